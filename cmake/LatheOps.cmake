@@ -1,0 +1,34 @@
+# Everything generated from the operator records.
+file(GLOB_RECURSE LATHE_TD CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ops/*.td ${CMAKE_SOURCE_DIR}/ir/*.td)
+set(LATHE_GEN ${CMAKE_BINARY_DIR}/ops)
+set(TD_INCLUDES -I ${CMAKE_SOURCE_DIR} -I /usr/lib/llvm-19/include)
+file(MAKE_DIRECTORY ${LATHE_GEN} ${CMAKE_BINARY_DIR}/ir)
+
+add_custom_command(
+  OUTPUT ${LATHE_GEN}/Attrs.inc ${LATHE_GEN}/Registry.inc ${LATHE_GEN}/References.inc ${LATHE_GEN}/Lowerings.inc
+  COMMAND ${LLVM_TBLGEN} --dump-json ${TD_INCLUDES} ${CMAKE_SOURCE_DIR}/ops/Ops.td -o ${LATHE_GEN}/records.json
+  COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/dev/gen_ops.py ${LATHE_GEN}/records.json ${LATHE_GEN}
+          --docs ${LATHE_GEN}/operators.md
+  COMMAND ${CMAKE_COMMAND} -E touch ${LATHE_GEN}/Attrs.inc
+  DEPENDS ${LATHE_TD} ${CMAKE_SOURCE_DIR}/dev/gen_ops.py
+  COMMENT "operator records -> attribute structs, registry, references, lowerings" VERBATIM)
+add_custom_target(lathe_records DEPENDS ${LATHE_GEN}/Attrs.inc)
+
+set(LATHE_OP_SHARDS 4)
+function(lathe_tblgen OUTPUT TD)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/ir/${OUTPUT}
+    COMMAND ${MLIR_TBLGEN} ${ARGN} ${TD_INCLUDES} ${CMAKE_SOURCE_DIR}/${TD} -o ${CMAKE_BINARY_DIR}/ir/${OUTPUT}
+    DEPENDS ${LATHE_TD} VERBATIM)
+endfunction()
+lathe_tblgen(NnDialect.h.inc ir/Nn.td -gen-dialect-decls -dialect=nn)
+lathe_tblgen(NnDialect.cpp.inc ir/Nn.td -gen-dialect-defs -dialect=nn)
+lathe_tblgen(NnTypes.h.inc ir/Nn.td -gen-typedef-decls -typedefs-dialect=nn)
+lathe_tblgen(NnTypes.cpp.inc ir/Nn.td -gen-typedef-defs -typedefs-dialect=nn)
+lathe_tblgen(NnAttrs.h.inc ir/Nn.td -gen-attrdef-decls -attrdefs-dialect=nn)
+lathe_tblgen(NnAttrs.cpp.inc ir/Nn.td -gen-attrdef-defs -attrdefs-dialect=nn)
+lathe_tblgen(NnOps.h.inc ops/Ops.td -gen-op-decls -dialect=nn)
+lathe_tblgen(NnOps.cpp.inc ops/Ops.td -gen-op-defs -dialect=nn -op-shard-count=${LATHE_OP_SHARDS})
+foreach(h NnDialect.h.inc NnTypes.h.inc NnAttrs.h.inc NnOps.h.inc NnDialect.cpp.inc NnTypes.cpp.inc NnAttrs.cpp.inc NnOps.cpp.inc)
+  list(APPEND NN_INCS ${CMAKE_BINARY_DIR}/ir/${h})
+endforeach()
+add_custom_target(lathe_ir_headers DEPENDS ${NN_INCS})

@@ -1,0 +1,48 @@
+# Compiler, linker and cache settings shared by every room.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+set(LATHE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
+set(LATHE_TEST_DATA "${CMAKE_SOURCE_DIR}/../shared" CACHE PATH "Models, goldens, conformance cases and problem lists used by the tests")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # Clang's precompiled headers need these to hit (ccache manual, "Precompiled headers").
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
+find_program(LLD ld.lld-19)
+if(LLD)
+  add_link_options(--ld-path=${LLD})
+endif()
+add_link_options(-Wl,--as-needed)
+if(LATHE_SANITIZE)
+  add_compile_options(-fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize=vptr,function)
+  add_link_options(-fsanitize=${LATHE_SANITIZE})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(MLIR REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/mlir NO_DEFAULT_PATH)
+# Debian's own Python: the one that has the packages of dev/packages.txt.
+find_program(PYTHON3 python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+find_program(MLIR_TBLGEN mlir-tblgen-19 PATHS /usr/lib/llvm-19/bin REQUIRED)
+find_program(LLVM_TBLGEN llvm-tblgen-19 PATHS /usr/lib/llvm-19/bin REQUIRED)

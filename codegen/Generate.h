@@ -1,0 +1,62 @@
+// From an outlined kernel (a function of nn ops) and a schedule to loops and vectors: the door to the kernel families.
+#pragma once
+
+#include "codegen/Target.h"
+#include "ir/Bridge.h"
+#include "schedule/Schedule.h"
+#include "support/Dim.h"
+#include "support/Error.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace lathe {
+
+/// How a constant operand is stored in the package.
+struct Packing {
+  /// Bytes of the packed form; `data` is the constant in row-major order.
+  std::function<std::vector<char>(const nn::ConstantData &data)> pack;
+  std::string text; // "OIhw16i16o", for listings and the kernel's identity
+};
+
+/// A kernel at level (c), before LLVM.
+struct GeneratedKernel {
+  mlir::OwningOpRef<mlir::ModuleOp> module; // entry function `kernel`
+  Dim units = 1;        // extent of the parallel range
+  Dim scratchBytes = 0; // per slot
+  Dims dims;            // run-time extents the code takes, in order
+  /// By kernel argument; empty function: the argument is used as it is (in its type's layout).
+  std::vector<std::optional<Packing>> packings;
+  Schedule schedule; // complete: every parameter the code depends on
+};
+
+/// A kernel function as passes/Partition leaves it: private func.func with body of nn ops and attributes
+///   nn.family    "contraction", "map", ... (the anchor's `lowering`)
+///   nn.schedule  text form; absent: the prior decides
+/// and on each argument
+///   nn.dims      symbolic extents as texts, for arguments with `?`
+///   nn.constant  unit attribute: the caller always passes a constant
+/// Results are written to buffers after the arguments.
+struct KernelProblem {
+  mlir::func::FuncOp function;
+  const Target &target;
+  int threads = 1;
+  bool exactMath = false;
+};
+
+/// The schedule the prior chooses, or the reason the family declines (the kernel then stays with references).
+Outcome<Schedule> priorSchedule(const KernelProblem &problem);
+
+/// Generates code. Declines with a reason when schedule or shapes are not legal; throws Error for malformed schedules.
+Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
+
+/// Extents of a kernel argument or result with symbols (from nn.dims).
+Dims dimsOf(mlir::func::FuncOp function, unsigned argument);
+
+/// A kernel family, registered in codegen/Generate.cpp's table.
+struct KernelFamily {
+  const char *name;
+  Outcome<Schedule> (*prior)(const KernelProblem &problem);
+  Outcome<GeneratedKernel> (*generate)(const KernelProblem &problem, const Schedule &schedule);
+};
+
+} // namespace lathe

@@ -1,0 +1,33 @@
+// The machine code is made for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+struct Target {
+  std::string triple;                // "x86_64-unknown-linux-gnu"
+  std::string cpu;                   // LLVM's name: "znver5", "x86-64-v3"
+  std::vector<std::string> features; // LLVM's names, present ones only, sorted: "avx512f"
+  uint64_t featureBits = 0;          // package::CpuFeature bits of `features` and the architecture
+  unsigned vectorBits = 128;         // widest register the generator uses
+  unsigned vectorRegisters = 16;     // of that width
+
+  bool has(const std::string &feature) const;
+  /// Elements of `bits` each that fill one vector register.
+  unsigned lanes(unsigned bits = 32) const { return vectorBits / bits; }
+  /// Channels in one block of the blocked layout: the fp32 lanes of this target.
+  unsigned channelBlock() const { return lanes(32); }
+  /// "x86_64 znver5"
+  std::string str() const;
+  /// Key for caches and tuning records: architecture, CPU and features.
+  std::string key() const;
+
+  /// "native", an LLVM CPU name ("x86-64-v3", "znver4"), a triple with options ("aarch64-linux-gnu,cpu=cortex-a76"), or TVM's spelling
+  /// ("llvm -mcpu=core-avx2 -mattr=+avx512f -mtriple=..."). Throws Error listing what was expected.
+  static Target parse(const std::string &text);
+};
+
+} // namespace lathe

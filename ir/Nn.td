@@ -1,0 +1,44 @@
+// The nn dialect's own types, attributes and structural operations; operators proper live under ops/.
+#ifndef LATHE_IR_NN
+#define LATHE_IR_NN
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "ops/Base.td"
+
+def Nn_StringType : TypeDef<NnDialect, "String"> {
+  let mnemonic = "string";
+  let summary = "element type of tensors of text";
+}
+
+def Nn_BlockedAttr : AttrDef<NnDialect, "Blocked"> {
+  let mnemonic = "blocked";
+  let summary = "layout encoding: one axis split, its inner part innermost in memory";
+  let description = [{
+    `tensor<1x64x56x56xf32, #nn.blocked<1, 16>>` is stored as 1 x ceil(64/16) x 56 x 56 x 16, the last block padded
+    with zeros. Extents stay logical: shape functions and references never see the fifth dimension. A tensor without
+    an encoding is row-major.
+  }];
+  let parameters = (ins "int64_t":$axis, "int64_t":$size);
+  let assemblyFormat = "`<` $axis `,` $size `>`";
+}
+
+// Structural operations: no record, no reference.
+class Nn_StructuralOp<string mnemonic, list<Trait> traits = []> : Op<NnDialect, mnemonic, !listconcat([Pure], traits)>;
+
+def Nn_ConstantOp : Nn_StructuralOp<"constant", [ConstantLike]> {
+  let summary = "a weight or other constant; large ones are dense resources";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs NnTensor:$output);
+  let assemblyFormat = "attr-dict `:` type($output)";
+  let hasFolder = 1;
+}
+
+def Nn_ConvertLayoutOp : Nn_StructuralOp<"convert_layout"> {
+  let summary = "the same logical tensor in another layout";
+  let arguments = (ins NnTensor:$input);
+  let results = (outs NnTensor:$output);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
+}
+
+#endif

@@ -1,0 +1,1 @@
+// Holds the precompiled header of the rooms that include compiler headers.

@@ -1,0 +1,38 @@
+#include "ops/Registry.h"
+
+namespace lathe {
+
+InferResult inferConv(const ConvAttrs &a, const InferInputs &in) {
+  const TensorInfo &x = *in[0], &w = *in[1];
+  require(x.rank() >= 3 && x.rank() <= 5 && w.rank() == x.rank(),
+          "conv_c1: x has rank {} and w rank {}, expected equal ranks from 3 to 5", x.rank(), w.rank());
+  size_t spatial = x.rank() - 2;
+  require(x.dims[1] == w.dims[1] * a.group || isUnknown(x.dims[1]),
+          "conv_c2: x has {} channels, expected {} (w has {} a group, group={})", x.dims[1].str(),
+          (w.dims[1] * a.group).str(), w.dims[1].str(), a.group);
+  require(a.strides.size() == spatial, "conv_c3: strides has {} values, expected {}", a.strides.size(), spatial);
+  require(a.dilations.size() == spatial, "conv_c3: dilations has {} values, expected {}", a.dilations.size(), spatial);
+  require(a.pads.size() == 2 * spatial, "conv_c3: pads has {} values, expected {}", a.pads.size(), 2 * spatial);
+  if (w.dims[0].isConstant())
+    require(a.group > 0 && w.dims[0].constant() % a.group == 0, "conv_c4: group={} does not divide {} output channels",
+            a.group, w.dims[0].str());
+  if (in.size() > 2 && in[2])
+    require(in[2]->rank() == 1 && in[2]->dims[0] == w.dims[0], "conv_c7: bias is {}, expected {}", str(in[2]->dims),
+            w.dims[0].str());
+  require(x.type == w.type, "conv_c8: x is {}, w is {}, expected the same type", name(x.type), name(w.type));
+
+  TensorInfo y{x.type, {x.dims[0], w.dims[0]}, std::nullopt};
+  for (size_t i = 0; i < spatial; ++i) {
+    require(a.strides[i] > 0 && a.dilations[i] > 0, "conv_c5: stride {} and dilation {} must be positive", a.strides[i],
+            a.dilations[i]);
+    Dim window = (w.dims[2 + i] - 1) * a.dilations[i] + 1;
+    Dim padded = x.dims[2 + i] + a.pads[i] + a.pads[spatial + i];
+    Dim room = padded - window;
+    require(room.constantOr(0) >= 0, "conv_c6: kernel extent {} exceeds padded input extent {} on spatial axis {}",
+            window.str(), padded.str(), i);
+    y.dims.push_back(floorDiv(room, a.strides[i]) + 1);
+  }
+  return {y};
+}
+
+} // namespace lathe

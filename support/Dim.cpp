@@ -1,0 +1,363 @@
+#include "support/Dim.h"
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cctype>
+#include <cstring>
+
+namespace lathe {
+
+enum class DimOp { symbol, floorDiv, minimum, maximum };
+
+/// An indivisible factor of a monomial: a symbol, or an operation that polynomials cannot express.
+struct DimAtom {
+  DimOp op;
+  std::string name; // of a symbol
+  Dim a, b;         // of an operation
+
+  std::string str() const {
+    switch (op) {
+    case DimOp::symbol:
+      return name;
+    case DimOp::floorDiv:
+      return fmt::format("floordiv({}, {})", a.str(), b.str());
+    case DimOp::minimum:
+      return fmt::format("min({}, {})", a.str(), b.str());
+    case DimOp::maximum:
+      return fmt::format("max({}, {})", a.str(), b.str());
+    }
+    return {};
+  }
+};
+
+namespace {
+int64_t floorDivide(int64_t a, int64_t b) {
+  require(b != 0, "shape arithmetic divides by zero");
+  int64_t q = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+int64_t checkedMultiply(int64_t a, int64_t b) {
+  int64_t result;
+  require(!__builtin_mul_overflow(a, b, &result), "absurd dimensions: {} x {} overflows 64 bits", a, b);
+  return result;
+}
+
+int64_t checkedAdd(int64_t a, int64_t b) {
+  int64_t result;
+  require(!__builtin_add_overflow(a, b, &result), "absurd dimensions: {} + {} overflows 64 bits", a, b);
+  return result;
+}
+
+std::shared_ptr<const DimAtom> makeAtom(DimOp op, Dim a, Dim b) {
+  return std::make_shared<DimAtom>(DimAtom{op, {}, std::move(a), std::move(b)});
+}
+} // namespace
+
+Dim::Dim(int64_t constant) { add(Term{{}, constant}); }
+
+Dim Dim::symbol(std::string name) {
+  return atom(std::make_shared<DimAtom>(DimAtom{DimOp::symbol, std::move(name), {}, {}}));
+}
+
+Dim Dim::atom(std::shared_ptr<const DimAtom> atom) {
+  Term term;
+  term.coefficient = 1;
+  std::string key = atom->str();
+  term.factors[key] = {std::move(atom), 1};
+  Dim result;
+  result.add(term);
+  return result;
+}
+
+std::string Dim::text(const Monomial &monomial) {
+  std::string result;
+  for (auto &[key, factor] : monomial)
+    for (int i = 0; i < factor.second; ++i)
+      result += (result.empty() ? "" : "*") + key;
+  return result;
+}
+
+void Dim::add(const Term &term) {
+  if (term.coefficient == 0)
+    return;
+  std::string key = text(term.factors);
+  auto [it, inserted] = terms.try_emplace(key, term);
+  if (inserted)
+    return;
+  it->second.coefficient = checkedAdd(it->second.coefficient, term.coefficient);
+  if (it->second.coefficient == 0)
+    terms.erase(it);
+}
+
+bool Dim::isConstant() const { return terms.empty() || (terms.size() == 1 && terms.begin()->first.empty()); }
+
+int64_t Dim::constant() const {
+  assert(isConstant());
+  return terms.empty() ? 0 : terms.begin()->second.coefficient;
+}
+
+Dim operator+(const Dim &a, const Dim &b) {
+  Dim result = a;
+  for (auto &[key, term] : b.terms)
+    result.add(term);
+  return result;
+}
+
+Dim operator-(const Dim &a, const Dim &b) { return a + b * Dim(-1); }
+
+Dim operator*(const Dim &a, const Dim &b) {
+  Dim result;
+  for (auto &[keyA, x] : a.terms)
+    for (auto &[keyB, y] : b.terms) {
+      Dim::Term term = x;
+      term.coefficient = checkedMultiply(x.coefficient, y.coefficient);
+      for (auto &[key, factor] : y.factors) {
+        auto [it, inserted] = term.factors.try_emplace(key, factor);
+        if (!inserted)
+          it->second.second += factor.second;
+      }
+      result.add(term);
+    }
+  return result;
+}
+
+std::optional<Dim> Dim::dividedExactlyBy(const Dim &divisor) const {
+  if (divisor.terms.size() != 1)
+    return *this == divisor ? std::optional<Dim>(1) : std::nullopt;
+  const Term &d = divisor.terms.begin()->second;
+  Dim result;
+  for (auto &[key, term] : terms) {
+    if (term.coefficient % d.coefficient != 0)
+      return std::nullopt;
+    Term quotient = term;
+    quotient.coefficient /= d.coefficient;
+    for (auto &[atomKey, factor] : d.factors) {
+      auto it = quotient.factors.find(atomKey);
+      if (it == quotient.factors.end() || it->second.second < factor.second)
+        return std::nullopt;
+      it->second.second -= factor.second;
+      if (it->second.second == 0)
+        quotient.factors.erase(it);
+    }
+    result.add(quotient);
+  }
+  return result;
+}
+
+Dim floorDiv(const Dim &a, const Dim &b) {
+  if (a.isConstant() && b.isConstant())
+    return floorDivide(a.constant(), b.constant());
+  require(!(b.isConstant() && b.constant() == 0), "shape arithmetic divides by zero");
+  if (auto exact = a.dividedExactlyBy(b))
+    return *exact;
+  return Dim::atom(makeAtom(DimOp::floorDiv, a, b));
+}
+
+Dim ceilDiv(const Dim &a, const Dim &b) { return floorDiv(a + b - 1, b); }
+
+Dim minimum(const Dim &a, const Dim &b) {
+  if (a == b)
+    return a;
+  if (a.isConstant() && b.isConstant())
+    return std::min(a.constant(), b.constant());
+  return Dim::atom(makeAtom(DimOp::minimum, a, b));
+}
+
+Dim maximum(const Dim &a, const Dim &b) {
+  if (a == b)
+    return a;
+  if (a.isConstant() && b.isConstant())
+    return std::max(a.constant(), b.constant());
+  return Dim::atom(makeAtom(DimOp::maximum, a, b));
+}
+
+int64_t Dim::evaluate(const std::function<int64_t(const std::string &)> &lookup) const {
+  auto value = [&](const DimAtom &atom) -> int64_t {
+    switch (atom.op) {
+    case DimOp::symbol:
+      return lookup(atom.name);
+    case DimOp::floorDiv:
+      return floorDivide(atom.a.evaluate(lookup), atom.b.evaluate(lookup));
+    case DimOp::minimum:
+      return std::min(atom.a.evaluate(lookup), atom.b.evaluate(lookup));
+    case DimOp::maximum:
+      return std::max(atom.a.evaluate(lookup), atom.b.evaluate(lookup));
+    }
+    return 0;
+  };
+  int64_t sum = 0;
+  for (auto &[key, term] : terms) {
+    int64_t product = term.coefficient;
+    for (auto &[atomKey, factor] : term.factors)
+      for (int i = 0; i < factor.second; ++i)
+        product = checkedMultiply(product, value(*factor.first));
+    sum = checkedAdd(sum, product);
+  }
+  return sum;
+}
+
+Dim Dim::substitute(const std::function<std::optional<Dim>(const std::string &)> &lookup) const {
+  auto replace = [&](const std::shared_ptr<const DimAtom> &a) -> Dim {
+    switch (a->op) {
+    case DimOp::symbol: {
+      auto known = lookup(a->name);
+      return known ? *known : atom(a);
+    }
+    case DimOp::floorDiv:
+      return floorDiv(a->a.substitute(lookup), a->b.substitute(lookup));
+    case DimOp::minimum:
+      return minimum(a->a.substitute(lookup), a->b.substitute(lookup));
+    case DimOp::maximum:
+      return maximum(a->a.substitute(lookup), a->b.substitute(lookup));
+    }
+    return 0;
+  };
+  Dim result;
+  for (auto &[key, term] : terms) {
+    Dim product = term.coefficient;
+    for (auto &[atomKey, factor] : term.factors)
+      for (int i = 0; i < factor.second; ++i)
+        product = product * replace(factor.first);
+    result = result + product;
+  }
+  return result;
+}
+
+void Dim::collectSymbols(std::vector<std::string> &names) const {
+  for (auto &[key, term] : terms)
+    for (auto &[atomKey, factor] : term.factors) {
+      const DimAtom &atom = *factor.first;
+      if (atom.op != DimOp::symbol) {
+        atom.a.collectSymbols(names);
+        atom.b.collectSymbols(names);
+      } else if (std::find(names.begin(), names.end(), atom.name) == names.end()) {
+        names.push_back(atom.name);
+      }
+    }
+}
+
+std::string Dim::str() const {
+  if (isConstant())
+    return std::to_string(constant());
+  std::string result;
+  for (auto &[key, term] : terms) {
+    if (key.empty())
+      continue; // the constant comes last
+    if (!result.empty())
+      result += " + ";
+    result += key;
+    if (term.coefficient != 1)
+      result += fmt::format("*{}", term.coefficient);
+  }
+  if (auto it = terms.find(""); it != terms.end())
+    result += fmt::format(" + {}", it->second.coefficient);
+  return result;
+}
+
+/// Reads what `Dim::str` prints: sums of products of integers, symbols and floordiv/min/max calls.
+class DimParser {
+public:
+  explicit DimParser(const std::string &text) : text(text) {}
+  Dim parseAll() {
+    Dim result = sum();
+    skipSpace();
+    require(at == text.size(), "extent '{}': unexpected '{}'", text, text.substr(at));
+    return result;
+  }
+
+private:
+  const std::string &text;
+  size_t at = 0;
+
+  void skipSpace() {
+    while (at < text.size() && text[at] == ' ')
+      ++at;
+  }
+  bool take(char c) {
+    skipSpace();
+    if (at < text.size() && text[at] == c)
+      return ++at, true;
+    return false;
+  }
+  Dim sum() {
+    Dim result = productOf();
+    while (true) {
+      if (take('+'))
+        result = result + productOf();
+      else if (take('-'))
+        result = result - productOf();
+      else
+        return result;
+    }
+  }
+  Dim productOf() {
+    Dim result = factor();
+    while (take('*'))
+      result = result * factor();
+    return result;
+  }
+  Dim factor() {
+    skipSpace();
+    size_t start = at;
+    if (at < text.size() && (std::isdigit(static_cast<unsigned char>(text[at])) || text[at] == '-')) {
+      ++at;
+      while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])))
+        ++at;
+      try {
+        return Dim(static_cast<int64_t>(std::stoll(text.substr(start, at - start))));
+      } catch (const std::exception &) {
+        fail("extent '{}': '{}' is not a 64-bit integer", text, text.substr(start, at - start));
+      }
+    }
+    while (at < text.size() && !std::isspace(static_cast<unsigned char>(text[at])) && !strchr("+*(),", text[at]))
+      ++at;
+    std::string word = text.substr(start, at - start);
+    require(!word.empty(), "extent '{}': expected a number or a symbol at position {}", text, start);
+    if (!take('('))
+      return Dim::symbol(word);
+    Dim a = sum();
+    require(take(','), "extent '{}': '{}' needs two arguments", text, word);
+    Dim b = sum();
+    require(take(')'), "extent '{}': '(' is not closed", text);
+    if (word == "floordiv")
+      return floorDiv(a, b);
+    if (word == "min")
+      return minimum(a, b);
+    if (word == "max")
+      return maximum(a, b);
+    fail("extent '{}': unknown function '{}'", text, word);
+  }
+};
+
+Dim Dim::parse(const std::string &text) { return DimParser(text).parseAll(); }
+
+Dim product(std::span<const Dim> dims) {
+  Dim result = 1;
+  for (const Dim &d : dims)
+    result = result * d;
+  return result;
+}
+
+std::string str(std::span<const Dim> dims) {
+  std::string result;
+  for (const Dim &d : dims)
+    result += (result.empty() ? "" : "x") + d.str();
+  return result.empty() ? "scalar" : result;
+}
+
+bool allConstant(std::span<const Dim> dims) {
+  return std::all_of(dims.begin(), dims.end(), [](const Dim &d) { return d.isConstant(); });
+}
+
+std::vector<int64_t> constants(std::span<const Dim> dims) {
+  std::vector<int64_t> result;
+  for (const Dim &d : dims)
+    result.push_back(d.constant());
+  return result;
+}
+
+Dims toDims(std::span<const int64_t> dims) { return Dims(dims.begin(), dims.end()); }
+
+} // namespace lathe

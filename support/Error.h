@@ -1,0 +1,57 @@
+// Errors that a user can act on, and the outcomes a step can have.
+//
+// A wrong model, file or flag throws `Error`: one line that names place, expected and got. Programming mistakes
+// are asserts and never see user input. A step that may decline uses `Outcome`, which carries the reason.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace lathe {
+
+/// A one-line message for the user; the process exits with code 2 where it reaches `main`.
+class Error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws `Error` with a formatted message.
+template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Throws `Error` unless `condition` holds.
+template <class... Args> void require(bool condition, fmt::format_string<Args...> format, Args &&...args) {
+  if (!condition)
+    throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Declined, with the reason; not an error.
+struct NotApplicable {
+  std::string reason;
+};
+
+/// Done (a value) or not applicable (the reason). Broken things throw `Error`.
+template <class T> class Outcome {
+public:
+  Outcome(T value) : state(std::move(value)) {}
+  Outcome(NotApplicable declined) : state(std::move(declined)) {}
+
+  bool done() const { return state.index() == 0; }
+  explicit operator bool() const { return done(); }
+  T &operator*() { return std::get<0>(state); }
+  const T &operator*() const { return std::get<0>(state); }
+  T *operator->() { return &std::get<0>(state); }
+  const T *operator->() const { return &std::get<0>(state); }
+  const std::string &reason() const { return std::get<1>(state).reason; }
+
+private:
+  std::variant<T, NotApplicable> state;
+};
+
+} // namespace lathe
