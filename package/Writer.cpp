@@ -1,0 +1,243 @@
+#include "package/Writer.h"
+
+#include "package/Hash.h"
+#include "package/KernelAbi.h"
+#include "support/Error.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <functional>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace lathe::package {
+namespace {
+
+uint64_t alignTo(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+/// Receives the file from first byte to last.
+using Sink = std::function<void(const void *data, size_t bytes)>;
+
+/// Counts what went by, and pads with zeros up to a file offset.
+class Out {
+public:
+  explicit Out(Sink sink) : sink(std::move(sink)) {}
+  void put(const void *data, size_t bytes) {
+    sink(data, bytes);
+    at += bytes;
+  }
+  void padTo(uint64_t offset) {
+    static const char zeros[4096] = {};
+    while (at < offset)
+      put(zeros, std::min<uint64_t>(sizeof zeros, offset - at));
+  }
+  uint64_t position() const { return at; }
+
+private:
+  Sink sink;
+  uint64_t at = 0;
+};
+
+/// Prefix, entry table and padding before the image.
+std::vector<char> codeHead(const CodeSection &code, size_t kernels) {
+  require(code.entries.size() == kernels, "internal: code for {} has {} kernel entries, the program has {} kernels",
+          code.target, code.entries.size(), kernels);
+  uint64_t table = sizeof(CodePrefix) + kernels * sizeof(uint64_t);
+  uint64_t imageAt = alignTo(table, imageAlignment);
+  std::vector<char> head(imageAt, 0);
+  CodePrefix prefix{static_cast<uint32_t>(kernels), 0};
+  std::memcpy(head.data(), &prefix, sizeof prefix);
+  for (size_t i = 0; i < kernels; ++i) {
+    require(code.entries[i] < code.image.size(), "internal: code for {}: kernel {} starts at byte {} of {}", code.target,
+            i, code.entries[i], code.image.size());
+    uint64_t entry = imageAt + code.entries[i];
+    std::memcpy(head.data() + sizeof prefix + i * sizeof entry, &entry, sizeof entry);
+  }
+  return head;
+}
+
+uint64_t hashOf(const Constants &constants) {
+  Hasher hasher;
+  Out out([&](const void *data, size_t bytes) { hasher.update(data, bytes); });
+  for (const Constants::Chunk &chunk : constants.chunks()) {
+    out.padTo(chunk.offset);
+    out.put(chunk.bytes.data(), chunk.bytes.size());
+  }
+  out.padTo(constants.bytes());
+  return hasher.digest();
+}
+
+void write(const plan::ProgramT &program, const Constants &constants, std::span<const CodeSection> code,
+           const Sink &sink) {
+  size_t kernels = 0;
+  for (const auto &plan : program.plans)
+    kernels += plan->kernels.size();
+  require(kernels == 0 || !code.empty(), "internal: a program with {} kernels is written without code", kernels);
+
+  flatbuffers::FlatBufferBuilder builder(1 << 20);
+  plan::FinishProgramBuffer(builder, plan::CreateProgram(builder, &program));
+
+  std::vector<std::vector<char>> heads;
+  for (const CodeSection &section : code)
+    heads.push_back(codeHead(section, kernels));
+
+  // Lay the sections out: plan, constants, code.
+  std::vector<Section> table;
+  uint64_t end = sizeof(Header) + (2 + code.size()) * sizeof(Section);
+  auto place = [&](SectionKind kind, uint64_t bytes) -> Section & {
+    Section section{};
+    section.kind = kind;
+    section.offset = alignTo(end, sectionAlignment);
+    section.bytes = bytes;
+    end = section.offset + bytes;
+    return table.emplace_back(section);
+  };
+  place(SectionKind::plan, builder.GetSize()).hash = hash(builder.GetBufferPointer(), builder.GetSize());
+  place(SectionKind::constants, constants.bytes()).hash = hashOf(constants);
+  for (size_t i = 0; i < code.size(); ++i) {
+    Section &section = place(SectionKind::code, heads[i].size() + code[i].image.size());
+    Hasher hasher;
+    hasher.update(heads[i].data(), heads[i].size());
+    hasher.update(code[i].image.data(), code[i].image.size());
+    section.hash = hasher.digest();
+    section.features = code[i].features;
+    require(code[i].target.size() < sizeof section.target, "internal: target text '{}' is too long", code[i].target);
+    std::memcpy(section.target, code[i].target.data(), code[i].target.size());
+  }
+
+  Hasher hasher;
+  hasher.update(table.data(), table.size() * sizeof(Section));
+  hasher.update(builder.GetBufferPointer(), builder.GetSize());
+  for (size_t i = 0; i < code.size(); ++i) {
+    hasher.update(heads[i].data(), heads[i].size());
+    hasher.update(code[i].image.data(), code[i].image.size());
+  }
+
+  Header header{};
+  std::memcpy(header.magic, magic, sizeof magic);
+  header.formatVersion = formatVersion;
+  header.kernelAbi = LATHE_KERNEL_ABI;
+  header.fileBytes = end;
+  header.hash = hasher.digest();
+  header.sectionCount = static_cast<uint32_t>(table.size());
+
+  Out out(sink);
+  out.put(&header, sizeof header);
+  out.put(table.data(), table.size() * sizeof(Section));
+  out.padTo(table[0].offset);
+  out.put(builder.GetBufferPointer(), builder.GetSize());
+  out.padTo(table[1].offset);
+  for (const Constants::Chunk &chunk : constants.chunks()) {
+    out.padTo(table[1].offset + chunk.offset);
+    out.put(chunk.bytes.data(), chunk.bytes.size());
+  }
+  out.padTo(table[1].offset + constants.bytes());
+  for (size_t i = 0; i < code.size(); ++i) {
+    out.padTo(table[2 + i].offset);
+    out.put(heads[i].data(), heads[i].size());
+    out.put(code[i].image.data(), code[i].image.size());
+  }
+}
+
+/// A file that appears under its name only when `commit` is reached. What exists and is no regular file (/dev/null,
+/// a pipe) cannot be replaced and is written directly.
+class TemporaryFile {
+public:
+  explicit TemporaryFile(const std::string &target) : target(target), name(target) {
+    struct stat status;
+    bool direct = ::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+    static std::atomic<unsigned> counter = 0;
+    if (!direct)
+      name += fmt::format(".{}-{}.tmp", ::getpid(), counter++);
+    else if (S_ISDIR(status.st_mode))
+      failWith(EISDIR);
+    descriptor = ::open(name.c_str(), direct ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+      failWith(errno);
+  }
+  ~TemporaryFile() {
+    if (descriptor >= 0) {
+      ::close(descriptor);
+      discard();
+    }
+  }
+  void put(const void *data, size_t bytes) {
+    auto *at = static_cast<const char *>(data);
+    while (bytes) {
+      ssize_t written = ::write(descriptor, at, bytes);
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written < 0)
+        failWith(errno);
+      at += written;
+      bytes -= static_cast<size_t>(written);
+    }
+  }
+  void commit() {
+    int closed = ::close(descriptor);
+    int error = errno;
+    descriptor = -1;
+    if (closed == 0 && (name == target || ::rename(name.c_str(), target.c_str()) == 0))
+      return;
+    error = closed != 0 ? error : errno;
+    discard();
+    failWith(error);
+  }
+
+private:
+  std::string target, name;
+  int descriptor = -1;
+  void discard() {
+    if (name != target)
+      ::unlink(name.c_str());
+  }
+  [[noreturn]] void failWith(int error) { fail("{}: cannot write: {}", target, std::strerror(error)); }
+};
+
+} // namespace
+
+uint64_t Constants::add(std::vector<char> bytes) {
+  uint64_t key = hash(bytes.data(), bytes.size());
+  auto [first, last] = byHash.equal_range(key);
+  for (auto it = first; it != last; ++it)
+    if (stored[it->second].bytes == bytes)
+      return stored[it->second].offset;
+  uint64_t offset = alignTo(end, constantAlignment);
+  end = offset + bytes.size();
+  byHash.emplace(key, stored.size());
+  stored.push_back({offset, std::move(bytes)});
+  return offset;
+}
+
+uint64_t Constants::addStrings(std::span<const std::string> elements, uint64_t &byteCount) {
+  std::vector<char> bytes;
+  for (const std::string &element : elements) {
+    auto length = static_cast<uint32_t>(element.size());
+    const char *raw = reinterpret_cast<const char *>(&length);
+    bytes.insert(bytes.end(), raw, raw + sizeof length);
+    bytes.insert(bytes.end(), element.begin(), element.end());
+  }
+  byteCount = bytes.size();
+  return add(std::move(bytes));
+}
+
+void writePackage(const std::string &path, const plan::ProgramT &program, const Constants &constants,
+                  std::span<const CodeSection> code) {
+  TemporaryFile file(path);
+  write(program, constants, code, [&](const void *data, size_t bytes) { file.put(data, bytes); });
+  file.commit();
+}
+
+std::vector<char> packageBytes(const plan::ProgramT &program, const Constants &constants,
+                               std::span<const CodeSection> code) {
+  std::vector<char> result;
+  write(program, constants, code, [&](const void *data, size_t bytes) {
+    auto *raw = static_cast<const char *>(data);
+    result.insert(result.end(), raw, raw + bytes);
+  });
+  return result;
+}
+
+} // namespace lathe::package

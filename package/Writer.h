@@ -1,0 +1,66 @@
+// Writes `model.lathe`: the compile side of package/Package.h.
+//
+//   Constants constants;
+//   plan::ProgramT program;                       // filled by the plan builder (package/plan.fbs, object API)
+//   value->storage = plan::Storage::Constant;
+//   value->offset = constants.add(std::move(bytes));
+//   value->bytes = std::to_string(byteCount);
+//   writePackage("model.lathe", program, constants, {CodeSection{"x86_64 znver4", features, image, entries}});
+//
+// What the reader checks and the writer therefore asserts at once, so that a broken plan builder fails where the
+// mistake is: every code section has one entry per kernel of the program, and each entry lies inside its image.
+#pragma once
+
+#include "package/Package.h"
+#include "package/plan_generated.h"
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace lathe::package {
+
+/// The constants section while it grows. Equal contents are stored once.
+class Constants {
+public:
+  /// Takes `bytes`; returns their offset in the section, a multiple of constantAlignment. Padding is zero.
+  uint64_t add(std::vector<char> bytes);
+  /// String tensors: each element as a 32-bit length, then its bytes. `byteCount` gets what Value.bytes must say.
+  uint64_t addStrings(std::span<const std::string> elements, uint64_t &byteCount);
+
+  uint64_t bytes() const { return end; }
+  struct Chunk {
+    uint64_t offset;
+    std::vector<char> bytes;
+  };
+  std::span<const Chunk> chunks() const { return stored; }
+
+private:
+  std::vector<Chunk> stored; // by rising offset
+  std::unordered_multimap<uint64_t, size_t> byHash;
+  uint64_t end = 0;
+};
+
+/// Machine code of all kernels of the program for one target.
+struct CodeSection {
+  std::string target;            // "x86_64 znver4"; at most 87 bytes
+  uint64_t features = 0;         // CpuFeature bits that must be present, architecture included
+  std::vector<char> image;       // position-independent, imports nothing; placed at a multiple of 4096 bytes
+  std::vector<uint64_t> entries; // offset into `image` of each kernel, in order of plan, then of Plan.kernels
+};
+
+/// Boundary at which an image starts inside its section: what page-relative addressing (AArch64 ADRP) relies on.
+inline constexpr uint64_t imageAlignment = 4096;
+
+/// Writes the package beside `path` and renames it into place, so that a reader sees the old file or the new one.
+/// Throws Error ("model.lathe: cannot write: No space left on device") and leaves nothing behind on failure.
+/// `code` may be empty for a program without kernels (references only).
+void writePackage(const std::string &path, const plan::ProgramT &program, const Constants &constants,
+                  std::span<const CodeSection> code);
+
+/// The same bytes in memory.
+std::vector<char> packageBytes(const plan::ProgramT &program, const Constants &constants,
+                               std::span<const CodeSection> code);
+
+} // namespace lathe::package
