@@ -18,6 +18,11 @@
 
 namespace lathe {
 
+/// Thrown by a family or lowering that has no code for what it is given; generate() turns it into NotApplicable.
+struct Declined {
+  std::string reason;
+};
+
 class KernelBuilder {
 public:
   using Value = mlir::Value;

@@ -38,6 +38,9 @@ public:
   /// NaN in either operand gives NaN for floats (ONNX Max/Min/Relu).
   Value max(Value x, Value y);
   Value min(Value x, Value y);
+  /// max and min with a constant that is not NaN: one instruction, and NaN in x still gives NaN.
+  Value atLeast(Value x, double bound);
+  Value atMost(Value x, double bound);
   Value fma(Value x, Value y, Value z);
   Value abs(Value x);
   Value floor(Value x);
@@ -80,6 +83,8 @@ const ScalarLowering *findScalarLowering(std::string_view mnemonic);
 class Pointwise {
 public:
   Pointwise(KernelBuilder &kernel, std::function<mlir::Value(mlir::Value)> leaf) : kernel(kernel), leaf(std::move(leaf)) {}
+  /// `leaf` returns null for a value that is to be computed from its defining operation. Throws Declined for an operation that has no
+  /// scalar lowering.
   mlir::Value evaluate(mlir::Value nnValue);
 
 private:

@@ -15,8 +15,8 @@ def Nn_BlockedAttr : AttrDef<NnDialect, "Blocked"> {
   let mnemonic = "blocked";
   let summary = "layout encoding: one axis split, its inner part innermost in memory";
   let description = [{
-    `tensor<1x64x56x56xf32, #nn.blocked<1, 16>>` is stored as 1 x ceil(64/16) x 56 x 56 x 16, the last block padded
-    with zeros. Extents stay logical: shape functions and references never see the fifth dimension. A tensor without
+    `tensor<1x64x56x56xf32, #nn.blocked<1, 16>>` is stored as 1 x ceil(64/16) x 56 x 56 x 16; what the last block holds
+    beyond the extent is unspecified and must not reach a result. Extents stay logical: shape functions and references never see the fifth dimension. A tensor without
     an encoding is row-major.
   }];
   let parameters = (ins "int64_t":$axis, "int64_t":$size);
