@@ -1,0 +1,45 @@
+# Two commands do everything on a fresh Debian 12 machine: `make demo` and `make test`. `make help` lists the rest.
+PRESET ?= release
+JOBS ?= $(shell nproc)
+BUILD := build/$(PRESET)
+# Models, goldens and conformance cases live beside the checkout; tests that need them say so when they are absent.
+LATHE_TEST_DATA ?= $(abspath ../shared)
+export LATHE_TEST_DATA
+
+.PHONY: help setup configure build demo test test-all bench peers format lint clean
+
+help: ## what each target does
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+setup: ## installs the Debian packages of dev/packages.txt that are missing
+	@dev/setup.sh
+
+configure: setup
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -DLATHE_TEST_DATA=$(LATHE_TEST_DATA)
+
+build: configure ## builds everything (PRESET=release, debug, asan or tsan); the program is build/release/bin/lathe
+	@ninja -C $(BUILD) -j $(JOBS)
+
+demo: build ## the main job on zoo resnet50: summary, verification, profile, comparison
+	@dev/demo.sh $(BUILD)/bin/lathe
+
+test: build ## every test but the slow ones
+	@ctest --test-dir $(BUILD) --output-on-failure -LE slow -j $(JOBS)
+
+test-all: build ## every test, the slow ones too
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+bench: build peers ## speed beside ONNX Runtime over the zoo, as ratios measured side by side
+	@dev/bench.sh $(BUILD)/bin/lathe
+
+peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime from npm)
+	@dev/peers.sh
+
+format: setup ## clang-format over the tree
+	@git ls-files '*.cpp' '*.h' '*.c' | xargs clang-format-19 -i
+
+lint: configure ## include walls, formatting, clang-tidy over the sources changed since main (all: LINT=all)
+	@dev/lint.sh $(BUILD)
+
+clean: ## removes build/
+	@rm -rf build

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The walls between the rooms, checked on #include lines (docs/architecture.md, "Who may include whom").
+
+usage: check_walls.py [ROOT]
+
+Prints one line for each include that breaks a wall and exits with 1 when there is any.
+"""
+import os
+import re
+import subprocess
+import sys
+
+# Room -> rooms whose headers it may include besides its own and support/. The operators' folders hold three rooms, told apart
+# by file name; `mlir` stands for LLVM's and MLIR's headers.
+ALLOWED = {
+    "support": set(),
+    "include": set(),
+    "ops": {"support"},
+    "references": {"ops", "runtime"},
+    "lowerings": {"ops", "ir", "codegen", "schedule", "mlir"},
+    "package": set(),
+    "runtime": {"package", "include", "ops", "references"},
+    "ir": {"ops", "mlir"},
+    "import": {"ir", "ops", "mlir"},
+    "export": {"ir", "ops", "import", "mlir"},  # import: the format's one description (onnx.proto)
+    "passes": {"ir", "ops", "references", "runtime", "mlir"},
+    "schedule": set(),
+    "codegen": {"schedule", "ir", "ops", "package", "mlir"},
+    "compile": {"codegen", "lowerings", "passes", "package", "schedule", "ir", "ops", "import", "include", "mlir"},
+    "process": set(),
+    "lab": {"runtime", "process", "package", "include"},
+    "zoo": {"ir", "ops", "mlir"},
+    "cli": None,  # may use everything
+    "tests": None,
+    "examples": {"include"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')
+TEST = re.compile(r"(Test|Testing|Bench)\.(cpp|h)$")  # tests and benches see what they test with
+
+
+def room_of(path):
+    top = path.split("/")[0]
+    if top == "ops":
+        name = os.path.basename(path)
+        if name.startswith("Reference"):
+            return "references"
+        if name.startswith("Lower"):
+            return "lowerings"
+    return top if top in ALLOWED else None
+
+
+def target_of(include):
+    if include.startswith(("mlir/", "llvm/", "llvm-c/", "mlir-c/")):
+        return "mlir"
+    if include.startswith("lathe/"):
+        return "include"
+    return room_of(include) if "/" in include else None
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..")
+    os.chdir(root)
+    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h", "*.c"],
+                           capture_output=True, text=True, check=True).stdout.split()
+    broken = checked = 0
+    for path in files:
+        room = room_of(path)
+        if room is None or TEST.search(path) or ALLOWED[room] is None:
+            continue
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            target = target_of(match[1])
+            checked += 1
+            if target in (None, room, "support") or target in ALLOWED[room]:
+                continue
+            broken += 1
+            allowed = ", ".join(sorted(ALLOWED[room] | {"support"}))
+            print(f"{path}:{number}: {room} includes {match[1]} of {target}; {room} may use {allowed}")
+    if checked == 0:
+        print("check_walls.py: no includes found; is this the source tree?")
+        return 1
+    print(f"{checked} includes, {broken} across a wall")
+    return 1 if broken else 0
+
+
+sys.exit(main())

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Installs the Debian packages of dev/packages.txt that are missing; does nothing where all are there.
+set -eu
+cd "$(dirname "$0")"
+
+wanted=$(sed 's/#.*//; /^npm?/d' packages.txt)
+command -v npm >/dev/null 2>&1 || wanted="$wanted $(sed -n 's/^npm? *//p' packages.txt)"
+missing=
+for package in $wanted; do
+  case $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null || true) in
+  ii*) ;;
+  *) missing="$missing $package" ;;
+  esac
+done
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null 2>&1 || {
+    echo "dev/setup.sh: these packages are missing and neither root nor sudo is here to install them:$missing" >&2
+    exit 1
+  }
+  as_root=sudo
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+$as_root env apt-get update -qq
+# shellcheck disable=SC2086 # a list of words
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null >/tmp/lathe-apt.log 2>&1 || {
+  tail -20 /tmp/lathe-apt.log >&2
+  exit 1
+}

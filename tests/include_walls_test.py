@@ -1,0 +1,28 @@
+"""The wall check sees a broken wall, names it in words, and passes a clean tree."""
+import os
+import subprocess
+import sys
+import tempfile
+
+CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "dev", "check_walls.py")
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as root:
+        subprocess.run(["git", "init", "-q", root], check=True)
+        for path, text in files.items():
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w") as file:
+                file.write(text)
+        result = subprocess.run([sys.executable, CHECK, root], capture_output=True, text=True)
+        return result.returncode, result.stdout
+
+
+code, said = check({"runtime/Model.cpp": '#include "package/Package.h"\n'})
+assert code == 0, said
+code, said = check({"runtime/Model.cpp": '#include "support/Error.h"\n#include "mlir/IR/Value.h"\n'})
+assert code == 1 and "runtime/Model.cpp:2: runtime includes mlir/IR/Value.h" in said, said
+code, said = check({"ops/conv/Reference.cpp": '#include "ir/Nn.h"\n'})
+assert code == 1 and "references includes ir/Nn.h" in said, said
+code, said = check({"ops/conv/LowerConv.cpp": '#include "codegen/Scalar.h"\n'})
+assert code == 0, said
