@@ -308,7 +308,12 @@ mlir::Value KernelBuilder::splat(Value scalar, int64_t lanes) {
 
 mlir::Value KernelBuilder::zero(mlir::Type type) { return b.create<mlir::arith::ConstantOp>(loc, b.getZeroAttr(type)); }
 
-mlir::Value KernelBuilder::fma(Value x, Value y, Value z) { return b.create<mlir::math::FmaOp>(loc, x, y, z); }
+mlir::Value KernelBuilder::fma(Value x, Value y, Value z) {
+  // Without the instruction a true fma would be a call into libm; kernels call nothing.
+  if (target.has("sse4.2") && !target.has("fma"))
+    return b.create<mlir::LLVM::FMulAddOp>(loc, x, y, z);
+  return b.create<mlir::math::FmaOp>(loc, x, y, z);
+}
 
 // ---- Control flow ----
 

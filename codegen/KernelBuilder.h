@@ -83,7 +83,7 @@ public:
   Value constantF(double value, mlir::Type type);
   Value splat(Value scalar, int64_t lanes);
   Value zero(mlir::Type type);
-  /// x * y + z in one rounding.
+  /// x * y + z in one rounding; in two on a target without the instruction.
   Value fma(Value x, Value y, Value z);
 
   // Control flow.
