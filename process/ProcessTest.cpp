@@ -1,0 +1,321 @@
+#include "process/Run.h"
+#include "process/Worker.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace lathe::process;
+using nlohmann::json;
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+static std::string workerPath() { return LATHE_BINARY_DIR "/tests/misbehaving-worker"; }
+
+static Worker startWorker(std::vector<std::string> arguments, const Limits &limits = {}) {
+  Command command;
+  command.argv = {workerPath()};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  auto worker = Worker::start(command, limits);
+  if (!worker)
+    throw std::runtime_error(worker.failure().message());
+  return std::move(*worker);
+}
+
+/// How a worker told to go wrong in this way fails, with generous time.
+static Failure failureOf(const std::string &how, const Limits &limits = {}, double seconds = 60) {
+  Worker worker = startWorker({how}, limits);
+  auto answer = worker.request({{"n", 1}}, seconds);
+  EXPECT_FALSE(answer.ok()) << how << " answered";
+  EXPECT_FALSE(worker.alive());
+  // Dead is dead: the same failure again, at once.
+  EXPECT_EQ(worker.request({{"n", 2}}, seconds).failure().kind, answer.failure().kind);
+  EXPECT_EQ(worker.close(1).failure().kind, answer.failure().kind);
+  return answer.failure();
+}
+
+static bool noChildrenLeft() {
+  int status;
+  return waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD;
+}
+
+class Process : public testing::Test {
+protected:
+  void TearDown() override { EXPECT_TRUE(noChildrenLeft()) << "a zombie or a running child was left"; }
+};
+
+TEST_F(Process, answersManyMessages) {
+  Worker worker = startWorker({"well"});
+  for (int i = 0; i < 50; ++i) {
+    auto answer = worker.request({{"n", i}}, 60);
+    ASSERT_TRUE(answer.ok()) << answer.failure().message();
+    EXPECT_EQ((*answer)["echo"]["n"], i);
+    EXPECT_EQ((*answer)["pid"], worker.id());
+  }
+  EXPECT_GT(worker.usage().peakResidentBytes, 0);
+  auto left = worker.close(60);
+  ASSERT_TRUE(left.ok()) << left.failure().message();
+  EXPECT_EQ(*left, 0);
+}
+
+TEST_F(Process, carriesMessagesLargerThanThePipe) {
+  Worker worker = startWorker({"well"});
+  std::string text(3 << 20, 'a');
+  auto answer = worker.request({{"text", text}}, 60);
+  ASSERT_TRUE(answer.ok()) << answer.failure().message();
+  EXPECT_EQ((*answer)["echo"]["text"], text);
+}
+
+TEST_F(Process, passesEnvironmentAndDirectory) {
+  Command command;
+  command.argv = {"sh", "-c", "echo \"$LATHE_PROBE\" && pwd"};
+  command.environment = {{"LATHE_PROBE", "it's \"here\""}};
+  command.directory = "/tmp";
+  auto finished = run(command);
+  ASSERT_TRUE(finished.ok()) << finished.failure().message();
+  EXPECT_EQ(finished->output, "it's \"here\"\n/tmp\n");
+}
+
+TEST_F(Process, runsThroughAPrefix) {
+  Command command;
+  command.argv = {workerPath(), "well", "two words"};
+  command.prefix = {"nice", "-n", "1"};
+  command.environment = {{"LATHE_PROBE", "x"}};
+  auto worker = Worker::start(command);
+  ASSERT_TRUE(worker.ok()) << worker.failure().message();
+  auto answer = worker->request({{"n", 1}}, 60);
+  ASSERT_TRUE(answer.ok()) << answer.failure().message();
+  EXPECT_EQ((*answer)["variable"], "x");
+  EXPECT_EQ((*answer)["second"], "two words");
+}
+
+TEST_F(Process, runsThroughAShellPrefix) { // as ssh does: one text, parsed by a shell at the other end
+  Command command;
+  command.argv = {workerPath(), "well", "it's $HOME; two words"};
+  command.prefix = {"sh", "-c"};
+  command.prefixIsShell = true;
+  command.directory = "/tmp";
+  command.environment = {{"LATHE_PROBE", "a b"}};
+  auto worker = Worker::start(command);
+  ASSERT_TRUE(worker.ok()) << worker.failure().message();
+  auto answer = worker->request({{"n", 1}}, 60);
+  ASSERT_TRUE(answer.ok()) << answer.failure().message();
+  EXPECT_EQ((*answer)["variable"], "a b");
+  EXPECT_EQ((*answer)["second"], "it's $HOME; two words");
+}
+
+TEST_F(Process, couldNotStart) {
+  Command command;
+  command.argv = {"/no/such/program"};
+  auto worker = Worker::start(command);
+  ASSERT_FALSE(worker.ok());
+  EXPECT_EQ(worker.failure().kind, FailureKind::couldNotStart);
+  EXPECT_NE(worker.failure().message().find("No such file"), std::string::npos) << worker.failure().message();
+  command.argv = {"true"};
+  command.directory = "/no/such/directory";
+  EXPECT_EQ(run(command).failure().kind, FailureKind::couldNotStart);
+  EXPECT_EQ(run(Command{}).failure().kind, FailureKind::couldNotStart);
+}
+
+TEST_F(Process, crash) {
+  Failure failure = failureOf("crash");
+  EXPECT_EQ(failure.kind, FailureKind::crashed);
+#ifndef SANITIZED
+  EXPECT_EQ(failure.signal, SIGSEGV);
+#endif
+  EXPECT_NE(failure.stderrTail.find("worker: crash"), std::string::npos);
+  EXPECT_EQ(failureOf("abort").signal, SIGABRT);
+}
+
+TEST_F(Process, hang) {
+  Failure failure = failureOf("hang", {}, 0.2);
+  EXPECT_EQ(failure.kind, FailureKind::timedOut);
+  EXPECT_DOUBLE_EQ(failure.seconds, 0.2);
+}
+
+TEST_F(Process, wallLimit) {
+  Limits limits;
+  limits.wallSeconds = 0.3;
+  EXPECT_EQ(failureOf("hang", limits).kind, FailureKind::timedOut);
+}
+
+TEST_F(Process, cpuLimit) {
+  Limits limits;
+  limits.cpuSeconds = 1;
+  EXPECT_EQ(failureOf("spin", limits).kind, FailureKind::cpuExceeded);
+}
+
+TEST_F(Process, earlyExit) {
+  EXPECT_EQ(failureOf("leave").exitCode, 7);
+  Failure failure = failureOf("leave-at-once");
+  EXPECT_EQ(failure.kind, FailureKind::exited);
+  EXPECT_EQ(failure.exitCode, 3);
+  failure = failureOf("half");
+  EXPECT_EQ(failure.kind, FailureKind::exited);
+  EXPECT_NE(failure.detail.find("{\"answer\""), std::string::npos);
+}
+
+TEST_F(Process, descendantsHoldingThePipesAreEnded) {
+  Failure failure = failureOf("orphan");
+  EXPECT_EQ(failure.kind, FailureKind::exited);
+  EXPECT_EQ(failure.exitCode, 5);
+}
+
+TEST_F(Process, garbage) {
+  EXPECT_EQ(failureOf("garbage").kind, FailureKind::garbage);
+  EXPECT_EQ(failureOf("number").kind, FailureKind::garbage);
+  EXPECT_EQ(failureOf("endless").kind, FailureKind::garbage);
+  EXPECT_EQ(failureOf("close-output").kind, FailureKind::garbage);
+}
+
+TEST_F(Process, residentMemory) {
+  Limits limits;
+  limits.residentBytes = 256 << 20;
+  Failure failure = failureOf("eat", limits);
+  EXPECT_EQ(failure.kind, FailureKind::memoryExceeded);
+  EXPECT_EQ(failure.bytes, limits.residentBytes);
+}
+
+TEST_F(Process, addressSpace) {
+#ifdef SANITIZED
+  GTEST_SKIP() << "sanitizers reserve the address space that this test limits";
+#endif
+  Limits limits;
+  limits.addressSpaceBytes = 256 << 20;
+  EXPECT_EQ(failureOf("eat", limits).kind, FailureKind::memoryExceeded);
+}
+
+TEST_F(Process, deafWorkerTimesOut) {
+  Worker worker = startWorker({"deaf"});
+  ASSERT_FALSE(worker.send({{"n", 1}}, 60)); // read; from here on it reads no more
+  auto answer = worker.request({{"text", std::string(3 << 20, 'a')}}, 0.3); // more than the pipe holds
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.failure().kind, FailureKind::timedOut);
+}
+
+TEST_F(Process, stderrIsDrainedAndItsTailKept) {
+  Worker worker = startWorker({"stderr-flood"});
+  auto answer = worker.request({{"n", 1}}, 60);
+  ASSERT_TRUE(answer.ok()) << answer.failure().message();
+  ASSERT_TRUE(worker.close(60).ok());
+  EXPECT_NE(worker.stderrTail().find("line 19999"), std::string::npos);
+  EXPECT_LE(worker.stderrTail().size(), 8192u);
+}
+
+TEST_F(Process, pauseStopsItsClock) {
+  Worker worker = startWorker({"spin"});
+  ASSERT_FALSE(worker.send({{"n", 1}}, 60));
+  worker.pause();
+  double before = worker.usage().cpuSeconds;
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(worker.usage().cpuSeconds, before);
+  worker.resume();
+  for (int i = 0; i < 6000 && worker.usage().cpuSeconds == before; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GT(worker.usage().cpuSeconds, before);
+}
+
+TEST_F(Process, pausedWorkerAnswersAfterResume) {
+  Worker worker = startWorker({"well"});
+  for (int i = 0; i < 5; ++i) {
+    worker.pause();
+    worker.resume();
+    ASSERT_TRUE(worker.request({{"n", i}}, 60).ok());
+  }
+  worker.pause(); // and the destructor ends stopped ones
+}
+
+TEST_F(Process, closeReportsHowItEnded) {
+  Worker worker = startWorker({"bad-end"});
+  auto left = worker.close(60);
+  ASSERT_TRUE(left.ok());
+  EXPECT_EQ(*left, 9);
+  Worker stubborn = startWorker({"hang"});
+  ASSERT_FALSE(stubborn.send({{"n", 1}}, 60));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(stubborn.close(0.1).failure().kind, FailureKind::timedOut);
+}
+
+TEST_F(Process, killIsFinal) {
+  Worker worker = startWorker({"well"});
+  worker.kill();
+  EXPECT_FALSE(worker.alive());
+  EXPECT_FALSE(worker.request({{"n", 1}}, 60).ok());
+}
+
+TEST_F(Process, runsProgramsToTheirEnd) {
+  Command command;
+  command.argv = {"cat"};
+  std::string input(1 << 20, 'z');
+  auto finished = run(command, {}, input);
+  ASSERT_TRUE(finished.ok()) << finished.failure().message();
+  EXPECT_EQ(finished->output, input);
+  command.argv = {"sh", "-c", "echo oops >&2; exit 4"};
+  finished = run(command);
+  ASSERT_TRUE(finished.ok());
+  EXPECT_EQ(finished->exitCode, 4);
+  EXPECT_EQ(finished->stderrTail, "oops\n");
+  command.argv = {"sh", "-c", "kill -ILL $$"};
+  EXPECT_EQ(run(command).failure().signal, SIGILL);
+}
+
+TEST_F(Process, forkedFunctions) {
+  auto value = runForked("sum", [] { return std::string(200000, 'q'); });
+  ASSERT_TRUE(value.ok()) << value.failure().message();
+  EXPECT_EQ(value->size(), 200000u);
+
+  auto threw = runForked("thrower", []() -> std::string { throw std::runtime_error("model.onnx: truncated"); });
+  EXPECT_EQ(threw.failure().kind, FailureKind::threw);
+  EXPECT_EQ(threw.failure().message(), "model.onnx: truncated");
+
+  auto crashed = runForked("crasher", []() -> std::string {
+    std::signal(SIGSEGV, SIG_DFL);
+    std::raise(SIGSEGV);
+    return "";
+  });
+  EXPECT_EQ(crashed.failure().kind, FailureKind::crashed);
+
+  Limits limits;
+  limits.wallSeconds = 0.2;
+  auto hung = runForked("hanger", []() -> std::string {
+    for (;;)
+      pause();
+  }, limits);
+  EXPECT_EQ(hung.failure().kind, FailureKind::timedOut);
+
+  auto left = runForked("leaver", []() -> std::string { _exit(6); });
+  EXPECT_EQ(left.failure().kind, FailureKind::exited);
+  EXPECT_EQ(left.failure().exitCode, 6);
+}
+
+TEST_F(Process, forkedFunctionOverMemory) {
+#ifdef SANITIZED
+  GTEST_SKIP() << "sanitizers reserve the address space that this test limits";
+#endif
+  Limits limits;
+  limits.addressSpaceBytes = 128 << 20;
+  auto result = runForked("eater", []() -> std::string {
+    std::vector<std::string> blocks;
+    for (;;)
+      blocks.emplace_back(size_t(1) << 22, 'x');
+  }, limits);
+  EXPECT_EQ(result.failure().kind, FailureKind::memoryExceeded);
+}
+
+TEST_F(Process, supervisorSurvivesAWriteToADeadWorker) {
+  Worker worker = startWorker({"well"});
+  ::kill(worker.id(), SIGKILL);
+  std::string text(1 << 20, 'a');
+  auto answer = worker.request({{"text", text}}, 60);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.failure().kind, FailureKind::crashed);
+}
