@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Coefficients of codegen/Math.cpp: minimax polynomials (Lawson's reweighted least squares), each coefficient rounded to its format in
+turn and the rest fitted again, so that the rounded polynomial stays near the best one. Needs python3-mpmath.
+
+usage: minimax.py            prints every table of codegen/Math.cpp with the error its polynomial has
+"""
+from mpmath import mp, mpf, mpmathify as num, exp, expm1, log, log1p, tanh, erf, erfc, sin, cos, atan, sqrt, pi, matrix, lu_solve
+import struct
+
+mp.dps = 60
+
+
+def rounded(value, fmt):
+    if fmt == "f64":
+        return num(float(value))
+    # nearest float32 of an exact value: through float64 is a double rounding, harmless here
+    return num(struct.unpack("f", struct.pack("f", float(value)))[0])
+
+
+def minimax(target, weight, powers, lo, hi, rounds=8):
+    """Coefficients c with max |weight(x) * (target(x) - sum c_i x^powers_i)| near its minimum on [lo, hi]."""
+    n = len(powers)
+    xs = [(lo + hi) / 2 - (hi - lo) / 2 * mp.cos(pi * (i + num(1) / 2) / 160) for i in range(160)]
+    rows = [([x ** p for p in powers], target(x), weight(x)) for x in xs]
+    lawson = [num(1)] * len(xs)
+    for _ in range(rounds):
+        A, b = matrix(n, n), matrix(n, 1)
+        for (row, t, w), l in zip(rows, lawson):
+            f = w * w * l
+            for i in range(n):
+                b[i] += f * row[i] * t
+                for j in range(n):
+                    A[i, j] += f * row[i] * row[j]
+        c = lu_solve(A, b)
+        errors = [abs(w * (t - sum(c[j] * row[j] for j in range(n)))) for row, t, w in rows]
+        largest = max(errors)
+        lawson = [l * (e / largest + num("1e-3")) for l, e in zip(lawson, errors)]
+        total = sum(lawson)
+        lawson = [l * len(xs) / total for l in lawson]
+    return c
+
+
+def fit(name, fmt, target, weight, degree, lo, hi):
+    lo, hi = num(lo), num(hi)
+    relative, weight = weight, lambda x: max(relative(x), num("1e-7"))
+    fixed = []
+    for k in range(degree + 1):
+        rest = lambda x: target(x) - sum(c * x ** i for i, c in enumerate(fixed))
+        c = minimax(rest, weight, list(range(k, degree + 1)), lo, hi)
+        fixed.append(rounded(c[0], fmt))
+    xs = [lo + (hi - lo) * i / 1000 for i in range(1001)]
+    worst = max(abs(weight(x) * (target(x) - sum(c * x ** i for i, c in enumerate(fixed)))) for x in xs)
+    digits = 9 if fmt == "f32" else 17
+    print(f"// {name}: error {mp.nstr(worst, 2)}")
+    print("{" + ", ".join(mp.nstr(c, digits, strip_zeros=False) for c in fixed) + "}")
+
+
+def limited(f, at_zero):
+    return lambda x: at_zero if abs(x) < num("1e-18") else f(x)
+
+
+half = log(2) / 2 * num("1.001")
+for fmt, degree in (("f32", 4), ("f64", 9)):
+    # e^r = 1 + r + r^2 P(r)
+    fit(f"exp {fmt}", fmt, limited(lambda x: (expm1(x) - x) / x ** 2, num("0.5")), lambda x: x * x / exp(x), degree, -half, half)
+# log(1 + f) = f - f^2/2 + f^3 P(f), relative to f
+fit("log f32", "f32", limited(lambda x: (log1p(x) - x + x * x / 2) / x ** 3, num(1) / 3), lambda x: x * x, 8, sqrt(num("0.5")) - 1, sqrt(2) - 1)
+
+
+def log_s(z):  # log((1 + s)/(1 - s)) = 2 s + s z P(z), z = s^2
+    s = sqrt(z)
+    return (log((1 + s) / (1 - s)) - 2 * s) / (s * z)
+
+
+smax = (sqrt(2) - 1) / (sqrt(2) + 1)
+fit("log f64", "f64", limited(log_s, num(2) / 3), lambda z: z / 2, 7, 0, smax ** 2 * num("1.001"))
+# tanh(x) = x + x^3 P(x^2)
+fit("tanh f32", "f32", limited(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, -num(1) / 3), lambda z: z, 5, 0, num("0.625") ** 2)
+# erf(x) = x + x P(x^2) below 0.875
+fit("erf near 0 f32", "f32", limited(lambda z: erf(sqrt(z)) / sqrt(z) - 1, 2 / sqrt(pi) - 1), lambda z: 1, 6, 0, num("0.875") ** 2)
+# log(erfc(x)) = P(x) on [0.875, 4], weighted by what it does to erf
+fit("erf tail f32", "f32", lambda x: log(erfc(x + num("0.875"))), lambda x: erfc(x + num("0.875")) + num("1e-3"), 8, 0, num("3.125"))
+tan8 = sqrt(2) - 1
+for fmt, degree in (("f32", 4), ("f64", 11)):
+    fit(f"atan {fmt}", fmt, limited(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, -num(1) / 3), lambda z: z, degree, 0, tan8 ** 2 * num("1.001"))
+quarter = (pi / 4) ** 2 * num("1.001")
+for tag, degree in (("for f32", 3), ("f64", 6)):
+    fit(f"sin {tag}", "f64", limited(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, -num(1) / 6), lambda z: z, degree, 0, quarter)
+    fit(f"cos {tag}", "f64", limited(lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, num(1) / 24), lambda z: z * z, degree, 0, quarter)
+# log2 and exp2 of pow f32, in f64
+fit("pow exp", "f64", limited(lambda x: (expm1(x) - x) / x ** 2, num("0.5")), lambda x: x * x / exp(x), 6, -half, half)
