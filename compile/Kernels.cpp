@@ -1,0 +1,146 @@
+#include "compile/Kernels.h"
+
+#include "ir/Context.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace lathe {
+namespace {
+
+std::string textOf(mlir::Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  mlir::OpPrintingFlags flags;
+  flags.useLocalScope().printGenericOpForm();
+  op->print(stream, flags);
+  return text;
+}
+
+} // namespace
+
+std::string kernelIdentity(mlir::func::FuncOp kernel) {
+  // Printing is far cheaper than generating; only the name has to go.
+  std::string text = textOf(kernel);
+  std::string name = "sym_name = \"" + kernel.getName().str() + "\"";
+  if (size_t at = text.find(name); at != std::string::npos)
+    text.erase(at, name.size());
+  return text;
+}
+
+KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
+  std::vector<std::string> nodes = nn::nodeNames(kernel.getLoc());
+  std::optional<std::string> given = schedules.find(kernel.getName().str(), nodes);
+  if (!given)
+    if (auto attr = kernel->getAttrOfType<mlir::StringAttr>("nn.schedule"))
+      given = attr.str();
+  std::string identity = kernelIdentity(kernel) + "\n" + given.value_or("");
+  if (auto found = entries.find(identity); found != entries.end())
+    return *found->second;
+
+  KernelProblem problem{kernel, target, threads, exactMath};
+  auto make = [&]() -> Entry {
+    Outcome<Schedule> schedule = given ? Outcome<Schedule>(Schedule::parse(*given)) : priorSchedule(problem);
+    if (!schedule)
+      return {NotApplicable{schedule.reason()}, {}};
+    Outcome<GeneratedKernel> generated = generate(problem, *schedule);
+    if (!generated) {
+      // A schedule that was asked for by name and cannot be had is the user's error, not a reason to go on without.
+      require(!given, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()), *given, generated.reason());
+      return {NotApplicable{generated.reason()}, {}};
+    }
+    CompiledKernel compiled{kernel.getName().str(), generated->schedule, generated->units, generated->scratchBytes,
+                            generated->dims, std::move(generated->packings)};
+    return {std::move(compiled), std::move(generated->module)};
+  };
+  return *entries.emplace(std::move(identity), std::make_unique<Entry>(make())).first->second;
+}
+
+std::string KernelLibrary::declines(mlir::func::FuncOp kernel) {
+  Entry &entry = lookUp(kernel);
+  return entry.outcome.done() ? "" : entry.outcome.reason();
+}
+
+const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {
+  Entry &entry = lookUp(kernel);
+  require(entry.outcome.done(), "{}: no code for kernel @{}: {}", nn::describe(kernel.getLoc()), kernel.getName().str(),
+          entry.outcome.done() ? "" : entry.outcome.reason());
+  if (!entry.inProgram) {
+    entry.inProgram = true;
+    entry.outcome->code = used.size();
+    entry.outcome->name = kernel.getName().str();
+    used.push_back(&entry);
+  }
+  return *entry.outcome;
+}
+
+CodeImage KernelLibrary::emit(int jobs, const std::function<void(size_t, size_t)> &progress) {
+  std::vector<std::vector<char>> objects(used.size());
+  if (jobs <= 1) {
+    for (size_t i = 0; i < used.size(); ++i) {
+      objects[i] = emitObject(*used[i]->module, target);
+      used[i]->module = {};
+      if (progress)
+        progress(i + 1, used.size());
+    }
+    return linkImage(objects, target);
+  }
+
+  // MLIR's uniquing is per context: a thread lowers kernels re-read from text in a context of its own.
+  std::vector<std::string> texts;
+  for (Entry *entry : used) {
+    texts.push_back(textOf(*entry->module));
+    entry->module = {};
+  }
+  std::atomic<size_t> next = 0;
+  size_t done = 0;
+  std::mutex mutex;
+  std::exception_ptr broken;
+  auto work = [&] {
+    try {
+      auto context = makeContext();
+      for (size_t i; (i = next++) < texts.size();) {
+        auto module = mlir::parseSourceString<mlir::ModuleOp>(texts[i], context.get());
+        require(static_cast<bool>(module), "internal: kernel @{} cannot be read back from its text", used[i]->outcome->name);
+        objects[i] = emitObject(*module, target);
+        std::lock_guard lock(mutex);
+        if (progress)
+          progress(++done, texts.size());
+      }
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      broken = std::current_exception();
+      next = texts.size();
+    }
+  };
+  std::vector<std::thread> workers;
+  for (int i = 0; i < jobs; ++i)
+    workers.emplace_back(work);
+  for (std::thread &worker : workers)
+    worker.join();
+  if (broken)
+    std::rethrow_exception(broken);
+  return linkImage(objects, target);
+}
+
+std::string KernelLibrary::text(EmitStage stage) {
+  std::string result;
+  const char *comment = stage == EmitStage::loops ? "//" : stage == EmitStage::llvm ? ";" : "#";
+  for (Entry *entry : used) {
+    mlir::OwningOpRef<mlir::ModuleOp> copy(llvm::cast<mlir::ModuleOp>(entry->module->getOperation()->clone()));
+    result += fmt::format("{0} kernel {1}\n{0} schedule {2}\n", comment, entry->outcome->name, entry->outcome->schedule.str());
+    result += emitText(*copy, target, stage);
+    result += "\n";
+  }
+  return result;
+}
+
+} // namespace lathe

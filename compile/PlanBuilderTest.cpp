@@ -1,0 +1,119 @@
+#include "compile/PlanBuilder.h"
+
+#include "ir/Context.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+namespace lathe {
+namespace {
+
+class PlanBuilderTest : public testing::Test {
+protected:
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  package::Constants constants;
+  BuiltPlan built;
+
+  const plan::PlanT &plan(const std::string &text) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    EXPECT_TRUE(module);
+    Target target;
+    ScheduleBook schedules;
+    KernelLibrary library(target, 1, false, schedules);
+    built = buildPlan(*module, library, constants);
+    return *built.plan;
+  }
+  static const plan::CallReferenceT &reference(const plan::PlanT &plan, size_t index) {
+    return *plan.blocks[0]->instructions[index]->operation.AsCallReference();
+  }
+};
+
+TEST_F(PlanBuilderTest, referencesInputsAndOutputs) {
+  const plan::PlanT &p = plan(R"(
+    func.func @main(%x: tensor<?x3xf32> {nn.name = "data", nn.dims = ["N", "3"]}) -> (tensor<?x3xf32> {nn.name = "prob"}) {
+      %0 = nn.relu %x : (tensor<?x3xf32>) -> tensor<?x3xf32>
+      %1 = nn.relu %0 : (tensor<?x3xf32>) -> tensor<?x3xf32>
+      return %1 : tensor<?x3xf32>
+    })");
+  ASSERT_EQ(p.values.size(), 3u);
+  EXPECT_EQ(p.values[0]->name, "data");
+  EXPECT_EQ(p.values[0]->dims, (std::vector<std::string>{"N", "3"}));
+  EXPECT_EQ(Dim::parse(p.values[0]->bytes), Dim::symbol("N") * 12);
+  EXPECT_EQ(p.values[1]->name, "prob");
+  EXPECT_EQ(p.values[1]->storage, plan::Storage::Output);
+  EXPECT_EQ(p.values[2]->storage, plan::Storage::Temporary);
+  ASSERT_EQ(p.blocks[0]->instructions.size(), 2u);
+  EXPECT_EQ(reference(p, 0).op, "relu");
+  EXPECT_EQ(reference(p, 1).outputs, std::vector<uint32_t>{1});
+  EXPECT_EQ(built.references.size(), 2u);
+}
+
+TEST_F(PlanBuilderTest, aViewAtTheEndAliasesTheOutput) {
+  const plan::PlanT &p = plan(R"(
+    func.func @main(%x: tensor<2x3xf32>) -> (tensor<6xf32> {nn.name = "y"}) {
+      %0 = nn.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      %1 = nn.reshape %0 {shape = array<i64: 6>} : (tensor<2x3xf32>) -> tensor<6xf32>
+      return %1 : tensor<6xf32>
+    })");
+  ASSERT_EQ(p.values.size(), 3u);
+  EXPECT_EQ(p.values[1]->name, "y");
+  EXPECT_EQ(p.values[2]->storage, plan::Storage::Alias);
+  EXPECT_EQ(p.values[2]->alias_of, 1);
+  ASSERT_EQ(p.blocks[0]->instructions.size(), 1u);
+  EXPECT_EQ(reference(p, 0).outputs, std::vector<uint32_t>{2});
+}
+
+TEST_F(PlanBuilderTest, oddOutputsAreCopied) { // an input, a view of it, a constant, and one value twice
+  const plan::PlanT &p = plan(R"(
+    func.func @main(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<6xf32>, tensor<2xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+      %c = nn.constant {value = dense<[1.0, 2.0]> : tensor<2xf32>} : tensor<2xf32>
+      %0 = nn.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      %1 = nn.reshape %x {shape = array<i64: 6>} : (tensor<2x3xf32>) -> tensor<6xf32>
+      return %x, %1, %c, %0, %0 : tensor<2x3xf32>, tensor<6xf32>, tensor<2xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+    })");
+  ASSERT_EQ(p.outputs.size(), 5u);
+  for (uint32_t output : p.outputs)
+    EXPECT_EQ(p.values[output]->storage, plan::Storage::Output);
+  EXPECT_EQ(p.blocks[0]->instructions.size(), 5u); // relu, four copies
+  EXPECT_EQ(reference(p, 1).op, "reshape");
+}
+
+TEST_F(PlanBuilderTest, constantsAreStoredOnceAndSplatsWrittenOut) {
+  const plan::PlanT &p = plan(R"(
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %a = nn.constant {value = dense<2.0> : tensor<4xf32>} : tensor<4xf32>
+      %b = nn.constant {value = dense<2.0> : tensor<4xf32>} : tensor<4xf32>
+      %dead = nn.constant {value = dense<3.0> : tensor<4096xf32>} : tensor<4096xf32>
+      %0 = nn.add %x, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = nn.add %0, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %1 : tensor<4xf32>
+    })");
+  EXPECT_EQ(constants.bytes(), 16u);
+  EXPECT_EQ(reference(p, 0).inputs[1], reference(p, 1).inputs[1]);
+}
+
+TEST_F(PlanBuilderTest, aKernelNobodyCanCompileIsNamed) {
+  EXPECT_THROW(plan(R"(
+    func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {nn.family = "nonsense"} {
+      return %x : tensor<4xf32>
+    }
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = call @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    })"), Error);
+}
+
+TEST(ScheduleBook, findsByKernelThenNodeAndReportsUnusedLines) {
+  ScheduleBook book("# prior with a smaller tile\nconv1_relu1: direct/1 px=6\nfc:0: gemm/1 m=4\n\n", "s.txt");
+  EXPECT_EQ(book.find("conv1_relu1", {}), "direct/1 px=6");
+  EXPECT_THROW(book.requireAllUsed(), Error);
+  EXPECT_EQ(book.find("other", {"fc:0"}), "gemm/1 m=4");
+  EXPECT_EQ(book.find("other", {"x"}), std::nullopt);
+  book.requireAllUsed();
+  EXPECT_THROW(ScheduleBook("conv1 direct", "s.txt"), Error);
+  EXPECT_THROW(ScheduleBook("a: direct/1\na: direct/1", "s.txt"), Error);
+}
+
+} // namespace
+} // namespace lathe
