@@ -145,7 +145,7 @@ def registry_inc(ops):
             f'  {{"{op.name}", "{op.family}", {quote(op.summary)}, "{op.lowering}", {op.tolerance}, {operands}, {results}, '
             f'{b(any(v for _, v in op.results))}, {attrs}, {onnx}, {axes},\n'
             f'   []() -> std::unique_ptr<Attrs> {{ return std::make_unique<{c}Attrs>(); }},\n'
-            f'   [](const Attrs &a, const InferInputs &in) {{ return {op.infer}({cast}, in); }},\n'
+            f'   [](const Attrs &a, const InferInputs &in) {{ return checkedResults("{op.name}", {op.infer}({cast}, checkedInputs("{op.name}", {operands}, in))); }},\n'
             f'   []([[maybe_unused]] const Attrs &attrs, [[maybe_unused]] const InferInputs &in, [[maybe_unused]] const InferInputs &out) -> Dim {{\n'
             f'     [[maybe_unused]] auto &a = static_cast<const {c}Attrs &>(attrs); return {op.flops}; }}}},')
     out.append("const OpRecord records[] = {")

@@ -8,6 +8,7 @@
 #include "support/ElementType.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>

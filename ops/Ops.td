@@ -4,5 +4,11 @@
 include "ir/Nn.td"
 include "ops/conv/Conv.td"
 include "ops/elementwise/Elementwise.td"
+include "ops/matmul/Matmul.td"
+include "ops/movement/Movement.td"
+include "ops/norm/Norm.td"
+include "ops/pool/Pool.td"
+include "ops/reduce/Reduce.td"
+include "ops/resize/Resize.td"
 include "ops/shape/Shape.td"
 #endif

@@ -1,5 +1,6 @@
 #include "ops/Shape.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace lathe {
@@ -39,6 +40,55 @@ Dims broadcast(const Dims &a, const Dims &b) {
 int64_t normalizeAxis(int64_t axis, int64_t rank, const char *what) {
   require(axis >= -rank && axis < rank, "{}: axis {} is outside [-{}, {})", what, axis, rank, rank);
   return axis < 0 ? axis + rank : axis;
+}
+
+std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t rank, const char *what) {
+  std::vector<int64_t> result;
+  for (int64_t axis : axes) {
+    result.push_back(normalizeAxis(axis, rank, what));
+    require(std::count(result.begin(), result.end(), result.back()) == 1, "{}: axis {} appears twice", what, axis);
+  }
+  return result;
+}
+
+bool mayAgree(const Dim &a, const Dim &b) { return !a.isConstant() || !b.isConstant() || a == b; }
+
+bool isNonNegative(const Dim &dim) {
+  if (dim.isConstant())
+    return dim.constant() >= 0;
+  return dim.str().find('-') == std::string::npos; // no negative coefficient anywhere
+}
+
+void requireFloat(ElementType type, const char *constraint) {
+  require(isFloat(type), "{}: the element type is {}, expected floating-point", constraint, name(type));
+}
+
+void requireNumber(ElementType type, const char *constraint) {
+  require(isFloat(type) || isInteger(type), "{}: the element type is {}, expected a number", constraint, name(type));
+}
+
+Dims unknownDims(size_t rank) {
+  require(rank <= maxRank, "rank {} is more than the {} supported", rank, maxRank);
+  Dims result;
+  for (size_t i = 0; i < rank; ++i)
+    result.push_back(unknownDim());
+  return result;
+}
+
+InferResult checkedResults(const char *op, InferResult results) {
+  constexpr int64_t mostElements = int64_t(1) << 48;
+  for (const TensorInfo &result : results) {
+    require(result.rank() <= maxRank, "{}: the result has rank {}, more than the {} supported", op, result.rank(), maxRank);
+    int64_t elements = 1;
+    for (const Dim &extent : result.dims) {
+      int64_t value = extent.constantOr(1);
+      require(value >= 0, "{}: the result is {}, an extent is negative", op, str(result.dims));
+      require(value <= mostElements && !__builtin_mul_overflow(elements, std::max<int64_t>(value, 1), &elements) &&
+                  elements <= mostElements,
+              "{}: the result is {}, absurdly large", op, str(result.dims));
+    }
+  }
+  return results;
 }
 
 std::vector<int64_t> staticOperand(const InferInputs &in, size_t index, const std::vector<int64_t> &attribute,

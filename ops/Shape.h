@@ -39,6 +39,44 @@ Dims broadcast(const Dims &a, const Dims &b);
 /// `axis` in [-rank, rank) mapped to [0, rank); throws Error with `what` otherwise.
 int64_t normalizeAxis(int64_t axis, int64_t rank, const char *what);
 
+/// Axes mapped to [0, rank); throws Error with `what` for one outside or twice.
+std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t rank, const char *what);
+
+/// Operand `index`, null where it is absent.
+inline const TensorInfo *operand(const InferInputs &in, size_t index) { return index < in.size() ? in[index] : nullptr; }
+
+/// False when the extents are known to differ: both constant and unequal.
+bool mayAgree(const Dim &a, const Dim &b);
+/// True when the extent cannot be negative, as far as its form tells (symbols are extents).
+bool isNonNegative(const Dim &dim);
+
+/// Throw Error, starting with `constraint`, unless the type is floating-point / a number (not bool or string).
+void requireFloat(ElementType type, const char *constraint);
+void requireNumber(ElementType type, const char *constraint);
+
+/// Extents of a result whose value nobody knows yet.
+Dims unknownDims(size_t rank);
+
+/// Most elements whose contents are followed, and the greatest rank of a tensor.
+constexpr size_t maxContents = 64;
+constexpr size_t maxRank = 32;
+
+/// `info` with contents where they are few and of an integer type or bool; `make` may throw Error (overflow): then without.
+template <class Make> TensorInfo withContents(TensorInfo info, Make &&make) {
+  try {
+    if (isInteger(info.type) || info.type == ElementType::boolean)
+      info.contents = make();
+  } catch (const Error &) {
+    info.contents.reset();
+  }
+  if (info.contents && (info.contents->size() > maxContents || Dim(static_cast<int64_t>(info.contents->size())) != product(info.dims)))
+    info.contents.reset();
+  return info;
+}
+
+/// Throws Error unless every result has sane extents: none negative, not too many elements to address.
+InferResult checkedResults(const char *op, InferResult results);
+
 /// The static value of operand `index` if present and known, otherwise `attribute`. Throws Error if the operand is
 /// present but its contents are not known and `optionalContents` is false.
 std::vector<int64_t> staticOperand(const InferInputs &in, size_t index, const std::vector<int64_t> &attribute, const char *what);

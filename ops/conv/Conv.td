@@ -7,15 +7,16 @@ def Nn_ConvOp : NnOp<"conv", []> {
     out = floordiv(in + padBegin + padEnd - (dilation * (kernel - 1) + 1), stride) + 1.
 
     Constraints: conv_c1: rank of x is 3 to 5 and equals rank of w. conv_c2: C = w.dim(1) * group. conv_c3: strides,
-    dilations have one value a spatial axis, pads two (all begins, then all ends). conv_c4: group divides O. conv_c5: strides and dilations are
-    positive. conv_c6: the dilated kernel fits into the padded input. conv_c7: b has O elements. conv_c8: element types agree.
+    dilations have one value a spatial axis, pads two (all begins, then all ends). conv_c4: group is positive and divides O.
+    conv_c5: strides and dilations are positive, pads are not negative. conv_c6: the dilated kernel fits into the padded
+    input and has at least one tap. conv_c7: b has O elements. conv_c8: element types agree and are numbers.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$w, Optional<NnTensor>:$b,
     NnI64s<>:$strides, NnI64s<>:$dilations, NnI64s<>:$pads, NnI64<"1">:$group);
   let results = (outs NnTensor:$y);
   let onnx = [Onnx<"Conv", 1, 1000, 0>];
   let lowering = "contraction";
-  let flops = "product(out[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2 + (in[2] ? product(out[0]->dims) : Dim(0))";
+  let flops = "product(out[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2 + (in.size() > 2 && in[2] ? product(out[0]->dims) : Dim(0))";
   let tolerance = "1e-5";
   let benchmarkAxes = ["batch", "inChannels", "height", "width", "outChannels", "kernel", "stride", "pad", "dilation", "group"];
 }

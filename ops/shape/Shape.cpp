@@ -1,19 +1,21 @@
 #include "ops/Registry.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace lathe {
 
 InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   const TensorInfo &x = *in[0];
   Dims target = toDims(a.shape);
-  if (in.size() > 1 && in[1]) {
-    if (in[1]->contents) {
-      target = *in[1]->contents;
-    } else {
-      // The rank is known, the extents are not.
-      require(in[1]->rank() == 1 && in[1]->dims[0].isConstant(), "reshape: the shape operand must have a static length");
-      return {TensorInfo{x.type, Dims(in[1]->dims[0].constant(), unknownDim()), std::nullopt}};
-    }
+  if (const TensorInfo *shape = operand(in, 1)) {
+    require(shape->rank() == 1 && shape->dims[0].isConstant() && isInteger(shape->type),
+            "reshape_c4: shape_in is {} {}, expected an integer vector of static length", name(shape->type), str(shape->dims));
+    if (!shape->contents) // the rank is known, the extents are not
+      return {TensorInfo{x.type, unknownDims(shape->dims[0].constant()), std::nullopt}};
+    target = *shape->contents;
   }
+  require(target.size() <= maxRank, "reshape_c4: shape has {} values, more than the {} supported", target.size(), maxRank);
   Dims result;
   Dim known = 1;
   int inferred = -1;
@@ -23,6 +25,7 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
       require(i < x.rank(), "reshape_c3: shape copies extent {} of x, which has rank {}", i, x.rank());
       extent = x.dims[i];
     }
+    require(extent.constantOr(0) >= -1, "reshape_c2: shape has the extent {}", extent.str());
     if (extent == Dim(-1)) {
       require(inferred < 0, "reshape_c2: shape has more than one -1");
       inferred = static_cast<int>(i);
@@ -35,13 +38,67 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   Dim total = product(x.dims);
   if (inferred >= 0) {
     if (total.isConstant() && known.isConstant())
-      require(known.constant() != 0 && total.constant() % known.constant() == 0,
-              "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
+      require(known.constant() != 0 && total.constant() % known.constant() == 0, "reshape_c1: {} elements do not divide into {}",
+              total.str(), str(target));
+    require(known != Dim(0), "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
     result[inferred] = floorDiv(total, known);
   } else if (total.isConstant() && known.isConstant()) {
     require(total == known, "reshape_c1: x has {} elements, shape {} has {}", total.str(), str(result), known.str());
   }
-  return {TensorInfo{x.type, result, x.contents}};
+  return {withContents(TensorInfo{x.type, result, std::nullopt}, [&] { return x.contents; })};
+}
+
+InferResult inferShape(const ShapeAttrs &a, const InferInputs &in) {
+  const TensorInfo &x = *in[0];
+  int64_t rank = x.rank();
+  auto position = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + rank : p, 0, rank); };
+  int64_t start = position(a.start), end = std::max(position(a.end), start);
+  TensorInfo y{ElementType::i64, {end - start}, std::nullopt};
+  return {withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
+    return std::vector<Dim>(x.dims.begin() + start, x.dims.begin() + end);
+  })};
+}
+
+InferResult inferConstantOfShape(const ConstantOfShapeAttrs &a, const InferInputs &in) {
+  const TensorInfo &shape = *in[0];
+  require(shape.rank() == 1 && shape.dims[0].isConstant() && isInteger(shape.type),
+          "constant_of_shape_c1: shape_in is {} {}, expected an integer vector of static length", name(shape.type), str(shape.dims));
+  require(isFloat(a.type) || isInteger(a.type) || a.type == ElementType::boolean, "constant_of_shape_c3: the type is {}", name(a.type));
+  if (!shape.contents)
+    return {TensorInfo{a.type, unknownDims(shape.dims[0].constant()), std::nullopt}};
+  for (const Dim &extent : *shape.contents)
+    require(extent.constantOr(0) >= 0, "constant_of_shape_c2: shape_in has the extent {}", extent.str());
+  return {withContents(TensorInfo{a.type, *shape.contents, std::nullopt}, [&]() -> std::optional<std::vector<Dim>> {
+    Dim count = product(*shape.contents);
+    if (count.constantOr(maxContents + 1) > static_cast<int64_t>(maxContents) || !(a.value >= -9e15 && a.value <= 9e15))
+      return std::nullopt;
+    return std::vector<Dim>(count.constant(), Dim(static_cast<int64_t>(a.value)));
+  })};
+}
+
+InferResult inferRange(const RangeAttrs &, const InferInputs &in) {
+  for (size_t i = 0; i < 3; ++i)
+    require(mayAgree(product(in[i]->dims), 1) && in[i]->type == in[0]->type, "range_c1: operand {} is {} {}, expected a scalar of {}",
+            i, name(in[i]->type), str(in[i]->dims), name(in[0]->type));
+  requireNumber(in[0]->type, "range_c3");
+  TensorInfo y{in[0]->type, {unknownDim()}, std::nullopt};
+  auto known = [&](size_t i) { return in[i]->contents && in[i]->contents->size() == 1; };
+  if (!known(0) || !known(1) || !known(2))
+    return {y};
+  const Dim &start = (*in[0]->contents)[0], &limit = (*in[1]->contents)[0], &delta = (*in[2]->contents)[0];
+  require(delta != Dim(0), "range_c2: delta is zero");
+  if (!delta.isConstant() || delta.constant() == std::numeric_limits<int64_t>::min())
+    return {y};
+  Dim count = delta.constant() > 0 ? ceilDiv(limit - start, delta) : ceilDiv(start - limit, Dim(0) - delta);
+  y.dims[0] = isNonNegative(count) ? count : maximum(count, 0);
+  return {withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
+    if (count.constantOr(maxContents + 1) > static_cast<int64_t>(maxContents))
+      return std::nullopt;
+    std::vector<Dim> values;
+    for (int64_t i = 0; i < count.constant(); ++i)
+      values.push_back(start + delta * i);
+    return values;
+  })};
 }
 
 } // namespace lathe

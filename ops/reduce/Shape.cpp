@@ -1,0 +1,66 @@
+#include "ops/Registry.h"
+
+#include <algorithm>
+
+namespace lathe {
+namespace {
+
+/// The fields every reduction has.
+struct ReduceFields : AttrVisitor {
+  std::vector<int64_t> axes;
+  bool keepdims = true, noop = false;
+  using AttrVisitor::field;
+  void field(const char *, int64_t &) override {}
+  void field(const char *, double &) override {}
+  void field(const char *name, bool &value) override { (std::string_view(name) == "keepdims" ? keepdims : noop) = value; }
+  void field(const char *, std::string &) override {}
+  void field(const char *, ElementType &) override {}
+  void field(const char *, std::vector<int64_t> &value) override { axes = value; }
+  void field(const char *, std::vector<double> &) override {}
+};
+
+} // namespace
+
+InferResult inferReduce(const Attrs &attrs, const InferInputs &in) {
+  const TensorInfo &x = *in[0];
+  requireNumber(x.type, "reduce_c3");
+  ReduceFields fields;
+  attrs.clone()->visit(fields);
+  std::vector<int64_t> axes = staticOperand(in, 1, fields.axes, "reduce_c1: axes");
+  axes = normalizeAxes(axes, x.rank(), "reduce_c2");
+  TensorInfo y{x.type, {}, std::nullopt};
+  bool all = axes.empty() && !fields.noop;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    if (!all && std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) == axes.end())
+      y.dims.push_back(x.dims[i]);
+    else if (fields.keepdims)
+      y.dims.push_back(1);
+  }
+  return {y};
+}
+
+InferResult inferReduceProd(const ReduceProdAttrs &attrs, const InferInputs &in) {
+  InferResult result = inferReduce(attrs, in);
+  if (in[0]->contents && in[0]->rank() == 1) // the number of elements, from a shape
+    result[0] = withContents(std::move(result[0]), [&]() -> std::optional<std::vector<Dim>> {
+      return std::vector<Dim>{product(*in[0]->contents)};
+    });
+  return result;
+}
+
+InferResult inferArgExtreme(const Attrs &attrs, const InferInputs &in) {
+  const TensorInfo &x = *in[0];
+  requireNumber(x.type, "arg_c2");
+  auto *most = dynamic_cast<const ArgMaxAttrs *>(&attrs);
+  auto *least = dynamic_cast<const ArgMinAttrs *>(&attrs);
+  int64_t axis = normalizeAxis(most ? most->axis : least->axis, x.rank(), "arg_c1");
+  require(x.dims[axis].constantOr(1) > 0, "arg_c3: axis {} of {} is empty", axis, str(x.dims));
+  TensorInfo y{ElementType::i64, x.dims, std::nullopt};
+  if (most ? most->keepdims : least->keepdims)
+    y.dims[axis] = 1;
+  else
+    y.dims.erase(y.dims.begin() + axis);
+  return {y};
+}
+
+} // namespace lathe
