@@ -61,8 +61,9 @@ Result<json> Worker::request(const json &message, double timeoutSeconds) {
   if (auto failure = send(message, timeoutSeconds))
     return *failure;
   double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  auto answer = receive(std::max(0.0, timeoutSeconds - used));
-  if (dead && dead->kind == FailureKind::timedOut && dead->seconds < timeoutSeconds)
+  double left = std::max(0.0, timeoutSeconds - used);
+  auto answer = receive(left);
+  if (dead && dead->kind == FailureKind::timedOut && dead->seconds == left) // what was asked for, in the message
     dead->seconds = timeoutSeconds;
   return dead ? Result<json>(*dead) : answer;
 }

@@ -1,0 +1,187 @@
+#include "lab/Statistics.h"
+
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace lathe::lab {
+
+static std::vector<double> sorted(std::span<const double> samples) {
+  std::vector<double> values(samples.begin(), samples.end());
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+static double percentileOfSorted(const std::vector<double> &values, double percent) {
+  if (values.empty())
+    return 0;
+  double position = std::clamp(percent, 0.0, 100.0) / 100 * double(values.size() - 1);
+  auto below = size_t(position);
+  if (below + 1 >= values.size())
+    return values.back();
+  return values[below] + (position - double(below)) * (values[below + 1] - values[below]);
+}
+
+double percentile(std::span<const double> samples, double percent) { return percentileOfSorted(sorted(samples), percent); }
+
+/// Reorders `values`.
+static double medianInPlace(std::vector<double> &values) {
+  if (values.empty())
+    return 0;
+  auto middle = values.begin() + int64_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2)
+    return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+double median(std::span<const double> samples) {
+  std::vector<double> values(samples.begin(), samples.end());
+  return medianInPlace(values);
+}
+
+Summary summarize(std::span<const double> samples) {
+  Summary summary;
+  if (samples.empty())
+    return summary;
+  auto values = sorted(samples);
+  auto n = double(values.size());
+  summary.count = values.size();
+  summary.min = values.front();
+  summary.max = values.back();
+  summary.median = percentileOfSorted(values, 50);
+  summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  std::vector<double> deviations;
+  for (double value : values) {
+    squares += (value - summary.mean) * (value - summary.mean);
+    deviations.push_back(std::abs(value - summary.median));
+  }
+  summary.standardDeviation = values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
+  summary.deviation = medianInPlace(deviations);
+  summary.p05 = percentileOfSorted(values, 5);
+  summary.p25 = percentileOfSorted(values, 25);
+  summary.p75 = percentileOfSorted(values, 75);
+  summary.p95 = percentileOfSorted(values, 95);
+  summary.p99 = percentileOfSorted(values, 99);
+  return summary;
+}
+
+Interval medianInterval(std::span<const double> samples, double confidence) {
+  if (samples.empty())
+    return {};
+  auto values = sorted(samples);
+  auto n = double(values.size());
+  // The largest k (from 1) with P(Binomial(n, 1/2) < k) <= tail; log space, as 2^-n underflows.
+  double tail = (1 - confidence) / 2, below = 0;
+  size_t k = 0;
+  for (size_t i = 0; i < values.size() / 2; ++i) {
+    auto x = double(i);
+    below += std::exp(std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1) - n * std::log(2.0));
+    if (below > tail)
+      break;
+    k = i + 1;
+  }
+  if (k == 0)
+    return {values.front(), values.back()};
+  return {values[k - 1], values[values.size() - k]};
+}
+
+static Interval middleOf(std::vector<double> &ratios, double confidence) {
+  std::sort(ratios.begin(), ratios.end());
+  double tail = (1 - confidence) / 2 * 100;
+  return {percentileOfSorted(ratios, tail), percentileOfSorted(ratios, 100 - tail)};
+}
+
+RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence,
+                             int resamples, uint64_t seed) {
+  require(!numerator.empty() && !denominator.empty(), "ratio of medians: no samples");
+  std::mt19937_64 random(seed);
+  auto resampledMedian = [&](std::span<const double> samples) {
+    std::vector<double> drawn(samples.size());
+    for (double &value : drawn)
+      value = samples[random() % samples.size()];
+    return medianInPlace(drawn);
+  };
+  std::vector<double> ratios;
+  for (int i = 0; i < resamples; ++i) {
+    double top = resampledMedian(numerator); // in this order: the estimate is reproducible
+    ratios.push_back(top / resampledMedian(denominator));
+  }
+  return {median(numerator) / median(denominator), middleOf(ratios, confidence)};
+}
+
+RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
+                                     const std::vector<std::vector<double>> &denominator, double confidence, int resamples,
+                                     uint64_t seed) {
+  require(numerator.size() == denominator.size() && !numerator.empty(), "ratio of medians: {} rounds against {}",
+          numerator.size(), denominator.size());
+  for (size_t i = 0; i < numerator.size(); ++i)
+    require(!numerator[i].empty() && !denominator[i].empty(), "ratio of medians: round {} has no samples", i);
+  std::vector<double> top, bottom;
+  auto pooledRatio = [&](auto &&roundOf) {
+    top.clear();
+    bottom.clear();
+    for (size_t i = 0; i < numerator.size(); ++i) {
+      size_t round = roundOf(i);
+      top.insert(top.end(), numerator[round].begin(), numerator[round].end());
+      bottom.insert(bottom.end(), denominator[round].begin(), denominator[round].end());
+    }
+    return medianInPlace(top) / medianInPlace(bottom);
+  };
+  std::mt19937_64 random(seed);
+  std::vector<double> ratios;
+  for (int i = 0; i < resamples; ++i)
+    ratios.push_back(pooledRatio([&](size_t) { return random() % numerator.size(); }));
+  double estimate = pooledRatio([](size_t i) { return i; });
+  return {estimate, middleOf(ratios, confidence)};
+}
+
+bool StoppingRule::satisfied(std::span<const double> samples, double elapsedSeconds) const {
+  if (samples.size() >= maxSamples || (elapsedSeconds >= maxSeconds && !samples.empty()))
+    return true;
+  if (samples.size() < minSamples)
+    return false;
+  Interval interval = medianInterval(samples);
+  return (interval.high - interval.low) / 2 <= relativeHalfWidth * median(samples);
+}
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::faster: return "faster";
+  case Verdict::slower: return "slower";
+  case Verdict::same: return "same";
+  case Verdict::ambiguous: return "ambiguous";
+  }
+  return "ambiguous";
+}
+
+Verdict verdict(const RatioEstimate &speed, double band) {
+  if (speed.interval.low >= 1 - band && speed.interval.high <= 1 + band)
+    return Verdict::same;
+  if (speed.interval.low > 1 && speed.ratio > 1 + band)
+    return Verdict::faster;
+  if (speed.interval.high < 1 && speed.ratio < 1 - band)
+    return Verdict::slower;
+  return Verdict::ambiguous;
+}
+
+nlohmann::json toJson(const Summary &seconds) {
+  return {{"count", seconds.count},
+          {"median_ms", seconds.median * 1e3},
+          {"mean_ms", seconds.mean * 1e3},
+          {"min_ms", seconds.min * 1e3},
+          {"max_ms", seconds.max * 1e3},
+          {"std_ms", seconds.standardDeviation * 1e3},
+          {"mad_ms", seconds.deviation * 1e3},
+          {"p05_ms", seconds.p05 * 1e3},
+          {"p25_ms", seconds.p25 * 1e3},
+          {"p75_ms", seconds.p75 * 1e3},
+          {"p95_ms", seconds.p95 * 1e3},
+          {"p99_ms", seconds.p99 * 1e3}};
+}
+
+} // namespace lathe::lab

@@ -1,0 +1,76 @@
+// What a set of timings says, and how sure one may be of it.
+//
+// Times of programs are not normal: they have a floor and a long tail. So the centre is the median, its uncertainty comes from order
+// statistics or resampling, and a verdict needs both an interval and a size of effect that matters. Samples are in any one unit.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace lathe::lab {
+
+struct Summary {
+  size_t count = 0;
+  double median = 0, mean = 0, min = 0, max = 0;
+  double standardDeviation = 0; // of the sample (n - 1); 0 for one value
+  double deviation = 0;         // median absolute deviation from the median, unscaled
+  double p05 = 0, p25 = 0, p75 = 0, p95 = 0, p99 = 0;
+};
+
+/// All zero for no samples.
+Summary summarize(std::span<const double> samples);
+
+double median(std::span<const double> samples);
+/// The `percent`th percentile, linear between neighbours (NumPy's default); 0 gives the least, 100 the largest.
+double percentile(std::span<const double> samples, double percent);
+
+struct Interval {
+  double low = 0, high = 0;
+  bool holds(double value) const { return low <= value && value <= high; }
+};
+
+/// Interval that covers the true median with at least `confidence`, whatever the distribution: order statistics (k, n + 1 - k) with the
+/// binomial tail below them at most (1 - confidence) / 2. With too few samples for that (fewer than 6 at 0.95) the whole range.
+Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
+
+struct RatioEstimate {
+  double ratio = 0; // median(numerator) / median(denominator)
+  Interval interval;
+};
+
+/// Percentile bootstrap of the ratio of medians of two independent sets. Deterministic for a given seed.
+RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence = 0.95,
+                             int resamples = 2000, uint64_t seed = 1);
+
+/// The same for sets that were measured in turns: element i of each holds the samples of round i. Whole rounds are resampled, the same for
+/// both, so that what slowed down both sides of a round (clock, neighbours) cancels, and what lasts for a round is not taken for many
+/// independent observations. Throws Error when the numbers of rounds differ or a round is empty.
+RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
+                                     const std::vector<std::vector<double>> &denominator, double confidence = 0.95,
+                                     int resamples = 2000, uint64_t seed = 1);
+
+/// When to stop sampling.
+struct StoppingRule {
+  size_t minSamples = 10;
+  size_t maxSamples = 10000;
+  double maxSeconds = 10;           // of measuring
+  double relativeHalfWidth = 0.005; // of the median's interval: precise enough
+
+  bool satisfied(std::span<const double> samples, double elapsedSeconds) const;
+};
+
+enum class Verdict { faster, slower, same, ambiguous };
+std::string_view name(Verdict verdict);
+
+/// Of `speed` = peer's time / our time. Same: the whole interval lies within 1 +- `band`. Faster (slower): the whole interval lies
+/// above (below) 1 and the estimate outside the band. Otherwise ambiguous: measure longer.
+Verdict verdict(const RatioEstimate &speed, double band = 0.02);
+
+/// Samples in seconds, keys in milliseconds: count, median_ms, mean_ms, min_ms, max_ms, std_ms, mad_ms, p05_ms ... p99_ms.
+nlohmann::json toJson(const Summary &seconds);
+
+} // namespace lathe::lab

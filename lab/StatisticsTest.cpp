@@ -1,0 +1,151 @@
+#include "lab/Statistics.h"
+
+#include "support/Error.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+using namespace lathe::lab;
+
+TEST(Statistics, summaryOfKnownValues) {
+  std::vector<double> values{4, 1, 3, 2, 10};
+  Summary s = summarize(values);
+  EXPECT_EQ(s.count, 5u);
+  EXPECT_DOUBLE_EQ(s.median, 3);
+  EXPECT_DOUBLE_EQ(s.mean, 4);
+  EXPECT_DOUBLE_EQ(s.min, 1);
+  EXPECT_DOUBLE_EQ(s.max, 10);
+  EXPECT_DOUBLE_EQ(s.standardDeviation, std::sqrt(12.5));
+  EXPECT_DOUBLE_EQ(s.deviation, 1); // |1-3| |2-3| |3-3| |4-3| |10-3| -> 0 1 1 2 7
+  EXPECT_DOUBLE_EQ(s.p25, 2);
+  EXPECT_DOUBLE_EQ(s.p95, 8.8); // as numpy.percentile([1, 2, 3, 4, 10], 95)
+  EXPECT_EQ(summarize({}).count, 0u);
+  EXPECT_DOUBLE_EQ(summarize(std::vector<double>{7}).standardDeviation, 0);
+}
+
+TEST(Statistics, percentilesAndMediansOfEvenCounts) {
+  std::vector<double> values{1, 2, 3, 4};
+  EXPECT_DOUBLE_EQ(median(values), 2.5);
+  EXPECT_DOUBLE_EQ(percentile(values, 0), 1);
+  EXPECT_DOUBLE_EQ(percentile(values, 100), 4);
+  EXPECT_DOUBLE_EQ(percentile(values, 10), 1.3);
+}
+
+TEST(Statistics, medianIntervalFollowsTheBinomialTable) {
+  // Conover, table of 95 % intervals: n = 10 gives ranks 2 and 9, n = 20 ranks 6 and 15, n = 5 has none.
+  std::vector<double> values;
+  for (int i = 1; i <= 20; ++i)
+    values.push_back(i);
+  Interval ten = medianInterval(std::span(values).first(10));
+  EXPECT_EQ(ten.low, 2);
+  EXPECT_EQ(ten.high, 9);
+  Interval twenty = medianInterval(values);
+  EXPECT_EQ(twenty.low, 6);
+  EXPECT_EQ(twenty.high, 15);
+  Interval five = medianInterval(std::span(values).first(5));
+  EXPECT_EQ(five.low, 1);
+  EXPECT_EQ(five.high, 5);
+}
+
+TEST(Statistics, medianIntervalCoversTheTrueMedian) {
+  const uint64_t seed = 20240611;
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  std::exponential_distribution<double> distribution(1);
+  int covered = 0;
+  const int experiments = 2000;
+  for (int i = 0; i < experiments; ++i) {
+    std::vector<double> values(25);
+    for (double &value : values)
+      value = distribution(random);
+    covered += medianInterval(values).holds(std::log(2.0));
+  }
+  EXPECT_GE(covered, experiments * 0.94);
+  EXPECT_LE(covered, experiments * 0.99);
+}
+
+static std::vector<double> normalSamples(std::mt19937_64 &random, double mean, double deviation, int count) {
+  std::normal_distribution<double> distribution(mean, deviation);
+  std::vector<double> values(size_t(count), 0.0);
+  for (double &value : values)
+    value = distribution(random);
+  return values;
+}
+
+TEST(Statistics, ratioIntervalCoversTheTrueRatio) {
+  const uint64_t seed = 77;
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  int covered = 0;
+  for (int i = 0; i < 200; ++i) {
+    auto a = normalSamples(random, 12, 0.5, 40), b = normalSamples(random, 10, 0.5, 40);
+    covered += ratioOfMedians(a, b, 0.95, 500, uint64_t(i)).interval.holds(1.2);
+  }
+  EXPECT_GE(covered, 180);
+}
+
+TEST(Statistics, roundsCancelCommonDrift) {
+  const uint64_t seed = 5;
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<double>> a, b;
+  for (int round = 0; round < 12; ++round) {
+    double clock = round % 2 ? 1.0 : 1.3; // both sides are slowed down in every second round
+    a.push_back(normalSamples(random, 11 * clock, 0.05, 5));
+    b.push_back(normalSamples(random, 10 * clock, 0.05, 5));
+  }
+  RatioEstimate estimate = ratioOfMediansInRounds(a, b);
+  EXPECT_NEAR(estimate.ratio, 1.1, 0.02);
+  EXPECT_LT(estimate.interval.high - estimate.interval.low, 0.06);
+  EXPECT_EQ(verdict(estimate), Verdict::faster);
+  std::vector<double> pooledA, pooledB;
+  for (int round = 0; round < 12; ++round) {
+    pooledA.insert(pooledA.end(), a[size_t(round)].begin(), a[size_t(round)].end());
+    pooledB.insert(pooledB.end(), b[size_t(round)].begin(), b[size_t(round)].end());
+  }
+  RatioEstimate pooled = ratioOfMedians(pooledA, pooledB);
+  EXPECT_GT(pooled.interval.high - pooled.interval.low, estimate.interval.high - estimate.interval.low);
+}
+
+TEST(Statistics, estimatesAreReproducible) {
+  std::mt19937_64 random(3);
+  auto a = normalSamples(random, 1, 0.1, 30), b = normalSamples(random, 1, 0.1, 30);
+  EXPECT_EQ(ratioOfMedians(a, b).interval.low, ratioOfMedians(a, b).interval.low);
+  EXPECT_THROW(ratioOfMedians(a, {}), lathe::Error);
+  EXPECT_THROW(ratioOfMediansInRounds({{1}, {1}}, {{1}}), lathe::Error);
+  EXPECT_THROW(ratioOfMediansInRounds({{1}, {}}, {{1}, {1}}), lathe::Error);
+}
+
+TEST(Statistics, verdicts) {
+  auto of = [](double ratio, double low, double high) { return verdict({ratio, {low, high}}); };
+  EXPECT_EQ(of(1.3, 1.2, 1.4), Verdict::faster);
+  EXPECT_EQ(of(0.8, 0.7, 0.9), Verdict::slower);
+  EXPECT_EQ(of(1.005, 0.99, 1.015), Verdict::same);
+  EXPECT_EQ(of(1.01, 1.005, 1.018), Verdict::same); // sure, but too small to matter
+  EXPECT_EQ(of(1.1, 0.9, 1.3), Verdict::ambiguous);
+  EXPECT_EQ(of(1.015, 1.005, 1.03), Verdict::ambiguous);
+}
+
+TEST(Statistics, stoppingRule) {
+  StoppingRule rule;
+  rule.minSamples = 8;
+  rule.maxSeconds = 5;
+  std::vector<double> steady(20, 1.0), wild;
+  for (int i = 0; i < 20; ++i)
+    wild.push_back(1 + i % 7);
+  EXPECT_TRUE(rule.satisfied(steady, 0.1));
+  EXPECT_FALSE(rule.satisfied(std::span(steady).first(7), 0.1));
+  EXPECT_FALSE(rule.satisfied(wild, 0.1));
+  EXPECT_TRUE(rule.satisfied(wild, 5));
+  EXPECT_FALSE(rule.satisfied({}, 5)); // never without an observation
+  rule.maxSamples = 20;
+  EXPECT_TRUE(rule.satisfied(wild, 0.1));
+}
+
+TEST(Statistics, json) {
+  auto document = toJson(summarize(std::vector<double>{0.001, 0.002, 0.003}));
+  EXPECT_DOUBLE_EQ(document["median_ms"], 2);
+  EXPECT_EQ(document["count"], 3);
+}
