@@ -1,0 +1,89 @@
+// What the architectures are written with: layers that name themselves and draw their own weights.
+#pragma once
+
+#include "ir/Bridge.h"
+#include "zoo/Zoo.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <array>
+
+namespace lathe::zoo {
+
+/// A value of the network with an estimate of its second moment E[x^2], from which the next layer's weights are scaled.
+struct Signal {
+  mlir::Value value;
+  double moment = 1;
+
+  int64_t channels() const;
+  int64_t extent(unsigned axis) const; // of the tensor type
+};
+
+enum class Activation { none, relu, relu6, hardSwish, hardSigmoid, sigmoid };
+
+struct ConvOptions {
+  std::array<int64_t, 2> kernel = {1, 1};
+  std::array<int64_t, 2> stride = {1, 1};
+  std::array<int64_t, 2> pad = {0, 0}; // symmetric, height and width
+  int64_t group = 1;
+  bool bias = true;
+
+  static ConvOptions square(int64_t kernel, int64_t stride = 1, int64_t pad = -1 /* -1: "same" at stride 1 */) {
+    int64_t p = pad < 0 ? kernel / 2 : pad;
+    return {{kernel, kernel}, {stride, stride}, {p, p}, 1, true};
+  }
+  ConvOptions grouped(int64_t groups) const {
+    ConvOptions result = *this;
+    result.group = groups;
+    return result;
+  }
+};
+
+class Network {
+public:
+  Network(mlir::MLIRContext &context, std::string name, const ZooOptions &options);
+
+  /// The one input, normally distributed in tests: batch x `dims`.
+  Signal input(std::vector<int64_t> dims);
+  /// Closes the function with `results` and hands the module over.
+  mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names);
+
+  Signal conv(Signal x, int64_t outChannels, const ConvOptions &options, const std::string &name);
+  /// `gain` scales the output: below one for the last layer of a residual branch.
+  Signal batchNorm(Signal x, const std::string &name, double gain = 1);
+  /// Convolution without bias, batch normalisation, activation: the unit of most networks after 2014.
+  Signal unit(Signal x, int64_t outChannels, ConvOptions options, Activation activation, const std::string &name,
+              double gain = 1);
+  Signal activate(Signal x, Activation activation, const std::string &name);
+  Signal dense(Signal x, int64_t outFeatures, const std::string &name); // x: batch x features
+  Signal maxPool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride, std::array<int64_t, 2> pad,
+                 const std::string &name, bool ceilMode = false);
+  Signal averagePool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride, std::array<int64_t, 2> pad,
+                     const std::string &name, bool countIncludePad = true);
+  Signal globalAveragePool(Signal x, const std::string &name); // batch x C x 1 x 1
+  Signal flatten(Signal x, const std::string &name);           // batch x rest
+  Signal lrn(Signal x, int64_t size, double alpha, double beta, double bias, const std::string &name);
+  Signal add(Signal x, Signal y, const std::string &name);
+  Signal multiply(Signal x, Signal y, const std::string &name);
+  Signal concat(llvm::ArrayRef<Signal> parts, const std::string &name); // along channels
+  std::vector<Signal> split(Signal x, std::vector<int64_t> sizes, const std::string &name);
+  /// Interleaves the channels of `groups` groups (ShuffleNet): reshape, transpose, reshape.
+  Signal channelShuffle(Signal x, int64_t groups, const std::string &name);
+  Signal reshape(Signal x, std::vector<int64_t> shape, const std::string &name);
+  Signal transpose(Signal x, std::vector<int64_t> perm, const std::string &name);
+  Signal softmax(Signal x, int64_t axis, const std::string &name);
+
+private:
+  mlir::OpBuilder b;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp main;
+  std::string file;
+  ZooOptions options;
+  int nodes = 0;
+
+  mlir::Location at(const std::string &name, const char *op);
+  /// A constant called `name`: `mean` + `deviation` * (normal-like noise), from the seed and the name alone.
+  mlir::Value noise(const std::string &name, std::vector<int64_t> dims, double mean, double deviation);
+};
+
+} // namespace lathe::zoo

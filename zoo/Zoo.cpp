@@ -1,0 +1,70 @@
+#include "zoo/Zoo.h"
+
+#include "zoo/Architectures.h"
+
+#include <functional>
+
+namespace lathe {
+
+using namespace zoo;
+
+namespace {
+
+struct Architecture {
+  ZooEntry entry;
+  std::function<Signal(Network &)> build;
+};
+
+const std::vector<Architecture> &architectures() {
+  static const std::vector<Architecture> table = {
+      {{"alexnet", "5 convolutions, 3 dense layers (Krizhevsky 2014)"}, alexnet},
+      {{"vgg16", "13 convolutions 3x3, 3 dense layers (Simonyan, Zisserman 2014)"},
+       [](Network &n) { return vgg(n, {2, 2, 3, 3, 3}); }},
+      {{"vgg19", "16 convolutions 3x3, 3 dense layers"}, [](Network &n) { return vgg(n, {2, 2, 4, 4, 4}); }},
+      {{"resnet18", "residual network of basic blocks (He et al. 2015)"},
+       [](Network &n) { return resnet(n, {2, 2, 2, 2}, false); }},
+      {{"resnet34", "residual network of basic blocks"}, [](Network &n) { return resnet(n, {3, 4, 6, 3}, false); }},
+      {{"resnet50", "residual network of bottleneck blocks, stride on the 3x3"},
+       [](Network &n) { return resnet(n, {3, 4, 6, 3}, true); }},
+      {{"resnet101", "residual network of bottleneck blocks"}, [](Network &n) { return resnet(n, {3, 4, 23, 3}, true); }},
+      {{"resnet152", "residual network of bottleneck blocks"}, [](Network &n) { return resnet(n, {3, 8, 36, 3}, true); }},
+      {{"densenet121", "densely connected blocks, growth 32 (Huang et al. 2016)"},
+       [](Network &n) { return densenet(n, {6, 12, 24, 16}, 32, 64); }},
+      {{"googlenet", "inception blocks, local response normalisation (Szegedy et al. 2014)"}, googlenet},
+      {{"inception_v3", "factorised inception blocks, 299x299 (Szegedy et al. 2015)"}, inceptionV3},
+      {{"squeezenet", "fire modules, version 1.1 (Iandola et al. 2016)"}, squeezenet},
+      {{"mobilenet_v1", "depthwise separable convolutions, width 1.0 (Howard et al. 2017)"}, mobilenetV1},
+      {{"mobilenet_v2", "inverted residuals, width 1.0 (Sandler et al. 2018)"}, mobilenetV2},
+      {{"mobilenet_v3", "inverted residuals with squeeze-and-excitation, large (Howard et al. 2019)"}, mobilenetV3},
+      {{"shufflenet_v2", "channel split and shuffle, width 1.0 (Ma et al. 2018)"}, shufflenetV2},
+      {{"rcnn_ctc_ocr", "text-line reader with the convolutions of the table rcnn-ctc-ocr"}, rcnnCtcOcr},
+  };
+  return table;
+}
+
+} // namespace
+
+const std::vector<ZooEntry> &zooEntries() {
+  static const std::vector<ZooEntry> entries = [] {
+    std::vector<ZooEntry> result;
+    for (const Architecture &architecture : architectures())
+      result.push_back(architecture.entry);
+    return result;
+  }();
+  return entries;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> buildZoo(mlir::MLIRContext &context, const std::string &name, const ZooOptions &options) {
+  std::string names;
+  for (const Architecture &architecture : architectures()) {
+    if (architecture.entry.name == name) {
+      Network network(context, name, options);
+      Signal result = architecture.build(network);
+      return network.finish({result}, {"output"});
+    }
+    names += (names.empty() ? "" : ", ") + architecture.entry.name;
+  }
+  fail("zoo has no network '{}', expected one of {}", name, names);
+}
+
+} // namespace lathe
