@@ -1,0 +1,56 @@
+#include "import/Import.h"
+
+#include "import/onnx/Graph.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <climits>
+
+namespace lathe {
+namespace {
+
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, std::string_view bytes, const std::string &name,
+                                             const std::filesystem::path &folder, const ImportOptions &options) {
+  context.loadDialect<nn::NnDialect, mlir::func::FuncDialect>();
+  require(bytes.size() <= INT_MAX, "{}: has {} bytes, expected at most 2 GB (larger models keep their weights in a file of their own)",
+          name, bytes.size());
+  require(!bytes.empty(), "{}: is empty, expected a model", name);
+  onnx::ModelProto model;
+  require(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged", name);
+  // The verifier's complaints become the error's text instead of appearing on their own.
+  std::string said;
+  mlir::ScopedDiagnosticHandler quiet(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (said.empty())
+      said = diagnostic.str();
+    return mlir::success();
+  });
+  try {
+    return onnx::Graph(&context, model, name, folder, options).run();
+  } catch (const UnsupportedError &) {
+    throw;
+  } catch (const Error &error) {
+    if (said.empty())
+      throw;
+    fail("{}: {}", error.what(), said);
+  }
+}
+
+} // namespace
+
+mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path, const ImportOptions &options) {
+  // Mapped, not read: weights go from the page cache into the parsed model directly.
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  require(static_cast<bool>(file), "{}: {}", path, file ? "" : file.getError().message());
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return importOnnx(context, std::string_view((*file)->getBufferStart(), (*file)->getBufferSize()), path,
+                    folder.empty() ? "." : folder, options);
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,
+                                                  const std::string &nameForMessages, const ImportOptions &options) {
+  return importOnnx(context, bytes, nameForMessages, {}, options);
+}
+
+} // namespace lathe

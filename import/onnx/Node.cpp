@@ -1,0 +1,322 @@
+#include "import/onnx/Node.h"
+
+#include <charconv>
+#include <cstring>
+
+namespace lathe::onnx {
+namespace {
+
+const char *kindName(AttributeProto::AttributeType kind) {
+  static const char *const names[] = {"nothing", "a float",   "an integer", "a string",        "a tensor",
+                                      "a graph", "floats",    "integers",   "strings",         "tensors",
+                                      "graphs",  "a sparse tensor", "sparse tensors", "a type", "types"};
+  return kind >= 0 && kind < static_cast<int>(std::size(names)) ? names[kind] : "nothing";
+}
+
+/// The kind of value an attribute holds; files before IR version 2 do not say, the value does.
+AttributeProto::AttributeType kindOf(const AttributeProto &attr) {
+  if (attr.has_type())
+    return attr.type();
+  if (attr.has_f())
+    return AttributeProto::FLOAT;
+  if (attr.has_i())
+    return AttributeProto::INT;
+  if (attr.has_s())
+    return AttributeProto::STRING;
+  if (attr.has_t())
+    return AttributeProto::TENSOR;
+  if (attr.has_g())
+    return AttributeProto::GRAPH;
+  if (attr.floats_size())
+    return AttributeProto::FLOATS;
+  if (attr.ints_size())
+    return AttributeProto::INTS;
+  if (attr.strings_size())
+    return AttributeProto::STRINGS;
+  return AttributeProto::UNDEFINED;
+}
+
+/// True when the value the declared kind promises is there (an empty list cannot be told from none).
+bool holdsItsValue(const AttributeProto &attr) {
+  switch (kindOf(attr)) {
+  case AttributeProto::TENSOR:
+    return attr.has_t();
+  case AttributeProto::GRAPH:
+    return attr.has_g();
+  case AttributeProto::SPARSE_TENSOR:
+    return attr.has_sparse_tensor();
+  default:
+    return true; // an absent number or string is the type's zero
+  }
+}
+
+class FieldSetter : public AttrVisitor {
+public:
+  FieldSetter(const std::string &wanted, const Field &source) : wanted(wanted), source(source) {}
+  bool found = false;
+  void field(const char *name, int64_t &value) override { assign(name, value); }
+  void field(const char *name, double &value) override { assign(name, value); }
+  void field(const char *name, bool &value) override { assign(name, value); }
+  void field(const char *name, std::string &value) override { assign(name, value); }
+  void field(const char *name, ElementType &value) override { assign(name, value); }
+  void field(const char *name, std::vector<int64_t> &value) override { assign(name, value); }
+  void field(const char *name, std::vector<double> &value) override { assign(name, value); }
+
+private:
+  const std::string &wanted;
+  const Field &source;
+  template <class T> void assign(const char *name, T &value) {
+    if (name != wanted)
+      return;
+    const T *given = std::get_if<T>(&source.value);
+    require(given != nullptr, "attribute '{}' of the operator record has another kind than its importer gives", name);
+    value = *given;
+    found = true;
+  }
+};
+
+} // namespace
+
+void setField(Attrs &attrs, const std::string &name, const Field &field) {
+  FieldSetter setter(name, field);
+  attrs.visit(setter);
+  require(setter.found, "the operator record has no attribute '{}'", name);
+}
+
+double shortestDouble(float value) {
+  if (!std::isfinite(value))
+    return value;
+  char text[64];
+  auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  double result = value;
+  std::from_chars(text, end, result);
+  return result;
+}
+
+Node::Node(Graph &graph, const NodeProto &proto, mlir::Location loc, Values inputs, std::string name)
+    : graph(graph), proto(proto), loc(loc), name(std::move(name)), outputs(proto.output_size()), inputs(std::move(inputs)) {}
+
+mlir::Value Node::in(size_t index) const {
+  require(has(index), "input {} is missing", index);
+  return inputs[index];
+}
+
+void Node::expectInputs(size_t least, size_t most) const {
+  size_t count = inputs.size();
+  if (least == most)
+    require(count == least, "has {} inputs, expected {}", count, least);
+  require(count >= least && count <= most, "has {} inputs, expected {} to {}", count, least, most);
+  for (size_t i = 0; i < least; ++i)
+    in(i);
+}
+
+std::optional<std::vector<int64_t>> Node::staticInts(mlir::Value value) const {
+  const TensorInfo &known = info(value);
+  if (known.contents)
+    return allConstant(*known.contents) ? std::optional(constants(*known.contents)) : std::nullopt;
+  if (isInteger(known.type) && allConstant(known.dims) && product(known.dims) == Dim(0))
+    return std::vector<int64_t>();
+  return std::nullopt;
+}
+
+std::optional<std::vector<double>> Node::staticDoubles(mlir::Value value) const {
+  if (auto ints = staticInts(value))
+    return std::vector<double>(ints->begin(), ints->end());
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  nn::ConstantData data = nn::constantData(constant.getValue());
+  int64_t count = 1;
+  for (int64_t extent : data.dims)
+    count *= extent;
+  if (count > 64 || !isFloat(data.type))
+    return std::nullopt;
+  std::vector<double> result;
+  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
+  if (!dense)
+    return std::nullopt;
+  for (const llvm::APFloat &element : dense.getValues<llvm::APFloat>()) {
+    if (data.type == ElementType::f32) {
+      result.push_back(shortestDouble(element.convertToFloat()));
+      continue;
+    }
+    llvm::APFloat wide = element;
+    bool losesInfo = false;
+    wide.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    result.push_back(wide.convertToDouble());
+  }
+  return result;
+}
+
+std::vector<int64_t> Node::requireInts(size_t index, const char *what) const {
+  auto values = staticInts(in(index));
+  if (!values)
+    unsupported(fmt::format("{} is computed at run time", what));
+  return *values;
+}
+
+const AttributeProto *Node::find(const std::string &attr) const {
+  for (const AttributeProto &candidate : proto.attribute())
+    if (candidate.name() == attr)
+      return &candidate;
+  return nullptr;
+}
+
+const AttributeProto *Node::attr(const std::string &name, AttributeProto::AttributeType kind) {
+  understood.insert(name);
+  const AttributeProto *found = find(name);
+  if (!found)
+    return nullptr;
+  require(found->ref_attr_name().empty(), "attribute '{}' refers to a function's attribute outside a function", name);
+  auto actual = kindOf(*found);
+  require(actual == kind && holdsItsValue(*found), "attribute '{}' is {}, expected {}", name,
+          kindName(holdsItsValue(*found) ? actual : AttributeProto::UNDEFINED), kindName(kind));
+  return found;
+}
+
+int64_t Node::intAttr(const std::string &name, int64_t fallback) {
+  auto found = attr(name, AttributeProto::INT);
+  return found ? found->i() : fallback;
+}
+
+double Node::floatAttr(const std::string &name, double fallback) {
+  auto found = attr(name, AttributeProto::FLOAT);
+  return found ? shortestDouble(found->f()) : fallback;
+}
+
+std::string Node::stringAttr(const std::string &name, const std::string &fallback) {
+  auto found = attr(name, AttributeProto::STRING);
+  return found ? found->s() : fallback;
+}
+
+std::vector<int64_t> Node::intsAttr(const std::string &name, std::vector<int64_t> fallback) {
+  auto found = attr(name, AttributeProto::INTS);
+  return found ? std::vector<int64_t>(found->ints().begin(), found->ints().end()) : fallback;
+}
+
+std::vector<double> Node::floatsAttr(const std::string &name) {
+  std::vector<double> result;
+  if (auto found = attr(name, AttributeProto::FLOATS))
+    for (float value : found->floats())
+      result.push_back(shortestDouble(value));
+  return result;
+}
+
+void Node::ignore(std::initializer_list<const char *> attrs) { understood.insert(attrs.begin(), attrs.end()); }
+
+void Node::checkAllUnderstood() const {
+  std::set<std::string> seen;
+  for (const AttributeProto &attr : proto.attribute()) {
+    require(understood.contains(attr.name()), "attribute '{}' is not one of {} at opset {}", attr.name(), proto.op_type(), opset());
+    require(seen.insert(attr.name()).second, "attribute '{}' is given twice", attr.name());
+  }
+}
+
+void Node::set(size_t index, mlir::Value value) {
+  require(index < outputs.size() || index > 0, "has no outputs, expected at least 1");
+  if (index < outputs.size())
+    outputs[index] = value;
+}
+
+mlir::Operation *Node::emitOp(const char *mnemonic, const Values &operands, const Fields &fields) {
+  const OpRecord *record = findOp(mnemonic);
+  if (!record)
+    unsupported(fmt::format("there is no operator nn.{}", mnemonic));
+  auto attrs = record->makeAttrs();
+  for (auto &[name, value] : fields)
+    setField(*attrs, name, value);
+  return emitOp(*record, operands, *attrs);
+}
+
+mlir::Operation *Node::emitOp(const OpRecord &record, Values operands, Attrs &attrs) {
+  operands.resize(std::max(operands.size(), record.operands.size()));
+  InferInputs in(operands.size(), nullptr);
+  bool runTimeParameter = false;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i]) {
+      in[i] = &info(operands[i]);
+      runTimeParameter |= i < record.operands.size() && *record.operands[i].staticAttribute && !in[i]->contents;
+    }
+  InferResult results;
+  mlir::Operation *op = nullptr;
+  try {
+    results = record.infer(attrs, in);
+    for (const TensorInfo &result : results)
+      for (const Dim &dim : result.dims)
+        require(dim.constantOr(0) >= 0, "the result would have extents {}", str(result.dims));
+    for (const TensorInfo &result : results) {
+      std::vector<int64_t> known;
+      for (const Dim &dim : result.dims)
+        known.push_back(dim.constantOr(1));
+      checkedElements(known, "the result");
+    }
+    op = nn::build(graph.builder, loc, record.name, operands, attrs);
+  } catch (const Error &error) {
+    if (runTimeParameter) // a shape that depends on values is beyond the operator set, not a mistake
+      unsupported(error.what());
+    throw;
+  }
+  // What symbols tell beyond the types: static extents where the types alone gave `?`.
+  for (size_t i = 0; i < results.size() && i < op->getNumResults(); ++i) {
+    op->getResult(i).setType(nn::toMlirType(graph.builder.getContext(), results[i]));
+    graph.setInfo(op->getResult(i), results[i]);
+  }
+  return op;
+}
+
+mlir::Value Node::constantInts(const std::vector<int64_t> &dims, const std::vector<int64_t> &values) {
+  TensorData data{ElementType::i64, dims, {}, {}};
+  data.bytes.resize(values.size() * sizeof(int64_t));
+  std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
+  return constant(data);
+}
+
+mlir::Value Node::constantScalar(ElementType type, double value) {
+  mlir::Builder &b = graph.builder;
+  auto tensor = mlir::RankedTensorType::get({}, nn::toMlir(b.getContext(), type));
+  mlir::DenseElementsAttr attr;
+  if (auto floating = llvm::dyn_cast<mlir::FloatType>(tensor.getElementType()))
+    attr = mlir::DenseElementsAttr::get(tensor, b.getFloatAttr(floating, value).getValue());
+  else if (auto integer = llvm::dyn_cast<mlir::IntegerType>(tensor.getElementType()))
+    attr = mlir::DenseElementsAttr::get(tensor, llvm::APInt(integer.getWidth(), static_cast<uint64_t>(static_cast<int64_t>(value))));
+  else
+    unsupported(fmt::format("element type {} has no constants", lathe::name(type)));
+  return graph.builder.create<nn::ConstantOp>(loc, tensor, attr);
+}
+
+mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
+  const TensorInfo known = info(x);
+  if (known.dims == dims)
+    return x;
+  std::vector<int64_t> shape;
+  bool zero = false, copies = false, inferred = false;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].isConstant()) {
+      shape.push_back(dims[i].constant());
+      zero |= shape.back() == 0;
+    } else if (i < known.dims.size() && known.dims[i] == dims[i]) {
+      shape.push_back(0);
+      copies = true;
+    } else if (!inferred) {
+      shape.push_back(-1);
+      inferred = true;
+    } else {
+      unsupported(fmt::format("reshaping {} to {} needs more than one symbolic extent; give them with --shape",
+                              str(known.dims), str(dims)));
+    }
+  }
+  if (zero && copies)
+    unsupported(fmt::format("reshaping {} to {} mixes empty and symbolic extents", str(known.dims), str(dims)));
+  mlir::Value result = emit("reshape", {x}, {{"shape", shape}, {"allow_zero", zero}});
+  TensorInfo better = info(result);
+  better.dims = dims;
+  result.setType(nn::toMlirType(graph.builder.getContext(), better));
+  graph.setInfo(result, better);
+  return result;
+}
+
+mlir::Value Node::cast(mlir::Value x, ElementType type) {
+  return info(x).type == type ? x : emit("cast", {x}, {{"to", type}});
+}
+
+} // namespace lathe::onnx

@@ -1,0 +1,116 @@
+// One ONNX node while it is imported: what the importers of single operators work with.
+#pragma once
+
+#include "import/onnx/Graph.h"
+
+#include <set>
+#include <unordered_map>
+#include <variant>
+
+namespace lathe::onnx {
+
+/// A value for a field of an attribute struct.
+struct Field {
+  std::variant<int64_t, double, bool, std::string, ElementType, std::vector<int64_t>, std::vector<double>> value;
+  Field(int64_t v) : value(v) {}
+  Field(int v) : value(static_cast<int64_t>(v)) {}
+  Field(double v) : value(v) {}
+  Field(bool v) : value(v) {}
+  Field(const char *v) : value(std::string(v)) {}
+  Field(std::string v) : value(std::move(v)) {}
+  Field(ElementType v) : value(v) {}
+  Field(std::vector<int64_t> v) : value(std::move(v)) {}
+  Field(std::vector<double> v) : value(std::move(v)) {}
+};
+using Fields = std::vector<std::pair<std::string, Field>>;
+using Values = std::vector<mlir::Value>;
+
+/// Errors thrown from here carry no place; the graph adds it.
+class Node {
+public:
+  Node(Graph &graph, const NodeProto &proto, mlir::Location loc, Values inputs, std::string name);
+
+  Graph &graph;
+  const NodeProto &proto;
+  const mlir::Location loc;
+  const std::string name;
+  int64_t opset() const { return graph.opset(); }
+
+  // ---- Operands. Absent optional ones are null.
+  size_t inputCount() const { return inputs.size(); }
+  bool has(size_t index) const { return index < inputs.size() && inputs[index]; }
+  mlir::Value in(size_t index) const; // throws Error when absent
+  mlir::Value inOrNull(size_t index) const { return has(index) ? inputs[index] : mlir::Value(); }
+  void expectInputs(size_t least, size_t most) const;
+  const TensorInfo &info(mlir::Value value) const { return graph.info(value); }
+  int64_t rank(mlir::Value value) const { return static_cast<int64_t>(info(value).rank()); }
+  /// Elements of an integer tensor that is known without running; nothing otherwise.
+  std::optional<std::vector<int64_t>> staticInts(mlir::Value value) const;
+  /// Likewise for a small constant of any numeric type.
+  std::optional<std::vector<double>> staticDoubles(mlir::Value value) const;
+  /// Operand `index` as static integers; Unsupported where it is only known at run time.
+  std::vector<int64_t> requireInts(size_t index, const char *what) const;
+
+  // ---- Attributes; each read marks the attribute as understood. Kind mismatches are Errors.
+  bool hasAttr(const std::string &attr) const { return find(attr) != nullptr; }
+  int64_t intAttr(const std::string &attr, int64_t fallback);
+  double floatAttr(const std::string &attr, double fallback);
+  std::string stringAttr(const std::string &attr, const std::string &fallback);
+  std::vector<int64_t> intsAttr(const std::string &attr, std::vector<int64_t> fallback = {});
+  std::vector<double> floatsAttr(const std::string &attr);
+  const AttributeProto *attr(const std::string &attr, AttributeProto::AttributeType kind);
+  void ignore(std::initializer_list<const char *> attrs);
+  /// Throws Error for an attribute no one asked about.
+  void checkAllUnderstood() const;
+
+  // ---- Results.
+  size_t outputCount() const { return static_cast<size_t>(proto.output_size()); }
+  /// True when output `index` is named, that is, may be used.
+  bool wants(size_t index) const { return index < outputCount() && !proto.output(static_cast<int>(index)).empty(); }
+  void set(size_t index, mlir::Value value);
+  Values outputs; // by position; null: not set
+
+  // ---- Building. Shapes are inferred with symbols; violated constraints are Errors.
+  mlir::Operation *emitOp(const char *mnemonic, const Values &operands, const Fields &fields = {});
+  mlir::Value emit(const char *mnemonic, const Values &operands, const Fields &fields = {}) {
+    return emitOp(mnemonic, operands, fields)->getResult(0);
+  }
+  mlir::Operation *emitOp(const OpRecord &record, Values operands, Attrs &attrs);
+  mlir::Value constant(const TensorData &data) { return graph.constant(data, name, loc); }
+  mlir::Value constantInts(const std::vector<int64_t> &dims, const std::vector<int64_t> &values);
+  /// A constant of a float or integer type.
+  mlir::Value constantScalar(ElementType type, double value);
+  /// `x` under the extents `dims`, whose symbols must come from x.
+  mlir::Value reshape(mlir::Value x, const Dims &dims);
+  mlir::Value cast(mlir::Value x, ElementType type);
+
+  [[noreturn]] void unsupported(std::string reason) const { throw Unsupported{std::move(reason)}; }
+
+private:
+  Values inputs;
+  std::set<std::string> understood;
+  const AttributeProto *find(const std::string &attr) const;
+};
+
+/// Sets `field` of an attribute struct; Error when it has none of that name or another kind.
+void setField(Attrs &attrs, const std::string &name, const Field &field);
+
+/// 0.1f as 0.1: the shortest decimal that is the same float.
+double shortestDouble(float value);
+
+/// Importer of one operator: reads the node, emits nn ops, sets its outputs.
+using Handler = void (*)(Node &);
+using Handlers = std::unordered_map<std::string, Handler>;
+const Handlers &handlers();
+void addWindowHandlers(Handlers &table);      // Window.cpp: convolution and pooling
+void addNormalizeHandlers(Handlers &table);   // Normalize.cpp: batch norm, softmax, global pools, gemm
+void addElementwiseHandlers(Handlers &table); // Elementwise.cpp
+void addViewHandlers(Handlers &table);        // View.cpp: reshape, flatten, squeeze, ...
+void addMovementHandlers(Handlers &table);    // Movement.cpp: slice, split, pad, resize, ...
+void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity, dropout, shape
+
+/// Imports through the operator records' direct mappings.
+bool isMappedDirectly(const std::string &op);
+void importDirectly(Node &node);
+
+} // namespace lathe::onnx

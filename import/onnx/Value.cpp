@@ -1,0 +1,108 @@
+// Constants, and operators that pass a value on or ask about one.
+#include "import/onnx/Node.h"
+
+#include <cstring>
+
+namespace lathe::onnx {
+namespace {
+
+template <class T> TensorData dataOf(ElementType type, std::vector<int64_t> dims, const std::vector<T> &values) {
+  TensorData data{type, std::move(dims), std::vector<char>(values.size() * sizeof(T)), {}};
+  if (!values.empty())
+    std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
+  return data;
+}
+
+void importConstant(Node &node) {
+  node.expectInputs(0, 0);
+  require(node.proto.attribute_size() == 1, "has {} attributes, expected exactly 1", node.proto.attribute_size());
+  const AttributeProto &only = node.proto.attribute(0);
+  const std::string &form = only.name();
+  if (form == "value") {
+    const TensorProto &tensor = node.attr("value", AttributeProto::TENSOR)->t();
+    if (fromOnnxType(tensor.data_type()) == ElementType::invalid)
+      node.unsupported(fmt::format("element type {} is not supported", onnxTypeName(tensor.data_type())));
+    node.set(0, node.constant(decodeTensor(tensor, "attribute 'value'", node.graph.dataFolder())));
+  } else if (form == "value_float") {
+    node.set(0, node.constant(dataOf<float>(ElementType::f32, {}, {node.attr(form, AttributeProto::FLOAT)->f()})));
+  } else if (form == "value_floats") {
+    auto &values = node.attr(form, AttributeProto::FLOATS)->floats();
+    node.set(0, node.constant(dataOf<float>(ElementType::f32, {values.size()}, {values.begin(), values.end()})));
+  } else if (form == "value_int") {
+    node.set(0, node.constantInts({}, {node.intAttr(form, 0)}));
+  } else if (form == "value_ints") {
+    auto values = node.intsAttr(form);
+    node.set(0, node.constantInts({static_cast<int64_t>(values.size())}, values));
+  } else if (form == "value_string" || form == "value_strings") {
+    node.unsupported("constants of strings are not supported");
+  } else if (form == "sparse_value") {
+    node.unsupported("sparse constants are not supported");
+  } // any other name is reported as not understood
+  else {
+    fail("attribute '{}' is not one of Constant at opset {}", form, node.opset());
+  }
+}
+
+void importConstantOfShape(Node &node) {
+  require(node.opset() >= 9, "there is no such operator in opset {}", node.opset());
+  node.expectInputs(1, 1);
+  TensorData value = dataOf<float>(ElementType::f32, {1}, {0.0f});
+  if (auto attr = node.attr("value", AttributeProto::TENSOR)) {
+    if (fromOnnxType(attr->t().data_type()) == ElementType::invalid)
+      node.unsupported(fmt::format("element type {} is not supported", onnxTypeName(attr->t().data_type())));
+    value = decodeTensor(attr->t(), "attribute 'value'", node.graph.dataFolder());
+    require(checkedElements(value.dims, "attribute 'value'") == 1, "value has extents [{}], expected 1 element", fmt::join(value.dims, ", "));
+  }
+  double number = 0;
+  if (value.type == ElementType::boolean) {
+    number = value.bytes[0];
+  } else {
+    auto known = node.staticDoubles(node.constant(value));
+    if (!known)
+      node.unsupported(fmt::format("a value of element type {}", name(value.type)));
+    number = known->front();
+  }
+  node.set(0, node.emit("constant_of_shape", {node.in(0)}, {{"value", number}, {"type", value.type}}));
+}
+
+void importIdentity(Node &node) {
+  node.expectInputs(1, 1);
+  node.set(0, node.in(0));
+}
+
+/// At inference the input passes through; the mask is all true.
+void importDropout(Node &node) {
+  node.expectInputs(1, node.opset() < 12 ? 1 : 3);
+  node.ignore({"seed", "ratio", "is_test"});
+  if (node.has(2)) {
+    auto training = node.graph.info(node.in(2));
+    if (!training.contents || !(training.contents->size() == 1 && training.contents->front() == Dim(0)))
+      node.unsupported("training_mode is set or computed at run time");
+  }
+  mlir::Value x = node.in(0);
+  node.set(0, x);
+  if (!node.wants(1))
+    return;
+  // Before opset 10 the mask has x's type.
+  ElementType type = node.opset() < 10 ? node.info(x).type : ElementType::boolean;
+  mlir::Value shape = node.emit("shape", {x});
+  node.set(1, node.emit("constant_of_shape", {shape}, {{"value", 1.0}, {"type", type}}));
+}
+
+void importSize(Node &node) {
+  node.expectInputs(1, 1);
+  mlir::Value shape = node.emit("shape", {node.in(0)});
+  node.set(0, node.emit("reduce_prod", {shape}, {{"axes", std::vector<int64_t>{0}}, {"keepdims", false}}));
+}
+
+} // namespace
+
+void addValueHandlers(Handlers &table) {
+  table["Constant"] = importConstant;
+  table["ConstantOfShape"] = importConstantOfShape;
+  table["Identity"] = importIdentity;
+  table["Dropout"] = importDropout;
+  table["Size"] = importSize;
+}
+
+} // namespace lathe::onnx

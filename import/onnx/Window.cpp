@@ -1,0 +1,144 @@
+// Operators with a sliding window: convolution and pooling.
+#include "import/onnx/Node.h"
+
+namespace lathe::onnx {
+namespace {
+
+/// A window's parameters as ONNX states them, one value a spatial axis (pads: two).
+struct Window {
+  std::vector<int64_t> kernel, strides, dilations, pads;
+  bool ceilMode = false;
+};
+
+std::vector<int64_t> perAxis(Node &node, const char *attr, size_t count, int64_t least, int64_t fallback) {
+  constexpr int64_t most = int64_t(1) << 31;
+  auto values = node.intsAttr(attr);
+  if (values.empty())
+    return std::vector<int64_t>(count, fallback);
+  require(values.size() == count, "{} has {} values, expected {}", attr, values.size(), count);
+  for (int64_t value : values)
+    require(value >= least && value < most, "{} has value {}, expected at least {} and less than 2^31", attr, value, least);
+  return values;
+}
+
+/// Pads that auto_pad stands for: output extents are ceil(in / stride), what is missing is split evenly.
+std::vector<int64_t> samePads(Node &node, const Dims &spatial, const Window &window, bool upper) {
+  size_t count = spatial.size();
+  std::vector<int64_t> pads(2 * count);
+  for (size_t i = 0; i < count; ++i) {
+    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
+    if (window.strides[i] != 1) {
+      if (!spatial[i].isConstant())
+        node.unsupported(fmt::format("auto_pad with stride {} needs spatial extent '{}'; give it with --shape",
+                                     window.strides[i], spatial[i].str()));
+      int64_t in = spatial[i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
+      total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
+    }
+    int64_t less = total / 2;
+    pads[i] = upper ? less : total - less;
+    pads[count + i] = total - pads[i];
+  }
+  return pads;
+}
+
+/// Reads the attributes; `kernel` is known already for convolutions.
+Window readWindow(Node &node, const TensorInfo &x, std::vector<int64_t> kernel) {
+  require(x.rank() >= 3, "x has rank {}, expected at least 3", x.rank());
+  if (x.rank() > 5)
+    node.unsupported(fmt::format("{} spatial axes, at most 3 are supported", x.rank() - 2));
+  size_t count = x.rank() - 2;
+  Window window;
+  window.kernel = std::move(kernel);
+  window.strides = perAxis(node, "strides", count, 1, 1);
+  window.dilations = perAxis(node, "dilations", count, 1, 1);
+  window.pads = perAxis(node, "pads", 2 * count, 0, 0);
+  window.ceilMode = node.intAttr("ceil_mode", 0) != 0;
+  std::string autoPad = node.stringAttr("auto_pad", "NOTSET");
+  if (autoPad == "NOTSET" || autoPad.empty())
+    return window;
+  require(autoPad == "VALID" || autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER",
+          "auto_pad is '{}', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", autoPad);
+  window.ceilMode = false; // both forms state the output's extent themselves
+  if (autoPad == "VALID")
+    window.pads.assign(2 * count, 0);
+  else
+    window.pads = samePads(node, Dims(x.dims.begin() + 2, x.dims.end()), window, autoPad == "SAME_UPPER");
+  return window;
+}
+
+void importConv(Node &node) {
+  node.expectInputs(2, 3);
+  const TensorInfo x = node.info(node.in(0)), w = node.info(node.in(1));
+  require(w.rank() == x.rank(), "x has rank {} and w rank {}, expected equal ranks", x.rank(), w.rank());
+  require(w.rank() >= 3, "w has rank {}, expected at least 3", w.rank());
+  std::vector<int64_t> kernel;
+  for (size_t i = 2; i < w.rank(); ++i) {
+    if (!w.dims[i].isConstant())
+      node.unsupported("the kernel's extents are not known");
+    kernel.push_back(w.dims[i].constant());
+  }
+  auto stated = node.intsAttr("kernel_shape", kernel);
+  require(stated == kernel, "kernel_shape is [{}], expected [{}] as w has it", fmt::join(stated, ", "), fmt::join(kernel, ", "));
+  Window window = readWindow(node, x, kernel);
+  int64_t group = node.intAttr("group", 1);
+  require(group > 0 && group < (int64_t(1) << 31), "group is {}, expected a positive number", group);
+  node.set(0, node.emit("conv", {node.in(0), node.in(1), node.inOrNull(2)},
+                        {{"strides", window.strides},
+                         {"dilations", window.dilations},
+                         {"pads", window.pads},
+                         {"group", group}}));
+}
+
+Fields poolFields(Node &node) {
+  node.expectInputs(1, 1);
+  const TensorInfo x = node.info(node.in(0));
+  require(node.hasAttr("kernel_shape"), "has no kernel_shape");
+  require(x.rank() >= 3, "x has rank {}, expected at least 3", x.rank());
+  auto kernel = perAxis(node, "kernel_shape", x.rank() - 2, 1, 1);
+  Window window = readWindow(node, x, kernel);
+  return {{"kernel", window.kernel},
+          {"strides", window.strides},
+          {"pads", window.pads},
+          {"dilations", window.dilations},
+          {"ceil_mode", window.ceilMode}};
+}
+
+void importMaxPool(Node &node) {
+  if (node.wants(1))
+    node.unsupported("the Indices output is used");
+  Fields fields = poolFields(node);
+  node.ignore({"storage_order"}); // concerns Indices only
+  node.set(0, node.emit("max_pool", {node.in(0)}, fields));
+}
+
+void importAveragePool(Node &node) {
+  Fields fields = poolFields(node);
+  fields.emplace_back("count_include_pad", node.intAttr("count_include_pad", 0) != 0);
+  node.set(0, node.emit("average_pool", {node.in(0)}, fields));
+}
+
+void importGlobalPool(Node &node) {
+  node.expectInputs(1, 1);
+  int64_t rank = node.rank(node.in(0));
+  require(rank >= 2, "x has rank {}, expected at least 2", rank);
+  std::vector<int64_t> axes;
+  for (int64_t axis = 2; axis < rank; ++axis)
+    axes.push_back(axis);
+  // Without spatial axes there is nothing to reduce (an empty list would mean all axes).
+  bool maximum = node.proto.op_type() == "GlobalMaxPool";
+  node.set(0, axes.empty() ? node.in(0)
+                           : node.emit(maximum ? "reduce_max" : "reduce_mean", {node.in(0)},
+                                       {{"axes", axes}, {"keepdims", true}}));
+}
+
+} // namespace
+
+void addWindowHandlers(Handlers &table) {
+  table["Conv"] = importConv;
+  table["MaxPool"] = importMaxPool;
+  table["AveragePool"] = importAveragePool;
+  table["GlobalAveragePool"] = importGlobalPool;
+  table["GlobalMaxPool"] = importGlobalPool;
+}
+
+} // namespace lathe::onnx
