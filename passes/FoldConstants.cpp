@@ -1,0 +1,74 @@
+#include "passes/Passes.h"
+#include "passes/Rewrite.h"
+
+namespace lathe {
+namespace {
+
+// Folding trades compile time and package size for run time: what grows beyond this and is not one repeated element
+// (expand, tile, resize of small constants) is cheaper to make again.
+constexpr int64_t alwaysFolded = 64 << 10; // bytes of results
+constexpr int64_t growthAllowed = 2;       // times the operands
+constexpr int64_t neverEvaluated = 256 << 20; // bytes of results
+
+std::optional<int64_t> resultBytes(mlir::Operation &op) {
+  int64_t bytes = 0;
+  for (mlir::Value result : op.getResults()) {
+    auto type = rankedType(result);
+    if (!type || !type.hasStaticShape())
+      return std::nullopt;
+    bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
+  }
+  return bytes;
+}
+
+void fold(mlir::Operation &op, const OpRecord &record) {
+  std::vector<Value> tensors;
+  std::vector<bool> present;
+  int64_t operandBytes = 0;
+  for (mlir::Value operand : nn::operandsByRecord(&op)) {
+    std::optional<Tensor> constant = constantOf(operand);
+    if (operand && !constant)
+      return;
+    if (constant && constant->type() == ElementType::string)
+      return;
+    present.push_back(operand != nullptr);
+    tensors.push_back(constant ? Value(*constant) : Value());
+    operandBytes += constant ? constant->bytes() : 0;
+  }
+  std::optional<int64_t> bytes = resultBytes(op);
+  if ((bytes && *bytes > neverEvaluated) || !findReference(record.name))
+    return;
+  std::vector<const Value *> operands;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    operands.push_back(present[i] ? &tensors[i] : nullptr);
+
+  std::vector<Value> results;
+  try {
+    results = evaluateOperator(record, *nn::attrsOf(&op), operands);
+  } catch (const Error &error) {
+    fail("{}: {}", nn::describe(op.getLoc()), error.what());
+  }
+  std::vector<mlir::ElementsAttr> folded;
+  int64_t stored = 0;
+  for (const Value &result : results) {
+    folded.push_back(toConstant(op.getContext(), result.tensor(), constantName(&op, "")));
+    if (!nn::constantData(folded.back()).splat)
+      stored += result.tensor().bytes();
+  }
+  if (stored > alwaysFolded && stored > growthAllowed * operandBytes)
+    return;
+  mlir::OpBuilder builder(&op);
+  for (auto [result, attr] : llvm::zip(op.getResults(), folded))
+    result.replaceAllUsesWith(builder.create<nn::ConstantOp>(op.getLoc(), attr.getType(), attr));
+  op.erase();
+}
+
+} // namespace
+
+void foldConstants(mlir::ModuleOp module) {
+  for (mlir::Operation &op : llvm::make_early_inc_range(mainFunction(module).getBody().front()))
+    if (const OpRecord *record = nn::recordOf(&op))
+      fold(op, *record);
+}
+
+} // namespace lathe

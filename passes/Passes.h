@@ -1,0 +1,57 @@
+// The graph passes. Each is one function in a file of its own name; `lathe-opt --kebab-name` runs it on textual IR.
+//
+// They work on @main's nn operators and leave kernel functions (private, with nn.family) alone.
+#pragma once
+
+#include "ir/Bridge.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+struct PipelineOptions;
+
+/// Refines result types from the shape functions and replaces shape arithmetic whose outcome is known by constants.
+void inferShapes(mlir::ModuleOp module);
+
+/// Moves operands that the record calls static into their attribute where they are constant, and the targets of reshape and expand
+/// also where they are symbolic but expressible (0, -1).
+void staticOperands(mlir::ModuleOp module);
+
+/// Evaluates operators whose operands are all constant with their references. A result much larger than its operands is
+/// left to run time unless all its elements are equal.
+void foldConstants(mlir::ModuleOp module);
+
+/// Removes operators without a used result and private functions without a caller.
+void deadCode(mlir::ModuleOp module);
+
+/// Rewrites batch_norm: into the weights of a conv, gemm or matmul next to it, otherwise as mul and add a channel.
+/// With `decomposeOnly` never into weights, with `exactMath` in the order of its definition (see PipelineOptions).
+void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath);
+
+/// Moves mul, div, add and sub by a constant a channel into the weights or bias of the conv or gemm before them. Does nothing
+/// under exact math.
+void foldScale(mlir::ModuleOp module, bool exactMath);
+
+/// Moves a pad into the conv or pool behind it.
+void foldPad(mlir::ModuleOp module);
+
+/// Removes operators that do nothing and merges those that undo or repeat one another.
+void simplify(mlir::ModuleOp module);
+
+/// Channel shuffles (reshape, transpose, reshape) become one gather over the channels.
+void channelShuffle(mlir::ModuleOp module);
+
+/// A pass as lathe-opt and tests see it.
+struct GraphPass {
+  const char *name; // "fold-batch-norm"
+  const char *summary;
+  void (*run)(mlir::ModuleOp module, const PipelineOptions &options);
+};
+std::span<const GraphPass> graphPasses();
+
+} // namespace lathe

@@ -1,0 +1,71 @@
+#include "passes/Pipeline.h"
+
+#include "passes/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "support/Error.h"
+
+namespace lathe {
+namespace {
+
+/// Types and contents as far as the shape functions know them, static parameters as attributes.
+void settleShapes(mlir::ModuleOp module) {
+  inferShapes(module);
+  staticOperands(module);
+  inferShapes(module); // operands that became attributes, and targets rewritten with 0 and -1, tell more
+}
+
+void commonSubexpressions(mlir::ModuleOp module) {
+  mlir::PassManager manager(module.getContext());
+  manager.addPass(mlir::createCSEPass());
+  require(mlir::succeeded(manager.run(module)), "internal: common subexpression elimination failed");
+}
+
+} // namespace
+
+bool hasKernels(mlir::ModuleOp module) {
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    if (function->hasAttr("nn.family"))
+      return true;
+  return false;
+}
+
+PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &options) {
+  PipelineReport report;
+  if (hasKernels(module))
+    return report;
+
+  // Required at any level: kernels have static parameters, and there is no kernel for a batch norm as such.
+  settleShapes(module);
+  if (options.level == 0) {
+    foldBatchNorm(module, /*decomposeOnly=*/true, options.exactMath);
+    settleShapes(module);
+    deadCode(module);
+    return report;
+  }
+
+  // Constants first: what the exporter computed from weights and shapes becomes visible to the rules below.
+  foldConstants(module);
+  settleShapes(module);
+  deadCode(module);
+  simplify(module);
+
+  // Before batch norms: a pad between two convolutions hides one from the other.
+  foldPad(module);
+  // Scales and offsets beside a convolution vanish into its weights, in the order they are applied.
+  foldScale(module, options.exactMath);
+  foldBatchNorm(module, /*decomposeOnly=*/false, options.exactMath);
+  foldScale(module, options.exactMath); // what stood behind a batch norm is now behind the convolution
+  foldConstants(module);                // the parts of batch norms that were spelled out
+
+  channelShuffle(module);
+  simplify(module);
+  commonSubexpressions(module);
+  deadCode(module);
+  inferShapes(module);
+  return report;
+}
+
+} // namespace lathe

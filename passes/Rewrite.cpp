@@ -1,0 +1,118 @@
+#include "passes/Rewrite.h"
+
+namespace lathe {
+
+bool isOp(mlir::Operation *op, std::string_view mnemonic) {
+  return op && op->getName().getDialectNamespace() == "nn" &&
+         op->getName().stripDialect() == llvm::StringRef(mnemonic.data(), mnemonic.size());
+}
+
+std::string_view loweringOf(mlir::Operation *op) {
+  const OpRecord *record = nn::recordOf(op);
+  return record ? record->lowering : "";
+}
+
+mlir::Value operandOf(mlir::Operation *op, size_t index) {
+  auto operands = nn::operandsByRecord(op);
+  return index < operands.size() ? operands[index] : mlir::Value();
+}
+
+void dropOperand(mlir::Operation *op, size_t index) {
+  auto operands = nn::operandsByRecord(op);
+  if (index >= operands.size() || !operands[index])
+    return;
+  unsigned flat = 0;
+  for (size_t i = 0; i < index; ++i)
+    flat += operands[i] ? 1 : 0;
+  op->eraseOperand(flat);
+  if (auto segments = op->getAttrOfType<mlir::DenseI32ArrayAttr>("operandSegmentSizes")) {
+    llvm::SmallVector<int32_t> sizes(segments.asArrayRef());
+    sizes[index] = 0;
+    op->setAttr("operandSegmentSizes", mlir::DenseI32ArrayAttr::get(op->getContext(), sizes));
+  }
+}
+
+std::optional<Tensor> constantOf(mlir::Value value) {
+  auto constant = value ? value.getDefiningOp<nn::ConstantOp>() : nn::ConstantOp();
+  if (!constant)
+    return std::nullopt;
+  return toTensor(constant.getValue());
+}
+
+mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, const Tensor &tensor, llvm::StringRef name) {
+  mlir::ElementsAttr attr = toConstant(builder.getContext(), tensor, name);
+  return builder.create<nn::ConstantOp>(loc, attr.getType(), attr);
+}
+
+mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, ElementType type, std::vector<int64_t> dims,
+                         const std::vector<double> &values, llvm::StringRef name) {
+  Tensor tensor = Tensor::of<double>(std::move(dims), values);
+  return makeConstant(builder, loc, type == ElementType::f64 ? tensor : tensor.convertedTo(type), name);
+}
+
+std::vector<double> toDoubles(const Tensor &tensor) {
+  Tensor wide = tensor.type() == ElementType::f64 ? tensor : tensor.convertedTo(ElementType::f64);
+  return std::vector<double>(wide.as<double>(), wide.as<double>() + wide.elements());
+}
+
+std::optional<double> splatValue(mlir::Value value) {
+  auto constant = value ? value.getDefiningOp<nn::ConstantOp>() : nn::ConstantOp();
+  if (!constant)
+    return std::nullopt;
+  nn::ConstantData data = nn::constantData(constant.getValue());
+  if (!isFloat(data.type) && !isInteger(data.type))
+    return std::nullopt;
+  if (data.splat || rankedType(value).getNumElements() == 1)
+    return Tensor::borrow(data.type, {}, const_cast<char *>(data.bytes.data())).asDouble(0);
+  return std::nullopt; // equal elements become splats when a constant is made
+}
+
+mlir::RankedTensorType rankedType(mlir::Value value) { return llvm::dyn_cast<mlir::RankedTensorType>(value.getType()); }
+
+std::optional<std::vector<int64_t>> staticShape(mlir::Value value) {
+  auto type = rankedType(value);
+  if (!type || !type.hasStaticShape())
+    return std::nullopt;
+  return std::vector<int64_t>(type.getShape().begin(), type.getShape().end());
+}
+
+void replaceWith(mlir::Operation *op, mlir::Value value) {
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
+}
+
+std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like) {
+  auto likeType = rankedType(like);
+  auto type = rankedType(value);
+  if (!likeType || !type || likeType.getRank() < 2 || type.getRank() > likeType.getRank() || likeType.isDynamicDim(1) ||
+      !value.getDefiningOp<nn::ConstantOp>())
+    return std::nullopt;
+  int64_t channels = likeType.getDimSize(1), missing = likeType.getRank() - type.getRank();
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (type.getDimSize(axis) != 1 && !(axis + missing == 1 && type.getDimSize(axis) == channels))
+      return std::nullopt;
+  if (!isFloat(nn::toElementType(type.getElementType())))
+    return std::nullopt;
+  std::vector<double> values = toDoubles(*constantOf(value));
+  if (values.size() == 1)
+    values.resize(channels, values[0]);
+  return values;
+}
+
+std::vector<int64_t> channelDims(mlir::Value like) {
+  auto type = rankedType(like);
+  std::vector<int64_t> dims(type.getRank() - 1, 1);
+  dims[0] = type.getDimSize(1);
+  return dims;
+}
+
+mlir::Location fuseLocations(mlir::Operation *a, mlir::Operation *b) {
+  return mlir::FusedLoc::get(a->getContext(), {a->getLoc(), b->getLoc()});
+}
+
+std::string constantName(mlir::Operation *op, llvm::StringRef suffix) {
+  std::vector<std::string> names = nn::nodeNames(op->getLoc());
+  return (names.empty() ? op->getName().stripDialect().str() : names.front()) + suffix.str();
+}
+
+} // namespace lathe

@@ -1,0 +1,90 @@
+#include "ir/SymbolicShapes.h"
+#include "passes/Passes.h"
+#include "passes/Rewrite.h"
+
+namespace lathe {
+namespace {
+
+/// The reshape target `wanted` in terms of what the attribute can say: numbers, 0 (x's extent at that position), one -1.
+std::optional<std::vector<int64_t>> reshapeTarget(const Dims &wanted, const Dims &x) {
+  std::vector<int64_t> target;
+  bool inferred = false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].isConstant()) {
+      inferred |= wanted[i].constant() == -1;
+      target.push_back(wanted[i].constant());
+    } else if (i < x.size() && wanted[i] == x[i]) {
+      target.push_back(0);
+    } else if (!inferred) {
+      inferred = true;
+      target.push_back(-1);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return target;
+}
+
+/// Likewise for expand, where 1 keeps x's extent.
+std::optional<std::vector<int64_t>> expandTarget(const Dims &wanted, const Dims &x) {
+  std::vector<int64_t> target;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    size_t fromEnd = wanted.size() - i;
+    if (wanted[i].isConstant())
+      target.push_back(wanted[i].constant());
+    else if (fromEnd <= x.size() && wanted[i] == x[x.size() - fromEnd])
+      target.push_back(1);
+    else
+      return std::nullopt;
+  }
+  return target;
+}
+
+void symbolicTarget(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
+  mlir::Value target = operandOf(op, 1);
+  if (!target)
+    return;
+  std::optional<std::vector<Dim>> wanted = shapes.of(target).contents;
+  // A target that copies extents by 0 or infers one by -1 itself is left as it is: constants were handled before.
+  if (!wanted)
+    return;
+  for (const Dim &dim : *wanted)
+    if (isUnknown(dim))
+      return;
+  Dims x = shapes.of(op->getOperand(0)).dims;
+  bool reshape = isOp(op, "reshape");
+  if (reshape && nn::attrsAs<ReshapeAttrs>(op).allow_zero)
+    return;
+  auto values = reshape ? reshapeTarget(*wanted, x) : expandTarget(*wanted, x);
+  if (!values)
+    return;
+  dropOperand(op, 1);
+  op->setAttr("shape", mlir::DenseI64ArrayAttr::get(op->getContext(), *values));
+}
+
+} // namespace
+
+void staticOperands(mlir::ModuleOp module) {
+  mlir::func::FuncOp function = mainFunction(module);
+  nn::SymbolicShapes shapes(function);
+  for (mlir::Operation &op : function.getBody().front()) {
+    const OpRecord *record = nn::recordOf(&op);
+    if (!record)
+      continue;
+    for (size_t i = 0; i < record->operands.size(); ++i) {
+      const OperandRecord &operand = record->operands[i];
+      std::optional<Tensor> value = *operand.staticAttribute ? constantOf(operandOf(&op, i)) : std::nullopt;
+      if (!value)
+        continue;
+      auto attrs = nn::attrsOf(&op);
+      if (!setStaticAttribute(*attrs, operand.staticAttribute, *value))
+        continue;
+      dropOperand(&op, i);
+      nn::setAttrs(&op, *attrs);
+    }
+    if (isOp(&op, "reshape") || isOp(&op, "expand"))
+      symbolicTarget(&op, shapes);
+  }
+}
+
+} // namespace lathe
