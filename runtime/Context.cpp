@@ -1,0 +1,105 @@
+#include "runtime/Context.h"
+
+#include "runtime/Cpu.h"
+#include "runtime/Execution.h"
+
+#include <algorithm>
+
+namespace lathe::runtime {
+
+Context::Context(std::shared_ptr<const Model> model, const ContextOptions &options)
+    : state(std::make_unique<State>(std::move(model), options.threads > 0 ? options.threads : availableCpus())) {}
+Context::~Context() = default;
+
+const Model &Context::model() const { return *state->model; }
+int Context::threads() const { return state->pool.slots(); }
+void Context::setInput(size_t index, Value value) { state->setInput(index, std::move(value)); }
+void Context::setOutput(size_t index, Tensor tensor) { state->setOutput(index, std::move(tensor)); }
+void Context::run(const RunOptions &options) { state->run(options); }
+
+std::vector<Value> Context::run(std::span<const Value> inputs) {
+  require(inputs.size() == state->inputs.size(), "{}: {} inputs given, expected {}", state->file, inputs.size(),
+          state->inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    setInput(i, inputs[i]);
+  run();
+  std::vector<Value> copies;
+  for (const Value &result : state->results)
+    copies.push_back(result.isTensor() ? Value(result.tensor().clone()) : result);
+  return copies;
+}
+
+const Value &Context::output(size_t index) const {
+  require(index < state->results.size(), "{}: output {} of {}", state->file, index, state->results.size());
+  require(state->ran, "{}: output '{}' is asked for before a run", state->file, state->model->outputs()[index].name);
+  return state->results[index];
+}
+
+std::vector<int64_t> Context::outputDims(size_t index) {
+  require(index < state->results.size(), "{}: output {} of {}", state->file, index, state->results.size());
+  state->bindExtents();
+  const ValueInfo &info = state->plan->values[state->plan->outputs[index]];
+  for (Extent extent : info.dims)
+    require(state->extentKnown[extent], "{}: output '{}': extent '{}' depends on data", state->file, info.name,
+            state->plan->extents[extent].str());
+  return state->evaluate(info.dims);
+}
+
+const RunProfile &Context::profile() const { return state->times; }
+MemoryUse Context::memory() const { return state->memory(); }
+
+const Plan &Context::plan() const {
+  require(state->plan != nullptr, "{}: no extents are bound yet", state->file);
+  return *state->plan;
+}
+
+size_t Context::instructionCount() const { return plan().instructions.size(); }
+
+InstructionInfo Context::instruction(size_t index) const {
+  const Plan &current = plan();
+  require(index < current.instructions.size(), "{}: instruction {} of {}", state->file, index,
+          current.instructions.size());
+  const Instruction &instruction = *current.instructions[index];
+  InstructionInfo info;
+  if (auto *call = std::get_if<CallKernel>(&instruction.operation)) {
+    const KernelInfo &kernel = current.kernels[call->kernel];
+    auto number = [&](Extent extent) {
+      try {
+        return static_cast<double>(state->evaluate(extent));
+      } catch (const Error &) {
+        return 0.0; // depends on data that is not there yet
+      }
+    };
+    info = {"kernel", kernel.name, kernel.family, kernel.shapes, kernel.schedule, kernel.nodes,
+            number(kernel.flops), number(kernel.bytes), {}};
+    for (uint32_t value : call->buffers) {
+      uint32_t root = current.values[value].root;
+      Storage storage = current.values[root].storage;
+      bool first = current.live[root].first == instruction.id && storage != Storage::input && storage != Storage::constant;
+      if (first || storage == Storage::output)
+        info.outputs.push_back(value);
+    }
+  } else if (auto *call = std::get_if<CallReference>(&instruction.operation)) {
+    info.kind = "reference";
+    info.name = call->op;
+    info.nodes = call->nodes;
+    info.outputs = call->outputs;
+  } else if (std::holds_alternative<ComputeShape>(instruction.operation)) {
+    info.kind = "compute_shape";
+  } else if (std::holds_alternative<Release>(instruction.operation)) {
+    info.kind = "release";
+  } else if (std::holds_alternative<If>(instruction.operation)) {
+    info.kind = "if";
+  } else {
+    info.kind = "loop";
+    info.outputs = std::get<Loop>(instruction.operation).results;
+  }
+  return info;
+}
+
+Value Context::readValue(uint32_t value) const {
+  require(value < plan().values.size(), "{}: value {} of {}", state->file, value, plan().values.size());
+  return state->read(value);
+}
+
+} // namespace lathe::runtime

@@ -1,0 +1,110 @@
+// The inside of a Context: extents and memory bound to a plan (Binding.cpp), and the loop that runs it (Execution.cpp).
+#pragma once
+
+#include "runtime/Context.h"
+#include "runtime/Loader.h"
+#include "runtime/Program.h"
+#include "runtime/ThreadPool.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace lathe::runtime {
+
+/// "f32 1x3x224x224" for messages; extents may be symbolic.
+std::string describe(ElementType type, std::span<const Dim> dims);
+std::string describe(const Value &value);
+
+struct Context::State {
+  State(std::shared_ptr<const Model> model, int threads);
+
+  // ---- Binding.cpp
+  void setInput(size_t index, Value value);
+  void setOutput(size_t index, Tensor tensor);
+  /// Chooses the plan, evaluates extents and plans memory where the inputs' extents changed.
+  void bindExtents();
+  /// Buffers of everything whose extents are known.
+  void bindPointers();
+  int64_t evaluate(Extent extent) const;
+  std::vector<int64_t> evaluate(const std::vector<Extent> &extents) const;
+  MemoryUse memory() const;
+
+  // ---- Execution.cpp
+  void run(const RunOptions &options);
+  Value read(uint32_t value) const;
+
+  /// A plan's value at run time. Boxed ones (strings, sequences, optionals, late extents) are Values; all others plain bytes.
+  struct Slot {
+    bool boxed = false;
+    char *data = nullptr;          // not boxed
+    int64_t bytes = 0;             // not boxed: physical
+    std::vector<int64_t> dims;     // not boxed: logical
+    Value value;                   // boxed, roots: empty until written
+    Tensor pages;                  // boxed tensors that kernels write: physical bytes
+    bool written = false;          // boxed, roots
+  };
+  struct PreparedKernel {
+    LatheKernel code = nullptr;
+    std::vector<void *> buffers;
+    std::vector<int64_t> dims;
+    int64_t units = 0, scratchBytes = 0;
+  };
+  struct PreparedReference {
+    std::vector<Value> inputs;
+    std::vector<const Value *> pointers;
+    std::vector<Value> outputs;
+  };
+
+  std::shared_ptr<const Model> model;
+  std::string file; // begins every message
+  ThreadPool pool;
+  ParallelFor parallel; // for references
+
+  std::vector<Value> inputs;        // as used: the caller's or an aligned copy
+  std::vector<bool> inputSet;
+  std::vector<Tensor> inputCopies;  // of those that were not aligned
+  std::vector<Tensor> callerOutputs, ownedOutputs;
+  std::vector<Value> results;       // what output() returns
+  bool extentsChanged = true, pointersChanged = true, ran = false;
+
+  const Plan *plan = nullptr;
+  std::unordered_map<std::string, int64_t> symbols;
+  std::vector<int64_t> extents;     // by Plan::extents, where known
+  std::vector<bool> extentKnown;
+  std::vector<Slot> slots;          // by value
+  std::vector<PreparedKernel> kernels;       // by instruction
+  std::vector<PreparedReference> references; // by instruction
+  Mapping arena, scratch;
+  size_t scratchStride = 0;
+  uint64_t arenaBytes = 0, liveBytes = 0;
+  RunProfile times;
+
+private:
+  const RunOptions *options = nullptr;
+  bool stopped = false;
+
+  std::string matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const;
+  void choosePlan();
+  void layOut();
+  void checkSizes(const ValueInfo &info, const Slot &slot) const;
+  void prepareKernel(const CallKernel &call, PreparedKernel &prepared);
+  void growScratch(int64_t bytes);
+  Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
+
+  void execute(const Block &block);
+  void execute(const Instruction &instruction);
+  void call(const Instruction &instruction, const CallKernel &call);
+  void call(const Instruction &instruction, const CallReference &call);
+  void call(const ComputeShape &shape);
+  void call(const Loop &loop);
+  void finishOutputs();
+  void *lateBuffer(uint32_t value);
+  void bindSymbols(const ValueInfo &info, const std::vector<int64_t> &dims);
+  Value view(uint32_t value) const;
+  void write(uint32_t value, const Value &from);
+  int64_t readScalar(uint32_t value) const;
+  void writeScalar(uint32_t value, int64_t number);
+};
+
+} // namespace lathe::runtime

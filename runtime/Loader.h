@@ -1,0 +1,46 @@
+// Reads a package from a file or from memory: everything is checked before anything is mapped.
+#pragma once
+
+#include "package/Package.h"
+#include "runtime/Model.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lathe::runtime {
+
+/// Pages of memory, unmapped at the end.
+class Mapping {
+public:
+  Mapping() = default;
+  Mapping(void *address, size_t bytes) : address(address), length(bytes) {}
+  Mapping(Mapping &&other) noexcept;
+  Mapping &operator=(Mapping &&other) noexcept;
+  ~Mapping();
+  char *data() const { return static_cast<char *>(address); }
+  size_t bytes() const { return length; }
+  /// Anonymous zeroed pages; throws Error with `what` when there is no memory.
+  static Mapping allocate(size_t bytes, const std::string &what);
+
+private:
+  void *address = nullptr;
+  size_t length = 0;
+};
+
+struct LoadedPackage {
+  std::vector<char> plan;             // checked against its hash, not yet decoded
+  std::span<const char> constants;    // in `constantPages`, or in the caller's memory
+  Mapping constantPages;
+  std::shared_ptr<const void> keepAlive;
+  Mapping code;                       // read-execute; empty without code
+  std::vector<uint64_t> entries;      // of each kernel in `code`
+  std::string target;                 // of the code section chosen
+};
+
+LoadedPackage loadPackageFile(const std::string &path, const LoadOptions &options);
+LoadedPackage loadPackageBytes(std::span<const char> bytes, const std::string &name,
+                               std::shared_ptr<const void> keepAlive, const LoadOptions &options);
+
+} // namespace lathe::runtime

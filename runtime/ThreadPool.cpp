@@ -1,0 +1,165 @@
+#include "runtime/ThreadPool.h"
+
+#include "runtime/Cpu.h"
+#include "support/Error.h"
+
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace lathe::runtime {
+namespace {
+
+using Word = std::atomic<uint32_t>;
+static_assert(sizeof(Word) == sizeof(uint32_t));
+
+void sleepWhile(Word &word, uint32_t value) {
+  ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+void wake(Word &word) {
+  ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+constexpr std::chrono::microseconds spinTime{100};
+
+/// Spins until `done()` or the time is over.
+template <class Done> bool spinUntil(const Done &done) {
+  auto limit = std::chrono::steady_clock::now() + spinTime;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (done())
+        return true;
+      relax();
+    }
+  } while (std::chrono::steady_clock::now() < limit);
+  return done();
+}
+
+/// Share of `slot` when `count` is cut into `active` pieces.
+int64_t boundary(int64_t count, int active, int slot) {
+  return static_cast<int64_t>(static_cast<__int128>(count) * slot / active);
+}
+
+} // namespace
+
+struct alignas(64) ThreadPool::Worker {
+  int slot = 0;
+  Word ticket{0};   // number of jobs given so far; odd values never skip
+  Word sleeps{0};   // 1 while the worker sleeps or is about to
+  std::atomic<bool> quit{false};
+  std::exception_ptr error;
+  std::thread thread;
+};
+
+ThreadPool::ThreadPool(int slots) : slotCount(slots), spin(slots <= availableCpus()) {
+  require(slots >= 1 && slots <= 1024, "{} threads requested, expected 1 to 1024", slots);
+  // Signals belong to the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  try {
+    for (int slot = 1; slot < slots; ++slot) {
+      workers.push_back(std::make_unique<Worker>());
+      Worker &worker = *workers.back();
+      worker.slot = slot;
+      worker.thread = std::thread([this, &worker] { work(worker); });
+    }
+  } catch (const std::system_error &error) {
+    workers.pop_back(); // the one that did not start
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    finish();
+    fail("cannot start thread {} of {}: {}", workers.size() + 2, slots, error.what());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ThreadPool::~ThreadPool() { finish(); }
+
+void ThreadPool::finish() {
+  for (auto &worker : workers) {
+    worker->quit.store(true);
+    worker->ticket.fetch_add(1);
+    wake(worker->ticket);
+  }
+  for (auto &worker : workers)
+    worker->thread.join();
+  workers.clear();
+}
+
+void ThreadPool::work(Worker &worker) {
+  uint32_t seen = 0;
+  while (true) {
+    auto called = [&] { return worker.ticket.load(std::memory_order_acquire) != seen; };
+    if (!called() && !(spin && spinUntil(called))) {
+      // Announce the sleep, then look again: the caller raises the ticket first and looks at `sleeps` second.
+      worker.sleeps.store(1);
+      while (worker.ticket.load() == seen)
+        sleepWhile(worker.ticket, seen);
+      worker.sleeps.store(0);
+    }
+    seen = worker.ticket.load(std::memory_order_acquire);
+    if (worker.quit.load())
+      return;
+    try {
+      body(context, worker.slot, boundary(count, active, worker.slot), boundary(count, active, worker.slot + 1));
+    } catch (...) {
+      worker.error = std::current_exception();
+    }
+    if (pending.fetch_sub(1) == 1 && callerSleeps.load())
+      wake(pending);
+  }
+}
+
+void ThreadPool::run(int64_t newCount, Body newBody, void *newContext) {
+  if (newCount <= 0)
+    return;
+  int share = static_cast<int>(std::min<int64_t>(newCount, slotCount));
+  if (share == 1)
+    return newBody(newContext, 0, 0, newCount);
+  body = newBody;
+  context = newContext;
+  count = newCount;
+  active = share;
+  pending.store(static_cast<uint32_t>(share - 1));
+  for (int slot = 1; slot < share; ++slot) {
+    Worker &worker = *workers[slot - 1];
+    worker.ticket.fetch_add(1);
+    if (worker.sleeps.load())
+      wake(worker.ticket);
+  }
+  std::exception_ptr error;
+  try {
+    newBody(newContext, 0, 0, boundary(newCount, share, 1));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  auto done = [&] { return pending.load(std::memory_order_acquire) == 0; };
+  if (!done() && !(spin && spinUntil(done))) {
+    callerSleeps.store(1);
+    while (uint32_t left = pending.load())
+      sleepWhile(pending, left);
+    callerSleeps.store(0);
+  }
+  for (int slot = 1; slot < share; ++slot) {
+    std::exception_ptr &other = workers[slot - 1]->error;
+    if (other && !error)
+      error = other;
+    other = nullptr;
+  }
+  if (error)
+    std::rethrow_exception(error);
+}
+
+} // namespace lathe::runtime

@@ -1,0 +1,51 @@
+// Threads with stable slots and a static split: the same slot always does the same share of a given count.
+//
+// The caller is slot 0. Workers spin for a short while after each job, then sleep, so that a run of many small kernels
+// costs no system calls and an idle model costs nothing. With more slots than CPUs nobody spins.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace lathe::runtime {
+
+class ThreadPool {
+public:
+  /// Called once on each slot that has work: [begin, end) of the count.
+  using Body = void (*)(void *context, int slot, int64_t begin, int64_t end);
+
+  explicit ThreadPool(int slots);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
+
+  int slots() const { return slotCount; }
+
+  /// Splits [0, count) over min(count, slots) slots and returns when all are done. An exception of a body is thrown here, the
+  /// lowest slot's if there are several. Not reentrant: one caller at a time, never from inside a body.
+  void run(int64_t count, Body body, void *context);
+
+private:
+  struct Worker;
+  int slotCount;
+  bool spin; // enough CPUs for all
+  std::vector<std::unique_ptr<Worker>> workers;
+
+  // The job; written by the caller before it raises a worker's ticket.
+  Body body = nullptr;
+  void *context = nullptr;
+  int64_t count = 0;
+  int active = 0;
+
+  alignas(64) std::atomic<uint32_t> pending{0}; // workers that have not finished the job
+  std::atomic<uint32_t> callerSleeps{0};
+
+  void work(Worker &worker);
+  void finish();
+};
+
+} // namespace lathe::runtime
