@@ -1,7 +1,8 @@
 // What this machine can physically do, measured once: the limit every printed number stands beside.
 //
 // Ceilings are measured with hand-written kernels (lab/MachineKernels.h), cached in ~/.cache/lathe/machine.json under a key
-// made of CPU name, core count and kernel release, and read back from there. Measuring takes about ten seconds.
+// made of CPU name, core count and kernel release, and read back from there. Measuring takes about ten seconds. With many threads not every
+// count is measured: those between are linear between the neighbours that were.
 #pragma once
 
 #include "support/ElementType.h"
@@ -48,6 +49,7 @@ struct MachineCeilings {
   bool virtualized = false;
   int cores = 0;                      // physical
   int hardwareThreads = 0;            // this process may run on
+  double clockGhz = 0;                // measured, one busy thread
   std::vector<std::string> features;  // ISA features that matter here, LLVM's names
   std::vector<ArithmeticCeiling> arithmetic;
   std::vector<MemoryLevel> levels;    // innermost first, memory last
