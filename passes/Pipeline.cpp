@@ -1,5 +1,6 @@
 #include "passes/Pipeline.h"
 
+#include "passes/Partition.h"
 #include "passes/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -65,6 +66,15 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   commonSubexpressions(module);
   deadCode(module);
   inferShapes(module);
+  return report;
+}
+
+PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options) {
+  PipelineReport report;
+  if (hasKernels(module))
+    return report;
+  partition(module, options, report);
+  deadCode(module); // constants that moved into kernels
   return report;
 }
 

@@ -1,0 +1,195 @@
+#include "passes/Fuse.h"
+
+#include "passes/Rewrite.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace lathe {
+namespace {
+
+constexpr size_t mostOperators = 32; // in one kernel: beyond that registers spill and code outgrows its cache
+constexpr size_t farthestLook = 12;  // operators tried before a group with several escaping values is given up
+
+bool isElementwise(mlir::Operation *op) { return loweringOf(op) == "elementwise"; }
+
+class Fuser {
+public:
+  Fuser(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes) : function(function), shapes(shapes) {}
+
+  std::vector<Group> run() {
+    std::vector<mlir::Operation *> order;
+    for (mlir::Operation &op : function.getBody().front())
+      if (isKernelOp(&op))
+        order.push_back(&op);
+    for (mlir::Operation *op : order)
+      if (takesEpilogue(op)) {
+        begin(op);
+        grow();
+        finish();
+      }
+    for (mlir::Operation *op : order) {
+      if (taken.contains(op))
+        continue;
+      begin(op);
+      if (isElementwise(op))
+        while (grow() || absorbOperands())
+          ;
+      finish();
+    }
+    // Kernels run in the order of their last operator, where all operands are known.
+    llvm::sort(groups, [](const Group &a, const Group &b) { return a.ops.back()->isBeforeInBlock(b.ops.back()); });
+    return std::move(groups);
+  }
+
+private:
+  mlir::func::FuncOp function;
+  const nn::SymbolicShapes &shapes;
+  std::vector<Group> groups;
+  llvm::DenseSet<mlir::Operation *> taken;
+
+  // The group being formed.
+  mlir::Operation *anchor = nullptr;
+  llvm::SmallVector<mlir::Operation *> members;
+  llvm::DenseSet<mlir::Operation *> inside;
+
+  static bool takesEpilogue(mlir::Operation *op) {
+    std::string_view family = familyOf(op);
+    return family == "contraction" || family == "pool" || family == "lrn" || family == "reduction";
+  }
+
+  void begin(mlir::Operation *op) {
+    anchor = op;
+    members = {op};
+    inside = {op};
+  }
+
+  void finish() {
+    llvm::sort(members, [](mlir::Operation *a, mlir::Operation *b) { return a->isBeforeInBlock(b); });
+    taken.insert(members.begin(), members.end());
+    groups.push_back({members, familyOf(anchor)});
+  }
+
+  bool sameSpace(mlir::Value a, mlir::Value b) const {
+    TensorInfo x = shapes.of(a), y = shapes.of(b);
+    return x.dims == y.dims && nn::layoutOf(a) == nn::layoutOf(b);
+  }
+
+  static bool usedOutside(mlir::Value value, const llvm::DenseSet<mlir::Operation *> &set) {
+    return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) { return !set.contains(user); });
+  }
+
+  /// May `op` stand in the group, given that the values of `set` are at hand?
+  bool fits(mlir::Operation *op, const llvm::DenseSet<mlir::Operation *> &set) const {
+    if (!isElementwise(op) || taken.contains(op) || !sameSpace(op->getResult(0), anchor->getResult(0)))
+      return false;
+    if (isElementwise(anchor))
+      return true;
+    // An epilogue.
+    mlir::Value result = anchor->getResult(0);
+    if (nn::infoOf(op->getResult(0)).type != nn::infoOf(result).type)
+      return false;
+    return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+      if (operand.getDefiningOp() && set.contains(operand.getDefiningOp()))
+        return true;
+      if (nn::infoOf(operand).type != nn::infoOf(result).type)
+        return false;
+      return splatValue(operand).has_value() || variesByChannel(operand) ||
+             (sameSpace(operand, result) && !operand.getDefiningOp<nn::ConstantOp>());
+    });
+  }
+
+  /// A constant with one value a channel of the anchor's result: axis 1, the last for matrix products.
+  bool variesByChannel(mlir::Value operand) const {
+    mlir::Value result = anchor->getResult(0);
+    auto type = rankedType(operand), whole = rankedType(result);
+    if (!operand.getDefiningOp<nn::ConstantOp>() || !type || !whole || type.getRank() > whole.getRank())
+      return false;
+    int64_t axis = isOp(anchor, "gemm") || isOp(anchor, "matmul") ? whole.getRank() - 1 : 1;
+    int64_t missing = whole.getRank() - type.getRank();
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (type.getDimSize(i) != 1 && (i + missing != axis || type.getDimSize(i) != whole.getDimSize(axis)))
+        return false;
+    return true;
+  }
+
+  /// Adds the smallest number of users after which one value escapes again.
+  bool grow() {
+    bool grown = false;
+    while (members.size() < mostOperators) {
+      llvm::DenseSet<mlir::Operation *> set = inside;
+      llvm::SmallVector<mlir::Operation *> tried;
+      bool closed = false;
+      while (!closed && tried.size() < farthestLook && members.size() + tried.size() < mostOperators) {
+        mlir::Operation *next = nullptr;
+        for (mlir::Operation *op : set)
+          for (mlir::Operation *user : op->getUsers())
+            if (!set.contains(user) && (!next || user->isBeforeInBlock(next)) && fits(user, set))
+              next = user;
+        if (!next)
+          break;
+        set.insert(next);
+        tried.push_back(next);
+        closed = llvm::count_if(set, [&](mlir::Operation *op) {
+                   return llvm::any_of(op->getResults(), [&](mlir::Value v) { return usedOutside(v, set); });
+                 }) == 1;
+      }
+      if (!closed)
+        break;
+      members.append(tried.begin(), tried.end());
+      inside = std::move(set);
+      grown = true;
+    }
+    return grown;
+  }
+
+  /// Element-wise operators whose only users are inside the group.
+  bool absorbOperands() {
+    for (mlir::Operation *member : members)
+      for (mlir::Value operand : member->getOperands()) {
+        mlir::Operation *op = operand.getDefiningOp();
+        if (!op || inside.contains(op) || members.size() >= mostOperators || !fits(op, inside) || usedOutside(operand, inside))
+          continue;
+        members.push_back(op);
+        inside.insert(op);
+        return true;
+      }
+    return false;
+  }
+};
+
+} // namespace
+
+bool isKernelOp(mlir::Operation *op) {
+  if (llvm::isa<nn::ConvertLayoutOp>(op))
+    return true;
+  std::string_view lowering = loweringOf(op);
+  return !lowering.empty() && lowering != "view" && lowering != "fold" && lowering != "reference";
+}
+
+std::string_view familyOf(mlir::Operation *op) {
+  return llvm::isa<nn::ConvertLayoutOp>(op) ? std::string_view("movement") : loweringOf(op);
+}
+
+std::vector<Group> formSingleGroups(mlir::func::FuncOp function) {
+  std::vector<Group> groups;
+  for (mlir::Operation &op : function.getBody().front()) {
+    if (!isKernelOp(&op))
+      continue;
+    mlir::Operation *before = groups.empty() ? nullptr : groups.back().ops.back();
+    if (before && isElementwise(&op) && isElementwise(before) && before->getLoc() == op.getLoc() && before->hasOneUse() &&
+        *before->getUsers().begin() == &op && before->getResultTypes() == op.getResultTypes())
+      groups.back().ops.push_back(&op);
+    else
+      groups.push_back({{&op}, familyOf(&op)});
+  }
+  return groups;
+}
+
+std::vector<Group> formFusedGroups(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes) {
+  return Fuser(function, shapes).run();
+}
+
+} // namespace lathe

@@ -1,0 +1,229 @@
+#include "passes/Partition.h"
+
+#include "passes/Fuse.h"
+#include "passes/Layout.h"
+#include "passes/Rewrite.h"
+
+#include "mlir/IR/IRMapping.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace lathe {
+namespace {
+
+class Partition {
+public:
+  Partition(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report)
+      : module(module), options(options), report(report), main(mainFunction(module)), shapes(main) {
+    for (auto function : module.getOps<mlir::func::FuncOp>())
+      names.insert(function.getName());
+  }
+
+  void run() {
+    std::vector<Group> groups = options.level >= 2 ? formFusedGroups(main, shapes) : formSingleGroups(main);
+    for (const Group &group : groups)
+      place(group);
+    for (mlir::Operation &op : main.getBody().front())
+      if (std::string_view lowering = loweringOf(&op); lowering == "fold" || lowering == "reference")
+        leave(&op, lowering == "fold" ? "its operands are computed at run time" : "the operator has no compiled form");
+  }
+
+private:
+  mlir::ModuleOp module;
+  const PipelineOptions &options;
+  PipelineReport &report;
+  mlir::func::FuncOp main;
+  nn::SymbolicShapes shapes;
+  llvm::StringSet<> names;
+
+  void leave(mlir::Operation *op, const std::string &reason) {
+    if (op->hasAttr("nn.reason"))
+      return;
+    op->setAttr("nn.reason", mlir::StringAttr::get(op->getContext(), reason));
+    report.references.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
+  }
+
+  /// Why an operator cannot be compiled whatever its family says; "" if it may.
+  std::string obstacle(mlir::Operation *op) {
+    if (const OpRecord *record = nn::recordOf(op))
+      for (size_t i = 0; i < record->operands.size(); ++i)
+        if (*record->operands[i].staticAttribute && operandOf(op, i))
+          return fmt::format("operand '{}' is computed at run time", record->operands[i].name);
+    auto unknown = [&](mlir::Value value) {
+      if (!rankedType(value))
+        return true;
+      for (const Dim &dim : shapes.of(value).dims)
+        if (isUnknown(dim))
+          return true;
+      return false;
+    };
+    if (llvm::any_of(op->getOperands(), unknown) || llvm::any_of(op->getResults(), unknown))
+      return "extents depend on computed data";
+    return "";
+  }
+
+  void place(const Group &group) {
+    if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(group.ops.front()); convert && movesNothing(convert))
+      return;
+    std::string reason;
+    for (mlir::Operation *op : group.ops)
+      if (reason = obstacle(op); !reason.empty())
+        break;
+    if (reason.empty())
+      reason = outline(group);
+    if (reason.empty())
+      return;
+    if (group.ops.size() > 1) {
+      for (mlir::Operation *op : group.ops)
+        place({{op}, familyOf(op)});
+      return;
+    }
+    mlir::Operation *op = group.ops.front();
+    if (llvm::isa<nn::ConvertLayoutOp>(op))
+      fail("internal: {}: no code for a conversion of layout: {}", nn::describe(op->getLoc()), reason);
+    if (isBlocked(op))
+      placeRowMajor(op, reason);
+    else
+      leave(op, reason);
+  }
+
+  static bool isBlocked(mlir::Operation *op) {
+    auto blocked = [](mlir::Value value) { return nn::layoutOf(value) != nullptr; };
+    return llvm::any_of(op->getOperands(), blocked) || llvm::any_of(op->getResults(), blocked);
+  }
+
+  /// The same operator between conversions.
+  void placeRowMajor(mlir::Operation *op, const std::string &reason) {
+    report.rowMajor.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
+    std::vector<mlir::Operation *> conversions;
+    mlir::OpBuilder b(op);
+    for (mlir::OpOperand &operand : op->getOpOperands())
+      if (nn::layoutOf(operand.get())) {
+        mlir::Value plain = convertTo(b, op->getLoc(), operand.get(), {});
+        shapes.set(plain, shapes.of(operand.get()));
+        conversions.push_back(plain.getDefiningOp());
+        operand.set(plain);
+      }
+    b.setInsertionPointAfter(op);
+    for (mlir::Value result : op->getResults())
+      if (nn::BlockedAttr layout = nn::layoutOf(result)) {
+        setLayout(result, {});
+        mlir::Value blocked = convertTo(b, op->getLoc(), result, layout);
+        shapes.set(blocked, shapes.of(result));
+        result.replaceAllUsesExcept(blocked, blocked.getDefiningOp());
+        conversions.push_back(blocked.getDefiningOp());
+      }
+    for (mlir::Operation *conversion : conversions)
+      place({{conversion}, "movement"});
+    place({{op}, familyOf(op)});
+  }
+
+  /// "conv1_relu1", from the source nodes; unique in the module.
+  std::string kernelName(mlir::Location loc, std::string_view family) {
+    std::vector<std::string> nodes = nn::nodeNames(loc);
+    std::string name;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes.size() > 4 && i >= 2 && i + 1 < nodes.size())
+        continue; // the first two and the last tell enough
+      if (name.size() + nodes[i].size() > 100)
+        continue;
+      name += (name.empty() ? "" : "_") + nodes[i];
+    }
+    for (char &c : name)
+      if (!std::isalnum(static_cast<unsigned char>(c)))
+        c = '_';
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())))
+      name = std::string(family) + (name.empty() ? "" : "_") + name;
+    std::string candidate = name;
+    for (int i = 1; !names.insert(candidate).second; ++i)
+      candidate = fmt::format("{}_{}", name, i);
+    return candidate;
+  }
+
+  /// "" when the group is now a call, otherwise the reason there is no code for it.
+  std::string outline(const Group &group) {
+    llvm::DenseSet<mlir::Operation *> inside(group.ops.begin(), group.ops.end());
+    llvm::SetVector<mlir::Value> arguments;
+    llvm::SetVector<mlir::Operation *> constants;
+    for (mlir::Operation *op : group.ops)
+      for (mlir::Value operand : op->getOperands()) {
+        mlir::Operation *maker = operand.getDefiningOp();
+        if (maker && inside.contains(maker))
+          continue;
+        if (llvm::isa_and_nonnull<nn::ConstantOp>(maker) && isUniform(operand))
+          constants.insert(maker);
+        else
+          arguments.insert(operand);
+      }
+    llvm::SmallVector<mlir::Value> results;
+    for (mlir::Operation *op : group.ops)
+      for (mlir::Value result : op->getResults())
+        if (group.ops.size() == 1 ||
+            llvm::any_of(result.getUsers(), [&](mlir::Operation *user) { return !inside.contains(user); }))
+          results.push_back(result);
+
+    llvm::SmallVector<mlir::Location> locations;
+    for (mlir::Operation *op : group.ops)
+      locations.push_back(op->getLoc());
+    mlir::Location loc = mlir::FusedLoc::get(module.getContext(), locations);
+    auto typesOf = [](auto &&values) {
+      llvm::SmallVector<mlir::Type> types;
+      for (mlir::Value value : values)
+        types.push_back(value.getType());
+      return types;
+    };
+    mlir::OpBuilder b = mlir::OpBuilder::atBlockEnd(module.getBody());
+    std::string name = kernelName(loc, group.family);
+    auto function = b.create<mlir::func::FuncOp>(loc, name, b.getFunctionType(typesOf(arguments), typesOf(results)));
+    function.setPrivate();
+    function->setAttr("nn.family", b.getStringAttr(llvm::StringRef(group.family.data(), group.family.size())));
+    mlir::Block *body = function.addEntryBlock();
+    mlir::IRMapping mapping;
+    for (auto [i, argument] : llvm::enumerate(arguments)) {
+      mapping.map(argument, body->getArgument(i));
+      if (argument.getDefiningOp<nn::ConstantOp>())
+        function.setArgAttr(i, "nn.constant", b.getUnitAttr());
+      if (!rankedType(argument).hasStaticShape())
+        function.setArgAttr(i, "nn.dims", nn::dimsAttr(module.getContext(), shapes.of(argument).dims));
+    }
+    b.setInsertionPointToStart(body);
+    for (mlir::Operation *constant : constants)
+      b.clone(*constant, mapping);
+    for (mlir::Operation *op : group.ops)
+      b.clone(*op, mapping);
+    llvm::SmallVector<mlir::Value> returned;
+    for (mlir::Value result : results)
+      returned.push_back(mapping.lookup(result));
+    b.create<mlir::func::ReturnOp>(loc, returned);
+
+    if (std::string reason = options.declines ? options.declines(function) : ""; !reason.empty()) {
+      function.erase();
+      names.erase(name);
+      return reason;
+    }
+    b.setInsertionPoint(group.ops.back());
+    auto call = b.create<mlir::func::CallOp>(loc, function, arguments.getArrayRef());
+    for (auto [result, called] : llvm::zip(results, call.getResults())) {
+      shapes.set(called, shapes.of(result));
+      result.replaceAllUsesWith(called);
+    }
+    for (mlir::Operation *op : llvm::reverse(group.ops))
+      op->erase();
+    ++report.kernels;
+    return "";
+  }
+
+  static bool isUniform(mlir::Value constant) {
+    return rankedType(constant).getNumElements() == 1 ||
+           nn::constantData(constant.getDefiningOp<nn::ConstantOp>().getValue()).splat;
+  }
+};
+
+} // namespace
+
+void partition(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
+  Partition(module, options, report).run();
+}
+
+} // namespace lathe
