@@ -135,8 +135,8 @@ std::string Context::State::matchPlan(const Plan &candidate, std::unordered_map<
         if (dim.isConstant()) {
           if (dim.constant() != dims[axis])
             return misfit(i);
-        } else if (dim == Dim::symbol(dim.str())) {
-          if (auto [it, inserted] = bound.try_emplace(dim.str(), dims[axis]); it->second != dims[axis])
+        } else if (std::string symbol = loneSymbol(dim); !symbol.empty()) {
+          if (auto [it, inserted] = bound.try_emplace(symbol, dims[axis]); it->second != dims[axis])
             return fmt::format("{} ('{}' is {} elsewhere)", misfit(i), it->first, it->second);
         } else if (formulas) {
           int64_t value = dim.evaluate([&](const std::string &symbol) {

@@ -47,7 +47,7 @@ struct RunOptions {
   bool profile = false;
   int64_t until = -1; // stop after the instruction of this number; outputs computed later are undefined
   /// Called after each instruction; `Context::readValue` of its outputs is valid inside. Slows the run down.
-  std::function<void(uint32_t instruction)> observe;
+  std::function<void(uint32_t instruction)> observe = {};
 };
 
 struct MemoryUse {

@@ -161,8 +161,8 @@ void Context::State::call(const Instruction &instruction, const CallReference &c
 void Context::State::bindSymbols(const ValueInfo &info, const std::vector<int64_t> &dims) {
   for (size_t axis = 0; axis < dims.size(); ++axis)
     if (Extent extent = info.dims[axis]; !extentKnown[extent])
-      if (const Dim &dim = plan->extents[extent]; dim == Dim::symbol(dim.str()))
-        symbols[dim.str()] = dims[axis];
+      if (std::string symbol = loneSymbol(plan->extents[extent]); !symbol.empty())
+        symbols[symbol] = dims[axis];
 }
 
 void Context::State::call(const ComputeShape &shape) {

@@ -414,8 +414,8 @@ private:
     std::vector<std::string> bound;
     for (uint32_t index : plan.inputs)
       for (Extent extent : plan.values[index].dims)
-        if (const Dim &dim = plan.extents[extent]; !dim.isConstant() && dim == Dim::symbol(dim.str()))
-          bound.push_back(dim.str());
+        if (std::string symbol = loneSymbol(plan.extents[extent]); !symbol.empty())
+          bound.push_back(std::move(symbol));
     std::vector<bool> known(plan.extents.size());
     for (Extent i = 0; i < plan.extents.size(); ++i) {
       std::vector<std::string> symbols;
@@ -441,6 +441,12 @@ private:
 };
 
 } // namespace
+
+std::string loneSymbol(const Dim &dim) {
+  std::vector<std::string> symbols;
+  dim.collectSymbols(symbols);
+  return symbols.size() == 1 && symbols[0] == dim.str() ? symbols[0] : std::string();
+}
 
 Program decodeProgram(std::span<const char> section, uint64_t constantBytes, const std::string &file) {
   auto *bytes = reinterpret_cast<const uint8_t *>(section.data());

@@ -111,6 +111,9 @@ struct Program {
   uint32_t kernelCount = 0;
 };
 
+/// The name when `dim` is nothing but one symbol; empty otherwise.
+std::string loneSymbol(const Dim &dim);
+
 /// Decodes and checks a plan section. `constantBytes` bounds constants. Throws Error that starts with `file`.
 /// References are looked up here, so that a package that needs them fails when it is loaded, not when it runs.
 Program decodeProgram(std::span<const char> section, uint64_t constantBytes, const std::string &file);

@@ -1,0 +1,69 @@
+// Builds small packages for the runtime's tests: plans by hand, kernels of testing/Kernels.c.
+#pragma once
+
+#include "package/Writer.h"
+#include "runtime/Model.h"
+#include "runtime/References.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lathe::runtime::testing {
+
+enum class TestKernel { add, half, rowsum, units, table };
+inline constexpr size_t testKernels = 5;
+
+/// One plan. Values are added first, then instructions; extents are texts ("N", "4").
+class TestPlan {
+public:
+  using Dims = std::vector<std::string>;
+  TestPlan();
+
+  uint32_t input(const std::string &name, const Dims &dims, ElementType type = ElementType::f32);
+  uint32_t output(const std::string &name, const Dims &dims, ElementType type = ElementType::f32);
+  uint32_t temporary(const std::string &name, const Dims &dims, ElementType type = ElementType::f32);
+  uint32_t dynamic(const std::string &name, const Dims &dims, ElementType type = ElementType::f32);
+  uint32_t alias(const std::string &name, const Dims &dims, uint32_t of);
+  template <class T> uint32_t constant(const std::string &name, const Dims &dims, const std::vector<T> &values) {
+    auto *raw = reinterpret_cast<const char *>(values.data());
+    return constant(name, dims, elementTypeOf<T>(), std::vector<char>(raw, raw + values.size() * sizeof(T)));
+  }
+  uint32_t constant(const std::string &name, const Dims &dims, ElementType type, std::vector<char> bytes);
+
+  /// Calls of the kernels, into block `block`.
+  void add(uint32_t a, uint32_t b, uint32_t out, const std::string &elements, size_t block = 0);
+  void half(uint32_t x, uint32_t out, const std::string &elements, size_t block = 0);
+  void rowsum(uint32_t x, uint32_t out, const std::string &rows, const std::string &columns, size_t block = 0);
+  void units(uint32_t out, const std::string &count, size_t block = 0);
+  void table(uint32_t out, const std::string &count, size_t block = 0);
+  void reference(const std::string &op, std::vector<int32_t> inputs, std::vector<uint32_t> outputs, size_t block = 0);
+  template <class T> void instruction(T operation, size_t block = 0) {
+    auto entry = std::make_unique<plan::InstructionT>();
+    entry->operation.Set(std::move(operation));
+    blockAt(block).instructions.push_back(std::move(entry));
+  }
+
+  plan::ProgramT program;
+  plan::PlanT &plan() { return *program.plans.back(); }
+  package::Constants constants;
+
+  std::vector<char> bytes(uint64_t features = 0, const std::string &target = "test") const;
+  std::shared_ptr<const Model> model(const std::string &name = "test.lathe") const;
+
+private:
+  uint32_t value(const std::string &name, const Dims &dims, ElementType type, plan::Storage storage);
+  plan::BlockT &blockAt(size_t block);
+  void call(TestKernel kernel, std::vector<uint32_t> buffers, std::vector<std::string> dims, const std::string &units,
+            const std::string &scratch, size_t block);
+};
+
+/// The code section of testing/Kernels.c.
+package::CodeSection testCode(size_t copies = 1);
+
+/// References of the tests: "negate" (floats), "nonnegative" (the elements >= 0: extents that depend on data), "append" (two vectors,
+/// joined), "increment" and "less" (i64 scalars), "upper" (strings), "fail".
+void useTestReferences();
+
+} // namespace lathe::runtime::testing
