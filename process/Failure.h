@@ -17,7 +17,7 @@ enum class FailureKind {
   cpuExceeded,    // over its CPU limit; seconds
   memoryExceeded, // over its memory limit; bytes: the limit
   garbage,        // its output is no message; detail: the beginning of what came
-  threw,          // forked functions only: left with an exception; detail: its text
+  threw,          // said itself what is wrong (a forked function: with an exception); detail: the text
 };
 
 /// "crashed", "timed_out", ... as written to JSON and stores.
