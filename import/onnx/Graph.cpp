@@ -11,7 +11,7 @@
 namespace lathe::onnx {
 namespace {
 
-constexpr int64_t oldestOpset = 7, newestOpset = 22;
+constexpr int64_t oldestOpset = 7, newestOpset = 25;
 
 std::string text(const Dims &dims) { return str(dims); }
 
@@ -273,8 +273,8 @@ std::vector<int> Graph::nodesInOrder() {
 }
 
 const TensorInfo &Graph::info(mlir::Value value) {
-  auto at = infos.find(value);
-  return at != infos.end() ? at->second : infos.try_emplace(value, nn::infoOf(value)).first->second;
+  auto at = infos.find(value.getAsOpaquePointer());
+  return at != infos.end() ? at->second : infos.emplace(value.getAsOpaquePointer(), nn::infoOf(value)).first->second;
 }
 
 mlir::Value Graph::constant(const TensorData &data, const std::string &name, mlir::Location loc) {
@@ -399,6 +399,12 @@ void Graph::finish(mlir::func::FuncOp function) {
   for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
     if (op.use_empty() && mlir::isMemoryEffectFree(&op) && !op.hasTrait<mlir::OpTrait::IsTerminator>())
       op.erase();
+  // Each constant stands right before its first user, however the file kept it.
+  llvm::DenseSet<mlir::Operation *> placed;
+  for (mlir::Operation &op : function.getBody().front())
+    for (mlir::Value operand : op.getOperands())
+      if (auto constant = operand.getDefiningOp<nn::ConstantOp>(); constant && placed.insert(constant).second)
+        constant->moveBefore(&op);
 }
 
 } // namespace lathe::onnx

@@ -7,8 +7,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#include "llvm/ADT/DenseMap.h"
-
 #include <optional>
 #include <unordered_map>
 
@@ -37,7 +35,7 @@ public:
   mlir::OpBuilder builder;
   /// Extents with their symbols, and contents of small integer tensors, of a value of this graph.
   const TensorInfo &info(mlir::Value value);
-  void setInfo(mlir::Value value, TensorInfo info) { infos[value] = std::move(info); }
+  void setInfo(mlir::Value value, TensorInfo info) { infos[value.getAsOpaquePointer()] = std::move(info); }
   /// An nn.constant at the insertion point; throws Unsupported for strings.
   mlir::Value constant(const TensorData &data, const std::string &name, mlir::Location loc);
   const std::filesystem::path &dataFolder() const { return folder; }
@@ -51,7 +49,7 @@ private:
   const ImportOptions &options;
   int64_t version = 0;
   std::unordered_map<std::string, GraphValue> values;
-  llvm::DenseMap<mlir::Value, TensorInfo> infos;
+  std::unordered_map<void *, TensorInfo> infos; // by opaque value; references to entries stay valid
   std::vector<ImportIssue> issues;
   std::vector<std::string> nodeNames;
 

@@ -1,0 +1,111 @@
+#include "export/onnx/Export.h"
+
+#include "export/onnx/GraphWriter.h"
+#include "support/Error.h"
+
+#include <climits>
+#include <filesystem>
+#include <fstream>
+#include <unordered_map>
+
+namespace lathe {
+namespace {
+
+constexpr int64_t externalAlignment = 64, smallestExternal = 1024;
+
+int64_t constantBytes(mlir::ModuleOp module) {
+  int64_t total = 0;
+  module.walk([&](nn::ConstantOp constant) {
+    auto type = constant.getValue().getShapedType();
+    total += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
+  });
+  return total;
+}
+
+std::string serialized(const onnx::ModelProto &model) {
+  require(model.ByteSizeLong() <= INT_MAX, "export: the model has {} bytes, a file without external data at most 2 GB", model.ByteSizeLong());
+  std::string bytes;
+  model.SerializeToString(&bytes);
+  return bytes;
+}
+
+/// A file that appears under its name only when it is complete.
+class PendingFile {
+public:
+  explicit PendingFile(std::string path) : path(std::move(path)), temporary(this->path + ".partial") {
+    stream.open(temporary, std::ios::binary);
+    require(stream.good(), "{}: cannot be written", this->path);
+  }
+  ~PendingFile() {
+    std::error_code ignored;
+    if (!committed)
+      std::filesystem::remove(temporary, ignored);
+  }
+  void write(const char *data, size_t size) { stream.write(data, static_cast<std::streamsize>(size)); }
+  /// Everything is on its way to disk, or Error.
+  void close() {
+    stream.close();
+    require(!stream.fail(), "{}: cannot be written completely", path);
+  }
+  void commit() {
+    std::error_code error;
+    std::filesystem::rename(temporary, path, error);
+    require(!error, "{}: cannot be written: {}", path, error.message());
+    committed = true;
+  }
+
+private:
+  std::string path, temporary;
+  std::ofstream stream;
+  bool committed = false;
+};
+
+} // namespace
+
+std::string exportOnnx(mlir::ModuleOp module) {
+  onnx::GraphWriter writer(module);
+  return serialized(writer.write(INT64_MAX));
+}
+
+void exportOnnxFile(mlir::ModuleOp module, const std::string &path, const ExportOptions &options) {
+  bool outside = constantBytes(module) > options.externalDataThreshold;
+  onnx::GraphWriter writer(module);
+  onnx::ModelProto model = writer.write(outside ? smallestExternal : INT64_MAX);
+  std::optional<PendingFile> dataFile;
+  if (outside) {
+    std::string dataPath = path + ".data";
+    dataFile.emplace(dataPath);
+    std::unordered_map<std::string, onnx::TensorProto *> tensors;
+    for (onnx::TensorProto &tensor : *model.mutable_graph()->mutable_initializer())
+      tensors[tensor.name()] = &tensor;
+    int64_t offset = 0;
+    for (const auto &[name, data] : writer.external) {
+      std::string padding((externalAlignment - offset % externalAlignment) % externalAlignment, '\0');
+      dataFile->write(padding.data(), padding.size());
+      offset += static_cast<int64_t>(padding.size());
+      onnx::TensorProto &tensor = *tensors.at(name);
+      tensor.clear_raw_data();
+      tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+      auto entry = [&](const char *key, const std::string &value) {
+        auto *pair = tensor.add_external_data();
+        pair->set_key(key);
+        pair->set_value(value);
+      };
+      entry("location", std::filesystem::path(dataPath).filename().string());
+      entry("offset", std::to_string(offset));
+      entry("length", std::to_string(data.bytes.size()));
+      dataFile->write(data.bytes.data(), data.bytes.size());
+      offset += static_cast<int64_t>(data.bytes.size());
+    }
+    dataFile->close();
+  }
+  PendingFile file(path);
+  std::string bytes = serialized(model);
+  file.write(bytes.data(), bytes.size());
+  file.close();
+  if (dataFile)
+    dataFile->commit();
+  file.commit();
+}
+
+} // namespace lathe

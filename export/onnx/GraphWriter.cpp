@@ -1,0 +1,167 @@
+#include "export/onnx/GraphWriter.h"
+
+#include "export/onnx/Export.h"
+#include "ir/SymbolicShapes.h"
+
+namespace lathe::onnx {
+namespace {
+
+void writeType(ValueInfoProto &out, const std::string &name, ElementType type, const Dims &dims) {
+  out.set_name(name);
+  auto *tensor = out.mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(toOnnxType(type));
+  auto *shape = tensor->mutable_shape();
+  for (const Dim &dim : dims) {
+    auto *extent = shape->add_dim();
+    if (dim.isConstant())
+      extent->set_dim_value(dim.constant());
+    else if (!isUnknown(dim))
+      extent->set_dim_param(dim.str());
+  }
+}
+
+std::string expanded(const nn::ConstantData &data) {
+  if (!data.splat)
+    return std::string(data.bytes.data(), data.bytes.size());
+  int64_t count = 1;
+  for (int64_t extent : data.dims)
+    count *= extent;
+  std::string bytes;
+  bytes.reserve(count * data.bytes.size());
+  for (int64_t i = 0; i < count; ++i)
+    bytes.append(data.bytes.data(), data.bytes.size());
+  return bytes;
+}
+
+void requireExportable(ElementType type, mlir::Location loc) {
+  require(toOnnxType(type) != TensorProto::UNDEFINED && type != ElementType::i4 && type != ElementType::u4,
+          "{}: element type {} cannot be written to ONNX opset {}", nn::describe(loc), name(type), exportedOpset);
+}
+
+} // namespace
+
+std::string GraphWriter::nameOf(mlir::Value value) const {
+  auto at = names.find(value);
+  require(at != names.end(), "export: an operand of {} has no name", nn::describe(value.getLoc()));
+  return at->second;
+}
+
+std::string GraphWriter::uniqueValueName(const std::string &wanted) {
+  std::string name = wanted.empty() ? "value" : wanted;
+  for (int i = 1; !valueNames.insert(name).second; ++i)
+    name = fmt::format("{}_{}", wanted, i);
+  return name;
+}
+
+std::string GraphWriter::addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
+                                        const std::string &bytes) {
+  TensorProto &tensor = *graph->add_initializer();
+  tensor.set_name(uniqueValueName(wanted));
+  tensor.set_data_type(toOnnxType(type));
+  for (int64_t extent : dims)
+    tensor.add_dims(extent);
+  tensor.set_raw_data(bytes);
+  return tensor.name();
+}
+
+void GraphWriter::writeConstant(nn::ConstantOp constant) {
+  nn::ConstantData data = nn::constantData(constant.getValue());
+  requireExportable(data.type, constant.getLoc());
+  auto sourceNames = nn::nodeNames(constant.getLoc());
+  int64_t size = 1;
+  for (int64_t extent : data.dims)
+    size *= extent;
+  size = byteSize(data.type, size);
+  bool outside = size >= externalFrom && !data.splat;
+  std::string name = addInitializer(sourceNames.empty() ? "constant" : sourceNames.front(), data.type, data.dims,
+                                    outside ? std::string() : expanded(data));
+  names[constant.getOutput()] = name;
+  if (outside)
+    external.push_back({name, data});
+}
+
+void GraphWriter::writeNode(mlir::Operation &op) {
+  for (mlir::Value result : op.getResults()) {
+    require(!nn::layoutOf(result), "{}: has a blocked layout, export needs the graph level", nn::describe(op.getLoc()));
+    requireExportable(nn::infoOf(result).type, op.getLoc());
+  }
+  require(nn::recordOf(&op) != nullptr, "{}: '{}' cannot be written to ONNX, export needs the graph level",
+          nn::describe(op.getLoc()), op.getName().getStringRef().str());
+  NodeProto &node = *graph->add_node();
+  auto sourceNames = nn::nodeNames(op.getLoc());
+  std::string wanted = sourceNames.empty() ? op.getName().stripDialect().str() : sourceNames.front(), name = wanted;
+  for (int i = 1; !nodeNames.insert(name).second; ++i)
+    name = fmt::format("{}_{}", wanted, i);
+  node.set_name(name);
+  for (mlir::Value result : op.getResults()) {
+    if (!names.contains(result)) // results of the graph are named already
+      names[result] = uniqueValueName(name);
+    node.add_output(names[result]);
+  }
+  NodeWriter writer(*this, op, node);
+  writeOperator(writer);
+  while (node.input_size() && node.input(node.input_size() - 1).empty())
+    node.mutable_input()->RemoveLast();
+}
+
+void GraphWriter::addIdentity(mlir::Value from, const std::string &to) {
+  NodeProto &node = *graph->add_node();
+  node.set_op_type("Identity");
+  node.set_name(to);
+  node.add_input(nameOf(from));
+  node.add_output(to);
+}
+
+ModelProto GraphWriter::write(int64_t externalFromBytes) {
+  externalFrom = externalFromBytes;
+  ModelProto model;
+  model.set_ir_version(exportedIrVersion);
+  model.set_producer_name("lathe");
+  auto *opset = model.add_opset_import();
+  opset->set_domain("");
+  opset->set_version(exportedOpset);
+  graph = model.mutable_graph();
+  graph->set_name("main");
+
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  require(main && !main.isExternal(), "export: the module has no function @main");
+  nn::SymbolicShapes shapes(main);
+  auto given = [](mlir::DictionaryAttr attrs, std::string fallback) {
+    auto name = attrs ? attrs.getAs<mlir::StringAttr>("nn.name") : mlir::StringAttr();
+    return name ? name.str() : fallback;
+  };
+  for (mlir::BlockArgument argument : main.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    TensorInfo info = shapes.of(argument);
+    requireExportable(info.type, argument.getLoc());
+    std::string name = uniqueValueName(given(main.getArgAttrDict(index), fmt::format("input_{}", index)));
+    names[argument] = name;
+    writeType(*graph->add_input(), name, info.type, info.dims);
+  }
+
+  // Results keep their names: the producing node writes under it, or an Identity copies to it.
+  mlir::Operation *terminator = main.getBody().front().getTerminator();
+  std::vector<std::pair<mlir::Value, std::string>> copies;
+  for (mlir::OpOperand &operand : terminator->getOpOperands()) {
+    mlir::Value value = operand.get();
+    std::string name = uniqueValueName(given(main.getResultAttrDict(operand.getOperandNumber()), fmt::format("output_{}", operand.getOperandNumber())));
+    bool produced = value.getDefiningOp() && !llvm::isa<nn::ConstantOp>(value.getDefiningOp());
+    if (produced && !names.contains(value))
+      names[value] = name;
+    else
+      copies.emplace_back(value, name);
+    TensorInfo info = shapes.of(value);
+    writeType(*graph->add_output(), name, info.type, info.dims);
+  }
+  for (mlir::Operation &op : main.getBody().front().without_terminator()) {
+    if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op))
+      writeConstant(constant);
+    else
+      writeNode(op);
+  }
+  for (auto &[value, name] : copies)
+    addIdentity(value, name);
+  return model;
+}
+
+} // namespace lathe::onnx

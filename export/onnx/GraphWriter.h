@@ -1,0 +1,75 @@
+// A graph while it is written: values to names, nodes and weights to messages.
+#pragma once
+
+#include "import/onnx/TensorData.h"
+#include "ir/Bridge.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <set>
+
+namespace lathe::onnx {
+
+class GraphWriter {
+public:
+  explicit GraphWriter(mlir::ModuleOp module) : module(module) {}
+  /// Constants of at least `externalFrom` bytes are left without data, to be stored elsewhere: see `external`.
+  ModelProto write(int64_t externalFrom);
+
+  struct External {
+    std::string name; // of the initializer
+    nn::ConstantData data;
+  };
+  std::vector<External> external;
+
+  std::string nameOf(mlir::Value value) const;
+  /// `wanted`, or `wanted_1` and so on where that is taken.
+  std::string uniqueValueName(const std::string &wanted);
+  /// An initializer holding `bytes`; returns its name.
+  std::string addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
+                             const std::string &bytes);
+
+private:
+  mlir::ModuleOp module;
+  GraphProto *graph = nullptr;
+  int64_t externalFrom = 0;
+  llvm::DenseMap<mlir::Value, std::string> names;
+  std::set<std::string> valueNames, nodeNames;
+
+  void writeConstant(nn::ConstantOp constant);
+  void writeNode(mlir::Operation &op);
+  void addIdentity(mlir::Value from, const std::string &to);
+};
+
+/// One node while it is written.
+class NodeWriter {
+public:
+  NodeWriter(GraphWriter &graph, mlir::Operation &op, NodeProto &node) : graph(graph), op(op), node(node) {}
+  GraphWriter &graph;
+  mlir::Operation &op;
+  NodeProto &node;
+
+  void input(mlir::Value value) { node.add_input(value ? graph.nameOf(value) : ""); }
+  void inputInts(const char *what, const std::vector<int64_t> &values);
+  void inputFloats(const char *what, const std::vector<double> &values);
+  /// A scalar of any numeric type.
+  void inputScalar(const char *what, ElementType type, double value);
+  void attr(const std::string &name, int64_t value);
+  void attr(const std::string &name, double value);
+  void attr(const std::string &name, const std::string &value);
+  void attr(const std::string &name, const std::vector<int64_t> &values);
+  void attr(const std::string &name, const TensorProto &value);
+
+private:
+  AttributeProto &add(const std::string &name, AttributeProto::AttributeType kind);
+};
+
+/// Fills operator, operands and attributes of `writer.node` from `writer.op`.
+void writeOperator(NodeWriter &writer);
+
+/// The bytes of one element of `type`.
+std::string elementBytes(ElementType type, double value);
+
+} // namespace lathe::onnx

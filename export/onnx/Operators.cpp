@@ -1,0 +1,356 @@
+// nn operators as ONNX nodes: by the record's direct mapping, or by a function of their own.
+#include "export/onnx/Export.h"
+#include "export/onnx/GraphWriter.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+
+namespace lathe::onnx {
+namespace {
+
+// ---- Directly mapped operators ---------------------------------------------------------------------------------
+
+const OnnxMapping *directMapping(const OpRecord &record) {
+  for (const OnnxMapping &mapping : record.onnx)
+    if (mapping.direct && mapping.since <= exportedOpset && exportedOpset <= mapping.until)
+      return &mapping;
+  return nullptr;
+}
+
+std::string onnxName(const OnnxMapping &mapping, const std::string &field) {
+  for (std::string_view rename : mapping.renames)
+    if (auto at = rename.find('='); rename.substr(at + 1) == field)
+      return std::string(rename.substr(0, at));
+  return field;
+}
+
+bool isStaticAttribute(const OpRecord &record, const std::string &field) {
+  for (const OperandRecord &operand : record.operands)
+    if (field == operand.staticAttribute)
+      return true;
+  return false;
+}
+
+/// Writes fields that are attributes in ONNX too.
+class AttrWriter : public AttrVisitor {
+public:
+  AttrWriter(NodeWriter &writer, const OpRecord &record, const OnnxMapping &mapping, Attrs &defaults)
+      : writer(writer), record(record), mapping(mapping), defaults(defaults) {}
+  void field(const char *name, int64_t &value) override {
+    if (value != std::numeric_limits<int64_t>::max()) // Shape's open end
+      write(name, value);
+  }
+  void field(const char *name, double &value) override {
+    // A default need not be a short decimal (Selu): left out, it comes back exactly.
+    double byDefault = 0;
+    DoubleReader reader(name, byDefault);
+    defaults.visit(reader);
+    if (value != byDefault)
+      write(name, value);
+  }
+  void field(const char *name, bool &value) override { write(name, static_cast<int64_t>(value)); }
+  void field(const char *name, std::string &value) override { write(name, value); }
+  void field(const char *name, ElementType &value) override {
+    if (value != ElementType::invalid)
+      write(name, static_cast<int64_t>(toOnnxType(value)));
+  }
+  void field(const char *name, std::vector<int64_t> &value) override {
+    if (!value.empty())
+      write(name, value);
+  }
+  void field(const char *name, std::vector<double> &value) override {
+    require(value.empty() || isStaticAttribute(record, name), "nn.{}: attribute '{}' has no form in ONNX", record.name, name);
+  }
+
+private:
+  struct DoubleReader : AttrVisitor {
+    DoubleReader(std::string_view wanted, double &result) : wanted(wanted), result(result) {}
+    std::string_view wanted;
+    double &result;
+    void field(const char *name, double &value) override { result = wanted == name ? value : result; }
+    void field(const char *, int64_t &) override {}
+    void field(const char *, bool &) override {}
+    void field(const char *, std::string &) override {}
+    void field(const char *, ElementType &) override {}
+    void field(const char *, std::vector<int64_t> &) override {}
+    void field(const char *, std::vector<double> &) override {}
+  };
+  NodeWriter &writer;
+  const OpRecord &record;
+  const OnnxMapping &mapping;
+  Attrs &defaults;
+  template <class T> void write(const std::string &name, const T &value) {
+    if (!isStaticAttribute(record, name))
+      writer.attr(onnxName(mapping, name), value);
+  }
+};
+
+/// Writes the value of one static attribute as an operand.
+class StaticWriter : public AttrVisitor {
+public:
+  StaticWriter(NodeWriter &writer, std::string_view wanted, ElementType scalarType)
+      : writer(writer), wanted(wanted), scalarType(scalarType) {}
+  bool written = false;
+  void field(const char *name, double &value) override {
+    if (name != wanted || std::isinf(value))
+      return; // an infinite bound is the same as none
+    writer.inputScalar(name, scalarType, value);
+    written = true;
+  }
+  void field(const char *name, std::vector<int64_t> &value) override {
+    if (name != wanted || (value.empty() && !mayBeEmpty(wanted)))
+      return;
+    writer.inputInts(name, value);
+    written = true;
+  }
+  void field(const char *name, std::vector<double> &value) override {
+    if (name != wanted || value.empty())
+      return;
+    writer.inputFloats(name, value);
+    written = true;
+  }
+  void field(const char *, int64_t &) override {}
+  void field(const char *, bool &) override {}
+  void field(const char *, std::string &) override {}
+  void field(const char *, ElementType &) override {}
+
+private:
+  NodeWriter &writer;
+  std::string_view wanted;
+  ElementType scalarType;
+  /// An empty list of axes or steps means that there is none; an empty shape is a scalar's.
+  static bool mayBeEmpty(std::string_view name) { return name != "axes" && name != "steps" && name != "sizes"; }
+};
+
+void writeOperands(NodeWriter &w, const OpRecord &record, Attrs &attrs) {
+  auto operands = nn::operandsByRecord(&w.op);
+  ElementType type = operands.empty() || !operands[0] ? ElementType::invalid : nn::infoOf(operands[0]).type;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const OperandRecord &described = record.operands[std::min(i, record.operands.size() - 1)];
+    if (operands[i] || !*described.staticAttribute) {
+      w.input(operands[i]);
+      continue;
+    }
+    StaticWriter writer(w, described.staticAttribute, type);
+    attrs.visit(writer);
+    if (!writer.written)
+      w.input({});
+  }
+}
+
+void writeDirect(NodeWriter &w, const OpRecord &record, const OnnxMapping &mapping) {
+  w.node.set_op_type(mapping.op);
+  auto attrs = nn::attrsOf(&w.op), defaults = record.makeAttrs();
+  writeOperands(w, record, *attrs);
+  AttrWriter writer(w, record, mapping, *defaults);
+  attrs->visit(writer);
+}
+
+// ---- The others ------------------------------------------------------------------------------------------------
+
+/// Operands as they are, under another name, without attributes.
+void writeOperandsOnly(NodeWriter &w, const char *op) {
+  w.node.set_op_type(op);
+  for (mlir::Value operand : nn::operandsByRecord(&w.op))
+    w.input(operand);
+}
+
+void writeConv(NodeWriter &w) {
+  writeOperandsOnly(w, "Conv");
+  auto a = nn::attrsAs<ConvAttrs>(&w.op);
+  auto kernel = llvm::cast<mlir::RankedTensorType>(w.op.getOperand(1).getType()).getShape().drop_front(2);
+  w.attr("kernel_shape", std::vector<int64_t>(kernel.begin(), kernel.end()));
+  w.attr("strides", a.strides);
+  w.attr("dilations", a.dilations);
+  w.attr("pads", a.pads);
+  w.attr("group", a.group);
+}
+
+template <class PoolAttrs> void writePool(NodeWriter &w, const char *op, const PoolAttrs &a) {
+  writeOperandsOnly(w, op);
+  w.attr("kernel_shape", a.kernel);
+  w.attr("strides", a.strides);
+  w.attr("pads", a.pads);
+  w.attr("dilations", a.dilations);
+  w.attr("ceil_mode", static_cast<int64_t>(a.ceil_mode));
+}
+
+void writeMaxPool(NodeWriter &w) { writePool(w, "MaxPool", nn::attrsAs<MaxPoolAttrs>(&w.op)); }
+
+void writeAveragePool(NodeWriter &w) {
+  auto a = nn::attrsAs<AveragePoolAttrs>(&w.op);
+  writePool(w, "AveragePool", a);
+  w.attr("count_include_pad", static_cast<int64_t>(a.count_include_pad));
+}
+
+void writeBatchNorm(NodeWriter &w) {
+  writeOperandsOnly(w, "BatchNormalization");
+  w.attr("epsilon", nn::attrsAs<BatchNormAttrs>(&w.op).epsilon);
+}
+
+void writeReshape(NodeWriter &w) {
+  auto a = nn::attrsAs<ReshapeAttrs>(&w.op);
+  w.node.set_op_type("Reshape");
+  writeOperands(w, *nn::recordOf(&w.op), a);
+  w.attr("allowzero", static_cast<int64_t>(a.allow_zero));
+}
+
+void writeSplit(NodeWriter &w) {
+  writeOperandsOnly(w, "Split");
+  auto a = nn::attrsAs<SplitAttrs>(&w.op);
+  w.inputInts("sizes", a.sizes);
+  w.attr("axis", a.axis);
+}
+
+void writePad(NodeWriter &w) {
+  auto a = nn::attrsAs<PadAttrs>(&w.op);
+  w.node.set_op_type("Pad");
+  writeOperands(w, *nn::recordOf(&w.op), a);
+  w.attr("mode", a.mode);
+}
+
+void writeResize(NodeWriter &w) {
+  auto a = nn::attrsAs<ResizeAttrs>(&w.op);
+  w.node.set_op_type("Resize");
+  // -1 keeps an extent: ONNX says so by leaving the axis out.
+  std::vector<int64_t> axes, sizes;
+  for (size_t i = 0; i < a.sizes.size(); ++i)
+    if (a.sizes[i] != -1) {
+      axes.push_back(static_cast<int64_t>(i));
+      sizes.push_back(a.sizes[i]);
+    }
+  if (sizes.size() != a.sizes.size()) {
+    require(a.roi.empty() || a.coordinate_mode != "tf_crop_and_resize", "a cropping resize that keeps extents has no form in ONNX");
+    w.attr("axes", axes);
+    a.sizes = sizes;
+  }
+  writeOperands(w, *nn::recordOf(&w.op), a);
+  w.attr("mode", a.mode);
+  w.attr("coordinate_transformation_mode", a.coordinate_mode);
+  w.attr("nearest_mode", a.nearest_mode);
+  w.attr("cubic_coeff_a", a.cubic_coeff_a);
+  w.attr("exclude_outside", static_cast<int64_t>(a.exclude_outside));
+  w.attr("extrapolation_value", a.extrapolation_value);
+  w.attr("antialias", static_cast<int64_t>(a.antialias));
+}
+
+void writeConstantOfShape(NodeWriter &w) {
+  writeOperandsOnly(w, "ConstantOfShape");
+  auto a = nn::attrsAs<ConstantOfShapeAttrs>(&w.op);
+  TensorProto value;
+  value.add_dims(1);
+  value.set_data_type(toOnnxType(a.type));
+  value.set_raw_data(elementBytes(a.type, a.value));
+  w.attr("value", value);
+}
+
+using Writer = void (*)(NodeWriter &);
+const std::unordered_map<std::string_view, Writer> writers = {
+    {"conv", writeConv},
+    {"max_pool", writeMaxPool},
+    {"average_pool", writeAveragePool},
+    {"batch_norm", writeBatchNorm},
+    {"reshape", writeReshape},
+    {"split", writeSplit},
+    {"pad", writePad},
+    {"resize", writeResize},
+    {"constant_of_shape", writeConstantOfShape},
+    {"max", [](NodeWriter &w) { writeOperandsOnly(w, "Max"); }},
+    {"min", [](NodeWriter &w) { writeOperandsOnly(w, "Min"); }},
+    {"pow", [](NodeWriter &w) { writeOperandsOnly(w, "Pow"); }},
+};
+
+} // namespace
+
+void writeOperator(NodeWriter &w) {
+  const OpRecord &record = *nn::recordOf(&w.op);
+  if (auto own = writers.find(record.name); own != writers.end())
+    return own->second(w);
+  const OnnxMapping *mapping = directMapping(record);
+  require(mapping != nullptr, "nn.{} has no form in ONNX opset {}", record.name, exportedOpset);
+  writeDirect(w, record, *mapping);
+}
+
+std::string elementBytes(ElementType type, double value) {
+  auto bytes = [](auto element) { return std::string(reinterpret_cast<const char *>(&element), sizeof element); };
+  switch (type) {
+  case ElementType::f32:
+    return bytes(static_cast<float>(value));
+  case ElementType::f64:
+    return bytes(value);
+  case ElementType::boolean:
+    return bytes(static_cast<uint8_t>(value != 0));
+  case ElementType::u64:
+    return bytes(static_cast<uint64_t>(value));
+  default:
+    break;
+  }
+  if (isFloat(type)) {
+    const llvm::fltSemantics *format = nullptr;
+    switch (type) {
+    case ElementType::f16:
+      format = &llvm::APFloat::IEEEhalf();
+      break;
+    case ElementType::bf16:
+      format = &llvm::APFloat::BFloat();
+      break;
+    case ElementType::f8e4m3fn:
+      format = &llvm::APFloat::Float8E4M3FN();
+      break;
+    case ElementType::f8e4m3fnuz:
+      format = &llvm::APFloat::Float8E4M3FNUZ();
+      break;
+    case ElementType::f8e5m2:
+      format = &llvm::APFloat::Float8E5M2();
+      break;
+    default:
+      format = &llvm::APFloat::Float8E5M2FNUZ();
+      break;
+    }
+    llvm::APFloat converted(value);
+    bool losesInfo = false;
+    converted.convert(*format, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    uint64_t bits = converted.bitcastToAPInt().getZExtValue();
+    return std::string(reinterpret_cast<const char *>(&bits), bitWidth(type) / 8); // little endian
+  }
+  auto integer = static_cast<int64_t>(value);
+  return std::string(reinterpret_cast<const char *>(&integer), std::max(bitWidth(type) / 8, 1u));
+}
+
+AttributeProto &NodeWriter::add(const std::string &name, AttributeProto::AttributeType kind) {
+  AttributeProto &attr = *node.add_attribute();
+  attr.set_name(name);
+  attr.set_type(kind);
+  return attr;
+}
+void NodeWriter::attr(const std::string &name, int64_t value) { add(name, AttributeProto::INT).set_i(value); }
+void NodeWriter::attr(const std::string &name, double value) { add(name, AttributeProto::FLOAT).set_f(static_cast<float>(value)); }
+void NodeWriter::attr(const std::string &name, const std::string &value) { add(name, AttributeProto::STRING).set_s(value); }
+void NodeWriter::attr(const std::string &name, const std::vector<int64_t> &values) {
+  auto &attr = add(name, AttributeProto::INTS);
+  for (int64_t value : values)
+    attr.add_ints(value);
+}
+void NodeWriter::attr(const std::string &name, const TensorProto &value) { *add(name, AttributeProto::TENSOR).mutable_t() = value; }
+
+void NodeWriter::inputInts(const char *what, const std::vector<int64_t> &values) {
+  std::string bytes(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(int64_t));
+  node.add_input(graph.addInitializer(fmt::format("{}_{}", node.name(), what), ElementType::i64,
+                                      {static_cast<int64_t>(values.size())}, bytes));
+}
+
+void NodeWriter::inputFloats(const char *what, const std::vector<double> &values) {
+  std::string bytes;
+  for (double value : values)
+    bytes += elementBytes(ElementType::f32, value);
+  node.add_input(graph.addInitializer(fmt::format("{}_{}", node.name(), what), ElementType::f32,
+                                      {static_cast<int64_t>(values.size())}, bytes));
+}
+
+void NodeWriter::inputScalar(const char *what, ElementType type, double value) {
+  node.add_input(graph.addInitializer(fmt::format("{}_{}", node.name(), what), type, {}, elementBytes(type, value)));
+}
+
+} // namespace lathe::onnx
