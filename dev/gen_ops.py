@@ -164,7 +164,8 @@ def references_inc(ops):
     out.append("\nnamespace {\nconst ReferenceEntry entries[] = {")
     for op in ops:
         cast = "a" if op.reference_generic else f"static_cast<const {op.camel}Attrs &>(a)"
-        out.append(f'  {{"{op.name}", [](const Attrs &a, ReferenceCall &call) {{ {op.reference}({cast}, call); }}}},')
+        out.append(f'  {{"{op.name}", [](const Attrs &a, ReferenceCall &call) {{ runPrepared("{op.name}", a, call, '
+                   f'[](const Attrs &a, ReferenceCall &call) {{ {op.reference}({cast}, call); }}); }}}},')
     return "\n".join(out + ["};\n} // namespace\n} // namespace lathe\n"])
 
 

@@ -1,0 +1,150 @@
+// What references share: dispatch over element types, strides, broadcasting, strided copies.
+//
+// A reference meets only f32, f64, i64, u64, bool and string where it computes: narrower numbers are widened before the call
+// and narrowed after it (ops/Reference.cpp). Operators that only move elements see every type, by the size of its elements.
+#pragma once
+
+#include "ops/Reference.h"
+#include "ops/Registry.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace lathe {
+
+/// Calls f(T()) with T of float, double, int64_t, uint64_t.
+template <class F> void forNumber(ElementType type, F &&f) {
+  switch (type) {
+  case ElementType::f32:
+    return f(float());
+  case ElementType::f64:
+    return f(double());
+  case ElementType::i64:
+    return f(int64_t());
+  case ElementType::u64:
+    return f(uint64_t());
+  default:
+    fail("no reference for elements of type {}", name(type));
+  }
+}
+
+template <class F> void forFloat(ElementType type, F &&f) {
+  if (type == ElementType::f32)
+    return f(float());
+  require(type == ElementType::f64, "no reference for elements of type {}", name(type));
+  f(double());
+}
+
+/// Calls f(x, y) with typed pointers to the elements of both tensors, of one type, as units of equal size.
+template <class F> void forStorage(const Tensor &x, Tensor &y, F &&f) {
+  if (x.type() == ElementType::string)
+    return f(static_cast<const std::string *>(x.strings().data()), y.strings().data());
+  switch (bitWidth(x.type())) {
+  case 8:
+    return f(x.as<uint8_t>(), y.as<uint8_t>());
+  case 16:
+    return f(x.as<uint16_t>(), y.as<uint16_t>());
+  case 32:
+    return f(x.as<uint32_t>(), y.as<uint32_t>());
+  case 64:
+    return f(x.as<uint64_t>(), y.as<uint64_t>());
+  default:
+    fail("no reference for elements of type {}", name(x.type()));
+  }
+}
+
+inline int64_t countOf(std::span<const int64_t> dims) { return std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>()); }
+
+/// Row-major strides in elements.
+std::vector<int64_t> stridesOf(std::span<const int64_t> dims);
+
+/// Strides with which `operand` is read at positions of `dims`, to which it broadcasts (0 on broadcast axes).
+std::vector<int64_t> broadcastStrides(std::span<const int64_t> operand, std::span<const int64_t> dims);
+
+/// Integer arithmetic wraps around.
+template <class T> T wrapAdd(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+template <class T> T wrapSub(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a - b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+template <class T> T wrapMul(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a * b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+template <class T> bool isNan(T x) { return x != x; }
+
+/// A nest of loops over `dims` that keeps one offset for each of N strided operands. Axes over which all operands run on
+/// are joined, so that the innermost run is long.
+template <size_t N> class StridedLoop {
+public:
+  StridedLoop(std::span<const int64_t> dims, const std::array<std::vector<int64_t>, N> &strides) {
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] == 1)
+        continue;
+      std::array<int64_t, N> step;
+      for (size_t n = 0; n < N; ++n)
+        step[n] = strides[n][i];
+      bool joins = !extents.empty();
+      for (size_t n = 0; joins && n < N; ++n)
+        joins = steps.back()[n] == step[n] * dims[i];
+      if (joins) {
+        extents.back() *= dims[i];
+        steps.back() = step;
+      } else {
+        extents.push_back(dims[i]);
+        steps.push_back(step);
+      }
+    }
+    if (extents.empty()) {
+      extents.push_back(1);
+      steps.push_back({});
+    }
+  }
+
+  int64_t count() const { return countOf(extents); }
+  /// Of operand n along the innermost run.
+  int64_t innerStride(size_t n) const { return steps.back()[n]; }
+
+  /// body(position, offsets, length) for runs that cover positions [begin, end) in order.
+  template <class Body> void run(int64_t begin, int64_t end, Body &&body) const {
+    int64_t inner = extents.back();
+    while (begin < end) {
+      int64_t rest = begin;
+      std::array<int64_t, N> offsets{};
+      for (size_t axis = extents.size(); axis-- > 0;) {
+        int64_t index = rest % extents[axis];
+        rest /= extents[axis];
+        for (size_t n = 0; n < N; ++n)
+          offsets[n] += index * steps[axis][n];
+      }
+      int64_t length = std::min(inner - begin % inner, end - begin);
+      body(begin, offsets, length);
+      begin += length;
+    }
+  }
+
+private:
+  std::vector<int64_t> extents;
+  std::vector<std::array<int64_t, N>> steps;
+};
+
+/// y[position in dims] = x[offset + sum of index * stride]: transposes, slices, broadcasts and blocks are all of this kind.
+void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::span<const int64_t> dims, const std::vector<int64_t> &strides,
+                 int64_t offset = 0);
+
+/// Gives `out` the elements of `value`: into its storage where it has one, otherwise the tensor itself.
+void assign(Tensor &out, const Tensor &value);
+
+} // namespace lathe

@@ -1,0 +1,95 @@
+#include "ops/Contract.h"
+#include "ops/ReferenceSupport.h"
+
+namespace lathe {
+namespace {
+
+/// A convolution's extents, spatial axes always three (missing ones of extent 1 first).
+struct ConvShape {
+  std::array<int64_t, 3> in{1, 1, 1}, kernel{1, 1, 1}, out{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
+  int64_t batch, groups, channels, outChannels; // the channels of one group
+
+  ConvShape(const ConvAttrs &a, const Tensor &x, const Tensor &w, const Tensor &y)
+      : batch(x.dim(0)), groups(a.group), channels(w.dim(1)), outChannels(w.dim(0) / a.group) {
+    size_t spatial = x.rank() - 2;
+    for (size_t i = 0; i < spatial; ++i) {
+      size_t axis = i + 3 - spatial;
+      in[axis] = x.dim(2 + i);
+      kernel[axis] = w.dim(2 + i);
+      out[axis] = y.dim(2 + i);
+      stride[axis] = a.strides[i];
+      dilation[axis] = a.dilations[i];
+      pad[axis] = a.pads[i];
+    }
+  }
+  int64_t taps() const { return countOf(kernel); }
+  int64_t inPixels() const { return countOf(in); }
+  int64_t outPixels() const { return countOf(out); }
+
+  /// Offset in a channel's plane of the input pixel that `tap` meets at output pixel `pixel`, -1 in the padding.
+  int64_t inputOffset(int64_t pixel, int64_t tap) const {
+    int64_t offset = 0, stepIn = 1;
+    for (size_t axis = 3; axis-- > 0;) {
+      int64_t position = pixel % out[axis] * stride[axis] - pad[axis] + tap % kernel[axis] * dilation[axis];
+      if (position < 0 || position >= in[axis])
+        return -1;
+      offset += position * stepIn;
+      stepIn *= in[axis];
+      pixel /= out[axis];
+      tap /= kernel[axis];
+    }
+    return offset;
+  }
+};
+
+/// Output channels against pixels: w[outChannel, channel x tap] * x[channel x tap, pixel], in blocks of both.
+template <class T> void convolve(const ConvShape &s, const T *x, const T *w, const T *b, T *y, const ReferenceCall &call) {
+  constexpr int64_t width = panelWidth<T>;
+  int64_t taps = s.taps(), inPixels = s.inPixels(), outPixels = s.outPixels(), depth = s.channels * taps;
+  int64_t rowBlocks = (s.outChannels + contractRows - 1) / contractRows, columnBlocks = (outPixels + contractColumns - 1) / contractColumns;
+  call.parallelFor(s.batch * s.groups * rowBlocks * columnBlocks, [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> offsets(taps * contractColumns);
+    int64_t offsetsOf = -1; // the block of pixels they are for
+    for (int64_t task = begin; task < end; ++task) {
+      // Neighbouring tasks share their pixels.
+      int64_t image = task % (s.batch * s.groups) , block = task / (s.batch * s.groups);
+      int64_t row0 = block % rowBlocks * contractRows, column0 = block / rowBlocks * contractColumns;
+      int64_t rows = std::min(contractRows, s.outChannels - row0), columns = std::min(contractColumns, outPixels - column0);
+      if (offsetsOf != column0)
+        for (int64_t tap = 0; tap < taps; ++tap)
+          for (int64_t c = 0; c < contractColumns; ++c)
+            offsets[tap * contractColumns + c] = c < columns ? s.inputOffset(column0 + c, tap) : -1;
+      offsetsOf = column0;
+      int64_t outChannel0 = image % s.groups * s.outChannels + row0;
+      const T *planes = x + image * s.channels * inPixels;
+      T *results = y + (image / s.groups * s.groups * s.outChannels + outChannel0) * outPixels + column0;
+      auto pack = [&](int64_t k0, int64_t k1, T *panels) {
+        for (int64_t k = k0; k < k1; ++k) {
+          const T *plane = planes + k / taps * inPixels;
+          const int64_t *from = offsets.data() + k % taps * contractColumns;
+          for (int64_t c0 = 0; c0 < columns; c0 += width) {
+            T *to = panels + c0 * (k1 - k0) + (k - k0) * width;
+            for (int64_t c = 0; c < width; ++c)
+              to[c] = from[c0 + c] < 0 ? T(0) : plane[from[c0 + c]];
+          }
+        }
+      };
+      contractBlock(rows, columns, depth, w + outChannel0 * depth, depth, 1, pack, [&](int64_t row, int64_t column, T value) {
+        results[row * outPixels + column] = b ? value + b[outChannel0 + row] : value;
+      });
+    }
+  });
+}
+
+} // namespace
+
+void runConv(const ConvAttrs &a, ReferenceCall &call) {
+  const Tensor &x = call.in(0), &w = call.in(1);
+  ConvShape shape(a, x, w, call.out(0));
+  forNumber(x.type(), [&]<class Element>(Element) {
+    using T = ContractType<Element>;
+    convolve<T>(shape, x.as<T>(), w.as<T>(), call.has(2) ? call.in(2).as<T>() : nullptr, call.out(0).as<T>(), call);
+  });
+}
+
+} // namespace lathe

@@ -1,0 +1,102 @@
+#include "ops/ReferenceSupport.h"
+
+#include <limits>
+
+namespace lathe {
+namespace {
+
+/// Calls window(plane pointers ..., taps) for every output: three spatial axes, missing ones of extent 1 first.
+struct PoolShape {
+  std::array<int64_t, 3> in{1, 1, 1}, kernel{1, 1, 1}, out{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0}, endPad{0, 0, 0};
+  int64_t planes;
+
+  template <class PoolAttrs> PoolShape(const PoolAttrs &a, const Tensor &x, const Tensor &y) : planes(x.dim(0) * x.dim(1)) {
+    size_t spatial = x.rank() - 2;
+    for (size_t i = 0; i < spatial; ++i) {
+      size_t axis = i + 3 - spatial;
+      in[axis] = x.dim(2 + i);
+      kernel[axis] = a.kernel[i];
+      out[axis] = y.dim(2 + i);
+      stride[axis] = a.strides[i];
+      dilation[axis] = a.dilations[i];
+      pad[axis] = a.pads[i];
+      endPad[axis] = a.pads[spatial + i];
+    }
+  }
+
+  /// pool(taps inside x, result index) for every output; `at` gives the offsets of those taps, `padded` how many lie inside
+  /// x or its padding.
+  template <class Pool> void run(const ReferenceCall &call, Pool &&pool) const {
+    int64_t inPixels = countOf(in), outPixels = countOf(out);
+    call.parallelFor(planes, [&](int64_t begin, int64_t end) {
+      std::array<std::vector<int64_t>, 3> inside;
+      std::array<int64_t, 3> padded;
+      auto along = [&](size_t axis, int64_t position) {
+        inside[axis].clear();
+        padded[axis] = 0;
+        for (int64_t tap = 0; tap < kernel[axis]; ++tap) {
+          int64_t p = position * stride[axis] - pad[axis] + tap * dilation[axis];
+          padded[axis] += p < in[axis] + endPad[axis];
+          if (p >= 0 && p < in[axis])
+            inside[axis].push_back(p);
+        }
+      };
+      for (int64_t plane = begin; plane < end; ++plane) {
+        int64_t result = plane * outPixels;
+        for (int64_t d = 0; d < out[0]; ++d) {
+          along(0, d);
+          for (int64_t h = 0; h < out[1]; ++h) {
+            along(1, h);
+            for (int64_t w = 0; w < out[2]; ++w) {
+              along(2, w);
+              pool(plane * inPixels, inside, padded[0] * padded[1] * padded[2], result++);
+            }
+          }
+        }
+      }
+    });
+  }
+
+  template <class Visit> void forTaps(int64_t plane, const std::array<std::vector<int64_t>, 3> &inside, Visit &&visit) const {
+    for (int64_t d : inside[0])
+      for (int64_t h : inside[1])
+        for (int64_t w : inside[2])
+          visit(plane + (d * in[1] + h) * in[2] + w);
+  }
+};
+
+} // namespace
+
+void runMaxPool(const MaxPoolAttrs &a, ReferenceCall &call) {
+  const Tensor &x = call.in(0);
+  PoolShape shape(a, x, call.out(0));
+  forNumber(x.type(), [&]<class T>(T) {
+    const T *from = x.as<T>();
+    T *to = call.out(0).as<T>();
+    constexpr T least = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    shape.run(call, [&](int64_t plane, const auto &inside, int64_t, int64_t result) {
+      T best = least;
+      shape.forTaps(plane, inside, [&](int64_t at) { best = from[at] > best || isNan(from[at]) ? from[at] : best; });
+      to[result] = best;
+    });
+  });
+}
+
+void runAveragePool(const AveragePoolAttrs &a, ReferenceCall &call) {
+  const Tensor &x = call.in(0);
+  PoolShape shape(a, x, call.out(0));
+  forNumber(x.type(), [&]<class T>(T) {
+    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+    const T *from = x.as<T>();
+    T *to = call.out(0).as<T>();
+    shape.run(call, [&](int64_t plane, const auto &inside, int64_t padded, int64_t result) {
+      Sum sum = 0;
+      shape.forTaps(plane, inside, [&](int64_t at) { sum = wrapAdd<Sum>(sum, from[at]); });
+      int64_t count = inside[0].size() * inside[1].size() * inside[2].size();
+      int64_t divisor = a.count_include_pad ? padded : count;
+      to[result] = divisor ? static_cast<T>(sum / static_cast<Sum>(divisor)) : T(0);
+    });
+  });
+}
+
+} // namespace lathe
