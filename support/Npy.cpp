@@ -1,0 +1,290 @@
+#include "support/Npy.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+namespace lathe {
+namespace {
+
+constexpr char magic[] = "\x93NUMPY";
+constexpr size_t magicBytes = 6;
+
+/// NumPy's type code ("f4") of an element type; null where it has none.
+const char *codeOf(ElementType type) {
+  switch (type) {
+  case ElementType::f32: return "f4";
+  case ElementType::f64: return "f8";
+  case ElementType::f16: return "f2";
+  case ElementType::bf16: return "V2";
+  case ElementType::i8: return "i1";
+  case ElementType::i16: return "i2";
+  case ElementType::i32: return "i4";
+  case ElementType::i64: return "i8";
+  case ElementType::u8: return "u1";
+  case ElementType::u16: return "u2";
+  case ElementType::u32: return "u4";
+  case ElementType::u64: return "u8";
+  case ElementType::boolean: return "b1";
+  default: return nullptr;
+  }
+}
+
+struct Header {
+  std::string descr;
+  bool fortran = false;
+  std::vector<int64_t> shape;
+};
+
+/// Reads the header's Python literal: {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }
+class HeaderParser {
+public:
+  HeaderParser(std::string_view text, const std::string &file) : text(text), file(file) {}
+
+  Header parse() {
+    Header header;
+    bool descr = false, order = false, shape = false;
+    expect('{');
+    while (!take('}')) {
+      std::string key = string();
+      expect(':');
+      if (key == "descr") {
+        header.descr = string();
+        descr = true;
+      } else if (key == "fortran_order") {
+        header.fortran = boolean();
+        order = true;
+      } else if (key == "shape") {
+        header.shape = tuple();
+        shape = true;
+      } else {
+        fail("{}: malformed .npy header: unknown key '{}'", file, key);
+      }
+      if (!take(',')) {
+        expect('}');
+        break;
+      }
+    }
+    require(descr && order && shape, "{}: malformed .npy header: expected descr, fortran_order and shape", file);
+    return header;
+  }
+
+private:
+  std::string_view text;
+  const std::string &file;
+  size_t at = 0;
+
+  void skip() {
+    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
+      ++at;
+  }
+  bool take(char c) {
+    skip();
+    if (at >= text.size() || text[at] != c)
+      return false;
+    ++at;
+    return true;
+  }
+  void expect(char c) {
+    require(take(c), "{}: malformed .npy header: expected '{}' at character {}", file, c, at);
+  }
+  std::string string() {
+    skip();
+    char quote = at < text.size() ? text[at] : '\0';
+    require(quote == '\'' || quote == '"', "{}: malformed .npy header: expected a string at character {} (structured types are not supported)",
+            file, at);
+    size_t end = text.find(quote, at + 1);
+    require(end != std::string_view::npos, "{}: malformed .npy header: a string is not closed", file);
+    std::string result(text.substr(at + 1, end - at - 1));
+    at = end + 1;
+    return result;
+  }
+  bool boolean() {
+    skip();
+    for (auto [word, value] : {std::pair{"True", true}, std::pair{"False", false}})
+      if (text.substr(at).starts_with(word)) {
+        at += std::strlen(word);
+        return value;
+      }
+    fail("{}: malformed .npy header: expected True or False at character {}", file, at);
+  }
+  std::vector<int64_t> tuple() {
+    std::vector<int64_t> result;
+    expect('(');
+    while (!take(')')) {
+      skip();
+      int64_t value = 0;
+      size_t first = at;
+      for (; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); ++at)
+        require(!__builtin_mul_overflow(value, 10, &value) && !__builtin_add_overflow(value, text[at] - '0', &value),
+                "{}: malformed .npy header: an extent is beyond 64 bits", file);
+      require(at > first, "{}: malformed .npy header: expected an extent at character {}", file, at);
+      if (at < text.size() && text[at] == 'L') // written by Python 2
+        ++at;
+      result.push_back(value);
+      require(result.size() <= 64, "{}: malformed .npy header: more than 64 dimensions", file);
+      if (!take(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return result;
+  }
+};
+
+/// Rearranges a column-major array of `width`-byte elements to row-major.
+std::vector<char> toRowMajor(std::span<const char> from, const std::vector<int64_t> &dims, size_t width) {
+  std::vector<char> to(from.size());
+  size_t rank = dims.size();
+  std::vector<int64_t> index(rank), stride(rank, 1);
+  for (size_t i = 1; i < rank; ++i)
+    stride[i] = stride[i - 1] * dims[i - 1];
+  int64_t source = 0;
+  for (char *at = to.data(); at != to.data() + to.size(); at += width) {
+    std::memcpy(at, from.data() + static_cast<size_t>(source) * width, width);
+    for (size_t axis = rank; axis-- > 0;) {
+      source += stride[axis];
+      if (++index[axis] < dims[axis])
+        break;
+      source -= stride[axis] * dims[axis];
+      index[axis] = 0;
+    }
+  }
+  return to;
+}
+
+void appendUtf8(std::string &text, uint32_t code) {
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+  } else if (code < 0x800) {
+    text += static_cast<char>(0xc0 | code >> 6);
+    text += static_cast<char>(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    text += static_cast<char>(0xe0 | code >> 12);
+    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+    text += static_cast<char>(0x80 | (code & 0x3f));
+  } else {
+    text += static_cast<char>(0xf0 | (code >> 18 & 7));
+    text += static_cast<char>(0x80 | (code >> 12 & 0x3f));
+    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+    text += static_cast<char>(0x80 | (code & 0x3f));
+  }
+}
+
+/// Fixed-width cells of characters (U: 32 bits each, S: 8 bits), filled up with zeros.
+std::vector<std::string> decodeStrings(std::span<const char> data, size_t width, bool wide) {
+  std::vector<std::string> result;
+  for (size_t at = 0; width && at < data.size(); at += width) {
+    std::string &text = result.emplace_back();
+    for (size_t i = 0; i < width; i += wide ? 4 : 1) {
+      uint32_t code = 0;
+      std::memcpy(&code, data.data() + at + i, wide ? 4 : 1);
+      if (wide)
+        appendUtf8(text, code);
+      else
+        text += static_cast<char>(code);
+    }
+    size_t end = text.find_last_not_of('\0');
+    text.resize(end == std::string::npos ? 0 : end + 1);
+  }
+  return result;
+}
+
+} // namespace
+
+NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
+  require(bytes.size() >= magicBytes + 4 && std::memcmp(bytes.data(), magic, magicBytes) == 0,
+          "{}: expected a .npy array, got another kind of file", name);
+  int version = bytes[magicBytes];
+  require(version >= 1 && version <= 3, "{}: .npy version {}, expected 1 to 3", name, version);
+  size_t lengthBytes = version == 1 ? 2 : 4, headerAt = magicBytes + 2 + lengthBytes;
+  uint32_t length = 0;
+  require(bytes.size() >= headerAt, "{}: truncated .npy header", name);
+  std::memcpy(&length, bytes.data() + magicBytes + 2, lengthBytes);
+  require(bytes.size() - headerAt >= length, "{}: truncated .npy header: {} bytes, expected {}", name,
+          bytes.size() - headerAt, length);
+  Header header = HeaderParser(std::string_view(bytes.data() + headerAt, length), name).parse();
+  std::span<const char> data = bytes.subspan(headerAt + length);
+
+  NpyArray array;
+  array.dims = header.shape;
+  char order = header.descr.empty() ? '|' : header.descr[0];
+  bool hasOrder = order == '<' || order == '>' || order == '|' || order == '=';
+  std::string code = hasOrder ? header.descr.substr(1) : header.descr;
+  size_t width = 0, unit = 0;
+  bool wide = code.starts_with('U');
+  if (wide || code.starts_with('S')) {
+    array.type = ElementType::string;
+    unit = wide ? 4 : 1;
+    require(code.size() > 1 && code.size() <= 9 && std::all_of(code.begin() + 1, code.end(), [](unsigned char c) { return std::isdigit(c); }),
+            "{}: .npy type '{}' is malformed", name, header.descr);
+    width = unit * std::stoul(code.substr(1));
+  } else {
+    for (int t = 1; t <= static_cast<int>(ElementType::u4); ++t)
+      if (const char *candidate = codeOf(static_cast<ElementType>(t)); candidate && (code == candidate || (code == "?" && std::string(candidate) == "b1")))
+        array.type = static_cast<ElementType>(t);
+    require(array.type != ElementType::invalid, "{}: .npy type '{}' is not supported", name, header.descr);
+    width = unit = bitWidth(array.type) / 8;
+  }
+  int64_t elements = 1, total = 0;
+  bool overflow = false;
+  for (int64_t dim : array.dims)
+    overflow |= __builtin_mul_overflow(elements, dim, &elements);
+  overflow |= __builtin_mul_overflow(elements, static_cast<int64_t>(width), &total);
+  require(!overflow && data.size() == static_cast<uint64_t>(total), "{}: {} bytes of data, expected {} elements of {} bytes",
+          name, data.size(), elements, width);
+
+  std::vector<char> values(data.begin(), data.end());
+  if (order == '>' && unit > 1)
+    for (size_t at = 0; at < values.size(); at += unit)
+      std::reverse(values.begin() + static_cast<ptrdiff_t>(at), values.begin() + static_cast<ptrdiff_t>(at + unit));
+  if (header.fortran && array.dims.size() > 1 && !values.empty())
+    values = toRowMajor(values, array.dims, width);
+  if (array.type == ElementType::boolean)
+    for (char &value : values)
+      value = value != 0;
+  if (array.type == ElementType::string) {
+    require(width > 0 || elements <= (1 << 20), "{}: {} empty strings", name, elements);
+    array.strings = decodeStrings(values, width, wide);
+    array.strings.resize(static_cast<size_t>(elements));
+  } else {
+    array.data = std::move(values);
+  }
+  return array;
+}
+
+NpyArray readNpy(const std::string &path) { return parseNpy(readFile(path), path); }
+
+std::vector<char> npyBytes(const NpyView &view) {
+  const char *code = codeOf(view.type);
+  require(code != nullptr, "NumPy has no element type {}", name(view.type));
+  std::string shape;
+  int64_t elements = 1;
+  for (int64_t dim : view.dims) {
+    shape += fmt::format("{}, ", dim);
+    elements *= dim;
+  }
+  if (view.dims.size() > 1)
+    shape.resize(shape.size() - 2);
+  else if (view.dims.size() == 1)
+    shape.resize(shape.size() - 1);
+  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   bitWidth(view.type) == 8 ? '|' : '<', code, shape);
+  size_t start = magicBytes + 4, padded = (start + header.size() + 1 + 63) / 64 * 64; // data is aligned to 64 bytes
+  header.resize(padded - start - 1, ' ');
+  header += '\n';
+  auto length = static_cast<uint16_t>(header.size());
+  std::vector<char> bytes(magic, magic + magicBytes);
+  bytes.insert(bytes.end(), {1, 0, static_cast<char>(length & 0xff), static_cast<char>(length >> 8)});
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  auto *data = static_cast<const char *>(view.data);
+  bytes.insert(bytes.end(), data, data + byteSize(view.type, elements));
+  return bytes;
+}
+
+void writeNpy(const std::string &path, const NpyView &view) { writeFile(path, npyBytes(view)); }
+
+} // namespace lathe
