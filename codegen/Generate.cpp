@@ -5,11 +5,13 @@
 
 namespace lathe {
 
+extern const KernelFamily contractionFamily;
+
 namespace {
 
 /// Every kernel family, by the name that records give in `lowering`.
 const std::vector<const KernelFamily *> &families() {
-  static const std::vector<const KernelFamily *> table = {};
+  static const std::vector<const KernelFamily *> table = {&contractionFamily};
   return table;
 }
 

@@ -1,0 +1,160 @@
+#include "codegen/Contraction.h"
+
+namespace lathe {
+
+bool ConvGeometry::pointwise() const {
+  for (int i = 0; i < 3; ++i)
+    if (kernel[i] != 1 || stride[i] != 1 || padBegin[i] != 0 || in[i] != out[i])
+      return false;
+  return true;
+}
+
+int64_t ConvGeometry::inImageStride() const {
+  int64_t channels = groups * inChannels;
+  if (inBlock)
+    channels = (channels + inBlock - 1) / inBlock * inBlock;
+  return channels * inPixels();
+}
+
+mlir::Operation *anchorOf(mlir::func::FuncOp function) {
+  mlir::Operation *anchor = nullptr;
+  for (mlir::Operation &op : function.getBody().front()) {
+    const OpRecord *record = nn::recordOf(&op);
+    if (!record || std::string_view(record->lowering) != "contraction")
+      continue;
+    if (anchor)
+      throw Declined{"a contraction kernel holds two contractions"};
+    anchor = &op;
+  }
+  if (!anchor)
+    throw Declined{"a contraction kernel holds no contraction"};
+  return anchor;
+}
+
+unsigned argumentOf(mlir::Value operand, const char *what) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(operand);
+  if (!argument)
+    throw Declined{fmt::format("{} is computed inside the kernel", what)};
+  return argument.getArgNumber();
+}
+
+ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, const nn::SymbolicShapes &shapes) {
+  auto attrs = nn::attrsAs<ConvAttrs>(anchor);
+  auto operands = nn::operandsByRecord(anchor);
+  ConvGeometry conv;
+  conv.result = anchor->getResult(0);
+  TensorInfo x = shapes.of(operands[0]), w = shapes.of(operands[1]), y = shapes.of(conv.result);
+  conv.type = x.type;
+  if (conv.type == ElementType::boolean || (!isFloat(conv.type) && bitWidth(conv.type) < 8))
+    throw Declined{fmt::format("no convolution of elements of type {}", name(conv.type))};
+  conv.images = x.dims[0];
+  auto fixed = [](const Dim &dim, const char *what) {
+    if (!dim.isConstant())
+      throw Declined{fmt::format("{} {} is not static", what, dim.str())};
+    return dim.constant();
+  };
+  conv.groups = attrs.group;
+  conv.inChannels = fixed(w.dims[1], "the input channel count");
+  conv.outChannels = fixed(w.dims[0], "the output channel count") / conv.groups;
+  size_t spatial = x.rank() - 2, lead = 3 - spatial;
+  for (size_t i = 0; i < 3; ++i) {
+    bool real = i >= lead;
+    size_t at = i - lead;
+    conv.in[i] = real ? fixed(x.dims[2 + at], "a spatial extent") : 1;
+    conv.out[i] = real ? fixed(y.dims[2 + at], "a spatial extent") : 1;
+    conv.kernel[i] = real ? fixed(w.dims[2 + at], "a kernel extent") : 1;
+    conv.stride[i] = real ? attrs.strides[at] : 1;
+    conv.dilation[i] = real ? attrs.dilations[at] : 1;
+    conv.padBegin[i] = real ? attrs.pads[at] : 0;
+  }
+  auto block = [](mlir::Value value) -> int64_t {
+    nn::BlockedAttr layout = nn::layoutOf(value);
+    if (layout && layout.getAxis() != 1)
+      throw Declined{fmt::format("a layout blocked along axis {}", layout.getAxis())};
+    return layout ? layout.getSize() : 0;
+  };
+  conv.inBlock = block(operands[0]);
+  conv.outBlock = block(conv.result);
+  conv.input = argumentOf(operands[0], "the convolution's input");
+  conv.weights = argumentOf(operands[1], "the convolution's weight");
+  if (!function.getArgAttr(conv.weights, "nn.constant"))
+    throw Declined{"the convolution's weights are not constant"};
+  if (nn::layoutOf(operands[1]))
+    throw Declined{"the convolution's weights are blocked"};
+  if (operands.size() > 2 && operands[2])
+    conv.bias = argumentOf(operands[2], "the convolution's bias");
+  if (conv.outPixels() == 0 || conv.inPixels() == 0 || conv.inChannels == 0 || conv.outChannels == 0)
+    throw Declined{"a convolution without elements"};
+  return conv;
+}
+
+int64_t parameter(const Schedule &schedule, const char *name, int64_t fallback, int64_t low, int64_t high) {
+  int64_t value = schedule.number(name, fallback);
+  if (value < low || value > high)
+    throw Declined{fmt::format("{}={} is outside {}..{}", name, value, low, high)};
+  return value;
+}
+
+void onlyParameters(const Schedule &schedule, std::initializer_list<const char *> names) {
+  auto known = [&](const std::string &name) {
+    return std::find_if(names.begin(), names.end(), [&](const char *n) { return name == n; }) != names.end();
+  };
+  for (auto &[name, value] : schedule.numbers)
+    require(known(name), "schedule '{}': {}/1 has no parameter '{}'", schedule.str(), schedule.algorithm, name);
+  for (auto &[name, value] : schedule.words)
+    require(known(name), "schedule '{}': {}/1 has no parameter '{}'", schedule.str(), schedule.algorithm, name);
+}
+
+std::vector<int64_t> evenPieces(int64_t extent, int64_t most) {
+  int64_t count = (extent + most - 1) / most;
+  std::vector<int64_t> pieces(count, extent / count);
+  for (int64_t i = 0; i < extent % count; ++i)
+    ++pieces[i];
+  return pieces;
+}
+
+namespace {
+
+/// Groups that are narrower than a block, or that do not end where blocks do, are computed lane by lane.
+bool needsLanewise(const ContractionProblem &problem, const ConvGeometry &conv) {
+  if (conv.groups == 1)
+    return false;
+  int64_t lanes = problem.target().lanes(bitWidth(conv.type) == 16 ? 32 : bitWidth(conv.type));
+  if (conv.inBlock && conv.inChannels % conv.inBlock)
+    return true;
+  if (conv.outBlock && conv.outChannels % conv.outBlock)
+    return true;
+  return conv.outChannels < lanes;
+}
+
+Outcome<Schedule> contractionPrior(const KernelProblem &kernel) {
+  ContractionProblem problem(kernel);
+  if (nn::recordOf(problem.anchor)->name != std::string_view("conv"))
+    return gemmPrior(problem);
+  ConvGeometry conv = convGeometry(kernel.function, problem.anchor, problem.shapes);
+  if (needsLanewise(problem, conv))
+    return NotApplicable{"the groups do not end where channel blocks do"};
+  return directPrior(problem, conv);
+}
+
+Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const Schedule &schedule) {
+  ContractionProblem problem(kernel);
+  if (schedule.version != 1)
+    return NotApplicable{fmt::format("schedule '{}': version {} is unknown, expected 1", schedule.str(), schedule.version)};
+  bool isConv = nn::recordOf(problem.anchor)->name == std::string_view("conv");
+  if (!isConv) {
+    if (schedule.algorithm != "gemm")
+      return NotApplicable{fmt::format("algorithm '{}' does not compute matrix products", schedule.algorithm)};
+    return generateGemm(problem, schedule);
+  }
+  ConvGeometry conv = convGeometry(kernel.function, problem.anchor, problem.shapes);
+  if (schedule.algorithm == "direct")
+    return generateDirect(problem, conv, schedule);
+  return NotApplicable{fmt::format("algorithm '{}' does not compute convolutions", schedule.algorithm)};
+}
+
+} // namespace
+
+extern const KernelFamily contractionFamily = {"contraction", contractionPrior, generateContraction};
+
+} // namespace lathe

@@ -1,0 +1,72 @@
+// Convolutions and matrix products: what the anchor of a contraction kernel computes, and the algorithms that compute it.
+//
+//   direct/1     dense and grouped convolutions on the microkernel, blocked or row-major activations
+//   gemm/1       gemm and matmul on the microkernel
+#pragma once
+
+#include "codegen/Epilogue.h"
+#include "codegen/Generate.h"
+#include "codegen/Microkernel.h"
+
+#include <array>
+
+namespace lathe {
+
+/// A convolution of rank 1 to 3 as three spatial axes (depth, height, width; missing ones have extent 1).
+struct ConvGeometry {
+  using Axes = std::array<int64_t, 3>;
+  ElementType type;
+  Dim images;
+  int64_t groups, inChannels, outChannels; // channels of one group
+  Axes in, out, kernel, stride, dilation, padBegin;
+  int64_t inBlock;   // channels a block of the input's layout; 0: row-major
+  int64_t outBlock;  // likewise for the result
+  unsigned input, weights;
+  std::optional<unsigned> bias;
+  mlir::Value result;
+
+  int64_t inPixels() const { return in[0] * in[1] * in[2]; }
+  int64_t outPixels() const { return out[0] * out[1] * out[2]; }
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  /// Output position i reads exactly input position i.
+  bool pointwise() const;
+  /// Elements between images, channels (of one block, or row-major) and neighbouring pixels of the input.
+  int64_t inImageStride() const;
+  int64_t inPixelStride() const { return inBlock ? inBlock : 1; }
+  /// Offset of channel `c`'s plane; blocked: of its block, `c` a multiple of the block.
+  int64_t inChannelStride() const { return inPixels(); }
+};
+
+/// The anchor of a contraction kernel; throws Declined when there is not exactly one.
+mlir::Operation *anchorOf(mlir::func::FuncOp function);
+/// Reads a conv anchor; throws Declined for what no algorithm computes.
+ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, const nn::SymbolicShapes &shapes);
+/// The argument behind an operand; throws Declined when it is computed inside the kernel.
+unsigned argumentOf(mlir::Value operand, const char *what);
+
+/// What every algorithm starts from.
+struct ContractionProblem {
+  const KernelProblem &kernel;
+  mlir::Operation *anchor;
+  nn::SymbolicShapes shapes;
+  explicit ContractionProblem(const KernelProblem &kernel)
+      : kernel(kernel), anchor(anchorOf(kernel.function)), shapes(kernel.function) {}
+  mlir::func::FuncOp function() const { return kernel.function; }
+  const Target &target() const { return kernel.target; }
+};
+
+Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv);
+GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
+
+Schedule gemmPrior(const ContractionProblem &problem);
+GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &schedule);
+
+/// Reads a schedule's parameter; throws Declined unless it lies in [low, high].
+int64_t parameter(const Schedule &schedule, const char *name, int64_t fallback, int64_t low, int64_t high);
+/// Throws Declined for parameters an algorithm does not have.
+void onlyParameters(const Schedule &schedule, std::initializer_list<const char *> names);
+
+/// A static partition of `extent` into pieces of at most `most`, differing by at most one.
+std::vector<int64_t> evenPieces(int64_t extent, int64_t most);
+
+} // namespace lathe

@@ -1,0 +1,416 @@
+// direct/1: a convolution as a batch of small matrix products on unpadded input. A register block is `px` neighbouring output
+// positions of one row times `oc` vectors of output channels; kernel taps that fall into padding are left out: along
+// the width statically (each class of tiles knows which of its positions a tap reaches), along height and depth by the bounds of the
+// tap loops.
+//
+//   px      output positions a register block (at most; rows are split evenly)
+//   oc      vectors of output channels a register block
+//   unroll  reduction steps per loop iteration
+//   rows    output rows a work unit
+//   width   output positions a row; pointwise convolutions may merge or split rows
+//   kc      input channels reduced before the next row (0: all); partial sums then wait in scratch
+//   outer   rows: units of one row range follow each other (input stays hot); channels: units of one weight tile do
+#include "codegen/Contraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cstring>
+
+namespace lathe {
+namespace {
+
+/// Tiles of one row that reach the same positions of their width with every kernel column.
+struct TileClass {
+  int64_t start = 0, count = 0, width = 0;                // first output column, consecutive tiles, columns a tile
+  llvm::SmallVector<std::pair<int64_t, int64_t>> reach; // by kernel column: positions [first, second) inside the input
+};
+
+std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px) {
+  std::vector<TileClass> classes;
+  int64_t start = 0;
+  for (int64_t width : evenPieces(conv.out[2], px)) {
+    TileClass tile;
+    tile.start = start;
+    tile.count = 1;
+    tile.width = width;
+    for (int64_t kw = 0; kw < conv.kernel[2]; ++kw) {
+      int64_t first = width, last = 0;
+      for (int64_t p = 0; p < width; ++p) {
+        int64_t at = (start + p) * conv.stride[2] - conv.padBegin[2] + kw * conv.dilation[2];
+        if (at >= 0 && at < conv.in[2]) {
+          first = std::min(first, p);
+          last = p + 1;
+        }
+      }
+      tile.reach.emplace_back(std::min(first, last), last);
+    }
+    start += width;
+    if (!classes.empty() && classes.back().width == width && classes.back().reach == tile.reach)
+      ++classes.back().count;
+    else
+      classes.push_back(std::move(tile));
+  }
+  return classes;
+}
+
+/// One tile of output channels: `count` of them with `vectors` vectors each.
+struct ChannelTiles {
+  int64_t full = 0;       // tiles of `vectors` vectors a group
+  int64_t vectors = 1;
+  int64_t tailVectors = 0; // vectors of the last tile, when it is smaller
+  int64_t perGroup() const { return full + (tailVectors ? 1 : 0); }
+};
+
+struct Plan {
+  ConvGeometry conv; // with rows merged or split as `width` says
+  int64_t lanes, px, unroll, rows, kc, units;
+  ChannelTiles tiles;
+  bool channelsOuter;
+  std::vector<TileClass> classes;
+  ReductionAxis axis; // of one pass over kc channels
+
+  int64_t allRows() const { return conv.out[0] * conv.out[1]; }
+  int64_t chunks() const { return (allRows() + rows - 1) / rows; }
+  int64_t passes() const { return conv.inChannels / kc; }
+  int64_t tileStride(int64_t vectors) const { return conv.taps() * conv.inChannels * vectors * lanes; }
+  int64_t groupStride() const { return tileStride(tiles.full * tiles.vectors + tiles.tailVectors); }
+};
+
+Plan makePlan(const ContractionProblem &problem, const ConvGeometry &geometry, const Schedule &schedule) {
+  onlyParameters(schedule, {"px", "oc", "unroll", "rows", "width", "kc", "outer"});
+  Plan plan;
+  plan.conv = geometry;
+  ConvGeometry &conv = plan.conv;
+  plan.lanes = problem.target().lanes(std::max(32u, bitWidth(conv.type)));
+  if (conv.outBlock && conv.outBlock != plan.lanes)
+    throw Declined{fmt::format("the result has blocks of {} channels, vectors have {}", conv.outBlock, plan.lanes)};
+  if (conv.groups > 1 && ((conv.inBlock && conv.inChannels % conv.inBlock) || (conv.outBlock && conv.outChannels % conv.outBlock)))
+    throw Declined{"the groups do not end where channel blocks do"};
+
+  int64_t pixels = conv.outPixels();
+  int64_t width = parameter(schedule, "width", conv.out[2], 1, pixels);
+  if (width != conv.out[2]) {
+    if (!conv.pointwise() || pixels % width)
+      throw Declined{fmt::format("width={} does not divide the {} positions of a pointwise convolution", width, pixels)};
+    conv.in = conv.out = {1, pixels / width, width};
+  }
+  plan.px = parameter(schedule, "px", 1, 1, 64);
+  plan.px = std::min(plan.px, width);
+  int64_t vectors = (conv.outChannels + plan.lanes - 1) / plan.lanes;
+  int64_t oc = std::min(vectors, parameter(schedule, "oc", 1, 1, 32));
+  if (!Microkernel::fits(problem.target(), evenPieces(width, plan.px)[0], oc))
+    throw Declined{fmt::format("px={} oc={} needs more than {} registers", plan.px, oc, problem.target().vectorRegisters)};
+  plan.tiles = {vectors / oc, oc, vectors % oc};
+  plan.unroll = parameter(schedule, "unroll", 8, 1, 64);
+  plan.rows = std::min(plan.allRows(), parameter(schedule, "rows", plan.allRows(), 1, int64_t(1) << 40));
+  plan.kc = parameter(schedule, "kc", 0, 0, conv.inChannels);
+  if (plan.kc == 0)
+    plan.kc = conv.inChannels;
+  if (conv.inChannels % plan.kc || (plan.kc != conv.inChannels && conv.inBlock && plan.kc % conv.inBlock))
+    throw Declined{fmt::format("kc={} does not divide {} channels into whole blocks", plan.kc, conv.inChannels)};
+  if (conv.inBlock) {
+    if (plan.unroll > conv.inBlock || conv.inBlock % plan.unroll)
+      throw Declined{fmt::format("unroll={} does not divide blocks of {} channels", plan.unroll, conv.inBlock)};
+    plan.axis = {plan.kc, conv.inBlock, 1, conv.inBlock * conv.inPixels()};
+  } else {
+    plan.axis = {plan.kc, plan.kc, conv.inPixels(), 0};
+  }
+  std::string outer = schedule.word("outer", "rows");
+  if (outer != "rows" && outer != "channels")
+    throw Declined{fmt::format("outer={} is neither rows nor channels", outer)};
+  plan.channelsOuter = outer == "channels";
+  plan.classes = tileClasses(conv, plan.px);
+  int64_t bodies = 0;
+  for (const TileClass &tile : plan.classes)
+    bodies += tile.reach.size();
+  if (bodies * (plan.tiles.tailVectors ? 2 : 1) > 1500)
+    throw Declined{fmt::format("px={} gives {} different tile and tap bodies", plan.px, bodies)};
+  return plan;
+}
+
+/// O x I x kernel to [group][tile][pass][tap][channel][lane of all vectors of the tile], channels beyond the last zero.
+std::vector<char> packWeights(const nn::ConstantData &data, const Plan &plan) {
+  const ConvGeometry &conv = plan.conv;
+  int64_t size = bitWidth(data.type) / 8, taps = conv.taps();
+  std::vector<char> packed(conv.groups * plan.groupStride() * size);
+  char *to = packed.data();
+  for (int64_t g = 0; g < conv.groups; ++g)
+    for (int64_t t = 0; t < plan.tiles.perGroup(); ++t) {
+      int64_t wide = (t < plan.tiles.full ? plan.tiles.vectors : plan.tiles.tailVectors) * plan.lanes;
+      int64_t first = t * plan.tiles.vectors * plan.lanes;
+      int64_t real = std::min(wide, conv.outChannels - first);
+      for (int64_t pass = 0; pass < plan.passes(); ++pass)
+        for (int64_t tap = 0; tap < taps; ++tap)
+          for (int64_t c = 0; c < plan.kc; ++c, to += wide * size)
+            for (int64_t o = 0; o < real; ++o) {
+              int64_t from = ((g * conv.outChannels + first + o) * conv.inChannels + pass * plan.kc + c) * taps + tap;
+              std::memcpy(to + o * size, data.bytes.data() + (data.splat ? 0 : from * size), size);
+            }
+    }
+  return packed;
+}
+
+class DirectGenerator {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+  DirectGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims, bool paddedBias)
+      : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), micro(k, plan.conv.type, plan.lanes, plan.unroll),
+        paddedBias(paddedBias), wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)) {}
+
+  void emit() {
+    k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+  }
+
+private:
+  KernelBuilder &k;
+  const Plan &plan;
+  const ConvGeometry &conv;
+  const Epilogue &epilogue;
+  const RunTimeDims &dims;
+  Microkernel micro;
+  bool paddedBias, wholeVectors;
+  // Where the current unit is.
+  Value image, group, tileOfGroup, firstRow, lastRow;
+  int64_t vectors = 1, validChannels = 0; // of the current channel tile
+
+  void emitUnit(Value unit);
+  void emitRows();
+  void emitTile(const TileClass &tile, Value row, Value column, Value pass);
+  Values initial(int64_t width, Value channel, Value partial, Value pass);
+  Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
+  std::pair<Value, Value> tapRange(int axis, Value position);
+};
+
+void DirectGenerator::emitUnit(Value unit) {
+  int64_t tiles = conv.groups * plan.tiles.perGroup();
+  Value tile, chunk;
+  if (plan.channelsOuter) { // (tile, image, chunk)
+    Value images = dims.value(k, conv.images);
+    chunk = k.rem(unit, plan.chunks());
+    Value rest = k.div(unit, plan.chunks());
+    image = k.b.create<mlir::arith::RemUIOp>(k.loc, rest, images);
+    tile = k.b.create<mlir::arith::DivUIOp>(k.loc, rest, images);
+  } else { // (image, chunk, tile)
+    tile = k.rem(unit, tiles);
+    Value rest = k.div(unit, tiles);
+    chunk = k.rem(rest, plan.chunks());
+    image = k.div(rest, plan.chunks());
+  }
+  firstRow = k.mul(chunk, plan.rows);
+  lastRow = plan.allRows() % plan.rows ? k.min(k.add(firstRow, plan.rows), k.constant(plan.allRows()))
+                                       : k.add(firstRow, plan.rows);
+  group = k.div(tile, plan.tiles.perGroup());
+  tileOfGroup = k.rem(tile, plan.tiles.perGroup());
+  if (conv.groups == 1) {
+    group = k.constant(0);
+    tileOfGroup = tile;
+  }
+  int64_t full = plan.tiles.full, fullLanes = plan.tiles.vectors * plan.lanes;
+  auto whole = [&](int64_t valid) {
+    vectors = plan.tiles.vectors;
+    validChannels = valid;
+    emitRows();
+  };
+  auto tail = [&] {
+    vectors = plan.tiles.tailVectors;
+    validChannels = conv.outChannels - full * fullLanes;
+    emitRows();
+  };
+  if (plan.tiles.tailVectors && full)
+    k.ifThen(k.less(tileOfGroup, k.constant(full)), [&] { whole(fullLanes); }, tail);
+  else if (plan.tiles.tailVectors)
+    tail();
+  else if (conv.outChannels == full * fullLanes || wholeVectors)
+    whole(fullLanes);
+  else if (full == 1)
+    whole(conv.outChannels);
+  else // only the last tile has lanes without a channel
+    k.ifThen(k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(fullLanes); },
+             [&] { whole(conv.outChannels - (full - 1) * fullLanes); });
+}
+
+void DirectGenerator::emitRows() {
+  k.loop(k.constant(0), k.constant(plan.passes()), 1, [&](Value pass) {
+    k.loop(firstRow, lastRow, 1, [&](Value row) {
+      for (const TileClass &tile : plan.classes)
+        k.loop(k.constant(0), k.constant(tile.count), 1, [&](Value i) {
+          emitTile(tile, row, k.add(k.mul(i, tile.width), tile.start), pass);
+        });
+    });
+  });
+}
+
+/// Taps [low, high) of `axis` that fall into the input for output position `position`.
+std::pair<mlir::Value, mlir::Value> DirectGenerator::tapRange(int axis, Value position) {
+  int64_t kernel = conv.kernel[axis], stride = conv.stride[axis], dilation = conv.dilation[axis], pad = conv.padBegin[axis];
+  Value low = k.constant(0), high = k.constant(kernel);
+  if (pad > 0) {
+    Value missing = k.max(k.sub(k.constant(pad), k.mul(position, stride)), k.constant(0));
+    low = k.div(k.add(missing, dilation - 1), dilation);
+  }
+  int64_t last = (conv.out[axis] - 1) * stride - pad + (kernel - 1) * dilation;
+  if (last >= conv.in[axis]) {
+    Value room = k.max(k.sub(k.constant(conv.in[axis] + pad), k.mul(position, stride)), k.constant(0));
+    high = k.min(k.div(k.add(room, dilation - 1), dilation), high);
+  }
+  return {low, high};
+}
+
+DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, Value partial, Value pass) {
+  Values acc;
+  if (conv.bias) {
+    PointAccess access;
+    access.buffer = *conv.bias;
+    access.type = conv.type;
+    access.laneStride = 1;
+    access.wholeBlocks = paddedBias;
+    Values bias;
+    for (int64_t v = 0; v < vectors; ++v) {
+      int64_t real = std::min(plan.lanes, validChannels - v * plan.lanes);
+      bias.push_back(real > 0 ? Epilogue::loadLanes(k, access, k.add(channel, v * plan.lanes), plan.lanes, real)
+                              : micro.zeros(1)[0]);
+    }
+    for (int64_t p = 0; p < width; ++p)
+      acc.append(bias.begin(), bias.end());
+  } else {
+    acc = micro.zeros(width * vectors);
+  }
+  if (plan.passes() == 1)
+    return acc;
+  // Later passes go on from the partial sums.
+  mlir::Type type = acc[0].getType();
+  llvm::SmallVector<mlir::Type> types(acc.size(), type);
+  auto op = k.b.create<mlir::scf::IfOp>(k.loc, types, k.less(k.constant(0), pass), true);
+  mlir::OpBuilder::InsertionGuard guard(k.b);
+  k.b.setInsertionPointToEnd(op.thenBlock());
+  Values loaded;
+  ElementType computed = bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type;
+  for (int64_t i = 0; i < width * vectors; ++i)
+    loaded.push_back(k.load(k.scratch(), k.add(partial, i * plan.lanes), computed, plan.lanes));
+  k.b.create<mlir::scf::YieldOp>(k.loc, loaded);
+  k.b.setInsertionPointToEnd(op.elseBlock());
+  k.b.create<mlir::scf::YieldOp>(k.loc, acc);
+  return Values(op.getResults().begin(), op.getResults().end());
+}
+
+DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass) {
+  Value depth = conv.out[0] == 1 ? k.constant(0) : k.div(row, conv.out[1]);
+  Value height = conv.out[0] == 1 ? row : k.rem(row, conv.out[1]);
+  int64_t wide = vectors * plan.lanes, pixel = conv.inPixelStride();
+  auto [depthLow, depthHigh] = tapRange(0, depth);
+  auto [heightLow, heightHigh] = tapRange(1, height);
+
+  Value input = k.mul(image, conv.inImageStride());
+  input = k.add(input, k.mul(group, conv.inChannels * conv.inChannelStride()));
+  input = k.add(input, k.mul(pass, plan.kc * conv.inChannelStride()));
+  Value weights = k.mul(group, plan.groupStride());
+  weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
+  weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * wide));
+  Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
+  Value inHeight = k.sub(k.mul(height, conv.stride[1]), k.constant(conv.padBegin[1]));
+  Value inColumn = k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
+
+  llvm::SmallVector<int64_t> offsets;
+  for (int64_t p = 0; p < tile.width; ++p)
+    offsets.push_back(p * conv.stride[2] * pixel);
+  VectorOperand b{k.buffer(conv.weights), wide};
+  auto column1 = [&](mlir::ValueRange carried, Value inRow, Value weightRow, Value kw, std::pair<int64_t, int64_t> reach) {
+    llvm::SmallVector<int64_t> rows;
+    for (int64_t p = reach.first; p < reach.second; ++p)
+      rows.push_back(p);
+    Value at = k.add(inRow, k.mul(k.add(inColumn, k.mul(kw, conv.dilation[2])), pixel));
+    return micro.reduce(carried, rows, offsets, vectors, k.buffer(conv.input), at, plan.axis, b,
+                        k.add(weightRow, k.mul(kw, plan.kc * wide)));
+  };
+  // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
+  bool loopColumns = plan.kc >= 2 * plan.unroll;
+  return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
+    return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
+      Value inPlane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);
+      Value inRow = k.mul(k.add(inPlane, k.add(inHeight, k.mul(kh, conv.dilation[1]))), conv.in[2] * pixel);
+      inRow = k.add(input, inRow);
+      Value weightRow = k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), conv.kernel[2] * plan.kc * wide);
+      weightRow = k.add(weights, weightRow);
+      Values state(acc2.begin(), acc2.end());
+      for (int64_t kw = 0; kw < conv.kernel[2];) {
+        int64_t same = kw + 1;
+        while (loopColumns && same < conv.kernel[2] && tile.reach[same] == tile.reach[kw])
+          ++same;
+        state = k.loop(k.constant(kw), k.constant(same), 1, state, [&](Value at, mlir::ValueRange carried) {
+          return column1(carried, inRow, weightRow, at, tile.reach[kw]);
+        });
+        kw = same;
+      }
+      return state;
+    });
+  });
+}
+
+void DirectGenerator::emitTile(const TileClass &tile, Value row, Value column, Value pass) {
+  int64_t wide = vectors * plan.lanes;
+  Value channel = k.add(k.mul(group, conv.outChannels), k.mul(tileOfGroup, plan.tiles.vectors * plan.lanes));
+  Value partial = k.mul(k.add(k.mul(k.sub(row, firstRow), conv.out[2]), column), wide);
+  Values acc = initial(tile.width, channel, partial, pass);
+  acc = reduceTaps(tile, acc, row, column, pass);
+
+  auto finish = [&] {
+    Epilogue::Tile out;
+    out.image = image;
+    out.pixel = k.add(k.mul(row, conv.out[2]), column);
+    out.channel = channel;
+    for (int64_t p = 0; p < tile.width; ++p)
+      out.pixels.push_back(p);
+    out.vectors = vectors;
+    out.channels = validChannels;
+    epilogue.emit(k, dims, out, acc);
+  };
+  if (plan.passes() == 1)
+    return finish();
+  ElementType computed = bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type;
+  k.ifThen(k.less(pass, k.constant(plan.passes() - 1)),
+           [&] {
+             for (size_t i = 0; i < acc.size(); ++i)
+               k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), computed);
+           },
+           finish);
+}
+
+} // namespace
+
+GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &geometry, const Schedule &schedule) {
+  Plan plan = makePlan(problem, geometry, schedule);
+  const ConvGeometry &conv = plan.conv;
+  RunTimeDims dims;
+  dims.need(conv.images);
+  PointSpace space{problem.shapes.of(conv.result).dims, ChannelAxis::second, 0};
+  space.pixelAxes = space.dims.size() - 2;
+  mlir::func::FuncOp function = problem.function();
+  Epilogue epilogue(function, conv.result, space, plan.lanes, problem.shapes, dims);
+  if (conv.groups > 1 && epilogue.blocked() && conv.outChannels % plan.lanes)
+    throw Declined{"the groups do not end where channel blocks do"};
+
+  std::vector<bool> writable(function.getNumArguments(), false);
+  writable.resize(writable.size() + function.getNumResults(), true);
+  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
+  bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
+  DirectGenerator(k, plan, epilogue, dims, paddedBias).emit();
+
+  GeneratedKernel result;
+  result.module = k.finish();
+  result.units = conv.images * Dim(conv.groups * plan.tiles.perGroup() * plan.chunks());
+  if (plan.passes() > 1)
+    result.scratchBytes = plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);
+  result.dims = dims.list();
+  result.packings.resize(function.getNumArguments());
+  result.packings[conv.weights] = Packing{
+      [plan](const nn::ConstantData &data) { return packWeights(data, plan); },
+      fmt::format("goihw/oc={}x{} kc={}", plan.tiles.vectors, plan.lanes, plan.kc)};
+  if (paddedBias)
+    result.packings[*conv.bias] = paddedChannels(plan.lanes);
+  epilogue.addPackings(result.packings);
+  result.schedule = schedule;
+  return result;
+}
+
+} // namespace lathe

@@ -1,0 +1,105 @@
+// The schedule of direct/1 without search: a small model of the register block's cost, then cache sizes.
+#include "codegen/Contraction.h"
+
+#include <cmath>
+
+namespace lathe {
+namespace {
+
+// Capacities the prior plans with; schedules say what was made of them.
+constexpr double secondLevelBytes = 1 << 20;
+
+/// Cycles of one reduction step of a register block: two multiply-adds and two loads a cycle, four cycles until a sum can be
+/// added to again.
+double stepCycles(const Target &target, int64_t rows, int64_t vectors) {
+  int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
+  int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
+  double multiplies = rows * vectors / 2.0, loads = (vectors + rows * groups) / 2.0;
+  return std::max({multiplies, loads, 4.0}) + 0.05 * loads;
+}
+
+struct Block {
+  int64_t width, px, oc;
+  double cycles; // of one reduction step over all outputs of one image and group
+};
+
+Block bestBlock(const Target &target, const ConvGeometry &conv, int64_t lanes) {
+  int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+  std::vector<int64_t> widths = {conv.out[2]};
+  if (conv.pointwise())
+    for (int64_t rows = 2; rows <= conv.out[0] * conv.out[1] && conv.out[2] * rows <= 64; ++rows)
+      if (conv.out[0] * conv.out[1] % rows == 0)
+        widths.push_back(conv.out[2] * rows);
+  Block best{conv.out[2], 1, 1, INFINITY};
+  for (int64_t width : widths)
+    for (int64_t px = 1; px <= std::min<int64_t>(width, 28); ++px)
+      for (int64_t oc = 1; oc <= std::min<int64_t>(vectors, 8); ++oc) {
+        std::vector<int64_t> pieces = evenPieces(width, px);
+        if (pieces[0] != px || !Microkernel::fits(target, px, oc))
+          continue;
+        double cycles = 0;
+        for (int64_t piece : pieces) {
+          cycles += vectors / oc * stepCycles(target, piece, oc);
+          if (vectors % oc)
+            cycles += stepCycles(target, piece, vectors % oc);
+        }
+        cycles *= double(conv.outPixels()) / width;
+        if (cycles < best.cycles * 0.999)
+          best = {width, px, oc, cycles};
+      }
+  return best;
+}
+
+} // namespace
+
+Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
+  const Target &target = problem.target();
+  int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
+  Block block = bestBlock(target, conv, lanes);
+  int64_t rows = conv.outPixels() / block.width;
+  double size = bitWidth(conv.type) / 8.0;
+  double tileWeights = double(conv.taps()) * conv.inChannels * block.oc * lanes * size;
+  double weights = double(conv.taps()) * conv.inChannels * conv.outChannels * size;
+  double input = double(conv.inChannels) * conv.inPixels() * size;
+  int64_t tiles = (conv.outChannels + block.oc * lanes - 1) / (block.oc * lanes);
+
+  Schedule schedule;
+  schedule.algorithm = "direct";
+  schedule.numbers = {{"px", block.px}, {"oc", block.oc}, {"width", block.width}, {"kc", 0}};
+
+  // Whichever operand is read again should come from the second level, the other passes by once.
+  int64_t chunk = std::clamp<int64_t>(int64_t(secondLevelBytes / 4 / (input / rows + 1)), 1, rows);
+  double chunks = std::ceil(double(rows) / chunk);
+  double rowsOuter = input + weights * (weights > secondLevelBytes / 2 ? chunks : 1);
+  double channelsOuter = weights + input * (input > secondLevelBytes / 2 ? tiles : 1);
+  bool outer = channelsOuter < rowsOuter;
+  if (outer) {
+    chunk = rows;
+    int64_t unit = conv.inBlock ? conv.inBlock : 1;
+    int64_t kc = conv.inChannels;
+    for (int64_t parts = 2; tileWeights * kc / conv.inChannels > secondLevelBytes * 0.375 && parts <= conv.inChannels; ++parts)
+      if (conv.inChannels % parts == 0 && (conv.inChannels / parts) % unit == 0)
+        kc = conv.inChannels / parts;
+    schedule.numbers["kc"] = kc == conv.inChannels ? 0 : kc;
+  }
+  // Slots get equal numbers of units.
+  int64_t threads = std::max(1, problem.kernel.threads);
+  int64_t other = conv.groups * tiles * (conv.images.isConstant() ? conv.images.constant() : 1);
+  auto waste = [&](int64_t chunkRows) {
+    double units = double(other) * ((rows + chunkRows - 1) / chunkRows);
+    return std::ceil(units / threads) * threads / units;
+  };
+  while (threads > 1 && chunk > 1 && waste(chunk) > 1.03)
+    chunk = (chunk + 1) / 2;
+  schedule.numbers["rows"] = chunk;
+  schedule.words["outer"] = outer ? "channels" : "rows";
+
+  int64_t unroll = 8;
+  if (conv.inBlock)
+    while (conv.inBlock % unroll)
+      unroll /= 2;
+  schedule.numbers["unroll"] = unroll;
+  return schedule;
+}
+
+} // namespace lathe

@@ -1,0 +1,372 @@
+// gemm/1: a matrix product as tiles of `rows` broadcast rows times `vectors` vectors of columns.
+//
+//   rows     rows a register block (at most; a static row count is split evenly)
+//   vectors  vectors of columns a register block
+//   unroll   reduction steps per loop iteration
+//   mc       register blocks of rows a work unit
+//   packb    1: a right operand that is not constant is copied into scratch, one tile of columns at a time
+//
+// A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
+#include "codegen/Contraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cstring>
+
+namespace lathe {
+namespace {
+
+struct GemmGeometry {
+  ElementType type;
+  Dim batch, m;
+  int64_t n, k;
+  unsigned a, b;
+  bool constantB;
+  int64_t aRowStride, aStepStride, bStepStride, bLaneStride;
+  Dim aBatchStride, bBatchStride;
+  mlir::Value result, addend;
+  double alpha = 1, beta = 1;
+  unsigned pixelAxes = 1;
+  bool transB = false;
+};
+
+int64_t fixed(const Dim &dim, const char *what) {
+  if (!dim.isConstant())
+    throw Declined{fmt::format("{} {} is not static", what, dim.str())};
+  return dim.constant();
+}
+
+GemmGeometry gemmGeometry(const ContractionProblem &problem) {
+  mlir::Operation *anchor = problem.anchor;
+  auto operands = nn::operandsByRecord(anchor);
+  TensorInfo a = problem.shapes.of(operands[0]), b = problem.shapes.of(operands[1]);
+  GemmGeometry gemm;
+  gemm.type = a.type;
+  if (bitWidth(gemm.type) < 8 || gemm.type == ElementType::boolean || (!isFloat(gemm.type) && !isInteger(gemm.type)))
+    throw Declined{fmt::format("no matrix product of elements of type {}", name(gemm.type))};
+  gemm.result = anchor->getResult(0);
+  for (mlir::Value value : {operands[0], operands[1], gemm.result})
+    if (nn::layoutOf(value))
+      throw Declined{"a matrix product in a blocked layout"};
+  gemm.a = argumentOf(operands[0], "the left operand");
+  gemm.b = argumentOf(operands[1], "the right operand");
+  mlir::func::FuncOp function = problem.function();
+  gemm.constantB = function.getArgAttr(gemm.b, "nn.constant") && gemm.a != gemm.b;
+
+  if (nn::recordOf(anchor)->name == std::string_view("gemm")) {
+    auto attrs = nn::attrsAs<GemmAttrs>(anchor);
+    gemm.batch = 1;
+    gemm.m = a.dims[attrs.trans_a ? 1 : 0];
+    gemm.k = fixed(a.dims[attrs.trans_a ? 0 : 1], "the reduction extent");
+    gemm.n = fixed(b.dims[attrs.trans_b ? 0 : 1], "the column count");
+    gemm.aRowStride = attrs.trans_a ? 1 : gemm.k;
+    gemm.aStepStride = attrs.trans_a ? fixed(gemm.m, "the row count of a transposed operand") : 1;
+    gemm.transB = attrs.trans_b;
+    gemm.aBatchStride = gemm.bBatchStride = 0;
+    gemm.alpha = attrs.alpha;
+    gemm.beta = attrs.beta;
+    gemm.addend = operands.size() > 2 ? operands[2] : mlir::Value();
+  } else {
+    if (b.rank() < 2)
+      throw Declined{"the right operand is a vector"};
+    bool row = a.rank() == 1;
+    gemm.m = row ? Dim(1) : a.dims[a.rank() - 2];
+    gemm.k = fixed(a.dims.back(), "the reduction extent");
+    gemm.n = fixed(b.dims.back(), "the column count");
+    gemm.aRowStride = gemm.k;
+    gemm.aStepStride = 1;
+    Dims aBatch(a.dims.begin(), a.dims.end() - std::min<size_t>(2, a.rank())), bBatch(b.dims.begin(), b.dims.end() - 2);
+    Dim aCount = product(aBatch), bCount = product(bBatch);
+    Dims all = problem.shapes.of(gemm.result).dims;
+    all.resize(all.size() - (row ? 1 : 2));
+    gemm.batch = product(all);
+    if (bCount == Dim(1) && !row) {
+      // One right operand for all: the outer axes of the left one are just more rows.
+      gemm.m = gemm.m * aCount;
+      gemm.batch = 1;
+      gemm.pixelAxes = all.size() + 1;
+      gemm.aBatchStride = gemm.bBatchStride = 0;
+    } else {
+      if (!(aCount == gemm.batch || aCount == Dim(1)) || !(bCount == gemm.batch || bCount == Dim(1)))
+        throw Declined{"outer axes are broadcast in part"};
+      gemm.aBatchStride = aCount == Dim(1) ? Dim(0) : gemm.m * Dim(gemm.k);
+      gemm.bBatchStride = bCount == Dim(1) ? 0 : gemm.k * gemm.n;
+      gemm.constantB = gemm.constantB && bCount == Dim(1);
+      if (row)
+        gemm.pixelAxes = 0;
+    }
+  }
+  gemm.bStepStride = gemm.transB ? 1 : gemm.n;
+  gemm.bLaneStride = gemm.transB ? gemm.k : 1;
+  if (gemm.n == 0 || gemm.k == 0)
+    throw Declined{"a matrix product without elements"};
+  return gemm;
+}
+
+struct Plan {
+  GemmGeometry gemm;
+  int64_t lanes, unroll, rows, vectors, mc;
+  bool packB;
+  int64_t tiles() const { return (columnVectors() + vectors - 1) / vectors; }
+  int64_t columnVectors() const { return (gemm.n + lanes - 1) / lanes; }
+  int64_t tailVectors() const { return columnVectors() - (tiles() - 1) * vectors; }
+  /// Register blocks of rows.
+  Dim pieces() const { return ceilDiv(gemm.m, rows); }
+  Dim chunks() const { return ceilDiv(pieces(), mc); }
+};
+
+Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
+  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "packb"});
+  Plan plan;
+  plan.gemm = gemmGeometry(problem);
+  plan.lanes = problem.target().lanes(std::max(32u, bitWidth(plan.gemm.type)));
+  if (bitWidth(plan.gemm.type) < 32 && !isFloat(plan.gemm.type))
+    plan.lanes = problem.target().lanes(bitWidth(plan.gemm.type));
+  plan.rows = parameter(schedule, "rows", 1, 1, 64);
+  if (plan.gemm.m.isConstant())
+    plan.rows = std::max<int64_t>(1, std::min(plan.rows, plan.gemm.m.constant()));
+  plan.vectors = std::min(parameter(schedule, "vectors", 1, 1, 32), plan.columnVectors());
+  plan.unroll = parameter(schedule, "unroll", 4, 1, 64);
+  plan.mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 40);
+  plan.packB = parameter(schedule, "packb", 0, 0, 1) && !plan.gemm.constantB;
+  if (!Microkernel::fits(problem.target(), plan.rows, plan.vectors))
+    throw Declined{fmt::format("rows={} vectors={} needs more than {} registers", plan.rows, plan.vectors,
+                               problem.target().vectorRegisters)};
+  return plan;
+}
+
+/// K x N (or N x K) to [tile][k][lane of all vectors of the tile], columns beyond the last zero.
+std::vector<char> packColumns(const nn::ConstantData &data, const Plan &plan) {
+  const GemmGeometry &gemm = plan.gemm;
+  int64_t size = bitWidth(data.type) / 8;
+  std::vector<char> packed(plan.columnVectors() * plan.lanes * gemm.k * size);
+  char *to = packed.data();
+  for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
+    int64_t first = tile * plan.vectors * plan.lanes;
+    int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
+    int64_t real = std::min(wide, gemm.n - first);
+    if (gemm.transB && !data.splat) { // a row of the source at a time: it is as long as the reduction
+      for (int64_t j = 0; j < real; ++j)
+        for (int64_t k = 0; k < gemm.k; ++k)
+          std::memcpy(to + (k * wide + j) * size, data.bytes.data() + ((first + j) * gemm.k + k) * size, size);
+    } else {
+      for (int64_t k = 0; k < gemm.k; ++k)
+        for (int64_t j = 0; j < real; ++j)
+          std::memcpy(to + (k * wide + j) * size, data.bytes.data() + (data.splat ? 0 : (k * gemm.n + first + j) * size), size);
+    }
+    to += wide * gemm.k * size;
+  }
+  return packed;
+}
+
+class GemmGenerator {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+  GemmGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims)
+      : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims), micro(k, gemm.type, plan.lanes, plan.unroll) {}
+
+  void emit() {
+    k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+  }
+
+private:
+  KernelBuilder &k;
+  const Plan &plan;
+  const GemmGeometry &gemm;
+  const Epilogue &epilogue;
+  const RunTimeDims &dims;
+  Microkernel micro;
+  Value image, tile, chunk;
+
+  void emitUnit(Value unit);
+  void emitColumns(int64_t vectors, int64_t valid);
+  void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
+  void copyColumns(int64_t vectors, int64_t valid, Value from);
+};
+
+void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of columns)
+  tile = k.rem(unit, plan.tiles());
+  Value rest = k.div(unit, plan.tiles());
+  Dim chunks = plan.chunks();
+  if (chunks == Dim(1)) {
+    chunk = k.constant(0);
+    image = rest;
+  } else if (gemm.batch == Dim(1)) {
+    chunk = rest;
+    image = k.constant(0);
+  } else {
+    Value count = dims.value(k, chunks);
+    chunk = k.b.create<mlir::arith::RemUIOp>(k.loc, rest, count);
+    image = k.b.create<mlir::arith::DivUIOp>(k.loc, rest, count);
+  }
+  int64_t last = plan.tiles() - 1, wide = plan.vectors * plan.lanes;
+  if (gemm.n == plan.tiles() * wide)
+    emitColumns(plan.vectors, wide);
+  else if (last == 0)
+    emitColumns(plan.tailVectors(), gemm.n);
+  else
+    k.ifThen(k.less(tile, k.constant(last)), [&] { emitColumns(plan.vectors, wide); },
+             [&] { emitColumns(plan.tailVectors(), gemm.n - last * wide); });
+}
+
+/// Copies one tile of columns of the right operand into scratch, as packColumns does for constants.
+void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
+  Value source = k.buffer(gemm.b);
+  if (gemm.bLaneStride == 1) {
+    k.loop(k.constant(0), k.constant(gemm.k), 1, [&](Value step) {
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value at = k.add(k.add(from, k.mul(step, gemm.bStepStride)), v * plan.lanes);
+        int64_t real = std::min(plan.lanes, valid - v * plan.lanes);
+        Value vector = real == plan.lanes ? k.load(source, at, gemm.type, plan.lanes)
+                                          : k.maskedLoad(source, at, gemm.type, plan.lanes, k.prefixMask(k.constant(real), plan.lanes));
+        k.store(vector, k.scratch(), k.add(k.mul(step, vectors * plan.lanes), v * plan.lanes), gemm.type);
+      }
+    });
+    return;
+  }
+  k.loop(k.constant(0), k.constant(valid), 1, [&](Value lane) {
+    Value row = k.add(from, k.mul(lane, gemm.bLaneStride));
+    k.loop(k.constant(0), k.constant(gemm.k), 1, [&](Value step) {
+      Value element = k.load(source, k.add(row, k.mul(step, gemm.bStepStride)), gemm.type);
+      k.store(element, k.scratch(), k.add(k.mul(step, vectors * plan.lanes), lane), gemm.type);
+    });
+  });
+}
+
+void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
+  int64_t wide = plan.vectors * plan.lanes;
+  VectorOperand b;
+  Value bOffset;
+  if (gemm.constantB) {
+    b = {k.buffer(gemm.b), vectors * plan.lanes};
+    bOffset = k.mul(tile, wide * gemm.k);
+  } else {
+    Value from = k.add(k.mul(image, dims.value(k, gemm.bBatchStride)), k.mul(tile, wide * gemm.bLaneStride));
+    if (plan.packB) {
+      copyColumns(vectors, valid, from);
+      b = {k.scratch(), vectors * plan.lanes};
+      bOffset = k.constant(0);
+    } else {
+      b = {k.buffer(gemm.b), gemm.bStepStride, gemm.bLaneStride, valid};
+      bOffset = from;
+    }
+  }
+  Value first = k.mul(chunk, plan.mc), last;
+  auto blocks = [&](Value low, Value high, int64_t rows, auto start) {
+    k.loop(low, high, 1, [&](Value piece) { emitBlock(rows, start(piece), vectors, valid, b, bOffset); });
+  };
+  if (gemm.m.isConstant()) {
+    // Blocks of two sizes, larger ones first.
+    std::vector<int64_t> pieces = evenPieces(gemm.m.constant(), plan.rows);
+    int64_t count = pieces.size(), small = pieces.back();
+    int64_t large = std::count(pieces.begin(), pieces.end(), small + 1);
+    last = k.min(k.add(first, plan.mc), k.constant(count));
+    if (large > 0)
+      blocks(first, k.min(last, k.constant(large)), small + 1, [&](Value piece) { return k.mul(piece, small + 1); });
+    blocks(large ? k.max(first, k.constant(large)) : first, last, small,
+           [&](Value piece) { return k.add(k.mul(piece, small), large); });
+    return;
+  }
+  Value m = dims.value(k, gemm.m);
+  first = k.mul(first, plan.rows);
+  last = k.min(k.add(first, plan.mc * plan.rows), m);
+  // Whole blocks, then what is left in smaller and smaller ones.
+  for (int64_t rows = plan.rows; rows > 0; rows = rows == 1 ? 0 : (rows + 2) / 3) {
+    Value count = k.b.create<mlir::arith::DivUIOp>(k.loc, k.sub(last, first), k.constant(rows));
+    Value end = k.add(first, k.mul(count, rows));
+    Value start = first;
+    k.loop(k.constant(0), count, 1, [&](Value i) {
+      emitBlock(rows, k.add(start, k.mul(i, rows)), vectors, valid, b, bOffset);
+    });
+    first = end;
+  }
+}
+
+void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset) {
+  llvm::SmallVector<int64_t> all, offsets;
+  for (int64_t row = 0; row < rows; ++row) {
+    all.push_back(row);
+    offsets.push_back(row * gemm.aRowStride);
+  }
+  ReductionAxis axis{gemm.k, gemm.k, gemm.aStepStride, 0};
+  Value aOffset = k.add(k.mul(image, dims.value(k, gemm.aBatchStride)), k.mul(firstRow, gemm.aRowStride));
+  Values acc = micro.reduce(micro.zeros(rows * vectors), all, offsets, vectors, k.buffer(gemm.a), aOffset, axis, b, bOffset);
+  Epilogue::Tile out;
+  out.image = image;
+  out.pixel = firstRow;
+  out.channel = k.mul(tile, plan.vectors * plan.lanes);
+  out.pixels = all;
+  out.vectors = vectors;
+  out.channels = valid;
+  epilogue.emit(k, dims, out, acc);
+}
+
+} // namespace
+
+GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &schedule) {
+  Plan plan = makePlan(problem, schedule);
+  const GemmGeometry &gemm = plan.gemm;
+  RunTimeDims dims;
+  for (const Dim &dim : {gemm.batch, gemm.m, gemm.aBatchStride, gemm.bBatchStride, plan.chunks()})
+    dims.need(dim);
+  PointSpace space{problem.shapes.of(gemm.result).dims, ChannelAxis::last, gemm.pixelAxes};
+  mlir::func::FuncOp function = problem.function();
+  Epilogue epilogue(function, gemm.result, space, plan.lanes, problem.shapes, dims);
+  epilogue.setAddend(gemm.addend, gemm.alpha, gemm.beta, problem.shapes, dims);
+
+  std::vector<bool> writable(function.getNumArguments(), false);
+  writable.resize(writable.size() + function.getNumResults(), true);
+  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
+  GemmGenerator(k, plan, epilogue, dims).emit();
+
+  GeneratedKernel result;
+  result.module = k.finish();
+  result.units = gemm.batch * plan.chunks() * Dim(plan.tiles());
+  if (plan.packB)
+    result.scratchBytes = gemm.k * plan.vectors * plan.lanes * int64_t(bitWidth(gemm.type) / 8);
+  result.dims = dims.list();
+  result.packings.resize(function.getNumArguments());
+  epilogue.addPackings(result.packings);
+  if (gemm.constantB) {
+    if (result.packings[gemm.b])
+      throw Declined{"the right operand is also a bias"};
+    result.packings[gemm.b] = Packing{[plan](const nn::ConstantData &data) { return packColumns(data, plan); },
+                                      fmt::format("kn/{}x{}", plan.vectors, plan.lanes)};
+  }
+  result.schedule = schedule;
+  return result;
+}
+
+Schedule gemmPrior(const ContractionProblem &problem) {
+  GemmGeometry gemm = gemmGeometry(problem);
+  const Target &target = problem.target();
+  int64_t lanes = target.lanes(std::max(32u, bitWidth(gemm.type)));
+  int64_t columns = (gemm.n + lanes - 1) / lanes;
+  bool wide = target.vectorRegisters >= 32;
+  Schedule schedule;
+  schedule.algorithm = "gemm";
+  auto set = [&](int64_t rows, int64_t vectors, int64_t unroll) {
+    schedule.numbers = {{"rows", rows}, {"vectors", std::min(vectors, columns)}, {"unroll", unroll}};
+  };
+  int64_t m = gemm.m.constantOr(0);
+  if (m == 1)
+    set(1, wide ? 8 : 4, 4); // bound by memory: long runs of the right operand
+  else if (!gemm.m.isConstant())
+    set(wide ? 6 : 3, wide ? 4 : 3, 4);
+  else if (m <= (wide ? 6 : 3))
+    set(m, wide ? 4 : 3, 4);
+  else
+    set(wide ? 14 : 6, 2, 4);
+  // A chunk of rows stays in the second-level cache while the columns pass by.
+  int64_t rows = schedule.number("rows", 1);
+  schedule.numbers["mc"] = std::max<int64_t>(1, (int64_t(256) << 10) / (gemm.k * rows * int64_t(bitWidth(gemm.type) / 8)));
+  if (!gemm.constantB) {
+    schedule.numbers["packb"] = m == 0 || m >= 8;
+    if (m > 0 && schedule.numbers["packb"])
+      schedule.numbers["mc"] = (m + rows - 1) / rows;
+  }
+  return schedule;
+}
+
+} // namespace lathe

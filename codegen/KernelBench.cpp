@@ -1,0 +1,332 @@
+// kernel-bench: compiles one kernel in this process, checks it against plain loops, times it on one thread and
+// says what share of the multiply-add peak measured beside it that is.
+//
+//   kernel-bench [--target T] [--schedule S] [--check] [--loops|--llvm|--asm] [--threads N] PROBLEM...
+//   PROBLEM: conv C H O K [stride=1 pad=K/2 group=1 n=1 res=0 rowin=0 rowout=0] | gemm M N K | resnet50 | mobilenet
+#include "codegen/KernelBuilder.h"
+#include "codegen/KernelTesting.h"
+#include "ir/Context.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Parser/Parser.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+
+using namespace lathe;
+
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Multiply-adds a second of this core, in GFLOP/s: independent chains in registers.
+double peakGflops(mlir::MLIRContext *context, const Target &target) {
+  KernelBuilder k(context, target, "kernel", {true}, 0);
+  int64_t lanes = target.lanes(32), chains = 12;
+  auto type = KernelBuilder::vectorOf(k.b.getF32Type(), lanes);
+  KernelBuilder::Values state;
+  mlir::Value x = k.load(k.buffer(0), k.constant(0), ElementType::f32, lanes);
+  for (int64_t i = 0; i < chains; ++i)
+    state.push_back(k.constantF(i, type));
+  state = k.loop(k.begin(), k.end(), 1, state, [&](mlir::Value, mlir::ValueRange carried) {
+    KernelBuilder::Values next(carried.begin(), carried.end());
+    for (int repeat = 0; repeat < 4; ++repeat)
+      for (mlir::Value &value : next)
+        value = k.fma(value, x, x);
+    return next;
+  });
+  for (int64_t i = 0; i < chains; ++i)
+    k.store(state[i], k.buffer(0), k.constant(i * lanes), ElementType::f32);
+  auto module = k.finish();
+  LoadedKernel kernel(*module, target);
+  std::vector<float> memory(1024, 0.5f);
+  void *buffers[] = {memory.data()};
+  double best = 0;
+  for (int i = 0; i < 5; ++i) {
+    double start = now();
+    kernel.call(buffers, nullptr, 0, 1000000, nullptr);
+    best = std::max(best, 1e6 * 4 * chains * lanes * 2 / (now() - start) / 1e9);
+  }
+  return best;
+}
+
+struct Options {
+  std::string target = "native", schedule;
+  bool check = false;
+  int threads = 1;
+  std::optional<EmitStage> stage;
+};
+
+struct Buffer {
+  std::vector<float> data;
+  float *aligned() { return reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(data.data()) + 63) & ~uintptr_t(63)); }
+  explicit Buffer(int64_t count) : data(count + 16) {}
+};
+
+struct Bench {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  Target target;
+  Options options;
+  double peak = 0;
+
+  /// Runs the kernel of `text` over buffers of the given float counts (arguments then results); constants are packed.
+  void run(const std::string &label, const std::string &text, double flop, const std::vector<int64_t> &counts,
+           const std::function<double(std::vector<Buffer> &)> &error) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    if (!module)
+      return;
+    mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
+    KernelProblem problem{function, target, options.threads};
+    Outcome<Schedule> prior = priorSchedule(problem);
+    if (!prior) {
+      std::printf("%-34s declined: %s\n", label.c_str(), prior.reason().c_str());
+      return;
+    }
+    Schedule schedule = *prior;
+    if (!options.schedule.empty()) {
+      Schedule given = Schedule::parse(options.schedule);
+      for (auto &[name, value] : given.numbers)
+        schedule.numbers[name] = value;
+      for (auto &[name, value] : given.words)
+        schedule.words[name] = value;
+    }
+    double compileStart = now();
+    Outcome<GeneratedKernel> kernel = generate(problem, schedule);
+    if (!kernel) {
+      std::printf("%-34s declined: %s\n", label.c_str(), kernel.reason().c_str());
+      return;
+    }
+    if (options.stage) {
+      std::fputs(emitText(*kernel->module, target, *options.stage).c_str(), stdout);
+      return;
+    }
+    double generated = now();
+    LoadedKernel loaded(*kernel->module, target);
+    double compiled = now();
+
+    std::vector<Buffer> buffers;
+    uint32_t seed = 1;
+    for (int64_t count : counts) {
+      buffers.emplace_back(count);
+      for (int64_t i = 0; i < count; ++i) {
+        seed = seed * 1664525u + 1013904223u;
+        buffers.back().aligned()[i] = float(seed >> 8) / float(1 << 24) - 0.5f;
+      }
+    }
+    std::vector<std::vector<char>> packed(counts.size());
+    std::vector<Buffer> packedBuffers;
+    packedBuffers.reserve(counts.size());
+    std::vector<void *> pointers;
+    for (size_t i = 0; i < counts.size(); ++i) {
+      if (i < kernel->packings.size() && kernel->packings[i]) {
+        auto type = llvm::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
+        nn::ConstantData data{ElementType::f32, std::vector<int64_t>(type.getShape()),
+                              llvm::ArrayRef<char>(reinterpret_cast<char *>(buffers[i].aligned()), counts[i] * 4), false};
+        packed[i] = kernel->packings[i]->pack(data);
+        packedBuffers.emplace_back(packed[i].size() / 4);
+        std::memcpy(packedBuffers.back().aligned(), packed[i].data(), packed[i].size());
+        pointers.push_back(packedBuffers.back().aligned());
+      } else {
+        pointers.push_back(buffers[i].aligned());
+      }
+    }
+    Buffer scratch(kernel->scratchBytes.constant() / 4 + 16);
+    int64_t units = kernel->units.constant();
+    auto call = [&] { loaded.call(pointers.data(), nullptr, 0, units, scratch.aligned()); };
+    call();
+    std::vector<double> times;
+    double total = 0;
+    while (times.size() < 5 || (total < 0.25 && times.size() < 2000)) {
+      double start = now();
+      call();
+      times.push_back(now() - start);
+      total += times.back();
+    }
+    std::sort(times.begin(), times.end());
+    double median = times[times.size() / 2], gflops = flop / median / 1e9;
+    std::printf("%-34s %9.1f us %7.1f GFLOPS %6.1f %%  gen %4.0f ms llvm %4.0f ms %6zu B units %5ld  %s", label.c_str(), median * 1e6, gflops,
+                100 * gflops / peak, (generated - compileStart) * 1e3, (compiled - generated) * 1e3, loaded.codeBytes(), long(units),
+                kernel->schedule.str().c_str());
+    if (options.check && error)
+      std::printf("  error %.2g", error(buffers));
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+
+  void conv(int64_t c, int64_t h, int64_t o, int64_t k, std::map<std::string, int64_t> more) {
+    auto get = [&](const char *name, int64_t fallback) { return more.count(name) ? more[name] : fallback; };
+    int64_t s = get("stride", 1), p = get("pad", k / 2), g = get("group", 1), n = get("n", 1), w = get("w", h);
+    bool rowIn = get("rowin", 0), rowOut = get("rowout", 0), residual = get("res", 0), relu = get("relu", 0);
+    int64_t oh = (h + 2 * p - k) / s + 1, ow = (w + 2 * p - k) / s + 1, block = target.channelBlock();
+    auto tensor = [&](int64_t channels, int64_t hh, int64_t ww, bool row) {
+      return fmt::format("tensor<{}x{}x{}x{}xf32{}>", n, channels, hh, ww, row ? "" : fmt::format(", #nn.blocked<1, {}>", block));
+    };
+    auto blocks = [&](int64_t channels, bool row) { return row ? channels : (channels + block - 1) / block * block; };
+    std::string x = tensor(c, h, w, rowIn), y = tensor(o, oh, ow, rowOut);
+    std::string weights = fmt::format("tensor<{}x{}x{}x{}xf32>", o, c / g, k, k), bias = fmt::format("tensor<{}xf32>", o);
+    std::string text = fmt::format("func.func private @k(%x: {}, %w: {} {{nn.constant}}, %b: {} {{nn.constant}}{}) -> {} attributes {{nn.family = "
+                                   "\"contraction\"}} {{\n  %0 = nn.conv %x, %w, %b {{strides = array<i64: {}, {}>, dilations = array<i64: 1, 1>, pads = "
+                                   "array<i64: {}, {}, {}, {}>, group = {} : i64}} : ({}, {}, {}) -> {}\n",
+                                   x, weights, bias, residual ? ", %r: " + y : "", y, s, s, p, p, p, p, g, x, weights, bias, y);
+    std::string last = "%0";
+    if (residual) {
+      text += fmt::format("  %1 = nn.add %0, %r : ({0}, {0}) -> {0}\n", y);
+      last = "%1";
+    }
+    if (relu) {
+      text += fmt::format("  %2 = nn.relu {1} : ({0}) -> {0}\n", y, last);
+      last = "%2";
+    }
+    text += fmt::format("  return {} : {}\n}}\n", last, y);
+    std::vector<int64_t> counts = {n * blocks(c, rowIn) * h * w, o * c / g * k * k, o};
+    if (residual)
+      counts.push_back(n * blocks(o, rowOut) * oh * ow);
+    counts.push_back(n * blocks(o, rowOut) * oh * ow);
+    auto error = [&](std::vector<Buffer> &buffers) {
+      double worst = 0;
+      auto at = [&](int64_t image, int64_t channel, int64_t pixel, int64_t channels, int64_t pixels, bool row) {
+        if (row)
+          return (image * channels + channel) * pixels + pixel;
+        return ((image * ((channels + block - 1) / block) + channel / block) * pixels + pixel) * block + channel % block;
+      };
+      for (int64_t image = 0; image < n; ++image)
+        for (int64_t oc = 0; oc < o; ++oc)
+          for (int64_t oy = 0; oy < oh; ++oy)
+            for (int64_t ox = 0; ox < ow; ++ox) {
+              double sum = buffers[2].aligned()[oc];
+              int64_t group = oc / (o / g);
+              for (int64_t ic = 0; ic < c / g; ++ic)
+                for (int64_t ky = 0; ky < k; ++ky)
+                  for (int64_t kx = 0; kx < k; ++kx) {
+                    int64_t iy = oy * s - p + ky, ix = ox * s - p + kx;
+                    if (iy < 0 || iy >= h || ix < 0 || ix >= w)
+                      continue;
+                    sum += double(buffers[0].aligned()[at(image, group * (c / g) + ic, iy * w + ix, c, h * w, rowIn)]) *
+                           buffers[1].aligned()[((oc * (c / g) + ic) * k + ky) * k + kx];
+                  }
+              int64_t place = at(image, oc, oy * ow + ox, o, oh * ow, rowOut);
+              if (residual)
+                sum += buffers[3].aligned()[place];
+              if (relu)
+                sum = std::max(sum, 0.0);
+              worst = std::max(worst, std::abs(sum - buffers.back().aligned()[place]));
+            }
+      return worst;
+    };
+    run(fmt::format("conv {}->{} @{} {}x{}/{}{}{}", c, o, h, k, k, s, g > 1 ? fmt::format(" g{}", g) : "", n > 1 ? fmt::format(" n{}", n) : ""),
+        text, 2.0 * n * o * oh * ow * (c / g) * k * k, counts, error);
+  }
+
+  void gemm(int64_t m, int64_t n, int64_t k) {
+    std::string a = fmt::format("tensor<{}x{}xf32>", m, k), b = fmt::format("tensor<{}x{}xf32>", k, n), y = fmt::format("tensor<{}x{}xf32>", m, n);
+    std::string text = fmt::format("func.func private @k(%a: {}, %b: {} {{nn.constant}}) -> {} attributes {{nn.family = \"contraction\"}} {{\n"
+                                   "  %0 = nn.matmul %a, %b : ({}, {}) -> {}\n  return %0 : {}\n}}\n",
+                                   a, b, y, a, b, y, y);
+    run(fmt::format("gemm {}x{}x{}", m, n, k), text, 2.0 * m * n * k, {m * k, k * n, m * n}, [&](std::vector<Buffer> &buffers) {
+      double worst = 0;
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          double sum = 0;
+          for (int64_t l = 0; l < k; ++l)
+            sum += double(buffers[0].aligned()[i * k + l]) * buffers[1].aligned()[l * n + j];
+          worst = std::max(worst, std::abs(sum - buffers[2].aligned()[i * n + j]));
+        }
+      return worst;
+    });
+  }
+
+  void resnet50() {
+    conv(3, 224, 64, 7, {{"stride", 2}, {"pad", 3}, {"rowin", 1}});
+    int64_t in = 64, size = 56, mid = 64;
+    for (int stage = 0; stage < 4; ++stage, mid *= 2) {
+      int64_t out = mid * 4, outSize = stage ? size / 2 : size;
+      conv(in, size, mid, 1, {});
+      if (stage)
+        conv(mid, size, mid, 3, {{"stride", 2}});
+      conv(in, size, out, 1, {{"stride", stage ? 2 : 1}, {"pad", 0}});
+      conv(out, outSize, mid, 1, {});
+      conv(mid, outSize, mid, 3, {});
+      conv(mid, outSize, out, 1, {{"res", 1}});
+      in = out;
+      size = outSize;
+    }
+    gemm(1, 1000, 2048);
+  }
+
+  void mobilenet() {
+    conv(3, 224, 32, 3, {{"stride", 2}, {"rowin", 1}});
+    for (auto [c, h, s] : std::vector<std::array<int64_t, 3>>{
+             {32, 112, 1}, {96, 112, 2}, {144, 56, 1}, {144, 56, 2}, {192, 28, 1}, {192, 28, 2}, {384, 14, 1}, {576, 14, 1}, {576, 14, 2}, {960, 7, 1}})
+      conv(c, h, c, 3, {{"stride", s}, {"group", c}});
+    conv(16, 112, 96, 1, {});
+    conv(96, 56, 24, 1, {});
+    conv(24, 56, 144, 1, {});
+    conv(144, 28, 32, 1, {});
+    conv(192, 14, 64, 1, {});
+    conv(576, 7, 160, 1, {});
+    conv(160, 7, 960, 1, {});
+    conv(320, 7, 1280, 1, {});
+  }
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  try {
+    Bench bench;
+    std::vector<std::string> words;
+    for (int i = 1; i < argc; ++i) {
+      std::string word = argv[i];
+      if (word == "--target" && i + 1 < argc)
+        bench.options.target = argv[++i];
+      else if (word == "--schedule" && i + 1 < argc)
+        bench.options.schedule = argv[++i];
+      else if (word == "--threads" && i + 1 < argc)
+        bench.options.threads = std::atoi(argv[++i]);
+      else if (word == "--check")
+        bench.options.check = true;
+      else if (word == "--loops")
+        bench.options.stage = EmitStage::loops;
+      else if (word == "--llvm")
+        bench.options.stage = EmitStage::llvm;
+      else if (word == "--asm")
+        bench.options.stage = EmitStage::assembly;
+      else
+        words.push_back(word);
+    }
+    bench.target = Target::parse(bench.options.target);
+    if (!bench.options.stage) {
+      bench.peak = peakGflops(bench.context.get(), bench.target);
+      std::printf("%s, %u-bit vectors: peak %.1f GFLOPS\n", bench.target.str().c_str(), bench.target.vectorBits, bench.peak);
+    }
+    for (size_t i = 0; i < words.size();) {
+      std::string kind = words[i++];
+      std::vector<int64_t> numbers;
+      std::map<std::string, int64_t> more;
+      for (; i < words.size() && (std::isdigit(words[i][0]) || words[i].find('=') != std::string::npos); ++i)
+        if (size_t at = words[i].find('='); at != std::string::npos)
+          more[words[i].substr(0, at)] = std::atoll(words[i].c_str() + at + 1);
+        else
+          numbers.push_back(std::atoll(words[i].c_str()));
+      if (kind == "conv" && numbers.size() == 4)
+        bench.conv(numbers[0], numbers[1], numbers[2], numbers[3], more);
+      else if (kind == "gemm" && numbers.size() == 3)
+        bench.gemm(numbers[0], numbers[1], numbers[2]);
+      else if (kind == "resnet50")
+        bench.resnet50();
+      else if (kind == "mobilenet")
+        bench.mobilenet();
+      else
+        fail("problem '{}' is not understood", kind);
+    }
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "kernel-bench: %s\n", error.what());
+    return 2;
+  }
+}

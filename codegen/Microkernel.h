@@ -1,0 +1,52 @@
+// The one register-blocked microkernel under every dense contraction: rows of broadcast scalars times vectors of output channels,
+// accumulated in registers over any number of reductions.
+#pragma once
+
+#include "codegen/KernelBuilder.h"
+
+namespace lathe {
+
+/// How the scalar operand's reduction axis lies in memory: runs of `run` steps `stepStride` apart, the runs `runStride`
+/// apart. A blocked tensor has runs of one channel block; anything else is one long run cut where unrolling ends.
+struct ReductionAxis {
+  int64_t extent = 0;
+  int64_t run = 1, stepStride = 1, runStride = 1;
+};
+
+/// How the vector operand is stepped through: step k's vectors start at k * stepStride, vector v `v * lanes * laneStride` on.
+struct VectorOperand {
+  mlir::Value base;
+  int64_t stepStride = 0;
+  int64_t laneStride = 1;
+  int64_t validLanes = -1; // lanes that exist over all vectors; -1: all (packed operands)
+};
+
+class Microkernel {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+  Microkernel(KernelBuilder &kernel, ElementType type, int64_t lanes, int64_t unroll)
+      : k(kernel), type(type), lanes(lanes), unroll(unroll) {}
+
+  /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset + at(k)][v] for the rows listed.
+  Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors,
+                Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b, Value bOffset);
+
+  Values zeros(int64_t count);
+
+  /// Rows and vectors fit the registers (one vector is re-read from memory when the block is just too large).
+  static bool fits(const Target &target, int64_t rows, int64_t vectors);
+
+private:
+  KernelBuilder &k;
+  ElementType type;
+  int64_t lanes, unroll;
+
+  void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis, const VectorOperand &b,
+             Value bPointer, int64_t first, int64_t count);
+  Value at(Value pointer, int64_t elements);
+  Value loadVector(const VectorOperand &b, Value pointer, int64_t elements, int64_t v);
+  Value launder(Value pointer);
+};
+
+} // namespace lathe
