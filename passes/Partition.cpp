@@ -1,12 +1,9 @@
 #include "passes/Partition.h"
 
-#include "passes/Fuse.h"
 #include "passes/Layout.h"
+#include "passes/Outline.h"
 #include "passes/Rewrite.h"
 
-#include "mlir/IR/IRMapping.h"
-
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace lathe {
@@ -71,7 +68,7 @@ private:
       if (reason = obstacle(op); !reason.empty())
         break;
     if (reason.empty())
-      reason = outline(group);
+      reason = call(group);
     if (reason.empty())
       return;
     if (group.ops.size() > 1) {
@@ -142,69 +139,21 @@ private:
   }
 
   /// "" when the group is now a call, otherwise the reason there is no code for it.
-  std::string outline(const Group &group) {
-    llvm::DenseSet<mlir::Operation *> inside(group.ops.begin(), group.ops.end());
-    llvm::SetVector<mlir::Value> arguments;
-    llvm::SetVector<mlir::Operation *> constants;
-    for (mlir::Operation *op : group.ops)
-      for (mlir::Value operand : op->getOperands()) {
-        mlir::Operation *maker = operand.getDefiningOp();
-        if (maker && inside.contains(maker))
-          continue;
-        if (llvm::isa_and_nonnull<nn::ConstantOp>(maker) && isUniform(operand))
-          constants.insert(maker);
-        else
-          arguments.insert(operand);
-      }
-    llvm::SmallVector<mlir::Value> results;
-    for (mlir::Operation *op : group.ops)
-      for (mlir::Value result : op->getResults())
-        if (group.ops.size() == 1 ||
-            llvm::any_of(result.getUsers(), [&](mlir::Operation *user) { return !inside.contains(user); }))
-          results.push_back(result);
-
+  std::string call(const Group &group) {
     llvm::SmallVector<mlir::Location> locations;
     for (mlir::Operation *op : group.ops)
       locations.push_back(op->getLoc());
     mlir::Location loc = mlir::FusedLoc::get(module.getContext(), locations);
-    auto typesOf = [](auto &&values) {
-      llvm::SmallVector<mlir::Type> types;
-      for (mlir::Value value : values)
-        types.push_back(value.getType());
-      return types;
-    };
-    mlir::OpBuilder b = mlir::OpBuilder::atBlockEnd(module.getBody());
     std::string name = kernelName(loc, group.family);
-    auto function = b.create<mlir::func::FuncOp>(loc, name, b.getFunctionType(typesOf(arguments), typesOf(results)));
-    function.setPrivate();
-    function->setAttr("nn.family", b.getStringAttr(llvm::StringRef(group.family.data(), group.family.size())));
-    mlir::Block *body = function.addEntryBlock();
-    mlir::IRMapping mapping;
-    for (auto [i, argument] : llvm::enumerate(arguments)) {
-      mapping.map(argument, body->getArgument(i));
-      if (argument.getDefiningOp<nn::ConstantOp>())
-        function.setArgAttr(i, "nn.constant", b.getUnitAttr());
-      if (!rankedType(argument).hasStaticShape())
-        function.setArgAttr(i, "nn.dims", nn::dimsAttr(module.getContext(), shapes.of(argument).dims));
-    }
-    b.setInsertionPointToStart(body);
-    for (mlir::Operation *constant : constants)
-      b.clone(*constant, mapping);
-    for (mlir::Operation *op : group.ops)
-      b.clone(*op, mapping);
-    llvm::SmallVector<mlir::Value> returned;
-    for (mlir::Value result : results)
-      returned.push_back(mapping.lookup(result));
-    b.create<mlir::func::ReturnOp>(loc, returned);
-
-    if (std::string reason = options.declines ? options.declines(function) : ""; !reason.empty()) {
-      function.erase();
+    OutlinedKernel kernel = outline(module, group, shapes, name);
+    if (std::string reason = options.declines ? options.declines(kernel.function) : ""; !reason.empty()) {
+      kernel.function.erase();
       names.erase(name);
       return reason;
     }
-    b.setInsertionPoint(group.ops.back());
-    auto call = b.create<mlir::func::CallOp>(loc, function, arguments.getArrayRef());
-    for (auto [result, called] : llvm::zip(results, call.getResults())) {
+    mlir::OpBuilder b(group.ops.back());
+    auto call = b.create<mlir::func::CallOp>(loc, kernel.function, kernel.arguments);
+    for (auto [result, called] : llvm::zip(kernel.results, call.getResults())) {
       shapes.set(called, shapes.of(result));
       result.replaceAllUsesWith(called);
     }
@@ -212,11 +161,6 @@ private:
       op->erase();
     ++report.kernels;
     return "";
-  }
-
-  static bool isUniform(mlir::Value constant) {
-    return rankedType(constant).getNumElements() == 1 ||
-           nn::constantData(constant.getDefiningOp<nn::ConstantOp>().getValue()).splat;
   }
 };
 

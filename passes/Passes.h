@@ -14,6 +14,7 @@
 namespace lathe {
 
 struct PipelineOptions;
+struct PipelineReport;
 
 /// Refines result types from the shape functions and replaces shape arithmetic whose outcome is known by constants.
 void inferShapes(mlir::ModuleOp module);
@@ -45,6 +46,9 @@ void simplify(mlir::ModuleOp module);
 
 /// Channel shuffles (reshape, transpose, reshape) become one gather over the channels.
 void channelShuffle(mlir::ModuleOp module);
+
+/// Chooses row-major or blocked channels for every value and inserts the conversions that remain.
+void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
 /// A pass as lathe-opt and tests see it.
 struct GraphPass {

@@ -66,6 +66,10 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   commonSubexpressions(module);
   deadCode(module);
   inferShapes(module);
+
+  // Last at this level: every rule above may assume row-major values.
+  if (options.level >= 3)
+    assignLayout(module, options, report);
   return report;
 }
 

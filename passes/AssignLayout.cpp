@@ -1,0 +1,160 @@
+// Layout of every value: row-major or blocked channels.
+//
+// The choice that costs least, conversions and operators in the layout they like less taken together, is a minimum
+// cut: every operator's choice is a node (a conv has two, it may read one layout and write the other), on the source's side where it is
+// blocked. Capacities are what LayoutRules.cpp estimates. A value used in the other layout by several operators is converted
+// once: one node a value and direction stands for its conversion.
+#include "passes/Layout.h"
+#include "passes/LayoutRules.h"
+#include "passes/MinCut.h"
+#include "passes/Outline.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "passes/Rewrite.h"
+
+namespace lathe {
+namespace {
+
+class Assignment {
+public:
+  Assignment(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report)
+      : options(options), report(report), main(mainFunction(module)), shapes(main),
+        layout(nn::BlockedAttr::get(module.getContext(), 1, options.channelBlock)) {}
+
+  void run() {
+    for (mlir::Operation &op : main.getBody().front())
+      if (nn::recordOf(&op))
+        addOperator(&op);
+    for (mlir::BlockArgument argument : main.getArguments())
+      addValue(argument);
+    for (mlir::Operation &op : main.getBody().front())
+      if (!llvm::isa<nn::ConstantOp>(op))
+        for (mlir::Value result : op.getResults())
+          addValue(result);
+    blocked = cut.solve();
+    for (mlir::Value value : values)
+      apply(value);
+    reportRowMajor();
+  }
+
+private:
+  struct Choice {
+    LayoutRule rule;
+    int input = MinCut::sink, output = MinCut::sink; // nodes; the sink itself: row-major
+  };
+  const PipelineOptions &options;
+  PipelineReport &report;
+  mlir::func::FuncOp main;
+  nn::SymbolicShapes shapes;
+  nn::BlockedAttr layout;
+  MinCut cut;
+  llvm::DenseMap<mlir::Operation *, Choice> choices;
+  std::vector<mlir::Value> values; // that can be blocked, in order
+  std::vector<bool> blocked;
+
+  void addOperator(mlir::Operation *op) {
+    Choice choice{layoutRule(op, options.channelBlock)};
+    if (choice.rule.rowOnly.empty() && loweringOf(op) != "elementwise")
+      choice.rule.rowOnly = declinedBlocked(op, choice.rule);
+    if (choice.rule.rowOnly.empty()) {
+      choice.input = cut.addNode();
+      choice.output = choice.rule.uniform ? choice.input : cut.addNode();
+      cut.addEdge(MinCut::source, choice.input, choice.rule.rowInput);
+      cut.addEdge(MinCut::source, choice.output, choice.rule.rowOutput);
+      cut.addEdge(choice.input, MinCut::sink, choice.rule.blockedInput);
+    }
+    choices[op] = std::move(choice);
+  }
+
+  /// Why no kernel can be made of `op` alone in the layout it would be given; "" when one can.
+  std::string declinedBlocked(mlir::Operation *op, const LayoutRule &rule) {
+    if (!options.declines)
+      return "";
+    mlir::func::FuncOp function =
+        outline(main->getParentOfType<mlir::ModuleOp>(), {{op}, loweringOf(op)}, shapes, "candidate").function;
+    for (mlir::Operation &copy : function.getBody().front()) {
+      if (copy.getName() != op->getName())
+        continue;
+      for (auto [port, operand] : llvm::zip(rule.operands, copy.getOperands()))
+        if (port != Port::row && rule.blockedInput == 0)
+          setLayout(operand, layout);
+      for (mlir::Value result : copy.getResults())
+        setLayout(result, layout);
+    }
+    refreshType(function);
+    std::string reason = options.declines(function);
+    function.erase();
+    return reason;
+  }
+
+  int producerNode(mlir::Value value) const {
+    auto found = choices.find(value.getDefiningOp());
+    if (!value.getDefiningOp() || found == choices.end() || found->second.rule.results.empty())
+      return MinCut::sink;
+    return found->second.output;
+  }
+
+  int consumerNode(mlir::OpOperand &use) const {
+    auto found = choices.find(use.getOwner());
+    if (found == choices.end() || !found->second.rule.rowOnly.empty() ||
+        found->second.rule.operands[use.getOperandNumber()] != Port::input)
+      return MinCut::sink;
+    return found->second.input;
+  }
+
+  void addValue(mlir::Value value) {
+    if (!canBeBlocked(value))
+      return;
+    values.push_back(value);
+    int producer = producerNode(value), toBlocked = cut.addNode(), toRow = cut.addNode();
+    int64_t cost = conversionCost(value, options.channelBlock);
+    cut.addEdge(toBlocked, producer, cost);
+    cut.addEdge(producer, toRow, cost);
+    for (mlir::OpOperand &use : value.getUses()) {
+      int consumer = consumerNode(use);
+      cut.addEdge(consumer, toBlocked, MinCut::infinite);
+      cut.addEdge(toRow, consumer, MinCut::infinite);
+    }
+  }
+
+  void apply(mlir::Value value) {
+    bool produced = blocked[producerNode(value)];
+    llvm::SmallVector<mlir::OpOperand *> others;
+    for (mlir::OpOperand &use : value.getUses())
+      if (blocked[consumerNode(use)] != produced)
+        others.push_back(&use);
+    if (produced)
+      setLayout(value, layout);
+    if (others.empty())
+      return;
+    // Late, so that both forms of a large value are alive together for as short as possible.
+    mlir::Operation *first = others.front()->getOwner();
+    for (mlir::OpOperand *use : others)
+      if (use->getOwner()->isBeforeInBlock(first))
+        first = use->getOwner();
+    mlir::OpBuilder b(first);
+    mlir::Location loc = value.getDefiningOp() ? value.getLoc() : first->getLoc();
+    mlir::Value converted = convertTo(b, loc, value, produced ? nn::BlockedAttr() : layout);
+    for (mlir::OpOperand *use : others)
+      use->set(converted);
+  }
+
+  void reportRowMajor() {
+    for (mlir::Operation &op : main.getBody().front()) {
+      auto found = choices.find(&op);
+      if (found == choices.end() || !found->second.rule.profits || blocked[found->second.output])
+        continue;
+      const std::string &reason = found->second.rule.rowOnly;
+      report.rowMajor.push_back({nn::describe(op.getLoc()), op.getName().stripDialect().str(),
+                                 reason.empty() ? "converting its neighbours' values would cost more than it gains" : reason});
+    }
+  }
+};
+
+} // namespace
+
+void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
+  Assignment(module, options, report).run();
+}
+
+} // namespace lathe

@@ -1,0 +1,32 @@
+#include "passes/Passes.h"
+
+#include "passes/Pipeline.h"
+
+namespace lathe {
+
+std::span<const GraphPass> graphPasses() {
+  using Module = mlir::ModuleOp;
+  using Options = const PipelineOptions &;
+  static const GraphPass passes[] = {
+      {"assign-layout", "row-major or blocked channels for every value",
+       [](Module m, Options o) {
+         PipelineReport report;
+         assignLayout(m, o, report);
+       }},
+      {"channel-shuffle", "reshape, transpose, reshape over channels as one gather", [](Module m, Options) { channelShuffle(m); }},
+      {"dead-code", "remove what no result depends on", [](Module m, Options) { deadCode(m); }},
+      {"fold-batch-norm", "batch norms into weights, or as multiply and add",
+       [](Module m, Options o) { foldBatchNorm(m, o.level == 0, o.exactMath); }},
+      {"fold-constants", "evaluate operators on constants", [](Module m, Options) { foldConstants(m); }},
+      {"fold-pad", "pads into the conv or pool behind", [](Module m, Options) { foldPad(m); }},
+      {"fold-scale", "scales and offsets a channel into the weights before", [](Module m, Options o) { foldScale(m, o.exactMath); }},
+      {"infer-shapes", "refine types, fold known shape arithmetic", [](Module m, Options) { inferShapes(m); }},
+      {"simplify", "remove and merge operators", [](Module m, Options) { simplify(m); }},
+      {"static-operands", "constant operands become attributes", [](Module m, Options) { staticOperands(m); }},
+      {"optimize-graph", "the whole pipeline at graph level", [](Module m, Options o) { optimizeGraph(m, o); }},
+      {"form-kernels", "outline kernels", [](Module m, Options o) { formKernels(m, o); }},
+  };
+  return passes;
+}
+
+} // namespace lathe
