@@ -1,6 +1,7 @@
 #include "import/Import.h"
 
 #include "import/onnx/Graph.h"
+#include "ir/ModelText.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -43,9 +44,15 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   // Mapped, not read: weights go from the page cache into the parsed model directly.
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   require(static_cast<bool>(file), "{}: {}", path, file ? "" : file.getError().message());
+  std::string_view bytes((*file)->getBufferStart(), (*file)->getBufferSize());
+  if (nn::looksLikeText(bytes)) {
+    require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for ONNX models", path);
+    auto module = nn::readModelText(context, path);
+    require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);
+    return module;
+  }
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  return importOnnx(context, std::string_view((*file)->getBufferStart(), (*file)->getBufferSize()), path,
-                    folder.empty() ? "." : folder, options);
+  return importOnnx(context, bytes, path, folder.empty() ? "." : folder, options);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,

@@ -2,6 +2,8 @@
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace lathe::nn {
 
 const OpRecord *recordOf(mlir::Operation *op) {
@@ -305,6 +307,14 @@ ConstantData constantData(mlir::ElementsAttr attr) {
   return data;
 }
 
+/// `name` as textual IR can hold it: the key of a resource is a bare identifier.
+static std::string resourceKey(llvm::StringRef name) {
+  std::string key;
+  for (char c : name)
+    key += llvm::isAlnum(c) || c == '_' || c == '.' || c == '$' ? c : '_';
+  return key.empty() || !(llvm::isAlpha(key[0]) || key[0] == '_') ? "_" + key : key;
+}
+
 mlir::ElementsAttr makeConstant(mlir::MLIRContext *context, ElementType type, llvm::ArrayRef<int64_t> dims,
                                 llvm::ArrayRef<char> bytes, llvm::StringRef name) {
   auto tensor = mlir::RankedTensorType::get(dims, toMlir(context, type));
@@ -317,7 +327,7 @@ mlir::ElementsAttr makeConstant(mlir::MLIRContext *context, ElementType type, ll
     return mlir::DenseElementsAttr::get(tensor, values);
   }
   if (bytes.size() >= 1024 || bitWidth(type) < 8)
-    return mlir::DenseResourceElementsAttr::get(tensor, name, mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64));
+    return mlir::DenseResourceElementsAttr::get(tensor, resourceKey(name), mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64));
   return mlir::DenseElementsAttr::getFromRawBuffer(tensor, bytes);
 }
 

@@ -1,11 +1,10 @@
 #include "export/onnx/Export.h"
 
 #include "export/onnx/GraphWriter.h"
-#include "support/Error.h"
+#include "support/PendingFile.h"
 
 #include <climits>
-#include <filesystem>
-#include <fstream>
+#include <optional>
 #include <unordered_map>
 
 namespace lathe {
@@ -28,37 +27,6 @@ std::string serialized(const onnx::ModelProto &model) {
   model.SerializeToString(&bytes);
   return bytes;
 }
-
-/// A file that appears under its name only when it is complete.
-class PendingFile {
-public:
-  explicit PendingFile(std::string path) : path(std::move(path)), temporary(this->path + ".partial") {
-    stream.open(temporary, std::ios::binary);
-    require(stream.good(), "{}: cannot be written", this->path);
-  }
-  ~PendingFile() {
-    std::error_code ignored;
-    if (!committed)
-      std::filesystem::remove(temporary, ignored);
-  }
-  void write(const char *data, size_t size) { stream.write(data, static_cast<std::streamsize>(size)); }
-  /// Everything is on its way to disk, or Error.
-  void close() {
-    stream.close();
-    require(!stream.fail(), "{}: cannot be written completely", path);
-  }
-  void commit() {
-    std::error_code error;
-    std::filesystem::rename(temporary, path, error);
-    require(!error, "{}: cannot be written: {}", path, error.message());
-    committed = true;
-  }
-
-private:
-  std::string path, temporary;
-  std::ofstream stream;
-  bool committed = false;
-};
 
 } // namespace
 

@@ -1,0 +1,166 @@
+#include "ir/ModelText.h"
+
+#include "ir/Bridge.h"
+#include "support/Error.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace lathe::nn {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ModelText : public testing::Test {
+protected:
+  fs::path folder = fs::path(testing::TempDir()) / fmt::format("lathe_model_text_{}", ::getpid());
+  std::string path = (folder / "m.mlir").string();
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+
+  void SetUp() override {
+    fs::create_directories(folder);
+    context.loadDialect<NnDialect, mlir::func::FuncDialect>();
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &source) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+    EXPECT_TRUE(module);
+    return module;
+  }
+  static std::string text(mlir::ModuleOp module) {
+    std::string result;
+    llvm::raw_string_ostream out(result);
+    module->print(out, mlir::OpPrintingFlags().enableDebugInfo(true, false));
+    return result;
+  }
+  void writeFile(const std::string &content) { std::ofstream(path, std::ios::binary) << content; }
+  std::string errorOfReading() {
+    mlir::MLIRContext fresh;
+    try {
+      readModelText(fresh, path);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  /// x + w + scale, w a weight of 4 KiB under a name that needs quoting.
+  mlir::OwningOpRef<mlir::ModuleOp> withWeight(float first) {
+    mlir::OpBuilder b(&context);
+    auto module = mlir::ModuleOp::create(b.getUnknownLoc());
+    auto tensor = mlir::RankedTensorType::get({1024}, b.getF32Type());
+    auto function = mlir::func::FuncOp::create(b.getUnknownLoc(), "main", b.getFunctionType({tensor}, {tensor}));
+    module.push_back(function);
+    b.setInsertionPointToEnd(function.addEntryBlock());
+    std::vector<float> values(1024, 0.5f);
+    values[0] = first;
+    auto w = makeConstant(&context, ElementType::f32, {1024}, {reinterpret_cast<char *>(values.data()), 4096}, "block 1/\"w\":0");
+    float small = 3;
+    auto s = makeConstant(&context, ElementType::f32, {1}, {reinterpret_cast<char *>(&small), 4}, "s");
+    auto loc = mlir::NameLoc::get(b.getStringAttr("add1 (Add, opset 13)"), mlir::FileLineColLoc::get(&context, "m.onnx", 4, 0));
+    mlir::Value c = b.create<ConstantOp>(loc, w.getShapedType(), w), d = b.create<ConstantOp>(loc, s.getShapedType(), s);
+    mlir::Value sum = buildValue(b, loc, "add", {function.getArgument(0), c}, AddAttrs{});
+    b.create<mlir::func::ReturnOp>(loc, buildValue(b, loc, "mul", {sum, d}, MulAttrs{}));
+    return module;
+  }
+};
+
+TEST_F(ModelText, WeightsLieBesideTheText) {
+  auto module = withWeight(7);
+  writeModelText(*module, path);
+  EXPECT_TRUE(fs::exists(path + ".safetensors"));
+  EXPECT_LT(fs::file_size(path), 2000u);
+  mlir::MLIRContext fresh;
+  auto back = readModelText(fresh, path);
+  ConstantOp weight;
+  back->walk([&](ConstantOp constant) { weight = weight ? weight : constant; });
+  auto data = constantData(weight.getValue());
+  EXPECT_EQ(data.bytes.size(), 4096u);
+  EXPECT_EQ(reinterpret_cast<const float *>(data.bytes.data())[0], 7.0f);
+  EXPECT_EQ(text(*back), text(*module));
+}
+
+TEST_F(ModelText, ModelsOfOneContextKeepTheirOwnWeights) {
+  auto one = withWeight(1), two = withWeight(2);
+  writeModelText(*one, path);
+  writeModelText(*two, path + "2.mlir");
+  for (int i = 0; i < 2; ++i) { // again, with the names taken by now
+    auto first = readModelText(context, path), second = readModelText(context, path + "2.mlir");
+    auto value = [](mlir::ModuleOp module) {
+      float result = 0;
+      module.walk([&](ConstantOp constant) {
+        auto data = constantData(constant.getValue());
+        if (data.dims[0] == 1024)
+          result = reinterpret_cast<const float *>(data.bytes.data())[0];
+      });
+      return result;
+    };
+    EXPECT_EQ(value(*first), 1.0f);
+    EXPECT_EQ(value(*second), 2.0f);
+  }
+}
+
+TEST_F(ModelText, KernelsLevelComesBack) {
+  auto module = parse(R"(
+    module attributes {nn.source = "m.onnx"} {
+      func.func private @conv1_relu1(%x: tensor<?x16x8x8xf32, #nn.blocked<1, 16>> {nn.dims = ["N", "16", "8", "8"]}, %w: tensor<16xf32> {nn.constant})
+          -> tensor<?x16x8x8xf32, #nn.blocked<1, 16>> attributes {nn.family = "elementwise", nn.schedule = "v1 tile 4"} {
+        %y = nn.relu %x : (tensor<?x16x8x8xf32, #nn.blocked<1, 16>>) -> tensor<?x16x8x8xf32, #nn.blocked<1, 16>>
+        return %y : tensor<?x16x8x8xf32, #nn.blocked<1, 16>>
+      }
+      func.func @main(%x: tensor<?x16x8x8xf32> {nn.dims = ["N", "16", "8", "8"], nn.name = "x"}) -> (tensor<?x16x8x8xf32> {nn.name = "y"}) {
+        %w = nn.constant {value = dense<1.0> : tensor<16xf32>} : tensor<16xf32>
+        %b = nn.convert_layout %x : tensor<?x16x8x8xf32> -> tensor<?x16x8x8xf32, #nn.blocked<1, 16>>
+        %y = func.call @conv1_relu1(%b, %w) : (tensor<?x16x8x8xf32, #nn.blocked<1, 16>>, tensor<16xf32>) -> tensor<?x16x8x8xf32, #nn.blocked<1, 16>>
+        %r = nn.convert_layout %y : tensor<?x16x8x8xf32, #nn.blocked<1, 16>> -> tensor<?x16x8x8xf32>
+        return %r : tensor<?x16x8x8xf32>
+      }
+    })");
+  writeModelText(*module, path);
+  EXPECT_FALSE(fs::exists(path + ".safetensors"));
+  mlir::MLIRContext fresh;
+  EXPECT_EQ(text(*readModelText(fresh, path)), text(*module));
+}
+
+TEST_F(ModelText, ErrorsNameFileAndLine) {
+  writeFile("func.func @main() {\n  %0 = nn.relu %x\n  return\n}\n");
+  EXPECT_THAT(errorOfReading(), testing::StartsWith(path + ": line 2: "));
+  writeFile("func.func @main(%x: tensor<4xf32>) -> tensor<3xf32> {\n"
+            "  %0 = nn.relu %x : (tensor<4xf32>) -> tensor<3xf32>\n  return %0 : tensor<3xf32>\n}\n");
+  EXPECT_THAT(errorOfReading(), testing::AllOf(testing::StartsWith(path + ": line 2: "), testing::HasSubstr("expected")));
+  fs::remove(path);
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("No such file"));
+  writeFile("func.func @main() { return } " + std::string(200'000, '['));
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("nested"));
+}
+
+TEST_F(ModelText, DamagedWeightsAreErrors) {
+  writeModelText(*withWeight(7), path);
+  std::string weights = path + ".safetensors", good;
+  {
+    std::ifstream in(weights, std::ios::binary);
+    good.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  auto with = [&](const std::string &bytes) {
+    std::ofstream(weights, std::ios::binary | std::ios::trunc) << bytes;
+    return errorOfReading();
+  };
+  EXPECT_EQ(with(good), "no error");
+  for (size_t keep : {size_t(0), size_t(7), size_t(20), good.size() - 1})
+    EXPECT_NE(with(good.substr(0, keep)), "no error") << keep;
+  EXPECT_NE(with(std::string(8, '\xff') + good.substr(8)), "no error");
+  std::string other = good;
+  other.replace(other.find("F32"), 3, "I32");
+  EXPECT_THAT(with(other), testing::HasSubstr("is I32"));
+  fs::remove(weights);
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("is not in"));
+}
+
+} // namespace
+} // namespace lathe::nn

@@ -1,0 +1,57 @@
+// The safetensors file format: a header in JSON that names typed byte ranges, then the bytes.
+#pragma once
+
+#include "support/ElementType.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace llvm {
+class MemoryBuffer;
+}
+
+namespace lathe {
+
+class PendingFile;
+
+class Safetensors {
+public:
+  struct Entry {
+    std::string name, dtype;
+    std::vector<int64_t> dims;
+    size_t begin = 0, end = 0; // within the data
+
+    /// True when the entry can hold elements of `type`: it has the type's own name, or plain bytes.
+    bool typeFits(ElementType type) const;
+  };
+
+  /// Maps the file; throws Error where the header and the file do not agree.
+  static Safetensors open(const std::string &path);
+  const std::vector<Entry> &entries() const { return list; }
+  std::string_view bytes(const Entry &entry) const { return data.substr(entry.begin, entry.end - entry.begin); }
+
+private:
+  std::vector<Entry> list;
+  std::shared_ptr<llvm::MemoryBuffer> file;
+  std::string_view data;
+};
+
+class SafetensorsWriter {
+public:
+  /// `bytes` must live until `write`.
+  void add(const std::string &name, ElementType type, const std::vector<int64_t> &dims, std::string_view bytes);
+  void write(PendingFile &file) const;
+
+private:
+  struct Item {
+    std::string name;
+    ElementType type;
+    std::vector<int64_t> dims;
+    std::string_view bytes;
+  };
+  std::vector<Item> items;
+};
+
+} // namespace lathe
