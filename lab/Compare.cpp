@@ -1,0 +1,373 @@
+#include "lab/Compare.h"
+
+#include "lab/Arrays.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <unistd.h>
+
+namespace lathe::lab {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+class TemporaryDirectory {
+public:
+  TemporaryDirectory() {
+    std::string pattern = (fs::temp_directory_path() / "lathe-compare-XXXXXX").string();
+    require(mkdtemp(pattern.data()) != nullptr, "{}: cannot be made", pattern);
+    path = pattern;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory &) = delete;
+  fs::path path;
+};
+
+/// One runner during the comparison.
+struct Running {
+  std::optional<Runner> runner;
+  RunnerModel model;
+  std::map<std::string, std::string> outputs; // name -> file
+  double secondsPerRun = 0;
+  SideResult *result = nullptr;
+
+  bool alive() const { return runner && !result->failure; }
+  /// Notes a failure, or hands the value out.
+  template <class T> std::optional<T> take(process::Result<T> outcome) {
+    if (outcome)
+      return std::move(*outcome);
+    result->failure = outcome.failure();
+    return std::nullopt;
+  }
+};
+
+Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64_t number) {
+  auto type = elementTypeFromName(port.type);
+  require(type.has_value() && (isFloat(*type) || isInteger(*type) || *type == ElementType::boolean) && bitWidth(*type) >= 8,
+          "input '{}': cannot make random values of type {}", port.name, port.type);
+  std::vector<int64_t> dims;
+  for (auto &dim : port.dims) {
+    char *end = nullptr;
+    int64_t extent = std::strtoll(dim.c_str(), &end, 10);
+    if (dim.empty() || *end != 0 || extent < 0) {
+      auto given = options.dims.find(dim);
+      extent = given == options.dims.end() ? 1 : given->second;
+    }
+    dims.push_back(extent);
+  }
+  // Floats uniform in [-1, 1), integers in [0, 10): indices into small tables stay legal. From the generator's bits, which are the same everywhere.
+  std::mt19937_64 random(options.seed * 1000003 + number);
+  Tensor values(ElementType::f32, dims);
+  bool fraction = isFloat(*type);
+  for (int64_t i = 0; i < values.elements(); ++i)
+    values.as<float>()[i] = fraction ? float(double(random() >> 11) * 0x1p-52 - 1) : float(random() % (*type == ElementType::boolean ? 2 : 10));
+  return *type == ElementType::f32 ? values : values.convertedTo(*type);
+}
+
+class Comparing {
+public:
+  Comparing(const std::vector<CompareSide> &sides, const CompareOptions &options) : sides(sides), options(options) {
+    comparison.threads = options.threads;
+    comparison.seed = options.seed;
+    comparison.sides.resize(sides.size());
+    running.resize(sides.size());
+  }
+
+  Comparison compare() {
+    for (size_t i = 0; i < sides.size(); ++i) {
+      begin(i);
+      // From here on a side only moves in its turn: its spinning threads would slow down the others.
+      if (running[i].alive())
+        running[i].runner->pause();
+    }
+    checkPorts();
+    bindInputs();
+    for (auto &side : running)
+      inTurn(side, [&] { answer(side); });
+    for (size_t peer = 1; peer < sides.size(); ++peer)
+      comparison.peers.push_back(agreementWith(peer));
+    timeRounds();
+    for (auto &side : running)
+      if (side.runner) {
+        side.result->peakResidentBytes = side.runner->usage().peakResidentBytes;
+        side.runner->quit();
+      }
+    return std::move(comparison);
+  }
+
+private:
+  void say(const std::string &what) {
+    if (options.progress)
+      options.progress(what);
+  }
+
+  template <class Work> void inTurn(Running &side, Work work) {
+    if (!side.alive())
+      return;
+    side.runner->resume();
+    work();
+    if (side.alive())
+      side.runner->pause();
+  }
+
+  void begin(size_t index) {
+    const CompareSide &side = sides[index];
+    Running &run = running[index];
+    run.result = &comparison.sides[index];
+    run.result->name = side.runner.name;
+    run.result->model = side.model;
+    say("starting " + side.runner.name);
+    auto started = Runner::start(side.runner, options.limits, options.timeouts);
+    if (!started) {
+      run.result->failure = started.failure();
+      return;
+    }
+    run.runner.emplace(std::move(*started));
+    run.result->version = run.runner->version();
+    run.result->settings = run.runner->settings();
+    measureOverhead(side, run);
+    if (!run.alive())
+      return;
+    say(side.runner.name + " loads " + fs::path(side.model).filename().string());
+    if (auto loaded = run.take(run.runner->load(side.model, options.threads))) {
+      run.model = std::move(*loaded);
+      run.result->loadSeconds = run.model.loadSeconds;
+    }
+  }
+
+  void measureOverhead(const CompareSide &side, Running &run) {
+    std::string identity = side.identity;
+    if (identity.empty() && side.runner.format == "onnx") {
+      identity = (directory.path / "identity.onnx").string();
+      std::ofstream(identity, std::ios::binary) << identityOnnx();
+    }
+    if (identity.empty())
+      return;
+    auto loaded = run.take(run.runner->load(identity, options.threads));
+    if (!loaded || loaded->inputs.size() != 1)
+      return;
+    std::string file = (directory.path / "one.npy").string();
+    writeTensor(file, Tensor::of<float>({1}, {1.0f}));
+    if (!run.take(run.runner->setInputs({{loaded->inputs[0].name, file}})))
+      return;
+    if (auto samples = run.take(run.runner->time(50, 200)))
+      run.result->overheadSeconds = median(*samples);
+  }
+
+  /// All that loaded must have the same inputs; outputs are matched by name later.
+  void checkPorts() {
+    const Running *first = nullptr;
+    for (auto &side : running) {
+      if (!side.alive())
+        continue;
+      if (!first) {
+        first = &side;
+        continue;
+      }
+      std::set<std::string> mine, theirs;
+      for (auto &port : first->model.inputs)
+        theirs.insert(port.name + ": " + port.type);
+      for (auto &port : side.model.inputs)
+        mine.insert(port.name + ": " + port.type);
+      require(mine == theirs, "{} has inputs {}, {} has {}: not the same network", first->result->model,
+              fmt::join(theirs, ", "), side.result->model, fmt::join(mine, ", "));
+    }
+    for (auto &[name, tensor] : options.inputs)
+      require(!first || std::any_of(first->model.inputs.begin(), first->model.inputs.end(), [&](auto &port) { return port.name == name; }),
+              "{} has no input '{}'", first->result->model, name);
+  }
+
+  void bindInputs() {
+    auto first = std::find_if(running.begin(), running.end(), [](auto &side) { return side.alive(); });
+    if (first == running.end())
+      return;
+    std::map<std::string, std::string> files;
+    for (size_t i = 0; i < first->model.inputs.size(); ++i) {
+      auto &port = first->model.inputs[i];
+      auto given = options.inputs.find(port.name);
+      std::string file = (directory.path / fmt::format("input{}.npy", i)).string();
+      writeTensor(file, given != options.inputs.end() ? given->second : randomInput(port, options, i));
+      files[port.name] = file;
+    }
+    for (auto &side : running)
+      inTurn(side, [&] { side.take(side.runner->setInputs(files)); });
+  }
+
+  void answer(Running &side) {
+    say(side.result->name + " runs once");
+    auto folder = directory.path / fmt::format("outputs{}", &side - running.data());
+    fs::create_directories(folder);
+    if (auto files = side.take(side.runner->run(folder.string())))
+      side.outputs = std::move(*files);
+  }
+
+  PeerResult agreementWith(size_t peer) {
+    PeerResult result;
+    result.peer = peer;
+    Running &ours = running[0], &theirs = running[peer];
+    if (!ours.alive() || !theirs.alive())
+      return result;
+    result.agrees = !ours.outputs.empty();
+    for (auto &[name, file] : theirs.outputs) {
+      Agreement agreement;
+      agreement.output = name;
+      auto mine = ours.outputs.find(name);
+      if (mine == ours.outputs.end())
+        agreement.reason = "not an output of " + ours.result->name;
+      else
+        try {
+          agreement = agreementOf(name, readTensor(mine->second), readTensor(file), options);
+        } catch (const Error &error) {
+          agreement.reason = error.what();
+        }
+      result.agrees = result.agrees && agreement.agrees;
+      result.outputs.push_back(agreement);
+    }
+    return result;
+  }
+
+  /// The pairs that may be timed: no timing without an answer.
+  std::vector<size_t> sidesToTime() {
+    std::vector<size_t> chosen;
+    for (auto &peer : comparison.peers)
+      if (peer.agrees && running[0].alive() && running[peer.peer].alive())
+        chosen.push_back(peer.peer);
+    if (!chosen.empty())
+      chosen.insert(chosen.begin(), 0);
+    return chosen;
+  }
+
+  void timeRounds() {
+    auto chosen = sidesToTime();
+    for (size_t index : chosen)
+      inTurn(running[index], [&] { estimate(running[index]); });
+    auto began = Clock::now();
+    for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
+      // Everybody is first equally often.
+      std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end());
+      for (size_t index : chosen)
+        inTurn(running[index], [&] { takeTurn(running[index]); });
+      if (std::any_of(chosen.begin(), chosen.end(), [&](size_t index) { return !running[index].alive(); }))
+        break; // the others keep what they have
+      double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
+      say(fmt::format("round {}, {:.1f} s of at most {:.0f} s", round + 1, elapsed, options.maxSeconds));
+      if (round + 1 >= 3 && elapsed >= options.maxSeconds)
+        break;
+      if (round + 1 >= options.minRounds && preciseEnough())
+        break;
+    }
+    estimateRatios(2000);
+    for (auto &side : comparison.sides) {
+      std::vector<double> pooled;
+      for (auto &round : side.rounds)
+        pooled.insert(pooled.end(), round.begin(), round.end());
+      side.time = summarize(pooled);
+    }
+  }
+
+  void estimate(Running &side) {
+    auto once = side.take(side.runner->time(0, 1));
+    if (!once)
+      return;
+    side.secondsPerRun = once->front();
+    if (side.secondsPerRun < options.roundSeconds) // warm now: once more
+      if (auto more = side.take(side.runner->time(1, 3)))
+        side.secondsPerRun = *std::min_element(more->begin(), more->end());
+  }
+
+  void takeTurn(Running &side) {
+    double runs = options.roundSeconds / std::max(side.secondsPerRun, 1e-7);
+    int repetitions = int(std::clamp(runs, 1.0, 1000.0));
+    // The other side has emptied the caches; that matters to short runs only.
+    if (auto samples = side.take(side.runner->time(runs < 1 ? 0 : 1, repetitions)))
+      side.result->rounds.push_back(std::move(*samples));
+  }
+
+  void estimateRatios(int resamples) {
+    auto &ours = comparison.sides[0].rounds;
+    for (auto &peer : comparison.peers) {
+      auto &theirs = comparison.sides[peer.peer].rounds;
+      size_t common = std::min(ours.size(), theirs.size());
+      if (!peer.agrees || common == 0 || comparison.sides[peer.peer].failure || comparison.sides[0].failure)
+        continue;
+      peer.ratio = ratioOfMediansInRounds({theirs.begin(), theirs.begin() + int64_t(common)},
+                                          {ours.begin(), ours.begin() + int64_t(common)}, 0.95, resamples);
+      peer.verdict = lab::verdict(*peer.ratio);
+    }
+  }
+
+  bool preciseEnough() {
+    estimateRatios(400);
+    return std::all_of(comparison.peers.begin(), comparison.peers.end(), [&](auto &peer) {
+      return !peer.ratio || (peer.ratio->interval.high - peer.ratio->interval.low) / 2 <= options.precision * peer.ratio->ratio;
+    });
+  }
+
+  const std::vector<CompareSide> &sides;
+  const CompareOptions &options;
+  TemporaryDirectory directory;
+  Comparison comparison;
+  std::vector<Running> running;
+};
+
+} // namespace
+
+Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const CompareOptions &options) {
+  Agreement result;
+  result.output = name;
+  if (ours.type() != peers.type() || ours.dims() != peers.dims()) {
+    result.reason = fmt::format("{} {} against {} {}", lathe::name(ours.type()), fmt::join(ours.dims(), "x"),
+                                lathe::name(peers.type()), fmt::join(peers.dims(), "x"));
+    return result;
+  }
+  double squares = 0, norm = 0, largest = 0, difference = 0, low = INFINITY, high = -INFINITY;
+  int64_t count = peers.elements(), unequal = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    double a = ours.asDouble(i), b = peers.asDouble(i);
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      result.reason = fmt::format("element {} is {} against {}", i, a, b);
+      return result;
+    }
+    unequal += a != b;
+    squares += (a - b) * (a - b);
+    norm += b * b;
+    difference = std::max(difference, std::abs(a - b));
+    largest = std::max(largest, std::abs(b));
+    low = std::min(low, b);
+    high = std::max(high, b);
+  }
+  result.relativeL2 = squares == 0 ? 0 : std::sqrt(squares / norm);
+  result.maxDifference = difference == 0 ? 0 : difference / largest;
+  if (isFloat(peers.type()))
+    result.agrees = result.relativeL2 <= options.relativeL2 && result.maxDifference <= options.maxDifference;
+  else
+    result.agrees = unequal == 0;
+  if (!result.agrees)
+    result.reason = fmt::format("relative L2 {:.2g} (limit {:.2g}), largest difference {:.2g} of the largest value (limit {:.2g})",
+                                result.relativeL2, options.relativeL2, result.maxDifference, options.maxDifference);
+  if (count > 1 && high == low)
+    result.mistrust = high == 0 ? "all zero" : "constant";
+  return result;
+}
+
+bool Comparison::agrees() const {
+  return std::all_of(peers.begin(), peers.end(), [](auto &peer) { return peer.agrees; }) &&
+         std::none_of(sides.begin(), sides.end(), [](auto &side) { return side.failure.has_value(); });
+}
+
+Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options) {
+  require(sides.size() >= 2, "a comparison needs two sides, got {}", sides.size());
+  return Comparing(sides, options).compare();
+}
+
+} // namespace lathe::lab

@@ -1,0 +1,87 @@
+// One network run by several runners, side by side: outputs checked against each other, then times taken in turns.
+//
+// Knows nothing of compilers: each side is a runner and a file in that runner's format. The first side is "ours", all others are its peers.
+#pragma once
+
+#include "lab/Runner.h"
+#include "lab/Statistics.h"
+#include "runtime/Tensor.h"
+
+#include <functional>
+#include <optional>
+
+namespace lathe::lab {
+
+struct CompareSide {
+  RunnerSpec runner;
+  std::string model;    // a file it loads
+  std::string identity; // a model that hands one f32 element through, in its format; "" for ONNX makes one, for others leaves the overhead unmeasured
+};
+
+struct CompareOptions {
+  int threads = 1;
+  uint64_t seed = 0;                    // of inputs that are not given
+  std::map<std::string, Tensor> inputs; // by name
+  std::map<std::string, int64_t> dims;  // of free dimensions in inputs made here; 1 where absent
+  double relativeL2 = 1e-4;             // ||a - b|| / ||b||
+  double maxDifference = 1e-3;          // max |a - b| / max |b|
+  double precision = 0.01;              // half width of a ratio's interval at which rounds stop
+  int minRounds = 8, maxRounds = 60;
+  double roundSeconds = 0.2;            // of timing in one side's turn; at least one run
+  double maxSeconds = 30;               // of rounds; at least three are made
+  process::Limits limits;               // of each runner
+  RunnerTimeouts timeouts;
+  std::function<void(const std::string &what)> progress; // may be empty
+};
+
+/// How one output of ours stands to a peer's.
+struct Agreement {
+  std::string output;
+  double relativeL2 = 0, maxDifference = 0;
+  bool agrees = false;
+  std::string reason;   // why not
+  std::string mistrust; // "constant", "all zero": agrees, but so would much that is wrong
+};
+
+struct SideResult {
+  std::string name, version, model;
+  nlohmann::json settings;
+  double loadSeconds = 0;
+  std::optional<double> overheadSeconds; // median time of the identity model
+  std::vector<std::vector<double>> rounds; // seconds; all samples of all rounds; empty where there was no answer to time
+  Summary time;
+  int64_t peakResidentBytes = 0;
+  std::optional<process::Failure> failure;
+};
+
+/// Ours against sides[peer].
+struct PeerResult {
+  size_t peer = 0;
+  std::vector<Agreement> outputs;
+  bool agrees = false;
+  std::optional<RatioEstimate> ratio; // peer's time / our time: our speed in units of the peer's; none without agreement
+  Verdict verdict = Verdict::ambiguous;
+};
+
+struct Comparison {
+  int threads = 1;
+  uint64_t seed = 0;
+  std::vector<SideResult> sides; // as given
+  std::vector<PeerResult> peers; // of sides 1, 2, ...
+  bool agrees() const;           // with every peer, and no side failed
+};
+
+/// Throws Error when the sides do not have the same inputs, or an input given is none of theirs. What runners do wrong is in the result.
+Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
+
+/// Of one output. Floating-point types by the tolerances, others exactly. Not-finite values never agree.
+Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const CompareOptions &options);
+
+/// The ONNX file of a network that hands one f32 element from "x" to "y": what every call of a runner costs.
+std::string identityOnnx();
+
+nlohmann::json toJson(const Comparison &comparison);
+/// A few lines for people.
+std::string describe(const Comparison &comparison);
+
+} // namespace lathe::lab

@@ -1,0 +1,101 @@
+#include "lab/Compare.h"
+
+#include <cmath>
+
+namespace lathe::lab {
+
+using nlohmann::json;
+
+static json toJson(const SideResult &side) {
+  json document = {{"name", side.name},       {"version", side.version},
+                   {"model", side.model},     {"settings", side.settings},
+                   {"load_ms", side.loadSeconds * 1e3}, {"peak_rss_bytes", side.peakResidentBytes}};
+  if (side.overheadSeconds)
+    document["overhead_us"] = *side.overheadSeconds * 1e6;
+  if (side.failure)
+    document["failure"] = {{"kind", std::string(process::name(side.failure->kind))}, {"message", side.failure->message()}};
+  if (side.rounds.empty())
+    return document;
+  document["time"] = toJson(side.time);
+  json rounds = json::array();
+  for (auto &round : side.rounds) {
+    json samples = json::array();
+    for (double seconds : round)
+      samples.push_back(std::llround(seconds * 1e9));
+    rounds.push_back(std::move(samples));
+  }
+  document["rounds_ns"] = std::move(rounds);
+  return document;
+}
+
+json toJson(const Comparison &comparison) {
+  json sides = json::array(), peers = json::array();
+  for (auto &side : comparison.sides)
+    sides.push_back(toJson(side));
+  for (auto &peer : comparison.peers) {
+    json outputs = json::array();
+    for (auto &output : peer.outputs) {
+      json entry = {{"name", output.output},
+                    {"relative_l2", output.relativeL2},
+                    {"max_difference", output.maxDifference},
+                    {"agrees", output.agrees}};
+      if (!output.reason.empty())
+        entry["reason"] = output.reason;
+      if (!output.mistrust.empty())
+        entry["mistrust"] = output.mistrust;
+      outputs.push_back(std::move(entry));
+    }
+    json entry = {{"peer", comparison.sides[peer.peer].name}, {"agrees", peer.agrees}, {"outputs", outputs}};
+    if (peer.ratio) {
+      entry["ratio"] = peer.ratio->ratio;
+      entry["ratio_low"] = peer.ratio->interval.low;
+      entry["ratio_high"] = peer.ratio->interval.high;
+      entry["verdict"] = std::string(name(peer.verdict));
+    }
+    peers.push_back(std::move(entry));
+  }
+  return {{"threads", comparison.threads}, {"seed", comparison.seed}, {"agrees", comparison.agrees()}, {"sides", sides}, {"peers", peers}};
+}
+
+std::string describe(const Comparison &comparison) {
+  std::string text;
+  auto line = [&]<class... Args>(fmt::format_string<Args...> format, Args &&...args) {
+    text += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  };
+  line("{:<14} {:<10} {:>11} {:>11} {:>8} {:>12} {:>11} {:>10}", "runner", "version", "median ms", "min ms", "runs", "overhead us",
+       "load ms", "peak MiB");
+  for (auto &side : comparison.sides) {
+    if (side.failure) {
+      line("{:<14} {:<10} {}", side.name, side.version, side.failure->message());
+      continue;
+    }
+    auto timed = [&](double seconds) { return side.rounds.empty() ? std::string("-") : fmt::format("{:.3f}", seconds * 1e3); };
+    line("{:<14} {:<10} {:>11} {:>11} {:>8} {:>12} {:>11.1f} {:>10.1f}", side.name, side.version, timed(side.time.median),
+         timed(side.time.min), side.time.count, side.overheadSeconds ? fmt::format("{:.1f}", *side.overheadSeconds * 1e6) : "-",
+         side.loadSeconds * 1e3, double(side.peakResidentBytes) / (1 << 20));
+  }
+  const std::string &ours = comparison.sides.at(0).name;
+  for (auto &peer : comparison.peers) {
+    const std::string &theirs = comparison.sides[peer.peer].name;
+    double worstL2 = 0, worstDifference = 0;
+    for (auto &output : peer.outputs) {
+      worstL2 = std::max(worstL2, output.relativeL2);
+      worstDifference = std::max(worstDifference, output.maxDifference);
+      if (!output.agrees)
+        line("output '{}' differs from {}: {}", output.output, theirs, output.reason);
+      else if (!output.mistrust.empty())
+        line("output '{}' is {}: agreement with {} means little", output.output, output.mistrust, theirs);
+    }
+    if (peer.agrees)
+      line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
+    if (peer.ratio)
+      line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {} thread{}): {}", ours, peer.ratio->ratio, theirs,
+           peer.ratio->interval.low, peer.ratio->interval.high, comparison.threads, comparison.threads == 1 ? "" : "s",
+           name(peer.verdict));
+    else
+      line("no ratio to {}: {}", theirs, peer.agrees ? "a side failed" : "no timing without an answer");
+  }
+  return text;
+}
+
+} // namespace lathe::lab
