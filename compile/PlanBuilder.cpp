@@ -1,5 +1,7 @@
 #include "compile/PlanBuilder.h"
 
+#include "passes/Layout.h"
+
 #include "mlir/IR/SymbolTable.h"
 
 #include <set>
@@ -18,9 +20,7 @@ Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {
 
 bool hasUnknown(const TensorInfo &info) {
   for (const Dim &dim : info.dims) {
-    std::vector<std::string> symbols;
-    dim.collectSymbols(symbols);
-    if (std::find(symbols.begin(), symbols.end(), unknownDim().str()) != symbols.end())
+    if (isUnknown(dim))
       return true;
   }
   return false;
@@ -61,7 +61,10 @@ private:
   };
   std::vector<Copy> copies; // outputs that no instruction writes in place
 
+  /// The same bytes under another type: a reshape, or a conversion of layout that moves nothing.
   static bool isView(mlir::Operation *op) {
+    if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(op))
+      return movesNothing(convert);
     const OpRecord *record = nn::recordOf(op);
     return record && std::string_view(record->lowering) == "view";
   }
@@ -251,17 +254,17 @@ private:
       return;
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       return callKernel(call);
-    require(nn::recordOf(&op) != nullptr, "{}: '{}' is not an operation of the kernels level", nn::describe(op.getLoc()),
-            op.getName().getStringRef().str());
     if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
       return view(op);
+    require(nn::recordOf(&op) != nullptr, "{}: '{}' is not an operation of the kernels level", nn::describe(op.getLoc()),
+            op.getName().getStringRef().str());
     callReference(op);
   }
 
   void view(mlir::Operation &op) {
     mlir::Value result = op.getResult(0), operand = op.getOperand(0);
-    require(!nn::layoutOf(operand) && !nn::layoutOf(result), "{}: a view of a value in blocked layout",
-            nn::describe(op.getLoc()));
+    require(llvm::isa<nn::ConvertLayoutOp>(op) || (!nn::layoutOf(operand) && !nn::layoutOf(result)),
+            "{}: a view of a value in blocked layout", nn::describe(op.getLoc()));
     if (values.contains(result))
       return; // an output: what it looks at writes there
     uint32_t alias = addValue(result, nameOf(result), plan::Storage::Alias);
