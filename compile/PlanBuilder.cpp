@@ -1,7 +1,5 @@
 #include "compile/PlanBuilder.h"
 
-#include "passes/Layout.h"
-
 #include "mlir/IR/SymbolTable.h"
 
 #include <set>
@@ -20,7 +18,9 @@ Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {
 
 bool hasUnknown(const TensorInfo &info) {
   for (const Dim &dim : info.dims) {
-    if (isUnknown(dim))
+    std::vector<std::string> symbols;
+    dim.collectSymbols(symbols);
+    if (std::find(symbols.begin(), symbols.end(), unknownDim().str()) != symbols.end())
       return true;
   }
   return false;
@@ -61,10 +61,7 @@ private:
   };
   std::vector<Copy> copies; // outputs that no instruction writes in place
 
-  /// The same bytes under another type: a reshape, or a conversion of layout that moves nothing.
   static bool isView(mlir::Operation *op) {
-    if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(op))
-      return movesNothing(convert);
     const OpRecord *record = nn::recordOf(op);
     return record && std::string_view(record->lowering) == "view";
   }
@@ -254,17 +251,17 @@ private:
       return;
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       return callKernel(call);
-    if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
-      return view(op);
     require(nn::recordOf(&op) != nullptr, "{}: '{}' is not an operation of the kernels level", nn::describe(op.getLoc()),
             op.getName().getStringRef().str());
+    if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
+      return view(op);
     callReference(op);
   }
 
   void view(mlir::Operation &op) {
     mlir::Value result = op.getResult(0), operand = op.getOperand(0);
-    require(llvm::isa<nn::ConvertLayoutOp>(op) || (!nn::layoutOf(operand) && !nn::layoutOf(result)),
-            "{}: a view of a value in blocked layout", nn::describe(op.getLoc()));
+    require(!nn::layoutOf(operand) && !nn::layoutOf(result), "{}: a view of a value in blocked layout",
+            nn::describe(op.getLoc()));
     if (values.contains(result))
       return; // an output: what it looks at writes there
     uint32_t alias = addValue(result, nameOf(result), plan::Storage::Alias);
@@ -391,13 +388,6 @@ mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   require(main && !main.isExternal(), "the module has no function @main");
   return main;
-}
-
-bool atKernelsLevel(mlir::ModuleOp module) {
-  bool found = false;
-  for (auto function : module.getOps<mlir::func::FuncOp>())
-    found |= function->hasAttr("nn.family");
-  return found;
 }
 
 } // namespace lathe
