@@ -266,7 +266,7 @@ private:
       if (round + 1 >= options.minRounds && preciseEnough())
         break;
     }
-    estimateRatios(2000);
+    estimateRatios();
     for (auto &side : comparison.sides) {
       std::vector<double> pooled;
       for (auto &round : side.rounds)
@@ -293,7 +293,7 @@ private:
       side.result->rounds.push_back(std::move(*samples));
   }
 
-  void estimateRatios(int resamples) {
+  void estimateRatios() {
     auto &ours = comparison.sides[0].rounds;
     for (auto &peer : comparison.peers) {
       auto &theirs = comparison.sides[peer.peer].rounds;
@@ -301,13 +301,13 @@ private:
       if (!peer.agrees || common == 0 || comparison.sides[peer.peer].failure || comparison.sides[0].failure)
         continue;
       peer.ratio = ratioOfMediansInRounds({theirs.begin(), theirs.begin() + int64_t(common)},
-                                          {ours.begin(), ours.begin() + int64_t(common)}, 0.95, resamples);
+                                          {ours.begin(), ours.begin() + int64_t(common)});
       peer.verdict = lab::verdict(*peer.ratio);
     }
   }
 
   bool preciseEnough() {
-    estimateRatios(400);
+    estimateRatios();
     return std::all_of(comparison.peers.begin(), comparison.peers.end(), [&](auto &peer) {
       return !peer.ratio || (peer.ratio->interval.high - peer.ratio->interval.low) / 2 <= options.precision * peer.ratio->ratio;
     });
