@@ -264,16 +264,18 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   for (int64_t p = 0; p < tile.width; ++p)
     offsets.push_back(p * conv.stride[2] * pixel);
   VectorOperand b{k.buffer(conv.weights), wide};
+  // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
+  bool loopColumns = plan.kc >= 2 * plan.unroll;
   auto column1 = [&](mlir::ValueRange carried, Value inRow, Value weightRow, Value kw, std::pair<int64_t, int64_t> reach) {
     llvm::SmallVector<int64_t> rows;
     for (int64_t p = reach.first; p < reach.second; ++p)
       rows.push_back(p);
     Value at = k.add(inRow, k.mul(k.add(inColumn, k.mul(kw, conv.dilation[2])), pixel));
-    return micro.reduce(carried, rows, offsets, vectors, k.buffer(conv.input), at, plan.axis, b,
+    // Unrolled columns read the same inputs at other positions.
+    Value source = loopColumns ? k.buffer(conv.input) : micro.launder(k.buffer(conv.input));
+    return micro.reduce(carried, rows, offsets, vectors, source, at, plan.axis, b,
                         k.add(weightRow, k.mul(kw, plan.kc * wide)));
   };
-  // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
-  bool loopColumns = plan.kc >= 2 * plan.unroll;
   return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
       Value inPlane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);

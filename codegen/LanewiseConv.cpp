@@ -258,7 +258,7 @@ Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &co
   int64_t most = std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2);
   schedule.numbers["px"] = evenPieces(conv.out[2], most)[0];
   int64_t rows = conv.out[0] * conv.out[1], blocks = (conv.groups * conv.outChannels + lanes - 1) / lanes;
-  int64_t chunk = rows, threads = std::max(1, problem.kernel.threads);
+  int64_t chunk = rows, threads = std::max(2, problem.kernel.threads);
   int64_t images = conv.images.isConstant() ? conv.images.constant() : 1;
   auto waste = [&](int64_t chunkRows) {
     double units = double(images * blocks) * ((rows + chunkRows - 1) / chunkRows);
