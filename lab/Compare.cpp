@@ -1,6 +1,6 @@
 #include "lab/Compare.h"
 
-#include "lab/Arrays.h"
+#include "runtime/NpyTensor.h"
 
 #include <algorithm>
 #include <chrono>
@@ -157,7 +157,7 @@ private:
     if (!loaded || loaded->inputs.size() != 1)
       return;
     std::string file = (directory.path / "one.npy").string();
-    writeTensor(file, Tensor::of<float>({1}, {1.0f}));
+    writeNpy(file, npyView(Tensor::of<float>({1}, {1.0f})));
     if (!run.take(run.runner->setInputs({{loaded->inputs[0].name, file}})))
       return;
     if (auto samples = run.take(run.runner->time(50, 200)))
@@ -196,7 +196,8 @@ private:
       auto &port = first->model.inputs[i];
       auto given = options.inputs.find(port.name);
       std::string file = (directory.path / fmt::format("input{}.npy", i)).string();
-      writeTensor(file, given != options.inputs.end() ? given->second : randomInput(port, options, i));
+      Tensor values = given != options.inputs.end() ? given->second : randomInput(port, options, i);
+      writeNpy(file, npyView(values));
       files[port.name] = file;
     }
     for (auto &side : running)
@@ -226,7 +227,7 @@ private:
         agreement.reason = "not an output of " + ours.result->name;
       else
         try {
-          agreement = agreementOf(name, readTensor(mine->second), readTensor(file), options);
+          agreement = agreementOf(name, toTensor(readNpy(mine->second)), toTensor(readNpy(file)), options);
         } catch (const Error &error) {
           agreement.reason = error.what();
         }
