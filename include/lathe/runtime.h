@@ -128,6 +128,10 @@ typedef struct lathe_model_info {
 } lathe_model_info;
 LATHE_API lathe_status lathe_model_get_info(const lathe_model *model, lathe_model_info *info);
 
+/* Programs that link liblathe_references.a call this before loading a model; others load liblathe_references.so from beside the
+   runtime when a package needs it. Defined in liblathe_references.a only. */
+LATHE_API void lathe_register_references(void);
+
 /* ---- Contexts --------------------------------------------------------------------------------------------------- */
 
 typedef struct lathe_context_options {
