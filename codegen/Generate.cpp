@@ -1,17 +1,16 @@
 #include "codegen/Generate.h"
 
+#include "codegen/Families.h"
 #include "codegen/KernelBuilder.h"
 #include "ir/SymbolicShapes.h"
 
 namespace lathe {
 
-extern const KernelFamily contractionFamily;
-
 namespace {
 
 /// Every kernel family, by the name that records give in `lowering`.
 const std::vector<const KernelFamily *> &families() {
-  static const std::vector<const KernelFamily *> table = {&contractionFamily};
+  static const std::vector<const KernelFamily *> table = {&contractionFamily, &mapFamily, &poolFamily};
   return table;
 }
 

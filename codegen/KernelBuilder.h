@@ -76,6 +76,12 @@ public:
   /// Stores a scalar or vector of computeType(type), narrowed to memory type `type`.
   void store(Value value, Value base, Value offset, ElementType type);
   void maskedStore(Value value, Value base, Value offset, ElementType type, Value mask);
+  /// `value` as it is after having been stored in `type` and loaded again.
+  Value rounded(Value value, ElementType type) { return widened(narrowed(value, type), type); }
+  /// The type an element has in memory, and the conversions between it and computeType.
+  mlir::Type memoryType(ElementType type);
+  Value widened(Value value, ElementType type) { return widen(value, type); }
+  Value narrowed(Value value, ElementType type) { return narrow(value, type); }
   /// Lanes [0, count) set, count a run-time i64.
   Value prefixMask(Value count, int64_t lanes);
 
@@ -99,7 +105,6 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Value> buffers, dims;
   Value beginValue, endValue, scratchValue;
-  mlir::Type memoryType(ElementType type);
   Value widen(Value value, ElementType type);
   Value narrow(Value value, ElementType type);
 };

@@ -1,7 +1,14 @@
 #include "codegen/KernelTesting.h"
 
+#include "ir/Context.h"
+#include "ir/SymbolicShapes.h"
+#include "ops/Reference.h"
 #include "support/Error.h"
 
+#include "mlir/Parser/Parser.h"
+
+#include <chrono>
+#include <cmath>
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -57,6 +64,264 @@ GuardedBuffer::GuardedBuffer(GuardedBuffer &&other) noexcept
 GuardedBuffer::~GuardedBuffer() {
   if (mapping)
     munmap(mapping, mapped);
+}
+
+// ---- Kernels from text ----
+
+namespace {
+
+/// Calls visit(logical index, physical index) for every element of a tensor in blocks of `block` channels.
+void forBlocked(const std::vector<int64_t> &dims, int64_t block, const std::function<void(int64_t, int64_t)> &visit) {
+  int64_t spatial = 1;
+  for (size_t i = 2; i < dims.size(); ++i)
+    spatial *= dims[i];
+  int64_t blocks = (dims[1] + block - 1) / block;
+  for (int64_t n = 0; n < dims[0]; ++n)
+    for (int64_t c = 0; c < dims[1]; ++c)
+      for (int64_t s = 0; s < spatial; ++s)
+        visit((n * dims[1] + c) * spatial + s, ((n * blocks + c / block) * spatial + s) * block + c % block);
+}
+
+int64_t storedElements(const std::vector<int64_t> &dims, int64_t block) {
+  int64_t count = 1;
+  for (size_t i = 0; i < dims.size(); ++i)
+    count *= block && i == 1 ? (dims[1] + block - 1) / block * block : dims[i];
+  return count;
+}
+
+int64_t blockOf(mlir::Value value) {
+  auto layout = nn::layoutOf(value);
+  return layout ? layout.getSize() : 0;
+}
+
+Tensor tensorOf(const nn::ConstantData &data) {
+  Tensor result(data.type, data.dims);
+  size_t width = bitWidth(data.type) / 8;
+  for (int64_t i = 0; i < result.elements(); ++i)
+    std::memcpy(static_cast<char *>(result.data()) + i * width, data.bytes.data() + (data.splat ? 0 : i * width), width);
+  return result;
+}
+
+} // namespace
+
+KernelUnderTest::KernelUnderTest(const std::string &text, const Target &target, uint64_t seed, int threads)
+    : target(target), context(makeContext()), random(seed), threads(threads) {
+  module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(context.get()));
+  require(static_cast<bool>(module), "the kernel's text does not parse:\n{}", text);
+  module->walk([&](mlir::func::FuncOp candidate) {
+    if (candidate->hasAttr("nn.family"))
+      func = candidate;
+  });
+  require(static_cast<bool>(func), "no function with nn.family in:\n{}", text);
+}
+
+KernelUnderTest::~KernelUnderTest() = default;
+
+std::string KernelUnderTest::declined(const std::string &text) {
+  Outcome<Schedule> schedule = text.empty() ? priorSchedule(problem()) : Outcome<Schedule>(Schedule::parse(text));
+  if (!schedule)
+    return schedule.reason();
+  Outcome<GeneratedKernel> kernel = generate(problem(), *schedule);
+  return kernel ? "" : kernel.reason();
+}
+
+struct KernelUnderTest::Prepared {
+  std::unique_ptr<LoadedKernel> code;
+  std::vector<GuardedBuffer> memory;
+  std::vector<void *> buffers;
+  std::vector<int64_t> dims;
+  int64_t units = 0, scratchBytes = 0;
+  struct Result {
+    ElementType type;
+    std::vector<int64_t> dims;
+    int64_t block;
+  };
+  std::vector<Result> results;
+};
+
+std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<const Tensor> inputs, const std::string &text) {
+  Outcome<Schedule> schedule = text.empty() ? priorSchedule(problem()) : Outcome<Schedule>(Schedule::parse(text));
+  require(schedule.done(), "declined: {}", schedule ? "" : schedule.reason());
+  Outcome<GeneratedKernel> kernel = generate(problem(), *schedule);
+  require(kernel.done(), "declined: {}", kernel ? "" : kernel.reason());
+
+  std::map<std::string, int64_t> symbols;
+  auto result = std::make_unique<Prepared>();
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    Dims dims = nn::argumentDims(func, i);
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      if (!dims[axis].isConstant())
+        symbols.emplace(dims[axis].str(), inputs[i].dim(axis));
+  }
+  auto value = [&](const Dim &dim) { return dim.evaluate([&](const std::string &symbol) { return symbols.at(symbol); }); };
+
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    const Tensor &input = inputs[i];
+    int64_t block = blockOf(func.getArgument(i)), width = bitWidth(input.type()) / 8;
+    const char *from = static_cast<const char *>(input.data());
+    if (kernel->packings.at(i)) {
+      nn::ConstantData data{input.type(), input.dims(), llvm::ArrayRef<char>(from, input.bytes()), false};
+      std::vector<char> packed = kernel->packings[i]->pack(data);
+      result->memory.emplace_back(packed.size(), true);
+      std::memcpy(result->memory.back().data(), packed.data(), packed.size());
+    } else {
+      result->memory.emplace_back(storedElements(input.dims(), block) * width);
+      char *to = result->memory.back().data();
+      if (block)
+        forBlocked(input.dims(), block, [&](int64_t logical, int64_t physical) { std::memcpy(to + physical * width, from + logical * width, width); });
+      else
+        std::memcpy(to, from, input.bytes());
+    }
+  }
+  mlir::Operation *terminator = func.getBody().front().getTerminator();
+  for (unsigned i = 0; i < terminator->getNumOperands(); ++i) {
+    Prepared::Result r{nn::infoOf(terminator->getOperand(i)).type, {}, blockOf(terminator->getOperand(i))};
+    for (const Dim &dim : dimsOf(func, func.getNumArguments() + i))
+      r.dims.push_back(value(dim));
+    result->memory.emplace_back(storedElements(r.dims, r.block) * bitWidth(r.type) / 8);
+    result->results.push_back(r);
+  }
+  for (GuardedBuffer &buffer : result->memory)
+    result->buffers.push_back(buffer.data());
+  for (const Dim &dim : kernel->dims)
+    result->dims.push_back(value(dim));
+  result->units = value(kernel->units);
+  result->scratchBytes = value(kernel->scratchBytes);
+  result->code = std::make_unique<LoadedKernel>(*kernel->module, target);
+  return result;
+}
+
+std::vector<Tensor> KernelUnderTest::run(std::span<const Tensor> inputs, const std::string &schedule) {
+  auto prepared = prepare(inputs, schedule);
+  // Slots of random size, in random order: units must be independent.
+  std::vector<std::pair<int64_t, int64_t>> slots;
+  for (int64_t at = 0; at < prepared->units;) {
+    int64_t size = 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(std::max<int64_t>(1, prepared->units)));
+    slots.emplace_back(at, std::min(prepared->units, at + size));
+    at += size;
+  }
+  std::shuffle(slots.begin(), slots.end(), random);
+  for (auto [begin, end] : slots) {
+    GuardedBuffer scratch(prepared->scratchBytes, true);
+    prepared->code->call(prepared->buffers.data(), prepared->dims.data(), begin, end, scratch.data());
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < prepared->results.size(); ++i) {
+    auto &r = prepared->results[i];
+    Tensor output(r.type, r.dims);
+    char *to = static_cast<char *>(output.data());
+    const char *from = prepared->memory[inputs.size() + i].data();
+    int64_t width = bitWidth(r.type) / 8;
+    if (r.block)
+      forBlocked(r.dims, r.block, [&](int64_t logical, int64_t physical) { std::memcpy(to + logical * width, from + physical * width, width); });
+    else
+      std::memcpy(to, from, output.bytes());
+    outputs.push_back(output);
+  }
+  return outputs;
+}
+
+double KernelUnderTest::seconds(std::span<const Tensor> inputs, int repetitions, const std::string &schedule) {
+  auto prepared = prepare(inputs, schedule);
+  GuardedBuffer scratch(prepared->scratchBytes, true);
+  double best = 1e30;
+  for (int i = 0; i < repetitions; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    prepared->code->call(prepared->buffers.data(), prepared->dims.data(), 0, prepared->units, scratch.data());
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+std::vector<Tensor> KernelUnderTest::expected(std::span<const Tensor> inputs) {
+  llvm::DenseMap<mlir::Value, Value> values;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    values[func.getArgument(i)] = Value(inputs[i]);
+  for (mlir::Operation &op : func.getBody().front().without_terminator()) {
+    if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
+      values[constant.getOutput()] = Value(tensorOf(nn::constantData(constant.getValue())));
+    } else if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(op)) {
+      values[convert.getOutput()] = values[convert.getInput()];
+    } else {
+      std::vector<Value> held;
+      std::vector<const Value *> operands;
+      for (mlir::Value operand : nn::operandsByRecord(&op))
+        held.push_back(operand ? values[operand] : Value());
+      auto byRecord = nn::operandsByRecord(&op);
+      for (size_t i = 0; i < held.size(); ++i)
+        operands.push_back(byRecord[i] ? &held[i] : nullptr);
+      auto results = evaluateReference(nn::recordOf(&op)->name, *nn::attrsOf(&op), operands);
+      for (size_t i = 0; i < results.size(); ++i)
+        values[op.getResult(i)] = results[i];
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (mlir::Value result : func.getBody().front().getTerminator()->getOperands())
+    outputs.push_back(values[result].tensor());
+  return outputs;
+}
+
+std::vector<Tensor> KernelUnderTest::randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols) {
+  std::vector<Tensor> inputs;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    std::vector<int64_t> dims;
+    for (const Dim &dim : nn::argumentDims(func, i))
+      dims.push_back(dim.evaluate([&](const std::string &symbol) { return symbols.at(symbol); }));
+    ElementType type = nn::infoOf(func.getArgument(i)).type;
+    std::uniform_real_distribution<double> uniform(lo, hi);
+    if (isFloat(type)) {
+      Tensor values(ElementType::f64, dims);
+      for (int64_t j = 0; j < values.elements(); ++j)
+        values.as<double>()[j] = uniform(random);
+      inputs.push_back(values.convertedTo(type));
+    } else {
+      Tensor values(ElementType::i64, dims);
+      for (int64_t j = 0; j < values.elements(); ++j) {
+        double x = std::round(uniform(random));
+        values.as<int64_t>()[j] = type == ElementType::boolean ? random() % 2 : static_cast<int64_t>(isUnsignedInteger(type) ? std::fabs(x) : x);
+      }
+      inputs.push_back(values.convertedTo(type));
+    }
+  }
+  return inputs;
+}
+
+std::string difference(const Tensor &got, const Tensor &expected, double tolerance) {
+  if (got.type() != expected.type() || got.dims() != expected.dims())
+    return fmt::format("got {} [{}], expected {} [{}]", name(got.type()), fmt::join(got.dims(), "x"), name(expected.type()),
+                       fmt::join(expected.dims(), "x"));
+  double largest = 0;
+  for (int64_t i = 0; i < expected.elements(); ++i)
+    if (double magnitude = std::fabs(expected.asDouble(i)); std::isfinite(magnitude))
+      largest = std::max(largest, magnitude);
+  for (int64_t i = 0; i < expected.elements(); ++i) {
+    double x = got.asDouble(i), y = expected.asDouble(i);
+    if (x == y || (std::isnan(x) && std::isnan(y)))
+      continue;
+    if (!(std::fabs(x - y) <= tolerance * (std::fabs(y) + largest))) {
+      std::string place;
+      int64_t rest = i;
+      for (size_t axis = expected.rank(); axis-- > 0; rest /= expected.dim(axis))
+        place = fmt::format("{}{}{}", rest % expected.dim(axis), place.empty() ? "" : ", ", place);
+      return fmt::format("element [{}] is {}, expected {}", place, x, y);
+    }
+  }
+  return "";
+}
+
+std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo, double hi,
+                        const std::string &schedule, const std::map<std::string, int64_t> &symbols) {
+  try {
+    KernelUnderTest kernel(text, target, seed);
+    std::vector<Tensor> inputs = kernel.randomInputs(lo, hi, symbols);
+    std::vector<Tensor> expected = kernel.expected(inputs), got = kernel.run(inputs, schedule);
+    for (size_t i = 0; i < expected.size(); ++i)
+      if (std::string what = difference(got[i], expected[i], tolerance); !what.empty())
+        return fmt::format("result {}: {}\n{}", i, what, text);
+    return "";
+  } catch (const std::exception &error) {
+    return fmt::format("{}\n{}", error.what(), text);
+  }
 }
 
 } // namespace lathe

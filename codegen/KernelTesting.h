@@ -4,8 +4,10 @@
 #include "codegen/Emit.h"
 #include "codegen/Generate.h"
 #include "package/KernelAbi.h"
+#include "runtime/Tensor.h"
 
 #include <memory>
+#include <random>
 
 namespace lathe {
 
@@ -46,5 +48,48 @@ private:
   size_t mapped = 0, length = 0;
   char *start = nullptr;
 };
+
+/// A kernel function from text, as passes/Partition would leave it: a module with one func.func that has the attribute nn.family. Buffers are
+/// guarded, blocked tensors packed (padding lanes are NaN) and unpacked, constants packed as the kernel asks.
+class KernelUnderTest {
+public:
+  /// `text`: the module, or only the function. `seed` decides how the units are cut into slots.
+  KernelUnderTest(const std::string &text, const Target &target, uint64_t seed = 1, int threads = 1);
+  ~KernelUnderTest();
+
+  mlir::func::FuncOp function() const { return func; }
+  KernelProblem problem() const { return {func, target, threads, false}; }
+
+  /// Why the family declines, or "".
+  std::string declined(const std::string &schedule = "");
+  /// Generates by the prior's schedule or the given one, runs on row-major tensors, returns row-major results. Throws Error
+  /// when the kernel is declined.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const std::string &schedule = "");
+  /// What the references give, operator by operator.
+  std::vector<Tensor> expected(std::span<const Tensor> inputs);
+  /// Random tensors for the arguments: floats and integers of [lo, hi]; symbolic extents as given.
+  std::vector<Tensor> randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols = {});
+
+  /// Seconds a run takes (best of `repetitions`), by the same kernel and inputs; for benchmarks.
+  double seconds(std::span<const Tensor> inputs, int repetitions, const std::string &schedule = "");
+
+private:
+  struct Prepared;
+  std::unique_ptr<Prepared> prepare(std::span<const Tensor> inputs, const std::string &schedule);
+
+  Target target;
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp func;
+  std::mt19937_64 random;
+  int threads;
+};
+
+/// "" or where two tensors differ: shape, type, or elements beyond |x - y| <= tolerance * (|y| + largest |y|). NaN equals NaN.
+std::string difference(const Tensor &got, const Tensor &expected, double tolerance);
+
+/// Runs the kernel on random inputs of [lo, hi] and returns "" or what went wrong (declined, or a difference from the references).
+std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo = -2, double hi = 2,
+                        const std::string &schedule = "", const std::map<std::string, int64_t> &symbols = {});
 
 } // namespace lathe

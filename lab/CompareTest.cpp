@@ -1,6 +1,6 @@
 #include "lab/Compare.h"
 
-#include "runtime/NpyTensor.h"
+#include "lab/Arrays.h"
 
 #include <gtest/gtest.h>
 

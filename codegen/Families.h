@@ -1,0 +1,12 @@
+// The kernel families of Generate.cpp's table. Parameters of each one's schedules are described in its source file's head.
+#pragma once
+
+#include "codegen/Generate.h"
+
+namespace lathe {
+
+extern const KernelFamily contractionFamily; // "contraction"
+extern const KernelFamily mapFamily;         // "elementwise"
+extern const KernelFamily poolFamily;        // "pool"
+
+} // namespace lathe

@@ -1,0 +1,343 @@
+// Family "pool", algorithm pool/1: max_pool and average_pool of rank 1 to 3, with an element-wise epilogue.
+//
+//   grain   elements of the result a unit of the parallel range has, about
+//   unroll  output pixels of a row computed side by side
+//
+// Blocked tensors: lanes are the channels of a block. Row-major ones: lanes are neighbouring output pixels of a row. Either way a row is cut
+// into the pixels whose windows lie inside the row (no bounds to check) and those at its borders. Outer window
+// axes are clipped to the input before they are walked, so padding is never read.
+#include "codegen/Families.h"
+#include "codegen/KernelHarness.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace lathe {
+namespace {
+
+using mlir::Value;
+using Values = KernelBuilder::Values;
+
+/// One spatial axis of the window.
+struct WindowAxis {
+  int64_t kernel, stride, dilation, padBegin, padEnd;
+  Dim in, out;
+
+  /// Every window lies inside x.
+  bool inside() const {
+    return padBegin == 0 && in.isConstant() && out.isConstant() &&
+           (out.constant() - 1) * stride + (kernel - 1) * dilation < in.constant();
+  }
+  /// Output positions [interiorLo, interiorHi) have whole windows.
+  Dim interiorLo() const { return minimum(out, (padBegin + stride - 1) / stride); }
+  Dim interiorHi() const {
+    return maximum(interiorLo(), minimum(out, floorDiv(in - 1 - (kernel - 1) * dilation + padBegin, stride) + 1));
+  }
+};
+
+struct Plan {
+  KernelTensors tensors;
+  mlir::Operation *anchor;
+  bool average, includePad = false;
+  std::vector<WindowAxis> axes;
+  const KernelTensor *x;
+  Space space;                   // of the result
+  std::vector<Access> accesses;  // by buffer; x is not broadcast but walked by windows: strides of its own memory
+  size_t row;                    // axis of the space that is the last spatial one
+  ElementType type;
+  int64_t lanes;
+
+  explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
+    requirePointwise(problem.function, anchor);
+    std::string op = nn::recordOf(anchor)->name;
+    average = op == "average_pool";
+    if (average)
+      set(nn::attrsAs<AveragePoolAttrs>(anchor));
+    else if (op == "max_pool")
+      set(nn::attrsAs<MaxPoolAttrs>(anchor));
+    else
+      throw Declined{fmt::format("'{}' is not a pool", op)};
+    x = tensors.input(anchor->getOperand(0));
+    if (!x)
+      throw Declined{"the pool's input is not an argument of the kernel"};
+    type = x->type;
+    if (average && !isFloat(type))
+      throw Declined{"average of integers"};
+    if (average)
+      includePad = nn::attrsAs<AveragePoolAttrs>(anchor).count_include_pad;
+    const Dims &out = tensors.outputs.at(0).dims;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      axes[i].in = x->dims[2 + i];
+      axes[i].out = out.at(2 + i);
+    }
+    space = Space(out, blockOf(tensors));
+    row = x->rank() - 1;
+    lanes = space.block ? space.block : problem.target.lanes(std::max(32u, bitWidth(type)));
+    for (const KernelTensor &tensor : tensors.inputs)
+      accesses.push_back(&tensor == x ? windowAccess() : space.access(tensor));
+    for (const KernelTensor &tensor : tensors.outputs) {
+      if (!(tensor.dims == out))
+        throw Declined{"results of different shapes"};
+      accesses.push_back(space.access(tensor));
+    }
+  }
+
+private:
+  template <class PoolAttrs> void set(const PoolAttrs &a) {
+    size_t rank = a.kernel.size();
+    for (size_t i = 0; i < rank; ++i)
+      axes.push_back({a.kernel[i], a.strides[i], a.dilations[i], a.pads[i], a.pads[rank + i], 0, 0});
+  }
+
+  Access windowAccess() const {
+    Access result{x, memoryStrides(*x), 0, false};
+    if (space.block) {
+      if (x->block)
+        result.strides.push_back(1);
+      else {
+        result.strides.push_back(result.strides[1]);
+        result.strides[1] = result.strides[1] * space.block;
+        result.partial = space.channels % space.block != 0;
+      }
+    } else {
+      result.strides.back() = result.strides.back() * axes.back().stride; // between lanes
+    }
+    return result;
+  }
+};
+
+class PoolKernel {
+public:
+  PoolKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+      : plan(plan), schedule(schedule),
+        units(cutUnits(plan.space, std::max<int64_t>(1, schedule.number("grain", 8192)), 1, plan.row)),
+        h(problem, plan.tensors, extents()), k(h.k) {}
+
+  GeneratedKernel generate() {
+    h.forUnits(plan.space, units, [&](Values indices, Value lo, Value hi) { outer(indices, lo, hi); });
+    return h.finish(schedule, units.count);
+  }
+
+private:
+  /// One row of the result: offsets at its first pixel (x: of the channel), and the window on the outer spatial axes.
+  struct Row {
+    std::vector<Value> offsets;
+    Values start, lo, hi;
+    Value count; // elements of the window on the outer axes
+    Value channelMask;
+  };
+  struct Range {
+    Value lo, hi, count;
+  };
+
+  const Plan &plan;
+  const Schedule &schedule;
+  Units units;
+  KernelHarness h;
+  KernelBuilder &k;
+
+  Dims extents() const {
+    Dims result = extentsOf(plan.space, plan.accesses);
+    for (const Dim &stride : memoryStrides(*plan.x))
+      result.push_back(stride);
+    for (const WindowAxis &axis : plan.axes) {
+      result.push_back(axis.in);
+      result.push_back(axis.out);
+    }
+    result.push_back(plan.axes.back().interiorLo());
+    result.push_back(plan.axes.back().interiorHi());
+    result.push_back(units.chunks);
+    return result;
+  }
+
+  void outer(const Values &indices, Value lo, Value hi) {
+    k.loop(lo, hi, 1, [&](Value index) {
+      Values next = indices;
+      next.push_back(index);
+      if (next.size() == plan.row)
+        return row(next);
+      outer(next, k.constant(0), h.extent(plan.space.extents[next.size()]));
+    });
+  }
+
+  /// Window positions that lie inside x when the window starts at `start`.
+  Range clip(const WindowAxis &axis, Value start) {
+    auto positions = [&](Value end) { // those below `end`
+      Value room = k.max(k.constant(0), k.sub(end, start));
+      return k.min(k.constant(axis.kernel), k.div(k.add(room, axis.dilation - 1), axis.dilation));
+    };
+    Value in = h.extent(axis.in);
+    Value before = k.max(k.constant(0), k.sub(k.constant(0), start));
+    Range range{k.div(k.add(before, axis.dilation - 1), axis.dilation), positions(in), {}};
+    // An axis whose window lies in the padding altogether has no positions, not a negative number of them.
+    range.lo = k.min(range.lo, range.hi);
+    range.count = plan.includePad ? positions(k.add(in, axis.padEnd)) : k.sub(range.hi, range.lo);
+    return range;
+  }
+
+  void row(const Values &indices) {
+    Row r;
+    for (const Access &access : plan.accesses) {
+      Value offset = k.constant(0);
+      for (size_t axis = 0; axis < (access.tensor == plan.x ? 2 : plan.row); ++axis)
+        offset = h.advance(offset, indices[axis], access.strides[axis]);
+      r.offsets.push_back(offset);
+      if (access.partial && !r.channelMask)
+        r.channelMask = h.channelMask(plan.space, indices[1]);
+    }
+    r.count = k.constant(1);
+    for (size_t i = 0; i + 1 < plan.axes.size(); ++i) {
+      const WindowAxis &axis = plan.axes[i];
+      Value start = k.sub(k.mul(indices[2 + i], axis.stride), k.constant(axis.padBegin));
+      Range range = axis.inside() ? Range{k.constant(0), k.constant(axis.kernel), k.constant(axis.kernel)} : clip(axis, start);
+      r.start.push_back(start);
+      r.lo.push_back(range.lo);
+      r.hi.push_back(range.hi);
+      r.count = k.mul(r.count, range.count);
+    }
+    const WindowAxis &last = plan.axes.back();
+    Value lo = h.extent(last.interiorLo()), hi = h.extent(last.interiorHi());
+    auto border = [&](Value pixel) {
+      Range range = clip(last, k.sub(k.mul(pixel, last.stride), k.constant(last.padBegin)));
+      pixels(r, {pixel}, plan.space.block ? plan.lanes : 1, {}, &range);
+    };
+    k.loop(k.constant(0), lo, 1, border);
+    int64_t unroll = schedule.number("unroll", 1);
+    if (plan.space.block) {
+      Value main = k.add(lo, k.mul(k.div(k.sub(hi, lo), unroll), unroll));
+      if (unroll > 1)
+        k.loop(lo, main, unroll, [&](Value pixel) {
+          Values run;
+          for (int64_t u = 0; u < unroll; ++u)
+            run.push_back(k.add(pixel, u));
+          pixels(r, run, plan.lanes, {}, nullptr);
+        });
+      k.loop(unroll > 1 ? main : lo, hi, 1, [&](Value pixel) { pixels(r, {pixel}, plan.lanes, {}, nullptr); });
+    } else {
+      h.forVectors(lo, hi, plan.lanes, 1, [&](Value pixel, Value mask) { pixels(r, {pixel}, plan.lanes, mask, nullptr); });
+    }
+    k.loop(hi, h.extent(last.out), 1, border);
+  }
+
+  /// Computes and stores the given pixels of a row. `range`: the window on the last axis; null: all of it.
+  void pixels(const Row &r, const Values &run, int64_t lanes, Value mask, const Range *range) {
+    mlir::Type element = k.computeType(plan.type);
+    mlir::Type type = lanes == 1 ? element : mlir::Type(KernelBuilder::vectorOf(element, lanes));
+    Value xOffset = r.offsets[plan.x->buffer];
+    Values sums = windows(r, 0, xOffset, Values(run.size(), initial(type)), run, lanes, mask, range);
+    Value scale;
+    if (plan.average) {
+      Value count = k.mul(r.count, range ? range->count : k.constant(plan.axes.back().kernel));
+      if (auto known = mlir::getConstantIntValue(count))
+        scale = k.constantF(1.0 / *known, element);
+      else
+        scale = k.b.create<mlir::arith::DivFOp>(k.loc, k.constantF(1, element),
+                                                k.b.create<mlir::arith::SIToFPOp>(k.loc, element, count));
+      scale = lanes == 1 ? scale : k.splat(scale, lanes);
+    }
+    for (size_t i = 0; i < run.size(); ++i) {
+      Value result = plan.average ? k.b.create<mlir::arith::MulFOp>(k.loc, sums[i], scale).getResult() : sums[i];
+      finishPixel(r, run[i], result, lanes, mask);
+    }
+  }
+
+  Value initial(mlir::Type type) {
+    if (plan.average)
+      return k.zero(type);
+    if (isFloat(plan.type))
+      return k.constantF(-std::numeric_limits<double>::infinity(), type);
+    unsigned bits = bitWidth(plan.type);
+    llvm::APInt least = isUnsignedInteger(plan.type) || plan.type == ElementType::boolean ? llvm::APInt::getMinValue(bits)
+                                                                                         : llvm::APInt::getSignedMinValue(bits);
+    mlir::Type element = mlir::getElementTypeOrSelf(type);
+    mlir::TypedAttr attr = k.b.getIntegerAttr(element, least);
+    if (auto vector = llvm::dyn_cast<mlir::VectorType>(type))
+      attr = mlir::DenseElementsAttr::get(vector, least);
+    return k.b.create<mlir::arith::ConstantOp>(k.loc, attr);
+  }
+
+  /// Walks the window from spatial axis `axis` on; `offset` is that of x at the window's indices on the axes before.
+  Values windows(const Row &r, size_t axis, Value offset, const Values &sums, const Values &run, int64_t lanes, Value mask,
+                 const Range *range) {
+    const WindowAxis &window = plan.axes[axis];
+    Dim stride = memoryStrides(*plan.x)[2 + axis];
+    if (axis + 1 < plan.axes.size())
+      return walk(r.lo[axis], r.hi[axis], sums, [&](Value position, mlir::ValueRange carried) {
+        Value index = k.add(r.start[axis], k.mul(position, window.dilation));
+        return windows(r, axis + 1, h.advance(offset, index, stride), Values(carried), run, lanes, mask, range);
+      });
+    const Access &x = plan.accesses[plan.x->buffer];
+    return walk(range ? range->lo : k.constant(0), range ? range->hi : k.constant(window.kernel), sums,
+                [&](Value position, mlir::ValueRange carried) {
+                  Values next;
+                  for (auto [pixel, sum] : llvm::zip(run, carried)) {
+                    Value index = k.add(k.sub(k.mul(pixel, window.stride), k.constant(window.padBegin)), k.mul(position, window.dilation));
+                    Value element = h.load(x, h.advance(offset, index, stride), lanes, x.partial ? h.both(mask, r.channelMask) : mask);
+                    ScalarBuilder b = h.scalar(plan.type, element);
+                    next.push_back(plan.average ? b.add(sum, element) : b.select(b.less(sum, element), element, sum));
+                  }
+                  return next;
+                });
+  }
+
+  /// A loop carrying `state`, unrolled where it is short and its bounds are known.
+  Values walk(Value lo, Value hi, const Values &state, const std::function<Values(Value, mlir::ValueRange)> &body) {
+    auto first = mlir::getConstantIntValue(lo), last = mlir::getConstantIntValue(hi);
+    if (!first || !last || *last - *first > 8)
+      return k.loop(lo, hi, 1, state, body);
+    Values current = state;
+    for (int64_t i = *first; i < *last; ++i)
+      current = body(k.constant(i), current);
+    return current;
+  }
+
+  void finishPixel(const Row &r, Value pixel, Value result, int64_t lanes, Value mask) {
+    auto maskOf = [&](const Access &access) { return access.partial ? h.both(mask, r.channelMask) : mask; };
+    auto offsetOf = [&](const Access &access) {
+      return h.advance(r.offsets[access.tensor->buffer], pixel, access.strides[plan.row]);
+    };
+    Pointwise body(k, [&](Value value) -> Value {
+      if (value == plan.anchor->getResult(0))
+        return result;
+      const KernelTensor *input = plan.tensors.input(value);
+      if (!input)
+        return {};
+      if (input == plan.x)
+        throw Declined{"the pool's input is used after the pool"};
+      const Access &access = plan.accesses[input->buffer];
+      return h.load(access, offsetOf(access), lanes, maskOf(access));
+    });
+    std::vector<Value> values;
+    for (const KernelTensor &output : plan.tensors.outputs)
+      values.push_back(body.evaluate(output.value));
+    for (auto [output, value] : llvm::zip(plan.tensors.outputs, values)) {
+      const Access &access = plan.accesses[output.buffer];
+      h.store(access, value, offsetOf(access), lanes, maskOf(access));
+    }
+  }
+};
+
+Outcome<Schedule> priorPool(const KernelProblem &problem) {
+  Plan plan(problem);
+  Schedule schedule{"pool", 1, {}, {}};
+  int64_t window = 1;
+  for (const WindowAxis &axis : plan.axes)
+    window *= axis.kernel;
+  schedule.numbers["grain"] = std::max<int64_t>(512, (problem.threads > 1 ? 32768 : 131072) / window);
+  schedule.numbers["unroll"] = plan.space.block ? 4 : 1;
+  return schedule;
+}
+
+Outcome<GeneratedKernel> generatePool(const KernelProblem &problem, const Schedule &schedule) {
+  if (schedule.algorithm != "pool" || schedule.version != 1)
+    return NotApplicable{fmt::format("algorithm {}/{}, expected pool/1", schedule.algorithm, schedule.version)};
+  require(schedule.number("grain", 1) > 0 && schedule.number("unroll", 1) > 0 && schedule.number("unroll", 1) <= 16,
+          "schedule '{}': grain and unroll must be positive, unroll at most 16", schedule.str());
+  Plan plan(problem);
+  return PoolKernel(problem, plan, schedule).generate();
+}
+
+} // namespace
+
+const KernelFamily poolFamily{"pool", priorPool, generatePool};
+
+} // namespace lathe

@@ -1,0 +1,9 @@
+// Hands the operators' scalar lowerings to codegen.
+#pragma once
+
+namespace lathe {
+
+/// Makes findScalarLowering (codegen/Scalar.h) know every operator. Call once before kernels are generated; harmless when repeated.
+void registerLowerings();
+
+} // namespace lathe

@@ -1,0 +1,88 @@
+// Scalar expressions of the element-wise operators with two or three operands.
+#include "codegen/Scalar.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+namespace lathe {
+
+using mlir::Value;
+using mlir::ValueRange;
+
+namespace {
+
+/// The number that `value` (or every lane of it) is known to be.
+std::optional<double> knownNumber(Value value) {
+  llvm::APFloat number(0.0);
+  if (!mlir::matchPattern(value, mlir::m_ConstantFloat(&number)))
+    return std::nullopt;
+  bool exact;
+  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &exact);
+  return number.convertToDouble();
+}
+
+} // namespace
+
+Value lowerAdd(ScalarBuilder &b, const AddAttrs &, ValueRange in) { return b.add(in[0], in[1]); }
+Value lowerSub(ScalarBuilder &b, const SubAttrs &, ValueRange in) { return b.sub(in[0], in[1]); }
+Value lowerMul(ScalarBuilder &b, const MulAttrs &, ValueRange in) { return b.mul(in[0], in[1]); }
+Value lowerDiv(ScalarBuilder &b, const DivAttrs &, ValueRange in) { return b.div(in[0], in[1]); }
+Value lowerMax(ScalarBuilder &b, const MaxAttrs &, ValueRange in) { return b.max(in[0], in[1]); }
+Value lowerMin(ScalarBuilder &b, const MinAttrs &, ValueRange in) { return b.min(in[0], in[1]); }
+
+Value lowerPow(ScalarBuilder &b, const PowAttrs &, ValueRange in) {
+  if (!b.isFloat())
+    throw Declined{"pow of integers"};
+  // Exponents that are a multiplication or two; those where C's pow treats no special value differently.
+  if (auto exponent = knownNumber(in[1])) {
+    if (*exponent == 1)
+      return in[0];
+    if (*exponent == 2)
+      return b.mul(in[0], in[0]);
+    if (*exponent == 3)
+      return b.mul(b.mul(in[0], in[0]), in[0]);
+    if (*exponent == -1)
+      return b.div(b.constant(1), in[0]);
+  }
+  return b.pow(in[0], in[1]);
+}
+
+Value lowerMod(ScalarBuilder &b, const ModAttrs &attrs, ValueRange in) {
+  if (b.isFloat())
+    throw Declined{"remainder of floating-point numbers"};
+  Value quotient = b.div(in[0], in[1]);
+  Value rest = b.sub(in[0], b.mul(quotient, in[1]));
+  if (attrs.fmod || b.isUnsigned())
+    return rest;
+  // The sign of the divisor.
+  Value zero = b.constant(0);
+  Value different = b.kernel.b.create<mlir::arith::XOrIOp>(b.kernel.loc, b.less(rest, zero), b.less(in[1], zero));
+  Value adjusted = b.select(different, b.add(rest, in[1]), rest);
+  return b.select(b.equal(rest, zero), rest, adjusted);
+}
+
+Value lowerPrelu(ScalarBuilder &b, const PreluAttrs &, ValueRange in) {
+  if (b.isUnsigned())
+    return in[0];
+  return b.select(b.less(in[0], b.constant(0)), b.mul(in[0], in[1]), in[0]);
+}
+
+Value lowerEqual(ScalarBuilder &b, const EqualAttrs &, ValueRange in) { return b.equal(in[0], in[1]); }
+Value lowerLess(ScalarBuilder &b, const LessAttrs &, ValueRange in) { return b.less(in[0], in[1]); }
+Value lowerLessEqual(ScalarBuilder &b, const LessEqualAttrs &, ValueRange in) { return b.lessEqual(in[0], in[1]); }
+Value lowerGreater(ScalarBuilder &b, const GreaterAttrs &, ValueRange in) { return b.less(in[1], in[0]); }
+Value lowerGreaterEqual(ScalarBuilder &b, const GreaterEqualAttrs &, ValueRange in) { return b.lessEqual(in[1], in[0]); }
+
+Value lowerAnd(ScalarBuilder &b, const AndAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::AndIOp>(b.kernel.loc, in[0], in[1]);
+}
+Value lowerOr(ScalarBuilder &b, const OrAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::OrIOp>(b.kernel.loc, in[0], in[1]);
+}
+Value lowerXor(ScalarBuilder &b, const XorAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::XOrIOp>(b.kernel.loc, in[0], in[1]);
+}
+
+Value lowerWhere(ScalarBuilder &b, const WhereAttrs &, ValueRange in) { return b.select(in[0], in[1], in[2]); }
+
+} // namespace lathe

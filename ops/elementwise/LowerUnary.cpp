@@ -1,0 +1,178 @@
+// Scalar expressions of the element-wise operators with one operand.
+#include "codegen/Scalar.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+
+namespace lathe {
+
+using mlir::Value;
+using mlir::ValueRange;
+
+namespace {
+
+/// log(1 + y) for y >= 0, accurate for small y: log(u) y / (u - 1) with u = 1 + y rounded (Kahan).
+Value log1p(ScalarBuilder &b, Value y) {
+  Value one = b.constant(1), u = b.add(one, y);
+  Value change = b.sub(u, one);
+  Value quotient = b.div(b.mul(b.log(u), y), change);
+  return b.select(b.equal(change, b.constant(0)), y, quotient);
+}
+
+/// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
+Value softplus(ScalarBuilder &b, Value x) { return b.add(b.atLeast(x, 0), log1p(b, b.exp(b.neg(b.abs(x))))); }
+
+/// x limited to [0, 1].
+Value unitInterval(ScalarBuilder &b, Value x) { return b.atMost(b.atLeast(x, 0), 1); }
+
+} // namespace
+
+Value lowerRelu(ScalarBuilder &b, const ReluAttrs &, ValueRange in) { return b.atLeast(in[0], 0); }
+
+Value lowerLeakyRelu(ScalarBuilder &b, const LeakyReluAttrs &attrs, ValueRange in) {
+  return b.select(b.less(in[0], b.constant(0)), b.mul(in[0], b.constant(attrs.alpha)), in[0]);
+}
+
+Value lowerElu(ScalarBuilder &b, const EluAttrs &attrs, ValueRange in) {
+  return b.select(b.less(in[0], b.constant(0)), b.mul(b.expm1(in[0]), b.constant(attrs.alpha)), in[0]);
+}
+
+Value lowerSelu(ScalarBuilder &b, const SeluAttrs &attrs, ValueRange in) {
+  Value below = b.mul(b.expm1(in[0]), b.constant(attrs.gamma * attrs.alpha));
+  return b.select(b.less(b.constant(0), in[0]), b.mul(in[0], b.constant(attrs.gamma)), below);
+}
+
+Value lowerCelu(ScalarBuilder &b, const CeluAttrs &attrs, ValueRange in) {
+  Value curve = b.mul(b.expm1(b.div(in[0], b.constant(attrs.alpha))), b.constant(attrs.alpha));
+  return b.add(b.atLeast(in[0], 0), b.atMost(curve, 0));
+}
+
+Value lowerThresholdedRelu(ScalarBuilder &b, const ThresholdedReluAttrs &attrs, ValueRange in) {
+  return b.select(b.lessEqual(in[0], b.constant(attrs.alpha)), b.constant(0), in[0]);
+}
+
+Value lowerSigmoid(ScalarBuilder &b, const SigmoidAttrs &, ValueRange in) { return b.sigmoid(in[0]); }
+Value lowerTanh(ScalarBuilder &b, const TanhAttrs &, ValueRange in) { return b.tanh(in[0]); }
+Value lowerExp(ScalarBuilder &b, const ExpAttrs &, ValueRange in) { return b.exp(in[0]); }
+Value lowerLog(ScalarBuilder &b, const LogAttrs &, ValueRange in) { return b.log(in[0]); }
+Value lowerSqrt(ScalarBuilder &b, const SqrtAttrs &, ValueRange in) { return b.sqrt(in[0]); }
+Value lowerNeg(ScalarBuilder &b, const NegAttrs &, ValueRange in) { return b.neg(in[0]); }
+Value lowerAbs(ScalarBuilder &b, const AbsAttrs &, ValueRange in) { return b.abs(in[0]); }
+Value lowerFloor(ScalarBuilder &b, const FloorAttrs &, ValueRange in) { return b.floor(in[0]); }
+Value lowerCeil(ScalarBuilder &b, const CeilAttrs &, ValueRange in) { return b.ceil(in[0]); }
+Value lowerRound(ScalarBuilder &b, const RoundAttrs &, ValueRange in) { return b.roundEven(in[0]); }
+Value lowerErf(ScalarBuilder &b, const ErfAttrs &, ValueRange in) { return b.erf(in[0]); }
+Value lowerSin(ScalarBuilder &b, const SinAttrs &, ValueRange in) { return b.sin(in[0]); }
+Value lowerCos(ScalarBuilder &b, const CosAttrs &, ValueRange in) { return b.cos(in[0]); }
+Value lowerAtan(ScalarBuilder &b, const AtanAttrs &, ValueRange in) { return b.atan(in[0]); }
+
+Value lowerReciprocal(ScalarBuilder &b, const ReciprocalAttrs &, ValueRange in) { return b.div(b.constant(1), in[0]); }
+
+Value lowerSign(ScalarBuilder &b, const SignAttrs &, ValueRange in) {
+  Value zero = b.constant(0);
+  Value below = b.isUnsigned() ? in[0] : b.select(b.less(in[0], zero), b.constant(-1), in[0]); // 0 and NaN as they are
+  return b.select(b.less(zero, in[0]), b.constant(1), below);
+}
+
+Value lowerSoftplus(ScalarBuilder &b, const SoftplusAttrs &, ValueRange in) { return softplus(b, in[0]); }
+
+Value lowerSoftsign(ScalarBuilder &b, const SoftsignAttrs &, ValueRange in) {
+  return b.div(in[0], b.add(b.abs(in[0]), b.constant(1)));
+}
+
+Value lowerHardSigmoid(ScalarBuilder &b, const HardSigmoidAttrs &attrs, ValueRange in) {
+  return unitInterval(b, b.fma(in[0], b.constant(attrs.alpha), b.constant(attrs.beta)));
+}
+
+Value lowerHardSwish(ScalarBuilder &b, const HardSwishAttrs &, ValueRange in) {
+  return b.mul(in[0], unitInterval(b, b.fma(in[0], b.constant(1.0 / 6), b.constant(0.5))));
+}
+
+Value lowerMish(ScalarBuilder &b, const MishAttrs &, ValueRange in) {
+  // tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2); 1 to the last bit from 20 on, where e^2 would overflow later.
+  Value e = b.exp(b.atMost(in[0], 20));
+  Value p = b.mul(e, b.add(e, b.constant(2)));
+  return b.mul(in[0], b.div(p, b.add(p, b.constant(2))));
+}
+
+Value lowerGelu(ScalarBuilder &b, const GeluAttrs &attrs, ValueRange in) {
+  Value x = in[0], half = b.mul(x, b.constant(0.5));
+  if (attrs.approximate == "tanh") {
+    Value cube = b.mul(b.mul(x, x), x);
+    Value inner = b.mul(b.fma(cube, b.constant(0.044715), x), b.constant(std::sqrt(2 / M_PI)));
+    return b.fma(half, b.tanh(inner), half);
+  }
+  return b.fma(half, b.erf(b.mul(x, b.constant(std::sqrt(0.5)))), half);
+}
+
+Value lowerNot(ScalarBuilder &b, const NotAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::XOrIOp>(b.kernel.loc, in[0], b.constantLike(in[0], 1));
+}
+
+Value lowerIsNan(ScalarBuilder &b, const IsNanAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::CmpFOp>(b.kernel.loc, mlir::arith::CmpFPredicate::UNO, in[0], in[0]);
+}
+
+Value lowerClip(ScalarBuilder &b, const ClipAttrs &attrs, ValueRange in) {
+  // The lower bound first: where min exceeds max, max wins.
+  Value x = in[0];
+  if (in.size() > 1 && in[1])
+    x = b.max(x, in[1]);
+  else if (attrs.min > -std::numeric_limits<double>::infinity())
+    x = b.atLeast(x, attrs.min);
+  if (in.size() > 2 && in[2])
+    x = b.min(x, in[2]);
+  else if (attrs.max < std::numeric_limits<double>::infinity())
+    x = b.atMost(x, attrs.max);
+  return x;
+}
+
+Value lowerCast(ScalarBuilder &b, const CastAttrs &, ValueRange in) {
+  namespace arith = mlir::arith;
+  KernelBuilder &k = b.kernel;
+  Value x = in[0];
+  ElementType from = b.operandType, to = b.resultType;
+  mlir::Type source = mlir::getElementTypeOrSelf(x.getType()), element = k.computeType(to);
+  auto shaped = [&](mlir::Type type) {
+    auto vector = llvm::dyn_cast<mlir::VectorType>(x.getType());
+    return vector ? mlir::Type(vector.clone(type)) : type;
+  };
+  mlir::Type target = shaped(element);
+  if (to == ElementType::boolean) {
+    if (from == to)
+      return x;
+    if (isFloat(from))
+      return k.b.create<arith::CmpFOp>(k.loc, arith::CmpFPredicate::UNE, x, k.zero(x.getType()));
+    return k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::ne, x, k.zero(x.getType()));
+  }
+  bool fromUnsigned = isUnsignedInteger(from) || from == ElementType::boolean;
+  if (isFloat(from) && isFloat(to)) {
+    if (source.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+      x = k.b.create<arith::ExtFOp>(k.loc, target, x);
+    else if (source.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth())
+      x = k.b.create<arith::TruncFOp>(k.loc, target, x);
+    return to == ElementType::f16 || to == ElementType::bf16 ? k.rounded(x, to) : x;
+  }
+  if (isFloat(to))
+    return fromUnsigned ? k.b.create<arith::UIToFPOp>(k.loc, target, x).getResult()
+                        : k.b.create<arith::SIToFPOp>(k.loc, target, x).getResult();
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (isFloat(from)) {
+    if (to == ElementType::u64)
+      return k.b.create<arith::FPToUIOp>(k.loc, target, x);
+    // Through the next signed type that holds every value of the target; what does not fit wraps.
+    unsigned through = width < 32 ? 32 : to == ElementType::u32 ? 64 : width;
+    x = k.b.create<arith::FPToSIOp>(k.loc, shaped(k.b.getIntegerType(through)), x);
+    return through == width ? x : k.b.create<arith::TruncIOp>(k.loc, target, x).getResult();
+  }
+  unsigned sourceWidth = source.getIntOrFloatBitWidth();
+  if (sourceWidth > width)
+    return k.b.create<arith::TruncIOp>(k.loc, target, x);
+  if (sourceWidth == width)
+    return x;
+  return fromUnsigned ? k.b.create<arith::ExtUIOp>(k.loc, target, x).getResult()
+                      : k.b.create<arith::ExtSIOp>(k.loc, target, x).getResult();
+}
+
+} // namespace lathe
