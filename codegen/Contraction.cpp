@@ -88,6 +88,49 @@ ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, 
   return conv;
 }
 
+std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px) {
+  std::vector<TileClass> classes;
+  int64_t start = 0;
+  for (int64_t width : evenPieces(conv.out[2], px)) {
+    TileClass tile;
+    tile.start = start;
+    tile.count = 1;
+    tile.width = width;
+    for (int64_t kw = 0; kw < conv.kernel[2]; ++kw) {
+      int64_t first = width, last = 0;
+      for (int64_t p = 0; p < width; ++p) {
+        int64_t at = (start + p) * conv.stride[2] - conv.padBegin[2] + kw * conv.dilation[2];
+        if (at >= 0 && at < conv.in[2]) {
+          first = std::min(first, p);
+          last = p + 1;
+        }
+      }
+      tile.reach.emplace_back(std::min(first, last), last);
+    }
+    start += width;
+    if (!classes.empty() && classes.back().width == width && classes.back().reach == tile.reach)
+      ++classes.back().count;
+    else
+      classes.push_back(std::move(tile));
+  }
+  return classes;
+}
+
+std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis, mlir::Value position) {
+  int64_t kernel = conv.kernel[axis], stride = conv.stride[axis], dilation = conv.dilation[axis], pad = conv.padBegin[axis];
+  mlir::Value low = k.constant(0), high = k.constant(kernel);
+  if (pad > 0) {
+    mlir::Value missing = k.max(k.sub(k.constant(pad), k.mul(position, stride)), k.constant(0));
+    low = k.div(k.add(missing, dilation - 1), dilation);
+  }
+  int64_t last = (conv.out[axis] - 1) * stride - pad + (kernel - 1) * dilation;
+  if (last >= conv.in[axis]) {
+    mlir::Value room = k.max(k.sub(k.constant(conv.in[axis] + pad), k.mul(position, stride)), k.constant(0));
+    high = k.min(k.div(k.add(room, dilation - 1), dilation), high);
+  }
+  return {low, high};
+}
+
 int64_t parameter(const Schedule &schedule, const char *name, int64_t fallback, int64_t low, int64_t high) {
   int64_t value = schedule.number(name, fallback);
   if (value < low || value > high)
@@ -132,9 +175,7 @@ Outcome<Schedule> contractionPrior(const KernelProblem &kernel) {
   if (nn::recordOf(problem.anchor)->name != std::string_view("conv"))
     return gemmPrior(problem);
   ConvGeometry conv = convGeometry(kernel.function, problem.anchor, problem.shapes);
-  if (needsLanewise(problem, conv))
-    return NotApplicable{"the groups do not end where channel blocks do"};
-  return directPrior(problem, conv);
+  return needsLanewise(problem, conv) ? lanewisePrior(problem, conv) : directPrior(problem, conv);
 }
 
 Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const Schedule &schedule) {
@@ -150,6 +191,8 @@ Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const 
   ConvGeometry conv = convGeometry(kernel.function, problem.anchor, problem.shapes);
   if (schedule.algorithm == "direct")
     return generateDirect(problem, conv, schedule);
+  if (schedule.algorithm == "lanewise")
+    return generateLanewise(problem, conv, schedule);
   return NotApplicable{fmt::format("algorithm '{}' does not compute convolutions", schedule.algorithm)};
 }
 

@@ -1,6 +1,7 @@
 // Convolutions and matrix products: what the anchor of a contraction kernel computes, and the algorithms that compute it.
 //
 //   direct/1     dense and grouped convolutions on the microkernel, blocked or row-major activations
+//   lanewise/1   depthwise convolutions, and groups that are not whole channel blocks: one lane, one output channel
 //   gemm/1       gemm and matmul on the microkernel
 #pragma once
 
@@ -37,6 +38,16 @@ struct ConvGeometry {
   int64_t inChannelStride() const { return inPixels(); }
 };
 
+/// Tiles of one row that reach the same positions of their width with every kernel column.
+struct TileClass {
+  int64_t start = 0, count = 0, width = 0;                // first output column, consecutive tiles, columns a tile
+  llvm::SmallVector<std::pair<int64_t, int64_t>> reach; // by kernel column: positions [first, second) inside the input
+};
+/// One row of output positions cut into tiles of at most `px`.
+std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px);
+/// Taps [low, high) of spatial axis `axis` that fall into the input for output position `position`; low may exceed high.
+std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis, mlir::Value position);
+
 /// The anchor of a contraction kernel; throws Declined when there is not exactly one.
 mlir::Operation *anchorOf(mlir::func::FuncOp function);
 /// Reads a conv anchor; throws Declined for what no algorithm computes.
@@ -57,6 +68,9 @@ struct ContractionProblem {
 
 Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv);
 GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
+
+Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &conv);
+GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
 
 Schedule gemmPrior(const ContractionProblem &problem);
 GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &schedule);

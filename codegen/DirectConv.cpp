@@ -19,40 +19,6 @@
 namespace lathe {
 namespace {
 
-/// Tiles of one row that reach the same positions of their width with every kernel column.
-struct TileClass {
-  int64_t start = 0, count = 0, width = 0;                // first output column, consecutive tiles, columns a tile
-  llvm::SmallVector<std::pair<int64_t, int64_t>> reach; // by kernel column: positions [first, second) inside the input
-};
-
-std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px) {
-  std::vector<TileClass> classes;
-  int64_t start = 0;
-  for (int64_t width : evenPieces(conv.out[2], px)) {
-    TileClass tile;
-    tile.start = start;
-    tile.count = 1;
-    tile.width = width;
-    for (int64_t kw = 0; kw < conv.kernel[2]; ++kw) {
-      int64_t first = width, last = 0;
-      for (int64_t p = 0; p < width; ++p) {
-        int64_t at = (start + p) * conv.stride[2] - conv.padBegin[2] + kw * conv.dilation[2];
-        if (at >= 0 && at < conv.in[2]) {
-          first = std::min(first, p);
-          last = p + 1;
-        }
-      }
-      tile.reach.emplace_back(std::min(first, last), last);
-    }
-    start += width;
-    if (!classes.empty() && classes.back().width == width && classes.back().reach == tile.reach)
-      ++classes.back().count;
-    else
-      classes.push_back(std::move(tile));
-  }
-  return classes;
-}
-
 /// One tile of output channels: `count` of them with `vectors` vectors each.
 struct ChannelTiles {
   int64_t full = 0;       // tiles of `vectors` vectors a group
@@ -179,7 +145,6 @@ private:
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);
   Values initial(int64_t width, Value channel, Value partial, Value pass);
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
-  std::pair<Value, Value> tapRange(int axis, Value position);
 };
 
 void DirectGenerator::emitUnit(Value unit) {
@@ -241,22 +206,6 @@ void DirectGenerator::emitRows() {
   });
 }
 
-/// Taps [low, high) of `axis` that fall into the input for output position `position`.
-std::pair<mlir::Value, mlir::Value> DirectGenerator::tapRange(int axis, Value position) {
-  int64_t kernel = conv.kernel[axis], stride = conv.stride[axis], dilation = conv.dilation[axis], pad = conv.padBegin[axis];
-  Value low = k.constant(0), high = k.constant(kernel);
-  if (pad > 0) {
-    Value missing = k.max(k.sub(k.constant(pad), k.mul(position, stride)), k.constant(0));
-    low = k.div(k.add(missing, dilation - 1), dilation);
-  }
-  int64_t last = (conv.out[axis] - 1) * stride - pad + (kernel - 1) * dilation;
-  if (last >= conv.in[axis]) {
-    Value room = k.max(k.sub(k.constant(conv.in[axis] + pad), k.mul(position, stride)), k.constant(0));
-    high = k.min(k.div(k.add(room, dilation - 1), dilation), high);
-  }
-  return {low, high};
-}
-
 DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, Value partial, Value pass) {
   Values acc;
   if (conv.bias) {
@@ -298,8 +247,8 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   Value depth = conv.out[0] == 1 ? k.constant(0) : k.div(row, conv.out[1]);
   Value height = conv.out[0] == 1 ? row : k.rem(row, conv.out[1]);
   int64_t wide = vectors * plan.lanes, pixel = conv.inPixelStride();
-  auto [depthLow, depthHigh] = tapRange(0, depth);
-  auto [heightLow, heightHigh] = tapRange(1, height);
+  auto [depthLow, depthHigh] = tapRange(k, conv, 0, depth);
+  auto [heightLow, heightHigh] = tapRange(k, conv, 1, height);
 
   Value input = k.mul(image, conv.inImageStride());
   input = k.add(input, k.mul(group, conv.inChannels * conv.inChannelStride()));
@@ -315,16 +264,18 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   for (int64_t p = 0; p < tile.width; ++p)
     offsets.push_back(p * conv.stride[2] * pixel);
   VectorOperand b{k.buffer(conv.weights), wide};
+  // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
+  bool loopColumns = plan.kc >= 2 * plan.unroll;
   auto column1 = [&](mlir::ValueRange carried, Value inRow, Value weightRow, Value kw, std::pair<int64_t, int64_t> reach) {
     llvm::SmallVector<int64_t> rows;
     for (int64_t p = reach.first; p < reach.second; ++p)
       rows.push_back(p);
     Value at = k.add(inRow, k.mul(k.add(inColumn, k.mul(kw, conv.dilation[2])), pixel));
-    return micro.reduce(carried, rows, offsets, vectors, k.buffer(conv.input), at, plan.axis, b,
+    // Unrolled columns read the same inputs at other positions.
+    Value source = loopColumns ? k.buffer(conv.input) : micro.launder(k.buffer(conv.input));
+    return micro.reduce(carried, rows, offsets, vectors, source, at, plan.axis, b,
                         k.add(weightRow, k.mul(kw, plan.kc * wide)));
   };
-  // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
-  bool loopColumns = plan.kc >= 2 * plan.unroll;
   return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
       Value inPlane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);

@@ -7,15 +7,16 @@ namespace lathe {
 namespace {
 
 // Capacities the prior plans with; schedules say what was made of them.
-constexpr double secondLevelBytes = 1 << 20;
+constexpr double firstLevelBytes = 48 << 10, secondLevelBytes = 1 << 20;
 
 /// Cycles of one reduction step of a register block: two multiply-adds and two loads a cycle, four cycles until a sum can be
-/// added to again.
-double stepCycles(const Target &target, int64_t rows, int64_t vectors) {
+/// added to again, and weights beyond the first level arriving at 24 bytes a cycle.
+double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar) {
   int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
   int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
   double multiplies = rows * vectors / 2.0, loads = (vectors + rows * groups) / 2.0;
-  return std::max({multiplies, loads, 4.0}) + 0.05 * loads;
+  double arrival = weightsFar ? vectors * target.vectorBits / 8 / 24.0 : 0;
+  return std::max({multiplies, loads, arrival, 4.0}) + 0.05 * loads;
 }
 
 struct Block {
@@ -38,12 +39,16 @@ Block bestBlock(const Target &target, const ConvGeometry &conv, int64_t lanes) {
         if (pieces[0] != px || !Microkernel::fits(target, px, oc))
           continue;
         double cycles = 0;
+        bool far = double(conv.taps()) * conv.inChannels * oc * target.vectorBits / 8 > firstLevelBytes / 2;
         for (int64_t piece : pieces) {
-          cycles += vectors / oc * stepCycles(target, piece, oc);
+          cycles += vectors / oc * stepCycles(target, piece, oc, far);
           if (vectors % oc)
-            cycles += stepCycles(target, piece, vectors % oc);
+            cycles += stepCycles(target, piece, vectors % oc, far);
         }
         cycles *= double(conv.outPixels()) / width;
+        // Large weights are walked tile by tile: an odd number of tiles is hard to split.
+        if (double(conv.taps()) * conv.inChannels * conv.outChannels * 4 > secondLevelBytes / 2 && (vectors + oc - 1) / oc % 2)
+          cycles *= 1.02;
         if (cycles < best.cycles * 0.999)
           best = {width, px, oc, cycles};
       }
@@ -82,8 +87,8 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
         kc = conv.inChannels / parts;
     schedule.numbers["kc"] = kc == conv.inChannels ? 0 : kc;
   }
-  // Slots get equal numbers of units.
-  int64_t threads = std::max(1, problem.kernel.threads);
+  // Slots get equal numbers of units, also when a program compiled for one thread runs on two.
+  int64_t threads = std::max(2, problem.kernel.threads);
   int64_t other = conv.groups * tiles * (conv.images.isConstant() ? conv.images.constant() : 1);
   auto waste = [&](int64_t chunkRows) {
     double units = double(other) * ((rows + chunkRows - 1) / chunkRows);

@@ -32,7 +32,6 @@ mlir::Value Microkernel::at(Value pointer, int64_t elements) {
 }
 
 mlir::Value Microkernel::launder(Value pointer) {
-  // LLVM must not see that both pointers are one, or it keeps the first group's broadcasts in registers that are not there.
   auto dialect = mlir::LLVM::AsmDialectAttr::get(k.b.getContext(), mlir::LLVM::AsmDialect::AD_ATT);
   return k.b
       .create<mlir::LLVM::InlineAsmOp>(k.loc, k.pointer(), mlir::ValueRange{pointer}, "", "=r,0", /*has_side_effects=*/false,

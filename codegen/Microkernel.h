@@ -34,6 +34,10 @@ public:
 
   Values zeros(int64_t count);
 
+  /// The same address, which LLVM takes for another: loads through it are not merged with loads through `pointer` and then
+  /// kept in registers that are not there.
+  Value launder(Value pointer);
+
   /// Rows and vectors fit the registers (one vector is re-read from memory when the block is just too large).
   static bool fits(const Target &target, int64_t rows, int64_t vectors);
 
@@ -46,7 +50,6 @@ private:
              Value bPointer, int64_t first, int64_t count);
   Value at(Value pointer, int64_t elements);
   Value loadVector(const VectorOperand &b, Value pointer, int64_t elements, int64_t v);
-  Value launder(Value pointer);
 };
 
 } // namespace lathe

@@ -390,11 +390,4 @@ mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
   return main;
 }
 
-bool atKernelsLevel(mlir::ModuleOp module) {
-  bool found = false;
-  for (auto function : module.getOps<mlir::func::FuncOp>())
-    found |= function->hasAttr("nn.family");
-  return found;
-}
-
 } // namespace lathe

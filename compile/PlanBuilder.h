@@ -38,7 +38,4 @@ Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 /// @main of a module; throws Error when there is none.
 mlir::func::FuncOp mainOf(mlir::ModuleOp module);
 
-/// True when the module's functions are kernels already (private functions with nn.family).
-bool atKernelsLevel(mlir::ModuleOp module);
-
 } // namespace lathe

@@ -12,6 +12,14 @@
 namespace lathe {
 namespace {
 
+/// Names come from the file and may hold anything; messages are one line.
+std::string oneLine(std::string message) {
+  for (char &c : message)
+    if (std::iscntrl(static_cast<unsigned char>(c)))
+      c = '?';
+  return message;
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, std::string_view bytes, const std::string &name,
                                              const std::filesystem::path &folder, const ImportOptions &options) {
   context.loadDialect<nn::NnDialect, mlir::func::FuncDialect>();
@@ -29,12 +37,10 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, std::st
   });
   try {
     return onnx::Graph(&context, model, name, folder, options).run();
-  } catch (const UnsupportedError &) {
-    throw;
+  } catch (const UnsupportedError &error) {
+    throw UnsupportedError(oneLine(error.what()), error.issues);
   } catch (const Error &error) {
-    if (said.empty())
-      throw;
-    fail("{}: {}", error.what(), said);
+    throw Error(oneLine(said.empty() ? error.what() : fmt::format("{}: {}", error.what(), said)));
   }
 }
 

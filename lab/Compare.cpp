@@ -1,6 +1,6 @@
 #include "lab/Compare.h"
 
-#include "lab/Arrays.h"
+#include "runtime/NpyTensor.h"
 
 #include <algorithm>
 #include <chrono>
@@ -157,7 +157,7 @@ private:
     if (!loaded || loaded->inputs.size() != 1)
       return;
     std::string file = (directory.path / "one.npy").string();
-    writeTensor(file, Tensor::of<float>({1}, {1.0f}));
+    writeNpy(file, npyView(Tensor::of<float>({1}, {1.0f})));
     if (!run.take(run.runner->setInputs({{loaded->inputs[0].name, file}})))
       return;
     if (auto samples = run.take(run.runner->time(50, 200)))
@@ -196,7 +196,8 @@ private:
       auto &port = first->model.inputs[i];
       auto given = options.inputs.find(port.name);
       std::string file = (directory.path / fmt::format("input{}.npy", i)).string();
-      writeTensor(file, given != options.inputs.end() ? given->second : randomInput(port, options, i));
+      Tensor values = given != options.inputs.end() ? given->second : randomInput(port, options, i);
+      writeNpy(file, npyView(values));
       files[port.name] = file;
     }
     for (auto &side : running)
@@ -226,7 +227,7 @@ private:
         agreement.reason = "not an output of " + ours.result->name;
       else
         try {
-          agreement = agreementOf(name, readTensor(mine->second), readTensor(file), options);
+          agreement = agreementOf(name, toTensor(readNpy(mine->second)), toTensor(readNpy(file)), options);
         } catch (const Error &error) {
           agreement.reason = error.what();
         }
@@ -266,7 +267,7 @@ private:
       if (round + 1 >= options.minRounds && preciseEnough())
         break;
     }
-    estimateRatios(2000);
+    estimateRatios();
     for (auto &side : comparison.sides) {
       std::vector<double> pooled;
       for (auto &round : side.rounds)
@@ -293,7 +294,7 @@ private:
       side.result->rounds.push_back(std::move(*samples));
   }
 
-  void estimateRatios(int resamples) {
+  void estimateRatios() {
     auto &ours = comparison.sides[0].rounds;
     for (auto &peer : comparison.peers) {
       auto &theirs = comparison.sides[peer.peer].rounds;
@@ -301,13 +302,13 @@ private:
       if (!peer.agrees || common == 0 || comparison.sides[peer.peer].failure || comparison.sides[0].failure)
         continue;
       peer.ratio = ratioOfMediansInRounds({theirs.begin(), theirs.begin() + int64_t(common)},
-                                          {ours.begin(), ours.begin() + int64_t(common)}, 0.95, resamples);
+                                          {ours.begin(), ours.begin() + int64_t(common)});
       peer.verdict = lab::verdict(*peer.ratio);
     }
   }
 
   bool preciseEnough() {
-    estimateRatios(400);
+    estimateRatios();
     return std::all_of(comparison.peers.begin(), comparison.peers.end(), [&](auto &peer) {
       return !peer.ratio || (peer.ratio->interval.high - peer.ratio->interval.low) / 2 <= options.precision * peer.ratio->ratio;
     });

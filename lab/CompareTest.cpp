@@ -1,6 +1,6 @@
 #include "lab/Compare.h"
 
-#include "lab/Arrays.h"
+#include "runtime/NpyTensor.h"
 
 #include <gtest/gtest.h>
 

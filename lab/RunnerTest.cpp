@@ -1,4 +1,7 @@
+#include "lab/Compare.h"
 #include "lab/Runner.h"
+#include "runtime/NpyTensor.h"
+#include "runtime/testing/TestPlan.h"
 
 #include <gtest/gtest.h>
 
@@ -92,6 +95,68 @@ TEST_F(RunnerTest, unknownRunnersDeclineWithAReason) {
   auto found = findRunner("torch");
   ASSERT_FALSE(found.done());
   EXPECT_NE(found.reason().find("torch"), std::string::npos);
+}
+
+/// y = x / 2 for vectors of up to 64 elements, as a package file.
+static void writeHalf(const std::string &path) {
+  lathe::runtime::testing::TestPlan plan;
+  uint32_t x = plan.input("x", {"N"}), y = plan.output("y", {"N"});
+  auto range = std::make_unique<lathe::plan::RangeT>();
+  range->symbol = "N";
+  range->max = 64;
+  plan.plan().ranges.push_back(std::move(range));
+  plan.half(x, y, "N");
+  auto bytes = plan.bytes();
+  std::ofstream(path, std::ios::binary).write(bytes.data(), int64_t(bytes.size()));
+}
+
+TEST_F(RunnerTest, packages) {
+  auto spec = findRunner("lathe");
+  ASSERT_TRUE(spec.done()) << spec.reason();
+  std::string package = (directory / "half.lathe").string();
+  writeHalf(package);
+  auto runner = Runner::start(*spec);
+  ASSERT_TRUE(runner.ok()) << runner.failure().message();
+  auto early = runner->time(0, 1);
+  EXPECT_EQ(early.failure().kind, FailureKind::threw);
+  auto absent = runner->load((directory / "absent.lathe").string(), 1);
+  EXPECT_EQ(absent.failure().kind, FailureKind::threw);
+  EXPECT_NE(absent.failure().message().find("absent.lathe"), std::string::npos);
+
+  auto loaded = runner->load(package, 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
+  ASSERT_EQ(loaded->inputs.size(), 1u);
+  EXPECT_EQ(loaded->inputs[0].dims, std::vector<std::string>{"N"});
+  EXPECT_FALSE(runner->time(0, 1).ok()); // x is not bound
+  EXPECT_FALSE(runner->setInputs({{"z", "/none.npy"}}).ok());
+  lathe::Tensor x = lathe::Tensor::of<float>({3}, {2, 4, 8});
+  std::string file = (directory / "x.npy").string();
+  lathe::writeNpy(file, lathe::npyView(x));
+  ASSERT_TRUE(runner->setInputs({{"x", file}}).ok());
+  for (int threads : {1, 2}) {
+    ASSERT_TRUE(runner->setThreads(threads).ok());
+    auto outputs = runner->run(directory.string());
+    ASSERT_TRUE(outputs.ok()) << outputs.failure().message();
+    lathe::Tensor y = lathe::toTensor(lathe::readNpy(outputs->at("y")));
+    ASSERT_EQ(y.elements(), 3);
+    EXPECT_EQ(y.as<float>()[2], 4);
+  }
+  auto samples = runner->time(2, 7);
+  ASSERT_TRUE(samples.ok()) << samples.failure().message();
+  EXPECT_EQ(samples->size(), 7u);
+  runner->quit();
+
+  CompareOptions options; // and through a whole comparison
+  options.dims["N"] = 16;
+  options.maxRounds = 3;
+  options.roundSeconds = 0.01;
+  auto reference = findRunner("reference");
+  ASSERT_TRUE(reference.done());
+  auto comparison = compare({{*spec, package, package}, {*reference, package, ""}}, options);
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  EXPECT_EQ(comparison.sides[1].name, "reference");
+  EXPECT_TRUE(comparison.peers[0].ratio.has_value());
+  EXPECT_TRUE(comparison.sides[0].overheadSeconds.has_value());
 }
 
 TEST_F(RunnerTest, onnxRuntimeLoadsANetwork) {

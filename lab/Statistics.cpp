@@ -115,29 +115,15 @@ RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const 
 }
 
 RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
-                                     const std::vector<std::vector<double>> &denominator, double confidence, int resamples,
-                                     uint64_t seed) {
+                                     const std::vector<std::vector<double>> &denominator, double confidence) {
   require(numerator.size() == denominator.size() && !numerator.empty(), "ratio of medians: {} rounds against {}",
           numerator.size(), denominator.size());
-  for (size_t i = 0; i < numerator.size(); ++i)
-    require(!numerator[i].empty() && !denominator[i].empty(), "ratio of medians: round {} has no samples", i);
-  std::vector<double> top, bottom;
-  auto pooledRatio = [&](auto &&roundOf) {
-    top.clear();
-    bottom.clear();
-    for (size_t i = 0; i < numerator.size(); ++i) {
-      size_t round = roundOf(i);
-      top.insert(top.end(), numerator[round].begin(), numerator[round].end());
-      bottom.insert(bottom.end(), denominator[round].begin(), denominator[round].end());
-    }
-    return medianInPlace(top) / medianInPlace(bottom);
-  };
-  std::mt19937_64 random(seed);
   std::vector<double> ratios;
-  for (int i = 0; i < resamples; ++i)
-    ratios.push_back(pooledRatio([&](size_t) { return random() % numerator.size(); }));
-  double estimate = pooledRatio([](size_t i) { return i; });
-  return {estimate, middleOf(ratios, confidence)};
+  for (size_t i = 0; i < numerator.size(); ++i) {
+    require(!numerator[i].empty() && !denominator[i].empty(), "ratio of medians: round {} has no samples", i);
+    ratios.push_back(median(numerator[i]) / median(denominator[i]));
+  }
+  return {median(ratios), medianInterval(ratios, confidence)};
 }
 
 bool StoppingRule::satisfied(std::span<const double> samples, double elapsedSeconds) const {

@@ -46,12 +46,12 @@ struct RatioEstimate {
 RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence = 0.95,
                              int resamples = 2000, uint64_t seed = 1);
 
-/// The same for sets that were measured in turns: element i of each holds the samples of round i. Whole rounds are resampled, the same for
-/// both, so that what slowed down both sides of a round (clock, neighbours) cancels, and what lasts for a round is not taken for many
-/// independent observations. Throws Error when the numbers of rounds differ or a round is empty.
+/// The same for sets that were measured in turns: element i of each holds the samples of round i. The ratio is the median over the rounds of
+/// each round's ratio of medians, its interval that of medianInterval over the rounds: what slowed down both sides of a round (clock,
+/// neighbours) cancels, what slowed down one side of a few rounds is outvoted, and what lasts for a round is not taken for many independent
+/// observations. Throws Error when the numbers of rounds differ or a round is empty.
 RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
-                                     const std::vector<std::vector<double>> &denominator, double confidence = 0.95,
-                                     int resamples = 2000, uint64_t seed = 1);
+                                     const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
 /// When to stop sampling.
 struct StoppingRule {

@@ -109,6 +109,17 @@ TEST(Statistics, roundsCancelCommonDrift) {
   EXPECT_GT(pooled.interval.high - pooled.interval.low, estimate.interval.high - estimate.interval.low);
 }
 
+TEST(Statistics, disturbedRoundsAreOutvoted) {
+  std::vector<std::vector<double>> a, b;
+  for (int round = 0; round < 12; ++round) { // a neighbour takes half of the CPU in a few turns of one side
+    a.push_back({round < 3 ? 2.0 : 1.0 + 0.001 * round});
+    b.push_back({1.0});
+  }
+  RatioEstimate estimate = ratioOfMediansInRounds(a, b);
+  EXPECT_NEAR(estimate.ratio, 1.0, 0.012);
+  EXPECT_NE(verdict(estimate), Verdict::faster);
+}
+
 TEST(Statistics, estimatesAreReproducible) {
   std::mt19937_64 random(3);
   auto a = normalSamples(random, 1, 0.1, 30), b = normalSamples(random, 1, 0.1, 30);

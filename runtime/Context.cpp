@@ -46,6 +46,14 @@ std::vector<int64_t> Context::outputDims(size_t index) {
 }
 
 const RunProfile &Context::profile() const { return state->times; }
+std::vector<ProfileRow> Context::profileRows() const {
+  std::vector<ProfileRow> rows;
+  for (const InstructionTime &time : state->times.times)
+    if (state->plan && state->plan->outermost[time.instruction])
+      rows.push_back({instruction(time.instruction), time.instruction, time.end - time.begin});
+  return rows;
+}
+
 MemoryUse Context::memory() const { return state->memory(); }
 
 const Plan &Context::plan() const {

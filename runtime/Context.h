@@ -43,6 +43,13 @@ struct RunProfile {
   uint64_t overhead = 0;
 };
 
+/// An instruction of the entry block with the time it took; in order of execution.
+struct ProfileRow {
+  InstructionInfo info;
+  uint32_t instruction = 0;
+  uint64_t nanoseconds = 0;
+};
+
 struct RunOptions {
   bool profile = false;
   int64_t until = -1; // stop after the instruction of this number; outputs computed later are undefined
@@ -88,6 +95,8 @@ public:
 
   /// Of the last run with `profile`.
   const RunProfile &profile() const;
+  /// The same as rows: instructions of the entry block. With `profile().overhead` they add up to the whole.
+  std::vector<ProfileRow> profileRows() const;
   /// Number of instructions of the plan in use, and each one's description. Extents must be bound (a run, or outputDims).
   size_t instructionCount() const;
   InstructionInfo instruction(size_t index) const;

@@ -25,6 +25,14 @@ std::string symbolName(const std::string &param) {
   return result;
 }
 
+/// Names go into messages of one line.
+std::string printable(std::string name) {
+  for (char &c : name)
+    if (std::iscntrl(static_cast<unsigned char>(c)))
+      c = '?';
+  return name;
+}
+
 } // namespace
 
 Graph::Graph(mlir::MLIRContext *context, ModelProto &model, std::string fileName, std::filesystem::path folder,
@@ -74,14 +82,14 @@ void Graph::nameNodes() {
     std::string name = node.name();
     for (int i = 0; name.empty() && i < node.output_size(); ++i)
       name = node.output(i);
-    nodeNames.push_back(std::move(name));
+    nodeNames.push_back(printable(std::move(name)));
   }
 }
 
 mlir::Location Graph::nodeLocation(int index) const {
   const NodeProto &node = model.graph().node(index);
   auto at = mlir::FileLineColLoc::get(context, fileName, index, 0);
-  auto name = fmt::format("{} ({}, opset {})", nodeNames[index], node.op_type(), version);
+  auto name = fmt::format("{} ({}, opset {})", nodeNames[index], printable(node.op_type()), version);
   return mlir::NameLoc::get(mlir::StringAttr::get(context, name), at);
 }
 

@@ -1,6 +1,7 @@
 // Lathe's packages as a runner (docs/runner-protocol.md): the runtime alone, no compiler.
-#include "lab/Arrays.h"
 #include "runtime/Context.h"
+#include "runtime/NpyTensor.h"
+#include "runtime/References.h"
 
 #include <nlohmann/json.hpp>
 
@@ -80,7 +81,7 @@ private:
     for (auto &[port, file] : files.items()) {
       auto index = context->model().findInput(port);
       require(index.has_value(), "{}: no input '{}'", context->model().file(), port);
-      Tensor tensor = lab::readTensor(file.get<std::string>());
+      Tensor tensor = toTensor(readNpy(file.get<std::string>()));
       context->setInput(*index, tensor);
       inputs.emplace_back(*index, tensor);
     }
@@ -93,7 +94,7 @@ private:
     auto ports = context->model().outputs();
     for (size_t i = 0; i < ports.size(); ++i) {
       std::string file = fmt::format("{}/{}.npy", directory, i);
-      lab::writeTensor(file, context->output(i).tensor());
+      writeNpy(file, npyView(context->output(i).tensor()));
       outputs[ports[i].name] = file;
     }
     return {{"ok", true}, {"outputs", outputs}};
@@ -127,6 +128,7 @@ int main(int argc, char **argv) {
     std::cerr << "usage: lathe-runner [--name NAME]\nAnswers the requests of docs/runner-protocol.md on standard input.\n";
     return 2;
   }
+  runtime::registerReferences();
   PackageRunner runner(name);
   for (std::string line; std::getline(std::cin, line);) {
     json answer;

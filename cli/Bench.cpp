@@ -1,0 +1,95 @@
+#include "cli/FrontVerbs.h"
+#include "cli/Measure.h"
+#include "lab/Statistics.h"
+
+#include <chrono>
+#include <iostream>
+
+namespace lathe::cli {
+
+int benchVerb(const Arguments &arguments) {
+  ModelFlags model;
+  InputFlags inputs;
+  lab::StoppingRule rule;
+  size_t repetitions = 0, warmUp = 3;
+  Options options("bench", "Times one run with bound buffers, layout conversions included. Runs until the median is known well enough.",
+                  "  lathe bench resnet50.lathe --threads 2\n"
+                  "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
+                  "  lathe bench model.onnx --batch 8 --max-seconds 30\n");
+  model.add(options);
+  inputs.add(options, "random");
+  options.add_option("--repetitions", repetitions, "exactly this many timed runs instead of the stopping rule")->check(CLI::PositiveNumber);
+  options.add_option("--warm-up", warmUp, "runs before the timed ones")->capture_default_str();
+  options.add_option("--max-seconds", rule.maxSeconds, "of measuring")->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_option("--precision", rule.relativeHalfWidth, "stop when the median's 95 % interval is this narrow, relative")
+      ->check(CLI::PositiveNumber)->capture_default_str();
+  options.addJson();
+  options.parseAll(arguments);
+
+  Prepared prepared = prepare(model, inputs);
+  // No timing without an answer (decision 11).
+  std::string mistrust = mistrusted(prepared);
+  if (!mistrust.empty()) {
+    fmt::print(stderr, "lathe bench: not timed, the outputs are mistrusted: {}\n", mistrust);
+    options.writeJson({{"model", model.model}, {"mistrusted", mistrust}});
+    return failedVerdict;
+  }
+  Verification verification = verificationOf(prepared.package);
+
+  runtime::Context &context = *prepared.context;
+  for (size_t i = 0; i < warmUp; ++i)
+    context.run();
+  std::vector<double> wall, cpu;
+  Progress progress("bench");
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
+  while (repetitions ? wall.size() < repetitions : !rule.satisfied(wall, seconds(start))) {
+    double cpuBefore = cpuSeconds();
+    Clock::time_point before = Clock::now();
+    context.run();
+    wall.push_back(seconds(before));
+    cpu.push_back(cpuSeconds() - cpuBefore);
+    progress.update("run", wall.size(), repetitions ? repetitions : rule.maxSamples);
+  }
+
+  lab::Summary time = lab::summarize(wall), cpuTime = lab::summarize(cpu);
+  runtime::MemoryUse memory = context.memory();
+  double gflops = prepared.flops / time.median * 1e-9;
+  if (options.printsText()) {
+    std::cout << fmt::format("{} ({}), {} thread{}, {} runs, {}\n", model.model, prepared.inputText, context.threads(),
+                             context.threads() == 1 ? "" : "s", time.count, prepared.model->target());
+    Table table({"", "median ms", "mean", "min", "max", "std", "p05", "p25", "p75", "p95", "p99"});
+    auto row = [&](const char *title, const lab::Summary &s) {
+      std::vector<std::string> cells{title};
+      for (double value : {s.median, s.mean, s.min, s.max, s.standardDeviation, s.p05, s.p25, s.p75, s.p95, s.p99})
+        cells.push_back(fmt::format("{:.4f}", value * 1e3));
+      table.row(cells);
+    };
+    row("wall", time);
+    row("CPU", cpuTime);
+    std::cout << table.str();
+    std::cout << fmt::format("{:.2f} GFLOPS ({} a run)\n", gflops, flopsText(prepared.flops));
+    std::cout << fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n",
+                             bytesText(static_cast<double>(peakResidentBytes())), bytesText(static_cast<double>(memory.constantBytes)),
+                             bytesText(static_cast<double>(memory.arenaBytes)), bytesText(static_cast<double>(memory.scratchBytes)));
+    std::cout << "outputs: " << verification.text << "\n";
+  }
+  options.writeJson({{"model", model.model},
+                     {"target", prepared.model->target()},
+                     {"inputs", prepared.inputText},
+                     {"threads", context.threads()},
+                     {"wall", lab::toJson(time)},
+                     {"cpu", lab::toJson(cpuTime)},
+                     {"flops_per_run", prepared.flops},
+                     {"gflops", gflops},
+                     {"peak_rss_bytes", peakResidentBytes()},
+                     {"arena_bytes", memory.arenaBytes},
+                     {"constant_bytes", memory.constantBytes},
+                     {"scratch_bytes", memory.scratchBytes},
+                     {"verified", verification.verified},
+                     {"verification", verification.text}});
+  return success;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,86 @@
+// What every verb shares: exit codes, option parsing, tables, JSON files, progress.
+#pragma once
+
+#include "support/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// Exit codes of every verb (documented in docs/cli.md and `lathe --help`).
+enum ExitCode {
+  success = 0,
+  failedVerdict = 1, // the verb did its work and the answer is no: unsupported, mismatch, mistrusted
+  userError = 2,     // a wrong model, file, flag or value: one line on stderr
+  internalError = 3, // our mistake
+};
+
+/// Arguments after the verb.
+using Arguments = std::vector<std::string>;
+
+struct Verb {
+  const char *name;
+  const char *summary;
+  int (*run)(const Arguments &arguments);
+};
+
+/// Runs `body` and turns what it throws into a line on stderr and an exit code.
+int guarded(const std::string &verb, const std::function<int()> &body);
+
+/// The options of one verb: `--help` shows `examples` below them.
+class Options : public CLI::App {
+public:
+  Options(const std::string &verb, const std::string &summary, const std::string &examples);
+  /// Throws CLI::ParseError (help included), which `guarded` handles.
+  void parseAll(const Arguments &arguments);
+  void addJson();
+  /// Writes `document` where --json says, if it does ("-": standard output).
+  void writeJson(const nlohmann::json &document) const;
+  /// False when the JSON document goes to standard output, which then holds nothing else.
+  bool printsText() const { return jsonPath != "-"; }
+
+private:
+  std::string jsonPath;
+};
+
+/// Columns of text, numbers to the right.
+class Table {
+public:
+  explicit Table(std::vector<std::string> titles);
+  void row(std::vector<std::string> cells);
+  std::string str() const;
+
+private:
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// "12.3 MB", "4.56 GFLOP", "1.20 ms".
+std::string bytesText(double bytes);
+std::string flopsText(double flops);
+std::string secondsText(double seconds);
+
+/// Says on stderr how far a long task is, with the time left; silent for the first two seconds. On a terminal the line is
+/// rewritten, elsewhere one is printed every ten seconds.
+class Progress {
+public:
+  explicit Progress(std::string task);
+  ~Progress();
+  void update(const std::string &what, size_t done, size_t total);
+
+private:
+  using Clock = std::chrono::steady_clock;
+  std::string task, stage;
+  Clock::time_point start, stageStart, lastLine;
+  bool terminal, shown = false;
+};
+
+std::string readFile(const std::string &path);
+void writeFile(const std::string &path, const std::string &text);
+
+} // namespace lathe::cli

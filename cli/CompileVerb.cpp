@@ -1,0 +1,77 @@
+#include "cli/CompilerVerbs.h"
+
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+nlohmann::json toJson(const CompileReport &report) {
+  nlohmann::json references = nlohmann::json::array();
+  for (const ReferenceUse &use : report.references)
+    references.push_back({{"node", use.node}, {"op", use.op}, {"type", use.type}, {"reason", use.reason}});
+  return {{"time_s", report.seconds}, {"passes_s", report.passSeconds}, {"code_s", report.codeSeconds},
+          {"package_bytes", report.packageBytes}, {"constant_bytes", report.constantBytes}, {"code_bytes", report.codeBytes},
+          {"source_constant_bytes", report.sourceConstantBytes}, {"kernels", report.kernels},
+          {"distinct_kernels", report.distinctKernels}, {"layout_conversions", report.layoutConversions}, {"conversions", report.conversions},
+          {"references", references}, {"notes", report.notes}, {"flops", report.flops}, {"compiled_flops", report.compiledFlops},
+          {"target", report.target}};
+}
+
+} // namespace
+
+int compileVerb(const Arguments &arguments) {
+  ModelFlags model;
+  std::string output, emit;
+  bool quiet = false;
+  int jobs = 1;
+  Options options("compile", "Makes a native package, or shows a level of its making.",
+                  "  lathe compile resnet50.onnx -o resnet50.lathe --threads 2\n"
+                  "  lathe compile zoo:resnet18 -o r18.lathe --target x86-64-v3\n"
+                  "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
+                  "  lathe compile model.onnx --emit asm | less\n"
+                  "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n");
+  model.add(options);
+  options.add_option("-o,--output", output, "the package, or the text of --emit (default: standard output)")->type_name("FILE");
+  options.add_option("--emit", emit, "graph, kernels, loops, llvm or asm instead of a package; graph and kernels can be compiled again")
+      ->check(CLI::IsMember({"graph", "kernels", "loops", "llvm", "asm"}));
+  options.add_option("--jobs", jobs, "threads the compiler itself uses")->check(CLI::Range(1, 1024))->capture_default_str();
+  options.add_flag("--quiet", quiet, "prints nothing but errors and progress");
+  options.addJson();
+  options.parseAll(arguments);
+  require(!emit.empty() || !output.empty(), "give -o FILE for the package, or --emit to see a level");
+
+  Progress progress("compile " + model.model);
+  CompileOptions compiling = compileOptions(model, &progress);
+  compiling.jobs = jobs;
+  Source source = loadSource(model);
+  if (!emit.empty()) {
+    std::cout << emitLevel(*source.module, compiling, levelFromName(emit), output == "-" ? "" : output);
+    return success;
+  }
+
+  CompileReport report = compile(*source.module, compiling, output);
+  nlohmann::json json = toJson(report);
+  json["model"] = model.model;
+  json["original_bytes"] = source.fileBytes;
+  json["package"] = output;
+  options.writeJson(json);
+  if (quiet || !options.printsText())
+    return success;
+  std::cout << fmt::format("{}: {} kernels, {} distinct, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n", output,
+                           report.kernels, report.distinctKernels, report.target, report.seconds, report.passSeconds,
+                           report.codeSeconds);
+  std::cout << fmt::format("package {} (constants {}, code {}), the original has {}\n",
+                           bytesText(static_cast<double>(report.packageBytes)), bytesText(static_cast<double>(report.constantBytes)),
+                           bytesText(static_cast<double>(report.codeBytes)), bytesText(static_cast<double>(source.fileBytes)));
+  std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
+  for (const std::string &conversion : report.conversions)
+    std::cout << "  " << conversion << "\n";
+  for (const std::string &note : report.notes)
+    std::cout << "note: " << note << "\n";
+  std::cout << fmt::format("operators left to references: {}\n", report.references.size());
+  for (const ReferenceUse &use : report.references)
+    std::cout << fmt::format("  {}: {} ({}): {}\n", use.node, use.op, use.type, use.reason);
+  return success;
+}
+
+} // namespace lathe::cli

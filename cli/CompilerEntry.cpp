@@ -1,0 +1,19 @@
+// The one function of liblathe_cli_compiler.so that `lathe` calls.
+#include "cli/CompilerVerbs.h"
+
+extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const char *verb, int count,
+                                                                         const char *const *arguments) {
+  using namespace lathe::cli;
+  static const Verb verbs[] = {
+      {"check", "", checkVerb},   {"inspect", "", inspectVerb}, {"compile", "", compileVerb},
+      {"verify", "", verifyVerb}, {"zoo", "", zooVerb},         {"reference", "", referenceVerb},
+  };
+  Arguments words(arguments, arguments + count);
+  std::string name = verb;
+  return guarded(name == "reference" ? "run" : name, [&]() -> int {
+    for (const Verb &candidate : verbs)
+      if (name == candidate.name)
+        return candidate.run(words);
+    lathe::fail("this compiler library has no verb '{}': it is of another version", name);
+  });
+}

@@ -1,0 +1,40 @@
+// Verbs that need the compiler: liblathe_cli_compiler.so.
+#pragma once
+
+#include "cli/Inputs.h"
+#include "cli/ModelFlags.h"
+#include "compile/Compile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <memory>
+
+namespace lathe::cli {
+
+int checkVerb(const Arguments &arguments);
+int inspectVerb(const Arguments &arguments);
+int compileVerb(const Arguments &arguments);
+int verifyVerb(const Arguments &arguments);
+int zooVerb(const Arguments &arguments);
+/// `run --reference`: the whole model on the reference operators.
+int referenceVerb(const Arguments &arguments);
+
+/// A model in memory with the context it lives in.
+struct Source {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  uint64_t fileBytes = 0; // of the file; of the constants for a zoo model
+};
+
+/// Builds or imports `flags.model`. Diagnostics of the IR's parser and verifier become an Error.
+Source loadSource(const ModelFlags &flags);
+
+/// The compiler's options from the flags; `progress` may be null.
+CompileOptions compileOptions(const ModelFlags &flags, Progress *progress);
+
+/// Inputs and outputs of a module as the package's ports.
+std::vector<runtime::Port> inputPorts(mlir::ModuleOp module);
+std::vector<std::string> outputNames(mlir::ModuleOp module);
+
+} // namespace lathe::cli

@@ -1,0 +1,16 @@
+// Verbs that need only the runtime.
+#pragma once
+
+#include "cli/Common.h"
+
+namespace lathe::cli {
+
+int runVerb(const Arguments &arguments);
+int benchVerb(const Arguments &arguments);
+int profileVerb(const Arguments &arguments);
+int machineVerb(const Arguments &arguments);
+
+/// Loads the compiler library and runs one of its verbs.
+int forwardToCompiler(const std::string &verb, const Arguments &arguments);
+
+} // namespace lathe::cli

@@ -1,0 +1,235 @@
+#include "cli/Inputs.h"
+
+#include "support/Npy.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+namespace lathe::cli {
+namespace {
+
+/// splitmix64 (Steele, Lea, Flood 2014): the same sequence on every machine.
+uint64_t next(uint64_t &state) {
+  uint64_t z = (state += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+Tensor filled(ElementType type, std::vector<int64_t> dims, double value) {
+  Tensor plain(ElementType::f32, std::move(dims)); // 0 and 1 are exact
+  std::fill_n(plain.as<float>(), plain.elements(), static_cast<float>(value));
+  return type == ElementType::f32 ? plain : plain.convertedTo(type);
+}
+
+std::string firstElements(const Tensor &tensor) {
+  if (tensor.type() == ElementType::string)
+    return "";
+  std::string text;
+  for (int64_t i = 0; i < std::min<int64_t>(tensor.elements(), 5); ++i)
+    text += (i ? ", " : "") + fmt::format("{:.6g}", tensor.asDouble(i));
+  return "[" + text + (tensor.elements() > 5 ? ", ..." : "") + "]";
+}
+
+Tensor tensorOf(NpyArray array) {
+  Tensor tensor(array.type, array.dims);
+  if (array.type == ElementType::string)
+    tensor.strings() = std::move(array.strings);
+  else
+    std::memcpy(tensor.data(), array.data.data(), array.data.size());
+  return tensor;
+}
+
+NpyView viewOf(const Tensor &tensor) { return {tensor.type(), tensor.dims(), tensor.data()}; }
+
+std::string portsText(std::span<const runtime::Port> ports) {
+  std::string text;
+  for (const runtime::Port &port : ports)
+    text += (text.empty() ? "'" : ", '") + port.name + "'";
+  return text;
+}
+
+/// Extents to fill: given by --shape, otherwise the port's with its symbols bound.
+std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags, const std::vector<std::string> &shapes) {
+  for (const std::string &text : shapes)
+    if (auto [name, dims] = parseShape(text); name == port.name)
+      return dims;
+  std::vector<std::string> batchSymbols;
+  if (!port.dims.empty())
+    port.dims[0].collectSymbols(batchSymbols);
+  std::vector<int64_t> dims;
+  for (const Dim &dim : port.dims)
+    dims.push_back(dim.evaluate([&](const std::string &symbol) -> int64_t {
+      return flags.batch && !batchSymbols.empty() && symbol == batchSymbols[0] ? flags.batch : 1;
+    }));
+  return dims;
+}
+
+} // namespace
+
+void InputFlags::add(CLI::App &app, const std::string &defaultFill) {
+  fill = defaultFill;
+  app.add_option("-i,--input", given, "an input: NAME=FILE.npy, FILE.npy where there is one, or FILE.npz with all")->type_name("INPUT");
+  app.add_option("--fill", fill, "what other inputs hold")->check(CLI::IsMember({"zeros", "ones", "random"}))->capture_default_str();
+  app.add_option("--seed", seed, "of random inputs")->capture_default_str();
+  app.add_option("--batch", batch, "extent of a symbolic first dimension")->check(CLI::Range(int64_t(1), int64_t(1) << 31));
+}
+
+std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
+                                const std::vector<std::string> &shapes) {
+  std::map<std::string, Tensor> given;
+  auto give = [&](const std::string &name, Tensor tensor, const std::string &from) {
+    bool known = false;
+    for (const runtime::Port &port : ports)
+      known |= port.name == name;
+    require(known, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
+    require(given.emplace(name, std::move(tensor)).second, "{}: input '{}' is given twice", from, name);
+  };
+  for (const std::string &text : flags.given) {
+    // A name may hold '=' only if no file of the whole text exists.
+    size_t equals = text.find('=');
+    std::string path = equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
+    bool named = path.size() != text.size();
+    if (path.size() > 4 && path.ends_with(".npz")) {
+      require(!named, "-i {}: a .npz file names its arrays itself", text);
+      for (NpzMember &member : readNpz(path))
+        give(member.name, tensorOf(std::move(member.array)), path);
+      continue;
+    }
+    require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text, ports.size(),
+            text, portsText(ports));
+    give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
+  }
+
+  std::string missing;
+  for (const runtime::Port &port : ports)
+    if (!given.contains(port.name))
+      missing += (missing.empty() ? "'" : ", '") + port.name + "'";
+  require(missing.empty() || !flags.fill.empty(), "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
+
+  std::vector<Value> values;
+  uint64_t index = 0;
+  for (const runtime::Port &port : ports) {
+    ++index;
+    if (auto found = given.find(port.name); found != given.end()) {
+      values.push_back(found->second);
+      continue;
+    }
+    require(port.tensor && port.type != ElementType::string, "input '{}' cannot be filled: give -i {}=FILE", port.name, port.name);
+    std::vector<int64_t> dims = extentsOf(port, flags, shapes);
+    values.push_back(flags.fill == "random" ? randomTensor(port.type, dims, flags.seed * 1000003 + index)
+                                            : filled(port.type, dims, flags.fill == "ones"));
+  }
+  return values;
+}
+
+Tensor randomTensor(ElementType type, std::vector<int64_t> dims, uint64_t seed) {
+  Tensor plain(isFloat(type) ? ElementType::f32 : ElementType::i64, std::move(dims));
+  uint64_t state = seed;
+  int64_t count = plain.elements();
+  if (isFloat(type))
+    for (int64_t i = 0; i < count; ++i)
+      plain.as<float>()[i] = static_cast<float>(static_cast<double>(next(state) >> 40) / (1 << 23) - 1);
+  else
+    for (int64_t i = 0; i < count; ++i)
+      plain.as<int64_t>()[i] = static_cast<int64_t>((next(state) >> 33) % (type == ElementType::boolean ? 2 : 10));
+  return plain.type() == type ? plain : plain.convertedTo(type);
+}
+
+std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text) {
+  size_t equals = text.rfind('=');
+  auto bad = [&]() { fail("--shape {}: expected NAME=1x3x224x224", text); };
+  if (equals == std::string::npos || equals == 0)
+    bad();
+  std::vector<int64_t> dims;
+  std::string rest = text.substr(equals + 1);
+  for (size_t at = 0; at < rest.size();) {
+    size_t end = std::min(rest.find_first_of("x,", at), rest.size());
+    std::string word = rest.substr(at, end - at);
+    if (word.empty() || word.size() > 12 || (word != "-1" && word.find_first_not_of("0123456789") != std::string::npos))
+      bad();
+    dims.push_back(std::stoll(word));
+    at = end + 1;
+  }
+  return {text.substr(0, equals), dims};
+}
+
+OutputSummary summarizeOutput(const Tensor &tensor) {
+  OutputSummary summary;
+  if (tensor.type() == ElementType::string || tensor.elements() == 0)
+    return summary;
+  bool first = true, constant = true;
+  double sum = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    double value = tensor.asDouble(i);
+    if (!std::isfinite(value)) {
+      ++summary.notFinite;
+      continue;
+    }
+    if (first)
+      summary.min = summary.max = value;
+    constant &= value == summary.min;
+    summary.min = std::min(summary.min, value);
+    summary.max = std::max(summary.max, value);
+    sum += value;
+    ++finite;
+    first = false;
+  }
+  summary.mean = finite ? sum / static_cast<double>(finite) : 0;
+  if (summary.notFinite)
+    summary.mistrust = fmt::format("{} of {} elements are not finite", summary.notFinite, tensor.elements());
+  else if (isFloat(tensor.type()) && summary.min == 0 && summary.max == 0)
+    summary.mistrust = "all zero";
+  else if (isFloat(tensor.type()) && tensor.elements() > 1 && constant)
+    summary.mistrust = fmt::format("constant ({})", summary.min);
+  return summary;
+}
+
+std::string dimsText(std::span<const int64_t> dims) { return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x")); }
+
+void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json, bool print) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].isTensor()) {
+      if (print)
+        std::cout << fmt::format("{}: not a tensor\n", names[i]);
+      continue;
+    }
+    const Tensor &tensor = outputs[i].tensor();
+    OutputSummary summary = summarizeOutput(tensor);
+    if (print)
+      std::cout << fmt::format("{}: {} {}, min {:.6g}, max {:.6g}, mean {:.6g} {}{}\n", names[i], name(tensor.type()),
+                               dimsText(tensor.dims()), summary.min, summary.max, summary.mean, firstElements(tensor),
+                               summary.mistrust.empty() ? "" : "  -- mistrusted: " + summary.mistrust);
+    json["outputs"].push_back({{"name", names[i]}, {"type", name(tensor.type())}, {"dims", tensor.dims()}, {"min", summary.min},
+                               {"max", summary.max}, {"mean", summary.mean}, {"not_finite", summary.notFinite},
+                               {"mistrusted", summary.mistrust}});
+  }
+}
+
+void writeValues(const std::string &path, std::span<const std::string> names, std::span<const Value> values) {
+  for (size_t i = 0; i < names.size(); ++i)
+    require(values[i].isTensor() && values[i].tensor().type() != ElementType::string, "output '{}' is not a tensor of numbers and cannot be written",
+            names[i]);
+  if (path.ends_with(".npz")) {
+    std::vector<NpzEntry> entries;
+    for (size_t i = 0; i < names.size(); ++i)
+      entries.push_back({names[i], viewOf(values[i].tensor())});
+    return writeNpz(path, entries);
+  }
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  require(!error, "{}: cannot create: {}", path, error.message());
+  for (size_t i = 0; i < names.size(); ++i) {
+    std::string file = names[i];
+    for (char &c : file) // a name may hold slashes; a file name may not
+      if (c == '/' || c == '\\' || c == ':')
+        c = '_';
+    writeNpy(path + "/" + file + ".npy", viewOf(values[i].tensor()));
+  }
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,67 @@
+#include "cli/Measure.h"
+
+#include "cli/Cache.h"
+
+#include <ctime>
+#include <fstream>
+#include <sys/resource.h>
+
+namespace lathe::cli {
+
+Prepared prepare(const ModelFlags &model, const InputFlags &inputs) {
+  Prepared prepared;
+  prepared.package = packageFor(model);
+  prepared.model = runtime::Model::load(prepared.package);
+  prepared.context = std::make_unique<runtime::Context>(prepared.model, runtime::ContextOptions{.threads = model.threads});
+  std::vector<Value> values = gatherInputs(prepared.model->inputs(), inputs, model.shapes);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].isTensor())
+      prepared.inputText += fmt::format("{}{} {}", i ? ", " : "", prepared.model->inputs()[i].name,
+                                        dimsText(values[i].tensor().dims()));
+    prepared.context->setInput(i, values[i]);
+  }
+  prepared.context->run();
+  for (size_t i = 0; i < prepared.context->instructionCount(); ++i) {
+    runtime::InstructionInfo info = prepared.context->instruction(i);
+    prepared.flops += info.flops;
+    prepared.bytes += info.bytes;
+  }
+  return prepared;
+}
+
+std::string mistrusted(const Prepared &prepared) {
+  std::string reasons;
+  for (size_t i = 0; i < prepared.model->outputs().size(); ++i) {
+    const Value &value = prepared.context->output(i);
+    if (!value.isTensor())
+      continue;
+    std::string reason = summarizeOutput(value.tensor()).mistrust;
+    if (!reason.empty())
+      reasons += fmt::format("{}output '{}': {}", reasons.empty() ? "" : "; ", prepared.model->outputs()[i].name, reason);
+  }
+  return reasons;
+}
+
+Verification verificationOf(const std::string &package) {
+  std::ifstream file(verdictPath(package));
+  nlohmann::json verdict = nlohmann::json::parse(file, nullptr, false);
+  if (!verdict.is_object() || !verdict.contains("passed"))
+    return {false, "unverified (lathe verify checks the outputs against the reference)"};
+  if (!verdict["passed"].get<bool>())
+    return {false, "FAILED verification: " + verdict.value("summary", "")};
+  return {true, fmt::format("verified {}: {}", verdict.value("date", ""), verdict.value("summary", ""))};
+}
+
+uint64_t peakResidentBytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+double cpuSeconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,36 @@
+// What bench and profile share: a context with bound inputs, the totals of its plan, and whether its outputs can be trusted.
+#pragma once
+
+#include "cli/Inputs.h"
+#include "runtime/Context.h"
+
+namespace lathe::cli {
+
+/// A model ready to run again and again.
+struct Prepared {
+  std::string package;
+  std::shared_ptr<const runtime::Model> model;
+  std::unique_ptr<runtime::Context> context;
+  std::string inputText; // "data 1x3x224x224, random"
+  double flops = 0, bytes = 0; // of the plan's kernels
+};
+
+/// Loads (compiling first where needed), binds inputs and runs once.
+Prepared prepare(const ModelFlags &model, const InputFlags &inputs);
+
+/// Why the outputs of the last run make its time meaningless ("prob: not finite"), or "".
+std::string mistrusted(const Prepared &prepared);
+
+/// "verified 2026-05-01: relative error 3.1e-07", or "unverified (lathe verify MODEL)".
+struct Verification {
+  bool verified = false;
+  std::string text;
+};
+Verification verificationOf(const std::string &package);
+
+/// Largest resident set of this process so far, in bytes.
+uint64_t peakResidentBytes();
+/// CPU seconds of all threads of this process.
+double cpuSeconds();
+
+} // namespace lathe::cli

@@ -1,0 +1,52 @@
+#include "cli/ModelFlags.h"
+
+#include "package/Package.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sys/stat.h>
+
+namespace lathe::cli {
+
+void ModelFlags::add(CLI::App &app) {
+  app.add_option("MODEL", model, "ONNX file, textual IR, package (F.lathe) or zoo:NAME")->required();
+  app.add_option("--shape", shapes, "extents of an input whose dimensions are symbolic: NAME=1x3x224x224")->type_name("NAME=DIMS");
+  app.add_option("--target", target, "native, an LLVM CPU name, or LLVM/TVM target text")->capture_default_str();
+  app.add_option("--threads", threads, "threads to compile and run for")->check(CLI::Range(1, 1024))->capture_default_str();
+  app.add_option("-O", level, "0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 relaxed math")
+      ->check(CLI::Range(0, 4))->capture_default_str();
+  app.add_flag("--exact-math", exactMath, "forbids algorithms that reassociate (Winograd)");
+  app.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each")->type_name("FILE");
+  app.add_option("--zoo-seed", zooSeed, "seed of a zoo model's weights")->capture_default_str();
+  app.add_option("--zoo-batch", zooBatch, "batch a zoo model is built with")->type_name("N");
+}
+
+Arguments ModelFlags::compileArguments() const {
+  Arguments result{"--target", target, "--threads", std::to_string(threads), "-O", std::to_string(level)};
+  for (const std::string &shape : shapes)
+    result.insert(result.end(), {"--shape", shape});
+  if (exactMath)
+    result.push_back("--exact-math");
+  if (!scheduleFile.empty())
+    result.insert(result.end(), {"--schedule", scheduleFile});
+  if (isZoo()) {
+    result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});
+    if (zooBatch)
+      result.insert(result.end(), {"--zoo-batch", std::to_string(zooBatch)});
+  }
+  return result;
+}
+
+bool isPackage(const std::string &path) {
+  struct stat status;
+  require(::stat(path.c_str(), &status) == 0, "{}: cannot read: {}", path, std::strerror(errno));
+  require(!S_ISDIR(status.st_mode), "{}: cannot read: Is a directory", path);
+  std::ifstream file(path, std::ios::binary);
+  require(file.is_open(), "{}: cannot read: {}", path, std::strerror(errno));
+  char magic[sizeof package::magic] = {};
+  file.read(magic, sizeof magic);
+  return std::memcmp(magic, package::magic, sizeof magic) == 0;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,35 @@
+// What a verb is told about the model and how to compile it; the same flags for every verb that takes a MODEL.
+#pragma once
+
+#include "cli/Common.h"
+
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// MODEL is an ONNX file, textual IR, a package (F.lathe) or zoo:NAME. The optimisation flags say how a model is compiled; a
+/// package was already.
+struct ModelFlags {
+  std::string model;
+  std::vector<std::string> shapes; // "data=1x3x224x224"
+  std::string target = "native";
+  int threads = 1;
+  int level = 3;
+  bool exactMath = false;
+  std::string scheduleFile;
+  int64_t zooBatch = 0; // zoo:NAME built with this batch; 0: its default
+  uint64_t zooSeed = 0;
+
+  void add(CLI::App &app);
+  /// The flags (not the model) as arguments of `lathe compile`.
+  Arguments compileArguments() const;
+
+  bool isZoo() const { return model.rfind("zoo:", 0) == 0; }
+  std::string zooName() const { return model.substr(4); }
+};
+
+/// True when the file begins as a package does. Throws Error when it cannot be read.
+bool isPackage(const std::string &path);
+
+} // namespace lathe::cli

@@ -1,0 +1,157 @@
+#include "cli/FrontVerbs.h"
+#include "cli/Measure.h"
+#include "lab/Machine.h"
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+
+namespace lathe::cli {
+namespace {
+
+struct Row {
+  runtime::InstructionInfo info;
+  double seconds = 0;
+};
+
+/// One profiled run: seconds by instruction, the overhead, the whole.
+struct Sample {
+  std::vector<double> rows;
+  double overhead = 0, whole = 0;
+};
+
+Sample sampleOf(const runtime::RunProfile &profile, size_t instructions) {
+  Sample sample{std::vector<double>(instructions, 0.0), static_cast<double>(profile.overhead) * 1e-9,
+                static_cast<double>(profile.end - profile.begin) * 1e-9};
+  for (const runtime::InstructionTime &time : profile.times)
+    sample.rows[time.instruction] += static_cast<double>(time.end - time.begin) * 1e-9;
+  return sample;
+}
+
+/// Mean of the faster half of the samples (by whole time): rows and overhead still add up to the whole, and what disturbed a run
+/// from outside is left out.
+Sample fasterHalf(std::vector<Sample> samples) {
+  std::sort(samples.begin(), samples.end(), [](const Sample &a, const Sample &b) { return a.whole < b.whole; });
+  samples.resize((samples.size() + 1) / 2);
+  Sample mean{std::vector<double>(samples[0].rows.size(), 0.0)};
+  double weight = 1.0 / static_cast<double>(samples.size());
+  for (const Sample &sample : samples) {
+    for (size_t i = 0; i < sample.rows.size(); ++i)
+      mean.rows[i] += sample.rows[i] * weight;
+    mean.overhead += sample.overhead * weight;
+    mean.whole += sample.whole * weight;
+  }
+  return mean;
+}
+
+std::string nodesText(std::span<const std::string> nodes, size_t limit) {
+  std::string text = fmt::format("{}", fmt::join(nodes, "+"));
+  return text.size() > limit ? text.substr(0, limit - 3) + "..." : text;
+}
+
+/// The instruction that computes `node` last, or an Error that says what there is.
+int64_t instructionOf(const runtime::Context &context, const std::string &node) {
+  int64_t found = -1;
+  for (size_t i = 0; i < context.instructionCount(); ++i) {
+    runtime::InstructionInfo info = context.instruction(i);
+    if (info.name == node || std::find(info.nodes.begin(), info.nodes.end(), node) != info.nodes.end())
+      found = static_cast<int64_t>(i);
+  }
+  require(found >= 0, "--until {}: no node of the plan has that name (folded away, or misspelt; lathe profile lists them)", node);
+  return found;
+}
+
+} // namespace
+
+int profileVerb(const Arguments &arguments) {
+  ModelFlags model;
+  InputFlags inputs;
+  std::string until;
+  size_t repetitions = 20;
+  bool wide = false;
+  Options options("profile", "One row per kernel: its source nodes, time, share, speed, and how close it comes to what the machine can do.",
+                  "  lathe profile resnet50.lathe\n"
+                  "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
+                  "  lathe profile model.onnx --until conv4_1\n");
+  model.add(options);
+  inputs.add(options, "random");
+  options.add_option("--until", until, "stops after the kernel that computes NODE")->type_name("NODE");
+  options.add_option("--repetitions", repetitions, "profiled runs; the faster half counts")->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_flag("--wide", wide, "does not shorten names, shapes and schedules");
+  options.addJson();
+  options.parseAll(arguments);
+
+  Prepared prepared = prepare(model, inputs);
+  runtime::Context &context = *prepared.context;
+  std::string mistrust = mistrusted(prepared);
+  if (!mistrust.empty())
+    fmt::print(stderr, "lathe profile: the outputs are mistrusted: {}\n", mistrust);
+
+  runtime::RunOptions run;
+  run.profile = true;
+  if (!until.empty())
+    run.until = instructionOf(context, until);
+  Progress progress("profile");
+  context.run(run);
+  std::vector<Sample> samples;
+  for (size_t i = 0; i < repetitions; ++i) {
+    context.run(run);
+    samples.push_back(sampleOf(context.profile(), context.instructionCount()));
+    progress.update("run", i + 1, repetitions);
+  }
+  Sample mean = fasterHalf(std::move(samples));
+  size_t count = run.until >= 0 ? static_cast<size_t>(run.until) + 1 : context.instructionCount();
+
+  progress.update("measuring the machine", 0, 1);
+  const lab::MachineCeilings &machine = lab::machineCeilings();
+  Table table({"#", "ms", "share", "GFLOPS", "GB/s", "roofline", "bound by", "kind", "nodes", "shapes", "schedule"});
+  nlohmann::json rows = nlohmann::json::array();
+  double flops = 0, bytes = 0, limit = 0;
+  size_t width = wide ? 100000 : 44;
+  for (size_t i = 0; i < count; ++i) {
+    runtime::InstructionInfo info = context.instruction(i);
+    double seconds = mean.rows[i];
+    lab::Roofline roofline = lab::roofline(machine, ElementType::f32, info.flops, info.bytes, seconds, context.threads());
+    bool kernel = std::string_view(info.kind) == "kernel";
+    flops += info.flops;
+    bytes += info.bytes;
+    limit += roofline.limitSeconds;
+    auto rate = [&](double amount) { return seconds > 0 ? amount / seconds * 1e-9 : 0; };
+    std::string schedule(info.schedule), shapes(info.shapes);
+    auto shorten = [&](const std::string &text) { return text.size() > width ? text.substr(0, width - 3) + "..." : text; };
+    table.row({std::to_string(i), fmt::format("{:.4f}", seconds * 1e3), fmt::format("{:.1f} %", seconds / mean.whole * 100),
+               kernel ? fmt::format("{:.1f}", rate(info.flops)) : "", kernel ? fmt::format("{:.1f}", rate(info.bytes)) : "",
+               kernel ? fmt::format("{:.0f} %", roofline.share * 100) : "", kernel ? roofline.bound : "",
+               kernel ? std::string(info.family) : info.kind, nodesText(info.nodes, width), shorten(shapes), shorten(schedule)});
+    rows.push_back({{"index", i}, {"kind", info.kind}, {"name", info.name}, {"family", info.family}, {"nodes", info.nodes},
+                    {"shapes", info.shapes}, {"schedule", info.schedule}, {"time_ms", seconds * 1e3},
+                    {"share", seconds / mean.whole}, {"flops", info.flops}, {"bytes", info.bytes}, {"gflops", rate(info.flops)},
+                    {"gb_s", rate(info.bytes)}, {"roofline_share", kernel ? roofline.share : 0},
+                    {"limit_ms", roofline.limitSeconds * 1e3}, {"bound", kernel ? roofline.bound : ""}});
+  }
+  table.row({"", fmt::format("{:.4f}", mean.overhead * 1e3), fmt::format("{:.1f} %", mean.overhead / mean.whole * 100), "", "", "", "",
+             "overhead"});
+  table.row({"", fmt::format("{:.4f}", mean.whole * 1e3), "100.0 %", fmt::format("{:.1f}", flops / mean.whole * 1e-9),
+             fmt::format("{:.1f}", bytes / mean.whole * 1e-9), fmt::format("{:.0f} %", limit / mean.whole * 100), "", "whole"});
+  if (options.printsText()) {
+    std::cout << fmt::format("{} ({}), {} thread{}, {}; ceilings: {:.1f} GFLOPS fp32\n", model.model, prepared.inputText,
+                             context.threads(), context.threads() == 1 ? "" : "s", prepared.model->target(),
+                             machine.gflops(ElementType::f32, context.threads()));
+    std::cout << table.str();
+  }
+  options.writeJson({{"model", model.model},
+                     {"threads", context.threads()},
+                     {"target", prepared.model->target()},
+                     {"inputs", prepared.inputText},
+                     {"peak_gflops", machine.gflops(ElementType::f32, context.threads())},
+                     {"rows", rows},
+                     {"overhead_ms", mean.overhead * 1e3},
+                     {"whole_ms", mean.whole * 1e3},
+                     {"gflops", flops / mean.whole * 1e-9},
+                     {"gb_s", bytes / mean.whole * 1e-9},
+                     {"roofline_share", limit / mean.whole},
+                     {"mistrusted", mistrust}});
+  return success;
+}
+
+} // namespace lathe::cli

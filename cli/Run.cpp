@@ -1,0 +1,54 @@
+#include "cli/Cache.h"
+#include "cli/FrontVerbs.h"
+#include "cli/Inputs.h"
+#include "runtime/Context.h"
+
+#include <chrono>
+#include <iostream>
+
+namespace lathe::cli {
+
+int runVerb(const Arguments &arguments) {
+  ModelFlags model;
+  InputFlags inputs;
+  std::string output;
+  bool reference = false;
+  Options options("run", "Runs a model or a package once and describes its outputs.",
+                  "  lathe run resnet50.lathe -i data=cat.npy -o outputs.npz\n"
+                  "  lathe run resnet50.onnx --fill random --seed 7\n"
+                  "  lathe run zoo:resnet18 --fill ones --reference\n"
+                  "A model is compiled first; the package is kept in ~/.cache/lathe and used again while the model, the flags\n"
+                  "and the compiler stay the same.\n");
+  model.add(options);
+  inputs.add(options, "");
+  options.add_option("-o,--output", output, "writes the outputs: FILE.npz, or a folder of .npy files")->type_name("PATH");
+  options.add_flag("--reference", reference, "runs the whole model on the reference operators instead of compiled code");
+  options.addJson();
+  options.parseAll(arguments);
+  if (reference)
+    return forwardToCompiler("reference", arguments);
+
+  auto package = runtime::Model::load(packageFor(model));
+  runtime::Context context(package, {.threads = model.threads});
+  std::vector<Value> values = gatherInputs(package->inputs(), inputs, model.shapes);
+  for (size_t i = 0; i < values.size(); ++i)
+    context.setInput(i, values[i]);
+  auto start = std::chrono::steady_clock::now();
+  context.run();
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  std::vector<std::string> names;
+  std::vector<Value> results;
+  for (size_t i = 0; i < package->outputs().size(); ++i) {
+    names.push_back(package->outputs()[i].name);
+    results.push_back(context.output(i));
+  }
+  nlohmann::json json{{"model", model.model}, {"run_ms", seconds * 1e3}, {"outputs", nlohmann::json::array()}};
+  printOutputs(names, results, json, options.printsText());
+  if (!output.empty())
+    writeValues(output, names, results);
+  options.writeJson(json);
+  return success;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,82 @@
+#include "cli/CompilerVerbs.h"
+
+#include "import/Import.h"
+#include "ir/Context.h"
+#include "ir/SymbolicShapes.h"
+#include "zoo/Zoo.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <sys/stat.h>
+#include <thread>
+
+namespace lathe::cli {
+
+Source loadSource(const ModelFlags &flags) {
+  Source source;
+  source.context = makeContext();
+  if (flags.isZoo()) {
+    ZooOptions zoo;
+    zoo.seed = flags.zooSeed;
+    if (flags.zooBatch)
+      zoo.batch = flags.zooBatch;
+    source.module = buildZoo(*source.context, flags.zooName(), zoo);
+    source.module->walk([&](nn::ConstantOp constant) {
+      auto type = llvm::cast<mlir::ShapedType>(constant.getType());
+      source.fileBytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
+    });
+    return source;
+  }
+  require(!isPackage(flags.model), "{}: is a compiled package, expected a model (ONNX or textual IR)", flags.model);
+  ImportOptions options;
+  for (const std::string &text : flags.shapes) {
+    auto [name, dims] = parseShape(text);
+    require(options.shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
+  }
+  source.module = importModel(*source.context, flags.model, options);
+  struct stat status;
+  if (::stat(flags.model.c_str(), &status) == 0)
+    source.fileBytes = static_cast<uint64_t>(status.st_size);
+  return source;
+}
+
+CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
+  CompileOptions options;
+  options.target = flags.target;
+  options.threads = flags.threads;
+  options.level = flags.level;
+  options.exactMath = flags.exactMath;
+  if (!flags.scheduleFile.empty()) {
+    options.scheduleText = readFile(flags.scheduleFile);
+    options.scheduleName = flags.scheduleFile;
+  }
+  if (progress)
+    options.progress = [progress](const CompileProgress &at) { progress->update(at.what, at.done, at.total); };
+  return options;
+}
+
+std::vector<runtime::Port> inputPorts(mlir::ModuleOp module) {
+  mlir::func::FuncOp main = mainOf(module);
+  std::vector<runtime::Port> ports;
+  for (mlir::BlockArgument argument : main.getArguments()) {
+    runtime::Port port;
+    auto name = main.getArgAttrOfType<mlir::StringAttr>(argument.getArgNumber(), "nn.name");
+    port.name = name ? name.str() : fmt::format("input{}", argument.getArgNumber());
+    port.type = nn::toElementType(llvm::cast<mlir::TensorType>(argument.getType()).getElementType());
+    port.dims = nn::argumentDims(main, argument.getArgNumber());
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+std::vector<std::string> outputNames(mlir::ModuleOp module) {
+  mlir::func::FuncOp main = mainOf(module);
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    auto name = main.getResultAttrOfType<mlir::StringAttr>(i, "nn.name");
+    names.push_back(name ? name.str() : fmt::format("output{}", i));
+  }
+  return names;
+}
+
+} // namespace lathe::cli

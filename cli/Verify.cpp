@@ -1,0 +1,243 @@
+#include "cli/Cache.h"
+#include "cli/CompilerVerbs.h"
+#include "cli/Difference.h"
+#include "passes/Evaluate.h"
+#include "runtime/Context.h"
+#include "runtime/Program.h"
+
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <thread>
+
+namespace lathe::cli {
+namespace {
+
+/// The reference's values of one run, by the names plan values have: source node, or output.
+class Judge {
+public:
+  Judge(mlir::ModuleOp module, int threads) : module(module), threads(threads), names(outputNames(module)) {
+    mlir::Operation *end = mainOf(module).getBody().front().getTerminator();
+    for (auto [i, operand] : llvm::enumerate(end->getOperands()))
+      returned[operand] = names[i];
+  }
+
+  const std::vector<std::string> &outputs() const { return names; }
+
+  /// Outputs in float64. With `intermediates` every operator's results are kept, too.
+  std::vector<Value> run(std::span<const Value> inputs, std::map<std::string, Tensor> *intermediates) {
+    EvaluateOptions options;
+    options.judge = true;
+    options.threads = threads;
+    if (intermediates)
+      options.observe = [&](mlir::Operation *op, std::span<const Value> results) {
+        std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
+        for (size_t i = 0; i < results.size(); ++i) {
+          if (!results[i].isTensor())
+            continue;
+          if (auto found = returned.find(op->getResult(i)); found != returned.end())
+            (*intermediates)[found->second] = results[i].tensor();
+          else if (!nodes.empty())
+            (*intermediates)[i ? fmt::format("{}:{}", nodes.back(), i) : nodes.back()] = results[i].tensor();
+        }
+      };
+    return evaluate(module, inputs, options);
+  }
+
+private:
+  mlir::ModuleOp module;
+  int threads;
+  std::vector<std::string> names;
+  llvm::DenseMap<mlir::Value, std::string> returned;
+};
+
+/// One compared value of the plan.
+struct Finding {
+  std::string value, nodes, kernel;
+  Difference difference;
+};
+
+/// Runs the package once more and compares what every instruction writes with the reference's values of the same name.
+std::vector<Finding> compareInside(runtime::Context &context, const std::map<std::string, Tensor> &expected) {
+  std::vector<Finding> findings;
+  runtime::RunOptions run;
+  run.observe = [&](uint32_t instruction) {
+    runtime::InstructionInfo info = context.instruction(instruction);
+    for (uint32_t value : info.outputs) {
+      const std::string &name = context.plan().values[value].name;
+      auto found = expected.find(name);
+      if (found == expected.end())
+        continue;
+      Value computed = context.readValue(value);
+      if (!computed.isTensor() || computed.tensor().dims() != found->second.dims())
+        continue; // a pass moved the shape; the next value tells
+      findings.push_back({name, fmt::format("{}", fmt::join(info.nodes, "+")), std::string(info.name),
+                          difference(computed.tensor(), found->second)});
+    }
+  };
+  context.run(run);
+  return findings;
+}
+
+std::string today() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
+  return text;
+}
+
+/// For `bench`, which says whether what it times was checked. Not being able to keep it is no error.
+void keepVerdict(const std::string &package, bool passed, const std::string &summary) {
+  std::string path = verdictPath(package);
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  try {
+    writeFile(path, nlohmann::json({{"passed", passed}, {"date", today()}, {"summary", summary}}).dump());
+  } catch (const Error &) {
+  }
+}
+
+/// The same inputs for both sides: ports must agree or nothing can be judged.
+void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
+  std::vector<runtime::Port> ports = inputPorts(module);
+  require(ports.size() == package.inputs().size(), "{}: has {} inputs, the model {}", package.file(), package.inputs().size(), ports.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const runtime::Port &port = package.inputs()[i];
+    require(port.name == ports[i].name && port.type == ports[i].type && str(port.dims) == str(ports[i].dims),
+            "{}: input {} is '{}' {} {}, the model has '{}' {} {}", package.file(), i, port.name, name(port.type), str(port.dims),
+            ports[i].name, name(ports[i].type), str(ports[i].dims));
+  }
+}
+
+} // namespace
+
+int verifyVerb(const Arguments &arguments) {
+  ModelFlags model;
+  InputFlags inputs;
+  Tolerance tolerance;
+  std::string package;
+  std::vector<std::string> nodes;
+  int seeds = 2;
+  bool all = false;
+  Options options("verify", "Runs the compiled model beside the reference operators in float64 and compares the outputs. On a mismatch the first\n"
+                            "node whose value diverges is named. Outputs that are constant, all zero or not finite are mistrusted: nothing\n"
+                            "follows from their agreement. Exit code 1 when a value differs or is mistrusted.",
+                  "  lathe verify resnet50.onnx\n"
+                  "  lathe verify model.onnx -i data=cat.npy --seeds 0     only this input\n"
+                  "  lathe verify model.onnx --output conv3_1              an intermediate value, too\n"
+                  "  lathe verify model.onnx --package other.lathe         judges a package by this model\n");
+  model.add(options);
+  inputs.add(options, "random");
+  options.add_option("--package", package, "the package to judge (default: the model compiled with these flags)")->type_name("F.lathe");
+  options.add_option("--seeds", seeds, "sets of random inputs")->check(CLI::Range(0, 1000))->capture_default_str();
+  options.add_option("--output", nodes, "also compares the value of this source node")->type_name("NODE");
+  options.add_flag("--all", all, "also compares what every kernel computes");
+  options.add_option("--relative", tolerance.relative, "largest relative L2 error")->capture_default_str();
+  options.add_option("--maximum", tolerance.maximum, "largest |difference| over largest |reference|")->capture_default_str();
+  options.addJson();
+  options.parseAll(arguments);
+  require(seeds > 0 || !inputs.given.empty(), "nothing to run: give -i, or --seeds 1 or more");
+
+  Progress progress("verify " + model.model);
+  if (package.empty())
+    package = packageFor(model);
+  auto loaded = runtime::Model::load(package);
+  Source source = loadSource(model);
+  requireSamePorts(*loaded, *source.module);
+  Judge judge(*source.module, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  runtime::Context context(loaded, {.threads = model.threads});
+
+  nlohmann::json json{{"model", model.model}, {"package", package}, {"relative_tolerance", tolerance.relative},
+                      {"maximum_tolerance", tolerance.maximum}, {"runs", nlohmann::json::array()}};
+  Difference worst;
+  std::string failure, mistrust;
+  size_t sets = static_cast<size_t>(seeds) + !inputs.given.empty();
+  for (size_t set = 0; set < sets && failure.empty(); ++set) {
+    progress.update("input set", set, sets);
+    InputFlags flags = inputs;
+    bool given = !inputs.given.empty() && set == 0;
+    if (!given)
+      flags.given.clear();
+    flags.seed = inputs.seed + set;
+    std::string title = given ? "given inputs" : fmt::format("{}, seed {}", flags.fill, flags.seed);
+    std::vector<Value> values = gatherInputs(loaded->inputs(), flags, model.shapes);
+    for (size_t i = 0; i < values.size(); ++i)
+      context.setInput(i, values[i]);
+    context.run();
+
+    bool inside = all || !nodes.empty();
+    std::map<std::string, Tensor> expected;
+    std::vector<Value> reference = judge.run(values, inside ? &expected : nullptr);
+    auto report = [&](const std::string &value, const Difference &found) {
+      bool good = found.within(tolerance);
+      if (options.printsText())
+        std::cout << fmt::format("{}  {} ({}): {}\n", good ? "ok      " : "MISMATCH", value, title, found.str());
+      json["runs"].push_back({{"inputs", title}, {"value", value}, {"relative_error", found.relative},
+                              {"maximum_error", found.maximum}, {"broken", found.broken}, {"passed", good}});
+      if (!good && failure.empty())
+        failure = fmt::format("{} ({}): {}", value, title, found.str());
+      worst.relative = std::max(worst.relative, found.relative);
+      worst.maximum = std::max(worst.maximum, found.maximum);
+    };
+    for (size_t i = 0; i < reference.size(); ++i) {
+      const std::string &output = judge.outputs()[i];
+      auto index = loaded->findOutput(output);
+      require(index.has_value(), "{}: has no output '{}', the model has", package, output);
+      const Value &computed = context.output(*index);
+      require(computed.isTensor() && reference[i].isTensor(), "output '{}' is not a tensor and cannot be compared", output);
+      report(output, difference(computed.tensor(), reference[i].tensor()));
+      std::string why = summarizeOutput(reference[i].tensor()).mistrust;
+      if (!why.empty() && mistrust.empty())
+        mistrust = fmt::format("output '{}' ({}) is {}", output, title, why);
+    }
+
+    if (inside) {
+      std::vector<Finding> findings = compareInside(context, expected);
+      for (const std::string &node : nodes) {
+        auto at = std::find_if(findings.begin(), findings.end(), [&](const Finding &f) { return f.value == node; });
+        require(at != findings.end(), "--output {}: no value of the plan has that name; compile with -O0 to keep every node apart", node);
+        report(node, at->difference);
+      }
+      for (const Finding &finding : findings)
+        if (all)
+          report(finding.value, finding.difference);
+    }
+
+    if (!failure.empty()) {
+      // Where it began: every value inside against the reference's, in the order of execution.
+      progress.update("looking for the first divergence", set, sets);
+      if (!inside)
+        judge.run(values, &expected);
+      for (const Finding &finding : compareInside(context, expected))
+        if (!finding.difference.within(tolerance)) {
+          std::string place = fmt::format("first diverging node: '{}' (kernel {}: {}): {}; element {} is {:.8g}, the reference has {:.8g}",
+                                          finding.value, finding.kernel, finding.nodes, finding.difference.str(),
+                                          finding.difference.worst, finding.difference.computed, finding.difference.expected);
+          if (options.printsText())
+            std::cout << place << "\n";
+          json["first_diverging_node"] = finding.value;
+          json["first_diverging_kernel"] = finding.kernel;
+          json["place"] = place;
+          break;
+        }
+    }
+  }
+
+  bool passed = failure.empty() && mistrust.empty();
+  std::string summary = !failure.empty()    ? failure
+                        : !mistrust.empty() ? "mistrusted: " + mistrust
+                                            : fmt::format("{} on {} input sets", worst.str(), sets);
+  json["passed"] = passed;
+  json["mistrusted"] = mistrust;
+  json["relative_error"] = worst.relative;
+  json["maximum_error"] = worst.maximum;
+  if (options.printsText())
+    std::cout << (passed ? "verified: " : "not verified: ") << summary << "\n";
+  keepVerdict(package, passed, summary);
+  options.writeJson(json);
+  return passed ? success : failedVerdict;
+}
+
+} // namespace lathe::cli

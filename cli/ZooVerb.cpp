@@ -1,0 +1,51 @@
+#include "cli/CompilerVerbs.h"
+
+#include "export/onnx/Export.h"
+#include "ir/Context.h"
+#include "zoo/Zoo.h"
+
+#include <iostream>
+
+namespace lathe::cli {
+
+int zooVerb(const Arguments &arguments) {
+  std::string name, output;
+  ZooOptions zoo;
+  bool list = false;
+  Options options("zoo", "Built-in architectures with seeded random weights that keep every layer's values near one.",
+                  "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 --seed 1 -o m.onnx\n"
+                  "Every other verb takes zoo:NAME in place of a file: lathe profile zoo:resnet50\n");
+  options.add_option("NAME", name, "architecture");
+  options.add_option("-o,--output", output, "where the ONNX file goes (default: NAME.onnx)")->type_name("F.onnx");
+  auto *batch = options.add_option("--batch", zoo.batch, "images at once")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  options.add_flag("--dynamic-batch", zoo.dynamicBatch, "leaves the batch open as symbol N")->excludes(batch);
+  options.add_option("--seed", zoo.seed, "of the weights")->capture_default_str();
+  options.add_flag("--list", list, "lists the architectures");
+  options.addJson();
+  options.parseAll(arguments);
+
+  if (list) {
+    nlohmann::json json = nlohmann::json::array();
+    Table table({"name", "what"});
+    for (const ZooEntry &entry : zooEntries()) {
+      table.row({entry.name, entry.summary});
+      json.push_back({{"name", entry.name}, {"summary", entry.summary}});
+    }
+    if (options.printsText())
+      std::cout << table.str();
+    options.writeJson({{"networks", json}});
+    return success;
+  }
+  require(!name.empty(), "give the NAME of an architecture, or --list");
+  auto context = makeContext();
+  auto module = buildZoo(*context, name, zoo);
+  if (output.empty())
+    output = name + ".onnx";
+  exportOnnxFile(*module, output);
+  if (options.printsText())
+    std::cout << "wrote " << output << "\n";
+  options.writeJson({{"name", name}, {"file", output}, {"batch", zoo.batch}, {"seed", zoo.seed}});
+  return success;
+}
+
+} // namespace lathe::cli

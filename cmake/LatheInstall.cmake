@@ -1,0 +1,35 @@
+# What `cmake --install` puts where. Component `runtime`: everything a program that runs packages needs.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(LATHE_CONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/lathe)
+file(RELATIVE_PATH LATHE_PREFIX_FROM_CONFIG /${LATHE_CONFIG_DIR} /)
+file(RELATIVE_PATH LATHE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" LATHE_PREFIX_FROM_CONFIG "${LATHE_PREFIX_FROM_CONFIG}")
+string(REGEX REPLACE "/$" "" LATHE_PREFIX_FROM_PC "${LATHE_PREFIX_FROM_PC}")
+configure_file(${CMAKE_SOURCE_DIR}/cmake/latheConfig.cmake.in ${CMAKE_BINARY_DIR}/cmake/latheConfig.cmake @ONLY)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/lathe_runtime.pc.in ${CMAKE_BINARY_DIR}/cmake/lathe_runtime.pc @ONLY)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/latheConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+
+install(TARGETS lathe_runtime_shared lathe_runtime_static lathe_references_shared lathe_references_static
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT runtime
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/runtime.h ${CMAKE_SOURCE_DIR}/include/lathe/status.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT runtime)
+install(FILES ${CMAKE_BINARY_DIR}/cmake/latheConfig.cmake ${CMAKE_BINARY_DIR}/cmake/latheConfigVersion.cmake
+  DESTINATION ${LATHE_CONFIG_DIR} COMPONENT runtime)
+install(FILES ${CMAKE_BINARY_DIR}/cmake/lathe_runtime.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)
+install(FILES ${CMAKE_SOURCE_DIR}/python/lathe.py
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT runtime)
+
+# Component `compiler`: the library and the command, where they are built.
+if(TARGET lathe_compiler_shared)
+  install(TARGETS lathe_compiler_shared
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler NAMELINK_COMPONENT compiler)
+  install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT compiler)
+endif()
+if(TARGET lathe)
+  install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
+endif()

@@ -1,0 +1,265 @@
+#include "compile/Compile.h"
+
+#include "codegen/Scalar.h"
+#include "ir/ModelText.h"
+#if __has_include("ops/Lowerings.h")
+#include "ops/Lowerings.h"
+#define HAVE_LOWERINGS
+#endif
+#include "passes/Pipeline.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace lathe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+uint64_t constantBytesOf(mlir::ModuleOp module) {
+  uint64_t bytes = 0;
+  module.walk([&](nn::ConstantOp constant) {
+    auto type = llvm::cast<mlir::ShapedType>(constant.getType());
+    bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
+  });
+  return bytes;
+}
+
+double atBatchOne(const Dim &dim) {
+  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
+}
+
+/// Throws Error when no file can appear at `path`.
+void requireWritable(const std::string &path) {
+  struct stat status;
+  bool exists = ::stat(path.c_str(), &status) == 0;
+  require(!exists || !S_ISDIR(status.st_mode), "{}: cannot write: Is a directory", path);
+  size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  const std::string &checked = exists && !S_ISREG(status.st_mode) ? path : folder; // devices are written in place
+  require(::access(checked.c_str(), W_OK) == 0, "{}: cannot write: {}", path, std::strerror(errno));
+}
+
+/// One compilation from module to parts, shared by every door of the facade.
+class Compilation {
+public:
+  Compilation(mlir::ModuleOp module, const CompileOptions &options)
+      : module(module), options(options), target(Target::parse(options.target)),
+        schedules(options.scheduleText, options.scheduleName),
+        library(target, options.threads, options.exactMath, schedules) {
+    require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
+    require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
+#ifdef HAVE_LOWERINGS
+    registerLowerings();
+#endif
+    report.target = target.str();
+    report.sourceConstantBytes = constantBytesOf(module);
+  }
+
+  /// Graph passes; nothing on text that is at kernels level already.
+  void optimize() {
+    if (hasKernels(module))
+      return;
+    step("passes", 0, 2);
+    noteRowMajor(optimizeGraph(module, pipelineOptions()));
+  }
+
+  void formKernels() {
+    if (!hasKernels(module)) {
+      step("passes", 1, 2);
+      PipelineReport formed = lathe::formKernels(module, pipelineOptions());
+      noteRowMajor(formed);
+      for (const PipelineReport::Conversion &conversion : formed.conversions)
+        report.conversions.push_back(fmt::format("{}: {} -> {}, {} bytes", conversion.node.empty() ? "an input" : conversion.node,
+                                                 conversion.from, conversion.to, conversion.bytes));
+      for (const PipelineReport::Declined &declined : formed.references)
+        referenceReasons[declined.node] = declined.reason;
+    }
+    report.passSeconds = since(start);
+  }
+
+  void buildPlan() {
+    built = lathe::buildPlan(module, library, constants);
+    schedules.requireAllUsed();
+    report.kernels = static_cast<int>(built.plan->kernels.size());
+    report.distinctKernels = static_cast<int>(library.size());
+    report.layoutConversions = built.layoutConversions;
+    report.references = built.references;
+    for (ReferenceUse &use : report.references)
+      if (auto found = referenceReasons.find(use.node); found != referenceReasons.end())
+        use.reason = found->second;
+    report.constantBytes = constants.bytes();
+    for (const auto &kernel : built.plan->kernels)
+      report.compiledFlops += atBatchOne(Dim::parse(kernel->flops));
+    report.flops = report.compiledFlops + built.referenceFlops;
+    report.seconds = since(start);
+  }
+
+  void writeTo(const std::function<void(const plan::ProgramT &, std::span<const package::CodeSection>)> &write) {
+    std::vector<package::CodeSection> code;
+    if (library.size()) {
+      Clock::time_point begin = Clock::now();
+      CodeImage image = library.emit(options.jobs, [&](size_t done, size_t total) { step("kernels", done, total); });
+      package::CodeSection section{target.str(), target.featureBits, std::move(image.bytes), {}};
+      for (size_t index : built.code)
+        section.entries.push_back(image.entries[index]);
+      report.codeBytes = section.image.size();
+      report.codeSeconds = since(begin);
+      code.push_back(std::move(section));
+    }
+    step("package", 0, 1);
+    plan::ProgramT program;
+    program.producer = "lathe " LATHE_VERSION;
+    if (auto source = module->getAttrOfType<mlir::StringAttr>("nn.source"))
+      program.model = source.str();
+    program.options = fmt::format("--target {} --threads {} -O{}{}", target.str(), options.threads, options.level,
+                                  options.exactMath ? " --exact-math" : "");
+    program.plans.push_back(std::move(built.plan));
+    write(program, code);
+    step("package", 1, 1);
+    report.seconds = since(start);
+  }
+
+  mlir::ModuleOp module;
+  const CompileOptions &options;
+  Target target;
+  ScheduleBook schedules;
+  KernelLibrary library;
+  package::Constants constants;
+  BuiltPlan built;
+  CompileReport report;
+
+private:
+  Clock::time_point start = Clock::now();
+
+  std::map<std::string, std::string> referenceReasons; // by node, from the passes
+
+  void noteRowMajor(const PipelineReport &passes) {
+    for (const PipelineReport::Declined &declined : passes.rowMajor)
+      report.notes.push_back(fmt::format("{} ({}) stays row-major: {}", declined.node, declined.op, declined.reason));
+  }
+
+  void step(const char *what, size_t done, size_t total) {
+    if (options.progress)
+      options.progress({what, done, total, since(start)});
+  }
+
+  PipelineOptions pipelineOptions() {
+    PipelineOptions result;
+    result.level = options.level;
+    result.exactMath = options.exactMath;
+    result.channelBlock = target.channelBlock();
+    result.declines = [this](mlir::func::FuncOp kernel) { return library.declines(kernel); };
+    return result;
+  }
+};
+
+} // namespace
+
+CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath) {
+  // An output that cannot be written is better said before the work than after it.
+  requireWritable(outputPath);
+  Compilation compilation(module, options);
+  compilation.optimize();
+  compilation.formKernels();
+  compilation.buildPlan();
+  compilation.writeTo([&](const plan::ProgramT &program, std::span<const package::CodeSection> code) {
+    package::writePackage(outputPath, program, compilation.constants, code);
+  });
+  struct stat status;
+  if (::stat(outputPath.c_str(), &status) == 0)
+    compilation.report.packageBytes = static_cast<uint64_t>(status.st_size);
+  return compilation.report;
+}
+
+CompileReport compileToBytes(mlir::ModuleOp module, const CompileOptions &options, std::vector<char> &package) {
+  Compilation compilation(module, options);
+  compilation.optimize();
+  compilation.formKernels();
+  compilation.buildPlan();
+  compilation.writeTo([&](const plan::ProgramT &program, std::span<const package::CodeSection> code) {
+    package = package::packageBytes(program, compilation.constants, code);
+  });
+  compilation.report.packageBytes = package.size();
+  return compilation.report;
+}
+
+CompileReport checkCompiled(mlir::ModuleOp module, const CompileOptions &options) {
+  Compilation compilation(module, options);
+  compilation.optimize();
+  compilation.formKernels();
+  compilation.buildPlan();
+  return compilation.report;
+}
+
+void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options) {
+  Compilation compilation(module, options);
+  compilation.optimize();
+  compilation.formKernels();
+}
+
+Level levelFromName(const std::string &name) {
+  if (name == "graph")
+    return Level::graph;
+  if (name == "kernels")
+    return Level::kernels;
+  if (name == "loops")
+    return Level::loops;
+  if (name == "llvm")
+    return Level::llvm;
+  if (name == "asm")
+    return Level::assembly;
+  fail("--emit {}: expected graph, kernels, loops, llvm or asm", name);
+}
+
+namespace {
+
+std::string moduleText(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  mlir::OpPrintingFlags flags;
+  flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
+  module.print(stream, flags);
+  return text + "\n";
+}
+
+void writeText(const std::string &path, const std::string &text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  require(static_cast<bool>(file), "{}: cannot write: {}", path, std::strerror(errno ? errno : EIO));
+}
+
+} // namespace
+
+std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path) {
+  if (!path.empty())
+    requireWritable(path);
+  Compilation compilation(module, options);
+  compilation.optimize();
+  if (level == Level::kernels)
+    compilation.formKernels();
+  if (level == Level::graph || level == Level::kernels) {
+    if (path.empty())
+      return moduleText(module);
+    nn::writeModelText(module, path);
+    return "";
+  }
+  compilation.formKernels();
+  compilation.buildPlan();
+  std::string text = compilation.library.text(level == Level::loops  ? EmitStage::loops
+                                              : level == Level::llvm ? EmitStage::llvm
+                                                                     : EmitStage::assembly);
+  if (path.empty())
+    return text;
+  writeText(path, text);
+  return "";
+}
+
+} // namespace lathe

@@ -1,0 +1,232 @@
+// Contractions, pooling and normalisation against hand-computed values; and that every operator has such a test.
+#include "ops/ReferenceTesting.h"
+
+#include <cmath>
+#include <random>
+#include <thread>
+
+namespace lathe {
+
+std::set<std::string> &evaluatedOps() {
+  static std::set<std::string> ops;
+  return ops;
+}
+
+namespace {
+
+/// Runs after all tests of the program.
+class EveryOpIsTested : public ::testing::Environment {
+public:
+  void TearDown() override {
+    if (::testing::GTEST_FLAG(filter) != "*")
+      return;
+    for (const OpRecord &record : opRecords())
+      EXPECT_TRUE(evaluatedOps().contains(record.name)) << "no test evaluates " << record.name;
+  }
+};
+[[maybe_unused]] auto *environment = ::testing::AddGlobalTestEnvironment(new EveryOpIsTested);
+
+ConvAttrs convAttrs(std::vector<int64_t> strides, std::vector<int64_t> dilations, std::vector<int64_t> pads, int64_t group = 1) {
+  ConvAttrs a;
+  a.strides = strides;
+  a.dilations = dilations;
+  a.pads = pads;
+  a.group = group;
+  return a;
+}
+
+TEST(Reference, ConvWithAndWithoutPadding) { // the example of ONNX's Conv
+  Tensor x = counting({1, 1, 5, 5}), w = f32({1, 1, 3, 3}, {1, 1, 1, 1, 1, 1, 1, 1, 1});
+  expectTensor(evaluate("conv", convAttrs({1, 1}, {1, 1}, {1, 1, 1, 1}), {x, w}), {1, 1, 5, 5},
+               {12, 21, 27, 33, 24, 33, 54, 63, 72, 51, 63, 99, 108, 117, 81, 93, 144, 153, 162, 111, 72, 111, 117, 123, 84});
+  expectTensor(evaluate("conv", convAttrs({1, 1}, {1, 1}, {0, 0, 0, 0}), {x, w}), {1, 1, 3, 3}, {54, 63, 72, 99, 108, 117, 144, 153, 162});
+  Tensor x7 = counting({1, 1, 7, 5});
+  expectTensor(evaluate("conv", convAttrs({2, 2}, {1, 1}, {1, 0, 1, 0}), {x7, w}), {1, 1, 4, 2}, {21, 33, 99, 117, 189, 207, 171, 183});
+}
+
+TEST(Reference, ConvGroupsDilationBiasRanks) {
+  // Two groups of one channel each: y = w * x + b, elementwise.
+  expectTensor(evaluate("conv", convAttrs({1, 1}, {1, 1}, {0, 0, 0, 0}, 2), {f32({1, 2, 1, 2}, {1, 2, 3, 4}), f32({2, 1, 1, 1}, {10, 100}), f32({2}, {1, 2})}),
+               {1, 2, 1, 2}, {11, 21, 302, 402});
+  // Rank 1, dilation 2, stride 1: taps two apart.
+  expectTensor(evaluate("conv", convAttrs({1}, {2}, {0, 0}), {f32({1, 1, 5}, {1, 2, 3, 4, 5}), f32({1, 1, 2}, {1, 10})}), {1, 1, 3}, {31, 42, 53});
+  // Rank 3.
+  expectTensor(evaluate("conv", convAttrs({1, 1, 1}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}), {counting({1, 1, 2, 2, 2}), f32({1, 1, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1, 1})}),
+               {1, 1, 1, 1, 1}, {28});
+  // Asymmetric pads.
+  expectTensor(evaluate("conv", convAttrs({1}, {1}, {2, 0}), {f32({1, 1, 2}, {1, 2}), f32({1, 1, 2}, {1, 10})}), {1, 1, 3}, {0, 10, 21});
+}
+
+/// The definition, element by element.
+Tensor naiveConv(const ConvAttrs &a, const Tensor &x, const Tensor &w, const Shape &dims) {
+  Tensor y(ElementType::f64, dims);
+  int64_t perGroup = dims[1] / a.group;
+  for (int64_t n = 0, at = 0; n < dims[0]; ++n)
+    for (int64_t o = 0; o < dims[1]; ++o)
+      for (int64_t h = 0; h < dims[2]; ++h)
+        for (int64_t v = 0; v < dims[3]; ++v, ++at) {
+          double sum = 0;
+          for (int64_t c = 0; c < w.dim(1); ++c)
+            for (int64_t i = 0; i < w.dim(2); ++i)
+              for (int64_t j = 0; j < w.dim(3); ++j) {
+                int64_t p = h * a.strides[0] - a.pads[0] + i * a.dilations[0], q = v * a.strides[1] - a.pads[1] + j * a.dilations[1];
+                if (p >= 0 && p < x.dim(2) && q >= 0 && q < x.dim(3))
+                  sum += x.as<double>()[((n * x.dim(1) + o / perGroup * w.dim(1) + c) * x.dim(2) + p) * x.dim(3) + q] *
+                         w.as<double>()[((o * w.dim(1) + c) * w.dim(2) + i) * w.dim(3) + j];
+              }
+          y.as<double>()[at] = sum;
+        }
+  return y;
+}
+
+TEST(Reference, ConvEqualsItsDefinitionOnRandomShapes) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  auto pick = [&](int low, int high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  std::normal_distribution<double> normal;
+  for (int round = 0; round < 40; ++round) {
+    int64_t group = pick(1, 3), channels = pick(1, round % 8 ? 5 : 90), outChannels = pick(1, round % 8 ? 5 : 70);
+    int64_t kh = pick(1, 4), kw = pick(1, 4), dh = pick(1, 2), dw = pick(1, 2), ph = pick(0, 3), pw = pick(0, 3);
+    ConvAttrs a = convAttrs({pick(1, 3), pick(1, 3)}, {dh, dw}, {ph, pw, pick(0, 3), pick(0, 3)}, group);
+    Tensor x(ElementType::f64, {pick(1, 2), group * channels, pick(dh * (kh - 1) + 1, 14), pick(dw * (kw - 1) + 1, 14)});
+    Tensor w(ElementType::f64, {group * outChannels, channels, kh, kw});
+    for (Tensor *t : {&x, &w})
+      for (int64_t i = 0; i < t->elements(); ++i)
+        t->as<double>()[i] = normal(random);
+    Tensor y = evaluate("conv", a, {x, w});
+    Tensor expected = naiveConv(a, x, w, y.dims());
+    for (int64_t i = 0; i < y.elements(); ++i)
+      ASSERT_NEAR(y.as<double>()[i], expected.as<double>()[i], 1e-10) << describe(a) << " element " << i;
+  }
+}
+
+TEST(Reference, Gemm) {
+  Tensor a = counting({2, 3}), b = counting({3, 2}, 1), c = f32({2}, {100, 200});
+  expectTensor(evaluate("gemm", GemmAttrs(), {a, b}), {2, 2}, {13, 16, 40, 52});
+  GemmAttrs scaled;
+  scaled.alpha = 2;
+  scaled.beta = 0.5;
+  expectTensor(evaluate("gemm", scaled, {a, b, c}), {2, 2}, {76, 132, 130, 204});
+  GemmAttrs transposed;
+  transposed.trans_a = transposed.trans_b = true;
+  expectTensor(evaluate("gemm", transposed, {f32({3, 2}, {0, 3, 1, 4, 2, 5}), f32({2, 3}, {1, 3, 5, 2, 4, 6})}), {2, 2}, {13, 16, 40, 52});
+  expectTensor(evaluate("gemm", GemmAttrs(), {i32({1, 2}, {-3, 4}), i32({2, 1}, {5, 6}), i32({1, 1}, {1})}), {1, 1}, {10});
+  expectTensor(evaluate("gemm", GemmAttrs(), {f32({2, 0}, {}), f32({0, 2}, {}), c}), {2, 2}, {100, 200, 100, 200});
+}
+
+TEST(Reference, MatMul) {
+  MatMulAttrs none;
+  expectTensor(evaluate("matmul", none, {counting({2, 3}), counting({3, 2}, 1)}), {2, 2}, {13, 16, 40, 52});
+  expectTensor(evaluate("matmul", none, {f32({3}, {1, 2, 3}), f32({3}, {4, 5, 6})}), {}, {32});
+  expectTensor(evaluate("matmul", none, {f32({2}, {1, 10}), counting({2, 2}, 1)}), {2}, {31, 42});
+  expectTensor(evaluate("matmul", none, {counting({2, 2}, 1), f32({2}, {1, 10})}), {2}, {21, 43});
+  // Batches broadcast: 2x1 against 3.
+  Tensor y = evaluate("matmul", none, {f32({2, 1, 1, 1}, {2, 3}), f32({3, 1, 1}, {5, 7, 11})});
+  expectTensor(y, {2, 3, 1, 1}, {10, 14, 22, 15, 21, 33});
+  Tensor big = evaluate("matmul", none, {counting({70, 300}), counting({300, 70})});
+  double sum = 0;
+  for (int k = 0; k < 300; ++k)
+    sum += (69.0 * 300 + k) * (k * 70.0 + 69);
+  EXPECT_NEAR(big.asDouble(big.elements() - 1), sum, 1e-5 * sum);
+}
+
+TEST(Reference, Pools) {
+  MaxPoolAttrs max;
+  max.kernel = {5, 5};
+  max.strides = {1, 1};
+  max.dilations = {1, 1};
+  max.pads = {2, 2, 2, 2};
+  expectTensor(evaluate("max_pool", max, {counting({1, 1, 5, 5}, 1)}), {1, 1, 5, 5},
+               {13, 14, 15, 15, 15, 18, 19, 20, 20, 20, 23, 24, 25, 25, 25, 23, 24, 25, 25, 25, 23, 24, 25, 25, 25});
+  max.kernel = {3, 3};
+  max.strides = {2, 2};
+  max.pads = {0, 0, 0, 0};
+  max.ceil_mode = true;
+  expectTensor(evaluate("max_pool", max, {counting({1, 1, 4, 4}, 1)}), {1, 1, 2, 2}, {11, 12, 15, 16});
+  max.kernel = {2, 2};
+  max.strides = {1, 1};
+  max.dilations = {2, 2};
+  max.ceil_mode = false;
+  expectTensor(evaluate("max_pool", max, {counting({1, 1, 4, 4}, 1)}), {1, 1, 2, 2}, {11, 12, 15, 16});
+
+  AveragePoolAttrs average;
+  average.kernel = {3};
+  average.strides = {1};
+  average.dilations = {1};
+  average.pads = {1, 1};
+  Tensor x = f32({1, 1, 3}, {3, 6, 9});
+  expectTensor(evaluate("average_pool", average, {x}), {1, 1, 3}, {4.5, 6, 7.5});
+  average.count_include_pad = true;
+  expectTensor(evaluate("average_pool", average, {x}), {1, 1, 3}, {3, 6, 5});
+  // What ceil_mode adds beyond the padding never counts.
+  average.kernel = {2};
+  average.strides = {2};
+  average.pads = {0, 0};
+  average.ceil_mode = true;
+  expectTensor(evaluate("average_pool", average, {x}), {1, 1, 2}, {4.5, 9});
+  // The last window would start in the end padding: it is not there.
+  average.kernel = {3};
+  average.pads = {1, 1};
+  average.strides = {3};
+  expectTensor(evaluate("average_pool", average, {f32({1, 1, 2}, {3, 6})}), {1, 1, 1}, {3});
+}
+
+TEST(Reference, Normalisation) {
+  BatchNormAttrs norm;
+  norm.epsilon = 0;
+  expectTensor(evaluate("batch_norm", norm, {f32({1, 2, 2}, {1, 2, 3, 4}), f32({2}, {2, 1}), f32({2}, {10, 20}), f32({2}, {1, 2}), f32({2}, {4, 0.25})}),
+               {1, 2, 2}, {10, 11, 22, 24});
+  LrnAttrs lrn;
+  lrn.size = 3;
+  lrn.alpha = 3;
+  lrn.beta = 0.5;
+  lrn.bias = 0;
+  expectTensor(evaluate("lrn", lrn, {f32({1, 3, 1}, {3, 4, 12})}), {1, 3, 1}, {3 / 5.0, 4 / 13.0, 12 / std::sqrt(160.0)});
+  SoftmaxAttrs softmax;
+  double e = std::exp(1.0), sum = e * e + e + 1;
+  expectTensor(evaluate("softmax", softmax, {f32({1, 3}, {1000, 1001, 1002})}), {1, 3}, {1 / sum, e / sum, e * e / sum});
+  softmax.axis = 0;
+  expectTensor(evaluate("softmax", softmax, {f32({2, 2}, {0, 5, 1, 5})}), {2, 2}, {1 / (1 + e), 0.5, e / (1 + e), 0.5});
+  LogSoftmaxAttrs log;
+  expectTensor(evaluate("log_softmax", log, {f64({1, 3}, {-1, 0, 1})}), {1, 3}, {-2.40760596, -1.40760596, -0.40760596}, 1e-8);
+}
+
+TEST(Reference, ResultsDoNotDependOnTheNumberOfThreads) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  Tensor x(ElementType::f32, {2, 70, 17, 17}), w(ElementType::f32, {130, 70, 3, 3});
+  for (Tensor *t : {&x, &w})
+    for (int64_t i = 0; i < t->elements(); ++i)
+      t->as<float>()[i] = normal(random);
+  ConvAttrs a = convAttrs({1, 1}, {1, 1}, {1, 1, 1, 1});
+  Value vx = x, vw = w;
+  const Value *inputs[] = {&vx, &vw};
+  std::vector<Value> serial = evaluateReference("conv", a, inputs), threaded(1);
+  ReferenceCall call{inputs, threaded, [](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
+                       std::vector<std::thread> threads;
+                       for (int64_t t = 0; t < 3; ++t)
+                         threads.emplace_back([&, t] { body(count * t / 3, count * (t + 1) / 3); });
+                       for (std::thread &thread : threads)
+                         thread.join();
+                     }};
+  findReference("conv")->run(a, call);
+  ASSERT_EQ(serial[0].tensor().bytes(), threaded[0].tensor().bytes());
+  EXPECT_EQ(std::memcmp(serial[0].tensor().data(), threaded[0].tensor().data(), serial[0].tensor().bytes()), 0);
+}
+
+TEST(Reference, WritesIntoTheStorageItIsGiven) {
+  Value x = f32({2}, {-1, 2}).convertedTo(ElementType::f16);
+  uint16_t storage[2] = {0xffff, 0xffff};
+  std::vector<Value> out{Tensor::borrow(ElementType::f16, {2}, storage)};
+  const Value *inputs[] = {&x};
+  ReferenceCall call{inputs, out, {}};
+  findReference("relu")->run(ReluAttrs(), call);
+  EXPECT_EQ(storage[0], 0);
+  EXPECT_EQ(storage[1], 0x4000);
+  out[0] = Tensor(ElementType::f16, {3});
+  EXPECT_THROW(findReference("relu")->run(ReluAttrs(), call), Error);
+}
+
+} // namespace
+} // namespace lathe

@@ -1,0 +1,234 @@
+"""Lathe from Python: load, compile and run models with NumPy arrays. One file on top of the C libraries.
+
+    import lathe
+    model = lathe.load("resnet50.lathe")             # or lathe.compile("resnet50.onnx", "resnet50.lathe")
+    outputs = model.run({"data": image})             # {"prob": array}
+
+The libraries are looked for in $LATHE_LIBRARY_DIR, beside this file, in ../lib and ../../../lib, then where the system looks.
+A package contains native code: loading one means trusting it.
+"""
+import ctypes
+import os
+
+import numpy as np
+
+__all__ = ["Error", "Model", "Context", "load", "compile", "runtime_version"]
+
+_DTYPES = {1: np.float32, 2: np.float64, 3: np.float16, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64,
+           9: np.uint8, 10: np.uint16, 11: np.uint32, 12: np.uint64, 13: np.bool_}
+_TYPES = {np.dtype(dtype): number for number, dtype in _DTYPES.items()}
+_BF16 = 4  # NumPy has no such type: passed as uint16 bit patterns
+
+
+class Error(Exception):
+    """What the library says: one line with place, expected and got."""
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("element_type", ctypes.c_int32), ("memory_space", ctypes.c_int32),
+                ("rank", ctypes.c_size_t), ("dims", ctypes.POINTER(ctypes.c_int64)), ("data", ctypes.c_void_p),
+                ("bytes", ctypes.c_size_t)]
+
+
+class _Port(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("element_type", ctypes.c_int32),
+                ("is_tensor", ctypes.c_int32), ("rank", ctypes.c_size_t), ("dims", ctypes.POINTER(ctypes.c_int64)),
+                ("dim_texts", ctypes.POINTER(ctypes.c_char_p))]
+
+
+class _ContextOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+
+
+class _LoadOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+
+
+class _ProfileRow(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t)] + [
+        (name, ctypes.c_char_p) for name in ("kind", "name", "family", "shapes", "schedule", "nodes")] + [
+        ("nanoseconds", ctypes.c_uint64), ("flops", ctypes.c_double), ("bytes", ctypes.c_double)]
+
+
+class _CompileOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("threads", ctypes.c_int32),
+                ("level", ctypes.c_int32), ("exact_math", ctypes.c_int32), ("reserved", ctypes.c_int32),
+                ("schedule", ctypes.c_char_p), ("shapes", ctypes.POINTER(ctypes.c_char_p)),
+                ("shape_count", ctypes.c_size_t)]
+
+
+def _new(structure, *fields):
+    return structure(ctypes.sizeof(structure), *fields)
+
+
+def _open(name):
+    here = os.path.dirname(os.path.abspath(__file__))
+    folders = [os.environ.get("LATHE_LIBRARY_DIR"), here, os.path.join(here, "..", "lib"),
+               os.path.join(here, "..", "..", "..", "lib")]
+    for folder in filter(None, folders):
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            return ctypes.CDLL(path)
+    try:
+        return ctypes.CDLL(name)
+    except OSError as error:
+        raise Error(f"cannot load {name}: {error}; set LATHE_LIBRARY_DIR to its folder") from None
+
+
+_loaded = {}
+
+
+def _library(name, last_error):
+    """The library, its functions returning a status that `_check` understands."""
+    if name not in _loaded:
+        library = _open(name)
+        getattr(library, last_error).restype = ctypes.c_char_p
+        _loaded[name] = library
+    return _loaded[name]
+
+
+def _runtime():
+    library = _library("liblathe_runtime.so", "lathe_last_error")
+    library.lathe_runtime_version.restype = ctypes.c_char_p
+    for name in ("lathe_model_input_count", "lathe_model_output_count", "lathe_context_profile_rows"):
+        getattr(library, name).restype = ctypes.c_size_t
+    for name in ("lathe_model_free", "lathe_context_free"):
+        getattr(library, name).restype = None
+    return library
+
+
+def _check(status, last_error):
+    if status != 0:
+        raise Error(last_error().decode())
+
+
+def _call(name, *arguments):
+    library = _runtime()
+    _check(getattr(library, name)(*arguments), library.lathe_last_error)
+
+
+def runtime_version():
+    return _runtime().lathe_runtime_version().decode()
+
+
+def load(path, check_constants=False, threads=1):
+    """Loads a package file; `threads` is the default of the model's contexts (0: all CPUs)."""
+    return Model(path, check_constants, threads)
+
+
+def compile(model, package, target=None, threads=1, level=3, exact_math=False, schedule=None, shapes=None):
+    """Compiles a model file into a package file and loads it. `shapes`: {"data": (1, 3, 224, 224)} for symbolic inputs."""
+    library = _library("liblathe_compiler.so", "lathe_compiler_last_error")
+    texts = [f"{name}={'x'.join(map(str, dims))}".encode() for name, dims in (shapes or {}).items()]
+    array = (ctypes.c_char_p * len(texts))(*texts)
+    options = _new(_CompileOptions, target and target.encode(), threads, level, int(exact_math), 0,
+                   schedule and schedule.encode(), array, len(texts))
+    _check(library.lathe_compile_file(os.fsencode(model), os.fsencode(package), ctypes.byref(options)),
+           library.lathe_compiler_last_error)
+    return load(package, threads=threads)
+
+
+class Port:
+    """An input or output: name, dtype (None where NumPy has none), dims (None where free), texts ("N")."""
+
+    def __init__(self, raw):
+        self.name = raw.name.decode()
+        self.element_type = raw.element_type
+        self.dtype = np.dtype(np.uint16 if raw.element_type == _BF16 else _DTYPES[raw.element_type]) \
+            if raw.element_type in _DTYPES or raw.element_type == _BF16 else None
+        self.dims = tuple(d if d >= 0 else None for d in raw.dims[:raw.rank])
+        self.texts = tuple(t.decode() for t in raw.dim_texts[:raw.rank])
+
+    def __repr__(self):
+        return f"{self.name}: {self.dtype} {'x'.join(self.texts) or 'scalar'}"
+
+
+class Model:
+    """Immutable; may be shared by threads. `run` uses a context of its own: not from several threads at once."""
+
+    def __init__(self, path, check_constants=False, threads=1):
+        self._handle = ctypes.c_void_p()
+        options = _new(_LoadOptions, 1 if check_constants else 0, 0)
+        _call("lathe_model_load", os.fsencode(path), ctypes.byref(options), ctypes.byref(self._handle))
+        self.threads = threads
+        self.inputs = self._ports("input")
+        self.outputs = self._ports("output")
+        self._context = None
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            _runtime().lathe_model_free(self._handle)
+
+    def _ports(self, kind):
+        ports = []
+        for index in range(getattr(_runtime(), f"lathe_model_{kind}_count")(self._handle)):
+            raw = _new(_Port)
+            _call(f"lathe_model_{kind}", self._handle, ctypes.c_size_t(index), ctypes.byref(raw))
+            ports.append(Port(raw))
+        return ports
+
+    def context(self, threads=None):
+        return Context(self, self.threads if threads is None else threads)
+
+    def run(self, inputs):
+        """`inputs`: {name: array} or a list in order; returns {name: array}."""
+        if self._context is None:
+            self._context = self.context()
+        return self._context.run(inputs)
+
+
+class Context:
+    """Working memory and threads of one caller."""
+
+    def __init__(self, model, threads=1):
+        self.model = model
+        self._handle = ctypes.c_void_p()
+        self._bound = {}
+        options = _new(_ContextOptions, threads, 0)
+        _call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(self._handle))
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            _runtime().lathe_context_free(self._handle)
+
+    def set_input(self, name, value):
+        """Binds an array in place where its type and order fit, a copy otherwise."""
+        port = next((p for p in self.model.inputs if p.name == name), None)
+        if port is None:
+            raise Error(f"no input is called '{name}'; there are: {', '.join(p.name for p in self.model.inputs)}")
+        array = np.asarray(value, order="C")
+        number = port.element_type if port.element_type == _BF16 and array.dtype == np.uint16 else _TYPES.get(array.dtype)
+        if number is None:
+            raise Error(f"input '{name}': expected {port.dtype}, got {array.dtype}")
+        dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+        tensor = _new(_Tensor, number, 0, array.ndim, dims, array.ctypes.data, array.nbytes)
+        _call("lathe_context_set_input_by_name", self._handle, name.encode(), ctypes.byref(tensor))
+        self._bound[name] = array  # kept alive: the runtime reads it in place
+
+    def output(self, index):
+        """A copy of an output of the last run."""
+        raw = _new(_Tensor)
+        _call("lathe_context_output", self._handle, ctypes.c_size_t(index), ctypes.byref(raw))
+        dtype = self.model.outputs[index].dtype
+        if dtype is None:
+            raise Error(f"output '{self.model.outputs[index].name}': NumPy has no such element type")
+        data = ctypes.string_at(raw.data, raw.bytes) if raw.bytes else b""
+        return np.frombuffer(bytearray(data), dtype).reshape(raw.dims[:raw.rank])
+
+    def run(self, inputs=None, profile=False):
+        if inputs is not None and not hasattr(inputs, "items"):
+            inputs = dict(zip((port.name for port in self.model.inputs), inputs))
+        for name, value in (inputs or {}).items():
+            self.set_input(name, value)
+        _call("lathe_context_run_profiled" if profile else "lathe_context_run", self._handle)
+        return {port.name: self.output(index) for index, port in enumerate(self.model.outputs)}
+
+    def profile(self):
+        """Rows of the last run with profile=True: dicts with name, nodes, nanoseconds, ...; the last is the overhead."""
+        rows = []
+        for index in range(_runtime().lathe_context_profile_rows(self._handle, None)):
+            raw = _new(_ProfileRow)
+            _call("lathe_context_profile_row", self._handle, ctypes.c_size_t(index), ctypes.byref(raw))
+            row = {name: getattr(raw, name) for name, _ in _ProfileRow._fields_[1:]}
+            rows.append({k: v.decode() if isinstance(v, bytes) else v for k, v in row.items()})
+        return rows

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Tests of the Python wrapper:  lathe_test.py PACKAGE_WRITER  (LATHE_LIBRARY_DIR names the libraries)"""
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import lathe
+
+writer = sys.argv.pop(1)
+
+
+class WrapperTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.plain = os.path.join(cls.folder.name, "plain.lathe")
+        cls.reference = os.path.join(cls.folder.name, "reference.lathe")
+        subprocess.run([writer, cls.plain], check=True)
+        subprocess.run([writer, cls.reference, "reference"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_runs(self):
+        model = lathe.load(self.plain, check_constants=True)
+        self.assertEqual(repr(model.inputs[0]), "x: float32 Nx4")
+        self.assertEqual(model.inputs[0].dims, (None, 4))
+        x = np.arange(12, dtype=np.float32).reshape(3, 4)
+        np.testing.assert_array_equal(model.run({"x": x})["out"], x * 1.5)
+        np.testing.assert_array_equal(model.run([x.T.copy().T])["out"], x * 1.5)  # not contiguous: copied
+        y = np.ones((5, 4), np.float32)
+        np.testing.assert_array_equal(model.run({"x": y})["out"], y * 1.5)
+
+    def test_references(self):
+        x = np.arange(8, dtype=np.float32).reshape(2, 4)
+        np.testing.assert_array_equal(lathe.load(self.reference).run({"x": x})["out"], x * -0.5)
+
+    def test_bound_in_place(self):
+        context = lathe.load(self.plain).context(threads=2)
+        x = np.ones((2, 4), np.float32)
+        context.run({"x": x})
+        x[:] = 4
+        np.testing.assert_array_equal(context.run()["out"], np.full((2, 4), 6, np.float32))
+
+    def test_profile(self):
+        context = lathe.load(self.plain).context()
+        context.run({"x": np.ones((2, 4), np.float32)}, profile=True)
+        rows = context.profile()
+        self.assertEqual([row["name"] for row in rows], ["half", "add", ""])
+        self.assertEqual(rows[-1]["kind"], "overhead")
+
+    def test_errors(self):
+        model = lathe.load(self.plain)
+        with self.assertRaisesRegex(lathe.Error, r"input 'x': expected f32 Nx4, got f64 2x4"):
+            model.run({"x": np.ones((2, 4))})
+        with self.assertRaisesRegex(lathe.Error, r"expected f32 Nx4, got f32 2x5"):
+            model.run({"x": np.ones((2, 5), np.float32)})
+        with self.assertRaisesRegex(lathe.Error, "no input is called 'y'; there are: x"):
+            model.run({"y": np.ones((2, 4), np.float32)})
+        with self.assertRaisesRegex(lathe.Error, "input 'x' is not set"):
+            model.context().run()
+        with self.assertRaisesRegex(lathe.Error, "cannot open"):
+            lathe.load("/nowhere.lathe")
+
+    def test_threads(self):
+        model, failures = lathe.load(self.plain), []
+
+        def work(value):
+            context, x = model.context(), np.full((7, 4), value, np.float32)
+            for _ in range(100):
+                if not (context.run({"x": x})["out"] == value * 1.5).all():
+                    failures.append(value)
+
+        threads = [threading.Thread(target=work, args=(value,)) for value in (1, 2, 3)]
+        [t.start() for t in threads], [t.join() for t in threads]
+        self.assertEqual(failures, [])
+
+
+unittest.main()

@@ -1,0 +1,392 @@
+// include/lathe/runtime.h on top of Model and Context. Nothing throws across this boundary.
+#include "lathe/runtime.h"
+
+#include "runtime/Context.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+using namespace lathe;
+using namespace lathe::runtime;
+
+namespace {
+
+/// A port's texts and extents in the form the C structures point at.
+struct PortTexts {
+  std::vector<int64_t> dims;
+  std::vector<std::string> texts;
+  std::vector<const char *> pointers;
+
+  explicit PortTexts(const Port &port) {
+    for (const Dim &dim : port.dims) {
+      dims.push_back(dim.constantOr(-1));
+      texts.push_back(dim.str());
+    }
+    for (const std::string &text : texts)
+      pointers.push_back(text.c_str());
+  }
+};
+
+thread_local std::string lastError;
+
+struct ArgumentError {
+  std::string message;
+};
+template <class... Args> void expect(bool condition, fmt::format_string<Args...> format, Args &&...args) {
+  if (!condition)
+    throw ArgumentError{fmt::format(format, std::forward<Args>(args)...)};
+}
+
+/// Runs `body`; what it throws becomes a status and this thread's message.
+template <class Body> lathe_status guarded(const Body &body) noexcept {
+  lathe_status status = LATHE_OK;
+  try {
+    try {
+      body();
+      return LATHE_OK;
+    } catch (const ArgumentError &error) {
+      status = LATHE_INVALID_ARGUMENT;
+      lastError = error.message;
+    } catch (const Error &error) {
+      status = LATHE_FAILED;
+      lastError = error.what();
+    } catch (const std::bad_alloc &) {
+      status = LATHE_OUT_OF_MEMORY;
+      lastError = "out of memory";
+    } catch (const std::exception &error) {
+      status = LATHE_INTERNAL_ERROR;
+      lastError = std::string("internal error: ") + error.what();
+    }
+  } catch (...) { // no memory for the message
+    status = LATHE_OUT_OF_MEMORY;
+  }
+  return status;
+}
+
+/// A caller's structure of an older (shorter) or newer (longer) version as ours: what is missing is zero.
+template <class T> T readStruct(const T *given, size_t least, const char *what) {
+  expect(given != nullptr, "{} is null", what);
+  expect(given->struct_size >= least, "{}: struct_size is {}, expected at least {}", what, given->struct_size, least);
+  T result{};
+  std::memcpy(static_cast<void *>(&result), given, std::min(given->struct_size, sizeof(T)));
+  return result;
+}
+
+/// Fills as much of the caller's structure as it has.
+template <class T> void writeStruct(T *target, T value, size_t least, const char *what) {
+  expect(target != nullptr, "{} is null", what);
+  size_t size = target->struct_size;
+  expect(size >= least, "{}: struct_size is {}, expected at least {}", what, size, least);
+  value.struct_size = size;
+  std::memcpy(static_cast<void *>(target), &value, std::min(size, sizeof(T)));
+}
+
+} // namespace
+
+struct lathe_model {
+  std::shared_ptr<const Model> model;
+  std::vector<PortTexts> inputs, outputs;
+
+  explicit lathe_model(std::shared_ptr<const Model> loaded) : model(std::move(loaded)) {
+    for (const Port &port : model->inputs())
+      inputs.emplace_back(port);
+    for (const Port &port : model->outputs())
+      outputs.emplace_back(port);
+  }
+};
+
+struct lathe_context {
+  Context context;
+  bool profiled = false;
+  std::vector<ProfileRow> rows;   // of the last profiled run
+  std::vector<std::string> nodes; // of each row
+
+  lathe_context(std::shared_ptr<const Model> model, const ContextOptions &options)
+      : context(std::move(model), options) {}
+};
+
+namespace {
+
+LoadOptions loadOptions(const lathe_load_options *options, bool &keep) {
+  LoadOptions result;
+  keep = false;
+  if (!options)
+    return result;
+  lathe_load_options given = readStruct(options, sizeof(lathe_load_options), "options");
+  expect((given.flags & ~(LATHE_LOAD_CHECK_CONSTANTS | LATHE_LOAD_KEEP_MEMORY)) == 0, "options: unknown flags {:#x}",
+         given.flags);
+  result.checkConstants = given.flags & LATHE_LOAD_CHECK_CONSTANTS;
+  keep = given.flags & LATHE_LOAD_KEEP_MEMORY;
+  return result;
+}
+
+Tensor toTensor(const lathe_tensor *given) {
+  lathe_tensor tensor = readStruct(given, sizeof(lathe_tensor), "tensor");
+  expect(tensor.memory_space == LATHE_HOST, "tensor: memory space {}, expected {} (host)", tensor.memory_space,
+         int(LATHE_HOST));
+  expect(tensor.rank <= 64 && (tensor.rank == 0 || tensor.dims), "tensor: rank {} with {} dims", tensor.rank,
+         tensor.dims ? "given" : "null");
+  bool known = tensor.element_type > 0 && tensor.element_type <= int(ElementType::u4);
+  expect(known && bitWidth(ElementType(tensor.element_type)) > 0, "tensor: element type {} does not pass through this interface",
+         tensor.element_type);
+  auto type = ElementType(tensor.element_type);
+  std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
+  int64_t elements = 1;
+  for (int64_t dim : dims)
+    expect(dim >= 0 && !__builtin_mul_overflow(elements, dim, &elements) && elements < int64_t(1) << 56,
+           "tensor: absurd dimensions: {}", str(toDims(dims)));
+  auto needed = static_cast<size_t>(byteSize(type, elements));
+  expect(tensor.bytes >= needed, "tensor: {} bytes given, {} {} needs {}", tensor.bytes, name(type), str(toDims(dims)),
+         needed);
+  expect(tensor.data || needed == 0, "tensor: data is null");
+  return Tensor::borrow(type, std::move(dims), tensor.data);
+}
+
+size_t inputIndex(const Model &model, const char *name) {
+  expect(name != nullptr, "name is null");
+  std::optional<size_t> index = model.findInput(name);
+  expect(index.has_value(), "{}: no input is called '{}'", model.file(), name);
+  return *index;
+}
+size_t outputIndex(const Model &model, const char *name) {
+  expect(name != nullptr, "name is null");
+  std::optional<size_t> index = model.findOutput(name);
+  expect(index.has_value(), "{}: no output is called '{}'", model.file(), name);
+  return *index;
+}
+
+lathe_port toPort(const Port &port, const PortTexts &texts) {
+  return {sizeof(lathe_port), port.name.c_str(), int32_t(port.type), port.tensor, texts.dims.size(), texts.dims.data(),
+          texts.pointers.data()};
+}
+
+void checkIndex(size_t index, size_t count, const char *what) { expect(index < count, "{} {} of {}", what, index, count); }
+
+void giveOutput(lathe_context *context, size_t index, lathe_tensor *out) {
+  const Value &value = context->context.output(index);
+  require(value.isTensor() && value.tensor().type() != ElementType::string,
+          "output '{}' is no tensor of numbers: it does not pass through this interface",
+          context->context.model().outputs()[index].name);
+  const Tensor &tensor = value.tensor();
+  lathe_tensor result{sizeof(lathe_tensor), int32_t(tensor.type()), LATHE_HOST, tensor.rank(), tensor.dims().data(),
+                      const_cast<void *>(tensor.data()), static_cast<size_t>(tensor.bytes())};
+  writeStruct(out, result, sizeof(lathe_tensor), "tensor");
+}
+
+} // namespace
+
+extern "C" {
+
+uint32_t lathe_runtime_api_version(void) { return LATHE_RUNTIME_API_VERSION; }
+const char *lathe_runtime_version(void) { return LATHE_VERSION; }
+const char *lathe_last_error(void) { return lastError.c_str(); }
+uint32_t lathe_element_bits(int32_t type) {
+  return type > 0 && type <= int(ElementType::u4) ? bitWidth(ElementType(type)) : 0;
+}
+
+lathe_status lathe_model_load(const char *path, const lathe_load_options *options, lathe_model **model) {
+  return guarded([&] {
+    expect(path && model, "path or model is null");
+    *model = nullptr;
+    bool keep;
+    LoadOptions given = loadOptions(options, keep);
+    *model = new lathe_model(Model::load(path, given));
+  });
+}
+
+lathe_status lathe_model_load_memory(const void *data, size_t bytes, const lathe_load_options *options,
+                                     lathe_model **model) {
+  return guarded([&] {
+    expect((data || bytes == 0) && model, "data or model is null");
+    *model = nullptr;
+    bool keep;
+    LoadOptions given = loadOptions(options, keep);
+    std::shared_ptr<const void> alive;
+    if (keep)
+      alive = std::shared_ptr<const void>(data, [](const void *) {}); // the caller's promise
+    *model = new lathe_model(Model::fromBytes({static_cast<const char *>(data), bytes}, "package in memory", alive, given));
+  });
+}
+
+void lathe_model_free(lathe_model *model) { delete model; }
+
+size_t lathe_model_input_count(const lathe_model *model) { return model ? model->inputs.size() : 0; }
+size_t lathe_model_output_count(const lathe_model *model) { return model ? model->outputs.size() : 0; }
+
+lathe_status lathe_model_input(const lathe_model *model, size_t index, lathe_port *port) {
+  return guarded([&] {
+    expect(model != nullptr, "model is null");
+    checkIndex(index, model->inputs.size(), "input");
+    writeStruct(port, toPort(model->model->inputs()[index], model->inputs[index]), sizeof(lathe_port), "port");
+  });
+}
+lathe_status lathe_model_output(const lathe_model *model, size_t index, lathe_port *port) {
+  return guarded([&] {
+    expect(model != nullptr, "model is null");
+    checkIndex(index, model->outputs.size(), "output");
+    writeStruct(port, toPort(model->model->outputs()[index], model->outputs[index]), sizeof(lathe_port), "port");
+  });
+}
+lathe_status lathe_model_find_input(const lathe_model *model, const char *name, size_t *index) {
+  return guarded([&] {
+    expect(model && index, "model or index is null");
+    *index = inputIndex(*model->model, name);
+  });
+}
+lathe_status lathe_model_find_output(const lathe_model *model, const char *name, size_t *index) {
+  return guarded([&] {
+    expect(model && index, "model or index is null");
+    *index = outputIndex(*model->model, name);
+  });
+}
+
+lathe_status lathe_model_get_info(const lathe_model *model, lathe_model_info *info) {
+  return guarded([&] {
+    expect(model != nullptr, "model is null");
+    const Model &m = *model->model;
+    lathe_model_info result{sizeof(lathe_model_info), m.source().c_str(), m.producer().c_str(), m.options().c_str(),
+                            m.target().c_str(), m.constantBytes(), m.codeBytes()};
+    writeStruct(info, result, sizeof(lathe_model_info), "info");
+  });
+}
+
+lathe_status lathe_context_create(const lathe_model *model, const lathe_context_options *options,
+                                  lathe_context **context) {
+  return guarded([&] {
+    expect(model && context, "model or context is null");
+    *context = nullptr;
+    ContextOptions given;
+    if (options) {
+      given.threads = readStruct(options, sizeof(lathe_context_options), "options").threads;
+      expect(given.threads >= 0 && given.threads <= 1024, "options: {} threads, expected 0 to 1024", given.threads);
+    }
+    *context = new lathe_context(model->model, given);
+  });
+}
+void lathe_context_free(lathe_context *context) { delete context; }
+
+lathe_status lathe_context_set_input(lathe_context *context, size_t index, const lathe_tensor *tensor) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    checkIndex(index, context->context.model().inputs().size(), "input");
+    context->context.setInput(index, toTensor(tensor));
+  });
+}
+lathe_status lathe_context_set_input_by_name(lathe_context *context, const char *name, const lathe_tensor *tensor) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    context->context.setInput(inputIndex(context->context.model(), name), toTensor(tensor));
+  });
+}
+lathe_status lathe_context_set_output(lathe_context *context, size_t index, const lathe_tensor *tensor) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    checkIndex(index, context->context.model().outputs().size(), "output");
+    context->context.setOutput(index, tensor ? toTensor(tensor) : Tensor());
+  });
+}
+lathe_status lathe_context_set_output_by_name(lathe_context *context, const char *name, const lathe_tensor *tensor) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    context->context.setOutput(outputIndex(context->context.model(), name), tensor ? toTensor(tensor) : Tensor());
+  });
+}
+
+lathe_status lathe_context_output_dims(lathe_context *context, size_t index, int64_t *dims, size_t capacity,
+                                       size_t *rank) {
+  return guarded([&] {
+    expect(context && rank && (dims || capacity == 0), "context, dims or rank is null");
+    checkIndex(index, context->context.model().outputs().size(), "output");
+    *rank = context->context.model().outputs()[index].dims.size();
+    std::vector<int64_t> known = context->context.outputDims(index);
+    *rank = known.size();
+    std::copy_n(known.begin(), std::min(capacity, known.size()), dims);
+  });
+}
+
+lathe_status lathe_context_run(lathe_context *context) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    context->profiled = false;
+    context->context.run();
+  });
+}
+
+lathe_status lathe_context_output(lathe_context *context, size_t index, lathe_tensor *tensor) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    checkIndex(index, context->context.model().outputs().size(), "output");
+    giveOutput(context, index, tensor);
+  });
+}
+lathe_status lathe_context_output_by_name(lathe_context *context, const char *name, lathe_tensor *tensor) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    giveOutput(context, outputIndex(context->context.model(), name), tensor);
+  });
+}
+
+lathe_status lathe_context_memory(const lathe_context *context, lathe_memory_use *use) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    MemoryUse m = context->context.memory();
+    lathe_memory_use result{sizeof(lathe_memory_use), m.arenaBytes, m.liveBytes, m.scratchBytes, m.outputBytes,
+                            m.copiedBytes, m.constantBytes};
+    writeStruct(use, result, sizeof(lathe_memory_use), "use");
+  });
+}
+
+lathe_status lathe_context_run_profiled(lathe_context *context) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    context->profiled = false;
+    context->context.run({.profile = true});
+    context->nodes.clear();
+    context->rows = context->context.profileRows();
+    for (const ProfileRow &row : context->rows) {
+      std::string text;
+      for (const std::string &node : row.info.nodes)
+        text += (text.empty() ? "" : ", ") + node;
+      context->nodes.push_back(std::move(text));
+    }
+    context->profiled = true;
+  });
+}
+
+size_t lathe_context_profile_rows(const lathe_context *context, uint64_t *total) {
+  if (!context || !context->profiled)
+    return 0;
+  const RunProfile &profile = context->context.profile();
+  if (total)
+    *total = profile.end - profile.begin;
+  return context->nodes.size() + 1;
+}
+
+lathe_status lathe_context_profile_row(const lathe_context *context, size_t index, lathe_profile_row *row) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    expect(context->profiled, "no profiled run was made");
+    checkIndex(index, context->nodes.size() + 1, "profile row");
+    lathe_profile_row result{sizeof(lathe_profile_row), "overhead", "", "", "", "", "", 0, 0, 0};
+    if (index == context->nodes.size()) {
+      result.nanoseconds = context->context.profile().overhead;
+    } else {
+      const ProfileRow &one = context->rows[index];
+      // Views of whole std::strings of the plan: zero-terminated.
+      auto text = [](std::string_view view) { return view.data() ? view.data() : ""; };
+      result.kind = one.info.kind;
+      result.name = text(one.info.name);
+      result.family = text(one.info.family);
+      result.shapes = text(one.info.shapes);
+      result.schedule = text(one.info.schedule);
+      result.nodes = context->nodes[index].c_str();
+      result.nanoseconds = one.nanoseconds;
+      result.flops = one.info.flops;
+      result.bytes = one.info.bytes;
+    }
+    writeStruct(row, result, sizeof(lathe_profile_row), "row");
+  });
+}
+
+} // extern "C"
