@@ -1,0 +1,167 @@
+#include "tests/conformance/Case.h"
+
+#include "import/Import.h"
+#include "import/onnx/TensorData.h"
+#include "ir/Context.h"
+#include "passes/Evaluate.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+namespace lathe::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path &path) {
+  std::ifstream in(path, std::ios::binary);
+  require(in.good(), "{}: cannot be read", path.string());
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+/// Thrown for data the runner has no value for.
+struct NoTensor {
+  std::string reason;
+};
+
+onnx::TensorProto readTensor(const fs::path &path, bool isTensor) {
+  if (!isTensor)
+    throw NoTensor{path.filename().string() + " is not a tensor"};
+  onnx::TensorProto proto;
+  require(proto.ParseFromString(contents(path)), "{}: is damaged", path.string());
+  if (onnx::fromOnnxType(proto.data_type()) == ElementType::invalid)
+    throw NoTensor{"element type " + onnx::onnxTypeName(proto.data_type())};
+  return proto;
+}
+
+Tensor toTensor(const onnx::TensorProto &proto, const fs::path &path) {
+  onnx::TensorData data = onnx::decodeTensor(proto, path.string(), path.parent_path());
+  Tensor tensor(data.type, data.dims);
+  if (data.type == ElementType::string)
+    tensor.strings() = data.strings;
+  else if (!data.bytes.empty())
+    std::memcpy(tensor.data(), data.bytes.data(), data.bytes.size());
+  return tensor;
+}
+
+std::string extents(const Tensor &tensor) {
+  return fmt::format("{} [{}]", name(tensor.type()), fmt::join(tensor.dims(), "x"));
+}
+
+/// "" when they agree.
+std::string difference(const Tensor &got, const Tensor &expected) {
+  if (got.type() != expected.type() || got.dims() != expected.dims())
+    return fmt::format("is {}, expected {}", extents(got), extents(expected));
+  for (int64_t i = 0; i < expected.elements(); ++i) {
+    if (isFloat(expected.type())) {
+      double a = got.asDouble(i), b = expected.asDouble(i);
+      bool agrees = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-7 + 1e-3 * std::abs(b);
+      if (!agrees)
+        return fmt::format("element {} is {}, expected {}", i, a, b);
+    } else if (got.asInteger(i) != expected.asInteger(i)) {
+      return fmt::format("element {} is {}, expected {}", i, got.asInteger(i), expected.asInteger(i));
+    }
+  }
+  return "";
+}
+
+struct DataSet {
+  std::vector<onnx::TensorProto> inputs;
+  std::vector<Tensor> inputTensors, outputs;
+};
+
+DataSet readSet(const fs::path &folder, const onnx::ModelProto &model) {
+  DataSet set;
+  std::set<std::string> initializers;
+  for (const onnx::TensorProto &tensor : model.graph().initializer())
+    initializers.insert(tensor.name());
+  int index = 0;
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    fs::path path = folder / fmt::format("input_{}.pb", index++);
+    if (!fs::exists(path) && initializers.contains(input.name()))
+      continue;
+    set.inputs.push_back(readTensor(path, input.type().has_tensor_type()));
+    set.inputs.back().set_name(input.name());
+    set.inputTensors.push_back(toTensor(set.inputs.back(), path));
+  }
+  index = 0;
+  for (const onnx::ValueInfoProto &output : model.graph().output()) {
+    fs::path path = folder / fmt::format("output_{}.pb", index++);
+    set.outputs.push_back(toTensor(readTensor(path, output.type().has_tensor_type()), path));
+  }
+  return set;
+}
+
+/// The model with the small vectors and scalars after its first input bound to this set's values.
+std::string specialised(onnx::ModelProto model, const DataSet &set) {
+  for (size_t i = 1; i < set.inputs.size(); ++i)
+    if (set.inputs[i].dims_size() <= 1 && set.inputTensors[i].elements() <= 64)
+      *model.mutable_graph()->add_initializer() = set.inputs[i];
+  return model.SerializeAsString();
+}
+
+/// "" when all outputs agree; throws UnsupportedError or Error.
+std::string evaluateSet(const std::string &bytes, const DataSet &set) {
+  auto context = makeContext();
+  auto module = importOnnxBytes(*context, bytes, "model.onnx");
+  auto main = mainFunction(*module);
+  std::vector<Value> inputs;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    std::string wanted = main.getArgAttrOfType<mlir::StringAttr>(i, "nn.name").str();
+    for (size_t k = 0; k < set.inputs.size(); ++k)
+      if (set.inputs[k].name() == wanted)
+        inputs.push_back(set.inputTensors[k]);
+  }
+  auto results = evaluate(*module, inputs);
+  require(results.size() == set.outputs.size(), "has {} outputs, expected {}", results.size(), set.outputs.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    if (auto text = difference(results[i].tensor(), set.outputs[i]); !text.empty())
+      return fmt::format("output {} {}", i, text);
+  return "";
+}
+
+Result runChecked(const fs::path &folder) {
+  std::string bytes = contents(folder / "model.onnx");
+  onnx::ModelProto model;
+  require(model.ParseFromString(bytes), "model.onnx: is damaged");
+  Result result;
+  for (auto &entry : fs::directory_iterator(folder)) {
+    if (!entry.is_directory())
+      continue;
+    DataSet set = readSet(entry.path(), model);
+    std::string wrong;
+    try {
+      wrong = evaluateSet(bytes, set);
+    } catch (const UnsupportedError &) {
+      std::string bound = specialised(model, set);
+      if (bound.size() == bytes.size())
+        throw;
+      wrong = evaluateSet(bound, set);
+      result.verdict = Verdict::specialised;
+    }
+    if (!wrong.empty())
+      return {Verdict::failed, wrong};
+  }
+  return result;
+}
+
+} // namespace
+
+Result run(const fs::path &folder) {
+  try {
+    return runChecked(folder);
+  } catch (const UnsupportedError &error) {
+    return {Verdict::unsupported, error.what()};
+  } catch (const NoTensor &data) {
+    return {Verdict::unsupported, data.reason};
+  } catch (const std::exception &error) {
+    std::string what = error.what();
+    // A model of an opset outside the supported range says nothing about operators.
+    bool opset = what.find(" opset ") != std::string::npos && what.find("imports ") != std::string::npos;
+    return {opset ? Verdict::unsupported : Verdict::failed, what};
+  }
+}
+
+} // namespace lathe::conformance

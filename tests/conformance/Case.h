@@ -1,0 +1,25 @@
+// One case of the ONNX project's backend test suite: a model, inputs, and the outputs expected.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace lathe::conformance {
+
+enum class Verdict {
+  passed,
+  specialised, // passed once operands that set shapes (axes, pads, sizes, ...) were bound as constants
+  unsupported,
+  failed,
+};
+
+struct Result {
+  Verdict verdict = Verdict::passed;
+  std::string detail; // why it did not pass
+};
+
+/// Runs the case in `folder` (model.onnx, test_data_set_*/{input,output}_*.pb) on the references. Never throws.
+/// Floats agree within rtol 1e-3 and atol 1e-7, everything else exactly: the ONNX runner's defaults.
+Result run(const std::filesystem::path &folder);
+
+} // namespace lathe::conformance

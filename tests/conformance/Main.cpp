@@ -1,0 +1,99 @@
+// conformance [--update] [--verbose] [CASE...]: runs the ONNX backend test cases on the references.
+//
+// Without cases it runs all of them and compares with passing.txt: a case listed there that does not pass any more is
+// a regression (exit code 1). --update writes passing.txt anew. Exit code 77: no test data.
+#include "tests/conformance/Case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+
+using namespace lathe::conformance;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::set<std::string> readList(const fs::path &path) {
+  std::set<std::string> names;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty() && line[0] != '#')
+      names.insert(line);
+  return names;
+}
+
+const char *name(Verdict verdict) {
+  static const char *const names[] = {"passed", "passed with parameters bound", "unsupported", "failed"};
+  return names[static_cast<int>(verdict)];
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  bool update = false, verbose = false;
+  std::set<std::string> wanted;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument == "--update")
+      update = true;
+    else if (argument == "--verbose")
+      verbose = true;
+    else
+      wanted.insert(argument);
+  }
+  const char *given = std::getenv("LATHE_TEST_DATA");
+  fs::path root = fs::path(given ? given : LATHE_TEST_DATA) / "conformance/onnx";
+  if (!fs::exists(root)) {
+    std::cout << "SKIPPED, NO TEST DATA: " << root << " is not there (set LATHE_TEST_DATA)\n";
+    return 77;
+  }
+  std::vector<fs::path> folders;
+  for (auto &suite : fs::directory_iterator(root))
+    if (suite.is_directory())
+      for (auto &entry : fs::directory_iterator(suite))
+        if (fs::exists(entry.path() / "model.onnx"))
+          folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+
+  fs::path listPath = fs::path(LATHE_SOURCE_DIR) / "tests/conformance/passing.txt";
+  std::set<std::string> pinned = readList(listPath), passing;
+  std::map<Verdict, int> counts;
+  int regressions = 0;
+  for (const fs::path &folder : folders) {
+    std::string id = fs::relative(folder, root).generic_string();
+    if (!wanted.empty() && !wanted.contains(id) && !wanted.contains(folder.filename().string()))
+      continue;
+    Result result = run(folder);
+    ++counts[result.verdict];
+    bool passed = result.verdict == Verdict::passed || result.verdict == Verdict::specialised;
+    if (passed)
+      passing.insert(id);
+    bool regression = !passed && pinned.contains(id);
+    regressions += regression;
+    if (regression || verbose || !wanted.empty() || result.verdict == Verdict::failed)
+      fmt::print("{}{}: {}{}{}\n", regression ? "REGRESSION " : "", id, name(result.verdict), result.detail.empty() ? "" : ": ", result.detail);
+    std::fflush(stdout);
+  }
+  for (auto &[verdict, count] : counts)
+    fmt::print("{:5} {}\n", count, name(verdict));
+  if (!wanted.empty())
+    return counts[Verdict::failed] ? 1 : 0;
+  if (update) {
+    std::ofstream out(listPath);
+    out << "# Cases that must pass; written by `conformance --update`.\n";
+    for (const std::string &id : passing)
+      out << id << "\n";
+    return 0;
+  }
+  std::vector<std::string> fresh;
+  std::set_difference(passing.begin(), passing.end(), pinned.begin(), pinned.end(), std::back_inserter(fresh));
+  if (!fresh.empty())
+    fmt::print("{} cases pass that are not in the list; `conformance --update` adds them\n", fresh.size());
+  fmt::print("{} regressions of {} pinned cases\n", regressions, pinned.size());
+  return regressions ? 1 : 0;
+}
