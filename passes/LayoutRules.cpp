@@ -130,7 +130,7 @@ LayoutRule reductionRule(mlir::Operation *op) {
 
 /// The axis a concat or split works along.
 int64_t movedAxis(mlir::Operation *op) {
-  int64_t axis = op->getAttrOfType<mlir::IntegerAttr>("axis").getInt();
+  int64_t axis = isOp(op, "concat") ? nn::attrsAs<ConcatAttrs>(op).axis : nn::attrsAs<SplitAttrs>(op).axis;
   return axis < 0 ? axis + rankedType(op->getResult(0)).getRank() : axis;
 }
 

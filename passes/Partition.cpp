@@ -41,6 +41,21 @@ private:
     report.references.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
   }
 
+  void note(nn::ConvertLayoutOp convert) {
+    auto text = [](mlir::Type type) {
+      std::string result;
+      llvm::raw_string_ostream(result) << type;
+      return result;
+    };
+    mlir::Value input = convert.getInput();
+    auto type = rankedType(input);
+    int64_t bytes = 2 * byteSize(nn::toElementType(type.getElementType()), 1);
+    for (int64_t extent : type.getShape())
+      bytes *= mlir::ShapedType::isDynamic(extent) ? 1 : extent;
+    report.conversions.push_back({llvm::isa<mlir::BlockArgument>(input) ? "" : nn::describe(input.getLoc()), text(input.getType()),
+                                  text(convert.getOutput().getType()), bytes});
+  }
+
   /// Why an operator cannot be compiled whatever its family says; "" if it may.
   std::string obstacle(mlir::Operation *op) {
     if (const OpRecord *record = nn::recordOf(op))
@@ -61,8 +76,11 @@ private:
   }
 
   void place(const Group &group) {
-    if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(group.ops.front()); convert && movesNothing(convert))
-      return;
+    if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(group.ops.front())) {
+      if (movesNothing(convert))
+        return; // an alias
+      note(convert);
+    }
     std::string reason;
     for (mlir::Operation *op : group.ops)
       if (reason = obstacle(op); !reason.empty())

@@ -115,7 +115,7 @@ void runPass(mlir::ModuleOp module, const std::string &name, const PipelineOptio
 }
 
 /// False when the twin run differs.
-bool process(mlir::MLIRContext &context, llvm::StringRef source, const Arguments &arguments) {
+bool process(mlir::MLIRContext &context, const std::string &source, const Arguments &arguments) {
   std::string problem;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     if (problem.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error) {
@@ -177,10 +177,12 @@ int run(int argc, char **argv) {
   llvm::SmallVector<llvm::StringRef> sources;
   (*file)->getBuffer().split(sources, "// -----\n");
   bool equal = true;
+  size_t lines = 0; // before this module, so that messages give the file's line
   for (auto [i, source] : llvm::enumerate(sources)) {
     if (i && !arguments.quiet)
       llvm::outs() << "// -----\n";
-    equal &= process(*context, source, arguments);
+    equal &= process(*context, std::string(lines, '\n') + source.str(), arguments);
+    lines += source.count('\n') + 1;
   }
   return equal ? 0 : 1;
 }

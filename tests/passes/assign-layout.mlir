@@ -1,0 +1,56 @@
+// RUN: lathe-opt %s --assign-layout --channel-block 8 --twin | FileCheck %s
+
+// The first convolution reads row-major and writes blocks; residual, pool and mean stay blocked; the way to the gemm moves no byte.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.conv %arg0, {{.*}} -> tensor<1x16x16x16xf32, #nn.blocked<1, 8>>
+// CHECK: nn.conv {{.*}}#nn.blocked<1, 8>>
+// CHECK: nn.add {{.*}} -> tensor<1x16x16x16xf32, #nn.blocked<1, 8>>
+// CHECK: nn.max_pool {{.*}} -> tensor<1x16x8x8xf32, #nn.blocked<1, 8>>
+// CHECK: nn.reduce_mean {{.*}} -> tensor<1x16x1x1xf32, #nn.blocked<1, 8>>
+// CHECK-NEXT: nn.convert_layout {{.*}} -> tensor<1x16x1x1xf32>
+// CHECK-NEXT: nn.reshape
+// CHECK-NOT: nn.convert_layout
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<1x3x16x16xf32>) -> tensor<1x4xf32> {
+  %w1 = nn.constant {value = dense<0.5> : tensor<16x3x3x3xf32>} : tensor<16x3x3x3xf32>
+  %w2 = nn.constant {value = dense<0.25> : tensor<16x16x3x3xf32>} : tensor<16x16x3x3xf32>
+  %w3 = nn.constant {value = dense<0.25> : tensor<16x4xf32>} : tensor<16x4xf32>
+  %a = nn.conv %x, %w1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x3x16x16xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x16x16xf32>
+  %b = nn.conv %a, %w2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x16x16xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x16x16xf32>
+  %c = nn.add %a, %b : (tensor<1x16x16x16xf32>, tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32>
+  %d = nn.max_pool %c {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x16x16x16xf32>) -> tensor<1x16x8x8xf32>
+  %e = nn.reduce_mean %d {axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x16x8x8xf32>) -> tensor<1x16x1x1xf32>
+  %f = nn.reshape %e {shape = array<i64: 1, 16>} : (tensor<1x16x1x1xf32>) -> tensor<1x16xf32>
+  %g = nn.gemm %f, %w3 : (tensor<1x16xf32>, tensor<16x4xf32>) -> tensor<1x4xf32>
+  return %g : tensor<1x4xf32>
+}
+
+// -----
+
+// Nothing to gain, nothing changed.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: blocked
+// CHECK: twin: equal
+func.func @main(%x: tensor<1x16x4x4xf32>, %y: tensor<1x16x1x1xf32>) -> tensor<1x16x4x4xf32> {
+  %a = nn.mul %x, %y : (tensor<1x16x4x4xf32>, tensor<1x16x1x1xf32>) -> tensor<1x16x4x4xf32>
+  return %a : tensor<1x16x4x4xf32>
+}
+
+// -----
+
+// A concat of whole blocks stays blocked, one that cuts a block is row-major: its convolution writes that directly.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.concat {{.*}} -> tensor<1x16x32x32xf32, #nn.blocked<1, 8>>
+// CHECK: nn.concat {{.*}} -> tensor<1x20x32x32xf32>
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<1x3x32x32xf32>, %s: tensor<1x12x32x32xf32>) -> (tensor<1x8x32x32xf32>, tensor<1x20x32x32xf32>) {
+  %w = nn.constant {value = dense<0.5> : tensor<8x3x1x1xf32>} : tensor<8x3x1x1xf32>
+  %v = nn.constant {value = dense<0.25> : tensor<8x16x3x3xf32>} : tensor<8x16x3x3xf32>
+  %a = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x3x32x32xf32>, tensor<8x3x1x1xf32>) -> tensor<1x8x32x32xf32>
+  %b = nn.relu %a : (tensor<1x8x32x32xf32>) -> tensor<1x8x32x32xf32>
+  %c = nn.concat %a, %b {axis = 1 : i64} : (tensor<1x8x32x32xf32>, tensor<1x8x32x32xf32>) -> tensor<1x16x32x32xf32>
+  %d = nn.conv %c, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x32x32xf32>, tensor<8x16x3x3xf32>) -> tensor<1x8x32x32xf32>
+  %e = nn.conv %c, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x32x32xf32>, tensor<8x16x3x3xf32>) -> tensor<1x8x32x32xf32>
+  %f = nn.concat %s, %e {axis = 1 : i64} : (tensor<1x12x32x32xf32>, tensor<1x8x32x32xf32>) -> tensor<1x20x32x32xf32>
+  return %d, %f : tensor<1x8x32x32xf32>, tensor<1x20x32x32xf32>
+}

@@ -1,0 +1,111 @@
+// RUN: lathe-opt %s --form-kernels --twin | FileCheck %s
+// RUN: lathe-opt %s --form-kernels -O 1 --twin | FileCheck %s --check-prefix=O1
+// RUN: lathe-opt %s --form-kernels --decline contraction --twin | FileCheck %s --check-prefix=DECLINED
+
+// A convolution takes bias, activation and residual sum; hard-swish written with two operators as well.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: call @contraction
+// CHECK-NEXT: return
+// CHECK: func.func private @contraction({{.*}}) -> {{.*}} attributes {nn.family = "contraction"}
+// CHECK: nn.conv
+// CHECK-NEXT: nn.hard_sigmoid
+// CHECK-NEXT: nn.mul
+// CHECK-NEXT: return
+// CHECK: func.func private @contraction_1(%{{.*}}: tensor<?x4x6x6xf32> {nn.dims = ["N", "4", "6", "6"]}, %{{.*}}: tensor<4x4x3x3xf32> {nn.constant}
+// CHECK: nn.conv
+// CHECK-NEXT: nn.add
+// CHECK-NEXT: nn.relu
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1-COUNT-2: nn.family = "contraction"
+// O1: nn.family = "elementwise"
+// O1: twin: equal
+// DECLINED-LABEL: func.func @main
+// DECLINED: nn.conv {{.*}}nn.reason = "declined on request"
+// DECLINED: call @elementwise
+// DECLINED: nn.conv
+// DECLINED: nn.family = "elementwise"
+// DECLINED: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<?x4x6x6xf32> {nn.dims = ["N", "4", "6", "6"]}) -> tensor<?x4x6x6xf32> {
+  %w = nn.constant {value = dense<0.25> : tensor<4x4x3x3xf32>} : tensor<4x4x3x3xf32>
+  %a = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<?x4x6x6xf32>, tensor<4x4x3x3xf32>) -> tensor<?x4x6x6xf32>
+  %b = nn.hard_sigmoid %a : (tensor<?x4x6x6xf32>) -> tensor<?x4x6x6xf32>
+  %c = nn.mul %a, %b : (tensor<?x4x6x6xf32>, tensor<?x4x6x6xf32>) -> tensor<?x4x6x6xf32>
+  %d = nn.conv %c, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<?x4x6x6xf32>, tensor<4x4x3x3xf32>) -> tensor<?x4x6x6xf32>
+  %e = nn.add %x, %d : (tensor<?x4x6x6xf32>, tensor<?x4x6x6xf32>) -> tensor<?x4x6x6xf32>
+  %f = nn.relu %e : (tensor<?x4x6x6xf32>) -> tensor<?x4x6x6xf32>
+  return %f : tensor<?x4x6x6xf32>
+}
+
+// -----
+
+// A value used elsewhere ends the kernel; what depends on it through another kernel cannot join.
+// CHECK-LABEL: func.func @main
+// CHECK: call @contraction(
+// CHECK: call @softmax
+// CHECK: call @elementwise
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %w = nn.constant {value = dense<[[0.5, 2.0], [1.25, -1.0]]> : tensor<2x2xf32>} : tensor<2x2xf32>
+  %a = nn.gemm %x, %w : (tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  %b = nn.softmax %a {axis = 1 : i64} : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %c = nn.mul %a, %b : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %c : tensor<3x2xf32>
+}
+
+// -----
+
+// An element-wise DAG with both branches, broadcasting, and a scalar that moves into the kernel.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @elementwise(%arg0, %arg1)
+// CHECK-NEXT: return
+// CHECK: func.func private @elementwise
+// CHECK-NEXT: nn.constant {value = dense<2.000000e+00>
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<2x3x4xf32>, %y: tensor<3x1xf32>) -> tensor<2x3x4xf32> {
+  %two = nn.constant {value = dense<2.0> : tensor<f32>} : tensor<f32>
+  %a = nn.sigmoid %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %b = nn.tanh %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %c = nn.mul %a, %y : (tensor<2x3x4xf32>, tensor<3x1xf32>) -> tensor<2x3x4xf32>
+  %d = nn.pow %c, %two : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<2x3x4xf32>
+  %e = nn.add %b, %d : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  return %e : tensor<2x3x4xf32>
+}
+
+// -----
+
+// What has no kernel stays, with the reason; a reshape stays as a view.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.arg_max {{.*}}nn.reason = "the operator has no compiled form"
+// CHECK: nn.reshape
+// CHECK-NOT: nn.reason
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2xi64> {
+  %a = nn.arg_max %x {axis = 1 : i64, keepdims = true} : (tensor<2x3xf32>) -> tensor<2x1xi64>
+  %b = nn.reshape %a {shape = array<i64: 2>} : (tensor<2x1xi64>) -> tensor<2xi64>
+  return %b : tensor<2xi64>
+}
+
+// -----
+
+// A declined kernel in blocked layout is tried between conversions, then left to the reference.
+// DECLINED: func.func @main
+// DECLINED: call @movement
+// DECLINED: nn.conv {{.*}}nn.reason = "declined on request"
+// DECLINED: call @movement
+// DECLINED: twin: equal
+// CHECK-LABEL: func.func @main
+// CHECK: twin: equal
+// O1: twin: equal
+func.func @main(%x: tensor<1x16x6x6xf32>) -> tensor<1x16x6x6xf32> {
+  %w = nn.constant {value = dense<0.25> : tensor<16x16x1x1xf32>} : tensor<16x16x1x1xf32>
+  %a = nn.convert_layout %x : tensor<1x16x6x6xf32> -> tensor<1x16x6x6xf32, #nn.blocked<1, 16>>
+  %b = nn.conv %a, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x16x6x6xf32, #nn.blocked<1, 16>>, tensor<16x16x1x1xf32>) -> tensor<1x16x6x6xf32, #nn.blocked<1, 16>>
+  %c = nn.convert_layout %b : tensor<1x16x6x6xf32, #nn.blocked<1, 16>> -> tensor<1x16x6x6xf32>
+  return %c : tensor<1x16x6x6xf32>
+}
