@@ -19,7 +19,7 @@ struct Plan;
 
 struct LoadOptions {
   bool checkConstants = false;                 // also verify the constants' hash, which reads the whole file
-  std::optional<uint64_t> cpuFeatures;         // instead of this CPU's (tests); bits of package::CpuFeature
+  std::optional<uint64_t> cpuFeatures = {};    // instead of this CPU's (tests); bits of package::CpuFeature
 };
 
 /// An input or output of the model.

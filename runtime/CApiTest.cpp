@@ -1,0 +1,192 @@
+#include "lathe/runtime.h"
+#include "runtime/testing/TestPlan.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+
+using namespace lathe::runtime::testing;
+
+namespace {
+
+class CApiTest : public ::testing::Test {
+protected:
+  std::vector<char> bytes;
+  lathe_model *model = nullptr;
+  lathe_context *context = nullptr;
+
+  void SetUp() override {
+    useTestReferences();
+    TestPlan p;
+    uint32_t x = p.input("x", {"N", "4"}), t = p.temporary("t", {"N", "4"});
+    p.half(x, t, "N*4");
+    p.add(t, x, p.output("out", {"N", "4"}), "N*4");
+    bytes = p.bytes();
+    ASSERT_EQ(lathe_model_load_memory(bytes.data(), bytes.size(), nullptr, &model), LATHE_OK) << lathe_last_error();
+    ASSERT_EQ(lathe_context_create(model, nullptr, &context), LATHE_OK);
+  }
+  void TearDown() override {
+    lathe_context_free(context);
+    lathe_model_free(model);
+  }
+};
+
+struct Matrix {
+  int64_t dims[2];
+  std::vector<float> values;
+  lathe_tensor tensor;
+  explicit Matrix(int64_t rows, float value = 0)
+      : dims{rows, 4}, values(static_cast<size_t>(rows) * 4, value),
+        tensor{sizeof(lathe_tensor), LATHE_F32, LATHE_HOST, 2, dims, values.data(), values.size() * 4} {}
+};
+
+TEST_F(CApiTest, describesTheModel) {
+  EXPECT_EQ(lathe_runtime_api_version(), uint32_t(LATHE_RUNTIME_API_VERSION));
+  EXPECT_EQ(lathe_element_bits(LATHE_F16), 16u);
+  EXPECT_EQ(lathe_element_bits(77), 0u);
+  EXPECT_EQ(lathe_model_input_count(model), 1u);
+  EXPECT_EQ(lathe_model_output_count(model), 1u);
+  lathe_port port{};
+  port.struct_size = sizeof port;
+  ASSERT_EQ(lathe_model_input(model, 0, &port), LATHE_OK);
+  EXPECT_STREQ(port.name, "x");
+  EXPECT_EQ(port.element_type, LATHE_F32);
+  EXPECT_EQ(port.rank, 2u);
+  EXPECT_EQ(port.dims[0], -1);
+  EXPECT_EQ(port.dims[1], 4);
+  EXPECT_STREQ(port.dim_texts[0], "N");
+  size_t index = 9;
+  EXPECT_EQ(lathe_model_find_output(model, "out", &index), LATHE_OK);
+  EXPECT_EQ(index, 0u);
+  EXPECT_EQ(lathe_model_find_output(model, "nothing", &index), LATHE_INVALID_ARGUMENT);
+  EXPECT_STREQ(lathe_last_error(), "package in memory: no output is called 'nothing'");
+  lathe_model_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(lathe_model_get_info(model, &info), LATHE_OK);
+  EXPECT_STREQ(info.source, "test.onnx");
+  EXPECT_GT(info.code_bytes, 0u);
+}
+
+TEST_F(CApiTest, runsInTheCallersBuffers) {
+  Matrix x(3, 2), out(3);
+  ASSERT_EQ(lathe_context_set_input_by_name(context, "x", &x.tensor), LATHE_OK);
+  int64_t dims[2];
+  size_t rank = 0;
+  ASSERT_EQ(lathe_context_output_dims(context, 0, dims, 2, &rank), LATHE_OK);
+  EXPECT_EQ(rank, 2u);
+  EXPECT_EQ(dims[0], 3);
+  ASSERT_EQ(lathe_context_set_output(context, 0, &out.tensor), LATHE_OK);
+  ASSERT_EQ(lathe_context_run(context), LATHE_OK) << lathe_last_error();
+  EXPECT_EQ(out.values, std::vector<float>(12, 3.0f));
+  ASSERT_EQ(lathe_context_set_output_by_name(context, "out", nullptr), LATHE_OK);
+  x.values.assign(12, 4);
+  ASSERT_EQ(lathe_context_run(context), LATHE_OK);
+  EXPECT_EQ(out.values[0], 3.0f); // no longer bound
+  lathe_tensor result{};
+  result.struct_size = sizeof result;
+  ASSERT_EQ(lathe_context_output(context, 0, &result), LATHE_OK);
+  EXPECT_EQ(result.rank, 2u);
+  EXPECT_EQ(result.dims[0], 3);
+  EXPECT_EQ(result.bytes, 48u);
+  EXPECT_EQ(static_cast<float *>(result.data)[11], 6.0f);
+  lathe_memory_use use{};
+  use.struct_size = sizeof use;
+  ASSERT_EQ(lathe_context_memory(context, &use), LATHE_OK);
+  EXPECT_EQ(use.output_bytes, 48u);
+}
+
+TEST_F(CApiTest, profilesAddUp) {
+  Matrix x(3, 2);
+  EXPECT_EQ(lathe_context_profile_rows(context, nullptr), 0u);
+  ASSERT_EQ(lathe_context_set_input(context, 0, &x.tensor), LATHE_OK);
+  ASSERT_EQ(lathe_context_run_profiled(context), LATHE_OK);
+  uint64_t total = 0, sum = 0;
+  ASSERT_EQ(lathe_context_profile_rows(context, &total), 3u);
+  const char *names[] = {"half", "add", ""};
+  for (size_t i = 0; i < 3; ++i) {
+    lathe_profile_row row{};
+    row.struct_size = sizeof row;
+    ASSERT_EQ(lathe_context_profile_row(context, i, &row), LATHE_OK);
+    EXPECT_STREQ(row.name, names[i]);
+    sum += row.nanoseconds;
+  }
+  EXPECT_EQ(sum, total);
+}
+
+TEST_F(CApiTest, misuseIsAStatusNeverACrash) {
+  Matrix x(3);
+  lathe_tensor bad = x.tensor;
+  EXPECT_EQ(lathe_context_run(context), LATHE_FAILED);
+  EXPECT_STREQ(lathe_last_error(), "package in memory: input 'x' is not set");
+  EXPECT_EQ(lathe_context_run(nullptr), LATHE_INVALID_ARGUMENT);
+  EXPECT_EQ(lathe_context_set_input(context, 1, &x.tensor), LATHE_INVALID_ARGUMENT);
+  EXPECT_EQ(lathe_context_set_input(context, 0, nullptr), LATHE_INVALID_ARGUMENT);
+  bad.struct_size = 8;
+  EXPECT_EQ(lathe_context_set_input(context, 0, &bad), LATHE_INVALID_ARGUMENT);
+  bad = x.tensor;
+  bad.memory_space = 1;
+  EXPECT_EQ(lathe_context_set_input(context, 0, &bad), LATHE_INVALID_ARGUMENT);
+  EXPECT_STREQ(lathe_last_error(), "tensor: memory space 1, expected 0 (host)");
+  bad = x.tensor;
+  bad.bytes = 47;
+  EXPECT_EQ(lathe_context_set_input(context, 0, &bad), LATHE_INVALID_ARGUMENT);
+  EXPECT_STREQ(lathe_last_error(), "tensor: 47 bytes given, f32 3x4 needs 48");
+  bad = x.tensor;
+  bad.element_type = LATHE_F64;
+  bad.bytes *= 2;
+  EXPECT_EQ(lathe_context_set_input(context, 0, &bad), LATHE_FAILED);
+  EXPECT_STREQ(lathe_last_error(), "package in memory: input 'x': expected f32 Nx4, got f64 3x4");
+  bad = x.tensor;
+  bad.data = nullptr;
+  EXPECT_EQ(lathe_context_set_input(context, 0, &bad), LATHE_INVALID_ARGUMENT);
+  int64_t negative[] = {-3, 4}, huge[] = {int64_t(1) << 40, int64_t(1) << 40};
+  bad = x.tensor;
+  bad.dims = negative;
+  EXPECT_EQ(lathe_context_set_input(context, 0, &bad), LATHE_INVALID_ARGUMENT);
+  bad.dims = huge;
+  EXPECT_EQ(lathe_context_set_input(context, 0, &bad), LATHE_INVALID_ARGUMENT);
+  lathe_tensor out{};
+  EXPECT_EQ(lathe_context_output(context, 0, &out), LATHE_FAILED);
+  lathe_model *none = model;
+  EXPECT_EQ(lathe_model_load("/nowhere.lathe", nullptr, &none), LATHE_FAILED);
+  EXPECT_EQ(none, nullptr);
+  lathe_context_options options{sizeof options, -1, 0};
+  lathe_context *other = nullptr;
+  EXPECT_EQ(lathe_context_create(model, &options, &other), LATHE_INVALID_ARGUMENT);
+  lathe_model_free(nullptr);
+  lathe_context_free(nullptr);
+}
+
+TEST_F(CApiTest, newerAndOlderStructuresWork) {
+  struct { // a caller of a later version
+    lathe_port port;
+    uint64_t later;
+  } newer{};
+  newer.port.struct_size = sizeof newer;
+  newer.later = 77;
+  ASSERT_EQ(lathe_model_input(model, 0, &newer.port), LATHE_OK);
+  EXPECT_EQ(newer.port.struct_size, sizeof newer);
+  EXPECT_EQ(newer.later, 77u);
+}
+
+TEST_F(CApiTest, errorsBelongToTheirThread) {
+  lathe_context_run(nullptr);
+  std::string mine = lathe_last_error();
+  std::thread([&] {
+    EXPECT_STREQ(lathe_last_error(), "");
+    lathe_model_input(model, 5, nullptr);
+  }).join();
+  EXPECT_EQ(lathe_last_error(), mine);
+}
+
+TEST_F(CApiTest, contextsOutliveTheModelHandle) {
+  lathe_model_free(model);
+  model = nullptr;
+  Matrix x(2, 2);
+  ASSERT_EQ(lathe_context_set_input(context, 0, &x.tensor), LATHE_OK);
+  EXPECT_EQ(lathe_context_run(context), LATHE_OK);
+}
+
+} // namespace

@@ -1,0 +1,99 @@
+#include "runtime/ThreadPool.h"
+#include "support/Error.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace lathe;
+using namespace lathe::runtime;
+
+namespace {
+
+struct Job {
+  std::vector<int> slotOf;
+  int64_t fails = -1;
+};
+
+void mark(void *context, int slot, int64_t begin, int64_t end) {
+  auto *job = static_cast<Job *>(context);
+  for (int64_t i = begin; i < end; ++i) {
+    require(i != job->fails, "unit {} fails", i);
+    job->slotOf[static_cast<size_t>(i)] = slot;
+  }
+}
+
+TEST(ThreadPoolTest, everyUnitOnceAndAlwaysTheSameSlot) {
+  for (int slots : {1, 2, 3, 5, 16}) {
+    ThreadPool pool(slots);
+    for (int64_t count : {0, 1, 2, 3, 4, 15, 16, 17, 1000}) {
+      std::vector<int> first;
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        Job job{std::vector<int>(static_cast<size_t>(count), -1)};
+        pool.run(count, mark, &job);
+        if (repeat == 0)
+          first = job.slotOf;
+        ASSERT_EQ(job.slotOf, first);
+      }
+      for (size_t i = 0; i < first.size(); ++i) {
+        ASSERT_GE(first[i], i ? first[i - 1] : 0);
+        ASSERT_LT(first[i], slots);
+      }
+      if (count)
+        EXPECT_EQ(first[0], 0); // the caller works too
+    }
+  }
+}
+
+TEST(ThreadPoolTest, sharesDifferByOneAtMost) {
+  ThreadPool pool(7);
+  Job job{std::vector<int>(100, -1)};
+  pool.run(100, mark, &job);
+  std::vector<int> share(7);
+  for (int slot : job.slotOf)
+    ++share[static_cast<size_t>(slot)];
+  auto [least, most] = std::minmax_element(share.begin(), share.end());
+  EXPECT_LE(*most - *least, 1);
+}
+
+TEST(ThreadPoolTest, workersWakeAfterSleeping) {
+  ThreadPool pool(3);
+  for (int pause : {0, 1, 5, 0, 2}) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    Job job{std::vector<int>(30, -1)};
+    pool.run(30, mark, &job);
+    EXPECT_EQ(job.slotOf[29], 2);
+  }
+}
+
+TEST(ThreadPoolTest, exceptionsReachTheCaller) {
+  ThreadPool pool(4);
+  for (int64_t unit : {0, 50, 99}) {
+    Job job{std::vector<int>(100, -1), unit};
+    try {
+      pool.run(100, mark, &job);
+      ADD_FAILURE();
+    } catch (const Error &error) {
+      EXPECT_EQ(std::string(error.what()), "unit " + std::to_string(unit) + " fails");
+    }
+    job.fails = -1;
+    pool.run(100, mark, &job); // and the pool still works
+  }
+}
+
+TEST(ThreadPoolTest, manyMoreSlotsThanCpus) {
+  ThreadPool pool(40);
+  std::atomic<int64_t> sum{0};
+  for (int repeat = 0; repeat < 300; ++repeat)
+    pool.run(64, [](void *context, int, int64_t begin, int64_t end) { *static_cast<std::atomic<int64_t> *>(context) += end - begin; }, &sum);
+  EXPECT_EQ(sum, 300 * 64);
+}
+
+TEST(ThreadPoolTest, absurdCountsAreRefused) {
+  EXPECT_THROW(ThreadPool(0), Error);
+  EXPECT_THROW(ThreadPool(1000000), Error);
+}
+
+} // namespace
