@@ -53,6 +53,13 @@ std::string GraphWriter::uniqueValueName(const std::string &wanted) {
   return name;
 }
 
+std::string GraphWriter::uniqueNodeName(const std::string &wanted) {
+  std::string name = wanted;
+  for (int i = 1; !nodeNames.insert(name).second; ++i)
+    name = fmt::format("{}_{}", wanted, i);
+  return name;
+}
+
 std::string GraphWriter::addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
                                         const std::string &bytes) {
   TensorProto &tensor = *graph->add_initializer();
@@ -89,9 +96,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
           nn::describe(op.getLoc()), op.getName().getStringRef().str());
   NodeProto &node = *graph->add_node();
   auto sourceNames = nn::nodeNames(op.getLoc());
-  std::string wanted = sourceNames.empty() ? op.getName().stripDialect().str() : sourceNames.front(), name = wanted;
-  for (int i = 1; !nodeNames.insert(name).second; ++i)
-    name = fmt::format("{}_{}", wanted, i);
+  std::string name = uniqueNodeName(sourceNames.empty() ? op.getName().stripDialect().str() : sourceNames.front());
   node.set_name(name);
   for (mlir::Value result : op.getResults()) {
     if (!names.contains(result)) // results of the graph are named already
@@ -107,7 +112,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
 void GraphWriter::addIdentity(mlir::Value from, const std::string &to) {
   NodeProto &node = *graph->add_node();
   node.set_op_type("Identity");
-  node.set_name(to);
+  node.set_name(uniqueNodeName(to));
   node.add_input(nameOf(from));
   node.add_output(to);
 }

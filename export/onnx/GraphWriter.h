@@ -38,6 +38,7 @@ private:
   llvm::DenseMap<mlir::Value, std::string> names;
   std::set<std::string> valueNames, nodeNames;
 
+  std::string uniqueNodeName(const std::string &wanted);
   void writeConstant(nn::ConstantOp constant);
   void writeNode(mlir::Operation &op);
   void addIdentity(mlir::Value from, const std::string &to);
