@@ -8,7 +8,7 @@ Writes into OUTDIR
   Registry.inc    OpRecord table with declarations of the shape functions
   References.inc  table of reference functions
   Lowerings.inc   table of scalar lowering expressions of element-wise operators
-and, with --docs, the support matrix in Markdown.
+and, with --docs, the operators' page in Markdown.
 """
 import json
 import os
@@ -48,6 +48,7 @@ class Op:
         self.name = rec["opName"]
         self.camel = re.sub(r"^Nn_|Op$", "", record_name)
         self.summary = rec.get("summary", "").strip()
+        self.description = "\n".join(line.strip() for line in rec.get("description", "").strip().split("\n"))
         self.lowering = rec["lowering"]
         self.tolerance = rec["tolerance"]
         self.flops = rec["flops"] or "product(out[0]->dims)"
@@ -105,6 +106,7 @@ def attrs_inc(ops):
         visits = " ".join(f'visitor.field("{name}", {name});' for name, *_ in op.attrs)
         out.append(f"  void visit([[maybe_unused]] AttrVisitor &visitor) override {{ {visits} }}")
         out.append(f"  std::unique_ptr<Attrs> clone() const override {{ return std::make_unique<{op.camel}Attrs>(*this); }}")
+        out.append(f"  std::unique_ptr<Attrs> defaults() const override {{ return std::make_unique<{op.camel}Attrs>(); }}")
         out.append("};\n")
     return "\n".join(out + ["} // namespace lathe\n"])
 
@@ -182,14 +184,39 @@ def lowerings_inc(ops):
 
 
 def docs_md(ops):
+    cell = lambda text: text.replace("|", "\\|")
+
+    def opsets(name, maps):
+        since, until = min(m["onnxSince"] for m in maps), max(m["onnxUntil"] for m in maps)
+        return name if since == 1 and until == 1000 else f"{name} ({since}-{'' if until == 1000 else until})"
+
     out = ["<!-- Written by dev/gen_ops.py from the operator records; do not edit. -->", "# Operators\n",
-           "| operator | does | ONNX (opsets) | compiled as |", "|---|---|---|---|"]
+           "What each operator of the nn dialect does, which ONNX operators become it (opsets in brackets where not all), and what compiles it:",
+           "a kernel family of codegen/, `view` (no code), `fold` (gone before kernels are formed) or `reference` (plain loops, never compiled).\n",
+           "| operator | does | ONNX | compiled as |", "|---|---|---|---|"]
     for op in ops:
-        maps = ", ".join(m["onnxOp"] + ("" if m["onnxSince"] == 1 and m["onnxUntil"] == 1000 else
-                                        f" ({m['onnxSince']}-{'' if m['onnxUntil'] == 1000 else m['onnxUntil']})")
-                         for m in op.onnx) or "-"
-        out.append(f"| `{op.name}` | {op.summary.replace('|', chr(92) + '|')} | {maps} | {op.lowering} |")
-    return "\n".join(out) + "\n"
+        names = dict.fromkeys(m["onnxOp"] for m in op.onnx)
+        maps = ", ".join(opsets(n, [m for m in op.onnx if m["onnxOp"] == n]) for n in names) or "-"
+        out.append(f"| [`{op.name}`](#{op.name}) | {cell(op.summary)} | {maps} | {op.lowering} |")
+    out.append("\n# Reference\n\nOptional operands are marked `?`, repeated ones `...`. An operand that is usually constant stands beside the attribute that takes its value.\n")
+    for op in ops:
+        operands = ", ".join(n + ("..." if v else "?" if o else "") + (f" (or attribute `{s}`)" if s else "") for n, o, v, s in op.operands)
+        results = ", ".join(n + ("..." if v else "") for n, v in op.results)
+        out.append(f"## {op.name}\n\n{op.summary}.\n\n{operands} -> {results}\n")
+        if op.description:
+            out.append(op.description + "\n")
+        if op.attrs:
+            out += ["| attribute | kind | default |", "|---|---|---|"]
+            out += [f"| `{n}` | {k} | {default_text(k, d)} |" for n, _, k, d in op.attrs] + [""]
+    return "\n".join(out).rstrip() + "\n"
+
+
+def default_text(kind, default):
+    if default is None:
+        return "required"
+    text = default.strip('"')
+    return {"{}": "empty", "std::numeric_limits<double>::infinity()": "inf", "-std::numeric_limits<double>::infinity()": "-inf",
+            "INT64_MAX": "to the end"}.get(text, f"`{text}`" if kind == "string" else text)
 
 
 main()

@@ -112,11 +112,13 @@ void decodeAttrs(const std::vector<uint8_t> &bytes, Attrs &attrs) {
 }
 
 std::string describe(const Attrs &attrs) {
-  Describer describer;
+  Describer describer, defaults;
   attrs.clone()->visit(describer);
+  attrs.defaults()->visit(defaults);
   std::string result;
-  for (auto &[name, text] : describer.fields)
-    result += fmt::format("{}{}={}", result.empty() ? "" : ", ", name, text);
+  for (size_t i = 0; i < describer.fields.size(); ++i)
+    if (describer.fields[i] != defaults.fields[i])
+      result += fmt::format("{}{}={}", result.empty() ? "" : ", ", describer.fields[i].first, describer.fields[i].second);
   return result;
 }
 

@@ -32,6 +32,8 @@ struct Attrs {
   virtual ~Attrs() = default;
   virtual void visit(AttrVisitor &visitor) = 0;
   virtual std::unique_ptr<Attrs> clone() const = 0;
+  /// The same operator's attributes at their defaults.
+  virtual std::unique_ptr<Attrs> defaults() const = 0;
 };
 
 /// Binary form stored in a plan (a flexbuffers map); `decodeAttrs` throws Error on malformed bytes and keeps the

@@ -1,6 +1,7 @@
 #include "ops/Registry.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace lathe {
@@ -258,10 +259,10 @@ InferResult inferExpand(const ExpandAttrs &a, const InferInputs &in) {
   } catch (const Error &error) {
     fail("expand_c1: {}", error.what());
   }
+  Dim count = product(y.dims);
   return {withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
     if (!x.contents || x.contents->empty())
       return std::nullopt;
-    Dim count = product(y.dims);
     if (x.contents->size() == 1 && count.constantOr(maxContents + 1) <= static_cast<int64_t>(maxContents))
       return std::vector<Dim>(count.constant(), x.contents->front());
     return count == Dim(static_cast<int64_t>(x.contents->size())) ? x.contents : std::nullopt;

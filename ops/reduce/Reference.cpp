@@ -12,7 +12,7 @@ template <class T> using SumOf = std::conditional_t<std::is_floating_point_v<T>,
 template <class A, class Start, class Step, class Finish>
 void reduce(const A &a, ReferenceCall &call, Start &&start, Step &&step, Finish &&finish) {
   const Tensor &x = call.in(0);
-  std::vector<int64_t> axes = normalizeAxes(a.axes, x.rank(), "reduce_c2");
+  std::vector<int64_t> axes = normalizeAxes(a.axes, x.rank(), "reduce_c1");
   bool all = axes.empty() && !a.noop_with_empty_axes;
   std::vector<int64_t> strides = stridesOf(x.dims()), keptDims, keptStrides, foldedDims, foldedStrides;
   for (size_t i = 0; i < x.rank(); ++i) {

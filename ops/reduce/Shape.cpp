@@ -23,11 +23,11 @@ struct ReduceFields : AttrVisitor {
 
 InferResult inferReduce(const Attrs &attrs, const InferInputs &in) {
   const TensorInfo &x = *in[0];
-  requireNumber(x.type, "reduce_c3");
+  requireNumber(x.type, "reduce_c2");
   ReduceFields fields;
   attrs.clone()->visit(fields);
   std::vector<int64_t> axes = staticOperand(in, 1, fields.axes, "reduce_c1: axes");
-  axes = normalizeAxes(axes, x.rank(), "reduce_c2");
+  axes = normalizeAxes(axes, x.rank(), "reduce_c1");
   TensorInfo y{x.type, {}, std::nullopt};
   bool all = axes.empty() && !fields.noop;
   for (size_t i = 0; i < x.rank(); ++i) {
