@@ -26,10 +26,46 @@ void importMean(Node &node) {
   node.set(0, sum);
 }
 
+/// Before opset 7 broadcasting had to be asked for, and b could be aligned with an axis of a other than the last ones.
+void importBinary(Node &node) {
+  if (node.opset() >= 7)
+    return importDirectly(node);
+  node.expectInputs(2, 2);
+  mlir::Value a = node.in(0), b = node.in(1);
+  Dims left = node.info(a).dims, right = node.info(b).dims;
+  bool broadcast = node.intAttr("broadcast", 0) != 0;
+  require(broadcast || left == right, "operands are {} and {}, expected equal extents without broadcast", str(left), str(right));
+  if (broadcast && node.hasAttr("axis")) {
+    auto rank = static_cast<int64_t>(left.size());
+    int64_t axis = normalizeAxis(node.intAttr("axis", 0), rank, "axis"), after = rank - axis - static_cast<int64_t>(right.size());
+    require(after >= 0, "b is {}, expected at most {} axes from axis {} on", str(right), rank - axis, axis);
+    right.insert(right.end(), after, Dim(1));
+    b = node.reshape(b, right);
+  }
+  std::string mnemonic = node.proto.op_type();
+  for (char &c : mnemonic)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  node.set(0, node.emit(mnemonic.c_str(), {a, b}));
+}
+
+/// Before opset 7 a slope of rank 1 has one element a channel.
+void importPRelu(Node &node) {
+  if (node.opset() >= 7)
+    return importDirectly(node);
+  node.expectInputs(2, 2);
+  mlir::Value x = node.in(0), slope = node.in(1);
+  Dims dims = node.info(slope).dims;
+  if (dims.size() == 1 && dims[0] != Dim(1) && node.rank(x) > 2) {
+    dims.insert(dims.end(), node.rank(x) - 2, Dim(1));
+    slope = node.reshape(slope, dims);
+  }
+  node.set(0, node.emit("prelu", {x, slope}));
+}
+
 /// Since opset 12 base and exponent may have different types; the result has the base's.
 void importPow(Node &node) {
   if (node.opset() < 12)
-    return importDirectly(node);
+    return importBinary(node);
   node.expectInputs(2, 2);
   mlir::Value base = node.in(0), exponent = node.in(1);
   ElementType baseType = node.info(base).type, exponentType = node.info(exponent).type;
@@ -53,6 +89,9 @@ void addElementwiseHandlers(Handlers &table) {
   table["Mean"] = importMean;
   table["Max"] = importMax;
   table["Min"] = importMin;
+  for (const char *op : {"Add", "Sub", "Mul", "Div", "And", "Or", "Xor", "Equal", "Greater", "Less"})
+    table[op] = importBinary;
+  table["PRelu"] = importPRelu;
   table["Pow"] = importPow;
   table["CastLike"] = importCastLike;
 }

@@ -1,4 +1,4 @@
-// Normalisation over channels or an axis.
+// Normalisation over channels or an axis, reductions and matrix products in their historical forms.
 #include "import/onnx/Node.h"
 
 namespace lathe::onnx {
@@ -9,6 +9,8 @@ void importBatchNorm(Node &node) {
   node.ignore({"momentum"}); // concerns training only
   if (node.intAttr("training_mode", 0) != 0)
     node.unsupported("training_mode is set");
+  if (node.opset() < 7 && node.intAttr("is_test", 0) == 0)
+    node.unsupported("training (is_test=0)");
   if (node.opset() < 9 && node.intAttr("spatial", 1) == 0)
     node.unsupported("statistics for each element (spatial=0)");
   for (size_t i = 1; i < node.outputCount(); ++i)
@@ -47,9 +49,39 @@ void importSoftmax(Node &node) {
   node.set(0, node.reshape(result, dims));
 }
 
+/// Opset 20 adds booleans to the extremes: any and all.
+void importReduceExtreme(Node &node) {
+  if (!node.has(0) || node.info(node.in(0)).type != ElementType::boolean)
+    return importDirectly(node);
+  require(node.opset() >= 20, "x is bool, expected numbers before opset 20");
+  node.expectInputs(1, 2);
+  mlir::Value x = node.cast(node.in(0), ElementType::u8);
+  Fields fields = {{"axes", node.has(1) ? node.requireInts(1, "axes") : std::vector<int64_t>()},
+                   {"keepdims", node.intAttr("keepdims", 1) != 0},
+                   {"noop_with_empty_axes", node.intAttr("noop_with_empty_axes", 0) != 0}};
+  mlir::Value result = node.emit(node.proto.op_type() == "ReduceMax" ? "reduce_max" : "reduce_min", {x}, fields);
+  node.set(0, node.cast(result, ElementType::boolean));
+}
+
+/// Before opset 7 broadcasting of C had to be asked for.
+void importGemm(Node &node) {
+  if (node.opset() >= 7)
+    return importDirectly(node);
+  node.expectInputs(3, 3);
+  node.ignore({"broadcast"});
+  node.set(0, node.emit("gemm", {node.in(0), node.in(1), node.in(2)},
+                        {{"alpha", node.floatAttr("alpha", 1)},
+                         {"beta", node.floatAttr("beta", 1)},
+                         {"trans_a", node.intAttr("transA", 0) != 0},
+                         {"trans_b", node.intAttr("transB", 0) != 0}}));
+}
+
 } // namespace
 
 void addNormalizeHandlers(Handlers &table) {
+  table["ReduceMax"] = importReduceExtreme;
+  table["ReduceMin"] = importReduceExtreme;
+  table["Gemm"] = importGemm;
   table["BatchNormalization"] = importBatchNorm;
   table["Softmax"] = importSoftmax;
   table["LogSoftmax"] = importSoftmax;

@@ -209,6 +209,15 @@ TEST(Variadic, BecomesAChain) {
   EXPECT_THAT(one.imported(), HasSubstr("return %arg0"));
 }
 
+TEST(Binary, BeforeOpset7BroadcastingHasAnAxis) {
+  auto m = over(6, {"N", 3, 4, 4});
+  m.weight("b", {3}).node("Add", {"x", "b"}, {"y"}).attr("broadcast", 1).attr("axis", 1);
+  EXPECT_THAT(m.imported(), AllOf(HasSubstr("nn.reshape %0 {shape = array<i64: 3, 1, 1>}"), HasSubstr("-> tensor<?x3x4x4xf32>")));
+  auto plain = over(6, {2, 3});
+  plain.weight("b", {3}).node("Mul", {"x", "b"}, {"y"});
+  EXPECT_THAT(plain.imported(), HasSubstr("expected equal extents without broadcast"));
+}
+
 TEST(Pow, ExponentOfAnotherType) {
   auto m = over(13, {4});
   m.ints("two", {}, {2}).node("Pow", {"x", "two"}, {"y"});
