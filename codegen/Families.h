@@ -8,5 +8,6 @@ namespace lathe {
 extern const KernelFamily contractionFamily; // "contraction"
 extern const KernelFamily mapFamily;         // "elementwise"
 extern const KernelFamily poolFamily;        // "pool"
+extern const KernelFamily reductionFamily;   // "reduction"
 
 } // namespace lathe
