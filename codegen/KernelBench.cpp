@@ -6,6 +6,7 @@
 #include "codegen/KernelBuilder.h"
 #include "codegen/KernelTesting.h"
 #include "ir/Context.h"
+#include "ops/Lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"
@@ -279,6 +280,7 @@ struct Bench {
 
 int main(int argc, char **argv) {
   try {
+    registerLowerings();
     Bench bench;
     std::vector<std::string> words;
     for (int i = 1; i < argc; ++i) {
