@@ -32,8 +32,12 @@ struct DimAtom {
 };
 
 namespace {
+// Beyond these an extent is not a model's but an attack: nested operations and products of sums grow exponentially.
+constexpr size_t longestText = 4000, mostTerms = 500;
+
 int64_t floorDivide(int64_t a, int64_t b) {
   require(b != 0, "shape arithmetic divides by zero");
+  require(b != -1 || a != INT64_MIN, "absurd dimensions: {} / {} overflows 64 bits", a, b);
   int64_t q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
@@ -65,6 +69,7 @@ Dim Dim::atom(std::shared_ptr<const DimAtom> atom) {
   Term term;
   term.coefficient = 1;
   std::string key = atom->str();
+  require(key.size() <= longestText, "shape arithmetic is too deep: {}...", key.substr(0, 60));
   term.factors[key] = {std::move(atom), 1};
   Dim result;
   result.add(term);
@@ -119,6 +124,7 @@ Dim operator*(const Dim &a, const Dim &b) {
           it->second.second += factor.second;
       }
       result.add(term);
+      require(result.terms.size() <= mostTerms, "shape arithmetic is too wide: an extent is a sum of more than {} terms", mostTerms);
     }
   return result;
 }
@@ -129,10 +135,10 @@ std::optional<Dim> Dim::dividedExactlyBy(const Dim &divisor) const {
   const Term &d = divisor.terms.begin()->second;
   Dim result;
   for (auto &[key, term] : terms) {
-    if (term.coefficient % d.coefficient != 0)
+    if (d.coefficient != -1 && term.coefficient % d.coefficient != 0)
       return std::nullopt;
     Term quotient = term;
-    quotient.coefficient /= d.coefficient;
+    quotient.coefficient = floorDivide(term.coefficient, d.coefficient);
     for (auto &[atomKey, factor] : d.factors) {
       auto it = quotient.factors.find(atomKey);
       if (it == quotient.factors.end() || it->second.second < factor.second)

@@ -28,7 +28,7 @@ def Nn_LrnOp : NnOp<"lrn"> {
   let results = (outs NnTensor:$y);
   let onnx = [Onnx<"LRN">];
   let lowering = "lrn";
-  let flops = "product(out[0]->dims) * (a.size * 2 + 4)";
+  let flops = "product(out[0]->dims) * (Dim(a.size) * 2 + 4)";
   let tolerance = "1e-5";
   let benchmarkAxes = ["batch", "channels", "height", "width", "size"];
 }

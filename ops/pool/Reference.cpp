@@ -32,14 +32,14 @@ struct PoolShape {
       std::array<std::vector<int64_t>, 3> inside;
       std::array<int64_t, 3> padded;
       auto along = [&](size_t axis, int64_t position) {
+        // Taps [first, last] lie inside x, those up to lastPadded inside x or its padding; the window starts within.
+        int64_t start = position * stride[axis] - pad[axis], step = dilation[axis];
+        int64_t first = start >= 0 ? 0 : (-start + step - 1) / step;
+        int64_t last = std::min(kernel[axis] - 1, start < in[axis] ? (in[axis] - 1 - start) / step : -1);
+        padded[axis] = std::min(kernel[axis], (in[axis] + endPad[axis] - 1 - start) / step + 1);
         inside[axis].clear();
-        padded[axis] = 0;
-        for (int64_t tap = 0; tap < kernel[axis]; ++tap) {
-          int64_t p = position * stride[axis] - pad[axis] + tap * dilation[axis];
-          padded[axis] += p < in[axis] + endPad[axis];
-          if (p >= 0 && p < in[axis])
-            inside[axis].push_back(p);
-        }
+        for (int64_t tap = first; tap <= last; ++tap)
+          inside[axis].push_back(start + tap * step);
       };
       for (int64_t plane = begin; plane < end; ++plane) {
         int64_t result = plane * outPixels;

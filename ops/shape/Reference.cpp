@@ -25,7 +25,7 @@ void runRange(const RangeAttrs &, ReferenceCall &call) {
     require(delta != 0, "range_c2: delta is zero");
     double span = static_cast<double>(limit) - static_cast<double>(start);
     double exact = std::ceil(span / static_cast<double>(delta));
-    require(exact < 1e12, "range: {} values from {} to {} by {}", exact, start, limit, delta); // false for NaN too
+    require(exact < 4e9, "range: {} values from {} to {} by {}", exact, start, limit, delta); // false for NaN too
     Tensor &y = call.out(0);
     if (!y.defined())
       y = Tensor(call.in(0).type(), {std::max<int64_t>(static_cast<int64_t>(exact), 0)});
