@@ -144,8 +144,7 @@ TEST_F(CompareTest, onnxRuntimeIsAsFastAsItself) {
   auto comparison = compare({side, side}, options);
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);
   ASSERT_TRUE(comparison.peers[0].ratio.has_value());
-  EXPECT_GT(comparison.peers[0].ratio->ratio, 0.2); // no timed assertion: only that both sides ran
-  EXPECT_LT(comparison.peers[0].ratio->ratio, 5);
+  EXPECT_GT(comparison.peers[0].ratio->ratio, 0); // no timed assertion: only that both sides ran
   ASSERT_TRUE(comparison.sides[0].overheadSeconds.has_value());
   EXPECT_GT(*comparison.sides[0].overheadSeconds, 0);
   std::cout << describe(comparison);

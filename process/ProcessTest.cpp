@@ -129,9 +129,7 @@ TEST_F(Process, couldNotStart) {
 TEST_F(Process, crash) {
   Failure failure = failureOf("crash");
   EXPECT_EQ(failure.kind, FailureKind::crashed);
-#ifndef SANITIZED
   EXPECT_EQ(failure.signal, SIGSEGV);
-#endif
   EXPECT_NE(failure.stderrTail.find("worker: crash"), std::string::npos);
   EXPECT_EQ(failureOf("abort").signal, SIGABRT);
 }
