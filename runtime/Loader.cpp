@@ -102,7 +102,10 @@ public:
   Memory(std::span<const char> bytes, const std::string &name, std::shared_ptr<const void> keepAlive)
       : bytes(bytes), name(name), keepAlive(std::move(keepAlive)) {}
   uint64_t size() const override { return bytes.size(); }
-  void read(uint64_t offset, void *to, size_t count) const override { std::memcpy(to, bytes.data() + offset, count); }
+  void read(uint64_t offset, void *to, size_t count) const override {
+    if (count)
+      std::memcpy(to, bytes.data() + offset, count);
+  }
   void placeConstants(const Section &section, LoadedPackage &package) const override {
     const char *from = bytes.data() + section.offset;
     if (keepAlive && reinterpret_cast<uintptr_t>(from) % package::constantAlignment == 0) {
