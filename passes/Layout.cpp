@@ -32,4 +32,27 @@ bool movesNothing(nn::ConvertLayoutOp convert) {
   return from == to || (sameBytes(type, from) && sameBytes(type, to));
 }
 
+int64_t blockInUse(mlir::func::FuncOp main) {
+  int64_t block = 0;
+  for (mlir::Operation &op : main.getBody().front())
+    for (mlir::Value result : op.getResults())
+      if (nn::BlockedAttr layout = nn::layoutOf(result)) {
+        bool fits = layout.getAxis() == 1 && (block == 0 || block == layout.getSize());
+        block = fits ? layout.getSize() : -1;
+      }
+  return block;
+}
+
+void stripLayouts(mlir::func::FuncOp main) {
+  for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
+    if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(op)) {
+      replaceWith(convert, convert.getInput());
+      continue;
+    }
+    for (mlir::Value result : op.getResults())
+      if (nn::layoutOf(result))
+        setLayout(result, {});
+  }
+}
+
 } // namespace lathe

@@ -184,6 +184,8 @@ LayoutRule layoutRule(mlir::Operation *op, int64_t block) {
   if (family == "elementwise")
     return elementwiseRule(op);
   if (family == "pool" || family == "lrn") {
+    if (!canBeBlocked(op->getOperand(0)))
+      return rowMajor("not float32 of rank 3 to 5 with known channels", true);
     LayoutRule rule = together(op);
     rule.profits = true;
     rule.rowInput = static_cast<int64_t>(elements(op->getOperand(0)) * scalarNanoseconds);

@@ -1,7 +1,9 @@
 #include "passes/Pipeline.h"
 
+#include "passes/Layout.h"
 #include "passes/Partition.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -24,6 +26,14 @@ void commonSubexpressions(mlir::ModuleOp module) {
   require(mlir::succeeded(manager.run(module)), "internal: common subexpression elimination failed");
 }
 
+/// Programs give and take plain tensors.
+void requirePlainEdges(mlir::func::FuncOp main) {
+  for (mlir::BlockArgument argument : main.getArguments())
+    require(!nn::layoutOf(argument), "argument {} of @main has a layout, expected a row-major tensor", argument.getArgNumber());
+  for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
+    require(!nn::layoutOf(value), "result {} of @main has a layout, expected a row-major tensor", i);
+}
+
 } // namespace
 
 bool hasKernels(mlir::ModuleOp module) {
@@ -37,6 +47,17 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   PipelineReport report;
   if (hasKernels(module))
     return report;
+  mlir::func::FuncOp main = mainFunction(module);
+  requirePlainEdges(main);
+
+  // Text that was printed after this pipeline and edited: its layouts are taken as they are if this target can use them.
+  if (int64_t block = blockInUse(main); block != 0) {
+    if (options.level >= 3 && block == options.channelBlock) {
+      settleShapes(module);
+      return report;
+    }
+    stripLayouts(main);
+  }
 
   // Required at any level: kernels have static parameters, and there is no kernel for a batch norm as such.
   settleShapes(module);
