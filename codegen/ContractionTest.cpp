@@ -34,6 +34,12 @@ std::string join(const std::vector<int64_t> &values, const char *between) {
   return text;
 }
 
+/// Element type of the tensors of a problem; all but f32 are rare, so they get few epilogues.
+struct Typed {
+  std::string name = "f32";
+  double tolerance = 2e-5;
+};
+
 /// A kernel function as it grows: arguments, body, and the value that is returned.
 struct KernelText {
   std::string arguments, body, last, type;
@@ -62,7 +68,12 @@ struct KernelText {
 };
 
 /// Up to three element-wise operators after the anchor; `channel` is the type of a constant that varies along channels.
-void addEpilogue(KernelText &text, Random &random, const std::string &channel, const std::string &dims) {
+void addEpilogue(KernelText &text, Random &random, const std::string &channel, const std::string &dims, const Typed &typed) {
+  if (typed.name != "f32") {
+    if (random.chance(2))
+      text.op("relu " + text.last, text.type);
+    return;
+  }
   for (int64_t i = random.in(0, 3); i > 0; --i)
     switch (random.in(0, 5)) {
     case 0:
@@ -93,7 +104,7 @@ void addEpilogue(KernelText &text, Random &random, const std::string &channel, c
 
 enum class Grouping { dense, grouped, depthwise };
 
-KernelText randomConv(Random &random, const Target &target, Grouping grouping) {
+KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {}) {
   KernelText text;
   int64_t rank = random.of<int64_t>({1, 2, 2, 2, 2, 3});
   int64_t groups = grouping == Grouping::dense ? 1 : random.in(2, 40);
@@ -120,19 +131,19 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping) {
     out.push_back((extent + b + e - d * (k - 1) - 1) / s + 1);
   }
   int64_t images = random.in(1, 3);
-  bool symbolic = random.chance(3), inBlocked = random.chance(2), outBlocked = random.chance(2);
+  bool symbolic = random.chance(3), blocks = typed.name != "f64", inBlocked = blocks && random.chance(2), outBlocked = blocks && random.chance(2);
   std::string batch = symbolic ? "?" : std::to_string(images), block = std::to_string(target.channelBlock());
   if (symbolic)
     text.symbols["N"] = images;
   auto tensor = [&](int64_t count, const std::vector<int64_t> &extents, bool blocked) {
-    return "tensor<" + batch + "x" + std::to_string(count) + "x" + join(extents, "x") + "xf32" + (blocked ? ", #nn.blocked<1, " + block + ">" : "") + ">";
+    return "tensor<" + batch + "x" + std::to_string(count) + "x" + join(extents, "x") + "x" + typed.name + (blocked ? ", #nn.blocked<1, " + block + ">" : "") + ">";
   };
   auto dims = [&](int64_t count, const std::vector<int64_t> &extents) {
     return symbolic ? "\"N\", \"" + std::to_string(count) + "\", \"" + join(extents, "\", \"") + "\"" : "";
   };
   std::string x = tensor(channels, in, inBlocked);
-  std::string w = "tensor<" + std::to_string(outChannels) + "x" + std::to_string(inGroup) + "x" + join(kernel, "x") + "xf32>";
-  std::string b = "tensor<" + std::to_string(outChannels) + "xf32>";
+  std::string w = "tensor<" + std::to_string(outChannels) + "x" + std::to_string(inGroup) + "x" + join(kernel, "x") + "x" + typed.name + ">";
+  std::string b = "tensor<" + std::to_string(outChannels) + "x" + typed.name + ">";
   text.type = tensor(outChannels, out, outBlocked);
   std::string operands = text.argument(x, false, dims(channels, in));
   operands += ", " + text.argument(w, true);
@@ -149,32 +160,32 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping) {
   std::string ones;
   for (int64_t i = 0; i < rank; ++i)
     ones += "x1";
-  addEpilogue(text, random, "tensor<1x" + std::to_string(outChannels) + ones + "xf32>", dims(outChannels, out));
+  addEpilogue(text, random, "tensor<1x" + std::to_string(outChannels) + ones + "x" + typed.name + ">", dims(outChannels, out), typed);
   return text;
 }
 
-KernelText randomGemm(Random &random) {
+KernelText randomGemm(Random &random, const Typed &typed = {}) {
   KernelText text;
   int64_t m = random.of<int64_t>({1, 2, 5, 14, 29, 40}), n = random.in(1, 120), k = random.in(1, 70);
   bool symbolic = random.chance(3);
   std::string rows = symbolic ? "?" : std::to_string(m), ms = symbolic ? "\"M\"" : "\"" + std::to_string(m) + "\"";
   if (symbolic)
     text.symbols["M"] = m;
-  auto matrix = [](const std::string &r, const std::string &c) { return "tensor<" + r + "x" + c + "xf32>"; };
+  auto matrix = [&](const std::string &r, const std::string &c) { return "tensor<" + r + "x" + c + "x" + typed.name + ">"; };
   std::string ns = std::to_string(n), ks = std::to_string(k), dims = symbolic ? ms + ", \"" + ns + "\"" : "";
   text.type = matrix(rows, ns);
-  std::string channel = "tensor<" + ns + "xf32>";
+  std::string channel = "tensor<" + ns + "x" + typed.name + ">";
   if (random.chance(2)) { // gemm
     bool transA = random.chance(3) && !symbolic, transB = random.chance(2);
     std::string a = transA ? matrix(ks, rows) : matrix(rows, ks), b = transB ? matrix(ns, ks) : matrix(ks, ns);
     std::string operands = text.argument(a, false, symbolic ? ms + ", \"" + ks + "\"" : ""), types = a + ", " + b;
     operands += ", " + text.argument(b, !random.chance(3));
     if (random.chance(2)) {
-      std::string c = random.of<std::string>({channel, "tensor<1x" + ns + "xf32>", "tensor<" + (symbolic ? std::string("1") : rows) + "x1xf32>", "tensor<f32>"});
+      std::string c = random.of<std::string>({channel, "tensor<1x" + ns + "x" + typed.name + ">", "tensor<" + (symbolic ? std::string("1") : rows) + "x1x" + typed.name + ">", "tensor<" + typed.name + ">"});
       operands += ", " + text.argument(c, random.chance(2));
       types += ", " + c;
     }
-    text.op("gemm " + operands + " {alpha = " + random.of<std::string>({"1.0", "0.5"}) + " : f64, beta = " + random.of<std::string>({"1.0", "-2.0", "0.0"}) +
+    text.op("gemm " + operands + " {alpha = " + random.of<std::string>({"1.0", typed.name[0] == 'i' ? "1.0" : "0.5"}) + " : f64, beta = " + random.of<std::string>({"1.0", typed.name[0] == 'i' ? "1.0" : "-2.0", "0.0"}) +
                 " : f64, trans_a = " + (transA ? "true" : "false") + ", trans_b = " + (transB ? "true" : "false") + "}",
             types);
   } else { // matmul
@@ -189,7 +200,7 @@ KernelText randomGemm(Random &random) {
     operands += ", " + text.argument(b, random.chance(2));
     text.op("matmul " + operands, a + ", " + b);
   }
-  addEpilogue(text, random, channel, dims);
+  addEpilogue(text, random, channel, dims, typed);
   return text;
 }
 
@@ -274,6 +285,24 @@ TEST_F(Contraction, everyScheduleMatchesReference) {
           << text.str();
     }
   EXPECT_GT(ran, 20) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
+}
+
+TEST_F(Contraction, otherElementTypes) {
+  for (const char *targetName : {"native", "x86-64-v3"}) {
+    Target target = Target::parse(targetName);
+    if (!runsHere(target))
+      continue;
+    for (const Typed &typed : {Typed{"f64", 1e-12}, Typed{"f16", 2e-3}, Typed{"bf16", 2e-2}, Typed{"i32", 0}})
+      for (int i = 0; i < 10; ++i) {
+        uint64_t seed = baseSeed() + i;
+        Random random(seed);
+        KernelText text = i % 2 ? randomGemm(random, typed) : randomConv(random, target, Grouping(random.in(0, 2)), typed);
+        double range = typed.name == "i32" ? 9 : 1;
+        ASSERT_EQ(checkKernel(text.str(), target, seed, typed.tolerance, -range, range, "", text.symbols), "")
+            << targetName << ", LATHE_SEED=" << seed << "\n"
+            << text.str();
+      }
+  }
 }
 
 TEST_F(Contraction, otherTargetsCompileAndLink) {

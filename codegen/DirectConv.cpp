@@ -140,6 +140,8 @@ private:
   Value image, group, tileOfGroup, firstRow, lastRow;
   int64_t vectors = 1, validChannels = 0; // of the current channel tile
 
+  /// What accumulators are, and so what waits in scratch.
+  ElementType partialType() const { return isFloat(conv.type) && bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type; }
   void emitUnit(Value unit);
   void emitRows();
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);
@@ -234,7 +236,7 @@ DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, V
   mlir::OpBuilder::InsertionGuard guard(k.b);
   k.b.setInsertionPointToEnd(op.thenBlock());
   Values loaded;
-  ElementType computed = bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type;
+  ElementType computed = partialType();
   for (int64_t i = 0; i < width * vectors; ++i)
     loaded.push_back(k.load(k.scratch(), k.add(partial, i * plan.lanes), computed, plan.lanes));
   k.b.create<mlir::scf::YieldOp>(k.loc, loaded);
@@ -318,7 +320,7 @@ void DirectGenerator::emitTile(const TileClass &tile, Value row, Value column, V
   };
   if (plan.passes() == 1)
     return finish();
-  ElementType computed = bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type;
+  ElementType computed = partialType();
   k.ifThen(k.less(pass, k.constant(plan.passes() - 1)),
            [&] {
              for (size_t i = 0; i < acc.size(); ++i)
