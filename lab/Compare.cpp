@@ -53,7 +53,8 @@ struct Running {
 
 Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64_t number) {
   auto type = elementTypeFromName(port.type);
-  require(type.has_value() && (isFloat(*type) || isInteger(*type) || *type == ElementType::boolean) && bitWidth(*type) >= 8,
+  require(type.has_value() && (isFloat(*type) || isInteger(*type) || *type == ElementType::boolean) &&
+              bitWidth(*type) >= 8,
           "input '{}': cannot make random values of type {}", port.name, port.type);
   std::vector<int64_t> dims;
   for (auto &dim : port.dims) {
@@ -65,12 +66,14 @@ Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64
     }
     dims.push_back(extent);
   }
-  // Floats uniform in [-1, 1), integers in [0, 10): indices into small tables stay legal. From the generator's bits, which are the same everywhere.
+  // Floats uniform in [-1, 1), integers in [0, 10): indices into small tables stay legal. From the generator's bits,
+  // which are the same everywhere.
   std::mt19937_64 random(options.seed * 1000003 + number);
   Tensor values(ElementType::f32, dims);
   bool fraction = isFloat(*type);
   for (int64_t i = 0; i < values.elements(); ++i)
-    values.as<float>()[i] = fraction ? float(double(random() >> 11) * 0x1p-52 - 1) : float(random() % (*type == ElementType::boolean ? 2 : 10));
+    values.as<float>()[i] = fraction ? float(double(random() >> 11) * 0x1p-52 - 1)
+                                     : float(random() % (*type == ElementType::boolean ? 2 : 10));
   return *type == ElementType::f32 ? values : values.convertedTo(*type);
 }
 
@@ -183,7 +186,8 @@ private:
               fmt::join(theirs, ", "), side.result->model, fmt::join(mine, ", "));
     }
     for (auto &[name, tensor] : options.inputs)
-      require(!first || std::any_of(first->model.inputs.begin(), first->model.inputs.end(), [&](auto &port) { return port.name == name; }),
+      require(!first || std::any_of(first->model.inputs.begin(), first->model.inputs.end(),
+                                    [&](auto &port) { return port.name == name; }),
               "{} has no input '{}'", first->result->model, name);
   }
 
@@ -310,7 +314,8 @@ private:
   bool preciseEnough() {
     estimateRatios();
     return std::all_of(comparison.peers.begin(), comparison.peers.end(), [&](auto &peer) {
-      return !peer.ratio || (peer.ratio->interval.high - peer.ratio->interval.low) / 2 <= options.precision * peer.ratio->ratio;
+      return !peer.ratio ||
+             (peer.ratio->interval.high - peer.ratio->interval.low) / 2 <= options.precision * peer.ratio->ratio;
     });
   }
 
@@ -354,8 +359,9 @@ Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor 
   else
     result.agrees = unequal == 0;
   if (!result.agrees)
-    result.reason = fmt::format("relative L2 {:.2g} (limit {:.2g}), largest difference {:.2g} of the largest value (limit {:.2g})",
-                                result.relativeL2, options.relativeL2, result.maxDifference, options.maxDifference);
+    result.reason =
+        fmt::format("relative L2 {:.2g} (limit {:.2g}), largest difference {:.2g} of the largest value (limit {:.2g})",
+                    result.relativeL2, options.relativeL2, result.maxDifference, options.maxDifference);
   if (count > 1 && high == low)
     result.mistrust = high == 0 ? "all zero" : "constant";
   return result;

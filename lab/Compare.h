@@ -1,6 +1,7 @@
 // One network run by several runners, side by side: outputs checked against each other, then times taken in turns.
 //
-// Knows nothing of compilers: each side is a runner and a file in that runner's format. The first side is "ours", all others are its peers.
+// Knows nothing of compilers: each side is a runner and a file in that runner's format. The first side is "ours", all
+// others are its peers.
 #pragma once
 
 #include "lab/Runner.h"
@@ -15,7 +16,8 @@ namespace lathe::lab {
 struct CompareSide {
   RunnerSpec runner;
   std::string model;    // a file it loads
-  std::string identity; // a model that hands one f32 element through, in its format; "" for ONNX makes one, for others leaves the overhead unmeasured
+  std::string identity; // a model that hands one f32 element through, in its format; "" for ONNX makes one, for others
+                        // leaves the overhead unmeasured
 };
 
 struct CompareOptions {
@@ -27,9 +29,9 @@ struct CompareOptions {
   double maxDifference = 1e-3;          // max |a - b| / max |b|
   double precision = 0.01;              // half width of a ratio's interval at which rounds stop
   int minRounds = 8, maxRounds = 60;
-  double roundSeconds = 0.2;            // of timing in one side's turn; at least one run
-  double maxSeconds = 30;               // of rounds; at least three are made
-  process::Limits limits;               // of each runner
+  double roundSeconds = 0.2; // of timing in one side's turn; at least one run
+  double maxSeconds = 30;    // of rounds; at least three are made
+  process::Limits limits;    // of each runner
   RunnerTimeouts timeouts;
   std::function<void(const std::string &what)> progress; // may be empty
 };
@@ -48,7 +50,8 @@ struct SideResult {
   nlohmann::json settings;
   double loadSeconds = 0;
   std::optional<double> overheadSeconds; // median time of the identity model
-  std::vector<std::vector<double>> rounds; // seconds; all samples of all rounds; empty where there was no answer to time
+  std::vector<std::vector<double>>
+      rounds; // seconds; all samples of all rounds; empty where there was no answer to time
   Summary time;
   int64_t peakResidentBytes = 0;
   std::optional<process::Failure> failure;
@@ -59,7 +62,8 @@ struct PeerResult {
   size_t peer = 0;
   std::vector<Agreement> outputs;
   bool agrees = false;
-  std::optional<RatioEstimate> ratio; // peer's time / our time: our speed in units of the peer's; none without agreement
+  std::optional<RatioEstimate>
+      ratio; // peer's time / our time: our speed in units of the peer's; none without agreement
   Verdict verdict = Verdict::ambiguous;
 };
 
@@ -71,7 +75,8 @@ struct Comparison {
   bool agrees() const;           // with every peer, and no side failed
 };
 
-/// Throws Error when the sides do not have the same inputs, or an input given is none of theirs. What runners do wrong is in the result.
+/// Throws Error when the sides do not have the same inputs, or an input given is none of theirs. What runners do wrong
+/// is in the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
 
 /// Of one output. Floating-point types by the tolerances, others exactly. Not-finite values never agree.

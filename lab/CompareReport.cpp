@@ -7,13 +7,14 @@ namespace lathe::lab {
 using nlohmann::json;
 
 static json toJson(const SideResult &side) {
-  json document = {{"name", side.name},       {"version", side.version},
-                   {"model", side.model},     {"settings", side.settings},
-                   {"load_ms", side.loadSeconds * 1e3}, {"peak_rss_bytes", side.peakResidentBytes}};
+  json document = {
+      {"name", side.name},         {"version", side.version},           {"model", side.model},
+      {"settings", side.settings}, {"load_ms", side.loadSeconds * 1e3}, {"peak_rss_bytes", side.peakResidentBytes}};
   if (side.overheadSeconds)
     document["overhead_us"] = *side.overheadSeconds * 1e6;
   if (side.failure)
-    document["failure"] = {{"kind", std::string(process::name(side.failure->kind))}, {"message", side.failure->message()}};
+    document["failure"] = {{"kind", std::string(process::name(side.failure->kind))},
+                           {"message", side.failure->message()}};
   if (side.rounds.empty())
     return document;
   document["time"] = toJson(side.time);
@@ -54,7 +55,11 @@ json toJson(const Comparison &comparison) {
     }
     peers.push_back(std::move(entry));
   }
-  return {{"threads", comparison.threads}, {"seed", comparison.seed}, {"agrees", comparison.agrees()}, {"sides", sides}, {"peers", peers}};
+  return {{"threads", comparison.threads},
+          {"seed", comparison.seed},
+          {"agrees", comparison.agrees()},
+          {"sides", sides},
+          {"peers", peers}};
 }
 
 std::string describe(const Comparison &comparison) {
@@ -62,17 +67,20 @@ std::string describe(const Comparison &comparison) {
   auto line = [&]<class... Args>(fmt::format_string<Args...> format, Args &&...args) {
     text += fmt::format(format, std::forward<Args>(args)...) + "\n";
   };
-  line("{:<14} {:<10} {:>11} {:>11} {:>8} {:>12} {:>11} {:>10}", "runner", "version", "median ms", "min ms", "runs", "overhead us",
-       "load ms", "peak MiB");
+  line("{:<14} {:<10} {:>11} {:>11} {:>8} {:>12} {:>11} {:>10}", "runner", "version", "median ms", "min ms", "runs",
+       "overhead us", "load ms", "peak MiB");
   for (auto &side : comparison.sides) {
     if (side.failure) {
       line("{:<14} {:<10} {}", side.name, side.version, side.failure->message());
       continue;
     }
-    auto timed = [&](double seconds) { return side.rounds.empty() ? std::string("-") : fmt::format("{:.3f}", seconds * 1e3); };
-    line("{:<14} {:<10} {:>11} {:>11} {:>8} {:>12} {:>11.1f} {:>10.1f}", side.name, side.version, timed(side.time.median),
-         timed(side.time.min), side.time.count, side.overheadSeconds ? fmt::format("{:.1f}", *side.overheadSeconds * 1e6) : "-",
-         side.loadSeconds * 1e3, double(side.peakResidentBytes) / (1 << 20));
+    auto timed = [&](double seconds) {
+      return side.rounds.empty() ? std::string("-") : fmt::format("{:.3f}", seconds * 1e3);
+    };
+    line("{:<14} {:<10} {:>11} {:>11} {:>8} {:>12} {:>11.1f} {:>10.1f}", side.name, side.version,
+         timed(side.time.median), timed(side.time.min), side.time.count,
+         side.overheadSeconds ? fmt::format("{:.1f}", *side.overheadSeconds * 1e6) : "-", side.loadSeconds * 1e3,
+         double(side.peakResidentBytes) / (1 << 20));
   }
   const std::string &ours = comparison.sides.at(0).name;
   for (auto &peer : comparison.peers) {
@@ -89,9 +97,9 @@ std::string describe(const Comparison &comparison) {
     if (peer.agrees)
       line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
     if (peer.ratio)
-      line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {} thread{}): {}", ours, peer.ratio->ratio, theirs,
-           peer.ratio->interval.low, peer.ratio->interval.high, comparison.threads, comparison.threads == 1 ? "" : "s",
-           name(peer.verdict));
+      line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {} thread{}): {}", ours,
+           peer.ratio->ratio, theirs, peer.ratio->interval.low, peer.ratio->interval.high, comparison.threads,
+           comparison.threads == 1 ? "" : "s", name(peer.verdict));
     else
       line("no ratio to {}: {}", theirs, peer.agrees ? "a side failed" : "no timing without an answer");
   }

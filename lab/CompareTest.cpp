@@ -85,7 +85,8 @@ TEST_F(CompareTest, constantOutputsAreMistrusted) {
 }
 
 TEST_F(CompareTest, failuresOfASideAreResults) {
-  for (auto [how, kind] : {std::pair{"crash", FailureKind::crashed}, {"garbage", FailureKind::garbage}, {"error", FailureKind::threw}})
+  for (auto [how, kind] :
+       {std::pair{"crash", FailureKind::crashed}, {"garbage", FailureKind::garbage}, {"error", FailureKind::threw}})
     for (const char *at : {"load", "inputs", "run", "time"}) {
       auto comparison = compareFakes({{"factor", 1}}, {{"factor", 1}, {"misbehave", {{at, how}}}});
       ASSERT_TRUE(comparison.sides[1].failure.has_value()) << at << " " << how;
@@ -100,7 +101,8 @@ TEST_F(CompareTest, failuresOfASideAreResults) {
 }
 
 TEST_F(CompareTest, aFailingPeerDoesNotKeepTheOthers) {
-  auto comparison = compare({fake("ours", {}), fake("broken", {{"misbehave", {{"run", "crash"}}}}), fake("theirs", {{"ms", 4}})}, options);
+  auto comparison = compare(
+      {fake("ours", {}), fake("broken", {{"misbehave", {{"run", "crash"}}}}), fake("theirs", {{"ms", 4}})}, options);
   EXPECT_FALSE(comparison.peers[0].ratio.has_value());
   ASSERT_TRUE(comparison.peers[1].ratio.has_value());
   EXPECT_NEAR(comparison.peers[1].ratio->ratio, 4, 0.05);

@@ -18,13 +18,14 @@ static std::string text(int field, const std::string &content) { // also nested 
 
 std::string identityOnnx() {
   auto port = [](const std::string &name) {
-    std::string shape = text(1, number(1, 1));                     // TensorShapeProto: dim { dim_value: 1 }
-    std::string tensor = number(1, 1) + text(2, shape);            // elem_type: FLOAT, shape
-    return text(1, name) + text(2, text(1, tensor));               // ValueInfoProto: name, type { tensor_type }
+    std::string shape = text(1, number(1, 1));          // TensorShapeProto: dim { dim_value: 1 }
+    std::string tensor = number(1, 1) + text(2, shape); // elem_type: FLOAT, shape
+    return text(1, name) + text(2, text(1, tensor));    // ValueInfoProto: name, type { tensor_type }
   };
   std::string node = text(1, "x") + text(2, "y") + text(3, "identity") + text(4, "Identity");
   std::string graph = text(1, node) + text(2, "identity") + text(11, port("x")) + text(12, port("y"));
-  return number(1, 8) + text(2, "lathe") + text(7, graph) + text(8, text(1, "") + number(2, 13)); // ir_version, producer, graph, opset 13
+  return number(1, 8) + text(2, "lathe") + text(7, graph) +
+         text(8, text(1, "") + number(2, 13)); // ir_version, producer, graph, opset 13
 }
 
 } // namespace lathe::lab

@@ -45,7 +45,8 @@ const Bandwidth &MachineCeilings::bandwidth(const MemoryLevel &level, int thread
   return level.bandwidth[std::min(size_t(std::max(threads, 1)), level.bandwidth.size()) - 1];
 }
 
-Roofline roofline(const MachineCeilings &machine, ElementType type, double flops, double bytes, double seconds, int threads) {
+Roofline roofline(const MachineCeilings &machine, ElementType type, double flops, double bytes, double seconds,
+                  int threads) {
   const MemoryLevel &level = machine.levelHolding(int64_t(bytes), threads);
   const Bandwidth &bandwidth = MachineCeilings::bandwidth(level, threads);
   double operationsPerSecond = machine.gflops(type, threads) * 1e9;
@@ -72,14 +73,16 @@ std::string machineCachePath() {
 static constexpr int cacheFormat = 1;
 
 static std::string cacheKey(const MachineCeilings &machine) {
-  return fmt::format("{} | {} cores, {} threads | {}", machine.cpu, machine.cores, machine.hardwareThreads, machine.kernel);
+  return fmt::format("{} | {} cores, {} threads | {}", machine.cpu, machine.cores, machine.hardwareThreads,
+                     machine.kernel);
 }
 
 static std::optional<MachineCeilings> readCache() {
   std::ifstream file(machineCachePath());
   json document = json::parse(file, nullptr, false);
   try {
-    if (document.is_object() && document.at("format") == cacheFormat && document.at("key") == cacheKey(describeMachine()))
+    if (document.is_object() && document.at("format") == cacheFormat &&
+        document.at("key") == cacheKey(describeMachine()))
       return machineFromJson(document.at("machine"));
   } catch (const std::exception &) { // altered by hand, or from another version: measure again
   }
@@ -187,13 +190,17 @@ MachineCeilings machineFromJson(const json &document) {
           {*type, entry.at("instruction").get<std::string>(), entry.at("gflops").get<std::vector<double>>()});
     }
     for (auto &entry : document.at("levels")) {
-      MemoryLevel level{entry.at("name").get<std::string>(), entry.at("capacity_bytes").get<int64_t>(),
-                        entry.at("shared_by_threads").get<int>(), {}};
+      MemoryLevel level{entry.at("name").get<std::string>(),
+                        entry.at("capacity_bytes").get<int64_t>(),
+                        entry.at("shared_by_threads").get<int>(),
+                        {}};
       require(level.sharedBy > 0, "machine description: {} is shared by {} threads", level.name, level.sharedBy);
-      auto read = entry.at("read_gb_s").get<std::vector<double>>(), write = entry.at("write_gb_s").get<std::vector<double>>(),
+      auto read = entry.at("read_gb_s").get<std::vector<double>>(),
+           write = entry.at("write_gb_s").get<std::vector<double>>(),
            copy = entry.at("copy_gb_s").get<std::vector<double>>();
-      require(read.size() == write.size() && read.size() == copy.size(), "machine description: {} has {} read, {} write, {} copy figures",
-              level.name, read.size(), write.size(), copy.size());
+      require(read.size() == write.size() && read.size() == copy.size(),
+              "machine description: {} has {} read, {} write, {} copy figures", level.name, read.size(), write.size(),
+              copy.size());
       for (size_t i = 0; i < read.size(); ++i)
         level.bandwidth.push_back({read[i], write[i], copy[i]});
       machine.levels.push_back(std::move(level));

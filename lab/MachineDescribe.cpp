@@ -44,19 +44,36 @@ std::map<std::string, std::string> cpuInfo() {
   return fields;
 }
 
-/// The kernel's names of the features that matter here, with LLVM's. The kernel only lists what it also saves on a context switch.
+/// The kernel's names of the features that matter here, with LLVM's. The kernel only lists what it also saves on a
+/// context switch.
 std::vector<std::string> featuresFrom(const std::map<std::string, std::string> &info) {
-  static const std::pair<const char *, const char *> names[] = {
-      // x86-64
-      {"sse4_2", "sse4.2"}, {"avx", "avx"}, {"avx2", "avx2"}, {"fma", "fma"}, {"f16c", "f16c"}, {"avx_vnni", "avxvnni"},
-      {"avx512f", "avx512f"}, {"avx512bw", "avx512bw"}, {"avx512dq", "avx512dq"}, {"avx512vl", "avx512vl"},
-      {"avx512_vnni", "avx512vnni"}, {"avx512_bf16", "avx512bf16"}, {"avx512_fp16", "avx512fp16"},
-      {"amx_tile", "amx-tile"}, {"amx_int8", "amx-int8"}, {"amx_bf16", "amx-bf16"},
-      // AArch64
-      {"asimd", "neon"}, {"asimddp", "dotprod"}, {"asimdhp", "fullfp16"}, {"bf16", "bf16"}, {"i8mm", "i8mm"}, {"sve", "sve"},
-      {"sve2", "sve2"},
-      // RISC-V
-      {"v", "v"}};
+  static const std::pair<const char *, const char *> names[] = {// x86-64
+                                                                {"sse4_2", "sse4.2"},
+                                                                {"avx", "avx"},
+                                                                {"avx2", "avx2"},
+                                                                {"fma", "fma"},
+                                                                {"f16c", "f16c"},
+                                                                {"avx_vnni", "avxvnni"},
+                                                                {"avx512f", "avx512f"},
+                                                                {"avx512bw", "avx512bw"},
+                                                                {"avx512dq", "avx512dq"},
+                                                                {"avx512vl", "avx512vl"},
+                                                                {"avx512_vnni", "avx512vnni"},
+                                                                {"avx512_bf16", "avx512bf16"},
+                                                                {"avx512_fp16", "avx512fp16"},
+                                                                {"amx_tile", "amx-tile"},
+                                                                {"amx_int8", "amx-int8"},
+                                                                {"amx_bf16", "amx-bf16"},
+                                                                // AArch64
+                                                                {"asimd", "neon"},
+                                                                {"asimddp", "dotprod"},
+                                                                {"asimdhp", "fullfp16"},
+                                                                {"bf16", "bf16"},
+                                                                {"i8mm", "i8mm"},
+                                                                {"sve", "sve"},
+                                                                {"sve2", "sve2"},
+                                                                // RISC-V
+                                                                {"v", "v"}};
   std::string flags;
   for (const char *key : {"flags", "Features", "isa"})
     if (auto found = info.find(key); found != info.end())
@@ -83,14 +100,19 @@ std::string nameOf(const std::map<std::string, std::string> &info) {
 
 /// For AMD only, by family and model (Processor Programming References).
 std::string llvmNameOf(const std::map<std::string, std::string> &info) {
-  if (!info.count("cpu family") || !info.count("model") || info.count("vendor_id") == 0 || info.at("vendor_id") != "AuthenticAMD")
+  if (!info.count("cpu family") || !info.count("model") || info.count("vendor_id") == 0 ||
+      info.at("vendor_id") != "AuthenticAMD")
     return "";
   int family = std::atoi(info.at("cpu family").c_str()), model = std::atoi(info.at("model").c_str());
   switch (family) {
-  case 0x17: return model < 0x30 ? "znver1" : "znver2";
-  case 0x19: return (model >= 0x10 && model <= 0x1f) || (model >= 0x60 && model <= 0x7f) || model >= 0xa0 ? "znver4" : "znver3";
-  case 0x1a: return "znver5";
-  default: return "";
+  case 0x17:
+    return model < 0x30 ? "znver1" : "znver2";
+  case 0x19:
+    return (model >= 0x10 && model <= 0x1f) || (model >= 0x60 && model <= 0x7f) || model >= 0xa0 ? "znver4" : "znver3";
+  case 0x1a:
+    return "znver5";
+  default:
+    return "";
   }
 }
 
@@ -162,8 +184,11 @@ std::string hypervisorName() {
     char text[13] = {};
     const unsigned words[] = {b, c, d};
     std::copy_n(reinterpret_cast<const char *>(words), 12, text);
-    static const std::pair<const char *, const char *> names[] = {
-        {"KVMKVMKVM", "kvm"}, {"Microsoft Hv", "hyper-v"}, {"VMwareVMware", "vmware"}, {"XenVMMXenVMM", "xen"}, {"TCGTCGTCGTCG", "qemu"}};
+    static const std::pair<const char *, const char *> names[] = {{"KVMKVMKVM", "kvm"},
+                                                                  {"Microsoft Hv", "hyper-v"},
+                                                                  {"VMwareVMware", "vmware"},
+                                                                  {"XenVMMXenVMM", "xen"},
+                                                                  {"TCGTCGTCGTCG", "qemu"}};
     for (auto &[signature, name] : names)
       if (std::string_view(text) == signature)
         return name;

@@ -7,7 +7,8 @@ namespace lathe::lab {
 // Repeats a macro for a run of register numbers.
 #define TIMES_8_TO_15(M) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
 #define TIMES_4_TO_15(M) M(4) M(5) M(6) M(7) TIMES_8_TO_15(M)
-#define TIMES_16_TO_31(M) M(16) M(17) M(18) M(19) M(20) M(21) M(22) M(23) M(24) M(25) M(26) M(27) M(28) M(29) M(30) M(31)
+#define TIMES_16_TO_31(M)                                                                                              \
+  M(16) M(17) M(18) M(19) M(20) M(21) M(22) M(23) M(24) M(25) M(26) M(27) M(28) M(29) M(30) M(31)
 #define TIMES_8_TO_31(M) TIMES_8_TO_15(M) TIMES_16_TO_31(M)
 #define TIMES_0_TO_15(M) M(0) M(1) M(2) M(3) TIMES_4_TO_15(M)
 
@@ -39,8 +40,8 @@ static const uint32_t multiplicand = 0x3f003f00;
   }
 #define ARITHMETIC_YMM(NAME, TARGETS, STEP)                                                                            \
   __attribute__((target(TARGETS), noinline)) static void NAME(int64_t iterations) {                                    \
-    asm volatile("vpbroadcastd %1, %%ymm0\n\tvpbroadcastd %1, %%ymm1\n\tvpbroadcastd %1, %%ymm3\n\t"                   \
-                     TIMES_4_TO_15(ZERO_YMM) LOOP_BEGIN TIMES_4_TO_15(STEP) LOOP_END                                   \
+    asm volatile("vpbroadcastd %1, %%ymm0\n\tvpbroadcastd %1, %%ymm1\n\tvpbroadcastd %1, %%ymm3\n\t" TIMES_4_TO_15(    \
+                     ZERO_YMM) LOOP_BEGIN TIMES_4_TO_15(STEP) LOOP_END                                                 \
                  : "+r"(iterations)                                                                                    \
                  : "m"(multiplicand)                                                                                   \
                  : CLOBBER_YMM, "cc");                                                                                 \
@@ -55,7 +56,8 @@ static const uint32_t multiplicand = 0x3f003f00;
 #define DOT_BYTES_YMM(n) "%{vex%} vpdpbusd %%ymm0, %%ymm1, %%ymm" #n "\n\t"
 // Without dot-product instructions: bytes to 16 bits, to 32 bits, sum.
 #define MADD_BYTES_YMM(n)                                                                                              \
-  "vpmaddubsw %%ymm0, %%ymm1, %%ymm2\n\tvpmaddwd %%ymm3, %%ymm2, %%ymm2\n\tvpaddd %%ymm2, %%ymm" #n ", %%ymm" #n "\n\t"
+  "vpmaddubsw %%ymm0, %%ymm1, %%ymm2\n\tvpmaddwd %%ymm3, %%ymm2, %%ymm2\n\tvpaddd %%ymm2, %%ymm" #n ", %%ymm" #n "\n"  \
+                                                                                                                 "\t"
 
 ARITHMETIC_ZMM(fmaPsZmm, "avx512f", FMA_PS_ZMM)
 ARITHMETIC_ZMM(fmaPdZmm, "avx512f", FMA_PD_ZMM)
@@ -74,8 +76,8 @@ __attribute__((noinline)) static void mulAddXmm(int64_t iterations) {
                TIMES_4_TO_15(MUL_ADD_XMM) "dec %0\n\tjnz 1b"
                : "+r"(iterations)
                : "m"(multiplicand)
-               : "xmm0", "xmm1", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
-                 "xmm15", "cc");
+               : "xmm0", "xmm1", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+                 "xmm14", "xmm15", "cc");
 }
 
 std::span<const ArithmeticKernel> arithmeticKernels() {
@@ -94,7 +96,8 @@ std::span<const ArithmeticKernel> arithmeticKernels() {
   return kernels;
 }
 
-// Streams: 1 KiB (zmm) or 512 bytes (ymm) a round. Never zeros: Zen 5 writes lines of zeros to memory at twice the rate of others.
+// Streams: 1 KiB (zmm) or 512 bytes (ymm) a round. Never zeros: Zen 5 writes lines of zeros to memory at twice the rate
+// of others.
 #define FIRST_ZMM "%%zmm0"
 #define FIRST_YMM "%%ymm0"
 #define LOAD_ZMM(n) "vmovaps " #n "*64(%0), %%zmm" #n "\n\t"
@@ -110,34 +113,37 @@ std::span<const ArithmeticKernel> arithmeticKernels() {
 #define MOVE_OUT_YMM(n) "vmovaps %%ymm" #n ", " #n "*32(%0)\n\t"
 #define MOVE_AROUND_YMM(n) "vmovntps %%ymm" #n ", " #n "*32(%0)\n\t"
 
-#define READS(NAME, TARGETS, STEP, SUFFIX)                                                                                      \
-  __attribute__((target(TARGETS), noinline)) static void NAME(const void *from, size_t bytes) {                                 \
-    asm volatile(LOOP_BEGIN TIMES_0_TO_15(LOAD_##SUFFIX) "add $" #STEP ", %0\n\tsub $" #STEP ", %1\n\tjnz 1b\n\tvzeroupper"     \
-                 : "+r"(from), "+r"(bytes)                                                                                      \
-                 :                                                                                                              \
-                 : CLOBBER_##SUFFIX, "cc", "memory");                                                                           \
+#define READS(NAME, TARGETS, STEP, SUFFIX)                                                                             \
+  __attribute__((target(TARGETS), noinline)) static void NAME(const void *from, size_t bytes) {                        \
+    asm volatile(LOOP_BEGIN TIMES_0_TO_15(LOAD_##SUFFIX) "add $" #STEP ", %0\n\tsub $" #STEP                           \
+                                                         ", %1\n\tjnz 1b\n\tvzeroupper"                                \
+                 : "+r"(from), "+r"(bytes)                                                                             \
+                 :                                                                                                     \
+                 : CLOBBER_##SUFFIX, "cc", "memory");                                                                  \
   }
-#define STORES(NAME, TARGETS, STEP, SUFFIX, STORE, FENCE)                                                                       \
-  __attribute__((target(TARGETS), noinline)) static void NAME(void *to, size_t bytes) {                                         \
-    asm volatile("vpbroadcastd %2, " FIRST_##SUFFIX "\n\t" LOOP_BEGIN TIMES_0_TO_15(STORE) "add $" #STEP ", %0\n\tsub $" #STEP ", %1\n\tjnz 1b\n\t" FENCE\
-                 "vzeroupper"                                                                                                   \
-                 : "+r"(to), "+r"(bytes)                                                                                        \
-                 : "m"(multiplicand)                                                                                            \
-                 : CLOBBER_##SUFFIX, "cc", "memory");                                                                           \
+#define STORES(NAME, TARGETS, STEP, SUFFIX, STORE, FENCE)                                                              \
+  __attribute__((target(TARGETS), noinline)) static void NAME(void *to, size_t bytes) {                                \
+    asm volatile("vpbroadcastd %2, " FIRST_##SUFFIX                                                                    \
+                 "\n\t" LOOP_BEGIN TIMES_0_TO_15(STORE) "add $" #STEP ", %0\n\tsub $" #STEP ", %1\n\tjnz 1b\n\t" FENCE \
+                                                        "vzeroupper"                                                   \
+                 : "+r"(to), "+r"(bytes)                                                                               \
+                 : "m"(multiplicand)                                                                                   \
+                 : CLOBBER_##SUFFIX, "cc", "memory");                                                                  \
   }
-#define COPIES(NAME, TARGETS, STEP, SUFFIX, STORE, FENCE)                                                                       \
-  __attribute__((target(TARGETS), noinline)) static void NAME(void *to, const void *from, size_t bytes) {                       \
-    asm volatile(LOOP_BEGIN TIMES_0_TO_15(MOVE_IN_##SUFFIX) TIMES_0_TO_15(STORE) "add $" #STEP ", %0\n\tadd $" #STEP            \
-                 ", %1\n\tsub $" #STEP ", %2\n\tjnz 1b\n\t" FENCE "vzeroupper"                                                  \
-                 : "+r"(to), "+r"(from), "+r"(bytes)                                                                            \
-                 :                                                                                                              \
-                 : CLOBBER_##SUFFIX, "cc", "memory");                                                                           \
+#define COPIES(NAME, TARGETS, STEP, SUFFIX, STORE, FENCE)                                                              \
+  __attribute__((target(TARGETS), noinline)) static void NAME(void *to, const void *from, size_t bytes) {              \
+    asm volatile(LOOP_BEGIN TIMES_0_TO_15(MOVE_IN_##SUFFIX)                                                            \
+                     TIMES_0_TO_15(STORE) "add $" #STEP ", %0\n\tadd $" #STEP ", %1\n\tsub $" #STEP                    \
+                                          ", %2\n\tjnz 1b\n\t" FENCE "vzeroupper"                                      \
+                 : "+r"(to), "+r"(from), "+r"(bytes)                                                                   \
+                 :                                                                                                     \
+                 : CLOBBER_##SUFFIX, "cc", "memory");                                                                  \
   }
-#define STREAMS(SUFFIX, TARGETS, STEP)                                                                                          \
-  READS(read##SUFFIX, TARGETS, STEP, SUFFIX)                                                                                    \
-  STORES(write##SUFFIX, TARGETS, STEP, SUFFIX, STORE_##SUFFIX, "")                                                              \
-  STORES(writeAround##SUFFIX, TARGETS, STEP, SUFFIX, STORE_AROUND_##SUFFIX, "sfence\n\t")                                       \
-  COPIES(copy##SUFFIX, TARGETS, STEP, SUFFIX, MOVE_OUT_##SUFFIX, "")                                                            \
+#define STREAMS(SUFFIX, TARGETS, STEP)                                                                                 \
+  READS(read##SUFFIX, TARGETS, STEP, SUFFIX)                                                                           \
+  STORES(write##SUFFIX, TARGETS, STEP, SUFFIX, STORE_##SUFFIX, "")                                                     \
+  STORES(writeAround##SUFFIX, TARGETS, STEP, SUFFIX, STORE_AROUND_##SUFFIX, "sfence\n\t")                              \
+  COPIES(copy##SUFFIX, TARGETS, STEP, SUFFIX, MOVE_OUT_##SUFFIX, "")                                                   \
   COPIES(copyAround##SUFFIX, TARGETS, STEP, SUFFIX, MOVE_AROUND_##SUFFIX, "sfence\n\t")
 
 STREAMS(ZMM, "avx512f", 1024)
@@ -158,8 +164,8 @@ void clockChain(int64_t operations) {
 #define ZERO_NEON(n) "movi v" #n ".4s, #0\n\t"
 #define ARITHMETIC_NEON(NAME, ATTRIBUTE, STEP)                                                                         \
   ATTRIBUTE __attribute__((noinline)) static void NAME(int64_t iterations) {                                           \
-    asm volatile("movi v0.8h, #0x3f, lsl #8\n\tmovi v1.8h, #0x3f, lsl #8\n\t" TIMES_8_TO_31(ZERO_NEON)                 \
-                     ".p2align 6\n1:\n\t" TIMES_8_TO_31(STEP) "subs %0, %0, #1\n\tb.ne 1b"                             \
+    asm volatile("movi v0.8h, #0x3f, lsl #8\n\tmovi v1.8h, #0x3f, lsl #8\n\t" TIMES_8_TO_31(                           \
+                     ZERO_NEON) ".p2align 6\n1:\n\t" TIMES_8_TO_31(STEP) "subs %0, %0, #1\n\tb.ne 1b"                  \
                  : "+r"(iterations)                                                                                    \
                  :                                                                                                     \
                  : CLOBBER_NEON, "cc");                                                                                \
@@ -190,7 +196,10 @@ void clockChain(int64_t operations) {
   int64_t rounds = operations / 16 + 1;
   uint64_t value = 1, other = 3;
 #define EOR(n) "eor %1, %1, %2\n\t"
-  asm volatile("1:\n\t" TIMES_0_TO_15(EOR) "subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds), "+r"(value) : "r"(other) : "cc");
+  asm volatile("1:\n\t" TIMES_0_TO_15(EOR) "subs %0, %0, #1\n\tb.ne 1b"
+               : "+r"(rounds), "+r"(value)
+               : "r"(other)
+               : "cc");
 }
 
 #else

@@ -12,8 +12,8 @@
 
 namespace lathe::lab {
 
-/// One arithmetic loop. `run` does `iterations` rounds over independent accumulators held in registers, enough to cover the latency
-/// of every known core.
+/// One arithmetic loop. `run` does `iterations` rounds over independent accumulators held in registers, enough to cover
+/// the latency of every known core.
 struct ArithmeticKernel {
   ElementType type;
   const char *instruction;
@@ -22,7 +22,8 @@ struct ArithmeticKernel {
   void (*run)(int64_t iterations);
 };
 
-/// All that this program knows for its architecture, for each type the best first. The last f32 kernel needs no feature.
+/// All that this program knows for its architecture, for each type the best first. The last f32 kernel needs no
+/// feature.
 std::span<const ArithmeticKernel> arithmeticKernels();
 
 /// Streams over `bytes` (a multiple of 2048) at 64-byte aligned addresses.

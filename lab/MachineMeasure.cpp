@@ -1,4 +1,5 @@
-// Measuring the ceilings: every figure is the best of many short runs, so that neighbours on the machine disturb little.
+// Measuring the ceilings: every figure is the best of many short runs, so that neighbours on the machine disturb
+// little.
 #include "lab/Machine.h"
 #include "lab/MachineKernels.h"
 
@@ -121,8 +122,8 @@ public:
   Measurement(const MeasureOptions &options, int hardwareThreads)
       : options(options), cpus(usableCpus()), buffers(size_t(hardwareThreads)) {}
 
-  /// Runs `once(repeats, thread)` on all threads at once, `repeats` such that a run lasts about a millisecond, and returns the least
-  /// seconds of one repeat.
+  /// Runs `once(repeats, thread)` on all threads at once, `repeats` such that a run lasts about a millisecond, and
+  /// returns the least seconds of one repeat.
   template <class Once> double bestSeconds(int threads, Once once) {
     int64_t repeats = 1;
     double best = 0;
@@ -269,7 +270,8 @@ MachineCeilings measureMachine(const MeasureOptions &options) {
   if (options.maxThreads > 0)
     threads = std::min(threads, options.maxThreads);
   auto has = [&](std::string_view feature) {
-    return feature.empty() || std::find(machine.features.begin(), machine.features.end(), feature) != machine.features.end();
+    return feature.empty() ||
+           std::find(machine.features.begin(), machine.features.end(), feature) != machine.features.end();
   };
   // The best kernel of each type; streams with the widest registers.
   std::vector<const ArithmeticKernel *> kernels;

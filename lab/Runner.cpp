@@ -45,7 +45,8 @@ static std::string findProgram(const std::string &name) {
 static Outcome<RunnerSpec> findOnnxRuntime() {
   for (auto &directory : runnerDirectories()) {
     auto script = directory / "onnxruntime" / "runner.mjs";
-    if (!std::filesystem::exists(directory / "onnxruntime" / "node_modules" / "onnxruntime-node") || !std::filesystem::exists(script))
+    if (!std::filesystem::exists(directory / "onnxruntime" / "node_modules" / "onnxruntime-node") ||
+        !std::filesystem::exists(script))
       continue;
     std::string node = findProgram("node");
     if (node.empty())
@@ -92,7 +93,8 @@ Result<json> Runner::ask(const json &request, double timeoutSeconds) {
   failure.kind = FailureKind::threw;
   failure.who = runnerName;
   json text = answer->value("error", json());
-  failure.detail = runnerName + ": " + (text.is_string() ? text.get<std::string>() : "answered neither ok nor an error");
+  failure.detail =
+      runnerName + ": " + (text.is_string() ? text.get<std::string>() : "answered neither ok nor an error");
   return failure;
 }
 
@@ -119,12 +121,13 @@ Result<Runner> Runner::start(const RunnerSpec &spec, const process::Limits &limi
   Runner runner(std::move(*worker), timeouts);
   runner.runnerName = spec.name;
   int spoken = 0;
-  auto greeted = runner.askFor<bool>({{"do", "hello"}, {"protocol", protocolVersion}}, timeouts.start, [&](const json &answer) {
-    answer.at("protocol").get_to(spoken);
-    answer.at("version").get_to(runner.runnerVersion);
-    runner.runnerSettings = answer.value("settings", json::object());
-    return true;
-  });
+  auto greeted =
+      runner.askFor<bool>({{"do", "hello"}, {"protocol", protocolVersion}}, timeouts.start, [&](const json &answer) {
+        answer.at("protocol").get_to(spoken);
+        answer.at("version").get_to(runner.runnerVersion);
+        runner.runnerSettings = answer.value("settings", json::object());
+        return true;
+      });
   if (!greeted)
     return greeted.failure();
   if (spoken != protocolVersion) {
@@ -151,7 +154,8 @@ static std::vector<RunnerPort> portsFrom(const json &list) {
 Result<RunnerModel> Runner::load(const std::string &path, int threads) {
   json request = {{"do", "load"}, {"path", std::filesystem::absolute(path).string()}, {"threads", threads}};
   return askFor<RunnerModel>(request, timeouts.load, [](const json &answer) {
-    return RunnerModel{answer.at("load_ns").get<double>() * 1e-9, portsFrom(answer.at("inputs")), portsFrom(answer.at("outputs"))};
+    return RunnerModel{answer.at("load_ns").get<double>() * 1e-9, portsFrom(answer.at("inputs")),
+                       portsFrom(answer.at("outputs"))};
   });
 }
 

@@ -1,7 +1,7 @@
 // A runner: a program that runs whole models with some framework, spoken to in the protocol of docs/runner-protocol.md.
 //
-// Everything it may do wrong is a process::Failure. An error it reports itself ({"ok": false}) is a failure of kind `threw` with its text, after which it
-// can still be asked other things; all other failures end it.
+// Everything it may do wrong is a process::Failure. An error it reports itself ({"ok": false}) is a failure of kind
+// `threw` with its text, after which it can still be asked other things; all other failures end it.
 #pragma once
 
 #include "process/Worker.h"
@@ -16,19 +16,19 @@ namespace lathe::lab {
 
 /// How to start a runner, and what it loads.
 struct RunnerSpec {
-  std::string name;         // "onnxruntime"
+  std::string name; // "onnxruntime"
   process::Command command;
-  std::string format;       // "onnx", "lathe"
+  std::string format; // "onnx", "lathe"
 };
 
-/// The runner called `name` ("onnxruntime", "lathe", "reference"): looked for in $LATHE_RUNNERS, beside this program, in its installation and in the
-/// source tree. Declines with what to do about it when it is not installed.
+/// The runner called `name` ("onnxruntime", "lathe", "reference"): looked for in $LATHE_RUNNERS, beside this program,
+/// in its installation and in the source tree. Declines with what to do about it when it is not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
 
 struct RunnerPort {
   std::string name;
-  std::string type;                  // ElementType's name
-  std::vector<std::string> dims;     // "224", or the name of a free dimension
+  std::string type;              // ElementType's name
+  std::vector<std::string> dims; // "224", or the name of a free dimension
 };
 
 struct RunnerModel {

@@ -1,5 +1,5 @@
-#include "lab/Compare.h"
 #include "lab/Runner.h"
+#include "lab/Compare.h"
 #include "runtime/NpyTensor.h"
 #include "runtime/testing/TestPlan.h"
 

@@ -25,7 +25,9 @@ static double percentileOfSorted(const std::vector<double> &values, double perce
   return values[below] + (position - double(below)) * (values[below + 1] - values[below]);
 }
 
-double percentile(std::span<const double> samples, double percent) { return percentileOfSorted(sorted(samples), percent); }
+double percentile(std::span<const double> samples, double percent) {
+  return percentileOfSorted(sorted(samples), percent);
+}
 
 /// Reorders `values`.
 static double medianInPlace(std::vector<double> &values) {
@@ -137,10 +139,14 @@ bool StoppingRule::satisfied(std::span<const double> samples, double elapsedSeco
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {
-  case Verdict::faster: return "faster";
-  case Verdict::slower: return "slower";
-  case Verdict::same: return "same";
-  case Verdict::ambiguous: return "ambiguous";
+  case Verdict::faster:
+    return "faster";
+  case Verdict::slower:
+    return "slower";
+  case Verdict::same:
+    return "same";
+  case Verdict::ambiguous:
+    return "ambiguous";
   }
   return "ambiguous";
 }

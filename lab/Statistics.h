@@ -1,7 +1,8 @@
 // What a set of timings says, and how sure one may be of it.
 //
-// Times of programs are not normal: they have a floor and a long tail. So the centre is the median, its uncertainty comes from order
-// statistics or resampling, and a verdict needs both an interval and a size of effect that matters. Samples are in any one unit.
+// Times of programs are not normal: they have a floor and a long tail. So the centre is the median, its uncertainty
+// comes from order statistics or resampling, and a verdict needs both an interval and a size of effect that matters.
+// Samples are in any one unit.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -33,8 +34,9 @@ struct Interval {
   bool holds(double value) const { return low <= value && value <= high; }
 };
 
-/// Interval that covers the true median with at least `confidence`, whatever the distribution: order statistics (k, n + 1 - k) with the
-/// binomial tail below them at most (1 - confidence) / 2. With too few samples for that (fewer than 6 at 0.95) the whole range.
+/// Interval that covers the true median with at least `confidence`, whatever the distribution: order statistics (k, n +
+/// 1 - k) with the binomial tail below them at most (1 - confidence) / 2. With too few samples for that (fewer than 6
+/// at 0.95) the whole range.
 Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
 
 struct RatioEstimate {
@@ -43,13 +45,14 @@ struct RatioEstimate {
 };
 
 /// Percentile bootstrap of the ratio of medians of two independent sets. Deterministic for a given seed.
-RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence = 0.95,
-                             int resamples = 2000, uint64_t seed = 1);
+RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator,
+                             double confidence = 0.95, int resamples = 2000, uint64_t seed = 1);
 
-/// The same for sets that were measured in turns: element i of each holds the samples of round i. The ratio is the median over the rounds of
-/// each round's ratio of medians, its interval that of medianInterval over the rounds: what slowed down both sides of a round (clock,
-/// neighbours) cancels, what slowed down one side of a few rounds is outvoted, and what lasts for a round is not taken for many independent
-/// observations. Throws Error when the numbers of rounds differ or a round is empty.
+/// The same for sets that were measured in turns: element i of each holds the samples of round i. The ratio is the
+/// median over the rounds of each round's ratio of medians, its interval that of medianInterval over the rounds: what
+/// slowed down both sides of a round (clock, neighbours) cancels, what slowed down one side of a few rounds is
+/// outvoted, and what lasts for a round is not taken for many independent observations. Throws Error when the numbers
+/// of rounds differ or a round is empty.
 RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
                                      const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
@@ -66,11 +69,12 @@ struct StoppingRule {
 enum class Verdict { faster, slower, same, ambiguous };
 std::string_view name(Verdict verdict);
 
-/// Of `speed` = peer's time / our time. Same: the whole interval lies within 1 +- `band`. Faster (slower): the whole interval lies
-/// above (below) 1 and the estimate outside the band. Otherwise ambiguous: measure longer.
+/// Of `speed` = peer's time / our time. Same: the whole interval lies within 1 +- `band`. Faster (slower): the whole
+/// interval lies above (below) 1 and the estimate outside the band. Otherwise ambiguous: measure longer.
 Verdict verdict(const RatioEstimate &speed, double band = 0.02);
 
-/// Samples in seconds, keys in milliseconds: count, median_ms, mean_ms, min_ms, max_ms, std_ms, mad_ms, p05_ms ... p99_ms.
+/// Samples in seconds, keys in milliseconds: count, median_ms, mean_ms, min_ms, max_ms, std_ms, mad_ms, p05_ms ...
+/// p99_ms.
 nlohmann::json toJson(const Summary &seconds);
 
 } // namespace lathe::lab

@@ -94,7 +94,8 @@ void Child::resume() {
 Usage Child::usage() const {
   if (!alive())
     return final;
-  return {secondsBetween(started, Clock::now()), cpuSecondsOf(pid), std::max(final.peakResidentBytes, peakResident(pid))};
+  return {secondsBetween(started, Clock::now()), cpuSecondsOf(pid),
+          std::max(final.peakResidentBytes, peakResident(pid))};
 }
 
 bool Child::overMemory() {
@@ -106,7 +107,8 @@ bool Child::overMemory() {
 
 /// Writes what the pipe takes; false once the process reads no more.
 bool Child::writeSome() {
-  // A write to a closed pipe raises SIGPIPE in this thread: block it, and take it back if it came, so that the program's own handling stays.
+  // A write to a closed pipe raises SIGPIPE in this thread: block it, and take it back if it came, so that the
+  // program's own handling stays.
   sigset_t pipeSignal, before, pending;
   sigemptyset(&pipeSignal);
   sigaddset(&pipeSignal, SIGPIPE);
@@ -164,7 +166,9 @@ std::optional<Failure> Child::pump(double seconds, const std::function<bool()> &
     double left = seconds < 0 ? 1 : seconds - secondsBetween(entered, Clock::now());
     if (limits.wallSeconds > 0)
       left = std::min(left, limits.wallSeconds - secondsBetween(started, Clock::now()));
-    int wait = exited ? 0 : std::clamp(int(std::ceil(left * 1000)), 0, stdoutPipe < 0 ? 2 : tick); // its end usually follows that of its output
+    int wait = exited ? 0
+                      : std::clamp(int(std::ceil(left * 1000)), 0,
+                                   stdoutPipe < 0 ? 2 : tick); // its end usually follows that of its output
     int ready = ::poll(polled, nfds_t(count), wait);
     bool moved = false;
     for (int i = 0; ready > 0 && i < count; ++i) {
@@ -256,7 +260,8 @@ Failure Child::classify(int status, Killed why, double seconds) const {
   failure.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   failure.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   bool overResident = limits.residentBytes > 0 && final.peakResidentBytes > limits.residentBytes;
-  // The kernel does not tell that a limit of the address space was hit; the allocation fails inside, and most programs say so.
+  // The kernel does not tell that a limit of the address space was hit; the allocation fails inside, and most programs
+  // say so.
   bool overAddressSpace = limits.addressSpaceBytes > 0 && status != 0 && saysOutOfMemory(stderrTail);
   if (why == Killed::forMemory || (why == Killed::no && (overResident || overAddressSpace))) {
     failure.kind = FailureKind::memoryExceeded;

@@ -1,4 +1,5 @@
-// One child process with three pipes: starting, limits, moving bytes, ending and reaping. Used by Worker.h and Run.h; others use those.
+// One child process with three pipes: starting, limits, moving bytes, ending and reaping. Used by Worker.h and Run.h;
+// others use those.
 #pragma once
 
 #include "process/Failure.h"
@@ -44,22 +45,23 @@ struct Usage {
   int64_t peakResidentBytes = 0;
 };
 
-/// A started process, the leader of its own group. The destructor ends the group and reaps it: no zombies, no orphans. It is also ended by the
-/// kernel when the thread that started it ends (Linux), so that a killed supervisor leaves nothing behind.
-/// One thread at a time.
+/// A started process, the leader of its own group. The destructor ends the group and reaps it: no zombies, no orphans.
+/// It is also ended by the kernel when the thread that started it ends (Linux), so that a killed supervisor leaves
+/// nothing behind. One thread at a time.
 class Child {
 public:
   static Result<std::unique_ptr<Child>> start(const Command &command, const Limits &limits);
-  /// Forks and runs `function` in the child; what it writes to the descriptor is our `output`. Its standard output and error are our stderr tail.
-  /// The child ends without destructors, with the returned exit code.
+  /// Forks and runs `function` in the child; what it writes to the descriptor is our `output`. Its standard output and
+  /// error are our stderr tail. The child ends without destructors, with the returned exit code.
   static Result<std::unique_ptr<Child>> fork(const std::string &who, const std::function<int(int descriptor)> &function,
                                              const Limits &limits);
   ~Child();
   Child(const Child &) = delete;
   Child &operator=(const Child &) = delete;
 
-  /// Moves bytes (input to it, output and stderr from it) until `done` holds: then nothing is returned. Otherwise how it ended: by itself, or
-  /// by our hand because `seconds` passed (negative: no limit of this call's own) or a limit was exceeded. It is then reaped.
+  /// Moves bytes (input to it, output and stderr from it) until `done` holds: then nothing is returned. Otherwise how
+  /// it ended: by itself, or by our hand because `seconds` passed (negative: no limit of this call's own) or a limit
+  /// was exceeded. It is then reaped.
   std::optional<Failure> pump(double seconds, const std::function<bool()> &done);
   /// Ends and reaps it, with `kind` as the reason others are told.
   Failure end(FailureKind kind, const std::string &detail);

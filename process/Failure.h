@@ -29,7 +29,7 @@ struct Failure {
   int signal = 0;
   double seconds = 0;
   int64_t bytes = 0;
-  std::string who;        // the command, for messages
+  std::string who; // the command, for messages
   std::string detail;
   std::string stderrTail; // the last kilobytes of what it wrote there
 

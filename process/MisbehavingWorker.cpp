@@ -63,8 +63,8 @@ int main(int argc, char **argv) {
       for (;;)
         pause();
     std::cout << "\n{\"echo\": " << line << ", \"pid\": " << getpid() << ", \"variable\": \""
-              << (getenv("LATHE_PROBE") ? getenv("LATHE_PROBE") : "") << "\", \"second\": \"" << (argc > 2 ? argv[2] : "")
-              << "\"}" << std::endl;
+              << (getenv("LATHE_PROBE") ? getenv("LATHE_PROBE") : "") << "\", \"second\": \""
+              << (argc > 2 ? argv[2] : "") << "\"}" << std::endl;
   }
   return how == "bad-end" ? 9 : 0;
 }

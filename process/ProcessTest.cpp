@@ -194,7 +194,7 @@ TEST_F(Process, addressSpace) {
 
 TEST_F(Process, deafWorkerTimesOut) {
   Worker worker = startWorker({"deaf"});
-  ASSERT_FALSE(worker.send({{"n", 1}}, 60)); // read; from here on it reads no more
+  ASSERT_FALSE(worker.send({{"n", 1}}, 60));                                // read; from here on it reads no more
   auto answer = worker.request({{"text", std::string(3 << 20, 'a')}}, 0.3); // more than the pipe holds
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.failure().kind, FailureKind::timedOut);
@@ -284,10 +284,13 @@ TEST_F(Process, forkedFunctions) {
 
   Limits limits;
   limits.wallSeconds = 0.2;
-  auto hung = runForked("hanger", []() -> std::string {
-    for (;;)
-      pause();
-  }, limits);
+  auto hung = runForked(
+      "hanger",
+      []() -> std::string {
+        for (;;)
+          pause();
+      },
+      limits);
   EXPECT_EQ(hung.failure().kind, FailureKind::timedOut);
 
   auto left = runForked("leaver", []() -> std::string { _exit(6); });
@@ -301,11 +304,14 @@ TEST_F(Process, forkedFunctionOverMemory) {
 #endif
   Limits limits;
   limits.addressSpaceBytes = 128 << 20;
-  auto result = runForked("eater", []() -> std::string {
-    std::vector<std::string> blocks;
-    for (;;)
-      blocks.emplace_back(size_t(1) << 22, 'x');
-  }, limits);
+  auto result = runForked(
+      "eater",
+      []() -> std::string {
+        std::vector<std::string> blocks;
+        for (;;)
+          blocks.emplace_back(size_t(1) << 22, 'x');
+      },
+      limits);
   EXPECT_EQ(result.failure().kind, FailureKind::memoryExceeded);
 }
 

@@ -38,7 +38,8 @@ static bool writeAll(int descriptor, std::string_view text) {
   return true;
 }
 
-Result<std::string> runForked(const std::string &who, const std::function<std::string()> &function, const Limits &limits) {
+Result<std::string> runForked(const std::string &who, const std::function<std::string()> &function,
+                              const Limits &limits) {
   // The first byte tells value, exception and failed allocation apart.
   auto started = Child::fork(
       who,

@@ -15,8 +15,10 @@ struct Finished {
 /// Runs a program to its end. Any exit code is a value; signals and limits are failures.
 Result<Finished> run(const Command &command, const Limits &limits = {}, const std::string &input = "");
 
-/// Runs `function` in a forked child and returns its text. An exception becomes `threw` (std::bad_alloc: `memoryExceeded`), a call of exit `exited`.
-/// For fuzz-like tests: only the calling thread exists in the child, so the function must not wait for threads started before.
-Result<std::string> runForked(const std::string &who, const std::function<std::string()> &function, const Limits &limits = {});
+/// Runs `function` in a forked child and returns its text. An exception becomes `threw` (std::bad_alloc:
+/// `memoryExceeded`), a call of exit `exited`. For fuzz-like tests: only the calling thread exists in the child, so the
+/// function must not wait for threads started before.
+Result<std::string> runForked(const std::string &who, const std::function<std::string()> &function,
+                              const Limits &limits = {});
 
 } // namespace lathe::process

@@ -50,7 +50,8 @@ Result<json> Worker::receive(double timeoutSeconds) {
     return failWith(child->end(FailureKind::garbage, "a line longer than 64 MiB"));
   json message = json::parse(child->output.begin(), child->output.begin() + int64_t(lineEnd), nullptr, false);
   if (!message.is_object())
-    return failWith(child->end(FailureKind::garbage, "'" + child->output.substr(0, std::min<size_t>(lineEnd, 120)) + "'"));
+    return failWith(
+        child->end(FailureKind::garbage, "'" + child->output.substr(0, std::min<size_t>(lineEnd, 120)) + "'"));
   child->output.erase(0, lineEnd + 1);
   return message;
 }

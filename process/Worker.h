@@ -1,7 +1,7 @@
 // A worker: a process that answers JSON messages, one a line, on its standard output to those on its standard input.
 //
-// Whatever it does instead of answering (crash, hang, eat memory, print something else, leave) becomes a `Failure`. After a failure
-// the worker is dead and reaped, and every later call returns that same failure: start another one.
+// Whatever it does instead of answering (crash, hang, eat memory, print something else, leave) becomes a `Failure`.
+// After a failure the worker is dead and reaped, and every later call returns that same failure: start another one.
 #pragma once
 
 #include "process/Child.h"
@@ -21,12 +21,13 @@ public:
   /// Sends without waiting for anything but room in the pipe.
   std::optional<Failure> send(const nlohmann::json &message, double timeoutSeconds);
 
-  /// SIGSTOP and SIGCONT to the worker's process group; `pause` returns when it stands still. Through a prefix such as ssh only the local end
-  /// stops. Requests to a paused worker time out.
+  /// SIGSTOP and SIGCONT to the worker's process group; `pause` returns when it stands still. Through a prefix such as
+  /// ssh only the local end stops. Requests to a paused worker time out.
   void pause();
   void resume();
 
-  /// Closes its input and waits for it to leave by itself; ends it after `graceSeconds`. Its exit code, or how else it ended.
+  /// Closes its input and waits for it to leave by itself; ends it after `graceSeconds`. Its exit code, or how else it
+  /// ended.
   Result<int> close(double graceSeconds);
   /// Ends it at once.
   void kill();

@@ -39,8 +39,9 @@ public:
   json answer(const json &request) {
     auto what = request.at("do").get<std::string>();
     if (what == "hello")
-      return {{"ok", true},       {"protocol", 1},     {"name", name},
-              {"version", LATHE_VERSION}, {"formats", {"lathe"}}, {"settings", json::object()}};
+      return {{"ok", true},           {"protocol", 1},
+              {"name", name},         {"version", LATHE_VERSION},
+              {"formats", {"lathe"}}, {"settings", json::object()}};
     if (what == "load")
       return load(request);
     require(context != nullptr, "'{}' before 'load'", what);
@@ -64,8 +65,12 @@ private:
     auto model = runtime::Model::load(request.at("path").get<std::string>());
     context = std::make_unique<runtime::Context>(model, runtime::ContextOptions{threads});
     int64_t loading = nanosecondsSince(begin);
-    return {{"ok", true}, {"load_ns", loading}, {"inputs", describe(model->inputs())}, {"outputs", describe(model->outputs())},
-            {"target", model->target()}, {"options", model->options()}};
+    return {{"ok", true},
+            {"load_ns", loading},
+            {"inputs", describe(model->inputs())},
+            {"outputs", describe(model->outputs())},
+            {"target", model->target()},
+            {"options", model->options()}};
   }
 
   json setThreads(int count) {
@@ -125,7 +130,8 @@ int main(int argc, char **argv) {
   if (argc == 3 && std::string_view(argv[1]) == "--name")
     name = argv[2];
   else if (argc != 1) {
-    std::cerr << "usage: lathe-runner [--name NAME]\nAnswers the requests of docs/runner-protocol.md on standard input.\n";
+    std::cerr
+        << "usage: lathe-runner [--name NAME]\nAnswers the requests of docs/runner-protocol.md on standard input.\n";
     return 2;
   }
   runtime::registerReferences();
