@@ -56,8 +56,9 @@ int64_t boundary(int64_t count, int active, int slot) {
 
 struct alignas(64) ThreadPool::Worker {
   int slot = 0;
-  Word ticket{0};   // number of jobs given so far; odd values never skip
-  Word sleeps{0};   // 1 while the worker sleeps or is about to
+  Word ticket{0};  // number of jobs given to this slot so far
+  Word claimed{0}; // the last of them that somebody began: this worker or, when it is late, the caller
+  Word sleeps{0};  // 1 while the worker sleeps or is about to; the caller clears it when it wakes it
   std::atomic<bool> quit{false};
   std::exception_ptr error;
   std::thread thread;
@@ -103,47 +104,67 @@ void ThreadPool::work(Worker &worker) {
   while (true) {
     auto called = [&] { return worker.ticket.load(std::memory_order_acquire) != seen; };
     if (!called() && !(spin && spinUntil(called))) {
-      // Announce the sleep, then look again: the caller raises the ticket first and looks at `sleeps` second.
-      worker.sleeps.store(1);
-      while (worker.ticket.load() == seen)
+      while (true) {
+        // Announce the sleep, then look again: the caller raises the ticket first and looks at `sleeps` second.
+        worker.sleeps.store(1);
+        if (worker.ticket.load() != seen)
+          break;
         sleepWhile(worker.ticket, seen);
+      }
       worker.sleeps.store(0);
     }
     seen = worker.ticket.load(std::memory_order_acquire);
     if (worker.quit.load())
       return;
-    try {
-      body(context, worker.slot, boundary(count, active, worker.slot), boundary(count, active, worker.slot + 1));
-    } catch (...) {
-      worker.error = std::current_exception();
-    }
+    uint32_t before = seen - 1;
+    if (!worker.claimed.compare_exchange_strong(before, seen))
+      continue; // too late: the caller did it
+    share(worker);
     if (pending.fetch_sub(1) == 1 && callerSleeps.load())
       wake(pending);
+  }
+}
+
+/// Runs the job's share of a worker's slot.
+void ThreadPool::share(Worker &worker) {
+  try {
+    body(context, worker.slot, boundary(count, active, worker.slot), boundary(count, active, worker.slot + 1));
+  } catch (...) {
+    worker.error = std::current_exception();
   }
 }
 
 void ThreadPool::run(int64_t newCount, Body newBody, void *newContext) {
   if (newCount <= 0)
     return;
-  int share = static_cast<int>(std::min<int64_t>(newCount, slotCount));
-  if (share == 1)
+  int used = static_cast<int>(std::min<int64_t>(newCount, slotCount));
+  if (used == 1)
     return newBody(newContext, 0, 0, newCount);
   body = newBody;
   context = newContext;
   count = newCount;
-  active = share;
-  pending.store(static_cast<uint32_t>(share - 1));
-  for (int slot = 1; slot < share; ++slot) {
+  active = used;
+  pending.store(static_cast<uint32_t>(used - 1));
+  for (int slot = 1; slot < used; ++slot) {
     Worker &worker = *workers[slot - 1];
     worker.ticket.fetch_add(1);
-    if (worker.sleeps.load())
+    if (worker.sleeps.exchange(0))
       wake(worker.ticket);
   }
   std::exception_ptr error;
   try {
-    newBody(newContext, 0, 0, boundary(newCount, share, 1));
+    newBody(newContext, 0, 0, boundary(newCount, used, 1));
   } catch (...) {
     error = std::current_exception();
+  }
+  // A worker that has not begun after so much time was not given a CPU: its share is done here, under its slot.
+  for (int slot = 1; slot < used; ++slot) {
+    Worker &worker = *workers[slot - 1];
+    uint32_t ticket = worker.ticket.load(std::memory_order_relaxed), before = ticket - 1;
+    if (worker.claimed.compare_exchange_strong(before, ticket)) {
+      share(worker);
+      pending.fetch_sub(1);
+    }
   }
   auto done = [&] { return pending.load(std::memory_order_acquire) == 0; };
   if (!done() && !(spin && spinUntil(done))) {
@@ -152,7 +173,7 @@ void ThreadPool::run(int64_t newCount, Body newBody, void *newContext) {
       sleepWhile(pending, left);
     callerSleeps.store(0);
   }
-  for (int slot = 1; slot < share; ++slot) {
+  for (int slot = 1; slot < used; ++slot) {
     std::exception_ptr &other = workers[slot - 1]->error;
     if (other && !error)
       error = other;

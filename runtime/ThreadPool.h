@@ -1,7 +1,8 @@
 // Threads with stable slots and a static split: the same slot always does the same share of a given count.
 //
 // The caller is slot 0. Workers spin for a short while after each job, then sleep, so that a run of many small kernels
-// costs no system calls and an idle model costs nothing. With more slots than CPUs nobody spins.
+// costs no system calls and an idle model costs nothing. With more slots than CPUs nobody spins. On a busy machine a slot whose
+// thread is not running when the caller has finished its own share is done by the caller: who computes never changes what is computed.
 #pragma once
 
 #include <atomic>
@@ -45,6 +46,7 @@ private:
   std::atomic<uint32_t> callerSleeps{0};
 
   void work(Worker &worker);
+  void share(Worker &worker);
   void finish();
 };
 
