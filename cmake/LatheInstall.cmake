@@ -30,6 +30,7 @@ if(TARGET lathe_compiler_shared)
   install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT compiler)
 endif()
-if(TARGET lathe)
+if(TARGET lathe_cli_compiler)
   install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
+  install(TARGETS lathe_cli_compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler)
 endif()

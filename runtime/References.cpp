@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <mutex>
 #include <string>
+#include <vector>
 
 // Weak: a fully static program has neither, and registers its references instead.
 extern "C" {
@@ -22,33 +23,40 @@ std::atomic<const ReferenceProvider *> registered{nullptr};
 
 constexpr const char *libraryName = "liblathe_references.so";
 
-/// Beside the file that holds this code; by name alone (the system's search path) where that is unknown.
-std::string libraryPath() {
+/// Where the library may lie: beside the file that holds this code, in the lib folder of the program that does, where the
+/// system looks.
+std::vector<std::string> libraryPaths() {
+  std::vector<std::string> paths;
   Dl_info info;
-  if (dladdr && dladdr(reinterpret_cast<const void *>(&libraryPath), &info) && info.dli_fname) {
+  if (dladdr && dladdr(reinterpret_cast<const void *>(&libraryPaths), &info) && info.dli_fname) {
     std::string self = info.dli_fname;
-    if (size_t slash = self.rfind('/'); slash != std::string::npos)
-      return self.substr(0, slash + 1) + libraryName;
+    size_t slash = self.rfind('/');
+    std::string folder = slash == std::string::npos ? "./" : self.substr(0, slash + 1);
+    for (const char *place : {"", "../lib/", "../lib/" LATHE_MULTIARCH "/", "../lib64/"})
+      paths.push_back(folder + place + libraryName);
   }
-  return libraryName;
+  paths.push_back(libraryName);
+  return paths;
 }
 
 const ReferenceProvider *loadLibrary() {
   require(dlopen && dlsym && dlerror,
           "reference operators are needed: a static program must link liblathe_references.a and register them");
-  std::string path = libraryPath();
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library && path != libraryName)
-    library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char *reason = dlerror();
-    fail("reference operators are needed: cannot load {}: {}", path, reason ? reason : "unknown error");
+  std::string reasons;
+  for (const std::string &path : libraryPaths()) {
+    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      const char *reason = dlerror();
+      reasons = reason ? reason : "unknown error";
+      continue;
+    }
+    using Entry = const ReferenceProvider *(*)(uint32_t);
+    auto entry = reinterpret_cast<Entry>(dlsym(library, "lathe_reference_provider"));
+    const ReferenceProvider *provider = entry ? entry(referenceAbi) : nullptr;
+    require(provider != nullptr, "{}: another version than this runtime's ({})", path, referenceAbi);
+    return provider; // stays loaded: prepared operators point into it
   }
-  using Entry = const ReferenceProvider *(*)(uint32_t);
-  auto entry = reinterpret_cast<Entry>(dlsym(library, "lathe_reference_provider"));
-  const ReferenceProvider *provider = entry ? entry(referenceAbi) : nullptr;
-  require(provider != nullptr, "{}: another version than this runtime's ({})", path, referenceAbi);
-  return provider; // stays loaded: prepared operators point into it
+  fail("reference operators are needed: cannot load {}: {}", libraryName, reasons);
 }
 
 } // namespace
