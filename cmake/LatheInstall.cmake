@@ -8,7 +8,7 @@ file(RELATIVE_PATH LATHE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" LATHE_PREFIX_FROM_CONFIG "${LATHE_PREFIX_FROM_CONFIG}")
 string(REGEX REPLACE "/$" "" LATHE_PREFIX_FROM_PC "${LATHE_PREFIX_FROM_PC}")
 configure_file(${CMAKE_SOURCE_DIR}/cmake/latheConfig.cmake.in ${CMAKE_BINARY_DIR}/cmake/latheConfig.cmake @ONLY)
-configure_file(${CMAKE_SOURCE_DIR}/cmake/lathe_runtime.pc.in ${CMAKE_BINARY_DIR}/cmake/lathe_runtime.pc @ONLY)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/lathe.pc.in ${CMAKE_BINARY_DIR}/cmake/lathe.pc @ONLY)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/latheConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
 install(TARGETS lathe_runtime_shared lathe_runtime_static lathe_references_shared lathe_references_static
@@ -18,7 +18,7 @@ install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/runtime.h ${CMAKE_SOURCE_DIR}/in
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT runtime)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/latheConfig.cmake ${CMAKE_BINARY_DIR}/cmake/latheConfigVersion.cmake
   DESTINATION ${LATHE_CONFIG_DIR} COMPONENT runtime)
-install(FILES ${CMAKE_BINARY_DIR}/cmake/lathe_runtime.pc
+install(FILES ${CMAKE_BINARY_DIR}/cmake/lathe.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)
 install(FILES ${CMAKE_SOURCE_DIR}/python/lathe.py
   DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT runtime)

@@ -53,12 +53,12 @@ with tempfile.TemporaryDirectory(prefix="lathe-install-") as folder:
     if not os.path.exists(os.path.join(lib, "liblathe_runtime.so")):
         lib = next(root for root, _, files in os.walk(at("moved")) if "liblathe_runtime.so" in files)
     env = {"PKG_CONFIG_PATH": os.path.join(lib, "pkgconfig")}
-    flags = run("pkg-config", "--cflags", "--libs", "lathe_runtime", env=env).split()
+    flags = run("pkg-config", "--cflags", "--libs", "lathe", env=env).split()
     run(cc, os.path.join(example, "run.c"), "-o", at("run"), *flags)
     same(run(at("run"), at("plain.lathe"), env={"LD_LIBRARY_PATH": lib}), plain, "pkg-config, shared")
 
     # 3. A fully static program: the package's code is mapped by the runtime's own loader.
-    flags = run("pkg-config", "--static", "--cflags", "--libs", "lathe_runtime", env=env).split()
+    flags = run("pkg-config", "--static", "--cflags", "--libs", "lathe", env=env).split()
     run(cc, "-static", f"--ld-path={ld}", os.path.join(example, "run.c"), "-o", at("run_static"), *flags)
     same(run(at("run_static"), at("plain.lathe")), plain, "pkg-config, fully static")
     message = run(at("run_static"), at("reference.lathe"), expect=2)
