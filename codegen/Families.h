@@ -7,6 +7,7 @@ namespace lathe {
 
 extern const KernelFamily contractionFamily; // "contraction"
 extern const KernelFamily mapFamily;         // "elementwise"
+extern const KernelFamily movementFamily;    // "movement"
 extern const KernelFamily poolFamily;        // "pool"
 extern const KernelFamily reductionFamily;   // "reduction"
 

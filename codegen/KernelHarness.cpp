@@ -65,7 +65,12 @@ KernelHarness::Values KernelHarness::unravel(Value number, const Dims &extents) 
 
 void KernelHarness::forUnits(const Space &space, const Units &units,
                              const std::function<void(Values, Value, Value)> &body) {
-  k.loop(k.begin(), k.end(), 1, [&](Value unit) {
+  forUnits(space, units, k.begin(), k.end(), body);
+}
+
+void KernelHarness::forUnits(const Space &space, const Units &units, Value first, Value last,
+                             const std::function<void(Values, Value, Value)> &body) {
+  k.loop(first, last, 1, [&](Value unit) {
     Dims shape(space.extents.begin(), space.extents.begin() + units.axis);
     shape.push_back(units.chunks);
     Values indices = unravel(unit, shape);

@@ -30,6 +30,8 @@ public:
 
   /// Runs body(first indices, lo, hi) for every unit of this slot: one index for every axis before `units.axis`, a range of that axis.
   void forUnits(const Space &space, const Units &units, const std::function<void(Values, Value lo, Value hi)> &body);
+  /// Likewise for units [first, last).
+  void forUnits(const Space &space, const Units &units, Value first, Value last, const std::function<void(Values, Value lo, Value hi)> &body);
 
   /// body(index) for lo <= index < hi; `unroll` copies an iteration.
   void forUnrolled(Value lo, Value hi, int64_t unroll, const std::function<void(Value)> &body);

@@ -1,0 +1,329 @@
+// Family "movement", algorithm move/1: one operator that puts elements elsewhere, or one change of layout.
+//
+//   grain  elements a unit of the parallel range has, about
+//
+// Every operator becomes a few pieces (Copy.h, MovementPieces.h), most of them copies between two sets of strides. Blocked tensors move block
+// by block; where channels shift by less than a block, vectors are put together from two neighbours.
+#include "codegen/Families.h"
+#include "codegen/MovementPieces.h"
+
+namespace lathe {
+namespace {
+
+using mlir::Value;
+
+class Plan {
+public:
+  KernelTensors tensors;
+  mlir::Operation *op;
+  std::vector<std::unique_ptr<Piece>> pieces;
+
+  Plan(const KernelProblem &problem, int64_t grain)
+      : tensors(problem.function), op(soleAnchor(problem.function)), target(problem.target), grain(grain), block(blockOf(tensors)) {
+    // Nothing but the operator: a movement kernel has no epilogue.
+    for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
+      if (&other != op && !llvm::isa<nn::ConstantOp>(other))
+        throw Declined{fmt::format("'{}' beside a movement", other.getName().getStringRef().str())};
+    indexTypes();
+    for (auto *list : {&tensors.inputs, &tensors.outputs})
+      for (KernelTensor &tensor : *list)
+        tensor.type = rawType(tensor.type);
+    for (auto [result, output] : llvm::zip_equal(op->getResults(), tensors.outputs))
+      if (output.value != result)
+        throw Declined{"the results are not those of the operator, in order"};
+    build();
+  }
+
+  Dim units() const {
+    Dim result = 0;
+    for (const auto &piece : pieces)
+      result = result + piece->units();
+    return result;
+  }
+
+private:
+  const Target &target;
+  int64_t grain, block;
+  ElementType firstType = ElementType::invalid, secondType = ElementType::invalid; // before elements became raw
+
+  void indexTypes() {
+    if (!tensors.inputs.empty())
+      firstType = tensors.inputs[0].type;
+    if (tensors.inputs.size() > 1)
+      secondType = tensors.inputs[1].type;
+  }
+
+  const KernelTensor &argument(Value value) const {
+    const KernelTensor *tensor = tensors.input(value);
+    if (!tensor)
+      throw Declined{"an operand is not an argument of the kernel"};
+    return *tensor;
+  }
+  const KernelTensor &x() const { return argument(op->getOperand(0)); }
+  const KernelTensor &y() const { return tensors.outputs[0]; }
+
+  void requireRowMajor() const {
+    if (block)
+      throw Declined{fmt::format("'{}' of blocked channels", op->getName().getStringRef().str())};
+  }
+  void requireOneLayout() const {
+    for (auto *list : {&tensors.inputs, &tensors.outputs})
+      for (const KernelTensor &tensor : *list)
+        if (tensor.block != block && tensor.rank() > 1)
+          throw Declined{"row-major and blocked tensors in one movement"};
+  }
+  void requireStatic(size_t from) const {
+    for (size_t i = from; i < nn::operandsByRecord(op).size(); ++i)
+      if (nn::operandsByRecord(op)[i])
+        throw Declined{"parameters that are not constant"};
+  }
+
+  /// A tensor through its own strides, lanes of a block last.
+  static Access physical(const KernelTensor &tensor) {
+    Access access{&tensor, memoryStrides(tensor), 0, false};
+    if (tensor.block)
+      access.strides.push_back(1);
+    return access;
+  }
+
+  void copy(Space space, Access from, Access to) {
+    pieces.push_back(makeCopy({std::move(space), std::move(from), std::move(to)}, target, grain));
+  }
+
+  void build() {
+    if (llvm::isa<nn::ConvertLayoutOp>(op)) {
+      Space space(y().dims, block);
+      return copy(space, space.access(x()), space.access(y()));
+    }
+    std::string_view name = nn::recordOf(op)->name;
+    if (name == "transpose")
+      transpose();
+    else if (name == "concat")
+      concat();
+    else if (name == "split")
+      split();
+    else if (name == "slice")
+      slice();
+    else if (name == "gather")
+      gather();
+    else if (name == "pad")
+      pad();
+    else if (name == "expand")
+      expand();
+    else if (name == "tile")
+      tile();
+    else if (name == "depth_to_space")
+      depthToSpace();
+    else if (name == "space_to_depth")
+      spaceToDepth();
+    else
+      throw Declined{fmt::format("'{}' is not a movement that is compiled", name)};
+  }
+
+  void transpose() {
+    requireRowMajor();
+    auto attrs = nn::attrsAs<TransposeAttrs>(op);
+    size_t rank = x().rank();
+    Access from = physical(x());
+    for (size_t i = 0; i < rank; ++i)
+      from.strides[i] = memoryStrides(x())[attrs.perm.empty() ? rank - 1 - i : attrs.perm[i]];
+    if (rank == 0)
+      from.strides.push_back(0);
+    Access to = physical(y());
+    Dims dims = y().dims;
+    if (rank == 0) {
+      to.strides.push_back(0);
+      dims.push_back(1);
+    }
+    copy(Space(dims, 0), from, to);
+  }
+
+  void concat() {
+    requireOneLayout();
+    int64_t axis = normalizeAxis(nn::attrsAs<ConcatAttrs>(op).axis, static_cast<int64_t>(y().rank()), "axis");
+    Dim offset = 0;
+    for (size_t i = 0; i < op->getNumOperands(); ++i) {
+      const KernelTensor &input = argument(op->getOperand(i));
+      bool last = i + 1 == op->getNumOperands();
+      if (block && axis == 1) {
+        // A last block that is not full would write over the next input's channels.
+        bool whole = offset.constant() % block == 0 && (last || input.dims[1].constant() % block == 0);
+        if (!whole) {
+          pieces.push_back(makeChannelConcat(input, y(), offset.constant(), target, grain));
+          offset = offset + input.dims[1];
+          continue;
+        }
+      }
+      Access to = physical(y());
+      to.base = block && axis == 1 ? floorDiv(offset, block) * to.strides[1] : offset * to.strides[axis];
+      copy(Space(input.dims, block), physical(input), to);
+      offset = offset + input.dims[axis];
+    }
+  }
+
+  /// to[...] = from[starts + steps * ...]
+  void cut(const KernelTensor &from, const KernelTensor &to, const Dims &starts, const std::vector<int64_t> &steps) {
+    Access source = physical(from);
+    for (size_t axis = 0; axis < starts.size(); ++axis) {
+      if (block && axis == 1) {
+        if (steps[axis] != 1)
+          throw Declined{"a slice with steps along blocked channels"};
+        int64_t start = starts[axis].constant();
+        if (start % block) {
+          for (size_t other = 0; other < starts.size(); ++other)
+            if (other != axis && !(starts[other] == Dim(0) && steps[other] == 1 && from.dims[other] == to.dims[other]))
+              throw Declined{"a slice of blocked channels and another axis at once"};
+          pieces.push_back(makeChannelSlice(from, to, start, target, grain));
+          return;
+        }
+        source.base = source.base + Dim(start / block) * source.strides[axis];
+        continue;
+      }
+      source.base = source.base + starts[axis] * source.strides[axis];
+      source.strides[axis] = source.strides[axis] * steps[axis];
+    }
+    copy(Space(to.dims, block), source, physical(to));
+  }
+
+  void split() {
+    requireOneLayout();
+    int64_t axis = normalizeAxis(nn::attrsAs<SplitAttrs>(op).axis, static_cast<int64_t>(x().rank()), "axis");
+    Dim offset = 0;
+    for (const KernelTensor &piece : tensors.outputs) {
+      Dims starts(x().rank(), Dim(0));
+      starts[axis] = offset;
+      cut(x(), piece, starts, std::vector<int64_t>(x().rank(), 1));
+      offset = offset + piece.dims[axis];
+    }
+  }
+
+  void slice() {
+    requireOneLayout();
+    requireStatic(1);
+    auto attrs = nn::attrsAs<SliceAttrs>(op);
+    Dims starts(x().rank(), Dim(0));
+    std::vector<int64_t> steps(x().rank(), 1);
+    for (size_t i = 0; i < attrs.starts.size(); ++i) {
+      int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i) : normalizeAxis(attrs.axes[i], static_cast<int64_t>(x().rank()), "axis");
+      const Dim &extent = x().dims[axis];
+      steps[axis] = attrs.steps.empty() ? 1 : attrs.steps[i];
+      Dim start = attrs.starts[i];
+      if (attrs.starts[i] < 0)
+        start = attrs.starts[i] < -(int64_t(1) << 40) ? Dim(0) : maximum(0, extent + attrs.starts[i]);
+      else if (attrs.starts[i] > int64_t(1) << 40)
+        start = extent;
+      starts[axis] = minimum(start, steps[axis] < 0 ? extent - 1 : extent);
+    }
+    cut(x(), y(), starts, steps);
+  }
+
+  void gather() {
+    requireRowMajor();
+    const KernelTensor &indices = argument(op->getOperand(1));
+    if (secondType != ElementType::i32 && secondType != ElementType::i64)
+      throw Declined{"indices that are neither i32 nor i64"};
+    int64_t axis = normalizeAxis(nn::attrsAs<GatherAttrs>(op).axis, static_cast<int64_t>(x().rank()), "axis");
+    pieces.push_back(makeGather(x(), indices, y(), axis, target, grain));
+  }
+
+  void pad() {
+    requireOneLayout();
+    auto operands = nn::operandsByRecord(op);
+    auto attrs = nn::attrsAs<PadAttrs>(op);
+    if (operands[1])
+      throw Declined{"parameters that are not constant"};
+    const KernelTensor *value = operands.size() > 2 && operands[2] ? tensors.input(operands[2]) : nullptr;
+    if (operands.size() > 2 && operands[2] && !value)
+      throw Declined{"the padding value is not an argument of the kernel"};
+    if (block && (attrs.pads[1] || attrs.pads[x().rank() + 1]))
+      throw Declined{"padding along blocked channels"};
+    pieces.push_back(makePad(x(), y(), attrs, firstType, value, target, grain));
+  }
+
+  void expand() {
+    requireStatic(1);
+    Space space(y().dims, block);
+    copy(space, space.access(x()), space.access(y()));
+  }
+
+  void tile() {
+    requireRowMajor();
+    requireStatic(1);
+    // Every axis becomes two: the repetition, and the axis itself.
+    Space space;
+    Access from{&x(), {}, 0, false}, to{&y(), {}, 0, false};
+    Dims fromStrides = memoryStrides(x()), toStrides = memoryStrides(y());
+    auto repeats = nn::attrsAs<TileAttrs>(op).repeats;
+    for (size_t i = 0; i < x().rank(); ++i) {
+      space.extents.insert(space.extents.end(), {Dim(repeats[i]), x().dims[i]});
+      from.strides.insert(from.strides.end(), {Dim(0), fromStrides[i]});
+      to.strides.insert(to.strides.end(), {x().dims[i] * toStrides[i], toStrides[i]});
+    }
+    copy(space, from, to);
+  }
+
+  void depthToSpace() {
+    requireRowMajor();
+    auto attrs = nn::attrsAs<DepthToSpaceAttrs>(op);
+    Dim size = attrs.block_size, channels = y().dims[1], height = x().dims[2], width = x().dims[3];
+    Dims s = memoryStrides(x());
+    bool rowsFirst = attrs.mode == "DCR"; // channel = (row * b + column) * C' + c, otherwise (c * b + row) * b + column
+    Dim column = rowsFirst ? channels * s[1] : s[1], row = column * size, channel = rowsFirst ? s[1] : size * size * s[1];
+    Space space;
+    space.extents = {y().dims[0], channels, height, size, width, size};
+    Dims t = memoryStrides(y());
+    copy(space, {&x(), {s[0], channel, s[2], row, s[3], column}, 0, false},
+         {&y(), {t[0], t[1], t[2] * size, t[2], t[3] * size, t[3]}, 0, false});
+  }
+
+  void spaceToDepth() {
+    requireRowMajor();
+    Dim size = nn::attrsAs<SpaceToDepthAttrs>(op).block_size, channels = x().dims[1];
+    Dims s = memoryStrides(x()), t = memoryStrides(y());
+    Space space;
+    space.extents = {x().dims[0], size, size, channels, y().dims[2], y().dims[3]};
+    copy(space, {&x(), {s[0], s[2], s[3], s[1], s[2] * size, s[3] * size}, 0, false},
+         {&y(), {t[0], size * channels * t[1], channels * t[1], t[1], t[2], t[3]}, 0, false});
+  }
+};
+
+Outcome<Schedule> priorMovement(const KernelProblem &problem) {
+  int64_t grain = problem.threads > 1 ? 8192 : 65536;
+  Plan plan(problem, grain);
+  return Schedule{"move", 1, {{"grain", grain}}, {}};
+}
+
+Outcome<GeneratedKernel> generateMovement(const KernelProblem &problem, const Schedule &schedule) {
+  if (schedule.algorithm != "move" || schedule.version != 1)
+    return NotApplicable{fmt::format("algorithm {}/{}, expected move/1", schedule.algorithm, schedule.version)};
+  require(schedule.number("grain", 1) > 0, "schedule '{}': grain must be positive", schedule.str());
+  Plan plan(problem, schedule.number("grain", 16384));
+  Dims extents;
+  Dim before = 0;
+  for (const auto &piece : plan.pieces) {
+    Dims own = piece->extents();
+    extents.insert(extents.end(), own.begin(), own.end());
+    extents.push_back(before);
+    before = before + piece->units();
+    extents.push_back(piece->units());
+    extents.push_back(before);
+  }
+  KernelHarness h(problem, plan.tensors, extents);
+  KernelBuilder &k = h.k;
+  before = 0;
+  for (const auto &piece : plan.pieces) {
+    Value start = h.extent(before);
+    before = before + piece->units();
+    if (plan.pieces.size() == 1)
+      piece->emit(h, k.begin(), k.end());
+    else
+      piece->emit(h, k.sub(k.max(k.begin(), start), start), k.sub(k.min(k.end(), h.extent(before)), start));
+  }
+  return h.finish(schedule, plan.units());
+}
+
+} // namespace
+
+const KernelFamily movementFamily{"movement", priorMovement, generateMovement};
+
+} // namespace lathe
