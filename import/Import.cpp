@@ -20,14 +20,17 @@ std::string oneLine(std::string message) {
   return message;
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, std::string_view bytes, const std::string &name,
-                                             const std::filesystem::path &folder, const ImportOptions &options) {
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, std::string_view bytes,
+                                             const std::string &name, const std::filesystem::path &folder,
+                                             const ImportOptions &options) {
   context.loadDialect<nn::NnDialect, mlir::func::FuncDialect>();
-  require(bytes.size() <= INT_MAX, "{}: has {} bytes, expected at most 2 GB (larger models keep their weights in a file of their own)",
-          name, bytes.size());
+  require(bytes.size() <= INT_MAX,
+          "{}: has {} bytes, expected at most 2 GB (larger models keep their weights in a file of their own)", name,
+          bytes.size());
   require(!bytes.empty(), "{}: is empty, expected a model", name);
   onnx::ModelProto model;
-  require(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged", name);
+  require(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged",
+          name);
   // The verifier's complaints become the error's text instead of appearing on their own.
   std::string said;
   mlir::ScopedDiagnosticHandler quiet(&context, [&](mlir::Diagnostic &diagnostic) {
@@ -46,7 +49,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, std::st
 
 } // namespace
 
-mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path, const ImportOptions &options) {
+mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
+                                              const ImportOptions &options) {
   // Mapped, not read: weights go from the page cache into the parsed model directly.
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   require(static_cast<bool>(file), "{}: {}", path, file ? "" : file.getError().message());

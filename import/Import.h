@@ -32,7 +32,8 @@ struct ImportIssue {
 /// The model is well-formed, but these nodes (all of them) are beyond the operator set.
 class UnsupportedError : public Error {
 public:
-  UnsupportedError(const std::string &message, std::vector<ImportIssue> found) : Error(message), issues(std::move(found)) {}
+  UnsupportedError(const std::string &message, std::vector<ImportIssue> found)
+      : Error(message), issues(std::move(found)) {}
   std::vector<ImportIssue> issues;
 };
 
@@ -43,6 +44,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
 
 /// Likewise from ONNX bytes in memory; external data cannot be resolved then.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,
-                                                  const std::string &nameForMessages, const ImportOptions &options = {});
+                                                  const std::string &nameForMessages,
+                                                  const ImportOptions &options = {});
 
 } // namespace lathe

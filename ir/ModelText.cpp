@@ -49,8 +49,8 @@ bool isBareIdentifier(llvm::StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; });
 }
 
-/// A resource section that gives each weight a placeholder: the parser then resolves names, whatever other models in this
-/// context are called; the placeholder (its index) leads to the data.
+/// A resource section that gives each weight a placeholder: the parser then resolves names, whatever other models in
+/// this context are called; the placeholder (its index) leads to the data.
 std::string placeholders(const Safetensors &weights) {
   std::string result = "\n{-# dialect_resources: { builtin: {";
   uint32_t index = 0;
@@ -88,15 +88,16 @@ void loadWeights(mlir::ModuleOp module, const Safetensors &weights, const std::s
       std::memcpy(&index, blob->getData().data(), sizeof index);
       require(index < weights.entries().size(), "{}: constant '{}' has 4 bytes, expected {}", path, key, expected);
       const Safetensors::Entry &entry = weights.entries()[index];
-      require(entry.typeFits(element), "{}: constant '{}' is {} in {}, expected {}", path, key, entry.dtype, weightsPath(path),
-              name(element));
+      require(entry.typeFits(element), "{}: constant '{}' is {} in {}, expected {}", path, key, entry.dtype,
+              weightsPath(path), name(element));
       auto bytes = weights.bytes(entry);
-      require(static_cast<int64_t>(bytes.size()) == expected, "{}: constant '{}' has {} bytes in {}, expected {}", path, key,
-              bytes.size(), weightsPath(path), expected);
-      handle->setBlob(mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(llvm::ArrayRef<char>(bytes.data(), bytes.size()), 64));
+      require(static_cast<int64_t>(bytes.size()) == expected, "{}: constant '{}' has {} bytes in {}, expected {}", path,
+              key, bytes.size(), weightsPath(path), expected);
+      handle->setBlob(
+          mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(llvm::ArrayRef<char>(bytes.data(), bytes.size()), 64));
     } else {
-      require(static_cast<int64_t>(blob->getData().size()) == expected, "{}: constant '{}' has {} bytes, expected {}", path,
-              key, blob->getData().size(), expected);
+      require(static_cast<int64_t>(blob->getData().size()) == expected, "{}: constant '{}' has {} bytes, expected {}",
+              path, key, blob->getData().size(), expected);
     }
   });
 }

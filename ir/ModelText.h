@@ -1,8 +1,8 @@
 // Modules as files that people read and edit: textual IR, with the weights in a file beside it.
 //
 // `model.mlir` holds the operations, locations included; constants of 1 KiB or more (dense resources) lie under
-// their names in `model.mlir.safetensors`, the format of github.com/huggingface/safetensors, which other tools read too.
-// Element types safetensors has no name for are stored as bytes.
+// their names in `model.mlir.safetensors`, the format of github.com/huggingface/safetensors, which other tools read
+// too. Element types safetensors has no name for are stored as bytes.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

@@ -60,11 +60,14 @@ protected:
     b.setInsertionPointToEnd(function.addEntryBlock());
     std::vector<float> values(1024, 0.5f);
     values[0] = first;
-    auto w = makeConstant(&context, ElementType::f32, {1024}, {reinterpret_cast<char *>(values.data()), 4096}, "block 1/\"w\":0");
+    auto w = makeConstant(&context, ElementType::f32, {1024}, {reinterpret_cast<char *>(values.data()), 4096},
+                          "block 1/\"w\":0");
     float small = 3;
     auto s = makeConstant(&context, ElementType::f32, {1}, {reinterpret_cast<char *>(&small), 4}, "s");
-    auto loc = mlir::NameLoc::get(b.getStringAttr("add1 (Add, opset 13)"), mlir::FileLineColLoc::get(&context, "m.onnx", 4, 0));
-    mlir::Value c = b.create<ConstantOp>(loc, w.getShapedType(), w), d = b.create<ConstantOp>(loc, s.getShapedType(), s);
+    auto loc = mlir::NameLoc::get(b.getStringAttr("add1 (Add, opset 13)"),
+                                  mlir::FileLineColLoc::get(&context, "m.onnx", 4, 0));
+    mlir::Value c = b.create<ConstantOp>(loc, w.getShapedType(), w),
+                d = b.create<ConstantOp>(loc, s.getShapedType(), s);
     mlir::Value sum = buildValue(b, loc, "add", {function.getArgument(0), c}, AddAttrs{});
     b.create<mlir::func::ReturnOp>(loc, buildValue(b, loc, "mul", {sum, d}, MulAttrs{}));
     return module;
@@ -133,7 +136,8 @@ TEST_F(ModelText, ErrorsNameFileAndLine) {
   EXPECT_THAT(errorOfReading(), testing::StartsWith(path + ": line 2: "));
   writeFile("func.func @main(%x: tensor<4xf32>) -> tensor<3xf32> {\n"
             "  %0 = nn.relu %x : (tensor<4xf32>) -> tensor<3xf32>\n  return %0 : tensor<3xf32>\n}\n");
-  EXPECT_THAT(errorOfReading(), testing::AllOf(testing::StartsWith(path + ": line 2: "), testing::HasSubstr("expected")));
+  EXPECT_THAT(errorOfReading(),
+              testing::AllOf(testing::StartsWith(path + ": line 2: "), testing::HasSubstr("expected")));
   fs::remove(path);
   EXPECT_THAT(errorOfReading(), testing::HasSubstr("No such file"));
   writeFile("func.func @main() { return } " + std::string(200'000, '['));

@@ -53,7 +53,9 @@ constexpr size_t largestHeader = 100'000'000; // the format's own limit
 
 } // namespace
 
-bool Safetensors::Entry::typeFits(ElementType type) const { return *dtypeOf(type) ? dtype == dtypeOf(type) : dtype == "U8"; }
+bool Safetensors::Entry::typeFits(ElementType type) const {
+  return *dtypeOf(type) ? dtype == dtypeOf(type) : dtype == "U8";
+}
 
 Safetensors Safetensors::open(const std::string &path) {
   auto mapped = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
@@ -65,17 +67,19 @@ Safetensors Safetensors::open(const std::string &path) {
   require(all.size() >= sizeof headerSize, "{}: has {} bytes, a safetensors file at least 8", path, all.size());
   std::memcpy(&headerSize, all.data(), sizeof headerSize);
   all.remove_prefix(sizeof headerSize);
-  require(headerSize <= all.size() && headerSize <= largestHeader, "{}: the header has {} bytes, the file {}", path, headerSize,
-          all.size());
+  require(headerSize <= all.size() && headerSize <= largestHeader, "{}: the header has {} bytes, the file {}", path,
+          headerSize, all.size());
   result.data = all.substr(headerSize);
   try {
     auto header = nlohmann::json::parse(all.substr(0, headerSize));
     for (auto &[name, value] : header.items()) {
       if (name == "__metadata__")
         continue;
-      Entry entry{name, value.at("dtype"), value.at("shape"), value.at("data_offsets").at(0), value.at("data_offsets").at(1)};
-      require(entry.begin <= entry.end && entry.end <= result.data.size(), "{}: '{}' lies at bytes {} to {}, the data has {}",
-              path, name, entry.begin, entry.end, result.data.size());
+      Entry entry{name, value.at("dtype"), value.at("shape"), value.at("data_offsets").at(0),
+                  value.at("data_offsets").at(1)};
+      require(entry.begin <= entry.end && entry.end <= result.data.size(),
+              "{}: '{}' lies at bytes {} to {}, the data has {}", path, name, entry.begin, entry.end,
+              result.data.size());
       result.list.push_back(std::move(entry));
     }
   } catch (const nlohmann::json::exception &error) {
@@ -84,7 +88,8 @@ Safetensors Safetensors::open(const std::string &path) {
   return result;
 }
 
-void SafetensorsWriter::add(const std::string &name, ElementType type, const std::vector<int64_t> &dims, std::string_view bytes) {
+void SafetensorsWriter::add(const std::string &name, ElementType type, const std::vector<int64_t> &dims,
+                            std::string_view bytes) {
   items.push_back({name, type, dims, bytes});
 }
 

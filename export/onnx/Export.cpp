@@ -22,7 +22,8 @@ int64_t constantBytes(mlir::ModuleOp module) {
 }
 
 std::string serialized(const onnx::ModelProto &model) {
-  require(model.ByteSizeLong() <= INT_MAX, "export: the model has {} bytes, a file without external data at most 2 GB", model.ByteSizeLong());
+  require(model.ByteSizeLong() <= INT_MAX, "export: the model has {} bytes, a file without external data at most 2 GB",
+          model.ByteSizeLong());
   std::string bytes;
   model.SerializeToString(&bytes);
   return bytes;

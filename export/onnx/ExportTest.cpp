@@ -130,7 +130,8 @@ TEST_F(ExportText, ExternalDataComesBack) {
       %y = nn.add %x, %c : (tensor<2x512xf32>, tensor<512xf32>) -> tensor<2x512xf32>
       return %y : tensor<2x512xf32>
     }
-    {-# dialect_resources: { builtin: { w: "0x40000000)" + std::string(512 * 8, '3') + R"(" } } #-})");
+    {-# dialect_resources: { builtin: { w: "0x40000000)" +
+                      std::string(512 * 8, '3') + R"(" } } #-})");
   fs::path folder = fs::path(testing::TempDir()) / "lathe_export_external";
   fs::create_directories(folder);
   std::string path = (folder / "m.onnx").string();

@@ -149,7 +149,8 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
   std::vector<std::pair<mlir::Value, std::string>> copies;
   for (mlir::OpOperand &operand : terminator->getOpOperands()) {
     mlir::Value value = operand.get();
-    std::string name = uniqueValueName(given(main.getResultAttrDict(operand.getOperandNumber()), fmt::format("output_{}", operand.getOperandNumber())));
+    std::string name = uniqueValueName(given(main.getResultAttrDict(operand.getOperandNumber()),
+                                             fmt::format("output_{}", operand.getOperandNumber())));
     bool produced = value.getDefiningOp() && !llvm::isa<nn::ConstantOp>(value.getDefiningOp());
     if (produced && !names.contains(value))
       names[value] = name;

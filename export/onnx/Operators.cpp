@@ -61,7 +61,8 @@ public:
       write(name, value);
   }
   void field(const char *name, std::vector<double> &value) override {
-    require(value.empty() || isStaticAttribute(record, name), "nn.{}: attribute '{}' has no form in ONNX", record.name, name);
+    require(value.empty() || isStaticAttribute(record, name), "nn.{}: attribute '{}' has no form in ONNX", record.name,
+            name);
   }
 
 private:
@@ -222,7 +223,8 @@ void writeResize(NodeWriter &w) {
       sizes.push_back(a.sizes[i]);
     }
   if (sizes.size() != a.sizes.size()) {
-    require(a.roi.empty() || a.coordinate_mode != "tf_crop_and_resize", "a cropping resize that keeps extents has no form in ONNX");
+    require(a.roi.empty() || a.coordinate_mode != "tf_crop_and_resize",
+            "a cropping resize that keeps extents has no form in ONNX");
     w.attr("axes", axes);
     a.sizes = sizes;
   }
@@ -326,14 +328,20 @@ AttributeProto &NodeWriter::add(const std::string &name, AttributeProto::Attribu
   return attr;
 }
 void NodeWriter::attr(const std::string &name, int64_t value) { add(name, AttributeProto::INT).set_i(value); }
-void NodeWriter::attr(const std::string &name, double value) { add(name, AttributeProto::FLOAT).set_f(static_cast<float>(value)); }
-void NodeWriter::attr(const std::string &name, const std::string &value) { add(name, AttributeProto::STRING).set_s(value); }
+void NodeWriter::attr(const std::string &name, double value) {
+  add(name, AttributeProto::FLOAT).set_f(static_cast<float>(value));
+}
+void NodeWriter::attr(const std::string &name, const std::string &value) {
+  add(name, AttributeProto::STRING).set_s(value);
+}
 void NodeWriter::attr(const std::string &name, const std::vector<int64_t> &values) {
   auto &attr = add(name, AttributeProto::INTS);
   for (int64_t value : values)
     attr.add_ints(value);
 }
-void NodeWriter::attr(const std::string &name, const TensorProto &value) { *add(name, AttributeProto::TENSOR).mutable_t() = value; }
+void NodeWriter::attr(const std::string &name, const TensorProto &value) {
+  *add(name, AttributeProto::TENSOR).mutable_t() = value;
+}
 
 void NodeWriter::inputInts(const char *what, const std::vector<int64_t> &values) {
   std::string bytes(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(int64_t));

@@ -34,10 +34,12 @@ void importBinary(Node &node) {
   mlir::Value a = node.in(0), b = node.in(1);
   Dims left = node.info(a).dims, right = node.info(b).dims;
   bool broadcast = node.intAttr("broadcast", 0) != 0;
-  require(broadcast || left == right, "operands are {} and {}, expected equal extents without broadcast", str(left), str(right));
+  require(broadcast || left == right, "operands are {} and {}, expected equal extents without broadcast", str(left),
+          str(right));
   if (broadcast && node.hasAttr("axis")) {
     auto rank = static_cast<int64_t>(left.size());
-    int64_t axis = normalizeAxis(node.intAttr("axis", 0), rank, "axis"), after = rank - axis - static_cast<int64_t>(right.size());
+    int64_t axis = normalizeAxis(node.intAttr("axis", 0), rank, "axis"),
+            after = rank - axis - static_cast<int64_t>(right.size());
     require(after >= 0, "b is {}, expected at most {} axes from axis {} on", str(right), rank - axis, axis);
     right.insert(right.end(), after, Dim(1));
     b = node.reshape(b, right);

@@ -1,7 +1,6 @@
 #include "import/onnx/Graph.h"
 
 #include "import/onnx/Node.h"
-#include "ir/SymbolicShapes.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -14,18 +13,6 @@ namespace {
 // Opsets after 22 changed none of the operators imported here but for the types they take; an attribute they add
 // would be refused as not understood. The conformance cases (tests/conformance) hold this to be so.
 constexpr int64_t oldestOpset = 6, newestOpset = 28;
-
-std::string text(const Dims &dims) { return str(dims); }
-
-/// A dim_param as the name of an extent: letters, digits and underscores, so that it can be read back from text.
-std::string symbolName(const std::string &param) {
-  std::string result;
-  for (char c : param)
-    result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0])))
-    result = "d" + result;
-  return result;
-}
 
 /// Names go into messages of one line.
 std::string printable(std::string name) {
@@ -49,7 +36,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   auto fileLoc = mlir::FileLineColLoc::get(context, fileName, 0, 0);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(fileLoc);
   (*module)->setAttr("nn.source", builder.getStringAttr(fileName));
-  std::string producer = model.producer_name() + (model.producer_version().empty() ? "" : " " + model.producer_version());
+  std::string producer =
+      model.producer_name() + (model.producer_version().empty() ? "" : " " + model.producer_version());
   if (!producer.empty())
     (*module)->setAttr("nn.producer", builder.getStringAttr(producer));
 
@@ -74,9 +62,10 @@ void Graph::findOpset() {
               set.version());
       version = set.version();
     }
-  require(version != 0, "{}: imports no opset of ai.onnx, expected one from {} to {}", fileName, oldestOpset, newestOpset);
-  require(version >= oldestOpset && version <= newestOpset, "{}: imports opset {}, expected one from {} to {}", fileName,
-          version, oldestOpset, newestOpset);
+  require(version != 0, "{}: imports no opset of ai.onnx, expected one from {} to {}", fileName, oldestOpset,
+          newestOpset);
+  require(version >= oldestOpset && version <= newestOpset, "{}: imports opset {}, expected one from {} to {}",
+          fileName, version, oldestOpset, newestOpset);
 }
 
 void Graph::nameNodes() {
@@ -95,117 +84,6 @@ mlir::Location Graph::nodeLocation(int index) const {
   return mlir::NameLoc::get(mlir::StringAttr::get(context, name), at);
 }
 
-void Graph::collectInitializers() {
-  for (TensorProto &tensor : *model.mutable_graph()->mutable_initializer()) {
-    require(!tensor.name().empty(), "{}: an initializer has no name", fileName);
-    auto [at, added] = values.emplace(tensor.name(), GraphValue{});
-    require(added, "{}: there are two initializers '{}'", fileName, tensor.name());
-    at->second.initializer = &tensor;
-  }
-  for (const SparseTensorProto &sparse : model.graph().sparse_initializer()) {
-    values.emplace(sparse.values().name(), GraphValue{});
-    issues.push_back({"", "", version, "", fmt::format("initializer '{}' is sparse", sparse.values().name())});
-  }
-}
-
-TensorInfo Graph::inputInfo(const ValueInfoProto &input) {
-  const TypeProto &type = input.type();
-  const std::string &name = input.name();
-  if (!type.has_tensor_type()) {
-    const char *kind = type.has_sequence_type() ? "a sequence" : type.has_optional_type() ? "an optional"
-                       : type.has_map_type()    ? "a map"      : type.has_sparse_tensor_type() ? "a sparse tensor"
-                                                                                              : "of no type";
-    throw Unsupported{fmt::format("input '{}' is {}, expected a tensor", name, kind)};
-  }
-  TensorInfo result{fromOnnxType(type.tensor_type().elem_type()), {}, std::nullopt};
-  if (result.type == ElementType::invalid)
-    throw Unsupported{fmt::format("input '{}' has element type {}", name, onnxTypeName(type.tensor_type().elem_type()))};
-  auto given = options.shapes.find(name);
-  if (!type.tensor_type().has_shape()) {
-    require(given != options.shapes.end(), "{}: input '{}' has no shape; give one with --shape {}=...", fileName, name, name);
-    for (int64_t extent : given->second)
-      result.dims.push_back(extent < 0 ? Dim::symbol(symbolName(fmt::format("{}_{}", name, result.dims.size()))) : Dim(extent));
-    return result;
-  }
-  for (const TensorShapeProto::Dimension &dim : type.tensor_type().shape().dim()) {
-    size_t axis = result.dims.size();
-    if (dim.has_dim_value()) {
-      require(dim.dim_value() >= 0, "{}: input '{}' has extent {} on axis {}, expected none below 0", fileName, name,
-              dim.dim_value(), axis);
-      result.dims.push_back(dim.dim_value());
-    } else {
-      result.dims.push_back(
-          Dim::symbol(symbolName(dim.dim_param().empty() ? fmt::format("{}_{}", name, axis) : dim.dim_param())));
-    }
-  }
-  return result;
-}
-
-void Graph::declareInputs(mlir::func::FuncOp function) {
-  std::vector<std::pair<const ValueInfoProto *, TensorInfo>> inputs;
-  std::map<std::string, int64_t> bound; // symbol -> extent given with --shape
-  std::set<std::string> names;
-  for (const ValueInfoProto &input : model.graph().input()) {
-    const std::string &name = input.name();
-    require(!name.empty(), "{}: an input has no name", fileName);
-    require(names.insert(name).second, "{}: there are two inputs '{}'", fileName, name);
-    if (auto known = values.find(name); known != values.end() && known->second.initializer)
-      continue; // a weight listed as an input, as files before IR version 4 do
-    try {
-      inputs.emplace_back(&input, inputInfo(input));
-    } catch (const Unsupported &problem) {
-      values.emplace(name, GraphValue{});
-      issues.push_back({"", "", version, "", problem.reason});
-      continue;
-    }
-    Dims &dims = inputs.back().second.dims;
-    auto given = options.shapes.find(name);
-    if (given == options.shapes.end())
-      continue;
-    require(given->second.size() == dims.size(), "{}: --shape gives input '{}' {} extents, expected {} ({})", fileName, name,
-            given->second.size(), dims.size(), text(dims));
-    for (size_t axis = 0; axis < dims.size(); ++axis) {
-      int64_t extent = given->second[axis];
-      if (extent < 0)
-        continue;
-      if (dims[axis].isConstant()) {
-        require(dims[axis] == Dim(extent), "{}: --shape gives input '{}' extent {} on axis {}, expected {}", fileName, name,
-                extent, axis, dims[axis].str());
-        continue;
-      }
-      auto [at, added] = bound.emplace(dims[axis].str(), extent);
-      require(added || at->second == extent, "{}: --shape binds '{}' to {} and {}", fileName, at->first, at->second, extent);
-    }
-  }
-  for (auto &[name, extents] : options.shapes) {
-    auto same = [&](auto &input) { return input.first->name() == name; };
-    require(std::any_of(inputs.begin(), inputs.end(), same), "{}: --shape names input '{}', which the model does not have",
-            fileName, name);
-  }
-  auto lookup = [&](const std::string &symbol) -> std::optional<Dim> {
-    auto at = bound.find(symbol);
-    return at == bound.end() ? std::nullopt : std::optional<Dim>(at->second);
-  };
-  for (auto &[input, info] : inputs) {
-    std::vector<int64_t> known;
-    for (Dim &dim : info.dims) {
-      dim = dim.substitute(lookup);
-      known.push_back(dim.constantOr(1));
-    }
-    checkedElements(known, fmt::format("{}: input '{}'", fileName, input->name()));
-    unsigned index = function.getNumArguments();
-    auto loc = mlir::NameLoc::get(builder.getStringAttr(input->name() + " (input)"), function.getLoc());
-    mlir::NamedAttrList attrs;
-    attrs.set("nn.name", builder.getStringAttr(input->name()));
-    if (!allConstant(info.dims))
-      attrs.set("nn.dims", nn::dimsAttr(context, info.dims));
-    function.insertArgument(index, nn::toMlirType(context, info), attrs.getDictionary(context), loc);
-    mlir::Value argument = function.getArgument(index);
-    setInfo(argument, info);
-    values.emplace(input->name(), GraphValue{argument, -1, nullptr});
-  }
-}
-
 std::vector<int> Graph::nodesInOrder() {
   const GraphProto &graph = model.graph();
   int count = graph.node_size();
@@ -218,7 +96,7 @@ std::vector<int> Graph::nodesInOrder() {
         continue;
       const GraphValue &other = at->second;
       fail("{}: output '{}' is already {}", nn::describe(nodeLocation(i)), output,
-           other.producer >= 0    ? fmt::format("produced by node {} '{}'", other.producer, nodeNames[other.producer])
+           other.producer >= 0 ? fmt::format("produced by node {} '{}'", other.producer, nodeNames[other.producer])
            : other.initializer ? "an initializer"
                                : "an input of the graph");
     }
@@ -276,7 +154,8 @@ std::vector<int> Graph::nodesInOrder() {
         ready.push(user);
   }
   if (done < count) {
-    int stuck = static_cast<int>(std::find_if(missing.begin(), missing.end(), [](int m) { return m > 0; }) - missing.begin());
+    int stuck =
+        static_cast<int>(std::find_if(missing.begin(), missing.end(), [](int m) { return m > 0; }) - missing.begin());
     fail("{}: is part of a cycle or depends on one", nn::describe(nodeLocation(stuck)));
   }
   return order;
@@ -394,7 +273,8 @@ void Graph::finish(mlir::func::FuncOp function) {
     const TypeProto &type = output.type();
     ElementType actual = info(results.back()).type, stated = fromOnnxType(type.tensor_type().elem_type());
     require(!type.has_tensor_type() || stated == ElementType::invalid || stated == actual,
-            "{}: output '{}' is {}, expected {} as the graph states", fileName, output.name(), name(actual), name(stated));
+            "{}: output '{}' is {}, expected {} as the graph states", fileName, output.name(), name(actual),
+            name(stated));
     mlir::NamedAttrList list;
     list.set("nn.name", builder.getStringAttr(output.name()));
     attrs.push_back(list.getDictionary(context));

@@ -19,8 +19,8 @@ struct Unsupported {
 
 /// What is known of one tensor of the ONNX graph.
 struct GraphValue {
-  mlir::Value value;     // null while it (or what it depends on) could not be imported
-  int producer = -1;     // node index; -1 for inputs and initializers
+  mlir::Value value; // null while it (or what it depends on) could not be imported
+  int producer = -1; // node index; -1 for inputs and initializers
   TensorProto *initializer = nullptr;
 };
 

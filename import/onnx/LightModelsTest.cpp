@@ -34,7 +34,8 @@ TEST_P(LightModels, Import) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, LightModels,
-                         testing::Values("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "squeezenet"),
+                         testing::Values("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50",
+                                         "squeezenet"),
                          [](auto &info) { return std::string(info.param); });
 
 } // namespace

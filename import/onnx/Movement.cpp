@@ -78,7 +78,8 @@ mlir::Value unlessEmpty(Node &node, size_t index) {
 }
 
 /// Adds `operand` as attribute `field` when its elements are known; returns what stays an operand.
-template <class T> mlir::Value addStatic(mlir::Value operand, const char *field, std::optional<std::vector<T>> known, Fields &fields) {
+template <class T>
+mlir::Value addStatic(mlir::Value operand, const char *field, std::optional<std::vector<T>> known, Fields &fields) {
   if (!operand || !known)
     return operand;
   fields.emplace_back(field, *known);
@@ -86,7 +87,9 @@ template <class T> mlir::Value addStatic(mlir::Value operand, const char *field,
 }
 
 /// Values for some axes spread over all; the others get `rest`.
-template <class T> std::vector<T> spread(const std::vector<T> &some, const std::vector<int64_t> &axes, std::vector<T> rest, const char *what) {
+template <class T>
+std::vector<T> spread(const std::vector<T> &some, const std::vector<int64_t> &axes, std::vector<T> rest,
+                      const char *what) {
   require(some.size() == axes.size(), "{} has {} values, expected {}", what, some.size(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i)
     rest[normalizeAxis(axes[i], static_cast<int64_t>(rest.size()), "axes")] = some[i];
@@ -115,13 +118,14 @@ void importUpsample(Node &node) {
 }
 
 /// Sizes under keep_aspect_ratio_policy: one factor for the given axes, the smallest or greatest that fits.
-std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<int64_t> sizes, const std::vector<int64_t> &axes,
-                                     bool notLarger) {
+std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<int64_t> sizes,
+                                     const std::vector<int64_t> &axes, bool notLarger) {
   double scale = notLarger ? std::numeric_limits<double>::infinity() : 0;
   for (int64_t axis : axes) {
     axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()), "axes");
     if (!dims[axis].isConstant())
-      node.unsupported(fmt::format("keeping the aspect ratio needs extent '{}'; give it with --shape", dims[axis].str()));
+      node.unsupported(
+          fmt::format("keeping the aspect ratio needs extent '{}'; give it with --shape", dims[axis].str()));
     require(dims[axis].constant() > 0, "axis {} is empty", axis);
     double factor = static_cast<double>(sizes[axis]) / static_cast<double>(dims[axis].constant());
     scale = notLarger ? std::min(scale, factor) : std::max(scale, factor);
@@ -177,8 +181,10 @@ void importResize(Node &node) {
   } else if (knownRoi && someAxes) {
     size_t half = knownRoi->size() / 2;
     require(knownRoi->size() == 2 * axes.size(), "roi has {} values, expected {}", knownRoi->size(), 2 * axes.size());
-    auto begins = spread(std::vector<double>(knownRoi->begin(), knownRoi->begin() + half), axes, std::vector<double>(rank, 0.0), "roi");
-    auto ends = spread(std::vector<double>(knownRoi->begin() + half, knownRoi->end()), axes, std::vector<double>(rank, 1.0), "roi");
+    auto begins = spread(std::vector<double>(knownRoi->begin(), knownRoi->begin() + half), axes,
+                         std::vector<double>(rank, 0.0), "roi");
+    auto ends = spread(std::vector<double>(knownRoi->begin() + half, knownRoi->end()), axes,
+                       std::vector<double>(rank, 1.0), "roi");
     begins.insert(begins.end(), ends.begin(), ends.end());
     knownRoi = begins;
   } else if (roi && !knownRoi && someAxes) {

@@ -7,9 +7,9 @@ namespace lathe::onnx {
 namespace {
 
 const char *kindName(AttributeProto::AttributeType kind) {
-  static const char *const names[] = {"nothing", "a float",   "an integer", "a string",        "a tensor",
-                                      "a graph", "floats",    "integers",   "strings",         "tensors",
-                                      "graphs",  "a sparse tensor", "sparse tensors", "a type", "types"};
+  static const char *const names[] = {"nothing", "a float",         "an integer",     "a string", "a tensor",
+                                      "a graph", "floats",          "integers",       "strings",  "tensors",
+                                      "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
   return kind >= 0 && kind < static_cast<int>(std::size(names)) ? names[kind] : "nothing";
 }
 
@@ -94,7 +94,8 @@ double shortestDouble(float value) {
 }
 
 Node::Node(Graph &graph, const NodeProto &proto, mlir::Location loc, Values inputs, std::string name)
-    : graph(graph), proto(proto), loc(loc), name(std::move(name)), outputs(proto.output_size()), inputs(std::move(inputs)) {}
+    : graph(graph), proto(proto), loc(loc), name(std::move(name)), outputs(proto.output_size()),
+      inputs(std::move(inputs)) {}
 
 mlir::Value Node::in(size_t index) const {
   require(has(index), "input {} is missing", index);
@@ -207,7 +208,8 @@ void Node::ignore(std::initializer_list<const char *> attrs) { understood.insert
 void Node::checkAllUnderstood() const {
   std::set<std::string> seen;
   for (const AttributeProto &attr : proto.attribute()) {
-    require(understood.contains(attr.name()), "attribute '{}' is not one of {} at opset {}", attr.name(), proto.op_type(), opset());
+    require(understood.contains(attr.name()), "attribute '{}' is not one of {} at opset {}", attr.name(),
+            proto.op_type(), opset());
     require(seen.insert(attr.name()).second, "attribute '{}' is given twice", attr.name());
   }
 }
@@ -278,7 +280,8 @@ mlir::Value Node::constantScalar(ElementType type, double value) {
   if (auto floating = llvm::dyn_cast<mlir::FloatType>(tensor.getElementType()))
     attr = mlir::DenseElementsAttr::get(tensor, b.getFloatAttr(floating, value).getValue());
   else if (auto integer = llvm::dyn_cast<mlir::IntegerType>(tensor.getElementType()))
-    attr = mlir::DenseElementsAttr::get(tensor, llvm::APInt(integer.getWidth(), static_cast<uint64_t>(static_cast<int64_t>(value))));
+    attr = mlir::DenseElementsAttr::get(
+        tensor, llvm::APInt(integer.getWidth(), static_cast<uint64_t>(static_cast<int64_t>(value))));
   else
     unsupported(fmt::format("element type {} has no constants", lathe::name(type)));
   return graph.builder.create<nn::ConstantOp>(loc, tensor, attr);

@@ -88,7 +88,8 @@ TEST(Reduce, AttributesAndOperandsGiveTheSame) {
 TEST(Softmax, BeforeOpset13AxesAreCoercedToAMatrix) {
   auto old = over(11, {2, 3, 4});
   old.node("Softmax", {"x"}, {"y"});
-  EXPECT_THAT(old.imported(), AllOf(HasSubstr("array<i64: 2, 12>"), HasSubstr("nn.softmax"), HasSubstr("array<i64: 2, 3, 4>")));
+  EXPECT_THAT(old.imported(),
+              AllOf(HasSubstr("array<i64: 2, 12>"), HasSubstr("nn.softmax"), HasSubstr("array<i64: 2, 3, 4>")));
   auto symbolic = over(11, {"N", 3, 4});
   symbolic.node("Softmax", {"x"}, {"y"});
   EXPECT_THAT(symbolic.imported(), AllOf(HasSubstr("array<i64: 0, 12>"), HasSubstr("array<i64: 0, 3, 4>")));
@@ -125,19 +126,25 @@ TEST(Resize, UpsampleAndItsFirstFormsSampleAsymmetrically) {
   ten.floats("s", {4}, {1, 1, 2, 2}).node("Resize", {"x", "s"}, {"y"});
   EXPECT_EQ(seven.imported(), nine.imported());
   EXPECT_EQ(seven.imported(), ten.imported());
-  EXPECT_THAT(ten.imported(), AllOf(HasSubstr("asymmetric"), HasSubstr("\"floor\""), HasSubstr("-> tensor<1x1x4x4xf32>")));
+  EXPECT_THAT(ten.imported(),
+              AllOf(HasSubstr("asymmetric"), HasSubstr("\"floor\""), HasSubstr("-> tensor<1x1x4x4xf32>")));
 }
 
 TEST(Resize, EmptyOperandsAreAbsentAndAxesAreSpread) {
   auto eleven = over(11, {1, 1, 2, 2});
   eleven.floats("none", {0}, {}).ints("z", {1, 1, 4, 6});
   eleven.node("Resize", {"x", "none", "none", "z"}, {"y"}).attr("mode", "linear");
-  EXPECT_THAT(eleven.imported(), AllOf(HasSubstr("sizes = array<i64: 1, 1, 4, 6>"), HasSubstr("-> tensor<1x1x4x6xf32>")));
+  EXPECT_THAT(eleven.imported(),
+              AllOf(HasSubstr("sizes = array<i64: 1, 1, 4, 6>"), HasSubstr("-> tensor<1x1x4x6xf32>")));
   auto axes = over(18, {1, 1, 2, 2});
   axes.ints("z", {4, 6}).node("Resize", {"x", "", "", "z"}, {"y"}).attr("axes", {2, 3});
-  EXPECT_THAT(axes.imported(), AllOf(HasSubstr("sizes = array<i64: -1, -1, 4, 6>"), HasSubstr("-> tensor<1x1x4x6xf32>")));
+  EXPECT_THAT(axes.imported(),
+              AllOf(HasSubstr("sizes = array<i64: -1, -1, 4, 6>"), HasSubstr("-> tensor<1x1x4x6xf32>")));
   auto policy = over(18, {1, 1, 2, 4});
-  policy.ints("z", {7, 8}).node("Resize", {"x", "", "", "z"}, {"y"}).attr("axes", {2, 3}).attr("keep_aspect_ratio_policy", "not_larger");
+  policy.ints("z", {7, 8})
+      .node("Resize", {"x", "", "", "z"}, {"y"})
+      .attr("axes", {2, 3})
+      .attr("keep_aspect_ratio_policy", "not_larger");
   EXPECT_THAT(policy.imported(), HasSubstr("-> tensor<1x1x4x8xf32>"));
 }
 
@@ -173,9 +180,11 @@ TEST(AutoPad, BecomesExplicit) {
     m.node("Conv", {"x", "w"}, {"y"}).attr("auto_pad", pad).attr("strides", {stride, stride});
     return m.imported();
   };
-  EXPECT_THAT(conv("SAME_UPPER", 6, 2), AllOf(HasSubstr("pads = array<i64: 0, 0, 1, 1>"), HasSubstr("-> tensor<1x1x3x3xf32>")));
+  EXPECT_THAT(conv("SAME_UPPER", 6, 2),
+              AllOf(HasSubstr("pads = array<i64: 0, 0, 1, 1>"), HasSubstr("-> tensor<1x1x3x3xf32>")));
   EXPECT_THAT(conv("SAME_LOWER", 6, 2), HasSubstr("pads = array<i64: 1, 1, 0, 0>"));
-  EXPECT_THAT(conv("VALID", 6, 1), AllOf(HasSubstr("pads = array<i64: 0, 0, 0, 0>"), HasSubstr("-> tensor<1x1x4x4xf32>")));
+  EXPECT_THAT(conv("VALID", 6, 1),
+              AllOf(HasSubstr("pads = array<i64: 0, 0, 0, 0>"), HasSubstr("-> tensor<1x1x4x4xf32>")));
   EXPECT_THAT(conv("SAME_UPPER", "H", 1), HasSubstr("pads = array<i64: 1, 1, 1, 1>")); // no extent needed at stride 1
   EXPECT_THAT(conv("SAME_UPPER", "H", 2), AllOf(HasSubstr("error: m.onnx: not supported"), HasSubstr("--shape")));
   EXPECT_THAT(conv("SOMEHOW", 6, 1), HasSubstr("auto_pad is 'SOMEHOW', expected"));
@@ -192,11 +201,15 @@ TEST(Pool, OldAndNewAttributes) {
   indices.node("MaxPool", {"x"}, {"unused", "y"}).attr("kernel_shape", {2, 2});
   EXPECT_THAT(indices.imported(), HasSubstr("the Indices output is used"));
   auto average = over(19, {1, 1, 5, 5});
-  average.node("AveragePool", {"x"}, {"y"}).attr("kernel_shape", {2, 2}).attr("dilations", {2, 2}).attr("count_include_pad", 1);
+  average.node("AveragePool", {"x"}, {"y"})
+      .attr("kernel_shape", {2, 2})
+      .attr("dilations", {2, 2})
+      .attr("count_include_pad", 1);
   EXPECT_THAT(average.imported(), AllOf(HasSubstr("count_include_pad = true"), HasSubstr("-> tensor<1x1x3x3xf32>")));
   auto global = over(7, {"N", 8, 7, 7});
   global.node("GlobalAveragePool", {"x"}, {"y"});
-  EXPECT_THAT(global.imported(), AllOf(HasSubstr("nn.reduce_mean"), HasSubstr("axes = array<i64: 2, 3>"), HasSubstr("-> tensor<?x8x1x1xf32>")));
+  EXPECT_THAT(global.imported(), AllOf(HasSubstr("nn.reduce_mean"), HasSubstr("axes = array<i64: 2, 3>"),
+                                       HasSubstr("-> tensor<?x8x1x1xf32>")));
 }
 
 TEST(Variadic, BecomesAChain) {
@@ -212,7 +225,8 @@ TEST(Variadic, BecomesAChain) {
 TEST(Binary, BeforeOpset7BroadcastingHasAnAxis) {
   auto m = over(6, {"N", 3, 4, 4});
   m.weight("b", {3}).node("Add", {"x", "b"}, {"y"}).attr("broadcast", 1).attr("axis", 1);
-  EXPECT_THAT(m.imported(), AllOf(HasSubstr("nn.reshape %0 {shape = array<i64: 3, 1, 1>}"), HasSubstr("-> tensor<?x3x4x4xf32>")));
+  EXPECT_THAT(m.imported(),
+              AllOf(HasSubstr("nn.reshape %0 {shape = array<i64: 3, 1, 1>}"), HasSubstr("-> tensor<?x3x4x4xf32>")));
   auto plain = over(6, {2, 3});
   plain.weight("b", {3}).node("Mul", {"x", "b"}, {"y"});
   EXPECT_THAT(plain.imported(), HasSubstr("expected equal extents without broadcast"));
@@ -242,7 +256,8 @@ TEST(Reshape, ShapeArithmeticOfABatchDisappears) {
   m.node("Unsqueeze", {"n", "axis"}, {"n1"});
   m.node("Concat", {"n1", "rest"}, {"target"}).attr("axis", 0);
   m.node("Reshape", {"x", "target"}, {"y"});
-  EXPECT_THAT(m.imported(), AllOf(HasSubstr("nn.reshape %arg0 {shape = array<i64: 0, 12>}"), Not(HasSubstr("nn.shape"))));
+  EXPECT_THAT(m.imported(),
+              AllOf(HasSubstr("nn.reshape %arg0 {shape = array<i64: 0, 12>}"), Not(HasSubstr("nn.shape"))));
 }
 
 TEST(Constant, EveryForm) {
@@ -255,10 +270,12 @@ TEST(Constant, EveryForm) {
     EXPECT_THAT(m.imported(), HasSubstr(expected));
   };
   check([](TestNode &n) { n.attr("value_float", 1.5f); }, TensorProto::FLOAT, "dense<1.500000e+00> : tensor<f32>");
-  check([](TestNode &n) { n.floats("value_floats", {1, 2}); }, TensorProto::FLOAT, "dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>");
+  check([](TestNode &n) { n.floats("value_floats", {1, 2}); }, TensorProto::FLOAT,
+        "dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>");
   check([](TestNode &n) { n.attr("value_int", 7); }, TensorProto::INT64, "dense<7> : tensor<i64>");
   check([](TestNode &n) { n.attr("value_ints", {7, 8}); }, TensorProto::INT64, "dense<[7, 8]> : tensor<2xi64>");
-  check([](TestNode &n) { n.attr("value", TestModel::intTensor("", {1, 2}, {7, 8})); }, TensorProto::INT64, "tensor<1x2xi64>");
+  check([](TestNode &n) { n.attr("value", TestModel::intTensor("", {1, 2}, {7, 8})); }, TensorProto::INT64,
+        "tensor<1x2xi64>");
   check([](TestNode &n) { n.attr("value_string", "a"); }, TensorProto::STRING, "strings are not supported");
 }
 
@@ -296,7 +313,9 @@ TEST(TensorTypes, TypedAndRawDataAgree) {
     EXPECT_THAT(text(typed), Not(HasSubstr("error"))) << onnxTypeName(type);
     EXPECT_EQ(text(typed), text(bytes)) << onnxTypeName(type);
   };
-  auto words = [](TensorProto &t) { t.mutable_int32_data()->Add(1), t.mutable_int32_data()->Add(2), t.mutable_int32_data()->Add(3); };
+  auto words = [](TensorProto &t) {
+    t.mutable_int32_data()->Add(1), t.mutable_int32_data()->Add(2), t.mutable_int32_data()->Add(3);
+  };
   for (int32_t type : {TensorProto::INT8, TensorProto::UINT8, TensorProto::FLOAT8E4M3FN, TensorProto::FLOAT8E4M3FNUZ,
                        TensorProto::FLOAT8E5M2, TensorProto::FLOAT8E5M2FNUZ})
     check(type, words, std::string("\1\2\3", 3));
@@ -309,7 +328,9 @@ TEST(TensorTypes, TypedAndRawDataAgree) {
   check(TensorProto::UINT64, unsignedWords, std::string("\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 24));
   for (int32_t type : {TensorProto::INT4, TensorProto::UINT4}) // two elements a byte
     check(type, [](TensorProto &t) { t.add_int32_data(0x21), t.add_int32_data(3); }, std::string("\x21\3", 2));
-  check(TensorProto::DOUBLE, [](TensorProto &t) { t.add_double_data(0), t.add_double_data(0), t.add_double_data(0); }, std::string(24, '\0'));
+  check(
+      TensorProto::DOUBLE, [](TensorProto &t) { t.add_double_data(0), t.add_double_data(0), t.add_double_data(0); },
+      std::string(24, '\0'));
 }
 
 TEST(Symbols, ShapeOptionBindsThem) {
@@ -317,7 +338,8 @@ TEST(Symbols, ShapeOptionBindsThem) {
   m.input("a", {"N", 4}).input("b", {"N", 4}).output("y");
   m.node("Add", {"a", "b"}, {"y"});
   EXPECT_THAT(m.imported(), HasSubstr(R"(nn.dims = ["N", "4"])"));
-  EXPECT_THAT(m.imported({.shapes = {{"a", {2, 4}}}}), AllOf(HasSubstr("-> (tensor<2x4xf32>"), Not(HasSubstr("nn.dims"))));
+  EXPECT_THAT(m.imported({.shapes = {{"a", {2, 4}}}}),
+              AllOf(HasSubstr("-> (tensor<2x4xf32>"), Not(HasSubstr("nn.dims"))));
   EXPECT_THAT(m.imported({.shapes = {{"a", {-1, 4}}}}), HasSubstr("nn.dims"));
   EXPECT_THAT(m.imported({.shapes = {{"a", {2, 5}}}}), HasSubstr("extent 5 on axis 1, expected 4"));
   EXPECT_THAT(m.imported({.shapes = {{"a", {2}}}}), HasSubstr("1 extents, expected 2"));
@@ -330,7 +352,8 @@ TEST(Initializers, ListedAsInputsOrUnusedOrOut) {
   m.input("x", {2}).input("w", {2}).output("y").output("w");
   m.weight("w", {2}).weight("unused", {3});
   m.node("Add", {"x", "w"}, {"y"});
-  EXPECT_THAT(m.imported(), AllOf(HasSubstr("@main(%arg0: tensor<2xf32> {nn.name = \"x\"})"), HasSubstr("return %1, %0"), Not(HasSubstr("3xf32"))));
+  EXPECT_THAT(m.imported(), AllOf(HasSubstr("@main(%arg0: tensor<2xf32> {nn.name = \"x\"})"),
+                                  HasSubstr("return %1, %0"), Not(HasSubstr("3xf32"))));
 }
 
 TEST(Unsupported, AllAreReportedAtOnce) {
@@ -369,7 +392,8 @@ TEST(Location, NamesFileNodeAndOperator) {
     if (op->getName().getDialectNamespace() == "nn")
       places.push_back(nn::describe(op->getLoc()));
   });
-  EXPECT_THAT(places, testing::ElementsAre("m.onnx: node 0 'act' (Relu, opset 13)", "m.onnx: node 1 'y' (Cos, opset 13)"));
+  EXPECT_THAT(places,
+              testing::ElementsAre("m.onnx: node 0 'act' (Relu, opset 13)", "m.onnx: node 1 'y' (Cos, opset 13)"));
 }
 
 TEST(Order, NodesNeedNotBeSorted) {

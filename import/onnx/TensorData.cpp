@@ -87,8 +87,8 @@ void readExternal(const TensorProto &tensor, int64_t expected, const std::string
   require(!location.empty(), "{}: external data has no location", what);
   require(!folder.empty(), "{}: external data in '{}' cannot be found for a model read from memory", what, location);
   std::filesystem::path relative(location);
-  require(relative.is_relative(), "{}: external data location '{}' is absolute, expected a path inside the model's folder",
-          what, location);
+  require(relative.is_relative(),
+          "{}: external data location '{}' is absolute, expected a path inside the model's folder", what, location);
   std::error_code error;
   auto root = std::filesystem::canonical(folder, error);
   require(!error, "{}: folder '{}' of the model cannot be read", what, folder.string());
@@ -102,8 +102,8 @@ void readExternal(const TensorProto &tensor, int64_t expected, const std::string
   int64_t offset = externalNumber(tensor, "offset", 0, what);
   int64_t length = externalNumber(tensor, "length", expected, what);
   require(length == expected, "{}: external data has {} bytes, expected {}", what, length, expected);
-  require(offset <= size && length <= size - offset, "{}: external data needs {} bytes at {} of '{}', which has {}", what,
-          length, offset, location, size);
+  require(offset <= size && length <= size - offset, "{}: external data needs {} bytes at {} of '{}', which has {}",
+          what, length, offset, location, size);
   std::ifstream file(path, std::ios::binary);
   file.seekg(offset);
   out.resize(length);
@@ -112,7 +112,8 @@ void readExternal(const TensorProto &tensor, int64_t expected, const std::string
 }
 
 /// Elements from the field the format prescribes for the type.
-void decodeTyped(const TensorProto &t, ElementType type, int64_t count, const std::string &what, std::vector<char> &out) {
+void decodeTyped(const TensorProto &t, ElementType type, int64_t count, const std::string &what,
+                 std::vector<char> &out) {
   switch (type) {
   case ElementType::f32:
     return narrow<float>(t.float_data(), count, what, "float_data", out);
@@ -178,13 +179,14 @@ TensorData decodeTensor(const TensorProto &tensor, const std::string &what, cons
   TensorData data;
   data.type = fromOnnxType(tensor.data_type());
   data.dims.assign(tensor.dims().begin(), tensor.dims().end());
-  require(data.type != ElementType::invalid, "{}: element type {} is not supported", what, onnxTypeName(tensor.data_type()));
+  require(data.type != ElementType::invalid, "{}: element type {} is not supported", what,
+          onnxTypeName(tensor.data_type()));
   require(!tensor.has_segment(), "{}: is stored in segments, which is not supported", what);
   int64_t count = checkedElements(data.dims, what);
 
   if (data.type == ElementType::string) {
-    require(tensor.string_data_size() == count, "{}: string_data has {} values, expected {}", what, tensor.string_data_size(),
-            count);
+    require(tensor.string_data_size() == count, "{}: string_data has {} values, expected {}", what,
+            tensor.string_data_size(), count);
     data.strings.assign(tensor.string_data().begin(), tensor.string_data().end());
     return data;
   }
@@ -192,8 +194,9 @@ TensorData decodeTensor(const TensorProto &tensor, const std::string &what, cons
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     readExternal(tensor, expected, what, folder, data.bytes);
   } else if (tensor.has_raw_data()) {
-    require(static_cast<int64_t>(tensor.raw_data().size()) == expected, "{}: raw_data has {} bytes, expected {} ({} elements of {})",
-            what, tensor.raw_data().size(), expected, count, name(data.type));
+    require(static_cast<int64_t>(tensor.raw_data().size()) == expected,
+            "{}: raw_data has {} bytes, expected {} ({} elements of {})", what, tensor.raw_data().size(), expected,
+            count, name(data.type));
     data.bytes.assign(tensor.raw_data().begin(), tensor.raw_data().end());
   } else {
     decodeTyped(tensor, data.type, count, what, data.bytes);

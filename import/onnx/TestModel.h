@@ -17,10 +17,16 @@ class TestNode {
 public:
   explicit TestNode(NodeProto *node) : node(node) {}
   NodeProto *node;
-  TestNode &attr(const char *name, int64_t value) { return add(name, AttributeProto::INT, [&](auto &a) { a.set_i(value); }); }
+  TestNode &attr(const char *name, int64_t value) {
+    return add(name, AttributeProto::INT, [&](auto &a) { a.set_i(value); });
+  }
   TestNode &attr(const char *name, int value) { return attr(name, static_cast<int64_t>(value)); }
-  TestNode &attr(const char *name, float value) { return add(name, AttributeProto::FLOAT, [&](auto &a) { a.set_f(value); }); }
-  TestNode &attr(const char *name, const char *value) { return add(name, AttributeProto::STRING, [&](auto &a) { a.set_s(value); }); }
+  TestNode &attr(const char *name, float value) {
+    return add(name, AttributeProto::FLOAT, [&](auto &a) { a.set_f(value); });
+  }
+  TestNode &attr(const char *name, const char *value) {
+    return add(name, AttributeProto::STRING, [&](auto &a) { a.set_s(value); });
+  }
   TestNode &attr(const char *name, std::vector<int64_t> values) {
     return add(name, AttributeProto::INTS, [&](auto &a) { a.mutable_ints()->Add(values.begin(), values.end()); });
   }
@@ -74,7 +80,9 @@ public:
     *graph->add_initializer() = intTensor(name, dims, values);
     return *this;
   }
-  TestModel &ints(const char *name, std::vector<int64_t> values) { return ints(name, {static_cast<int64_t>(values.size())}, values); }
+  TestModel &ints(const char *name, std::vector<int64_t> values) {
+    return ints(name, {static_cast<int64_t>(values.size())}, values);
+  }
   TestModel &floats(const char *name, std::vector<int64_t> dims, std::vector<float> values) {
     *graph->add_initializer() = floatTensor(name, dims, values);
     return *this;
@@ -89,7 +97,8 @@ public:
       values.push_back(static_cast<float>(i));
     return floats(name, dims, values);
   }
-  TestNode node(const char *op, std::vector<const char *> inputs, std::vector<const char *> outputs, const char *name = "") {
+  TestNode node(const char *op, std::vector<const char *> inputs, std::vector<const char *> outputs,
+                const char *name = "") {
     NodeProto *added = graph->add_node();
     added->set_op_type(op);
     added->set_name(name);

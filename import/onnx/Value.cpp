@@ -51,7 +51,8 @@ void importConstantOfShape(Node &node) {
     if (fromOnnxType(attr->t().data_type()) == ElementType::invalid)
       node.unsupported(fmt::format("element type {} is not supported", onnxTypeName(attr->t().data_type())));
     value = decodeTensor(attr->t(), "attribute 'value'", node.graph.dataFolder());
-    require(checkedElements(value.dims, "attribute 'value'") == 1, "value has extents [{}], expected 1 element", fmt::join(value.dims, ", "));
+    require(checkedElements(value.dims, "attribute 'value'") == 1, "value has extents [{}], expected 1 element",
+            fmt::join(value.dims, ", "));
   }
   double number = 0;
   if (value.type == ElementType::boolean) {

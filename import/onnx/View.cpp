@@ -57,7 +57,8 @@ void importSqueeze(Node &node) {
   std::vector<bool> dropped(dims.size());
   for (size_t i = 0; i < dims.size() && !axes; ++i) {
     if (!dims[i].isConstant())
-      node.unsupported(fmt::format("without axes, whether extent '{}' is 1 must be known; give it with --shape", dims[i].str()));
+      node.unsupported(
+          fmt::format("without axes, whether extent '{}' is 1 must be known; give it with --shape", dims[i].str()));
     dropped[i] = dims[i] == Dim(1);
   }
   for (int64_t axis : axes.value_or(std::vector<int64_t>())) {

@@ -17,7 +17,8 @@ std::vector<int64_t> perAxis(Node &node, const char *attr, size_t count, int64_t
     return std::vector<int64_t>(count, fallback);
   require(values.size() == count, "{} has {} values, expected {}", attr, values.size(), count);
   for (int64_t value : values)
-    require(value >= least && value < most, "{} has value {}, expected at least {} and less than 2^31", attr, value, least);
+    require(value >= least && value < most, "{} has value {}, expected at least {} and less than 2^31", attr, value,
+            least);
   return values;
 }
 
@@ -78,15 +79,15 @@ void importConv(Node &node) {
     kernel.push_back(w.dims[i].constant());
   }
   auto stated = node.intsAttr("kernel_shape", kernel);
-  require(stated == kernel, "kernel_shape is [{}], expected [{}] as w has it", fmt::join(stated, ", "), fmt::join(kernel, ", "));
+  require(stated == kernel, "kernel_shape is [{}], expected [{}] as w has it", fmt::join(stated, ", "),
+          fmt::join(kernel, ", "));
   Window window = readWindow(node, x, kernel);
   int64_t group = node.intAttr("group", 1);
   require(group > 0 && group < (int64_t(1) << 31), "group is {}, expected a positive number", group);
-  node.set(0, node.emit("conv", {node.in(0), node.in(1), node.inOrNull(2)},
-                        {{"strides", window.strides},
-                         {"dilations", window.dilations},
-                         {"pads", window.pads},
-                         {"group", group}}));
+  node.set(
+      0, node.emit(
+             "conv", {node.in(0), node.in(1), node.inOrNull(2)},
+             {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads}, {"group", group}}));
 }
 
 Fields poolFields(Node &node) {

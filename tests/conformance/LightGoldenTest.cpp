@@ -50,7 +50,8 @@ TEST_P(LightGolden, OnReferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, LightGolden,
-                         testing::Values("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "squeezenet"),
+                         testing::Values("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50",
+                                         "squeezenet"),
                          [](auto &info) { return std::string(info.param); });
 
 } // namespace

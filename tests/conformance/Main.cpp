@@ -76,7 +76,8 @@ int main(int argc, char **argv) {
     bool regression = !passed && pinned.contains(id);
     regressions += regression;
     if (regression || verbose || !wanted.empty() || result.verdict == Verdict::failed)
-      fmt::print("{}{}: {}{}{}\n", regression ? "REGRESSION " : "", id, name(result.verdict), result.detail.empty() ? "" : ": ", result.detail);
+      fmt::print("{}{}: {}{}{}\n", regression ? "REGRESSION " : "", id, name(result.verdict),
+                 result.detail.empty() ? "" : ": ", result.detail);
     std::fflush(stdout);
   }
   for (auto &[verdict, count] : counts)
