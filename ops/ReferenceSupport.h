@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 namespace lathe {
@@ -84,6 +85,19 @@ template <class T> T wrapMul(T a, T b) {
 }
 
 template <class T> bool isNan(T x) { return x != x; }
+
+/// A double as an element: integers truncate, what does not fit becomes the nearest that does, NaN becomes 0.
+template <class T> T toElement(double value) {
+  if constexpr (!std::is_floating_point_v<T>) {
+    if (isNan(value))
+      return 0;
+    if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+      return std::numeric_limits<T>::min();
+    if (value >= static_cast<double>(std::numeric_limits<T>::max())) // rounded up: 2^63 or 2^64
+      return std::numeric_limits<T>::max();
+  }
+  return static_cast<T>(value);
+}
 
 /// A nest of loops over `dims` that keeps one offset for each of N strided operands. Axes over which all operands run on
 /// are joined, so that the innermost run is long.

@@ -40,7 +40,7 @@ template <class Element, class T> T scaled(T value, double factor) {
   if constexpr (std::is_floating_point_v<Element>)
     return value * static_cast<Element>(factor);
   else
-    return factor == 1 ? value : static_cast<T>(static_cast<int64_t>(static_cast<double>(static_cast<Element>(value)) * factor));
+    return factor == 1 ? value : static_cast<T>(toElement<Element>(static_cast<double>(static_cast<Element>(value)) * factor));
 }
 
 } // namespace

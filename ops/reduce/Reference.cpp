@@ -34,7 +34,11 @@ void reduce(const A &a, ReferenceCall &call, Start &&start, Step &&step, Finish 
             for (int64_t k = 0; k < run; ++k)
               sum = step(sum, row[k * folded.innerStride(0)]);
           });
-          to[at + i] = static_cast<T>(finish(sum, count));
+          auto value = finish(sum, count);
+          if constexpr (std::is_same_v<decltype(value), double>)
+            to[at + i] = toElement<T>(value);
+          else
+            to[at + i] = static_cast<T>(value);
         }
       });
     });
