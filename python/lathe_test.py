@@ -55,6 +55,28 @@ class WrapperTest(unittest.TestCase):
         self.assertEqual([row["name"] for row in rows], ["half", "add", ""])
         self.assertEqual(rows[-1]["kind"], "overhead")
 
+    def compiled(self, case):
+        """A conformance case's model, compiled."""
+        if not os.path.exists(os.path.join(os.environ["LATHE_LIBRARY_DIR"], "liblathe_compiler.so")):
+            self.skipTest("liblathe_compiler.so is not built")
+        path = os.path.join(os.environ["LATHE_TEST_DATA"], "conformance", "onnx", "node", case, "model.onnx")
+        if not os.path.exists(path):
+            self.skipTest(f"{path} is missing")
+        return lathe.compile(path, os.path.join(self.folder.name, case + ".lathe"))
+
+    def test_compiles(self):
+        model = self.compiled("test_relu")
+        x = np.random.default_rng(0).standard_normal((3, 4, 5)).astype(np.float32)
+        np.testing.assert_array_equal(model.run({"x": x})["y"], np.maximum(x, 0))
+        model = self.compiled("test_matmul_2d")
+        a, b = np.ones((3, 4), np.float32), np.arange(12, dtype=np.float32).reshape(4, 3)
+        np.testing.assert_allclose(model.run([a, b])["c"], a @ b, rtol=1e-5)
+
+    def test_compile_errors(self):
+        self.compiled("test_relu")
+        with self.assertRaisesRegex(lathe.Error, "/nowhere.onnx"):
+            lathe.compile("/nowhere.onnx", os.path.join(self.folder.name, "x.lathe"))
+
     def test_errors(self):
         model = lathe.load(self.plain)
         with self.assertRaisesRegex(lathe.Error, r"input 'x': expected f32 Nx4, got f64 2x4"):
