@@ -94,7 +94,8 @@ void read(ElementType type, const void *data, int64_t at, int64_t count, Wide &w
 }
 
 /// Truncates; what does not fit becomes the nearest value that does, NaN becomes 0.
-template <class T> T toInteger(double value, T lowest = std::numeric_limits<T>::min(), T highest = std::numeric_limits<T>::max()) {
+template <class T> T toInteger(double value) {
+  constexpr T lowest = std::numeric_limits<T>::min(), highest = std::numeric_limits<T>::max();
   if (std::isnan(value))
     return 0;
   if (value <= static_cast<double>(lowest))
@@ -152,11 +153,11 @@ void write(ElementType type, void *data, int64_t at, int64_t count, const Wide &
   case ElementType::i4:
   case ElementType::u4:
     for (int64_t i = 0; i < count; ++i) {
-      int8_t value = static_cast<int8_t>(wide.kind != Wide::real        ? wide.integers[i] & 15
-                                         : type == ElementType::i4 ? toInteger<int8_t>(wide.reals[i], -8, 7)
-                                                                   : toInteger<int8_t>(wide.reals[i], 0, 15));
+      // As in ONNX's conformance cases, floats keep the low bits here instead of saturating.
+      int64_t whole = wide.kind == Wide::real ? toInteger<int64_t>(wide.reals[i]) : wide.integers[i];
+      int value = static_cast<int>(whole & 15);
       uint8_t &byte = bytes[(at + i) / 2];
-      byte = i % 2 == 0 ? value & 15 : byte | value << 4;
+      byte = static_cast<uint8_t>(i % 2 == 0 ? value : byte | value << 4);
     }
     return;
   default: {

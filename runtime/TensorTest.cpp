@@ -76,9 +76,12 @@ TEST(Tensor, FloatToIntegerTruncatesAndSaturates) {
   expect(E::u8, {1, 0, 255, 0, 0, 0});
   expect(E::i32, {1, -1, INT32_MAX, INT32_MIN, 0, 0});
   expect(E::i64, {1, -1, INT64_MAX, INT64_MIN, 0, 0});
-  expect(E::i4, {1, -1, 7, -8, 0, 0});
-  expect(E::u4, {1, 0, 15, 0, 0, 0});
   expect(E::boolean, {1, 1, 1, 1, 1, 1});
+  Tensor y = Tensor::of<double>({3}, {-9, 7.6, 17}); // four bits: the low ones
+  EXPECT_EQ(y.convertedTo(E::i4).asInteger(0), 7);
+  EXPECT_EQ(y.convertedTo(E::u4).asInteger(0), 7);
+  EXPECT_EQ(y.convertedTo(E::u4).asInteger(1), 7);
+  EXPECT_EQ(y.convertedTo(E::i4).asInteger(2), 1);
 }
 
 TEST(Tensor, HalvesRoundToNearestEven) {
