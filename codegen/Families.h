@@ -6,9 +6,11 @@
 namespace lathe {
 
 extern const KernelFamily contractionFamily; // "contraction"
+extern const KernelFamily lrnFamily;         // "lrn"
 extern const KernelFamily mapFamily;         // "elementwise"
 extern const KernelFamily movementFamily;    // "movement"
 extern const KernelFamily poolFamily;        // "pool"
 extern const KernelFamily reductionFamily;   // "reduction"
+extern const KernelFamily softmaxFamily;     // "softmax"
 
 } // namespace lathe

@@ -162,6 +162,25 @@ Value KernelHarness::lanePointers(Value base, Value offset, const Dim &stride, m
   return k.b.create<mlir::LLVM::GEPOp>(k.loc, pointers, memory, k.gep(base, offset, memory), mlir::ValueRange{steps});
 }
 
+Value KernelHarness::across(ElementType type, Value vector, const std::function<Value(ScalarBuilder &, Value, Value)> &merge) {
+  int64_t lanes = llvm::cast<mlir::VectorType>(vector.getType()).getNumElements();
+  for (lanes /= 2; lanes > 1; lanes /= 2) {
+    llvm::SmallVector<int64_t> low, high;
+    for (int64_t i = 0; i < lanes; ++i) {
+      low.push_back(i);
+      high.push_back(lanes + i);
+    }
+    Value x = k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, low);
+    Value y = k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, high);
+    ScalarBuilder b = scalar(type, x);
+    vector = merge(b, x, y);
+  }
+  Value first = k.b.create<mlir::vector::ExtractOp>(k.loc, vector, int64_t(0));
+  Value second = k.b.create<mlir::vector::ExtractOp>(k.loc, vector, int64_t(1));
+  ScalarBuilder b = scalar(type, first);
+  return merge(b, first, second);
+}
+
 GeneratedKernel KernelHarness::finish(const Schedule &schedule, Dim units, Dim scratchBytes) {
   GeneratedKernel result;
   result.module = k.finish();

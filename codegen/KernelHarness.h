@@ -45,6 +45,9 @@ public:
   Value channelMask(const Space &space, Value blockIndex);
   Value both(Value mask, Value otherMask); // null: all lanes
 
+  /// All lanes of a vector (two or more), halves put together until one is left.
+  Value across(ElementType type, Value vector, const std::function<Value(ScalarBuilder &, Value, Value)> &merge);
+
   ScalarBuilder scalar(ElementType type, Value like) { return ScalarBuilder(k, type, type, like); }
 
   GeneratedKernel finish(const Schedule &schedule, Dim units, Dim scratchBytes = 0);

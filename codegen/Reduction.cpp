@@ -339,7 +339,7 @@ private:
           parts[i] = merge(b, parts[i], parts[i + parts.size() / 2]);
         parts.resize(parts.size() / 2);
       }
-      results.push_back(plan.lanesAreResults ? parts[0] : across(parts[0], merge));
+      results.push_back(plan.lanesAreResults ? parts[0] : h.across(plan.type, parts[0], merge));
     }
     return results;
   }
@@ -410,25 +410,6 @@ private:
     return k.loop(whole, hi, lanes, current, [&](Value index, mlir::ValueRange carried) {
       return take(Values(carried), index, 0, k.prefixMask(k.sub(hi, index), lanes));
     });
-  }
-
-  /// All lanes of a vector, halves put together until one is left.
-  Value across(Value vector, const Merge &merge) {
-    auto lane = [&](int64_t i) -> Value { return k.b.create<mlir::vector::ExtractOp>(k.loc, vector, i); };
-    for (int64_t lanes = plan.lanes / 2; lanes > 1; lanes /= 2) {
-      llvm::SmallVector<int64_t> low, high;
-      for (int64_t i = 0; i < lanes; ++i) {
-        low.push_back(i);
-        high.push_back(lanes + i);
-      }
-      Value x = k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, low);
-      Value y = k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, high);
-      ScalarBuilder b = h.scalar(plan.type, x);
-      vector = merge(b, x, y);
-    }
-    Value first = lane(0);
-    ScalarBuilder b = h.scalar(plan.type, first);
-    return merge(b, first, lane(1));
   }
 
   void finish(const Frame &frame, Value result, Value mask) {

@@ -1,0 +1,223 @@
+// Family "softmax", algorithm softmax/1: softmax and log_softmax over one axis, the greatest element subtracted first.
+//
+//   grain  elements a unit of the parallel range has, about
+//
+// Where the axis is innermost, lanes are its elements; otherwise lanes are neighbours behind the axis (in a blocked tensor: the channels of
+// a block, so that only the channels themselves are no axis for it). Three passes: greatest, sum, result.
+#include "codegen/Families.h"
+#include "codegen/KernelHarness.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace lathe {
+namespace {
+
+using mlir::Value;
+using Values = KernelBuilder::Values;
+
+struct Plan {
+  KernelTensors tensors;
+  mlir::Operation *anchor;
+  bool logarithm;
+  const KernelTensor *x, *y;
+  ElementType type;
+  Dim outer = 1, length, inner = 1; // elements before, along and behind the axis, as they lie in memory
+  bool row;                         // inner is 1
+  int64_t lanes;
+  Space space;                      // of the parallel range: outer, and inner unless row
+
+  explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
+    std::string_view name = nn::recordOf(anchor)->name;
+    logarithm = name == "log_softmax";
+    if (!logarithm && name != "softmax")
+      throw Declined{fmt::format("'{}' is not a softmax", name)};
+    x = tensors.input(anchor->getOperand(0));
+    if (!x || tensors.outputs.size() != 1 || tensors.outputs[0].value != anchor->getResult(0))
+      throw Declined{"a softmax with an epilogue"};
+    y = &tensors.outputs[0];
+    type = x->type;
+    if (x->block != y->block)
+      throw Declined{"row-major and blocked tensors in one softmax"};
+    auto rank = static_cast<int64_t>(x->rank());
+    int64_t axis = normalizeAxis(logarithm ? nn::attrsAs<LogSoftmaxAttrs>(anchor).axis : nn::attrsAs<SoftmaxAttrs>(anchor).axis, rank, "axis");
+    if (x->block && axis == 1)
+      throw Declined{"softmax over blocked channels"};
+    for (int64_t i = 0; i < rank; ++i) {
+      Dim extent = x->block && i == 1 ? ceilDiv(x->dims[1], x->block) : x->dims[i];
+      if (i < axis)
+        outer = outer * extent;
+      else if (i > axis)
+        inner = inner * extent;
+    }
+    length = x->dims[axis];
+    inner = inner * (x->block ? x->block : 1);
+    row = inner == Dim(1);
+    lanes = problem.target.lanes(std::max(32u, bitWidth(type)));
+    space.extents = {outer};
+    if (!row)
+      space.extents.push_back(inner);
+  }
+};
+
+class SoftmaxKernel {
+public:
+  SoftmaxKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+      : plan(plan), schedule(schedule),
+        units(cutUnits(plan.space, std::max<int64_t>(1, schedule.number("grain", 8192) / std::max<int64_t>(1, plan.length.constantOr(64))),
+                       plan.lanes, plan.space.extents.size())),
+        h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}), k(h.k) {}
+
+  GeneratedKernel generate() {
+    h.forUnits(plan.space, units, [&](Values indices, Value lo, Value hi) {
+      if (plan.row)
+        return k.loop(lo, hi, 1, [&](Value row) { rowOf(h.advance(k.constant(0), row, plan.length)); });
+      auto columnsOf = [&](Value outer, Value first, Value last) {
+        Value base = h.advance(k.constant(0), outer, plan.length * plan.inner);
+        h.forVectors(first, last, plan.lanes, 1, [&](Value column, Value mask) { columns(k.add(base, column), mask); });
+      };
+      if (indices.size() == 1)
+        return columnsOf(indices[0], lo, hi);
+      k.loop(lo, hi, 1, [&](Value outer) { columnsOf(outer, k.constant(0), h.extent(plan.inner)); });
+    });
+    return h.finish(schedule, units.count);
+  }
+
+private:
+  const Plan &plan;
+  const Schedule &schedule;
+  Units units;
+  KernelHarness h;
+  KernelBuilder &k;
+
+  /// Exponentials are kept in y between the passes unless that would round them.
+  bool keeps() const { return !plan.logarithm && (plan.type == ElementType::f32 || plan.type == ElementType::f64); }
+
+  mlir::Type element() { return k.computeType(plan.type); }
+  mlir::Type vector() { return KernelBuilder::vectorOf(element(), plan.lanes); }
+  ScalarBuilder scalar(Value like) { return h.scalar(plan.type, like); }
+  Value read(const KernelTensor &tensor, Value offset, Value mask) {
+    return mask ? k.maskedLoad(k.buffer(tensor.buffer), offset, plan.type, plan.lanes, mask)
+                : k.load(k.buffer(tensor.buffer), offset, plan.type, plan.lanes);
+  }
+  void write(Value value, Value offset, Value mask) {
+    if (mask)
+      k.maskedStore(value, k.buffer(plan.y->buffer), offset, plan.type, mask);
+    else
+      k.store(value, k.buffer(plan.y->buffer), offset, plan.type);
+  }
+
+  /// What of an element becomes the result, once greatest and sum are known. `scale`: 1 / sum or, for the logarithm, log(sum).
+  Value result(Value x, Value greatest, Value scale) {
+    ScalarBuilder b = scalar(x);
+    Value difference = b.sub(x, greatest);
+    return plan.logarithm ? b.sub(difference, scale) : b.mul(b.exp(difference), scale);
+  }
+  Value scaleOf(Value sum) {
+    ScalarBuilder b = scalar(sum);
+    return plan.logarithm ? b.log(sum) : b.div(b.constant(1), sum);
+  }
+
+  // ---- Lanes along the axis ----
+
+  /// Walks the row by vectors with `partials` states, then puts the states and their lanes together with `merge`.
+  Value sweep(double start, size_t partials, const std::function<Value(Value state, Value index, Value mask)> &take,
+              const std::function<Value(ScalarBuilder &, Value, Value)> &merge) {
+    Value length = h.extent(plan.length);
+    int64_t step = plan.lanes * static_cast<int64_t>(partials);
+    Value main = k.mul(k.div(length, step), step), whole = k.mul(k.div(length, plan.lanes), plan.lanes);
+    Values state(partials, k.constantF(start, vector()));
+    state = k.loop(k.constant(0), main, step, state, [&](Value index, mlir::ValueRange carried) {
+      Values next;
+      for (size_t i = 0; i < partials; ++i)
+        next.push_back(take(carried[i], k.add(index, static_cast<int64_t>(i) * plan.lanes), {}));
+      return next;
+    });
+    auto first = [&](Value index, mlir::ValueRange carried, Value mask) {
+      Values next(carried);
+      next[0] = take(next[0], index, mask);
+      return next;
+    };
+    state = k.loop(main, whole, plan.lanes, state, [&](Value index, mlir::ValueRange carried) { return first(index, carried, {}); });
+    state = k.loop(whole, length, plan.lanes, state, [&](Value index, mlir::ValueRange carried) {
+      return first(index, carried, k.prefixMask(k.sub(length, index), plan.lanes));
+    });
+    ScalarBuilder b = scalar(state[0]);
+    for (size_t i = 1; i < partials; ++i)
+      state[0] = merge(b, state[0], state[i]);
+    return h.across(plan.type, state[0], merge);
+  }
+
+  void rowOf(Value base) {
+    auto larger = [](ScalarBuilder &b, Value x, Value y) { return b.select(b.less(x, y), y, x); };
+    auto sum = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); };
+    Value greatest = sweep(-std::numeric_limits<double>::infinity(), 4, [&](Value state, Value index, Value mask) {
+      Value x = read(*plan.x, k.add(base, index), mask);
+      ScalarBuilder b = scalar(x);
+      Value next = larger(b, state, x);
+      return mask ? b.select(mask, next, state) : next;
+    }, larger);
+    Value shift = k.splat(greatest, plan.lanes);
+    Value total = sweep(0, 2, [&](Value state, Value index, Value mask) {
+      Value x = read(*plan.x, k.add(base, index), mask);
+      ScalarBuilder b = scalar(x);
+      Value e = b.exp(b.sub(x, shift));
+      if (keeps())
+        write(e, k.add(base, index), mask);
+      Value next = b.add(state, e);
+      return mask ? b.select(mask, next, state) : next;
+    }, sum);
+    Value scale = k.splat(scaleOf(total), plan.lanes);
+    h.forVectors(k.constant(0), h.extent(plan.length), plan.lanes, 2, [&](Value index, Value mask) {
+      Value at = k.add(base, index);
+      Value x = read(keeps() ? *plan.y : *plan.x, at, mask);
+      ScalarBuilder b = scalar(x);
+      write(keeps() ? b.mul(x, scale) : result(x, shift, scale), at, mask);
+    });
+  }
+
+  // ---- Lanes behind the axis ----
+
+  void columns(Value base, Value mask) {
+    Value length = h.extent(plan.length);
+    auto offset = [&](Value index) { return h.advance(base, index, plan.inner); };
+    Value greatest = k.loop(k.constant(0), length, 1, {k.constantF(-std::numeric_limits<double>::infinity(), vector())},
+                            [&](Value index, mlir::ValueRange state) {
+                              Value x = read(*plan.x, offset(index), mask);
+                              ScalarBuilder b = scalar(x);
+                              return Values{b.select(b.less(state[0], x), x, state[0])};
+                            })[0];
+    Value total = k.loop(k.constant(0), length, 1, {k.zero(vector())}, [&](Value index, mlir::ValueRange state) {
+      Value x = read(*plan.x, offset(index), mask);
+      ScalarBuilder b = scalar(x);
+      Value e = b.exp(b.sub(x, greatest));
+      if (keeps())
+        write(e, offset(index), mask);
+      return Values{b.add(state[0], e)};
+    })[0];
+    Value scale = scaleOf(total);
+    k.loop(k.constant(0), length, 1, [&](Value index) {
+      Value x = read(keeps() ? *plan.y : *plan.x, offset(index), mask);
+      ScalarBuilder b = scalar(x);
+      write(keeps() ? b.mul(x, scale) : result(x, greatest, scale), offset(index), mask);
+    });
+  }
+};
+
+Outcome<Schedule> priorSoftmax(const KernelProblem &problem) {
+  Plan plan(problem);
+  return Schedule{"softmax", 1, {{"grain", problem.threads > 1 ? 4096 : 32768}}, {}};
+}
+
+Outcome<GeneratedKernel> generateSoftmax(const KernelProblem &problem, const Schedule &schedule) {
+  if (schedule.algorithm != "softmax" || schedule.version != 1)
+    return NotApplicable{fmt::format("algorithm {}/{}, expected softmax/1", schedule.algorithm, schedule.version)};
+  require(schedule.number("grain", 1) > 0, "schedule '{}': grain must be positive", schedule.str());
+  Plan plan(problem);
+  return SoftmaxKernel(problem, plan, schedule).generate();
+}
+
+} // namespace
+
+const KernelFamily softmaxFamily{"softmax", priorSoftmax, generateSoftmax};
+
+} // namespace lathe
