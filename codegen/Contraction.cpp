@@ -167,7 +167,8 @@ bool needsLanewise(const ContractionProblem &problem, const ConvGeometry &conv) 
     return true;
   if (conv.outBlock && conv.outChannels % conv.outBlock)
     return true;
-  return conv.outChannels < lanes;
+  // Row-major activations suit both: vectors partly filled by one group, or lanes gathered over many.
+  return conv.outChannels < (conv.inBlock || conv.outBlock ? lanes : std::min<int64_t>(lanes, 4));
 }
 
 Outcome<Schedule> contractionPrior(const KernelProblem &kernel) {

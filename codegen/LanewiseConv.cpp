@@ -35,8 +35,6 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const
   plan.lanes = problem.target().lanes(std::max(32u, bitWidth(conv.type)));
   if (conv.outBlock && conv.outBlock != plan.lanes)
     throw Declined{fmt::format("the result has blocks of {} channels, vectors have {}", conv.outBlock, plan.lanes)};
-  if (conv.inChannels > 64)
-    throw Declined{fmt::format("groups of {} channels are too wide to be computed lane by lane", conv.inChannels)};
   plan.px = std::min(conv.out[2], parameter(schedule, "px", 1, 1, int64_t(problem.target().vectorRegisters) - 2));
   plan.rows = std::min(plan.allRows(), parameter(schedule, "rows", plan.allRows(), 1, int64_t(1) << 40));
   bool blockOfLanes = conv.inBlock == plan.lanes;
@@ -46,7 +44,7 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const
   plan.classes = tileClasses(conv, plan.px);
   int64_t steps = 0;
   for (const TileClass &tile : plan.classes)
-    steps += tile.width * int64_t(tile.reach.size()) * conv.inChannels * (plan.access == Lanes::gathered ? plan.lanes : 1);
+    steps += tile.width * int64_t(tile.reach.size()) * (plan.access == Lanes::gathered ? plan.lanes : conv.inChannels);
   if (steps > 20000)
     throw Declined{fmt::format("px={} gives {} different steps", plan.px, steps)};
   return plan;
@@ -109,6 +107,7 @@ private:
   void emitTile(const TileClass &tile, Value row, Value column);
   Values initial(int64_t width);
   Value loadInput(Value offset, int64_t channel);
+  Value gatherInput(Value offset, Value channel);
   Values taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow, Value weightRow, Value inColumn);
   Value multiplyAdd(Value x, Value y, Value z);
 };
@@ -141,16 +140,19 @@ LanewiseGenerator::Values LanewiseGenerator::initial(int64_t width) {
 
 /// What each lane multiplies in step `channel` of its group, at pixel offset `offset` of the image.
 mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
+  Value at = k.add(offset, k.mul(block, plan.lanes * conv.inPixels()));
+  Value vector = k.load(k.buffer(conv.input), at, conv.type, plan.lanes);
+  if (plan.access == Lanes::same)
+    return vector;
+  llvm::SmallVector<int64_t> from;
+  for (int64_t lane = 0; lane < plan.lanes; ++lane)
+    from.push_back(lane / conv.outChannels * conv.inChannels + channel);
+  return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
+}
+
+/// Likewise, lane by lane from wherever its channel lies.
+mlir::Value LanewiseGenerator::gatherInput(Value offset, Value channel) {
   Value input = k.buffer(conv.input);
-  if (plan.access != Lanes::gathered) {
-    Value vector = k.load(input, k.add(offset, k.mul(block, plan.lanes * conv.inPixels())), conv.type, plan.lanes);
-    if (plan.access == Lanes::same)
-      return vector;
-    llvm::SmallVector<int64_t> from;
-    for (int64_t lane = 0; lane < plan.lanes; ++lane)
-      from.push_back(lane / conv.outChannels * conv.inChannels + channel);
-    return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
-  }
   Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes));
   for (int64_t lane = 0; lane < validChannels; ++lane) {
     Value c = k.add(laneOffsets[lane], channel);
@@ -173,6 +175,25 @@ LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::V
   Values acc(accumulators.begin(), accumulators.end());
   int64_t pixel = conv.inPixelStride(), depth = conv.inChannels;
   Value start = k.add(inRow, k.mul(inColumn, pixel));
+  if (plan.access == Lanes::gathered)
+    return k.loop(k.constant(0), k.constant(depth), 1, acc, [&](Value c, mlir::ValueRange carried) {
+      Values next(carried.begin(), carried.end());
+      llvm::DenseMap<int64_t, Value> inputs;
+      for (int64_t kw = 0; kw < conv.kernel[2]; ++kw) {
+        if (tile.reach[kw].first >= tile.reach[kw].second)
+          continue;
+        Value at = k.add(weightRow, k.mul(k.add(c, kw * depth), plan.lanes));
+        Value weight = k.load(k.buffer(conv.weights), at, conv.type, plan.lanes);
+        for (int64_t p = tile.reach[kw].first; p < tile.reach[kw].second; ++p) {
+          int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
+          Value &x = inputs[column];
+          if (!x)
+            x = gatherInput(k.add(start, column * pixel), c);
+          next[p] = multiplyAdd(x, weight, next[p]);
+        }
+      }
+      return next;
+    });
   llvm::DenseMap<std::pair<int64_t, int64_t>, Value> inputs; // by column relative to the tile and channel
   for (int64_t kw = 0; kw < conv.kernel[2]; ++kw)
     for (int64_t c = 0; c < depth; ++c) {
@@ -254,8 +275,9 @@ Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &co
   int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
   Schedule schedule;
   schedule.algorithm = "lanewise";
-  // Accumulators leave room for a kernel row of weights and the inputs under way.
-  int64_t most = std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2);
+  // Accumulators leave room for a kernel row of weights and the inputs under way. Gathers are long code.
+  bool whole = conv.inBlock == lanes && conv.inChannels == conv.outChannels && lanes % conv.inChannels == 0;
+  int64_t most = whole ? std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2) : 4;
   schedule.numbers["px"] = evenPieces(conv.out[2], most)[0];
   int64_t rows = conv.out[0] * conv.out[1], blocks = (conv.groups * conv.outChannels + lanes - 1) / lanes;
   int64_t chunk = rows, threads = std::max(2, problem.kernel.threads);
