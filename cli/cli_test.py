@@ -1,0 +1,321 @@
+"""The command line's contract: help, exit codes, one-line errors, figures with units, packages that can be trusted.
+
+Usage: cli_test.py PATH/TO/lathe
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+LATHE = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "lathe"
+
+# A small network with everything that has a road of its own: convolution with bias and relu, a residual, pooling, a view, gemm, softmax.
+NETWORK = """
+func.func @main(%data: tensor<1x3x12x12xf32> {nn.name = "data"}) -> (tensor<1x5xf32> {nn.name = "prob"}) {
+  %w1 = nn.constant {value = dense<WEIGHTS1> : tensor<8x3x3x3xf32>} : tensor<8x3x3x3xf32>
+  %b1 = nn.constant {value = dense<[0.1, -0.2, 0.3, 0.0, 0.5, -0.1, 0.2, 0.4]> : tensor<8xf32>} : tensor<8xf32>
+  %w2 = nn.constant {value = dense<WEIGHTS2> : tensor<8x8x3x3xf32>} : tensor<8x8x3x3xf32>
+  %fc = nn.constant {value = dense<WEIGHTS3> : tensor<5x8xf32>} : tensor<5x8xf32>
+  %0 = nn.conv %data, %w1, %b1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x3x12x12xf32>, tensor<8x3x3x3xf32>, tensor<8xf32>) -> tensor<1x8x12x12xf32> loc("conv1")
+  %1 = nn.relu %0 : (tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> loc("relu1")
+  %2 = nn.conv %1, %w2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x8x12x12xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x12x12xf32> loc("conv2")
+  %3 = nn.add %2, %1 : (tensor<1x8x12x12xf32>, tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> loc("add2")
+  %4 = nn.relu %3 : (tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> loc("relu2")
+  %5 = nn.reduce_mean %4 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x8x12x12xf32>) -> tensor<1x8x1x1xf32> loc("pool")
+  %6 = nn.reshape %5 {shape = array<i64: 1, 8>} : (tensor<1x8x1x1xf32>) -> tensor<1x8xf32> loc("flatten")
+  %7 = nn.gemm %6, %fc {trans_b = true} : (tensor<1x8xf32>, tensor<5x8xf32>) -> tensor<1x5xf32> loc("fc")
+  %8 = nn.softmax %7 {axis = -1 : i64} : (tensor<1x5xf32>) -> tensor<1x5xf32> loc("prob")
+  return %8 : tensor<1x5xf32>
+}
+"""
+
+
+def network(seed=1):
+    rng = np.random.default_rng(seed)
+
+    def text(*shape):
+        scale = 1 / np.sqrt(np.prod(shape[1:]))
+        return json.dumps((rng.standard_normal(shape) * scale).round(5).tolist())
+
+    return (NETWORK.replace("WEIGHTS1", text(8, 3, 3, 3)).replace("WEIGHTS2", text(8, 8, 3, 3))
+            .replace("WEIGHTS3", text(5, 8)))
+
+
+# The least of protobuf needed to write broken ONNX files.
+def field(number, value):
+    def varint(n):
+        out = b""
+        while n > 127:
+            out += bytes([n & 127 | 128])
+            n >>= 7
+        return out + bytes([n])
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, str):
+        value = value.encode()
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx_model(*nodes, opset=13):
+    shape = field(2, field(1, field(1, 1)) + field(1, field(1, 4)))
+    tensor = lambda name: field(1, name) + field(2, field(1, field(1, 1) + shape))
+    graph = b"".join(field(1, node) for node in nodes) + field(2, "g") + field(11, tensor("x")) + field(12, tensor("y"))
+    return field(1, 8) + field(8, field(2, opset)) + field(7, graph)
+
+
+def onnx_node(op, inputs, outputs, name=""):
+    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name) + field(4, op))
+
+
+class Cli(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = lambda self, name: os.path.join(cls.folder.name, name)
+        os.environ["XDG_CACHE_HOME"] = os.path.join(cls.folder.name, "cache")
+        with open(os.path.join(cls.folder.name, "net.mlir"), "w") as file:
+            file.write(network())
+        cls.net = os.path.join(cls.folder.name, "net.mlir")
+        cls.package = os.path.join(cls.folder.name, "net.lathe")
+        done = subprocess.run([LATHE, "compile", cls.net, "-o", cls.package], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def lathe(self, *arguments, code=0):
+        done = subprocess.run([LATHE, *arguments], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, code, f"lathe {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def error(self, *arguments, says=""):
+        """A user error: exit code 2 and one line that says what is wrong."""
+        done = self.lathe(*arguments, code=2)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertRegex(done.stderr, says)
+        return done.stderr
+
+    def figures(self, *arguments, code=0):
+        path = self.path("figures.json")
+        self.lathe(*arguments, "--json", path, code=code)
+        with open(path) as file:
+            return json.load(file)
+
+    def outputs(self, *arguments):
+        path = self.path("outputs.npz")
+        self.lathe("run", *arguments, "-o", path)
+        return dict(np.load(path))
+
+    # ---- Help and usage
+
+    def test_help_of_every_verb_has_examples(self):
+        verbs = re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M)
+        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "compare", "machine", "zoo"]:
+            self.assertIn(verb, verbs)
+            text = self.lathe(verb, "--help").stdout
+            self.assertIn("Examples:", text)
+            self.assertIn(f"lathe {verb}", text)
+            self.assertIn("Exit code", text)
+
+    def test_version(self):
+        self.assertRegex(self.lathe("--version").stdout, r"^lathe \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage_is_one_line_and_code_2(self):
+        self.error("frobnicate", says="no verb is called 'frobnicate'")
+        self.error("run", says="MODEL")
+        self.error("inspect", self.net, "--colour", says="--colour")
+        self.error("compile", self.net, says="-o")
+        self.error("compile", self.net, "-O", "7", "-o", self.path("x.lathe"), says="7")
+        self.error("bench", self.package, "--repetitions", "many", says="many")
+        self.lathe(code=2)
+
+    # ---- Bad input
+
+    def test_models_that_are_none(self):
+        self.error("inspect", self.path("absent.onnx"), says="absent.onnx.*No such file")
+        self.error("inspect", self.folder.name, says="directory")
+        for name, content in [("empty.onnx", b""), ("noise.onnx", bytes(range(256)) * 8), ("text.mlir", b"func.func @main( {")]:
+            with open(self.path(name), "wb") as file:
+                file.write(content)
+            self.error("inspect", self.path(name), says=name)
+            self.error("run", self.path(name), "--fill", "ones", says=name)
+        self.error("inspect", "zoo:nonsense", says="nonsense")
+
+    def test_unsupported_nodes_are_listed_all_at_once(self):
+        path = self.path("unsupported.onnx")
+        with open(path, "wb") as file:
+            file.write(onnx_model(onnx_node("Frobnicate", ["x"], ["a"], "first"), onnx_node("Relu", ["a"], ["b"], "good"),
+                                  onnx_node("Twiddle", ["b"], ["y"], "second")))
+        report = self.figures("check", path, code=1)
+        self.assertEqual([issue["node"] for issue in report["unsupported"]], ["first", "second"])
+        self.assertEqual(report["unsupported"][0]["op"], "Frobnicate")
+        self.error("compile", path, "-o", self.path("u.lathe"), says="first")
+
+    def test_packages_that_are_damaged(self):
+        with open(self.package, "rb") as file:
+            good = file.read()
+        damaged = self.path("damaged.lathe")
+        for title, content in [("truncated", good[:len(good) // 2]), ("header only", good[:64]),
+                               ("another plan", good[:16400] + bytes([good[16400] ^ 1]) + good[16401:])]:
+            with open(damaged, "wb") as file:
+                file.write(content)
+            with self.subTest(title):
+                self.error("run", damaged, "--fill", "ones", says="damaged.lathe")
+
+    def test_inputs_that_do_not_fit(self):
+        for name, array in [("shape", np.zeros((1, 3, 9, 9), np.float32)), ("type", np.zeros((1, 3, 12, 12), np.float64))]:
+            path = self.path(f"{name}.npy")
+            np.save(path, array)
+            self.error("run", self.package, "-i", f"data={path}", says="data.*expected")
+        np.save(self.path("good.npy"), np.zeros((1, 3, 12, 12), np.float32))
+        self.error("run", self.package, "-i", f"picture={self.path('good.npy')}", says="no input 'picture'")
+        self.error("run", self.package, says="'data' is missing")
+        self.error("run", self.package, "-i", self.path("absent.npy"), says="absent.npy")
+
+    def test_outputs_that_cannot_be_written(self):
+        self.error("compile", self.net, "-o", self.path("no/such/folder/x.lathe"), says="cannot write")
+        self.error("compile", self.net, "-o", self.folder.name, says="cannot write.*directory")
+        self.error("inspect", self.net, "--json", self.path("no/such/x.json"), says="cannot write")
+        self.error("run", self.package, "--fill", "ones", "-o", self.path("no/such/x.npz"), says="x.npz")
+
+    # ---- What it computes
+
+    def test_run_agrees_with_the_reference(self):
+        for level in "01234":
+            compiled = self.outputs(self.net, "-O", level, "--fill", "random", "--seed", "5")["prob"]
+            reference = self.outputs(self.net, "--reference", "--fill", "random", "--seed", "5")["prob"]
+            self.assertEqual(compiled.shape, (1, 5))
+            np.testing.assert_allclose(compiled, reference, rtol=1e-4, atol=1e-6)
+
+    def test_threads_do_not_change_a_bit(self):
+        one = self.outputs(self.package, "--fill", "random", "--threads", "1")["prob"]
+        two = self.outputs(self.package, "--fill", "random", "--threads", "2")["prob"]
+        np.testing.assert_array_equal(one, two)
+
+    def test_inputs_from_files(self):
+        array = np.random.default_rng(3).standard_normal((1, 3, 12, 12)).astype(np.float32)
+        np.save(self.path("x.npy"), array)
+        np.savez(self.path("x.npz"), data=array)
+        first = self.outputs(self.package, "-i", f"data={self.path('x.npy')}")["prob"]
+        np.testing.assert_array_equal(first, self.outputs(self.package, "-i", self.path("x.npy"))["prob"])
+        np.testing.assert_array_equal(first, self.outputs(self.package, "-i", self.path("x.npz"))["prob"])
+        self.lathe("run", self.package, "--fill", "ones", "-o", self.path("folder"))
+        self.assertEqual(np.load(self.path("folder/prob.npy")).shape, (1, 5))
+
+    def test_a_model_is_compiled_once(self):
+        packages = os.path.join(os.environ["XDG_CACHE_HOME"], "lathe", "packages")
+        self.outputs(self.net, "--fill", "ones")
+        before = {name: os.stat(os.path.join(packages, name)).st_mtime_ns for name in os.listdir(packages)}
+        self.outputs(self.net, "--fill", "random")
+        after = {name: os.stat(os.path.join(packages, name)).st_mtime_ns for name in os.listdir(packages)}
+        self.assertEqual(before, after)
+
+    def test_levels_can_be_read_and_compiled_again(self):
+        expected = self.outputs(self.net, "--fill", "random")["prob"]
+        for level in ["graph", "kernels"]:
+            text = self.path(f"{level}.mlir")
+            self.lathe("compile", self.net, "--emit", level, "-o", text)
+            np.testing.assert_allclose(self.outputs(text, "--fill", "random")["prob"], expected, rtol=1e-6)
+        for level, word in [("loops", "scf.for"), ("llvm", "define"), ("asm", "ret")]:
+            self.assertIn(word, self.lathe("compile", self.net, "--emit", level).stdout)
+
+    def test_verify_passes_and_remembers(self):
+        report = self.figures("verify", self.net)
+        self.assertTrue(report["passed"])
+        self.assertLess(report["relative_error"], 1e-5)
+        self.assertTrue(self.figures("bench", self.net, "--repetitions", "3")["verified"])
+
+    def test_verify_names_the_first_diverging_node(self):
+        # One weight, one pad, one stride: each must be found, and where.
+        text = network()
+        for title, old, new in [("weight", "dense<[0.1, -0.2", "dense<[0.9, -0.2"),
+                                ("relu", "nn.relu %3", "nn.abs %3")]:
+            mutant = self.path("mutant.mlir")
+            with open(mutant, "w") as file:
+                file.write(text.replace(old, new))
+            package = self.path("mutant.lathe")
+            self.lathe("compile", mutant, "-o", package)
+            with self.subTest(title):
+                report = self.figures("verify", self.net, "--package", package, code=1)
+                self.assertFalse(report["passed"])
+                self.assertIn(report["first_diverging_node"], {"weight": ["conv1", "relu1"], "relu": ["relu2", "add2"]}[title])
+
+    def test_outputs_nobody_should_trust(self):
+        path = self.path("zero.mlir")
+        with open(path, "w") as file:
+            file.write("""func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<4xf32> {nn.name = "y"}) {
+              %0 = nn.sub %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+              return %0 : tensor<4xf32> }""")
+        self.assertIn("mistrusted", self.lathe("verify", path, code=1).stdout)
+        self.assertIn("mistrusted", self.lathe("bench", path, code=1).stderr)
+
+    def test_schedules_from_a_file(self):
+        path = self.path("schedule.txt")
+        with open(path, "w") as file:
+            file.write("nowhere: direct/1 px=3\n")
+        self.error("compile", self.net, "-o", self.path("s.lathe"), "--schedule", path, says="schedule.txt: line 1.*nowhere")
+        with open(path, "w") as file:
+            file.write("this is no schedule\n")
+        self.error("compile", self.net, "-o", self.path("s.lathe"), "--schedule", path, says="line 1")
+
+    # ---- What it measures
+
+    UNITS = re.compile(r"(_ms|_s|_bytes|flops|_gb_s|ratio|_share|share|count|_error|_tolerance|index|threads|kernels|"
+                       r"conversions|parameters|seed|batch|repetitions|opset|not_finite|min|max|mean|cores|shared_by|flops_per_run)$")
+
+    def check_units(self, document, key="", place=""):
+        if isinstance(document, dict):
+            for name, value in document.items():
+                self.check_units(value, name, f"{place}.{name}")
+        elif isinstance(document, list):
+            for value in document:
+                self.check_units(value, key, place)
+        elif isinstance(document, (int, float)) and not isinstance(document, bool):
+            if key not in ("dims", "count"):
+                self.assertRegex(key, self.UNITS, f"{place} has no unit in its key")
+
+    def test_every_figure_has_a_unit(self):
+        for arguments in [("inspect", self.net), ("check", self.net), ("compile", self.net, "-o", self.path("j.lathe")),
+                          ("run", self.package, "--fill", "random"), ("verify", self.net),
+                          ("bench", self.package, "--repetitions", "3")]:
+            with self.subTest(arguments[0]):
+                self.check_units(self.figures(*arguments))
+
+    def test_json_on_standard_output_stands_alone(self):
+        for arguments in [("inspect", self.net), ("bench", self.package, "--repetitions", "3")]:
+            json.loads(self.lathe(*arguments, "--json", "-").stdout)
+
+    def test_check_finds_everything_compiled(self):
+        report = self.figures("check", self.net)
+        self.assertEqual(report["references"], [])
+        self.assertEqual(report["compiled_flops_share"], 1)
+
+    def test_inspect_counts(self):
+        report = self.figures("inspect", self.net)
+        self.assertEqual(report["operators"]["conv"]["count"], 2)
+        self.assertEqual(report["parameters"], 8 * 27 + 8 + 8 * 72 + 40)
+        self.assertEqual(report["inputs"], [{"name": "data", "type": "f32", "dims": "1x3x12x12"}])
+
+    def test_profile_rows_add_up(self):
+        report = self.figures("profile", self.package)
+        total = sum(row["time_ms"] for row in report["rows"]) + report["overhead_ms"]
+        self.assertAlmostEqual(total, report["whole_ms"], delta=1e-6 * report["whole_ms"] + 1e-9)
+        until = self.figures("profile", self.package, "--until", "relu1")
+        self.assertLess(len(until["rows"]), len(report["rows"]))
+        self.error("profile", self.package, "--until", "nowhere", says="nowhere")
+
+    def test_zoo_lists(self):
+        names = [network["name"] for network in self.figures("zoo", "--list")["networks"]]
+        for name in ["resnet50", "mobilenet_v2", "densenet121", "inception_v3", "vgg16"]:
+            self.assertIn(name, names)
+        self.error("zoo", "resnet51", says="resnet51")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
