@@ -109,25 +109,6 @@ uint64_t keyOf(const ModelFlags &flags) {
   return hasher.digest();
 }
 
-void runSelf(const Arguments &arguments) {
-  std::string program = ownProgram();
-  std::vector<char *> argv{program.data()};
-  for (const std::string &argument : arguments)
-    argv.push_back(const_cast<char *>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t child;
-  int error = ::posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), environ);
-  require(error == 0, "cannot start {}: {}", program, std::strerror(error));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return;
-  if (WIFSIGNALED(status))
-    fmt::print(stderr, "lathe compile was ended by signal {} ({})\n", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-  throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
-}
-
 } // namespace
 
 std::string ownProgram() {
@@ -146,6 +127,25 @@ std::string compilerLibrary() {
       return candidate.lexically_normal().string();
   }
   return "liblathe_cli_compiler.so";
+}
+
+void runSelf(const Arguments &arguments) {
+  std::string program = ownProgram();
+  std::vector<char *> argv{program.data()};
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t child;
+  int error = ::posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), environ);
+  require(error == 0, "cannot start {}: {}", program, std::strerror(error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return;
+  if (WIFSIGNALED(status))
+    fmt::print(stderr, "lathe compile was ended by signal {} ({})\n", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
 }
 
 std::string cacheFolder() {

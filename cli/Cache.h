@@ -14,6 +14,9 @@ struct ChildFailed {
   int exitCode;
 };
 
+/// Runs this program with `arguments` to its end; throws ChildFailed when it does not succeed (it has said why).
+void runSelf(const Arguments &arguments);
+
 /// "~/.cache/lathe" (XDG_CACHE_HOME respected).
 std::string cacheFolder();
 

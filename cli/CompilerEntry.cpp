@@ -1,5 +1,6 @@
 // The one function of liblathe_cli_compiler.so that `lathe` calls.
 #include "cli/CompilerVerbs.h"
+#include "runtime/References.h"
 
 extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const char *verb, int count,
                                                                          const char *const *arguments) {
@@ -8,6 +9,7 @@ extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const ch
       {"check", "", checkVerb},   {"inspect", "", inspectVerb}, {"compile", "", compileVerb},
       {"verify", "", verifyVerb}, {"zoo", "", zooVerb},         {"reference", "", referenceVerb},
   };
+  lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);
   std::string name = verb;
   return guarded(name == "reference" ? "run" : name, [&]() -> int {

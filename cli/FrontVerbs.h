@@ -7,6 +7,7 @@ namespace lathe::cli {
 
 int runVerb(const Arguments &arguments);
 int benchVerb(const Arguments &arguments);
+int compareVerb(const Arguments &arguments);
 int profileVerb(const Arguments &arguments);
 int machineVerb(const Arguments &arguments);
 

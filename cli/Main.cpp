@@ -3,6 +3,7 @@
 #include "cli/Cache.h"
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
+#include "runtime/References.h"
 
 #include <dlfcn.h>
 #include <iostream>
@@ -13,6 +14,7 @@ namespace {
 const Verb frontVerbs[] = {
     {"run", "runs a model or package on given or generated inputs", runVerb},
     {"bench", "times one run: mean, median, percentiles, GFLOPS, memory", benchVerb},
+    {"compare", "beside other runtimes: outputs, times, verdict", compareVerb},
     {"profile", "time, speed and share of the roofline of every kernel", profileVerb},
     {"machine", "measures what this machine can do: arithmetic and bandwidth", machineVerb},
 };
@@ -24,7 +26,6 @@ const Summary compilerVerbs[] = {
     {"inspect", "inputs, outputs, operators, parameters, FLOPs, convolution shapes"},
     {"compile", "makes a native package F.lathe, or shows a level of the compilation"},
     {"verify", "compiled against the reference in float64, on several inputs"},
-    {"compare", "beside other runtimes: outputs, times, verdict"},
     {"zoo", "built-in architectures with seeded weights, as ONNX"},
 };
 
@@ -65,6 +66,7 @@ int compilerVerb(const std::string &name, const Arguments &arguments) {
 int forwardToCompiler(const std::string &verb, const Arguments &arguments) { return compilerVerb(verb, arguments); }
 
 int mainVerb(int argc, char **argv) {
+  runtime::registerReferences(); // what of them a plan does not use is never paged in
   std::string name = argc > 1 ? argv[1] : "";
   Arguments arguments(argv + std::min(argc, 2), argv + argc);
   if (name == "help" && !arguments.empty()) {

@@ -17,6 +17,7 @@ void ModelFlags::add(CLI::App &app) {
   app.add_option("-O", level, "0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 relaxed math")
       ->check(CLI::Range(0, 4))->capture_default_str();
   app.add_flag("--exact-math", exactMath, "forbids algorithms that reassociate (Winograd)");
+  app.add_flag("--references-only", referencesOnly, "compiles nothing: every operator runs on its reference");
   app.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each")->type_name("FILE");
   app.add_option("--zoo-seed", zooSeed, "seed of a zoo model's weights")->capture_default_str();
   app.add_option("--zoo-batch", zooBatch, "batch a zoo model is built with")->type_name("N");
@@ -28,6 +29,8 @@ Arguments ModelFlags::compileArguments() const {
     result.insert(result.end(), {"--shape", shape});
   if (exactMath)
     result.push_back("--exact-math");
+  if (referencesOnly)
+    result.push_back("--references-only");
   if (!scheduleFile.empty())
     result.insert(result.end(), {"--schedule", scheduleFile});
   if (isZoo()) {
@@ -47,6 +50,15 @@ bool isPackage(const std::string &path) {
   char magic[sizeof package::magic] = {};
   file.read(magic, sizeof magic);
   return std::memcmp(magic, package::magic, sizeof magic) == 0;
+}
+
+bool looksLikeOnnx(const std::string &path) {
+  if (isPackage(path))
+    return false;
+  std::ifstream file(path, std::ios::binary);
+  char first = 0;
+  file.get(first);
+  return first == 0x08 || !(std::isprint(static_cast<unsigned char>(first)) || std::isspace(static_cast<unsigned char>(first)));
 }
 
 } // namespace lathe::cli

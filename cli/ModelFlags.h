@@ -17,6 +17,7 @@ struct ModelFlags {
   int threads = 1;
   int level = 3;
   bool exactMath = false;
+  bool referencesOnly = false;
   std::string scheduleFile;
   int64_t zooBatch = 0; // zoo:NAME built with this batch; 0: its default
   uint64_t zooSeed = 0;
@@ -28,6 +29,9 @@ struct ModelFlags {
   bool isZoo() const { return model.rfind("zoo:", 0) == 0; }
   std::string zooName() const { return model.substr(4); }
 };
+
+/// `model` is ONNX as far as its first bytes tell: neither a package nor text.
+bool looksLikeOnnx(const std::string &path);
 
 /// True when the file begins as a package does. Throws Error when it cannot be read.
 bool isPackage(const std::string &path);

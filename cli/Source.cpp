@@ -46,6 +46,7 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   options.threads = flags.threads;
   options.level = flags.level;
   options.exactMath = flags.exactMath;
+  options.referencesOnly = flags.referencesOnly;
   if (!flags.scheduleFile.empty()) {
     options.scheduleText = readFile(flags.scheduleFile);
     options.scheduleName = flags.scheduleFile;

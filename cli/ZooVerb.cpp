@@ -11,7 +11,7 @@ namespace lathe::cli {
 int zooVerb(const Arguments &arguments) {
   std::string name, output;
   ZooOptions zoo;
-  bool list = false;
+  bool list = false, quiet = false;
   Options options("zoo", "Built-in architectures with seeded random weights that keep every layer's values near one.",
                   "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 --seed 1 -o m.onnx\n"
                   "Every other verb takes zoo:NAME in place of a file: lathe profile zoo:resnet50\n");
@@ -21,6 +21,7 @@ int zooVerb(const Arguments &arguments) {
   options.add_flag("--dynamic-batch", zoo.dynamicBatch, "leaves the batch open as symbol N")->excludes(batch);
   options.add_option("--seed", zoo.seed, "of the weights")->capture_default_str();
   options.add_flag("--list", list, "lists the architectures");
+  options.add_flag("--quiet", quiet, "prints nothing but errors");
   options.addJson();
   options.parseAll(arguments);
 
@@ -42,7 +43,7 @@ int zooVerb(const Arguments &arguments) {
   if (output.empty())
     output = name + ".onnx";
   exportOnnxFile(*module, output);
-  if (options.printsText())
+  if (!quiet && options.printsText())
     std::cout << "wrote " << output << "\n";
   options.writeJson({{"name", name}, {"file", output}, {"batch", zoo.batch}, {"seed", zoo.seed}});
   return success;

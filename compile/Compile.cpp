@@ -2,10 +2,7 @@
 
 #include "codegen/Scalar.h"
 #include "ir/ModelText.h"
-#if __has_include("ops/Lowerings.h")
 #include "ops/Lowerings.h"
-#define HAVE_LOWERINGS
-#endif
 #include "passes/Pipeline.h"
 
 #include <cerrno>
@@ -54,9 +51,7 @@ public:
         library(target, options.threads, options.exactMath, schedules) {
     require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
     require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
-#ifdef HAVE_LOWERINGS
     registerLowerings();
-#endif
     report.target = target.str();
     report.sourceConstantBytes = constantBytesOf(module);
   }
@@ -151,10 +146,12 @@ private:
 
   PipelineOptions pipelineOptions() {
     PipelineOptions result;
-    result.level = options.level;
+    result.level = options.referencesOnly ? 0 : options.level; // a blocked layout would need code to convert it
     result.exactMath = options.exactMath;
     result.channelBlock = target.channelBlock();
-    result.declines = [this](mlir::func::FuncOp kernel) { return library.declines(kernel); };
+    result.declines = [this](mlir::func::FuncOp kernel) {
+      return options.referencesOnly ? "only references were asked for" : library.declines(kernel);
+    };
     return result;
   }
 };

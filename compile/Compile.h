@@ -29,6 +29,7 @@ struct CompileOptions {
   int threads = 1;               // the schedules are chosen for; any number may run the package
   int level = 3;                 // 0..4
   bool exactMath = false;
+  bool referencesOnly = false;   // no code is made: every operator runs on its reference
   std::string scheduleText;      // compile/ScheduleBook.h
   std::string scheduleName = "schedule";
   int jobs = 1;                  // threads the compiler itself uses

@@ -1,0 +1,104 @@
+#include "cli/Cache.h"
+#include "cli/FrontVerbs.h"
+#include "cli/Inputs.h"
+#include "lab/Compare.h"
+
+#include <filesystem>
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+/// The file a peer that reads ONNX loads: the model itself, or what `lathe zoo` writes for it.
+std::string onnxFor(const ModelFlags &flags) {
+  if (!flags.isZoo()) {
+    require(looksLikeOnnx(flags.model), "{}: peers read ONNX: give the ONNX model, or zoo:NAME", flags.model);
+    return flags.model;
+  }
+  std::string folder = cacheFolder() + "/zoo";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  require(!error, "{}: cannot create: {}", folder, error.message());
+  std::string path = fmt::format("{}/{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSeed);
+  Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), "--quiet"};
+  if (flags.zooBatch)
+    arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
+  runSelf(arguments); // always anew: the architecture may have changed with the program
+  return path;
+}
+
+} // namespace
+
+int compareVerb(const Arguments &arguments) {
+  ModelFlags model;
+  InputFlags inputs;
+  lab::CompareOptions compare;
+  std::string with = "onnxruntime";
+  Options options("compare", "Runs a model here and in other runtimes, checks their outputs against each other, then times them in turns:\n"
+                             "while one runs the others stand still. Exit code 1 when outputs differ or a side fails.",
+                  "  lathe compare zoo:resnet50 --with onnxruntime\n"
+                  "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n");
+  model.add(options);
+  inputs.add(options, "random");
+  options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference")->capture_default_str();
+  options.add_option("--max-seconds", compare.maxSeconds, "of timing")->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_option("--max-rounds", compare.maxRounds, "of turns")->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_option("--relative", compare.relativeL2, "largest relative L2 difference of outputs that agree")->capture_default_str();
+  options.add_option("--maximum", compare.maxDifference, "largest |difference| over largest |value|")->capture_default_str();
+  options.addJson();
+  options.parseAll(arguments);
+
+  // A peer that is missing is better said before compiling.
+  auto find = [](const std::string &name) {
+    Outcome<lab::RunnerSpec> spec = lab::findRunner(name);
+    require(spec.done(), "--with {}: {}", name, spec.done() ? "" : spec.reason());
+    return *spec;
+  };
+  std::vector<lab::CompareSide> sides(1);
+  sides[0].runner = find("lathe");
+  for (const std::string &name : CLI::detail::split(with, ',')) {
+    lab::CompareSide side;
+    side.runner = find(name);
+    sides.push_back(std::move(side));
+  }
+  require(sides.size() > 1, "--with: give at least one runner");
+  std::string package = packageFor(model);
+  sides[0].model = package;
+  for (size_t i = 1; i < sides.size(); ++i) {
+    ModelFlags references = model;
+    references.referencesOnly = true;
+    sides[i].model = sides[i].runner.format == "onnx" ? onnxFor(model) : packageFor(references);
+  }
+
+  compare.threads = model.threads;
+  compare.seed = inputs.seed;
+  auto loaded = runtime::Model::load(package);
+  if (!inputs.given.empty() || inputs.fill != "random") {
+    std::vector<Value> values = gatherInputs(loaded->inputs(), inputs, model.shapes);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i].isTensor())
+        compare.inputs[loaded->inputs()[i].name] = values[i].tensor();
+  }
+  if (inputs.batch)
+    for (const runtime::Port &port : loaded->inputs()) {
+      std::vector<std::string> symbols;
+      if (!port.dims.empty())
+        port.dims[0].collectSymbols(symbols);
+      for (const std::string &symbol : symbols)
+        compare.dims[symbol] = inputs.batch;
+    }
+  loaded.reset();
+  Progress progress("compare " + model.model);
+  size_t step = 0;
+  compare.progress = [&](const std::string &what) { progress.update(what, ++step, static_cast<size_t>(compare.maxRounds)); };
+
+  lab::Comparison comparison = lab::compare(sides, compare);
+  if (options.printsText())
+    std::cout << lab::describe(comparison);
+  nlohmann::json json = lab::toJson(comparison);
+  json["model"] = model.model;
+  options.writeJson(json);
+  return comparison.agrees() ? success : failedVerdict;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,137 @@
+// include/lathe/compiler.h over the facade. No exception leaves this file.
+#include "compile/Compile.h"
+#include "import/Import.h"
+#include "ir/Context.h"
+#include "lathe/compiler.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace lathe {
+namespace {
+
+thread_local std::string lastError;
+
+lathe_status failed(lathe_status status, const std::string &message) {
+  lastError = message;
+  return status;
+}
+
+template <class Body> lathe_status guarded(Body body) {
+  try {
+    return body();
+  } catch (const Error &error) {
+    return failed(LATHE_FAILED, error.what());
+  } catch (const std::bad_alloc &) {
+    return failed(LATHE_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception &error) {
+    return failed(LATHE_INTERNAL_ERROR, error.what());
+  } catch (...) {
+    return failed(LATHE_INTERNAL_ERROR, "an unknown exception");
+  }
+}
+
+/// "data=1x3x224x224" into `options`.
+void addShape(ImportOptions &options, const std::string &text) {
+  size_t equals = text.rfind('=');
+  require(equals != std::string::npos && equals > 0, "shape '{}': expected NAME=1x3x224x224", text);
+  std::vector<int64_t> dims;
+  const char *at = text.c_str() + equals + 1;
+  while (*at) {
+    char *end = nullptr;
+    long long extent = std::strtoll(at, &end, 10);
+    require(end != at && (*end == 0 || *end == 'x') && extent >= -1, "shape '{}': expected NAME=1x3x224x224", text);
+    dims.push_back(extent);
+    at = *end ? end + 1 : end;
+  }
+  options.shapes[text.substr(0, equals)] = std::move(dims);
+}
+
+struct Parsed {
+  CompileOptions compile;
+  ImportOptions import;
+};
+
+/// Null options are the defaults.
+Parsed parse(const lathe_compile_options *options) {
+  Parsed parsed;
+  if (!options)
+    return parsed;
+  if (options->target)
+    parsed.compile.target = options->target;
+  if (options->threads)
+    parsed.compile.threads = options->threads;
+  parsed.compile.level = options->level;
+  parsed.compile.exactMath = options->exact_math != 0;
+  if (options->schedule)
+    parsed.compile.scheduleText = options->schedule;
+  for (size_t i = 0; i < options->shape_count; ++i) {
+    require(options->shapes && options->shapes[i], "shape {} is null", i);
+    addShape(parsed.import, options->shapes[i]);
+  }
+  return parsed;
+}
+
+bool knownOptions(const lathe_compile_options *options) {
+  return !options || options->struct_size == sizeof(lathe_compile_options);
+}
+
+} // namespace
+} // namespace lathe
+
+using namespace lathe;
+
+uint32_t lathe_compiler_api_version(void) { return LATHE_COMPILER_API_VERSION; }
+
+void lathe_compile_options_init(lathe_compile_options *options) {
+  if (!options)
+    return;
+  *options = {};
+  options->struct_size = sizeof *options;
+  options->threads = 1;
+  options->level = 3;
+}
+
+lathe_status lathe_compile_file(const char *model_path, const char *package_path, const lathe_compile_options *options) {
+  return guarded([&] {
+    if (!model_path || !package_path)
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_file: a path is null");
+    if (!knownOptions(options))
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_file: options.struct_size is of another version");
+    Parsed parsed = parse(options);
+    auto context = makeContext();
+    auto module = importModel(*context, model_path, parsed.import);
+    compile(*module, parsed.compile, package_path);
+    return LATHE_OK;
+  });
+}
+
+lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const char *name, const lathe_compile_options *options,
+                                 void **package, size_t *package_bytes) {
+  return guarded([&] {
+    if (!model || !package || !package_bytes)
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_bytes: a pointer is null");
+    if (!knownOptions(options))
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_bytes: options.struct_size is of another version");
+    *package = nullptr;
+    *package_bytes = 0;
+    Parsed parsed = parse(options);
+    auto context = makeContext();
+    auto module = importOnnxBytes(*context, {static_cast<const char *>(model), model_bytes}, name ? name : "model", parsed.import);
+    std::vector<char> bytes;
+    compileToBytes(*module, parsed.compile, bytes);
+    // Aligned as the runtime likes constants, so that it can use them in place.
+    void *copy = std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64);
+    if (!copy)
+      throw std::bad_alloc();
+    std::memcpy(copy, bytes.data(), bytes.size());
+    *package = copy;
+    *package_bytes = bytes.size();
+    return LATHE_OK;
+  });
+}
+
+void lathe_compiler_free(void *package) { std::free(package); }
+
+const char *lathe_compiler_last_error(void) { return lastError.c_str(); }
