@@ -10,10 +10,6 @@ namespace lathe::cli {
 /// Throws Error when the model cannot be read. When compiling fails its message is on stderr and ChildFailed is thrown.
 std::string packageFor(const ModelFlags &flags);
 
-struct ChildFailed {
-  int exitCode;
-};
-
 /// Runs this program with `arguments` to its end; throws ChildFailed when it does not succeed (it has said why).
 void runSelf(const Arguments &arguments);
 

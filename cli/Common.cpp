@@ -21,6 +21,8 @@ int guarded(const std::string &verb, const std::function<int()> &body) {
       return userError;
     }
     return code;
+  } catch (const ChildFailed &child) {
+    return child.exitCode;
   } catch (const CLI::CallForHelp &) {
     return success; // printed by Options::parseAll
   } catch (const CLI::ParseError &error) {

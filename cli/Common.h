@@ -30,6 +30,11 @@ struct Verb {
   int (*run)(const Arguments &arguments);
 };
 
+/// A `lathe` of our own failed, and has said why: its exit code becomes ours.
+struct ChildFailed {
+  int exitCode;
+};
+
 /// Runs `body` and turns what it throws into a line on stderr and an exit code.
 int guarded(const std::string &verb, const std::function<int()> &body);
 

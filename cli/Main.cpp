@@ -83,13 +83,7 @@ int mainVerb(int argc, char **argv) {
   }
   for (const Verb &verb : frontVerbs)
     if (name == verb.name)
-      return guarded(name, [&] {
-        try {
-          return verb.run(arguments);
-        } catch (const ChildFailed &child) {
-          return child.exitCode; // it has said why
-        }
-      });
+      return guarded(name, [&] { return verb.run(arguments); });
   for (const Summary &verb : compilerVerbs)
     if (name == verb.name)
       return guarded(name, [&] { return compilerVerb(name, arguments); });

@@ -61,7 +61,10 @@ private:
   };
   std::vector<Copy> copies; // outputs that no instruction writes in place
 
+  /// The same bytes under other extents, or in a layout that orders them alike (the passes leave only such conversions outside kernels).
   static bool isView(mlir::Operation *op) {
+    if (llvm::isa<nn::ConvertLayoutOp>(op))
+      return true;
     const OpRecord *record = nn::recordOf(op);
     return record && std::string_view(record->lowering) == "view";
   }
@@ -251,7 +254,7 @@ private:
       return;
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       return callKernel(call);
-    require(nn::recordOf(&op) != nullptr, "{}: '{}' is not an operation of the kernels level", nn::describe(op.getLoc()),
+    require(nn::recordOf(&op) != nullptr || isView(&op), "{}: '{}' is not an operation of the kernels level", nn::describe(op.getLoc()),
             op.getName().getStringRef().str());
     if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
       return view(op);
@@ -260,8 +263,9 @@ private:
 
   void view(mlir::Operation &op) {
     mlir::Value result = op.getResult(0), operand = op.getOperand(0);
-    require(!nn::layoutOf(operand) && !nn::layoutOf(result), "{}: a view of a value in blocked layout",
-            nn::describe(op.getLoc()));
+    bool sameBytes = physicalBytes(shapes.of(operand), nn::layoutOf(operand)) == physicalBytes(shapes.of(result), nn::layoutOf(result));
+    require(llvm::isa<nn::ConvertLayoutOp>(op) ? sameBytes : !nn::layoutOf(operand) && !nn::layoutOf(result),
+            "{}: a view of a value in blocked layout", nn::describe(op.getLoc()));
     if (values.contains(result))
       return; // an output: what it looks at writes there
     uint32_t alias = addValue(result, nameOf(result), plan::Storage::Alias);
