@@ -69,12 +69,13 @@ void Context::State::setInput(size_t index, Value value) {
       std::memcpy(copy.data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
       tensor = copy;
     }
-    if (!inputSet[index] || inputs[index].tensor().dims() != tensor.dims())
-      extentsChanged = true;
+    bool before = inputSet[index];
+    extentsChanged |= !before || inputs[index].tensor().dims() != tensor.dims();
+    pointersChanged |= !before || inputs[index].tensor().data() != tensor.data();
   }
+  pointersChanged |= !plan || slots[plan->inputs[index]].boxed; // boxed values are handed over, not pointed at
   inputs[index] = std::move(value);
   inputSet[index] = true;
-  pointersChanged = true;
 }
 
 void Context::State::setOutput(size_t index, Tensor tensor) {
@@ -312,7 +313,7 @@ void Context::State::bindPointers() {
   }
   for (const Instruction *instruction : plan->instructions) {
     if (auto *call = std::get_if<CallKernel>(&instruction->operation); call && instruction->known) {
-      prepareKernel(*call, kernels[instruction->id]);
+      prepareKernel(*instruction, *call);
     } else if (auto *call = std::get_if<CallReference>(&instruction->operation)) {
       PreparedReference &prepared = references[instruction->id];
       prepared.inputs.assign(call->inputs.size(), {});
@@ -332,11 +333,14 @@ void Context::State::bindPointers() {
   pointersChanged = false;
 }
 
-void Context::State::prepareKernel(const CallKernel &call, PreparedKernel &prepared) {
-  prepared.code = model->kernel(plan->firstKernel + call.kernel);
+void Context::State::prepareKernel(const Instruction &instruction, const CallKernel &call) {
+  PreparedKernel &prepared = kernels[instruction.id];
   prepared.buffers.resize(call.buffers.size());
   for (size_t i = 0; i < call.buffers.size(); ++i)
     prepared.buffers[i] = slots[call.buffers[i]].boxed ? lateBuffer(call.buffers[i]) : slots[call.buffers[i]].data;
+  if (prepared.code && instruction.known)
+    return; // only buffers have moved
+  prepared.code = model->kernel(plan->firstKernel + call.kernel);
   prepared.dims = evaluate(call.dims);
   prepared.units = evaluate(call.units);
   prepared.scratchBytes = evaluate(call.scratchBytes);

@@ -112,7 +112,7 @@ void Context::State::execute(const Instruction &instruction) {
 void Context::State::call(const Instruction &instruction, const CallKernel &call) {
   PreparedKernel &prepared = kernels[instruction.id];
   if (!instruction.known)
-    prepareKernel(call, prepared);
+    prepareKernel(instruction, call);
   KernelJob job{prepared.code, prepared.buffers.data(), prepared.dims.data(),
                 prepared.scratchBytes ? scratch.data() : nullptr, scratchStride};
   pool.run(prepared.units, runKernel, &job);

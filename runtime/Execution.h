@@ -88,7 +88,7 @@ private:
   void choosePlan();
   void layOut();
   void checkSizes(const ValueInfo &info, const Slot &slot) const;
-  void prepareKernel(const CallKernel &call, PreparedKernel &prepared);
+  void prepareKernel(const Instruction &instruction, const CallKernel &call);
   void growScratch(int64_t bytes);
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
 
