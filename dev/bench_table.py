@@ -17,6 +17,8 @@ def row(folder, network):
         return ["-", "-", "-", (failures + reasons + ["no answer"])[0]], None
     cells = ["%.3f" % side["time"]["median_ms"] for side in sides[:2]]
     cells += ["%.3f" % peer["ratio"], "%s (%.3f to %.3f)" % (peer["verdict"], peer["ratio_low"], peer["ratio_high"])]
+    if result.get("other_processors", 0) > 0.15:  # lab/Compare.h: disturbingProcessors
+        cells[-1] += ", disturbed"
     return cells, peer["ratio"]
 
 

@@ -15,11 +15,11 @@ def peer(ratio):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    def write(name, peer, sides):
-        (pathlib.Path(folder) / (name + ".json")).write_text(json.dumps({"peers": [peer], "sides": sides}))
+    def write(name, peer, sides, **more):
+        (pathlib.Path(folder) / (name + ".json")).write_text(json.dumps({"peers": [peer], "sides": sides, **more}))
 
     write("one", peer(2.0), [side(5), side(10)])
-    write("two", peer(0.5), [side(10), side(5)])
+    write("two", peer(0.5), [side(10), side(5)], other_processors=1.2)
     write("wrong", {"peer": "onnxruntime", "agrees": False, "outputs": [{"name": "y", "reason": "relative L2 0.3"}]}, [{}, {}])
     write("broken", {"peer": "onnxruntime", "agrees": False, "outputs": []}, [{}, {"failure": {"message": "signal 11"}}])
     run = subprocess.run([sys.executable, here / "bench_table.py", folder, "one", "two", "wrong", "broken", "absent"],
@@ -28,6 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     lines = run.stdout.splitlines()
     assert run.returncode == 1, "networks without a ratio must show in the exit code"
     assert "10.000" in lines[1] and "2.000" in lines[1] and "faster (1.900 to 2.100)" in lines[1]
+    assert "disturbed" in lines[2] and "disturbed" not in lines[1]
     assert "relative L2 0.3" in lines[3] and "signal 11" in lines[4] and "absent.txt" in lines[5]
     assert lines[6].startswith("geometric mean") and "1.000" in lines[6] and "of 2 networks" in lines[6]
     assert subprocess.run([sys.executable, here / "bench_table.py", folder, "one"], capture_output=True).returncode == 0

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -75,6 +76,16 @@ Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64
     values.as<float>()[i] = fraction ? float(double(random() >> 11) * 0x1p-52 - 1)
                                      : float(random() % (*type == ElementType::boolean ? 2 : 10));
   return *type == ElementType::f32 ? values : values.convertedTo(*type);
+}
+
+/// Seconds of processor time that the whole machine has spent; nothing where the system does not tell.
+std::optional<double> machineBusySeconds() {
+  std::ifstream file("/proc/stat");
+  std::string label;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, softInterrupts = 0, stolen = 0;
+  if (!(file >> label >> user >> nice >> system >> idle >> waiting >> interrupts >> softInterrupts >> stolen))
+    return std::nullopt;
+  return (user + nice + system + interrupts + softInterrupts + stolen) / double(sysconf(_SC_CLK_TCK));
 }
 
 class Comparing {
@@ -257,6 +268,8 @@ private:
     for (size_t index : chosen)
       inTurn(running[index], [&] { estimate(running[index]); });
     auto began = Clock::now();
+    auto busyBefore = machineBusySeconds();
+    double oursBefore = ownSeconds();
     for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
       // Everybody is first equally often.
       std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end());
@@ -271,6 +284,9 @@ private:
       if (round + 1 >= options.minRounds && preciseEnough())
         break;
     }
+    double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
+    if (auto busyAfter = machineBusySeconds(); busyBefore && busyAfter && !chosen.empty() && elapsed > 0)
+      comparison.otherProcessors = std::max(0.0, (*busyAfter - *busyBefore - (ownSeconds() - oursBefore)) / elapsed);
     estimateRatios();
     for (auto &side : comparison.sides) {
       std::vector<double> pooled;
@@ -278,6 +294,17 @@ private:
         pooled.insert(pooled.end(), round.begin(), round.end());
       side.time = summarize(pooled);
     }
+  }
+
+  /// Processor time of this program and its runners.
+  double ownSeconds() {
+    timespec own{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+    double seconds = double(own.tv_sec) + double(own.tv_nsec) * 1e-9;
+    for (auto &side : running)
+      if (side.runner)
+        seconds += side.runner->usage().cpuSeconds;
+    return seconds;
   }
 
   void estimate(Running &side) {

@@ -55,11 +55,14 @@ json toJson(const Comparison &comparison) {
     }
     peers.push_back(std::move(entry));
   }
-  return {{"threads", comparison.threads},
-          {"seed", comparison.seed},
-          {"agrees", comparison.agrees()},
-          {"sides", sides},
-          {"peers", peers}};
+  json document = {{"threads", comparison.threads},
+                   {"seed", comparison.seed},
+                   {"agrees", comparison.agrees()},
+                   {"sides", sides},
+                   {"peers", peers}};
+  if (comparison.otherProcessors)
+    document["other_processors"] = *comparison.otherProcessors;
+  return document;
 }
 
 std::string describe(const Comparison &comparison) {
@@ -103,6 +106,9 @@ std::string describe(const Comparison &comparison) {
     else
       line("no ratio to {}: {}", theirs, peer.agrees ? "a side failed" : "no timing without an answer");
   }
+  if (comparison.otherProcessors.value_or(0) > disturbingProcessors)
+    line("other programs kept {:.1f} processors busy meanwhile: the times are not to be trusted",
+         *comparison.otherProcessors);
   return text;
 }
 

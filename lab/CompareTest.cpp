@@ -55,6 +55,11 @@ TEST_F(CompareTest, ratioAndVerdict) {
   EXPECT_EQ(document["peers"][0]["verdict"], "faster");
   EXPECT_EQ(document["sides"][1]["rounds_ns"][0][0], 3000000);
   EXPECT_GT(document["sides"][0]["peak_rss_bytes"], 0);
+  EXPECT_GE(document.value("other_processors", 0.0), 0);
+  comparison.otherProcessors = 0;
+  EXPECT_EQ(describe(comparison).find("not to be trusted"), std::string::npos);
+  comparison.otherProcessors = 1.5;
+  EXPECT_NE(describe(comparison).find("1.5 processors busy"), std::string::npos);
 }
 
 TEST_F(CompareTest, verdictsOfSlowerAndSame) {
