@@ -336,6 +336,7 @@ TEST(Shape, ContentsFlowThroughShapeArithmetic) {
   EXPECT_EQ(contents("gather", GatherAttrs(), {shape, values("-1 0")}), "7 N");
   EXPECT_EQ(contents("concat", ConcatAttrs(), {values("N"), values("-1")}), "N -1");
   EXPECT_EQ(contents("add", AddAttrs(), {shape, scalar(1)}), "N + 1 4 8");
+  EXPECT_EQ(contents("neg", NegAttrs(), {values("N -3")}), "N*-1 3");
   EXPECT_EQ(contents("sub", SubAttrs(), {shape, shape}), "0 0 0");
   EXPECT_EQ(contents("mul", MulAttrs(), {shape, shape}), "N*N 9 49");
   EXPECT_EQ(contents("div", DivAttrs(), {values("N 7 -7"), scalar(2)}), "floordiv(N, 2) 3 -3");

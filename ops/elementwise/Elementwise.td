@@ -71,6 +71,7 @@ def Nn_SqrtOp : Nn_Unary<"sqrt", "Sqrt"> {
 
 def Nn_NegOp : Nn_NumberUnary<"neg", "Neg"> {
   let summary = "-x";
+  let inferFunction = "";
 }
 
 def Nn_AbsOp : Nn_NumberUnary<"abs", "Abs"> {

@@ -63,6 +63,19 @@ InferResult inferNumberUnary(const Attrs &, const InferInputs &in) {
   return {like(*in[0], in[0]->type)};
 }
 
+InferResult inferNeg(const NegAttrs &attrs, const InferInputs &in) {
+  InferResult result = inferNumberUnary(attrs, in);
+  const auto &values = in[0]->contents;
+  if (values && (result[0].type == ElementType::i64 || result[0].type == ElementType::i32))
+    result[0] = withContents(std::move(result[0]), [&]() -> std::optional<std::vector<Dim>> {
+      std::vector<Dim> negated;
+      for (const Dim &value : *values)
+        negated.push_back(Dim(0) - value);
+      return negated;
+    });
+  return result;
+}
+
 InferResult inferLogicalUnary(const Attrs &, const InferInputs &in) {
   require(in[0]->type == ElementType::boolean, "unary_c1: the element type is {}, expected bool", name(in[0]->type));
   return {withContents(like(*in[0], in[0]->type), [&]() -> std::optional<std::vector<Dim>> {
