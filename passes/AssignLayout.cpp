@@ -54,32 +54,36 @@ private:
 
   void addOperator(mlir::Operation *op) {
     Choice choice{layoutRule(op, options.channelBlock)};
-    if (choice.rule.rowOnly.empty() && loweringOf(op) != "elementwise")
-      choice.rule.rowOnly = declinedBlocked(op, choice.rule);
-    if (choice.rule.rowOnly.empty()) {
+    LayoutRule &rule = choice.rule;
+    if (rule.rowOnly.empty() && options.declines && loweringOf(op) != "elementwise") {
+      bool blockedInput = rule.uniform || rule.blockedInput == 0;
+      rule.rowOnly = declined(op, rule, blockedInput, true);
+      if (rule.rowOnly.empty() && !rule.uniform && loweringOf(op) == "reduction")
+        rule.uniform = !declined(op, rule, true, false).empty();
+    }
+    if (rule.rowOnly.empty()) {
       choice.input = cut.addNode();
-      choice.output = choice.rule.uniform ? choice.input : cut.addNode();
-      cut.addEdge(MinCut::source, choice.input, choice.rule.rowInput);
-      cut.addEdge(MinCut::source, choice.output, choice.rule.rowOutput);
-      cut.addEdge(choice.input, MinCut::sink, choice.rule.blockedInput);
+      choice.output = rule.uniform ? choice.input : cut.addNode();
+      cut.addEdge(MinCut::source, choice.input, rule.rowInput);
+      cut.addEdge(MinCut::source, choice.output, rule.rowOutput);
+      cut.addEdge(choice.input, MinCut::sink, rule.blockedInput);
     }
     choices[op] = std::move(choice);
   }
 
-  /// Why no kernel can be made of `op` alone in the layout it would be given; "" when one can.
-  std::string declinedBlocked(mlir::Operation *op, const LayoutRule &rule) {
-    if (!options.declines)
-      return "";
+  /// Why no kernel can be made of `op` alone in these layouts; "" when one can.
+  std::string declined(mlir::Operation *op, const LayoutRule &rule, bool blockedInput, bool blockedOutput) {
     mlir::func::FuncOp function =
         outline(main->getParentOfType<mlir::ModuleOp>(), {{op}, loweringOf(op)}, shapes, "candidate").function;
     for (mlir::Operation &copy : function.getBody().front()) {
       if (copy.getName() != op->getName())
         continue;
       for (auto [port, operand] : llvm::zip(rule.operands, copy.getOperands()))
-        if (port != Port::row && rule.blockedInput == 0)
+        if (port != Port::row && blockedInput)
           setLayout(operand, layout);
       for (mlir::Value result : copy.getResults())
-        setLayout(result, layout);
+        if (blockedOutput)
+          setLayout(result, layout);
     }
     refreshType(function);
     std::string reason = options.declines(function);
@@ -142,7 +146,7 @@ private:
   void reportRowMajor() {
     for (mlir::Operation &op : main.getBody().front()) {
       auto found = choices.find(&op);
-      if (found == choices.end() || !found->second.rule.profits || blocked[found->second.output])
+      if (found == choices.end() || !found->second.rule.profits || blocked[found->second.output] || blocked[found->second.input])
         continue;
       const std::string &reason = found->second.rule.rowOnly;
       report.rowMajor.push_back({nn::describe(op.getLoc()), op.getName().stripDialect().str(),

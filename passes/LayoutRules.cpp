@@ -125,6 +125,8 @@ LayoutRule reductionRule(mlir::Operation *op) {
     return rowMajor("it reduces other axes than the spatial ones");
   LayoutRule rule = together(op);
   rule.rowInput = static_cast<int64_t>(elements(op->getOperand(0)) * 0.05);
+  // A mean over the whole image has few elements: written row-major it needs no conversion behind.
+  rule.uniform = elements(op->getResult(0)) != channelsOf(op->getResult(0));
   return rule;
 }
 
@@ -137,22 +139,26 @@ int64_t movedAxis(mlir::Operation *op) {
 template <class Range> bool wholeBlocks(Range &&pieces, int64_t block) {
   int64_t offset = 0;
   for (mlir::Value piece : pieces) {
-    if (!canBeBlocked(piece) || offset % block != 0)
+    if (offset % block != 0)
       return false;
     offset += channelsOf(piece);
   }
   return true;
 }
 
+/// Channels that shift by less than a block: every vector is put together from two.
+int64_t shiftedCost(mlir::Value moved) { return static_cast<int64_t>(elements(moved) * 4 / copiedBytesPerNanosecond); }
+
 LayoutRule movementRule(mlir::Operation *op, int64_t block) {
   if (isOp(op, "concat") || isOp(op, "split")) {
-    if (!canBeBlocked(op->getResult(0)))
+    auto plain = [](mlir::Value value) { return !canBeBlocked(value); };
+    if (llvm::any_of(op->getOperands(), plain) || llvm::any_of(op->getResults(), plain))
       return rowMajor("not float32 of rank 3 to 5");
-    bool aligned = movedAxis(op) != 1 || (isOp(op, "concat") ? wholeBlocks(op->getOperands(), block)
-                                                             : wholeBlocks(op->getResults(), block));
-    if (!aligned)
-      return rowMajor(fmt::format("a piece does not begin at a multiple of {} channels", block));
-    return together(op);
+    LayoutRule rule = together(op);
+    bool whole = isOp(op, "concat") ? wholeBlocks(op->getOperands(), block) : wholeBlocks(op->getResults(), block);
+    if (movedAxis(op) == 1 && !whole)
+      rule.blockedInput = shiftedCost(isOp(op, "concat") ? op->getResult(0) : op->getOperand(0));
+    return rule;
   }
   auto type = op->getNumOperands() ? rankedType(op->getOperand(0)) : mlir::RankedTensorType();
   if (!type || !canBeBlocked(op->getOperand(0)))
@@ -164,8 +170,19 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
   }
   if (isOp(op, "slice")) {
     auto result = rankedType(op->getResult(0));
-    bool channels = !result || result.isDynamicDim(1) || result.getDimSize(1) != type.getDimSize(1);
-    return channels ? rowMajor("it cuts channels") : together(op);
+    if (!canBeBlocked(op->getResult(0)))
+      return rowMajor("not float32 of rank 3 to 5");
+    LayoutRule rule = together(op);
+    if (result.getDimSize(1) == type.getDimSize(1))
+      return rule;
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (axis != 1 && type.getDimSize(axis) != result.getDimSize(axis))
+        return rowMajor("it cuts channels and other axes");
+    for (int64_t step : nn::attrsAs<SliceAttrs>(op).steps)
+      if (step != 1)
+        return rowMajor("it takes channels in steps");
+    rule.blockedInput = shiftedCost(op->getResult(0));
+    return rule;
   }
   return rowMajor("the operator moves channels");
 }

@@ -9,8 +9,7 @@
 // CHECK-NOT: batch_norm
 // CHECK: nn.conv {{.*}}pads = array<i64: 1, 1, 1, 1>{{.*}} -> tensor<?x8x8x8xf32, #nn.blocked<1, 8>>
 // CHECK-NEXT: nn.relu
-// CHECK-NEXT: nn.reduce_mean
-// CHECK-NEXT: nn.convert_layout
+// CHECK-NEXT: nn.reduce_mean {{.*}} -> tensor<?x8x1x1xf32>
 // CHECK-NEXT: nn.reshape
 // CHECK-NEXT: return
 // CHECK: twin: equal
