@@ -4,6 +4,7 @@
 #include "lab/Compare.h"
 
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 namespace lathe::cli {
@@ -25,6 +26,22 @@ std::string onnxFor(const ModelFlags &flags) {
     arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
   runSelf(arguments); // always anew: the architecture may have changed with the program
   return path;
+}
+
+/// A package that hands one element through: what calling our runner costs.
+std::string identityPackage(const ModelFlags &model) {
+  std::string folder = cacheFolder();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  ModelFlags identity = model;
+  identity.model = folder + "/identity.onnx";
+  identity.shapes.clear();
+  identity.scheduleFile.clear();
+  std::ofstream file(identity.model, std::ios::binary);
+  file << lab::identityOnnx();
+  file.close();
+  require(file.good(), "{}: cannot be written", identity.model);
+  return packageFor(identity);
 }
 
 } // namespace
@@ -64,10 +81,14 @@ int compareVerb(const Arguments &arguments) {
   require(sides.size() > 1, "--with: give at least one runner");
   std::string package = packageFor(model);
   sides[0].model = package;
+  sides[0].identity = identityPackage(model);
   for (size_t i = 1; i < sides.size(); ++i) {
     ModelFlags references = model;
     references.referencesOnly = true;
-    sides[i].model = sides[i].runner.format == "onnx" ? onnxFor(model) : packageFor(references);
+    bool onnx = sides[i].runner.format == "onnx";
+    sides[i].model = onnx ? onnxFor(model) : packageFor(references);
+    if (!onnx)
+      sides[i].identity = sides[0].identity;
   }
 
   compare.threads = model.threads;
