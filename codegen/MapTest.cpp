@@ -53,6 +53,27 @@ TEST_F(Map, everyUnaryOperator) {
     }
 }
 
+/// Operators nobody listed above: whatever the registry has with one operand, at its defaults.
+TEST_F(Map, everyUnaryOperatorOfTheRegistry) {
+  uint64_t seed = 50;
+  for (const OpRecord &record : opRecords()) {
+    if (std::string_view(record.lowering) != "elementwise" || record.operands.size() != 1)
+      continue;
+    TensorInfo x{ElementType::f32, {3, 37}, std::nullopt};
+    try {
+      if (record.infer(*record.makeAttrs(), {&x}).at(0).type != ElementType::f32)
+        continue; // a predicate
+    } catch (const Error &) {
+      continue; // not for floats, or an attribute without a default
+    }
+    for (std::string type : {std::string("tensor<3x37xf32>"), blocked("2x19x3x5")})
+      expectRight(fmt::format("func.func @k(%x: {0}) -> {0} attributes {{nn.family = \"elementwise\"}} {{\n"
+                              "  %y = nn.{1} %x : ({0}) -> {0}\n  return %y : {0}\n}}",
+                              type, record.name),
+                  seed++, 3e-7, 0.1, 3);
+  }
+}
+
 TEST_F(Map, everyBinaryOperator) {
   struct Binary {
     const char *op, *result;
