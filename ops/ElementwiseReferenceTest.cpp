@@ -48,6 +48,10 @@ TEST(Reference, UnaryFunctions) {
   expectUnary("hard_sigmoid", HardSigmoidAttrs(), [](double x) { return std::max(0.0, std::min(1.0, 0.2 * x + 0.5)); });
   expectUnary("hard_swish", HardSwishAttrs(), [](double x) { return x * std::max(0.0, std::min(1.0, x / 6 + 0.5)); });
   expectUnary("mish", MishAttrs(), [](double x) { return x * std::tanh(std::log(1 + std::exp(x))); });
+  ShrinkAttrs shrink;
+  shrink.lambd = 1.5;
+  shrink.bias = 1;
+  expectUnary("shrink", shrink, [](double x) { return x < -1.5 ? x + 1 : x > 1.5 ? x - 1 : 0; });
   expectUnary("sin", SinAttrs(), [](double x) { return std::sin(x); });
   expectUnary("cos", CosAttrs(), [](double x) { return std::cos(x); });
   expectUnary("atan", AtanAttrs(), [](double x) { return std::atan(x); });

@@ -135,6 +135,11 @@ def Nn_AtanOp : Nn_Unary<"atan", "Atan"> {
   let summary = "arc tangent";
 }
 
+def Nn_ShrinkOp : Nn_Unary<"shrink", "Shrink"> {
+  let summary = "x + bias below -lambd, x - bias above lambd, 0 between";
+  let arguments = (ins NnTensor:$x, NnF64<"0.0">:$bias, NnF64<"0.5">:$lambd);
+}
+
 def Nn_GeluOp : Nn_Unary<"gelu", "Gelu"> {
   let summary = "x times the normal distribution's cumulative function, exact or by tanh";
   let description = [{

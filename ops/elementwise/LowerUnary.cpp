@@ -52,6 +52,13 @@ Value lowerThresholdedRelu(ScalarBuilder &b, const ThresholdedReluAttrs &attrs, 
   return b.select(b.lessEqual(in[0], b.constant(attrs.alpha)), b.constant(0), in[0]);
 }
 
+Value lowerShrink(ScalarBuilder &b, const ShrinkAttrs &attrs, ValueRange in) {
+  Value limit = b.constant(attrs.lambd), bias = b.constant(attrs.bias);
+  Value below = b.add(in[0], bias), above = b.sub(in[0], bias);
+  Value between = b.mul(in[0], b.constant(0)); // NaN stays NaN
+  return b.select(b.less(in[0], b.neg(limit)), below, b.select(b.less(limit, in[0]), above, between));
+}
+
 Value lowerSigmoid(ScalarBuilder &b, const SigmoidAttrs &, ValueRange in) { return b.sigmoid(in[0]); }
 Value lowerTanh(ScalarBuilder &b, const TanhAttrs &, ValueRange in) { return b.tanh(in[0]); }
 Value lowerExp(ScalarBuilder &b, const ExpAttrs &, ValueRange in) { return b.exp(in[0]); }

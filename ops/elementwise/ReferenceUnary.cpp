@@ -116,6 +116,9 @@ void runHardSwish(const HardSwishAttrs &, ReferenceCall &call) {
 void runMish(const MishAttrs &, ReferenceCall &call) {
   floats(call, []<class T>(T x) { return isNan(x) ? x : x * std::tanh(softplus(x)); });
 }
+void runShrink(const ShrinkAttrs &a, ReferenceCall &call) {
+  floats(call, [&]<class T>(T x) { return x < -T(a.lambd) ? x + T(a.bias) : x > T(a.lambd) ? x - T(a.bias) : isNan(x) ? x : T(0); });
+}
 void runSin(const SinAttrs &, ReferenceCall &call) {
   floats(call, []<class T>(T x) { return std::sin(x); });
 }
