@@ -11,6 +11,7 @@ extern const KernelFamily mapFamily;         // "elementwise"
 extern const KernelFamily movementFamily;    // "movement"
 extern const KernelFamily poolFamily;        // "pool"
 extern const KernelFamily reductionFamily;   // "reduction"
+extern const KernelFamily resizeFamily;      // "resize"
 extern const KernelFamily softmaxFamily;     // "softmax"
 
 } // namespace lathe

@@ -127,11 +127,16 @@ Value KernelHarness::load(const Access &access, Value offset, int64_t lanes, Val
     return k.load(base, offset, type);
   if (stride == Dim(1))
     return mask ? k.maskedLoad(base, offset, type, lanes, mask) : k.load(base, offset, type, lanes);
-  mlir::Type memory = k.memoryType(type), whole = KernelBuilder::vectorOf(memory, lanes);
-  return k.widened(k.b.create<mlir::LLVM::masked_gather>(k.loc, whole, lanePointers(base, offset, stride, memory, lanes),
+  return gather(*access.tensor, offset, laneSteps(stride, lanes), mask);
+}
+
+Value KernelHarness::gather(const KernelTensor &tensor, Value offset, Value steps, Value mask) {
+  int64_t lanes = llvm::cast<mlir::VectorType>(steps.getType()).getNumElements();
+  mlir::Type memory = k.memoryType(tensor.type), whole = KernelBuilder::vectorOf(memory, lanes);
+  return k.widened(k.b.create<mlir::LLVM::masked_gather>(k.loc, whole, pointers(k.buffer(tensor.buffer), offset, steps, memory),
                                                          mask ? mask : allLanes(lanes), mlir::ValueRange{k.zero(whole)},
-                                                         bitWidth(type) / 8),
-                   type);
+                                                         bitWidth(tensor.type) / 8),
+                   tensor.type);
 }
 
 void KernelHarness::store(const Access &access, Value value, Value offset, int64_t lanes, Value mask) {
@@ -144,7 +149,7 @@ void KernelHarness::store(const Access &access, Value value, Value offset, int64
   if (stride == Dim(1))
     return mask ? k.maskedStore(value, base, offset, type, mask) : k.store(value, base, offset, type);
   mlir::Type memory = k.memoryType(type);
-  k.b.create<mlir::LLVM::masked_scatter>(k.loc, k.narrowed(value, type), lanePointers(base, offset, stride, memory, lanes),
+  k.b.create<mlir::LLVM::masked_scatter>(k.loc, k.narrowed(value, type), pointers(base, offset, laneSteps(stride, lanes), memory),
                                          mask ? mask : allLanes(lanes), bitWidth(type) / 8);
 }
 
@@ -152,14 +157,18 @@ Value KernelHarness::allLanes(int64_t lanes) {
   return k.b.create<mlir::arith::ConstantOp>(k.loc, mlir::DenseElementsAttr::get(KernelBuilder::vectorOf(k.b.getI1Type(), lanes), true));
 }
 
-Value KernelHarness::lanePointers(Value base, Value offset, const Dim &stride, mlir::Type memory, int64_t lanes) {
+Value KernelHarness::laneSteps(const Dim &stride, int64_t lanes) {
   llvm::SmallVector<int64_t> numbers(lanes);
   for (int64_t lane = 0; lane < lanes; ++lane)
     numbers[lane] = lane;
   Value steps = k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getI64VectorAttr(numbers));
-  steps = k.b.create<mlir::arith::MulIOp>(k.loc, steps, k.splat(extent(stride), lanes));
-  auto pointers = mlir::LLVM::getFixedVectorType(k.pointer(), lanes);
-  return k.b.create<mlir::LLVM::GEPOp>(k.loc, pointers, memory, k.gep(base, offset, memory), mlir::ValueRange{steps});
+  return k.b.create<mlir::arith::MulIOp>(k.loc, steps, k.splat(extent(stride), lanes));
+}
+
+Value KernelHarness::pointers(Value base, Value offset, Value steps, mlir::Type memory) {
+  int64_t lanes = llvm::cast<mlir::VectorType>(steps.getType()).getNumElements();
+  return k.b.create<mlir::LLVM::GEPOp>(k.loc, mlir::LLVM::getFixedVectorType(k.pointer(), lanes), memory, k.gep(base, offset, memory),
+                                       mlir::ValueRange{steps});
 }
 
 Value KernelHarness::across(ElementType type, Value vector, const std::function<Value(ScalarBuilder &, Value, Value)> &merge) {

@@ -40,6 +40,8 @@ public:
 
   /// The elements of `access` at offset and along the last axis: a scalar where they do not vary, otherwise a vector of `lanes` (1: a scalar).
   Value load(const Access &access, Value offset, int64_t lanes, Value mask = {});
+  /// Elements at offset + steps[lane], `steps` a vector of i64.
+  Value gather(const KernelTensor &tensor, Value offset, Value steps, Value mask = {});
   void store(const Access &access, Value value, Value offset, int64_t lanes, Value mask = {});
   /// Lanes that hold channels in block `blockIndex` of a space whose last block is not full.
   Value channelMask(const Space &space, Value blockIndex);
@@ -55,8 +57,10 @@ public:
 private:
   Dims runtime;
   Value allLanes(int64_t lanes);
-  /// Addresses of `lanes` elements `stride` apart.
-  Value lanePointers(Value base, Value offset, const Dim &stride, mlir::Type memory, int64_t lanes);
+  /// 0, stride, 2 * stride ... as a vector.
+  Value laneSteps(const Dim &stride, int64_t lanes);
+  /// Addresses base[offset + steps[lane]].
+  Value pointers(Value base, Value offset, Value steps, mlir::Type memory);
 };
 
 /// Extents of a space and strides of accesses, as KernelHarness wants them.
