@@ -60,7 +60,7 @@ Signal Network::input(std::vector<int64_t> dims) {
   if (options.dynamicBatch)
     main.setArgAttr(0, "nn.dims", nn::dimsAttr(b.getContext(), symbolic));
   b.setInsertionPointToStart(main.addEntryBlock());
-  return {main.getArgument(0), 1};
+  return {main.getArgument(0)};
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> Network::finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names) {
@@ -94,14 +94,14 @@ Signal Network::conv(Signal x, int64_t outChannels, const ConvOptions &o, const 
   int64_t inChannels = x.channels() / o.group;
   double fanIn = static_cast<double>(inChannels * o.kernel[0] * o.kernel[1]);
   mlir::Value w = noise(name + ".weight", {outChannels, inChannels, o.kernel[0], o.kernel[1]}, 0,
-                        1 / std::sqrt(fanIn * x.moment));
+                        1 / std::sqrt(fanIn * x.moment()));
   mlir::Value bias = o.bias ? noise(name + ".bias", {outChannels}, 0, 0.1) : mlir::Value();
   ConvAttrs attrs;
   attrs.strides = {o.stride[0], o.stride[1]};
   attrs.dilations = {1, 1};
   attrs.pads = {o.pad[0], o.pad[1], o.pad[0], o.pad[1]};
   attrs.group = o.group;
-  return {nn::buildValue(b, at(name, "Conv"), "conv", {x.value, w, bias}, std::move(attrs)), 1};
+  return {nn::buildValue(b, at(name, "Conv"), "conv", {x.value, w, bias}, std::move(attrs))};
 }
 
 Signal Network::batchNorm(Signal x, const std::string &name, double gain) {
@@ -111,7 +111,7 @@ Signal Network::batchNorm(Signal x, const std::string &name, double gain) {
   BatchNormAttrs attrs;
   attrs.epsilon = 1e-5;
   return {nn::buildValue(b, at(name, "BatchNormalization"), "batch_norm", {x.value, scale, bias, mean, var}, std::move(attrs)),
-          gain * gain * x.moment};
+          gain * x.mean, gain * gain * x.variance};
 }
 
 Signal Network::unit(Signal x, int64_t outChannels, ConvOptions o, Activation activation, const std::string &name, double gain) {
@@ -120,39 +120,44 @@ Signal Network::unit(Signal x, int64_t outChannels, ConvOptions o, Activation ac
 }
 
 Signal Network::activate(Signal x, Activation activation, const std::string &name) {
-  // The factor of the moment is that of a unit normal through the function.
+  // As if x were normal: exact for relu, close enough for its bounded relatives.
+  double deviation = std::sqrt(x.variance), ratio = x.mean / deviation;
+  double above = 0.5 * std::erfc(-ratio / std::sqrt(2.0));                        // P(x > 0)
+  double density = std::exp(-0.5 * ratio * ratio) / std::sqrt(2 * 3.141592653589793);
+  double mean = x.mean * above + deviation * density;                             // E[relu(x)]
+  double moment = x.moment() * above + x.mean * deviation * density;              // E[relu(x)^2]
   switch (activation) {
   case Activation::none:
     return x;
   case Activation::relu:
-    return {nn::buildValue(b, at(name, "Relu"), "relu", {x.value}, ReluAttrs()), x.moment * 0.5};
+    return {nn::buildValue(b, at(name, "Relu"), "relu", {x.value}, ReluAttrs()), mean, moment - mean * mean};
   case Activation::relu6: {
     ClipAttrs attrs;
     attrs.min = 0;
     attrs.max = 6;
-    return {nn::buildValue(b, at(name, "Clip"), "clip", {x.value}, std::move(attrs)), x.moment * 0.5};
+    return {nn::buildValue(b, at(name, "Clip"), "clip", {x.value}, std::move(attrs)), mean, moment - mean * mean};
   }
-  case Activation::hardSwish:
-    return {nn::buildValue(b, at(name, "HardSwish"), "hard_swish", {x.value}, HardSwishAttrs()), x.moment * 0.36};
+  case Activation::hardSwish: // of a unit normal, by numerical integration
+    return {nn::buildValue(b, at(name, "HardSwish"), "hard_swish", {x.value}, HardSwishAttrs()), 0.165, 0.33};
   case Activation::hardSigmoid: {
     HardSigmoidAttrs attrs;
     attrs.alpha = 1.0 / 6;
     attrs.beta = 0.5;
-    return {nn::buildValue(b, at(name, "HardSigmoid"), "hard_sigmoid", {x.value}, std::move(attrs)), 0.28};
+    return {nn::buildValue(b, at(name, "HardSigmoid"), "hard_sigmoid", {x.value}, std::move(attrs)), 0.5, 0.028};
   }
   case Activation::sigmoid:
-    return {nn::buildValue(b, at(name, "Sigmoid"), "sigmoid", {x.value}, SigmoidAttrs()), 0.29};
+    return {nn::buildValue(b, at(name, "Sigmoid"), "sigmoid", {x.value}, SigmoidAttrs()), 0.5, 0.043};
   }
   return x;
 }
 
 Signal Network::dense(Signal x, int64_t outFeatures, const std::string &name) {
   int64_t inFeatures = x.extent(1);
-  mlir::Value w = noise(name + ".weight", {outFeatures, inFeatures}, 0, 1 / std::sqrt(inFeatures * x.moment));
+  mlir::Value w = noise(name + ".weight", {outFeatures, inFeatures}, 0, 1 / std::sqrt(inFeatures * x.moment()));
   mlir::Value bias = noise(name + ".bias", {outFeatures}, 0, 0.1);
   GemmAttrs attrs;
   attrs.trans_b = true;
-  return {nn::buildValue(b, at(name, "Gemm"), "gemm", {x.value, w, bias}, std::move(attrs)), 1};
+  return {nn::buildValue(b, at(name, "Gemm"), "gemm", {x.value, w, bias}, std::move(attrs))};
 }
 
 Signal Network::maxPool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride, std::array<int64_t, 2> pad,
@@ -163,7 +168,7 @@ Signal Network::maxPool(Signal x, std::array<int64_t, 2> kernel, std::array<int6
   attrs.dilations = {1, 1};
   attrs.pads = {pad[0], pad[1], pad[0], pad[1]};
   attrs.ceil_mode = ceilMode;
-  return {nn::buildValue(b, at(name, "MaxPool"), "max_pool", {x.value}, std::move(attrs)), x.moment * 2};
+  return {nn::buildValue(b, at(name, "MaxPool"), "max_pool", {x.value}, std::move(attrs)), x.mean + std::sqrt(x.variance), x.variance};
 }
 
 Signal Network::averagePool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride, std::array<int64_t, 2> pad,
@@ -174,20 +179,20 @@ Signal Network::averagePool(Signal x, std::array<int64_t, 2> kernel, std::array<
   attrs.dilations = {1, 1};
   attrs.pads = {pad[0], pad[1], pad[0], pad[1]};
   attrs.count_include_pad = countIncludePad;
-  return {nn::buildValue(b, at(name, "AveragePool"), "average_pool", {x.value}, std::move(attrs)), x.moment * 0.5};
+  return {nn::buildValue(b, at(name, "AveragePool"), "average_pool", {x.value}, std::move(attrs)), x.mean, 0.3 * x.variance};
 }
 
 Signal Network::globalAveragePool(Signal x, const std::string &name) {
   ReduceMeanAttrs attrs;
   attrs.axes = {2, 3};
   attrs.keepdims = true;
-  return {nn::buildValue(b, at(name, "GlobalAveragePool"), "reduce_mean", {x.value}, std::move(attrs)), x.moment * 0.4};
+  return {nn::buildValue(b, at(name, "GlobalAveragePool"), "reduce_mean", {x.value}, std::move(attrs)), x.mean, 0.1 * x.variance};
 }
 
 Signal Network::flatten(Signal x, const std::string &name) {
   ReshapeAttrs attrs;
   attrs.shape = {0, -1};
-  return {nn::buildValue(b, at(name, "Flatten"), "reshape", {x.value}, std::move(attrs)), x.moment};
+  return {nn::buildValue(b, at(name, "Flatten"), "reshape", {x.value}, std::move(attrs)), x.mean, x.variance};
 }
 
 Signal Network::lrn(Signal x, int64_t size, double alpha, double beta, double bias, const std::string &name) {
@@ -196,28 +201,31 @@ Signal Network::lrn(Signal x, int64_t size, double alpha, double beta, double bi
   attrs.alpha = alpha;
   attrs.beta = beta;
   attrs.bias = bias;
-  return {nn::buildValue(b, at(name, "LRN"), "lrn", {x.value}, std::move(attrs)), x.moment / std::pow(bias, 2 * beta)};
+  return {nn::buildValue(b, at(name, "LRN"), "lrn", {x.value}, std::move(attrs)), x.mean / std::pow(bias, beta), x.variance / std::pow(bias, 2 * beta)};
 }
 
 Signal Network::add(Signal x, Signal y, const std::string &name) {
-  return {nn::buildValue(b, at(name, "Add"), "add", {x.value, y.value}, AddAttrs()), x.moment + y.moment};
+  return {nn::buildValue(b, at(name, "Add"), "add", {x.value, y.value}, AddAttrs()), x.mean + y.mean, x.variance + y.variance};
 }
 
 Signal Network::multiply(Signal x, Signal y, const std::string &name) {
-  return {nn::buildValue(b, at(name, "Mul"), "mul", {x.value, y.value}, MulAttrs()), x.moment * y.moment};
+  return {nn::buildValue(b, at(name, "Mul"), "mul", {x.value, y.value}, MulAttrs()), x.mean * y.mean,
+          x.moment() * y.moment() - x.mean * x.mean * y.mean * y.mean};
 }
 
 Signal Network::concat(llvm::ArrayRef<Signal> parts, const std::string &name) {
   llvm::SmallVector<mlir::Value> values;
-  double total = 0, channels = 0;
+  double mean = 0, moment = 0, channels = 0;
   for (const Signal &part : parts) {
     values.push_back(part.value);
-    total += part.moment * part.channels();
+    mean += part.mean * part.channels();
+    moment += part.moment() * part.channels();
     channels += part.channels();
   }
   ConcatAttrs attrs;
   attrs.axis = 1;
-  return {nn::buildValue(b, at(name, "Concat"), "concat", values, std::move(attrs)), total / channels};
+  mean /= channels;
+  return {nn::buildValue(b, at(name, "Concat"), "concat", values, std::move(attrs)), mean, moment / channels - mean * mean};
 }
 
 std::vector<Signal> Network::split(Signal x, std::vector<int64_t> sizes, const std::string &name) {
@@ -226,7 +234,7 @@ std::vector<Signal> Network::split(Signal x, std::vector<int64_t> sizes, const s
   attrs.sizes = std::move(sizes);
   std::vector<Signal> parts;
   for (mlir::Value part : nn::build(b, at(name, "Split"), "split", {x.value}, attrs)->getResults())
-    parts.push_back({part, x.moment});
+    parts.push_back({part, x.mean, x.variance});
   return parts;
 }
 
@@ -240,19 +248,19 @@ Signal Network::channelShuffle(Signal x, int64_t groups, const std::string &name
 Signal Network::reshape(Signal x, std::vector<int64_t> shape, const std::string &name) {
   ReshapeAttrs attrs;
   attrs.shape = std::move(shape);
-  return {nn::buildValue(b, at(name, "Reshape"), "reshape", {x.value}, std::move(attrs)), x.moment};
+  return {nn::buildValue(b, at(name, "Reshape"), "reshape", {x.value}, std::move(attrs)), x.mean, x.variance};
 }
 
 Signal Network::transpose(Signal x, std::vector<int64_t> perm, const std::string &name) {
   TransposeAttrs attrs;
   attrs.perm = std::move(perm);
-  return {nn::buildValue(b, at(name, "Transpose"), "transpose", {x.value}, std::move(attrs)), x.moment};
+  return {nn::buildValue(b, at(name, "Transpose"), "transpose", {x.value}, std::move(attrs)), x.mean, x.variance};
 }
 
 Signal Network::softmax(Signal x, int64_t axis, const std::string &name) {
   SoftmaxAttrs attrs;
   attrs.axis = axis;
-  return {nn::buildValue(b, at(name, "Softmax"), "softmax", {x.value}, std::move(attrs)), 1};
+  return {nn::buildValue(b, at(name, "Softmax"), "softmax", {x.value}, std::move(attrs))};
 }
 
 } // namespace lathe::zoo

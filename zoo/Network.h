@@ -10,10 +10,11 @@
 
 namespace lathe::zoo {
 
-/// A value of the network with an estimate of its second moment E[x^2], from which the next layer's weights are scaled.
+/// A value of the network with estimates of its mean and variance, from which the next layer's weights are scaled.
 struct Signal {
   mlir::Value value;
-  double moment = 1;
+  double mean = 0, variance = 1;
+  double moment() const { return mean * mean + variance; } // E[x^2]
 
   int64_t channels() const;
   int64_t extent(unsigned axis) const; // of the tensor type
