@@ -145,7 +145,9 @@ void Progress::update(const std::string &what, size_t done, size_t total) {
     return;
   lastLine = now;
   shown = true;
-  std::string line = fmt::format("{}: {} {}/{}", task, what, done, total);
+  std::string line = fmt::format("{}: {}", task, what);
+  if (total)
+    line += fmt::format(" {}/{}", done, total);
   if (done && done < total)
     line += fmt::format(", about {:.0f} s left", seconds(now - stageStart) / done * (total - done));
   if (terminal)

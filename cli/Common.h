@@ -76,6 +76,7 @@ class Progress {
 public:
   explicit Progress(std::string task);
   ~Progress();
+  /// `total` 0: `what` says all there is.
   void update(const std::string &what, size_t done, size_t total);
 
 private:

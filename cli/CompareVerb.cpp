@@ -110,8 +110,7 @@ int compareVerb(const Arguments &arguments) {
     }
   loaded.reset();
   Progress progress("compare " + model.model);
-  size_t step = 0;
-  compare.progress = [&](const std::string &what) { progress.update(what, ++step, static_cast<size_t>(compare.maxRounds)); };
+  compare.progress = [&](const std::string &what) { progress.update(what, 0, 0); };
 
   lab::Comparison comparison = lab::compare(sides, compare);
   if (options.printsText())

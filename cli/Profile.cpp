@@ -3,6 +3,7 @@
 #include "lab/Machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <numeric>
 
@@ -28,11 +29,11 @@ Sample sampleOf(const runtime::RunProfile &profile, size_t instructions) {
   return sample;
 }
 
-/// Mean of the faster half of the samples (by whole time): rows and overhead still add up to the whole, and what disturbed a run
-/// from outside is left out.
-Sample fasterHalf(std::vector<Sample> samples) {
+/// Mean of the fastest quarter of the samples (by whole time): rows and overhead still add up to the whole, and what disturbed
+/// runs from outside is left out.
+Sample fastestQuarter(std::vector<Sample> samples) {
   std::sort(samples.begin(), samples.end(), [](const Sample &a, const Sample &b) { return a.whole < b.whole; });
-  samples.resize((samples.size() + 1) / 2);
+  samples.resize((samples.size() + 3) / 4);
   Sample mean{std::vector<double>(samples[0].rows.size(), 0.0)};
   double weight = 1.0 / static_cast<double>(samples.size());
   for (const Sample &sample : samples) {
@@ -67,7 +68,7 @@ int profileVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
   std::string until;
-  size_t repetitions = 20;
+  size_t repetitions = 40;
   bool wide = false;
   Options options("profile", "One row per kernel: its source nodes, time, share, speed, and how close it comes to what the machine can do.",
                   "  lathe profile resnet50.lathe\n"
@@ -76,7 +77,7 @@ int profileVerb(const Arguments &arguments) {
   model.add(options);
   inputs.add(options, "random");
   options.add_option("--until", until, "stops after the kernel that computes NODE")->type_name("NODE");
-  options.add_option("--repetitions", repetitions, "profiled runs; the faster half counts")->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_option("--repetitions", repetitions, "profiled runs; the fastest quarter counts")->check(CLI::PositiveNumber)->capture_default_str();
   options.add_flag("--wide", wide, "does not shorten names, shapes and schedules");
   options.addJson();
   options.parseAll(arguments);
@@ -99,7 +100,11 @@ int profileVerb(const Arguments &arguments) {
     samples.push_back(sampleOf(context.profile(), context.instructionCount()));
     progress.update("run", i + 1, repetitions);
   }
-  Sample mean = fasterHalf(std::move(samples));
+  std::vector<double> least(context.instructionCount(), INFINITY);
+  for (const Sample &sample : samples)
+    for (size_t i = 0; i < least.size(); ++i)
+      least[i] = std::min(least[i], sample.rows[i]);
+  Sample mean = fastestQuarter(std::move(samples));
   size_t count = run.until >= 0 ? static_cast<size_t>(run.until) + 1 : context.instructionCount();
 
   progress.update("measuring the machine", 0, 1);
@@ -124,7 +129,7 @@ int profileVerb(const Arguments &arguments) {
                kernel ? fmt::format("{:.0f} %", roofline.share * 100) : "", kernel ? roofline.bound : "",
                kernel ? std::string(info.family) : info.kind, nodesText(info.nodes, width), shorten(shapes), shorten(schedule)});
     rows.push_back({{"index", i}, {"kind", info.kind}, {"name", info.name}, {"family", info.family}, {"nodes", info.nodes},
-                    {"shapes", info.shapes}, {"schedule", info.schedule}, {"time_ms", seconds * 1e3},
+                    {"shapes", info.shapes}, {"schedule", info.schedule}, {"time_ms", seconds * 1e3}, {"min_ms", least[i] * 1e3},
                     {"share", seconds / mean.whole}, {"flops", info.flops}, {"bytes", info.bytes}, {"gflops", rate(info.flops)},
                     {"gb_s", rate(info.bytes)}, {"roofline_share", kernel ? roofline.share : 0},
                     {"limit_ms", roofline.limitSeconds * 1e3}, {"bound", kernel ? roofline.bound : ""}});

@@ -40,7 +40,7 @@ def network(seed=1):
 
     def text(*shape):
         scale = 1 / np.sqrt(np.prod(shape[1:]))
-        return json.dumps((rng.standard_normal(shape) * scale).round(5).tolist())
+        return '"0x' + (rng.standard_normal(shape) * scale).astype("<f4").tobytes().hex().upper() + '"'
 
     return (NETWORK.replace("WEIGHTS1", text(8, 3, 3, 3)).replace("WEIGHTS2", text(8, 8, 3, 3))
             .replace("WEIGHTS3", text(5, 8)))
