@@ -4,8 +4,9 @@
 //   Section table                Header::sectionCount x Section
 //   sections, each page-aligned  plan (flatbuffer, plan.fbs), constants, code per target
 //
-// Little-endian. The header's hash covers section table, plan and code and is always checked on load; the constants' own hash is checked
-// on request (it would read the whole file). A package holds native code: loading one means trusting it.
+// Little-endian. The header's hash covers section table, plan and code and is always checked on load; the constants'
+// own hash is checked on request (it would read the whole file). A package holds native code: loading one means
+// trusting it.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ enum class SectionKind : uint32_t { plan = 1, constants = 2, code = 3 };
 
 struct Section {
   SectionKind kind;
-  uint32_t flags;    // 0
-  uint64_t offset;   // multiple of sectionAlignment
+  uint32_t flags;  // 0
+  uint64_t offset; // multiple of sectionAlignment
   uint64_t bytes;
   uint64_t hash;     // XXH3-64 of the section
   uint64_t features; // code: bits of CpuFeature that must be present, all others: 0
@@ -45,8 +46,8 @@ struct Section {
 static_assert(sizeof(Section) == 128 && std::is_trivially_copyable_v<Section>);
 
 /// A code section: this prefix, one entry offset (uint64_t, from the section's start) per kernel of the program in
-/// order of plan and kernel, then position-independent code and its read-only data. It imports nothing and needs no relocation:
-/// it is mapped read-execute in place.
+/// order of plan and kernel, then position-independent code and its read-only data. It imports nothing and needs no
+/// relocation: it is mapped read-execute in place.
 struct CodePrefix {
   uint32_t kernelCount;
   uint32_t reserved;
@@ -55,17 +56,20 @@ struct CodePrefix {
 /// CPU features that code may require, by bit; names are LLVM's ("avx512f"). Architecture is a feature too.
 /// Append only: the numbers are stored in packages.
 #define LATHE_CPU_FEATURES(X)                                                                                          \
-  X(0, x86_64, "x86_64") X(1, avx, "avx") X(2, avx2, "avx2") X(3, fma, "fma") X(4, f16c, "f16c") X(5, bmi2, "bmi2")    \
-  X(6, avx512f, "avx512f") X(7, avx512bw, "avx512bw") X(8, avx512dq, "avx512dq") X(9, avx512vl, "avx512vl")            \
-  X(10, avx512cd, "avx512cd") X(11, avx512vnni, "avx512vnni") X(12, avx512bf16, "avx512bf16") X(13, avxvnni, "avxvnni") \
-  X(14, sse42, "sse4.2") X(15, bmi, "bmi") X(16, lzcnt, "lzcnt") X(17, movbe, "movbe") X(18, popcnt, "popcnt")           \
-  X(19, avx512ifma, "avx512ifma") X(20, avx512vbmi, "avx512vbmi") X(21, avx512vbmi2, "avx512vbmi2")                       \
-  X(22, avx512bitalg, "avx512bitalg") X(23, avx512vpopcntdq, "avx512vpopcntdq") X(24, gfni, "gfni") X(25, vaes, "vaes")    \
-  X(26, vpclmulqdq, "vpclmulqdq") X(27, amxtile, "amx-tile") X(28, amxint8, "amx-int8") X(29, amxbf16, "amx-bf16")          \
-  X(30, avx512fp16, "avx512fp16") X(31, avx512vp2intersect, "avx512vp2intersect")                                            \
-  X(40, aarch64, "aarch64") X(41, neon, "neon") X(42, dotprod, "dotprod") X(43, i8mm, "i8mm") X(44, bf16, "bf16")           \
-  X(45, fullfp16, "fullfp16") X(46, sve, "sve") X(47, sve2, "sve2")                                                          \
-  X(56, riscv64, "riscv64") X(57, rvv, "v")
+  X(0, x86_64, "x86_64")                                                                                               \
+  X(1, avx, "avx") X(2, avx2, "avx2") X(3, fma, "fma") X(4, f16c, "f16c") X(5, bmi2, "bmi2") X(6, avx512f, "avx512f")  \
+      X(7, avx512bw, "avx512bw") X(8, avx512dq, "avx512dq") X(9, avx512vl, "avx512vl") X(10, avx512cd, "avx512cd")     \
+          X(11, avx512vnni, "avx512vnni") X(12, avx512bf16, "avx512bf16") X(13, avxvnni, "avxvnni")                    \
+              X(14, sse42, "sse4.2") X(15, bmi, "bmi") X(16, lzcnt, "lzcnt") X(17, movbe, "movbe")                     \
+                  X(18, popcnt, "popcnt") X(19, avx512ifma, "avx512ifma") X(20, avx512vbmi, "avx512vbmi")              \
+                      X(21, avx512vbmi2, "avx512vbmi2") X(22, avx512bitalg, "avx512bitalg")                            \
+                          X(23, avx512vpopcntdq, "avx512vpopcntdq") X(24, gfni, "gfni") X(25, vaes, "vaes")            \
+                              X(26, vpclmulqdq, "vpclmulqdq") X(27, amxtile, "amx-tile") X(28, amxint8, "amx-int8")    \
+                                  X(29, amxbf16, "amx-bf16") X(30, avx512fp16, "avx512fp16")                           \
+                                      X(31, avx512vp2intersect, "avx512vp2intersect") X(40, aarch64, "aarch64")        \
+                                          X(41, neon, "neon") X(42, dotprod, "dotprod") X(43, i8mm, "i8mm")            \
+                                              X(44, bf16, "bf16") X(45, fullfp16, "fullfp16") X(46, sve, "sve")        \
+                                                  X(47, sve2, "sve2") X(56, riscv64, "riscv64") X(57, rvv, "v")
 
 enum class CpuFeature : uint32_t {
 #define X(bit, id, text) id = bit,

@@ -50,8 +50,8 @@ std::vector<char> codeHead(const CodeSection &code, size_t kernels) {
   CodePrefix prefix{static_cast<uint32_t>(kernels), 0};
   std::memcpy(head.data(), &prefix, sizeof prefix);
   for (size_t i = 0; i < kernels; ++i) {
-    require(code.entries[i] < code.image.size(), "internal: code for {}: kernel {} starts at byte {} of {}", code.target,
-            i, code.entries[i], code.image.size());
+    require(code.entries[i] < code.image.size(), "internal: code for {}: kernel {} starts at byte {} of {}",
+            code.target, i, code.entries[i], code.image.size());
     uint64_t entry = imageAt + code.entries[i];
     std::memcpy(head.data() + sizeof prefix + i * sizeof entry, &entry, sizeof entry);
   }

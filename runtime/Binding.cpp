@@ -6,7 +6,9 @@
 
 namespace lathe::runtime {
 
-std::string describe(ElementType type, std::span<const Dim> dims) { return fmt::format("{} {}", name(type), str(dims)); }
+std::string describe(ElementType type, std::span<const Dim> dims) {
+  return fmt::format("{} {}", name(type), str(dims));
+}
 
 std::string describe(const Value &value) {
   if (value.isSequence())
@@ -34,11 +36,12 @@ uint64_t elementAlignment(ElementType type) { return std::max(1u, bitWidth(type)
 Context::State::State(std::shared_ptr<const Model> shared, int threads)
     : model(std::move(shared)), file(model->file()), pool(threads) {
   parallel = [this](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
-    pool.run(count,
-             [](void *context, int, int64_t begin, int64_t end) {
-               (*static_cast<const std::function<void(int64_t, int64_t)> *>(context))(begin, end);
-             },
-             const_cast<void *>(static_cast<const void *>(&body)));
+    pool.run(
+        count,
+        [](void *context, int, int64_t begin, int64_t end) {
+          (*static_cast<const std::function<void(int64_t, int64_t)> *>(context))(begin, end);
+        },
+        const_cast<void *>(static_cast<const void *>(&body)));
   };
   inputs.resize(model->inputs().size());
   inputSet.resize(inputs.size());

@@ -128,8 +128,8 @@ Tensor toTensor(const lathe_tensor *given) {
   expect(tensor.rank <= 64 && (tensor.rank == 0 || tensor.dims), "tensor: rank {} with {} dims", tensor.rank,
          tensor.dims ? "given" : "null");
   bool known = tensor.element_type > 0 && tensor.element_type <= int(ElementType::u4);
-  expect(known && bitWidth(ElementType(tensor.element_type)) > 0, "tensor: element type {} does not pass through this interface",
-         tensor.element_type);
+  expect(known && bitWidth(ElementType(tensor.element_type)) > 0,
+         "tensor: element type {} does not pass through this interface", tensor.element_type);
   auto type = ElementType(tensor.element_type);
   std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
   int64_t elements = 1;
@@ -157,11 +157,13 @@ size_t outputIndex(const Model &model, const char *name) {
 }
 
 lathe_port toPort(const Port &port, const PortTexts &texts) {
-  return {sizeof(lathe_port), port.name.c_str(), int32_t(port.type), port.tensor, texts.dims.size(), texts.dims.data(),
-          texts.pointers.data()};
+  return {sizeof(lathe_port), port.name.c_str(), int32_t(port.type),   port.tensor,
+          texts.dims.size(),  texts.dims.data(), texts.pointers.data()};
 }
 
-void checkIndex(size_t index, size_t count, const char *what) { expect(index < count, "{} {} of {}", what, index, count); }
+void checkIndex(size_t index, size_t count, const char *what) {
+  expect(index < count, "{} {} of {}", what, index, count);
+}
 
 void giveOutput(lathe_context *context, size_t index, lathe_tensor *out) {
   const Value &value = context->context.output(index);
@@ -169,8 +171,13 @@ void giveOutput(lathe_context *context, size_t index, lathe_tensor *out) {
           "output '{}' is no tensor of numbers: it does not pass through this interface",
           context->context.model().outputs()[index].name);
   const Tensor &tensor = value.tensor();
-  lathe_tensor result{sizeof(lathe_tensor), int32_t(tensor.type()), LATHE_HOST, tensor.rank(), tensor.dims().data(),
-                      const_cast<void *>(tensor.data()), static_cast<size_t>(tensor.bytes())};
+  lathe_tensor result{sizeof(lathe_tensor),
+                      int32_t(tensor.type()),
+                      LATHE_HOST,
+                      tensor.rank(),
+                      tensor.dims().data(),
+                      const_cast<void *>(tensor.data()),
+                      static_cast<size_t>(tensor.bytes())};
   writeStruct(out, result, sizeof(lathe_tensor), "tensor");
 }
 
@@ -205,7 +212,8 @@ lathe_status lathe_model_load_memory(const void *data, size_t bytes, const lathe
     std::shared_ptr<const void> alive;
     if (keep)
       alive = std::shared_ptr<const void>(data, [](const void *) {}); // the caller's promise
-    *model = new lathe_model(Model::fromBytes({static_cast<const char *>(data), bytes}, "package in memory", alive, given));
+    *model =
+        new lathe_model(Model::fromBytes({static_cast<const char *>(data), bytes}, "package in memory", alive, given));
   });
 }
 
@@ -246,7 +254,7 @@ lathe_status lathe_model_get_info(const lathe_model *model, lathe_model_info *in
     expect(model != nullptr, "model is null");
     const Model &m = *model->model;
     lathe_model_info result{sizeof(lathe_model_info), m.source().c_str(), m.producer().c_str(), m.options().c_str(),
-                            m.target().c_str(), m.constantBytes(), m.codeBytes()};
+                            m.target().c_str(),       m.constantBytes(),  m.codeBytes()};
     writeStruct(info, result, sizeof(lathe_model_info), "info");
   });
 }
@@ -331,8 +339,9 @@ lathe_status lathe_context_memory(const lathe_context *context, lathe_memory_use
   return guarded([&] {
     expect(context != nullptr, "context is null");
     MemoryUse m = context->context.memory();
-    lathe_memory_use result{sizeof(lathe_memory_use), m.arenaBytes, m.liveBytes, m.scratchBytes, m.outputBytes,
-                            m.copiedBytes, m.constantBytes};
+    lathe_memory_use result{sizeof(lathe_memory_use), m.arenaBytes,  m.liveBytes,
+                            m.scratchBytes,           m.outputBytes, m.copiedBytes,
+                            m.constantBytes};
     writeStruct(use, result, sizeof(lathe_memory_use), "use");
   });
 }

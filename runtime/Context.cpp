@@ -78,12 +78,20 @@ InstructionInfo Context::instruction(size_t index) const {
         return 0.0; // depends on data that is not there yet
       }
     };
-    info = {"kernel", kernel.name, kernel.family, kernel.shapes, kernel.schedule, kernel.nodes,
-            number(kernel.flops), number(kernel.bytes), {}};
+    info = {"kernel",
+            kernel.name,
+            kernel.family,
+            kernel.shapes,
+            kernel.schedule,
+            kernel.nodes,
+            number(kernel.flops),
+            number(kernel.bytes),
+            {}};
     for (uint32_t value : call->buffers) {
       uint32_t root = current.values[value].root;
       Storage storage = current.values[root].storage;
-      bool first = current.live[root].first == instruction.id && storage != Storage::input && storage != Storage::constant;
+      bool first =
+          current.live[root].first == instruction.id && storage != Storage::input && storage != Storage::constant;
       if (first || storage == Storage::output)
         info.outputs.push_back(value);
     }

@@ -19,14 +19,16 @@ struct ContextOptions {
   int threads = 1; // slots, the caller included; 0: as many as this process may run on
 };
 
-/// What one instruction of the plan is, with its costs at the extents bound now. Strings and spans live as long as the model.
+/// What one instruction of the plan is, with its costs at the extents bound now. Strings and spans live as long as the
+/// model.
 struct InstructionInfo {
-  const char *kind = "";                   // "kernel", "reference", "compute_shape", "release", "if", "loop"
-  std::string_view name;                   // of the kernel; operator of a reference
+  const char *kind = "";                     // "kernel", "reference", "compute_shape", "release", "if", "loop"
+  std::string_view name;                     // of the kernel; operator of a reference
   std::string_view family, shapes, schedule; // kernels
-  std::span<const std::string> nodes;      // source nodes
-  double flops = 0, bytes = 0;             // kernels; 0 while extents are unknown
-  std::vector<uint32_t> outputs;           // values it writes, aliases resolved (kernels: every non-constant buffer it is the first to touch)
+  std::span<const std::string> nodes;        // source nodes
+  double flops = 0, bytes = 0;               // kernels; 0 while extents are unknown
+  std::vector<uint32_t>
+      outputs; // values it writes, aliases resolved (kernels: every non-constant buffer it is the first to touch)
 };
 
 /// Monotonic nanoseconds around one execution of one instruction.
@@ -76,8 +78,9 @@ public:
   const Model &model() const;
   int threads() const;
 
-  /// The value is used in place (tensors: shared or borrowed storage must stay valid and unchanged until the run is over) unless it is
-  /// not aligned to its element size. Throws Error: "m.lathe: input 'data': expected f32 Nx3x224x224, got f32 1x3x299x299".
+  /// The value is used in place (tensors: shared or borrowed storage must stay valid and unchanged until the run is
+  /// over) unless it is not aligned to its element size. Throws Error: "m.lathe: input 'data': expected f32
+  /// Nx3x224x224, got f32 1x3x299x299".
   void setInput(size_t index, Value value);
   /// The run writes its result there: type and extents must be the output's. An undefined tensor returns to the
   /// runtime's own buffer.
@@ -97,15 +100,16 @@ public:
   const RunProfile &profile() const;
   /// The same as rows: instructions of the entry block. With `profile().overhead` they add up to the whole.
   std::vector<ProfileRow> profileRows() const;
-  /// Number of instructions of the plan in use, and each one's description. Extents must be bound (a run, or outputDims).
+  /// Number of instructions of the plan in use, and each one's description. Extents must be bound (a run, or
+  /// outputDims).
   size_t instructionCount() const;
   InstructionInfo instruction(size_t index) const;
   MemoryUse memory() const;
 
   /// The plan in use, once extents are bound.
   const Plan &plan() const;
-  /// A copy of a plan's value in row-major order, blocks undone. Only valid while its bytes are: in `observe`, or after a run
-  /// with `until` for the last instruction's outputs.
+  /// A copy of a plan's value in row-major order, blocks undone. Only valid while its bytes are: in `observe`, or after
+  /// a run with `until` for the last instruction's outputs.
   Value readValue(uint32_t value) const;
 
 private:

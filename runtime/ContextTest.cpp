@@ -12,8 +12,8 @@
 using namespace lathe;
 using namespace lathe::runtime;
 using namespace lathe::runtime::testing;
-using ::testing::ElementsAre;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 namespace {

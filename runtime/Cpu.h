@@ -11,8 +11,8 @@ uint64_t cpuFeatures();
 /// CPUs this process may run on.
 int availableCpus();
 
-/// While alive, this thread computes with denormals flushed to zero, rounding to nearest and exceptions masked; then the
-/// caller's mode is back.
+/// While alive, this thread computes with denormals flushed to zero, rounding to nearest and exceptions masked; then
+/// the caller's mode is back.
 class KernelFloatMode {
 public:
   KernelFloatMode();

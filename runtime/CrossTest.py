@@ -41,7 +41,7 @@ run(ld, "-T", f"{source}/runtime/testing/Kernels.ld", "--oformat=binary", kernel
 flags = [f"-I{source}", f"-I{source}/include", f"-I{build}", "-DFMT_HEADER_ONLY", '-DLATHE_VERSION="test"',
          '-DLATHE_MULTIARCH=""', f'-DLATHE_TEST_KERNELS="{image}"', "-pthread", "-idirafter/usr/include"]
 rooms = {"support": ["Dim", "ElementType"], "package": ["Package", "Hash", "Writer"], "runtime/testing": ["TestPlan"],
-         "runtime": ["Tensor", "Binding", "Context", "Cpu", "Execution", "Loader", "Model", "Planner", "Program",
+         "runtime": ["Tensor", "Binding", "Context", "Cpu", "Execution", "Loader", "Model", "PlanAnalysis", "Planner", "Program",
                      "References", "ThreadPool"]}
 objects = [compile_file(f"{source}/{room}/{name}.cpp", *flags) for room, names in rooms.items() for name in names]
 objects += [compile_file(f"{gtest}/src/{name}.cc", f"-I{gtest}", f"-I{gtest}/include", "-pthread")

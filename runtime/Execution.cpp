@@ -139,8 +139,9 @@ void Context::State::call(const Instruction &instruction, const CallReference &c
     const ValueInfo &info = plan->values[index];
     Value &result = prepared.outputs[i];
     bool tensor = info.kind == ValueKind::tensor;
-    require(result.isTensor() == tensor && (!tensor || result.tensor().type() == info.type), "{}: '{}': expected {}, got {}",
-            where(), info.name, tensor ? std::string(name(info.type)) : "a sequence or an optional", describe(result));
+    require(result.isTensor() == tensor && (!tensor || result.tensor().type() == info.type),
+            "{}: '{}': expected {}, got {}", where(), info.name,
+            tensor ? std::string(name(info.type)) : "a sequence or an optional", describe(result));
     if (!slots[index].boxed) {
       if (result.tensor().data() == slots[index].data && result.tensor().dims() == slots[index].dims)
         continue; // written in place
@@ -167,16 +168,17 @@ void Context::State::bindSymbols(const ValueInfo &info, const std::vector<int64_
 
 void Context::State::call(const ComputeShape &shape) {
   Value from = view(shape.from);
-  require(from.tensor().elements() >= static_cast<int64_t>(shape.symbols.size()), "{}: '{}' has {} elements, expected {}",
-          file, plan->values[shape.from].name, from.tensor().elements(), shape.symbols.size());
+  require(from.tensor().elements() >= static_cast<int64_t>(shape.symbols.size()),
+          "{}: '{}' has {} elements, expected {}", file, plan->values[shape.from].name, from.tensor().elements(),
+          shape.symbols.size());
   for (size_t i = 0; i < shape.symbols.size(); ++i)
     symbols[shape.symbols[i]] = from.tensor().asInteger(static_cast<int64_t>(i));
 }
 
 void Context::State::call(const Loop &loop) {
   size_t carried = loop.initial.size();
-  int64_t trips = loop.tripCount >= 0 ? readScalar(static_cast<uint32_t>(loop.tripCount))
-                                      : std::numeric_limits<int64_t>::max();
+  int64_t trips =
+      loop.tripCount >= 0 ? readScalar(static_cast<uint32_t>(loop.tripCount)) : std::numeric_limits<int64_t>::max();
   bool condition = loop.condition < 0 || readScalar(static_cast<uint32_t>(loop.condition)) != 0;
   for (size_t i = 0; i < carried; ++i)
     write(loop.bodyInputs[2 + i], view(loop.initial[i]));
@@ -221,7 +223,8 @@ void Context::State::call(const Loop &loop) {
   }
 }
 
-/// Where a kernel finds or writes a value whose extents were not known beforehand: allocated at first sight of new extents.
+/// Where a kernel finds or writes a value whose extents were not known beforehand: allocated at first sight of new
+/// extents.
 void *Context::State::lateBuffer(uint32_t index) {
   const ValueInfo &info = plan->values[index];
   if (info.root != index)
@@ -335,7 +338,8 @@ Value Context::State::read(uint32_t index) const {
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t c = 0; c < extent; ++c)
       for (int64_t i = 0; i < inner; ++i, target += width)
-        std::memcpy(target, source + (((o * blocks + c / info.block) * inner + i) * info.block + c % info.block) * width,
+        std::memcpy(target,
+                    source + (((o * blocks + c / info.block) * inner + i) * info.block + c % info.block) * width,
                     width);
   return to;
 }

@@ -34,15 +34,16 @@ struct Context::State {
   void run(const RunOptions &options);
   Value read(uint32_t value) const;
 
-  /// A plan's value at run time. Boxed ones (strings, sequences, optionals, late extents) are Values; all others plain bytes.
+  /// A plan's value at run time. Boxed ones (strings, sequences, optionals, late extents) are Values; all others plain
+  /// bytes.
   struct Slot {
     bool boxed = false;
-    char *data = nullptr;          // not boxed
-    int64_t bytes = 0;             // not boxed: physical
-    std::vector<int64_t> dims;     // not boxed: logical
-    Value value;                   // boxed, roots: empty until written
-    Tensor pages;                  // boxed tensors that kernels write: physical bytes
-    bool written = false;          // boxed, roots
+    char *data = nullptr;      // not boxed
+    int64_t bytes = 0;         // not boxed: physical
+    std::vector<int64_t> dims; // not boxed: logical
+    Value value;               // boxed, roots: empty until written
+    Tensor pages;              // boxed tensors that kernels write: physical bytes
+    bool written = false;      // boxed, roots
   };
   struct PreparedKernel {
     LatheKernel code = nullptr;
@@ -61,18 +62,18 @@ struct Context::State {
   ThreadPool pool;
   ParallelFor parallel; // for references
 
-  std::vector<Value> inputs;        // as used: the caller's or an aligned copy
+  std::vector<Value> inputs; // as used: the caller's or an aligned copy
   std::vector<bool> inputSet;
-  std::vector<Tensor> inputCopies;  // of those that were not aligned
+  std::vector<Tensor> inputCopies; // of those that were not aligned
   std::vector<Tensor> callerOutputs, ownedOutputs;
-  std::vector<Value> results;       // what output() returns
+  std::vector<Value> results; // what output() returns
   bool extentsChanged = true, pointersChanged = true, ran = false;
 
   const Plan *plan = nullptr;
   std::unordered_map<std::string, int64_t> symbols;
-  std::vector<int64_t> extents;     // by Plan::extents, where known
+  std::vector<int64_t> extents; // by Plan::extents, where known
   std::vector<bool> extentKnown;
-  std::vector<Slot> slots;          // by value
+  std::vector<Slot> slots;                   // by value
   std::vector<PreparedKernel> kernels;       // by instruction
   std::vector<PreparedReference> references; // by instruction
   Mapping arena, scratch;

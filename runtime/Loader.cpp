@@ -83,7 +83,8 @@ public:
     }
   }
   void placeConstants(const Section &section, LoadedPackage &package) const override {
-    void *address = ::mmap(nullptr, section.bytes, PROT_READ, MAP_PRIVATE, descriptor, static_cast<off_t>(section.offset));
+    void *address =
+        ::mmap(nullptr, section.bytes, PROT_READ, MAP_PRIVATE, descriptor, static_cast<off_t>(section.offset));
     require(address != MAP_FAILED, "{}: cannot map {} bytes of constants: {}", path, section.bytes,
             std::strerror(errno));
     ::madvise(address, section.bytes, MADV_WILLNEED);
@@ -168,8 +169,9 @@ private:
     require(source.size() >= sizeof header, "{}: truncated: {} bytes, expected at least {}", name, source.size(),
             sizeof header);
     source.read(0, &header, sizeof header);
-    require(header.formatVersion == package::formatVersion, "{}: package format {}, expected {}: compile the model again",
-            name, header.formatVersion, package::formatVersion);
+    require(header.formatVersion == package::formatVersion,
+            "{}: package format {}, expected {}: compile the model again", name, header.formatVersion,
+            package::formatVersion);
     require(header.kernelAbi == LATHE_KERNEL_ABI, "{}: kernel ABI {}, expected {}: compile the model again", name,
             header.kernelAbi, LATHE_KERNEL_ABI);
     require(header.fileBytes <= source.size(), "{}: truncated: {} bytes, expected {}", name, source.size(),
@@ -182,8 +184,7 @@ private:
 
   void readSections() {
     uint64_t room = source.size() - sizeof header;
-    require(header.sectionCount >= 1 && header.sectionCount <= 1024 &&
-                header.sectionCount * sizeof(Section) <= room,
+    require(header.sectionCount >= 1 && header.sectionCount <= 1024 && header.sectionCount * sizeof(Section) <= room,
             "{}: altered: {} sections in {} bytes", name, header.sectionCount, source.size());
     sections.resize(header.sectionCount);
     source.read(sizeof header, sections.data(), sections.size() * sizeof(Section));
@@ -229,8 +230,8 @@ private:
       source.read(section.offset + at, piece.data(), bytes);
       hasher.update(piece.data(), bytes);
     }
-    require(hasher.digest() == section.hash, "{}: altered: the hash of the constants is {:016x}, expected {:016x}", name,
-            hasher.digest(), section.hash);
+    require(hasher.digest() == section.hash, "{}: altered: the hash of the constants is {:016x}, expected {:016x}",
+            name, hasher.digest(), section.hash);
   }
 
   /// The code section that asks most of what this CPU has; null when the package has no code.
@@ -255,8 +256,8 @@ private:
 
   void placeConstants(const Section &section, LoadedPackage &package) const { source.placeConstants(section, package); }
 
-  /// Never writable and executable at once: filled while writable, then sealed. A private copy, because the file may change after its
-  /// hash was taken, and may lie where nothing can be mapped executable.
+  /// Never writable and executable at once: filled while writable, then sealed. A private copy, because the file may
+  /// change after its hash was taken, and may lie where nothing can be mapped executable.
   void placeCode(const std::vector<char> &bytes, LoadedPackage &package) const {
     package::CodePrefix prefix{};
     bool fits = bytes.size() >= sizeof prefix;

@@ -30,13 +30,13 @@ private:
 };
 
 struct LoadedPackage {
-  std::vector<char> plan;             // checked against its hash, not yet decoded
-  std::span<const char> constants;    // in `constantPages`, or in the caller's memory
+  std::vector<char> plan;          // checked against its hash, not yet decoded
+  std::span<const char> constants; // in `constantPages`, or in the caller's memory
   Mapping constantPages;
   std::shared_ptr<const void> keepAlive;
-  Mapping code;                       // read-execute; empty without code
-  std::vector<uint64_t> entries;      // of each kernel in `code`
-  std::string target;                 // of the code section chosen
+  Mapping code;                  // read-execute; empty without code
+  std::vector<uint64_t> entries; // of each kernel in `code`
+  std::string target;            // of the code section chosen
 };
 
 LoadedPackage loadPackageFile(const std::string &path, const LoadOptions &options);

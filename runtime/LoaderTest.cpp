@@ -95,7 +95,8 @@ void runEverything(const std::shared_ptr<const Model> &model) {
 
 class LoaderTest : public ::testing::Test {
 protected:
-  std::string path = (std::filesystem::temp_directory_path() / ("lathe-loader-" + std::to_string(::getpid()) + ".lathe"));
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("lathe-loader-" + std::to_string(::getpid()) + ".lathe"));
   void SetUp() override { useTestReferences(); }
   void TearDown() override { std::filesystem::remove(path); }
   void write(const std::vector<char> &bytes) {
@@ -133,7 +134,8 @@ TEST_F(LoaderTest, fromFileAndFromMemory) {
   runEverything(Model::load(path));
   runEverything(Model::load(path, {.checkConstants = true}));
   runEverything(Model::fromBytes(bytes, "m.lathe")); // copied
-  auto aligned = std::shared_ptr<char>(static_cast<char *>(std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64)), std::free);
+  auto aligned =
+      std::shared_ptr<char>(static_cast<char *>(std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64)), std::free);
   std::memcpy(aligned.get(), bytes.data(), bytes.size());
   auto model = Model::fromBytes({aligned.get(), bytes.size()}, "m.lathe", aligned);
   EXPECT_EQ(model->constants(), aligned.get() + sections(bytes)[1].offset); // in place
@@ -212,7 +214,8 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   EXPECT_EQ(errorOf([] { Model::load("/tmp"); }), "/tmp: expected a package, got a directory");
   EXPECT_EQ(errorOf([] { Model::load("/dev/null"); }), "/dev/null: expected a package, got no regular file");
   EXPECT_EQ(loadError({}), "m.lathe: expected a package (model.lathe), got another kind of file");
-  EXPECT_EQ(loadError(std::vector<char>(1000, 'x')), "m.lathe: expected a package (model.lathe), got another kind of file");
+  EXPECT_EQ(loadError(std::vector<char>(1000, 'x')),
+            "m.lathe: expected a package (model.lathe), got another kind of file");
   std::vector<char> good = everything().bytes();
   std::vector<char> bytes(good.begin(), good.begin() + 32);
   EXPECT_EQ(loadError(bytes), "m.lathe: truncated: 32 bytes, expected at least 64");
@@ -233,7 +236,8 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   bytes = good;
   bytes[sections(good)[1].offset] ^= 1; // constants: only on request
   EXPECT_EQ(loadError(bytes), "no error");
-  EXPECT_THAT(loadError(bytes, {.checkConstants = true}), StartsWith("m.lathe: altered: the hash of the constants is "));
+  EXPECT_THAT(loadError(bytes, {.checkConstants = true}),
+              StartsWith("m.lathe: altered: the hash of the constants is "));
 }
 
 TEST_F(LoaderTest, everyAlteredByteIsFound) {
@@ -254,8 +258,8 @@ TEST_F(LoaderTest, everyAlteredByteIsFound) {
     EXPECT_NE(loadError({good.begin(), good.begin() + static_cast<ptrdiff_t>(length)}), "no error") << length;
 }
 
-/// Section tables and plans that are nonsense although their hash fits: an Error or a model, never a crash. Models that load are bound but
-/// not run: their code is as wrong as their plan.
+/// Section tables and plans that are nonsense although their hash fits: an Error or a model, never a crash. Models that
+/// load are bound but not run: their code is as wrong as their plan.
 TEST_F(LoaderTest, survivesNonsenseBehindAFittingHash) {
   const std::vector<char> good = everything().bytes();
   std::vector<Section> table = sections(good);
@@ -308,7 +312,9 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
     change(p);
     return loadError(p.bytes());
   };
-  auto call = [](TestPlan &p) -> plan::CallKernelT & { return *p.plan().blocks[0]->instructions[0]->operation.AsCallKernel(); };
+  auto call = [](TestPlan &p) -> plan::CallKernelT & {
+    return *p.plan().blocks[0]->instructions[0]->operation.AsCallKernel();
+  };
   EXPECT_EQ(error([&](TestPlan &p) { call(p).kernel = 7; }), "m.lathe: malformed plan: kernel 7 of 5 is called");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).buffers[1] = 99; }),
             "m.lathe: malformed plan: a kernel call names value 99 of 15");

@@ -18,25 +18,25 @@ struct Program;
 struct Plan;
 
 struct LoadOptions {
-  bool checkConstants = false;                 // also verify the constants' hash, which reads the whole file
-  std::optional<uint64_t> cpuFeatures = {};    // instead of this CPU's (tests); bits of package::CpuFeature
+  bool checkConstants = false;              // also verify the constants' hash, which reads the whole file
+  std::optional<uint64_t> cpuFeatures = {}; // instead of this CPU's (tests); bits of package::CpuFeature
 };
 
 /// An input or output of the model.
 struct Port {
   std::string name;
   ElementType type = ElementType::invalid;
-  Dims dims;      // symbolic where a dimension is free: "N"
+  Dims dims;          // symbolic where a dimension is free: "N"
   bool tensor = true; // else a sequence or an optional
 };
 
 class Model {
 public:
-  /// Opens a package file: header, sizes, hash of plan and code, CPU features, then maps the constants in place and the code
-  /// read-execute. Throws Error naming the file. A package is native code: loading one means trusting it.
+  /// Opens a package file: header, sizes, hash of plan and code, CPU features, then maps the constants in place and the
+  /// code read-execute. Throws Error naming the file. A package is native code: loading one means trusting it.
   static std::shared_ptr<const Model> load(const std::string &path, const LoadOptions &options = {});
-  /// The same from memory. The constants are used in place when `bytes` is aligned to 64 and `keepAlive` is given (it is held as long
-  /// as the model lives); otherwise they are copied. `name` stands for the file in messages.
+  /// The same from memory. The constants are used in place when `bytes` is aligned to 64 and `keepAlive` is given (it
+  /// is held as long as the model lives); otherwise they are copied. `name` stands for the file in messages.
   static std::shared_ptr<const Model> fromBytes(std::span<const char> bytes, const std::string &name,
                                                 std::shared_ptr<const void> keepAlive = {},
                                                 const LoadOptions &options = {});

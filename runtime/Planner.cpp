@@ -32,9 +32,8 @@ ArenaPlan place(std::span<const ArenaRequest> requests, const std::vector<uint32
     }
     plan.offsets[current] = best != UINT64_MAX ? best : end;
     plan.bytes = std::max(plan.bytes, plan.offsets[current] + size);
-    auto at = std::upper_bound(byOffset.begin(), byOffset.end(), current, [&](uint32_t a, uint32_t b) {
-      return plan.offsets[a] < plan.offsets[b];
-    });
+    auto at = std::upper_bound(byOffset.begin(), byOffset.end(), current,
+                               [&](uint32_t a, uint32_t b) { return plan.offsets[a] < plan.offsets[b]; });
     byOffset.insert(at, current);
   }
   return plan;
@@ -69,9 +68,8 @@ ArenaPlan planArena(std::span<const ArenaRequest> requests) {
   }
   uint64_t liveBytes = largestLiveSet(requests, order);
 
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(requests[b].bytes, a) < std::pair(requests[a].bytes, b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return std::pair(requests[b].bytes, a) < std::pair(requests[a].bytes, b); });
   ArenaPlan best = place(requests, order);
   if (best.bytes > liveBytes) {
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {

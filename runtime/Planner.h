@@ -20,8 +20,8 @@ struct ArenaPlan {
 
 inline constexpr uint64_t arenaAlignment = 64;
 
-/// Best fit into the gaps between what is already placed and overlaps in time, in two orders (largest first, earliest first);
-/// the smaller arena wins. Deterministic. Throws Error when sizes add up beyond 2^62 bytes.
+/// Best fit into the gaps between what is already placed and overlaps in time, in two orders (largest first, earliest
+/// first); the smaller arena wins. Deterministic. Throws Error when sizes add up beyond 2^62 bytes.
 ArenaPlan planArena(std::span<const ArenaRequest> requests);
 
 } // namespace lathe::runtime

@@ -25,7 +25,8 @@ void check(const std::vector<ArenaRequest> &requests, const ArenaPlan &plan) {
       const ArenaRequest &b = requests[j];
       if (b.bytes == 0 || b.first > b.last || a.first > b.last || b.first > a.last)
         continue;
-      EXPECT_TRUE(plan.offsets[i] + size(a.bytes) <= plan.offsets[j] || plan.offsets[j] + size(b.bytes) <= plan.offsets[i])
+      EXPECT_TRUE(plan.offsets[i] + size(a.bytes) <= plan.offsets[j] ||
+                  plan.offsets[j] + size(b.bytes) <= plan.offsets[i])
           << "requests " << j << " and " << i;
     }
   }

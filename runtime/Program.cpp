@@ -1,10 +1,10 @@
 #include "runtime/Program.h"
 
 #include "package/plan_generated.h"
+#include "runtime/PlanAnalysis.h"
 #include "support/Error.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace lathe::runtime {
 namespace {
@@ -24,9 +24,11 @@ public:
     plan.outputs = decodePorts(source.outputs(), "outputs", Storage::output);
     decodeKernels();
     decodeBlocks();
-    number();
-    findLives();
-    markKnown();
+    try {
+      analyzePlan(plan);
+    } catch (const Error &error) {
+      check(false, "{}", error.what());
+    }
     return std::move(plan);
   }
 
@@ -36,7 +38,6 @@ private:
   uint64_t constantBytes;
   Plan plan;
   std::unordered_map<std::string, Extent> extentByText;
-  std::vector<int> visits; // by block
 
   template <class... Args> void check(bool condition, fmt::format_string<Args...> format, Args &&...args) const {
     if (!condition)
@@ -124,8 +125,8 @@ private:
     check(tensor || info.storage != Storage::constant, "value '{}': only tensors can be constants", info.name);
     info.block = entry.block_axis() < 0 ? 0 : entry.block();
     info.blockAxis = entry.block_axis() < 0 ? -1 : entry.block_axis();
-    check(info.blockAxis < 0 || (tensor && size_t(info.blockAxis) < info.dims.size() && info.block > 0 &&
-                                 bitWidth(info.type) >= 8),
+    check(info.blockAxis < 0 ||
+              (tensor && size_t(info.blockAxis) < info.dims.size() && info.block > 0 && bitWidth(info.type) >= 8),
           "value '{}': blocked by {} on axis {} of rank {}", info.name, info.block, info.blockAxis, info.dims.size());
     info.bytes = entry.bytes() && entry.bytes()->size() ? extent(entry.bytes(), "0") : defaultBytes(info);
     info.offset = entry.offset();
@@ -163,7 +164,7 @@ private:
     }
     const ValueInfo &info = plan.values[index], &root = plan.values[at];
     check(info.kind == root.kind && (info.kind != ValueKind::tensor ||
-          (info.type == ElementType::string) == (root.type == ElementType::string)),
+                                     (info.type == ElementType::string) == (root.type == ElementType::string)),
           "value '{}' is an alias of '{}', another kind of value", info.name, root.name);
     return at;
   }
@@ -179,8 +180,8 @@ private:
       ++listed[index];
     }
     for (uint32_t i = 0; i < plan.values.size(); ++i)
-      check(plan.values[i].storage != storage || listed[i] == 1, "value '{}' is stored among the {} and listed {} times",
-            plan.values[i].name, what, listed[i]);
+      check(plan.values[i].storage != storage || listed[i] == 1,
+            "value '{}' is stored among the {} and listed {} times", plan.values[i].name, what, listed[i]);
     return ports;
   }
 
@@ -330,123 +331,20 @@ private:
   }
   void scalar(uint32_t index, ElementType type, const char *what) const {
     const ValueInfo &info = plan.values[index];
-    check(info.kind == ValueKind::tensor && info.type == type, "{}: '{}' is not of type {}", what, info.name, name(type));
+    check(info.kind == ValueKind::tensor && info.type == type, "{}: '{}' is not of type {}", what, info.name,
+          name(type));
   }
   void integers(uint32_t index, const char *what) const {
     const ValueInfo &info = plan.values[index];
-    check(info.kind == ValueKind::tensor && isInteger(info.type) && bitWidth(info.type) >= 8, "{}: '{}' holds no integers",
-          what, info.name);
+    check(info.kind == ValueKind::tensor && isInteger(info.type) && bitWidth(info.type) >= 8,
+          "{}: '{}' holds no integers", what, info.name);
   }
   void block(uint32_t index) const {
     check(index > 0 && index < plan.blocks.size(), "block {} of {} is entered", index, plan.blocks.size());
   }
-
-  /// Numbers the instructions depth first; a block may be entered from one place only.
-  void number() {
-    visits.assign(plan.blocks.size(), 0);
-    numberBlock(0, 0);
-  }
-  void numberBlock(uint32_t index, int depth) {
-    check(depth <= 64, "blocks are nested more than 64 deep");
-    check(visits[index]++ == 0, "block {} is entered from two places or from itself", index);
-    for (Instruction &instruction : plan.blocks[index].instructions) {
-      instruction.id = static_cast<uint32_t>(plan.instructions.size());
-      plan.instructions.push_back(&instruction);
-      plan.outermost.push_back(index == 0);
-      if (auto *branch = std::get_if<If>(&instruction.operation)) {
-        numberBlock(branch->thenBlock, depth + 1);
-        numberBlock(branch->elseBlock, depth + 1);
-      } else if (auto *loop = std::get_if<Loop>(&instruction.operation)) {
-        numberBlock(loop->body, depth + 1);
-      }
-      instruction.last = static_cast<uint32_t>(plan.instructions.size() - 1);
-    }
-  }
-
-  /// Values an instruction itself reads or writes.
-  template <class F> static void eachValue(const Instruction &instruction, const F &f) {
-    auto all = [&](const auto &list) {
-      for (auto index : list)
-        if (static_cast<int64_t>(index) >= 0)
-          f(static_cast<uint32_t>(index));
-    };
-    if (auto *call = std::get_if<CallKernel>(&instruction.operation)) {
-      all(call->buffers);
-    } else if (auto *call = std::get_if<CallReference>(&instruction.operation)) {
-      all(call->inputs);
-      all(call->outputs);
-    } else if (auto *shape = std::get_if<ComputeShape>(&instruction.operation)) {
-      f(shape->from);
-    } else if (auto *branch = std::get_if<If>(&instruction.operation)) {
-      f(branch->condition);
-    } else if (auto *loop = std::get_if<Loop>(&instruction.operation)) {
-      all(std::vector<int32_t>{loop->tripCount, loop->condition});
-      all(loop->bodyInputs);
-      all(loop->bodyOutputs);
-      all(loop->initial);
-      all(loop->results);
-    }
-  }
-
-  void findLives() {
-    plan.live.assign(plan.values.size(), {});
-    auto touch = [&](uint32_t index, uint32_t first, uint32_t last) {
-      LiveRange &range = plan.live[plan.values[index].root];
-      range.first = std::min(range.first, first);
-      range.last = std::max(range.last, last);
-    };
-    for (const Instruction *instruction : plan.instructions)
-      eachValue(*instruction, [&](uint32_t index) { touch(index, instruction->id, instruction->id); });
-    // What a loop or anything inside it touches must survive every iteration. Inner loops first; an outer one widens further.
-    for (auto it = plan.instructions.rbegin(); it != plan.instructions.rend(); ++it)
-      if (std::holds_alternative<Loop>((*it)->operation))
-        for (uint32_t id = (*it)->id; id <= (*it)->last; ++id)
-          eachValue(*plan.instructions[id], [&](uint32_t index) { touch(index, (*it)->id, (*it)->last); });
-    for (uint32_t index : plan.outputs)
-      touch(index, std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max());
-    for (uint32_t index : plan.outputs) // never written: an output that is an input or a constant
-      if (LiveRange &range = plan.live[plan.values[index].root]; range.first == std::numeric_limits<uint32_t>::max())
-        range.first = 0;
-  }
-
-  /// Which values and instructions are settled once the inputs' extents are.
-  void markKnown() {
-    std::vector<std::string> bound;
-    for (uint32_t index : plan.inputs)
-      for (Extent extent : plan.values[index].dims)
-        if (std::string symbol = loneSymbol(plan.extents[extent]); !symbol.empty())
-          bound.push_back(std::move(symbol));
-    std::vector<bool> known(plan.extents.size());
-    for (Extent i = 0; i < plan.extents.size(); ++i) {
-      std::vector<std::string> symbols;
-      plan.extents[i].collectSymbols(symbols);
-      known[i] = std::all_of(symbols.begin(), symbols.end(), [&](const std::string &symbol) {
-        return std::find(bound.begin(), bound.end(), symbol) != bound.end();
-      });
-    }
-    auto all = [&](const std::vector<Extent> &list) {
-      return std::all_of(list.begin(), list.end(), [&](Extent extent) { return known[extent]; });
-    };
-    for (ValueInfo &info : plan.values)
-      info.known = info.storage != Storage::dynamic && all(info.dims) && known[info.bytes];
-    for (ValueInfo &info : plan.values)
-      info.known = info.known && plan.values[info.root].known;
-    for (Block &block : plan.blocks)
-      for (Instruction &instruction : block.instructions) {
-        eachValue(instruction, [&](uint32_t index) { instruction.known &= plan.values[index].known; });
-        if (auto *call = std::get_if<CallKernel>(&instruction.operation))
-          instruction.known &= all(call->dims) && known[call->units] && known[call->scratchBytes];
-      }
-  }
 };
 
 } // namespace
-
-std::string loneSymbol(const Dim &dim) {
-  std::vector<std::string> symbols;
-  dim.collectSymbols(symbols);
-  return symbols.size() == 1 && symbols[0] == dim.str() ? symbols[0] : std::string();
-}
 
 Program decodeProgram(std::span<const char> section, uint64_t constantBytes, const std::string &file) {
   auto *bytes = reinterpret_cast<const uint8_t *>(section.data());

@@ -98,10 +98,10 @@ struct Plan {
   uint32_t firstKernel = 0; // number of kernels[0] in the package's code
   std::vector<Block> blocks;
   std::vector<Range> ranges;
-  std::vector<LiveRange> live;                       // by value; roots only
-  std::vector<const Instruction *> instructions;     // by id
-  std::vector<bool> outermost;                       // by id: in the entry block
-  std::unordered_map<std::string, uint32_t> byName;  // values
+  std::vector<LiveRange> live;                      // by value; roots only
+  std::vector<const Instruction *> instructions;    // by id
+  std::vector<bool> outermost;                      // by id: in the entry block
+  std::unordered_map<std::string, uint32_t> byName; // values
   bool usesReferences = false;
 };
 

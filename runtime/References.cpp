@@ -23,8 +23,8 @@ std::atomic<const ReferenceProvider *> registered{nullptr};
 
 constexpr const char *libraryName = "liblathe_references.so";
 
-/// Where the library may lie: beside the file that holds this code, in the lib folder of the program that does, where the
-/// system looks.
+/// Where the library may lie: beside the file that holds this code, in the lib folder of the program that does, where
+/// the system looks.
 std::vector<std::string> libraryPaths() {
   std::vector<std::string> paths;
   Dl_info info;

@@ -1,7 +1,8 @@
 // The door to the reference operators: what runs the parts of a plan that were not compiled.
 //
-// References are a library of their own (liblathe_references.so beside the runtime), loaded when the first plan that needs it
-// is; a program that links them statically registers them with `setReferenceProvider` and nothing is ever loaded.
+// References are a library of their own (liblathe_references.so beside the runtime), loaded when the first plan that
+// needs it is; a program that links them statically registers them with `setReferenceProvider` and nothing is ever
+// loaded.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -20,9 +21,11 @@ using ParallelFor = std::function<void(int64_t count, const std::function<void(i
 class ReferenceOperator {
 public:
   virtual ~ReferenceOperator() = default;
-  /// `inputs`: null where an optional operand is absent. `outputs`: tensors allocated with the right extents are written in place;
-  /// an undefined one is replaced by what the operator's shape function (or the operator itself) gives.
-  virtual void run(std::span<const Value *const> inputs, std::span<Value> outputs, const ParallelFor &parallel) const = 0;
+  /// `inputs`: null where an optional operand is absent. `outputs`: tensors allocated with the right extents are
+  /// written in place; an undefined one is replaced by what the operator's shape function (or the operator itself)
+  /// gives.
+  virtual void run(std::span<const Value *const> inputs, std::span<Value> outputs,
+                   const ParallelFor &parallel) const = 0;
 };
 
 class ReferenceProvider {

@@ -1,8 +1,9 @@
 // Threads with stable slots and a static split: the same slot always does the same share of a given count.
 //
 // The caller is slot 0. Workers spin for a short while after each job, then sleep, so that a run of many small kernels
-// costs no system calls and an idle model costs nothing. With more slots than CPUs nobody spins. On a busy machine a slot whose
-// thread is not running when the caller has finished its own share is done by the caller: who computes never changes what is computed.
+// costs no system calls and an idle model costs nothing. With more slots than CPUs nobody spins. On a busy machine a
+// slot whose thread is not running when the caller has finished its own share is done by the caller: who computes never
+// changes what is computed.
 #pragma once
 
 #include <atomic>
@@ -26,8 +27,8 @@ public:
 
   int slots() const { return slotCount; }
 
-  /// Splits [0, count) over min(count, slots) slots and returns when all are done. An exception of a body is thrown here, the
-  /// lowest slot's if there are several. Not reentrant: one caller at a time, never from inside a body.
+  /// Splits [0, count) over min(count, slots) slots and returns when all are done. An exception of a body is thrown
+  /// here, the lowest slot's if there are several. Not reentrant: one caller at a time, never from inside a body.
   void run(int64_t count, Body body, void *context);
 
 private:

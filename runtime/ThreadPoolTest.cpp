@@ -87,7 +87,12 @@ TEST(ThreadPoolTest, manyMoreSlotsThanCpus) {
   ThreadPool pool(40);
   std::atomic<int64_t> sum{0};
   for (int repeat = 0; repeat < 300; ++repeat)
-    pool.run(64, [](void *context, int, int64_t begin, int64_t end) { *static_cast<std::atomic<int64_t> *>(context) += end - begin; }, &sum);
+    pool.run(
+        64,
+        [](void *context, int, int64_t begin, int64_t end) {
+          *static_cast<std::atomic<int64_t> *>(context) += end - begin;
+        },
+        &sum);
   EXPECT_EQ(sum, 300 * 64);
 }
 

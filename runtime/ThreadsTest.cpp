@@ -17,7 +17,8 @@ std::shared_ptr<const Model> sharedModel() {
   useTestReferences();
   TestPlan p;
   uint32_t x = p.input("x", {"N", "16"}), sums = p.temporary("sums", {"N"});
-  uint32_t negative = p.temporary("negative", {"N"}), kept = p.dynamic("kept", {"?0"}), late = p.temporary("late", {"?0"});
+  uint32_t negative = p.temporary("negative", {"N"}), kept = p.dynamic("kept", {"?0"}),
+           late = p.temporary("late", {"?0"});
   uint32_t out = p.output("out", {"N"}), some = p.output("some", {"?0"});
   p.rowsum(x, sums, "N", "16");
   p.reference("negate", {int32_t(sums)}, {negative});

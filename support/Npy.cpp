@@ -16,20 +16,34 @@ constexpr size_t magicBytes = 6;
 /// NumPy's type code ("f4") of an element type; null where it has none.
 const char *codeOf(ElementType type) {
   switch (type) {
-  case ElementType::f32: return "f4";
-  case ElementType::f64: return "f8";
-  case ElementType::f16: return "f2";
-  case ElementType::bf16: return "V2";
-  case ElementType::i8: return "i1";
-  case ElementType::i16: return "i2";
-  case ElementType::i32: return "i4";
-  case ElementType::i64: return "i8";
-  case ElementType::u8: return "u1";
-  case ElementType::u16: return "u2";
-  case ElementType::u32: return "u4";
-  case ElementType::u64: return "u8";
-  case ElementType::boolean: return "b1";
-  default: return nullptr;
+  case ElementType::f32:
+    return "f4";
+  case ElementType::f64:
+    return "f8";
+  case ElementType::f16:
+    return "f2";
+  case ElementType::bf16:
+    return "V2";
+  case ElementType::i8:
+    return "i1";
+  case ElementType::i16:
+    return "i2";
+  case ElementType::i32:
+    return "i4";
+  case ElementType::i64:
+    return "i8";
+  case ElementType::u8:
+    return "u1";
+  case ElementType::u16:
+    return "u2";
+  case ElementType::u32:
+    return "u4";
+  case ElementType::u64:
+    return "u8";
+  case ElementType::boolean:
+    return "b1";
+  default:
+    return nullptr;
   }
 }
 
@@ -88,14 +102,13 @@ private:
     ++at;
     return true;
   }
-  void expect(char c) {
-    require(take(c), "{}: malformed .npy header: expected '{}' at character {}", file, c, at);
-  }
+  void expect(char c) { require(take(c), "{}: malformed .npy header: expected '{}' at character {}", file, c, at); }
   std::string string() {
     skip();
     char quote = at < text.size() ? text[at] : '\0';
-    require(quote == '\'' || quote == '"', "{}: malformed .npy header: expected a string at character {} (structured types are not supported)",
-            file, at);
+    require(quote == '\'' || quote == '"',
+            "{}: malformed .npy header: expected a string at character {} (structured types are not supported)", file,
+            at);
     size_t end = text.find(quote, at + 1);
     require(end != std::string_view::npos, "{}: malformed .npy header: a string is not closed", file);
     std::string result(text.substr(at + 1, end - at - 1));
@@ -219,12 +232,14 @@ NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
   if (wide || code.starts_with('S')) {
     array.type = ElementType::string;
     unit = wide ? 4 : 1;
-    require(code.size() > 1 && code.size() <= 9 && std::all_of(code.begin() + 1, code.end(), [](unsigned char c) { return std::isdigit(c); }),
+    require(code.size() > 1 && code.size() <= 9 &&
+                std::all_of(code.begin() + 1, code.end(), [](unsigned char c) { return std::isdigit(c); }),
             "{}: .npy type '{}' is malformed", name, header.descr);
     width = unit * std::stoul(code.substr(1));
   } else {
     for (int t = 1; t <= static_cast<int>(ElementType::u4); ++t)
-      if (const char *candidate = codeOf(static_cast<ElementType>(t)); candidate && (code == candidate || (code == "?" && std::string(candidate) == "b1")))
+      if (const char *candidate = codeOf(static_cast<ElementType>(t));
+          candidate && (code == candidate || (code == "?" && std::string(candidate) == "b1")))
         array.type = static_cast<ElementType>(t);
     require(array.type != ElementType::invalid, "{}: .npy type '{}' is not supported", name, header.descr);
     width = unit = bitWidth(array.type) / 8;
@@ -234,8 +249,8 @@ NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
   for (int64_t dim : array.dims)
     overflow |= __builtin_mul_overflow(elements, dim, &elements);
   overflow |= __builtin_mul_overflow(elements, static_cast<int64_t>(width), &total);
-  require(!overflow && data.size() == static_cast<uint64_t>(total), "{}: {} bytes of data, expected {} elements of {} bytes",
-          name, data.size(), elements, width);
+  require(!overflow && data.size() == static_cast<uint64_t>(total),
+          "{}: {} bytes of data, expected {} elements of {} bytes", name, data.size(), elements, width);
 
   std::vector<char> values(data.begin(), data.end());
   if (order == '>' && unit > 1)

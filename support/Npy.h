@@ -1,8 +1,8 @@
 // NumPy's file formats: .npy (one array) and .npz (a zip archive of them).
 //
 // Reading takes versions 1 to 3, C and Fortran order, either byte order, stored and deflated archive members, and gives
-// row-major little-endian data. What NumPy has no type for: bf16 is stored as ml_dtypes does (two-byte void, "<V2"); 8-bit floats and
-// 4-bit integers are refused. Every malformed file is an Error that names it.
+// row-major little-endian data. What NumPy has no type for: bf16 is stored as ml_dtypes does (two-byte void, "<V2");
+// 8-bit floats and 4-bit integers are refused. Every malformed file is an Error that names it.
 #pragma once
 
 #include "support/ElementType.h"

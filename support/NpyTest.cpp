@@ -1,6 +1,6 @@
+#include "support/Npy.h"
 #include "support/Error.h"
 #include "support/File.h"
-#include "support/Npy.h"
 
 #include <gmock/gmock.h>
 
@@ -17,8 +17,7 @@ namespace {
 /// A directory of its own, removed at the end.
 class NpyTest : public ::testing::Test {
 protected:
-  std::filesystem::path folder = std::filesystem::temp_directory_path() /
-                                 ("lathe-npy-" + std::to_string(::getpid()));
+  std::filesystem::path folder = std::filesystem::temp_directory_path() / ("lathe-npy-" + std::to_string(::getpid()));
   void SetUp() override { std::filesystem::create_directories(folder); }
   void TearDown() override { std::filesystem::remove_all(folder); }
   std::string file(const std::string &name) { return (folder / name).string(); }
@@ -56,9 +55,10 @@ TEST_F(NpyTest, readsWhatNumpyWrites) {
   struct Case {
     const char *name;
     ElementType type;
-  } cases[] = {{"f2", ElementType::f16}, {"f4", ElementType::f32}, {"f8", ElementType::f64}, {"i1", ElementType::i8},
-               {"i2", ElementType::i16}, {"i4", ElementType::i32}, {"i8", ElementType::i64}, {"u1", ElementType::u8},
-               {"u2", ElementType::u16}, {"u4", ElementType::u32}, {"u8", ElementType::u64}, {"b1", ElementType::boolean}};
+  } cases[] = {{"f2", ElementType::f16}, {"f4", ElementType::f32}, {"f8", ElementType::f64},
+               {"i1", ElementType::i8},  {"i2", ElementType::i16}, {"i4", ElementType::i32},
+               {"i8", ElementType::i64}, {"u1", ElementType::u8},  {"u2", ElementType::u16},
+               {"u4", ElementType::u32}, {"u8", ElementType::u64}, {"b1", ElementType::boolean}};
   for (const Case &c : cases) {
     NpyArray array = readNpy(file(std::string(c.name) + ".npy"));
     EXPECT_EQ(array.type, c.type) << c.name;
@@ -131,8 +131,10 @@ TEST_F(NpyTest, namesWhatIsMalformed) {
   EXPECT_EQ(errorOf([&] { parseNpy(header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 7), "x.npy"); }),
             "x.npy: 7 bytes of data, expected 2 elements of 4 bytes");
   EXPECT_EQ(errorOf([&] {
-              parseNpy(header("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 8)}", 0), "x.npy");
-            }).substr(0, 24), "x.npy: 0 bytes of data, ");
+              parseNpy(header("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 8)}", 0),
+                       "x.npy");
+            }).substr(0, 24),
+            "x.npy: 0 bytes of data, ");
 }
 
 TEST_F(NpyTest, survivesAnyAlteration) {
@@ -161,7 +163,8 @@ TEST_F(NpyTest, survivesAnyAlteration) {
     for (int round = 0; round < 3000; ++round) {
       std::vector<char> bytes = good;
       for (unsigned changes = 1 + random() % 4; changes > 0; --changes)
-        bytes[random() % bytes.size()] = static_cast<char>(random() % 3 ? random() : "'(,)0129<>|fiU\xff"[random() % 15]);
+        bytes[random() % bytes.size()] =
+            static_cast<char>(random() % 3 ? random() : "'(,)0129<>|fiU\xff"[random() % 15]);
       parse(bytes);
     }
   }

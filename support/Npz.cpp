@@ -117,7 +117,8 @@ private:
     std::vector<char> result;
     if (info.method == 0) {
       require(info.packed == info.unpacked, "{}: malformed archive: member '{}'", name, info.name);
-      result.assign(bytes.begin() + static_cast<ptrdiff_t>(data), bytes.begin() + static_cast<ptrdiff_t>(data + info.packed));
+      result.assign(bytes.begin() + static_cast<ptrdiff_t>(data),
+                    bytes.begin() + static_cast<ptrdiff_t>(data + info.packed));
     } else {
       // Deflate cannot gain more than a factor of 1032: a larger claim is a lie that would cost memory.
       require(info.unpacked <= info.packed * 1032 + 64, "{}: malformed archive: member '{}' claims {} bytes", name,
@@ -187,7 +188,8 @@ void writeNpz(const std::string &path, std::span<const NpzEntry> entries) {
     std::vector<char> data = npyBytes(entry.view);
     std::string member = entry.name + ".npy";
     uint64_t offset = file.data.size();
-    require(offset + data.size() + member.size() + localBytes <= limit && member.size() < 65536 && entries.size() < 65535,
+    require(offset + data.size() + member.size() + localBytes <= limit && member.size() < 65536 &&
+                entries.size() < 65535,
             "{}: an .npz archive holds at most 4 GiB", path);
     uint64_t crc = ::crc32_z(0, reinterpret_cast<const Bytef *>(data.data()), data.size());
     auto common = [&](Bytes &to) {

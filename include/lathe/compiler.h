@@ -19,12 +19,12 @@ LATHE_API uint32_t lathe_compiler_api_version(void);
 /* Set struct_size to sizeof(lathe_compile_options) and zero what you do not use, or call lathe_compile_options_init. */
 typedef struct lathe_compile_options {
   size_t struct_size;
-  const char *target;        /* "native" (also when null), an LLVM CPU name ("znver4", "x86-64-v3"), or "llvm -mcpu=..." */
-  int32_t threads;           /* the number the schedules are chosen for; 0 means 1. Any number runs it. */
-  int32_t level;             /* 0 to 4, as -O0 to -O4 of the command line */
-  int32_t exact_math;        /* not 0: no algorithm that reassociates arithmetic, at any level */
-  int32_t reserved;          /* 0 */
-  const char *schedule;      /* text of a schedule file, or null */
+  const char *target;   /* "native" (also when null), an LLVM CPU name ("znver4", "x86-64-v3"), or "llvm -mcpu=..." */
+  int32_t threads;      /* the number the schedules are chosen for; 0 means 1. Any number runs it. */
+  int32_t level;        /* 0 to 4, as -O0 to -O4 of the command line */
+  int32_t exact_math;   /* not 0: no algorithm that reassociates arithmetic, at any level */
+  int32_t reserved;     /* 0 */
+  const char *schedule; /* text of a schedule file, or null */
   const char *const *shapes; /* extents of inputs whose dimensions are symbolic: "data=1x3x224x224" */
   size_t shape_count;
 } lathe_compile_options;
@@ -32,15 +32,14 @@ typedef struct lathe_compile_options {
 /* Defaults: native, 1 thread, level 3. */
 LATHE_API void lathe_compile_options_init(lathe_compile_options *options);
 
-/* Compiles the file at `model_path` (ONNX, or textual IR; told apart by content) into a package file. `options` may be null.
-   The package appears under its name only when it is complete. */
+/* Compiles the file at `model_path` (ONNX, or textual IR; told apart by content) into a package file. `options` may be
+   null. The package appears under its name only when it is complete. */
 LATHE_API lathe_status lathe_compile_file(const char *model_path, const char *package_path,
                                           const lathe_compile_options *options);
 
 /* The same in memory. `name` stands for the model in messages. `*package` is released with lathe_compiler_free. */
 LATHE_API lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const char *name,
-                                           const lathe_compile_options *options, void **package,
-                                           size_t *package_bytes);
+                                           const lathe_compile_options *options, void **package, size_t *package_bytes);
 LATHE_API void lathe_compiler_free(void *package);
 
 /* Message of this thread's last failed call; never null, valid until the next one fails. */

@@ -8,11 +8,11 @@
      lathe_context_run(context);
      lathe_context_output(context, 0, &probabilities); // in the runtime's memory
 
-   A model is immutable and may be shared by any number of threads. A context belongs to one thread at a time and holds the working
-   memory; give each calling thread its own. A package contains native code: loading one means trusting it.
+   A model is immutable and may be shared by any number of threads. A context belongs to one thread at a time and holds
+   the working memory; give each calling thread its own. A package contains native code: loading one means trusting it.
 
-   The interface only grows: functions and fields are added at the end, and structures carry their size, so a program built against an
-   older header keeps working. Set struct_size of every structure you pass, in or out. */
+   The interface only grows: functions and fields are added at the end, and structures carry their size, so a program
+   built against an older header keeps working. Set struct_size of every structure you pass, in or out. */
 #ifndef LATHE_RUNTIME_H
 #define LATHE_RUNTIME_H
 
@@ -52,7 +52,7 @@ typedef enum lathe_element_type {
   LATHE_U16 = 10,
   LATHE_U32 = 11,
   LATHE_U64 = 12,
-  LATHE_BOOL = 13, /* one byte, 0 or 1 */
+  LATHE_BOOL = 13,   /* one byte, 0 or 1 */
   LATHE_STRING = 14, /* reported by lathe_model_input; tensors of strings do not pass through this interface yet */
   LATHE_F8E4M3FN = 15,
   LATHE_F8E4M3FNUZ = 16,
@@ -83,8 +83,9 @@ typedef struct lathe_tensor {
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
 
 #define LATHE_LOAD_CHECK_CONSTANTS 1u /* verify the constants' hash too, which reads the whole file */
-#define LATHE_LOAD_KEEP_MEMORY 2u     /* load_memory: `data` stays valid until the model is freed; nothing is copied that
-                                         is aligned to 64 bytes */
+#define LATHE_LOAD_KEEP_MEMORY                                                                                         \
+  2u /* load_memory: `data` stays valid until the model is freed; nothing is copied that                               \
+        is aligned to 64 bytes */
 typedef struct lathe_load_options {
   size_t struct_size;
   uint32_t flags;
@@ -105,8 +106,8 @@ typedef struct lathe_port {
   int32_t element_type;
   int32_t is_tensor; /* 0: a sequence or an optional, which do not pass through this interface yet */
   size_t rank;
-  const int64_t *dims;           /* -1 where the extent is free */
-  const char *const *dim_texts;  /* "3", "N", "N*2": equal symbols are equal extents */
+  const int64_t *dims;          /* -1 where the extent is free */
+  const char *const *dim_texts; /* "3", "N", "N*2": equal symbols are equal extents */
 } lathe_port;
 
 LATHE_API size_t lathe_model_input_count(const lathe_model *model);
@@ -128,15 +129,15 @@ typedef struct lathe_model_info {
 } lathe_model_info;
 LATHE_API lathe_status lathe_model_get_info(const lathe_model *model, lathe_model_info *info);
 
-/* Programs that link liblathe_references.a call this before loading a model; others load liblathe_references.so from beside the
-   runtime when a package needs it. Defined in liblathe_references.a only. */
+/* Programs that link liblathe_references.a call this before loading a model; others load liblathe_references.so from
+   beside the runtime when a package needs it. Defined in liblathe_references.a only. */
 LATHE_API void lathe_register_references(void);
 
 /* ---- Contexts --------------------------------------------------------------------------------------------------- */
 
 typedef struct lathe_context_options {
   size_t struct_size;
-  int32_t threads;  /* the calling thread included; 0: as many as the process may run on. Results do not depend on it. */
+  int32_t threads; /* the calling thread included; 0: as many as the process may run on. Results do not depend on it. */
   int32_t reserved; /* 0 */
 } lathe_context_options;
 
@@ -146,8 +147,8 @@ LATHE_API lathe_status lathe_context_create(const lathe_model *model, const lath
 /* Null is ignored. */
 LATHE_API void lathe_context_free(lathe_context *context);
 
-/* The data is used in place and must stay valid and unchanged through every run (data that is not aligned to its elements
-   is copied here). The same buffer may be refilled between runs. */
+/* The data is used in place and must stay valid and unchanged through every run (data that is not aligned to its
+   elements is copied here). The same buffer may be refilled between runs. */
 LATHE_API lathe_status lathe_context_set_input(lathe_context *context, size_t index, const lathe_tensor *tensor);
 LATHE_API lathe_status lathe_context_set_input_by_name(lathe_context *context, const char *name,
                                                        const lathe_tensor *tensor);
@@ -156,8 +157,8 @@ LATHE_API lathe_status lathe_context_set_output(lathe_context *context, size_t i
 LATHE_API lathe_status lathe_context_set_output_by_name(lathe_context *context, const char *name,
                                                         const lathe_tensor *tensor);
 
-/* Extents the output will have with the inputs set now: what to allocate before a run. `*rank` is always set; `dims` gets at most
-   `capacity` extents. Fails for extents that depend on the inputs' contents. */
+/* Extents the output will have with the inputs set now: what to allocate before a run. `*rank` is always set; `dims`
+   gets at most `capacity` extents. Fails for extents that depend on the inputs' contents. */
 LATHE_API lathe_status lathe_context_output_dims(lathe_context *context, size_t index, int64_t *dims, size_t capacity,
                                                  size_t *rank);
 
@@ -186,8 +187,8 @@ LATHE_API lathe_status lathe_context_run_profiled(lathe_context *context);
 /* One step of the last profiled run. Texts live as long as the model; they are not null. */
 typedef struct lathe_profile_row {
   size_t struct_size;
-  const char *kind;     /* "kernel", "reference", ... and "overhead" for the last row, which is what remains of the total */
-  const char *name;     /* kernel or operator */
+  const char *kind; /* "kernel", "reference", ... and "overhead" for the last row, which is what remains of the total */
+  const char *name; /* kernel or operator */
   const char *family;   /* kernels: "contraction", ... */
   const char *shapes;   /* kernels */
   const char *schedule; /* kernels */
@@ -197,7 +198,8 @@ typedef struct lathe_profile_row {
   double bytes; /* read and written at least; 0 where unknown */
 } lathe_profile_row;
 
-/* Rows, the overhead row included: their times add up to `*total_nanoseconds` (which may be null). 0 before a profiled run. */
+/* Rows, the overhead row included: their times add up to `*total_nanoseconds` (which may be null). 0 before a profiled
+ * run. */
 LATHE_API size_t lathe_context_profile_rows(const lathe_context *context, uint64_t *total_nanoseconds);
 LATHE_API lathe_status lathe_context_profile_row(const lathe_context *context, size_t index, lathe_profile_row *row);
 

@@ -180,9 +180,10 @@ void broken(std::span<const Value *const>, std::span<Value>, const ParallelFor &
   parallel(1000, [](int64_t, int64_t end) { require(end < 1000, "broken on purpose"); });
 }
 
-const std::map<std::string, Run, std::less<>> runs = {{"negate", negate}, {"nonnegative", nonnegative},
-                                                      {"increment", increment}, {"less", less}, {"append", append},
-                                                      {"upper", upper}, {"fail", broken}};
+const std::map<std::string, Run, std::less<>> runs = {{"negate", negate},       {"nonnegative", nonnegative},
+                                                      {"increment", increment}, {"less", less},
+                                                      {"append", append},       {"upper", upper},
+                                                      {"fail", broken}};
 
 struct TestOperator : ReferenceOperator {
   Run entry = nullptr;

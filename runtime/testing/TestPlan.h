@@ -62,8 +62,8 @@ private:
 /// The code section of testing/Kernels.c.
 package::CodeSection testCode(size_t copies = 1);
 
-/// References of the tests: "negate" (floats), "nonnegative" (the elements >= 0: extents that depend on data), "append" (two vectors,
-/// joined), "increment" and "less" (i64 scalars), "upper" (strings), "fail".
+/// References of the tests: "negate" (floats), "nonnegative" (the elements >= 0: extents that depend on data), "append"
+/// (two vectors, joined), "increment" and "less" (i64 scalars), "upper" (strings), "fail".
 void useTestReferences();
 
 } // namespace lathe::runtime::testing
