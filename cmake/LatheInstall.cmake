@@ -23,14 +23,18 @@ install(FILES ${CMAKE_BINARY_DIR}/cmake/lathe.pc
 install(FILES ${CMAKE_SOURCE_DIR}/python/lathe.py
   DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT runtime)
 
-# Component `compiler`: the library and the command, where they are built.
+# Component `compiler`: the library and the command, where they are built. Debian keeps MLIR where the system does not look.
+foreach(NAME lathe_compiler_shared lathe_cli_compiler)
+  if(TARGET ${NAME})
+    set_target_properties(${NAME} PROPERTIES INSTALL_RPATH "$ORIGIN;/usr/lib/llvm-19/lib")
+    install(TARGETS ${NAME}
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler NAMELINK_COMPONENT compiler)
+  endif()
+endforeach()
 if(TARGET lathe_compiler_shared)
-  install(TARGETS lathe_compiler_shared
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler NAMELINK_COMPONENT compiler)
   install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT compiler)
 endif()
 if(TARGET lathe_cli_compiler)
   install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
-  install(TARGETS lathe_cli_compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler)
 endif()
