@@ -1,9 +1,9 @@
 // Layout of every value: row-major or blocked channels.
 //
 // The choice that costs least, conversions and operators in the layout they like less taken together, is a minimum
-// cut: every operator's choice is a node (a conv has two, it may read one layout and write the other), on the source's side where it is
-// blocked. Capacities are what LayoutRules.cpp estimates. A value used in the other layout by several operators is converted
-// once: one node a value and direction stands for its conversion.
+// cut: every operator's choice is a node (a conv has two, it may read one layout and write the other), on the source's
+// side where it is blocked. Capacities are what LayoutRules.cpp estimates. A value used in the other layout by several
+// operators is converted once: one node a value and direction stands for its conversion.
 #include "passes/Layout.h"
 #include "passes/LayoutRules.h"
 #include "passes/MinCut.h"
@@ -146,11 +146,13 @@ private:
   void reportRowMajor() {
     for (mlir::Operation &op : main.getBody().front()) {
       auto found = choices.find(&op);
-      if (found == choices.end() || !found->second.rule.profits || blocked[found->second.output] || blocked[found->second.input])
+      if (found == choices.end() || !found->second.rule.profits || blocked[found->second.output] ||
+          blocked[found->second.input])
         continue;
       const std::string &reason = found->second.rule.rowOnly;
-      report.rowMajor.push_back({nn::describe(op.getLoc()), op.getName().stripDialect().str(),
-                                 reason.empty() ? "converting its neighbours' values would cost more than it gains" : reason});
+      report.rowMajor.push_back(
+          {nn::describe(op.getLoc()), op.getName().stripDialect().str(),
+           reason.empty() ? "converting its neighbours' values would cost more than it gains" : reason});
     }
   }
 };

@@ -39,8 +39,10 @@ bool foldIntoConv(mlir::Operation *conv, const ChannelAffine &affine, mlir::Oper
   if (!allFinite(w) || !allFinite(b))
     return false;
   mlir::OpBuilder builder(consumer);
-  mlir::Value newWeights = makeConstant(builder, conv->getLoc(), weights->type(), weights->dims(), w, constantName(conv, ".weights"));
-  mlir::Value newBias = makeConstant(builder, conv->getLoc(), weights->type(), {outChannels}, b, constantName(conv, ".bias"));
+  mlir::Value newWeights =
+      makeConstant(builder, conv->getLoc(), weights->type(), weights->dims(), w, constantName(conv, ".weights"));
+  mlir::Value newBias =
+      makeConstant(builder, conv->getLoc(), weights->type(), {outChannels}, b, constantName(conv, ".bias"));
   replaceWith(consumer, rebuild(conv, consumer, newWeights, newBias, *nn::attrsOf(conv)));
   conv->erase();
   return true;
@@ -70,8 +72,10 @@ bool foldIntoGemm(mlir::Operation *gemm, const ChannelAffine &affine, mlir::Oper
     return false;
   attrs.beta = 1;
   mlir::OpBuilder builder(consumer);
-  mlir::Value newWeights = makeConstant(builder, gemm->getLoc(), weights->type(), weights->dims(), w, constantName(gemm, ".weights"));
-  mlir::Value newBias = makeConstant(builder, gemm->getLoc(), weights->type(), {columns}, b, constantName(gemm, ".bias"));
+  mlir::Value newWeights =
+      makeConstant(builder, gemm->getLoc(), weights->type(), weights->dims(), w, constantName(gemm, ".weights"));
+  mlir::Value newBias =
+      makeConstant(builder, gemm->getLoc(), weights->type(), {columns}, b, constantName(gemm, ".bias"));
   replaceWith(consumer, rebuild(gemm, consumer, newWeights, newBias, attrs));
   gemm->erase();
   return true;
@@ -123,8 +127,10 @@ bool foldIntoConsumer(mlir::Value x, const ChannelAffine &affine, mlir::Operatio
     return false;
   mlir::OpBuilder builder(conv);
   conv->setOperand(0, x);
-  mlir::Value newWeights = makeConstant(builder, conv->getLoc(), weights->type(), weights->dims(), w, constantName(conv, ".weights"));
-  mlir::Value newBias = makeConstant(builder, conv->getLoc(), weights->type(), {outChannels}, b, constantName(conv, ".bias"));
+  mlir::Value newWeights =
+      makeConstant(builder, conv->getLoc(), weights->type(), weights->dims(), w, constantName(conv, ".weights"));
+  mlir::Value newBias =
+      makeConstant(builder, conv->getLoc(), weights->type(), {outChannels}, b, constantName(conv, ".bias"));
   mlir::Location loc = fuseLocations(producer, conv);
   mlir::Operation *result = nn::build(builder, loc, "conv", {x, newWeights, newBias}, attrs);
   result->getResult(0).setType(conv->getResult(0).getType());

@@ -6,15 +6,17 @@
 namespace lathe {
 namespace {
 
-/// Number of groups when `last` ends reshape(N,C,... -> N,g,C/g,...), transpose of axes 1 and 2, reshape back; 0 otherwise.
+/// Number of groups when `last` ends reshape(N,C,... -> N,g,C/g,...), transpose of axes 1 and 2, reshape back; 0
+/// otherwise.
 int64_t shuffledGroups(mlir::Operation *last) {
   mlir::Operation *transpose = isOp(last, "reshape") ? last->getOperand(0).getDefiningOp() : nullptr;
   mlir::Operation *first = isOp(transpose, "transpose") ? transpose->getOperand(0).getDefiningOp() : nullptr;
   if (!isOp(first, "reshape"))
     return 0;
-  auto x = rankedType(first->getOperand(0)), apart = rankedType(first->getResult(0)), y = rankedType(last->getResult(0));
-  if (!x || !apart || !y || x != y || x.getRank() < 3 || apart.getRank() < 4 || x.isDynamicDim(1) || apart.isDynamicDim(1) ||
-      apart.isDynamicDim(2) || apart.getDimSize(0) != x.getDimSize(0) ||
+  auto x = rankedType(first->getOperand(0)), apart = rankedType(first->getResult(0)),
+       y = rankedType(last->getResult(0));
+  if (!x || !apart || !y || x != y || x.getRank() < 3 || apart.getRank() < 4 || x.isDynamicDim(1) ||
+      apart.isDynamicDim(1) || apart.isDynamicDim(2) || apart.getDimSize(0) != x.getDimSize(0) ||
       apart.getDimSize(1) * apart.getDimSize(2) != x.getDimSize(1))
     return 0;
   // Spatial extents may be merged on the way but must be all there: known ones, or one unknown that is left over.

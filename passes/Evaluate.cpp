@@ -28,7 +28,8 @@ mlir::ElementsAttr toConstant(mlir::MLIRContext *context, const Tensor &tensor, 
   int64_t count = tensor.elements();
   size_t width = bitWidth(tensor.type()) / 8;
   if (count > 1 && width > 0) {
-    bool splat = std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0; // every element equals the next
+    bool splat =
+        std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0; // every element equals the next
     auto type = mlir::RankedTensorType::get(tensor.dims(), nn::toMlir(context, tensor.type()));
     if (splat && tensor.type() == ElementType::boolean)
       return mlir::DenseElementsAttr::get(type, bytes[0] != 0);
@@ -244,7 +245,8 @@ private:
       return run(callee, std::move(arguments));
     }
     const OpRecord *record = nn::recordOf(&op);
-    require(record != nullptr, "{}: '{}' cannot be interpreted", nn::describe(op.getLoc()), op.getName().getStringRef().str());
+    require(record != nullptr, "{}: '{}' cannot be interpreted", nn::describe(op.getLoc()),
+            op.getName().getStringRef().str());
     std::vector<const Value *> operands;
     for (mlir::Value operand : nn::operandsByRecord(&op))
       operands.push_back(operand ? &frame[operand] : nullptr);
@@ -287,8 +289,8 @@ std::vector<Value> evaluate(mlir::ModuleOp module, std::span<const Value> inputs
     bool widened = isFloat(expected) && tensor.type() == ElementType::f64 && options.judge;
     require(tensor.type() == expected || widened, "input '{}' is {}, expected {}", argumentName(function, i),
             name(tensor.type()), name(expected));
-    require(mlir::succeeded(mlir::verifyCompatibleShape(type.getShape(), tensor.dims())), "input '{}' is {}, expected {}",
-            argumentName(function, i), str(toDims(tensor.dims())),
+    require(mlir::succeeded(mlir::verifyCompatibleShape(type.getShape(), tensor.dims())),
+            "input '{}' is {}, expected {}", argumentName(function, i), str(toDims(tensor.dims())),
             str(nn::infoOf(function.getArgument(i)).dims));
     if (options.judge && isFloat(tensor.type()))
       tensor = tensor.convertedTo(ElementType::f64);

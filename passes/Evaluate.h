@@ -1,5 +1,5 @@
-// The interpreter: runs graph or kernels level on the operators' references. Oracle of every twin run, constant folder's
-// engine, and judge of `lathe verify`.
+// The interpreter: runs graph or kernels level on the operators' references. Oracle of every twin run, constant
+// folder's engine, and judge of `lathe verify`.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -26,7 +26,8 @@ struct EvaluateOptions {
 /// Throws Error naming the node on which evaluation fails, or the input of wrong type or shape.
 std::vector<Value> evaluate(mlir::ModuleOp module, std::span<const Value> inputs, const EvaluateOptions &options = {});
 
-/// One operator on given operands (by position in the record, null: absent); operands that are static in the record may be tensors.
+/// One operator on given operands (by position in the record, null: absent); operands that are static in the record may
+/// be tensors.
 std::vector<Value> evaluateOperator(const OpRecord &record, const Attrs &attrs, std::span<const Value *const> operands,
                                     const EvaluateOptions &options = {});
 

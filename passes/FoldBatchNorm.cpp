@@ -26,7 +26,8 @@ std::optional<ChannelAffine> affineOf(mlir::Operation *batchNorm) {
   return affine;
 }
 
-/// x * scale + shift, both operators at the batch norm's place in the source, so that they are one kernel at every level.
+/// x * scale + shift, both operators at the batch norm's place in the source, so that they are one kernel at every
+/// level.
 void decompose(mlir::Operation *batchNorm, const ChannelAffine &affine) {
   mlir::OpBuilder b(batchNorm);
   mlir::Location loc = batchNorm->getLoc();
@@ -55,7 +56,8 @@ void spellOut(mlir::Operation *batchNorm) {
   ElementType varType = nn::toElementType(rankedType(var).getElementType());
   mlir::Value epsilon = makeConstant(b, loc, varType, {}, {nn::attrsAs<BatchNormAttrs>(batchNorm).epsilon},
                                      constantName(batchNorm, ".epsilon"));
-  mlir::Value deviation = nn::buildValue(b, loc, "sqrt", {nn::buildValue(b, loc, "add", {var, epsilon}, AddAttrs())}, SqrtAttrs());
+  mlir::Value deviation =
+      nn::buildValue(b, loc, "sqrt", {nn::buildValue(b, loc, "add", {var, epsilon}, AddAttrs())}, SqrtAttrs());
   mlir::Value factor = nn::buildValue(b, loc, "div", {scale, deviation}, DivAttrs());
   mlir::Value centred = nn::buildValue(b, loc, "sub", {x, mean}, SubAttrs());
   mlir::Value scaled = nn::buildValue(b, loc, "mul", {centred, factor}, MulAttrs());

@@ -6,8 +6,8 @@ namespace {
 
 // Folding trades compile time and package size for run time: what grows beyond this and is not one repeated element
 // (expand, tile, resize of small constants) is cheaper to make again.
-constexpr int64_t alwaysFolded = 64 << 10; // bytes of results
-constexpr int64_t growthAllowed = 2;       // times the operands
+constexpr int64_t alwaysFolded = 64 << 10;    // bytes of results
+constexpr int64_t growthAllowed = 2;          // times the operands
 constexpr int64_t neverEvaluated = 256 << 20; // bytes of results
 
 std::optional<int64_t> resultBytes(mlir::Operation &op) {

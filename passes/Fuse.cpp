@@ -150,7 +150,8 @@ private:
     for (mlir::Operation *member : members)
       for (mlir::Value operand : member->getOperands()) {
         mlir::Operation *op = operand.getDefiningOp();
-        if (!op || inside.contains(op) || members.size() >= mostOperators || !fits(op, inside) || usedOutside(operand, inside))
+        if (!op || inside.contains(op) || members.size() >= mostOperators || !fits(op, inside) ||
+            usedOutside(operand, inside))
           continue;
         members.push_back(op);
         inside.insert(op);
@@ -179,8 +180,8 @@ std::vector<Group> formSingleGroups(mlir::func::FuncOp function) {
     if (!isKernelOp(&op))
       continue;
     mlir::Operation *before = groups.empty() ? nullptr : groups.back().ops.back();
-    if (before && isElementwise(&op) && isElementwise(before) && before->getLoc() == op.getLoc() && before->hasOneUse() &&
-        *before->getUsers().begin() == &op && before->getResultTypes() == op.getResultTypes())
+    if (before && isElementwise(&op) && isElementwise(before) && before->getLoc() == op.getLoc() &&
+        before->hasOneUse() && *before->getUsers().begin() == &op && before->getResultTypes() == op.getResultTypes())
       groups.back().ops.push_back(&op);
     else
       groups.push_back({{&op}, familyOf(&op)});

@@ -21,14 +21,14 @@ bool isKernelOp(mlir::Operation *op);
 /// The kernel family of such an operator.
 std::string_view familyOf(mlir::Operation *op);
 
-/// One group for every operator; operators of one source node that follow one another element-wise (a batch norm's multiply
-/// and add) stay together.
+/// One group for every operator; operators of one source node that follow one another element-wise (a batch norm's
+/// multiply and add) stay together.
 std::vector<Group> formSingleGroups(mlir::func::FuncOp function);
 
-/// Fusion, in this order: a contraction, pool, lrn or reduction takes the element-wise operators that use its result, while
-/// their other operands are constants a channel, scalars, or tensors of the result's own shape and layout; then
-/// element-wise operators of one shape and layout that depend on one another join. A group grows only while exactly one of its values is
-/// used outside, so nothing is computed twice and no cycle can arise.
+/// Fusion, in this order: a contraction, pool, lrn or reduction takes the element-wise operators that use its result,
+/// while their other operands are constants a channel, scalars, or tensors of the result's own shape and layout; then
+/// element-wise operators of one shape and layout that depend on one another join. A group grows only while exactly one
+/// of its values is used outside, so nothing is computed twice and no cycle can arise.
 std::vector<Group> formFusedGroups(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

@@ -34,7 +34,8 @@ void inferShapes(mlir::ModuleOp module) {
     }
   }
   mlir::Operation *terminator = function.getBody().front().getTerminator();
-  function.setType(mlir::FunctionType::get(module.getContext(), function.getArgumentTypes(), terminator->getOperandTypes()));
+  function.setType(
+      mlir::FunctionType::get(module.getContext(), function.getArgumentTypes(), terminator->getOperandTypes()));
 }
 
 } // namespace lathe

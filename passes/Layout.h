@@ -18,7 +18,8 @@ void setLayout(mlir::Value value, nn::BlockedAttr layout);
 bool sameBytes(mlir::RankedTensorType type, nn::BlockedAttr layout);
 bool movesNothing(nn::ConvertLayoutOp convert);
 
-/// The block of the blocked values in @main; 0 when there are none, -1 when they differ or are not blocked along axis 1.
+/// The block of the blocked values in @main; 0 when there are none, -1 when they differ or are not blocked along
+/// axis 1.
 int64_t blockInUse(mlir::func::FuncOp main);
 
 /// Makes every value of @main row-major.

@@ -165,7 +165,8 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
     return rowMajor("not float32 of rank 3 to 5");
   if (isOp(op, "pad")) {
     auto pads = nn::attrsAs<PadAttrs>(op).pads;
-    bool spatial = pads.size() == 2 * static_cast<size_t>(type.getRank()) && pads[1] == 0 && pads[type.getRank() + 1] == 0;
+    bool spatial =
+        pads.size() == 2 * static_cast<size_t>(type.getRank()) && pads[1] == 0 && pads[type.getRank() + 1] == 0;
     return spatial && !operandOf(op, 1) ? together(op) : rowMajor("it pads channels");
   }
   if (isOp(op, "slice")) {

@@ -19,12 +19,12 @@ enum class Port {
 /// Costs are in nanoseconds of one core, roughly: they only have to rank alternatives.
 struct LayoutRule {
   std::vector<Port> operands, results;
-  bool uniform = true;            // the input choice and the output choice are the same; otherwise any two are possible
-  int64_t rowInput = 0;           // extra time with row-major inputs
-  int64_t rowOutput = 0;          // extra time with row-major results
-  int64_t blockedInput = 0;       // extra time with blocked inputs: shuffled lanes, padding
-  std::string rowOnly;            // reason why everything is row-major; "" otherwise
-  bool profits = false;           // an operator whose row-major form is worth a line in the report
+  bool uniform = true;      // the input choice and the output choice are the same; otherwise any two are possible
+  int64_t rowInput = 0;     // extra time with row-major inputs
+  int64_t rowOutput = 0;    // extra time with row-major results
+  int64_t blockedInput = 0; // extra time with blocked inputs: shuffled lanes, padding
+  std::string rowOnly;      // reason why everything is row-major; "" otherwise
+  bool profits = false;     // an operator whose row-major form is worth a line in the report
 };
 
 /// A value the blocked layout exists for: float32, rank 3 to 5, channels known.

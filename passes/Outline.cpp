@@ -17,7 +17,8 @@ bool isUniform(mlir::Value constant) {
 
 } // namespace
 
-OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::SymbolicShapes &shapes, const std::string &name) {
+OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::SymbolicShapes &shapes,
+                       const std::string &name) {
   llvm::DenseSet<mlir::Operation *> inside(group.ops.begin(), group.ops.end());
   llvm::SetVector<mlir::Value> arguments;
   llvm::SetVector<mlir::Operation *> constants;
@@ -27,7 +28,8 @@ OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::Symb
       if (maker && inside.contains(maker))
         continue;
       // Weights stay arguments even when they are uniform: they are packed like any others.
-      bool inlined = llvm::isa_and_nonnull<nn::ConstantOp>(maker) && isUniform(operand) && loweringOf(op) == "elementwise";
+      bool inlined =
+          llvm::isa_and_nonnull<nn::ConstantOp>(maker) && isUniform(operand) && loweringOf(op) == "elementwise";
       if (inlined)
         constants.insert(maker);
       else
@@ -47,7 +49,8 @@ OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::Symb
   mlir::Location loc = mlir::FusedLoc::get(module.getContext(), locations);
   mlir::OpBuilder b = mlir::OpBuilder::atBlockEnd(module.getBody());
   kernel.function = b.create<mlir::func::FuncOp>(
-      loc, name, b.getFunctionType(mlir::ValueRange(kernel.arguments).getTypes(), mlir::ValueRange(kernel.results).getTypes()));
+      loc, name,
+      b.getFunctionType(mlir::ValueRange(kernel.arguments).getTypes(), mlir::ValueRange(kernel.results).getTypes()));
   mlir::func::FuncOp function = kernel.function;
   function.setPrivate();
   function->setAttr("nn.family", b.getStringAttr(llvm::StringRef(group.family.data(), group.family.size())));
@@ -75,7 +78,8 @@ OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::Symb
 
 void refreshType(mlir::func::FuncOp function) {
   mlir::Block &body = function.getBody().front();
-  function.setType(mlir::FunctionType::get(function.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  function.setType(
+      mlir::FunctionType::get(function.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
 }
 
 } // namespace lathe

@@ -13,8 +13,10 @@ struct OutlinedKernel {
   llvm::SmallVector<mlir::Value> arguments, results; // in @main
 };
 
-/// Copies the group into a new private function at the end of the module, @main is not changed. Attributes as in passes/Partition.h.
-OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::SymbolicShapes &shapes, const std::string &name);
+/// Copies the group into a new private function at the end of the module, @main is not changed. Attributes as in
+/// passes/Partition.h.
+OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::SymbolicShapes &shapes,
+                       const std::string &name);
 
 /// The function's type from its block's arguments and returned values, after layouts changed inside.
 void refreshType(mlir::func::FuncOp function);

@@ -52,8 +52,8 @@ private:
     int64_t bytes = 2 * byteSize(nn::toElementType(type.getElementType()), 1);
     for (int64_t extent : type.getShape())
       bytes *= mlir::ShapedType::isDynamic(extent) ? 1 : extent;
-    report.conversions.push_back({llvm::isa<mlir::BlockArgument>(input) ? "" : nn::describe(input.getLoc()), text(input.getType()),
-                                  text(convert.getOutput().getType()), bytes});
+    report.conversions.push_back({llvm::isa<mlir::BlockArgument>(input) ? "" : nn::describe(input.getLoc()),
+                                  text(input.getType()), text(convert.getOutput().getType()), bytes});
   }
 
   /// Why an operator cannot be compiled whatever its family says; "" if it may.

@@ -10,9 +10,9 @@ namespace lathe {
 /// and on its arguments
 ///   nn.dims      symbolic extents, where the type has `?`
 ///   nn.constant  the caller always passes an nn.constant
-/// Constants with a single element, or all elements equal, move into the function. What `declines` rejects is tried operator by
-/// operator, then in row-major layout, and stays in @main for the reference with attribute nn.reason. Views (reshape), conversions that move
-/// no byte and operators without a kernel stay in @main.
+/// Constants with a single element, or all elements equal, move into the function. What `declines` rejects is tried
+/// operator by operator, then in row-major layout, and stays in @main for the reference with attribute nn.reason. Views
+/// (reshape), conversions that move no byte and operators without a kernel stay in @main.
 void partition(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
 } // namespace lathe

@@ -13,13 +13,15 @@ std::span<const GraphPass> graphPasses() {
          PipelineReport report;
          assignLayout(m, o, report);
        }},
-      {"channel-shuffle", "reshape, transpose, reshape over channels as one gather", [](Module m, Options) { channelShuffle(m); }},
+      {"channel-shuffle", "reshape, transpose, reshape over channels as one gather",
+       [](Module m, Options) { channelShuffle(m); }},
       {"dead-code", "remove what no result depends on", [](Module m, Options) { deadCode(m); }},
       {"fold-batch-norm", "batch norms into weights, or as multiply and add",
        [](Module m, Options o) { foldBatchNorm(m, o.level == 0, o.exactMath); }},
       {"fold-constants", "evaluate operators on constants", [](Module m, Options) { foldConstants(m); }},
       {"fold-pad", "pads into the conv or pool behind", [](Module m, Options) { foldPad(m); }},
-      {"fold-scale", "scales and offsets a channel into the weights before", [](Module m, Options o) { foldScale(m, o.exactMath); }},
+      {"fold-scale", "scales and offsets a channel into the weights before",
+       [](Module m, Options o) { foldScale(m, o.exactMath); }},
       {"infer-shapes", "refine types, fold known shape arithmetic", [](Module m, Options) { inferShapes(m); }},
       {"simplify", "remove and merge operators", [](Module m, Options) { simplify(m); }},
       {"static-operands", "constant operands become attributes", [](Module m, Options) { staticOperands(m); }},

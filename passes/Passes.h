@@ -19,8 +19,8 @@ struct PipelineReport;
 /// Refines result types from the shape functions and replaces shape arithmetic whose outcome is known by constants.
 void inferShapes(mlir::ModuleOp module);
 
-/// Moves operands that the record calls static into their attribute where they are constant, and the targets of reshape and expand
-/// also where they are symbolic but expressible (0, -1).
+/// Moves operands that the record calls static into their attribute where they are constant, and the targets of reshape
+/// and expand also where they are symbolic but expressible (0, -1).
 void staticOperands(mlir::ModuleOp module);
 
 /// Evaluates operators whose operands are all constant with their references. A result much larger than its operands is
@@ -34,8 +34,8 @@ void deadCode(mlir::ModuleOp module);
 /// With `decomposeOnly` never into weights, with `exactMath` in the order of its definition (see PipelineOptions).
 void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath);
 
-/// Moves mul, div, add and sub by a constant a channel into the weights or bias of the conv or gemm before them. Does nothing
-/// under exact math.
+/// Moves mul, div, add and sub by a constant a channel into the weights or bias of the conv or gemm before them. Does
+/// nothing under exact math.
 void foldScale(mlir::ModuleOp module, bool exactMath);
 
 /// Moves a pad into the conv or pool behind it.

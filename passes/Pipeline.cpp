@@ -29,7 +29,8 @@ void commonSubexpressions(mlir::ModuleOp module) {
 /// Programs give and take plain tensors.
 void requirePlainEdges(mlir::func::FuncOp main) {
   for (mlir::BlockArgument argument : main.getArguments())
-    require(!nn::layoutOf(argument), "argument {} of @main has a layout, expected a row-major tensor", argument.getArgNumber());
+    require(!nn::layoutOf(argument), "argument {} of @main has a layout, expected a row-major tensor",
+            argument.getArgNumber());
   for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
     require(!nn::layoutOf(value), "result {} of @main has a layout, expected a row-major tensor", i);
 }
@@ -50,7 +51,8 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   mlir::func::FuncOp main = mainFunction(module);
   requirePlainEdges(main);
 
-  // Text that was printed after this pipeline and edited: its layouts are taken as they are if this target can use them.
+  // Text that was printed after this pipeline and edited: its layouts are taken as they are if this target can use
+  // them.
   if (int64_t block = blockInUse(main); block != 0) {
     if (options.level >= 3 && block == options.channelBlock) {
       settleShapes(module);

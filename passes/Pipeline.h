@@ -14,23 +14,23 @@ struct PipelineOptions {
   /// 0: one kernel per operator, nothing rewritten but what compiling requires. 1: folding and dead code. 2: fusion.
   /// 3: blocked layout and choice of algorithms. 4: as 3 (relaxed arithmetic is the code generator's).
   int level = 3;
-  /// Every result is what its operators' definitions give in the order of the source: no factor or offset is moved into weights, and batch_norm
-  /// is (x - mean) * (scale / sqrt(var + epsilon)) + bias. Folding of constants, layout and fusion remain: they
-  /// change no rounding.
+  /// Every result is what its operators' definitions give in the order of the source: no factor or offset is moved into
+  /// weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) + bias. Folding of constants, layout and
+  /// fusion remain: they change no rounding.
   bool exactMath = false;
   /// Channels in one block of the blocked layout.
   int64_t channelBlock = 16;
-  /// "" or the reason no code can be made for a candidate kernel; such a kernel is split into its operators and, failing that,
-  /// left to the reference. Empty: every candidate is accepted.
+  /// "" or the reason no code can be made for a candidate kernel; such a kernel is split into its operators and,
+  /// failing that, left to the reference. Empty: every candidate is accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;
 };
 
 struct PipelineReport {
   /// A conversion between layouts that runs; those that move no byte are not counted.
   struct Conversion {
-    std::string node; // whose result is converted ("" for an input of the model)
+    std::string node;     // whose result is converted ("" for an input of the model)
     std::string from, to; // types
-    int64_t bytes; // read and written, symbols at 1
+    int64_t bytes;        // read and written, symbols at 1
   };
   /// An operator that profits from the blocked layout and stays row-major, or one without a kernel.
   struct Declined {

@@ -40,8 +40,8 @@ std::optional<std::vector<int64_t>> staticShape(mlir::Value value);
 /// Replaces the uses of the (only) result of `op` and erases it.
 void replaceWith(mlir::Operation *op, mlir::Value value);
 
-/// The constant `value` seen as one number a channel of `like` (axis 1): a scalar or a tensor that broadcasts to `like` and whose extents are 1
-/// except on the channel axis. Empty when it is not of that form.
+/// The constant `value` seen as one number a channel of `like` (axis 1): a scalar or a tensor that broadcasts to `like`
+/// and whose extents are 1 except on the channel axis. Empty when it is not of that form.
 std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like);
 /// Dims {C, 1, 1} (one fewer 1 for every rank below 4) with which C numbers broadcast along axis 1 of `like`.
 std::vector<int64_t> channelDims(mlir::Value like);

@@ -23,12 +23,14 @@ mlir::Value neutralArithmetic(mlir::Operation *op) {
     double neutral;
     bool commutes;
   };
-  static constexpr Rule rules[] = {{"add", 0, true}, {"sub", 0, false}, {"mul", 1, true}, {"div", 1, false}, {"pow", 1, false}};
+  static constexpr Rule rules[] = {
+      {"add", 0, true}, {"sub", 0, false}, {"mul", 1, true}, {"div", 1, false}, {"pow", 1, false}};
   for (const Rule &rule : rules) {
     if (!isOp(op, rule.name))
       continue;
     for (unsigned position = 0; position < (rule.commutes ? 2u : 1u); ++position)
-      if (splatValue(op->getOperand(1 - position)) == rule.neutral && sameType(op->getOperand(position), op->getResult(0)))
+      if (splatValue(op->getOperand(1 - position)) == rule.neutral &&
+          sameType(op->getOperand(position), op->getResult(0)))
         return op->getOperand(position);
   }
   return {};
@@ -92,7 +94,8 @@ bool allEqual(const std::vector<int64_t> &values, int64_t wanted) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == wanted; });
 }
 
-/// A pool whose window is the whole image is a reduction over the spatial axes, which may run in any layout; one of a single element is nothing.
+/// A pool whose window is the whole image is a reduction over the spatial axes, which may run in any layout; one of a
+/// single element is nothing.
 template <class PoolAttrs> bool wholeImagePool(mlir::Operation *op, const char *reduction) {
   auto attrs = nn::attrsAs<PoolAttrs>(op);
   auto type = rankedType(op->getOperand(0));
@@ -106,7 +109,8 @@ template <class PoolAttrs> bool wholeImagePool(mlir::Operation *op, const char *
   mean.keepdims = true;
   for (int64_t axis = 2; axis < type.getRank(); ++axis) {
     if (type.isDynamicDim(axis) || type.getDimSize(axis) != attrs.kernel[axis - 2] ||
-        (!attrs.dilations.empty() && attrs.dilations[axis - 2] != 1) || rankedType(op->getResult(0)).getDimSize(axis) != 1)
+        (!attrs.dilations.empty() && attrs.dilations[axis - 2] != 1) ||
+        rankedType(op->getResult(0)).getDimSize(axis) != 1)
       return false;
     mean.axes.push_back(axis);
   }
@@ -115,7 +119,8 @@ template <class PoolAttrs> bool wholeImagePool(mlir::Operation *op, const char *
   return true;
 }
 
-/// A reduction over all spatial axes keeps them as 1 and is then reshaped: its result may stay in the layout of its operand.
+/// A reduction over all spatial axes keeps them as 1 and is then reshaped: its result may stay in the layout of its
+/// operand.
 bool keepReducedAxes(mlir::Operation *op) {
   if (loweringOf(op) != "reduction" || operandOf(op, 1))
     return false;
@@ -136,7 +141,8 @@ bool keepReducedAxes(mlir::Operation *op) {
     return false;
   attrs.keepdims = true;
   mlir::OpBuilder b(op);
-  mlir::Value reduced = nn::build(b, op->getLoc(), op->getName().stripDialect(), {op->getOperand(0), {}}, attrs)->getResult(0);
+  mlir::Value reduced =
+      nn::build(b, op->getLoc(), op->getName().stripDialect(), {op->getOperand(0), {}}, attrs)->getResult(0);
   ReshapeAttrs reshape;
   reshape.shape = {0, type.getDimSize(1)};
   mlir::Value flat = nn::buildValue(b, op->getLoc(), "reshape", {reduced, {}}, std::move(reshape));

@@ -70,7 +70,8 @@ bool simplifyTranspose(mlir::Operation *op) {
     TransposeAttrs attrs;
     for (int64_t axis : perm)
       attrs.perm.push_back(inner[axis]);
-    replaceWith(op, nn::buildValue(b, fuseLocations(before, op), "transpose", {before->getOperand(0)}, std::move(attrs)));
+    replaceWith(op,
+                nn::buildValue(b, fuseLocations(before, op), "transpose", {before->getOperand(0)}, std::move(attrs)));
     return true;
   }
   // Moving axes of extent 1 moves no element.
@@ -139,11 +140,12 @@ std::optional<std::vector<int64_t>> gatherIndices(mlir::Operation *gather) {
   return values;
 }
 
-mlir::Value gatherOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, const std::vector<int64_t> &indices, int64_t axis,
-                     const std::string &name) {
+mlir::Value gatherOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, const std::vector<int64_t> &indices,
+                     int64_t axis, const std::string &name) {
   GatherAttrs attrs;
   attrs.axis = axis;
-  mlir::Value constant = makeConstant(b, loc, Tensor::of<int64_t>({static_cast<int64_t>(indices.size())}, indices), name);
+  mlir::Value constant =
+      makeConstant(b, loc, Tensor::of<int64_t>({static_cast<int64_t>(indices.size())}, indices), name);
   return nn::buildValue(b, loc, "gather", {x, constant}, std::move(attrs));
 }
 
@@ -158,7 +160,8 @@ bool simplifySplit(mlir::Operation *op) {
   int64_t axis = axisOf(attrs.axis, x);
   // What a concat put together.
   if (isOp(before, "concat") && before->getNumOperands() == op->getNumResults() &&
-      axisOf(nn::attrsAs<ConcatAttrs>(before).axis, x) == axis && llvm::equal(before->getOperandTypes(), op->getResultTypes())) {
+      axisOf(nn::attrsAs<ConcatAttrs>(before).axis, x) == axis &&
+      llvm::equal(before->getOperandTypes(), op->getResultTypes())) {
     op->replaceAllUsesWith(before->getOperands());
     op->erase();
     return true;
@@ -173,7 +176,8 @@ bool simplifySplit(mlir::Operation *op) {
       std::vector<int64_t> part(indices->begin() + begin, indices->begin() + begin + size);
       begin += size;
       if (!piece.use_empty())
-        piece.replaceAllUsesWith(gatherOf(b, fuseLocations(before, op), before->getOperand(0), part, axis, constantName(before, ".indices")));
+        piece.replaceAllUsesWith(gatherOf(b, fuseLocations(before, op), before->getOperand(0), part, axis,
+                                          constantName(before, ".indices")));
     }
     op->erase();
     return true;
@@ -244,8 +248,8 @@ bool doesNothing(mlir::Operation *op) {
   if (isOp(op, "resize")) {
     auto attrs = nn::attrsAs<ResizeAttrs>(op);
     bool unscaled = std::all_of(attrs.scales.begin(), attrs.scales.end(), [](double s) { return s == 1; });
-    return same && fixed && unscaled && !operandOf(op, 2) && !operandOf(op, 3) && attrs.coordinate_mode != "tf_crop_and_resize" &&
-           attrs.coordinate_mode != "tf_half_pixel_for_nn";
+    return same && fixed && unscaled && !operandOf(op, 2) && !operandOf(op, 3) &&
+           attrs.coordinate_mode != "tf_crop_and_resize" && attrs.coordinate_mode != "tf_half_pixel_for_nn";
   }
   if (isOp(op, "space_to_depth") || isOp(op, "depth_to_space"))
     return same && fixed;

@@ -5,7 +5,8 @@
 namespace lathe {
 namespace {
 
-/// The reshape target `wanted` in terms of what the attribute can say: numbers, 0 (x's extent at that position), one -1.
+/// The reshape target `wanted` in terms of what the attribute can say: numbers, 0 (x's extent at that position), one
+/// -1.
 std::optional<std::vector<int64_t>> reshapeTarget(const Dims &wanted, const Dims &x) {
   std::vector<int64_t> target;
   bool inferred = false;

@@ -24,7 +24,8 @@ std::vector<Value> randomInputs(mlir::ModuleOp module, uint64_t seed, const std:
     ElementType type = nn::infoOf(argument).type;
     Tensor wide(ElementType::f64, dims);
     for (int64_t i = 0; i < wide.elements(); ++i)
-      wide.as<double>()[i] = isFloat(type) ? normal(random) : static_cast<double>(random() % (type == ElementType::boolean ? 2 : 4));
+      wide.as<double>()[i] =
+          isFloat(type) ? normal(random) : static_cast<double>(random() % (type == ElementType::boolean ? 2 : 4));
     inputs.push_back(type == ElementType::f64 ? wide : wide.convertedTo(type));
   }
   return inputs;

@@ -12,9 +12,10 @@
 
 namespace lathe {
 
-/// Inputs for @main from a seed: floats normally distributed, integers in [0, 3], booleans either. Symbolic extents from `symbols`, 2 where
-/// one is not named.
-std::vector<Value> randomInputs(mlir::ModuleOp module, uint64_t seed, const std::map<std::string, int64_t> &symbols = {});
+/// Inputs for @main from a seed: floats normally distributed, integers in [0, 3], booleans either. Symbolic extents
+/// from `symbols`, 2 where one is not named.
+std::vector<Value> randomInputs(mlir::ModuleOp module, uint64_t seed,
+                                const std::map<std::string, int64_t> &symbols = {});
 
 struct TwinResult {
   double maxRelative = 0; // largest |a - b| over the largest |a| of its output

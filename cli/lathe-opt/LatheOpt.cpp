@@ -39,21 +39,23 @@ struct Arguments {
 };
 
 void printHelp() {
-  std::string text = "usage: lathe-opt FILE [--PASS ...] [options]\n\nFILE is textual IR, - for standard input; modules are separated by "
+  std::string text = "usage: lathe-opt FILE [--PASS ...] [options]\n\nFILE is textual IR, - for standard input; "
+                     "modules are separated by "
                      "lines `// -----`.\n\npasses, in the order given:\n";
   for (const GraphPass &pass : graphPasses())
     text += fmt::format("  --{:18} {}\n", pass.name, pass.summary);
-  text += "  --canonicalize, --cse  MLIR's own\n\n"
-          "options:\n"
-          "  -O LEVEL               0 to 4 (default 3), for passes that depend on it\n"
-          "  --exact-math           forbid rewrites that change rounding\n"
-          "  --channel-block N      channels in a block of the blocked layout (default 16)\n"
-          "  --decline FAMILY       pretend that no kernel of this family can be compiled\n"
-          "  --twin                 compare the outputs before and after on random inputs; exit code 1 when they differ\n"
-          "  --seed N               of those inputs (default 1)\n"
-          "  --bind SYMBOL=N        extent of a symbol in those inputs (default 2)\n"
-          "  --locations            print locations\n"
-          "  --quiet                do not print the module\n";
+  text +=
+      "  --canonicalize, --cse  MLIR's own\n\n"
+      "options:\n"
+      "  -O LEVEL               0 to 4 (default 3), for passes that depend on it\n"
+      "  --exact-math           forbid rewrites that change rounding\n"
+      "  --channel-block N      channels in a block of the blocked layout (default 16)\n"
+      "  --decline FAMILY       pretend that no kernel of this family can be compiled\n"
+      "  --twin                 compare the outputs before and after on random inputs; exit code 1 when they differ\n"
+      "  --seed N               of those inputs (default 1)\n"
+      "  --bind SYMBOL=N        extent of a symbol in those inputs (default 2)\n"
+      "  --locations            print locations\n"
+      "  --quiet                do not print the module\n";
   llvm::outs() << text;
 }
 
@@ -155,7 +157,8 @@ bool process(mlir::MLIRContext &context, const std::string &source, const Argume
   else if (!result.mismatch.empty())
     llvm::outs() << fmt::format("// twin: DIFFERENT ({})\n", result.mismatch);
   else
-    llvm::outs() << fmt::format("// twin: DIFFERENT (max rel {:.1e}, allowed {:.0e})\n", result.maxRelative, twinTolerance);
+    llvm::outs() << fmt::format("// twin: DIFFERENT (max rel {:.1e}, allowed {:.0e})\n", result.maxRelative,
+                                twinTolerance);
   return equal;
 }
 

@@ -1,7 +1,7 @@
 // Random networks through the pipeline at every level: outputs stay the same, whatever the code generator declines.
+#include "passes/Pipeline.h"
 #include "ir/Context.h"
 #include "passes/Evaluate.h"
-#include "passes/Pipeline.h"
 #include "passes/Twin.h"
 #include "tests/passes/RandomGraph.h"
 
@@ -36,7 +36,10 @@ void checkSeed(uint64_t seed) {
   std::vector<Value> expected = evaluate(*original, inputs, judge);
   for (int level = 0; level <= 4; ++level)
     for (int variant = 0; variant < 3; ++variant) {
-      SCOPED_TRACE("level " + std::to_string(level) + (variant == 1 ? ", exact math" : variant == 2 ? ", some kernels declined" : ""));
+      SCOPED_TRACE("level " + std::to_string(level) +
+                   (variant == 1   ? ", exact math"
+                    : variant == 2 ? ", some kernels declined"
+                                   : ""));
       mlir::OwningOpRef<mlir::ModuleOp> module(llvm::cast<mlir::ModuleOp>((*original)->clone()));
       PipelineOptions options;
       options.level = level;
@@ -67,8 +70,9 @@ void checkSeed(uint64_t seed) {
 }
 
 TEST(Pipeline, RandomNetworksKeepTheirOutputs) {
-  uint64_t first = std::getenv("LATHE_TEST_SEED") ? std::strtoull(std::getenv("LATHE_TEST_SEED"), nullptr, 10)
-                                                  : static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() % 1000000);
+  uint64_t first = std::getenv("LATHE_TEST_SEED")
+                       ? std::strtoull(std::getenv("LATHE_TEST_SEED"), nullptr, 10)
+                       : static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() % 1000000);
   std::cout << "first seed " << first << " (LATHE_TEST_SEED repeats it)\n";
   for (uint64_t seed = first; seed < first + 40 && !HasFailure(); ++seed)
     checkSeed(seed);
@@ -99,7 +103,9 @@ TEST(Evaluate, ObserverSeesOperatorsInsideKernels) {
   };
   evaluate(*module, inputs, watch);
   formKernels(*module, options);
-  watch.observe = [&](mlir::Operation *op, std::span<const Value>) { after.push_back(op->getName().getStringRef().str()); };
+  watch.observe = [&](mlir::Operation *op, std::span<const Value>) {
+    after.push_back(op->getName().getStringRef().str());
+  };
   evaluate(*module, inputs, watch);
   std::sort(before.begin(), before.end());
   std::sort(after.begin(), after.end());

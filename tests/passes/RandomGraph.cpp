@@ -17,7 +17,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run(int operators) {
     bool symbolic = chance(0.5);
     int64_t channels = pick({3, 4, 8, 12, 16}), size = 4 + below(8);
-    auto input = mlir::RankedTensorType::get({symbolic ? mlir::ShapedType::kDynamic : 2, channels, size, size}, b.getF32Type());
+    auto input =
+        mlir::RankedTensorType::get({symbolic ? mlir::ShapedType::kDynamic : 2, channels, size, size}, b.getF32Type());
     b.setInsertionPointToEnd(module->getBody());
     function = b.create<mlir::func::FuncOp>(b.getUnknownLoc(), "main", b.getFunctionType({input}, {}));
     if (symbolic)
@@ -48,7 +49,9 @@ private:
 
   int64_t below(int64_t limit) { return static_cast<int64_t>(random() % static_cast<uint64_t>(limit)); }
   bool chance(double probability) { return std::uniform_real_distribution<double>()(random) < probability; }
-  int64_t pick(std::initializer_list<int64_t> list) { return *(list.begin() + below(static_cast<int64_t>(list.size()))); }
+  int64_t pick(std::initializer_list<int64_t> list) {
+    return *(list.begin() + below(static_cast<int64_t>(list.size())));
+  }
 
   mlir::Value weights(std::vector<int64_t> dims, double low, double high) {
     std::uniform_real_distribution<double> uniform(low, high);
@@ -79,12 +82,14 @@ private:
     int64_t out = depthwise ? channels(x) : pick({4, 8, 16, 5, 24});
     attrs.group = depthwise ? channels(x) : 1;
     mlir::Value w = weights({out, channels(x) / attrs.group, kernel, kernel}, -1, 1);
-    return nn::buildValue(b, loc, "conv", {x, w, chance(0.5) ? weights({out}, -1, 1) : mlir::Value()}, std::move(attrs));
+    return nn::buildValue(b, loc, "conv", {x, w, chance(0.5) ? weights({out}, -1, 1) : mlir::Value()},
+                          std::move(attrs));
   }
 
   mlir::Value batchNorm(mlir::Value x) {
     int64_t c = channels(x);
-    return nn::buildValue(b, loc, "batch_norm", {x, weights({c}, 0.5, 2), weights({c}, -1, 1), weights({c}, -1, 1), weights({c}, 0.1, 2)},
+    return nn::buildValue(b, loc, "batch_norm",
+                          {x, weights({c}, 0.5, 2), weights({c}, -1, 1), weights({c}, -1, 1), weights({c}, 0.1, 2)},
                           BatchNormAttrs());
   }
 
@@ -99,7 +104,8 @@ private:
       return nn::buildValue(b, loc, "clip", {x, {}, {}}, std::move(clip));
     }
     case 2: // hard-swish of two operators
-      return nn::buildValue(b, loc, "mul", {x, nn::buildValue(b, loc, "hard_sigmoid", {x}, HardSigmoidAttrs())}, MulAttrs());
+      return nn::buildValue(b, loc, "mul", {x, nn::buildValue(b, loc, "hard_sigmoid", {x}, HardSigmoidAttrs())},
+                            MulAttrs());
     default:
       return nn::buildValue(b, loc, "relu", {x}, ReluAttrs());
     }
@@ -133,7 +139,8 @@ private:
       if (value.getType() == x.getType())
         same.push_back(value);
     mlir::Value other = same[below(static_cast<int64_t>(same.size()))];
-    return chance(0.7) ? nn::buildValue(b, loc, "add", {other, x}, AddAttrs()) : nn::buildValue(b, loc, "sub", {x, other}, SubAttrs());
+    return chance(0.7) ? nn::buildValue(b, loc, "add", {other, x}, AddAttrs())
+                       : nn::buildValue(b, loc, "sub", {x, other}, SubAttrs());
   }
 
   mlir::Value scale(mlir::Value x) {
@@ -156,7 +163,8 @@ private:
     ConvAttrs attrs;
     attrs.strides = attrs.dilations = {1, 1};
     attrs.pads = {0, 0, 0, 0};
-    mlir::Value c = nn::buildValue(b, loc, "conv", {squeezed, weights({channels(x), channels(x), 1, 1}, -1, 1), {}}, std::move(attrs));
+    mlir::Value c = nn::buildValue(b, loc, "conv", {squeezed, weights({channels(x), channels(x), 1, 1}, -1, 1), {}},
+                                   std::move(attrs));
     return nn::buildValue(b, loc, "mul", {x, nn::buildValue(b, loc, "sigmoid", {c}, SigmoidAttrs())}, MulAttrs());
   }
 
@@ -167,7 +175,8 @@ private:
         fitting.push_back(value);
     ConcatAttrs attrs;
     attrs.axis = 1;
-    return nn::buildValue(b, loc, "concat", {x, fitting[below(static_cast<int64_t>(fitting.size()))]}, std::move(attrs));
+    return nn::buildValue(b, loc, "concat", {x, fitting[below(static_cast<int64_t>(fitting.size()))]},
+                          std::move(attrs));
   }
 
   mlir::Value split(mlir::Value x) {

@@ -1,5 +1,5 @@
-// Built-in networks through the pipeline: how many conversions of layout and kernels come out. Nothing is compiled here; every
-// candidate kernel is accepted.
+// Built-in networks through the pipeline: how many conversions of layout and kernels come out. Nothing is compiled
+// here; every candidate kernel is accepted.
 #include "ir/Context.h"
 #include "passes/Evaluate.h"
 #include "passes/Layout.h"
@@ -18,13 +18,13 @@ struct Expected {
   int kernels;     // at most
 };
 
-// A fully connected layer behind an image with an extent above 1 needs its input row-major, as does a gather between shuffled
-// halves (shufflenet_v2).
+// A fully connected layer behind an image with an extent above 1 needs its input row-major, as does a gather between
+// shuffled halves (shufflenet_v2).
 const std::map<std::string, Expected> expectations = {
-    {"alexnet", {1, 12}},      {"vgg16", {1, 22}},        {"vgg19", {1, 25}},        {"resnet18", {0, 23}},
-    {"resnet34", {0, 39}},     {"resnet50", {0, 56}},     {"resnet101", {0, 107}},   {"resnet152", {0, 158}},
+    {"alexnet", {1, 12}},      {"vgg16", {1, 22}},        {"vgg19", {1, 25}},         {"resnet18", {0, 23}},
+    {"resnet34", {0, 39}},     {"resnet50", {0, 56}},     {"resnet101", {0, 107}},    {"resnet152", {0, 158}},
     {"densenet121", {0, 246}}, {"googlenet", {0, 83}},    {"inception_v3", {0, 120}}, {"squeezenet", {0, 38}},
-    {"mobilenet_v1", {0, 29}}, {"mobilenet_v2", {0, 54}}, {"mobilenet_v3", {0, 81}}, {"shufflenet_v2", {18, 127}},
+    {"mobilenet_v1", {0, 29}}, {"mobilenet_v2", {0, 54}}, {"mobilenet_v3", {0, 81}},  {"shufflenet_v2", {18, 127}},
 };
 
 class ZooLayout : public testing::TestWithParam<std::pair<const std::string, Expected>> {};
@@ -42,7 +42,8 @@ TEST_P(ZooLayout, ConversionsAndKernels) {
     PipelineReport report = formKernels(*module, options);
     EXPECT_LE(static_cast<int>(report.conversions.size()), expected.conversions);
     EXPECT_LE(report.kernels, expected.kernels);
-    EXPECT_TRUE(report.references.empty()) << report.references.front().node << ": " << report.references.front().reason;
+    EXPECT_TRUE(report.references.empty())
+        << report.references.front().node << ": " << report.references.front().reason;
   }
 }
 
