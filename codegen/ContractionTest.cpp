@@ -214,7 +214,7 @@ std::string randomSchedule(Random &random, bool conv, bool lanewise) {
   if (lanewise)
     return "lanewise/1" + number("px", {1, 2, 3, 8, 14}) + number("rows", {1, 2, 3, 7});
   return "direct/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) + number("unroll", {1, 2, 4, 8, 16}) +
-         number("rows", {1, 2, 3, 7}) + number("kc", {0, 1, 8, 16, 32}) + number("width", {1, 4, 9, 16, 25}) +
+         number("rows", {1, 2, 3, 7}) + number("kc", {0, 1, 8, 16, 32}) + number("width", {1, 4, 9, 16, 25}) + number("prefetch", {0, 1}) +
          (random.chance(2) ? " outer=channels" : "");
 }
 

@@ -9,6 +9,7 @@
 //   rows    output rows a work unit
 //   width   output positions a row; pointwise convolutions may merge or split rows
 //   kc      input channels reduced before the next row (0: all); partial sums then wait in scratch
+//   prefetch  1: while one panel of weights (a tile's share of one pass) is used, the next one is fetched
 //   outer   rows: units of one row range follow each other (input stays hot); channels: units of one weight tile do
 #include "codegen/Contraction.h"
 
@@ -31,7 +32,7 @@ struct Plan {
   ConvGeometry conv; // with rows merged or split as `width` says
   int64_t lanes, px, unroll, rows, kc, units;
   ChannelTiles tiles;
-  bool channelsOuter;
+  bool channelsOuter, prefetch;
   std::vector<TileClass> classes;
   ReductionAxis axis; // of one pass over kc channels
 
@@ -43,7 +44,7 @@ struct Plan {
 };
 
 Plan makePlan(const ContractionProblem &problem, const ConvGeometry &geometry, const Schedule &schedule) {
-  onlyParameters(schedule, {"px", "oc", "unroll", "rows", "width", "kc", "outer"});
+  onlyParameters(schedule, {"px", "oc", "unroll", "rows", "width", "kc", "outer", "prefetch"});
   Plan plan;
   plan.conv = geometry;
   ConvGeometry &conv = plan.conv;
@@ -85,6 +86,7 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &geometry, c
   if (outer != "rows" && outer != "channels")
     throw Declined{fmt::format("outer={} is neither rows nor channels", outer)};
   plan.channelsOuter = outer == "channels";
+  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1);
   plan.classes = tileClasses(conv, plan.px);
   int64_t bodies = 0;
   for (const TileClass &tile : plan.classes)
@@ -145,6 +147,7 @@ private:
   void emitUnit(Value unit);
   void emitRows();
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);
+  void setPrefetch(Value tileOfPanel);
   Values initial(int64_t width, Value channel, Value partial, Value pass);
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
 };
@@ -200,12 +203,32 @@ void DirectGenerator::emitUnit(Value unit) {
 void DirectGenerator::emitRows() {
   k.loop(k.constant(0), k.constant(plan.passes()), 1, [&](Value pass) {
     k.loop(firstRow, lastRow, 1, [&](Value row) {
+      int64_t before = 0, inRow = 0;
       for (const TileClass &tile : plan.classes)
+        inRow += tile.count;
+      for (const TileClass &tile : plan.classes) {
         k.loop(k.constant(0), k.constant(tile.count), 1, [&](Value i) {
+          setPrefetch(k.add(k.add(k.mul(k.sub(row, firstRow), inRow), before), i));
           emitTile(tile, row, k.add(k.mul(i, tile.width), tile.start), pass);
         });
+        before += tile.count;
+      }
     });
   });
+}
+
+/// Panels lie one after the other in the order they are used, so the next one begins where this one ends. Every tile of the panel
+/// fetches its share of the lines that each loop iteration will need.
+void DirectGenerator::setPrefetch(Value tileOfPanel) {
+  if (!plan.prefetch)
+    return;
+  int64_t inRow = 0, wide = vectors * plan.lanes, perLine = 64 * 8 / bitWidth(conv.type);
+  for (const TileClass &tile : plan.classes)
+    inRow += tile.count;
+  int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, plan.kc) * wide / perLine);
+  int64_t share = (lines + plan.rows * inRow - 1) / (plan.rows * inRow);
+  Value first = k.min(k.mul(tileOfPanel, share), k.constant(lines - share));
+  micro.prefetch = {k.add(k.mul(first, perLine), conv.taps() * plan.kc * wide), share};
 }
 
 DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, Value partial, Value pass) {

@@ -99,6 +99,9 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   schedule.numbers["rows"] = chunk;
   schedule.words["outer"] = outer ? "channels" : "rows";
 
+  // Weights of this size come from memory each time the network runs.
+  schedule.numbers["prefetch"] = weights > 96 << 10;
+
   int64_t unroll = 8;
   if (conv.inBlock)
     while (conv.inBlock % unroll)

@@ -31,6 +31,15 @@ mlir::Value Microkernel::at(Value pointer, int64_t elements) {
                                        llvm::ArrayRef<mlir::LLVM::GEPArg>{int32_t(elements * bitWidth(type) / 8)});
 }
 
+void Microkernel::fetchAhead(Value bPointer) {
+  if (!prefetch.distance)
+    return;
+  constexpr int64_t lineBytes = 64;
+  Value ahead = k.gep(bPointer, prefetch.distance, bitWidth(type) == 16 ? mlir::Type(k.b.getIntegerType(16)) : k.computeType(type));
+  for (int64_t line = 0; line < prefetch.lines; ++line)
+    k.b.create<mlir::LLVM::Prefetch>(k.loc, at(ahead, line * lineBytes * 8 / bitWidth(type)), /*rw=*/0, /*hint=*/2, /*cache=*/1);
+}
+
 mlir::Value Microkernel::launder(Value pointer) {
   auto dialect = mlir::LLVM::AsmDialectAttr::get(k.b.getContext(), mlir::LLVM::AsmDialect::AD_ATT);
   return k.b
@@ -103,13 +112,16 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
   // One run from (aStart, bStart), in loops of `unroll` steps and a rest.
   auto run = [&](Values state, Value aRun, Value bRun, int64_t count) {
     int64_t whole = count / unroll;
+    if (whole <= 1)
+      fetchAhead(bRun);
     if (whole == 1)
       steps(state, offsets, vectors, aRun, axis, b, bRun, 0, unroll);
     else if (whole > 1)
       state = k.loop(k.constant(0), k.constant(whole), 1, state, [&](Value i, mlir::ValueRange carried) {
         Values next(carried.begin(), carried.end());
-        steps(next, offsets, vectors, k.gep(aRun, k.mul(i, unroll * axis.stepStride), element), axis, b,
-              k.gep(bRun, k.mul(i, unroll * b.stepStride), element), 0, unroll);
+        Value bStep = k.gep(bRun, k.mul(i, unroll * b.stepStride), element);
+        fetchAhead(bStep);
+        steps(next, offsets, vectors, k.gep(aRun, k.mul(i, unroll * axis.stepStride), element), axis, b, bStep, 0, unroll);
         return next;
       });
     if (count % unroll)

@@ -21,6 +21,13 @@ struct VectorOperand {
   int64_t validLanes = -1; // lanes that exist over all vectors; -1: all (packed operands)
 };
 
+/// Brings the next panel of the vector operand nearer while the current one is worked on: in each loop iteration `lines` cache lines
+/// that lie `distance` elements ahead of the iteration's own.
+struct PanelPrefetch {
+  mlir::Value distance; // null: nothing is fetched
+  int64_t lines = 0;
+};
+
 class Microkernel {
 public:
   using Value = mlir::Value;
@@ -31,6 +38,8 @@ public:
   /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset + at(k)][v] for the rows listed.
   Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors,
                 Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b, Value bOffset);
+
+  PanelPrefetch prefetch; // of the reductions to come
 
   Values zeros(int64_t count);
 
@@ -49,6 +58,7 @@ private:
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis, const VectorOperand &b,
              Value bPointer, int64_t first, int64_t count);
   Value at(Value pointer, int64_t elements);
+  void fetchAhead(Value bPointer);
   Value loadVector(const VectorOperand &b, Value pointer, int64_t elements, int64_t v);
 };
 
