@@ -118,7 +118,8 @@ std::string describe(const Attrs &attrs) {
   std::string result;
   for (size_t i = 0; i < describer.fields.size(); ++i)
     if (describer.fields[i] != defaults.fields[i])
-      result += fmt::format("{}{}={}", result.empty() ? "" : ", ", describer.fields[i].first, describer.fields[i].second);
+      result +=
+          fmt::format("{}{}={}", result.empty() ? "" : ", ", describer.fields[i].first, describer.fields[i].second);
   return result;
 }
 

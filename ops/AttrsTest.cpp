@@ -32,7 +32,10 @@ public:
 private:
   std::mt19937_64 random;
   int64_t integer() { return static_cast<int64_t>(random() >> random() % 64); }
-  double real() { return random() % 5 == 0 ? -std::numeric_limits<double>::infinity() : std::ldexp(static_cast<double>(integer()), -30); }
+  double real() {
+    return random() % 5 == 0 ? -std::numeric_limits<double>::infinity()
+                             : std::ldexp(static_cast<double>(integer()), -30);
+  }
 };
 
 TEST(Attrs, EncodingIsReadBackForEveryOperator) {

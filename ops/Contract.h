@@ -1,5 +1,5 @@
-// The inner part of every contraction's reference: a block of a matrix product, plain loops ordered so that the innermost
-// one runs over neighbours and stays in registers.
+// The inner part of every contraction's reference: a block of a matrix product, plain loops ordered so that the
+// innermost one runs over neighbours and stays in registers.
 #pragma once
 
 #include <algorithm>
@@ -33,14 +33,15 @@ void contractTile(const T *a, int64_t rowStride, int64_t depthStride, const T *p
       sums[r * contractColumns + c] = sum[r][c];
 }
 
-/// One block of at most contractRows x contractColumns results. `pack(k0, k1, panels)` writes rows k0 to k1 of the second
-/// factor as panels[column / width][k - k0][column % width] (columns beyond the last: anything finite);
+/// One block of at most contractRows x contractColumns results. `pack(k0, k1, panels)` writes rows k0 to k1 of the
+/// second factor as panels[column / width][k - k0][column % width] (columns beyond the last: anything finite);
 /// `store(row, column, value)` takes the results. T: float, double, or uint64_t (integers wrap).
 template <class T, class Pack, class Store>
-void contractBlock(int64_t rows, int64_t columns, int64_t depth, const T *a, int64_t rowStride, int64_t depthStride, Pack &&pack,
-                   Store &&store) {
+void contractBlock(int64_t rows, int64_t columns, int64_t depth, const T *a, int64_t rowStride, int64_t depthStride,
+                   Pack &&pack, Store &&store) {
   constexpr int64_t width = panelWidth<T>;
-  std::vector<T> sums(contractRows * contractColumns, T(0)), panels(std::min(depth, contractDepth) * contractColumns, T(0));
+  std::vector<T> sums(contractRows * contractColumns, T(0)),
+      panels(std::min(depth, contractDepth) * contractColumns, T(0));
   for (int64_t k0 = 0; k0 < depth; k0 += contractDepth) {
     int64_t part = std::min(contractDepth, depth - k0);
     pack(k0, k0 + part, panels.data());

@@ -15,19 +15,24 @@ template <class A> void expectUnary(const char *op, const A &attrs, double (*def
     expected.push_back(definition(p));
   Tensor x = Tensor::of<double>({static_cast<int64_t>(points.size())}, points);
   expectTensor(evaluate(op, attrs, {x}), x.dims(), expected, 1e-12);
-  expectTensor(evaluate(op, attrs, {x.convertedTo(ElementType::f32)}).convertedTo(ElementType::f64), x.dims(), [&] {
-    std::vector<double> rounded;
-    for (double e : expected)
-      rounded.push_back(std::abs(e) > std::numeric_limits<float>::max() ? std::copysign(infinity, e) : e);
-    return rounded;
-  }(), 3e-6);
+  expectTensor(
+      evaluate(op, attrs, {x.convertedTo(ElementType::f32)}).convertedTo(ElementType::f64), x.dims(),
+      [&] {
+        std::vector<double> rounded;
+        for (double e : expected)
+          rounded.push_back(std::abs(e) > std::numeric_limits<float>::max() ? std::copysign(infinity, e) : e);
+        return rounded;
+      }(),
+      3e-6);
 }
 
 TEST(Reference, UnaryFunctions) {
   expectUnary("relu", ReluAttrs(), [](double x) { return std::max(x, 0.0); });
   expectUnary("leaky_relu", LeakyReluAttrs(), [](double x) { return x < 0 ? 0.01 * x : x; });
   expectUnary("elu", EluAttrs(), [](double x) { return x < 0 ? std::exp(x) - 1 : x; });
-  expectUnary("selu", SeluAttrs(), [](double x) { return 1.05070102214813232421875 * (x > 0 ? x : 1.67326319217681884765625 * (std::exp(x) - 1)); });
+  expectUnary("selu", SeluAttrs(), [](double x) {
+    return 1.05070102214813232421875 * (x > 0 ? x : 1.67326319217681884765625 * (std::exp(x) - 1));
+  });
   CeluAttrs celu;
   celu.alpha = 2;
   expectUnary("celu", celu, [](double x) { return std::max(0.0, x) + std::min(0.0, 2 * (std::exp(x / 2) - 1)); });
@@ -58,11 +63,13 @@ TEST(Reference, UnaryFunctions) {
   expectUnary("gelu", GeluAttrs(), [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); });
   GeluAttrs byTanh;
   byTanh.approximate = "tanh";
-  expectUnary("gelu", byTanh, [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); });
+  expectUnary("gelu", byTanh,
+              [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); });
 }
 
 TEST(Reference, RoundSignAndPredicates) {
-  expectTensor(evaluate("round", RoundAttrs(), {f32({7}, {0.5, 1.5, 2.5, -0.5, -1.5, 2.4f, -2.6f})}), {7}, {0, 2, 2, 0, -2, 2, -3});
+  expectTensor(evaluate("round", RoundAttrs(), {f32({7}, {0.5, 1.5, 2.5, -0.5, -1.5, 2.4f, -2.6f})}), {7},
+               {0, 2, 2, 0, -2, 2, -3});
   expectTensor(evaluate("sign", SignAttrs(), {i32({3}, {-5, 0, 9})}), {3}, {-1, 0, 1});
   expectTensor(evaluate("not", NotAttrs(), {bools({2}, {true, false})}), {2}, {0, 1});
   expectTensor(evaluate("is_nan", IsNanAttrs(), {f64({3}, {nan, 1, infinity})}), {3}, {1, 0, 0});
@@ -96,7 +103,9 @@ TEST(Reference, Cast) {
   expectTensor(evaluate("cast", to, {f32({2}, {1000, 1})}), {2}, {nan, 1});
 }
 
-template <class A> void expectBinary(const char *op, const Tensor &a, const Tensor &b, const Shape &dims, const std::vector<double> &values, const A &attrs = {}) {
+template <class A>
+void expectBinary(const char *op, const Tensor &a, const Tensor &b, const Shape &dims,
+                  const std::vector<double> &values, const A &attrs = {}) {
   expectTensor(evaluate(op, attrs, {a, b}), dims, values);
 }
 
@@ -107,20 +116,24 @@ TEST(Reference, BinaryArithmetic) {
   expectBinary<SubAttrs>("sub", a, f32({}, {1}), {2, 3}, {0, 1, 2, 3, 4, 5});
   expectBinary<MulAttrs>("mul", a, column, {2, 3}, {100, 200, 300, 800, 1000, 1200});
   expectBinary<DivAttrs>("div", a, f32({1, 1}, {2}), {2, 3}, {0.5, 1, 1.5, 2, 2.5, 3});
-  expectBinary<DivAttrs>("div", i32({5}, {-7, 7, -7, 7, std::numeric_limits<int>::min()}), i32({5}, {2, -2, -2, 0, -1}), {5}, {-3, -3, 3, 0, -2147483648.0});
+  expectBinary<DivAttrs>("div", i32({5}, {-7, 7, -7, 7, std::numeric_limits<int>::min()}), i32({5}, {2, -2, -2, 0, -1}),
+                         {5}, {-3, -3, 3, 0, -2147483648.0});
   expectBinary<AddAttrs>("add", Tensor::of<uint8_t>({1}, {250}), Tensor::of<uint8_t>({1}, {10}), {1}, {4});
   expectBinary<PowAttrs>("pow", f32({3}, {2, 3, 4}), f32({3}, {3, 2, 0.5}), {3}, {8, 9, 2});
   expectBinary<PowAttrs>("pow", i64({4}, {2, -3, 2, -1}), i64({4}, {10, 3, -1, -3}), {4}, {1024, -27, 0, -1});
   expectBinary<MaxAttrs>("max", f64({4}, {1, nan, 3, nan}), f64({4}, {2, 1, nan, nan}), {4}, {2, nan, nan, nan});
   expectBinary<MinAttrs>("min", f64({3}, {1, nan, 3}), f64({3}, {2, 1, nan}), {3}, {1, nan, nan});
-  expectBinary<MaxAttrs>("max", Tensor::of<uint64_t>({1}, {~0ull}), Tensor::of<uint64_t>({1}, {1ull}), {1}, {18446744073709551615.0});
+  expectBinary<MaxAttrs>("max", Tensor::of<uint64_t>({1}, {~0ull}), Tensor::of<uint64_t>({1}, {1ull}), {1},
+                         {18446744073709551615.0});
   Tensor a6 = i32({6}, {-4, 7, 5, 4, -7, 8}), b6 = i32({6}, {2, -3, 8, -2, 3, 5});
   expectBinary<ModAttrs>("mod", a6, b6, {6}, {0, -2, 5, 0, 2, 3}); // ONNX's examples
   ModAttrs fmod;
   fmod.fmod = true;
   expectBinary<ModAttrs>("mod", a6, b6, {6}, {0, 1, 5, 0, -1, 3}, fmod);
-  expectBinary<ModAttrs>("mod", f64({6}, {-4.3, 7.2, 5.0, 4.3, -7.2, 8.0}), f64({6}, {2.1, -3.4, 8.0, -2.1, 3.4, 5.0}), {6}, {-0.1, 0.4, 5, 0.1, -0.4, 3}, fmod);
-  expectBinary<PreluAttrs>("prelu", f32({1, 2, 2}, {-1, 2, -3, 4}), f32({2, 1}, {0.5, 0.25}), {1, 2, 2}, {-0.5, 2, -0.75, 4});
+  expectBinary<ModAttrs>("mod", f64({6}, {-4.3, 7.2, 5.0, 4.3, -7.2, 8.0}), f64({6}, {2.1, -3.4, 8.0, -2.1, 3.4, 5.0}),
+                         {6}, {-0.1, 0.4, 5, 0.1, -0.4, 3}, fmod);
+  expectBinary<PreluAttrs>("prelu", f32({1, 2, 2}, {-1, 2, -3, 4}), f32({2, 1}, {0.5, 0.25}), {1, 2, 2},
+                           {-0.5, 2, -0.75, 4});
   expectBinary<AddAttrs>("add", f32({2, 0}, {}), f32({1}, {1}), {2, 0}, {});
 }
 
@@ -142,7 +155,10 @@ TEST(Reference, ComparisonsLogicAndWhere) {
   expectBinary<EqualAttrs>("equal", s, t, {2}, {0, 1});
   expectTensor(evaluate("where", WhereAttrs(), {q, i64({2, 1}, {1, 2}), i64({}, {9})}), {2, 2}, {1, 9, 2, 9});
   EXPECT_EQ(evaluate("where", WhereAttrs(), {q, t, s}).strings(), (std::vector<std::string>{"b", "b"}));
-  expectTensor(evaluate("where", WhereAttrs(), {q, i64({2}, {-3, 5}).convertedTo(ElementType::i4), i64({2}, {1, 7}).convertedTo(ElementType::i4)}), {2}, {-3, 7});
+  expectTensor(
+      evaluate("where", WhereAttrs(),
+               {q, i64({2}, {-3, 5}).convertedTo(ElementType::i4), i64({2}, {1, 7}).convertedTo(ElementType::i4)}),
+      {2}, {-3, 7});
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// Hostile inputs: whatever the attributes, ranks, types and extents, a shape function infers or throws Error, and what it
-// accepts its reference computes without leaving its buffers (run under the asan preset).
+// Hostile inputs: whatever the attributes, ranks, types and extents, a shape function infers or throws Error, and what
+// it accepts its reference computes without leaving its buffers (run under the asan preset).
 #include "ops/Reference.h"
 #include "ops/Registry.h"
 
@@ -17,20 +17,25 @@ public:
 
   int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
   bool oneIn(int64_t n) { return below(n) == 0; }
-  template <class T> T oneOf(std::initializer_list<T> choices) { return choices.begin()[below(static_cast<int64_t>(choices.size()))]; }
+  template <class T> T oneOf(std::initializer_list<T> choices) {
+    return choices.begin()[below(static_cast<int64_t>(choices.size()))];
+  }
 
   int64_t integer(bool sane) {
     if (sane || !oneIn(4))
       return oneIn(3) ? below(9) - 3 : below(4);
-    return oneOf<int64_t>({INT64_MAX, INT64_MIN, INT64_MIN + 1, int64_t(1) << 31, int64_t(1) << 62, -(int64_t(1) << 40), 1 << 20,
-                           static_cast<int64_t>(random())});
+    return oneOf<int64_t>({INT64_MAX, INT64_MIN, INT64_MIN + 1, int64_t(1) << 31, int64_t(1) << 62, -(int64_t(1) << 40),
+                           1 << 20, static_cast<int64_t>(random())});
   }
   double real(bool sane) {
     if (sane || !oneIn(4))
       return oneOf<double>({0, 1, -1, 0.5, 2, 3.7, 0.01});
     return oneOf<double>({INFINITY, -INFINITY, NAN, 1e300, -1e300, 1e-300, 1e18});
   }
-  ElementType type() { return oneIn(3) ? static_cast<ElementType>(below(21)) : oneOf({ElementType::f32, ElementType::i64, ElementType::boolean}); }
+  ElementType type() {
+    return oneIn(3) ? static_cast<ElementType>(below(21))
+                    : oneOf({ElementType::f32, ElementType::i64, ElementType::boolean});
+  }
 
 private:
   std::mt19937_64 random;
@@ -51,9 +56,28 @@ public:
   void field(const char *, bool &value) override { value = fuzz.oneIn(2); }
   void field(const char *, std::string &value) override {
     if (!fuzz.oneIn(3))
-      value = fuzz.oneOf({"constant", "edge", "reflect", "wrap", "nearest", "linear", "cubic", "half_pixel", "align_corners", "asymmetric",
-                          "half_pixel_symmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize", "floor", "ceil",
-                          "round_prefer_ceil", "none", "tanh", "DCR", "CRD", ""});
+      value = fuzz.oneOf({"constant",
+                          "edge",
+                          "reflect",
+                          "wrap",
+                          "nearest",
+                          "linear",
+                          "cubic",
+                          "half_pixel",
+                          "align_corners",
+                          "asymmetric",
+                          "half_pixel_symmetric",
+                          "pytorch_half_pixel",
+                          "tf_half_pixel_for_nn",
+                          "tf_crop_and_resize",
+                          "floor",
+                          "ceil",
+                          "round_prefer_ceil",
+                          "none",
+                          "tanh",
+                          "DCR",
+                          "CRD",
+                          ""});
   }
   void field(const char *, ElementType &value) override { value = fuzz.type(); }
   void field(const char *, std::vector<int64_t> &value) override {
@@ -73,8 +97,8 @@ private:
   int64_t rank;
   bool sane;
   int64_t length() {
-    return fuzz.oneOf<int64_t>({0, 1, fuzz.below(4), rank, rank, rank, std::max<int64_t>(rank - 2, 0), std::max<int64_t>(rank - 2, 0),
-                                2 * std::max<int64_t>(rank - 2, 0), 2 * rank});
+    return fuzz.oneOf<int64_t>({0, 1, fuzz.below(4), rank, rank, rank, std::max<int64_t>(rank - 2, 0),
+                                std::max<int64_t>(rank - 2, 0), 2 * std::max<int64_t>(rank - 2, 0), 2 * rank});
   }
 };
 
@@ -149,7 +173,8 @@ TEST(Fuzz, ShapeFunctionsInferOrThrowError) {
           for (const Dim &extent : result.dims)
             EXPECT_GE(extent.constantOr(0), 0) << record.name << " " << describe(*attrs);
           if (result.contents) {
-            EXPECT_EQ(product(result.dims), Dim(static_cast<int64_t>(result.contents->size()))) << record.name << " " << describe(*attrs);
+            EXPECT_EQ(product(result.dims), Dim(static_cast<int64_t>(result.contents->size())))
+                << record.name << " " << describe(*attrs);
           }
           out.push_back(&result);
         }

@@ -37,10 +37,13 @@ TEST(Reference, Reductions) {
   expectTensor(evaluate("reduce_prod", reduceAttrs<ReduceProdAttrs>({1, 2}, false), {x}), {2}, {24, -1680});
   expectTensor(evaluate("reduce_l1", reduceAttrs<ReduceL1Attrs>({1, 2}, false), {x}), {2}, {10, 26});
   expectTensor(evaluate("reduce_l2", reduceAttrs<ReduceL2Attrs>({2}, false), {f32({1, 1, 2}, {3, 4})}), {1, 1}, {5});
-  expectTensor(evaluate("reduce_sum_square", reduceAttrs<ReduceSumSquareAttrs>({2}, false), {x}), {2, 2}, {5, 25, 61, 113});
-  expectTensor(evaluate("reduce_log_sum", reduceAttrs<ReduceLogSumAttrs>({0}, false), {f32({2}, {1, 3})}), {}, {std::log(4.0)});
-  expectTensor(evaluate("reduce_log_sum_exp", reduceAttrs<ReduceLogSumExpAttrs>({0}, false), {f64({3}, {1000, 1001, -INFINITY})}), {},
-               {1000 + std::log(1 + std::exp(1.0))});
+  expectTensor(evaluate("reduce_sum_square", reduceAttrs<ReduceSumSquareAttrs>({2}, false), {x}), {2, 2},
+               {5, 25, 61, 113});
+  expectTensor(evaluate("reduce_log_sum", reduceAttrs<ReduceLogSumAttrs>({0}, false), {f32({2}, {1, 3})}), {},
+               {std::log(4.0)});
+  expectTensor(evaluate("reduce_log_sum_exp", reduceAttrs<ReduceLogSumExpAttrs>({0}, false),
+                        {f64({3}, {1000, 1001, -INFINITY})}),
+               {}, {1000 + std::log(1 + std::exp(1.0))});
 }
 
 TEST(Reference, PositionsOfExtremes) {
@@ -70,7 +73,8 @@ TEST(Reference, Views) {
   fill.type = ElementType::i32;
   expectTensor(evaluate("constant_of_shape", fill, {i64({2}, {2, 2})}), {2, 2}, {7, 7, 7, 7});
   expectTensor(evaluate("range", RangeAttrs(), {i64({}, {10}), i64({}, {4}), i64({}, {-2})}), {3}, {10, 8, 6});
-  expectTensor(evaluate("range", RangeAttrs(), {f32({}, {1}), f32({}, {2}), f32({}, {0.25})}), {4}, {1, 1.25, 1.5, 1.75});
+  expectTensor(evaluate("range", RangeAttrs(), {f32({}, {1}), f32({}, {2}), f32({}, {0.25})}), {4},
+               {1, 1.25, 1.5, 1.75});
   expectTensor(evaluate("range", RangeAttrs(), {f32({}, {3}), f32({}, {2}), f32({}, {1})}), {0}, {});
   EXPECT_THROW(evaluate("range", RangeAttrs(), {f32({}, {1}), f32({}, {2}), f32({}, {0})}), Error);
 }
@@ -81,12 +85,15 @@ TEST(Reference, TransposeConcatSplit) {
   TransposeAttrs perm;
   perm.perm = {1, 0, 2};
   expectTensor(evaluate("transpose", perm, {counting({2, 2, 2})}), {2, 2, 2}, {0, 1, 4, 5, 2, 3, 6, 7});
-  EXPECT_EQ(evaluate("transpose", reversed, {strings({2, 2}, {"a", "b", "c", "d"})}).strings(), (std::vector<std::string>{"a", "c", "b", "d"}));
-  expectTensor(evaluate("transpose", reversed, {i64({1, 3}, {-1, 2, 3}).convertedTo(ElementType::i4)}), {3, 1}, {-1, 2, 3});
+  EXPECT_EQ(evaluate("transpose", reversed, {strings({2, 2}, {"a", "b", "c", "d"})}).strings(),
+            (std::vector<std::string>{"a", "c", "b", "d"}));
+  expectTensor(evaluate("transpose", reversed, {i64({1, 3}, {-1, 2, 3}).convertedTo(ElementType::i4)}), {3, 1},
+               {-1, 2, 3});
 
   ConcatAttrs concat;
   concat.axis = -1;
-  expectTensor(evaluate("concat", concat, {counting({2, 1}), counting({2, 2}, 10), f32({2, 0}, {})}), {2, 3}, {0, 10, 11, 1, 12, 13});
+  expectTensor(evaluate("concat", concat, {counting({2, 1}), counting({2, 2}, 10), f32({2, 0}, {})}), {2, 3},
+               {0, 10, 11, 1, 12, 13});
   SplitAttrs split;
   split.axis = 1;
   split.sizes = {1, 2};
@@ -117,7 +124,8 @@ TEST(Reference, SliceAndGather) {
   gather.axis = 1;
   expectTensor(evaluate("gather", gather, {counting({2, 3}), i64({1, 2}, {0, -1})}), {2, 1, 2}, {0, 2, 3, 5});
   gather.axis = 0;
-  EXPECT_EQ(evaluate("gather", gather, {strings({2}, {"a", "b"}), i32({}, {1})}).strings(), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(evaluate("gather", gather, {strings({2}, {"a", "b"}), i32({}, {1})}).strings(),
+            (std::vector<std::string>{"b"}));
   EXPECT_THROW(evaluate("gather", gather, {counting({2}), i64({1}, {2})}), Error);
 }
 
@@ -140,7 +148,8 @@ TEST(Reference, PadExpandTile) {
   mode.mode = "edge";
   mode.pads = {-1, 1};
   expectTensor(evaluate("pad", mode, {row}), {3}, {2, 3, 3});
-  EXPECT_EQ(evaluate("pad", PadAttrs(), {strings({1}, {"a"}), i64({2}, {1, 0})}).strings(), (std::vector<std::string>{"", "a"}));
+  EXPECT_EQ(evaluate("pad", PadAttrs(), {strings({1}, {"a"}), i64({2}, {1, 0})}).strings(),
+            (std::vector<std::string>{"", "a"}));
 
   ExpandAttrs expand;
   expand.shape = {2, 1, 2};
@@ -175,9 +184,12 @@ TEST(Reference, ResizeNearest) {
   sizes.coordinate_mode = "align_corners";
   sizes.sizes = {-1, -1, 8, 8};
   Tensor y = evaluate("resize", sizes, {counting({1, 1, 4, 4}, 1)});
-  expectTensor(y.reshaped({8, 8}), {8, 8}, {1, 1, 1, 2, 2, 3, 3, 4, 1, 1, 1, 2, 2, 3, 3, 4, 1, 1, 1, 2, 2, 3, 3, 4, 5, 5, 5, 6, 6, 7, 7, 8,
-                                            5, 5, 5, 6, 6, 7, 7, 8, 9, 9, 9, 10, 10, 11, 11, 12, 9, 9, 9, 10, 10, 11, 11, 12, 13, 13, 13, 14, 14, 15, 15, 16});
-  expectTensor(evaluate("resize", ResizeAttrs(), {i32({1, 2}, {1, 2}), Tensor(), f32({0}, {}), i64({2}, {1, 4})}), {1, 4}, {1, 1, 2, 2});
+  expectTensor(y.reshaped({8, 8}), {8, 8},
+               {1,  1,  1,  2,  2, 3, 3, 4,  1,  1,  1,  2,  2,  3,  3,  4,  1,  1,  1,  2, 2, 3,
+                3,  4,  5,  5,  5, 6, 6, 7,  7,  8,  5,  5,  5,  6,  6,  7,  7,  8,  9,  9, 9, 10,
+                10, 11, 11, 12, 9, 9, 9, 10, 10, 11, 11, 12, 13, 13, 13, 14, 14, 15, 15, 16});
+  expectTensor(evaluate("resize", ResizeAttrs(), {i32({1, 2}, {1, 2}), Tensor(), f32({0}, {}), i64({2}, {1, 4})}),
+               {1, 4}, {1, 1, 2, 2});
   EXPECT_THROW(evaluate("resize", ResizeAttrs(), {f32({1, 2}, {1, 2})}), Error);
 }
 
@@ -186,10 +198,12 @@ TEST(Reference, ResizeLinear) {
   a.mode = "linear";
   a.scales = {1, 1, 2, 2};
   Tensor x = f32({1, 1, 2, 2}, {1, 2, 3, 4});
-  expectTensor(evaluate("resize", a, {x}), {1, 1, 4, 4}, {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4});
-  a.coordinate_mode = "align_corners";
   expectTensor(evaluate("resize", a, {x}), {1, 1, 4, 4},
-               {1, 4 / 3.0, 5 / 3.0, 2, 5 / 3.0, 2, 7 / 3.0, 8 / 3.0, 7 / 3.0, 8 / 3.0, 3, 10 / 3.0, 3, 10 / 3.0, 11 / 3.0, 4});
+               {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4});
+  a.coordinate_mode = "align_corners";
+  expectTensor(
+      evaluate("resize", a, {x}), {1, 1, 4, 4},
+      {1, 4 / 3.0, 5 / 3.0, 2, 5 / 3.0, 2, 7 / 3.0, 8 / 3.0, 7 / 3.0, 8 / 3.0, 3, 10 / 3.0, 3, 10 / 3.0, 11 / 3.0, 4});
   a.coordinate_mode = "asymmetric";
   a.scales = {1, 1, 1, 2};
   expectTensor(evaluate("resize", a, {x}), {1, 1, 2, 4}, {1, 1.5, 2, 2, 3, 3.5, 4, 4});
@@ -203,18 +217,22 @@ TEST(Reference, ResizeLinear) {
   crop.extrapolation_value = 10;
   crop.roi = {0, 0, 0.4, 0.6, 1, 1, 1.2, 1.7};
   crop.sizes = {1, 1, 3, 3};
-  expectTensor(evaluate("resize", crop, {counting({1, 1, 4, 4}, 1)}), {1, 1, 3, 3}, {7.6, 10, 10, 12.4, 10, 10, 10, 10, 10}, 1e-5);
+  expectTensor(evaluate("resize", crop, {counting({1, 1, 4, 4}, 1)}), {1, 1, 3, 3},
+               {7.6, 10, 10, 12.4, 10, 10, 10, 10, 10}, 1e-5);
 }
 
 TEST(Reference, ResizeCubic) {
   ResizeAttrs a;
   a.mode = "cubic";
   a.scales = {1, 1, 0.8, 0.8};
-  expectTensor(evaluate("resize", a, {counting({1, 1, 4, 4}, 1)}), {1, 1, 3, 3},
-               {1.47119141, 2.78125, 4.08251953, 6.71142578, 8.02148438, 9.32275391, 11.91650391, 13.2265625, 14.52783203}, 1e-6);
+  expectTensor(
+      evaluate("resize", a, {counting({1, 1, 4, 4}, 1)}), {1, 1, 3, 3},
+      {1.47119141, 2.78125, 4.08251953, 6.71142578, 8.02148438, 9.32275391, 11.91650391, 13.2265625, 14.52783203},
+      1e-6);
   a.coordinate_mode = "align_corners";
   expectTensor(evaluate("resize", a, {counting({1, 1, 4, 4}, 1)}), {1, 1, 3, 3},
-               {1, 2.39519159, 3.79038317, 6.58076634, 7.97595793, 9.37114951, 12.16153268, 13.55672427, 14.95191585}, 1e-6);
+               {1, 2.39519159, 3.79038317, 6.58076634, 7.97595793, 9.37114951, 12.16153268, 13.55672427, 14.95191585},
+               1e-6);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// The table of references and what surrounds each call: static operands become attributes, shapes are checked against the
-// shape function, numbers are widened and narrowed.
+// The table of references and what surrounds each call: static operands become attributes, shapes are checked against
+// the shape function, numbers are widened and narrowed.
 #include "ops/Reference.h"
 
 #include "ops/ReferenceSupport.h"
@@ -22,7 +22,8 @@ public:
   }
   void field(const char *name, double &value) override {
     // A double does not hold every 64-bit integer: such an operand stays one.
-    if (name == wanted && tensor.elements() == 1 && tensor.type() != ElementType::string && (!isInteger(tensor.type()) || bitWidth(tensor.type()) < 64)) {
+    if (name == wanted && tensor.elements() == 1 && tensor.type() != ElementType::string &&
+        (!isInteger(tensor.type()) || bitWidth(tensor.type()) < 64)) {
       value = tensor.asDouble(0);
       done = true;
     }
@@ -57,7 +58,8 @@ private:
 /// Operators that move elements without looking at them.
 bool isOpaque(const OpRecord &record) {
   std::string_view op = record.name, lowering = record.lowering;
-  return lowering == "movement" || lowering == "view" || op == "where" || op == "cast" || op == "shape" || op == "constant_of_shape";
+  return lowering == "movement" || lowering == "view" || op == "where" || op == "cast" || op == "shape" ||
+         op == "constant_of_shape";
 }
 
 /// The type a reference computes in.
@@ -117,8 +119,8 @@ Resolved resolve(const OpRecord &record, const Attrs &attrs, std::span<const Val
 }
 
 void runResolved(const OpRecord &record, const Resolved &resolved, ReferenceCall &call, ReferenceFunction function) {
-  require(call.outputs.size() == resolved.results.size(), "{}: the call has {} results, expected {}", record.name, call.outputs.size(),
-          resolved.results.size());
+  require(call.outputs.size() == resolved.results.size(), "{}: the call has {} results, expected {}", record.name,
+          call.outputs.size(), resolved.results.size());
   std::vector<Value> inputs(resolved.inputs.size()), outputs(call.outputs.size());
   std::vector<const Value *> pointers(inputs.size(), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -139,8 +141,8 @@ void runResolved(const OpRecord &record, const Resolved &resolved, ReferenceCall
     if (!out.isTensor() || !out.tensor().defined())
       out = Tensor(info.type, dims);
     const Tensor &tensor = out.tensor();
-    require(tensor.type() == info.type && tensor.dims() == dims, "{}: result {} has {} {} for it, expected {} {}", record.name, i,
-            name(tensor.type()), fmt::join(tensor.dims(), "x"), name(info.type), fmt::join(dims, "x"));
+    require(tensor.type() == info.type && tensor.dims() == dims, "{}: result {} has {} {} for it, expected {} {}",
+            record.name, i, name(tensor.type()), fmt::join(tensor.dims(), "x"), name(info.type), fmt::join(dims, "x"));
     ElementType wide = widened(record, info.type);
     outputs[i] = wide == info.type ? tensor : Tensor(wide, dims);
     anything |= tensor.elements() > 0;

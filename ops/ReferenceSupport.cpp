@@ -16,14 +16,15 @@ std::vector<int64_t> broadcastStrides(std::span<const int64_t> operand, std::spa
   std::vector<int64_t> own = stridesOf(operand), result(dims.size(), 0);
   for (size_t i = 0; i < operand.size(); ++i) {
     size_t axis = i + dims.size() - operand.size();
-    require(operand[i] == dims[axis] || operand[i] == 1, "shape {} does not broadcast to {}", fmt::join(operand, "x"), fmt::join(dims, "x"));
+    require(operand[i] == dims[axis] || operand[i] == 1, "shape {} does not broadcast to {}", fmt::join(operand, "x"),
+            fmt::join(dims, "x"));
     result[axis] = operand[i] == 1 ? 0 : own[i];
   }
   return result;
 }
 
-void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::span<const int64_t> dims, const std::vector<int64_t> &strides,
-                 int64_t offset) {
+void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::span<const int64_t> dims,
+                 const std::vector<int64_t> &strides, int64_t offset) {
   StridedLoop<1> loop(dims, {strides});
   forStorage(x, y, [&](auto *from, auto *to) {
     call.parallelFor(loop.count(), [&](int64_t begin, int64_t end) {
@@ -42,8 +43,8 @@ void assign(Tensor &out, const Tensor &value) {
     out = value;
     return;
   }
-  require(out.type() == value.type() && out.elements() == value.elements(), "a result is {} {}, expected {} {}", name(value.type()),
-          fmt::join(value.dims(), "x"), name(out.type()), fmt::join(out.dims(), "x"));
+  require(out.type() == value.type() && out.elements() == value.elements(), "a result is {} {}, expected {} {}",
+          name(value.type()), fmt::join(value.dims(), "x"), name(out.type()), fmt::join(out.dims(), "x"));
   if (out.type() == ElementType::string)
     out.strings() = value.strings();
   else if (value.bytes() > 0)

@@ -1,7 +1,8 @@
 // What references share: dispatch over element types, strides, broadcasting, strided copies.
 //
-// A reference meets only f32, f64, i64, u64, bool and string where it computes: narrower numbers are widened before the call
-// and narrowed after it (ops/Reference.cpp). Operators that only move elements see every type, by the size of its elements.
+// A reference meets only f32, f64, i64, u64, bool and string where it computes: narrower numbers are widened before the
+// call and narrowed after it (ops/Reference.cpp). Operators that only move elements see every type, by the size of its
+// elements.
 #pragma once
 
 #include "ops/Reference.h"
@@ -56,7 +57,9 @@ template <class F> void forStorage(const Tensor &x, Tensor &y, F &&f) {
   }
 }
 
-inline int64_t countOf(std::span<const int64_t> dims) { return std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>()); }
+inline int64_t countOf(std::span<const int64_t> dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>());
+}
 
 /// Row-major strides in elements.
 std::vector<int64_t> stridesOf(std::span<const int64_t> dims);
@@ -99,8 +102,8 @@ template <class T> T toElement(double value) {
   return static_cast<T>(value);
 }
 
-/// A nest of loops over `dims` that keeps one offset for each of N strided operands. Axes over which all operands run on
-/// are joined, so that the innermost run is long.
+/// A nest of loops over `dims` that keeps one offset for each of N strided operands. Axes over which all operands run
+/// on are joined, so that the innermost run is long.
 template <size_t N> class StridedLoop {
 public:
   StridedLoop(std::span<const int64_t> dims, const std::array<std::vector<int64_t>, N> &strides) {
@@ -154,9 +157,10 @@ private:
   std::vector<std::array<int64_t, N>> steps;
 };
 
-/// y[position in dims] = x[offset + sum of index * stride]: transposes, slices, broadcasts and blocks are all of this kind.
-void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::span<const int64_t> dims, const std::vector<int64_t> &strides,
-                 int64_t offset = 0);
+/// y[position in dims] = x[offset + sum of index * stride]: transposes, slices, broadcasts and blocks are all of this
+/// kind.
+void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::span<const int64_t> dims,
+                 const std::vector<int64_t> &strides, int64_t offset = 0);
 
 /// Gives `out` the elements of `value`: into its storage where it has one, otherwise the tensor itself.
 void assign(Tensor &out, const Tensor &value);

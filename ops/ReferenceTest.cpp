@@ -26,7 +26,8 @@ public:
 };
 [[maybe_unused]] auto *environment = ::testing::AddGlobalTestEnvironment(new EveryOpIsTested);
 
-ConvAttrs convAttrs(std::vector<int64_t> strides, std::vector<int64_t> dilations, std::vector<int64_t> pads, int64_t group = 1) {
+ConvAttrs convAttrs(std::vector<int64_t> strides, std::vector<int64_t> dilations, std::vector<int64_t> pads,
+                    int64_t group = 1) {
   ConvAttrs a;
   a.strides = strides;
   a.dilations = dilations;
@@ -37,24 +38,32 @@ ConvAttrs convAttrs(std::vector<int64_t> strides, std::vector<int64_t> dilations
 
 TEST(Reference, ConvWithAndWithoutPadding) { // the example of ONNX's Conv
   Tensor x = counting({1, 1, 5, 5}), w = f32({1, 1, 3, 3}, {1, 1, 1, 1, 1, 1, 1, 1, 1});
-  expectTensor(evaluate("conv", convAttrs({1, 1}, {1, 1}, {1, 1, 1, 1}), {x, w}), {1, 1, 5, 5},
-               {12, 21, 27, 33, 24, 33, 54, 63, 72, 51, 63, 99, 108, 117, 81, 93, 144, 153, 162, 111, 72, 111, 117, 123, 84});
-  expectTensor(evaluate("conv", convAttrs({1, 1}, {1, 1}, {0, 0, 0, 0}), {x, w}), {1, 1, 3, 3}, {54, 63, 72, 99, 108, 117, 144, 153, 162});
+  expectTensor(
+      evaluate("conv", convAttrs({1, 1}, {1, 1}, {1, 1, 1, 1}), {x, w}), {1, 1, 5, 5},
+      {12, 21, 27, 33, 24, 33, 54, 63, 72, 51, 63, 99, 108, 117, 81, 93, 144, 153, 162, 111, 72, 111, 117, 123, 84});
+  expectTensor(evaluate("conv", convAttrs({1, 1}, {1, 1}, {0, 0, 0, 0}), {x, w}), {1, 1, 3, 3},
+               {54, 63, 72, 99, 108, 117, 144, 153, 162});
   Tensor x7 = counting({1, 1, 7, 5});
-  expectTensor(evaluate("conv", convAttrs({2, 2}, {1, 1}, {1, 0, 1, 0}), {x7, w}), {1, 1, 4, 2}, {21, 33, 99, 117, 189, 207, 171, 183});
+  expectTensor(evaluate("conv", convAttrs({2, 2}, {1, 1}, {1, 0, 1, 0}), {x7, w}), {1, 1, 4, 2},
+               {21, 33, 99, 117, 189, 207, 171, 183});
 }
 
 TEST(Reference, ConvGroupsDilationBiasRanks) {
   // Two groups of one channel each: y = w * x + b, elementwise.
-  expectTensor(evaluate("conv", convAttrs({1, 1}, {1, 1}, {0, 0, 0, 0}, 2), {f32({1, 2, 1, 2}, {1, 2, 3, 4}), f32({2, 1, 1, 1}, {10, 100}), f32({2}, {1, 2})}),
+  expectTensor(evaluate("conv", convAttrs({1, 1}, {1, 1}, {0, 0, 0, 0}, 2),
+                        {f32({1, 2, 1, 2}, {1, 2, 3, 4}), f32({2, 1, 1, 1}, {10, 100}), f32({2}, {1, 2})}),
                {1, 2, 1, 2}, {11, 21, 302, 402});
   // Rank 1, dilation 2, stride 1: taps two apart.
-  expectTensor(evaluate("conv", convAttrs({1}, {2}, {0, 0}), {f32({1, 1, 5}, {1, 2, 3, 4, 5}), f32({1, 1, 2}, {1, 10})}), {1, 1, 3}, {31, 42, 53});
+  expectTensor(
+      evaluate("conv", convAttrs({1}, {2}, {0, 0}), {f32({1, 1, 5}, {1, 2, 3, 4, 5}), f32({1, 1, 2}, {1, 10})}),
+      {1, 1, 3}, {31, 42, 53});
   // Rank 3.
-  expectTensor(evaluate("conv", convAttrs({1, 1, 1}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}), {counting({1, 1, 2, 2, 2}), f32({1, 1, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1, 1})}),
+  expectTensor(evaluate("conv", convAttrs({1, 1, 1}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}),
+                        {counting({1, 1, 2, 2, 2}), f32({1, 1, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1, 1})}),
                {1, 1, 1, 1, 1}, {28});
   // Asymmetric pads.
-  expectTensor(evaluate("conv", convAttrs({1}, {1}, {2, 0}), {f32({1, 1, 2}, {1, 2}), f32({1, 1, 2}, {1, 10})}), {1, 1, 3}, {0, 10, 21});
+  expectTensor(evaluate("conv", convAttrs({1}, {1}, {2, 0}), {f32({1, 1, 2}, {1, 2}), f32({1, 1, 2}, {1, 10})}),
+               {1, 1, 3}, {0, 10, 21});
 }
 
 /// The definition, element by element.
@@ -69,7 +78,8 @@ Tensor naiveConv(const ConvAttrs &a, const Tensor &x, const Tensor &w, const Sha
           for (int64_t c = 0; c < w.dim(1); ++c)
             for (int64_t i = 0; i < w.dim(2); ++i)
               for (int64_t j = 0; j < w.dim(3); ++j) {
-                int64_t p = h * a.strides[0] - a.pads[0] + i * a.dilations[0], q = v * a.strides[1] - a.pads[1] + j * a.dilations[1];
+                int64_t p = h * a.strides[0] - a.pads[0] + i * a.dilations[0],
+                        q = v * a.strides[1] - a.pads[1] + j * a.dilations[1];
                 if (p >= 0 && p < x.dim(2) && q >= 0 && q < x.dim(3))
                   sum += x.as<double>()[((n * x.dim(1) + o / perGroup * w.dim(1) + c) * x.dim(2) + p) * x.dim(3) + q] *
                          w.as<double>()[((o * w.dim(1) + c) * w.dim(2) + i) * w.dim(3) + j];
@@ -89,7 +99,8 @@ TEST(Reference, ConvEqualsItsDefinitionOnRandomShapes) {
     int64_t group = pick(1, 3), channels = pick(1, round % 8 ? 5 : 90), outChannels = pick(1, round % 8 ? 5 : 70);
     int64_t kh = pick(1, 4), kw = pick(1, 4), dh = pick(1, 2), dw = pick(1, 2), ph = pick(0, 3), pw = pick(0, 3);
     ConvAttrs a = convAttrs({pick(1, 3), pick(1, 3)}, {dh, dw}, {ph, pw, pick(0, 3), pick(0, 3)}, group);
-    Tensor x(ElementType::f64, {pick(1, 2), group * channels, pick(dh * (kh - 1) + 1, 14), pick(dw * (kw - 1) + 1, 14)});
+    Tensor x(ElementType::f64,
+             {pick(1, 2), group * channels, pick(dh * (kh - 1) + 1, 14), pick(dw * (kw - 1) + 1, 14)});
     Tensor w(ElementType::f64, {group * outChannels, channels, kh, kw});
     for (Tensor *t : {&x, &w})
       for (int64_t i = 0; i < t->elements(); ++i)
@@ -110,8 +121,10 @@ TEST(Reference, Gemm) {
   expectTensor(evaluate("gemm", scaled, {a, b, c}), {2, 2}, {76, 132, 130, 204});
   GemmAttrs transposed;
   transposed.trans_a = transposed.trans_b = true;
-  expectTensor(evaluate("gemm", transposed, {f32({3, 2}, {0, 3, 1, 4, 2, 5}), f32({2, 3}, {1, 3, 5, 2, 4, 6})}), {2, 2}, {13, 16, 40, 52});
-  expectTensor(evaluate("gemm", GemmAttrs(), {i32({1, 2}, {-3, 4}), i32({2, 1}, {5, 6}), i32({1, 1}, {1})}), {1, 1}, {10});
+  expectTensor(evaluate("gemm", transposed, {f32({3, 2}, {0, 3, 1, 4, 2, 5}), f32({2, 3}, {1, 3, 5, 2, 4, 6})}), {2, 2},
+               {13, 16, 40, 52});
+  expectTensor(evaluate("gemm", GemmAttrs(), {i32({1, 2}, {-3, 4}), i32({2, 1}, {5, 6}), i32({1, 1}, {1})}), {1, 1},
+               {10});
   expectTensor(evaluate("gemm", GemmAttrs(), {f32({2, 0}, {}), f32({0, 2}, {}), c}), {2, 2}, {100, 200, 100, 200});
 }
 
@@ -175,21 +188,26 @@ TEST(Reference, Pools) {
 TEST(Reference, Normalisation) {
   BatchNormAttrs norm;
   norm.epsilon = 0;
-  expectTensor(evaluate("batch_norm", norm, {f32({1, 2, 2}, {1, 2, 3, 4}), f32({2}, {2, 1}), f32({2}, {10, 20}), f32({2}, {1, 2}), f32({2}, {4, 0.25})}),
+  expectTensor(evaluate("batch_norm", norm,
+                        {f32({1, 2, 2}, {1, 2, 3, 4}), f32({2}, {2, 1}), f32({2}, {10, 20}), f32({2}, {1, 2}),
+                         f32({2}, {4, 0.25})}),
                {1, 2, 2}, {10, 11, 22, 24});
   LrnAttrs lrn;
   lrn.size = 3;
   lrn.alpha = 3;
   lrn.beta = 0.5;
   lrn.bias = 0;
-  expectTensor(evaluate("lrn", lrn, {f32({1, 3, 1}, {3, 4, 12})}), {1, 3, 1}, {3 / 5.0, 4 / 13.0, 12 / std::sqrt(160.0)});
+  expectTensor(evaluate("lrn", lrn, {f32({1, 3, 1}, {3, 4, 12})}), {1, 3, 1},
+               {3 / 5.0, 4 / 13.0, 12 / std::sqrt(160.0)});
   SoftmaxAttrs softmax;
   double e = std::exp(1.0), sum = e * e + e + 1;
-  expectTensor(evaluate("softmax", softmax, {f32({1, 3}, {1000, 1001, 1002})}), {1, 3}, {1 / sum, e / sum, e * e / sum});
+  expectTensor(evaluate("softmax", softmax, {f32({1, 3}, {1000, 1001, 1002})}), {1, 3},
+               {1 / sum, e / sum, e * e / sum});
   softmax.axis = 0;
   expectTensor(evaluate("softmax", softmax, {f32({2, 2}, {0, 5, 1, 5})}), {2, 2}, {1 / (1 + e), 0.5, e / (1 + e), 0.5});
   LogSoftmaxAttrs log;
-  expectTensor(evaluate("log_softmax", log, {f64({1, 3}, {-1, 0, 1})}), {1, 3}, {-2.40760596, -1.40760596, -0.40760596}, 1e-8);
+  expectTensor(evaluate("log_softmax", log, {f64({1, 3}, {-1, 0, 1})}), {1, 3}, {-2.40760596, -1.40760596, -0.40760596},
+               1e-8);
 }
 
 TEST(Reference, ResultsDoNotDependOnTheNumberOfThreads) {

@@ -33,11 +33,21 @@ inline Tensor evaluate(const char *op, const Attrs &attrs, const std::vector<Ten
   return evaluateAll(op, attrs, operands).at(0);
 }
 
-inline Tensor f32(Shape dims, std::initializer_list<float> values) { return Tensor::of<float>(std::move(dims), values); }
-inline Tensor f64(Shape dims, std::initializer_list<double> values) { return Tensor::of<double>(std::move(dims), values); }
-inline Tensor i64(Shape dims, std::initializer_list<int64_t> values) { return Tensor::of<int64_t>(std::move(dims), values); }
-inline Tensor i32(Shape dims, std::initializer_list<int32_t> values) { return Tensor::of<int32_t>(std::move(dims), values); }
-inline Tensor bools(Shape dims, std::initializer_list<bool> values) { return Tensor::of<bool>(std::move(dims), values); }
+inline Tensor f32(Shape dims, std::initializer_list<float> values) {
+  return Tensor::of<float>(std::move(dims), values);
+}
+inline Tensor f64(Shape dims, std::initializer_list<double> values) {
+  return Tensor::of<double>(std::move(dims), values);
+}
+inline Tensor i64(Shape dims, std::initializer_list<int64_t> values) {
+  return Tensor::of<int64_t>(std::move(dims), values);
+}
+inline Tensor i32(Shape dims, std::initializer_list<int32_t> values) {
+  return Tensor::of<int32_t>(std::move(dims), values);
+}
+inline Tensor bools(Shape dims, std::initializer_list<bool> values) {
+  return Tensor::of<bool>(std::move(dims), values);
+}
 /// 0, 1, 2, ... as f32.
 inline Tensor counting(Shape dims, double start = 0) {
   Tensor t(ElementType::f32, std::move(dims));
@@ -46,7 +56,8 @@ inline Tensor counting(Shape dims, double start = 0) {
   return t;
 }
 
-inline void expectTensor(const Tensor &tensor, const Shape &dims, const std::vector<double> &values, double tolerance = 1e-6) {
+inline void expectTensor(const Tensor &tensor, const Shape &dims, const std::vector<double> &values,
+                         double tolerance = 1e-6) {
   EXPECT_EQ(tensor.dims(), dims);
   ASSERT_EQ(tensor.elements(), static_cast<int64_t>(values.size()));
   for (size_t i = 0; i < values.size(); ++i) {

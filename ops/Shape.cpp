@@ -78,7 +78,8 @@ Dims unknownDims(size_t rank) {
 InferResult checkedResults(const char *op, InferResult results) {
   constexpr int64_t mostElements = int64_t(1) << 48;
   for (const TensorInfo &result : results) {
-    require(result.rank() <= maxRank, "{}: the result has rank {}, more than the {} supported", op, result.rank(), maxRank);
+    require(result.rank() <= maxRank, "{}: the result has rank {}, more than the {} supported", op, result.rank(),
+            maxRank);
     int64_t elements = 1;
     for (const Dim &extent : result.dims) {
       int64_t value = extent.constantOr(1);
@@ -96,7 +97,8 @@ std::vector<int64_t> staticOperand(const InferInputs &in, size_t index, const st
   if (index >= in.size() || !in[index])
     return attribute;
   require(in[index]->contents.has_value(), "{}: the value is computed at run time, expected a constant", what);
-  require(allConstant(*in[index]->contents), "{}: the value depends on a symbolic dimension, expected a constant", what);
+  require(allConstant(*in[index]->contents), "{}: the value depends on a symbolic dimension, expected a constant",
+          what);
   return constants(*in[index]->contents);
 }
 

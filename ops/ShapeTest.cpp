@@ -60,7 +60,8 @@ std::string contents(const char *op, const Attrs &attrs, const std::vector<Tenso
 }
 
 std::set<std::string> violated;
-void expectViolation(const std::string &constraint, const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands) {
+void expectViolation(const std::string &constraint, const char *op, const Attrs &attrs,
+                     const std::vector<TensorInfo> &operands) {
   try {
     std::string result = infer(op, attrs, operands);
     ADD_FAILURE() << op << " gives " << result << ", expected " << constraint << " to be violated";
@@ -89,7 +90,8 @@ ConvAttrs conv2d() {
 TEST(Shape, Conv) {
   TensorInfo x = tensor("f32 N 3 224 224"), w = tensor("f32 64 3 7 7");
   EXPECT_EQ(infer("conv", conv2d(), {x, w, tensor("f32 64")}), "f32 N 64 112 112");
-  EXPECT_EQ(infer("conv", conv2d(), {tensor("f32 1 3 H W"), w}), "f32 1 64 floordiv(H + -1, 2) + 1 floordiv(W + -1, 2) + 1");
+  EXPECT_EQ(infer("conv", conv2d(), {tensor("f32 1 3 H W"), w}),
+            "f32 1 64 floordiv(H + -1, 2) + 1 floordiv(W + -1, 2) + 1");
   expectViolation("conv_c1", "conv", conv2d(), {tensor("f32 1 3"), w});
   expectViolation("conv_c1", "conv", conv2d(), {x, tensor("f32 64 3 7")});
   expectViolation("conv_c2", "conv", conv2d(), {tensor("f32 1 4 224 224"), w});
@@ -110,7 +112,9 @@ TEST(Shape, Conv) {
 TEST(Shape, Products) {
   GemmAttrs gemm;
   EXPECT_EQ(infer("gemm", gemm, {tensor("f32 N 8"), tensor("f32 8 5"), tensor("f32 5")}), "f32 N 5");
-  EXPECT_EQ(infer("gemm", with(gemm, [](auto &a) { a.trans_b = true; }), {tensor("f32 N 8"), tensor("f32 5 8"), absent}), "f32 N 5");
+  EXPECT_EQ(
+      infer("gemm", with(gemm, [](auto &a) { a.trans_b = true; }), {tensor("f32 N 8"), tensor("f32 5 8"), absent}),
+      "f32 N 5");
   expectViolation("gemm_c1", "gemm", gemm, {tensor("f32 8"), tensor("f32 8 5")});
   expectViolation("gemm_c2", "gemm", gemm, {tensor("f32 2 7"), tensor("f32 8 5")});
   expectViolation("gemm_c3", "gemm", gemm, {tensor("f32 2 8"), tensor("f32 8 5"), tensor("f32 3 5")});
@@ -132,7 +136,8 @@ TEST(Shape, PoolsAndNormalisation) {
   TensorInfo x = tensor("f32 N 64 112 111");
   EXPECT_EQ(infer("max_pool", a, {x}), "f32 N 64 56 56");
   EXPECT_EQ(infer("max_pool", with(a, [](auto &a) { a.pads = {0, 0, 0, 0}; }), {x}), "f32 N 64 55 55");
-  EXPECT_EQ(infer("max_pool", with(a, [](auto &a) { a.pads = {0, 0, 0, 0}, a.ceil_mode = true; }), {x}), "f32 N 64 56 55");
+  EXPECT_EQ(infer("max_pool", with(a, [](auto &a) { a.pads = {0, 0, 0, 0}, a.ceil_mode = true; }), {x}),
+            "f32 N 64 56 55");
   expectViolation("pool_c1", "max_pool", a, {tensor("f32 1 2")});
   expectViolation("pool_c2", "max_pool", with(a, [](auto &a) { a.kernel = {3}; }), {x});
   expectViolation("pool_c3", "max_pool", with(a, [](auto &a) { a.kernel = {3, 0}; }), {x});
@@ -194,7 +199,9 @@ TEST(Shape, Reductions) {
   expectViolation("reduce_c1", "reduce_sum", with(a, [](auto &a) { a.axes = {0, -2}; }), {tensor("f32 2 2")});
   EXPECT_THROW(infer("reduce_sum", a, {tensor("f32 2 2 2"), tensor("i64 1")}), Error); // axes known only at run time
   expectViolation("reduce_c2", "reduce_max", ReduceMaxAttrs(), {tensor("bool 2")});
-  EXPECT_EQ(infer("arg_max", with(ArgMaxAttrs(), [](auto &a) { a.axis = -1, a.keepdims = false; }), {tensor("f32 N 9")}), "i64 N");
+  EXPECT_EQ(
+      infer("arg_max", with(ArgMaxAttrs(), [](auto &a) { a.axis = -1, a.keepdims = false; }), {tensor("f32 N 9")}),
+      "i64 N");
   expectViolation("arg_c1", "arg_min", ArgMinAttrs(), {tensor("f32")});
   expectViolation("arg_c2", "arg_max", ArgMaxAttrs(), {tensor("string 2")});
   expectViolation("arg_c3", "arg_max", ArgMaxAttrs(), {tensor("f32 0")});
@@ -208,13 +215,15 @@ TEST(Shape, Views) {
   EXPECT_EQ(infer("reshape", ReshapeAttrs(), {tensor("f32 N 4"), tensor("i64 3")}), "f32 ? ? ?");
   expectViolation("reshape_c1", "reshape", with(a, [](auto &a) { a.shape = {5}; }), {tensor("f32 2 2")});
   expectViolation("reshape_c1", "reshape", with(a, [](auto &a) { a.shape = {3, -1}; }), {tensor("f32 2 2")});
-  expectViolation("reshape_c1", "reshape", with(a, [](auto &a) { a.shape = {0, -1}, a.allow_zero = true; }), {tensor("f32 N 2")});
+  expectViolation("reshape_c1", "reshape", with(a, [](auto &a) { a.shape = {0, -1}, a.allow_zero = true; }),
+                  {tensor("f32 N 2")});
   expectViolation("reshape_c2", "reshape", with(a, [](auto &a) { a.shape = {-1, -1}; }), {tensor("f32 2 2")});
   expectViolation("reshape_c2", "reshape", with(a, [](auto &a) { a.shape = {-7}; }), {tensor("f32 2 2")});
   expectViolation("reshape_c3", "reshape", with(a, [](auto &a) { a.shape = {4, 0}; }), {tensor("f32 4")});
   expectViolation("reshape_c4", "reshape", a, {tensor("f32 4"), tensor("i64 K")});
   EXPECT_EQ(contents("shape", ShapeAttrs(), {tensor("f32 N 3 7")}), "N 3 7");
-  EXPECT_EQ(contents("shape", with(ShapeAttrs(), [](auto &a) { a.start = -2, a.end = 100; }), {tensor("f32 N 3 7")}), "3 7");
+  EXPECT_EQ(contents("shape", with(ShapeAttrs(), [](auto &a) { a.start = -2, a.end = 100; }), {tensor("f32 N 3 7")}),
+            "3 7");
   ConstantOfShapeAttrs fill;
   fill.type = ElementType::i64;
   fill.value = 5;
@@ -283,11 +292,13 @@ TEST(Shape, Movement) {
   expectViolation("block_c2", "depth_to_space", with(toSpace, [](auto &a) { a.block_size = 0; }), {x});
   expectViolation("block_c3", "space_to_depth", toDepth, {tensor("f32 1 1 3 4")});
   expectViolation("block_c4", "depth_to_space", toSpace, {tensor("f32 1 6 3 4")});
-  expectViolation("block_c5", "depth_to_space", with(toSpace, [](auto &a) { a.mode = "XYZ"; }), {tensor("f32 1 4 1 1")});
+  expectViolation("block_c5", "depth_to_space", with(toSpace, [](auto &a) { a.mode = "XYZ"; }),
+                  {tensor("f32 1 4 1 1")});
 }
 
 TEST(Shape, Slice) {
-  auto slice = [](std::vector<int64_t> starts, std::vector<int64_t> ends, std::vector<int64_t> axes = {}, std::vector<int64_t> steps = {}) {
+  auto slice = [](std::vector<int64_t> starts, std::vector<int64_t> ends, std::vector<int64_t> axes = {},
+                  std::vector<int64_t> steps = {}) {
     SliceAttrs a;
     a.starts = starts;
     a.ends = ends;
@@ -370,8 +381,10 @@ TEST(Shape, OperandsAndResultsAreChecked) {
   EXPECT_THROW(infer("relu", ReluAttrs(), {absent}), Error);
   EXPECT_THROW(infer("relu", ReluAttrs(), {tensor("f32 1"), tensor("f32 1")}), Error);
   EXPECT_THROW(infer("relu", ReluAttrs(), {tensor("f32 -3")}), Error);
-  EXPECT_THROW(infer("tile", with(TileAttrs(), [](auto &a) { a.repeats = {int64_t(1) << 60}; }), {tensor("f32 64")}), Error);
-  EXPECT_THROW(infer("tile", with(TileAttrs(), [](auto &a) { a.repeats = {int64_t(1) << 50}; }), {tensor("f32 1")}), Error);
+  EXPECT_THROW(infer("tile", with(TileAttrs(), [](auto &a) { a.repeats = {int64_t(1) << 60}; }), {tensor("f32 64")}),
+               Error);
+  EXPECT_THROW(infer("tile", with(TileAttrs(), [](auto &a) { a.repeats = {int64_t(1) << 50}; }), {tensor("f32 1")}),
+               Error);
 }
 
 TEST(Shape, FlopsCountAMultiplyAccumulateAsTwo) {

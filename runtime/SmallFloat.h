@@ -10,8 +10,8 @@
 
 namespace lathe {
 
-/// sign | exponent | mantissa, the value 2^(exponent - bias) * 1.mantissa, subnormals below. The FN and FNUZ formats (OCP and
-/// "Float8 formats for deep learning") have no infinity; FNUZ has no negative zero and NaN in its place.
+/// sign | exponent | mantissa, the value 2^(exponent - bias) * 1.mantissa, subnormals below. The FN and FNUZ formats
+/// (OCP and "Float8 formats for deep learning") have no infinity; FNUZ has no negative zero and NaN in its place.
 struct SmallFloat {
   int bits, mantissa, bias;
   uint16_t greatest; // finite

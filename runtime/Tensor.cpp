@@ -88,7 +88,8 @@ void read(ElementType type, const void *data, int64_t at, int64_t count, Wide &w
     require(format != nullptr, "elements of type {} have no numeric value", name(type));
     wide.kind = Wide::real;
     for (int64_t i = 0; i < count; ++i)
-      wide.reals[i] = format->decode(bitWidth(type) == 16 ? reinterpret_cast<const uint16_t *>(bytes)[at + i] : bytes[at + i]);
+      wide.reals[i] =
+          format->decode(bitWidth(type) == 16 ? reinterpret_cast<const uint16_t *>(bytes)[at + i] : bytes[at + i]);
   }
   }
 }
@@ -176,7 +177,8 @@ void write(ElementType type, void *data, int64_t at, int64_t count, const Wide &
 
 std::string textOf(ElementType type, const Wide &wide, int64_t i) {
   if (wide.kind != Wide::real)
-    return wide.kind == Wide::integer ? fmt::format("{}", wide.integers[i]) : fmt::format("{}", static_cast<uint64_t>(wide.integers[i]));
+    return wide.kind == Wide::integer ? fmt::format("{}", wide.integers[i])
+                                      : fmt::format("{}", static_cast<uint64_t>(wide.integers[i]));
   double value = wide.reals[i];
   if (std::isnan(value))
     return "NaN";
@@ -243,7 +245,8 @@ Tensor Tensor::clone() const {
 }
 
 Tensor Tensor::reshaped(std::vector<int64_t> dims) const {
-  require(checkedElements(dims) == elements(), "tensor {} cannot take the shape {}", fmt::join(extents, "x"), fmt::join(dims, "x"));
+  require(checkedElements(dims) == elements(), "tensor {} cannot take the shape {}", fmt::join(extents, "x"),
+          fmt::join(dims, "x"));
   Tensor result = *this;
   result.extents = std::move(dims);
   return result;

@@ -12,8 +12,9 @@ namespace lathe {
 namespace {
 
 using E = ElementType;
-constexpr E numeric[] = {E::f32, E::f64, E::f16,     E::bf16,       E::i8,         E::i16,    E::i32,        E::i64, E::u8, E::u16,
-                         E::u32, E::u64, E::boolean, E::f8e4m3fn, E::f8e4m3fnuz, E::f8e5m2, E::f8e5m2fnuz, E::i4,  E::u4};
+constexpr E numeric[] = {E::f32,        E::f64,    E::f16,        E::bf16, E::i8,  E::i16,     E::i32,
+                         E::i64,        E::u8,     E::u16,        E::u32,  E::u64, E::boolean, E::f8e4m3fn,
+                         E::f8e4m3fnuz, E::f8e5m2, E::f8e5m2fnuz, E::i4,   E::u4};
 
 TEST(Tensor, StorageIsSharedClonedBorrowed) {
   Tensor a = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -62,7 +63,8 @@ TEST(Tensor, NegativeNumbersAndWrapping) {
   Tensor great = Tensor::of<uint64_t>({1}, {~uint64_t(0)});
   EXPECT_EQ(great.convertedTo(E::f32).asDouble(0), 18446744073709551616.0);
   EXPECT_EQ(great.convertedTo(E::i64).asInteger(0), -1);
-  EXPECT_EQ(Tensor::of<int64_t>({1}, {(int64_t(1) << 53) + 1}).convertedTo(E::u64).convertedTo(E::i64).asInteger(0), (int64_t(1) << 53) + 1);
+  EXPECT_EQ(Tensor::of<int64_t>({1}, {(int64_t(1) << 53) + 1}).convertedTo(E::u64).convertedTo(E::i64).asInteger(0),
+            (int64_t(1) << 53) + 1);
 }
 
 TEST(Tensor, FloatToIntegerTruncatesAndSaturates) {
@@ -92,8 +94,8 @@ TEST(Tensor, HalvesRoundToNearestEven) {
   EXPECT_EQ(toHalf(65520.0f).bits, 0x7c00); // halfway to 65536 goes to even: infinity
   EXPECT_EQ(toHalf(1 + 0x1p-11f).bits, 0x3c00);
   EXPECT_EQ(toHalf(1 + 3 * 0x1p-11f).bits, 0x3c02);
-  EXPECT_EQ(toHalf(0x1p-24f).bits, 1);       // the least subnormal
-  EXPECT_EQ(toHalf(0x1p-25f).bits, 0);       // half of it: to even
+  EXPECT_EQ(toHalf(0x1p-24f).bits, 1); // the least subnormal
+  EXPECT_EQ(toHalf(0x1p-25f).bits, 0); // half of it: to even
   EXPECT_EQ(toHalf(0x1.8p-25f).bits, 1);
   EXPECT_EQ(toHalf(-0.0f).bits, 0x8000);
   EXPECT_EQ(toHalf(0x1.ffcp-15f).bits, 0x0400); // rounds up into the normals
@@ -148,7 +150,8 @@ TEST(Tensor, Strings) {
   EXPECT_TRUE(std::isinf(numbers.asDouble(2)));
   EXPECT_TRUE(std::isnan(numbers.asDouble(3)));
   EXPECT_THROW(text.convertedTo(E::i32), Error);
-  EXPECT_EQ(Tensor::of<float>({3}, {0.1f, -INFINITY, 2}).convertedTo(E::string).strings(), (std::vector<std::string>{"0.1", "-INF", "2"}));
+  EXPECT_EQ(Tensor::of<float>({3}, {0.1f, -INFINITY, 2}).convertedTo(E::string).strings(),
+            (std::vector<std::string>{"0.1", "-INF", "2"}));
   EXPECT_EQ(Tensor::of<int64_t>({1}, {INT64_MIN}).convertedTo(E::string).strings()[0], "-9223372036854775808");
   EXPECT_EQ(text.clone().strings()[1], "-3");
 }

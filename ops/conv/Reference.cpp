@@ -43,18 +43,21 @@ struct ConvShape {
 };
 
 /// Output channels against pixels: w[outChannel, channel x tap] * x[channel x tap, pixel], in blocks of both.
-template <class T> void convolve(const ConvShape &s, const T *x, const T *w, const T *b, T *y, const ReferenceCall &call) {
+template <class T>
+void convolve(const ConvShape &s, const T *x, const T *w, const T *b, T *y, const ReferenceCall &call) {
   constexpr int64_t width = panelWidth<T>;
   int64_t taps = s.taps(), inPixels = s.inPixels(), outPixels = s.outPixels(), depth = s.channels * taps;
-  int64_t rowBlocks = (s.outChannels + contractRows - 1) / contractRows, columnBlocks = (outPixels + contractColumns - 1) / contractColumns;
+  int64_t rowBlocks = (s.outChannels + contractRows - 1) / contractRows,
+          columnBlocks = (outPixels + contractColumns - 1) / contractColumns;
   call.parallelFor(s.batch * s.groups * rowBlocks * columnBlocks, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> offsets(taps * contractColumns);
     int64_t offsetsOf = -1; // the block of pixels they are for
     for (int64_t task = begin; task < end; ++task) {
       // Neighbouring tasks share their pixels.
-      int64_t image = task % (s.batch * s.groups) , block = task / (s.batch * s.groups);
+      int64_t image = task % (s.batch * s.groups), block = task / (s.batch * s.groups);
       int64_t row0 = block % rowBlocks * contractRows, column0 = block / rowBlocks * contractColumns;
-      int64_t rows = std::min(contractRows, s.outChannels - row0), columns = std::min(contractColumns, outPixels - column0);
+      int64_t rows = std::min(contractRows, s.outChannels - row0),
+              columns = std::min(contractColumns, outPixels - column0);
       if (offsetsOf != column0)
         for (int64_t tap = 0; tap < taps; ++tap)
           for (int64_t c = 0; c < contractColumns; ++c)
@@ -74,9 +77,10 @@ template <class T> void convolve(const ConvShape &s, const T *x, const T *w, con
           }
         }
       };
-      contractBlock(rows, columns, depth, w + outChannel0 * depth, depth, 1, pack, [&](int64_t row, int64_t column, T value) {
-        results[row * outPixels + column] = b ? value + b[outChannel0 + row] : value;
-      });
+      contractBlock(rows, columns, depth, w + outChannel0 * depth, depth, 1, pack,
+                    [&](int64_t row, int64_t column, T value) {
+                      results[row * outPixels + column] = b ? value + b[outChannel0 + row] : value;
+                    });
     }
   });
 }

@@ -11,11 +11,14 @@ InferResult inferConv(const ConvAttrs &a, const InferInputs &in) {
   require(a.dilations.size() == spatial, "conv_c3: dilations has {} values, expected {}", a.dilations.size(), spatial);
   require(a.pads.size() == 2 * spatial, "conv_c3: pads has {} values, expected {}", a.pads.size(), 2 * spatial);
   require(a.group > 0, "conv_c4: group={}, expected a positive number", a.group);
-  require(w.dims[0].constantOr(0) % a.group == 0, "conv_c4: group={} does not divide {} output channels", a.group, w.dims[0].str());
-  require(mayAgree(x.dims[1], w.dims[1] * a.group), "conv_c2: x has {} channels, expected {} (w has {} a group, group={})",
-          x.dims[1].str(), (w.dims[1] * a.group).str(), w.dims[1].str(), a.group);
+  require(w.dims[0].constantOr(0) % a.group == 0, "conv_c4: group={} does not divide {} output channels", a.group,
+          w.dims[0].str());
+  require(mayAgree(x.dims[1], w.dims[1] * a.group),
+          "conv_c2: x has {} channels, expected {} (w has {} a group, group={})", x.dims[1].str(),
+          (w.dims[1] * a.group).str(), w.dims[1].str(), a.group);
   if (const TensorInfo *b = operand(in, 2)) {
-    require(b->rank() == 1 && mayAgree(b->dims[0], w.dims[0]), "conv_c7: bias is {}, expected {}", str(b->dims), w.dims[0].str());
+    require(b->rank() == 1 && mayAgree(b->dims[0], w.dims[0]), "conv_c7: bias is {}, expected {}", str(b->dims),
+            w.dims[0].str());
     require(b->type == x.type, "conv_c8: x is {}, bias is {}, expected the same type", name(x.type), name(b->type));
   }
   require(x.type == w.type, "conv_c8: x is {}, w is {}, expected the same type", name(x.type), name(w.type));
@@ -23,9 +26,12 @@ InferResult inferConv(const ConvAttrs &a, const InferInputs &in) {
 
   TensorInfo y{x.type, {x.dims[0], w.dims[0]}, std::nullopt};
   for (size_t i = 0; i < spatial; ++i) {
-    require(a.strides[i] > 0 && a.dilations[i] > 0, "conv_c5: stride {} and dilation {} must be positive", a.strides[i], a.dilations[i]);
-    require(a.pads[i] >= 0 && a.pads[spatial + i] >= 0, "conv_c5: pads [{}, {}] must not be negative", a.pads[i], a.pads[spatial + i]);
-    require(w.dims[2 + i].constantOr(1) > 0, "conv_c6: kernel extent {} on spatial axis {}, expected at least 1", w.dims[2 + i].str(), i);
+    require(a.strides[i] > 0 && a.dilations[i] > 0, "conv_c5: stride {} and dilation {} must be positive", a.strides[i],
+            a.dilations[i]);
+    require(a.pads[i] >= 0 && a.pads[spatial + i] >= 0, "conv_c5: pads [{}, {}] must not be negative", a.pads[i],
+            a.pads[spatial + i]);
+    require(w.dims[2 + i].constantOr(1) > 0, "conv_c6: kernel extent {} on spatial axis {}, expected at least 1",
+            w.dims[2 + i].str(), i);
     Dim window = (w.dims[2 + i] - 1) * a.dilations[i] + 1;
     Dim padded = x.dims[2 + i] + a.pads[i] + a.pads[spatial + i];
     Dim room = padded - window;

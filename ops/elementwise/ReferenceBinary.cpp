@@ -5,7 +5,8 @@ namespace {
 
 /// to[i] = f(a[i], b[i]), both broadcast to the shape of the result.
 template <class T, class R, class F> void zip(const ReferenceCall &call, const T *a, const T *b, Tensor &y, F &&f) {
-  StridedLoop<2> loop(y.dims(), {broadcastStrides(call.in(0).dims(), y.dims()), broadcastStrides(call.in(1).dims(), y.dims())});
+  StridedLoop<2> loop(y.dims(),
+                      {broadcastStrides(call.in(0).dims(), y.dims()), broadcastStrides(call.in(1).dims(), y.dims())});
   R *to = y.as<R>();
   call.parallelFor(loop.count(), [&](int64_t begin, int64_t end) {
     int64_t stepA = loop.innerStride(0), stepB = loop.innerStride(1);
@@ -23,11 +24,13 @@ template <class T, class R, class F> void zip(const ReferenceCall &call, const T
 }
 
 template <class F> void arithmetic(ReferenceCall &call, F &&f) {
-  forNumber(call.in(0).type(), [&]<class T>(T) { zip<T, T>(call, call.in(0).as<T>(), call.in(1).as<T>(), call.out(0), f); });
+  forNumber(call.in(0).type(),
+            [&]<class T>(T) { zip<T, T>(call, call.in(0).as<T>(), call.in(1).as<T>(), call.out(0), f); });
 }
 
 template <class F> void comparison(ReferenceCall &call, F &&f) {
-  forNumber(call.in(0).type(), [&]<class T>(T) { zip<T, uint8_t>(call, call.in(0).as<T>(), call.in(1).as<T>(), call.out(0), f); });
+  forNumber(call.in(0).type(),
+            [&]<class T>(T) { zip<T, uint8_t>(call, call.in(0).as<T>(), call.in(1).as<T>(), call.out(0), f); });
 }
 
 template <class F> void logical(ReferenceCall &call, F &&f) {

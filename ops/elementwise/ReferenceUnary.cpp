@@ -117,7 +117,9 @@ void runMish(const MishAttrs &, ReferenceCall &call) {
   floats(call, []<class T>(T x) { return isNan(x) ? x : x * std::tanh(softplus(x)); });
 }
 void runShrink(const ShrinkAttrs &a, ReferenceCall &call) {
-  floats(call, [&]<class T>(T x) { return x < -T(a.lambd) ? x + T(a.bias) : x > T(a.lambd) ? x - T(a.bias) : isNan(x) ? x : T(0); });
+  floats(call, [&]<class T>(T x) {
+    return x < -T(a.lambd) ? x + T(a.bias) : x > T(a.lambd) ? x - T(a.bias) : isNan(x) ? x : T(0);
+  });
 }
 void runSin(const SinAttrs &, ReferenceCall &call) {
   floats(call, []<class T>(T x) { return std::sin(x); });
@@ -130,7 +132,9 @@ void runAtan(const AtanAttrs &, ReferenceCall &call) {
 }
 void runGelu(const GeluAttrs &a, ReferenceCall &call) {
   if (a.approximate == "tanh")
-    floats(call, []<class T>(T x) { return x / 2 * (1 + std::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x))); });
+    floats(call, []<class T>(T x) {
+      return x / 2 * (1 + std::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
+    });
   else
     floats(call, []<class T>(T x) { return x / 2 * (1 + std::erf(x * T(0.70710678118654752440))); });
 }
@@ -139,7 +143,8 @@ void runNot(const NotAttrs &, ReferenceCall &call) {
   map<uint8_t, uint8_t>(call, call.in(0), call.out(0), [](uint8_t x) { return x == 0; });
 }
 void runIsNan(const IsNanAttrs &, ReferenceCall &call) {
-  forFloat(call.in(0).type(), [&]<class T>(T) { map<T, uint8_t>(call, call.in(0), call.out(0), [](T x) { return isNan(x); }); });
+  forFloat(call.in(0).type(),
+           [&]<class T>(T) { map<T, uint8_t>(call, call.in(0), call.out(0), [](T x) { return isNan(x); }); });
 }
 
 void runClip(const ClipAttrs &a, ReferenceCall &call) {

@@ -15,7 +15,8 @@ Dims broadcastOperands(const Dims &a, const Dims &b, const char *constraint) {
   }
 }
 
-/// Contents of f(a, b) where both are known and have at most rank 1, so that broadcasting is by index or from one element.
+/// Contents of f(a, b) where both are known and have at most rank 1, so that broadcasting is by index or from one
+/// element.
 template <class F> TensorInfo binaryContents(TensorInfo y, const TensorInfo &a, const TensorInfo &b, F &&f) {
   return withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
     if (!a.contents || !b.contents || a.rank() > 1 || b.rank() > 1)
@@ -97,7 +98,8 @@ InferResult inferFloatPredicate(const Attrs &, const InferInputs &in) {
 }
 
 InferResult inferGelu(const GeluAttrs &a, const InferInputs &in) {
-  require(a.approximate == "none" || a.approximate == "tanh", "gelu_c1: approximate is '{}', expected 'none' or 'tanh'", a.approximate);
+  require(a.approximate == "none" || a.approximate == "tanh", "gelu_c1: approximate is '{}', expected 'none' or 'tanh'",
+          a.approximate);
   return inferFloatUnary(a, in);
 }
 
@@ -106,8 +108,8 @@ InferResult inferClip(const ClipAttrs &, const InferInputs &in) {
   requireNumber(x.type, "clip_c2");
   for (size_t i = 1; i < 3; ++i)
     if (const TensorInfo *bound = operand(in, i)) {
-      require(bound->type == x.type && mayAgree(product(bound->dims), 1), "clip_c1: bound is {} {}, expected one element of {}",
-              name(bound->type), str(bound->dims), name(x.type));
+      require(bound->type == x.type && mayAgree(product(bound->dims), 1),
+              "clip_c1: bound is {} {}, expected one element of {}", name(bound->type), str(bound->dims), name(x.type));
     }
   return {like(x, x.type)};
 }
@@ -124,7 +126,8 @@ InferResult inferCast(const CastAttrs &a, const InferInputs &in) {
     for (const Dim &value : *x.contents) {
       if (a.to == ElementType::boolean && value.isConstant())
         result.push_back(value.constant() != 0);
-      else if (a.to == ElementType::i32 && (!value.isConstant() || value.constant() == static_cast<int32_t>(value.constant())))
+      else if (a.to == ElementType::i32 &&
+               (!value.isConstant() || value.constant() == static_cast<int32_t>(value.constant())))
         result.push_back(value);
       else
         return std::nullopt;
@@ -214,8 +217,8 @@ InferResult inferEqual(const EqualAttrs &, const InferInputs &in) {
 
 InferResult inferLogical(const Attrs &, const InferInputs &in) {
   const TensorInfo &a = *in[0], &b = *in[1];
-  require(a.type == ElementType::boolean && b.type == ElementType::boolean, "binary_c3: operands are {} and {}, expected bool",
-          name(a.type), name(b.type));
+  require(a.type == ElementType::boolean && b.type == ElementType::boolean,
+          "binary_c3: operands are {} and {}, expected bool", name(a.type), name(b.type));
   return {TensorInfo{a.type, broadcastOperands(a.dims, b.dims, "binary_c2"), std::nullopt}};
 }
 
@@ -223,12 +226,15 @@ InferResult inferWhere(const WhereAttrs &, const InferInputs &in) {
   const TensorInfo &cond = *in[0], &a = *in[1], &b = *in[2];
   require(cond.type == ElementType::boolean, "where_c1: the condition is {}, expected bool", name(cond.type));
   require(a.type == b.type, "where_c2: operands are {} and {}, expected the same type", name(a.type), name(b.type));
-  TensorInfo y{a.type, broadcastOperands(cond.dims, broadcastOperands(a.dims, b.dims, "where_c3"), "where_c3"), std::nullopt};
+  TensorInfo y{a.type, broadcastOperands(cond.dims, broadcastOperands(a.dims, b.dims, "where_c3"), "where_c3"),
+               std::nullopt};
   return {withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
     if (!cond.contents || !a.contents || !b.contents || cond.rank() > 1 || a.rank() > 1 || b.rank() > 1)
       return std::nullopt;
     size_t count = std::max({cond.contents->size(), a.contents->size(), b.contents->size()});
-    auto at = [](const TensorInfo &info, size_t i) -> const Dim & { return (*info.contents)[info.contents->size() == 1 ? 0 : i]; };
+    auto at = [](const TensorInfo &info, size_t i) -> const Dim & {
+      return (*info.contents)[info.contents->size() == 1 ? 0 : i];
+    };
     std::vector<Dim> result;
     for (const TensorInfo *info : {&cond, &a, &b})
       if (info->contents->size() != 1 && info->contents->size() != count)

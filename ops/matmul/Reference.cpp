@@ -12,7 +12,8 @@ template <class T> struct Matrix {
 
 /// store(batch, row, column, value) for every element of a(batch) * b(batch), M x K times K x N, in parallel blocks.
 template <class T, class A, class B, class Store>
-void multiply(const ReferenceCall &call, int64_t batches, int64_t m, int64_t n, int64_t depth, A &&matrixA, B &&matrixB, Store &&store) {
+void multiply(const ReferenceCall &call, int64_t batches, int64_t m, int64_t n, int64_t depth, A &&matrixA, B &&matrixB,
+              Store &&store) {
   constexpr int64_t width = panelWidth<T>;
   int64_t rowBlocks = (m + contractRows - 1) / contractRows, columnBlocks = (n + contractColumns - 1) / contractColumns;
   call.parallelFor(batches * rowBlocks * columnBlocks, [&](int64_t begin, int64_t end) {
@@ -40,7 +41,8 @@ template <class Element, class T> T scaled(T value, double factor) {
   if constexpr (std::is_floating_point_v<Element>)
     return value * static_cast<Element>(factor);
   else
-    return factor == 1 ? value : static_cast<T>(toElement<Element>(static_cast<double>(static_cast<Element>(value)) * factor));
+    return factor == 1 ? value
+                       : static_cast<T>(toElement<Element>(static_cast<double>(static_cast<Element>(value)) * factor));
 }
 
 } // namespace
@@ -72,7 +74,8 @@ void runGemm(const GemmAttrs &attrs, ReferenceCall &call) {
 void runMatMul(const MatMulAttrs &, ReferenceCall &call) {
   const Tensor &a = call.in(0), &b = call.in(1);
   Tensor &y = call.out(0);
-  int64_t m = a.rank() > 1 ? a.dim(a.rank() - 2) : 1, n = b.rank() > 1 ? b.dim(b.rank() - 1) : 1, depth = a.dims().back();
+  int64_t m = a.rank() > 1 ? a.dim(a.rank() - 2) : 1, n = b.rank() > 1 ? b.dim(b.rank() - 1) : 1,
+          depth = a.dims().back();
   auto batchDims = [](const Tensor &t) { return std::span(t.dims()).first(t.rank() - std::min<size_t>(t.rank(), 2)); };
   std::vector<int64_t> dims(y.dims().begin(), y.dims().end() - (a.rank() > 1) - (b.rank() > 1));
   int64_t batches = countOf(dims);
@@ -89,7 +92,8 @@ void runMatMul(const MatMulAttrs &, ReferenceCall &call) {
     using T = ContractType<Element>;
     T *results = y.as<T>();
     multiply<T>(
-        call, batches, m, n, depth, [&](int64_t batch) { return Matrix<T>{a.as<T>() + matrixOfA[batch] * m * depth, depth, 1}; },
+        call, batches, m, n, depth,
+        [&](int64_t batch) { return Matrix<T>{a.as<T>() + matrixOfA[batch] * m * depth, depth, 1}; },
         [&](int64_t batch) { return Matrix<T>{b.as<T>() + matrixOfB[batch] * depth * n, n, 1}; },
         [&](int64_t batch, int64_t row, int64_t column, T value) { results[(batch * m + row) * n + column] = value; });
   });

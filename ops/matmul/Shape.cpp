@@ -16,7 +16,8 @@ InferResult inferGemm(const GemmAttrs &attrs, const InferInputs &in) {
     require(c->rank() <= 2, "gemm_c3: c is {}, expected to broadcast to {}", str(c->dims), str(dims));
     for (size_t i = 0; i < c->rank(); ++i) {
       const Dim &extent = c->dims[i], &wanted = dims[i + 2 - c->rank()];
-      require(extent == Dim(1) || mayAgree(extent, wanted), "gemm_c3: c is {}, expected to broadcast to {}", str(c->dims), str(dims));
+      require(extent == Dim(1) || mayAgree(extent, wanted), "gemm_c3: c is {}, expected to broadcast to {}",
+              str(c->dims), str(dims));
     }
   }
   return {TensorInfo{a.type, dims, std::nullopt}};
@@ -24,11 +25,13 @@ InferResult inferGemm(const GemmAttrs &attrs, const InferInputs &in) {
 
 InferResult inferMatMul(const MatMulAttrs &, const InferInputs &in) {
   const TensorInfo &a = *in[0], &b = *in[1];
-  require(a.rank() > 0 && b.rank() > 0, "matmul_c1: a is {} and b {}, expected at least vectors", str(a.dims), str(b.dims));
+  require(a.rank() > 0 && b.rank() > 0, "matmul_c1: a is {} and b {}, expected at least vectors", str(a.dims),
+          str(b.dims));
   require(a.type == b.type, "matmul_c4: a is {}, b is {}, expected the same type", name(a.type), name(b.type));
   requireNumber(a.type, "matmul_c4");
   const Dim &k = a.dims.back(), &kb = b.dims[b.rank() == 1 ? 0 : b.rank() - 2];
-  require(mayAgree(k, kb), "matmul_c2: inner extents {} (of a, {}) and {} (of b, {}) differ", k.str(), str(a.dims), kb.str(), str(b.dims));
+  require(mayAgree(k, kb), "matmul_c2: inner extents {} (of a, {}) and {} (of b, {}) differ", k.str(), str(a.dims),
+          kb.str(), str(b.dims));
   Dims dims;
   try {
     dims = broadcast(Dims(a.dims.begin(), a.dims.end() - std::min<size_t>(a.rank(), 2)),

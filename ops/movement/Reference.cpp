@@ -13,7 +13,8 @@ void runTranspose(const TransposeAttrs &a, ReferenceCall &call) {
 namespace {
 
 /// Copies `rows` runs of `length` elements, each `fromStep` and `toStep` elements after the one before.
-void copyRuns(const Tensor &x, int64_t fromStart, int64_t fromStep, Tensor &y, int64_t toStart, int64_t toStep, int64_t rows, int64_t length) {
+void copyRuns(const Tensor &x, int64_t fromStart, int64_t fromStep, Tensor &y, int64_t toStart, int64_t toStep,
+              int64_t rows, int64_t length) {
   forStorage(x, y, [&](auto *from, auto *to) {
     for (int64_t row = 0; row < rows; ++row)
       std::copy_n(from + fromStart + row * fromStep, length, to + toStart + row * toStep);
@@ -67,7 +68,8 @@ void runGather(const GatherAttrs &a, ReferenceCall &call) {
   int64_t outer = countOf(std::span(x.dims()).first(axis)), inner = countOf(std::span(x.dims()).subspan(axis + 1));
   std::vector<int64_t> positions(indices.as<int64_t>(), indices.as<int64_t>() + count);
   for (int64_t &position : positions) {
-    require(position >= -extent && position < extent, "gather: index {} is outside [-{}, {})", position, extent, extent);
+    require(position >= -extent && position < extent, "gather: index {} is outside [-{}, {})", position, extent,
+            extent);
     position += position < 0 ? extent : 0;
   }
   forStorage(x, call.out(0), [&](auto *from, auto *to) {
@@ -104,14 +106,18 @@ void runPad(const PadAttrs &a, ReferenceCall &call) {
   std::vector<int64_t> strides = stridesOf(x.dims());
   for (size_t axis = 0; axis < rank; ++axis) {
     int64_t begin = a.pads[axis], end = a.pads[rank + axis];
-    int64_t cropped = std::max<int64_t>(-begin, 0), extent = x.dim(axis) - cropped - std::max<int64_t>(-end, 0); // negative pads crop first
+    int64_t cropped = std::max<int64_t>(-begin, 0),
+            extent = x.dim(axis) - cropped - std::max<int64_t>(-end, 0); // negative pads crop first
     for (int64_t i = 0; i < y.dim(axis); ++i) {
-      require(extent > 0 || a.mode == "constant", "pad_c5: mode '{}' on axis {} has no element to repeat", a.mode, axis);
+      require(extent > 0 || a.mode == "constant", "pad_c5: mode '{}' on axis {} has no element to repeat", a.mode,
+              axis);
       int64_t p = repeated(i - std::max<int64_t>(begin, 0), extent, a.mode);
       sources[axis].push_back(p < 0 ? -1 : (p + cropped) * strides[axis]);
     }
   }
-  Tensor value = call.has(2) ? call.in(2) : x.type() == ElementType::string ? Tensor(x.type(), {}) : Tensor::of<double>({}, {a.value}).convertedTo(x.type());
+  Tensor value = call.has(2)                       ? call.in(2)
+                 : x.type() == ElementType::string ? Tensor(x.type(), {})
+                                                   : Tensor::of<double>({}, {a.value}).convertedTo(x.type());
   int64_t inner = rank ? y.dim(rank - 1) : 1;
   forStorage(x, y, [&]<class T>(const T *from, T *to) {
     T fill{};

@@ -17,7 +17,8 @@ InferResult inferTranspose(const TransposeAttrs &a, const InferInputs &in) {
   bool valid = perm.size() == x.rank();
   for (size_t i = 0; valid && i < sorted.size(); ++i)
     valid = sorted[i] == static_cast<int64_t>(i);
-  require(valid, "transpose_c1: perm is [{}], expected a permutation of the {} axes of x", fmt::join(perm, ", "), x.rank());
+  require(valid, "transpose_c1: perm is [{}], expected a permutation of the {} axes of x", fmt::join(perm, ", "),
+          x.rank());
   TensorInfo y{x.type, {}, std::nullopt};
   for (int64_t axis : perm)
     y.dims.push_back(x.dims[axis]);
@@ -40,8 +41,8 @@ InferResult inferConcat(const ConcatAttrs &a, const InferInputs &in) {
         y.dims[d] = y.dims[d] + x.dims[d];
         continue;
       }
-      require(mayAgree(x.dims[d], y.dims[d]), "concat_c4: input {} is {}, expected extent {} on axis {}", i, str(x.dims),
-              y.dims[d].str(), d);
+      require(mayAgree(x.dims[d], y.dims[d]), "concat_c4: input {} is {}, expected extent {} on axis {}", i,
+              str(x.dims), y.dims[d].str(), d);
       if (x.dims[d].isConstant()) // says more than a symbol
         y.dims[d] = x.dims[d];
     }
@@ -66,7 +67,8 @@ InferResult inferSplit(const SplitAttrs &a, const InferInputs &in) {
     require(size >= 0, "split_c2: size {} is negative", size);
     sum = sum + size;
   }
-  require(mayAgree(sum, x.dims[axis]), "split_c3: the sizes add up to {}, expected {} (axis {})", sum.str(), x.dims[axis].str(), axis);
+  require(mayAgree(sum, x.dims[axis]), "split_c3: the sizes add up to {}, expected {} (axis {})", sum.str(),
+          x.dims[axis].str(), axis);
   InferResult pieces;
   int64_t offset = 0;
   for (int64_t size : a.sizes) {
@@ -138,9 +140,10 @@ InferResult inferSlice(const SliceAttrs &a, const InferInputs &in) {
   const TensorInfo &x = *in[0];
   for (size_t i = 1; i < 5; ++i)
     if (const TensorInfo *info = operand(in, i))
-      require(info->rank() == 1 && isInteger(info->type), "slice_c1: operand {} is {} {}, expected an integer vector", i,
-              name(info->type), str(info->dims));
-  auto starts = positions(in, 1, a.starts), ends = positions(in, 2, a.ends), axesIn = positions(in, 3, a.axes), steps = positions(in, 4, a.steps);
+      require(info->rank() == 1 && isInteger(info->type), "slice_c1: operand {} is {} {}, expected an integer vector",
+              i, name(info->type), str(info->dims));
+  auto starts = positions(in, 1, a.starts), ends = positions(in, 2, a.ends), axesIn = positions(in, 3, a.axes),
+       steps = positions(in, 4, a.steps);
   TensorInfo y{x.type, x.dims, std::nullopt};
   if (!axesIn || !allConstant(*axesIn))
     return {TensorInfo{x.type, unknownDims(x.rank()), std::nullopt}};
@@ -159,8 +162,8 @@ InferResult inferSlice(const SliceAttrs &a, const InferInputs &in) {
   }
   axes = normalizeAxes(axes, x.rank(), "slice_c2");
   int64_t n = axes.size();
-  require((startCount < 0 || startCount == n) && (endCount < 0 || endCount == n), "slice_c1: starts has {} values, ends {}, expected {}",
-          startCount, endCount, n);
+  require((startCount < 0 || startCount == n) && (endCount < 0 || endCount == n),
+          "slice_c1: starts has {} values, ends {}, expected {}", startCount, endCount, n);
   bool noSteps = steps && steps->empty();
   require(noSteps || stepCount < 0 || stepCount == n, "slice_c1: steps has {} values, expected {}", stepCount, n);
   bool known = starts && ends && steps && allConstant(*steps);
@@ -191,8 +194,8 @@ InferResult inferSlice(const SliceAttrs &a, const InferInputs &in) {
 InferResult inferGather(const GatherAttrs &a, const InferInputs &in) {
   const TensorInfo &x = *in[0], &indices = *in[1];
   int64_t axis = normalizeAxis(a.axis, x.rank(), "gather_c1");
-  require(indices.type == ElementType::i64 || indices.type == ElementType::i32, "gather_c2: indices are {}, expected i32 or i64",
-          name(indices.type));
+  require(indices.type == ElementType::i64 || indices.type == ElementType::i32,
+          "gather_c2: indices are {}, expected i32 or i64", name(indices.type));
   TensorInfo y{x.type, {}, std::nullopt};
   y.dims.insert(y.dims.end(), x.dims.begin(), x.dims.begin() + axis);
   y.dims.insert(y.dims.end(), indices.dims.begin(), indices.dims.end());
@@ -216,12 +219,13 @@ InferResult inferPad(const PadAttrs &a, const InferInputs &in) {
   require(a.mode == "constant" || a.mode == "edge" || a.mode == "reflect" || a.mode == "wrap",
           "pad_c2: mode is '{}', expected constant, edge, reflect or wrap", a.mode);
   if (const TensorInfo *value = operand(in, 2))
-    require(value->type == x.type && mayAgree(product(value->dims), 1), "pad_c4: value_in is {} {}, expected one element of {}",
-            name(value->type), str(value->dims), name(x.type));
+    require(value->type == x.type && mayAgree(product(value->dims), 1),
+            "pad_c4: value_in is {} {}, expected one element of {}", name(value->type), str(value->dims), name(x.type));
   auto pads = positions(in, 1, a.pads);
   size_t rank = x.rank();
   if (!pads) {
-    require(mayAgree(product(in[1]->dims), static_cast<int64_t>(2 * rank)), "pad_c1: pads_in is {}, expected {} values", str(in[1]->dims), 2 * rank);
+    require(mayAgree(product(in[1]->dims), static_cast<int64_t>(2 * rank)), "pad_c1: pads_in is {}, expected {} values",
+            str(in[1]->dims), 2 * rank);
     return {TensorInfo{x.type, unknownDims(rank), std::nullopt}};
   }
   require(pads->size() == 2 * rank, "pad_c1: pads has {} values, expected {}", pads->size(), 2 * rank);
@@ -229,10 +233,13 @@ InferResult inferPad(const PadAttrs &a, const InferInputs &in) {
   for (size_t i = 0; i < rank; ++i) {
     const Dim &begin = (*pads)[i], &end = (*pads)[rank + i];
     Dim extent = x.dims[i] + begin + end;
-    require(extent.constantOr(0) >= 0, "pad_c3: pads [{}, {}] leave {} of {} on axis {}", begin.str(), end.str(), extent.str(), x.dims[i].str(), i);
+    require(extent.constantOr(0) >= 0, "pad_c3: pads [{}, {}] leave {} of {} on axis {}", begin.str(), end.str(),
+            extent.str(), x.dims[i].str(), i);
     bool grows = begin.constantOr(0) > 0 || end.constantOr(0) > 0;
     if (a.mode != "constant" && grows && x.dims[i].isConstant()) {
-      int64_t remaining = (x.dims[i] + Dim(std::min<int64_t>(begin.constantOr(0), 0)) + Dim(std::min<int64_t>(end.constantOr(0), 0))).constantOr(1);
+      int64_t remaining =
+          (x.dims[i] + Dim(std::min<int64_t>(begin.constantOr(0), 0)) + Dim(std::min<int64_t>(end.constantOr(0), 0)))
+              .constantOr(1);
       require(remaining > 0, "pad_c5: mode '{}' on axis {} has no element to repeat", a.mode, i);
     }
     y.dims.push_back(extent);
@@ -245,12 +252,14 @@ InferResult inferExpand(const ExpandAttrs &a, const InferInputs &in) {
   Dims wanted = toDims(a.shape);
   if (const TensorInfo *shape = operand(in, 1)) {
     require(shape->rank() == 1 && shape->dims[0].isConstant() && isInteger(shape->type),
-            "expand_c2: shape_in is {} {}, expected an integer vector of static length", name(shape->type), str(shape->dims));
+            "expand_c2: shape_in is {} {}, expected an integer vector of static length", name(shape->type),
+            str(shape->dims));
     if (!shape->contents)
       return {TensorInfo{x.type, unknownDims(std::max<size_t>(shape->dims[0].constant(), x.rank())), std::nullopt}};
     wanted = *shape->contents;
   }
-  require(wanted.size() <= maxRank, "expand_c2: shape has {} values, more than the {} supported", wanted.size(), maxRank);
+  require(wanted.size() <= maxRank, "expand_c2: shape has {} values, more than the {} supported", wanted.size(),
+          maxRank);
   for (const Dim &extent : wanted)
     require(extent.constantOr(0) >= 0, "expand_c3: shape has the extent {}", extent.str());
   TensorInfo y{x.type, {}, std::nullopt};
@@ -273,7 +282,8 @@ InferResult inferTile(const TileAttrs &a, const InferInputs &in) {
   const TensorInfo &x = *in[0];
   auto repeats = positions(in, 1, a.repeats);
   if (!repeats) {
-    require(mayAgree(product(in[1]->dims), static_cast<int64_t>(x.rank())), "tile_c1: repeats_in is {}, expected {} values", str(in[1]->dims), x.rank());
+    require(mayAgree(product(in[1]->dims), static_cast<int64_t>(x.rank())),
+            "tile_c1: repeats_in is {}, expected {} values", str(in[1]->dims), x.rank());
     return {TensorInfo{x.type, unknownDims(x.rank()), std::nullopt}};
   }
   require(repeats->size() == x.rank(), "tile_c1: repeats has {} values, expected {}", repeats->size(), x.rank());
@@ -297,8 +307,12 @@ InferResult inferSpaceToDepth(const SpaceToDepthAttrs &a, const InferInputs &in)
   require(x.rank() == 4, "block_c1: x has rank {}, expected 4", x.rank());
   require(a.block_size > 0, "block_c2: block_size is {}, expected a positive number", a.block_size);
   for (size_t i = 2; i < 4; ++i)
-    require(x.dims[i].constantOr(0) % a.block_size == 0, "block_c3: block_size {} does not divide {}", a.block_size, str(x.dims));
-  return {TensorInfo{x.type, {x.dims[0], x.dims[1] * a.block_size * a.block_size, floorDiv(x.dims[2], a.block_size), floorDiv(x.dims[3], a.block_size)}, std::nullopt}};
+    require(x.dims[i].constantOr(0) % a.block_size == 0, "block_c3: block_size {} does not divide {}", a.block_size,
+            str(x.dims));
+  return {TensorInfo{x.type,
+                     {x.dims[0], x.dims[1] * a.block_size * a.block_size, floorDiv(x.dims[2], a.block_size),
+                      floorDiv(x.dims[3], a.block_size)},
+                     std::nullopt}};
 }
 
 InferResult inferDepthToSpace(const DepthToSpaceAttrs &a, const InferInputs &in) {
@@ -307,8 +321,11 @@ InferResult inferDepthToSpace(const DepthToSpaceAttrs &a, const InferInputs &in)
   require(a.block_size > 0, "block_c2: block_size is {}, expected a positive number", a.block_size);
   require(a.mode == "DCR" || a.mode == "CRD", "block_c5: mode is '{}', expected DCR or CRD", a.mode);
   Dim square = Dim(a.block_size) * a.block_size;
-  require(x.dims[1].constantOr(0) % square.constant() == 0, "block_c4: block_size {} squared does not divide {} channels", a.block_size, x.dims[1].str());
-  return {TensorInfo{x.type, {x.dims[0], floorDiv(x.dims[1], square), x.dims[2] * a.block_size, x.dims[3] * a.block_size}, std::nullopt}};
+  require(x.dims[1].constantOr(0) % square.constant() == 0,
+          "block_c4: block_size {} squared does not divide {} channels", a.block_size, x.dims[1].str());
+  return {TensorInfo{x.type,
+                     {x.dims[0], floorDiv(x.dims[1], square), x.dims[2] * a.block_size, x.dims[3] * a.block_size},
+                     std::nullopt}};
 }
 
 } // namespace lathe

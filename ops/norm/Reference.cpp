@@ -11,8 +11,8 @@ void runBatchNorm(const BatchNormAttrs &a, ReferenceCall &call) {
   for (size_t i = 1; i < 5; ++i)
     statistics[i] = call.in(i).convertedTo(x.type());
   forFloat(x.type(), [&]<class T>(T) {
-    const T *from = x.as<T>(), *scale = statistics[1].as<T>(), *bias = statistics[2].as<T>(), *mean = statistics[3].as<T>(),
-            *variance = statistics[4].as<T>();
+    const T *from = x.as<T>(), *scale = statistics[1].as<T>(), *bias = statistics[2].as<T>(),
+            *mean = statistics[3].as<T>(), *variance = statistics[4].as<T>();
     T *to = call.out(0).as<T>();
     call.parallelFor(x.dim(0) * channels, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {
@@ -35,7 +35,8 @@ void runLrn(const LrnAttrs &a, ReferenceCall &call) {
       std::vector<double> squares(pixels);
       for (int64_t plane = begin; plane < end; ++plane) {
         int64_t c = plane % channels;
-        int64_t first = std::max<int64_t>(0, c - (a.size - 1) / 2), last = std::min(channels - 1, c + std::min(a.size / 2, channels));
+        int64_t first = std::max<int64_t>(0, c - (a.size - 1) / 2),
+                last = std::min(channels - 1, c + std::min(a.size / 2, channels));
         std::fill(squares.begin(), squares.end(), 0.0);
         for (int64_t other = first; other <= last; ++other) {
           const T *row = from + (plane - c + other) * pixels;
@@ -43,7 +44,8 @@ void runLrn(const LrnAttrs &a, ReferenceCall &call) {
             squares[i] += static_cast<double>(row[i]) * row[i];
         }
         for (int64_t i = 0; i < pixels; ++i)
-          to[plane * pixels + i] = static_cast<T>(from[plane * pixels + i] / std::pow(a.bias + a.alpha / a.size * squares[i], a.beta));
+          to[plane * pixels + i] =
+              static_cast<T>(from[plane * pixels + i] / std::pow(a.bias + a.alpha / a.size * squares[i], a.beta));
       }
     });
   });

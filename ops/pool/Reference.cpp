@@ -7,10 +7,12 @@ namespace {
 
 /// Calls window(plane pointers ..., taps) for every output: three spatial axes, missing ones of extent 1 first.
 struct PoolShape {
-  std::array<int64_t, 3> in{1, 1, 1}, kernel{1, 1, 1}, out{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0}, endPad{0, 0, 0};
+  std::array<int64_t, 3> in{1, 1, 1}, kernel{1, 1, 1}, out{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0},
+      endPad{0, 0, 0};
   int64_t planes;
 
-  template <class PoolAttrs> PoolShape(const PoolAttrs &a, const Tensor &x, const Tensor &y) : planes(x.dim(0) * x.dim(1)) {
+  template <class PoolAttrs>
+  PoolShape(const PoolAttrs &a, const Tensor &x, const Tensor &y) : planes(x.dim(0) * x.dim(1)) {
     size_t spatial = x.rank() - 2;
     for (size_t i = 0; i < spatial; ++i) {
       size_t axis = i + 3 - spatial;
@@ -24,8 +26,8 @@ struct PoolShape {
     }
   }
 
-  /// pool(taps inside x, result index) for every output; `at` gives the offsets of those taps, `padded` how many lie inside
-  /// x or its padding.
+  /// pool(taps inside x, result index) for every output; `at` gives the offsets of those taps, `padded` how many lie
+  /// inside x or its padding.
   template <class Pool> void run(const ReferenceCall &call, Pool &&pool) const {
     int64_t inPixels = countOf(in), outPixels = countOf(out);
     call.parallelFor(planes, [&](int64_t begin, int64_t end) {
@@ -57,7 +59,8 @@ struct PoolShape {
     });
   }
 
-  template <class Visit> void forTaps(int64_t plane, const std::array<std::vector<int64_t>, 3> &inside, Visit &&visit) const {
+  template <class Visit>
+  void forTaps(int64_t plane, const std::array<std::vector<int64_t>, 3> &inside, Visit &&visit) const {
     for (int64_t d : inside[0])
       for (int64_t h : inside[1])
         for (int64_t w : inside[2])
@@ -73,7 +76,8 @@ void runMaxPool(const MaxPoolAttrs &a, ReferenceCall &call) {
   forNumber(x.type(), [&]<class T>(T) {
     const T *from = x.as<T>();
     T *to = call.out(0).as<T>();
-    constexpr T least = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    constexpr T least =
+        std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
     shape.run(call, [&](int64_t plane, const auto &inside, int64_t, int64_t result) {
       T best = least;
       shape.forTaps(plane, inside, [&](int64_t at) { best = from[at] > best || isNan(from[at]) ? from[at] : best; });

@@ -16,13 +16,16 @@ template <class PoolAttrs> InferResult inferPool(const PoolAttrs &a, const Infer
   for (size_t i = 0; i < spatial; ++i) {
     int64_t begin = a.pads[i], end = a.pads[spatial + i];
     require(a.kernel[i] > 0 && a.strides[i] > 0 && a.dilations[i] > 0,
-            "pool_c3: kernel {}, stride {} and dilation {} must be positive", a.kernel[i], a.strides[i], a.dilations[i]);
+            "pool_c3: kernel {}, stride {} and dilation {} must be positive", a.kernel[i], a.strides[i],
+            a.dilations[i]);
     require(begin >= 0 && end >= 0, "pool_c3: pads [{}, {}] must not be negative", begin, end);
     Dim window = Dim(a.kernel[i] - 1) * a.dilations[i] + 1;
-    require(begin < window.constant() && end < window.constant(), "pool_c4: pads [{}, {}] reach the window's extent {}", begin, end, window.str());
+    require(begin < window.constant() && end < window.constant(), "pool_c4: pads [{}, {}] reach the window's extent {}",
+            begin, end, window.str());
     Dim padded = x.dims[2 + i] + begin + end;
     Dim room = padded - window;
-    require(room.constantOr(0) >= 0, "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}", window.str(), padded.str(), i);
+    require(room.constantOr(0) >= 0, "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}",
+            window.str(), padded.str(), i);
     Dim extent = floorDiv(room, a.strides[i]) + 1;
     if (a.ceil_mode) // less the windows that would start beyond x and its begin padding
       extent = minimum(ceilDiv(room, a.strides[i]) + 1, floorDiv(x.dims[2 + i] + begin - 1, a.strides[i]) + 1);

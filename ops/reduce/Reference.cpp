@@ -47,15 +47,21 @@ void reduce(const A &a, ReferenceCall &call, Start &&start, Step &&step, Finish 
 
 constexpr auto zero = []<class T>(T) { return SumOf<T>(0); };
 constexpr auto sum = []<class S, class T>(S s, T x) { return wrapAdd<S>(s, static_cast<S>(x)); };
-constexpr auto sumOfMagnitudes = []<class S, class T>(S s, T x) { return wrapAdd<S>(s, static_cast<S>(x < 0 ? wrapSub(T(0), x) : x)); };
-constexpr auto sumOfSquares = []<class S, class T>(S s, T x) { return wrapAdd<S>(s, wrapMul<S>(static_cast<S>(x), static_cast<S>(x))); };
+constexpr auto sumOfMagnitudes = []<class S, class T>(S s, T x) {
+  return wrapAdd<S>(s, static_cast<S>(x < 0 ? wrapSub(T(0), x) : x));
+};
+constexpr auto sumOfSquares = []<class S, class T>(S s, T x) {
+  return wrapAdd<S>(s, wrapMul<S>(static_cast<S>(x), static_cast<S>(x)));
+};
 constexpr auto asItIs = []<class S>(S s, int64_t) { return s; };
 
 } // namespace
 
 void runReduceSum(const ReduceSumAttrs &a, ReferenceCall &call) { reduce(a, call, zero, sum, asItIs); }
 void runReduceL1(const ReduceL1Attrs &a, ReferenceCall &call) { reduce(a, call, zero, sumOfMagnitudes, asItIs); }
-void runReduceSumSquare(const ReduceSumSquareAttrs &a, ReferenceCall &call) { reduce(a, call, zero, sumOfSquares, asItIs); }
+void runReduceSumSquare(const ReduceSumSquareAttrs &a, ReferenceCall &call) {
+  reduce(a, call, zero, sumOfSquares, asItIs);
+}
 
 void runReduceL2(const ReduceL2Attrs &a, ReferenceCall &call) {
   reduce(a, call, zero, sumOfSquares, []<class S>(S s, int64_t) { return std::sqrt(static_cast<double>(s)); });
@@ -83,10 +89,13 @@ void runReduceLogSumExp(const ReduceLogSumExpAttrs &a, ReferenceCall &call) {
       []<class T>(Scaled s, T x) {
         double value = static_cast<double>(x);
         if (value <= s.greatest || value == -std::numeric_limits<double>::infinity())
-          return Scaled{s.greatest, s.sum + (value == s.greatest ? (std::isinf(value) && value < 0 ? 0.0 : 1.0) : std::exp(value - s.greatest))};
+          return Scaled{s.greatest, s.sum + (value == s.greatest ? (std::isinf(value) && value < 0 ? 0.0 : 1.0)
+                                                                 : std::exp(value - s.greatest))};
         return Scaled{value, s.sum * std::exp(s.greatest - value) + 1};
       },
-      [](Scaled s, int64_t) { return s.sum == 0 ? -std::numeric_limits<double>::infinity() : s.greatest + std::log(s.sum); });
+      [](Scaled s, int64_t) {
+        return s.sum == 0 ? -std::numeric_limits<double>::infinity() : s.greatest + std::log(s.sum);
+      });
 }
 
 void runReduceMax(const ReduceMaxAttrs &a, ReferenceCall &call) {
@@ -101,7 +110,9 @@ void runReduceMax(const ReduceMaxAttrs &a, ReferenceCall &call) {
 void runReduceMin(const ReduceMinAttrs &a, ReferenceCall &call) {
   reduce(
       a, call,
-      []<class T>(T) -> T { return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); },
+      []<class T>(T) -> T {
+        return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+      },
       []<class T>(T best, T x) { return x < best || isNan(x) ? x : best; }, asItIs);
 }
 
@@ -115,7 +126,8 @@ namespace {
 
 template <class A, class Better> void argExtreme(const A &a, ReferenceCall &call, Better &&better) {
   const Tensor &x = call.in(0);
-  int64_t axis = normalizeAxis(a.axis, x.rank(), "arg_c1"), length = x.dim(axis), inner = countOf(std::span(x.dims()).subspan(axis + 1));
+  int64_t axis = normalizeAxis(a.axis, x.rank(), "arg_c1"), length = x.dim(axis),
+          inner = countOf(std::span(x.dims()).subspan(axis + 1));
   int64_t *to = call.out(0).as<int64_t>();
   forNumber(x.type(), [&]<class T>(T) {
     call.parallelFor(call.out(0).elements(), [&](int64_t begin, int64_t end) {
@@ -123,7 +135,8 @@ template <class A, class Better> void argExtreme(const A &a, ReferenceCall &call
         const T *from = x.as<T>() + row / inner * inner * length + row % inner;
         int64_t best = 0;
         for (int64_t i = 1; i < length; ++i)
-          if (better(from[i * inner], from[best * inner]) || (a.select_last_index && from[i * inner] == from[best * inner]))
+          if (better(from[i * inner], from[best * inner]) ||
+              (a.select_last_index && from[i * inner] == from[best * inner]))
             best = i;
         to[row] = best;
       }

@@ -12,7 +12,9 @@ struct ReduceFields : AttrVisitor {
   using AttrVisitor::field;
   void field(const char *, int64_t &) override {}
   void field(const char *, double &) override {}
-  void field(const char *name, bool &value) override { (std::string_view(name) == "keepdims" ? keepdims : noop) = value; }
+  void field(const char *name, bool &value) override {
+    (std::string_view(name) == "keepdims" ? keepdims : noop) = value;
+  }
   void field(const char *, std::string &) override {}
   void field(const char *, ElementType &) override {}
   void field(const char *, std::vector<int64_t> &value) override { axes = value; }

@@ -17,7 +17,8 @@ struct AxisTaps {
 
 /// Position in x of position `at` of the result, as ONNX Resize defines its coordinate modes. `length` is the exact,
 /// possibly fractional, extent of the result.
-double sourcePosition(const ResizeAttrs &a, int64_t at, int64_t in, int64_t out, double scale, double length, double roiStart, double roiEnd) {
+double sourcePosition(const ResizeAttrs &a, int64_t at, int64_t in, int64_t out, double scale, double length,
+                      double roiStart, double roiEnd) {
   double x = static_cast<double>(at);
   if (a.coordinate_mode == "asymmetric")
     return x / scale;
@@ -30,7 +31,8 @@ double sourcePosition(const ResizeAttrs &a, int64_t at, int64_t in, int64_t out,
   if (a.coordinate_mode == "half_pixel_symmetric")
     return in / 2.0 * (1 - out / length) + (x + 0.5) / scale - 0.5;
   if (a.coordinate_mode == "tf_crop_and_resize")
-    return roiStart * (in - 1) + (length == 1 ? (roiEnd - roiStart) * (in - 1) / 2 : x * (roiEnd - roiStart) * (in - 1) / (length - 1));
+    return roiStart * (in - 1) +
+           (length == 1 ? (roiEnd - roiStart) * (in - 1) / 2 : x * (roiEnd - roiStart) * (in - 1) / (length - 1));
   return (x + 0.5) / scale - 0.5; // half_pixel
 }
 
@@ -45,7 +47,9 @@ double cubicWeight(double distance, double a) {
 
 std::vector<Tap> tapsAt(const ResizeAttrs &a, double position, int64_t in, double scale) {
   double base = std::floor(position), ratio = position - base;
-  auto clamped = [&](double index) { return static_cast<int64_t>(std::clamp<double>(index, 0, static_cast<double>(in - 1))); };
+  auto clamped = [&](double index) {
+    return static_cast<int64_t>(std::clamp<double>(index, 0, static_cast<double>(in - 1)));
+  };
   if (a.mode == "nearest") {
     bool up = a.nearest_mode == "ceil"                ? ratio > 0
               : a.nearest_mode == "floor"             ? false
@@ -73,7 +77,8 @@ std::vector<Tap> tapsAt(const ResizeAttrs &a, double position, int64_t in, doubl
   return taps;
 }
 
-AxisTaps axisTaps(const ResizeAttrs &a, int64_t in, int64_t out, double scale, double length, double roiStart, double roiEnd) {
+AxisTaps axisTaps(const ResizeAttrs &a, int64_t in, int64_t out, double scale, double length, double roiStart,
+                  double roiEnd) {
   AxisTaps axis;
   bool crop = a.coordinate_mode == "tf_crop_and_resize";
   for (int64_t i = 0; i < out; ++i) {
@@ -88,8 +93,8 @@ AxisTaps axisTaps(const ResizeAttrs &a, int64_t in, int64_t out, double scale, d
 }
 
 /// One pass along `axis`: the extents of `values` are `dims`, of which that one becomes the number of taps.
-std::vector<double> resample(const ReferenceCall &call, const std::vector<double> &values, std::vector<int64_t> &dims, size_t axis,
-                             const AxisTaps &taps) {
+std::vector<double> resample(const ReferenceCall &call, const std::vector<double> &values, std::vector<int64_t> &dims,
+                             size_t axis, const AxisTaps &taps) {
   int64_t in = dims[axis], out = taps.taps.size(), inner = countOf(std::span(dims).subspan(axis + 1));
   dims[axis] = out;
   std::vector<double> result(countOf(dims));

@@ -7,8 +7,8 @@ namespace lathe {
 namespace {
 
 void requireOneOf(const std::string &value, std::initializer_list<const char *> choices, const char *what) {
-  require(std::find(choices.begin(), choices.end(), value) != choices.end(), "resize_c4: {} is '{}', expected one of {}", what, value,
-          fmt::join(choices, ", "));
+  require(std::find(choices.begin(), choices.end(), value) != choices.end(),
+          "resize_c4: {} is '{}', expected one of {}", what, value, fmt::join(choices, ", "));
 }
 
 /// A static operand of length zero counts as absent.
@@ -24,15 +24,16 @@ InferResult inferResize(const ResizeAttrs &a, const InferInputs &in) {
   requireNumber(x.type, "resize_c6");
   requireOneOf(a.mode, {"nearest", "linear", "cubic"}, "mode");
   requireOneOf(a.coordinate_mode,
-               {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
-                "tf_crop_and_resize"},
+               {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+                "tf_half_pixel_for_nn", "tf_crop_and_resize"},
                "coordinate_mode");
   requireOneOf(a.nearest_mode, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}, "nearest_mode");
   if (a.coordinate_mode == "tf_crop_and_resize" && !given(in, 1))
     require(a.roi.size() == 2 * x.rank(), "resize_c5: roi has {} values, expected {}", a.roi.size(), 2 * x.rank());
   const TensorInfo *scales = given(in, 2), *sizes = given(in, 3);
   bool hasScales = scales || !a.scales.empty(), hasSizes = sizes || !a.sizes.empty();
-  require(hasScales != hasSizes || x.rank() == 0, "resize_c1: {} sizes and scales given, expected one", hasScales ? "both" : "neither");
+  require(hasScales != hasSizes || x.rank() == 0, "resize_c1: {} sizes and scales given, expected one",
+          hasScales ? "both" : "neither");
 
   if (scales || (sizes && !sizes->contents)) { // values that come at run time
     const TensorInfo &values = scales ? *scales : *sizes;
@@ -45,8 +46,8 @@ InferResult inferResize(const ResizeAttrs &a, const InferInputs &in) {
     Dims wanted = sizes ? *sizes->contents : toDims(a.sizes);
     require(wanted.size() == x.rank(), "resize_c2: sizes has {} values, expected {}", wanted.size(), x.rank());
     for (size_t i = 0; i < wanted.size(); ++i) {
-      require(wanted[i].constantOr(1) > 0 || wanted[i] == Dim(-1), "resize_c3: size {} on axis {}, expected a positive number or -1",
-              wanted[i].str(), i);
+      require(wanted[i].constantOr(1) > 0 || wanted[i] == Dim(-1),
+              "resize_c3: size {} on axis {}, expected a positive number or -1", wanted[i].str(), i);
       y.dims.push_back(wanted[i] == Dim(-1) ? x.dims[i] : wanted[i]);
     }
     return {y};

@@ -2,7 +2,9 @@
 
 namespace lathe {
 
-void runReshape(const ReshapeAttrs &, ReferenceCall &call) { assign(call.out(0), call.in(0).reshaped(call.out(0).dims())); }
+void runReshape(const ReshapeAttrs &, ReferenceCall &call) {
+  assign(call.out(0), call.in(0).reshaped(call.out(0).dims()));
+}
 
 void runShape(const ShapeAttrs &a, ReferenceCall &call) {
   const std::vector<int64_t> &dims = call.in(0).dims();

@@ -10,12 +10,14 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   Dims target = toDims(a.shape);
   if (const TensorInfo *shape = operand(in, 1)) {
     require(shape->rank() == 1 && shape->dims[0].isConstant() && isInteger(shape->type),
-            "reshape_c4: shape_in is {} {}, expected an integer vector of static length", name(shape->type), str(shape->dims));
+            "reshape_c4: shape_in is {} {}, expected an integer vector of static length", name(shape->type),
+            str(shape->dims));
     if (!shape->contents) // the rank is known, the extents are not
       return {TensorInfo{x.type, unknownDims(shape->dims[0].constant()), std::nullopt}};
     target = *shape->contents;
   }
-  require(target.size() <= maxRank, "reshape_c4: shape has {} values, more than the {} supported", target.size(), maxRank);
+  require(target.size() <= maxRank, "reshape_c4: shape has {} values, more than the {} supported", target.size(),
+          maxRank);
   Dims result;
   Dim known = 1;
   int inferred = -1;
@@ -38,8 +40,8 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   Dim total = product(x.dims);
   if (inferred >= 0) {
     if (total.isConstant() && known.isConstant())
-      require(known.constant() != 0 && total.constant() % known.constant() == 0, "reshape_c1: {} elements do not divide into {}",
-              total.str(), str(target));
+      require(known.constant() != 0 && total.constant() % known.constant() == 0,
+              "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
     require(known != Dim(0), "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
     result[inferred] = floorDiv(total, known);
   } else if (total.isConstant() && known.isConstant()) {
@@ -62,8 +64,10 @@ InferResult inferShape(const ShapeAttrs &a, const InferInputs &in) {
 InferResult inferConstantOfShape(const ConstantOfShapeAttrs &a, const InferInputs &in) {
   const TensorInfo &shape = *in[0];
   require(shape.rank() == 1 && shape.dims[0].isConstant() && isInteger(shape.type),
-          "constant_of_shape_c1: shape_in is {} {}, expected an integer vector of static length", name(shape.type), str(shape.dims));
-  require(isFloat(a.type) || isInteger(a.type) || a.type == ElementType::boolean, "constant_of_shape_c3: the type is {}", name(a.type));
+          "constant_of_shape_c1: shape_in is {} {}, expected an integer vector of static length", name(shape.type),
+          str(shape.dims));
+  require(isFloat(a.type) || isInteger(a.type) || a.type == ElementType::boolean,
+          "constant_of_shape_c3: the type is {}", name(a.type));
   if (!shape.contents)
     return {TensorInfo{a.type, unknownDims(shape.dims[0].constant()), std::nullopt}};
   for (const Dim &extent : *shape.contents)
@@ -78,8 +82,9 @@ InferResult inferConstantOfShape(const ConstantOfShapeAttrs &a, const InferInput
 
 InferResult inferRange(const RangeAttrs &, const InferInputs &in) {
   for (size_t i = 0; i < 3; ++i)
-    require(mayAgree(product(in[i]->dims), 1) && in[i]->type == in[0]->type, "range_c1: operand {} is {} {}, expected a scalar of {}",
-            i, name(in[i]->type), str(in[i]->dims), name(in[0]->type));
+    require(mayAgree(product(in[i]->dims), 1) && in[i]->type == in[0]->type,
+            "range_c1: operand {} is {} {}, expected a scalar of {}", i, name(in[i]->type), str(in[i]->dims),
+            name(in[0]->type));
   requireNumber(in[0]->type, "range_c3");
   TensorInfo y{in[0]->type, {unknownDim()}, std::nullopt};
   auto known = [&](size_t i) { return in[i]->contents && in[i]->contents->size() == 1; };
