@@ -51,12 +51,14 @@ private:
   std::unordered_map<std::string, GraphValue> values;
   std::unordered_map<void *, TensorInfo> infos; // by opaque value; references to entries stay valid
   std::vector<ImportIssue> issues;
+  std::map<std::string, std::string> symbols; // dim_param -> name of the extent
   std::vector<std::string> nodeNames;
 
   void findOpset();
   void nameNodes();
   void collectInitializers();
   void declareInputs(mlir::func::FuncOp function);
+  std::string symbolName(const std::string &param);
   TensorInfo inputInfo(const ValueInfoProto &input);
   std::vector<int> nodesInOrder();
   void importNode(int index);

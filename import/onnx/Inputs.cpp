@@ -7,21 +7,25 @@
 #include <set>
 
 namespace lathe::onnx {
-namespace {
-
-std::string text(const Dims &dims) { return str(dims); }
 
 /// A dim_param as the name of an extent: letters, digits and underscores, so that it can be read back from text.
-std::string symbolName(const std::string &param) {
-  std::string result;
+/// Different dim_params stay different.
+std::string Graph::symbolName(const std::string &param) {
+  if (auto known = symbols.find(param); known != symbols.end())
+    return known->second;
+  std::string wanted;
   for (char c : param)
-    result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0])))
-    result = "d" + result;
-  return result;
+    wanted += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (wanted.empty() || std::isdigit(static_cast<unsigned char>(wanted[0])))
+    wanted = "d" + wanted;
+  auto taken = [&](const std::string &name) {
+    return std::any_of(symbols.begin(), symbols.end(), [&](auto &entry) { return entry.second == name; });
+  };
+  std::string name = wanted;
+  for (int i = 1; taken(name); ++i)
+    name = fmt::format("{}_{}", wanted, i);
+  return symbols[param] = name;
 }
-
-} // namespace
 
 void Graph::collectInitializers() {
   for (TensorProto &tensor : *model.mutable_graph()->mutable_initializer()) {
@@ -96,7 +100,7 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
     if (given == options.shapes.end())
       continue;
     require(given->second.size() == dims.size(), "{}: --shape gives input '{}' {} extents, expected {} ({})", fileName,
-            name, given->second.size(), dims.size(), text(dims));
+            name, given->second.size(), dims.size(), str(dims));
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       int64_t extent = given->second[axis];
       if (extent < 0)

@@ -347,6 +347,14 @@ TEST(Symbols, ShapeOptionBindsThem) {
   EXPECT_THAT(m.imported({.shapes = {{"c", {2, 4}}}}), HasSubstr("'c', which the model does not have"));
 }
 
+TEST(Symbols, NamesAreMadeReadableAndStayDifferent) {
+  TestModel m(13);
+  m.input("a", {"batch size", "batch_size"}).input("b", {"batch size", "7"}).output("y");
+  m.node("Relu", {"a"}, {"y"});
+  EXPECT_THAT(m.imported(),
+              AllOf(HasSubstr(R"(["batch_size", "batch_size_1"])"), HasSubstr(R"(["batch_size", "d7"])")));
+}
+
 TEST(Initializers, ListedAsInputsOrUnusedOrOut) {
   TestModel m(13);
   m.input("x", {2}).input("w", {2}).output("y").output("w");

@@ -1,14 +1,21 @@
 #include "tests/conformance/Case.h"
 
+#include "compile/Compile.h"
 #include "import/Import.h"
 #include "import/onnx/TensorData.h"
 #include "ir/Context.h"
 #include "passes/Evaluate.h"
+#include "runtime/Context.h"
+#include "runtime/References.h"
 
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <set>
+
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace lathe::conformance {
 namespace {
@@ -102,8 +109,18 @@ std::string specialised(onnx::ModelProto model, const DataSet &set) {
   return model.SerializeAsString();
 }
 
+std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Value> &inputs, int level) {
+  CompileOptions options;
+  options.level = level;
+  std::vector<char> package;
+  compileToBytes(module, options, package);
+  runtime::registerReferences();
+  runtime::Context context(runtime::Model::fromBytes(package, "model.lathe"));
+  return context.run(inputs);
+}
+
 /// "" when all outputs agree; throws UnsupportedError or Error.
-std::string evaluateSet(const std::string &bytes, const DataSet &set) {
+std::string evaluateSet(const std::string &bytes, const DataSet &set, const RunOptions &options) {
   auto context = makeContext();
   auto module = importOnnxBytes(*context, bytes, "model.onnx");
   auto main = mainFunction(*module);
@@ -114,7 +131,7 @@ std::string evaluateSet(const std::string &bytes, const DataSet &set) {
       if (set.inputs[k].name() == wanted)
         inputs.push_back(set.inputTensors[k]);
   }
-  auto results = evaluate(*module, inputs);
+  auto results = options.compiled ? compiledResults(*module, inputs, options.level) : evaluate(*module, inputs);
   require(results.size() == set.outputs.size(), "has {} outputs, expected {}", results.size(), set.outputs.size());
   for (size_t i = 0; i < results.size(); ++i)
     if (auto text = difference(results[i].tensor(), set.outputs[i]); !text.empty())
@@ -122,7 +139,7 @@ std::string evaluateSet(const std::string &bytes, const DataSet &set) {
   return "";
 }
 
-Result runChecked(const fs::path &folder) {
+Result runChecked(const fs::path &folder, const RunOptions &options) {
   std::string bytes = contents(folder / "model.onnx");
   onnx::ModelProto model;
   require(model.ParseFromString(bytes), "model.onnx: is damaged");
@@ -133,12 +150,12 @@ Result runChecked(const fs::path &folder) {
     DataSet set = readSet(entry.path(), model);
     std::string wrong;
     try {
-      wrong = evaluateSet(bytes, set);
+      wrong = evaluateSet(bytes, set, options);
     } catch (const UnsupportedError &) {
       std::string bound = specialised(model, set);
       if (bound.size() == bytes.size())
         throw;
-      wrong = evaluateSet(bound, set);
+      wrong = evaluateSet(bound, set, options);
       result.verdict = Verdict::specialised;
     }
     if (!wrong.empty())
@@ -149,9 +166,9 @@ Result runChecked(const fs::path &folder) {
 
 } // namespace
 
-Result run(const fs::path &folder) {
+Result run(const fs::path &folder, const RunOptions &options) {
   try {
-    return runChecked(folder);
+    return runChecked(folder, options);
   } catch (const UnsupportedError &error) {
     return {Verdict::unsupported, error.what()};
   } catch (const NoTensor &data) {
@@ -162,6 +179,34 @@ Result run(const fs::path &folder) {
     bool opset = what.find(" opset ") != std::string::npos && what.find("imports ") != std::string::npos;
     return {opset ? Verdict::unsupported : Verdict::failed, what};
   }
+}
+
+Result runIsolated(const fs::path &folder, const RunOptions &options, unsigned seconds) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return {Verdict::failed, "no pipe"};
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(seconds);
+    Result result = run(folder, options);
+    std::string message = std::to_string(static_cast<int>(result.verdict)) + result.detail;
+    bool written = write(ends[1], message.data(), message.size()) == static_cast<ssize_t>(message.size());
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string message;
+  char buffer[4096];
+  for (ssize_t count = 0; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    message.append(buffer, static_cast<size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status))
+    return {Verdict::failed, WTERMSIG(status) == SIGALRM ? fmt::format("ran past {} s", seconds)
+                                                         : fmt::format("crashed: {}", strsignal(WTERMSIG(status)))};
+  if (message.empty())
+    return {Verdict::failed, "ended without a result"};
+  return {static_cast<Verdict>(message[0] - '0'), message.substr(1)};
 }
 
 } // namespace lathe::conformance

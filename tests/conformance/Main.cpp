@@ -1,4 +1,5 @@
-// conformance [--update] [--verbose] [CASE...]: runs the ONNX backend test cases on the references.
+// conformance [--compiled] [-O0 ... -O4] [--update] [--verbose] [CASE...]: runs the ONNX backend test cases on the
+// references or, with --compiled, as packages in the runtime, each in a process of its own.
 //
 // Without cases it runs all of them and compares with passing.txt: a case listed there that does not pass any more is
 // a regression (exit code 1). --update writes passing.txt anew. Exit code 77: no test data.
@@ -36,6 +37,7 @@ const char *name(Verdict verdict) {
 
 int main(int argc, char **argv) {
   bool update = false, verbose = false;
+  RunOptions options;
   std::set<std::string> wanted;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
@@ -43,6 +45,10 @@ int main(int argc, char **argv) {
       update = true;
     else if (argument == "--verbose")
       verbose = true;
+    else if (argument == "--compiled")
+      options.compiled = true;
+    else if (argument.size() == 3 && argument.starts_with("-O"))
+      options.level = argument[2] - '0';
     else
       wanted.insert(argument);
   }
@@ -68,7 +74,7 @@ int main(int argc, char **argv) {
     std::string id = fs::relative(folder, root).generic_string();
     if (!wanted.empty() && !wanted.contains(id) && !wanted.contains(folder.filename().string()))
       continue;
-    Result result = run(folder);
+    Result result = options.compiled ? runIsolated(folder, options, 60) : run(folder, options);
     ++counts[result.verdict];
     bool passed = result.verdict == Verdict::passed || result.verdict == Verdict::specialised;
     if (passed)
