@@ -60,6 +60,8 @@ Dim memoryElements(const KernelTensor &tensor) {
 }
 
 Space::Space(const Dims &dims, int64_t block) : extents(dims), block(block) {
+  if (extents.empty())
+    extents.push_back(1); // a scalar is one element
   if (!block)
     return;
   channels = dims[1].constant();

@@ -95,8 +95,7 @@ private:
         resultAxes.push_back(i);
       reduced.push_back(isReduced[i]);
     }
-    if (block)
-      reduced.push_back(0);
+    reduced.resize(space.extents.size()); // a block's channels, or a scalar's one axis
     auto resultAccess = [&](const KernelTensor &tensor) {
       if (tensor.rank() > resultAxes.size())
         throw Declined{"an operand has more axes than the result"};

@@ -16,15 +16,7 @@ Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {
   return bitWidth(info.type) % 8 == 0 ? product(dims) * static_cast<int64_t>(bitWidth(info.type) / 8) : ceilDiv(bits, 8);
 }
 
-bool hasUnknown(const TensorInfo &info) {
-  for (const Dim &dim : info.dims) {
-    std::vector<std::string> symbols;
-    dim.collectSymbols(symbols);
-    if (std::find(symbols.begin(), symbols.end(), unknownDim().str()) != symbols.end())
-      return true;
-  }
-  return false;
-}
+bool hasUnknown(const TensorInfo &info) { return std::any_of(info.dims.begin(), info.dims.end(), isUnknown); }
 
 class PlanBuilder {
 public:
