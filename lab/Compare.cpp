@@ -364,7 +364,7 @@ Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor 
     return result;
   }
   double squares = 0, norm = 0, largest = 0, difference = 0, low = INFINITY, high = -INFINITY;
-  int64_t count = peers.elements(), unequal = 0;
+  int64_t count = peers.elements(), unequal = 0, saturated = 0;
   for (int64_t i = 0; i < count; ++i) {
     double a = ours.asDouble(i), b = peers.asDouble(i);
     if (!std::isfinite(a) || !std::isfinite(b)) {
@@ -372,6 +372,7 @@ Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor 
       return result;
     }
     unequal += a != b;
+    saturated += std::abs(b) < 1e-6 || std::abs(b - 1) < 1e-6;
     squares += (a - b) * (a - b);
     norm += b * b;
     difference = std::max(difference, std::abs(a - b));
@@ -391,6 +392,8 @@ Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor 
                     result.relativeL2, options.relativeL2, result.maxDifference, options.maxDifference);
   if (count > 1 && high == low)
     result.mistrust = high == 0 ? "all zero" : "constant";
+  else if (isFloat(peers.type()) && count > 1 && saturated == count)
+    result.mistrust = "only zeros and ones"; // a saturated softmax hides what came before it
   return result;
 }
 

@@ -42,7 +42,7 @@ struct Agreement {
   double relativeL2 = 0, maxDifference = 0;
   bool agrees = false;
   std::string reason;   // why not
-  std::string mistrust; // "constant", "all zero": agrees, but so would much that is wrong
+  std::string mistrust; // "constant", "all zero", "only zeros and ones": agrees, but so would much that is wrong
 };
 
 struct SideResult {

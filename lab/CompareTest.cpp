@@ -133,6 +133,8 @@ TEST(Agreement, tolerancesAndShapes) {
   EXPECT_FALSE(agreementOf("y", of({1, NAN}), of({1, NAN}), options).agrees);
   EXPECT_FALSE(agreementOf("y", of({1}), of({0}), options).agrees);
   EXPECT_EQ(agreementOf("y", of({0, 0}), of({0, 0}), options).mistrust, "all zero");
+  EXPECT_EQ(agreementOf("y", of({0, 1, 1e-9f}), of({0, 1, 0}), options).mistrust, "only zeros and ones");
+  EXPECT_EQ(agreementOf("y", of({0, 1, 0.5f}), of({0, 1, 0.5f}), options).mistrust, "");
   EXPECT_FALSE(agreementOf("y", of({1, 2}), of({1, 2, 3}), options).agrees);
   EXPECT_FALSE(agreementOf("y", Tensor::of<int64_t>({1}, {5}), Tensor::of<int64_t>({1}, {6}), options).agrees);
   EXPECT_FALSE(agreementOf("y", Tensor::of<int64_t>({1}, {5}), of({5}), options).agrees);
