@@ -55,6 +55,28 @@ Block bestBlock(const Target &target, const ConvGeometry &conv, int64_t lanes) {
   return best;
 }
 
+/// Work of the busiest of `threads` slots over an equal share, when each gets the same number of consecutive units.
+double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, int64_t rows, int64_t chunk, bool channelsOuter,
+                 int64_t threads) {
+  int64_t vectors = (conv.outChannels + lanes - 1) / lanes, chunks = (rows + chunk - 1) / chunk;
+  int64_t perGroup = (vectors + block.oc - 1) / block.oc, tiles = conv.groups * perGroup;
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, units = images * tiles * chunks;
+  if (units > 100000)
+    return 1;
+  double total = 0, busiest = 0;
+  for (int64_t slot = 0; slot < threads; ++slot) {
+    double work = 0;
+    for (int64_t unit = units * slot / threads; unit < units * (slot + 1) / threads; ++unit) {
+      int64_t at = channelsOuter ? unit % chunks : unit / tiles % chunks;
+      int64_t tile = (channelsOuter ? unit / (chunks * images) : unit % tiles) % perGroup;
+      work += double(std::min(chunk, rows - at * chunk)) * std::min(block.oc, vectors - tile * block.oc);
+    }
+    total += work;
+    busiest = std::max(busiest, work);
+  }
+  return busiest * threads / total;
+}
+
 } // namespace
 
 Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
@@ -87,15 +109,15 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
         kc = conv.inChannels / parts;
     schedule.numbers["kc"] = kc == conv.inChannels ? 0 : kc;
   }
-  // Slots get equal numbers of units, also when a program compiled for one thread runs on two.
-  int64_t threads = std::max(2, problem.kernel.threads);
-  int64_t other = conv.groups * tiles * (conv.images.isConstant() ? conv.images.constant() : 1);
-  auto waste = [&](int64_t chunkRows) {
-    double units = double(other) * ((rows + chunkRows - 1) / chunkRows);
-    return std::ceil(units / threads) * threads / units;
-  };
-  while (threads > 1 && chunk > 1 && waste(chunk) > 1.03)
-    chunk = (chunk + 1) / 2;
+  // Slots get equal shares of the work, also when a program compiled for one thread runs on two.
+  int64_t threads = std::max(2, problem.kernel.threads), best = chunk;
+  double least = INFINITY;
+  for (int64_t candidate = chunk; candidate >= std::max<int64_t>(1, chunk / 8) && least > 1.02; --candidate)
+    if (double waste = slotWaste(conv, block, lanes, rows, candidate, outer, threads); waste < least - 0.005) {
+      least = waste;
+      best = candidate;
+    }
+  chunk = best;
   schedule.numbers["rows"] = chunk;
   schedule.words["outer"] = outer ? "channels" : "rows";
 
