@@ -273,10 +273,19 @@ private:
                     Value index = k.add(k.sub(k.mul(pixel, window.stride), k.constant(window.padBegin)), k.mul(position, window.dilation));
                     Value element = h.load(x, h.advance(offset, index, stride), lanes, x.partial ? h.both(mask, r.channelMask) : mask);
                     ScalarBuilder b = h.scalar(plan.type, element);
-                    next.push_back(plan.average ? b.add(sum, element) : b.select(b.less(sum, element), element, sum));
+                    next.push_back(plan.average ? b.add(sum, element) : larger(b, sum, element));
                   }
                   return next;
                 });
+  }
+
+  /// The maximum so far; once NaN it stays NaN. Cheaper than ScalarBuilder::max, which also orders zeros.
+  Value larger(ScalarBuilder &b, Value best, Value element) {
+    Value replaces = b.less(best, element);
+    if (isFloat(plan.type))
+      replaces = k.b.create<mlir::arith::OrIOp>(
+          k.loc, replaces, k.b.create<mlir::arith::CmpFOp>(k.loc, mlir::arith::CmpFPredicate::UNO, element, element));
+    return b.select(replaces, element, best);
   }
 
   /// A loop carrying `state`, unrolled where it is short and its bounds are known.
