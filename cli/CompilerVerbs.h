@@ -24,7 +24,7 @@ int referenceVerb(const Arguments &arguments);
 struct Source {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  uint64_t fileBytes = 0; // of the file; of the constants for a zoo model
+  uint64_t fileBytes = 0; // of the file, or of the constants where these lie elsewhere
 };
 
 /// Builds or imports `flags.model`. Diagnostics of the IR's parser and verifier become an Error.

@@ -2,9 +2,9 @@
 
 #include "cli/Cache.h"
 
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <sys/resource.h>
 
 namespace lathe::cli {
 
@@ -53,9 +53,12 @@ Verification verificationOf(const std::string &package) {
 }
 
 uint64_t peakResidentBytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  // Not getrusage: its figure begins with that of the program that started this one.
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:"))
+      return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  return 0;
 }
 
 double cpuSeconds() {

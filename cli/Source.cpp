@@ -15,16 +15,21 @@ namespace lathe::cli {
 Source loadSource(const ModelFlags &flags) {
   Source source;
   source.context = makeContext();
+  auto constantBytes = [&] {
+    uint64_t bytes = 0;
+    source.module->walk([&](nn::ConstantOp constant) {
+      auto type = llvm::cast<mlir::ShapedType>(constant.getType());
+      bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
+    });
+    return bytes;
+  };
   if (flags.isZoo()) {
     ZooOptions zoo;
     zoo.seed = flags.zooSeed;
     if (flags.zooBatch)
       zoo.batch = flags.zooBatch;
     source.module = buildZoo(*source.context, flags.zooName(), zoo);
-    source.module->walk([&](nn::ConstantOp constant) {
-      auto type = llvm::cast<mlir::ShapedType>(constant.getType());
-      source.fileBytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
-    });
+    source.fileBytes = constantBytes();
     return source;
   }
   require(!isPackage(flags.model), "{}: is a compiled package, expected a model (ONNX or textual IR)", flags.model);
@@ -37,6 +42,7 @@ Source loadSource(const ModelFlags &flags) {
   struct stat status;
   if (::stat(flags.model.c_str(), &status) == 0)
     source.fileBytes = static_cast<uint64_t>(status.st_size);
+  source.fileBytes = std::max(source.fileBytes, constantBytes()); // weights may lie in other files
   return source;
 }
 

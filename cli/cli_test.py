@@ -264,6 +264,28 @@ class Cli(unittest.TestCase):
             file.write("this is no schedule\n")
         self.error("compile", self.net, "-o", self.path("s.lathe"), "--schedule", path, says="line 1")
 
+    def test_running_a_package_does_without_the_compiler(self):
+        # LLVM alone would be 75 MB.
+        self.assertLess(self.figures("bench", self.package, "--repetitions", "3")["peak_rss_bytes"], 40e6)
+
+    def test_a_package_for_another_processor_is_refused(self):
+        package = self.path("foreign.lathe")
+        self.lathe("compile", self.net, "-o", package, "--target", "aarch64-linux-gnu,cpu=cortex-a76")
+        if os.uname().machine == "x86_64":
+            self.error("run", package, "--fill", "ones", says="aarch64")
+
+    def test_compiling_with_several_threads_gives_the_same_package(self):
+        one, two = self.path("one.lathe"), self.path("two.lathe")
+        self.lathe("compile", self.net, "-o", one, "--jobs", "1")
+        self.lathe("compile", self.net, "-o", two, "--jobs", "2")
+        np.testing.assert_array_equal(self.outputs(one, "--fill", "random")["prob"], self.outputs(two, "--fill", "random")["prob"])
+
+    def test_references_only(self):
+        report = self.figures("check", self.net, "--references-only")
+        self.assertEqual(report["compiled_flops_share"], 0)
+        self.assertGreater(len(report["references"]), 0)
+        self.lathe("check", self.net, "--references-only", "--strict", code=1)
+
     # ---- What it measures
 
     UNITS = re.compile(r"(_ms|_s|_bytes|flops|_gb_s|ratio|_share|share|count|_error|_tolerance|index|threads|kernels|"
