@@ -198,6 +198,18 @@ class Cli(unittest.TestCase):
         two = self.outputs(self.package, "--fill", "random", "--threads", "2")["prob"]
         np.testing.assert_array_equal(one, two)
 
+    def test_shapes_that_depend_on_data(self):
+        path = self.path("reshape.mlir")
+        with open(path, "w") as file:
+            file.write("""func.func @main(%x: tensor<2x6xf32> {nn.name = "x"}, %s: tensor<2xi64> {nn.name = "s"})
+                -> (tensor<?x?xf32> {nn.name = "y"}) {
+              %0 = nn.reshape %x, %s : (tensor<2x6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+              %1 = nn.neg %0 : (tensor<?x?xf32>) -> tensor<?x?xf32>
+              return %1 : tensor<?x?xf32> }""")
+        x = np.arange(12, dtype=np.float32).reshape(2, 6)
+        np.savez(self.path("reshape.npz"), x=x, s=np.array([3, 4], np.int64))
+        np.testing.assert_array_equal(self.outputs(path, "-i", self.path("reshape.npz"))["y"], -x.reshape(3, 4))
+
     def test_inputs_from_files(self):
         array = np.random.default_rng(3).standard_normal((1, 3, 12, 12)).astype(np.float32)
         np.save(self.path("x.npy"), array)

@@ -16,7 +16,8 @@ Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {
   return bitWidth(info.type) % 8 == 0 ? product(dims) * static_cast<int64_t>(bitWidth(info.type) / 8) : ceilDiv(bits, 8);
 }
 
-bool hasUnknown(const TensorInfo &info) { return std::any_of(info.dims.begin(), info.dims.end(), isUnknown); }
+/// True when no formula over the inputs' extents gives the shape.
+bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }
 
 class PlanBuilder {
 public:
