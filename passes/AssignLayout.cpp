@@ -114,6 +114,13 @@ private:
     int64_t cost = conversionCost(value, options.channelBlock);
     cut.addEdge(toBlocked, producer, cost);
     cut.addEdge(producer, toRow, cost);
+    // A conversion between a kernel and the only operator that would be fused with it costs the fusion too.
+    if (mlir::Operation *maker = value.getDefiningOp();
+        maker && value.hasOneUse() && loweringOf(*value.getUsers().begin()) == "elementwise") {
+      int consumer = consumerNode(*value.getUses().begin());
+      cut.addEdge(producer, consumer, lostFusionCost(value));
+      cut.addEdge(consumer, producer, lostFusionCost(value));
+    }
     for (mlir::OpOperand &use : value.getUses()) {
       int consumer = consumerNode(use);
       cut.addEdge(consumer, toBlocked, MinCut::infinite);

@@ -8,11 +8,12 @@
 namespace lathe {
 namespace {
 
-// Rates of one core, for ranking only: operations, bytes copied with a change of layout, elements handled one by one.
-constexpr double flopsPerNanosecond = 80;
-constexpr double copiedBytesPerNanosecond = 10;
-constexpr double scalarNanoseconds = 0.5;
-constexpr int64_t callNanoseconds = 1000;
+// Rates of one core, for ranking only, as profiles of shufflenet_v2 showed them (its values fit the second-level
+// cache): operations, bytes copied with a change of layout, elements stored or loaded one by one.
+constexpr double flopsPerNanosecond = 200;
+constexpr double copiedBytesPerNanosecond = 60;
+constexpr double scalarNanoseconds = 0.2;
+constexpr int64_t callNanoseconds = 300;
 
 /// Elements with symbols at 1.
 double elements(mlir::Value value) {
@@ -65,9 +66,9 @@ LayoutRule convRule(mlir::Operation *op, int64_t block) {
   } else {
     // Few channels are read where they lie; padding them to a block would multiply the work.
     bool few = inChannels <= 4;
-    rule.rowInput = few ? 0 : static_cast<int64_t>(0.3 * direct);
+    rule.rowInput = few ? 0 : static_cast<int64_t>(0.1 * direct);
     rule.blockedInput = few ? static_cast<int64_t>(direct) + 1 : 0;
-    rule.rowOutput = static_cast<int64_t>(0.1 * direct + elements(op->getResult(0)) * scalarNanoseconds);
+    rule.rowOutput = static_cast<int64_t>(elements(op->getResult(0)) * scalarNanoseconds);
   }
   return rule;
 }
@@ -124,7 +125,7 @@ LayoutRule reductionRule(mlir::Operation *op) {
   if (!axes || (keepdims && !keepdims.getValue()) || *std::min_element(axes->begin(), axes->end()) < 2)
     return rowMajor("it reduces other axes than the spatial ones");
   LayoutRule rule = together(op);
-  rule.rowInput = static_cast<int64_t>(elements(op->getOperand(0)) * 0.05);
+  rule.rowInput = static_cast<int64_t>(elements(op->getOperand(0)) * 0.01);
   // A mean over the whole image has few elements: written row-major it needs no conversion behind.
   rule.uniform = elements(op->getResult(0)) != channelsOf(op->getResult(0));
   return rule;
@@ -227,6 +228,10 @@ LayoutRule layoutRule(mlir::Operation *op, int64_t block) {
 int64_t conversionCost(mlir::Value value, int64_t block) {
   if (sameBytes(rankedType(value), nn::BlockedAttr::get(value.getContext(), 1, block)))
     return 1; // an alias, but a plan without it reads better
+  return callNanoseconds + static_cast<int64_t>(elements(value) * 8 / copiedBytesPerNanosecond);
+}
+
+int64_t lostFusionCost(mlir::Value value) {
   return callNanoseconds + static_cast<int64_t>(elements(value) * 8 / copiedBytesPerNanosecond);
 }
 

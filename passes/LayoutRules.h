@@ -32,6 +32,9 @@ bool canBeBlocked(mlir::Value value);
 
 LayoutRule layoutRule(mlir::Operation *op, int64_t block);
 
+/// Time an element-wise operator on `value` takes more when it runs alone, not in its producer's kernel.
+int64_t lostFusionCost(mlir::Value value);
+
 /// Time to convert `value` between layouts once.
 int64_t conversionCost(mlir::Value value, int64_t block);
 
