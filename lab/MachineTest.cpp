@@ -93,7 +93,7 @@ TEST(Machine, description) {
     EXPECT_LT(machine.levels[i].bytes, machine.levels[i + 1].bytes);
 }
 
-// Orders of magnitude only: the machine that runs the tests is busy.
+// Bounds from above only: the machine that runs the tests may give this program no time at all.
 TEST(Machine, measuredCeilingsAreSane) {
   MeasureOptions options;
   options.maxThreads = 2;
@@ -113,16 +113,16 @@ TEST(Machine, measuredCeilingsAreSane) {
   for (auto &ceiling : machine.arithmetic) {
     ASSERT_EQ(ceiling.gflops.size(), threads) << ceiling.instruction;
     for (double figure : ceiling.gflops)
-      EXPECT_GT(figure, 0.1) << ceiling.instruction;
+      EXPECT_GT(figure, 0) << ceiling.instruction;
     // No core does more than four 512-bit operations a cycle, a byte dot product counting eight operations a lane.
     EXPECT_LT(ceiling.gflops[0], machine.clockGhz * 4 * 16 * 8 * 2) << ceiling.instruction;
   }
   for (auto &level : machine.levels) {
     ASSERT_EQ(level.bandwidth.size(), threads) << level.name;
     for (auto &bandwidth : level.bandwidth) {
-      EXPECT_GT(bandwidth.read, 0.05) << level.name;
-      EXPECT_GT(bandwidth.write, 0.05) << level.name;
-      EXPECT_GT(bandwidth.copy, 0.05) << level.name;
+      EXPECT_GT(bandwidth.read, 0) << level.name;
+      EXPECT_GT(bandwidth.write, 0) << level.name;
+      EXPECT_GT(bandwidth.copy, 0) << level.name;
       EXPECT_LT(bandwidth.read, machine.clockGhz * 64 * 4 * double(threads) * 2) << level.name;
     }
   }
