@@ -26,7 +26,7 @@ echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
 $as_root env apt-get update -qq
 # shellcheck disable=SC2086 # a list of words
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null >/tmp/lathe-apt.log 2>&1 || {
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing </dev/null >/tmp/lathe-apt.log 2>&1 || {
   tail -20 /tmp/lathe-apt.log >&2
   exit 1
 }
