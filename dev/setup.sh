@@ -1,9 +1,12 @@
 #!/bin/sh
-# Installs the Debian packages of dev/packages.txt that are missing; does nothing where all are there.
+# usage: dev/setup.sh [bench]
+# Installs the Debian packages of dev/packages.txt that are missing; does nothing where all are there. With "bench" also
+# those of the lines that say "bench?".
 set -eu
 cd "$(dirname "$0")"
 
-wanted=$(sed 's/#.*//; /^npm?/d' packages.txt)
+wanted=$(sed 's/#.*//; /^[a-z]*?/d' packages.txt)
+[ "${1:-}" != bench ] || wanted="$wanted $(sed -n 's/^bench? *//p' packages.txt)"
 command -v npm >/dev/null 2>&1 || wanted="$wanted $(sed -n 's/^npm? *//p' packages.txt)"
 missing=
 for package in $wanted; do
