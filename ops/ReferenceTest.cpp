@@ -89,6 +89,59 @@ Tensor naiveConv(const ConvAttrs &a, const Tensor &x, const Tensor &w, const Sha
   return y;
 }
 
+TEST(Reference, ConvTransposeScattersEveryElement) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  auto pick = [&](int low, int high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  std::normal_distribution<double> normal;
+  for (int round = 0; round < 60; ++round) {
+    ConvTransposeAttrs a;
+    a.group = pick(1, 3);
+    int64_t channels = pick(1, 4), outChannels = pick(1, 4), out[2];
+    Tensor x(ElementType::f64, {pick(1, 2), a.group * channels, pick(1, 6), pick(1, 6)});
+    Tensor w(ElementType::f64, {a.group * channels, outChannels, pick(1, 4), pick(1, 4)});
+    a.pads.resize(4);
+    for (size_t i = 0; i < 2; ++i) {
+      a.strides.push_back(pick(1, 3));
+      a.dilations.push_back(pick(1, 2));
+      a.output_padding.push_back(pick(0, 2));
+      int64_t full = (x.dim(2 + i) - 1) * a.strides[i] + (w.dim(2 + i) - 1) * a.dilations[i] + 1;
+      a.pads[i] = pick(0, static_cast<int>(std::min<int64_t>(full - 1, 3)));
+      a.pads[2 + i] = pick(0, static_cast<int>(std::min<int64_t>(full - 1 - a.pads[i], 3)));
+      out[i] = full + a.output_padding[i] - a.pads[i] - a.pads[2 + i];
+    }
+    for (Tensor *t : {&x, &w})
+      for (int64_t i = 0; i < t->elements(); ++i)
+        t->as<double>()[i] = normal(random);
+    std::vector<double> expected(x.dim(0) * a.group * outChannels * out[0] * out[1], 0.0);
+    for (int64_t n = 0; n < x.dim(0); ++n)
+      for (int64_t c = 0; c < x.dim(1); ++c)
+        for (int64_t o = 0; o < outChannels; ++o)
+          for (int64_t h = 0; h < x.dim(2); ++h)
+            for (int64_t v = 0; v < x.dim(3); ++v)
+              for (int64_t i = 0; i < w.dim(2); ++i)
+                for (int64_t j = 0; j < w.dim(3); ++j) {
+                  int64_t p = h * a.strides[0] + i * a.dilations[0] - a.pads[0],
+                          q = v * a.strides[1] + j * a.dilations[1] - a.pads[1];
+                  if (p >= 0 && p < out[0] && q >= 0 && q < out[1])
+                    expected[((n * a.group * outChannels + c / channels * outChannels + o) * out[0] + p) * out[1] + q] +=
+                        x.as<double>()[((n * x.dim(1) + c) * x.dim(2) + h) * x.dim(3) + v] *
+                        w.as<double>()[((c * outChannels + o) * w.dim(2) + i) * w.dim(3) + j];
+                }
+    expectTensor(evaluate("conv_transpose", a, {x, w}), {x.dim(0), a.group * outChannels, out[0], out[1]}, expected,
+                 1e-12);
+  }
+}
+
+TEST(Reference, ConvTransposeOfRankOneWithBias) { // the kernel twice, two apart
+  ConvTransposeAttrs a;
+  a.strides = {2}, a.dilations = {1}, a.pads = {0, 0}, a.output_padding = {1};
+  expectTensor(evaluate("conv_transpose", a,
+                        {f32({1, 1, 2}, {1, 10}), f32({1, 2, 3}, {1, 2, 3, 4, 5, 6}), f32({2}, {0.5, 0})}),
+               {1, 2, 6}, {1.5, 2.5, 13.5, 20.5, 30.5, 0.5, 4, 5, 46, 50, 60, 0});
+}
+
 TEST(Reference, ConvEqualsItsDefinitionOnRandomShapes) {
   unsigned seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));

@@ -109,6 +109,26 @@ TEST(Shape, Conv) {
   expectViolation("conv_c8", "conv", conv2d(), {tensor("bool 1 3 9 9"), tensor("bool 64 3 7 7")});
 }
 
+ConvTransposeAttrs convTranspose2d() {
+  ConvTransposeAttrs a;
+  a.strides = {2, 2}, a.dilations = {1, 1}, a.pads = {1, 1, 1, 1}, a.output_padding = {1, 0};
+  return a;
+}
+
+TEST(Shape, ConvTranspose) {
+  TensorInfo x = tensor("f32 N 8 7 W"), w = tensor("f32 8 3 3 3");
+  EXPECT_EQ(infer("conv_transpose", convTranspose2d(), {x, w, tensor("f32 3")}), "f32 N 3 14 W*2 + -1");
+  auto a = convTranspose2d();
+  expectViolation("conv_transpose_c1", "conv_transpose", a, {x, tensor("f32 8 3 3")});
+  expectViolation("conv_transpose_c2", "conv_transpose", a, {tensor("f32 1 7 7 7"), w});
+  expectViolation("conv_transpose_c3", "conv_transpose", with(a, [](auto &a) { a.output_padding = {}; }), {x, w});
+  expectViolation("conv_transpose_c4", "conv_transpose", with(a, [](auto &a) { a.group = 3; }), {x, w});
+  expectViolation("conv_transpose_c5", "conv_transpose", with(a, [](auto &a) { a.pads = {-1, 0, 0, 0}; }), {x, w});
+  expectViolation("conv_transpose_c6", "conv_transpose", with(a, [](auto &a) { a.pads = {9, 0, 9, 0}; }), {x, w});
+  expectViolation("conv_transpose_c7", "conv_transpose", a, {x, w, tensor("f32 4")});
+  expectViolation("conv_transpose_c8", "conv_transpose", a, {x, tensor("f64 8 3 3 3")});
+}
+
 TEST(Shape, Products) {
   GemmAttrs gemm;
   EXPECT_EQ(infer("gemm", gemm, {tensor("f32 N 8"), tensor("f32 8 5"), tensor("f32 5")}), "f32 N 5");

@@ -28,14 +28,20 @@ bool foldIntoConv(mlir::Operation *conv, const ChannelAffine &affine, mlir::Oper
   std::optional<Tensor> bias = constantOf(biasValue);
   if (!weights || (biasValue && !bias))
     return false;
-  int64_t outChannels = weights->dim(0), rest = weights->elements() / std::max<int64_t>(outChannels, 1);
+  // A transposed convolution's weights are channels in x channels out (of a group) x taps.
+  bool transposed = isOp(conv, "conv_transpose");
+  int64_t groups = transposed ? nn::attrsAs<ConvTransposeAttrs>(conv).group : 1;
+  int64_t outGroup = weights->dim(transposed ? 1 : 0), outChannels = outGroup * groups;
+  int64_t inGroup = transposed ? weights->dim(0) / groups : 1; // ordinary: one row of all that belongs to a channel out
+  int64_t rest = weights->elements() / std::max<int64_t>(outChannels * inGroup, 1);
   std::vector<double> w = toDoubles(*weights);
   std::vector<double> b = bias ? toDoubles(*bias) : std::vector<double>(outChannels, 0.0);
-  for (int64_t o = 0; o < outChannels; ++o) {
-    for (int64_t i = 0; i < rest; ++i)
-      w[o * rest + i] *= affine.scale[o];
+  for (int64_t c = 0; c < groups * inGroup; ++c)
+    for (int64_t o = 0; o < outGroup; ++o)
+      for (int64_t i = 0; i < rest; ++i)
+        w[(c * outGroup + o) * rest + i] *= affine.scale[c / inGroup * outGroup + o];
+  for (int64_t o = 0; o < outChannels; ++o)
     b[o] = b[o] * affine.scale[o] + affine.shift[o];
-  }
   if (!allFinite(w) || !allFinite(b))
     return false;
   mlir::OpBuilder builder(consumer);
@@ -87,7 +93,7 @@ bool foldIntoProducer(mlir::Value x, const ChannelAffine &affine, mlir::Operatio
   mlir::Operation *producer = x.getDefiningOp();
   if (!producer || !x.hasOneUse() || x.getType() != consumer->getResult(0).getType())
     return false;
-  if (isOp(producer, "conv"))
+  if (isOp(producer, "conv") || isOp(producer, "conv_transpose"))
     return foldIntoConv(producer, affine, consumer);
   if (isOp(producer, "gemm"))
     return foldIntoGemm(producer, affine, consumer);

@@ -11,7 +11,7 @@ struct ChannelAffine {
   std::vector<double> scale, shift; // one a channel
 };
 
-/// Folds `affine`, applied by `consumer` to the result of a conv or gemm with constant weights and no other user, into
+/// Folds `affine`, applied by `consumer` to the result of a conv, conv_transpose or gemm with constant weights and no other user, into
 /// that operator and replaces `consumer` by its result. False, with nothing changed, where that is not possible.
 bool foldIntoProducer(mlir::Value x, const ChannelAffine &affine, mlir::Operation *consumer);
 

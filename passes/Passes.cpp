@@ -15,6 +15,8 @@ std::span<const GraphPass> graphPasses() {
        }},
       {"channel-shuffle", "reshape, transpose, reshape over channels as one gather",
        [](Module m, Options) { channelShuffle(m); }},
+      {"conv-transpose", "transposed convolutions as ordinary ones",
+       [](Module m, Options o) { convTranspose(m, o.exactMath); }},
       {"dead-code", "remove what no result depends on", [](Module m, Options) { deadCode(m); }},
       {"fold-batch-norm", "batch norms into weights, or as multiply and add",
        [](Module m, Options o) { foldBatchNorm(m, o.level == 0, o.exactMath); }},

@@ -38,6 +38,11 @@ void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath);
 /// nothing under exact math.
 void foldScale(mlir::ModuleOp module, bool exactMath);
 
+/// Rewrites conv_transpose with constant weights: an ordinary convolution that computes every phase of the stride as channels of
+/// its own, then depth_to_space and a slice. Element-wise operators behind move before the interleaving. Under exact math only where
+/// no weight is added (one without a tap turns infinite inputs into NaN).
+void convTranspose(mlir::ModuleOp module, bool exactMath);
+
 /// Moves a pad into the conv or pool behind it.
 void foldPad(mlir::ModuleOp module);
 

@@ -65,6 +65,7 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   settleShapes(module);
   if (options.level == 0) {
     foldBatchNorm(module, /*decomposeOnly=*/true, options.exactMath);
+    convTranspose(module, options.exactMath);
     settleShapes(module);
     deadCode(module);
     return report;
@@ -83,6 +84,8 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   foldBatchNorm(module, /*decomposeOnly=*/false, options.exactMath);
   foldScale(module, options.exactMath); // what stood behind a batch norm is now behind the convolution
   foldConstants(module);                // the parts of batch norms that were spelled out
+  // After everything that folds into its weights.
+  convTranspose(module, options.exactMath);
 
   channelShuffle(module);
   simplify(module);

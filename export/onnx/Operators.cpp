@@ -158,15 +158,22 @@ void writeOperandsOnly(NodeWriter &w, const char *op) {
     w.input(operand);
 }
 
-void writeConv(NodeWriter &w) {
-  writeOperandsOnly(w, "Conv");
-  auto a = nn::attrsAs<ConvAttrs>(&w.op);
+template <class AnyConvAttrs> void writeAnyConv(NodeWriter &w, const char *op, const AnyConvAttrs &a) {
+  writeOperandsOnly(w, op);
   auto kernel = llvm::cast<mlir::RankedTensorType>(w.op.getOperand(1).getType()).getShape().drop_front(2);
   w.attr("kernel_shape", std::vector<int64_t>(kernel.begin(), kernel.end()));
   w.attr("strides", a.strides);
   w.attr("dilations", a.dilations);
   w.attr("pads", a.pads);
   w.attr("group", a.group);
+}
+
+void writeConv(NodeWriter &w) { writeAnyConv(w, "Conv", nn::attrsAs<ConvAttrs>(&w.op)); }
+
+void writeConvTranspose(NodeWriter &w) {
+  auto a = nn::attrsAs<ConvTransposeAttrs>(&w.op);
+  writeAnyConv(w, "ConvTranspose", a);
+  w.attr("output_padding", a.output_padding);
 }
 
 template <class PoolAttrs> void writePool(NodeWriter &w, const char *op, const PoolAttrs &a) {
@@ -251,6 +258,7 @@ void writeConstantOfShape(NodeWriter &w) {
 using Writer = void (*)(NodeWriter &);
 const std::unordered_map<std::string_view, Writer> writers = {
     {"conv", writeConv},
+    {"conv_transpose", writeConvTranspose},
     {"max_pool", writeMaxPool},
     {"average_pool", writeAveragePool},
     {"batch_norm", writeBatchNorm},

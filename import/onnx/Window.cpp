@@ -90,6 +90,63 @@ void importConv(Node &node) {
              {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads}, {"group", group}}));
 }
 
+/// ConvTranspose states its padding in four ways; all become explicit pads and output_padding.
+void importConvTranspose(Node &node) {
+  node.expectInputs(2, 3);
+  const TensorInfo x = node.info(node.in(0)), w = node.info(node.in(1));
+  require(w.rank() == x.rank(), "x has rank {} and w rank {}, expected equal ranks", x.rank(), w.rank());
+  require(x.rank() >= 3, "x has rank {}, expected at least 3", x.rank());
+  if (x.rank() > 5)
+    node.unsupported(fmt::format("{} spatial axes, at most 3 are supported", x.rank() - 2));
+  size_t count = x.rank() - 2;
+  std::vector<int64_t> kernel;
+  for (size_t i = 2; i < w.rank(); ++i) {
+    if (!w.dims[i].isConstant())
+      node.unsupported("the kernel's extents are not known");
+    kernel.push_back(w.dims[i].constant());
+  }
+  auto stated = node.intsAttr("kernel_shape", kernel);
+  require(stated == kernel, "kernel_shape is [{}], expected [{}] as w has it", fmt::join(stated, ", "),
+          fmt::join(kernel, ", "));
+  auto strides = perAxis(node, "strides", count, 1, 1), dilations = perAxis(node, "dilations", count, 1, 1);
+  auto pads = perAxis(node, "pads", 2 * count, 0, 0), extra = perAxis(node, "output_padding", count, 0, 0);
+  int64_t group = node.intAttr("group", 1);
+  require(group > 0 && group < (int64_t(1) << 31), "group is {}, expected a positive number", group);
+  std::string autoPad = node.stringAttr("auto_pad", "NOTSET");
+  bool same = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
+  require(same || autoPad == "VALID" || autoPad == "NOTSET" || autoPad.empty(),
+          "auto_pad is '{}', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", autoPad);
+  auto wanted = node.intsAttr("output_shape");
+  require(wanted.empty() || wanted.size() == count || wanted.size() == count + 2,
+          "output_shape has {} values, expected {}", wanted.size(), count);
+  if (wanted.size() == count + 2) // PyTorch's first exporters put batch and channels before
+    wanted.erase(wanted.begin(), wanted.begin() + 2);
+  for (int64_t extent : wanted)
+    require(extent >= 0 && extent < int64_t(1) << 31, "output_shape has value {}", extent);
+  if (autoPad == "VALID")
+    pads.assign(2 * count, 0);
+  // What the full result has beyond the extent wanted is cut off at both ends; what it lacks is added behind.
+  for (size_t i = 0; i < count && (same || !wanted.empty()); ++i) {
+    int64_t total = (kernel[i] - 1) * dilations[i] + 1 + extra[i] - strides[i]; // beyond in * stride
+    if (!wanted.empty()) {
+      if (!x.dims[2 + i].isConstant())
+        node.unsupported(
+            fmt::format("output_shape needs spatial extent '{}'; give it with --shape", x.dims[2 + i].str()));
+      total += x.dims[2 + i].constant() * strides[i] - wanted[i];
+    }
+    extra[i] += std::max<int64_t>(-total, 0);
+    total = std::max<int64_t>(total, 0);
+    pads[i] = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    pads[count + i] = total - pads[i];
+  }
+  node.set(0, node.emit("conv_transpose", {node.in(0), node.in(1), node.inOrNull(2)},
+                        {{"strides", strides},
+                         {"dilations", dilations},
+                         {"pads", pads},
+                         {"output_padding", extra},
+                         {"group", group}}));
+}
+
 Fields poolFields(Node &node) {
   node.expectInputs(1, 1);
   const TensorInfo x = node.info(node.in(0));
@@ -136,6 +193,7 @@ void importGlobalPool(Node &node) {
 
 void addWindowHandlers(Handlers &table) {
   table["Conv"] = importConv;
+  table["ConvTranspose"] = importConvTranspose;
   table["MaxPool"] = importMaxPool;
   table["AveragePool"] = importAveragePool;
   table["GlobalAveragePool"] = importGlobalPool;

@@ -20,3 +20,26 @@ def Nn_ConvOp : NnOp<"conv", []> {
   let tolerance = "1e-5";
   let benchmarkAxes = ["batch", "inChannels", "height", "width", "outChannels", "kernel", "stride", "pad", "dilation", "group"];
 }
+
+def Nn_ConvTransposeOp : NnOp<"conv_transpose", []> {
+  let summary = "transposed convolution of rank 1 to 3: every input element adds a scaled kernel to the result";
+  let description = [{
+    x: N x C x spatial..., w: C x O/group x kernel..., b: O. Result: N x O x out..., with
+    out = (in - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - padBegin - padEnd.
+
+    Compiled as a convolution whose output channels are the phases of the stride (passes/ConvTranspose.cpp) where the weights are constant.
+
+    Constraints: conv_transpose_c1: rank of x is 3 to 5 and equals rank of w. conv_transpose_c2: C = w.dim(0). conv_transpose_c3: strides, dilations
+    and output_padding have one value a spatial axis, pads two (all begins, then all ends). conv_transpose_c4: group is positive and divides
+    C. conv_transpose_c5: strides and dilations are positive, pads and output_padding are not negative. conv_transpose_c6: the kernel has at least one
+    tap and the result at least no extent below zero. conv_transpose_c7: b has O elements. conv_transpose_c8: element types agree and are numbers.
+  }];
+  let arguments = (ins NnTensor:$x, NnTensor:$w, Optional<NnTensor>:$b,
+    NnI64s<>:$strides, NnI64s<>:$dilations, NnI64s<>:$pads, NnI64s<>:$output_padding, NnI64<"1">:$group);
+  let results = (outs NnTensor:$y);
+  let onnx = [Onnx<"ConvTranspose", 1, 1000, 0>];
+  let lowering = "fold";
+  let flops = "product(in[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2 + (in.size() > 2 && in[2] ? product(out[0]->dims) : Dim(0))";
+  let tolerance = "1e-5";
+  let benchmarkAxes = ["batch", "inChannels", "height", "width", "outChannels", "kernel", "stride", "pad", "outputPadding", "dilation", "group"];
+}

@@ -8,9 +8,12 @@ namespace {
 struct ConvShape {
   std::array<int64_t, 3> in{1, 1, 1}, kernel{1, 1, 1}, out{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
   int64_t batch, groups, channels, outChannels; // the channels of one group
+  bool transposed = false;
 
-  ConvShape(const ConvAttrs &a, const Tensor &x, const Tensor &w, const Tensor &y)
-      : batch(x.dim(0)), groups(a.group), channels(w.dim(1)), outChannels(w.dim(0) / a.group) {
+  template <class AnyConvAttrs>
+  ConvShape(const AnyConvAttrs &a, const Tensor &x, const Tensor &w, const Tensor &y)
+      : batch(x.dim(0)), groups(a.group), channels(x.dim(1) / a.group), outChannels(y.dim(1) / a.group),
+        transposed(std::is_same_v<AnyConvAttrs, ConvTransposeAttrs>) {
     size_t spatial = x.rank() - 2;
     for (size_t i = 0; i < spatial; ++i) {
       size_t axis = i + 3 - spatial;
@@ -26,11 +29,17 @@ struct ConvShape {
   int64_t inPixels() const { return countOf(in); }
   int64_t outPixels() const { return countOf(out); }
 
-  /// Offset in a channel's plane of the input pixel that `tap` meets at output pixel `pixel`, -1 in the padding.
+  /// Offset in a channel's plane of the input pixel that `tap` meets at output pixel `pixel`, -1 in the padding (and,
+  /// transposed, between the steps of the stride).
   int64_t inputOffset(int64_t pixel, int64_t tap) const {
     int64_t offset = 0, stepIn = 1;
     for (size_t axis = 3; axis-- > 0;) {
-      int64_t position = pixel % out[axis] * stride[axis] - pad[axis] + tap % kernel[axis] * dilation[axis];
+      int64_t at = pixel % out[axis], step = tap % kernel[axis] * dilation[axis];
+      int64_t position = transposed ? at + pad[axis] - step : at * stride[axis] - pad[axis] + step;
+      if (transposed && position % stride[axis] != 0)
+        return -1;
+      if (transposed)
+        position /= stride[axis];
       if (position < 0 || position >= in[axis])
         return -1;
       offset += position * stepIn;
@@ -93,6 +102,22 @@ void runConv(const ConvAttrs &a, ReferenceCall &call) {
   forNumber(x.type(), [&]<class Element>(Element) {
     using T = ContractType<Element>;
     convolve<T>(shape, x.as<T>(), w.as<T>(), call.has(2) ? call.in(2).as<T>() : nullptr, call.out(0).as<T>(), call);
+  });
+}
+
+void runConvTranspose(const ConvTransposeAttrs &a, ReferenceCall &call) {
+  const Tensor &x = call.in(0), &w = call.in(1);
+  ConvShape s(a, x, w, call.out(0));
+  forNumber(x.type(), [&]<class Element>(Element) {
+    using T = ContractType<Element>;
+    // Channels in, channels out, taps: in the order of an ordinary convolution, channels out first.
+    std::vector<T> weights(w.elements());
+    int64_t taps = s.taps();
+    for (int64_t c = 0; c < s.groups * s.channels; ++c)
+      for (int64_t o = 0; o < s.outChannels; ++o)
+        std::copy_n(w.as<T>() + (c * s.outChannels + o) * taps, taps,
+                    weights.data() + ((c / s.channels * s.outChannels + o) * s.channels + c % s.channels) * taps);
+    convolve<T>(s, x.as<T>(), weights.data(), call.has(2) ? call.in(2).as<T>() : nullptr, call.out(0).as<T>(), call);
   });
 }
 

@@ -42,4 +42,48 @@ InferResult inferConv(const ConvAttrs &a, const InferInputs &in) {
   return {y};
 }
 
+InferResult inferConvTranspose(const ConvTransposeAttrs &a, const InferInputs &in) {
+  const TensorInfo &x = *in[0], &w = *in[1];
+  require(x.rank() >= 3 && x.rank() <= 5 && w.rank() == x.rank(),
+          "conv_transpose_c1: x has rank {} and w rank {}, expected equal ranks from 3 to 5", x.rank(), w.rank());
+  size_t spatial = x.rank() - 2;
+  auto perAxis = [&](const std::vector<int64_t> &values, const char *what, size_t count) {
+    require(values.size() == count, "conv_transpose_c3: {} has {} values, expected {}", what, values.size(), count);
+  };
+  perAxis(a.strides, "strides", spatial);
+  perAxis(a.dilations, "dilations", spatial);
+  perAxis(a.output_padding, "output_padding", spatial);
+  perAxis(a.pads, "pads", 2 * spatial);
+  require(a.group > 0 && w.dims[0].constantOr(0) % a.group == 0,
+          "conv_transpose_c4: group={}, expected a positive divisor of {} channels", a.group, w.dims[0].str());
+  require(mayAgree(x.dims[1], w.dims[0]), "conv_transpose_c2: x has {} channels, expected {} as w has", x.dims[1].str(),
+          w.dims[0].str());
+  Dim channels = w.dims[1] * a.group;
+  if (const TensorInfo *b = operand(in, 2)) {
+    require(b->rank() == 1 && mayAgree(b->dims[0], channels), "conv_transpose_c7: bias is {}, expected {}",
+            str(b->dims), channels.str());
+    require(b->type == x.type, "conv_transpose_c8: x is {}, bias is {}, expected the same type", name(x.type),
+            name(b->type));
+  }
+  require(x.type == w.type, "conv_transpose_c8: x is {}, w is {}, expected the same type", name(x.type), name(w.type));
+  requireNumber(x.type, "conv_transpose_c8");
+
+  TensorInfo y{x.type, {x.dims[0], channels}, std::nullopt};
+  for (size_t i = 0; i < spatial; ++i) {
+    require(a.strides[i] > 0 && a.dilations[i] > 0, "conv_transpose_c5: stride {} and dilation {} must be positive",
+            a.strides[i], a.dilations[i]);
+    require(a.pads[i] >= 0 && a.pads[spatial + i] >= 0 && a.output_padding[i] >= 0,
+            "conv_transpose_c5: pads [{}, {}] and output_padding {} must not be negative", a.pads[i],
+            a.pads[spatial + i], a.output_padding[i]);
+    require(w.dims[2 + i].constantOr(1) > 0,
+            "conv_transpose_c6: kernel extent {} on spatial axis {}, expected at least 1", w.dims[2 + i].str(), i);
+    Dim window = (w.dims[2 + i] - 1) * a.dilations[i] + 1;
+    Dim extent = (x.dims[2 + i] - 1) * a.strides[i] + window + a.output_padding[i] - a.pads[i] - a.pads[spatial + i];
+    require(extent.constantOr(0) >= 0, "conv_transpose_c6: the result would have extent {} on spatial axis {}",
+            extent.str(), i);
+    y.dims.push_back(extent);
+  }
+  return {y};
+}
+
 } // namespace lathe

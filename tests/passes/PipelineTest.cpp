@@ -2,6 +2,7 @@
 #include "passes/Pipeline.h"
 #include "ir/Context.h"
 #include "passes/Evaluate.h"
+#include "passes/Rewrite.h"
 #include "passes/Twin.h"
 #include "tests/passes/RandomGraph.h"
 
@@ -76,6 +77,80 @@ TEST(Pipeline, RandomNetworksKeepTheirOutputs) {
   std::cout << "first seed " << first << " (LATHE_TEST_SEED repeats it)\n";
   for (uint64_t seed = first; seed < first + 40 && !HasFailure(); ++seed)
     checkSeed(seed);
+}
+
+/// One transposed convolution of random rank, strides, dilations, pads and groups, and what may follow it.
+mlir::OwningOpRef<mlir::ModuleOp> randomConvTranspose(mlir::MLIRContext &context, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto upTo = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n + 1)); };
+  ConvTransposeAttrs attrs;
+  size_t spatial = 1 + random() % 3;
+  attrs.group = 1 + upTo(1) * upTo(2);
+  int64_t in = attrs.group * (1 + upTo(3)), out = 1 + upTo(3), same = 1 + upTo(2);
+  std::vector<int64_t> x{2, in}, w{in, out};
+  attrs.pads.resize(2 * spatial);
+  for (size_t i = 0; i < spatial; ++i) {
+    x.push_back(1 + upTo(5));
+    w.push_back(1 + upTo(3));
+    attrs.strides.push_back(random() % 2 ? same : 1 + upTo(3));
+    attrs.dilations.push_back(random() % 3 ? 1 : 1 + upTo(2));
+    attrs.output_padding.push_back(upTo(1) * upTo(3));
+    int64_t full = (x.back() - 1) * attrs.strides[i] + (w.back() - 1) * attrs.dilations[i];
+    attrs.pads[i] = upTo(std::min<int64_t>(full, 4));
+    attrs.pads[spatial + i] = upTo(std::min<int64_t>(full - attrs.pads[i], 4));
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
+  mlir::OpBuilder b(module->getBodyRegion());
+  mlir::Location loc = mlir::NameLoc::get(b.getStringAttr("up"));
+  auto input = mlir::RankedTensorType::get(x, b.getF32Type());
+  auto function = b.create<mlir::func::FuncOp>(loc, "main", b.getFunctionType({input}, {}));
+  b.setInsertionPointToStart(function.addEntryBlock());
+  auto constant = [&](std::vector<int64_t> dims) {
+    std::vector<double> values(static_cast<size_t>(mlir::RankedTensorType::get(dims, b.getF32Type()).getNumElements()));
+    for (double &value : values)
+      value = static_cast<double>(upTo(200)) / 100 - 1;
+    return makeConstant(b, loc, ElementType::f32, dims, values, "c" + std::to_string(random()));
+  };
+  std::vector<int64_t> channel(spatial + 1, 1);
+  channel[0] = out * attrs.group;
+  mlir::Value bias = random() % 2 ? constant({out * attrs.group}) : mlir::Value();
+  mlir::Value y = nn::buildValue(b, loc, "conv_transpose", {function.getArgument(0), constant(w), bias}, std::move(attrs));
+  if (random() % 2)
+    y = nn::buildValue(b, loc, "mul", {y, constant(channel)}, MulAttrs());
+  if (random() % 2)
+    y = nn::buildValue(b, loc, "relu", {y}, ReluAttrs());
+  if (random() % 2)
+    y = nn::buildValue(b, loc, "prelu", {y, constant(channel)}, PreluAttrs());
+  b.create<mlir::func::ReturnOp>(loc, y);
+  function.setType(b.getFunctionType({input}, y.getType()));
+  return module;
+}
+
+TEST(Pipeline, TransposedConvolutionsBecomeOrdinaryOnes) {
+  uint64_t first = std::getenv("LATHE_TEST_SEED") ? std::strtoull(std::getenv("LATHE_TEST_SEED"), nullptr, 10)
+                                                  : std::random_device{}() % 1000000;
+  std::cout << "first seed " << first << " (LATHE_TEST_SEED repeats it)\n";
+  int rewritten = 0;
+  for (uint64_t seed = first; seed < first + 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    auto context = makeContext();
+    auto module = randomConvTranspose(*context, seed);
+    EvaluateOptions judge;
+    judge.judge = true;
+    std::vector<Value> inputs = randomInputs(*module, seed), expected = evaluate(*module, inputs, judge);
+    PipelineOptions options;
+    options.level = static_cast<int>(seed % 4);
+    options.exactMath = seed % 5 == 0;
+    optimizeGraph(*module, options);
+    ASSERT_TRUE(mlir::succeeded(mlir::verify(*module)));
+    TwinResult graph = compareTwins(expected, evaluate(*module, inputs, judge));
+    EXPECT_EQ(graph.mismatch, "");
+    EXPECT_LE(graph.maxRelative, 2e-5) << text(*module);
+    rewritten += text(*module).find("conv_transpose") == std::string::npos;
+    if (testing::Test::HasFailure())
+      return;
+  }
+  EXPECT_GT(rewritten, 150);
 }
 
 TEST(Pipeline, ResultsDoNotDependOnThreads) {
