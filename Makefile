@@ -6,13 +6,17 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup configure build demo test test-all bench peers format lint clean
+.PHONY: help setup setup-bench configure build demo test test-all bench peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 setup: ## installs the Debian packages of dev/packages.txt that are missing
 	@dev/setup.sh
+
+# PyTorch is large, and only its own networks need it: without it they are left out, and said to be.
+setup-bench: setup
+	@dev/setup.sh bench || echo "PyTorch is missing: the networks that it exports are left out"
 
 configure: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -DLATHE_TEST_DATA=$(LATHE_TEST_DATA)
@@ -26,10 +30,11 @@ demo: build ## the main job on zoo resnet50: summary, verification, profile, com
 test: build ## every test but the slow ones
 	@ctest --test-dir $(BUILD) --output-on-failure -LE slow -j $(JOBS)
 
-test-all: build ## every test, the slow ones too
+test-all: build setup-bench ## every test, the slow ones too (with PyTorch's networks and ONNX Runtime)
+	@dev/peers.sh || echo "ONNX Runtime is missing: tests that compare with it are skipped"
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-bench: build peers ## speed beside ONNX Runtime over the zoo, as ratios measured side by side
+bench: build peers setup-bench ## speed beside ONNX Runtime over the zoo and PyTorch's networks, as ratios measured side by side
 	@dev/bench.sh $(BUILD)/bin/lathe
 
 peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime from npm)

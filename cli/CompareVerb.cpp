@@ -51,17 +51,25 @@ int compareVerb(const Arguments &arguments) {
   InputFlags inputs;
   lab::CompareOptions compare;
   std::string with = "onnxruntime";
-  Options options("compare", "Runs a model here and in other runtimes, checks their outputs against each other, then times them in turns:\n"
-                             "while one runs the others stand still. Exit code 1 when outputs differ or a side fails.",
-                  "  lathe compare zoo:resnet50 --with onnxruntime\n"
-                  "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n");
+  Options options(
+      "compare",
+      "Runs a model here and in other runtimes, checks their outputs against each other, then times them in turns:\n"
+      "while one runs the others stand still. Exit code 1 when outputs differ or a side fails.",
+      "  lathe compare zoo:resnet50 --with onnxruntime\n"
+      "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
+      "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
   model.add(options);
   inputs.add(options, "random");
   options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference")->capture_default_str();
-  options.add_option("--max-seconds", compare.maxSeconds, "of timing")->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_flag("--check-only", compare.checkOnly, "compares outputs and times nothing");
+  options.add_option("--max-seconds", compare.maxSeconds, "of timing")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   options.add_option("--max-rounds", compare.maxRounds, "of turns")->check(CLI::PositiveNumber)->capture_default_str();
-  options.add_option("--relative", compare.relativeL2, "largest relative L2 difference of outputs that agree")->capture_default_str();
-  options.add_option("--maximum", compare.maxDifference, "largest |difference| over largest |value|")->capture_default_str();
+  options.add_option("--relative", compare.relativeL2, "largest relative L2 difference of outputs that agree")
+      ->capture_default_str();
+  options.add_option("--maximum", compare.maxDifference, "largest |difference| over largest |value|")
+      ->capture_default_str();
   options.addJson();
   options.parseAll(arguments);
 

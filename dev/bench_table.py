@@ -5,9 +5,11 @@ import json, math, pathlib, sys
 
 def row(folder, network):
     """-> (cells, ratio or None)"""
-    file = folder / (network + ".json")
+    file = folder / (network.replace(":", "-") + ".json")
     if not file.exists():
-        return ["-", "-", "-", "failed: " + str(file.with_suffix(".txt"))], None
+        said = file.with_suffix(".txt")
+        lines = said.read_text().strip().splitlines() if said.exists() else []
+        return ["-", "-", "-", "failed: " + (lines[-1] if lines else str(said))], None
     result = json.loads(file.read_text())
     result = result.get("comparison", result)
     peer, sides = result["peers"][0], result["sides"]
@@ -24,7 +26,7 @@ def row(folder, network):
 
 def main():
     folder, networks = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    table = "%-16s %12s %16s %8s  %s"
+    table = "%-34s %12s %16s %8s  %s"
     print(table % ("network", "lathe ms", "onnxruntime ms", "ratio", "verdict (95 % interval)"))
     ratios = []
     for network in networks:

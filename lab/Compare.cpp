@@ -93,6 +93,7 @@ public:
   Comparing(const std::vector<CompareSide> &sides, const CompareOptions &options) : sides(sides), options(options) {
     comparison.threads = options.threads;
     comparison.seed = options.seed;
+    comparison.timed = !options.checkOnly;
     comparison.sides.resize(sides.size());
     running.resize(sides.size());
   }
@@ -110,7 +111,8 @@ public:
       inTurn(side, [&] { answer(side); });
     for (size_t peer = 1; peer < sides.size(); ++peer)
       comparison.peers.push_back(agreementWith(peer));
-    timeRounds();
+    if (!options.checkOnly)
+      timeRounds();
     for (auto &side : running)
       if (side.runner) {
         side.result->peakResidentBytes = side.runner->usage().peakResidentBytes;
@@ -149,7 +151,8 @@ private:
     run.runner.emplace(std::move(*started));
     run.result->version = run.runner->version();
     run.result->settings = run.runner->settings();
-    measureOverhead(side, run);
+    if (!options.checkOnly)
+      measureOverhead(side, run);
     if (!run.alive())
       return;
     say(side.runner.name + " loads " + fs::path(side.model).filename().string());

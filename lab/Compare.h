@@ -27,6 +27,7 @@ struct CompareOptions {
   std::map<std::string, int64_t> dims;  // of free dimensions in inputs made here; 1 where absent
   double relativeL2 = 1e-4;             // ||a - b|| / ||b||
   double maxDifference = 1e-3;          // max |a - b| / max |b|
+  bool checkOnly = false;               // outputs are compared and nothing is timed
   double precision = 0.01;              // half width of a ratio's interval at which rounds stop
   int minRounds = 8, maxRounds = 60;
   double roundSeconds = 0.2; // of timing in one side's turn; at least one run
@@ -70,6 +71,7 @@ struct PeerResult {
 struct Comparison {
   int threads = 1;
   uint64_t seed = 0;
+  bool timed = true;             // false: checkOnly was asked for
   std::vector<SideResult> sides; // as given
   std::vector<PeerResult> peers; // of sides 1, 2, ...
   /// Processors that all other programs of the machine kept busy while times were taken, on average; none where the

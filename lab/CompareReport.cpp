@@ -103,7 +103,7 @@ std::string describe(const Comparison &comparison) {
       line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {} thread{}): {}", ours,
            peer.ratio->ratio, theirs, peer.ratio->interval.low, peer.ratio->interval.high, comparison.threads,
            comparison.threads == 1 ? "" : "s", name(peer.verdict));
-    else
+    else if (comparison.timed)
       line("no ratio to {}: {}", theirs, peer.agrees ? "a side failed" : "no timing without an answer");
   }
   if (comparison.otherProcessors.value_or(0) > disturbingProcessors)

@@ -77,6 +77,16 @@ TEST_F(CompareTest, noTimingWithoutAnAnswer) {
   EXPECT_FALSE(toJson(comparison)["peers"][0].contains("ratio"));
 }
 
+TEST_F(CompareTest, checkOnlyTimesNothing) {
+  options.checkOnly = true;
+  auto comparison = compareFakes({{"factor", 2}}, {{"factor", 2}});
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  EXPECT_FALSE(comparison.peers[0].ratio.has_value());
+  EXPECT_TRUE(comparison.sides[0].rounds.empty());
+  EXPECT_EQ(describe(comparison).find("no ratio"), std::string::npos);
+  EXPECT_FALSE(compareFakes({{"factor", 2}}, {{"factor", 3}}).agrees());
+}
+
 TEST_F(CompareTest, otherOutputsDisagree) {
   auto comparison = compareFakes({{"output", "y"}}, {{"output", "z"}});
   EXPECT_FALSE(comparison.agrees());

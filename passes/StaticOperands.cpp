@@ -41,26 +41,48 @@ std::optional<std::vector<int64_t>> expandTarget(const Dims &wanted, const Dims 
   return target;
 }
 
-void symbolicTarget(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
-  mlir::Value target = operandOf(op, 1);
-  if (!target)
+/// Likewise for the sizes of resize, where -1 keeps x's extent.
+std::optional<std::vector<int64_t>> resizeTarget(const Dims &wanted, const Dims &x) {
+  std::vector<int64_t> target;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].isConstant())
+      target.push_back(wanted[i].constant());
+    else if (i < x.size() && wanted[i] == x[i])
+      target.push_back(-1);
+    else
+      return std::nullopt;
+  }
+  return target;
+}
+
+/// An operator whose result's extents come as a tensor of which the shapes say enough.
+struct SymbolicTarget {
+  const char *op;
+  int operand;
+  const char *attribute;
+  std::optional<std::vector<int64_t>> (*values)(const Dims &wanted, const Dims &x);
+};
+constexpr SymbolicTarget symbolicTargets[] = {
+    {"reshape", 1, "shape", reshapeTarget}, {"expand", 1, "shape", expandTarget}, {"resize", 3, "sizes", resizeTarget}};
+
+void makeStatic(mlir::Operation *op, const SymbolicTarget &target, const nn::SymbolicShapes &shapes) {
+  mlir::Value operand = operandOf(op, target.operand);
+  if (!operand)
     return;
-  std::optional<std::vector<Dim>> wanted = shapes.of(target).contents;
+  std::optional<std::vector<Dim>> wanted = shapes.of(operand).contents;
   // A target that copies extents by 0 or infers one by -1 itself is left as it is: constants were handled before.
-  if (!wanted)
+  if (!wanted || wanted->empty())
     return;
   for (const Dim &dim : *wanted)
     if (isUnknown(dim))
       return;
-  Dims x = shapes.of(op->getOperand(0)).dims;
-  bool reshape = isOp(op, "reshape");
-  if (reshape && nn::attrsAs<ReshapeAttrs>(op).allow_zero)
+  if (isOp(op, "reshape") && nn::attrsAs<ReshapeAttrs>(op).allow_zero)
     return;
-  auto values = reshape ? reshapeTarget(*wanted, x) : expandTarget(*wanted, x);
+  auto values = target.values(*wanted, shapes.of(op->getOperand(0)).dims);
   if (!values)
     return;
-  dropOperand(op, 1);
-  op->setAttr("shape", mlir::DenseI64ArrayAttr::get(op->getContext(), *values));
+  dropOperand(op, target.operand);
+  op->setAttr(target.attribute, mlir::DenseI64ArrayAttr::get(op->getContext(), *values));
 }
 
 } // namespace
@@ -83,8 +105,9 @@ void staticOperands(mlir::ModuleOp module) {
       dropOperand(&op, i);
       nn::setAttrs(&op, *attrs);
     }
-    if (isOp(&op, "reshape") || isOp(&op, "expand"))
-      symbolicTarget(&op, shapes);
+    for (const SymbolicTarget &target : symbolicTargets)
+      if (isOp(&op, target.op))
+        makeStatic(&op, target, shapes);
   }
 }
 

@@ -1,4 +1,4 @@
-// GoogLeNet and Inception-v3: parallel branches, concatenated.
+// GoogLeNet, Inception-v2 (BN-Inception) and Inception-v3: parallel branches, concatenated.
 #include "zoo/Architectures.h"
 
 namespace lathe::zoo {
@@ -14,7 +14,9 @@ Signal unit(Network &n, Signal x, int64_t channels, ConvOptions options, const s
   return n.unit(x, channels, options, Activation::relu, name);
 }
 
-ConvOptions rectangle(int64_t height, int64_t width) { return {{height, width}, {1, 1}, {height / 2, width / 2}, 1, true}; }
+ConvOptions rectangle(int64_t height, int64_t width) {
+  return {{height, width}, {1, 1}, {height / 2, width / 2}, 1, true};
+}
 
 Signal pooled(Network &n, Signal x, const std::string &name) {
   return n.averagePool(x, {3, 3}, {1, 1}, {1, 1}, name + ".pool");
@@ -22,7 +24,8 @@ Signal pooled(Network &n, Signal x, const std::string &name) {
 
 Signal blockA(Network &n, Signal x, int64_t poolChannels, const std::string &name) {
   Signal one = unit(n, x, 64, ConvOptions::square(1), name + ".1x1");
-  Signal five = unit(n, unit(n, x, 48, ConvOptions::square(1), name + ".5x5_1"), 64, ConvOptions::square(5), name + ".5x5_2");
+  Signal five =
+      unit(n, unit(n, x, 48, ConvOptions::square(1), name + ".5x5_1"), 64, ConvOptions::square(5), name + ".5x5_2");
   Signal three = unit(n, x, 64, ConvOptions::square(1), name + ".3x3dbl_1");
   three = unit(n, three, 96, ConvOptions::square(3), name + ".3x3dbl_2");
   three = unit(n, three, 96, ConvOptions::square(3), name + ".3x3dbl_3");
@@ -111,6 +114,51 @@ Signal googlenet(Network &n) {
   x = n.maxPool(x, {3, 3}, {2, 2}, {0, 0}, "pool4", true);
   x = inception(x, {"5a", 256, 160, 320, 32, 128, 128});
   x = inception(x, {"5b", 384, 192, 384, 48, 128, 128});
+  return n.dense(n.flatten(n.globalAveragePool(x, "pool5"), "flatten"), 1000, "fc");
+}
+
+Signal inceptionV2(Network &n) {
+  struct Widths {
+    const char *name;
+    int64_t one, reduce3, three, reduceTwice, twice,
+        pool; // one 0: the block halves the image, and its pool is handed on
+    bool maximum = false;
+  };
+  auto inception = [&](Signal x, const Widths &w) {
+    std::string name = std::string("inception_") + w.name;
+    int64_t stride = w.one == 0 ? 2 : 1;
+    llvm::SmallVector<Signal> parts;
+    if (w.one != 0)
+      parts.push_back(unit(n, x, w.one, ConvOptions::square(1), name + ".1x1"));
+    Signal three = unit(n, x, w.reduce3, ConvOptions::square(1), name + ".3x3_reduce");
+    parts.push_back(unit(n, three, w.three, ConvOptions::square(3, stride), name + ".3x3"));
+    Signal twice = unit(n, x, w.reduceTwice, ConvOptions::square(1), name + ".3x3dbl_reduce");
+    twice = unit(n, twice, w.twice, ConvOptions::square(3), name + ".3x3dbl_1");
+    parts.push_back(unit(n, twice, w.twice, ConvOptions::square(3, stride), name + ".3x3dbl_2"));
+    if (w.one == 0) {
+      parts.push_back(n.maxPool(x, {3, 3}, {2, 2}, {0, 0}, name + ".pool", true));
+    } else {
+      Signal pool = w.maximum ? n.maxPool(x, {3, 3}, {1, 1}, {1, 1}, name + ".pool") : pooled(n, x, name);
+      parts.push_back(unit(n, pool, w.pool, ConvOptions::square(1), name + ".pool_proj"));
+    }
+    return n.concat(parts, name + ".concat");
+  };
+  Signal x = unit(n, n.input({3, 224, 224}), 64, ConvOptions::square(7, 2), "conv1");
+  x = n.maxPool(x, {3, 3}, {2, 2}, {0, 0}, "pool1", true);
+  x = unit(n, x, 64, ConvOptions::square(1), "conv2_reduce");
+  x = unit(n, x, 192, ConvOptions::square(3), "conv2");
+  x = n.maxPool(x, {3, 3}, {2, 2}, {0, 0}, "pool2", true);
+  for (const Widths &w : {Widths{"3a", 64, 64, 64, 64, 96, 32},
+                          {"3b", 64, 64, 96, 64, 96, 64},
+                          {"3c", 0, 128, 160, 64, 96, 0},
+                          {"4a", 224, 64, 96, 96, 128, 128},
+                          {"4b", 192, 96, 128, 96, 128, 128},
+                          {"4c", 160, 128, 160, 128, 160, 128},
+                          {"4d", 96, 128, 192, 160, 192, 128},
+                          {"4e", 0, 128, 192, 192, 256, 0},
+                          {"5a", 352, 192, 320, 160, 224, 128},
+                          {"5b", 352, 192, 320, 192, 224, 128, true}})
+    x = inception(x, w);
   return n.dense(n.flatten(n.globalAveragePool(x, "pool5"), "flatten"), 1000, "fc");
 }
 

@@ -23,17 +23,19 @@ uint64_t seedOf(uint64_t seed, const std::string &name) {
   return hash;
 }
 
-/// Mean 0, variance 1, bounded by sqrt(12): the sum of four 16-bit uniforms (Irwin-Hall), exact integer arithmetic up to the
-/// last multiplication, hence the same bits everywhere.
+/// Mean 0, variance 1, bounded by sqrt(12): the sum of four 16-bit uniforms (Irwin-Hall), exact integer arithmetic up
+/// to the last multiplication, hence the same bits everywhere.
 double normalLike(uint64_t word) {
-  int64_t sum = static_cast<int64_t>((word & 0xffff) + (word >> 16 & 0xffff) + (word >> 32 & 0xffff) + (word >> 48)) -
-                2 * 65535;
+  int64_t sum =
+      static_cast<int64_t>((word & 0xffff) + (word >> 16 & 0xffff) + (word >> 32 & 0xffff) + (word >> 48)) - 2 * 65535;
   return static_cast<double>(sum) * (1.7320508075688772 / 65536.0);
 }
 
 } // namespace
 
-int64_t Signal::extent(unsigned axis) const { return llvm::cast<mlir::RankedTensorType>(value.getType()).getDimSize(axis); }
+int64_t Signal::extent(unsigned axis) const {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getDimSize(axis);
+}
 int64_t Signal::channels() const { return extent(1); }
 
 Network::Network(mlir::MLIRContext &context, std::string name, const ZooOptions &options)
@@ -45,7 +47,8 @@ Network::Network(mlir::MLIRContext &context, std::string name, const ZooOptions 
 }
 
 mlir::Location Network::at(const std::string &name, const char *op) {
-  return mlir::NameLoc::get(b.getStringAttr(name + " (" + op + ")"), mlir::FileLineColLoc::get(b.getStringAttr(file), nodes++, 0));
+  return mlir::NameLoc::get(b.getStringAttr(name + " (" + op + ")"),
+                            mlir::FileLineColLoc::get(b.getStringAttr(file), nodes++, 0));
 }
 
 Signal Network::input(std::vector<int64_t> dims) {
@@ -110,11 +113,13 @@ Signal Network::batchNorm(Signal x, const std::string &name, double gain) {
   mlir::Value mean = noise(name + ".running_mean", dims, 0, 0.1), var = noise(name + ".running_var", dims, 1, 0.1);
   BatchNormAttrs attrs;
   attrs.epsilon = 1e-5;
-  return {nn::buildValue(b, at(name, "BatchNormalization"), "batch_norm", {x.value, scale, bias, mean, var}, std::move(attrs)),
+  return {nn::buildValue(b, at(name, "BatchNormalization"), "batch_norm", {x.value, scale, bias, mean, var},
+                         std::move(attrs)),
           gain * x.mean, gain * gain * x.variance};
 }
 
-Signal Network::unit(Signal x, int64_t outChannels, ConvOptions o, Activation activation, const std::string &name, double gain) {
+Signal Network::unit(Signal x, int64_t outChannels, ConvOptions o, Activation activation, const std::string &name,
+                     double gain) {
   o.bias = false;
   return activate(batchNorm(conv(x, outChannels, o, name + ".conv"), name + ".bn", gain), activation, name + ".act");
 }
@@ -122,10 +127,10 @@ Signal Network::unit(Signal x, int64_t outChannels, ConvOptions o, Activation ac
 Signal Network::activate(Signal x, Activation activation, const std::string &name) {
   // As if x were normal: exact for relu, close enough for its bounded relatives.
   double deviation = std::sqrt(x.variance), ratio = x.mean / deviation;
-  double above = 0.5 * std::erfc(-ratio / std::sqrt(2.0));                        // P(x > 0)
+  double above = 0.5 * std::erfc(-ratio / std::sqrt(2.0)); // P(x > 0)
   double density = std::exp(-0.5 * ratio * ratio) / std::sqrt(2 * 3.141592653589793);
-  double mean = x.mean * above + deviation * density;                             // E[relu(x)]
-  double moment = x.moment() * above + x.mean * deviation * density;              // E[relu(x)^2]
+  double mean = x.mean * above + deviation * density;                // E[relu(x)]
+  double moment = x.moment() * above + x.mean * deviation * density; // E[relu(x)^2]
   switch (activation) {
   case Activation::none:
     return x;
@@ -147,6 +152,10 @@ Signal Network::activate(Signal x, Activation activation, const std::string &nam
   }
   case Activation::sigmoid:
     return {nn::buildValue(b, at(name, "Sigmoid"), "sigmoid", {x.value}, SigmoidAttrs()), 0.5, 0.043};
+  case Activation::silu: { // as exporters write it; moments of a unit normal, by numerical integration
+    Signal gate = activate(x, Activation::sigmoid, name + ".sigmoid");
+    return {nn::buildValue(b, at(name, "Mul"), "mul", {x.value, gate.value}, MulAttrs()), 0.207, 0.313};
+  }
   }
   return x;
 }
@@ -160,33 +169,36 @@ Signal Network::dense(Signal x, int64_t outFeatures, const std::string &name) {
   return {nn::buildValue(b, at(name, "Gemm"), "gemm", {x.value, w, bias}, std::move(attrs))};
 }
 
-Signal Network::maxPool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride, std::array<int64_t, 2> pad,
-                        const std::string &name, bool ceilMode) {
+Signal Network::maxPool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride,
+                        std::array<int64_t, 2> pad, const std::string &name, bool ceilMode) {
   MaxPoolAttrs attrs;
   attrs.kernel = {kernel[0], kernel[1]};
   attrs.strides = {stride[0], stride[1]};
   attrs.dilations = {1, 1};
   attrs.pads = {pad[0], pad[1], pad[0], pad[1]};
   attrs.ceil_mode = ceilMode;
-  return {nn::buildValue(b, at(name, "MaxPool"), "max_pool", {x.value}, std::move(attrs)), x.mean + std::sqrt(x.variance), x.variance};
+  return {nn::buildValue(b, at(name, "MaxPool"), "max_pool", {x.value}, std::move(attrs)),
+          x.mean + std::sqrt(x.variance), x.variance};
 }
 
-Signal Network::averagePool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride, std::array<int64_t, 2> pad,
-                            const std::string &name, bool countIncludePad) {
+Signal Network::averagePool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride,
+                            std::array<int64_t, 2> pad, const std::string &name, bool countIncludePad) {
   AveragePoolAttrs attrs;
   attrs.kernel = {kernel[0], kernel[1]};
   attrs.strides = {stride[0], stride[1]};
   attrs.dilations = {1, 1};
   attrs.pads = {pad[0], pad[1], pad[0], pad[1]};
   attrs.count_include_pad = countIncludePad;
-  return {nn::buildValue(b, at(name, "AveragePool"), "average_pool", {x.value}, std::move(attrs)), x.mean, 0.3 * x.variance};
+  return {nn::buildValue(b, at(name, "AveragePool"), "average_pool", {x.value}, std::move(attrs)), x.mean,
+          0.3 * x.variance};
 }
 
 Signal Network::globalAveragePool(Signal x, const std::string &name) {
   ReduceMeanAttrs attrs;
   attrs.axes = {2, 3};
   attrs.keepdims = true;
-  return {nn::buildValue(b, at(name, "GlobalAveragePool"), "reduce_mean", {x.value}, std::move(attrs)), x.mean, 0.1 * x.variance};
+  return {nn::buildValue(b, at(name, "GlobalAveragePool"), "reduce_mean", {x.value}, std::move(attrs)), x.mean,
+          0.1 * x.variance};
 }
 
 Signal Network::flatten(Signal x, const std::string &name) {
@@ -201,11 +213,13 @@ Signal Network::lrn(Signal x, int64_t size, double alpha, double beta, double bi
   attrs.alpha = alpha;
   attrs.beta = beta;
   attrs.bias = bias;
-  return {nn::buildValue(b, at(name, "LRN"), "lrn", {x.value}, std::move(attrs)), x.mean / std::pow(bias, beta), x.variance / std::pow(bias, 2 * beta)};
+  return {nn::buildValue(b, at(name, "LRN"), "lrn", {x.value}, std::move(attrs)), x.mean / std::pow(bias, beta),
+          x.variance / std::pow(bias, 2 * beta)};
 }
 
 Signal Network::add(Signal x, Signal y, const std::string &name) {
-  return {nn::buildValue(b, at(name, "Add"), "add", {x.value, y.value}, AddAttrs()), x.mean + y.mean, x.variance + y.variance};
+  return {nn::buildValue(b, at(name, "Add"), "add", {x.value, y.value}, AddAttrs()), x.mean + y.mean,
+          x.variance + y.variance};
 }
 
 Signal Network::multiply(Signal x, Signal y, const std::string &name) {
@@ -225,7 +239,8 @@ Signal Network::concat(llvm::ArrayRef<Signal> parts, const std::string &name) {
   ConcatAttrs attrs;
   attrs.axis = 1;
   mean /= channels;
-  return {nn::buildValue(b, at(name, "Concat"), "concat", values, std::move(attrs)), mean, moment / channels - mean * mean};
+  return {nn::buildValue(b, at(name, "Concat"), "concat", values, std::move(attrs)), mean,
+          moment / channels - mean * mean};
 }
 
 std::vector<Signal> Network::split(Signal x, std::vector<int64_t> sizes, const std::string &name) {

@@ -20,7 +20,7 @@ struct Signal {
   int64_t extent(unsigned axis) const; // of the tensor type
 };
 
-enum class Activation { none, relu, relu6, hardSwish, hardSigmoid, sigmoid };
+enum class Activation { none, relu, relu6, hardSwish, hardSigmoid, sigmoid, silu };
 
 struct ConvOptions {
   std::array<int64_t, 2> kernel = {1, 1};

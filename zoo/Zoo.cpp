@@ -26,16 +26,20 @@ const std::vector<Architecture> &architectures() {
       {{"resnet34", "residual network of basic blocks"}, [](Network &n) { return resnet(n, {3, 4, 6, 3}, false); }},
       {{"resnet50", "residual network of bottleneck blocks, stride on the 3x3"},
        [](Network &n) { return resnet(n, {3, 4, 6, 3}, true); }},
-      {{"resnet101", "residual network of bottleneck blocks"}, [](Network &n) { return resnet(n, {3, 4, 23, 3}, true); }},
-      {{"resnet152", "residual network of bottleneck blocks"}, [](Network &n) { return resnet(n, {3, 8, 36, 3}, true); }},
+      {{"resnet101", "residual network of bottleneck blocks"},
+       [](Network &n) { return resnet(n, {3, 4, 23, 3}, true); }},
+      {{"resnet152", "residual network of bottleneck blocks"},
+       [](Network &n) { return resnet(n, {3, 8, 36, 3}, true); }},
       {{"densenet121", "densely connected blocks, growth 32 (Huang et al. 2016)"},
        [](Network &n) { return densenet(n, {6, 12, 24, 16}, 32, 64); }},
       {{"googlenet", "inception blocks, local response normalisation (Szegedy et al. 2014)"}, googlenet},
+      {{"inception_v2", "inception blocks with batch normalisation (Ioffe, Szegedy 2015)"}, inceptionV2},
       {{"inception_v3", "factorised inception blocks, 299x299 (Szegedy et al. 2015)"}, inceptionV3},
       {{"squeezenet", "fire modules, version 1.1 (Iandola et al. 2016)"}, squeezenet},
       {{"mobilenet_v1", "depthwise separable convolutions, width 1.0 (Howard et al. 2017)"}, mobilenetV1},
       {{"mobilenet_v2", "inverted residuals, width 1.0 (Sandler et al. 2018)"}, mobilenetV2},
       {{"mobilenet_v3", "inverted residuals with squeeze-and-excitation, large (Howard et al. 2019)"}, mobilenetV3},
+      {{"efficientnet_b0", "inverted residuals with squeeze-and-excitation and silu (Tan, Le 2019)"}, efficientnetB0},
       {{"shufflenet_v2", "channel split and shuffle, width 1.0 (Ma et al. 2018)"}, shufflenetV2},
       {{"rcnn_ctc_ocr", "text-line reader with the convolutions of the table rcnn-ctc-ocr"}, rcnnCtcOcr},
   };
@@ -54,7 +58,8 @@ const std::vector<ZooEntry> &zooEntries() {
   return entries;
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> buildZoo(mlir::MLIRContext &context, const std::string &name, const ZooOptions &options) {
+mlir::OwningOpRef<mlir::ModuleOp> buildZoo(mlir::MLIRContext &context, const std::string &name,
+                                           const ZooOptions &options) {
   std::string names;
   for (const Architecture &architecture : architectures()) {
     if (architecture.entry.name == name) {

@@ -38,3 +38,18 @@ func.func @main(%x: tensor<4xf32>, %low: tensor<f32>) -> tensor<4xf32> {
   %y = nn.clip %x, %low {max = 6.0 : f64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// Sizes that repeat the symbolic batch: -1 keeps it. As PyTorch exports F.interpolate(x, size=(6, 8)).
+// CHECK-LABEL: func.func @main
+// CHECK: nn.resize %arg0 {{{.*}}sizes = array<i64: -1, 3, 6, 8>}
+// CHECK-SAME: (tensor<?x3x4x4xf32>) -> tensor<?x3x6x8xf32>
+// CHECK: twin: equal
+func.func @main(%x: tensor<?x3x4x4xf32> {nn.dims = ["N", "3", "4", "4"]}) -> tensor<?x?x?x?xf32> {
+  %shape = nn.shape %x {start = 0 : i64, end = 2 : i64} : (tensor<?x3x4x4xf32>) -> tensor<2xi64>
+  %extents = nn.constant {value = dense<[6, 8]> : tensor<2xi64>} : tensor<2xi64>
+  %sizes = nn.concat %shape, %extents {axis = 0 : i64} : (tensor<2xi64>, tensor<2xi64>) -> tensor<4xi64>
+  %y = nn.resize %x, %sizes {mode = "linear", operandSegmentSizes = array<i32: 1, 0, 0, 1>} : (tensor<?x3x4x4xf32>, tensor<4xi64>) -> tensor<?x?x?x?xf32>
+  return %y : tensor<?x?x?x?xf32>
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+"""usage: torch_models.py NAME [--dynamic-batch] | --list   Prints the path of the network as PyTorch exports it, or all names.
+
+Exported once into build/bench/models (or LATHE_BENCH_MODELS), and again when the exporter has changed. Exit code 77 where
+PyTorch is not installed (`dev/setup.sh bench` installs it).
+"""
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDER = pathlib.Path(os.environ.get("LATHE_BENCH_MODELS", HERE.parent / "build" / "bench" / "models"))
+PYTHON = "/usr/bin/python3"  # Debian's: the one that Debian's python3-torch belongs to
+
+# What `make bench` and `make test-all` look at: classifiers, then segmentation.
+NETWORKS = """alexnet vgg16 resnet18 resnet50 resnext50_32x4d mobilenet_v2 mobilenet_v3_large efficientnet_b0 densenet121 googlenet
+inception_v3 shufflenet_v2_x1_0 squeezenet1_1 mnasnet1_0 vit_b_16 swin_t convnext_tiny
+fcn_resnet50 deeplabv3_mobilenet_v3_large""".split()
+
+
+class NoTorch(Exception):
+    pass
+
+
+def requireTorch():
+    """Throws NoTorch with the reason."""
+    found = subprocess.run([PYTHON, "-c", "import torch, torchvision"], capture_output=True, text=True)
+    if found.returncode:
+        raise NoTorch("PyTorch is not installed (%s): `dev/setup.sh bench` installs it" % found.stderr.strip().splitlines()[-1])
+
+
+def exported(name, dynamic=False):
+    """The path of the ONNX file. Throws NoTorch, or RuntimeError with what the exporter said."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    file = FOLDER / (name + (".dyn" if dynamic else "") + ".onnx")
+    stamp = file.with_suffix(".stamp")
+    exporter = HERE / "export_torch.py"
+    digest = hashlib.sha256(exporter.read_bytes()).hexdigest()
+    if file.exists() and stamp.exists() and stamp.read_text() == digest:
+        return str(file)
+    requireTorch()
+    part = file.with_suffix(".part%d" % os.getpid())
+    result = subprocess.run([PYTHON, str(exporter), name, "-o", str(part)] + (["--dynamic-batch"] if dynamic else []),
+                            capture_output=True, text=True)
+    if result.returncode:
+        raise RuntimeError("%s: %s" % (name, (result.stderr.strip() or "exporter failed").splitlines()[-1]))
+    part.rename(file)
+    stamp.write_text(digest)
+    return str(file)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(NETWORKS))
+        sys.exit()
+    try:
+        print(exported(sys.argv[1], "--dynamic-batch" in sys.argv))
+    except NoTorch as error:
+        print("torch_models.py: %s" % error, file=sys.stderr)
+        sys.exit(77)
+    except RuntimeError as error:
+        sys.exit("torch_models.py: %s" % error)
