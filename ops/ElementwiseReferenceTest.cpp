@@ -60,6 +60,17 @@ TEST(Reference, UnaryFunctions) {
   expectUnary("sin", SinAttrs(), [](double x) { return std::sin(x); });
   expectUnary("cos", CosAttrs(), [](double x) { return std::cos(x); });
   expectUnary("atan", AtanAttrs(), [](double x) { return std::atan(x); });
+  expectUnary("tan", TanAttrs(), [](double x) { return std::tan(x); });
+  expectUnary("asin", AsinAttrs(), [](double x) { return std::abs(x) > 1 ? nan : std::asin(x); });
+  expectUnary("acos", AcosAttrs(), [](double x) { return std::abs(x) > 1 ? nan : std::acos(x); });
+  expectUnary("sinh", SinhAttrs(), [](double x) { return (std::exp(x) - std::exp(-x)) / 2; });
+  expectUnary("cosh", CoshAttrs(), [](double x) { return (std::exp(x) + std::exp(-x)) / 2; });
+  expectUnary("asinh", AsinhAttrs(), [](double x) { return std::asinh(x); });
+  expectUnary("acosh", AcoshAttrs(), [](double x) { return x < 1 ? nan : std::acosh(x); });
+  expectUnary("atanh", AtanhAttrs(), [](double x) { return std::abs(x) > 1 ? nan : std::atanh(x); });
+  SwishAttrs swish;
+  swish.alpha = 1.5;
+  expectUnary("swish", swish, [](double x) { return x / (1 + std::exp(-1.5 * x)); });
   expectUnary("gelu", GeluAttrs(), [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); });
   GeluAttrs byTanh;
   byTanh.approximate = "tanh";
@@ -76,6 +87,28 @@ TEST(Reference, RoundSignAndPredicates) {
   expectTensor(evaluate("relu", ReluAttrs(), {f64({2}, {nan, -infinity})}), {2}, {nan, 0});
   expectTensor(evaluate("abs", AbsAttrs(), {Tensor::of<int8_t>({2}, {-128, -3})}), {2}, {-128, 3}); // wraps
   expectTensor(evaluate("softplus", SoftplusAttrs(), {f64({2}, {1000, -1000})}), {2}, {1000, 0});
+}
+
+TEST(Reference, IsInf) {
+  Tensor x = f64({4}, {infinity, -infinity, nan, 3});
+  IsInfAttrs a;
+  expectTensor(evaluate("is_inf", a, {x}), {4}, {1, 1, 0, 0});
+  a.detect_negative = false;
+  expectTensor(evaluate("is_inf", a, {x}), {4}, {1, 0, 0, 0});
+}
+
+TEST(Reference, Bits) {
+  expectTensor(evaluate("bitwise_not", BitwiseNotAttrs(), {i32({3}, {0, -1, 5})}), {3}, {-1, 0, -6});
+  expectTensor(evaluate("bitwise_not", BitwiseNotAttrs(), {Tensor::of<uint8_t>({2}, {0, 0xf0})}), {2}, {255, 15});
+  Tensor a = i32({2}, {12, -1}), b = i32({2}, {10, 6});
+  expectTensor(evaluate("bitwise_and", BitwiseAndAttrs(), {a, b}), {2}, {8, 6});
+  expectTensor(evaluate("bitwise_or", BitwiseOrAttrs(), {a, b}), {2}, {14, -1});
+  expectTensor(evaluate("bitwise_xor", BitwiseXorAttrs(), {a, b}), {2}, {6, -7});
+  BitShiftAttrs shift;
+  Tensor bytes = Tensor::of<uint8_t>({4}, {1, 200, 16, 255}), by = Tensor::of<uint8_t>({4}, {3, 1, 9, 70});
+  expectTensor(evaluate("bit_shift", shift, {bytes, by}), {4}, {8, 144, 0, 0});
+  shift.direction = "RIGHT";
+  expectTensor(evaluate("bit_shift", shift, {bytes, by}), {4}, {0, 100, 0, 0});
 }
 
 TEST(Reference, Clip) {

@@ -238,6 +238,41 @@ TEST(Reference, Pools) {
   expectTensor(evaluate("average_pool", average, {f32({1, 1, 2}, {3, 6})}), {1, 1, 1}, {3});
 }
 
+TEST(Reference, NormalizationsOfRows) {
+  LayerNormAttrs layer;
+  layer.epsilon = 0;
+  Tensor x = f64({2, 4}, {1, 3, 1, 3, 10, 10, 14, 14});
+  expectTensor(evaluate("layer_norm", layer, {x, f64({4}, {1, 2, 3, 4})}), {2, 4}, {-1, 2, -3, 4, -1, -2, 3, 4});
+  expectTensor(evaluate("layer_norm", layer, {x, f64({1}, {2}), f64({4}, {0, 1, 2, 3})}), {2, 4},
+               {-2, 3, 0, 5, -2, -1, 4, 5});
+  layer.axis = 0;
+  layer.epsilon = 3;
+  expectTensor(evaluate("layer_norm", layer, {f64({2, 2}, {4, 6, 4, 6}), f64({2, 1}, {1, 10})}), {2, 2},
+               {-0.5, 0.5, -5, 5});
+  RmsNormAttrs rms;
+  rms.epsilon = 0;
+  expectTensor(evaluate("rms_norm", rms, {f64({1, 2}, {3, 3}), f64({2}, {1, 2})}), {1, 2}, {1, 2});
+  InstanceNormAttrs instance;
+  instance.epsilon = 0;
+  Tensor image = f64({1, 2, 2}, {1, 3, 5, 9}), scale = f64({2}, {1, 2}), bias = f64({2}, {0, 10});
+  expectTensor(evaluate("instance_norm", instance, {image, scale, bias}), {1, 2, 2}, {-1, 1, 8, 12});
+  GroupNormAttrs group;
+  group.epsilon = 0;
+  group.num_groups = 2;
+  expectTensor(evaluate("group_norm", group, {image, scale, bias}), {1, 2, 2}, {-1, 1, 8, 12});
+  group.num_groups = 1;
+  expectTensor(evaluate("group_norm", group, {f64({1, 2, 2}, {1, 3, 3, 1}), scale, bias}), {1, 2, 2}, {-1, 1, 12, 8});
+  LpNormalizeAttrs lp;
+  expectTensor(evaluate("lp_normalize", lp, {f64({2, 2}, {3, -4, 0, 0})}), {2, 2}, {0.6, -0.8, 0, 0});
+  lp.p = 1;
+  lp.axis = 0;
+  expectTensor(evaluate("lp_normalize", lp, {f64({2, 2}, {3, -4, 1, 0})}), {2, 2}, {0.75, -1, 0.25, 0});
+  lp.epsilon = 8;
+  expectTensor(evaluate("lp_normalize", lp, {f64({2, 1}, {3, 1})}), {2, 1}, {0.375, 0.125});
+  HardmaxAttrs hard;
+  expectTensor(evaluate("hardmax", hard, {f32({2, 3}, {1, 5, 5, 2, 1, 0})}), {2, 3}, {0, 1, 0, 1, 0, 0});
+}
+
 TEST(Reference, Normalisation) {
   BatchNormAttrs norm;
   norm.epsilon = 0;

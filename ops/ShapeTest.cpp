@@ -177,6 +177,18 @@ TEST(Shape, PoolsAndNormalisation) {
   expectViolation("lrn_c2", "lrn", with(LrnAttrs(), [](auto &a) { a.size = 0; }), {x});
   expectViolation("lrn_c3", "lrn", LrnAttrs(), {tensor("i8 1 2")});
   EXPECT_EQ(infer("softmax", SoftmaxAttrs(), {x}), "f32 N 64 112 111");
+  expectViolation("layer_norm_c1", "layer_norm", with(LayerNormAttrs(), [](auto &a) { a.axis = 4; }),
+                  {x, tensor("f32 1")});
+  expectViolation("layer_norm_c2", "layer_norm", LayerNormAttrs(), {x, tensor("f32 55")});
+  expectViolation("layer_norm_c2", "rms_norm", RmsNormAttrs(), {c, tensor("f32 1 64")});
+  expectViolation("layer_norm_c3", "layer_norm", LayerNormAttrs(), {x, tensor("f32 1"), tensor("f64 1")});
+  expectViolation("instance_norm_c1", "instance_norm", InstanceNormAttrs(), {c, c, c});
+  expectViolation("instance_norm_c2", "instance_norm", InstanceNormAttrs(), {x, c, tensor("f32 63")});
+  expectViolation("instance_norm_c3", "group_norm", GroupNormAttrs(), {x, c, tensor("f64 64")});
+  expectViolation("group_norm_c1", "group_norm", with(GroupNormAttrs(), [](auto &a) { a.num_groups = 7; }), {x, c, c});
+  expectViolation("lp_normalize_c1", "lp_normalize", with(LpNormalizeAttrs(), [](auto &a) { a.axis = -5; }), {x});
+  expectViolation("lp_normalize_c2", "lp_normalize", with(LpNormalizeAttrs(), [](auto &a) { a.p = 3; }), {x});
+  expectViolation("lp_normalize_c3", "lp_normalize", LpNormalizeAttrs(), {tensor("i64 4")});
   expectViolation("softmax_c1", "softmax", with(SoftmaxAttrs(), [](auto &a) { a.axis = 4; }), {x});
   expectViolation("softmax_c1", "log_softmax", LogSoftmaxAttrs(), {tensor("f32")});
   expectViolation("softmax_c2", "softmax", SoftmaxAttrs(), {tensor("i64 4")});
@@ -195,6 +207,11 @@ TEST(Shape, Elementwise) {
   expectViolation("cast_c1", "cast", CastAttrs(), {tensor("f32 2")});
   EXPECT_EQ(infer("add", AddAttrs(), {tensor("f32 N 1 4"), tensor("f32 3 1")}), "f32 N 3 4");
   EXPECT_EQ(infer("add", AddAttrs(), {tensor("f32 N"), tensor("f32 3")}), "f32 3");
+  expectViolation("bitwise_c1", "bitwise_not", BitwiseNotAttrs(), {tensor("f32 4")});
+  expectViolation("bitwise_c1", "bitwise_and", BitwiseAndAttrs(), {tensor("f32 4"), tensor("f32 4")});
+  expectViolation("bit_shift_c1", "bit_shift", BitShiftAttrs(), {tensor("i32 4"), tensor("i32 4")});
+  expectViolation("bit_shift_c2", "bit_shift", with(BitShiftAttrs(), [](auto &a) { a.direction = "UP"; }),
+                  {tensor("u8 4"), tensor("u8 4")});
   expectViolation("binary_c1", "add", AddAttrs(), {tensor("f32 1"), tensor("f64 1")});
   expectViolation("binary_c1", "equal", EqualAttrs(), {tensor("f32 1"), tensor("f64 1")});
   expectViolation("binary_c2", "mul", MulAttrs(), {tensor("f32 2"), tensor("f32 3")});

@@ -9,7 +9,8 @@
 
 namespace lathe {
 
-/// The one opset written, and the IR version that goes with it.
+/// The opset written, and the IR version that goes with it. A model with an operator that is newer gets that one's
+/// opset.
 inline constexpr int64_t exportedOpset = 20;
 inline constexpr int64_t exportedIrVersion = 9;
 

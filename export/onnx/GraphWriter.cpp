@@ -38,6 +38,11 @@ void requireExportable(ElementType type, mlir::Location loc) {
           "{}: element type {} cannot be written to ONNX opset {}", nn::describe(loc), name(type), exportedOpset);
 }
 
+/// The IR version that came with an opset.
+int64_t irVersionOf(int64_t opset) {
+  return opset <= 20 ? exportedIrVersion : opset <= 22 ? 10 : opset == 23 ? 11 : 12;
+}
+
 } // namespace
 
 std::string GraphWriter::nameOf(mlir::Value value) const {
@@ -120,16 +125,19 @@ void GraphWriter::addIdentity(mlir::Value from, const std::string &to) {
 ModelProto GraphWriter::write(int64_t externalFromBytes) {
   externalFrom = externalFromBytes;
   ModelProto model;
-  model.set_ir_version(exportedIrVersion);
   model.set_producer_name("lathe");
   auto *opset = model.add_opset_import();
   opset->set_domain("");
-  opset->set_version(exportedOpset);
   graph = model.mutable_graph();
   graph->set_name("main");
 
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   require(main && !main.isExternal(), "export: the module has no function @main");
+  int64_t version = exportedOpset;
+  for (mlir::Operation &op : main.getBody().front())
+    version = std::max(version, opsetOf(op));
+  opset->set_version(version);
+  model.set_ir_version(irVersionOf(version));
   nn::SymbolicShapes shapes(main);
   auto given = [](mlir::DictionaryAttr attrs, std::string fallback) {
     auto name = attrs ? attrs.getAs<mlir::StringAttr>("nn.name") : mlir::StringAttr();

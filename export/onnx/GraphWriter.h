@@ -67,6 +67,9 @@ private:
   AttributeProto &add(const std::string &name, AttributeProto::AttributeType kind);
 };
 
+/// The least opset that has what writeOperator makes of `op`; at least exportedOpset.
+int64_t opsetOf(mlir::Operation &op);
+
 /// Fills operator, operands and attributes of `writer.node` from `writer.op`.
 void writeOperator(NodeWriter &writer);
 

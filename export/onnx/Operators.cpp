@@ -14,7 +14,7 @@ namespace {
 
 const OnnxMapping *directMapping(const OpRecord &record) {
   for (const OnnxMapping &mapping : record.onnx)
-    if (mapping.direct && mapping.since <= exportedOpset && exportedOpset <= mapping.until)
+    if (mapping.direct && mapping.until >= exportedOpset) // see opsetOf: since is never above the opset written
       return &mapping;
   return nullptr;
 }
@@ -198,6 +198,35 @@ void writeBatchNorm(NodeWriter &w) {
   w.attr("epsilon", nn::attrsAs<BatchNormAttrs>(&w.op).epsilon);
 }
 
+void writeLayerNorm(NodeWriter &w) {
+  writeOperandsOnly(w, "LayerNormalization");
+  auto a = nn::attrsAs<LayerNormAttrs>(&w.op);
+  w.attr("axis", a.axis);
+  w.attr("epsilon", a.epsilon);
+}
+
+void writeRmsNorm(NodeWriter &w) {
+  writeOperandsOnly(w, "RMSNormalization");
+  auto a = nn::attrsAs<RmsNormAttrs>(&w.op);
+  w.attr("axis", a.axis);
+  w.attr("epsilon", a.epsilon);
+}
+
+void writeGroupNorm(NodeWriter &w) {
+  writeOperandsOnly(w, "GroupNormalization");
+  auto a = nn::attrsAs<GroupNormAttrs>(&w.op);
+  w.attr("num_groups", a.num_groups);
+  w.attr("epsilon", a.epsilon);
+}
+
+void writeLpNormalize(NodeWriter &w) {
+  auto a = nn::attrsAs<LpNormalizeAttrs>(&w.op);
+  require(a.epsilon == 0, "an lp_normalize with epsilon has no form in ONNX");
+  writeOperandsOnly(w, "LpNormalization");
+  w.attr("axis", a.axis);
+  w.attr("p", a.p);
+}
+
 void writeReshape(NodeWriter &w) {
   auto a = nn::attrsAs<ReshapeAttrs>(&w.op);
   w.node.set_op_type("Reshape");
@@ -262,6 +291,10 @@ const std::unordered_map<std::string_view, Writer> writers = {
     {"max_pool", writeMaxPool},
     {"average_pool", writeAveragePool},
     {"batch_norm", writeBatchNorm},
+    {"layer_norm", writeLayerNorm},
+    {"rms_norm", writeRmsNorm},
+    {"group_norm", writeGroupNorm},
+    {"lp_normalize", writeLpNormalize},
     {"reshape", writeReshape},
     {"split", writeSplit},
     {"pad", writePad},
@@ -279,8 +312,17 @@ void writeOperator(NodeWriter &w) {
   if (auto own = writers.find(record.name); own != writers.end())
     return own->second(w);
   const OnnxMapping *mapping = directMapping(record);
-  require(mapping != nullptr, "nn.{} has no form in ONNX opset {}", record.name, exportedOpset);
+  require(mapping != nullptr, "nn.{} has no form in ONNX", record.name);
   writeDirect(w, record, *mapping);
+}
+
+int64_t opsetOf(mlir::Operation &op) {
+  int64_t opset = exportedOpset;
+  if (const OpRecord *record = nn::recordOf(&op))
+    for (const OnnxMapping &mapping : record->onnx) // the newest form is what is written
+      if (mapping.until > exportedOpset)
+        opset = std::max<int64_t>(opset, mapping.since);
+  return opset;
 }
 
 std::string elementBytes(ElementType type, double value) {

@@ -28,7 +28,8 @@ void importBatchNorm(Node &node) {
 void importSoftmax(Node &node) {
   if (node.opset() >= 13)
     return importDirectly(node);
-  const char *mnemonic = node.proto.op_type() == "Softmax" ? "softmax" : "log_softmax";
+  const std::string &type = node.proto.op_type();
+  const char *mnemonic = type == "Softmax" ? "softmax" : type == "Hardmax" ? "hardmax" : "log_softmax";
   node.expectInputs(1, 1);
   mlir::Value x = node.in(0);
   const Dims dims = node.info(x).dims;
@@ -47,6 +48,90 @@ void importSoftmax(Node &node) {
   mlir::Value matrix = node.reshape(x, {product(all.first(axis)), product(all.subspan(axis))});
   mlir::Value result = node.emit(mnemonic, {matrix}, {{"axis", 1}});
   node.set(0, node.reshape(result, dims));
+}
+
+/// 1 / sqrt(variance + epsilon) over `axes`, given the deviations from the mean.
+mlir::Value inverseDeviation(Node &node, mlir::Value deviation, const std::vector<int64_t> &axes, double epsilon) {
+  mlir::Value variance = node.emit("reduce_mean", {node.emit("mul", {deviation, deviation})}, {{"axes", axes}});
+  mlir::Value sum = node.emit("add", {variance, node.constantScalar(node.info(variance).type, epsilon)});
+  return node.emit("reciprocal", {node.emit("sqrt", {sum})});
+}
+
+void importLayerNorm(Node &node) {
+  require(node.opset() >= 17, "there is no such operator in opset {}", node.opset());
+  node.expectInputs(2, 3);
+  mlir::Value x = node.in(0);
+  int64_t axis = node.intAttr("axis", -1), stash = node.intAttr("stash_type", 1);
+  double epsilon = node.floatAttr("epsilon", 1e-5);
+  ElementType type = node.info(x).type, statistics = fromOnnxType(static_cast<int32_t>(stash));
+  Values operands = {x, node.cast(node.in(1), type)};
+  if (node.has(2))
+    operands.push_back(node.cast(node.in(2), type));
+  node.set(0, node.emit("layer_norm", operands, {{"axis", axis}, {"epsilon", epsilon}}));
+  if (!node.wants(1) && !node.wants(2))
+    return;
+  // Mean and 1 / deviation are wanted by training only: spelled out, in the type asked for.
+  require(isFloat(statistics), "stash_type is {}, expected a floating-point type", stash);
+  std::vector<int64_t> axes;
+  for (int64_t i = normalizeAxis(axis, node.rank(x), "axis"); i < node.rank(x); ++i)
+    axes.push_back(i);
+  mlir::Value precise = node.cast(x, statistics), mean = node.emit("reduce_mean", {precise}, {{"axes", axes}});
+  if (node.wants(1))
+    node.set(1, mean);
+  if (node.wants(2))
+    node.set(2, inverseDeviation(node, node.emit("sub", {precise, mean}), axes, epsilon));
+}
+
+/// The result has the type of the scale; the wider of both types is computed in.
+void importRmsNorm(Node &node) {
+  require(node.opset() >= 23, "there is no such operator in opset {}", node.opset());
+  node.expectInputs(2, 2);
+  node.ignore({"stash_type"});
+  ElementType x = node.info(node.in(0)).type, scale = node.info(node.in(1)).type;
+  ElementType wide = bitWidth(scale) > bitWidth(x) ? scale : x;
+  mlir::Value y = node.emit("rms_norm", {node.cast(node.in(0), wide), node.cast(node.in(1), wide)},
+                            {{"axis", node.intAttr("axis", -1)}, {"epsilon", node.floatAttr("epsilon", 1e-5)}});
+  node.set(0, node.cast(y, scale));
+}
+
+/// Until opset 20 scale and bias have one element a group.
+void importGroupNorm(Node &node) {
+  require(node.opset() >= 18, "there is no such operator in opset {}", node.opset());
+  node.expectInputs(3, 3);
+  node.ignore({"stash_type"});
+  require(node.hasAttr("num_groups"), "attribute 'num_groups' is missing");
+  int64_t groups = node.intAttr("num_groups", 1);
+  mlir::Value x = node.in(0);
+  require(node.rank(x) >= 2, "X has rank {}, expected at least 2", node.rank(x));
+  const Dim channels = node.info(x).dims[1];
+  auto perChannel = [&](mlir::Value value) {
+    value = node.cast(value, node.info(x).type);
+    if (node.opset() >= 21)
+      return value;
+    if (!channels.isConstant())
+      node.unsupported("the number of channels is not known");
+    require(groups > 0 && channels.constant() % groups == 0, "num_groups is {}, expected a divisor of {} channels",
+            groups, channels.constant());
+    const Dims &dims = node.info(value).dims;
+    require(dims.size() == 1 && mayAgree(dims[0], groups), "scale or bias is {}, expected {}", str(dims), groups);
+    std::vector<int64_t> shape = {groups, channels.constant() / groups};
+    value = node.emit("expand", {node.reshape(value, {groups, 1})}, {{"shape", shape}});
+    return node.reshape(value, {channels});
+  };
+  node.set(0, node.emit("group_norm", {x, perChannel(node.in(1)), perChannel(node.in(2))},
+                        {{"num_groups", groups}, {"epsilon", node.floatAttr("epsilon", 1e-5)}}));
+}
+
+/// (x - mean) / (deviation + 1e-9) over any axes, by its definition.
+void importMeanVarianceNormalization(Node &node) {
+  require(node.opset() >= 9, "attribute axes is new in opset 9, expected that or later");
+  node.expectInputs(1, 1);
+  mlir::Value x = node.in(0);
+  std::vector<int64_t> axes = node.intsAttr("axes", {0, 2, 3});
+  mlir::Value deviation = node.emit("sub", {x, node.emit("reduce_mean", {x}, {{"axes", axes}})});
+  mlir::Value variance = node.emit("reduce_mean", {node.emit("mul", {deviation, deviation})}, {{"axes", axes}});
+  mlir::Value least = node.constantScalar(node.info(x).type, 1e-9);
+  node.set(0, node.emit("div", {deviation, node.emit("add", {node.emit("sqrt", {variance}), least})}));
 }
 
 /// Opset 20 adds booleans to the extremes: any and all.
@@ -85,6 +170,11 @@ void addNormalizeHandlers(Handlers &table) {
   table["BatchNormalization"] = importBatchNorm;
   table["Softmax"] = importSoftmax;
   table["LogSoftmax"] = importSoftmax;
+  table["Hardmax"] = importSoftmax;
+  table["LayerNormalization"] = importLayerNorm;
+  table["RMSNormalization"] = importRmsNorm;
+  table["GroupNormalization"] = importGroupNorm;
+  table["MeanVarianceNormalization"] = importMeanVarianceNormalization;
 }
 
 } // namespace lathe::onnx

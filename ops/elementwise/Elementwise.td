@@ -135,6 +135,53 @@ def Nn_AtanOp : Nn_Unary<"atan", "Atan"> {
   let summary = "arc tangent";
 }
 
+def Nn_TanOp : Nn_Unary<"tan", "Tan"> {
+  let summary = "tangent";
+}
+
+def Nn_AsinOp : Nn_Unary<"asin", "Asin"> {
+  let summary = "arc sine; NaN outside [-1, 1]";
+}
+
+def Nn_AcosOp : Nn_Unary<"acos", "Acos"> {
+  let summary = "arc cosine; NaN outside [-1, 1]";
+}
+
+def Nn_SinhOp : Nn_Unary<"sinh", "Sinh"> {
+  let summary = "hyperbolic sine";
+}
+
+def Nn_CoshOp : Nn_Unary<"cosh", "Cosh"> {
+  let summary = "hyperbolic cosine";
+}
+
+def Nn_AsinhOp : Nn_Unary<"asinh", "Asinh"> {
+  let summary = "inverse hyperbolic sine";
+}
+
+def Nn_AcoshOp : Nn_Unary<"acosh", "Acosh"> {
+  let summary = "inverse hyperbolic cosine; NaN below 1";
+}
+
+def Nn_AtanhOp : Nn_Unary<"atanh", "Atanh"> {
+  let summary = "inverse hyperbolic tangent; NaN outside [-1, 1]";
+}
+
+def Nn_SwishOp : Nn_Unary<"swish", "Swish"> {
+  let summary = "x / (1 + exp(-alpha * x))";
+  let arguments = (ins NnTensor:$x, NnF64<"1.0">:$alpha);
+  let onnx = [Onnx<"Swish", 24>];
+}
+
+def Nn_BitwiseNotOp : Nn_Unary<"bitwise_not", "BitwiseNot"> {
+  let summary = "every bit inverted";
+  let description = [{
+    Constraints: bitwise_c1: x has integers.
+  }];
+  let onnx = [Onnx<"BitwiseNot", 18>];
+  let inferFunction = "inferBitwiseUnary";
+}
+
 def Nn_ShrinkOp : Nn_Unary<"shrink", "Shrink"> {
   let summary = "x + bias below -lambd, x - bias above lambd, 0 between";
   let arguments = (ins NnTensor:$x, NnF64<"0.0">:$bias, NnF64<"0.5">:$lambd);
@@ -161,6 +208,13 @@ def Nn_NotOp : Nn_Unary<"not", "Not"> {
 
 def Nn_IsNanOp : Nn_Unary<"is_nan", "IsNaN"> {
   let summary = "whether x is not a number";
+  let inferFunction = "inferFloatPredicate";
+}
+
+def Nn_IsInfOp : Nn_Unary<"is_inf", "IsInf"> {
+  let summary = "whether x is infinite, of the signs asked for";
+  let arguments = (ins NnTensor:$x, NnBool<"true">:$detect_negative, NnBool<"true">:$detect_positive);
+  let onnx = [Onnx<"IsInf", 10>];
   let inferFunction = "inferFloatPredicate";
 }
 
@@ -304,6 +358,36 @@ def Nn_OrOp : Nn_Logical<"or", "Or"> {
 
 def Nn_XorOp : Nn_Logical<"xor", "Xor"> {
   let summary = "either a or b";
+}
+
+class Nn_Bitwise<string mnemonic, string onnxOp> : Nn_Binary<mnemonic, onnxOp> {
+  let description = [{
+    Constraints: binary_c1: a and b have one element type. binary_c2: they broadcast. bitwise_c1: they have integers.
+  }];
+  let onnx = [Onnx<onnxOp, 18>];
+  let inferFunction = "inferBitwise";
+}
+
+def Nn_BitwiseAndOp : Nn_Bitwise<"bitwise_and", "BitwiseAnd"> {
+  let summary = "bits set in both a and b";
+}
+
+def Nn_BitwiseOrOp : Nn_Bitwise<"bitwise_or", "BitwiseOr"> {
+  let summary = "bits set in a or b or both";
+}
+
+def Nn_BitwiseXorOp : Nn_Bitwise<"bitwise_xor", "BitwiseXor"> {
+  let summary = "bits set in either a or b";
+}
+
+def Nn_BitShiftOp : Nn_Binary<"bit_shift", "BitShift"> {
+  let summary = "a shifted by b bits; 0 where b is at least the width";
+  let description = [{
+    Constraints: binary_c1: a and b have one element type. binary_c2: they broadcast. bit_shift_c1: they are unsigned.
+    bit_shift_c2: direction is "LEFT" or "RIGHT".
+  }];
+  let arguments = (ins NnTensor:$a, NnTensor:$b, NnStr<"LEFT">:$direction);
+  let onnx = [Onnx<"BitShift", 11>];
 }
 
 def Nn_WhereOp : NnOp<"where"> {

@@ -71,7 +71,9 @@ Value lowerEqual(ScalarBuilder &b, const EqualAttrs &, ValueRange in) { return b
 Value lowerLess(ScalarBuilder &b, const LessAttrs &, ValueRange in) { return b.less(in[0], in[1]); }
 Value lowerLessEqual(ScalarBuilder &b, const LessEqualAttrs &, ValueRange in) { return b.lessEqual(in[0], in[1]); }
 Value lowerGreater(ScalarBuilder &b, const GreaterAttrs &, ValueRange in) { return b.less(in[1], in[0]); }
-Value lowerGreaterEqual(ScalarBuilder &b, const GreaterEqualAttrs &, ValueRange in) { return b.lessEqual(in[1], in[0]); }
+Value lowerGreaterEqual(ScalarBuilder &b, const GreaterEqualAttrs &, ValueRange in) {
+  return b.lessEqual(in[1], in[0]);
+}
 
 Value lowerAnd(ScalarBuilder &b, const AndAttrs &, ValueRange in) {
   return b.kernel.b.create<mlir::arith::AndIOp>(b.kernel.loc, in[0], in[1]);
@@ -81,6 +83,26 @@ Value lowerOr(ScalarBuilder &b, const OrAttrs &, ValueRange in) {
 }
 Value lowerXor(ScalarBuilder &b, const XorAttrs &, ValueRange in) {
   return b.kernel.b.create<mlir::arith::XOrIOp>(b.kernel.loc, in[0], in[1]);
+}
+
+Value lowerBitwiseAnd(ScalarBuilder &b, const BitwiseAndAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::AndIOp>(b.kernel.loc, in[0], in[1]);
+}
+Value lowerBitwiseOr(ScalarBuilder &b, const BitwiseOrAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::OrIOp>(b.kernel.loc, in[0], in[1]);
+}
+Value lowerBitwiseXor(ScalarBuilder &b, const BitwiseXorAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::XOrIOp>(b.kernel.loc, in[0], in[1]);
+}
+
+Value lowerBitShift(ScalarBuilder &b, const BitShiftAttrs &attrs, ValueRange in) {
+  // A shift by the width or more is poison: shift by 0 there and take 0.
+  Value width = b.constant(mlir::getElementTypeOrSelf(in[0].getType()).getIntOrFloatBitWidth());
+  Value fits = b.less(in[1], width), zero = b.constant(0), amount = b.select(fits, in[1], zero);
+  Value shifted = attrs.direction == "LEFT"
+                      ? b.kernel.b.create<mlir::arith::ShLIOp>(b.kernel.loc, in[0], amount).getResult()
+                      : b.kernel.b.create<mlir::arith::ShRUIOp>(b.kernel.loc, in[0], amount).getResult();
+  return b.select(fits, shifted, zero);
 }
 
 Value lowerWhere(ScalarBuilder &b, const WhereAttrs &, ValueRange in) { return b.select(in[0], in[1], in[2]); }

@@ -2,6 +2,7 @@
 #include "codegen/Scalar.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
 
@@ -18,6 +19,14 @@ Value log1p(ScalarBuilder &b, Value y) {
   Value change = b.sub(u, one);
   Value quotient = b.div(b.mul(b.log(u), y), change);
   return b.select(b.equal(change, b.constant(0)), y, quotient);
+}
+
+/// log(1 + y) for any y >= 0: beyond 1e9 the 1 is lost, and infinity stays.
+Value log1pOfAny(ScalarBuilder &b, Value y) { return b.select(b.less(b.constant(1e9), y), b.log(y), log1p(b, y)); }
+
+/// |magnitude| with the sign of x; NaN where either is.
+Value withSign(ScalarBuilder &b, Value magnitude, Value x) {
+  return b.kernel.b.create<mlir::math::CopySignOp>(b.kernel.loc, magnitude, x);
 }
 
 /// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
@@ -74,6 +83,61 @@ Value lowerSin(ScalarBuilder &b, const SinAttrs &, ValueRange in) { return b.sin
 Value lowerCos(ScalarBuilder &b, const CosAttrs &, ValueRange in) { return b.cos(in[0]); }
 Value lowerAtan(ScalarBuilder &b, const AtanAttrs &, ValueRange in) { return b.atan(in[0]); }
 
+Value lowerTan(ScalarBuilder &b, const TanAttrs &, ValueRange in) { return b.div(b.sin(in[0]), b.cos(in[0])); }
+
+Value lowerAsin(ScalarBuilder &b, const AsinAttrs &, ValueRange in) {
+  // The angle whose sine is x and whose cosine is sqrt((1 - x)(1 + x)), without cancellation at the borders.
+  Value one = b.constant(1);
+  return b.atan(b.div(in[0], b.sqrt(b.mul(b.sub(one, in[0]), b.add(one, in[0])))));
+}
+
+Value lowerAcos(ScalarBuilder &b, const AcosAttrs &, ValueRange in) {
+  // tan(y / 2) = sqrt((1 - x) / (1 + x))
+  Value one = b.constant(1);
+  return b.mul(b.constant(2), b.atan(b.sqrt(b.div(b.sub(one, in[0]), b.add(one, in[0])))));
+}
+
+Value lowerSinh(ScalarBuilder &b, const SinhAttrs &, ValueRange in) {
+  // (e^a - e^-a) / 2 by e^a - 1, accurate near 0; for large a, where e^a overflows first, by e^(a/2).
+  Value a = b.abs(in[0]), half = b.constant(0.5), e = b.expm1(a), root = b.exp(b.mul(a, half));
+  Value small = b.mul(half, b.add(e, b.div(e, b.add(e, b.constant(1)))));
+  Value large = b.mul(b.mul(root, half), root);
+  return withSign(b, b.select(b.less(a, b.constant(40)), small, large), in[0]);
+}
+
+Value lowerCosh(ScalarBuilder &b, const CoshAttrs &, ValueRange in) {
+  Value a = b.abs(in[0]), half = b.constant(0.5), e = b.exp(a), root = b.exp(b.mul(a, half));
+  Value small = b.add(b.mul(half, e), b.div(half, e));
+  return b.select(b.less(a, b.constant(40)), small, b.mul(b.mul(root, half), root));
+}
+
+Value lowerAsinh(ScalarBuilder &b, const AsinhAttrs &, ValueRange in) {
+  // log(a + sqrt(a^2 + 1)) with a^2 / (1 + sqrt(a^2 + 1)) for sqrt(a^2 + 1) - 1; log(2a) where a^2 would overflow.
+  Value a = b.abs(in[0]), one = b.constant(1), square = b.mul(a, a);
+  Value excess = b.div(square, b.add(one, b.sqrt(b.add(square, one))));
+  Value small = log1p(b, b.add(a, excess)), large = b.add(b.log(a), b.constant(M_LN2));
+  return withSign(b, b.select(b.less(a, b.constant(1e9)), small, large), in[0]);
+}
+
+Value lowerAcosh(ScalarBuilder &b, const AcoshAttrs &, ValueRange in) {
+  // log(x + sqrt(x^2 - 1)) by t = x - 1, accurate near 1.
+  Value t = b.sub(in[0], b.constant(1));
+  Value root = b.sqrt(b.mul(t, b.add(t, b.constant(2))));
+  Value large = b.add(b.log(in[0]), b.constant(M_LN2));
+  return b.select(b.less(in[0], b.constant(1e9)), log1p(b, b.add(t, root)), large);
+}
+
+Value lowerAtanh(ScalarBuilder &b, const AtanhAttrs &, ValueRange in) {
+  Value a = b.abs(in[0]);
+  Value ratio = b.div(b.add(a, a), b.sub(b.constant(1), a)); // (1 + a) / (1 - a) - 1
+  return withSign(b, b.mul(b.constant(0.5), log1pOfAny(b, ratio)), in[0]);
+}
+
+Value lowerSwish(ScalarBuilder &b, const SwishAttrs &attrs, ValueRange in) {
+  Value scaled = attrs.alpha == 1 ? in[0] : b.mul(in[0], b.constant(attrs.alpha));
+  return b.mul(in[0], b.sigmoid(scaled));
+}
+
 Value lowerReciprocal(ScalarBuilder &b, const ReciprocalAttrs &, ValueRange in) { return b.div(b.constant(1), in[0]); }
 
 Value lowerSign(ScalarBuilder &b, const SignAttrs &, ValueRange in) {
@@ -119,6 +183,19 @@ Value lowerNot(ScalarBuilder &b, const NotAttrs &, ValueRange in) {
 
 Value lowerIsNan(ScalarBuilder &b, const IsNanAttrs &, ValueRange in) {
   return b.kernel.b.create<mlir::arith::CmpFOp>(b.kernel.loc, mlir::arith::CmpFPredicate::UNO, in[0], in[0]);
+}
+
+Value lowerIsInf(ScalarBuilder &b, const IsInfAttrs &attrs, ValueRange in) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!attrs.detect_positive && !attrs.detect_negative)
+    return b.less(in[0], in[0]); // never
+  if (attrs.detect_positive && attrs.detect_negative)
+    return b.equal(b.abs(in[0]), b.constant(infinity));
+  return b.equal(in[0], b.constant(attrs.detect_positive ? infinity : -infinity));
+}
+
+Value lowerBitwiseNot(ScalarBuilder &b, const BitwiseNotAttrs &, ValueRange in) {
+  return b.kernel.b.create<mlir::arith::XOrIOp>(b.kernel.loc, in[0], b.constant(-1));
 }
 
 Value lowerClip(ScalarBuilder &b, const ClipAttrs &attrs, ValueRange in) {

@@ -38,6 +38,16 @@ template <class F> void logical(ReferenceCall &call, F &&f) {
                         [&](uint8_t a, uint8_t b) { return f(a != 0, b != 0); });
 }
 
+/// f on integers as bits.
+template <class F> void bitwise(ReferenceCall &call, F &&f) {
+  arithmetic(call, [&]<class T>(T a, T b) -> T {
+    if constexpr (std::is_floating_point_v<T>)
+      return a; // no floats by the shape function
+    else
+      return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+  });
+}
+
 /// base to the power of a whole exponent modulo 2^64; a negative exponent gives the truncated reciprocal.
 template <class T> T integerPower(T base, T exponent) {
   if (exponent < 0)
@@ -134,6 +144,21 @@ void runOr(const OrAttrs &, ReferenceCall &call) {
 }
 void runXor(const XorAttrs &, ReferenceCall &call) {
   logical(call, [](bool a, bool b) { return a != b; });
+}
+
+void runBitwiseAnd(const BitwiseAndAttrs &, ReferenceCall &call) {
+  bitwise(call, [](uint64_t a, uint64_t b) { return a & b; });
+}
+void runBitwiseOr(const BitwiseOrAttrs &, ReferenceCall &call) {
+  bitwise(call, [](uint64_t a, uint64_t b) { return a | b; });
+}
+void runBitwiseXor(const BitwiseXorAttrs &, ReferenceCall &call) {
+  bitwise(call, [](uint64_t a, uint64_t b) { return a ^ b; });
+}
+void runBitShift(const BitShiftAttrs &attrs, ReferenceCall &call) {
+  // Narrower integers arrive widened: what leaves their width is cut off afterwards.
+  bool left = attrs.direction == "LEFT";
+  bitwise(call, [&](uint64_t a, uint64_t b) { return b >= 64 ? 0 : left ? a << b : a >> b; });
 }
 
 void runWhere(const WhereAttrs &, ReferenceCall &call) {

@@ -130,6 +130,33 @@ void runCos(const CosAttrs &, ReferenceCall &call) {
 void runAtan(const AtanAttrs &, ReferenceCall &call) {
   floats(call, []<class T>(T x) { return std::atan(x); });
 }
+void runTan(const TanAttrs &, ReferenceCall &call) {
+  floats(call, []<class T>(T x) { return std::tan(x); });
+}
+void runAsin(const AsinAttrs &, ReferenceCall &call) {
+  floats(call, []<class T>(T x) { return std::asin(x); });
+}
+void runAcos(const AcosAttrs &, ReferenceCall &call) {
+  floats(call, []<class T>(T x) { return std::acos(x); });
+}
+void runSinh(const SinhAttrs &, ReferenceCall &call) {
+  floats(call, []<class T>(T x) { return std::sinh(x); });
+}
+void runCosh(const CoshAttrs &, ReferenceCall &call) {
+  floats(call, []<class T>(T x) { return std::cosh(x); });
+}
+void runAsinh(const AsinhAttrs &, ReferenceCall &call) {
+  floats(call, []<class T>(T x) { return std::asinh(x); });
+}
+void runAcosh(const AcoshAttrs &, ReferenceCall &call) {
+  floats(call, []<class T>(T x) { return std::acosh(x); });
+}
+void runAtanh(const AtanhAttrs &, ReferenceCall &call) {
+  floats(call, []<class T>(T x) { return std::atanh(x); });
+}
+void runSwish(const SwishAttrs &a, ReferenceCall &call) {
+  floats(call, [&]<class T>(T x) { return x / (1 + std::exp(-T(a.alpha) * x)); });
+}
 void runGelu(const GeluAttrs &a, ReferenceCall &call) {
   if (a.approximate == "tanh")
     floats(call, []<class T>(T x) {
@@ -145,6 +172,21 @@ void runNot(const NotAttrs &, ReferenceCall &call) {
 void runIsNan(const IsNanAttrs &, ReferenceCall &call) {
   forFloat(call.in(0).type(),
            [&]<class T>(T) { map<T, uint8_t>(call, call.in(0), call.out(0), [](T x) { return isNan(x); }); });
+}
+
+void runIsInf(const IsInfAttrs &a, ReferenceCall &call) {
+  forFloat(call.in(0).type(), [&]<class T>(T) {
+    map<T, uint8_t>(call, call.in(0), call.out(0),
+                    [&](T x) { return std::isinf(x) && (x < 0 ? a.detect_negative : a.detect_positive); });
+  });
+}
+void runBitwiseNot(const BitwiseNotAttrs &, ReferenceCall &call) {
+  numbers(call, []<class T>(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      return x; // no floats by the shape function
+    else
+      return static_cast<T>(~x);
+  });
 }
 
 void runClip(const ClipAttrs &a, ReferenceCall &call) {

@@ -97,6 +97,26 @@ InferResult inferFloatPredicate(const Attrs &, const InferInputs &in) {
   return {like(*in[0], ElementType::boolean)};
 }
 
+InferResult inferBitwiseUnary(const Attrs &, const InferInputs &in) {
+  require(isInteger(in[0]->type), "bitwise_c1: the element type is {}, expected an integer type", name(in[0]->type));
+  return {like(*in[0], in[0]->type)};
+}
+
+InferResult inferBitwise(const Attrs &, const InferInputs &in) {
+  TensorInfo y = arithmetic(in);
+  require(isInteger(y.type), "bitwise_c1: the element type is {}, expected an integer type", name(y.type));
+  return {y};
+}
+
+InferResult inferBitShift(const BitShiftAttrs &a, const InferInputs &in) {
+  TensorInfo y = arithmetic(in);
+  require(isUnsignedInteger(y.type), "bit_shift_c1: the element type is {}, expected an unsigned integer",
+          name(y.type));
+  require(a.direction == "LEFT" || a.direction == "RIGHT",
+          "bit_shift_c2: direction is '{}', expected 'LEFT' or 'RIGHT'", a.direction);
+  return {y};
+}
+
 InferResult inferGelu(const GeluAttrs &a, const InferInputs &in) {
   require(a.approximate == "none" || a.approximate == "tanh", "gelu_c1: approximate is '{}', expected 'none' or 'tanh'",
           a.approximate);

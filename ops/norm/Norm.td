@@ -57,3 +57,85 @@ def Nn_LogSoftmaxOp : Nn_Softmax<"log_softmax", "LogSoftmax"> {
     Constraints: those of softmax.
   }];
 }
+
+def Nn_HardmaxOp : NnOp<"hardmax"> {
+  let summary = "1 at the first greatest element along one axis, 0 elsewhere";
+  let description = [{
+    Constraints: those of softmax.
+  }];
+  let arguments = (ins NnTensor:$x, NnI64<"-1">:$axis);
+  let results = (outs NnTensor:$y);
+  let onnx = [Onnx<"Hardmax", 1, 12, 0>, Onnx<"Hardmax", 13>];
+  let benchmarkAxes = ["shape", "axis"];
+}
+
+// Rows that are brought to mean 0 and variance 1 (or length 1), each by its own statistics.
+class Nn_Normalize<string mnemonic> : NnOp<mnemonic> {
+  let results = (outs NnTensor:$y);
+  let lowering = "normalize";
+  let flops = "product(out[0]->dims) * 8";
+  let tolerance = "1e-5";
+}
+
+def Nn_LayerNormOp : Nn_Normalize<"layer_norm"> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias over the axes from `axis` on";
+  let description = [{
+    Mean and variance (of all elements, not one less) are those of the axes from `axis` on, for each index of the axes before.
+
+    Constraints: layer_norm_c1: axis is in [-rank, rank). layer_norm_c2: scale and bias broadcast to the shape of x.
+    layer_norm_c3: element types are floating-point and equal.
+  }];
+  let arguments = (ins NnTensor:$x, NnTensor:$scale, Optional<NnTensor>:$bias, NnI64<"-1">:$axis, NnF64<"1e-5">:$epsilon);
+  let onnx = [Onnx<"LayerNormalization", 17, 1000, 0>];
+  let benchmarkAxes = ["shape", "axis"];
+}
+
+def Nn_RmsNormOp : Nn_Normalize<"rms_norm"> {
+  let summary = "x / sqrt(mean of squares + epsilon) * scale over the axes from `axis` on";
+  let description = [{
+    Constraints: layer_norm_c1 to layer_norm_c3.
+  }];
+  let arguments = (ins NnTensor:$x, NnTensor:$scale, NnI64<"-1">:$axis, NnF64<"1e-5">:$epsilon);
+  let onnx = [Onnx<"RMSNormalization", 23, 1000, 0>];
+  let flops = "product(out[0]->dims) * 4";
+  let benchmarkAxes = ["shape", "axis"];
+}
+
+def Nn_InstanceNormOp : Nn_Normalize<"instance_norm"> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias for each channel of each image";
+  let description = [{
+    x: N x C x ..., scale and bias: C elements. Mean and variance are those of the axes from 2 on.
+
+    Constraints: instance_norm_c1: rank of x is at least 2. instance_norm_c2: scale and bias have rank 1 and C elements.
+    instance_norm_c3: element types are floating-point and equal.
+  }];
+  let arguments = (ins NnTensor:$x, NnTensor:$scale, NnTensor:$bias, NnF64<"1e-5">:$epsilon);
+  let onnx = [Onnx<"InstanceNormalization", 6>];
+  let inferFunction = "inferChannelNorm";
+  let benchmarkAxes = ["batch", "channels", "height", "width"];
+}
+
+def Nn_GroupNormOp : Nn_Normalize<"group_norm"> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias for each group of channels of each image";
+  let description = [{
+    x: N x C x ..., scale and bias: C elements. Mean and variance are those of C / num_groups neighbouring channels and the axes from 2 on.
+
+    Constraints: instance_norm_c1 to instance_norm_c3. group_norm_c1: num_groups is positive and divides C.
+  }];
+  let arguments = (ins NnTensor:$x, NnTensor:$scale, NnTensor:$bias, NnI64<"1">:$num_groups, NnF64<"1e-5">:$epsilon);
+  let onnx = [Onnx<"GroupNormalization", 18, 20, 0>, Onnx<"GroupNormalization", 21, 1000, 0>];
+  let benchmarkAxes = ["batch", "channels", "height", "width", "groups"];
+}
+
+def Nn_LpNormalizeOp : Nn_Normalize<"lp_normalize"> {
+  let summary = "x / max(norm, epsilon) along one axis; 0 where the norm is 0";
+  let description = [{
+    The norm is the sum of |x| (p = 1) or the root of the sum of squares (p = 2).
+
+    Constraints: lp_normalize_c1: axis is in [-rank, rank). lp_normalize_c2: p is 1 or 2. lp_normalize_c3: x is floating-point.
+  }];
+  let arguments = (ins NnTensor:$x, NnI64<"-1">:$axis, NnI64<"2">:$p, NnF64<"0.0">:$epsilon);
+  let onnx = [Onnx<"LpNormalization", 1>];
+  let flops = "product(out[0]->dims) * 3";
+  let benchmarkAxes = ["shape", "axis"];
+}
