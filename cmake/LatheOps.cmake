@@ -8,7 +8,6 @@ add_custom_command(
   OUTPUT ${LATHE_GEN}/Attrs.inc ${LATHE_GEN}/Registry.inc ${LATHE_GEN}/References.inc ${LATHE_GEN}/Lowerings.inc
   COMMAND ${LLVM_TBLGEN} --dump-json ${TD_INCLUDES} ${CMAKE_SOURCE_DIR}/ops/Ops.td -o ${LATHE_GEN}/records.json
   COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/dev/gen_ops.py ${LATHE_GEN}/records.json ${LATHE_GEN}
-          --docs ${LATHE_GEN}/operators.md
   COMMAND ${CMAKE_COMMAND} -E touch ${LATHE_GEN}/Attrs.inc
   DEPENDS ${LATHE_TD} ${CMAKE_SOURCE_DIR}/dev/gen_ops.py
   COMMENT "operator records -> attribute structs, registry, references, lowerings" VERBATIM)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Turns the operator records (llvm-tblgen --dump-json of ops/Ops.td) into the plain C++ and the documentation beside them.
+"""Turns the operator records (llvm-tblgen --dump-json of ops/Ops.td) into the plain C++ beside them.
 
-usage: gen_ops.py RECORDS.json OUTDIR [--docs FILE]
+usage: gen_ops.py RECORDS.json OUTDIR
 
 Writes into OUTDIR
   Attrs.inc       one attribute struct per operator
   Registry.inc    OpRecord table with declarations of the shape functions
   References.inc  table of reference functions
   Lowerings.inc   table of scalar lowering expressions of element-wise operators
-and, with --docs, the operators' page in Markdown.
+The documentation of the same records is written by gen_operators_page.py.
 """
 import json
 import os
@@ -18,17 +18,21 @@ import sys
 
 def main():
     records, out = sys.argv[1], sys.argv[2]
-    docs = sys.argv[sys.argv.index("--docs") + 1] if "--docs" in sys.argv else None
-    ops = [Op(name, rec, db) for db in [json.load(open(records))] for name, rec in db.items()
-           if isinstance(rec, dict) and "NnOp" in rec.get("!superclasses", []) and not rec.get("!anonymous")]
-    ops.sort(key=lambda op: op.name)
+    ops = read(records)
     os.makedirs(out, exist_ok=True)
     write(out, "Attrs.inc", attrs_inc(ops))
     write(out, "Registry.inc", registry_inc(ops))
     write(out, "References.inc", references_inc(ops))
     write(out, "Lowerings.inc", lowerings_inc(ops))
-    if docs:
-        write(os.path.dirname(docs), os.path.basename(docs), docs_md(ops))
+
+
+def read(records):
+    """The operators of a dump of the records, by name."""
+    with open(records) as f:
+        db = json.load(f)
+    ops = [Op(name, rec, db) for name, rec in db.items()
+           if isinstance(rec, dict) and "NnOp" in rec.get("!superclasses", []) and not rec.get("!anonymous")]
+    return sorted(ops, key=lambda op: op.name)
 
 
 # Attribute kinds of ops/Base.td: base attribute -> (C++ type, kind name)
@@ -183,40 +187,5 @@ def lowerings_inc(ops):
     return "\n".join(out + ["};\n} // namespace\n} // namespace lathe\n"])
 
 
-def docs_md(ops):
-    cell = lambda text: text.replace("|", "\\|")
-
-    def opsets(name, maps):
-        since, until = min(m["onnxSince"] for m in maps), max(m["onnxUntil"] for m in maps)
-        return name if since == 1 and until == 1000 else f"{name} ({since}-{'' if until == 1000 else until})"
-
-    out = ["<!-- Written by dev/gen_ops.py from the operator records; do not edit. -->", "# Operators\n",
-           "What each operator of the nn dialect does, which ONNX operators become it (opsets in brackets where not all), and what compiles it:",
-           "a kernel family of codegen/, `view` (no code), `fold` (gone before kernels are formed) or `reference` (plain loops, never compiled).\n",
-           "| operator | does | ONNX | compiled as |", "|---|---|---|---|"]
-    for op in ops:
-        names = dict.fromkeys(m["onnxOp"] for m in op.onnx)
-        maps = ", ".join(opsets(n, [m for m in op.onnx if m["onnxOp"] == n]) for n in names) or "-"
-        out.append(f"| [`{op.name}`](#{op.name}) | {cell(op.summary)} | {maps} | {op.lowering} |")
-    out.append("\n# Reference\n\nOptional operands are marked `?`, repeated ones `...`. An operand that is usually constant stands beside the attribute that takes its value.\n")
-    for op in ops:
-        operands = ", ".join(n + ("..." if v else "?" if o else "") + (f" (or attribute `{s}`)" if s else "") for n, o, v, s in op.operands)
-        results = ", ".join(n + ("..." if v else "") for n, v in op.results)
-        out.append(f"## {op.name}\n\n{op.summary}.\n\n{operands} -> {results}\n")
-        if op.description:
-            out.append(op.description + "\n")
-        if op.attrs:
-            out += ["| attribute | kind | default |", "|---|---|---|"]
-            out += [f"| `{n}` | {k} | {default_text(k, d)} |" for n, _, k, d in op.attrs] + [""]
-    return "\n".join(out).rstrip() + "\n"
-
-
-def default_text(kind, default):
-    if default is None:
-        return "required"
-    text = default.strip('"')
-    return {"{}": "empty", "std::numeric_limits<double>::infinity()": "inf", "-std::numeric_limits<double>::infinity()": "-inf",
-            "INT64_MAX": "to the end"}.get(text, f"`{text}`" if kind == "string" else text)
-
-
-main()
+if __name__ == "__main__":
+    main()
