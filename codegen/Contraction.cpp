@@ -176,7 +176,11 @@ Outcome<Schedule> contractionPrior(const KernelProblem &kernel) {
   if (nn::recordOf(problem.anchor)->name != std::string_view("conv"))
     return gemmPrior(problem);
   ConvGeometry conv = convGeometry(kernel.function, problem.anchor, problem.shapes);
-  return needsLanewise(problem, conv) ? lanewisePrior(problem, conv) : directPrior(problem, conv);
+  if (needsLanewise(problem, conv))
+    return lanewisePrior(problem, conv);
+  if (std::optional<Schedule> winograd = winogradPrior(problem, conv))
+    return *winograd;
+  return directPrior(problem, conv);
 }
 
 Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const Schedule &schedule) {
@@ -192,6 +196,8 @@ Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const 
   ConvGeometry conv = convGeometry(kernel.function, problem.anchor, problem.shapes);
   if (schedule.algorithm == "direct")
     return generateDirect(problem, conv, schedule);
+  if (schedule.algorithm == "winograd")
+    return generateWinograd(problem, conv, schedule);
   if (schedule.algorithm == "lanewise")
     return generateLanewise(problem, conv, schedule);
   return NotApplicable{fmt::format("algorithm '{}' does not compute convolutions", schedule.algorithm)};

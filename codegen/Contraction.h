@@ -1,6 +1,7 @@
 // Convolutions and matrix products: what the anchor of a contraction kernel computes, and the algorithms that compute it.
 //
 //   direct/1     dense and grouped convolutions on the microkernel, blocked or row-major activations
+//   winograd/1   dense 3x3 convolutions of stride 1 with fewer multiplications, blocked activations
 //   lanewise/1   depthwise convolutions, and groups that are not whole channel blocks: one lane, one output channel
 //   gemm/1       gemm and matmul on the microkernel
 #pragma once
@@ -68,6 +69,10 @@ struct ContractionProblem {
 
 Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv);
 GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
+
+/// Nothing when direct/1 is predicted to be faster, or cannot be done.
+std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const ConvGeometry &conv);
+GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
 
 Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &conv);
 GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);

@@ -1,0 +1,439 @@
+// winograd/1: a 3x3 convolution of stride 1 on blocked activations as m x m output tiles (Winograd's minimal filtering F(m x m, 3 x 3);
+// the matrices are in codegen/WinogradTransform.h). A work unit is a chunk of tiles of one image and a share of the output channels:
+// it transforms the chunk's input into scratch, then, one tile of output channels after the other, multiplies at each of the
+// (m + 2)^2 points and transforms back into the epilogue.
+//
+//   m         outputs a tile and axis: 2, 4 or 6
+//   px        tiles a register block of the multiplication
+//   blocks    register blocks a chunk: a chunk is px * blocks tiles
+//   oc        vectors of output channels a register block; divides the number of vectors
+//   split     shares of the output channels; the input transform is repeated in each
+//   unroll    reduction steps per loop iteration
+//   prefetch  1: while one point's weights are used, the next one's are fetched
+//
+// Weights are transformed in double and stored as f32: (m + 2)^2 / 9 of their plain size.
+#include "codegen/Contraction.h"
+#include "codegen/WinogradTransform.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace lathe {
+namespace {
+
+constexpr int64_t apart = 80; // floats between the planes of two points beyond their size: planes would share cache sets
+
+struct Plan {
+  ConvGeometry conv;
+  WinogradTransform transform;
+  int64_t lanes, px, blocks, oc, split, unroll;
+  bool prefetch;
+
+  int64_t m() const { return transform.outputs; }
+  int64_t alpha() const { return transform.size(); }
+  int64_t points() const { return alpha() * alpha(); }
+  int64_t tileRows() const { return (conv.out[1] + m() - 1) / m(); }
+  int64_t tileColumns() const { return (conv.out[2] + m() - 1) / m(); }
+  int64_t tiles() const { return tileRows() * tileColumns(); }
+  int64_t chunk() const { return px * blocks; }
+  int64_t chunks() const { return (tiles() + chunk() - 1) / chunk(); }
+  int64_t inBlocks() const { return (conv.inChannels + lanes - 1) / lanes; }
+  int64_t channelTiles() const { return (conv.outChannels + lanes * oc - 1) / (lanes * oc); }
+  int64_t wide() const { return oc * lanes; }
+  // Scratch, in floats: transformed input [point][channel block][tile][lane], products [point][tile][vector][lane], and one
+  // tile between the two halves of a transform, beside a copy of its input with zeros where it is padded.
+  int64_t inputPlane() const { return inBlocks() * chunk() * lanes + apart; }
+  int64_t productPlane() const { return chunk() * wide() + apart; }
+  int64_t productsAt() const { return points() * inputPlane(); }
+  int64_t halfAt() const { return productsAt() + points() * productPlane(); }
+  int64_t patchAt() const { return halfAt() + points() * lanes; }
+  int64_t scratchFloats() const { return patchAt() + points() * lanes; }
+};
+
+/// Why winograd/1 does not compute `conv`; "" when it does.
+std::string obstacle(const ContractionProblem &problem, const ConvGeometry &conv) {
+  int64_t lanes = problem.target().lanes(32);
+  if (problem.kernel.exactMath)
+    return "exact math forbids Winograd transforms";
+  if (conv.type != ElementType::f32)
+    return fmt::format("Winograd transforms of elements of type {}", name(conv.type));
+  if (conv.groups != 1 || conv.kernel != ConvGeometry::Axes{1, 3, 3} || conv.stride != ConvGeometry::Axes{1, 1, 1} ||
+      conv.dilation != ConvGeometry::Axes{1, 1, 1} || conv.in[0] != 1)
+    return "Winograd transforms are for dense 3x3 convolutions of stride 1";
+  if (conv.inBlock != lanes || conv.outBlock != lanes)
+    return fmt::format("Winograd transforms need blocks of {} channels", lanes);
+  return "";
+}
+
+Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
+  onlyParameters(schedule, {"m", "px", "blocks", "oc", "split", "unroll", "prefetch"});
+  if (std::string reason = obstacle(problem, conv); !reason.empty())
+    throw Declined{reason};
+  int64_t lanes = problem.target().lanes(32);
+  Plan plan{conv, winogradTransform(parameter(schedule, "m", 4, 2, 6)), lanes, 1, 1, 1, 1, 1, false};
+  plan.px = parameter(schedule, "px", 1, 1, 64);
+  plan.blocks = parameter(schedule, "blocks", 1, 1, 4096);
+  plan.oc = parameter(schedule, "oc", 1, 1, 32);
+  int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+  if (vectors % plan.oc)
+    throw Declined{fmt::format("oc={} does not divide {} vectors of output channels", plan.oc, vectors)};
+  if (!Microkernel::fits(problem.target(), plan.px, plan.oc))
+    throw Declined{fmt::format("px={} oc={} needs more than {} registers", plan.px, plan.oc, problem.target().vectorRegisters)};
+  plan.split = parameter(schedule, "split", 1, 1, plan.channelTiles());
+  plan.unroll = parameter(schedule, "unroll", 8, 1, lanes);
+  if (lanes % plan.unroll)
+    throw Declined{fmt::format("unroll={} does not divide blocks of {} channels", plan.unroll, lanes)};
+  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1);
+  if (plan.scratchFloats() > (int64_t(1) << 26))
+    throw Declined{fmt::format("chunks of {} tiles need {} MiB of scratch", plan.chunk(), plan.scratchFloats() >> 18)};
+  return plan;
+}
+
+/// O x I x 3 x 3 to G g G^T as [tile of channels][point][input channel][lane of the tile's vectors].
+std::vector<char> packWeights(const nn::ConstantData &data, const Plan &plan) {
+  const ConvGeometry &conv = plan.conv;
+  int64_t alpha = plan.alpha(), wide = plan.wide();
+  const CoefficientRows &g = plan.transform.filter;
+  std::vector<float> packed(plan.channelTiles() * plan.points() * conv.inChannels * wide, 0.0f);
+  auto *weights = reinterpret_cast<const float *>(data.bytes.data());
+  std::vector<double> half(alpha * 3);
+  for (int64_t o = 0; o < conv.outChannels; ++o)
+    for (int64_t c = 0; c < conv.inChannels; ++c) {
+      double taps[9];
+      for (int64_t i = 0; i < 9; ++i) {
+        float value;
+        std::memcpy(&value, weights + (data.splat ? 0 : (o * conv.inChannels + c) * 9 + i), sizeof value);
+        taps[i] = value;
+      }
+      for (int64_t i = 0; i < alpha; ++i)
+        for (int64_t x = 0; x < 3; ++x)
+          half[i * 3 + x] = g[i][0] * taps[x] + g[i][1] * taps[3 + x] + g[i][2] * taps[6 + x];
+      float *to = packed.data() + o / wide * plan.points() * conv.inChannels * wide + c * wide + o % wide;
+      for (int64_t i = 0; i < alpha; ++i)
+        for (int64_t j = 0; j < alpha; ++j)
+          to[(i * alpha + j) * conv.inChannels * wide] =
+              float(g[j][0] * half[i * 3] + g[j][1] * half[i * 3 + 1] + g[j][2] * half[i * 3 + 2]);
+    }
+  std::vector<char> bytes(packed.size() * sizeof(float));
+  std::memcpy(bytes.data(), packed.data(), bytes.size());
+  return bytes;
+}
+
+class WinogradGenerator {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+  WinogradGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims, bool paddedBias)
+      : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), micro(k, ElementType::f32, plan.lanes, plan.unroll),
+        paddedBias(paddedBias) {}
+
+  void emit() {
+    k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+  }
+
+private:
+  KernelBuilder &k;
+  const Plan &plan;
+  const ConvGeometry &conv;
+  const Epilogue &epilogue;
+  const RunTimeDims &dims;
+  Microkernel micro;
+  bool paddedBias;
+  Value image, firstTile, tiles; // of the current unit; `tiles` are there, at most a chunk
+
+  Value load(Value base, Value offset) { return k.load(base, offset, ElementType::f32, plan.lanes); }
+  void store(Value vector, Value offset) { k.store(vector, k.scratch(), offset, ElementType::f32); }
+  void emitUnit(Value unit);
+  void transformInput(Value tile);
+  void copyPatch(Value source, Value row, Value column);
+  void multiply(Value channelTile);
+  void transformOutput(Value channelTile, Value tile);
+};
+
+void WinogradGenerator::emitUnit(Value unit) { // (image, chunk, share of the channels)
+  Value share = k.rem(unit, plan.split), rest = k.div(unit, plan.split);
+  firstTile = k.mul(k.rem(rest, plan.chunks()), plan.chunk());
+  image = k.div(rest, plan.chunks());
+  tiles = k.min(k.sub(k.constant(plan.tiles()), firstTile), k.constant(plan.chunk()));
+  k.loop(k.constant(0), tiles, 1, [&](Value tile) { transformInput(tile); });
+  Value low = k.div(k.mul(share, plan.channelTiles()), plan.split);
+  Value high = k.div(k.mul(k.add(share, 1), plan.channelTiles()), plan.split);
+  k.loop(low, high, 1, [&](Value channelTile) {
+    multiply(channelTile);
+    k.loop(k.constant(0), tiles, 1, [&](Value tile) { transformOutput(channelTile, tile); });
+  });
+}
+
+/// alpha x alpha vectors from `source` (the plane of a channel block) at (row, column), zeros where they are padding.
+void WinogradGenerator::copyPatch(Value source, Value row, Value column) {
+  Value zero = k.zero(KernelBuilder::vectorOf(k.b.getF32Type(), plan.lanes)), none = k.constant(0);
+  auto inside = [&](Value at, int64_t extent) {
+    Value notBefore = k.less(k.constant(-1), at);
+    return k.b.create<mlir::arith::AndIOp>(k.loc, notBefore, k.less(at, k.constant(extent))).getResult();
+  };
+  auto clamped = [&](Value at, int64_t extent) { return k.min(k.max(at, none), k.constant(extent - 1)); };
+  k.loop(none, k.constant(plan.alpha()), 1, [&](Value i) {
+    Value y = k.add(row, i), rowInside = inside(y, conv.in[1]);
+    Value line = k.add(source, k.mul(clamped(y, conv.in[1]), conv.in[2] * plan.lanes));
+    Value to = k.add(k.mul(i, plan.alpha() * plan.lanes), plan.patchAt());
+    for (int64_t j = 0; j < plan.alpha(); ++j) {
+      Value x = k.add(column, j);
+      Value both = k.b.create<mlir::arith::AndIOp>(k.loc, rowInside, inside(x, conv.in[2]));
+      Value vector = load(k.buffer(conv.input), k.add(line, k.mul(clamped(x, conv.in[2]), plan.lanes)));
+      store(k.select(both, vector, zero), k.add(to, j * plan.lanes));
+    }
+  });
+}
+
+/// B^T d B of one tile, for all channels.
+void WinogradGenerator::transformInput(Value tile) {
+  int64_t alpha = plan.alpha(), lanes = plan.lanes;
+  Value at = k.add(firstTile, tile);
+  Value row = k.sub(k.mul(k.div(at, plan.tileColumns()), plan.m()), k.constant(conv.padBegin[1]));
+  Value column = k.sub(k.mul(k.rem(at, plan.tileColumns()), plan.m()), k.constant(conv.padBegin[2]));
+  auto outside = [&](Value low, int64_t extent) { // any of alpha positions
+    Value before = k.less(low, k.constant(0)), behind = k.less(k.constant(extent - alpha), low);
+    return k.b.create<mlir::arith::OrIOp>(k.loc, before, behind).getResult();
+  };
+  Value padded = k.b.create<mlir::arith::OrIOp>(k.loc, outside(row, conv.in[1]), outside(column, conv.in[2]));
+  Value imageAt = k.mul(image, conv.inImageStride());
+  k.loop(k.constant(0), k.constant(plan.inBlocks()), 1, [&](Value block) {
+    Value plane = k.add(imageAt, k.mul(block, conv.inPixels() * lanes));
+    k.ifThen(padded, [&] { copyPatch(plane, row, column); });
+    Value inside = k.add(plane, k.mul(k.add(k.mul(row, conv.in[2]), column), lanes));
+    Value source = k.select(padded, k.scratch(), k.buffer(conv.input));
+    Value from = k.select(padded, k.constant(plan.patchAt()), inside);
+    Value line = k.select(padded, k.constant(alpha * lanes), k.constant(conv.in[2] * lanes));
+    k.loop(k.constant(0), k.constant(alpha), 1, [&](Value j) {
+      Values d;
+      for (int64_t i = 0; i < alpha; ++i)
+        d.push_back(load(source, k.add(k.add(from, k.mul(line, i)), k.mul(j, lanes))));
+      Values t = applyRows(k, plan.transform.input, d);
+      for (int64_t i = 0; i < alpha; ++i)
+        store(t[i], k.add(k.mul(j, lanes), plan.halfAt() + i * alpha * lanes));
+    });
+    Value to = k.mul(k.add(k.mul(block, plan.chunk()), tile), lanes);
+    k.loop(k.constant(0), k.constant(alpha), 1, [&](Value i) {
+      Value half = k.add(k.mul(i, alpha * lanes), plan.halfAt());
+      Values t;
+      for (int64_t j = 0; j < alpha; ++j)
+        t.push_back(load(k.scratch(), k.add(half, j * lanes)));
+      Values v = applyRows(k, plan.transform.input, t);
+      for (int64_t j = 0; j < alpha; ++j)
+        store(v[j], k.add(k.add(to, k.mul(i, alpha * plan.inputPlane())), j * plan.inputPlane()));
+    });
+  });
+}
+
+/// At each point: tiles x input channels times input channels x wide.
+void WinogradGenerator::multiply(Value channelTile) {
+  int64_t lanes = plan.lanes, panel = conv.inChannels * plan.wide();
+  llvm::SmallVector<int64_t> rows, offsets;
+  for (int64_t p = 0; p < plan.px; ++p) {
+    rows.push_back(p);
+    offsets.push_back(p * lanes);
+  }
+  ReductionAxis axis{conv.inChannels, lanes, 1, plan.chunk() * lanes};
+  VectorOperand b{k.buffer(conv.weights), plan.wide()};
+  Value weights = k.mul(channelTile, plan.points() * panel);
+  k.loop(k.constant(0), k.constant(plan.points()), 1, [&](Value point) {
+    k.loop(k.constant(0), k.constant(plan.blocks), 1, [&](Value block) {
+      if (plan.prefetch) { // each block fetches its share of the next panel
+        int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, conv.inChannels) * plan.wide() * 4 / 64);
+        int64_t share = (lines + plan.blocks - 1) / plan.blocks;
+        Value first = k.min(k.mul(block, share), k.constant(lines - share));
+        micro.prefetch = {k.add(k.mul(first, 16), panel), share};
+      }
+      Value a = k.add(k.mul(point, plan.inputPlane()), k.mul(block, plan.px * lanes));
+      Values acc = micro.reduce(micro.zeros(plan.px * plan.oc), rows, offsets, plan.oc, k.scratch(), a, axis, b,
+                                k.add(weights, k.mul(point, panel)));
+      Value to = k.add(k.add(k.mul(point, plan.productPlane()), k.mul(block, plan.px * plan.wide())), plan.productsAt());
+      for (int64_t i = 0; i < plan.px * plan.oc; ++i)
+        store(acc[i], k.add(to, i * lanes));
+    });
+  });
+}
+
+/// A^T m A of one tile, into the epilogue.
+void WinogradGenerator::transformOutput(Value channelTile, Value tile) {
+  int64_t alpha = plan.alpha(), m = plan.m(), lanes = plan.lanes;
+  Value at = k.add(firstTile, tile);
+  Value row = k.mul(k.div(at, plan.tileColumns()), m), tileColumn = k.rem(at, plan.tileColumns());
+  Value rows = k.min(k.sub(k.constant(conv.out[1]), row), k.constant(m));
+  k.loop(k.constant(0), k.constant(plan.oc), 1, [&](Value v) {
+    Value from = k.add(k.add(k.mul(tile, plan.wide()), k.mul(v, lanes)), plan.productsAt());
+    k.loop(k.constant(0), k.constant(alpha), 1, [&](Value j) {
+      Values products;
+      for (int64_t i = 0; i < alpha; ++i)
+        products.push_back(load(k.scratch(), k.add(k.add(from, k.mul(j, plan.productPlane())), i * alpha * plan.productPlane())));
+      Values t = applyRows(k, plan.transform.output, products);
+      for (int64_t i = 0; i < m; ++i)
+        store(t[i], k.add(k.mul(j, lanes), plan.halfAt() + i * alpha * lanes));
+    });
+    Value channel = k.mul(k.add(k.mul(channelTile, plan.oc), v), lanes);
+    Value bias;
+    if (conv.bias) {
+      PointAccess access;
+      access.buffer = *conv.bias;
+      access.type = conv.type;
+      access.laneStride = 1;
+      access.wholeBlocks = paddedBias;
+      bias = Epilogue::loadLanes(k, access, channel, lanes, lanes);
+    }
+    k.loop(k.constant(0), rows, 1, [&](Value i) {
+      Value half = k.add(k.mul(i, alpha * lanes), plan.halfAt());
+      Values t;
+      for (int64_t j = 0; j < alpha; ++j)
+        t.push_back(load(k.scratch(), k.add(half, j * lanes)));
+      Values y = applyRows(k, plan.transform.output, t);
+      if (bias)
+        for (Value &value : y)
+          value = k.b.create<mlir::arith::AddFOp>(k.loc, value, bias);
+      auto emit = [&](int64_t width) {
+        Epilogue::Tile out;
+        out.image = image;
+        out.pixel = k.add(k.mul(k.add(row, i), conv.out[2]), k.mul(tileColumn, m));
+        out.channel = channel;
+        for (int64_t p = 0; p < width; ++p)
+          out.pixels.push_back(p);
+        out.channels = lanes;
+        epilogue.emit(k, dims, out, mlir::ValueRange(y).take_front(width));
+      };
+      int64_t rest = conv.out[2] % m;
+      if (rest == 0)
+        emit(m);
+      else if (plan.tileColumns() == 1)
+        emit(rest);
+      else
+        k.ifThen(k.less(tileColumn, k.constant(plan.tileColumns() - 1)), [&] { emit(m); }, [&] { emit(rest); });
+    });
+  });
+}
+
+// ---- The prior ---------------------------------------------------------------------------------------------------
+
+// Capacities and speeds the prior plans with, a cycle.
+constexpr double secondLevelBytes = 1 << 20, thirdLevelBytes = 24 << 20;
+constexpr double bytesFromSecond = 48, bytesFromThird = 24, bytesFromMemory = 9;
+
+/// Cycles to read `bytes` `times` times, when each reading begins after all of them have passed.
+double readCycles(double bytes, double times) {
+  return bytes * times / (bytes < secondLevelBytes / 2 ? bytesFromSecond : bytes < thirdLevelBytes ? bytesFromThird : bytesFromMemory);
+}
+
+double predictedCycles(const Plan &plan) {
+  const ConvGeometry &conv = plan.conv;
+  double alpha = plan.alpha(), m = plan.m(), inBlocks = plan.inBlocks(), outVectors = plan.channelTiles() * plan.oc;
+  // Two multiply-adds, two loads, one store a cycle; a transform is two passes of alpha (or m) rows.
+  auto pass = [](double count, double loads, double operations, double stores) {
+    return count * std::max({loads / 2, operations / 2, stores, 1.0}) * 1.3;
+  };
+  double in = operationsOf(plan.transform.input), out = operationsOf(plan.transform.output);
+  double padded = std::min(1.0, 2.0 * (plan.tileRows() + plan.tileColumns()) / plan.tiles());
+  double input = plan.tiles() * inBlocks * plan.split * (2 * pass(alpha, alpha, in, alpha) + padded * alpha * alpha * 3);
+  double output = plan.tiles() * outVectors * (pass(alpha, alpha, out, m) + pass(m, alpha, out, m) + m * m);
+  double rows = plan.px, vectors = plan.oc;
+  double step = std::max({rows * vectors / 2, (rows + vectors) / 2, 4.0}) + 0.05 * (rows + vectors) / 2;
+  double products = double(plan.chunks()) * plan.blocks * plan.points() * plan.channelTiles() * (conv.inChannels * step + 1.5 * rows * vectors);
+  double weights = double(plan.points()) * conv.inChannels * outVectors * plan.lanes * 4;
+  double again = readCycles(weights, plan.chunks());
+  double held = plan.productsAt() * 4.0; // the transformed input passes by once a tile of channels
+  double inputAgain = readCycles(held, plan.channelTiles() * plan.chunks()) * (held > secondLevelBytes * 0.7 ? 1 : 0.3);
+  return input + output + std::max(products, again) + 0.25 * std::min(products, again) + 0.5 * inputAgain;
+}
+
+/// The direct algorithm's, from what kernels reach: nearly all of the peak, no work on padding, weights from memory.
+double directCycles(const ConvGeometry &conv, int64_t lanes) {
+  auto reached = [&](int axis) { // positions and taps of one axis that meet
+    double count = 0;
+    for (int64_t o = 0; o < conv.out[axis]; ++o)
+      for (int64_t t = 0; t < 3; ++t) {
+        int64_t at = o + t - conv.padBegin[axis];
+        count += at >= 0 && at < conv.in[axis];
+      }
+    return count;
+  };
+  double vectors = (conv.outChannels + lanes - 1) / lanes;
+  double multiplies = reached(1) * reached(2) * conv.inChannels * vectors / 2 / 0.96;
+  double weights = 9.0 * conv.inChannels * vectors * lanes * 4;
+  return std::max(multiplies, readCycles(weights, 1));
+}
+
+} // namespace
+
+std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
+  if (!obstacle(problem, conv).empty() || problem.target().vectorRegisters < 16)
+    return std::nullopt;
+  int64_t lanes = problem.target().lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, threads = std::max(2, problem.kernel.threads);
+  double least = directCycles(conv, lanes) * 0.95; // a change of algorithm has to be worth it
+  std::optional<Schedule> best;
+  for (int64_t m : {2, 4, 6}) {
+    Plan plan{conv, winogradTransform(m), lanes, 1, 1, 1, 1, std::min<int64_t>(8, lanes), true};
+    for (plan.oc = 1; plan.oc <= std::min<int64_t>(vectors, 4); ++plan.oc) {
+      if (vectors % plan.oc)
+        continue;
+      for (plan.px = 1; plan.px <= std::min<int64_t>(plan.tiles(), 28); ++plan.px) {
+        if (!Microkernel::fits(problem.target(), plan.px, plan.oc))
+          continue;
+        for (plan.blocks = 1; plan.blocks == 1 || plan.chunk() < plan.tiles() + plan.px; ++plan.blocks) {
+          if (plan.scratchFloats() * 4 > 6 * secondLevelBytes)
+            break;
+          // Enough units that every slot has an equal share of them.
+          plan.split = 1;
+          auto waste = [&] {
+            int64_t units = images * plan.chunks() * plan.split;
+            return double((units + threads - 1) / threads * threads) / units;
+          };
+          while (waste() > 1.1 && plan.split < plan.channelTiles() && plan.split < 2 * threads)
+            ++plan.split;
+          double cycles = predictedCycles(plan);
+          if (cycles >= least * 0.999)
+            continue;
+          least = cycles;
+          best.emplace();
+          best->algorithm = "winograd";
+          best->numbers = {{"m", m},           {"px", plan.px},       {"blocks", plan.blocks}, {"oc", plan.oc},
+                           {"split", plan.split}, {"unroll", plan.unroll}, {"prefetch", 1}};
+        }
+      }
+    }
+  }
+  return best;
+}
+
+GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
+  Plan plan = makePlan(problem, conv, schedule);
+  RunTimeDims dims;
+  dims.need(conv.images);
+  PointSpace space{problem.shapes.of(conv.result).dims, ChannelAxis::second, 0};
+  space.pixelAxes = space.dims.size() - 2;
+  mlir::func::FuncOp function = problem.function();
+  Epilogue epilogue(function, conv.result, space, plan.lanes, problem.shapes, dims);
+  bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
+  if (conv.outChannels % plan.lanes && !(epilogue.wholeVectors() && (!conv.bias || paddedBias)))
+    throw Declined{"an operand ends before the last block of channels does"};
+
+  std::vector<bool> writable(function.getNumArguments(), false);
+  writable.resize(writable.size() + function.getNumResults(), true);
+  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
+  WinogradGenerator(k, plan, epilogue, dims, paddedBias).emit();
+
+  GeneratedKernel result;
+  result.module = k.finish();
+  result.units = conv.images * Dim(plan.chunks() * plan.split);
+  result.scratchBytes = plan.scratchFloats() * int64_t(sizeof(float));
+  result.dims = dims.list();
+  result.packings.resize(function.getNumArguments());
+  result.packings[conv.weights] = Packing{[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
+                                          fmt::format("winograd m={} oc={}x{}", plan.m(), plan.oc, plan.lanes)};
+  if (paddedBias)
+    result.packings[*conv.bias] = paddedChannels(plan.lanes);
+  epilogue.addPackings(result.packings);
+  result.schedule = schedule;
+  return result;
+}
+
+} // namespace lathe
