@@ -1,4 +1,5 @@
-// Random convolutions and matrix products against the references: shapes, attributes, layouts, epilogues, schedules, targets.
+// Random convolutions and matrix products against the references: shapes, attributes, layouts, epilogues, schedules,
+// targets.
 #include "codegen/KernelTesting.h"
 #include "ops/Lowerings.h"
 
@@ -24,7 +25,9 @@ struct Random {
   explicit Random(uint64_t seed) : engine(seed) {}
   int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine); }
   bool chance(int64_t oneIn) { return in(1, oneIn) == 1; }
-  template <class T> T of(std::initializer_list<T> values) { return *(values.begin() + in(0, int64_t(values.size()) - 1)); }
+  template <class T> T of(std::initializer_list<T> values) {
+    return *(values.begin() + in(0, int64_t(values.size()) - 1));
+  }
 };
 
 std::string join(const std::vector<int64_t> &values, const char *between) {
@@ -62,13 +65,14 @@ struct KernelText {
     last = name;
   }
   std::string str() const {
-    return "func.func private @k(" + arguments + ") -> " + type + " attributes {nn.family = \"contraction\"} {\n" + body + "  return " +
-           last + " : " + type + "\n}\n";
+    return "func.func private @k(" + arguments + ") -> " + type + " attributes {nn.family = \"contraction\"} {\n" +
+           body + "  return " + last + " : " + type + "\n}\n";
   }
 };
 
 /// Up to three element-wise operators after the anchor; `channel` is the type of a constant that varies along channels.
-void addEpilogue(KernelText &text, Random &random, const std::string &channel, const std::string &dims, const Typed &typed) {
+void addEpilogue(KernelText &text, Random &random, const std::string &channel, const std::string &dims,
+                 const Typed &typed) {
   if (typed.name != "f32") {
     if (random.chance(2))
       text.op("relu " + text.last, text.type);
@@ -80,7 +84,8 @@ void addEpilogue(KernelText &text, Random &random, const std::string &channel, c
       text.op("relu " + text.last, text.type);
       break;
     case 1:
-      text.op("clip " + text.last + " {min = -0.5 : f64, max = 2.0 : f64, operandSegmentSizes = array<i32: 1, 0, 0>}", text.type);
+      text.op("clip " + text.last + " {min = -0.5 : f64, max = 2.0 : f64, operandSegmentSizes = array<i32: 1, 0, 0>}",
+              text.type);
       break;
     case 2:
       text.op("hard_swish " + text.last, text.type);
@@ -102,13 +107,14 @@ void addEpilogue(KernelText &text, Random &random, const std::string &channel, c
     }
 }
 
-enum class Grouping { dense, grouped, depthwise };
+enum class Grouping { dense, grouped, depthwise, winograd }; // winograd: dense, 3x3, stride 1, blocked
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {}) {
   KernelText text;
-  int64_t rank = random.of<int64_t>({1, 2, 2, 2, 2, 3});
-  int64_t groups = grouping == Grouping::dense ? 1 : random.in(2, 40);
-  int64_t inGroup = grouping == Grouping::dense ? random.in(1, 70) : 1, outGroup = grouping == Grouping::dense ? random.in(1, 100) : 1;
+  bool winograd = grouping == Grouping::winograd, dense = winograd || grouping == Grouping::dense;
+  int64_t rank = winograd ? 2 : random.of<int64_t>({1, 2, 2, 2, 2, 3});
+  int64_t groups = dense ? 1 : random.in(2, 40);
+  int64_t inGroup = dense ? random.in(1, 70) : 1, outGroup = dense ? random.in(1, 100) : 1;
   if (grouping == Grouping::grouped) {
     groups = random.of<int64_t>({2, 3, 4, 8});
     inGroup = random.of<int64_t>({1, 2, 3, 4, 8, 16, 32, 5});
@@ -118,7 +124,10 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
   std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends;
   bool pointwise = random.chance(4) && grouping == Grouping::dense;
   for (int64_t i = 0; i < rank; ++i) {
-    int64_t k = pointwise ? 1 : random.in(1, 4), s = pointwise ? 1 : random.of<int64_t>({1, 1, 2, 3}), d = random.of<int64_t>({1, 1, 2});
+    int64_t k = pointwise ? 1 : random.in(1, 4), s = pointwise ? 1 : random.of<int64_t>({1, 1, 2, 3}),
+            d = random.of<int64_t>({1, 1, 2});
+    if (winograd)
+      k = 3, s = 1, d = 1;
     int64_t b = pointwise ? 0 : random.in(0, 3), e = pointwise ? 0 : random.in(0, 3);
     int64_t extent = random.in(1, rank == 3 ? 6 : rank == 2 ? 19 : 40);
     extent = std::max(extent, d * (k - 1) + 1 - b - e);
@@ -131,18 +140,21 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
     out.push_back((extent + b + e - d * (k - 1) - 1) / s + 1);
   }
   int64_t images = random.in(1, 3);
-  bool symbolic = random.chance(3), blocks = typed.name != "f64", inBlocked = blocks && random.chance(2), outBlocked = blocks && random.chance(2);
+  bool symbolic = random.chance(3), blocks = typed.name != "f64", inBlocked = blocks && (winograd || random.chance(2)),
+       outBlocked = blocks && (winograd || random.chance(2));
   std::string batch = symbolic ? "?" : std::to_string(images), block = std::to_string(target.channelBlock());
   if (symbolic)
     text.symbols["N"] = images;
   auto tensor = [&](int64_t count, const std::vector<int64_t> &extents, bool blocked) {
-    return "tensor<" + batch + "x" + std::to_string(count) + "x" + join(extents, "x") + "x" + typed.name + (blocked ? ", #nn.blocked<1, " + block + ">" : "") + ">";
+    return "tensor<" + batch + "x" + std::to_string(count) + "x" + join(extents, "x") + "x" + typed.name +
+           (blocked ? ", #nn.blocked<1, " + block + ">" : "") + ">";
   };
   auto dims = [&](int64_t count, const std::vector<int64_t> &extents) {
     return symbolic ? "\"N\", \"" + std::to_string(count) + "\", \"" + join(extents, "\", \"") + "\"" : "";
   };
   std::string x = tensor(channels, in, inBlocked);
-  std::string w = "tensor<" + std::to_string(outChannels) + "x" + std::to_string(inGroup) + "x" + join(kernel, "x") + "x" + typed.name + ">";
+  std::string w = "tensor<" + std::to_string(outChannels) + "x" + std::to_string(inGroup) + "x" + join(kernel, "x") +
+                  "x" + typed.name + ">";
   std::string b = "tensor<" + std::to_string(outChannels) + "x" + typed.name + ">";
   text.type = tensor(outChannels, out, outBlocked);
   std::string operands = text.argument(x, false, dims(channels, in));
@@ -154,13 +166,15 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
   }
   std::vector<int64_t> pads = begins;
   pads.insert(pads.end(), ends.begin(), ends.end());
-  text.op("conv " + operands + " {strides = array<i64: " + join(strides, ", ") + ">, dilations = array<i64: " + join(dilations, ", ") +
-              ">, pads = array<i64: " + join(pads, ", ") + ">, group = " + std::to_string(groups) + " : i64}",
+  text.op("conv " + operands + " {strides = array<i64: " + join(strides, ", ") +
+              ">, dilations = array<i64: " + join(dilations, ", ") + ">, pads = array<i64: " + join(pads, ", ") +
+              ">, group = " + std::to_string(groups) + " : i64}",
           types);
   std::string ones;
   for (int64_t i = 0; i < rank; ++i)
     ones += "x1";
-  addEpilogue(text, random, "tensor<1x" + std::to_string(outChannels) + ones + "x" + typed.name + ">", dims(outChannels, out), typed);
+  addEpilogue(text, random, "tensor<1x" + std::to_string(outChannels) + ones + "x" + typed.name + ">",
+              dims(outChannels, out), typed);
   return text;
 }
 
@@ -171,7 +185,9 @@ KernelText randomGemm(Random &random, const Typed &typed = {}) {
   std::string rows = symbolic ? "?" : std::to_string(m), ms = symbolic ? "\"M\"" : "\"" + std::to_string(m) + "\"";
   if (symbolic)
     text.symbols["M"] = m;
-  auto matrix = [&](const std::string &r, const std::string &c) { return "tensor<" + r + "x" + c + "x" + typed.name + ">"; };
+  auto matrix = [&](const std::string &r, const std::string &c) {
+    return "tensor<" + r + "x" + c + "x" + typed.name + ">";
+  };
   std::string ns = std::to_string(n), ks = std::to_string(k), dims = symbolic ? ms + ", \"" + ns + "\"" : "";
   text.type = matrix(rows, ns);
   std::string channel = "tensor<" + ns + "x" + typed.name + ">";
@@ -181,11 +197,14 @@ KernelText randomGemm(Random &random, const Typed &typed = {}) {
     std::string operands = text.argument(a, false, symbolic ? ms + ", \"" + ks + "\"" : ""), types = a + ", " + b;
     operands += ", " + text.argument(b, !random.chance(3));
     if (random.chance(2)) {
-      std::string c = random.of<std::string>({channel, "tensor<1x" + ns + "x" + typed.name + ">", "tensor<" + (symbolic ? std::string("1") : rows) + "x1x" + typed.name + ">", "tensor<" + typed.name + ">"});
+      std::string c = random.of<std::string>(
+          {channel, "tensor<1x" + ns + "x" + typed.name + ">",
+           "tensor<" + (symbolic ? std::string("1") : rows) + "x1x" + typed.name + ">", "tensor<" + typed.name + ">"});
       operands += ", " + text.argument(c, random.chance(2));
       types += ", " + c;
     }
-    text.op("gemm " + operands + " {alpha = " + random.of<std::string>({"1.0", typed.name[0] == 'i' ? "1.0" : "0.5"}) + " : f64, beta = " + random.of<std::string>({"1.0", typed.name[0] == 'i' ? "1.0" : "-2.0", "0.0"}) +
+    text.op("gemm " + operands + " {alpha = " + random.of<std::string>({"1.0", typed.name[0] == 'i' ? "1.0" : "0.5"}) +
+                " : f64, beta = " + random.of<std::string>({"1.0", typed.name[0] == 'i' ? "1.0" : "-2.0", "0.0"}) +
                 " : f64, trans_a = " + (transA ? "true" : "false") + ", trans_b = " + (transB ? "true" : "false") + "}",
             types);
   } else { // matmul
@@ -204,37 +223,40 @@ KernelText randomGemm(Random &random, const Typed &typed = {}) {
   return text;
 }
 
-std::string randomSchedule(Random &random, bool conv, bool lanewise) {
+std::string randomSchedule(Random &random, const std::string &algorithm) {
   auto number = [&](const char *name, std::initializer_list<int64_t> values) {
     return random.chance(5) ? "" : fmt::format(" {}={}", name, random.of<int64_t>(values));
   };
-  if (!conv)
-    return "gemm/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4, 8}) + number("unroll", {1, 2, 4, 7}) +
-           number("mc", {1, 2, 5}) + number("packb", {0, 1});
-  if (lanewise)
+  if (algorithm == "winograd")
+    return "winograd/1" + number("m", {2, 4, 6}) + number("px", {1, 2, 3, 5, 7, 14}) + number("blocks", {1, 2, 3, 9}) +
+           number("oc", {1, 2, 4}) + number("split", {1, 2, 3}) + number("unroll", {1, 2, 4, 8}) +
+           number("prefetch", {0, 1});
+  if (algorithm == "gemm")
+    return "gemm/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4, 8}) +
+           number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("packb", {0, 1});
+  if (algorithm == "lanewise")
     return "lanewise/1" + number("px", {1, 2, 3, 8, 14}) + number("rows", {1, 2, 3, 7});
-  return "direct/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) + number("unroll", {1, 2, 4, 8, 16}) +
-         number("rows", {1, 2, 3, 7}) + number("kc", {0, 1, 8, 16, 32}) + number("width", {1, 4, 9, 16, 25}) + number("prefetch", {0, 1}) +
-         (random.chance(2) ? " outer=channels" : "");
+  return "direct/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +
+         number("unroll", {1, 2, 4, 8, 16}) + number("rows", {1, 2, 3, 7}) + number("kc", {0, 1, 8, 16, 32}) +
+         number("width", {1, 4, 9, 16, 25}) + number("prefetch", {0, 1}) + (random.chance(2) ? " outer=channels" : "");
 }
 
-/// "" or what is wrong with the prior's kernel.
-std::string checkPrior(const KernelText &text, const Target &target, uint64_t seed) {
-  return checkKernel(text.str(), target, seed, 2e-5, -1, 1, "", text.symbols);
-}
+/// Of single elements, relative to the largest: Winograd's transforms multiply rounding errors.
+double toleranceOf(const std::string &algorithm) { return algorithm == "winograd" ? 1e-4 : 2e-5; }
 
 struct Family {
   const char *name;
   std::function<KernelText(Random &, const Target &)> make;
-  bool conv, lanewise;
+  std::string algorithm; // whose schedules are tried
 };
 
 const std::vector<Family> &families() {
   static const std::vector<Family> all = {
-      {"dense", [](Random &r, const Target &t) { return randomConv(r, t, Grouping::dense); }, true, false},
-      {"grouped", [](Random &r, const Target &t) { return randomConv(r, t, Grouping::grouped); }, true, false},
-      {"depthwise", [](Random &r, const Target &t) { return randomConv(r, t, Grouping::depthwise); }, true, true},
-      {"gemm", [](Random &r, const Target &) { return randomGemm(r); }, false, false},
+      {"dense", [](Random &r, const Target &t) { return randomConv(r, t, Grouping::dense); }, "direct"},
+      {"grouped", [](Random &r, const Target &t) { return randomConv(r, t, Grouping::grouped); }, "direct"},
+      {"depthwise", [](Random &r, const Target &t) { return randomConv(r, t, Grouping::depthwise); }, "lanewise"},
+      {"winograd", [](Random &r, const Target &t) { return randomConv(r, t, Grouping::winograd); }, "winograd"},
+      {"gemm", [](Random &r, const Target &) { return randomGemm(r); }, "gemm"},
   };
   return all;
 }
@@ -253,7 +275,7 @@ void sweep(const char *targetName, int count) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + (&family - families().data()));
       KernelText text = family.make(random, target);
-      ASSERT_EQ(checkPrior(text, target, seed), "")
+      ASSERT_EQ(checkKernel(text.str(), target, seed, toleranceOf(family.algorithm), -1, 1, "", text.symbols), "")
           << family.name << " on " << targetName << ", LATHE_SEED=" << seed << " reproduces it as the first case\n"
           << text.str();
     }
@@ -275,12 +297,12 @@ TEST_F(Contraction, everyScheduleMatchesReference) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + 4 + (&family - families().data()));
       KernelText text = family.make(random, target);
-      std::string schedule = randomSchedule(random, family.conv, family.lanewise);
+      std::string schedule = randomSchedule(random, family.algorithm);
       KernelUnderTest kernel(text.str(), target, seed);
       if (!kernel.declined(schedule).empty())
         continue; // with a reason: legal schedules run, others say why not
       ++ran;
-      ASSERT_EQ(checkKernel(text.str(), target, seed, 2e-5, -1, 1, schedule, text.symbols), "")
+      ASSERT_EQ(checkKernel(text.str(), target, seed, toleranceOf(family.algorithm), -1, 1, schedule, text.symbols), "")
           << family.name << " '" << schedule << "', LATHE_SEED=" << seed << "\n"
           << text.str();
     }
@@ -296,7 +318,8 @@ TEST_F(Contraction, otherElementTypes) {
       for (int i = 0; i < 10; ++i) {
         uint64_t seed = baseSeed() + i;
         Random random(seed);
-        KernelText text = i % 2 ? randomGemm(random, typed) : randomConv(random, target, Grouping(random.in(0, 2)), typed);
+        KernelText text =
+            i % 2 ? randomGemm(random, typed) : randomConv(random, target, Grouping(random.in(0, 2)), typed);
         double range = typed.name == "i32" ? 9 : 1;
         ASSERT_EQ(checkKernel(text.str(), target, seed, typed.tolerance, -range, range, "", text.symbols), "")
             << targetName << ", LATHE_SEED=" << seed << "\n"
@@ -324,11 +347,23 @@ TEST_F(Contraction, otherTargetsCompileAndLink) {
 }
 
 std::string denseConv() {
-  return "func.func private @k(%x: tensor<1x32x14x14xf32, #nn.blocked<1, 16>>, %w: tensor<64x32x3x3xf32> {nn.constant}) -> "
+  return "func.func private @k(%x: tensor<1x32x14x14xf32, #nn.blocked<1, 16>>, %w: tensor<64x32x3x3xf32> "
+         "{nn.constant}) -> "
          "tensor<1x64x14x14xf32, #nn.blocked<1, 16>> attributes {nn.family = \"contraction\"} {\n"
-         "  %0 = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : "
-         "(tensor<1x32x14x14xf32, #nn.blocked<1, 16>>, tensor<64x32x3x3xf32>) -> tensor<1x64x14x14xf32, #nn.blocked<1, 16>>\n"
+         "  %0 = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, "
+         "1>} : "
+         "(tensor<1x32x14x14xf32, #nn.blocked<1, 16>>, tensor<64x32x3x3xf32>) -> tensor<1x64x14x14xf32, #nn.blocked<1, "
+         "16>>\n"
          "  return %0 : tensor<1x64x14x14xf32, #nn.blocked<1, 16>>\n}\n";
+}
+
+TEST_F(Contraction, exactMathForbidsWinograd) {
+  KernelUnderTest kernel(denseConv(), Target::parse("znver4"), 1);
+  KernelProblem problem = kernel.problem();
+  EXPECT_EQ(priorSchedule(problem)->algorithm, "winograd");
+  problem.exactMath = true;
+  EXPECT_EQ(priorSchedule(problem)->algorithm, "direct");
+  EXPECT_THAT(generate(problem, Schedule::parse("winograd/1 m=2")).reason(), testing::HasSubstr("exact math"));
 }
 
 TEST_F(Contraction, illegalSchedulesDeclineWithAReason) {
@@ -341,6 +376,10 @@ TEST_F(Contraction, illegalSchedulesDeclineWithAReason) {
   EXPECT_THAT(reason("direct/1 px=7 width=28"), testing::HasSubstr("width=28"));
   EXPECT_THAT(reason("direct/1 px=0"), testing::HasSubstr("px=0"));
   EXPECT_THAT(reason("direct/1 outer=depth"), testing::HasSubstr("outer=depth"));
+  EXPECT_EQ(reason("winograd/1 m=4 px=7 blocks=3 oc=2"), "");
+  EXPECT_THAT(reason("winograd/1 m=3"), testing::HasSubstr("3 outputs"));
+  EXPECT_THAT(reason("winograd/1 oc=3"), testing::HasSubstr("oc=3"));
+  EXPECT_THAT(reason("winograd/1 px=14 oc=4"), testing::HasSubstr("registers"));
   EXPECT_THAT(reason("direct/2 px=7"), testing::HasSubstr("version 2"));
   EXPECT_THAT(reason("gemm/1 rows=4"), testing::HasSubstr("gemm"));
   EXPECT_THROW(reason("direct/1 colour=7"), Error);

@@ -92,6 +92,8 @@ struct Bench {
     Schedule schedule = *prior;
     if (!options.schedule.empty()) {
       Schedule given = Schedule::parse(options.schedule);
+      if (given.algorithm != schedule.algorithm)
+        schedule = given;
       for (auto &[name, value] : given.numbers)
         schedule.numbers[name] = value;
       for (auto &[name, value] : given.words)

@@ -1,7 +1,7 @@
-// winograd/1: a 3x3 convolution of stride 1 on blocked activations as m x m output tiles (Winograd's minimal filtering F(m x m, 3 x 3);
-// the matrices are in codegen/WinogradTransform.h). A work unit is a chunk of tiles of one image and a share of the output channels:
-// it transforms the chunk's input into scratch, then, one tile of output channels after the other, multiplies at each of the
-// (m + 2)^2 points and transforms back into the epilogue.
+// winograd/1: a 3x3 convolution of stride 1 on blocked activations as m x m output tiles (Winograd's minimal filtering
+// F(m x m, 3 x 3); the matrices are in codegen/WinogradTransform.h). A work unit is a chunk of tiles of one image and a
+// share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels after
+// the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
 //   m         outputs a tile and axis: 2, 4 or 6
 //   px        tiles a register block of the multiplication
@@ -23,7 +23,8 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t apart = 80; // floats between the planes of two points beyond their size: planes would share cache sets
+constexpr int64_t apart =
+    80; // floats between the planes of two points beyond their size: planes would share cache sets
 
 struct Plan {
   ConvGeometry conv;
@@ -42,8 +43,8 @@ struct Plan {
   int64_t inBlocks() const { return (conv.inChannels + lanes - 1) / lanes; }
   int64_t channelTiles() const { return (conv.outChannels + lanes * oc - 1) / (lanes * oc); }
   int64_t wide() const { return oc * lanes; }
-  // Scratch, in floats: transformed input [point][channel block][tile][lane], products [point][tile][vector][lane], and one
-  // tile between the two halves of a transform, beside a copy of its input with zeros where it is padded.
+  // Scratch, in floats: transformed input [point][channel block][tile][lane], products [point][tile][vector][lane], and
+  // one tile between the two halves of a transform, beside a copy of its input with zeros where it is padded.
   int64_t inputPlane() const { return inBlocks() * chunk() * lanes + apart; }
   int64_t productPlane() const { return chunk() * wide() + apart; }
   int64_t productsAt() const { return points() * inputPlane(); }
@@ -80,7 +81,8 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const
   if (vectors % plan.oc)
     throw Declined{fmt::format("oc={} does not divide {} vectors of output channels", plan.oc, vectors)};
   if (!Microkernel::fits(problem.target(), plan.px, plan.oc))
-    throw Declined{fmt::format("px={} oc={} needs more than {} registers", plan.px, plan.oc, problem.target().vectorRegisters)};
+    throw Declined{
+        fmt::format("px={} oc={} needs more than {} registers", plan.px, plan.oc, problem.target().vectorRegisters)};
   plan.split = parameter(schedule, "split", 1, 1, plan.channelTiles());
   plan.unroll = parameter(schedule, "unroll", 8, 1, lanes);
   if (lanes % plan.unroll)
@@ -125,9 +127,11 @@ class WinogradGenerator {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  WinogradGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims, bool paddedBias)
-      : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), micro(k, ElementType::f32, plan.lanes, plan.unroll),
-        paddedBias(paddedBias) {}
+  WinogradGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
+                    bool paddedBias)
+      : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims),
+        micro(k, ElementType::f32, plan.lanes, plan.unroll), paddedBias(paddedBias),
+        wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)) {}
 
   void emit() {
     k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
@@ -140,7 +144,7 @@ private:
   const Epilogue &epilogue;
   const RunTimeDims &dims;
   Microkernel micro;
-  bool paddedBias;
+  bool paddedBias, wholeVectors;
   Value image, firstTile, tiles; // of the current unit; `tiles` are there, at most a chunk
 
   Value load(Value base, Value offset) { return k.load(base, offset, ElementType::f32, plan.lanes); }
@@ -150,6 +154,7 @@ private:
   void copyPatch(Value source, Value row, Value column);
   void multiply(Value channelTile);
   void transformOutput(Value channelTile, Value tile);
+  void emitRows(Value row, Value rows, Value tileColumn, Value channel, int64_t channels);
 };
 
 void WinogradGenerator::emitUnit(Value unit) { // (image, chunk, share of the channels)
@@ -249,7 +254,8 @@ void WinogradGenerator::multiply(Value channelTile) {
       Value a = k.add(k.mul(point, plan.inputPlane()), k.mul(block, plan.px * lanes));
       Values acc = micro.reduce(micro.zeros(plan.px * plan.oc), rows, offsets, plan.oc, k.scratch(), a, axis, b,
                                 k.add(weights, k.mul(point, panel)));
-      Value to = k.add(k.add(k.mul(point, plan.productPlane()), k.mul(block, plan.px * plan.wide())), plan.productsAt());
+      Value to =
+          k.add(k.add(k.mul(point, plan.productPlane()), k.mul(block, plan.px * plan.wide())), plan.productsAt());
       for (int64_t i = 0; i < plan.px * plan.oc; ++i)
         store(acc[i], k.add(to, i * lanes));
     });
@@ -267,48 +273,60 @@ void WinogradGenerator::transformOutput(Value channelTile, Value tile) {
     k.loop(k.constant(0), k.constant(alpha), 1, [&](Value j) {
       Values products;
       for (int64_t i = 0; i < alpha; ++i)
-        products.push_back(load(k.scratch(), k.add(k.add(from, k.mul(j, plan.productPlane())), i * alpha * plan.productPlane())));
+        products.push_back(
+            load(k.scratch(), k.add(k.add(from, k.mul(j, plan.productPlane())), i * alpha * plan.productPlane())));
       Values t = applyRows(k, plan.transform.output, products);
       for (int64_t i = 0; i < m; ++i)
         store(t[i], k.add(k.mul(j, lanes), plan.halfAt() + i * alpha * lanes));
     });
     Value channel = k.mul(k.add(k.mul(channelTile, plan.oc), v), lanes);
-    Value bias;
-    if (conv.bias) {
-      PointAccess access;
-      access.buffer = *conv.bias;
-      access.type = conv.type;
-      access.laneStride = 1;
-      access.wholeBlocks = paddedBias;
-      bias = Epilogue::loadLanes(k, access, channel, lanes, lanes);
-    }
-    k.loop(k.constant(0), rows, 1, [&](Value i) {
-      Value half = k.add(k.mul(i, alpha * lanes), plan.halfAt());
-      Values t;
-      for (int64_t j = 0; j < alpha; ++j)
-        t.push_back(load(k.scratch(), k.add(half, j * lanes)));
-      Values y = applyRows(k, plan.transform.output, t);
-      if (bias)
-        for (Value &value : y)
-          value = k.b.create<mlir::arith::AddFOp>(k.loc, value, bias);
-      auto emit = [&](int64_t width) {
-        Epilogue::Tile out;
-        out.image = image;
-        out.pixel = k.add(k.mul(k.add(row, i), conv.out[2]), k.mul(tileColumn, m));
-        out.channel = channel;
-        for (int64_t p = 0; p < width; ++p)
-          out.pixels.push_back(p);
-        out.channels = lanes;
-        epilogue.emit(k, dims, out, mlir::ValueRange(y).take_front(width));
-      };
-      int64_t rest = conv.out[2] % m;
-      if (rest == 0)
-        emit(m);
-      else if (plan.tileColumns() == 1)
-        emit(rest);
-      else
-        k.ifThen(k.less(tileColumn, k.constant(plan.tileColumns() - 1)), [&] { emit(m); }, [&] { emit(rest); });
-    });
+    int64_t rest = conv.outChannels % lanes;
+    auto finish = [&](int64_t channels) { emitRows(row, rows, tileColumn, channel, channels); };
+    if (rest == 0 || wholeVectors)
+      finish(lanes);
+    else // the last vector has lanes without a channel
+      k.ifThen(k.less(channel, k.constant(conv.outChannels - rest)), [&] { finish(lanes); }, [&] { finish(rest); });
+  });
+}
+
+/// The second half of A^T m A, row by row, for one vector of `channels` valid channels.
+void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value channel, int64_t channels) {
+  int64_t alpha = plan.alpha(), m = plan.m(), lanes = plan.lanes;
+  Value bias;
+  if (conv.bias) {
+    PointAccess access;
+    access.buffer = *conv.bias;
+    access.type = conv.type;
+    access.laneStride = 1;
+    access.wholeBlocks = paddedBias;
+    bias = Epilogue::loadLanes(k, access, channel, lanes, channels);
+  }
+  k.loop(k.constant(0), rows, 1, [&](Value i) {
+    Value half = k.add(k.mul(i, alpha * lanes), plan.halfAt());
+    Values t;
+    for (int64_t j = 0; j < alpha; ++j)
+      t.push_back(load(k.scratch(), k.add(half, j * lanes)));
+    Values y = applyRows(k, plan.transform.output, t);
+    if (bias)
+      for (Value &value : y)
+        value = k.b.create<mlir::arith::AddFOp>(k.loc, value, bias);
+    auto emit = [&](int64_t width) {
+      Epilogue::Tile out;
+      out.image = image;
+      out.pixel = k.add(k.mul(k.add(row, i), conv.out[2]), k.mul(tileColumn, m));
+      out.channel = channel;
+      for (int64_t p = 0; p < width; ++p)
+        out.pixels.push_back(p);
+      out.channels = channels;
+      epilogue.emit(k, dims, out, mlir::ValueRange(y).take_front(width));
+    };
+    int64_t rest = conv.out[2] % m;
+    if (rest == 0)
+      emit(m);
+    else if (plan.tileColumns() == 1)
+      emit(rest);
+    else
+      k.ifThen(k.less(tileColumn, k.constant(plan.tileColumns() - 1)), [&] { emit(m); }, [&] { emit(rest); });
   });
 }
 
@@ -320,7 +338,10 @@ constexpr double bytesFromSecond = 48, bytesFromThird = 24, bytesFromMemory = 9;
 
 /// Cycles to read `bytes` `times` times, when each reading begins after all of them have passed.
 double readCycles(double bytes, double times) {
-  return bytes * times / (bytes < secondLevelBytes / 2 ? bytesFromSecond : bytes < thirdLevelBytes ? bytesFromThird : bytesFromMemory);
+  return bytes * times /
+         (bytes < secondLevelBytes / 2 ? bytesFromSecond
+          : bytes < thirdLevelBytes    ? bytesFromThird
+                                       : bytesFromMemory);
 }
 
 double predictedCycles(const Plan &plan) {
@@ -332,11 +353,13 @@ double predictedCycles(const Plan &plan) {
   };
   double in = operationsOf(plan.transform.input), out = operationsOf(plan.transform.output);
   double padded = std::min(1.0, 2.0 * (plan.tileRows() + plan.tileColumns()) / plan.tiles());
-  double input = plan.tiles() * inBlocks * plan.split * (2 * pass(alpha, alpha, in, alpha) + padded * alpha * alpha * 3);
+  double input =
+      plan.tiles() * inBlocks * plan.split * (2 * pass(alpha, alpha, in, alpha) + padded * alpha * alpha * 3);
   double output = plan.tiles() * outVectors * (pass(alpha, alpha, out, m) + pass(m, alpha, out, m) + m * m);
   double rows = plan.px, vectors = plan.oc;
   double step = std::max({rows * vectors / 2, (rows + vectors) / 2, 4.0}) + 0.05 * (rows + vectors) / 2;
-  double products = double(plan.chunks()) * plan.blocks * plan.points() * plan.channelTiles() * (conv.inChannels * step + 1.5 * rows * vectors);
+  double products = double(plan.chunks()) * plan.blocks * plan.points() * plan.channelTiles() *
+                    (conv.inChannels * step + 1.5 * rows * vectors);
   double weights = double(plan.points()) * conv.inChannels * outVectors * plan.lanes * 4;
   double again = readCycles(weights, plan.chunks());
   double held = plan.productsAt() * 4.0; // the transformed input passes by once a tile of channels
@@ -395,8 +418,9 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
           least = cycles;
           best.emplace();
           best->algorithm = "winograd";
-          best->numbers = {{"m", m},           {"px", plan.px},       {"blocks", plan.blocks}, {"oc", plan.oc},
-                           {"split", plan.split}, {"unroll", plan.unroll}, {"prefetch", 1}};
+          best->numbers = {{"m", m},        {"px", plan.px},       {"blocks", plan.blocks},
+                           {"oc", plan.oc}, {"split", plan.split}, {"unroll", plan.unroll},
+                           {"prefetch", 1}};
         }
       }
     }
@@ -404,7 +428,8 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
   return best;
 }
 
-GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
+GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGeometry &conv,
+                                 const Schedule &schedule) {
   Plan plan = makePlan(problem, conv, schedule);
   RunTimeDims dims;
   dims.need(conv.images);
@@ -413,8 +438,6 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGe
   mlir::func::FuncOp function = problem.function();
   Epilogue epilogue(function, conv.result, space, plan.lanes, problem.shapes, dims);
   bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
-  if (conv.outChannels % plan.lanes && !(epilogue.wholeVectors() && (!conv.bias || paddedBias)))
-    throw Declined{"an operand ends before the last block of channels does"};
 
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.resize(writable.size() + function.getNumResults(), true);

@@ -67,7 +67,9 @@ template <class V> V form(const Arithmetic<V> &a, const std::vector<double> &row
   V sum = row[first] == 1 ? inputs[first] : a.mul(inputs[first], row[first]);
   for (size_t i = 0; i < row.size(); ++i)
     if (i != first && row[i] != 0)
-      sum = row[i] == 1 ? a.add(sum, inputs[i]) : row[i] == -1 ? a.sub(sum, inputs[i]) : a.multiplyAdd(inputs[i], row[i], sum);
+      sum = row[i] == 1    ? a.add(sum, inputs[i])
+            : row[i] == -1 ? a.sub(sum, inputs[i])
+                           : a.multiplyAdd(inputs[i], row[i], sum);
   return sum;
 }
 
@@ -149,7 +151,8 @@ KernelBuilder::Values applyRows(KernelBuilder &k, const CoefficientRows &rows, m
 int64_t operationsOf(const CoefficientRows &rows) {
   int64_t count = 0;
   auto two = [&](int, int) { return ++count, 0; };
-  Arithmetic<int> arithmetic{two, two, [&](int, double) { return ++count, 0; }, [&](int, double, int) { return ++count, 0; }};
+  Arithmetic<int> arithmetic{two, two, [&](int, double) { return ++count, 0; },
+                             [&](int, double, int) { return ++count, 0; }};
   apply(arithmetic, rows, std::vector<int>(rows[0].size(), 0));
   return count;
 }

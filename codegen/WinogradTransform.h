@@ -1,8 +1,9 @@
 // The matrices of Winograd's minimal filtering F(m, r), made from interpolation points, and the code that applies them.
 //
-// y = A^T [(G g) (.) (B^T d)] gives m outputs of a correlation of d (m + r - 1 values) with g (r values) in m + r - 1 multiplications.
-// Construction: Toom-Cook evaluation at finite points and infinity, transposed (Lavin and Gray, "Fast Algorithms for Convolutional Neural
-// Networks", 2015; Barabasz and others, "Error Analysis and Improving the Accuracy of Winograd Convolution", 2018).
+// y = A^T [(G g) (.) (B^T d)] gives m outputs of a correlation of d (m + r - 1 values) with g (r values) in m + r - 1
+// multiplications. Construction: Toom-Cook evaluation at finite points and infinity, transposed (Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks", 2015; Barabasz and others, "Error Analysis and Improving the Accuracy
+// of Winograd Convolution", 2018).
 #pragma once
 
 #include "codegen/KernelBuilder.h"
@@ -15,7 +16,7 @@ namespace lathe {
 using CoefficientRows = std::vector<std::vector<double>>;
 
 struct WinogradTransform {
-  int64_t outputs, taps;             // m, r
+  int64_t outputs, taps;                 // m, r
   CoefficientRows output, filter, input; // A^T: m x alpha, G: alpha x r, B^T: alpha x alpha
 
   int64_t size() const { return outputs + taps - 1; } // alpha
