@@ -19,10 +19,10 @@ public:
   std::vector<std::unique_ptr<Piece>> pieces;
 
   Plan(const KernelProblem &problem, int64_t grain)
-      : tensors(problem.function), op(soleAnchor(problem.function)), target(problem.target), grain(grain), block(blockOf(tensors)) {
+      : tensors(problem.function), op(movementOf(problem.function)), target(problem.target), grain(grain), block(blockOf(tensors)) {
     // Nothing but the operator: a movement kernel has no epilogue.
     for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
-      if (&other != op && !llvm::isa<nn::ConstantOp>(other))
+      if (&other != op && !llvm::isa<nn::ConstantOp>(other) && !saysExtents(&other))
         throw Declined{fmt::format("'{}' beside a movement", other.getName().getStringRef().str())};
     indexTypes();
     for (auto *list : {&tensors.inputs, &tensors.outputs})
@@ -45,6 +45,15 @@ private:
   const Target &target;
   int64_t grain, block;
   ElementType firstType = ElementType::invalid, secondType = ElementType::invalid; // before elements became raw
+
+  /// An expansion may stand behind arithmetic that names its extents; those are known without it.
+  static mlir::Operation *movementOf(mlir::func::FuncOp function) {
+    mlir::Operation *last = function.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+    return llvm::isa_and_nonnull<nn::ExpandOp>(last) ? last : soleAnchor(function);
+  }
+  bool saysExtents(mlir::Operation *other) const {
+    return llvm::isa<nn::ExpandOp>(op) && llvm::isa<nn::ShapeOp, nn::ConcatOp>(other);
+  }
 
   void indexTypes() {
     if (!tensors.inputs.empty())
@@ -241,7 +250,9 @@ private:
   }
 
   void expand() {
-    requireStatic(1);
+    for (const Dim &extent : y().dims)
+      if (isUnknown(extent))
+        throw Declined{"extents that are not known before it runs"};
     Space space(y().dims, block);
     copy(space, space.access(x()), space.access(y()));
   }

@@ -236,6 +236,38 @@ TEST_F(Movement, expandAndTile) {
   }
 }
 
+/// To a batch that another argument has, as passes/Partition.cpp writes it.
+TEST_F(Movement, expandsToAnOpenBatch) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    start(seed);
+    int64_t batch = upTo(9);
+    Shape dims = shape(2 + seed % 3, 20), out = dims;
+    bool leading = maybe();
+    std::string x = tensor(dims), extents, parts = "%n", types = "tensor<1xi64>";
+    if (leading) {
+      out.insert(out.begin(), batch);
+    } else {
+      dims[0] = 1;
+      x = tensor(dims);
+    }
+    for (size_t i = 1; i < out.size(); ++i) {
+      if (out[i] == 1)
+        out[i] = upTo(20);
+      extents += fmt::format("  %e{0} = nn.constant {{value = dense<{1}> : tensor<1xi64>}} : tensor<1xi64>\n", i, out[i]);
+      parts += fmt::format(", %e{}", i);
+      types += ", tensor<1xi64>";
+    }
+    symbolic = true;
+    std::string y = tensor(out);
+    check(seed, fmt::format("%like: tensor<3x?xf32> {{nn.dims = [\"3\", \"N\"]}}, %x: {}", x), y,
+          fmt::format("%n = nn.shape %like {{start = 1 : i64, end = 2 : i64}} : (tensor<3x?xf32>) -> tensor<1xi64>\n{0}"
+                      "  %shape = nn.concat {1} {{axis = 0 : i64}} : ({2}) -> tensor<{3}xi64>\n"
+                      "  %y = nn.expand %x, %shape : ({4}, tensor<{3}xi64>) -> {5}\n  return %y : {5}",
+                      extents, parts, types, out.size(), x, y),
+          batch);
+  }
+}
+
 TEST_F(Movement, depthAndSpace) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     start(seed);

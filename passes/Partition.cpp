@@ -2,6 +2,7 @@
 
 #include "passes/Layout.h"
 #include "passes/Outline.h"
+#include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -18,6 +19,7 @@ public:
   }
 
   void run() {
+    placeExpansions();
     std::vector<Group> groups = options.level >= 2 ? formFusedGroups(main, shapes) : formSingleGroups(main);
     for (const Group &group : groups)
       place(group);
@@ -54,6 +56,88 @@ private:
       bytes *= mlir::ShapedType::isDynamic(extent) ? 1 : extent;
     report.conversions.push_back({llvm::isa<mlir::BlockArgument>(input) ? "" : nn::describe(input.getLoc()),
                                   text(input.getType()), text(convert.getOutput().getType()), bytes});
+  }
+
+  /// A result filled with one value is that value expanded: what follows knows one operator only.
+  void fillByExpanding() {
+    for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
+      if (!isOp(&op, "constant_of_shape"))
+        continue;
+      auto attrs = nn::attrsAs<ConstantOfShapeAttrs>(&op);
+      mlir::OpBuilder b(&op);
+      Tensor value(ElementType::f64, {1});
+      value.as<double>()[0] = attrs.value;
+      mlir::Value constant = makeConstant(b, op.getLoc(), value.convertedTo(attrs.type), constantName(&op, ".value"));
+      mlir::Value expanded = nn::buildValue(b, op.getLoc(), "expand", {constant, op.getOperand(0)}, ExpandAttrs());
+      shapes.set(expanded, shapes.of(op.getResult(0)));
+      expanded.setType(op.getResult(0).getType());
+      op.getResult(0).replaceAllUsesWith(expanded);
+      op.erase();
+    }
+  }
+
+  /// An argument of @main and the axis along which it has `extent`.
+  std::optional<std::pair<mlir::Value, int64_t>> whoseExtent(const Dim &extent) {
+    for (mlir::BlockArgument argument : main.getArguments()) {
+      const Dims dims = shapes.of(argument).dims;
+      for (size_t axis = 0; axis < dims.size(); ++axis)
+        if (dims[axis] == extent)
+          return std::pair<mlir::Value, int64_t>(argument, axis);
+    }
+    return std::nullopt;
+  }
+
+  /// Ops before `op` that put `extents` together from numbers and extents of @main's arguments; the last one's result
+  /// is the vector. Nothing where an extent is no argument's.
+  llvm::SmallVector<mlir::Operation *> extentsFromArguments(mlir::Operation *op, const Dims &extents) {
+    std::vector<std::optional<std::pair<mlir::Value, int64_t>>> sources;
+    for (const Dim &extent : extents) {
+      if (!extent.isConstant() && (isUnknown(extent) || !whoseExtent(extent)))
+        return {};
+      sources.push_back(extent.isConstant() ? std::nullopt : whoseExtent(extent));
+    }
+    mlir::OpBuilder b(op);
+    llvm::SmallVector<mlir::Operation *> ops;
+    llvm::SmallVector<mlir::Value> parts;
+    for (size_t i = 0; i < extents.size(); ++i) {
+      if (sources[i]) {
+        ShapeAttrs attrs;
+        attrs.start = sources[i]->second;
+        attrs.end = attrs.start + 1;
+        parts.push_back(nn::buildValue(b, op->getLoc(), "shape", {sources[i]->first}, std::move(attrs)));
+      } else {
+        Tensor number = Tensor::of<int64_t>({1}, {extents[i].constant()});
+        parts.push_back(makeConstant(b, op->getLoc(), number, constantName(op, fmt::format(".extent{}", i))));
+      }
+      ops.push_back(parts.back().getDefiningOp());
+    }
+    ConcatAttrs attrs;
+    attrs.axis = 0;
+    ops.push_back(nn::buildValue(b, op->getLoc(), "concat", parts, std::move(attrs)).getDefiningOp());
+    return ops;
+  }
+
+  /// Expansions to an open extent ([1, 1, 768] for each image of a batch N). A kernel's extents are those of its
+  /// arguments: so the arguments of @main that have them come along, with the arithmetic that says which.
+  void placeExpansions() {
+    fillByExpanding();
+    for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
+      if (!isOp(&op, "expand") || !operandOf(&op, 1) || nn::layoutOf(op.getOperand(0)) || nn::layoutOf(op.getResult(0)))
+        continue;
+      llvm::SmallVector<mlir::Operation *> ops = extentsFromArguments(&op, shapes.of(op.getResult(0)).dims);
+      if (ops.empty())
+        continue;
+      mlir::Value before = op.getOperand(1);
+      op.setOperand(1, ops.back()->getResult(0));
+      ops.push_back(&op);
+      if (call({ops, "movement"}).empty())
+        continue;
+      op.setOperand(1, before);
+      ops.pop_back();
+      for (mlir::Operation *made : llvm::reverse(ops))
+        made->erase();
+    }
+    deadCode(module); // what computed the extents
   }
 
   /// Why an operator cannot be compiled whatever its family says; "" if it may.

@@ -19,6 +19,8 @@ Signal mobilenetV2(Network &n);    // Sandler et al. 2018, arXiv:1801.04381
 Signal mobilenetV3(Network &n);    // Howard et al. 2019, arXiv:1905.02244 (large)
 Signal efficientnetB0(Network &n); // Tan, Le 2019, arXiv:1905.11946
 Signal shufflenetV2(Network &n);   // Ma et al. 2018, arXiv:1807.11164 (1.0x)
+Signal vitB16(Network &n);         // Dosovitskiy et al. 2020, arXiv:2010.11929
+Signal unet(Network &n);           // Ronneberger et al. 2015, arXiv:1505.04597
 Signal rcnnCtcOcr(Network &n);     // a text-line reader; see Ocr.cpp
 
 } // namespace lathe::zoo

@@ -36,6 +36,7 @@ double normalLike(uint64_t word) {
 int64_t Signal::extent(unsigned axis) const {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getDimSize(axis);
 }
+unsigned Signal::rank() const { return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank(); }
 int64_t Signal::channels() const { return extent(1); }
 
 Network::Network(mlir::MLIRContext &context, std::string name, const ZooOptions &options)
@@ -107,6 +108,18 @@ Signal Network::conv(Signal x, int64_t outChannels, const ConvOptions &o, const 
   return {nn::buildValue(b, at(name, "Conv"), "conv", {x.value, w, bias}, std::move(attrs))};
 }
 
+Signal Network::convTranspose(Signal x, int64_t outChannels, int64_t factor, const std::string &name) {
+  mlir::Value w = noise(name + ".weight", {x.channels(), outChannels, factor, factor}, 0,
+                        1 / std::sqrt(static_cast<double>(x.channels()) * x.moment()));
+  mlir::Value bias = noise(name + ".bias", {outChannels}, 0, 0.1);
+  ConvTransposeAttrs attrs;
+  attrs.strides = {factor, factor};
+  attrs.dilations = {1, 1};
+  attrs.pads = {0, 0, 0, 0};
+  attrs.output_padding = {0, 0};
+  return {nn::buildValue(b, at(name, "ConvTranspose"), "conv_transpose", {x.value, w, bias}, std::move(attrs))};
+}
+
 Signal Network::batchNorm(Signal x, const std::string &name, double gain) {
   std::vector<int64_t> dims{x.channels()};
   mlir::Value scale = noise(name + ".weight", dims, gain, 0.1 * gain), bias = noise(name + ".bias", dims, 0, 0.1);
@@ -156,6 +169,8 @@ Signal Network::activate(Signal x, Activation activation, const std::string &nam
     Signal gate = activate(x, Activation::sigmoid, name + ".sigmoid");
     return {nn::buildValue(b, at(name, "Mul"), "mul", {x.value, gate.value}, MulAttrs()), 0.207, 0.313};
   }
+  case Activation::gelu: // of a unit normal, by numerical integration
+    return {nn::buildValue(b, at(name, "Gelu"), "gelu", {x.value}, GeluAttrs()), 0.282, 0.345};
   }
   return x;
 }
@@ -243,9 +258,9 @@ Signal Network::concat(llvm::ArrayRef<Signal> parts, const std::string &name) {
           moment / channels - mean * mean};
 }
 
-std::vector<Signal> Network::split(Signal x, std::vector<int64_t> sizes, const std::string &name) {
+std::vector<Signal> Network::split(Signal x, std::vector<int64_t> sizes, const std::string &name, int64_t axis) {
   SplitAttrs attrs;
-  attrs.axis = 1;
+  attrs.axis = axis;
   attrs.sizes = std::move(sizes);
   std::vector<Signal> parts;
   for (mlir::Value part : nn::build(b, at(name, "Split"), "split", {x.value}, attrs)->getResults())

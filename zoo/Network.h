@@ -18,9 +18,10 @@ struct Signal {
 
   int64_t channels() const;
   int64_t extent(unsigned axis) const; // of the tensor type
+  unsigned rank() const;
 };
 
-enum class Activation { none, relu, relu6, hardSwish, hardSigmoid, sigmoid, silu };
+enum class Activation { none, relu, relu6, hardSwish, hardSigmoid, sigmoid, silu, gelu };
 
 struct ConvOptions {
   std::array<int64_t, 2> kernel = {1, 1};
@@ -50,6 +51,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names);
 
   Signal conv(Signal x, int64_t outChannels, const ConvOptions &options, const std::string &name);
+  /// Kernel and stride `factor`: height and width times `factor`, every output element from one position.
+  Signal convTranspose(Signal x, int64_t outChannels, int64_t factor, const std::string &name);
   /// `gain` scales the output: below one for the last layer of a residual branch.
   Signal batchNorm(Signal x, const std::string &name, double gain = 1);
   /// Convolution without bias, batch normalisation, activation: the unit of most networks after 2014.
@@ -67,12 +70,24 @@ public:
   Signal add(Signal x, Signal y, const std::string &name);
   Signal multiply(Signal x, Signal y, const std::string &name);
   Signal concat(llvm::ArrayRef<Signal> parts, const std::string &name); // along channels
-  std::vector<Signal> split(Signal x, std::vector<int64_t> sizes, const std::string &name);
+  std::vector<Signal> split(Signal x, std::vector<int64_t> sizes, const std::string &name, int64_t axis = 1);
   /// Interleaves the channels of `groups` groups (ShuffleNet): reshape, transpose, reshape.
   Signal channelShuffle(Signal x, int64_t groups, const std::string &name);
   Signal reshape(Signal x, std::vector<int64_t> shape, const std::string &name);
   Signal transpose(Signal x, std::vector<int64_t> perm, const std::string &name);
   Signal softmax(Signal x, int64_t axis, const std::string &name);
+  Signal layerNorm(Signal x, const std::string &name, double epsilon = 1e-5); // over the last axis
+  /// Product with a weight in x features over the last axis, plus a bias: MatMul and Add, as exporters write it.
+  Signal linear(Signal x, int64_t outFeatures, const std::string &name);
+  Signal matmul(Signal x, Signal y, const std::string &name); // over the last two axes
+  Signal scale(Signal x, double factor, const std::string &name);
+  Signal joined(llvm::ArrayRef<Signal> parts, int64_t axis, const std::string &name); // concat along any axis
+  /// Position `index` along `axis`, which disappears.
+  Signal pick(Signal x, int64_t axis, int64_t index, const std::string &name);
+  /// A learned tensor of its own, such as an embedding of positions.
+  Signal parameter(std::vector<int64_t> dims, double deviation, const std::string &name);
+  /// x, whose first extent is 1, once for each image of the batch that `like` has.
+  Signal forEachImage(Signal x, Signal like, const std::string &name);
 
 private:
   mlir::OpBuilder b;

@@ -1,7 +1,9 @@
-// A text-line reader trained with CTC: its convolutions are, shape by shape and count by count, the table of suite rcnn-ctc-ocr.
+// A text-line reader trained with CTC: its convolutions are, shape by shape and count by count, the table of suite
+// rcnn-ctc-ocr.
 //
-// The table gives shapes and counts, not the wiring: here each 3x3 sits between two 1x1 in a residual block, and stages are
-// joined without convolutions that the table does not have (channels grow by concatenating poolings, classes come from a matrix product).
+// The table gives shapes and counts, not the wiring: here each 3x3 sits between two 1x1 in a residual block, and stages
+// are joined without convolutions that the table does not have (channels grow by concatenating poolings, classes come
+// from a matrix product).
 #include "zoo/Architectures.h"
 
 namespace lathe::zoo {
@@ -37,10 +39,10 @@ Signal rcnnCtcOcr(Network &n) {
   ConvOptions tall{{11, 31}, {1, 1}, {5, 15}, 1, true};
   for (int i = 1; i <= 3; ++i)
     x = n.unit(x, 32, tall, Activation::relu, "stem" + std::to_string(i));
-  x = stage(n, grow(n, x, 32, {1, 1}, "grow1"), 12, "stage1");  //  64 channels at 108x21
-  x = stage(n, grow(n, x, 64, {1, 2}, "grow2"), 12, "stage2");  // 128 at 108x11
-  x = stage(n, grow(n, x, 64, {2, 2}, "grow3"), 8, "stage3");   // 192 at 54x6
-  x = stage(n, grow(n, x, 64, {1, 1}, "grow4"), 6, "stage4");   // 256 at 54x6
+  x = stage(n, grow(n, x, 32, {1, 1}, "grow1"), 12, "stage1"); //  64 channels at 108x21
+  x = stage(n, grow(n, x, 64, {1, 2}, "grow2"), 12, "stage2"); // 128 at 108x11
+  x = stage(n, grow(n, x, 64, {2, 2}, "grow3"), 8, "stage3");  // 192 at 54x6
+  x = stage(n, grow(n, x, 64, {1, 1}, "grow4"), 6, "stage4");  // 256 at 54x6
   for (int i = 1; i <= 2; ++i)
     x = n.unit(x, 256, ConvOptions::square(1), Activation::relu, "head" + std::to_string(i));
 

@@ -41,6 +41,7 @@ const std::vector<Architecture> &architectures() {
       {{"mobilenet_v3", "inverted residuals with squeeze-and-excitation, large (Howard et al. 2019)"}, mobilenetV3},
       {{"efficientnet_b0", "inverted residuals with squeeze-and-excitation and silu (Tan, Le 2019)"}, efficientnetB0},
       {{"shufflenet_v2", "channel split and shuffle, width 1.0 (Ma et al. 2018)"}, shufflenetV2},
+      {{"unet", "segmentation with transposed convolutions, 128x128, 2 classes (Ronneberger et al. 2015)"}, unet},
       {{"rcnn_ctc_ocr", "text-line reader with the convolutions of the table rcnn-ctc-ocr"}, rcnnCtcOcr},
   };
   return table;

@@ -24,9 +24,10 @@ struct ZooEntry {
 /// Every architecture, in the order they are listed to users.
 const std::vector<ZooEntry> &zooEntries();
 
-/// The network at graph level, named nodes and weights included. Weights are drawn so that every layer keeps the second moment of
-/// its input near one: outputs depend on the input and stay finite in networks of any depth. The same name, options and seed
-/// give the same bits on every machine. Throws Error listing the names when `name` is unknown.
-mlir::OwningOpRef<mlir::ModuleOp> buildZoo(mlir::MLIRContext &context, const std::string &name, const ZooOptions &options = {});
+/// The network at graph level, named nodes and weights included. Weights are drawn so that every layer keeps the second
+/// moment of its input near one: outputs depend on the input and stay finite in networks of any depth. The same name,
+/// options and seed give the same bits on every machine. Throws Error listing the names when `name` is unknown.
+mlir::OwningOpRef<mlir::ModuleOp> buildZoo(mlir::MLIRContext &context, const std::string &name,
+                                           const ZooOptions &options = {});
 
 } // namespace lathe

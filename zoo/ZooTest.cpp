@@ -55,6 +55,8 @@ TEST_F(Zoo, ParameterCountsAreThePublishedOnes) {
       {"mobilenet_v3", 5483032},
       {"shufflenet_v2", 2278604},
       {"efficientnet_b0", 5288548},
+      // Of the widely used PyTorch implementation (milesial/Pytorch-UNet) with transposed convolutions and two classes.
+      {"unet", 31037698},
       // Published with biases of the convolutions, 10016 of them, which batch normalisation makes idle: 11295240.
       {"inception_v2", 11285224},
   };

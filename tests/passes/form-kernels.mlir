@@ -109,3 +109,28 @@ func.func @main(%x: tensor<1x16x6x6xf32>) -> tensor<1x16x6x6xf32> {
   %c = nn.convert_layout %b : tensor<1x16x6x6xf32, #nn.blocked<1, 16>> -> tensor<1x16x6x6xf32>
   return %c : tensor<1x16x6x6xf32>
 }
+
+// -----
+
+// Expanded to an open batch, as class tokens and initial states are: the argument that has the extent comes along.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: nn.reason
+// CHECK: call @movement{{.*}}(%arg0, %arg1)
+// CHECK: func.func private @movement
+// CHECK: nn.shape %arg0
+// CHECK: nn.concat
+// CHECK: nn.expand %arg1
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<?x4x3xf32> {nn.dims = ["N", "4", "3"]}, %token: tensor<1x1x3xf32>) -> (tensor<?x5x3xf32>, tensor<?x2xf32>) {
+  %n = nn.shape %x {start = 0 : i64, end = 1 : i64} : (tensor<?x4x3xf32>) -> tensor<1xi64>
+  %rest = nn.constant {value = dense<[1, 3]> : tensor<2xi64>} : tensor<2xi64>
+  %target = nn.concat %n, %rest {axis = 0 : i64} : (tensor<1xi64>, tensor<2xi64>) -> tensor<3xi64>
+  %t = nn.expand %token, %target : (tensor<1x1x3xf32>, tensor<3xi64>) -> tensor<?x1x3xf32>
+  %y = nn.concat %t, %x {axis = 1 : i64} : (tensor<?x1x3xf32>, tensor<?x4x3xf32>) -> tensor<?x5x3xf32>
+  %two = nn.constant {value = dense<2> : tensor<1xi64>} : tensor<1xi64>
+  %pair = nn.concat %n, %two {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %zeros = nn.constant_of_shape %pair {type = f32, value = 0.5 : f64} : (tensor<2xi64>) -> tensor<?x2xf32>
+  return %y, %zeros : tensor<?x5x3xf32>, tensor<?x2xf32>
+}
