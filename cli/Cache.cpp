@@ -164,7 +164,11 @@ void runSelf(const Arguments &arguments) {
     argv.push_back(const_cast<char *>(argument.c_str()));
   argv.push_back(nullptr);
   pid_t child;
-  int error = ::posix_spawn(&child, program.c_str(), nullptr, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_t actions; // stdout belongs to the verb that asked, which may write JSON there
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
   require(error == 0, "cannot start {}: {}", program, std::strerror(error));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -172,7 +176,7 @@ void runSelf(const Arguments &arguments) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
-    fmt::print(stderr, "lathe compile was ended by signal {} ({})\n", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    fmt::print(stderr, "lathe {} was ended by signal {} ({})\n", arguments.at(0), WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
 }
 

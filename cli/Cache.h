@@ -10,7 +10,8 @@ namespace lathe::cli {
 /// Throws Error when the model cannot be read. When compiling fails its message is on stderr and ChildFailed is thrown.
 std::string packageFor(const ModelFlags &flags);
 
-/// Runs this program with `arguments` to its end; throws ChildFailed when it does not succeed (it has said why).
+/// Runs this program with `arguments` to its end, what it prints goes to stderr; throws ChildFailed when it does not succeed (it has
+/// said why).
 void runSelf(const Arguments &arguments);
 
 /// "~/.cache/lathe" (XDG_CACHE_HOME respected).

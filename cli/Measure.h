@@ -1,4 +1,5 @@
-// What bench and profile share: a context with bound inputs, the totals of its plan, and whether its outputs can be trusted.
+// What bench and profile share: a context with bound inputs, the totals of its plan, and whether its outputs can be
+// trusted.
 #pragma once
 
 #include "cli/Inputs.h"
@@ -11,7 +12,7 @@ struct Prepared {
   std::string package;
   std::shared_ptr<const runtime::Model> model;
   std::unique_ptr<runtime::Context> context;
-  std::string inputText; // "data 1x3x224x224, random"
+  std::string inputText;       // "data 1x3x224x224, random"
   double flops = 0, bytes = 0; // of the plan's kernels
 };
 
@@ -23,10 +24,14 @@ std::string mistrusted(const Prepared &prepared);
 
 /// "verified 2026-05-01: relative error 3.1e-07", or "unverified (lathe verify MODEL)".
 struct Verification {
-  bool verified = false;
+  bool judged = false, verified = false;
+  bool mistrusted = false; // judged, and nothing follows from it
   std::string text;
 };
 Verification verificationOf(const std::string &package);
+/// Likewise; a package that nobody has judged is verified first on the same inputs, in a process of its own, where
+/// there is a model to judge it by.
+Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const std::string &package);
 
 /// Largest resident set of this process so far, in bytes.
 uint64_t peakResidentBytes();

@@ -1,6 +1,7 @@
 #include "cli/Cache.h"
 #include "cli/CompilerVerbs.h"
 #include "cli/Difference.h"
+#include "cli/Mistrust.h"
 #include "passes/Evaluate.h"
 #include "runtime/Context.h"
 #include "runtime/Program.h"
@@ -190,7 +191,8 @@ int verifyVerb(const Arguments &arguments) {
       report(output, difference(computed.tensor(), reference[i].tensor()));
       std::string why = summarizeOutput(reference[i].tensor()).mistrust;
       if (!why.empty() && mistrust.empty())
-        mistrust = fmt::format("output '{}' ({}) is {}", output, title, why);
+        mistrust = fmt::format("output '{}' ({}) is {}: {}", output, title, why,
+                               traceMistrust(*source.module, values, i, static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))));
     }
 
     if (inside) {

@@ -264,7 +264,9 @@ class Cli(unittest.TestCase):
             file.write("""func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<4xf32> {nn.name = "y"}) {
               %0 = nn.sub %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
               return %0 : tensor<4xf32> }""")
-        self.assertIn("mistrusted", self.lathe("verify", path, code=1).stdout)
+        said = self.lathe("verify", path, code=1).stdout
+        self.assertIn("mistrusted", said)
+        self.assertRegex(said, r"output 'y' .* is all zero: first all zero in node '.*' \(sub\)")
         self.assertIn("mistrusted", self.lathe("bench", path, code=1).stderr)
 
     def test_schedules_from_a_file(self):
@@ -343,6 +345,18 @@ class Cli(unittest.TestCase):
         until = self.figures("profile", self.package, "--until", "relu1")
         self.assertLess(len(until["rows"]), len(report["rows"]))
         self.error("profile", self.package, "--until", "nowhere", says="nowhere")
+
+    def test_profile_wants_an_answer_first(self):
+        report = self.figures("profile", self.net)
+        self.assertTrue(report["verified"], report["verification"])
+        self.assertGreater(report["peak_gflops"], 0)
+        other, package = self.path("other.mlir"), self.path("other.lathe")
+        with open(other, "w") as file:
+            file.write(network().replace("nn.relu", "nn.sigmoid"))
+        self.lathe("compile", other, "-o", package)
+        self.lathe("verify", self.net, "--package", package, "--seeds", "1", code=1)
+        self.assertIn("not profiled", self.lathe("profile", package, code=1).stderr)
+        self.assertFalse(self.figures("profile", package, "--no-check")["verified"])
 
     def test_zoo_lists(self):
         names = [network["name"] for network in self.figures("zoo", "--list")["networks"]]

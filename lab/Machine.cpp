@@ -60,6 +60,22 @@ Roofline roofline(const MachineCeilings &machine, ElementType type, double flops
   return result;
 }
 
+MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops) {
+  if (gflops <= 0)
+    return machine;
+  double kept = machine.gflops(ElementType::f32, threads);
+  bool found = false;
+  for (ArithmeticCeiling &ceiling : machine.arithmetic)
+    if (ceiling.type == ElementType::f32 && !ceiling.gflops.empty() && kept > 0) {
+      found = true;
+      for (double &figure : ceiling.gflops)
+        figure *= gflops / kept;
+    }
+  if (!found)
+    machine.arithmetic.push_back({ElementType::f32, "", std::vector<double>(size_t(std::max(threads, 1)), gflops)});
+  return machine;
+}
+
 // The cache file.
 
 std::string machineCachePath() {

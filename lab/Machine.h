@@ -90,6 +90,11 @@ struct MeasureOptions {
   std::function<void(std::string_view what, int done, int total)> progress; // may be empty
 };
 MachineCeilings measureMachine(const MeasureOptions &options = {});
+/// The f32 ceiling of `threads` threads as it is now, in GFLOPS: the best of several runs within `seconds`. Clocks
+/// wander, so a time's share of the peak only means something beside a peak of the same minutes.
+double measurePeak(int threads, double seconds = 0.05);
+/// `machine` with that peak in place of the one kept for `threads` threads.
+MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops);
 /// Measures, writes the cache file, and makes the result what machineCeilings() returns.
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options = {});
 

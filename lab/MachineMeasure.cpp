@@ -252,6 +252,11 @@ template <class At> void interpolate(const std::vector<int> &counts, At at) {
     }
 }
 
+bool has(const MachineCeilings &machine, std::string_view feature) {
+  return feature.empty() ||
+         std::find(machine.features.begin(), machine.features.end(), feature) != machine.features.end();
+}
+
 std::string now() {
   std::time_t time = std::time(nullptr);
   std::tm parts{};
@@ -263,25 +268,31 @@ std::string now() {
 
 } // namespace
 
+double measurePeak(int threads, double seconds) {
+  MachineCeilings machine = describeMachine();
+  MeasureOptions options{.maxThreads = threads, .secondsPerPoint = seconds, .progress = {}};
+  Measurement measurement(options, threads);
+  for (auto &kernel : arithmeticKernels()) // the best first; the last needs no feature
+    if (kernel.type == ElementType::f32 && has(machine, kernel.feature))
+      return measurement.gflops(kernel, threads);
+  return 0;
+}
+
 MachineCeilings measureMachine(const MeasureOptions &options) {
   MachineCeilings machine = describeMachine();
   machine.measured = now();
   int threads = std::max(1, machine.hardwareThreads);
   if (options.maxThreads > 0)
     threads = std::min(threads, options.maxThreads);
-  auto has = [&](std::string_view feature) {
-    return feature.empty() ||
-           std::find(machine.features.begin(), machine.features.end(), feature) != machine.features.end();
-  };
   // The best kernel of each type; streams with the widest registers.
   std::vector<const ArithmeticKernel *> kernels;
   for (auto &kernel : arithmeticKernels())
-    if (has(kernel.feature) &&
+    if (has(machine, kernel.feature) &&
         std::none_of(kernels.begin(), kernels.end(), [&](auto *chosen) { return chosen->type == kernel.type; }))
       kernels.push_back(&kernel);
   const StreamKernels *streams = nullptr;
   for (auto &candidate : streamKernels())
-    if (!streams && has(candidate.feature))
+    if (!streams && has(machine, candidate.feature))
       streams = &candidate;
 
   auto counts = threadCounts(threads);

@@ -1,0 +1,94 @@
+#include "cli/Mistrust.h"
+
+#include "cli/CompilerVerbs.h"
+#include "passes/Evaluate.h"
+
+#include <cstring>
+
+namespace lathe::cli {
+namespace {
+
+/// Weights with more than one element, and those whose elements are all equal.
+struct Weights {
+  size_t all = 0, equal = 0;
+};
+
+bool allEqual(const nn::ConstantData &data) {
+  size_t width = static_cast<size_t>(bitWidth(data.type)) / 8, bytes = data.bytes.size();
+  return data.splat || bytes <= width || std::memcmp(data.bytes.data(), data.bytes.data() + width, bytes - width) == 0;
+}
+
+Weights weightsOf(mlir::func::FuncOp main) {
+  Weights weights;
+  for (mlir::Operation &op : main.getBody().front()) {
+    if (op.getNumResults() != 1)
+      continue;
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(op.getResult(0).getType());
+    if (!type || !llvm::isa<mlir::FloatType>(type.getElementType()) || !type.hasStaticShape() ||
+        type.getNumElements() < 2)
+      continue;
+    if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
+      ++weights.all;
+      weights.equal += allEqual(nn::constantData(constant.getValue()));
+    } else if (llvm::isa<nn::ConstantOfShapeOp>(op)) {
+      ++weights.all;
+      ++weights.equal;
+    }
+  }
+  return weights;
+}
+
+} // namespace
+
+std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, size_t output, int threads) {
+  mlir::func::FuncOp main = mainOf(module);
+  llvm::DenseMap<mlir::Value, std::string> useless; // with the reason
+  for (auto [argument, input] : llvm::zip(main.getArguments(), inputs))
+    if (std::string why = input.isTensor() ? summarizeOutput(input.tensor()).mistrust : ""; !why.empty())
+      useless[argument] = why;
+  EvaluateOptions options;
+  options.judge = true;
+  options.threads = threads;
+  options.observe = [&](mlir::Operation *op, std::span<const Value> results) {
+    for (size_t i = 0; i < results.size(); ++i)
+      if (std::string why = results[i].isTensor() ? summarizeOutput(results[i].tensor()).mistrust : ""; !why.empty())
+        useless[op->getResult(i)] = why;
+  };
+  evaluate(module, inputs, options);
+
+  mlir::Value value = main.getBody().front().getTerminator()->getOperand(output);
+  auto next = [&]() -> mlir::Value {
+    mlir::Operation *op = value.getDefiningOp();
+    if (!op)
+      return {};
+    for (mlir::Value operand : op->getOperands()) {
+      mlir::Operation *producer = operand.getDefiningOp();
+      bool constant = producer && (llvm::isa<nn::ConstantOp>(producer) || producer->getNumOperands() == 0 ||
+                                   llvm::isa<nn::ConstantOfShapeOp>(producer));
+      if (!constant && useless.contains(operand))
+        return operand;
+    }
+    return {};
+  };
+  while (mlir::Value earlier = next())
+    value = earlier;
+
+  std::string text;
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op) {
+    text = "so is an input";
+  } else {
+    std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
+    text = fmt::format("first {} in node '{}' ({})", useless.contains(value) ? useless.at(value) : "so",
+                       nodes.empty() ? "?" : nodes.back(),
+                       nn::recordOf(op) ? nn::recordOf(op)->name : op->getName().getStringRef().str());
+  }
+  Weights weights = weightsOf(main);
+  if (weights.all && weights.equal == weights.all)
+    text += fmt::format("; all {} weights hold one value each, so no inputs could make it vary", weights.all);
+  else if (weights.equal)
+    text += fmt::format("; {} of {} weights hold one value each", weights.equal, weights.all);
+  return text;
+}
+
+} // namespace lathe::cli
