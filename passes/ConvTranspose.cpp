@@ -172,8 +172,14 @@ private:
       bool possible = true;
       b.setInsertionPoint(user);
       for (mlir::Value operand : user->getOperands()) {
-        if (operand == before || splatValue(operand))
+        if (operand == before)
           continue;
+        if (auto equal =
+                splatValue(operand)) { // one number a channel, or one of all elements: the channels are others now
+          map.map(operand, makeConstant(b, user->getLoc(), nn::infoOf(operand).type, {}, {*equal},
+                                        constantName(user, ".value")));
+          continue;
+        }
         auto values = perChannelConstant(operand, before);
         if (!values) {
           possible = false;

@@ -4,6 +4,7 @@
 #include "passes/Evaluate.h"
 #include "passes/Rewrite.h"
 
+#include <cmath>
 #include <random>
 
 namespace lathe {
@@ -64,6 +65,13 @@ private:
     return makeConstant(b, loc, ElementType::f32, std::move(dims), data, fmt::format("w{}", random()));
   }
 
+  /// Weights of sums of `terms` products: results are as large as the operands, or a softmax at the end would tell
+  /// roundings apart.
+  mlir::Value sumWeights(std::vector<int64_t> dims, int64_t terms) {
+    double bound = std::sqrt(3.0 / static_cast<double>(terms));
+    return weights(std::move(dims), -bound, bound);
+  }
+
   static int64_t channels(mlir::Value x) { return rankedType(x).getDimSize(1); }
   static int64_t height(mlir::Value x) { return rankedType(x).getDimSize(2); }
   static int64_t width(mlir::Value x) { return rankedType(x).getDimSize(3); }
@@ -81,7 +89,8 @@ private:
     bool depthwise = chance(0.2);
     int64_t out = depthwise ? channels(x) : pick({4, 8, 16, 5, 24});
     attrs.group = depthwise ? channels(x) : 1;
-    mlir::Value w = weights({out, channels(x) / attrs.group, kernel, kernel}, -1, 1);
+    int64_t in = channels(x) / attrs.group;
+    mlir::Value w = sumWeights({out, in, kernel, kernel}, in * kernel * kernel);
     return nn::buildValue(b, loc, "conv", {x, w, chance(0.5) ? weights({out}, -1, 1) : mlir::Value()},
                           std::move(attrs));
   }
@@ -163,8 +172,8 @@ private:
     ConvAttrs attrs;
     attrs.strides = attrs.dilations = {1, 1};
     attrs.pads = {0, 0, 0, 0};
-    mlir::Value c = nn::buildValue(b, loc, "conv", {squeezed, weights({channels(x), channels(x), 1, 1}, -1, 1), {}},
-                                   std::move(attrs));
+    mlir::Value c = nn::buildValue(
+        b, loc, "conv", {squeezed, sumWeights({channels(x), channels(x), 1, 1}, channels(x)), {}}, std::move(attrs));
     return nn::buildValue(b, loc, "mul", {x, nn::buildValue(b, loc, "sigmoid", {c}, SigmoidAttrs())}, MulAttrs());
   }
 
@@ -252,7 +261,7 @@ private:
     reshape.shape = {0, features};
     x = nn::buildValue(b, loc, "reshape", {x, {}}, std::move(reshape));
     GemmAttrs gemm;
-    x = nn::buildValue(b, loc, "gemm", {x, weights({features, 5}, -1, 1), weights({5}, -1, 1)}, std::move(gemm));
+    x = nn::buildValue(b, loc, "gemm", {x, sumWeights({features, 5}, features), weights({5}, -1, 1)}, std::move(gemm));
     if (chance(0.5))
       x = batchNorm(x);
     SoftmaxAttrs softmax;
