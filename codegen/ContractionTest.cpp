@@ -209,9 +209,11 @@ KernelText randomGemm(Random &random, const Typed &typed = {}) {
             types);
   } else { // matmul
     int64_t batch = random.in(1, 3);
-    int64_t kind = random.in(0, 2); // matrices; stack times matrix; stack times stack
+    int64_t kind = random.in(0, 3); // matrices; stack times matrix; stack times stack; stacks that are broadcast in part
     std::string stack = kind ? std::to_string(batch) + "x2x" : "";
-    std::string a = matrix(stack + rows, ks), b = matrix((kind == 2 ? stack : "") + ks, ns);
+    std::string a = matrix(stack + rows, ks), b = matrix((kind >= 2 ? stack : "") + ks, ns);
+    if (kind == 3)
+      b = matrix(random.of<std::string>({"2x", "1x2x", std::to_string(batch) + "x1x"}) + ks, ns);
     std::string lead = kind ? "\"" + std::to_string(batch) + "\", \"2\", " : "";
     text.type = matrix(stack + rows, ns);
     dims = symbolic ? lead + ms + ", \"" + ns + "\"" : "";

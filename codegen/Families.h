@@ -5,6 +5,7 @@
 
 namespace lathe {
 
+extern const KernelFamily attentionFamily;   // "attention"
 extern const KernelFamily contractionFamily; // "contraction"
 extern const KernelFamily lrnFamily;         // "lrn"
 extern const KernelFamily mapFamily;         // "elementwise"

@@ -8,6 +8,7 @@
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
 #include "codegen/Contraction.h"
+#include "codegen/OperandView.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -23,12 +24,28 @@ struct GemmGeometry {
   unsigned a, b;
   bool constantB;
   int64_t aRowStride, aStepStride, bStepStride, bLaneStride;
-  Dim aBatchStride, bBatchStride;
+  Dims outer, aOuter, bOuter; // stacked matrices: axes with one stride each in both operands
   mlir::Value result, addend;
   double alpha = 1, beta = 1;
   unsigned pixelAxes = 1;
   bool transB = false;
 };
+
+/// The axes of a stack of `all` matrices as an operand with stack extents `own`, matrices of `size` elements, walks them.
+ViewAxis stackWalk(const Dims &own, const Dims &all, Dim size) {
+  ViewAxis walk;
+  size_t missing = all.size() - own.size();
+  for (size_t i = all.size(); i-- > 0;) {
+    bool there = i >= missing && own[i - missing] == all[i];
+    if (!there && i >= missing && !(own[i - missing] == Dim(1)))
+      throw Declined{fmt::format("a stack of {} matrices meets one of {}", str(own), str(all))};
+    if (!(all[i] == Dim(1)))
+      walk.insert(walk.begin(), {all[i], there ? size : Dim(0)});
+    if (there)
+      size = size * all[i];
+  }
+  return walk;
+}
 
 int64_t fixed(const Dim &dim, const char *what) {
   if (!dim.isConstant())
@@ -62,7 +79,6 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
     gemm.aRowStride = attrs.trans_a ? 1 : gemm.k;
     gemm.aStepStride = attrs.trans_a ? fixed(gemm.m, "the row count of a transposed operand") : 1;
     gemm.transB = attrs.trans_b;
-    gemm.aBatchStride = gemm.bBatchStride = 0;
     gemm.alpha = attrs.alpha;
     gemm.beta = attrs.beta;
     gemm.addend = operands.size() > 2 ? operands[2] : mlir::Value();
@@ -85,12 +101,13 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
       gemm.m = gemm.m * aCount;
       gemm.batch = 1;
       gemm.pixelAxes = all.size() + 1;
-      gemm.aBatchStride = gemm.bBatchStride = 0;
     } else {
-      if (!(aCount == gemm.batch || aCount == Dim(1)) || !(bCount == gemm.batch || bCount == Dim(1)))
-        throw Declined{"outer axes are broadcast in part"};
-      gemm.aBatchStride = aCount == Dim(1) ? Dim(0) : gemm.m * Dim(gemm.k);
-      gemm.bBatchStride = bCount == Dim(1) ? 0 : gemm.k * gemm.n;
+      if (gemm.batch == Dim(0))
+        throw Declined{"a matrix product without elements"};
+      CommonAxes common = commonAxes({stackWalk(aBatch, all, gemm.m * Dim(gemm.k)), stackWalk(bBatch, all, gemm.k * gemm.n)});
+      gemm.outer = common.extents;
+      gemm.aOuter = common.strides[0];
+      gemm.bOuter = common.strides[1];
       gemm.constantB = gemm.constantB && bCount == Dim(1);
       if (row)
         gemm.pixelAxes = 0;
@@ -177,7 +194,7 @@ private:
   const Epilogue &epilogue;
   const RunTimeDims &dims;
   Microkernel micro;
-  Value image, tile, chunk;
+  Value image, tile, chunk, aBase, bBase;
 
   void emitUnit(Value unit);
   void emitColumns(int64_t vectors, int64_t valid);
@@ -199,6 +216,18 @@ void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of col
     Value count = dims.value(k, chunks);
     chunk = k.b.create<mlir::arith::RemUIOp>(k.loc, rest, count);
     image = k.b.create<mlir::arith::DivUIOp>(k.loc, rest, count);
+  }
+  aBase = bBase = k.constant(0);
+  Value number = image;
+  for (size_t axis = gemm.outer.size(); axis-- > 0;) {
+    Value index = number;
+    if (axis > 0) {
+      Value extent = dims.value(k, gemm.outer[axis]);
+      index = k.b.createOrFold<mlir::arith::RemUIOp>(k.loc, number, extent);
+      number = k.b.createOrFold<mlir::arith::DivUIOp>(k.loc, number, extent);
+    }
+    aBase = k.add(aBase, k.mul(index, dims.value(k, gemm.aOuter[axis])));
+    bBase = k.add(bBase, k.mul(index, dims.value(k, gemm.bOuter[axis])));
   }
   int64_t last = plan.tiles() - 1, wide = plan.vectors * plan.lanes;
   if (gemm.n == plan.tiles() * wide)
@@ -242,7 +271,7 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     b = {k.buffer(gemm.b), vectors * plan.lanes};
     bOffset = k.mul(tile, wide * gemm.k);
   } else {
-    Value from = k.add(k.mul(image, dims.value(k, gemm.bBatchStride)), k.mul(tile, wide * gemm.bLaneStride));
+    Value from = k.add(bBase, k.mul(tile, wide * gemm.bLaneStride));
     if (plan.packB) {
       copyColumns(vectors, valid, from);
       b = {k.scratch(), vectors * plan.lanes};
@@ -290,7 +319,7 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
     offsets.push_back(row * gemm.aRowStride);
   }
   ReductionAxis axis{gemm.k, gemm.k, gemm.aStepStride, 0};
-  Value aOffset = k.add(k.mul(image, dims.value(k, gemm.aBatchStride)), k.mul(firstRow, gemm.aRowStride));
+  Value aOffset = k.add(aBase, k.mul(firstRow, gemm.aRowStride));
   Values acc = micro.reduce(micro.zeros(rows * vectors), all, offsets, vectors, k.buffer(gemm.a), aOffset, axis, b, bOffset);
   Epilogue::Tile out;
   out.image = image;
@@ -308,8 +337,11 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   Plan plan = makePlan(problem, schedule);
   const GemmGeometry &gemm = plan.gemm;
   RunTimeDims dims;
-  for (const Dim &dim : {gemm.batch, gemm.m, gemm.aBatchStride, gemm.bBatchStride, plan.chunks()})
+  for (const Dim &dim : {gemm.batch, gemm.m, plan.chunks()})
     dims.need(dim);
+  for (const Dims *list : {&gemm.outer, &gemm.aOuter, &gemm.bOuter})
+    for (const Dim &dim : *list)
+      dims.need(dim);
   PointSpace space{problem.shapes.of(gemm.result).dims, ChannelAxis::last, gemm.pixelAxes};
   mlir::func::FuncOp function = problem.function();
   Epilogue epilogue(function, gemm.result, space, plan.lanes, problem.shapes, dims);
@@ -350,11 +382,13 @@ Schedule gemmPrior(const ContractionProblem &problem) {
     schedule.numbers = {{"rows", rows}, {"vectors", std::min(vectors, columns)}, {"unroll", unroll}};
   };
   int64_t m = gemm.m.constantOr(0);
+  // What the row count is at least: a symbolic batch times the rows of one image.
+  int64_t least = gemm.m.evaluate([](const std::string &) { return 1; });
   if (m == 1)
     set(1, wide ? 8 : 4, 4); // bound by memory: long runs of the right operand
-  else if (!gemm.m.isConstant())
+  else if (!gemm.m.isConstant() && least < (wide ? 28 : 12))
     set(wide ? 6 : 3, wide ? 4 : 3, 4);
-  else if (m <= (wide ? 6 : 3))
+  else if (m > 0 && m <= (wide ? 6 : 3))
     set(m, wide ? 4 : 3, 4);
   else
     set(wide ? 14 : 6, 2, 4);

@@ -2,7 +2,8 @@
 // says what share of the multiply-add peak measured beside it that is.
 //
 //   kernel-bench [--target T] [--schedule S] [--check] [--loops|--llvm|--asm] [--threads N] PROBLEM...
-//   PROBLEM: conv C H O K [stride=1 pad=K/2 group=1 n=1 res=0 rowin=0 rowout=0] | gemm M N K | resnet50 | mobilenet
+//   PROBLEM: conv C H O K [stride=1 pad=K/2 group=1 n=1 res=0 rowin=0 rowout=0] | gemm M N K | matmul BATCH M N K |
+//            attention B H S D [keys=S bias=0 causal=0] | softmax ROWS LENGTH | resnet50 | mobilenet | transformer
 #include "codegen/KernelBuilder.h"
 #include "codegen/KernelTesting.h"
 #include "ir/Context.h"
@@ -244,6 +245,72 @@ struct Bench {
     });
   }
 
+  /// A stack of products whose right operands are computed.
+  void matmul(int64_t batch, int64_t m, int64_t n, int64_t k) {
+    std::string a = fmt::format("tensor<{}x{}x{}xf32>", batch, m, k), b = fmt::format("tensor<{}x{}x{}xf32>", batch, k, n),
+                y = fmt::format("tensor<{}x{}x{}xf32>", batch, m, n);
+    std::string text = fmt::format("func.func private @k(%a: {0}, %b: {1}) -> {2} attributes {{nn.family = \"contraction\"}} {{\n"
+                                   "  %0 = nn.matmul %a, %b : ({0}, {1}) -> {2}\n  return %0 : {2}\n}}\n",
+                                   a, b, y);
+    run(fmt::format("matmul {}x{}x{}x{}", batch, m, n, k), text, 2.0 * batch * m * n * k, {batch * m * k, batch * k * n, batch * m * n}, {});
+  }
+
+  /// Heads of one projection [B, S, 3, H, D], the result as [B, S, H, D].
+  void attention(int64_t batch, int64_t heads, int64_t s, int64_t d, std::map<std::string, int64_t> more) {
+    int64_t keys = more.count("keys") ? more["keys"] : s;
+    bool bias = more["bias"], causal = more["causal"];
+    auto tensor = [](std::vector<int64_t> dims) { return fmt::format("tensor<{}xf32>", fmt::join(dims, "x")); };
+    std::string q = tensor({batch, s, heads, d}), k = tensor({batch, keys, heads, d}), qt = tensor({batch, heads, s, d}),
+                kt = tensor({batch, heads, keys, d}), b = tensor({heads, s, keys});
+    std::string text = fmt::format("func.func private @k(%q: {0}, %k: {1}, %v: {1}{4}) -> {0} attributes {{nn.family = \"attention\"}} {{\n"
+                                   "  %0 = nn.transpose %q {{perm = array<i64: 0, 2, 1, 3>}} : ({0}) -> {2}\n"
+                                   "  %1 = nn.transpose %k {{perm = array<i64: 0, 2, 1, 3>}} : ({1}) -> {3}\n"
+                                   "  %2 = nn.transpose %v {{perm = array<i64: 0, 2, 1, 3>}} : ({1}) -> {3}\n"
+                                   "  %3 = nn.attention %0, %1, %2{5} {{scale = 0.125 : f64, causal = \"{6}\", operandSegmentSizes = array<i32: 1, 1, 1, {7}, 0>}} : "
+                                   "({2}, {3}, {3}{8}) -> {2}\n"
+                                   "  %4 = nn.transpose %3 {{perm = array<i64: 0, 2, 1, 3>}} : ({2}) -> {0}\n  return %4 : {0}\n}}\n",
+                                   q, k, qt, kt, bias ? ", %b: " + b : "", bias ? ", %b" : "", causal ? "upper_left" : "none", bias ? 1 : 0,
+                                   bias ? ", " + b : "");
+    std::vector<int64_t> counts = {batch * s * heads * d, batch * keys * heads * d, batch * keys * heads * d};
+    if (bias)
+      counts.push_back(heads * s * keys);
+    counts.push_back(batch * s * heads * d);
+    run(fmt::format("attention {}x{}x{}x{}x{}{}{}", batch, heads, s, keys, d, bias ? " bias" : "", causal ? " causal" : ""), text,
+        4.0 * batch * heads * s * keys * d, counts, {});
+  }
+
+  void softmax(int64_t rows, int64_t length) {
+    std::string x = fmt::format("tensor<{}x{}xf32>", rows, length);
+    // Reported in "GFLOPS" of one operation an element.
+    run(fmt::format("softmax {}x{}", rows, length),
+        fmt::format("func.func private @k(%x: {0}) -> {0} attributes {{nn.family = \"softmax\"}} {{\n"
+                    "  %0 = nn.softmax %x {{axis = -1 : i64}} : ({0}) -> {0}\n  return %0 : {0}\n}}\n", x),
+        double(rows * length), {rows * length, rows * length}, {});
+  }
+
+  /// What vit_b_16, bert-base and swin_t consist of.
+  void transformer() {
+    for (int64_t m : {64, 128, 197, 394})
+      for (auto [n, k] : {std::pair<int64_t, int64_t>{768, 768}, {2304, 768}, {3072, 768}, {768, 3072}})
+        gemm(m, n, k);
+    for (auto [m, c] : {std::pair<int64_t, int64_t>{3136, 96}, {784, 192}, {196, 384}, {49, 768}}) {
+      gemm(m, 3 * c, c);
+      gemm(m, c, c);
+      gemm(m, 4 * c, c);
+      gemm(m, c, 4 * c);
+    }
+    matmul(12, 197, 197, 64);
+    matmul(12, 197, 64, 197);
+    attention(1, 12, 197, 64, {});
+    attention(1, 12, 128, 64, {});
+    attention(1, 12, 1024, 64, {});
+    attention(1, 12, 64, 64, {{"causal", 1}});
+    for (auto [windows, heads] : {std::pair<int64_t, int64_t>{64, 3}, {16, 6}, {4, 12}, {1, 24}})
+      attention(windows, heads, 49, 32, {{"bias", 1}});
+    for (int64_t n : {768, 3072})
+      gemm(1, n, 768);
+  }
+
   void resnet50() {
     conv(3, 224, 64, 7, {{"stride", 2}, {"pad", 3}, {"rowin", 1}});
     int64_t in = 64, size = 56, mid = 64;
@@ -322,6 +389,14 @@ int main(int argc, char **argv) {
         bench.conv(numbers[0], numbers[1], numbers[2], numbers[3], more);
       else if (kind == "gemm" && numbers.size() == 3)
         bench.gemm(numbers[0], numbers[1], numbers[2]);
+      else if (kind == "matmul" && numbers.size() == 4)
+        bench.matmul(numbers[0], numbers[1], numbers[2], numbers[3]);
+      else if (kind == "attention" && numbers.size() == 4)
+        bench.attention(numbers[0], numbers[1], numbers[2], numbers[3], more);
+      else if (kind == "softmax" && numbers.size() == 2)
+        bench.softmax(numbers[0], numbers[1]);
+      else if (kind == "transformer")
+        bench.transformer();
       else if (kind == "resnet50")
         bench.resnet50();
       else if (kind == "mobilenet")

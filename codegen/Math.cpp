@@ -139,6 +139,12 @@ public:
     return mul(mul(add(e.p, 1), powerOfTwo(half)), powerOfTwo(subI(e.n, half)));
   }
 
+  Value expNegative(Value x) {
+    double lowest = wide ? -708 : -87; // 2^n is normal down to here
+    Reduced e = reduceExp(select(less(x, lowest), number(lowest), x));
+    return select(less(x, lowest), number(0), mul(add(e.p, 1), powerOfTwo(e.n)));
+  }
+
   Value expm1(Value x) {
     Value limited = wide ? clamp(x, -50, 710) : clamp(x, -30, 88.9);
     Reduced e = reduceExp(limited);
@@ -286,6 +292,7 @@ Value sineOf(KernelBuilder &kernel, Value x, bool cosine) {
 } // namespace
 
 Value ScalarBuilder::exp(Value x) { return arithmeticOf(kernel, x, "exp").exp(x); }
+Value ScalarBuilder::expNegative(Value x) { return arithmeticOf(kernel, x, "exp").expNegative(x); }
 Value ScalarBuilder::expm1(Value x) { return arithmeticOf(kernel, x, "expm1").expm1(x); }
 Value ScalarBuilder::log(Value x) { return arithmeticOf(kernel, x, "log").log(x); }
 Value ScalarBuilder::tanh(Value x) { return arithmeticOf(kernel, x, "tanh").tanh(x); }

@@ -55,6 +55,8 @@ public:
 
   // Vectorised transcendental functions, no library call: codegen/Math.cpp gives each one's error in ULP.
   Value exp(Value x);
+  /// e^x for x <= 0, shorter than exp: what would be denormal is zero. NaN stays.
+  Value expNegative(Value x);
   Value expm1(Value x);
   Value log(Value x);
   Value tanh(Value x);

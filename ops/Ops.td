@@ -2,6 +2,7 @@
 #ifndef LATHE_OPS
 #define LATHE_OPS
 include "ir/Nn.td"
+include "ops/attention/Attention.td"
 include "ops/conv/Conv.td"
 include "ops/elementwise/Elementwise.td"
 include "ops/matmul/Matmul.td"

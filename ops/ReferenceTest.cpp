@@ -273,6 +273,29 @@ TEST(Reference, NormalizationsOfRows) {
   expectTensor(evaluate("hardmax", hard, {f32({2, 3}, {1, 5, 5, 2, 1, 0})}), {2, 3}, {0, 1, 0, 1, 0, 0});
 }
 
+TEST(Reference, Attention) {
+  AttentionAttrs plain;
+  // Two queries, three keys, depth 1: scores q * k.
+  Tensor q = f64({2, 1}, {0, std::log(2.0)}), k = f64({3, 1}, {0, 1, 2}), v = f64({3, 2}, {1, 0, 3, 0, 8, 7});
+  expectTensor(evaluate("attention", plain, {q, k, v}), {2, 2}, {4, 7 / 3.0, 39 / 7.0, 4}, 1e-12);
+  Tensor bias = f64({3}, {0, 0, -std::log(2.0)});
+  expectTensor(evaluate("attention", plain, {f64({1, 1}, {0}), k, v, bias}), {1, 2}, {16 / 5.0, 7 / 5.0}, 1e-12);
+  AttentionAttrs causal;
+  causal.causal = "upper_left";
+  expectTensor(evaluate("attention", causal, {q, k, v}), {2, 2}, {1, 0, 7 / 3.0, 0}, 1e-12);
+  causal.causal = "lower_right";
+  expectTensor(evaluate("attention", causal, {q, k, v}), {2, 2}, {2, 0, 39 / 7.0, 4}, 1e-12);
+  // Two heads of queries on one of keys; a mask that lets one query see nothing.
+  AttentionAttrs zero;
+  zero.zero_masked_rows = true;
+  zero.scale = 0;
+  expectTensor(evaluate("attention", zero, {f64({2, 1, 1}, {5, 6}), f64({1, 3, 1}, {0, 1, 2}), f64({1, 3, 2}, {1, 0, 3, 0, 8, 7})}), {2, 1, 2},
+               {4, 7 / 3.0, 4, 7 / 3.0}, 1e-12);
+  Tensor mask(ElementType::boolean, {2, 3});
+  std::copy_n(std::initializer_list<uint8_t>{1, 0, 1, 0, 0, 0}.begin(), 6, mask.as<uint8_t>());
+  expectTensor(evaluate("attention", zero, {q, k, v, Tensor(), mask}), {2, 2}, {4.5, 3.5, 0, 0}, 1e-12);
+}
+
 TEST(Reference, Normalisation) {
   BatchNormAttrs norm;
   norm.epsilon = 0;

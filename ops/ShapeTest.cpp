@@ -194,6 +194,21 @@ TEST(Shape, PoolsAndNormalisation) {
   expectViolation("softmax_c2", "softmax", SoftmaxAttrs(), {tensor("i64 4")});
 }
 
+TEST(Shape, Attention) {
+  TensorInfo q = tensor("f32 N 6 5 8"), k = tensor("f32 N 3 7 8"), v = tensor("f32 N 3 7 4");
+  AttentionAttrs plain;
+  EXPECT_EQ(infer("attention", plain, {q, k, v, tensor("f32 6 5 7"), tensor("bool 5 1")}), "f32 N 6 5 4");
+  expectViolation("attention_c1", "attention", plain, {q, k, tensor("f32 3 7 4")});
+  expectViolation("attention_c2", "attention", plain, {q, tensor("f32 N 3 7 9"), v});
+  expectViolation("attention_c2", "attention", plain, {q, tensor("f32 N 3 8 8"), v});
+  expectViolation("attention_c3", "attention", plain, {q, tensor("f32 N 4 7 8"), tensor("f32 N 4 7 4")});
+  expectViolation("attention_c4", "attention", plain, {q, k, v, tensor("f32 5 7 6")});
+  expectViolation("attention_c5", "attention", plain, {tensor("i32 2 3"), tensor("i32 2 3"), tensor("i32 2 3")});
+  expectViolation("attention_c5", "attention", plain, {q, k, tensor("f64 N 3 7 4")});
+  expectViolation("attention_c5", "attention", plain, {q, k, v, tensor("bool 5 7")});
+  expectViolation("attention_c6", "attention", with(plain, [](auto &a) { a.causal = "left"; }), {q, k, v});
+}
+
 TEST(Shape, Elementwise) {
   EXPECT_EQ(infer("relu", ReluAttrs(), {tensor("i32 N 2")}), "i32 N 2");
   expectViolation("unary_c1", "relu", ReluAttrs(), {tensor("bool 2")});

@@ -29,6 +29,10 @@ public:
         begin(op);
         grow();
         finish();
+      } else if (familyOf(op) == "attention") {
+        begin(op);
+        absorbViews();
+        finish();
       }
     for (mlir::Operation *op : order) {
       if (taken.contains(op))
@@ -70,6 +74,64 @@ private:
     llvm::sort(members, [](mlir::Operation *a, mlir::Operation *b) { return a->isBeforeInBlock(b); });
     taken.insert(members.begin(), members.end());
     groups.push_back({members, familyOf(anchor)});
+  }
+
+  /// Operators that only say where elements lie, with static parameters.
+  static bool isView(mlir::Operation *op) {
+    if (!isOp(op, "reshape") && !isOp(op, "transpose") && !isOp(op, "slice") && !isOp(op, "split") && !isOp(op, "expand"))
+      return false;
+    for (size_t i = 1; i < op->getNumOperands(); ++i)
+      if (op->getOperand(i))
+        return false;
+    auto plain = [](mlir::Value value) { return rankedType(value) && !nn::layoutOf(value); };
+    return plain(op->getOperand(0)) && llvm::all_of(op->getResults(), plain);
+  }
+
+  void absorb(mlir::Operation *op) {
+    members.push_back(op);
+    inside.insert(op);
+  }
+
+  /// The views that make the anchor's first three operands, where nothing else uses them, and those its result goes through.
+  void absorbViews() {
+    llvm::DenseSet<mlir::Operation *> views;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t m = 0; m < members.size() && members.size() < mostOperators; ++m)
+        for (unsigned i = 0; i < std::min(3u, members[m]->getNumOperands()); ++i) {
+          mlir::Operation *op = members[m]->getOperand(i).getDefiningOp();
+          if (!isView(op) || inside.contains(op) || taken.contains(op) ||
+              llvm::any_of(op->getResults(), [&](mlir::Value v) { return usedOutside(v, inside); }))
+            continue;
+          absorb(op);
+          views.insert(op);
+          changed = true;
+        }
+    }
+    // A reshape of something stored costs nothing outside.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (mlir::Operation *op : llvm::SmallVector<mlir::Operation *>(views.begin(), views.end()))
+        if (isOp(op, "reshape") && !views.contains(op->getOperand(0).getDefiningOp())) {
+          views.erase(op);
+          inside.erase(op);
+          llvm::erase(members, op);
+          changed = true;
+        }
+    }
+    llvm::SmallVector<mlir::Operation *> behind;
+    mlir::Value result = anchor->getResult(0);
+    while (result.hasOneUse()) {
+      mlir::Operation *user = *result.getUsers().begin();
+      if (!isView(user) || (!isOp(user, "reshape") && !isOp(user, "transpose")))
+        break;
+      behind.push_back(user);
+      result = user->getResult(0);
+    }
+    while (!behind.empty() && isOp(behind.back(), "reshape"))
+      behind.pop_back();
+    for (mlir::Operation *op : behind)
+      absorb(op);
   }
 
   bool sameSpace(mlir::Value a, mlir::Value b) const {

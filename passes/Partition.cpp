@@ -175,7 +175,8 @@ private:
       return;
     if (group.ops.size() > 1) {
       for (mlir::Operation *op : group.ops)
-        place({{op}, familyOf(op)});
+        if (isKernelOp(op)) // a reshape stays what it is
+          place({{op}, familyOf(op)});
       return;
     }
     mlir::Operation *op = group.ops.front();

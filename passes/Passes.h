@@ -52,6 +52,12 @@ void simplify(mlir::ModuleOp module);
 /// Channel shuffles (reshape, transpose, reshape) become one gather over the channels.
 void channelShuffle(mlir::ModuleOp module);
 
+/// softmax(scale * q k^T + bias, masked) v, spelled out in operators, becomes one attention. Not for exact math: factors move.
+void recognizeAttention(mlir::ModuleOp module);
+
+/// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its kernel.
+void sinkReshape(mlir::ModuleOp module);
+
 /// Chooses row-major or blocked channels for every value and inserts the conversions that remain.
 void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 

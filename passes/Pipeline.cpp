@@ -92,6 +92,13 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   commonSubexpressions(module);
   deadCode(module);
   inferShapes(module);
+  if (options.level >= 2) {
+    // After everything that could still hide its pattern.
+    if (!options.exactMath)
+      recognizeAttention(module);
+    sinkReshape(module);
+    simplify(module); // the keys' transposes, reshapes of reshapes
+  }
 
   // Last at this level: every rule above may assume row-major values.
   if (options.level >= 3)

@@ -185,7 +185,31 @@ bool simplifySplit(mlir::Operation *op) {
   return false;
 }
 
+/// A gather of one constant index is a slice, the axis dropped where the index is a scalar.
+bool gatherOfOne(mlir::Operation *op) {
+  auto indices = constantOf(op->getOperand(1));
+  mlir::Value x = op->getOperand(0);
+  auto type = rankedType(x), result = rankedType(op->getResult(0));
+  if (!indices || indices->elements() != 1 || indices->rank() > 1 || !type || !result || type.getRank() < 2 || dynamicCount(result) > 1)
+    return false;
+  int64_t axis = axisOf(nn::attrsAs<GatherAttrs>(op).axis, x), extent = type.getDimSize(axis), index = indices->asInteger(0);
+  if (mlir::ShapedType::isDynamic(extent) || index < -extent || index >= extent)
+    return false; // an error the reference reports
+  index += index < 0 ? extent : 0;
+  SliceAttrs attrs;
+  attrs.axes = {axis};
+  attrs.starts = {index};
+  attrs.ends = {index + 1};
+  attrs.steps = {1};
+  mlir::OpBuilder b(op);
+  mlir::Value one = nn::buildValue(b, op->getLoc(), "slice", {x, {}, {}, {}, {}}, std::move(attrs));
+  replaceWith(op, indices->rank() == 0 ? reshapeTo(b, op->getLoc(), one, result) : one);
+  return true;
+}
+
 bool simplifyGather(mlir::Operation *op) {
+  if (gatherOfOne(op))
+    return true;
   auto indices = gatherIndices(op);
   if (!indices || indices->empty())
     return false;

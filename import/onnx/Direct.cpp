@@ -133,6 +133,7 @@ const Handlers &handlers() {
     addElementwiseHandlers(result);
     addViewHandlers(result);
     addMovementHandlers(result);
+    addAttentionHandlers(result);
     addValueHandlers(result);
     return result;
   }();

@@ -134,3 +134,31 @@ func.func @main(%x: tensor<?x4x3xf32> {nn.dims = ["N", "4", "3"]}, %token: tenso
   %zeros = nn.constant_of_shape %pair {type = f32, value = 0.5 : f64} : (tensor<2xi64>) -> tensor<?x2xf32>
   return %y, %zeros : tensor<?x5x3xf32>, tensor<?x2xf32>
 }
+
+// -----
+
+// Attention takes the views around it; the reshapes at both ends are no work and stay.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: [[H:%.*]] = nn.reshape %arg0
+// CHECK-NEXT: [[C:%.*]] = call @{{.*}}([[H]]) : (tensor<2x5x3x4x8xf32>) -> tensor<2x5x4x8xf32>
+// CHECK-NEXT: [[Y:%.*]] = nn.reshape [[C]]
+// CHECK-NEXT: return [[Y]]
+// CHECK: nn.transpose
+// CHECK: nn.split
+// CHECK: nn.attention
+// CHECK: nn.transpose
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<2x5x96xf32>) -> tensor<2x5x32xf32> {
+  %h = nn.reshape %x {shape = array<i64: 2, 5, 3, 4, 8>} : (tensor<2x5x96xf32>) -> tensor<2x5x3x4x8xf32>
+  %t = nn.transpose %h {perm = array<i64: 2, 0, 3, 1, 4>} : (tensor<2x5x3x4x8xf32>) -> tensor<3x2x4x5x8xf32>
+  %p:3 = nn.split %t {axis = 0 : i64, sizes = array<i64: 1, 1, 1>} : (tensor<3x2x4x5x8xf32>) -> (tensor<1x2x4x5x8xf32>, tensor<1x2x4x5x8xf32>, tensor<1x2x4x5x8xf32>)
+  %q = nn.reshape %p#0 {shape = array<i64: 2, 4, 5, 8>} : (tensor<1x2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %k = nn.reshape %p#1 {shape = array<i64: 2, 4, 5, 8>} : (tensor<1x2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %v = nn.reshape %p#2 {shape = array<i64: 2, 4, 5, 8>} : (tensor<1x2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %a = nn.attention %q, %k, %v {scale = 0.5, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %b = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x4x5x8xf32>) -> tensor<2x5x4x8xf32>
+  %y = nn.reshape %b {shape = array<i64: 2, 5, 32>} : (tensor<2x5x4x8xf32>) -> tensor<2x5x32xf32>
+  return %y : tensor<2x5x32xf32>
+}

@@ -106,3 +106,17 @@ func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x2xf32>) -> (tensor<2x8xf32>, t
   %d:2 = nn.split %c {axis = 1 : i64, sizes = array<i64: 3, 2>} : (tensor<2x5xf32>) -> (tensor<2x3xf32>, tensor<2x2xf32>)
   return %b, %d#1 : tensor<2x8xf32>, tensor<2x2xf32>
 }
+
+// -----
+
+// A gather of one index is a slice.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: [[S:%.*]] = nn.slice %arg0 {{.*}}starts = array<i64: 2>
+// CHECK-NEXT: nn.reshape [[S]]
+// CHECK-NEXT: return
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<3x2x4xf32>) -> tensor<2x4xf32> {
+  %i = nn.constant {value = dense<-1> : tensor<i64>} : tensor<i64>
+  %a = nn.gather %x, %i {axis = 0 : i64} : (tensor<3x2x4xf32>, tensor<i64>) -> tensor<2x4xf32>
+  return %a : tensor<2x4xf32>
+}
