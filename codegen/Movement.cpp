@@ -130,9 +130,19 @@ private:
   }
 
   void transpose() {
-    requireRowMajor();
     auto attrs = nn::attrsAs<TransposeAttrs>(op);
     size_t rank = x().rank();
+    if (block && attrs.perm.size() == rank) { // one side is blocked: its space, in which the other side's axes lie elsewhere
+      if (x().block && y().block)
+        throw Declined{"a transpose between blocked tensors"};
+      std::vector<size_t> axes(attrs.perm.begin(), attrs.perm.end()), inverse(rank);
+      for (size_t i = 0; i < rank; ++i)
+        inverse[axes[i]] = i;
+      Space space(x().block ? x().dims : y().dims, block);
+      return copy(space, x().block ? space.access(x()) : space.access(x(), inverse),
+                  x().block ? space.access(y(), axes) : space.access(y()));
+    }
+    requireRowMajor();
     Access from = physical(x());
     for (size_t i = 0; i < rank; ++i)
       from.strides[i] = memoryStrides(x())[attrs.perm.empty() ? rank - 1 - i : attrs.perm[i]];

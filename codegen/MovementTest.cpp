@@ -83,6 +83,25 @@ TEST_F(Movement, transposes) {
   }
 }
 
+TEST_F(Movement, transposesBetweenLayouts) {
+  for (uint64_t seed = 1; seed <= 120; ++seed) {
+    start(seed);
+    Shape dims{upTo(3), upTo(maybe() ? 70 : 20)}, perm{0, 1}, out;
+    for (size_t i = 0; i < 1 + seed % 3; ++i) {
+      dims.push_back(upTo(i ? 9 : 40));
+      perm.push_back(static_cast<int64_t>(dims.size()) - 1);
+    }
+    std::shuffle(perm.begin() + 1, perm.end(), random);
+    symbolic = maybe(3);
+    for (int64_t axis : perm)
+      out.push_back(dims[axis]);
+    bool from = maybe();
+    check(seed, argument("%x", dims, from), tensor(out, !from),
+          fmt::format("%y = nn.transpose %x {{perm = {}}} : ({}) -> {}\n  return %y : {}", list(perm), tensor(dims, from), tensor(out, !from),
+                      tensor(out, !from)), dims[0]);
+  }
+}
+
 TEST_F(Movement, concatAndSplit) {
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     start(seed);

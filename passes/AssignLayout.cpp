@@ -81,8 +81,8 @@ private:
       for (auto [port, operand] : llvm::zip(rule.operands, copy.getOperands()))
         if (port != Port::row && blockedInput)
           setLayout(operand, layout);
-      for (mlir::Value result : copy.getResults())
-        if (blockedOutput)
+      for (auto [port, result] : llvm::zip(rule.results, copy.getResults()))
+        if (port != Port::row && blockedOutput)
           setLayout(result, layout);
     }
     refreshType(function);
@@ -93,7 +93,8 @@ private:
 
   int producerNode(mlir::Value value) const {
     auto found = choices.find(value.getDefiningOp());
-    if (!value.getDefiningOp() || found == choices.end() || found->second.rule.results.empty())
+    if (!value.getDefiningOp() || found == choices.end() || found->second.rule.results.empty() ||
+        found->second.rule.results[llvm::cast<mlir::OpResult>(value).getResultNumber()] == Port::row)
       return MinCut::sink;
     return found->second.output;
   }

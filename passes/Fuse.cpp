@@ -61,7 +61,8 @@ private:
 
   static bool takesEpilogue(mlir::Operation *op) {
     std::string_view family = familyOf(op);
-    return family == "contraction" || family == "pool" || family == "lrn" || family == "reduction";
+    return family == "contraction" || family == "pool" || family == "lrn" || family == "reduction" ||
+           family == "normalize";
   }
 
   void begin(mlir::Operation *op) {
@@ -163,13 +164,16 @@ private:
     });
   }
 
-  /// A constant with one value a channel of the anchor's result: axis 1, the last for matrix products.
+  /// A constant with one value a channel of the anchor's result: axis 1, the last for matrix products and norms of
+  /// rows.
   bool variesByChannel(mlir::Value operand) const {
     mlir::Value result = anchor->getResult(0);
     auto type = rankedType(operand), whole = rankedType(result);
     if (!operand.getDefiningOp<nn::ConstantOp>() || !type || !whole || type.getRank() > whole.getRank())
       return false;
-    int64_t axis = isOp(anchor, "gemm") || isOp(anchor, "matmul") ? whole.getRank() - 1 : 1;
+    bool channelsLast =
+        isOp(anchor, "gemm") || isOp(anchor, "matmul") || isOp(anchor, "layer_norm") || isOp(anchor, "rms_norm");
+    int64_t axis = channelsLast ? whole.getRank() - 1 : 1;
     int64_t missing = whole.getRank() - type.getRank();
     for (int64_t i = 0; i < type.getRank(); ++i)
       if (type.getDimSize(i) != 1 && (i + missing != axis || type.getDimSize(i) != whole.getDimSize(axis)))

@@ -186,7 +186,33 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
     rule.blockedInput = shiftedCost(op->getResult(0));
     return rule;
   }
+  if (isOp(op, "transpose") && canBeBlocked(op->getResult(0))) {
+    // Channels to or from the last axis, where they are contiguous: whole vectors of a block move. Row-major it is a
+    // transposition through registers.
+    auto perm = nn::attrsAs<TransposeAttrs>(op).perm;
+    bool toLast = !perm.empty() && perm.back() == 1, fromLast = !perm.empty() && perm[1] == type.getRank() - 1;
+    if (toLast || fromLast) {
+      LayoutRule rule;
+      rule.operands = {toLast ? Port::input : Port::row};
+      rule.results = {toLast ? Port::row : Port::output};
+      rule.rowInput = static_cast<int64_t>(elements(op->getResult(0)) * 4 / copiedBytesPerNanosecond);
+      return rule;
+    }
+  }
   return rowMajor("the operator moves channels");
+}
+
+/// Statistics of whole channels: a lane's own, or of neighbouring lanes whose number divides the block or is a
+/// multiple.
+LayoutRule channelNormRule(mlir::Operation *op, int64_t block) {
+  if (!canBeBlocked(op->getOperand(0)))
+    return rowMajor("not float32 of rank 3 to 5 with known channels");
+  if (isOp(op, "group_norm")) {
+    int64_t channels = channelsOf(op->getOperand(0)) / nn::attrsAs<GroupNormAttrs>(op).num_groups;
+    if (channels == 0 || (channels % block != 0 && block % channels != 0))
+      return rowMajor("its groups end inside blocks");
+  }
+  return together(op);
 }
 
 } // namespace
@@ -212,6 +238,8 @@ LayoutRule layoutRule(mlir::Operation *op, int64_t block) {
   }
   if (family == "reduction")
     return reductionRule(op);
+  if (isOp(op, "instance_norm") || isOp(op, "group_norm"))
+    return channelNormRule(op, block);
   if (family == "movement")
     return movementRule(op, block);
   if (family == "resize") {

@@ -58,6 +58,17 @@ void recognizeAttention(mlir::ModuleOp module);
 /// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its kernel.
 void sinkReshape(mlir::ModuleOp module);
 
+/// The formulas exporters write for one operator become that operator: layer_norm, rms_norm, instance_norm.
+void recognizeLayerNorm(mlir::ModuleOp module);
+/// An instance_norm between reshapes is a group_norm.
+void recognizeGroupNorm(mlir::ModuleOp module);
+/// gelu, hard_swish, mish.
+void recognizeActivation(mlir::ModuleOp module);
+/// softmax, log_softmax.
+void recognizeSoftmax(mlir::ModuleOp module);
+/// lp_normalize.
+void recognizeLpNormalize(mlir::ModuleOp module);
+
 /// Chooses row-major or blocked channels for every value and inserts the conversions that remain.
 void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 

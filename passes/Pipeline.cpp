@@ -77,6 +77,17 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   deadCode(module);
   simplify(module);
 
+  // Before scales move: a formula is recognised in the form its exporter wrote. One kernel reads its row once, or is
+  // one scalar expression, where the long form takes four passes over memory. Not under exact math: the order of
+  // operations is another one.
+  if (!options.exactMath) {
+    recognizeSoftmax(module);
+    recognizeLayerNorm(module);
+    recognizeLpNormalize(module);
+    recognizeGroupNorm(module); // after instance norms
+    recognizeActivation(module);
+  }
+
   // Before batch norms: a pad between two convolutions hides one from the other.
   foldPad(module);
   // Scales and offsets beside a convolution vanish into its weights, in the order they are applied.
