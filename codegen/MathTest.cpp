@@ -29,6 +29,7 @@ const Function functions[] = {
     {"tanh", &ScalarBuilder::tanh, tanhl, 1.35, 2.45, 1e30},
     {"sigmoid", &ScalarBuilder::sigmoid, sigmoidl, 2.25, 2.15, 1e30},
     {"erf", &ScalarBuilder::erf, erfl, 1.15, 0, 1e30},
+    {"erfBrief", &ScalarBuilder::erfBrief, erfl, 8, 0, 1e30},
     {"sin", &ScalarBuilder::sin, sinl, 0.55, 1.6, 1 << 20},
     {"cos", &ScalarBuilder::cos, cosl, 0.55, 1.6, 1 << 20},
     {"atan", &ScalarBuilder::atan, atanl, 1.95, 1.15, 1e30},

@@ -80,6 +80,11 @@ fit("tanh f32", "f32", limited(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, -num
 fit("erf near 0 f32", "f32", limited(lambda z: erf(sqrt(z)) / sqrt(z) - 1, 2 / sqrt(pi) - 1), lambda z: 1, 6, 0, num("0.875") ** 2)
 # log(erfc(x)) = P(x) on [0.875, 4], weighted by what it does to erf
 fit("erf tail f32", "f32", lambda x: log(erfc(x + num("0.875"))), lambda x: erfc(x + num("0.875")) + num("1e-3"), 8, 0, num("3.125"))
+# erf(x) = x P(s), s = 2 (x / 3.85)^2 - 1, for |x| limited to 3.85, where it is to be 1: absolute error
+limit = num("3.85")
+at = lambda s: limit * sqrt((s + 1) / 2)
+fit("erf brief f32", "f32", lambda s: (erf(at(s)) if s < num("0.9999") else 1) / at(s) if s > -1 else 2 / sqrt(pi),
+    lambda s: max(at(s), num("0.35")) * (1 if s < num("0.9999") else 20), 14, -1, 1)
 tan8 = sqrt(2) - 1
 for fmt, degree in (("f32", 4), ("f64", 11)):
     fit(f"atan {fmt}", fmt, limited(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, -num(1) / 3), lambda z: z, degree, 0, tan8 ** 2 * num("1.001"))

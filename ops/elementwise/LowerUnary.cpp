@@ -168,13 +168,14 @@ Value lowerMish(ScalarBuilder &b, const MishAttrs &, ValueRange in) {
 }
 
 Value lowerGelu(ScalarBuilder &b, const GeluAttrs &attrs, ValueRange in) {
-  Value x = in[0], half = b.mul(x, b.constant(0.5));
+  Value x = in[0];
   if (attrs.approximate == "tanh") {
     Value cube = b.mul(b.mul(x, x), x);
     Value inner = b.mul(b.fma(cube, b.constant(0.044715), x), b.constant(std::sqrt(2 / M_PI)));
-    return b.fma(half, b.tanh(inner), half);
+    return b.mul(x, b.sigmoid(b.mul(inner, b.constant(2)))); // (1 + tanh(y)) / 2 = sigmoid(2 y)
   }
-  return b.fma(half, b.erf(b.mul(x, b.constant(std::sqrt(0.5)))), half);
+  Value half = b.mul(x, b.constant(0.5));
+  return b.fma(half, b.erfBrief(b.mul(x, b.constant(std::sqrt(0.5)))), half);
 }
 
 Value lowerNot(ScalarBuilder &b, const NotAttrs &, ValueRange in) {
