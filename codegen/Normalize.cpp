@@ -4,13 +4,13 @@
 //   grain  elements a unit of the parallel range has, about
 //   hold   vectors of a row that stay in registers between the passes; a longer row is read again
 //
-// Statistics belong to a run of elements that is read three times while it lies in the nearest cache: mean, deviations from the
-// mean, result. Sums are kept in several vectors, put together in a fixed order.
+// Statistics belong to a run of elements that is read three times while it lies in the nearest cache: mean, deviations
+// from the mean, result. Sums are kept in several vectors, put together in a fixed order.
 //
-// Lanes are elements of a row where rows are contiguous. In a blocked tensor they are channels (of one or several groups), and for
-// lp_normalize along an outer axis they are the neighbours behind that axis.
+// Lanes are elements of a row where rows are contiguous. In a blocked tensor they are channels (of one or several
+// groups), and for lp_normalize along an outer axis they are the neighbours behind that axis.
 #include "codegen/Families.h"
-#include "codegen/KernelHarness.h"
+#include "codegen/NormalizePlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -20,195 +20,9 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-enum class Kind { layer, rms, instance, group, lp };
-
-constexpr std::pair<std::string_view, Kind> kinds[] = {{"layer_norm", Kind::layer},
-                                                       {"rms_norm", Kind::rms},
-                                                       {"instance_norm", Kind::instance},
-                                                       {"group_norm", Kind::group},
-                                                       {"lp_normalize", Kind::lp}};
-
-/// What an axis of the space is for.
-enum Axis : int {
-  outer,  // one index a statistic
-  walked, // inside a statistic
-  across  // vector lanes, other than elements of one row
-};
-
-struct Plan {
-  KernelTensors tensors;
-  mlir::Operation *anchor;
-  Kind kind = Kind::layer;
-  double epsilon = 0;
-  int64_t p = 2; // of lp
-  const KernelTensor *x;
-  Value scale, bias; // of the kernel function; null: without
-  ElementType type;
-  Space space;
-  std::vector<Access> accesses; // by buffer
-  std::vector<int> axes;        // Axis, by axis of the space
-  int64_t lanes;
-  bool row = true;       // lanes are elements of one row
-  int64_t laneGroup = 1; // neighbouring lanes with common statistics, where lanes are channels
-  Dim length = 1;        // elements along a row, or vectors below one another
-  Dim step = 1;          // elements from one to the next
-  Dim count = 1;         // elements of a statistic
-  std::vector<size_t> kept, inner; // axes that are outer (and, for lp, those across), axes that are walked
-  Space keptSpace;
-
-  explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
-    requirePointwise(problem.function, anchor);
-    std::string_view name = nn::recordOf(anchor)->name;
-    auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](auto &entry) { return entry.first == name; });
-    if (found == std::end(kinds))
-      throw Declined{fmt::format("'{}' is not a normalisation", name)};
-    kind = found->second;
-    auto operands = nn::operandsByRecord(anchor);
-    x = tensors.input(operands[0]);
-    if (!x)
-      throw Declined{"the input is not an argument of the kernel"};
-    scale = operands.size() > 1 ? operands[1] : Value();
-    bias = operands.size() > 2 ? operands[2] : Value();
-    type = x->type;
-    lanes = problem.target.lanes(std::max(32u, bitWidth(type)));
-    int64_t block = blockOf(tensors);
-    if (block != x->block)
-      throw Declined{"a row-major input beside blocked tensors"};
-    for (const KernelTensor &tensor : tensors.outputs)
-      if (tensor.block != block || !(tensor.dims == x->dims))
-        throw Declined{"a result has another shape or layout than the input"};
-    space = Space(x->dims, block);
-    axes.assign(space.extents.size(), outer);
-    bool perChannel = kind == Kind::instance || kind == Kind::group;
-    for (auto *list : {&tensors.inputs, &tensors.outputs})
-      for (const KernelTensor &tensor : *list) {
-        bool ofChannels = perChannel && (tensor.value == scale || tensor.value == bias);
-        accesses.push_back(ofChannels ? space.access(tensor, {1}) : space.access(tensor));
-      }
-    if (perChannel)
-      overPixels(block);
-    else
-      overAxes(block);
-    collapse();
-  }
-
-private:
-  /// instance_norm and group_norm: whole channels.
-  void overPixels(int64_t block) {
-    int64_t channelsOfGroup = 1;
-    if (kind == Kind::instance) {
-      epsilon = nn::attrsAs<InstanceNormAttrs>(anchor).epsilon;
-    } else {
-      auto attrs = nn::attrsAs<GroupNormAttrs>(anchor);
-      epsilon = attrs.epsilon;
-      if (!x->dims[1].isConstant())
-        throw Declined{"the number of channels is not known before the kernel runs"};
-      channelsOfGroup = x->dims[1].constant() / attrs.num_groups;
-    }
-    for (size_t i = 2; i < x->rank(); ++i) {
-      axes[i] = walked;
-      length = length * x->dims[i];
-    }
-    count = length * channelsOfGroup;
-    if (!block) {
-      if (channelsOfGroup > 1)
-        split(channelsOfGroup);
-      length = count;
-      return;
-    }
-    row = false;
-    lanes = block;
-    step = block;
-    axes.back() = across;
-    laneGroup = std::min(channelsOfGroup, block);
-    if (channelsOfGroup % block == 0) {
-      space.block = 0; // every lane is a channel: an axis like any other
-      length = length * (channelsOfGroup / block);
-      split(channelsOfGroup / block);
-    } else if (block % channelsOfGroup != 0) {
-      throw Declined{fmt::format("groups of {} channels in blocks of {}", channelsOfGroup, block)};
-    }
-  }
-
-  /// Axis 1 becomes two, the second of `part` walked.
-  void split(int64_t part) {
-    space.extents[1] = floorDiv(space.extents[1], part);
-    space.extents.insert(space.extents.begin() + 2, part);
-    axes.insert(axes.begin() + 2, walked);
-    for (Access &access : accesses) {
-      Dim stride = access.strides[1];
-      access.strides[1] = stride * part;
-      access.strides.insert(access.strides.begin() + 2, stride);
-    }
-  }
-
-  void overAxes(int64_t block) {
-    if (block)
-      throw Declined{"normalises over blocked channels"};
-    auto rank = static_cast<int64_t>(x->rank());
-    int64_t first, last = rank;
-    if (kind == Kind::lp) {
-      auto attrs = nn::attrsAs<LpNormalizeAttrs>(anchor);
-      first = normalizeAxis(attrs.axis, rank, "axis");
-      last = first + 1;
-      epsilon = attrs.epsilon;
-      p = attrs.p;
-    } else if (kind == Kind::layer) {
-      auto attrs = nn::attrsAs<LayerNormAttrs>(anchor);
-      first = normalizeAxis(attrs.axis, rank, "axis");
-      epsilon = attrs.epsilon;
-    } else {
-      auto attrs = nn::attrsAs<RmsNormAttrs>(anchor);
-      first = normalizeAxis(attrs.axis, rank, "axis");
-      epsilon = attrs.epsilon;
-    }
-    for (int64_t i = 0; i < rank; ++i) {
-      axes[i] = i < first ? outer : i < last ? walked : across;
-      if (axes[i] == walked)
-        length = length * x->dims[i];
-      if (axes[i] == across)
-        step = step * x->dims[i];
-    }
-    count = length;
-    row = step == Dim(1);
-    for (int &axis : axes)
-      if (row && axis == across)
-        axis = outer;
-  }
-
-  void collapse() {
-    std::vector<Access *> all;
-    for (Access &access : accesses)
-      all.push_back(&access);
-    space.collapse(all, &axes);
-    auto insert = [&](size_t at, int axis) {
-      space.extents.insert(space.extents.begin() + static_cast<ptrdiff_t>(at), 1);
-      axes.insert(axes.begin() + static_cast<ptrdiff_t>(at), axis);
-      for (Access &access : accesses)
-        access.strides.insert(access.strides.begin() + static_cast<ptrdiff_t>(at), 0);
-      space.blockAxis += at <= space.blockAxis;
-    };
-    if (row && axes.back() != walked)
-      insert(axes.size(), walked);
-    for (size_t i = 0; i < axes.size(); ++i)
-      if (axes[i] == outer || (axes[i] == across && kind == Kind::lp))
-        kept.push_back(i);
-      else if (axes[i] == walked)
-        inner.push_back(i);
-    if (kept.empty()) {
-      insert(0, outer);
-      for (size_t &axis : inner)
-        ++axis;
-      kept.push_back(0);
-    }
-    for (size_t axis : kept)
-      keptSpace.extents.push_back(space.extents[axis]);
-  }
-};
-
 class NormalizeKernel {
 public:
-  NormalizeKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+  NormalizeKernel(const KernelProblem &problem, const NormalizePlan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule), units(cut(plan, schedule)), h(problem, plan.tensors, extents()), k(h.k) {}
 
   GeneratedKernel generate() {
@@ -229,18 +43,18 @@ private:
     Value mask; // lanes of the last vector across
   };
 
-  const Plan &plan;
+  const NormalizePlan &plan;
   const Schedule &schedule;
   Units units;
   KernelHarness h;
   KernelBuilder &k;
 
-  static Units cut(const Plan &plan, const Schedule &schedule) {
-    int64_t elements = plan.length.constantOr(256) * (plan.row || plan.kind == Kind::lp ? 1 : plan.lanes);
+  static Units cut(const NormalizePlan &plan, const Schedule &schedule) {
+    int64_t elements = plan.length.constantOr(256) * (plan.row || plan.kind == NormKind::lp ? 1 : plan.lanes);
     int64_t grain = std::max<int64_t>(1, schedule.number("grain", 16384) / std::max<int64_t>(1, elements));
     return cutUnits(plan.keptSpace, grain, lanesAreKept(plan) ? plan.lanes : 1, plan.keptSpace.extents.size());
   }
-  static bool lanesAreKept(const Plan &plan) { return plan.axes[plan.kept.back()] == across; }
+  static bool lanesAreKept(const NormalizePlan &plan) { return plan.axes[plan.kept.back()] == NormalizePlan::across; }
 
   Dims extents() const {
     Dims result = extentsOf(plan.space, plan.accesses);
@@ -304,8 +118,8 @@ private:
     return held;
   }
 
-  /// `take` applied to every element, in lanes and partial sums that are put together at the end. A scalar splatted where
-  /// lanes are elements of a row, otherwise one value a lane (equal within a lane group).
+  /// `take` applied to every element, in lanes and partial sums that are put together at the end. A scalar splatted
+  /// where lanes are elements of a row, otherwise one value a lane (equal within a lane group).
   Value sum(const Frame &frame, const Held &held, const Take &take) {
     Value base = frame.offsets[plan.x->buffer];
     auto masked = [&](Value state, Value x, Value mask) {
@@ -334,7 +148,8 @@ private:
         next[0] = masked(next[0], loadX(offset(index), mask ? mask : frame.mask), mask);
         return next;
       };
-      state = k.loop(main, whole, each, state, [&](Value index, mlir::ValueRange carried) { return first(index, carried, {}); });
+      state = k.loop(main, whole, each, state,
+                     [&](Value index, mlir::ValueRange carried) { return first(index, carried, {}); });
       if (plan.row) // at most one masked run
         state = k.loop(whole, length, each, state, [&](Value index, mlir::ValueRange carried) {
           return first(index, carried, k.prefixMask(k.sub(length, index), plan.lanes));
@@ -380,7 +195,7 @@ private:
     Take add = [](ScalarBuilder &b, Value sum, Value x) { return b.add(sum, x); };
     Take square = [](ScalarBuilder &b, Value sum, Value x) { return b.fma(x, x, sum); };
     Take absolute = [](ScalarBuilder &b, Value sum, Value x) { return b.add(sum, b.abs(x)); };
-    if (plan.kind == Kind::lp) {
+    if (plan.kind == NormKind::lp) {
       Value norm = sum(frame, held, plan.p == 1 ? absolute : square);
       ScalarBuilder b = scalar(norm);
       norm = plan.p == 1 ? norm : b.sqrt(norm);
@@ -390,7 +205,7 @@ private:
       s.factor = b.select(b.equal(norm, zero), zero, b.div(b.constant(1), norm));
     } else {
       Value squares;
-      if (plan.kind == Kind::rms) {
+      if (plan.kind == NormKind::rms) {
         squares = sum(frame, held, square);
       } else {
         s.mean = k.splat(average(sum(frame, held, add)), plan.lanes);
@@ -477,7 +292,7 @@ private:
 };
 
 Outcome<Schedule> priorNormalize(const KernelProblem &problem) {
-  Plan plan(problem);
+  NormalizePlan plan(problem);
   // A held row leaves registers for scale, bias and the epilogue.
   return Schedule{"normalize",
                   1,
@@ -490,7 +305,7 @@ Outcome<GeneratedKernel> generateNormalize(const KernelProblem &problem, const S
     return NotApplicable{fmt::format("algorithm {}/{}, expected normalize/1", schedule.algorithm, schedule.version)};
   require(schedule.number("grain", 1) > 0 && schedule.number("hold", 0) >= 0 && schedule.number("hold", 0) <= 64,
           "schedule '{}': grain must be positive, hold between 0 and 64", schedule.str());
-  Plan plan(problem);
+  NormalizePlan plan(problem);
   return NormalizeKernel(problem, plan, schedule).generate();
 }
 
