@@ -6,6 +6,7 @@
 // by block; where channels shift by less than a block, vectors are put together from two neighbours.
 #include "codegen/Families.h"
 #include "codegen/MovementPieces.h"
+#include "ir/SymbolicShapes.h"
 
 namespace lathe {
 namespace {
@@ -46,10 +47,10 @@ private:
   int64_t grain, block;
   ElementType firstType = ElementType::invalid, secondType = ElementType::invalid; // before elements became raw
 
-  /// An expansion may stand behind arithmetic that names its extents; those are known without it.
+  /// An expansion may stand behind arithmetic that names its extents; those are known without it. So is what a shape holds.
   static mlir::Operation *movementOf(mlir::func::FuncOp function) {
     mlir::Operation *last = function.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-    return llvm::isa_and_nonnull<nn::ExpandOp>(last) ? last : soleAnchor(function);
+    return llvm::isa_and_nonnull<nn::ExpandOp, nn::ShapeOp>(last) ? last : soleAnchor(function);
   }
   bool saysExtents(mlir::Operation *other) const {
     return llvm::isa<nn::ExpandOp>(op) && llvm::isa<nn::ShapeOp, nn::ConcatOp>(other);
@@ -119,6 +120,8 @@ private:
       pad();
     else if (name == "expand")
       expand();
+    else if (name == "shape")
+      shape();
     else if (name == "tile")
       tile();
     else if (name == "depth_to_space")
@@ -265,6 +268,14 @@ private:
         throw Declined{"extents that are not known before it runs"};
     Space space(y().dims, block);
     copy(space, space.access(x()), space.access(y()));
+  }
+
+  void shape() {
+    nn::SymbolicShapes shapes(op->getParentOfType<mlir::func::FuncOp>());
+    std::optional<std::vector<Dim>> contents = shapes.of(op->getResult(0)).contents;
+    if (!contents || contents->empty() || llvm::any_of(*contents, isUnknown))
+      throw Declined{"extents that are not known before it runs"};
+    pieces.push_back(makeNumbers(*contents, y()));
   }
 
   void tile() {

@@ -158,6 +158,26 @@ private:
   Units work;
 };
 
+// ---- Numbers ----
+
+class Numbers : public Piece {
+public:
+  Numbers(Dims numbers, const KernelTensor &y) : numbers(std::move(numbers)), y(y) {}
+  Dim units() const override { return 1; }
+  Dims extents() const override { return numbers; }
+  void emit(KernelHarness &h, Value first, Value last) const override {
+    KernelBuilder &k = h.k;
+    k.loop(first, last, 1, [&](Value) {
+      for (size_t i = 0; i < numbers.size(); ++i)
+        k.store(h.extent(numbers[i]), k.buffer(y.buffer), k.constant(static_cast<int64_t>(i)), y.type);
+    });
+  }
+
+private:
+  Dims numbers;
+  KernelTensor y;
+};
+
 // ---- Pad ----
 
 class Pad : public Piece {
@@ -346,6 +366,10 @@ std::unique_ptr<Piece> makeChannelSlice(const KernelTensor &from, const KernelTe
 std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis, const Target &target,
                                   int64_t grain) {
   return std::make_unique<Gather>(x, indices, y, axis, target, grain);
+}
+
+std::unique_ptr<Piece> makeNumbers(Dims numbers, const KernelTensor &y) {
+  return std::make_unique<Numbers>(std::move(numbers), y);
 }
 
 std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, ElementType type, const KernelTensor *value,

@@ -15,6 +15,9 @@ std::unique_ptr<Piece> makeChannelSlice(const KernelTensor &from, const KernelTe
 std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis,
                                   const Target &target, int64_t grain);
 
+/// y[i] = numbers[i]: 64-bit integers that are known when the kernel is called.
+std::unique_ptr<Piece> makeNumbers(Dims numbers, const KernelTensor &y);
+
 /// nn.pad. `type`: of the elements before they became raw; `value`: tensor that holds the padding value, or null.
 std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, ElementType type,
                                const KernelTensor *value, const Target &target, int64_t grain);

@@ -287,6 +287,21 @@ TEST_F(Movement, expandsToAnOpenBatch) {
   }
 }
 
+TEST_F(Movement, shapes) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    start(seed);
+    symbolic = maybe();
+    Shape dims = shape(2 + seed % 4, 9);
+    int64_t rank = static_cast<int64_t>(dims.size()), begin = upTo(rank) - 1, end = begin + upTo(rank - begin);
+    bool blocked = maybe() && rank > 2;
+    std::string x = tensor(dims, blocked);
+    check(seed, argument("%x", dims, blocked), fmt::format("tensor<{}xi64>", end - begin),
+          fmt::format("%y = nn.shape %x {{start = {0} : i64, end = {1} : i64}} : ({2}) -> tensor<{3}xi64>\n  return %y : tensor<{3}xi64>", begin,
+                      end, x, end - begin),
+          dims[0]);
+  }
+}
+
 TEST_F(Movement, depthAndSpace) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     start(seed);

@@ -20,6 +20,7 @@ public:
 
   void run() {
     placeExpansions();
+    placeShapes();
     std::vector<Group> groups = options.level >= 2 ? formFusedGroups(main, shapes) : formSingleGroups(main);
     for (const Group &group : groups)
       place(group);
@@ -138,6 +139,13 @@ private:
         made->erase();
     }
     deadCode(module); // what computed the extents
+  }
+
+  /// Shapes that folding has left are read by operators that compute: a kernel is told its arguments' extents.
+  void placeShapes() {
+    for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front()))
+      if (isOp(&op, "shape") && obstacle(&op).empty())
+        call({{&op}, "movement"}); // where that declines it stays
   }
 
   /// Why an operator cannot be compiled whatever its family says; "" if it may.

@@ -137,6 +137,26 @@ func.func @main(%x: tensor<?x4x3xf32> {nn.dims = ["N", "4", "3"]}, %token: tenso
 
 // -----
 
+// An extent that is computed with is stored by a kernel, which is told it.
+// CHECK-LABEL: func.func @main
+// CHECK: [[S:%.*]] = call @{{.*}}(%arg0) : (tensor<?x4xf32>) -> tensor<2xi64>
+// CHECK-NOT: nn.shape
+// CHECK: return
+// CHECK: func.func private
+// CHECK: nn.shape %arg0
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<?x4xf32> {nn.dims = ["N", "4"]}) -> tensor<?x4xf32> {
+  %s = nn.shape %x : (tensor<?x4xf32>) -> tensor<2xi64>
+  %n = nn.reduce_prod %s {axes = array<i64: 0>, keepdims = false} : (tensor<2xi64>) -> tensor<i64>
+  %f = nn.cast %n {to = f32} : (tensor<i64>) -> tensor<f32>
+  %y = nn.div %x, %f : (tensor<?x4xf32>, tensor<f32>) -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
 // Attention takes the views around it; the reshapes at both ends are no work and stay.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: [[H:%.*]] = nn.reshape %arg0
