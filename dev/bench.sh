@@ -8,8 +8,11 @@ lathe=$1
 shift
 here=$(dirname "$0")
 if [ $# -eq 0 ]; then
-  set -- alexnet vgg16 resnet18 resnet50 densenet121 googlenet inception_v2 inception_v3 squeezenet mobilenet_v1 mobilenet_v2 \
-    mobilenet_v3 efficientnet_b0 shufflenet_v2
+  known=$("$lathe" zoo --list)
+  for network in alexnet vgg16 resnet18 resnet50 densenet121 googlenet inception_v2 inception_v3 squeezenet mobilenet_v1 mobilenet_v2 \
+    mobilenet_v3 efficientnet_b0 shufflenet_v2 unet vit_b_16 lstm bert_base gpt2_small; do
+    ! echo "$known" | grep -q "^$network " || set -- "$@" "$network"
+  done
   for network in $("$here/../bench/torch_models.py" --list); do
     set -- "$@" "torch:$network"
   done
