@@ -20,10 +20,12 @@ std::string onnxFor(const ModelFlags &flags) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   require(!error, "{}: cannot create: {}", folder, error.message());
-  std::string path = fmt::format("{}/{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSeed);
+  std::string path = fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
   Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), "--quiet"};
   if (flags.zooBatch)
     arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
+  if (flags.zooSequence)
+    arguments.insert(arguments.end(), {"--sequence", std::to_string(flags.zooSequence)});
   runSelf(arguments); // always anew: the architecture may have changed with the program
   return path;
 }

@@ -21,6 +21,7 @@ void ModelFlags::add(CLI::App &app) {
   app.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each")->type_name("FILE");
   app.add_option("--zoo-seed", zooSeed, "seed of a zoo model's weights")->capture_default_str();
   app.add_option("--zoo-batch", zooBatch, "batch a zoo model is built with")->type_name("N");
+  app.add_option("--zoo-sequence", zooSequence, "steps or tokens a zoo model that reads sequences is built with")->type_name("T");
 }
 
 Arguments ModelFlags::compileArguments() const {
@@ -37,6 +38,8 @@ Arguments ModelFlags::compileArguments() const {
     result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});
     if (zooBatch)
       result.insert(result.end(), {"--zoo-batch", std::to_string(zooBatch)});
+    if (zooSequence)
+      result.insert(result.end(), {"--zoo-sequence", std::to_string(zooSequence)});
   }
   return result;
 }

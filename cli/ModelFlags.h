@@ -20,6 +20,7 @@ struct ModelFlags {
   bool referencesOnly = false;
   std::string scheduleFile;
   int64_t zooBatch = 0; // zoo:NAME built with this batch; 0: its default
+  int64_t zooSequence = 0; // likewise, for networks that read sequences
   uint64_t zooSeed = 0;
 
   void add(CLI::App &app);

@@ -28,6 +28,7 @@ Source loadSource(const ModelFlags &flags) {
     zoo.seed = flags.zooSeed;
     if (flags.zooBatch)
       zoo.batch = flags.zooBatch;
+    zoo.sequence = flags.zooSequence;
     source.module = buildZoo(*source.context, flags.zooName(), zoo);
     source.fileBytes = constantBytes();
     return source;

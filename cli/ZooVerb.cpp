@@ -19,6 +19,8 @@ int zooVerb(const Arguments &arguments) {
   options.add_option("-o,--output", output, "where the ONNX file goes (default: NAME.onnx)")->type_name("F.onnx");
   auto *batch = options.add_option("--batch", zoo.batch, "images at once")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   options.add_flag("--dynamic-batch", zoo.dynamicBatch, "leaves the batch open as symbol N")->excludes(batch);
+  options.add_option("--sequence", zoo.sequence, "steps or tokens, of networks that read sequences")->check(CLI::Range(1, 1 << 20))
+      ->type_name("T");
   options.add_option("--seed", zoo.seed, "of the weights")->capture_default_str();
   options.add_flag("--list", list, "lists the architectures");
   options.add_flag("--quiet", quiet, "prints nothing but errors");

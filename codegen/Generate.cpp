@@ -10,7 +10,9 @@ namespace {
 
 /// Every kernel family, by the name that records give in `lowering`.
 const std::vector<const KernelFamily *> &families() {
-  static const std::vector<const KernelFamily *> table = {&attentionFamily, &contractionFamily, &mapFamily, &movementFamily, &poolFamily, &reductionFamily, &softmaxFamily, &lrnFamily, &normalizeFamily, &resizeFamily};
+  static const std::vector<const KernelFamily *> table = {
+      &attentionFamily, &contractionFamily, &lrnFamily,       &mapFamily,    &movementFamily, &normalizeFamily,
+      &poolFamily,      &recurrentFamily,   &reductionFamily, &resizeFamily, &softmaxFamily};
   return table;
 }
 

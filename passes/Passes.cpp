@@ -38,6 +38,8 @@ std::span<const GraphPass> graphPasses() {
        [](Module m, Options) { recognizeSoftmax(m); }},
       {"simplify", "remove and merge operators", [](Module m, Options) { simplify(m); }},
       {"sink-reshape", "reshapes of matrix products behind what is element-wise", [](Module m, Options) { sinkReshape(m); }},
+      {"split-recurrence", "the input's share of recurrent gates as one matrix product",
+       [](Module m, Options) { splitRecurrence(m); }},
       {"static-operands", "constant operands become attributes", [](Module m, Options) { staticOperands(m); }},
       {"optimize-graph", "the whole pipeline at graph level", [](Module m, Options o) { optimizeGraph(m, o); }},
       {"form-kernels", "outline kernels", [](Module m, Options o) { formKernels(m, o); }},

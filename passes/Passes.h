@@ -57,6 +57,9 @@ void recognizeAttention(mlir::ModuleOp module);
 
 /// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its kernel.
 void sinkReshape(mlir::ModuleOp module);
+/// Rewrites lstm, gru and rnn: the input's share of all gates as one matmul over all steps and directions, with the biases
+/// that can be added there, and a recurrence for the rest.
+void splitRecurrence(mlir::ModuleOp module);
 
 /// The formulas exporters write for one operator become that operator: layer_norm, rms_norm, instance_norm.
 void recognizeLayerNorm(mlir::ModuleOp module);

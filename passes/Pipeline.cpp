@@ -66,6 +66,7 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   if (options.level == 0) {
     foldBatchNorm(module, /*decomposeOnly=*/true, options.exactMath);
     convTranspose(module, options.exactMath);
+    splitRecurrence(module); // only the recurrence itself has a kernel
     settleShapes(module);
     deadCode(module);
     return report;
@@ -75,6 +76,8 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   foldConstants(module);
   settleShapes(module);
   deadCode(module);
+  // Initial states that exporters compute are constants by now. Its weights in other shapes are folded below.
+  splitRecurrence(module);
   simplify(module);
 
   // Before scales move: a formula is recognised in the form its exporter wrote. One kernel reads its row once, or is

@@ -1,6 +1,6 @@
 // mutate NETWORK KIND OUT.lathe: compiles a zoo network with one mistake in it, for the test that such a package fails `lathe verify`.
 //
-// KIND: none, weight (one weight of the first convolution moves by one standard deviation of its tensor), pad (one
+// KIND: none, weight (one weight of the first layer with weights moves by one standard deviation of its tensor), pad (one
 // convolution's padding moves by a pixel, extents unchanged), stride (a strided operator loses its stride).
 // Exit code 0: written; 3: the mistake makes the network invalid, which says so; 2: any other error.
 #include "compile/Compile.h"
@@ -26,8 +26,14 @@ std::vector<mlir::Operation *> convolutions(mlir::ModuleOp module) {
 
 void changeWeight(mlir::ModuleOp module) {
   // The first: its inputs are noise around zero, so none of its channels is dead after the activation.
-  auto conv = llvm::cast<nn::ConvOp>(convolutions(module).front());
-  auto constant = conv.getW().getDefiningOp<nn::ConstantOp>();
+  nn::ConstantOp constant;
+  module.walk([&](mlir::Operation *op) {
+    llvm::StringRef name = op->getName().stripDialect();
+    bool weighs = name == "conv" || name == "lstm" || name == "matmul" || name == "gemm";
+    if (!constant && nn::recordOf(op) && weighs)
+      constant = op->getOperand(1).getDefiningOp<nn::ConstantOp>();
+  });
+  require(static_cast<bool>(constant), "no layer has weights");
   nn::ConstantData data = nn::constantData(constant.getValue());
   std::vector<char> bytes(data.bytes.begin(), data.bytes.end());
   auto *values = reinterpret_cast<float *>(bytes.data());

@@ -21,6 +21,9 @@ Signal efficientnetB0(Network &n); // Tan, Le 2019, arXiv:1905.11946
 Signal shufflenetV2(Network &n);   // Ma et al. 2018, arXiv:1807.11164 (1.0x)
 Signal vitB16(Network &n);         // Dosovitskiy et al. 2020, arXiv:2010.11929
 Signal unet(Network &n);           // Ronneberger et al. 2015, arXiv:1505.04597
+Signal twoLayerLstm(Network &n);   // see Recurrent.cpp
+Signal bertBase(Network &n);       // Devlin et al. 2018, arXiv:1810.04805
+Signal gpt2Small(Network &n, bool withPast); // Radford et al. 2019
 Signal rcnnCtcOcr(Network &n);     // a text-line reader; see Ocr.cpp
 
 } // namespace lathe::zoo

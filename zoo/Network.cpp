@@ -42,6 +42,7 @@ int64_t Signal::channels() const { return extent(1); }
 Network::Network(mlir::MLIRContext &context, std::string name, const ZooOptions &options)
     : b(&context), file("zoo:" + name), options(options) {
   require(options.batch >= 1, "zoo {}: batch is {}, expected at least 1", name, options.batch);
+  require(options.sequence >= 0, "zoo {}: sequence is {}, expected at least 1", name, options.sequence);
   module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context), name);
   module->getOperation()->setAttr("nn.producer", b.getStringAttr("lathe zoo"));
   module->getOperation()->setAttr("nn.source", b.getStringAttr(file));
@@ -53,18 +54,26 @@ mlir::Location Network::at(const std::string &name, const char *op) {
 }
 
 Signal Network::input(std::vector<int64_t> dims) {
-  Dims symbolic{options.dynamicBatch ? Dim::symbol("N") : Dim(options.batch)};
+  Dims all{batch()};
   for (int64_t extent : dims)
-    symbolic.push_back(extent);
-  auto type = nn::toMlirType(b.getContext(), TensorInfo{ElementType::f32, symbolic, std::nullopt});
-  b.setInsertionPointToEnd(module->getBody());
-  main = b.create<mlir::func::FuncOp>(at("main", "function"), "main", b.getFunctionType({type}, {}));
-  nodes = 0;
-  main.setArgAttr(0, "nn.name", b.getStringAttr("input"));
-  if (options.dynamicBatch)
-    main.setArgAttr(0, "nn.dims", nn::dimsAttr(b.getContext(), symbolic));
-  b.setInsertionPointToStart(main.addEntryBlock());
-  return {main.getArgument(0)};
+    all.push_back(extent);
+  return {input("input", ElementType::f32, all)};
+}
+
+mlir::Value Network::input(const std::string &name, ElementType type, const Dims &dims) {
+  if (!main) {
+    b.setInsertionPointToEnd(module->getBody());
+    main = b.create<mlir::func::FuncOp>(at("main", "function"), "main", b.getFunctionType({}, {}));
+    nodes = 0;
+    b.setInsertionPointToStart(main.addEntryBlock());
+  }
+  llvm::SmallVector<mlir::NamedAttribute> attrs{b.getNamedAttr("nn.name", b.getStringAttr(name))};
+  if (!allConstant(dims))
+    attrs.push_back(b.getNamedAttr("nn.dims", nn::dimsAttr(b.getContext(), dims)));
+  unsigned index = main.getNumArguments();
+  main.insertArgument(index, nn::toMlirType(b.getContext(), TensorInfo{type, dims, std::nullopt}),
+                      b.getDictionaryAttr(attrs), main.getLoc());
+  return main.getArgument(index);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> Network::finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names) {
@@ -74,9 +83,15 @@ mlir::OwningOpRef<mlir::ModuleOp> Network::finish(llvm::ArrayRef<Signal> results
     values.push_back(signal.value);
     types.push_back(signal.value.getType());
   }
+  llvm::SmallVector<std::string> allNames(names.begin(), names.end());
+  for (const auto &[name, value] : others) {
+    allNames.push_back(name);
+    values.push_back(value);
+    types.push_back(value.getType());
+  }
   b.create<mlir::func::ReturnOp>(main.getLoc(), values);
   main.setFunctionType(b.getFunctionType(main.getArgumentTypes(), types));
-  for (auto [i, name] : llvm::enumerate(names))
+  for (auto [i, name] : llvm::enumerate(allNames))
     main.setResultAttr(i, "nn.name", b.getStringAttr(name));
   return std::move(module);
 }
@@ -291,6 +306,39 @@ Signal Network::softmax(Signal x, int64_t axis, const std::string &name) {
   SoftmaxAttrs attrs;
   attrs.axis = axis;
   return {nn::buildValue(b, at(name, "Softmax"), "softmax", {x.value}, std::move(attrs))};
+}
+
+Signal Network::linear(Signal x, int64_t outFeatures, const std::string &name, double gain) {
+  int64_t inFeatures = llvm::cast<mlir::RankedTensorType>(x.value.getType()).getShape().back();
+  mlir::Value w = noise(name + ".weight", {inFeatures, outFeatures}, 0, gain / std::sqrt(inFeatures * x.moment()));
+  mlir::Value product = apply("matmul", "MatMul", {x.value, w}, MatMulAttrs(), name + ".matmul");
+  return {apply("add", "Add", {product, noise(name + ".bias", {outFeatures}, 0, 0.1 * gain)}, AddAttrs(), name + ".add"), 0, gain * gain};
+}
+
+Signal Network::lstm(Signal x, int64_t hidden, const std::string &name) {
+  int64_t inFeatures = x.extent(2);
+  // Every gate's sum has a variance near one: neither saturated nor linear.
+  mlir::Value w = noise(name + ".weight_ih", {1, 4 * hidden, inFeatures}, 0, 1 / std::sqrt(inFeatures * x.moment()));
+  mlir::Value r = noise(name + ".weight_hh", {1, 4 * hidden, hidden}, 0, 1 / std::sqrt(hidden));
+  mlir::Value bias = noise(name + ".bias", {1, 8 * hidden}, 0, 0.1);
+  return {apply("lstm", "LSTM", {x.value, w, r, bias}, LstmAttrs(), name), 0, 0.15};
+}
+
+mlir::Value Network::apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs,
+                           const std::string &name) {
+  return nn::buildValue(b, at(name, onnxOp), mnemonic, operands, std::move(attrs));
+}
+
+mlir::Value Network::scalar(double value, const std::string &name) {
+  auto element = static_cast<float>(value);
+  auto attr = nn::makeConstant(b.getContext(), ElementType::f32, {}, {reinterpret_cast<const char *>(&element), sizeof element}, name);
+  return b.create<nn::ConstantOp>(mlir::NameLoc::get(b.getStringAttr(name)), attr.getType(), attr);
+}
+
+mlir::Value Network::integers(std::vector<int64_t> dims, const std::vector<int64_t> &values, const std::string &name) {
+  auto attr = nn::makeConstant(b.getContext(), ElementType::i64, dims,
+                               {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(int64_t)}, name);
+  return b.create<nn::ConstantOp>(mlir::NameLoc::get(b.getStringAttr(name)), attr.getType(), attr);
 }
 
 } // namespace lathe::zoo

@@ -47,7 +47,18 @@ public:
 
   /// The one input, normally distributed in tests: batch x `dims`.
   Signal input(std::vector<int64_t> dims);
-  /// Closes the function with `results` and hands the module over.
+  /// One more input of any shape, for networks that do not read images. Every input comes before the first layer.
+  mlir::Value input(const std::string &name, ElementType type, const Dims &dims);
+  /// The batch: a number or the symbol N.
+  Dim batch() const { return options.dynamicBatch ? Dim::symbol("N") : Dim(options.batch); }
+  int64_t sequence(int64_t byDefault) {
+    readsSequence = true;
+    return options.sequence ? options.sequence : byDefault;
+  }
+  bool readsSequence = false; // whether anything asked for its length
+  /// A result beside the network's first one.
+  void alsoReturn(const std::string &name, mlir::Value value) { others.emplace_back(name, value); }
+  /// Closes the function with `results`, then those of alsoReturn, and hands the module over.
   mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names);
 
   Signal conv(Signal x, int64_t outChannels, const ConvOptions &options, const std::string &name);
@@ -89,6 +100,18 @@ public:
   /// x, whose first extent is 1, once for each image of the batch that `like` has.
   Signal forEachImage(Signal x, Signal like, const std::string &name);
 
+  /// The last axis times a weight, plus a bias, over tensors of any rank, as exporters write it: MatMul and Add.
+  Signal linear(Signal x, int64_t outFeatures, const std::string &name, double gain = 1);
+  /// x: steps x batch x features; result: steps x 1 x batch x hidden.
+  Signal lstm(Signal x, int64_t hidden, const std::string &name);
+
+  /// Any operator with one result. `onnxOp` names it in locations.
+  mlir::Value apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs, const std::string &name);
+  /// A constant called `name`: `mean` + `deviation` * (normal-like noise), from the seed and the name alone.
+  mlir::Value noise(const std::string &name, std::vector<int64_t> dims, double mean, double deviation);
+  mlir::Value scalar(double value, const std::string &name);
+  mlir::Value integers(std::vector<int64_t> dims, const std::vector<int64_t> &values, const std::string &name);
+
 private:
   mlir::OpBuilder b;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -96,10 +119,9 @@ private:
   std::string file;
   ZooOptions options;
   int nodes = 0;
+  std::vector<std::pair<std::string, mlir::Value>> others;
 
   mlir::Location at(const std::string &name, const char *op);
-  /// A constant called `name`: `mean` + `deviation` * (normal-like noise), from the seed and the name alone.
-  mlir::Value noise(const std::string &name, std::vector<int64_t> dims, double mean, double deviation);
 };
 
 } // namespace lathe::zoo

@@ -13,6 +13,8 @@ struct ZooOptions {
   int64_t batch = 1;
   /// The batch is left open as symbol "N"; `batch` is ignored.
   bool dynamicBatch = false;
+  /// Steps or tokens of networks that read sequences; 0: the network's default.
+  int64_t sequence = 0;
   uint64_t seed = 0;
 };
 

@@ -61,6 +61,8 @@ public:
   void attr(const std::string &name, double value);
   void attr(const std::string &name, const std::string &value);
   void attr(const std::string &name, const std::vector<int64_t> &values);
+  void attr(const std::string &name, const std::vector<double> &values);
+  void attr(const std::string &name, const std::vector<std::string> &values);
   void attr(const std::string &name, const TensorProto &value);
 
 private:

@@ -1,6 +1,7 @@
 // nn operators as ONNX nodes: by the record's direct mapping, or by a function of their own.
 #include "export/onnx/Export.h"
 #include "export/onnx/GraphWriter.h"
+#include "ops/recurrent/Recurrent.h"
 
 #include <cmath>
 #include <cstring>
@@ -284,6 +285,37 @@ void writeConstantOfShape(NodeWriter &w) {
   w.attr("value", value);
 }
 
+void writeRecurrent(NodeWriter &w, const char *op) {
+  writeOperandsOnly(w, op);
+  RecurrentForm form = recurrentForm(*nn::attrsOf(&w.op));
+  w.attr("hidden_size", llvm::cast<mlir::RankedTensorType>(w.op.getOperand(2).getType()).getDimSize(2));
+  w.attr("direction", form.direction);
+  std::vector<std::string> names;
+  std::string list;
+  std::vector<double> alphas, betas; // of those activations that have one
+  for (const CellActivation &activation : form.activations) {
+    const CellActivationKind &kind = *cellActivationKind(activation.name);
+    names.emplace_back(kind.onnxName);
+    list += (list.empty() ? "" : ",") + activation.name;
+    if (kind.hasAlpha)
+      alphas.push_back(activation.alpha);
+    if (kind.hasBeta)
+      betas.push_back(activation.beta);
+  }
+  if (list != defaultActivations(form.cell, form.directions()))
+    w.attr("activations", names);
+  if (!alphas.empty())
+    w.attr("activation_alpha", alphas);
+  if (!betas.empty())
+    w.attr("activation_beta", betas);
+  if (!std::isinf(form.clip))
+    w.attr("clip", form.clip);
+  if (form.cell == Cell::lstm)
+    w.attr("input_forget", static_cast<int64_t>(form.inputForget));
+  if (form.cell == Cell::gru)
+    w.attr("linear_before_reset", static_cast<int64_t>(form.linearBeforeReset));
+}
+
 using Writer = void (*)(NodeWriter &);
 const std::unordered_map<std::string_view, Writer> writers = {
     {"conv", writeConv},
@@ -300,6 +332,9 @@ const std::unordered_map<std::string_view, Writer> writers = {
     {"pad", writePad},
     {"resize", writeResize},
     {"constant_of_shape", writeConstantOfShape},
+    {"lstm", [](NodeWriter &w) { writeRecurrent(w, "LSTM"); }},
+    {"gru", [](NodeWriter &w) { writeRecurrent(w, "GRU"); }},
+    {"rnn", [](NodeWriter &w) { writeRecurrent(w, "RNN"); }},
     {"max", [](NodeWriter &w) { writeOperandsOnly(w, "Max"); }},
     {"min", [](NodeWriter &w) { writeOperandsOnly(w, "Min"); }},
     {"pow", [](NodeWriter &w) { writeOperandsOnly(w, "Pow"); }},
@@ -388,6 +423,16 @@ void NodeWriter::attr(const std::string &name, const std::vector<int64_t> &value
   auto &attr = add(name, AttributeProto::INTS);
   for (int64_t value : values)
     attr.add_ints(value);
+}
+void NodeWriter::attr(const std::string &name, const std::vector<double> &values) {
+  auto &attr = add(name, AttributeProto::FLOATS);
+  for (double value : values)
+    attr.add_floats(static_cast<float>(value));
+}
+void NodeWriter::attr(const std::string &name, const std::vector<std::string> &values) {
+  auto &attr = add(name, AttributeProto::STRINGS);
+  for (const std::string &value : values)
+    attr.add_strings(value);
 }
 void NodeWriter::attr(const std::string &name, const TensorProto &value) {
   *add(name, AttributeProto::TENSOR).mutable_t() = value;

@@ -135,6 +135,7 @@ const Handlers &handlers() {
     addMovementHandlers(result);
     addAttentionHandlers(result);
     addValueHandlers(result);
+    addRecurrentHandlers(result);
     return result;
   }();
   return table;

@@ -58,6 +58,7 @@ public:
   std::string stringAttr(const std::string &attr, const std::string &fallback);
   std::vector<int64_t> intsAttr(const std::string &attr, std::vector<int64_t> fallback = {});
   std::vector<double> floatsAttr(const std::string &attr);
+  std::vector<std::string> stringsAttr(const std::string &attr);
   const AttributeProto *attr(const std::string &attr, AttributeProto::AttributeType kind);
   void ignore(std::initializer_list<const char *> attrs);
   /// Throws Error for an attribute no one asked about.
@@ -109,6 +110,7 @@ void addElementwiseHandlers(Handlers &table); // Elementwise.cpp
 void addViewHandlers(Handlers &table);        // View.cpp: reshape, flatten, squeeze, ...
 void addMovementHandlers(Handlers &table);    // Movement.cpp: slice, split, pad, resize, ...
 void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity, dropout, shape
+void addRecurrentHandlers(Handlers &table);   // Recurrent.cpp: LSTM, GRU, RNN
 
 /// Imports through the operator records' direct mappings.
 bool isMappedDirectly(const std::string &op);

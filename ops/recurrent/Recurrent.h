@@ -1,0 +1,56 @@
+// The recurrent operators' attributes in one form, whichever of the four operators (lstm, gru, rnn, recurrence) they come from.
+#pragma once
+
+#include "ops/Shape.h"
+
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+enum class Cell { lstm, gru, rnn };
+
+/// One of the functions f, g, h. Names are those of nn operators, and "affine" (alpha x + beta), "scaled_tanh" (alpha tanh(beta x)).
+struct CellActivation {
+  std::string name;
+  double alpha = 0, beta = 0;
+  bool operator==(const CellActivation &) const = default;
+};
+
+struct CellActivationKind {
+  const char *name;     // "hard_sigmoid"
+  const char *onnxName; // "HardSigmoid"
+  bool hasAlpha, hasBeta;
+  double alpha, beta; // ONNX's defaults
+};
+/// Null for an unknown name; `byOnnxName` ignores the case of letters, as ONNX Runtime does.
+const CellActivationKind *cellActivationKind(const std::string &name);
+const CellActivationKind *cellActivationKindByOnnxName(const std::string &name);
+
+struct RecurrentForm {
+  static constexpr size_t none = 99; // position of an operand that the operator does not have
+
+  const char *op; // "lstm", for messages
+  Cell cell;
+  std::string direction;
+  double clip;
+  bool inputForget = false, linearBeforeReset = false;
+  std::vector<CellActivation> activations; // functions() for each direction
+  // Positions of the operands in the record. `w` none: x holds the input's share of the gates.
+  size_t x = 0, w = none, r = none, b = none, hiddenBias = none, lengths = none, initialH = none, initialC = none, p = none;
+
+  int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
+  bool reversed(int64_t d) const { return d == 1 || direction == "reverse"; }
+  int64_t gates() const { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
+  int64_t functions() const { return cell == Cell::lstm ? 3 : cell == Cell::gru ? 2 : 1; }
+  /// Function `index` (f 0, g 1, h 2) of direction d.
+  const CellActivation &activation(int64_t d, int64_t index) const { return activations[d * functions() + index]; }
+};
+
+/// "sigmoid,tanh,tanh,sigmoid,tanh,tanh": what an empty list of activations means.
+std::string defaultActivations(Cell cell, int64_t directions);
+
+/// Reads the attribute struct of any of the four; throws Error naming the violated constraint (c2, c6, c7, c8).
+RecurrentForm recurrentForm(const Attrs &attrs);
+
+} // namespace lathe
