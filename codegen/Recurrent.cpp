@@ -200,9 +200,14 @@ private:
   void fetchStates() {
     forVectors([&](Value row, Value column, Value offset, Value mask) {
       Value at = k.add(lastAt(row), column);
-      writeScratch(plan.initialH ? read(*plan.initialH, at, mask) : k.zero(vector()), 0, offset);
+      auto initial = [&](std::optional<unsigned> buffer) {
+        Value state = buffer ? read(*buffer, at, mask) : k.zero(vector());
+        // A row without steps has no state either.
+        return plan.lengths ? k.select(k.less(k.constant(0), lengthOf(row)), state, k.zero(vector())) : state;
+      };
+      writeScratch(initial(plan.initialH), 0, offset);
       if (form.cell == Cell::lstm)
-        writeScratch(plan.initialC ? read(*plan.initialC, at, mask) : k.zero(vector()), plan.cellOffset(), offset);
+        writeScratch(initial(plan.initialC), plan.cellOffset(), offset);
     });
   }
 

@@ -57,7 +57,8 @@ TEST(Recurrent, RnnLengthsAndDirections) {
   a.activation_alpha = {0, 2};
   a.activation_beta = {0, 1};
   Tensor ones = f32({2, 1, 1}, {1, 1});
-  auto results = evaluateAll("rnn", a, {f32({3, 3, 1}, {1, 10, 5, 2, 20, 5, 3, 30, 5}), ones, ones, Tensor(), i32({3}, {3, 2, 0})});
+  auto results = evaluateAll("rnn", a, {f32({3, 3, 1}, {1, 10, 5, 2, 20, 5, 3, 30, 5}), ones, ones, Tensor(), i32({3}, {3, 2, 0}),
+                                     f32({2, 3, 1}, {0, 0, 9, 0, 0, 9})});
   // Forward: 1, 3, 6 and 10, 30; reverse, doubled plus one: 3 -> 7, 2 + 7 -> 19, 1 + 19 -> 41 and 20 -> 41, 10 + 41 -> 103.
   expectTensor(results.at(0), {3, 2, 3, 1}, {1, 10, 0, 41, 103, 0, 3, 30, 0, 19, 41, 0, 6, 0, 0, 7, 0, 0});
   expectTensor(results.at(1), {2, 3, 1}, {6, 30, 0, 41, 103, 0});

@@ -22,8 +22,8 @@ def Nn_LstmOp : Nn_Recurrent<"lstm", "LSTM", "4"> {
     o = f(x Wo + h Ro + Po c' + b), h' = o h(c'). Whatever enters f or g is limited to [-clip, clip].
     activations: names of f, g, h a direction, separated by commas (sigmoid, tanh, relu, affine, leaky_relu, thresholded_relu, scaled_tanh,
     hard_sigmoid, elu, softsign, softplus); empty: sigmoid,tanh,tanh. activation_alpha and activation_beta: a value for each of
-    them, or none for the activations' own defaults. Beyond a row's length y is zero; y_h and y_c are the state after its last step, the
-    initial state for a length of 0. The reverse direction starts at the row's last step.
+    them, or none for the activations' own defaults. Beyond a row's length y is zero; y_h and y_c are the state after its last step, zero
+    for a length of 0 (as in ONNX Runtime). The reverse direction starts at the row's last step.
 
     Constraints: lstm_c1: x and the weights have rank 3. lstm_c2: direction is forward, reverse or bidirectional and D agrees with it.
     lstm_c3: the extents of w, r, b, p and the initial states agree. lstm_c4: element types of all but sequence_lens agree and are

@@ -46,7 +46,7 @@ public:
               row, length, steps);
     }
     int64_t state = (d * rows + row) * hidden;
-    for (int64_t j = 0; j < hidden; ++j) {
+    for (int64_t j = 0; j < hidden && length > 0; ++j) { // a row without steps has no state either
       h[j] = call.has(form.initialH) ? call.in(form.initialH).as<T>()[state + j] : T(0);
       c[j] = call.has(form.initialC) ? call.in(form.initialC).as<T>()[state + j] : T(0);
     }
