@@ -20,7 +20,8 @@ std::string onnxFor(const ModelFlags &flags) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   require(!error, "{}: cannot create: {}", folder, error.message());
-  std::string path = fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
+  std::string path =
+      fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
   Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), "--quiet"};
   if (flags.zooBatch)
     arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});

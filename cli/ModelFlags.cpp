@@ -11,17 +11,23 @@ namespace lathe::cli {
 
 void ModelFlags::add(CLI::App &app) {
   app.add_option("MODEL", model, "ONNX file, textual IR, package (F.lathe) or zoo:NAME")->required();
-  app.add_option("--shape", shapes, "extents of an input whose dimensions are symbolic: NAME=1x3x224x224")->type_name("NAME=DIMS");
+  app.add_option("--shape", shapes, "extents of an input whose dimensions are symbolic: NAME=1x3x224x224")
+      ->type_name("NAME=DIMS");
   app.add_option("--target", target, "native, an LLVM CPU name, or LLVM/TVM target text")->capture_default_str();
-  app.add_option("--threads", threads, "threads to compile and run for")->check(CLI::Range(1, 1024))->capture_default_str();
+  app.add_option("--threads", threads, "threads to compile and run for")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   app.add_option("-O", level, "0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 relaxed math")
-      ->check(CLI::Range(0, 4))->capture_default_str();
+      ->check(CLI::Range(0, 4))
+      ->capture_default_str();
   app.add_flag("--exact-math", exactMath, "forbids algorithms that reassociate (Winograd)");
   app.add_flag("--references-only", referencesOnly, "compiles nothing: every operator runs on its reference");
-  app.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each")->type_name("FILE");
+  app.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each")
+      ->type_name("FILE");
   app.add_option("--zoo-seed", zooSeed, "seed of a zoo model's weights")->capture_default_str();
   app.add_option("--zoo-batch", zooBatch, "batch a zoo model is built with")->type_name("N");
-  app.add_option("--zoo-sequence", zooSequence, "steps or tokens a zoo model that reads sequences is built with")->type_name("T");
+  app.add_option("--zoo-sequence", zooSequence, "steps or tokens a zoo model that reads sequences is built with")
+      ->type_name("T");
 }
 
 Arguments ModelFlags::compileArguments() const {
@@ -61,7 +67,8 @@ bool looksLikeOnnx(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   char first = 0;
   file.get(first);
-  return first == 0x08 || !(std::isprint(static_cast<unsigned char>(first)) || std::isspace(static_cast<unsigned char>(first)));
+  return first == 0x08 ||
+         !(std::isprint(static_cast<unsigned char>(first)) || std::isspace(static_cast<unsigned char>(first)));
 }
 
 } // namespace lathe::cli

@@ -8,8 +8,8 @@
 
 namespace lathe::cli {
 
-/// MODEL is an ONNX file, textual IR, a package (F.lathe) or zoo:NAME. The optimisation flags say how a model is compiled; a
-/// package was already.
+/// MODEL is an ONNX file, textual IR, a package (F.lathe) or zoo:NAME. The optimisation flags say how a model is
+/// compiled; a package was already.
 struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes; // "data=1x3x224x224"
@@ -19,7 +19,7 @@ struct ModelFlags {
   bool exactMath = false;
   bool referencesOnly = false;
   std::string scheduleFile;
-  int64_t zooBatch = 0; // zoo:NAME built with this batch; 0: its default
+  int64_t zooBatch = 0;    // zoo:NAME built with this batch; 0: its default
   int64_t zooSequence = 0; // likewise, for networks that read sequences
   uint64_t zooSeed = 0;
 

@@ -13,13 +13,16 @@ int zooVerb(const Arguments &arguments) {
   ZooOptions zoo;
   bool list = false, quiet = false;
   Options options("zoo", "Built-in architectures with seeded random weights that keep every layer's values near one.",
-                  "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 --seed 1 -o m.onnx\n"
+                  "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 "
+                  "--seed 1 -o m.onnx\n"
                   "Every other verb takes zoo:NAME in place of a file: lathe profile zoo:resnet50\n");
   options.add_option("NAME", name, "architecture");
   options.add_option("-o,--output", output, "where the ONNX file goes (default: NAME.onnx)")->type_name("F.onnx");
-  auto *batch = options.add_option("--batch", zoo.batch, "images at once")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  auto *batch =
+      options.add_option("--batch", zoo.batch, "images at once")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   options.add_flag("--dynamic-batch", zoo.dynamicBatch, "leaves the batch open as symbol N")->excludes(batch);
-  options.add_option("--sequence", zoo.sequence, "steps or tokens, of networks that read sequences")->check(CLI::Range(1, 1 << 20))
+  options.add_option("--sequence", zoo.sequence, "steps or tokens, of networks that read sequences")
+      ->check(CLI::Range(1, 1 << 20))
       ->type_name("T");
   options.add_option("--seed", zoo.seed, "of the weights")->capture_default_str();
   options.add_flag("--list", list, "lists the architectures");

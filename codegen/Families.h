@@ -1,4 +1,5 @@
-// The kernel families of Generate.cpp's table. Parameters of each one's schedules are described in its source file's head.
+// The kernel families of Generate.cpp's table. Parameters of each one's schedules are described in its source file's
+// head.
 #pragma once
 
 #include "codegen/Generate.h"

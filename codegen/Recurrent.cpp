@@ -1,13 +1,14 @@
-// recurrent/1: all steps of a recurrent network in one call. A unit is one direction of one block of batch rows; it carries the
-// states through all steps in scratch, so there is no overhead a step beyond the loop itself.
+// recurrent/1: all steps of a recurrent network in one call. A unit is one direction of one block of batch rows; it
+// carries the states through all steps in scratch, so there is no overhead a step beyond the loop itself.
 //
 //   rows     rows of the batch a unit works on together
 //   vectors  vectors of hidden columns a tile, for every gate
 //   unroll   reduction steps per loop iteration
 //
-// A step is a matrix product of the block's hidden states with the recurrent weights, tile by tile of columns, the same columns of all
-// gates together; then the cell's functions on vectors. The weights are read once a step: their traffic bounds a single row. Even steps walk the tiles up and odd ones down, so that weights that do not
-// quite fit a cache are still found there in part.
+// A step is a matrix product of the block's hidden states with the recurrent weights, tile by tile of columns, the same
+// columns of all gates together; then the cell's functions on vectors. The weights are read once a step: their traffic
+// bounds a single row. Even steps walk the tiles up and odd ones down, so that weights that do not quite fit a cache
+// are still found there in part.
 #include "codegen/Recurrent.h"
 
 #include "codegen/Families.h"
@@ -24,27 +25,6 @@ namespace {
 
 using mlir::Value;
 using Values = KernelBuilder::Values;
-
-/// Sets the fields alpha and beta of an attribute struct.
-class ParameterSetter : public AttrVisitor {
-public:
-  explicit ParameterSetter(const CellActivation &activation) : activation(activation) {}
-  void field(const char *name, double &value) override {
-    if (name == std::string_view("alpha"))
-      value = activation.alpha;
-    if (name == std::string_view("beta"))
-      value = activation.beta;
-  }
-  void field(const char *, int64_t &) override {}
-  void field(const char *, bool &) override {}
-  void field(const char *, std::string &) override {}
-  void field(const char *, ElementType &) override {}
-  void field(const char *, std::vector<int64_t> &) override {}
-  void field(const char *, std::vector<double> &) override {}
-
-private:
-  const CellActivation &activation;
-};
 
 class RecurrentKernel {
 public:
@@ -67,11 +47,12 @@ public:
       functionsOf = 0;
       if (sameFunctions)
         return emitChunk(chunk);
-      k.ifThen(k.less(d, k.constant(1)), [&] { emitChunk(chunk); },
-               [&] {
-                 functionsOf = 1;
-                 emitChunk(chunk);
-               });
+      k.ifThen(
+          k.less(d, k.constant(1)), [&] { emitChunk(chunk); },
+          [&] {
+            functionsOf = 1;
+            emitChunk(chunk);
+          });
     });
   }
 
@@ -102,7 +83,8 @@ private:
       int64_t whole = plan.batch.constant() / plan.rows, rest = plan.batch.constant() % plan.rows;
       if (rest == 0)
         return emitBlock(first, plan.rows);
-      return k.ifThen(k.less(chunk, k.constant(whole)), [&] { emitBlock(first, plan.rows); }, [&] { emitBlock(first, rest); });
+      return k.ifThen(
+          k.less(chunk, k.constant(whole)), [&] { emitBlock(first, plan.rows); }, [&] { emitBlock(first, rest); });
     }
     // A whole block, or what is left in smaller and smaller ones.
     Value last = k.min(k.add(first, plan.rows), batch);
@@ -237,7 +219,8 @@ private:
             Value to = k.add(k.add(base, k.mul(k.div(column, wide), plan.hidden * all)), k.rem(column, wide));
             Value from = k.mul(k.add(k.mul(k.add(k.mul(d, gates()), gate), plan.hidden), column), plan.hidden);
             k.loop(k.constant(0), k.constant(plan.hidden), 1, [&](Value step) {
-              Value element = real ? k.load(k.buffer(plan.r), k.add(from, step), plan.type) : k.zero(k.computeType(plan.type));
+              Value element =
+                  real ? k.load(k.buffer(plan.r), k.add(from, step), plan.type) : k.zero(k.computeType(plan.type));
               k.store(element, scratch(plan.weightsOffset()), k.add(to, k.mul(step, all)), plan.type);
             });
           });
@@ -280,15 +263,16 @@ private:
   /// What a gate's sum starts from: the input's share; the bias of the product that a reset gate scales.
   Value startOf(int64_t gate, Value from, Value column) {
     if (form.cell == Cell::gru && form.linearBeforeReset && gate == 2)
-      return plan.hiddenBias ? read(*plan.hiddenBias, k.add(k.mul(d, plan.hidden), column), maskAt(column)) : k.zero(vector());
+      return plan.hiddenBias ? read(*plan.hiddenBias, k.add(k.mul(d, plan.hidden), column), maskAt(column))
+                             : k.zero(vector());
     return inputShare(gate, from, column);
   }
   Value inputShare(int64_t gate, Value from, Value column) {
     return read(plan.x, k.add(k.add(from, gate * plan.hidden), column), maskAt(column));
   }
 
-  /// The states from the sums of this phase's gates. In a loop of its own: its iterations overlap, where behind each tile's product one
-  /// chain of functions would wait for the next.
+  /// The states from the sums of this phase's gates. In a loop of its own: its iterations overlap, where behind each
+  /// tile's product one chain of functions would wait for the next.
   void finish(size_t phase) {
     k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
       auto columns = [&](const std::function<void(Value column)> &body) {
@@ -311,7 +295,8 @@ private:
     Value offset = k.add(k.mul(row, plan.padded()), column);
     Values sums;
     for (int64_t gate : plan.phases[phase].gates)
-      sums.push_back(readScratch(plan.gatesOffset(), k.add(k.mul(k.add(k.mul(row, gates()), gate), plan.padded()), column)));
+      sums.push_back(
+          readScratch(plan.gatesOffset(), k.add(k.mul(k.add(k.mul(row, gates()), gate), plan.padded()), column)));
     ScalarBuilder b(k, plan.type, plan.type, sums[0]);
     Value h;
     if (form.cell == Cell::rnn) {
@@ -354,7 +339,7 @@ private:
     Value forget = form.inputForget ? b.sub(b.constant(1), input) : gate(2, 2, c);
     Value cell = b.fma(forget, c, b.mul(input, apply(1, sums[3])));
     writeScratch(cell, plan.cellOffset(), offset);
-    return b.mul(gate(1, 1, cell), activate(form.activation(functionsOf, 2), cell));
+    return b.mul(gate(1, 1, cell), emitActivation(k, plan.type, form.activation(functionsOf, 2), cell));
   }
 
   /// Function `index` (f, g) of a sum, which is limited first.
@@ -363,26 +348,7 @@ private:
       ScalarBuilder b(k, plan.type, plan.type, x);
       x = b.atMost(b.atLeast(x, -form.clip), form.clip);
     }
-    return activate(form.activation(functionsOf, index), x);
-  }
-
-  Value activate(const CellActivation &function, Value x) {
-    ScalarBuilder b(k, plan.type, plan.type, x);
-    if (function.name == "sigmoid")
-      return b.sigmoid(x);
-    if (function.name == "tanh")
-      return b.tanh(x);
-    if (function.name == "affine")
-      return b.fma(x, b.constant(function.alpha), b.constant(function.beta));
-    if (function.name == "scaled_tanh")
-      return b.mul(b.constant(function.alpha), b.tanh(b.mul(b.constant(function.beta), x)));
-    const ScalarLowering *lowering = findScalarLowering(function.name);
-    if (!lowering)
-      throw Declined{fmt::format("activation '{}' has no scalar expression", function.name)};
-    auto attrs = findOp(function.name)->makeAttrs();
-    ParameterSetter setter(function);
-    attrs->visit(setter);
-    return lowering->lower(b, *attrs, {x});
+    return emitActivation(k, plan.type, form.activation(functionsOf, index), x);
   }
 };
 

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "codegen/Generate.h"
+#include "codegen/KernelBuilder.h"
 #include "ops/recurrent/Recurrent.h"
 
 namespace lathe {
 
-/// Gates whose share of the hidden state is computed together. A gru that resets before the product needs two: its last gate
-/// multiplies what the others made.
+/// Gates whose share of the hidden state is computed together. A gru that resets before the product needs two: its last
+/// gate multiplies what the others made.
 struct RecurrentPhase {
   llvm::SmallVector<int64_t> gates;
 };
@@ -36,7 +37,8 @@ struct RecurrentPlan {
   int64_t mostGates() const; // of one phase
   Dim chunks() const { return ceilDiv(batch, rows); }
 
-  /// Offsets in elements into the packed weights: directions, then phases, then tiles of [hidden][gate][column of the tile].
+  /// Offsets in elements into the packed weights: directions, then phases, then tiles of [hidden][gate][column of the
+  /// tile].
   int64_t packedSize() const { return form.gates() * padded() * hidden; } // of one direction
   int64_t packedOffset(size_t phase) const;
   std::vector<char> pack(const nn::ConstantData &data) const;
@@ -52,6 +54,9 @@ struct RecurrentPlan {
   int64_t scratchBytes() const { return lengthsOffset() * elementBytes() + rows * 8; }
   int64_t elementBytes() const { return bitWidth(type) / 8; }
 };
+
+/// The function's value at `x` (scalar or vector). Declines one without a scalar expression.
+mlir::Value emitActivation(KernelBuilder &k, ElementType type, const CellActivation &function, mlir::Value x);
 
 /// Vectors, rows and unrolling without search.
 Schedule recurrentPrior(const KernelProblem &problem);

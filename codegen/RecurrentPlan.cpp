@@ -3,11 +3,33 @@
 #include "codegen/Contraction.h"
 #include "codegen/KernelHarness.h"
 #include "codegen/Microkernel.h"
+#include "codegen/Scalar.h"
 
 #include <cstring>
 
 namespace lathe {
 namespace {
+
+/// Sets the fields alpha and beta of an attribute struct.
+class ParameterSetter : public AttrVisitor {
+public:
+  explicit ParameterSetter(const CellActivation &activation) : activation(activation) {}
+  void field(const char *name, double &value) override {
+    if (name == std::string_view("alpha"))
+      value = activation.alpha;
+    if (name == std::string_view("beta"))
+      value = activation.beta;
+  }
+  void field(const char *, int64_t &) override {}
+  void field(const char *, bool &) override {}
+  void field(const char *, std::string &) override {}
+  void field(const char *, ElementType &) override {}
+  void field(const char *, std::vector<int64_t> &) override {}
+  void field(const char *, std::vector<double> &) override {}
+
+private:
+  const CellActivation &activation;
+};
 
 /// What of the plan does not depend on the schedule.
 void readProblem(RecurrentPlan &plan, const KernelProblem &problem) {
@@ -86,8 +108,8 @@ RecurrentPlan::RecurrentPlan(const KernelProblem &problem, const Schedule &sched
   vectors = std::min(parameter(schedule, "vectors", 1, 1, 16), (hidden + lanes - 1) / lanes);
   unroll = parameter(schedule, "unroll", 4, 1, 64);
   if (!Microkernel::fits(problem.target, rows, mostGates() * vectors))
-    throw Declined{fmt::format("rows={} vectors={} needs more than {} registers", rows, vectors,
-                               problem.target.vectorRegisters)};
+    throw Declined{
+        fmt::format("rows={} vectors={} needs more than {} registers", rows, vectors, problem.target.vectorRegisters)};
 }
 
 int64_t RecurrentPlan::mostGates() const {
@@ -116,10 +138,31 @@ std::vector<char> RecurrentPlan::pack(const nn::ConstantData &data) const {
             for (int64_t j = 0; j < tileColumns(); ++j, to += size) {
               int64_t column = tile * tileColumns() + j;
               if (column < hidden)
-                std::memcpy(to, data.bytes.data() + (data.splat ? 0 : ((d * form.gates() + gate) * hidden + column) * hidden + k) * size,
+                std::memcpy(to,
+                            data.bytes.data() +
+                                (data.splat ? 0 : ((d * form.gates() + gate) * hidden + column) * hidden + k) * size,
                             size);
             }
   return packed;
+}
+
+mlir::Value emitActivation(KernelBuilder &k, ElementType type, const CellActivation &function, mlir::Value x) {
+  ScalarBuilder b(k, type, type, x);
+  if (function.name == "sigmoid")
+    return b.sigmoid(x);
+  if (function.name == "tanh")
+    return b.tanh(x);
+  if (function.name == "affine")
+    return b.fma(x, b.constant(function.alpha), b.constant(function.beta));
+  if (function.name == "scaled_tanh")
+    return b.mul(b.constant(function.alpha), b.tanh(b.mul(b.constant(function.beta), x)));
+  const ScalarLowering *lowering = findScalarLowering(function.name);
+  if (!lowering)
+    throw Declined{fmt::format("activation '{}' has no scalar expression", function.name)};
+  auto attrs = findOp(function.name)->makeAttrs();
+  ParameterSetter setter(function);
+  attrs->visit(setter);
+  return lowering->lower(b, *attrs, {x});
 }
 
 Schedule recurrentPrior(const KernelProblem &problem) {
@@ -142,7 +185,8 @@ Schedule recurrentPrior(const KernelProblem &problem) {
   for (int64_t v = 2; v <= 8; ++v)
     if (columns % v == 0 && rows * gates * (v / 2) < 8 && Microkernel::fits(problem.target, rows, gates * v))
       vectors = v;
-  // Loads a kibibyte apart from one iteration to the next are still foreseen by the hardware; at two, half the bandwidth was lost.
+  // Loads a kibibyte apart from one iteration to the next are still foreseen by the hardware; at two, half the
+  // bandwidth was lost.
   int64_t unroll = std::max<int64_t>(1, 1024 / (gates * vectors * plan.lanes * plan.elementBytes()));
   schedule.numbers = {{"rows", rows}, {"vectors", vectors}, {"unroll", std::min<int64_t>(unroll, 8)}};
   return schedule;

@@ -19,7 +19,9 @@ struct Case {
 std::string textOf(const Case &c) {
   int64_t directions = c.direction == "bidirectional" ? 2 : 1, gates = c.cell == "lstm" ? 4 : c.cell == "gru" ? 3 : 1;
   std::string steps = c.symbolic ? "?" : std::to_string(c.steps), batch = c.symbolic ? "?" : std::to_string(c.batch);
-  auto tensor = [&](const std::string &dims, const std::string &type) { return fmt::format("tensor<{}x{}>", dims, type); };
+  auto tensor = [&](const std::string &dims, const std::string &type) {
+    return fmt::format("tensor<{}x{}>", dims, type);
+  };
   std::string arguments, operands, types;
   int segments[7] = {};
   auto add = [&](int position, const std::string &name, const std::string &type, const std::string &attributes) {
@@ -36,7 +38,8 @@ std::string textOf(const Case &c) {
       list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", extent);
     return fmt::format(" {{nn.dims = [{}]}}", list);
   };
-  std::string d = std::to_string(directions), h = std::to_string(c.hidden), width = std::to_string(directions * gates * c.hidden);
+  std::string d = std::to_string(directions), h = std::to_string(c.hidden),
+              width = std::to_string(directions * gates * c.hidden);
   add(0, "x", tensor(fmt::format("{}x{}x{}", steps, batch, width), c.type), dims({"T", "B", width}));
   add(1, "r", tensor(fmt::format("{}x{}x{}", d, gates * c.hidden, h), c.type), c.constant ? " {nn.constant}" : "");
   std::string state = tensor(fmt::format("{}x{}x{}", d, batch, h), c.type), stateDims = dims({d, "B", h});
@@ -61,10 +64,11 @@ std::string textOf(const Case &c) {
       returnedTypes += (returnedTypes.empty() ? "" : ", ") + all[result];
     }
   return fmt::format("func.func @k({}) -> ({}) attributes {{nn.family = \"recurrent\"}} {{\n"
-                     "  %y:{} = nn.recurrence {} {{cell = \"{}\", direction = \"{}\", operandSegmentSizes = array<i32: {}>{}}} : ({}) -> ({})\n"
+                     "  %y:{} = nn.recurrence {} {{cell = \"{}\", direction = \"{}\", operandSegmentSizes = array<i32: "
+                     "{}>{}}} : ({}) -> ({})\n"
                      "  return {} : {}\n}}",
-                     arguments, returnedTypes, all.size(), operands, c.cell, c.direction, fmt::join(segments, ", "), c.options, types,
-                     fmt::join(all, ", "), returned, returnedTypes);
+                     arguments, returnedTypes, all.size(), operands, c.cell, c.direction, fmt::join(segments, ", "),
+                     c.options, types, fmt::join(all, ", "), returned, returnedTypes);
 }
 
 class Recurrent : public testing::Test {
@@ -95,9 +99,12 @@ protected:
         judged.push_back(isFloat(input.type()) ? input.convertedTo(ElementType::f64) : input);
       Case wide = c;
       wide.type = "f64";
-      std::vector<Tensor> expected = KernelUnderTest(textOf(wide), target, seed).expected(judged), got = kernel.run(inputs, schedule);
+      std::vector<Tensor> expected = KernelUnderTest(textOf(wide), target, seed).expected(judged),
+                          got = kernel.run(inputs, schedule);
       for (size_t i = 0; i < expected.size(); ++i)
-        if (std::string what = difference(got[i].convertedTo(ElementType::f64), expected[i], c.type == "f32" ? 3e-6 : 1e-13); !what.empty())
+        if (std::string what =
+                difference(got[i].convertedTo(ElementType::f64), expected[i], c.type == "f32" ? 3e-6 : 1e-13);
+            !what.empty())
           return fmt::format("result {}: {}\n{}", i, what, text);
       return "";
     } catch (const std::exception &error) {
@@ -107,8 +114,8 @@ protected:
 };
 
 TEST_F(Recurrent, randomCells) {
-  const char *functions[] = {"sigmoid", "tanh", "sigmoid", "tanh", "hard_sigmoid", "softsign", "scaled_tanh", "affine", "relu", "elu",
-                             "leaky_relu", "thresholded_relu", "softplus"};
+  const char *functions[] = {"sigmoid", "tanh", "sigmoid", "tanh",       "hard_sigmoid",     "softsign", "scaled_tanh",
+                             "affine",  "relu", "elu",     "leaky_relu", "thresholded_relu", "softplus"};
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     std::mt19937_64 random(seed);
     auto upTo = [&](int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
@@ -142,14 +149,18 @@ TEST_F(Recurrent, randomCells) {
       for (int64_t i = 0; i < count; ++i) {
         // Gates stay between 0 and 1: otherwise states grow, and errors with them, beyond any tolerance.
         bool gate = c.cell != "rnn" && i % (c.cell == "lstm" ? 3 : 2) == 0;
-        list += fmt::format("{}{}", i ? "," : "", gate ? functions[2 * (random() % 3)] : functions[random() % std::size(functions)]);
+        list += fmt::format("{}{}", i ? "," : "",
+                            gate ? functions[2 * (random() % 3)] : functions[random() % std::size(functions)]);
         alphas += fmt::format("{}{:e}", i ? ", " : "", 0.1 * static_cast<double>(upTo(5)));
         betas += fmt::format("{}{:e}", i ? ", " : "", 0.1 * static_cast<double>(upTo(5)));
       }
-      c.options += fmt::format(", activations = \"{}\", activation_alpha = array<f64: {}>, activation_beta = array<f64: {}>", list, alphas, betas);
+      c.options +=
+          fmt::format(", activations = \"{}\", activation_alpha = array<f64: {}>, activation_beta = array<f64: {}>",
+                      list, alphas, betas);
     }
     c.results = std::vector<std::vector<int>>{{0, 1, 2}, {0}, {1}, {1, 0}}[random() % 4];
-    std::string schedule = oneIn(2) ? "" : fmt::format("recurrent/1 rows={} vectors={} unroll={}", upTo(3), upTo(2), upTo(6));
+    std::string schedule =
+        oneIn(2) ? "" : fmt::format("recurrent/1 rows={} vectors={} unroll={}", upTo(3), upTo(2), upTo(6));
     EXPECT_EQ(check(c, seed, schedule, static_cast<int>(upTo(3))), "") << "seed " << seed;
   }
 }

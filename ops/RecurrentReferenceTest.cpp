@@ -23,11 +23,11 @@ TEST(Recurrent, LstmStepsByHand) {
     h = sigmoid(gate[1] + p[1] * c) * std::tanh(c);
     y[t] = h;
   }
-  auto results = evaluateAll("lstm", LstmAttrs(),
-                             {f64({2, 1, 1}, {1, -2}), f64({1, 4, 1}, {0.5, -0.25, 0.75, 1}),
-                              f64({1, 4, 1}, {0.1, 0.2, 0.3, 0.4}),
-                              f64({1, 8}, {0.01, 0.02, 0.03, 0.04, 0.1, 0.1, -0.1, 0.2}), Tensor(), f64({1, 1, 1}, {0.3}),
-                              f64({1, 1, 1}, {-0.4}), f64({1, 3}, {0.6, -0.7, 0.8})});
+  auto results =
+      evaluateAll("lstm", LstmAttrs(),
+                  {f64({2, 1, 1}, {1, -2}), f64({1, 4, 1}, {0.5, -0.25, 0.75, 1}), f64({1, 4, 1}, {0.1, 0.2, 0.3, 0.4}),
+                   f64({1, 8}, {0.01, 0.02, 0.03, 0.04, 0.1, 0.1, -0.1, 0.2}), Tensor(), f64({1, 1, 1}, {0.3}),
+                   f64({1, 1, 1}, {-0.4}), f64({1, 3}, {0.6, -0.7, 0.8})});
   expectTensor(results.at(0), {2, 1, 1, 1}, {y[0], y[1]}, 1e-14);
   expectTensor(results.at(1), {1, 1, 1}, {h}, 1e-14);
   expectTensor(results.at(2), {1, 1, 1}, {c}, 1e-14);
@@ -57,9 +57,11 @@ TEST(Recurrent, RnnLengthsAndDirections) {
   a.activation_alpha = {0, 2};
   a.activation_beta = {0, 1};
   Tensor ones = f32({2, 1, 1}, {1, 1});
-  auto results = evaluateAll("rnn", a, {f32({3, 3, 1}, {1, 10, 5, 2, 20, 5, 3, 30, 5}), ones, ones, Tensor(), i32({3}, {3, 2, 0}),
-                                     f32({2, 3, 1}, {0, 0, 9, 0, 0, 9})});
-  // Forward: 1, 3, 6 and 10, 30; reverse, doubled plus one: 3 -> 7, 2 + 7 -> 19, 1 + 19 -> 41 and 20 -> 41, 10 + 41 -> 103.
+  auto results = evaluateAll("rnn", a,
+                             {f32({3, 3, 1}, {1, 10, 5, 2, 20, 5, 3, 30, 5}), ones, ones, Tensor(), i32({3}, {3, 2, 0}),
+                              f32({2, 3, 1}, {0, 0, 9, 0, 0, 9})});
+  // Forward: 1, 3, 6 and 10, 30; reverse, doubled plus one: 3 -> 7, 2 + 7 -> 19, 1 + 19 -> 41 and 20 -> 41, 10 + 41 ->
+  // 103.
   expectTensor(results.at(0), {3, 2, 3, 1}, {1, 10, 0, 41, 103, 0, 3, 30, 0, 19, 41, 0, 6, 0, 0, 7, 0, 0});
   expectTensor(results.at(1), {2, 3, 1}, {6, 30, 0, 41, 103, 0});
   EXPECT_THROW(evaluate("rnn", a, {f32({1, 1, 1}, {1}), ones, ones, Tensor(), i32({1}, {2})}), Error);
@@ -72,16 +74,23 @@ TEST(Recurrent, ClipAndInputForget) {
   a.input_forget = true;
   // i = 2 (clipped), f = -1, g = -2 (clipped): c = -1 * 5 + 2 * -2, o = 1, h = c, which is not limited.
   auto results = evaluateAll("lstm", a,
-                             {f64({1, 1, 1}, {1}), f64({1, 4, 1}, {7, 1, 100, -7}), f64({1, 4, 1}, {0, 0, 0, 0}), Tensor(), Tensor(),
-                              Tensor(), f64({1, 1, 1}, {5})});
+                             {f64({1, 1, 1}, {1}), f64({1, 4, 1}, {7, 1, 100, -7}), f64({1, 4, 1}, {0, 0, 0, 0}),
+                              Tensor(), Tensor(), Tensor(), f64({1, 1, 1}, {5})});
   expectTensor(results.at(0), {1, 1, 1, 1}, {-9});
 }
 
 TEST(Recurrent, EveryActivation) {
-  const std::pair<const char *, double> expected[] = {
-      {"sigmoid", sigmoid(-0.5)}, {"tanh", std::tanh(-0.5)}, {"relu", 0},  {"affine", -0.5},
-      {"leaky_relu", -0.005},     {"thresholded_relu", 0},   {"scaled_tanh", std::tanh(-0.5)}, {"hard_sigmoid", 0.4},
-      {"elu", std::expm1(-0.5)},  {"softsign", -1.0 / 3},    {"softplus", std::log1p(std::exp(-0.5))}};
+  const std::pair<const char *, double> expected[] = {{"sigmoid", sigmoid(-0.5)},
+                                                      {"tanh", std::tanh(-0.5)},
+                                                      {"relu", 0},
+                                                      {"affine", -0.5},
+                                                      {"leaky_relu", -0.005},
+                                                      {"thresholded_relu", 0},
+                                                      {"scaled_tanh", std::tanh(-0.5)},
+                                                      {"hard_sigmoid", 0.4},
+                                                      {"elu", std::expm1(-0.5)},
+                                                      {"softsign", -1.0 / 3},
+                                                      {"softplus", std::log1p(std::exp(-0.5))}};
   for (auto [name, value] : expected) {
     RnnAttrs a;
     a.activations = name;
@@ -118,7 +127,8 @@ TEST(Recurrent, RecurrenceGivenTheInputsShare) {
   auto got = evaluateAll("recurrence", part, {x, r, bias});
   for (size_t i = 0; i < 2; ++i)
     expectTensor(got.at(i), expected.at(i).dims(),
-                 std::vector<double>(expected[i].as<double>(), expected[i].as<double>() + expected[i].elements()), 1e-14);
+                 std::vector<double>(expected[i].as<double>(), expected[i].as<double>() + expected[i].elements()),
+                 1e-14);
 }
 
 /// The number of the constraint that is violated.

@@ -38,9 +38,9 @@ void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath);
 /// nothing under exact math.
 void foldScale(mlir::ModuleOp module, bool exactMath);
 
-/// Rewrites conv_transpose with constant weights: an ordinary convolution that computes every phase of the stride as channels of
-/// its own, then depth_to_space and a slice. Element-wise operators behind move before the interleaving. Under exact math only where
-/// no weight is added (one without a tap turns infinite inputs into NaN).
+/// Rewrites conv_transpose with constant weights: an ordinary convolution that computes every phase of the stride as
+/// channels of its own, then depth_to_space and a slice. Element-wise operators behind move before the interleaving.
+/// Under exact math only where no weight is added (one without a tap turns infinite inputs into NaN).
 void convTranspose(mlir::ModuleOp module, bool exactMath);
 
 /// Moves a pad into the conv or pool behind it.
@@ -57,6 +57,7 @@ void recognizeAttention(mlir::ModuleOp module);
 
 /// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its kernel.
 void sinkReshape(mlir::ModuleOp module);
+
 /// Rewrites lstm, gru and rnn: the input's share of all gates as one matmul over all steps and directions, with the biases
 /// that can be added there, and a recurrence for the rest.
 void splitRecurrence(mlir::ModuleOp module);

@@ -40,9 +40,9 @@ public:
       attrs.activation_alpha.push_back(activation.alpha);
       attrs.activation_beta.push_back(activation.beta);
     }
-    mlir::Operation *recurrence =
-        nn::build(b, loc, "recurrence",
-                  {gates, r, hiddenBias, lengths(), nonZero(form.initialH), nonZero(form.initialC), nonZero(form.p)}, attrs);
+    mlir::Operation *recurrence = nn::build(
+        b, loc, "recurrence",
+        {gates, r, hiddenBias, lengths(), nonZero(form.initialH), nonZero(form.initialC), nonZero(form.p)}, attrs);
     for (auto [old, result] : llvm::zip(op->getResults(), recurrence->getResults()))
       old.replaceAllUsesWith(result);
     op->erase();
@@ -69,13 +69,14 @@ private:
     return nn::buildValue(b, loc, "slice", {bias}, std::move(attrs));
   }
 
-  /// D x 2*G*H to D x G*H: both biases of a gate meet in one sum, but for that of a product which the reset gate scales.
+  /// D x 2*G*H to D x G*H: both biases of a gate meet in one sum, but for that of a product which the reset gate
+  /// scales.
   mlir::Value joinBiases(mlir::Value bias, mlir::Value &hiddenBias) {
     if (form.cell != Cell::gru || !form.linearBeforeReset)
       return nn::buildValue(b, loc, "add", {columnsOf(bias, 0, width), columnsOf(bias, width, 2 * width)}, AddAttrs());
     hiddenBias = columnsOf(bias, 5 * hidden, 6 * hidden);
-    mlir::Value both =
-        nn::buildValue(b, loc, "add", {columnsOf(bias, 0, 2 * hidden), columnsOf(bias, 3 * hidden, 5 * hidden)}, AddAttrs());
+    mlir::Value both = nn::buildValue(
+        b, loc, "add", {columnsOf(bias, 0, 2 * hidden), columnsOf(bias, 3 * hidden, 5 * hidden)}, AddAttrs());
     ConcatAttrs attrs;
     attrs.axis = 1;
     return nn::buildValue(b, loc, "concat", {both, columnsOf(bias, 2 * hidden, 3 * hidden)}, std::move(attrs));

@@ -1,8 +1,9 @@
-// mutate NETWORK KIND OUT.lathe: compiles a zoo network with one mistake in it, for the test that such a package fails `lathe verify`.
+// mutate NETWORK KIND OUT.lathe: compiles a zoo network with one mistake in it, for the test that such a package fails
+// `lathe verify`.
 //
-// KIND: none, weight (one weight of the first layer with weights moves by one standard deviation of its tensor), pad (one
-// convolution's padding moves by a pixel, extents unchanged), stride (a strided operator loses its stride).
-// Exit code 0: written; 3: the mistake makes the network invalid, which says so; 2: any other error.
+// KIND: none, weight (one weight of the first layer with weights moves by one standard deviation of its tensor), pad
+// (one convolution's padding moves by a pixel, extents unchanged), stride (a strided operator loses its stride). Exit
+// code 0: written; 3: the mistake makes the network invalid, which says so; 2: any other error.
 #include "compile/Compile.h"
 #include "ir/Bridge.h"
 #include "ir/Context.h"

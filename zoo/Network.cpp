@@ -312,7 +312,9 @@ Signal Network::linear(Signal x, int64_t outFeatures, const std::string &name, d
   int64_t inFeatures = llvm::cast<mlir::RankedTensorType>(x.value.getType()).getShape().back();
   mlir::Value w = noise(name + ".weight", {inFeatures, outFeatures}, 0, gain / std::sqrt(inFeatures * x.moment()));
   mlir::Value product = apply("matmul", "MatMul", {x.value, w}, MatMulAttrs(), name + ".matmul");
-  return {apply("add", "Add", {product, noise(name + ".bias", {outFeatures}, 0, 0.1 * gain)}, AddAttrs(), name + ".add"), 0, gain * gain};
+  return {
+      apply("add", "Add", {product, noise(name + ".bias", {outFeatures}, 0, 0.1 * gain)}, AddAttrs(), name + ".add"), 0,
+      gain * gain};
 }
 
 Signal Network::lstm(Signal x, int64_t hidden, const std::string &name) {
@@ -324,14 +326,15 @@ Signal Network::lstm(Signal x, int64_t hidden, const std::string &name) {
   return {apply("lstm", "LSTM", {x.value, w, r, bias}, LstmAttrs(), name), 0, 0.15};
 }
 
-mlir::Value Network::apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs,
-                           const std::string &name) {
+mlir::Value Network::apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands,
+                           Attrs &&attrs, const std::string &name) {
   return nn::buildValue(b, at(name, onnxOp), mnemonic, operands, std::move(attrs));
 }
 
 mlir::Value Network::scalar(double value, const std::string &name) {
   auto element = static_cast<float>(value);
-  auto attr = nn::makeConstant(b.getContext(), ElementType::f32, {}, {reinterpret_cast<const char *>(&element), sizeof element}, name);
+  auto attr = nn::makeConstant(b.getContext(), ElementType::f32, {},
+                               {reinterpret_cast<const char *>(&element), sizeof element}, name);
   return b.create<nn::ConstantOp>(mlir::NameLoc::get(b.getStringAttr(name)), attr.getType(), attr);
 }
 

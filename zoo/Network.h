@@ -106,7 +106,8 @@ public:
   Signal lstm(Signal x, int64_t hidden, const std::string &name);
 
   /// Any operator with one result. `onnxOp` names it in locations.
-  mlir::Value apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs, const std::string &name);
+  mlir::Value apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs,
+                    const std::string &name);
   /// A constant called `name`: `mean` + `deviation` * (normal-like noise), from the seed and the name alone.
   mlir::Value noise(const std::string &name, std::vector<int64_t> dims, double mean, double deviation);
   mlir::Value scalar(double value, const std::string &name);

@@ -30,8 +30,12 @@ public:
   }
   Value scalar(double value, const std::string &name) { return n.scalar(value, name + ".constant"); }
 
-  Value reshape(Value x, std::vector<int64_t> shape, const std::string &name) { return n.reshape({x}, std::move(shape), name).value; }
-  Value transpose(Value x, std::vector<int64_t> perm, const std::string &name) { return n.transpose({x}, std::move(perm), name).value; }
+  Value reshape(Value x, std::vector<int64_t> shape, const std::string &name) {
+    return n.reshape({x}, std::move(shape), name).value;
+  }
+  Value transpose(Value x, std::vector<int64_t> perm, const std::string &name) {
+    return n.transpose({x}, std::move(perm), name).value;
+  }
   Value softmax(Value x, const std::string &name) { return n.softmax({x}, -1, name).value; }
   /// Rows of `table` by token.
   Value gather(Value table, Value tokens, const std::string &name) {
@@ -60,8 +64,10 @@ public:
     int64_t width = llvm::cast<mlir::RankedTensorType>(x.getType()).getShape().back();
     Value centred = sub(x, mean(x, ".mean"), name + ".sub");
     Value variance = mean(pow(centred, scalar(2, name + ".pow"), name + ".pow"), ".variance");
-    Value deviation = unary("sqrt", "Sqrt", add(variance, scalar(epsilon, name + ".epsilon"), name + ".epsilon"), name + ".sqrt");
-    Value scaled = mul(div(centred, deviation, name + ".div"), n.noise(name + ".weight", {width}, 1, 0.1), name + ".scale");
+    Value deviation =
+        unary("sqrt", "Sqrt", add(variance, scalar(epsilon, name + ".epsilon"), name + ".epsilon"), name + ".sqrt");
+    Value scaled =
+        mul(div(centred, deviation, name + ".div"), n.noise(name + ".weight", {width}, 1, 0.1), name + ".scale");
     return add(scaled, n.noise(name + ".bias", {width}, 0, 0.1), name + ".shift");
   }
 
@@ -77,7 +83,9 @@ public:
     Value half = mul(x, scalar(0.5, name + ".half"), name + ".half");
     Value cube = pow(x, scalar(3, name + ".pow"), name + ".pow");
     Value inner = add(x, mul(cube, scalar(0.044715, name + ".cube"), name + ".cube"), name + ".inner");
-    Value tanh = unary("tanh", "Tanh", mul(inner, scalar(std::sqrt(2 / 3.141592653589793), name + ".scale"), name + ".scale"), name + ".tanh");
+    Value tanh =
+        unary("tanh", "Tanh", mul(inner, scalar(std::sqrt(2 / 3.141592653589793), name + ".scale"), name + ".scale"),
+              name + ".tanh");
     return mul(half, add(tanh, scalar(1, name + ".add"), name + ".add"), name + ".mul");
   }
 
@@ -92,7 +100,8 @@ constexpr int64_t width = 768, heads = 12, headWidth = 64, layers = 12;
 /// batch x tokens x width to batch x heads x tokens x headWidth (or, for keys, x headWidth x tokens).
 mlir::Value toHeads(Writer &w, mlir::Value x, int64_t tokens, bool keys, const std::string &name) {
   x = w.reshape(x, {-1, tokens, heads, headWidth}, name + ".heads");
-  return w.transpose(x, keys ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 2, 1, 3}, name + ".transpose");
+  return w.transpose(x, keys ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 2, 1, 3},
+                     name + ".transpose");
 }
 mlir::Value fromHeads(Writer &w, mlir::Value x, int64_t tokens, const std::string &name) {
   return w.reshape(w.transpose(x, {0, 2, 1, 3}, name + ".transpose"), {-1, tokens, width}, name + ".merge");
@@ -136,8 +145,10 @@ Signal bertBase(Network &n) {
   first.axes = {0};
   mlir::Value x = w.gather(n.noise("embeddings.word.weight", {vocabulary, width}, 0, 1), ids, "embeddings.word");
   // Two types of tokens, with room for any digit a random input may hold.
-  x = w.add(x, w.gather(n.noise("embeddings.type.weight", {16, width}, 0, 0.5), types, "embeddings.type"), "embeddings.add");
-  x = w.add(x, n.apply("slice", "Slice", {position}, std::move(first), "embeddings.position"), "embeddings.add_position");
+  x = w.add(x, w.gather(n.noise("embeddings.type.weight", {16, width}, 0, 0.5), types, "embeddings.type"),
+            "embeddings.add");
+  x = w.add(x, n.apply("slice", "Slice", {position}, std::move(first), "embeddings.position"),
+            "embeddings.add_position");
   x = w.layerNorm(x, 1e-12, "embeddings.norm");
 
   for (int64_t layer = 0; layer < layers; ++layer) {
@@ -155,11 +166,13 @@ Signal bertBase(Network &n) {
   }
   GatherAttrs firstToken;
   firstToken.axis = 1;
-  mlir::Value start = n.apply("gather", "Gather", {x, n.integers({}, {0}, "pooler.index")}, std::move(firstToken), "pooler.first");
+  mlir::Value start =
+      n.apply("gather", "Gather", {x, n.integers({}, {0}, "pooler.index")}, std::move(firstToken), "pooler.first");
   GemmAttrs dense;
   dense.trans_b = true;
-  mlir::Value pooled = n.apply("gemm", "Gemm", {start, n.noise("pooler.weight", {width, width}, 0, 1 / std::sqrt(width)),
-                                                n.noise("pooler.bias", {width}, 0, 0.1)},
+  mlir::Value pooled = n.apply("gemm", "Gemm",
+                               {start, n.noise("pooler.weight", {width, width}, 0, 1 / std::sqrt(width)),
+                                n.noise("pooler.bias", {width}, 0, 0.1)},
                                std::move(dense), "pooler.dense");
   n.alsoReturn("pooler_output", w.unary("tanh", "Tanh", pooled, "pooler.tanh"));
   return {x};
@@ -183,7 +196,8 @@ Signal gpt2Small(Network &n, bool withPast) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < tokens; ++i)
     places.push_back(past + i);
-  mlir::Value position = w.gather(n.noise("wpe.weight", {positions, width}, 0, 0.3), n.integers({1, tokens}, places, "positions"), "wpe");
+  mlir::Value position =
+      w.gather(n.noise("wpe.weight", {positions, width}, 0, 0.3), n.integers({1, tokens}, places, "positions"), "wpe");
   mlir::Value x = w.add(w.gather(table, ids, "wte"), position, "embedding");
   mlir::Value mask = causalMask(w, tokens, past, "mask");
 
@@ -191,8 +205,9 @@ Signal gpt2Small(Network &n, bool withPast) {
   auto conv1d = [&](mlir::Value value, int64_t outFeatures, const std::string &name, double gain) {
     int64_t inFeatures = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape().back();
     mlir::Value rows = w.reshape(value, {-1, inFeatures}, name + ".rows");
-    rows = n.apply("gemm", "Gemm", {rows, n.noise(name + ".weight", {inFeatures, outFeatures}, 0, gain / std::sqrt(inFeatures)),
-                                    n.noise(name + ".bias", {outFeatures}, 0, 0.1)},
+    rows = n.apply("gemm", "Gemm",
+                   {rows, n.noise(name + ".weight", {inFeatures, outFeatures}, 0, gain / std::sqrt(inFeatures)),
+                    n.noise(name + ".bias", {outFeatures}, 0, 0.1)},
                    GemmAttrs(), name);
     return w.reshape(rows, {-1, tokens, outFeatures}, name + ".sequence");
   };
@@ -201,7 +216,8 @@ Signal gpt2Small(Network &n, bool withPast) {
     mlir::Value normed = w.layerNorm(x, 1e-5, name + ".ln_1");
     auto qkv = w.split(conv1d(normed, 3 * width, name + ".c_attn", 1), 2, {width, width, width}, name + ".split");
     mlir::Value q = toHeads(w, qkv[0], tokens, false, name + ".query");
-    mlir::Value k = toHeads(w, qkv[1], tokens, false, name + ".key"), v = toHeads(w, qkv[2], tokens, false, name + ".value");
+    mlir::Value k = toHeads(w, qkv[1], tokens, false, name + ".key"),
+                v = toHeads(w, qkv[2], tokens, false, name + ".value");
     if (withPast) {
       k = w.concat(caches[layer][0], k, 2, name + ".keys");
       v = w.concat(caches[layer][1], v, 2, name + ".values");
@@ -210,18 +226,23 @@ Signal gpt2Small(Network &n, bool withPast) {
     }
     mlir::Value scores = w.matmul(q, w.transpose(k, {0, 1, 3, 2}, name + ".key.turn"), name + ".scores");
     scores = w.div(scores, w.scalar(8, name + ".scale"), name + ".scale");
-    scores = n.apply("where", "Where", {mask, scores, w.scalar(-3.4028234663852886e38, name + ".mask")}, WhereAttrs(), name + ".where");
-    mlir::Value attended = fromHeads(w, w.matmul(w.softmax(scores, name + ".softmax"), v, name + ".context"), tokens, name + ".context");
+    scores = n.apply("where", "Where", {mask, scores, w.scalar(-3.4028234663852886e38, name + ".mask")}, WhereAttrs(),
+                     name + ".where");
+    mlir::Value attended =
+        fromHeads(w, w.matmul(w.softmax(scores, name + ".softmax"), v, name + ".context"), tokens, name + ".context");
     x = w.add(conv1d(attended, width, name + ".c_proj", 0.5), x, name + ".residual");
-    mlir::Value inner = w.tanhGelu(conv1d(w.layerNorm(x, 1e-5, name + ".ln_2"), 4 * width, name + ".c_fc", 1), name + ".gelu");
+    mlir::Value inner =
+        w.tanhGelu(conv1d(w.layerNorm(x, 1e-5, name + ".ln_2"), 4 * width, name + ".c_fc", 1), name + ".gelu");
     x = w.add(x, conv1d(inner, width, name + ".mlp", 0.5), name + ".residual2");
   }
   x = w.layerNorm(x, 1e-5, "ln_f");
   // The head shares the table of embeddings; scaled so that scores stay near one.
-  mlir::Value scaled = w.mul(w.reshape(x, {-1, width}, "head.rows"), w.scalar(1 / std::sqrt(width), "head.scale"), "head.scale");
+  mlir::Value scaled =
+      w.mul(w.reshape(x, {-1, width}, "head.rows"), w.scalar(1 / std::sqrt(width), "head.scale"), "head.scale");
   GemmAttrs head;
   head.trans_b = true;
-  return {w.reshape(n.apply("gemm", "Gemm", {scaled, table}, std::move(head), "head"), {-1, tokens, vocabulary}, "logits")};
+  return {
+      w.reshape(n.apply("gemm", "Gemm", {scaled, table}, std::move(head), "head"), {-1, tokens, vocabulary}, "logits")};
 }
 
 } // namespace lathe::zoo

@@ -42,7 +42,8 @@ const std::vector<Architecture> &architectures() {
       {{"efficientnet_b0", "inverted residuals with squeeze-and-excitation and silu (Tan, Le 2019)"}, efficientnetB0},
       {{"shufflenet_v2", "channel split and shuffle, width 1.0 (Ma et al. 2018)"}, shufflenetV2},
       {{"unet", "segmentation with transposed convolutions, 128x128, 2 classes (Ronneberger et al. 2015)"}, unet},
-      {{"lstm", "2 LSTM layers of 256 over 128 steps (Hochreiter, Schmidhuber 1997), a dense layer a step"}, twoLayerLstm},
+      {{"lstm", "2 LSTM layers of 256 over 128 steps (Hochreiter, Schmidhuber 1997), a dense layer a step"},
+       twoLayerLstm},
       {{"bert_base", "12 transformer layers of 768, 128 tokens (Devlin et al. 2018)"}, bertBase},
       {{"gpt2_small", "12 transformer layers of 768, 64 tokens (Radford et al. 2019)"},
        [](Network &n) { return gpt2Small(n, false); }},
@@ -72,7 +73,8 @@ mlir::OwningOpRef<mlir::ModuleOp> buildZoo(mlir::MLIRContext &context, const std
     if (architecture.entry.name == name) {
       Network network(context, name, options);
       Signal result = architecture.build(network);
-      require(options.sequence == 0 || network.readsSequence, "zoo {}: the network reads no sequence, expected no length for it", name);
+      require(options.sequence == 0 || network.readsSequence,
+              "zoo {}: the network reads no sequence, expected no length for it", name);
       return network.finish({result}, {"output"});
     }
     names += (names.empty() ? "" : ", ") + architecture.entry.name;

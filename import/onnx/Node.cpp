@@ -205,7 +205,8 @@ std::vector<double> Node::floatsAttr(const std::string &name) {
 
 std::vector<std::string> Node::stringsAttr(const std::string &name) {
   auto found = attr(name, AttributeProto::STRINGS);
-  return found ? std::vector<std::string>(found->strings().begin(), found->strings().end()) : std::vector<std::string>();
+  return found ? std::vector<std::string>(found->strings().begin(), found->strings().end())
+               : std::vector<std::string>();
 }
 
 void Node::ignore(std::initializer_list<const char *> attrs) { understood.insert(attrs.begin(), attrs.end()); }

@@ -1,11 +1,12 @@
 // LSTM, GRU and RNN: activations as the record spells them, layout 1 as transposes around the operator.
-#include "import/onnx/Node.h"
 #include "ops/recurrent/Recurrent.h"
+#include "import/onnx/Node.h"
 
 namespace lathe::onnx {
 namespace {
 
-/// Reads the activations with their parameters, one after another as they lie in ONNX, into `fields`; nothing for the usual ones.
+/// Reads the activations with their parameters, one after another as they lie in ONNX, into `fields`; nothing for the
+/// usual ones.
 void readActivations(Node &node, Fields &fields, const std::string &usual) {
   std::vector<std::string> names = node.stringsAttr("activations");
   std::vector<double> given[] = {node.floatsAttr("activation_alpha"), node.floatsAttr("activation_beta")};

@@ -56,9 +56,10 @@ TEST(Recurrent, ActivationsWithTheirParameters) {
   TestNode node = lstm(m, {5, 2, 3}).floats("activation_alpha", {0.3f, 0.7f}).floats("activation_beta", {0.6f});
   strings(node, "activations", {"HardSigmoid", "tanh", "Elu"});
   // Values are taken by those activations that have them, in order.
-  EXPECT_THAT(m.imported(), AllOf(HasSubstr("activations = \"hard_sigmoid,tanh,elu\""),
-                                  HasSubstr("activation_alpha = array<f64: 3.000000e-01, 0.000000e+00, 0.69999999999999996>"),
-                                  HasSubstr("activation_beta = array<f64: 6.000000e-01, 0.000000e+00, 0.000000e+00>")));
+  EXPECT_THAT(m.imported(),
+              AllOf(HasSubstr("activations = \"hard_sigmoid,tanh,elu\""),
+                    HasSubstr("activation_alpha = array<f64: 3.000000e-01, 0.000000e+00, 0.69999999999999996>"),
+                    HasSubstr("activation_beta = array<f64: 6.000000e-01, 0.000000e+00, 0.000000e+00>")));
   TestModel usual(14);
   strings(lstm(usual, {5, 2, 3}), "activations", {"Sigmoid", "Tanh", "Tanh"});
   EXPECT_THAT(usual.imported(), Not(HasSubstr("activations")));
@@ -74,7 +75,8 @@ TEST(Recurrent, MistakesNameTheNode) {
   TestModel hidden(14);
   hidden.input("x", {5, 2, 3}).output("y").weight("w", {1, 8, 3}).weight("r", {1, 8, 2});
   hidden.node("LSTM", {"x", "w", "r"}, {"y"}, "cell").attr("hidden_size", 3);
-  EXPECT_THAT(hidden.imported(), AllOf(HasSubstr("'cell' (LSTM, opset 14)"), HasSubstr("hidden_size is 3, expected 2")));
+  EXPECT_THAT(hidden.imported(),
+              AllOf(HasSubstr("'cell' (LSTM, opset 14)"), HasSubstr("hidden_size is 3, expected 2")));
   TestModel direction(14);
   lstm(direction, {5, 2, 3}).attr("direction", "bidirectional");
   EXPECT_THAT(direction.imported(), HasSubstr("lstm_c2: r has 1 directions, expected 2 as bidirectional"));

@@ -1,4 +1,5 @@
-// The recurrent operators' attributes in one form, whichever of the four operators (lstm, gru, rnn, recurrence) they come from.
+// The recurrent operators' attributes in one form, whichever of the four operators (lstm, gru, rnn, recurrence) they
+// come from.
 #pragma once
 
 #include "ops/Shape.h"
@@ -10,7 +11,8 @@ namespace lathe {
 
 enum class Cell { lstm, gru, rnn };
 
-/// One of the functions f, g, h. Names are those of nn operators, and "affine" (alpha x + beta), "scaled_tanh" (alpha tanh(beta x)).
+/// One of the functions f, g, h. Names are those of nn operators, and "affine" (alpha x + beta), "scaled_tanh" (alpha
+/// tanh(beta x)).
 struct CellActivation {
   std::string name;
   double alpha = 0, beta = 0;
@@ -37,7 +39,8 @@ struct RecurrentForm {
   bool inputForget = false, linearBeforeReset = false;
   std::vector<CellActivation> activations; // functions() for each direction
   // Positions of the operands in the record. `w` none: x holds the input's share of the gates.
-  size_t x = 0, w = none, r = none, b = none, hiddenBias = none, lengths = none, initialH = none, initialC = none, p = none;
+  size_t x = 0, w = none, r = none, b = none, hiddenBias = none, lengths = none, initialH = none, initialC = none,
+         p = none;
 
   int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
   bool reversed(int64_t d) const { return d == 1 || direction == "reverse"; }

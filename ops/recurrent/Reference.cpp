@@ -71,7 +71,9 @@ private:
   const int64_t d, row, steps, rows, hidden, gates;
   std::vector<T> h, c, input, fromHidden; // state; of every gate, the input's share and the hidden state's
 
-  T bias(int64_t index) const { return call.has(form.b) ? call.in(form.b).as<T>()[d * 2 * gates * hidden + index] : T(0); }
+  T bias(int64_t index) const {
+    return call.has(form.b) ? call.in(form.b).as<T>()[d * 2 * gates * hidden + index] : T(0);
+  }
 
   void inputShare(int64_t t) {
     const T *x = call.in(form.x).as<T>();

@@ -64,7 +64,8 @@ const CellActivationKind *cellActivationKind(const std::string &name) {
 }
 
 const CellActivationKind *cellActivationKindByOnnxName(const std::string &name) {
-  auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](auto &kind) { return sameLetters(name, kind.onnxName); });
+  auto found =
+      std::find_if(std::begin(kinds), std::end(kinds), [&](auto &kind) { return sameLetters(name, kind.onnxName); });
   return found == std::end(kinds) ? nullptr : found;
 }
 
@@ -99,8 +100,7 @@ RecurrentForm recurrentForm(const Attrs &attrs) {
   auto &a = dynamic_cast<const RecurrenceAttrs &>(attrs);
   require(a.cell == "lstm" || a.cell == "gru" || a.cell == "rnn",
           "recurrence_c8: cell is '{}', expected lstm, gru or rnn", a.cell);
-  RecurrentForm form =
-      common("recurrence", a.cell == "lstm" ? Cell::lstm : a.cell == "gru" ? Cell::gru : Cell::rnn, a);
+  RecurrentForm form = common("recurrence", a.cell == "lstm" ? Cell::lstm : a.cell == "gru" ? Cell::gru : Cell::rnn, a);
   form.inputForget = a.input_forget;
   form.linearBeforeReset = a.linear_before_reset;
   form.r = 1;
@@ -130,8 +130,8 @@ InferResult inferRecurrent(const Attrs &attrs, const InferInputs &in) {
     const TensorInfo *info = operand(in, index);
     if (!info)
       return;
-    require(info->type == x.type, "{}_c4: {} is {}, x is {}, expected the same type", prefix, name, lathe::name(info->type),
-            lathe::name(x.type));
+    require(info->type == x.type, "{}_c4: {} is {}, x is {}, expected the same type", prefix, name,
+            lathe::name(info->type), lathe::name(x.type));
     bool agrees = info->rank() == expected.size();
     for (size_t i = 0; agrees && i < expected.size(); ++i)
       agrees = mayAgree(info->dims[i], expected[i]);
@@ -153,7 +153,8 @@ InferResult inferRecurrent(const Attrs &attrs, const InferInputs &in) {
   check(form.p, "p", {directions, hidden * 3});
   if (const TensorInfo *lengths = operand(in, form.lengths))
     require(lengths->type == ElementType::i32 && lengths->rank() == 1 && mayAgree(lengths->dims[0], rows),
-            "{}_c5: sequence_lens is {} {}, expected i32 {}", prefix, name(lengths->type), str(lengths->dims), rows.str());
+            "{}_c5: sequence_lens is {} {}, expected i32 {}", prefix, name(lengths->type), str(lengths->dims),
+            rows.str());
 
   TensorInfo state{x.type, {directions, rows, hidden}, std::nullopt};
   InferResult results{TensorInfo{x.type, {steps, directions, rows, hidden}, std::nullopt}, state};
