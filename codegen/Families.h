@@ -8,6 +8,7 @@ namespace lathe {
 
 extern const KernelFamily attentionFamily;   // "attention"
 extern const KernelFamily contractionFamily; // "contraction"
+extern const KernelFamily indexedFamily;     // "indexed"
 extern const KernelFamily lrnFamily;         // "lrn"
 extern const KernelFamily mapFamily;         // "elementwise"
 extern const KernelFamily movementFamily;    // "movement"
@@ -16,6 +17,7 @@ extern const KernelFamily poolFamily;        // "pool"
 extern const KernelFamily recurrentFamily;   // "recurrent"
 extern const KernelFamily reductionFamily;   // "reduction"
 extern const KernelFamily resizeFamily;      // "resize"
+extern const KernelFamily scanFamily;        // "scan"
 extern const KernelFamily softmaxFamily;     // "softmax"
 
 } // namespace lathe

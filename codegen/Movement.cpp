@@ -294,28 +294,51 @@ private:
     copy(space, from, to);
   }
 
+  /// Where pixels of one block of channels stay together, blocks move like channels.
+  bool wholeBlocks(const KernelTensor &few) const {
+    requireOneLayout();
+    if (block && few.dims[1].constantOr(1) % block != 0)
+      throw Declined{fmt::format("'{}' that splits a block of channels", op->getName().getStringRef().str())};
+    return block != 0;
+  }
+
   void depthToSpace() {
-    requireRowMajor();
     auto attrs = nn::attrsAs<DepthToSpaceAttrs>(op);
-    Dim size = attrs.block_size, channels = y().dims[1], height = x().dims[2], width = x().dims[3];
+    bool rowsFirst = attrs.mode == "DCR", blocked = wholeBlocks(y());
+    if (blocked && !rowsFirst)
+      throw Declined{"'depth_to_space' that splits a block of channels"};
+    Dim size = attrs.block_size, channels = blocked ? floorDiv(y().dims[1], block) : y().dims[1],
+        height = x().dims[2], width = x().dims[3];
     Dims s = memoryStrides(x());
-    bool rowsFirst = attrs.mode == "DCR"; // channel = (row * b + column) * C' + c, otherwise (c * b + row) * b + column
+    // channel = (row * b + column) * C' + c, otherwise (c * b + row) * b + column
     Dim column = rowsFirst ? channels * s[1] : s[1], row = column * size, channel = rowsFirst ? s[1] : size * size * s[1];
     Space space;
     space.extents = {y().dims[0], channels, height, size, width, size};
     Dims t = memoryStrides(y());
-    copy(space, {&x(), {s[0], channel, s[2], row, s[3], column}, 0, false},
-         {&y(), {t[0], t[1], t[2] * size, t[2], t[3] * size, t[3]}, 0, false});
+    Access from{&x(), {s[0], channel, s[2], row, s[3], column}, 0, false},
+        to{&y(), {t[0], t[1], t[2] * size, t[2], t[3] * size, t[3]}, 0, false};
+    copyBlocks(space, from, to, blocked);
+  }
+
+  /// With one more axis for the channels of a block.
+  void copyBlocks(Space space, Access from, Access to, bool blocked) {
+    if (blocked) {
+      space.extents.push_back(block);
+      from.strides.push_back(1);
+      to.strides.push_back(1);
+    }
+    copy(std::move(space), std::move(from), std::move(to));
   }
 
   void spaceToDepth() {
-    requireRowMajor();
-    Dim size = nn::attrsAs<SpaceToDepthAttrs>(op).block_size, channels = x().dims[1];
+    bool blocked = wholeBlocks(x());
+    Dim size = nn::attrsAs<SpaceToDepthAttrs>(op).block_size, channels = blocked ? floorDiv(x().dims[1], block) : x().dims[1];
     Dims s = memoryStrides(x()), t = memoryStrides(y());
     Space space;
     space.extents = {x().dims[0], size, size, channels, y().dims[2], y().dims[3]};
-    copy(space, {&x(), {s[0], s[2], s[3], s[1], s[2] * size, s[3] * size}, 0, false},
-         {&y(), {t[0], size * channels * t[1], channels * t[1], t[1], t[2], t[3]}, 0, false});
+    Access from{&x(), {s[0], s[2], s[3], s[1], s[2] * size, s[3] * size}, 0, false},
+        to{&y(), {t[0], size * channels * t[1], channels * t[1], t[1], t[2], t[3]}, 0, false};
+    copyBlocks(space, from, to, blocked);
   }
 };
 

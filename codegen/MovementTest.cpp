@@ -306,16 +306,19 @@ TEST_F(Movement, depthAndSpace) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     start(seed);
     int64_t size = upTo(4);
-    Shape small{upTo(2), upTo(20), upTo(9), upTo(20)}, deep = small, wide = small;
+    bool blocked = maybe(3);
+    Shape small{upTo(2), blocked ? block * upTo(3) : upTo(20), upTo(9), upTo(20)}, deep = small, wide = small;
     deep[1] *= size * size;
     wide[2] *= size;
     wide[3] *= size;
     bool toSpace = maybe(3) == false;
     symbolic = maybe(3);
     const Shape &in = toSpace ? deep : wide, &out = toSpace ? wide : deep;
-    std::string mode = toSpace ? fmt::format(", mode = \"{}\"", maybe() ? "DCR" : "CRD") : "";
-    check(seed, argument("%x", in), tensor(out), fmt::format("%y = nn.{} %x {{block_size = {} : i64{}}} : ({}) -> {}\n  return %y : {}",
-                      toSpace ? "depth_to_space" : "space_to_depth", size, mode, tensor(in), tensor(out), tensor(out)), in[0]);
+    std::string mode = toSpace ? fmt::format(", mode = \"{}\"", maybe() || blocked ? "DCR" : "CRD") : "";
+    std::string x = tensor(in, blocked), y = tensor(out, blocked);
+    check(seed, argument("%x", in, blocked), y,
+          fmt::format("%y = nn.{} %x {{block_size = {} : i64{}}} : ({}) -> {}\n  return %y : {}",
+                      toSpace ? "depth_to_space" : "space_to_depth", size, mode, x, y, y), in[0]);
   }
 }
 

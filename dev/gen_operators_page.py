@@ -22,7 +22,8 @@ TYPES = [
 ]
 # Where the constraints of a record do not say: what its shape function demands.
 FAMILY_TYPES = {"softmax": "float", "normalize": "float", "lrn": "float", "pool": "number", "recurrent": "float", "attention": "float"}
-OPERATOR_TYPES = {"prelu": "number", "mod": "number", "bit_shift": "integer", "hardmax": "float"}
+OPERATOR_TYPES = {"prelu": "number", "mod": "number", "bit_shift": "integer", "hardmax": "float",
+                  "roi_align": "float", "non_max_suppression": "float"}
 
 TYPES_TEXT = """`float` is f16, bf16, f32 and f64; `integer` is i8 to i64 and u8 to u64; `number` is either; `any` adds bool and the 8-bit floats. The types are those
 that the operator's numbered constraints admit, and the reference computes all of them. A kernel is compiled for as many of them as its family takes
@@ -45,6 +46,9 @@ FAMILIES = {
     "view": "No code: the result is the operand's memory under other extents. A copy where the operand's layout forbids that.",
     "fold": "Gone before kernels are formed: folded into constants, into other operators or into the plan's shape arithmetic. What remains of shapes is stored by a kernel, of others computed by the reference.",
     "indexed": "Elements read or written where other tensors say; an index out of range is an error of the run. Any type whose elements are whole bytes.",
+    "fold": "Gone before kernels are formed: folded into constants, into other operators or into the plan's shape arithmetic. The reference runs what remains.",
+    "indexed": "Elements read or written where other tensors say. An index out of range is the nearest one inside, where the reference reports an error. "
+               "Any type whose elements are whole bytes.",
     "scan": "Running sums and products, extremes with their positions, the largest elements: one line along an axis at a time. Numbers.",
     "recurrent": "Recurrent layers: the gates of all steps as one contraction, then the recurrence.",
     "attention": "Scaled products, mask, softmax and the weighted sum of the values in one kernel.",

@@ -99,8 +99,18 @@ void GraphWriter::writeNode(mlir::Operation &op) {
   }
   require(nn::recordOf(&op) != nullptr, "{}: '{}' cannot be written to ONNX, export needs the graph level",
           nn::describe(op.getLoc()), op.getName().getStringRef().str());
-  NodeProto &node = *graph->add_node();
   auto sourceNames = nn::nodeNames(op.getLoc());
+  if (isIndicesOfPoolBefore(op)) { // a second result of the node just written
+    NodeProto &pool = *graph->mutable_node(graph->node_size() - 1);
+    mlir::Value result = op.getResult(0);
+    if (!names.contains(result))
+      names[result] = uniqueValueName(sourceNames.empty() ? "indices" : sourceNames.front());
+    pool.add_output(names[result]);
+    NodeWriter(*this, op, pool).attr("storage_order",
+                                     static_cast<int64_t>(nn::attrsAs<MaxPoolIndicesAttrs>(&op).column_major));
+    return;
+  }
+  NodeProto &node = *graph->add_node();
   std::string name = uniqueNodeName(sourceNames.empty() ? op.getName().stripDialect().str() : sourceNames.front());
   node.set_name(name);
   for (mlir::Value result : op.getResults()) {

@@ -9,6 +9,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <set>
+#include <unordered_map>
 
 namespace lathe::onnx {
 
@@ -71,6 +72,13 @@ private:
 
 /// The least opset that has what writeOperator makes of `op`; at least exportedOpset.
 int64_t opsetOf(mlir::Operation &op);
+
+/// Writers of operators without a direct mapping, by mnemonic.
+using Writer = void (*)(NodeWriter &);
+using Writers = std::unordered_map<std::string_view, Writer>;
+void addIndexedWriters(Writers &table); // Indexed.cpp
+/// True for max_pool_indices right behind the max_pool of the same windows: together they are one MaxPool.
+bool isIndicesOfPoolBefore(mlir::Operation &op);
 
 /// Fills operator, operands and attributes of `writer.node` from `writer.op`.
 void writeOperator(NodeWriter &writer);

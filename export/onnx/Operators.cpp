@@ -316,29 +316,32 @@ void writeRecurrent(NodeWriter &w, const char *op) {
     w.attr("linear_before_reset", static_cast<int64_t>(form.linearBeforeReset));
 }
 
-using Writer = void (*)(NodeWriter &);
-const std::unordered_map<std::string_view, Writer> writers = {
-    {"conv", writeConv},
-    {"conv_transpose", writeConvTranspose},
-    {"max_pool", writeMaxPool},
-    {"average_pool", writeAveragePool},
-    {"batch_norm", writeBatchNorm},
-    {"layer_norm", writeLayerNorm},
-    {"rms_norm", writeRmsNorm},
-    {"group_norm", writeGroupNorm},
-    {"lp_normalize", writeLpNormalize},
-    {"reshape", writeReshape},
-    {"split", writeSplit},
-    {"pad", writePad},
-    {"resize", writeResize},
-    {"constant_of_shape", writeConstantOfShape},
-    {"lstm", [](NodeWriter &w) { writeRecurrent(w, "LSTM"); }},
-    {"gru", [](NodeWriter &w) { writeRecurrent(w, "GRU"); }},
-    {"rnn", [](NodeWriter &w) { writeRecurrent(w, "RNN"); }},
-    {"max", [](NodeWriter &w) { writeOperandsOnly(w, "Max"); }},
-    {"min", [](NodeWriter &w) { writeOperandsOnly(w, "Min"); }},
-    {"pow", [](NodeWriter &w) { writeOperandsOnly(w, "Pow"); }},
-};
+const Writers writers = [] {
+  Writers table = {
+      {"conv", writeConv},
+      {"conv_transpose", writeConvTranspose},
+      {"max_pool", writeMaxPool},
+      {"average_pool", writeAveragePool},
+      {"batch_norm", writeBatchNorm},
+      {"layer_norm", writeLayerNorm},
+      {"rms_norm", writeRmsNorm},
+      {"group_norm", writeGroupNorm},
+      {"lp_normalize", writeLpNormalize},
+      {"reshape", writeReshape},
+      {"split", writeSplit},
+      {"pad", writePad},
+      {"resize", writeResize},
+      {"constant_of_shape", writeConstantOfShape},
+      {"lstm", [](NodeWriter &w) { writeRecurrent(w, "LSTM"); }},
+      {"gru", [](NodeWriter &w) { writeRecurrent(w, "GRU"); }},
+      {"rnn", [](NodeWriter &w) { writeRecurrent(w, "RNN"); }},
+      {"max", [](NodeWriter &w) { writeOperandsOnly(w, "Max"); }},
+      {"min", [](NodeWriter &w) { writeOperandsOnly(w, "Min"); }},
+      {"pow", [](NodeWriter &w) { writeOperandsOnly(w, "Pow"); }},
+  };
+  addIndexedWriters(table);
+  return table;
+}();
 
 } // namespace
 

@@ -119,9 +119,10 @@ void importDirectly(Node &node) {
       operand = {};
     operands.push_back(operand);
   }
-  require(node.outputCount() == 1 || record.variadicResult, "has {} outputs, expected 1", node.outputCount());
+  require(record.variadicResult || (node.outputCount() >= 1 && node.outputCount() <= record.results.size()),
+          "has {} outputs, expected {}", node.outputCount(), record.results.size());
   mlir::Operation *op = node.emitOp(record, operands, *attrs);
-  for (unsigned i = 0; i < op->getNumResults(); ++i)
+  for (unsigned i = 0; i < op->getNumResults() && i < node.outputCount(); ++i)
     node.set(i, op->getResult(i));
 }
 
@@ -136,6 +137,10 @@ const Handlers &handlers() {
     addAttentionHandlers(result);
     addValueHandlers(result);
     addRecurrentHandlers(result);
+    addIndexedHandlers(result);
+    addDecomposedHandlers(result);
+    addEinsumHandlers(result);
+    addQuantizeHandlers(result);
     return result;
   }();
   return table;

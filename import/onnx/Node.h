@@ -111,6 +111,16 @@ void addViewHandlers(Handlers &table);        // View.cpp: reshape, flatten, squ
 void addMovementHandlers(Handlers &table);    // Movement.cpp: slice, split, pad, resize, ...
 void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity, dropout, shape
 void addRecurrentHandlers(Handlers &table);   // Recurrent.cpp: LSTM, GRU, RNN
+void addIndexedHandlers(Handlers &table);     // Indexed.cpp: top-k, cumulative sums, sampling
+void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators that are a few others
+void addEinsumHandlers(Handlers &table);      // Einsum.cpp
+void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
+
+// Of Window.cpp. The attributes every pooling operator has; and ceil_mode replaced by padding behind.
+Fields averagePoolFields(Node &node);
+/// A convolution by the node's attributes over these operands (b may be null).
+mlir::Value emitConv(Node &node, mlir::Value x, mlir::Value w, mlir::Value b);
+void padForCeil(const Dims &x, Fields &fields);
 
 /// Imports through the operator records' direct mappings.
 bool isMappedDirectly(const std::string &op);

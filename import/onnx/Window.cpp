@@ -67,9 +67,8 @@ Window readWindow(Node &node, const TensorInfo &x, std::vector<int64_t> kernel) 
   return window;
 }
 
-void importConv(Node &node) {
-  node.expectInputs(2, 3);
-  const TensorInfo x = node.info(node.in(0)), w = node.info(node.in(1));
+mlir::Value convolution(Node &node, mlir::Value data, mlir::Value weights, mlir::Value bias) {
+  const TensorInfo x = node.info(data), w = node.info(weights);
   require(w.rank() == x.rank(), "x has rank {} and w rank {}, expected equal ranks", x.rank(), w.rank());
   require(w.rank() >= 3, "w has rank {}, expected at least 3", w.rank());
   std::vector<int64_t> kernel;
@@ -84,10 +83,14 @@ void importConv(Node &node) {
   Window window = readWindow(node, x, kernel);
   int64_t group = node.intAttr("group", 1);
   require(group > 0 && group < (int64_t(1) << 31), "group is {}, expected a positive number", group);
-  node.set(
-      0, node.emit(
-             "conv", {node.in(0), node.in(1), node.inOrNull(2)},
-             {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads}, {"group", group}}));
+  return node.emit(
+      "conv", {data, weights, bias},
+      {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads}, {"group", group}});
+}
+
+void importConv(Node &node) {
+  node.expectInputs(2, 3);
+  node.set(0, convolution(node, node.in(0), node.in(1), node.inOrNull(2)));
 }
 
 /// ConvTranspose states its padding in four ways; all become explicit pads and output_padding.
@@ -162,11 +165,13 @@ Fields poolFields(Node &node) {
 }
 
 void importMaxPool(Node &node) {
-  if (node.wants(1))
-    node.unsupported("the Indices output is used");
   Fields fields = poolFields(node);
-  node.ignore({"storage_order"}); // concerns Indices only
+  bool columnMajor = node.intAttr("storage_order", 0) != 0; // concerns Indices only
   node.set(0, node.emit("max_pool", {node.in(0)}, fields));
+  if (!node.wants(1))
+    return;
+  fields.emplace_back("column_major", columnMajor);
+  node.set(1, node.emit("max_pool_indices", {node.in(0)}, fields));
 }
 
 void importAveragePool(Node &node) {
@@ -190,6 +195,39 @@ void importGlobalPool(Node &node) {
 }
 
 } // namespace
+
+mlir::Value emitConv(Node &node, mlir::Value x, mlir::Value w, mlir::Value b) { return convolution(node, x, w, b); }
+
+Fields averagePoolFields(Node &node) { return poolFields(node); }
+
+void padForCeil(const Dims &x, Fields &fields) {
+  std::vector<int64_t> kernel, strides, dilations, *pads = nullptr;
+  bool *ceil = nullptr;
+  for (auto &[name, field] : fields) {
+    if (name == "kernel")
+      kernel = std::get<std::vector<int64_t>>(field.value);
+    else if (name == "strides")
+      strides = std::get<std::vector<int64_t>>(field.value);
+    else if (name == "dilations")
+      dilations = std::get<std::vector<int64_t>>(field.value);
+    else if (name == "pads")
+      pads = &std::get<std::vector<int64_t>>(field.value);
+    else if (name == "ceil_mode")
+      ceil = &std::get<bool>(field.value);
+  }
+  if (!*ceil)
+    return;
+  *ceil = false;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    if (!x[2 + i].isConstant())
+      throw Unsupported{fmt::format("ceil_mode needs spatial extent '{}'; give it with --shape", x[2 + i].str())};
+    int64_t window = (kernel[i] - 1) * dilations[i] + 1, begin = (*pads)[i], &end = (*pads)[kernel.size() + i];
+    int64_t room = x[2 + i].constant() + begin + end - window, extra = (strides[i] - room % strides[i]) % strides[i];
+    // A window that would start in the padding behind does not count.
+    if (room >= 0 && room + extra < x[2 + i].constant() + begin)
+      end += extra;
+  }
+}
 
 void addWindowHandlers(Handlers &table) {
   table["Conv"] = importConv;

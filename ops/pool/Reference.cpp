@@ -86,6 +86,27 @@ void runMaxPool(const MaxPoolAttrs &a, ReferenceCall &call) {
   });
 }
 
+void runMaxPoolIndices(const MaxPoolIndicesAttrs &a, ReferenceCall &call) {
+  const Tensor &x = call.in(0);
+  PoolShape shape(a, x, call.out(0));
+  forNumber(x.type(), [&]<class T>(T) {
+    const T *from = x.as<T>();
+    shape.run(call, [&](int64_t plane, const auto &inside, int64_t, int64_t result) {
+      int64_t best = -1;
+      shape.forTaps(plane, inside, [&](int64_t at) {
+        if (best < 0 || from[at] > from[best] || (isNan(from[at]) && !isNan(from[best])))
+          best = at;
+      });
+      if (a.column_major && best >= 0) {
+        int64_t pixel = best - plane, width = shape.in[2], height = shape.in[1], depth = shape.in[0];
+        int64_t column = pixel % width, row = pixel / width % height, slice = pixel / width / height;
+        best = plane + (column * height + row) * depth + slice;
+      }
+      call.out(0).template as<int64_t>()[result] = best;
+    });
+  });
+}
+
 void runAveragePool(const AveragePoolAttrs &a, ReferenceCall &call) {
   const Tensor &x = call.in(0);
   PoolShape shape(a, x, call.out(0));

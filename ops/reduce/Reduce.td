@@ -69,6 +69,7 @@ class Nn_ArgExtreme<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let onnx = [Onnx<onnxOp>];
   let inferFunction = "inferArgExtreme";
   let flops = "product(in[0]->dims)";
+  let lowering = "scan";
   let benchmarkAxes = ["shape", "axis"];
 }
 

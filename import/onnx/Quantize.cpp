@@ -1,0 +1,158 @@
+// Quantisation, spelled out: integers to numbers and back, products of integers less their zero points.
+#include "import/onnx/Node.h"
+
+#include <cmath>
+
+namespace lathe::onnx {
+namespace {
+
+mlir::Value scalar(Node &node, mlir::Value like, double value) {
+  return node.constantScalar(node.info(like).type, value);
+}
+
+/// scale and zero point under extents that broadcast to x: a scalar, one an axis position, or one a block.
+mlir::Value alongAxis(Node &node, mlir::Value value, mlir::Value x, int64_t axis, int64_t blockSize) {
+  Dims dims = node.info(value).dims, whole = node.info(x).dims;
+  if (dims.empty() || (dims.size() == 1 && dims[0] == Dim(1)))
+    return node.reshape(value, {});
+  auto rank = static_cast<int64_t>(whole.size());
+  axis = normalizeAxis(axis, rank, "axis");
+  if (dims.size() == 1) {
+    Dims spread(rank - axis, Dim(1));
+    spread[0] = dims[0];
+    return node.reshape(value, spread);
+  }
+  require(static_cast<int64_t>(dims.size()) == rank && blockSize > 0, "scale is {}, expected a scalar or a vector",
+          str(dims));
+  if (!whole[axis].isConstant() || !dims[axis].isConstant() ||
+      whole[axis].constant() != dims[axis].constant() * blockSize)
+    node.unsupported("blocks that do not divide the axis");
+  Dims apart = dims;
+  apart.insert(apart.begin() + axis + 1, Dim(1));
+  std::vector<int64_t> repeats(apart.size(), 1);
+  repeats[axis + 1] = blockSize;
+  value = node.emit("tile", {node.reshape(value, apart)}, {{"repeats", repeats}});
+  dims[axis] = whole[axis];
+  return node.reshape(value, dims);
+}
+
+void importDequantizeLinear(Node &node) {
+  node.expectInputs(2, 3);
+  mlir::Value x = node.in(0), scale = node.in(1);
+  int64_t axis = node.opset() >= 13 ? node.intAttr("axis", 1) : 1;
+  int64_t block = node.opset() >= 21 ? node.intAttr("block_size", 0) : 0;
+  ElementType type = node.info(scale).type;
+  if (node.opset() >= 23 && node.intAttr("output_dtype", 0) != 0)
+    type = fromOnnxType(static_cast<int32_t>(node.intAttr("output_dtype", 0)));
+  mlir::Value y = node.cast(x, ElementType::f32);
+  if (node.has(2))
+    y = node.emit("sub", {y, node.cast(alongAxis(node, node.in(2), x, axis, block), ElementType::f32)});
+  y = node.emit("mul", {y, node.cast(alongAxis(node, scale, x, axis, block), ElementType::f32)});
+  node.set(0, node.cast(y, type));
+}
+
+/// round(x / scale) + zero point, saturated to `type`.
+mlir::Value quantized(Node &node, mlir::Value x, mlir::Value scale, mlir::Value zero, ElementType type, bool saturate) {
+  mlir::Value y = node.emit("div", {node.cast(x, ElementType::f32), node.cast(scale, ElementType::f32)});
+  if (isFloat(type))
+    return node.emit("cast", {y}, {{"to", type}, {"saturate", saturate}});
+  y = node.emit("round", {y});
+  if (zero)
+    y = node.emit("add", {y, node.cast(zero, ElementType::f32)});
+  bool isSigned = isSignedInteger(type);
+  double steps = std::exp2(bitWidth(type));
+  y = node.emit("clip", {y}, {{"min", isSigned ? -steps / 2 : 0.0}, {"max", (isSigned ? steps / 2 : steps) - 1}});
+  return node.cast(y, type);
+}
+
+void importQuantizeLinear(Node &node) {
+  node.expectInputs(2, 3);
+  mlir::Value x = node.in(0), zero = node.inOrNull(2);
+  int64_t axis = node.opset() >= 13 ? node.intAttr("axis", 1) : 1;
+  int64_t block = node.opset() >= 21 ? node.intAttr("block_size", 0) : 0;
+  bool saturate = node.opset() < 19 || node.intAttr("saturate", 1) != 0;
+  ElementType type = zero ? node.info(zero).type : ElementType::u8;
+  if (node.opset() >= 21)
+    if (auto wanted = static_cast<int32_t>(node.intAttr("output_dtype", 0)); wanted && !zero)
+      type = fromOnnxType(wanted);
+  if (type == ElementType::invalid)
+    node.unsupported("the element type is not supported");
+  if (node.opset() >= 23 && node.intAttr("precision", 0) > 1)
+    node.unsupported("a precision of its own");
+  node.set(0, quantized(node, x, alongAxis(node, node.in(1), x, axis, block),
+                        zero ? alongAxis(node, zero, x, axis, block) : zero, type, saturate));
+}
+
+/// To u8, scale and zero point from the extremes (zero among them).
+void importDynamicQuantizeLinear(Node &node) {
+  node.expectInputs(1, 1);
+  mlir::Value x = node.in(0), none = scalar(node, x, 0);
+  mlir::Value most = node.emit("max", {node.emit("reduce_max", {x}, {{"keepdims", false}}), none});
+  mlir::Value least = node.emit("min", {node.emit("reduce_min", {x}, {{"keepdims", false}}), none});
+  mlir::Value scale = node.emit("div", {node.emit("sub", {most, least}), scalar(node, x, 255)});
+  mlir::Value zero = node.emit("div", {node.emit("neg", {least}), scale});
+  zero = node.emit("round", {node.emit("clip", {zero}, {{"min", 0.0}, {"max", 255.0}})});
+  zero = node.cast(zero, ElementType::u8);
+  node.set(0, quantized(node, x, scale, zero, ElementType::u8, true));
+  node.set(1, scale);
+  node.set(2, zero);
+}
+
+/// `value` less its zero point as i32; a zero point with several elements has one an index of `axis`.
+mlir::Value centred(Node &node, mlir::Value value, mlir::Value zero, int64_t axis) {
+  mlir::Value wide = node.cast(value, ElementType::i32);
+  if (!zero)
+    return wide;
+  return node.emit("sub", {wide, node.cast(alongAxis(node, zero, value, axis, 0), ElementType::i32)});
+}
+
+/// Rows of the first factor and columns of the second have zero points of their own, or all one.
+void importMatMulInteger(Node &node) {
+  node.expectInputs(2, 4);
+  node.set(0, node.emit("matmul", {centred(node, node.in(0), node.inOrNull(2), -2),
+                                   centred(node, node.in(1), node.inOrNull(3), -1)}));
+}
+
+void importConvInteger(Node &node) {
+  node.expectInputs(2, 4);
+  node.set(0, emitConv(node, centred(node, node.in(0), node.inOrNull(2), 1),
+                       centred(node, node.in(1), node.inOrNull(3), 0), {}));
+}
+
+/// sums * a * b, quantised again.
+mlir::Value requantized(Node &node, mlir::Value sums, mlir::Value a, mlir::Value b, mlir::Value scale,
+                        mlir::Value zero) {
+  mlir::Value factor = node.emit("mul", {node.cast(a, ElementType::f32), node.cast(b, ElementType::f32)});
+  mlir::Value y = node.emit("mul", {node.cast(sums, ElementType::f32), factor});
+  return quantized(node, y, scale, zero, node.info(zero).type, true);
+}
+
+void importQLinearMatMul(Node &node) {
+  node.expectInputs(8, 8);
+  mlir::Value a = node.in(0), b = node.in(3);
+  mlir::Value sums = node.emit("matmul", {centred(node, a, node.in(2), -2), centred(node, b, node.in(5), -1)});
+  node.set(0, requantized(node, sums, alongAxis(node, node.in(1), a, -2, 0), alongAxis(node, node.in(4), b, -1, 0),
+                          alongAxis(node, node.in(6), sums, -2, 0), alongAxis(node, node.in(7), sums, -2, 0)));
+}
+
+void importQLinearConv(Node &node) {
+  node.expectInputs(8, 9);
+  mlir::Value x = node.in(0), w = node.in(3);
+  mlir::Value sums = emitConv(node, centred(node, x, node.in(2), 1), centred(node, w, node.in(5), 0), node.inOrNull(8));
+  node.set(0, requantized(node, sums, alongAxis(node, node.in(1), sums, 1, 0), alongAxis(node, node.in(4), sums, 1, 0),
+                          alongAxis(node, node.in(6), sums, 1, 0), alongAxis(node, node.in(7), sums, 1, 0)));
+}
+
+} // namespace
+
+void addQuantizeHandlers(Handlers &table) {
+  table["DequantizeLinear"] = importDequantizeLinear;
+  table["QuantizeLinear"] = importQuantizeLinear;
+  table["DynamicQuantizeLinear"] = importDynamicQuantizeLinear;
+  table["MatMulInteger"] = importMatMulInteger;
+  table["ConvInteger"] = importConvInteger;
+  table["QLinearMatMul"] = importQLinearMatMul;
+  table["QLinearConv"] = importQLinearConv;
+}
+
+} // namespace lathe::onnx
