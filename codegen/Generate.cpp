@@ -11,9 +11,9 @@ namespace {
 /// Every kernel family, by the name that records give in `lowering`.
 const std::vector<const KernelFamily *> &families() {
   static const std::vector<const KernelFamily *> table = {
-    static const std::vector<const KernelFamily *> table = {
-        &attentionFamily, &contractionFamily, &indexedFamily, &lrnFamily, &mapFamily, &movementFamily, &normalizeFamily,
-        &poolFamily, &recurrentFamily, &reductionFamily, &resizeFamily, &scanFamily, &softmaxFamily};
+      &attentionFamily, &contractionFamily, &indexedFamily, &lrnFamily,       &mapFamily,
+      &movementFamily,  &normalizeFamily,   &poolFamily,    &recurrentFamily, &reductionFamily,
+      &resizeFamily,    &scanFamily,        &softmaxFamily};
   return table;
 }
 

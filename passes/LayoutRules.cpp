@@ -186,7 +186,6 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
     rule.blockedInput = shiftedCost(op->getResult(0));
     return rule;
   }
-<<<<<<< HEAD
   if (isOp(op, "transpose") && canBeBlocked(op->getResult(0))) {
     // Channels to or from the last axis, where they are contiguous: whole vectors of a block move. Row-major it is a
     // transposition through registers.
@@ -199,14 +198,13 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
       rule.rowInput = static_cast<int64_t>(elements(op->getResult(0)) * 4 / copiedBytesPerNanosecond);
       return rule;
     }
-=======
+  }
   if (isOp(op, "depth_to_space") || isOp(op, "space_to_depth")) {
     bool spread = isOp(op, "depth_to_space");
     mlir::Value few = spread ? op->getResult(0) : op->getOperand(0);
     bool whole = canBeBlocked(op->getResult(0)) && channelsOf(few) % block == 0 &&
                  (!spread || nn::attrsAs<DepthToSpaceAttrs>(op).mode == "DCR");
     return whole ? together(op) : rowMajor("it splits blocks of channels");
->>>>>>> b5e3fcc (ops: indexed gathers and scatters, top-k, scans, einsum and the long tail)
   }
   return rowMajor("the operator moves channels");
 }
