@@ -3,11 +3,12 @@
 #include "runtime/References.h"
 
 extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const char *verb, int count,
-                                                                         const char *const *arguments) {
+                                                                        const char *const *arguments) {
   using namespace lathe::cli;
   static const Verb verbs[] = {
-      {"check", "", checkVerb},   {"inspect", "", inspectVerb}, {"compile", "", compileVerb},
-      {"verify", "", verifyVerb}, {"zoo", "", zooVerb},         {"reference", "", referenceVerb},
+      {"check", "", checkVerb},         {"inspect", "", inspectVerb}, {"compile", "", compileVerb},
+      {"extract", "", extractVerb},     {"verify", "", verifyVerb},   {"zoo", "", zooVerb},
+      {"reference", "", referenceVerb},
   };
   lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);

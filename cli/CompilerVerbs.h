@@ -15,6 +15,7 @@ namespace lathe::cli {
 int checkVerb(const Arguments &arguments);
 int inspectVerb(const Arguments &arguments);
 int compileVerb(const Arguments &arguments);
+int extractVerb(const Arguments &arguments);
 int verifyVerb(const Arguments &arguments);
 int zooVerb(const Arguments &arguments);
 /// `run --reference`: the whole model on the reference operators.

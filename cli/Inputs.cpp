@@ -43,6 +43,14 @@ Tensor tensorOf(NpyArray array) {
   return tensor;
 }
 
+/// A name may hold slashes; a file name may not.
+std::string fileNameOf(std::string name) {
+  for (char &c : name)
+    if (c == '/' || c == '\\' || c == ':')
+      c = '_';
+  return name + ".npy";
+}
+
 NpyView viewOf(const Tensor &tensor) { return {tensor.type(), tensor.dims(), tensor.data()}; }
 
 std::string portsText(std::span<const runtime::Port> ports) {
@@ -53,7 +61,8 @@ std::string portsText(std::span<const runtime::Port> ports) {
 }
 
 /// Extents to fill: given by --shape, otherwise the port's with its symbols bound.
-std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags, const std::vector<std::string> &shapes) {
+std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags,
+                               const std::vector<std::string> &shapes) {
   for (const std::string &text : shapes)
     if (auto [name, dims] = parseShape(text); name == port.name)
       return dims;
@@ -72,10 +81,15 @@ std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flag
 
 void InputFlags::add(CLI::App &app, const std::string &defaultFill) {
   fill = defaultFill;
-  app.add_option("-i,--input", given, "an input: NAME=FILE.npy, FILE.npy where there is one, or FILE.npz with all")->type_name("INPUT");
-  app.add_option("--fill", fill, "what other inputs hold")->check(CLI::IsMember({"zeros", "ones", "random"}))->capture_default_str();
+  app.add_option("-i,--input", given,
+                 "an input: NAME=FILE.npy, FILE.npy where there is one, FILE.npz or a folder with all")
+      ->type_name("INPUT");
+  app.add_option("--fill", fill, "what other inputs hold")
+      ->check(CLI::IsMember({"zeros", "ones", "random"}))
+      ->capture_default_str();
   app.add_option("--seed", seed, "of random inputs")->capture_default_str();
-  app.add_option("--batch", batch, "extent of a symbolic first dimension")->check(CLI::Range(int64_t(1), int64_t(1) << 31));
+  app.add_option("--batch", batch, "extent of a symbolic first dimension")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
 }
 
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
@@ -93,14 +107,21 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
     size_t equals = text.find('=');
     std::string path = equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
     bool named = path.size() != text.size();
+    if (std::filesystem::is_directory(path)) {
+      require(!named, "-i {}: the files of a folder name their arrays themselves", text);
+      for (const runtime::Port &port : ports)
+        if (std::string file = path + "/" + fileNameOf(port.name); std::filesystem::exists(file))
+          give(port.name, tensorOf(readNpy(file)), file);
+      continue;
+    }
     if (path.size() > 4 && path.ends_with(".npz")) {
       require(!named, "-i {}: a .npz file names its arrays itself", text);
       for (NpzMember &member : readNpz(path))
         give(member.name, tensorOf(std::move(member.array)), path);
       continue;
     }
-    require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text, ports.size(),
-            text, portsText(ports));
+    require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
+            ports.size(), text, portsText(ports));
     give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
   }
 
@@ -108,7 +129,8 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   for (const runtime::Port &port : ports)
     if (!given.contains(port.name))
       missing += (missing.empty() ? "'" : ", '") + port.name + "'";
-  require(missing.empty() || !flags.fill.empty(), "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
+  require(missing.empty() || !flags.fill.empty(),
+          "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
 
   std::vector<Value> values;
   uint64_t index = 0;
@@ -118,7 +140,8 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
       values.push_back(found->second);
       continue;
     }
-    require(port.tensor && port.type != ElementType::string, "input '{}' cannot be filled: give -i {}=FILE", port.name, port.name);
+    require(port.tensor && port.type != ElementType::string, "input '{}' cannot be filled: give -i {}=FILE", port.name,
+            port.name);
     std::vector<int64_t> dims = extentsOf(port, flags, shapes);
     values.push_back(flags.fill == "random" ? randomTensor(port.type, dims, flags.seed * 1000003 + index)
                                             : filled(port.type, dims, flags.fill == "ones"));
@@ -189,9 +212,12 @@ OutputSummary summarizeOutput(const Tensor &tensor) {
   return summary;
 }
 
-std::string dimsText(std::span<const int64_t> dims) { return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x")); }
+std::string dimsText(std::span<const int64_t> dims) {
+  return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x"));
+}
 
-void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json, bool print) {
+void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json,
+                  bool print) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].isTensor()) {
       if (print)
@@ -204,16 +230,21 @@ void printOutputs(std::span<const std::string> names, std::span<const Value> out
       std::cout << fmt::format("{}: {} {}, min {:.6g}, max {:.6g}, mean {:.6g} {}{}\n", names[i], name(tensor.type()),
                                dimsText(tensor.dims()), summary.min, summary.max, summary.mean, firstElements(tensor),
                                summary.mistrust.empty() ? "" : "  -- mistrusted: " + summary.mistrust);
-    json["outputs"].push_back({{"name", names[i]}, {"type", name(tensor.type())}, {"dims", tensor.dims()}, {"min", summary.min},
-                               {"max", summary.max}, {"mean", summary.mean}, {"not_finite", summary.notFinite},
+    json["outputs"].push_back({{"name", names[i]},
+                               {"type", name(tensor.type())},
+                               {"dims", tensor.dims()},
+                               {"min", summary.min},
+                               {"max", summary.max},
+                               {"mean", summary.mean},
+                               {"not_finite", summary.notFinite},
                                {"mistrusted", summary.mistrust}});
   }
 }
 
 void writeValues(const std::string &path, std::span<const std::string> names, std::span<const Value> values) {
   for (size_t i = 0; i < names.size(); ++i)
-    require(values[i].isTensor() && values[i].tensor().type() != ElementType::string, "output '{}' is not a tensor of numbers and cannot be written",
-            names[i]);
+    require(values[i].isTensor() && values[i].tensor().type() != ElementType::string,
+            "output '{}' is not a tensor of numbers and cannot be written", names[i]);
   if (path.ends_with(".npz")) {
     std::vector<NpzEntry> entries;
     for (size_t i = 0; i < names.size(); ++i)
@@ -223,13 +254,8 @@ void writeValues(const std::string &path, std::span<const std::string> names, st
   std::error_code error;
   std::filesystem::create_directories(path, error);
   require(!error, "{}: cannot create: {}", path, error.message());
-  for (size_t i = 0; i < names.size(); ++i) {
-    std::string file = names[i];
-    for (char &c : file) // a name may hold slashes; a file name may not
-      if (c == '/' || c == '\\' || c == ':')
-        c = '_';
-    writeNpy(path + "/" + file + ".npy", viewOf(values[i].tensor()));
-  }
+  for (size_t i = 0; i < names.size(); ++i)
+    writeNpy(path + "/" + fileNameOf(names[i]), viewOf(values[i].tensor()));
 }
 
 } // namespace lathe::cli

@@ -8,27 +8,29 @@
 namespace lathe::cli {
 
 struct InputFlags {
-  std::vector<std::string> given; // "name=x.npy", "x.npy" (single input), "all.npz"
+  std::vector<std::string> given; // "name=x.npy", "x.npy" (single input), "all.npz", a folder as writeValues makes it
   std::string fill;               // "zeros", "ones", "random"; "": every input must be given
   uint64_t seed = 0;
-  int64_t batch = 0;              // extent of symbolic first dimensions; 0: 1
+  int64_t batch = 0; // extent of symbolic first dimensions; 0: 1
 
   /// `defaultFill`: what is done where inputs are missing and --fill is not given ("" refuses).
   void add(CLI::App &app, const std::string &defaultFill);
 };
 
-/// One value a port, in order. `shapes` as in ModelFlags. Throws Error naming the input: missing, unknown, of another type or shape.
+/// One value a port, in order. `shapes` as in ModelFlags. Throws Error naming the input: missing, unknown, of another
+/// type or shape.
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
                                 const std::vector<std::string> &shapes);
 
-/// Random values of `type`: floats uniform in [-1, 1), integers in [0, 10), booleans either. The same for the same seed everywhere.
+/// Random values of `type`: floats uniform in [-1, 1), integers in [0, 10), booleans either. The same for the same seed
+/// everywhere.
 Tensor randomTensor(ElementType type, std::vector<int64_t> dims, uint64_t seed);
 
 /// "data=1x3x224x224" to name and extents; throws Error for another form.
 std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text);
 
-/// Smallest, largest and mean of the finite elements, and what makes an output not worth trusting ("" when nothing does):
-/// all zero, constant, not finite.
+/// Smallest, largest and mean of the finite elements, and what makes an output not worth trusting ("" when nothing
+/// does): all zero, constant, not finite.
 struct OutputSummary {
   double min = 0, max = 0, mean = 0;
   int64_t notFinite = 0;

@@ -1,5 +1,5 @@
-// `lathe`: a small program on the runtime alone. Verbs that need the compiler live in liblathe_cli_compiler.so, loaded when one of
-// them is asked for, so that running a package never pays for LLVM (75 MB resident).
+// `lathe`: a small program on the runtime alone. Verbs that need the compiler live in liblathe_cli_compiler.so, loaded
+// when one of them is asked for, so that running a package never pays for LLVM (75 MB resident).
 #include "cli/Cache.h"
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
@@ -26,6 +26,7 @@ const Summary compilerVerbs[] = {
     {"inspect", "inputs, outputs, operators, parameters, FLOPs, convolution shapes"},
     {"compile", "makes a native package F.lathe, or shows a level of the compilation"},
     {"verify", "compiled against the reference in float64, on several inputs"},
+    {"extract", "a part of a model as ONNX: a segment, one operator, for a bug report"},
     {"zoo", "built-in architectures with seeded weights, as ONNX"},
 };
 
@@ -37,14 +38,15 @@ void printHelp() {
     line(verb.name, verb.summary);
   for (const Verb &verb : frontVerbs)
     line(verb.name, verb.summary);
-  std::cout << "\nA first session:\n"
-               "  lathe zoo resnet50 -o resnet50.onnx\n"
-               "  lathe compile resnet50.onnx -o resnet50.lathe\n"
-               "  lathe run resnet50.lathe --fill random -o outputs.npz\n"
-               "  lathe verify resnet50.onnx\n"
-               "  lathe profile resnet50.lathe --threads 2\n\n"
-               "Exit codes: 0 done; 1 the verb did its work and the verdict is no (unsupported, mismatch, mistrusted);\n"
-               "2 wrong model, file or option, one line on standard error; 3 internal error, please report it.\n";
+  std::cout
+      << "\nA first session:\n"
+         "  lathe zoo resnet50 -o resnet50.onnx\n"
+         "  lathe compile resnet50.onnx -o resnet50.lathe\n"
+         "  lathe run resnet50.lathe --fill random -o outputs.npz\n"
+         "  lathe verify resnet50.onnx\n"
+         "  lathe profile resnet50.lathe --threads 2\n\n"
+         "Exit codes: 0 done; 1 the verb did its work and the verdict is no (unsupported, mismatch, mistrusted);\n"
+         "2 wrong model, file or option, one line on standard error; 3 internal error, please report it.\n";
 }
 
 /// Loads the compiler's verbs and runs one.

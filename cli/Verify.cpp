@@ -2,7 +2,9 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/Difference.h"
 #include "cli/Mistrust.h"
+#include "import/Import.h"
 #include "passes/Evaluate.h"
+#include "passes/Extract.h"
 #include "runtime/Context.h"
 #include "runtime/Program.h"
 
@@ -54,7 +56,8 @@ private:
 
 /// One compared value of the plan.
 struct Finding {
-  std::string value, nodes, kernel;
+  std::string value, kernel;
+  std::vector<std::string> nodes; // of the kernel
   Difference difference;
 };
 
@@ -72,7 +75,9 @@ std::vector<Finding> compareInside(runtime::Context &context, const std::map<std
       Value computed = context.readValue(value);
       if (!computed.isTensor() || computed.tensor().dims() != found->second.dims())
         continue; // a pass moved the shape; the next value tells
-      findings.push_back({name, fmt::format("{}", fmt::join(info.nodes, "+")), std::string(info.name),
+      findings.push_back({name,
+                          std::string(info.name),
+                          {info.nodes.begin(), info.nodes.end()},
                           difference(computed.tensor(), found->second)});
     }
   };
@@ -100,15 +105,76 @@ void keepVerdict(const std::string &package, bool passed, const std::string &sum
   }
 }
 
+std::string shellQuoted(const std::string &word) {
+  const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
+    return word;
+  std::string quoted = "'";
+  for (char c : word)
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The `lathe extract` that cuts the kernel of `finding` out of the model, with the inputs of this run; "" where the
+/// source has no such part.
+std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, mlir::ModuleOp module,
+                           const Finding &finding) {
+  CutOptions cut;
+  if (!model.isZoo())
+    cut.tensors = tensorOrigins(model.model);
+  cut.to = {finding.value};
+  for (const std::string &node : finding.nodes)
+    if (hasNode(module, node))
+      cut.from.push_back(node);
+  auto works = [&] {
+    try {
+      cutGraph(module, cut);
+      return true;
+    } catch (const Error &) {
+      return false;
+    }
+  };
+  if (cut.from.empty() || !works()) { // a kernel may compute several values, and nodes may have been folded away
+    cut.from = {finding.value};
+    if (!hasNode(module, finding.value) || !works())
+      return "";
+  }
+  Arguments words{"lathe", "extract", model.model};
+  if (cut.from == cut.to) {
+    words.insert(words.end(), {"--node", finding.value});
+  } else {
+    words.push_back("--from");
+    words.insert(words.end(), cut.from.begin(), cut.from.end());
+    words.insert(words.end(), {"--to", finding.value});
+  }
+  words.insert(words.end(), {"-o", "diverging.onnx", "--inputs"});
+  for (const std::string &shape : model.shapes)
+    words.insert(words.end(), {"--shape", shape});
+  if (model.isZoo() && model.zooSeed)
+    words.insert(words.end(), {"--zoo-seed", std::to_string(model.zooSeed)});
+  if (model.isZoo() && model.zooBatch)
+    words.insert(words.end(), {"--zoo-batch", std::to_string(model.zooBatch)});
+  for (const std::string &given : inputs.given)
+    words.insert(words.end(), {"-i", given});
+  words.insert(words.end(), {"--fill", inputs.fill, "--seed", std::to_string(inputs.seed)});
+  if (inputs.batch)
+    words.insert(words.end(), {"--batch", std::to_string(inputs.batch)});
+  std::string command;
+  for (const std::string &word : words)
+    command += (command.empty() ? "" : " ") + shellQuoted(word);
+  return command;
+}
+
 /// The same inputs for both sides: ports must agree or nothing can be judged.
 void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
   std::vector<runtime::Port> ports = inputPorts(module);
-  require(ports.size() == package.inputs().size(), "{}: has {} inputs, the model {}", package.file(), package.inputs().size(), ports.size());
+  require(ports.size() == package.inputs().size(), "{}: has {} inputs, the model {}", package.file(),
+          package.inputs().size(), ports.size());
   for (size_t i = 0; i < ports.size(); ++i) {
     const runtime::Port &port = package.inputs()[i];
     require(port.name == ports[i].name && port.type == ports[i].type && str(port.dims) == str(ports[i].dims),
-            "{}: input {} is '{}' {} {}, the model has '{}' {} {}", package.file(), i, port.name, name(port.type), str(port.dims),
-            ports[i].name, name(ports[i].type), str(ports[i].dims));
+            "{}: input {} is '{}' {} {}, the model has '{}' {} {}", package.file(), i, port.name, name(port.type),
+            str(port.dims), ports[i].name, name(ports[i].type), str(ports[i].dims));
   }
 }
 
@@ -122,21 +188,26 @@ int verifyVerb(const Arguments &arguments) {
   std::vector<std::string> nodes;
   int seeds = 2;
   bool all = false;
-  Options options("verify", "Runs the compiled model beside the reference operators in float64 and compares the outputs. On a mismatch the first\n"
-                            "node whose value diverges is named. Outputs that are constant, all zero or not finite are mistrusted: nothing\n"
-                            "follows from their agreement. Exit code 1 when a value differs or is mistrusted.",
-                  "  lathe verify resnet50.onnx\n"
-                  "  lathe verify model.onnx -i data=cat.npy --seeds 0     only this input\n"
-                  "  lathe verify model.onnx --output conv3_1              an intermediate value, too\n"
-                  "  lathe verify model.onnx --package other.lathe         judges a package by this model\n");
+  Options options(
+      "verify",
+      "Runs the compiled model beside the reference operators in float64 and compares the outputs. On a mismatch the "
+      "first\n"
+      "node whose value diverges is named. Outputs that are constant, all zero or not finite are mistrusted: nothing\n"
+      "follows from their agreement. Exit code 1 when a value differs or is mistrusted.",
+      "  lathe verify resnet50.onnx\n"
+      "  lathe verify model.onnx -i data=cat.npy --seeds 0     only this input\n"
+      "  lathe verify model.onnx --output conv3_1              an intermediate value, too\n"
+      "  lathe verify model.onnx --package other.lathe         judges a package by this model\n");
   model.add(options);
   inputs.add(options, "random");
-  options.add_option("--package", package, "the package to judge (default: the model compiled with these flags)")->type_name("F.lathe");
+  options.add_option("--package", package, "the package to judge (default: the model compiled with these flags)")
+      ->type_name("F.lathe");
   options.add_option("--seeds", seeds, "sets of random inputs")->check(CLI::Range(0, 1000))->capture_default_str();
   options.add_option("--output", nodes, "also compares the value of this source node")->type_name("NODE");
   options.add_flag("--all", all, "also compares what every kernel computes");
   options.add_option("--relative", tolerance.relative, "largest relative L2 error")->capture_default_str();
-  options.add_option("--maximum", tolerance.maximum, "largest |difference| over largest |reference|")->capture_default_str();
+  options.add_option("--maximum", tolerance.maximum, "largest |difference| over largest |reference|")
+      ->capture_default_str();
   options.addJson();
   options.parseAll(arguments);
   require(seeds > 0 || !inputs.given.empty(), "nothing to run: give -i, or --seeds 1 or more");
@@ -150,8 +221,11 @@ int verifyVerb(const Arguments &arguments) {
   Judge judge(*source.module, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   runtime::Context context(loaded, {.threads = model.threads});
 
-  nlohmann::json json{{"model", model.model}, {"package", package}, {"relative_tolerance", tolerance.relative},
-                      {"maximum_tolerance", tolerance.maximum}, {"runs", nlohmann::json::array()}};
+  nlohmann::json json{{"model", model.model},
+                      {"package", package},
+                      {"relative_tolerance", tolerance.relative},
+                      {"maximum_tolerance", tolerance.maximum},
+                      {"runs", nlohmann::json::array()}};
   Difference worst;
   std::string failure, mistrust;
   size_t sets = static_cast<size_t>(seeds) + !inputs.given.empty();
@@ -175,8 +249,12 @@ int verifyVerb(const Arguments &arguments) {
       bool good = found.within(tolerance);
       if (options.printsText())
         std::cout << fmt::format("{}  {} ({}): {}\n", good ? "ok      " : "MISMATCH", value, title, found.str());
-      json["runs"].push_back({{"inputs", title}, {"value", value}, {"relative_error", found.relative},
-                              {"maximum_error", found.maximum}, {"broken", found.broken}, {"passed", good}});
+      json["runs"].push_back({{"inputs", title},
+                              {"value", value},
+                              {"relative_error", found.relative},
+                              {"maximum_error", found.maximum},
+                              {"broken", found.broken},
+                              {"passed", good}});
       if (!good && failure.empty())
         failure = fmt::format("{} ({}): {}", value, title, found.str());
       worst.relative = std::max(worst.relative, found.relative);
@@ -187,7 +265,8 @@ int verifyVerb(const Arguments &arguments) {
       auto index = loaded->findOutput(output);
       require(index.has_value(), "{}: has no output '{}', the model has", package, output);
       const Value &computed = context.output(*index);
-      require(computed.isTensor() && reference[i].isTensor(), "output '{}' is not a tensor and cannot be compared", output);
+      require(computed.isTensor() && reference[i].isTensor(), "output '{}' is not a tensor and cannot be compared",
+              output);
       report(output, difference(computed.tensor(), reference[i].tensor()));
       std::string why = summarizeOutput(reference[i].tensor()).mistrust;
       if (!why.empty() && mistrust.empty())
@@ -199,7 +278,8 @@ int verifyVerb(const Arguments &arguments) {
       std::vector<Finding> findings = compareInside(context, expected);
       for (const std::string &node : nodes) {
         auto at = std::find_if(findings.begin(), findings.end(), [&](const Finding &f) { return f.value == node; });
-        require(at != findings.end(), "--output {}: no value of the plan has that name; compile with -O0 to keep every node apart", node);
+        require(at != findings.end(),
+                "--output {}: no value of the plan has that name; compile with -O0 to keep every node apart", node);
         report(node, at->difference);
       }
       for (const Finding &finding : findings)
@@ -214,11 +294,14 @@ int verifyVerb(const Arguments &arguments) {
         judge.run(values, &expected);
       for (const Finding &finding : compareInside(context, expected))
         if (!finding.difference.within(tolerance)) {
-          std::string place = fmt::format("first diverging node: '{}' (kernel {}: {}): {}; element {} is {:.8g}, the reference has {:.8g}",
-                                          finding.value, finding.kernel, finding.nodes, finding.difference.str(),
-                                          finding.difference.worst, finding.difference.computed, finding.difference.expected);
+          std::string place = fmt::format(
+              "first diverging node: '{}' (kernel {}: {}): {}; element {} is {:.8g}, the reference has {:.8g}",
+              finding.value, finding.kernel, fmt::join(finding.nodes, "+"), finding.difference.str(),
+              finding.difference.worst, finding.difference.computed, finding.difference.expected);
+          std::string command = extractCommand(model, flags, *source.module, finding);
           if (options.printsText())
-            std::cout << place << "\n";
+            std::cout << place << "\n" << (command.empty() ? "" : "to cut it out: " + command + "\n");
+          json["extract_command"] = command;
           json["first_diverging_node"] = finding.value;
           json["first_diverging_kernel"] = finding.kernel;
           json["place"] = place;

@@ -5,6 +5,7 @@ Usage: cli_test.py PATH/TO/lathe
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import unittest
 import numpy as np
 
 LATHE = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "lathe"
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab", "runners", "onnxruntime", "node_modules")
 
 # A small network with everything that has a road of its own: convolution with bias and relu, a residual, pooling, a view, gemm, softmax.
 NETWORK = """
@@ -116,7 +118,7 @@ class Cli(unittest.TestCase):
 
     def test_help_of_every_verb_has_examples(self):
         verbs = re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M)
-        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "compare", "machine", "zoo"]:
+        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "compare", "machine", "zoo"]:
             self.assertIn(verb, verbs)
             text = self.lathe(verb, "--help").stdout
             self.assertIn("Examples:", text)
@@ -257,6 +259,40 @@ class Cli(unittest.TestCase):
                 report = self.figures("verify", self.net, "--package", package, code=1)
                 self.assertFalse(report["passed"])
                 self.assertIn(report["first_diverging_node"], {"weight": ["conv1", "relu1"], "relu": ["relu2", "add2"]}[title])
+                # The command it prints cuts that kernel out, and the cut alone is right.
+                command = shlex.split(report["extract_command"])
+                self.assertEqual(command[:3], ["lathe", "extract", self.net])
+                cut = self.path("diverging.onnx")
+                command[command.index("-o") + 1] = cut
+                self.lathe(*command[1:])
+                self.lathe("verify", cut, "-i", self.path("diverging.inputs"), "--seeds", "0")
+
+    # ---- extract
+
+    def test_a_part_computes_what_the_whole_computes(self):
+        cut = self.path("part.onnx")
+        for title, arguments, inputs, outputs in [("segment", ["--from", "conv2", "--to", "relu2"], ["relu1"], ["relu2"]),
+                                                  ("operator", ["--node", "add2"], ["conv2", "relu1"], ["add2"]),
+                                                  ("head", ["--to", "relu1"], ["data"], ["relu1"]),
+                                                  ("tail", ["--from", "pool"], ["relu2"], ["prob"])]:
+            with self.subTest(title):
+                figures = self.figures("extract", self.net, *arguments, "-o", cut, "--inputs", "--seed", "7")
+                self.assertEqual(sorted(port["name"] for port in figures["inputs"]), sorted(inputs))
+                self.assertEqual([port["name"] for port in figures["outputs"]], outputs)
+                computed = self.outputs(cut, "-i", figures["inputs_folder"])[outputs[0]]
+                expected = np.load(os.path.join(figures["expected_folder"], outputs[0] + ".npy"))
+                np.testing.assert_allclose(computed, expected, rtol=1e-5, atol=1e-6)
+                if os.path.isdir(PEER):
+                    self.lathe("compare", cut, "-i", figures["inputs_folder"], "--max-rounds", "1")
+                else:
+                    print("ONNX RUNTIME IS NOT INSTALLED (make peers): cuts are not loaded by it")
+
+    def test_a_cut_that_cannot_be(self):
+        cut = self.path("none.onnx")
+        self.error("extract", self.net, "-o", cut, says="nothing to cut")
+        self.error("extract", self.net, "-o", cut, "--to", "conv22", says="--to conv22: has no node or tensor of that name; the nearest is 'conv2'")
+        self.error("extract", self.net, "-o", cut, "--from", "relu2", "--to", "conv1", says="--to conv1 does not depend on --from relu2")
+        self.error("extract", self.net, "-o", cut, "--to", "relu1", "--inputs", "-i", "data=nowhere.npy", says="nowhere.npy")
 
     def test_outputs_nobody_should_trust(self):
         path = self.path("zero.mlir")

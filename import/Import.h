@@ -1,6 +1,7 @@
 // Trained models in: from a file to nn operations with source locations.
 #pragma once
 
+#include "ir/TensorOrigin.h"
 #include "support/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -41,6 +42,10 @@ public:
 /// textual IR, whatever level the text is at), verified. Throws Error, UnsupportedError among them.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});
+
+/// The tensors that nodes of an ONNX file write; what only passes a value on (Identity, Dropout) stands for what it
+/// passes on. Empty for textual IR. Throws Error when the file cannot be read.
+TensorOrigins tensorOrigins(const std::string &path);
 
 /// Likewise from ONNX bytes in memory; external data cannot be resolved then.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,

@@ -14,14 +14,6 @@ namespace {
 // would be refused as not understood. The conformance cases (tests/conformance) hold this to be so.
 constexpr int64_t oldestOpset = 6, newestOpset = 28;
 
-/// Names go into messages of one line.
-std::string printable(std::string name) {
-  for (char &c : name)
-    if (std::iscntrl(static_cast<unsigned char>(c)))
-      c = '?';
-  return name;
-}
-
 } // namespace
 
 Graph::Graph(mlir::MLIRContext *context, ModelProto &model, std::string fileName, std::filesystem::path folder,
@@ -69,12 +61,8 @@ void Graph::findOpset() {
 }
 
 void Graph::nameNodes() {
-  for (const NodeProto &node : model.graph().node()) {
-    std::string name = node.name();
-    for (int i = 0; name.empty() && i < node.output_size(); ++i)
-      name = node.output(i);
-    nodeNames.push_back(printable(std::move(name)));
-  }
+  for (const NodeProto &node : model.graph().node())
+    nodeNames.push_back(nodeName(node));
 }
 
 mlir::Location Graph::nodeLocation(int index) const {

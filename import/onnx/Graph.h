@@ -24,6 +24,11 @@ struct GraphValue {
   TensorProto *initializer = nullptr;
 };
 
+/// `name` without characters that would break a message's line.
+std::string printable(std::string name);
+/// A node's name: its own, or that of its first output.
+std::string nodeName(const NodeProto &node);
+
 class Graph {
 public:
   /// `model` is consumed: initializers give up their bytes as they become constants. `path` names the file in messages;
