@@ -1,11 +1,15 @@
 #include "import/onnx/Graph.h"
 
 #include "import/onnx/Node.h"
+#include "ops/Reference.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <algorithm>
+#include <cstring>
 #include <queue>
+#include <set>
 
 namespace lathe::onnx {
 namespace {
@@ -13,6 +17,11 @@ namespace {
 // Opsets after 22 changed none of the operators imported here but for the types they take; an attribute they add
 // would be refused as not understood. The conformance cases (tests/conformance) hold this to be so.
 constexpr int64_t oldestOpset = 6, newestOpset = 28;
+
+/// An error that names its node already.
+struct PlacedError : Error {
+  using Error::Error;
+};
 
 } // namespace
 
@@ -24,7 +33,8 @@ Graph::Graph(mlir::MLIRContext *context, ModelProto &model, std::string fileName
 mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   require(model.has_graph(), "{}: is not an ONNX model: it has no graph", fileName);
   findOpset();
-  nameNodes();
+  findFunctions();
+  top.nodes = &model.graph().node();
   auto fileLoc = mlir::FileLineColLoc::get(context, fileName, 0, 0);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(fileLoc);
   (*module)->setAttr("nn.source", builder.getStringAttr(fileName));
@@ -36,10 +46,16 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   auto function = mlir::func::FuncOp::create(fileLoc, "main", builder.getFunctionType({}, {}));
   module->push_back(function);
   builder.setInsertionPointToEnd(function.addEntryBlock());
-  collectInitializers();
+  for (const SparseTensorProto &sparse : model.graph().sparse_initializer()) {
+    top.values.emplace(sparse.values().name(), GraphValue{});
+    issues.push_back({"", "", opset(), "", fmt::format("initializer '{}' is sparse", sparse.values().name())});
+  }
+  collectInitializers(*model.mutable_graph()->mutable_initializer());
   declareInputs(function);
-  for (int index : nodesInOrder())
-    importNode(index);
+  std::vector<std::string> outputs;
+  for (const ValueInfoProto &output : model.graph().output())
+    outputs.push_back(output.name());
+  importNodes(outputs);
   failOnIssues();
   finish(function);
   if (mlir::failed(mlir::verify(*module)))
@@ -48,6 +64,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
 }
 
 void Graph::findOpset() {
+  int64_t &version = top.opset;
   for (const OperatorSetIdProto &set : model.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx") {
       require(version == 0 || version == set.version(), "{}: imports opsets {} and {} of one domain", fileName, version,
@@ -60,36 +77,57 @@ void Graph::findOpset() {
           fileName, version, oldestOpset, newestOpset);
 }
 
-void Graph::nameNodes() {
-  for (const NodeProto &node : model.graph().node())
-    nodeNames.push_back(nodeName(node));
+void Graph::findFunctions() {
+  for (const FunctionProto &function : model.functions())
+    require(functions.emplace(std::make_pair(function.domain(), function.name()), &function).second,
+            "{}: there are two functions '{}' of domain '{}'", fileName, printable(function.name()),
+            printable(function.domain()));
 }
 
+const FunctionProto *Graph::findFunction(const NodeProto &node) const {
+  auto found = functions.find({node.domain(), node.op_type()});
+  return found == functions.end() ? nullptr : found->second;
+}
+
+std::string Graph::nameOf(int index) const { return scope->prefix + nodeName((*scope->nodes)[index]); }
+
 mlir::Location Graph::nodeLocation(int index) const {
-  const NodeProto &node = model.graph().node(index);
-  auto at = mlir::FileLineColLoc::get(context, fileName, index, 0);
-  auto name = fmt::format("{} ({}, opset {})", nodeNames[index], printable(node.op_type()), version);
+  const NodeProto &node = (*scope->nodes)[index];
+  int line = scope->line >= 0 ? scope->line : index;
+  auto at = mlir::FileLineColLoc::get(context, fileName, line, 0);
+  auto name = fmt::format("{} ({}, opset {})", nameOf(index), printable(node.op_type()), opset());
   return mlir::NameLoc::get(mlir::StringAttr::get(context, name), at);
 }
 
-std::vector<int> Graph::nodesInOrder() {
-  const GraphProto &graph = model.graph();
-  int count = graph.node_size();
+GraphValue *Graph::find(const std::string &name) {
+  for (Scope *at = scope; at; at = at->outer)
+    if (auto found = at->values.find(name); found != at->values.end())
+      return &found->second;
+  return nullptr;
+}
+
+std::vector<int> Graph::nodesInOrder(const std::vector<std::string> &outputs) {
+  const auto &nodes = *scope->nodes;
+  auto &values = scope->values;
+  int count = nodes.size();
   for (int i = 0; i < count; ++i)
-    for (const std::string &output : graph.node(i).output()) {
+    for (const std::string &output : nodes[i].output()) {
       if (output.empty())
         continue;
-      auto [at, added] = values.emplace(output, GraphValue{mlir::Value(), i, nullptr});
+      auto [at, added] = values.emplace(output, GraphValue{{}, i, nullptr});
       if (added)
         continue;
       const GraphValue &other = at->second;
       fail("{}: output '{}' is already {}", nn::describe(nodeLocation(i)), output,
-           other.producer >= 0 ? fmt::format("produced by node {} '{}'", other.producer, nodeNames[other.producer])
+           other.producer >= 0 ? fmt::format("produced by node {} '{}'", other.producer, nameOf(other.producer))
            : other.initializer ? "an initializer"
                                : "an input of the graph");
     }
 
-  // Nodes the outputs depend on.
+  // Nodes the outputs depend on. Names of outer scopes are there already.
+  std::vector<std::vector<std::string>> read(count);
+  for (int i = 0; i < count; ++i)
+    read[i] = namesRead(nodes[i]);
   std::vector<bool> needed(count);
   std::vector<int> open;
   auto need = [&](const std::string &name) {
@@ -99,14 +137,15 @@ std::vector<int> Graph::nodesInOrder() {
       open.push_back(at->second.producer);
     }
   };
-  for (const ValueInfoProto &output : graph.output()) {
-    require(values.contains(output.name()), "{}: output '{}' is not produced by any node", fileName, output.name());
-    need(output.name());
+  for (const std::string &output : outputs) {
+    require(find(output), "{}: output '{}' is not produced by any node", scope == &top ? fileName : scope->prefix,
+            output);
+    need(output);
   }
   for (; !open.empty();) {
     int index = open.back();
     open.pop_back();
-    for (const std::string &input : graph.node(index).input())
+    for (const std::string &input : read[index])
       need(input);
   }
 
@@ -114,13 +153,11 @@ std::vector<int> Graph::nodesInOrder() {
   std::vector<int> missing(count);
   std::vector<std::vector<int>> users(count);
   for (int i = 0; i < count; ++i)
-    for (const std::string &input : graph.node(i).input()) {
-      if (input.empty())
-        continue;
-      auto at = values.find(input);
-      require(at != values.end(), "{}: input '{}' is not produced by any node, input or initializer",
+    for (const std::string &input : read[i]) {
+      require(find(input), "{}: input '{}' is not produced by any node, input or initializer",
               nn::describe(nodeLocation(i)), input);
-      if (at->second.producer >= 0) {
+      auto at = values.find(input);
+      if (at != values.end() && at->second.producer >= 0) {
         ++missing[i];
         users[at->second.producer].push_back(i);
       }
@@ -149,9 +186,63 @@ std::vector<int> Graph::nodesInOrder() {
   return order;
 }
 
+void Graph::importNodes(const std::vector<std::string> &outputs) {
+  for (int index : nodesInOrder(outputs))
+    importNode(index);
+}
+
 const TensorInfo &Graph::info(mlir::Value value) {
   auto at = infos.find(value.getAsOpaquePointer());
   return at != infos.end() ? at->second : infos.emplace(value.getAsOpaquePointer(), nn::infoOf(value)).first->second;
+}
+
+const Tensor *Graph::known(mlir::Value value) { return known(value, 0); }
+
+const Tensor *Graph::known(mlir::Value value, int level) {
+  auto found = tensors.find(value.getAsOpaquePointer());
+  if (found == tensors.end())
+    found = tensors.emplace(value.getAsOpaquePointer(), evaluateKnown(value, level)).first;
+  return found->second ? &*found->second : nullptr;
+}
+
+std::optional<Tensor> Graph::evaluateKnown(mlir::Value value, int level) {
+  constexpr int64_t mostElements = 1 << 16;
+  constexpr int mostLevels = 200; // of what was not asked for before; chains of shape arithmetic are far shorter
+  const TensorInfo &what = info(value);
+  if (what.contents && allConstant(*what.contents) && allConstant(what.dims)) {
+    Tensor tensor = Tensor::of<int64_t>(constants(what.dims), constants(*what.contents));
+    return what.type == ElementType::i64 ? tensor : tensor.convertedTo(what.type);
+  }
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op || level > mostLevels || product(what.dims).constantOr(mostElements + 1) > mostElements)
+    return std::nullopt;
+  if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
+    nn::ConstantData data = nn::constantData(constant.getValue());
+    if (bitWidth(data.type) < 8)
+      return std::nullopt;
+    Tensor tensor(data.type, data.dims);
+    auto *bytes = static_cast<char *>(tensor.data());
+    for (size_t at = 0, size = data.bytes.size(); at < static_cast<size_t>(tensor.bytes()); at += size)
+      std::memcpy(bytes + at, data.bytes.data(), data.bytes.size());
+    return tensor;
+  }
+  const OpRecord *record = nn::recordOf(op);
+  if (!record || !findReference(record->name))
+    return std::nullopt;
+  std::vector<lathe::Value> operands;
+  std::vector<bool> present;
+  for (mlir::Value operand : nn::operandsByRecord(op)) {
+    const Tensor *tensor = operand ? known(operand, level + 1) : nullptr;
+    if (operand && !tensor)
+      return std::nullopt;
+    present.push_back(operand != nullptr);
+    operands.push_back(tensor ? lathe::Value(*tensor) : lathe::Value());
+  }
+  std::vector<const lathe::Value *> pointers;
+  for (size_t i = 0; i < operands.size(); ++i)
+    pointers.push_back(present[i] ? &operands[i] : nullptr);
+  std::vector<lathe::Value> results = evaluateReference(record->name, *nn::attrsOf(op), pointers);
+  return results[llvm::cast<mlir::OpResult>(value).getResultNumber()].tensor();
 }
 
 mlir::Value Graph::constant(const TensorData &data, const std::string &name, mlir::Location loc) {
@@ -161,69 +252,116 @@ mlir::Value Graph::constant(const TensorData &data, const std::string &name, mli
   return builder.create<nn::ConstantOp>(loc, value.getShapedType(), value);
 }
 
-mlir::Value Graph::valueOf(const std::string &name) {
-  GraphValue &entry = values.at(name);
-  if (!entry.value && entry.initializer) {
-    TensorProto &tensor = *entry.initializer;
+Entry Graph::entryOf(const std::string &name) {
+  GraphValue *entry = find(name);
+  require(entry, "'{}' is not produced by any node, input or initializer", name);
+  if (!entry->value && entry->initializer) {
+    TensorProto &tensor = *entry->initializer;
     std::string what = fmt::format("initializer '{}'", name);
     if (fromOnnxType(tensor.data_type()) == ElementType::invalid)
       throw Unsupported{fmt::format("{} has element type {}", what, onnxTypeName(tensor.data_type()))};
     auto loc = mlir::NameLoc::get(builder.getStringAttr(name + " (initializer)"), mlir::UnknownLoc::get(context));
-    entry.value = constant(decodeTensor(tensor, what, folder), name, loc);
+    entry->value = constant(decodeTensor(tensor, what, folder), name, loc);
     tensor.Clear(); // its bytes live in the constant now
   }
-  return entry.value;
+  return *entry;
 }
 
 void Graph::report(int index, const std::string &reason) {
-  const NodeProto &node = model.graph().node(index);
+  const NodeProto &node = (*scope->nodes)[index];
   std::string type;
   if (node.input_size() && !node.input(0).empty())
-    if (mlir::Value first = values.at(node.input(0)).value)
-      type = name(info(first).type);
-  issues.push_back({nodeNames[index], node.op_type(), version, type, reason});
+    if (GraphValue *first = find(node.input(0)); first && first->value)
+      type = name(info(first->value).type);
+  issues.push_back({nameOf(index), node.op_type(), opset(), type, reason});
+}
+
+void Graph::importPlain(const NodeProto &proto, mlir::Location loc, const std::string &name,
+                        std::vector<Entry> inputs) {
+  if (!proto.domain().empty() && proto.domain() != "ai.onnx")
+    throw Unsupported{fmt::format("operators of domain '{}' are not supported", proto.domain())};
+  for (const AttributeProto &attr : proto.attribute())
+    if (attr.has_g() || attr.graphs_size())
+      throw Unsupported{"the operator's subgraphs are not supported"};
+  auto handler = handlers().find(proto.op_type());
+  bool known = handler != handlers().end() || isMappedDirectly(proto.op_type());
+  if (!known)
+    throw Unsupported{"the operator is not supported"};
+  Values operands;
+  for (const Entry &input : inputs) {
+    if (input.sequence)
+      throw Unsupported{"the operator is not supported on sequences"};
+    operands.push_back(input.value);
+  }
+  Node node(*this, proto, loc, std::move(operands), name);
+  if (handler != handlers().end())
+    handler->second(node);
+  else
+    importDirectly(node);
+  node.checkAllUnderstood();
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (node.wants(i)) {
+      require(node.outputs[i] != nullptr, "has {} outputs, expected at most {}", node.outputs.size(), i);
+      scope->values.at(proto.output(static_cast<int>(i))).value = node.outputs[i];
+    }
 }
 
 void Graph::importNode(int index) {
-  const NodeProto &proto = model.graph().node(index);
+  NodeProto storage;
+  const NodeProto &proto = withAttributes((*scope->nodes)[index], *scope, storage);
   mlir::Location loc = nodeLocation(index);
+  std::string name = nameOf(index);
+  ++nodesImported;
   try {
-    if (!proto.domain().empty() && proto.domain() != "ai.onnx")
-      throw Unsupported{fmt::format("operators of domain '{}' are not supported", proto.domain())};
-    for (const AttributeProto &attr : proto.attribute())
-      if (attr.has_g() || attr.graphs_size())
-        throw Unsupported{"operators with subgraphs are not supported"};
-    auto handler = handlers().find(proto.op_type());
-    bool known = handler != handlers().end() || isMappedDirectly(proto.op_type());
-    if (!known)
-      throw Unsupported{"the operator is not supported"};
-
-    Values inputs;
+    std::vector<Entry> inputs;
     for (const std::string &input : proto.input()) {
-      if (input.empty()) {
-        inputs.push_back({});
-        continue;
-      }
-      inputs.push_back(valueOf(input));
-      if (!inputs.back())
+      inputs.push_back(input.empty() ? Entry{{}, {}, true} : entryOf(input));
+      if (!inputs.back().imported())
         return; // depends on what could not be imported: one issue is enough
     }
-    Node node(*this, proto, loc, std::move(inputs), nodeNames[index]);
-    if (handler != handlers().end())
-      handler->second(node);
+    const FunctionProto *function = findFunction(proto);
+    StructureHandler structure = function ? nullptr : structureHandler(proto, inputs);
+    if (!function && !structure)
+      return importPlain(proto, loc, name, std::move(inputs));
+    StructureNode node{*this,
+                       proto,
+                       loc,
+                       name,
+                       scope->line < 0 ? index : scope->line,
+                       std::move(inputs),
+                       std::vector<Entry>(proto.output_size())};
+    if (function)
+      importFunctionCall(node, *function);
     else
-      importDirectly(node);
-    node.checkAllUnderstood();
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (node.wants(i)) {
-        require(node.outputs[i] != nullptr, "has {} outputs, expected at most {}", node.outputs.size(), i);
-        values.at(proto.output(static_cast<int>(i))).value = node.outputs[i];
-      }
+      structure(node);
+    for (int i = 0; i < proto.output_size(); ++i)
+      if (!proto.output(i).empty())
+        static_cast<Entry &>(scope->values.at(proto.output(i))) = node.outputs[i];
   } catch (const Unsupported &problem) {
     report(index, problem.reason);
+  } catch (const PlacedError &) {
+    throw;
   } catch (const Error &error) {
-    fail("{}: {}", nn::describe(loc), error.what());
+    throw PlacedError(fmt::format("{}: {}", nn::describe(loc), error.what()));
   }
+}
+
+std::vector<Entry> Graph::importWithin(Scope &inner, google::protobuf::RepeatedPtrField<TensorProto> *initializers,
+                                       const std::vector<std::string> &outputs) {
+  Scope *before = scope;
+  ++depth;
+  scope = &inner;
+  auto leave = llvm::make_scope_exit([&] {
+    scope = before;
+    --depth;
+  });
+  if (initializers)
+    collectInitializers(*initializers);
+  importNodes(outputs);
+  std::vector<Entry> results;
+  for (const std::string &output : outputs)
+    results.push_back(entryOf(output));
+  return results;
 }
 
 void Graph::failOnIssues() const {
@@ -251,9 +389,12 @@ void Graph::finish(mlir::func::FuncOp function) {
   for (const ValueInfoProto &output : model.graph().output()) {
     require(names.insert(output.name()).second, "{}: there are two outputs '{}'", fileName, output.name());
     try {
-      results.push_back(valueOf(output.name()));
+      Entry entry = entryOf(output.name());
+      if (entry.sequence)
+        throw Unsupported{fmt::format("output '{}' is a sequence, expected a tensor", output.name())};
+      results.push_back(entry.value);
     } catch (const Unsupported &problem) {
-      issues.push_back({"", "", version, "", problem.reason});
+      issues.push_back({"", "", opset(), "", problem.reason});
       failOnIssues();
     } catch (const Error &error) {
       fail("{}: {}", fileName, error.what());

@@ -27,16 +27,12 @@ std::string Graph::symbolName(const std::string &param) {
   return symbols[param] = name;
 }
 
-void Graph::collectInitializers() {
-  for (TensorProto &tensor : *model.mutable_graph()->mutable_initializer()) {
+void Graph::collectInitializers(google::protobuf::RepeatedPtrField<TensorProto> &initializers) {
+  for (TensorProto &tensor : initializers) {
     require(!tensor.name().empty(), "{}: an initializer has no name", fileName);
-    auto [at, added] = values.emplace(tensor.name(), GraphValue{});
+    auto [at, added] = scope->values.emplace(tensor.name(), GraphValue{});
     require(added, "{}: there are two initializers '{}'", fileName, tensor.name());
     at->second.initializer = &tensor;
-  }
-  for (const SparseTensorProto &sparse : model.graph().sparse_initializer()) {
-    values.emplace(sparse.values().name(), GraphValue{});
-    issues.push_back({"", "", version, "", fmt::format("initializer '{}' is sparse", sparse.values().name())});
   }
 }
 
@@ -86,13 +82,13 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
     const std::string &name = input.name();
     require(!name.empty(), "{}: an input has no name", fileName);
     require(names.insert(name).second, "{}: there are two inputs '{}'", fileName, name);
-    if (auto known = values.find(name); known != values.end() && known->second.initializer)
+    if (auto known = top.values.find(name); known != top.values.end() && known->second.initializer)
       continue; // a weight listed as an input, as files before IR version 4 do
     try {
       inputs.emplace_back(&input, inputInfo(input));
     } catch (const Unsupported &problem) {
-      values.emplace(name, GraphValue{});
-      issues.push_back({"", "", version, "", problem.reason});
+      top.values.emplace(name, GraphValue{});
+      issues.push_back({"", "", opset(), "", problem.reason});
       continue;
     }
     Dims &dims = inputs.back().second.dims;
@@ -140,7 +136,7 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
     function.insertArgument(index, nn::toMlirType(context, info), attrs.getDictionary(context), loc);
     mlir::Value argument = function.getArgument(index);
     setInfo(argument, info);
-    values.emplace(input->name(), GraphValue{argument, -1, nullptr});
+    top.values.emplace(input->name(), GraphValue{{argument, {}, false}, -1, nullptr});
   }
 }
 

@@ -117,15 +117,29 @@ std::optional<std::vector<int64_t>> Node::staticInts(mlir::Value value) const {
     return allConstant(*known.contents) ? std::optional(constants(*known.contents)) : std::nullopt;
   if (isInteger(known.type) && allConstant(known.dims) && product(known.dims) == Dim(0))
     return std::vector<int64_t>();
-  return std::nullopt;
+  const Tensor *tensor = isInteger(known.type) ? graph.known(value) : nullptr;
+  if (!tensor)
+    return std::nullopt;
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < tensor->elements(); ++i)
+    values.push_back(tensor->asInteger(i));
+  return values;
 }
 
 std::optional<std::vector<double>> Node::staticDoubles(mlir::Value value) const {
   if (auto ints = staticInts(value))
     return std::vector<double>(ints->begin(), ints->end());
   auto constant = value.getDefiningOp<nn::ConstantOp>();
-  if (!constant)
-    return std::nullopt;
+  if (!constant) {
+    const Tensor *tensor = graph.known(value);
+    if (!tensor || tensor->elements() > 64 || tensor->type() == ElementType::string)
+      return std::nullopt;
+    std::vector<double> result;
+    for (int64_t i = 0; i < tensor->elements(); ++i)
+      result.push_back(tensor->type() == ElementType::f32 ? shortestDouble(static_cast<float>(tensor->asDouble(i)))
+                                                          : tensor->asDouble(i));
+    return result;
+  }
   nn::ConstantData data = nn::constantData(constant.getValue());
   int64_t count = 1;
   for (int64_t extent : data.dims)
@@ -243,6 +257,15 @@ mlir::Operation *Node::emitOp(const OpRecord &record, Values operands, Attrs &at
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i]) {
       in[i] = &info(operands[i]);
+      // Parameters that were computed by other means than shape arithmetic, in floating-point numbers for instance.
+      bool parameter = i < record.operands.size() && *record.operands[i].staticAttribute;
+      if (parameter && !in[i]->contents && isInteger(in[i]->type))
+        if (auto values = staticInts(operands[i]); values && values->size() <= maxContents) {
+          TensorInfo better = *in[i];
+          better.contents = toDims(*values);
+          graph.setInfo(operands[i], better);
+          in[i] = &info(operands[i]);
+        }
       runTimeParameter |= i < record.operands.size() && *record.operands[i].staticAttribute && !in[i]->contents;
     }
   InferResult results;

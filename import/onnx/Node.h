@@ -23,7 +23,6 @@ struct Field {
   Field(std::vector<double> v) : value(std::move(v)) {}
 };
 using Fields = std::vector<std::pair<std::string, Field>>;
-using Values = std::vector<mlir::Value>;
 
 /// Errors thrown from here carry no place; the graph adds it.
 class Node {
