@@ -4,9 +4,11 @@
 namespace lathe {
 namespace {
 
-// Folding trades compile time and package size for run time: what grows beyond this and is not one repeated element
-// (expand, tile, resize of small constants) is cheaper to make again.
-constexpr int64_t alwaysFolded = 64 << 10;    // bytes of results
+// Folding trades compile time and package size for run time: what grows beyond this and is not one repeated element is
+// made again. For copies of small constants (expand, tile, resize) that is cheap; masks and position biases, which
+// exporters compute from a few integers, would take a kernel an operator.
+constexpr int64_t copiesFolded = 64 << 10; // bytes of results
+constexpr int64_t alwaysFolded = 4 << 20;
 constexpr int64_t growthAllowed = 2;          // times the operands
 constexpr int64_t neverEvaluated = 256 << 20; // bytes of results
 
@@ -55,7 +57,8 @@ void fold(mlir::Operation &op, const OpRecord &record) {
     if (!nn::constantData(folded.back()).splat)
       stored += result.tensor().bytes();
   }
-  if (stored > alwaysFolded && stored > growthAllowed * operandBytes)
+  bool copies = isOp(&op, "expand") || isOp(&op, "tile") || isOp(&op, "resize");
+  if (stored > (copies ? copiesFolded : alwaysFolded) && stored > growthAllowed * operandBytes)
     return;
   mlir::OpBuilder builder(&op);
   for (auto [result, attr] : llvm::zip(op.getResults(), folded))
