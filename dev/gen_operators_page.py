@@ -59,7 +59,7 @@ FAMILIES = {
 # Operators of the format that leave no operator of their own.
 WITHOUT_RECORD = {
     "Constant": "a constant", "Identity": "its input", "Dropout": "its input, and a mask of ones where it is used",
-    "If": "the branch that is taken, where the condition is known while importing", "Loop": "its steps, one after another",
+    "If": "the branch that is taken; where only the run tells which, both and a choice", "Loop": "its steps, one after another",
     "Scan": "its steps, one after another", "SequenceMap": "its steps, one after another",
 }
 

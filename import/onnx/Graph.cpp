@@ -241,8 +241,12 @@ std::optional<Tensor> Graph::evaluateKnown(mlir::Value value, int level) {
   std::vector<const lathe::Value *> pointers;
   for (size_t i = 0; i < operands.size(); ++i)
     pointers.push_back(present[i] ? &operands[i] : nullptr);
-  std::vector<lathe::Value> results = evaluateReference(record->name, *nn::attrsOf(op), pointers);
-  return results[llvm::cast<mlir::OpResult>(value).getResultNumber()].tensor();
+  try {
+    std::vector<lathe::Value> results = evaluateReference(record->name, *nn::attrsOf(op), pointers);
+    return results[llvm::cast<mlir::OpResult>(value).getResultNumber()].tensor();
+  } catch (const Error &) { // what is wrong with these values is said when they are computed
+    return std::nullopt;
+  }
 }
 
 mlir::Value Graph::constant(const TensorData &data, const std::string &name, mlir::Location loc) {
@@ -311,7 +315,7 @@ void Graph::importNode(int index) {
   const NodeProto &proto = withAttributes((*scope->nodes)[index], *scope, storage);
   mlir::Location loc = nodeLocation(index);
   std::string name = nameOf(index);
-  ++nodesImported;
+  nodesUnfolded += depth > 0;
   try {
     std::vector<Entry> inputs;
     for (const std::string &input : proto.input()) {
@@ -390,8 +394,9 @@ void Graph::finish(mlir::func::FuncOp function) {
     require(names.insert(output.name()).second, "{}: there are two outputs '{}'", fileName, output.name());
     try {
       Entry entry = entryOf(output.name());
-      if (entry.sequence)
-        throw Unsupported{fmt::format("output '{}' is a sequence, expected a tensor", output.name())};
+      if (!entry.value)
+        throw Unsupported{fmt::format("output '{}' is {}, expected a tensor", output.name(),
+                                      entry.sequence ? "a sequence" : "an empty optional")};
       results.push_back(entry.value);
     } catch (const Unsupported &problem) {
       issues.push_back({"", "", opset(), "", problem.reason});

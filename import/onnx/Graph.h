@@ -82,8 +82,8 @@ public:
                                   const std::vector<std::string> &outputs);
   Scope &current() { return *scope; }
   const FunctionProto *findFunction(const NodeProto &node) const;
-  /// Nodes imported so far: unrolled loops and nested functions must end.
-  int64_t nodesImported = 0;
+  /// Nodes of bodies and functions imported so far, and how deep in them we are: unrolling must end.
+  int64_t nodesUnfolded = 0;
   int depth = 0;
 
 private:

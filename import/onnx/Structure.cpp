@@ -8,12 +8,12 @@ namespace lathe::onnx {
 namespace {
 
 // Unrolled loops and nested functions end here.
-constexpr int64_t mostNodes = 200000;
+constexpr int64_t mostNodes = 50000;
 constexpr int mostNested = 64;
 constexpr int64_t mostIterations = 4096;
 
 void limit(StructureNode &node) {
-  if (node.graph.depth > mostNested || node.graph.nodesImported > mostNodes)
+  if (node.graph.depth > mostNested || node.graph.nodesUnfolded > mostNodes)
     node.unsupported(
         fmt::format("functions and loops unfold to more than {} nodes or {} levels", mostNodes, mostNested));
 }
@@ -257,8 +257,33 @@ void importScan(StructureNode &node) {
   }
 }
 
-void collectRead(const google::protobuf::RepeatedPtrField<NodeProto> &nodes, const std::set<std::string> &known,
-                 std::set<std::string> &read, int depth);
+/// The body on every tensor of the first sequence; of other operands sequences go along, tensors are the same each
+/// time.
+void importSequenceMap(StructureNode &node) {
+  size_t count = node.sequence(0).size();
+  Body body(node, subgraph(node, "body"));
+  std::vector<Values> made(node.outputs.size());
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<Entry> inputs;
+    for (const Entry &input : node.inputs) {
+      require(!input.sequence || input.sequence->size() == count, "sequences have {} and {} tensors", count,
+              input.sequence ? input.sequence->size() : 0);
+      inputs.push_back(input.sequence ? Entry{(*input.sequence)[i], {}, false} : input);
+    }
+    std::vector<Entry> results = body.run(node, inputs, fmt::format("{}#{}/", node.name, i));
+    if (!allImported(results))
+      return;
+    require(results.size() == made.size(), "the body has {} outputs, expected {}", results.size(), made.size());
+    for (size_t k = 0; k < made.size(); ++k) {
+      require(results[k].value != nullptr, "an output of the body is not a tensor");
+      made[k].push_back(results[k].value);
+    }
+  }
+  for (size_t k = 0; k < made.size(); ++k)
+    node.outputs[k] = {{}, std::move(made[k]), false};
+}
+
+void collectRead(const google::protobuf::RepeatedPtrField<NodeProto> &nodes, std::set<std::string> &read, int depth);
 
 void collectRead(const GraphProto &graph, std::set<std::string> &read, int depth) {
   require(depth < mostNested, "subgraphs are nested more than {} deep", mostNested);
@@ -270,7 +295,7 @@ void collectRead(const GraphProto &graph, std::set<std::string> &read, int depth
   for (const NodeProto &node : graph.node())
     own.insert(node.output().begin(), node.output().end());
   std::set<std::string> inner;
-  collectRead(graph.node(), own, inner, depth);
+  collectRead(graph.node(), inner, depth);
   for (const ValueInfoProto &output : graph.output())
     inner.insert(output.name());
   for (const std::string &name : inner)
@@ -278,8 +303,7 @@ void collectRead(const GraphProto &graph, std::set<std::string> &read, int depth
       read.insert(name);
 }
 
-void collectRead(const google::protobuf::RepeatedPtrField<NodeProto> &nodes, const std::set<std::string> &,
-                 std::set<std::string> &read, int depth) {
+void collectRead(const google::protobuf::RepeatedPtrField<NodeProto> &nodes, std::set<std::string> &read, int depth) {
   for (const NodeProto &node : nodes) {
     for (const std::string &input : node.input())
       if (!input.empty())
@@ -346,7 +370,6 @@ std::optional<int64_t> StructureNode::scalar(const Entry &entry) const {
 
 std::vector<std::string> namesRead(const NodeProto &node) {
   std::set<std::string> read;
-  google::protobuf::RepeatedPtrField<NodeProto> one;
   for (const std::string &input : node.input())
     if (!input.empty())
       read.insert(input);
@@ -424,15 +447,16 @@ void importFunctionCall(StructureNode &node, const FunctionProto &function) {
 }
 
 StructureHandler structureHandler(const NodeProto &node, const std::vector<Entry> &inputs) {
+  static const std::unordered_map<std::string, StructureHandler> table = {
+      {"If", importIf},
+      {"Loop", importLoop},
+      {"Scan", importScan},
+      {"SequenceMap", importSequenceMap},
+  };
   if (!node.domain().empty() && node.domain() != "ai.onnx")
     return nullptr;
-  if (node.op_type() == "If")
-    return importIf;
-  if (node.op_type() == "Loop")
-    return importLoop;
-  if (node.op_type() == "Scan")
-    return importScan;
-  return sequenceHandler(node, inputs);
+  auto found = table.find(node.op_type());
+  return found != table.end() ? found->second : sequenceHandler(node, inputs);
 }
 
 } // namespace lathe::onnx

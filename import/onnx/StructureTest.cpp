@@ -227,6 +227,20 @@ TEST(Sequence, NeverReachesTheGraph) {
   EXPECT_THAT(m.imported(), HasSubstr("position 3 in a sequence of 3 tensors"));
 }
 
+TEST(Sequence, AMapRunsItsBodyOnEachTensor) {
+  TestModel m = model({2, 3});
+  m.ints("one", {}, {1});
+  m.node("SplitToSequence", {"x", "one"}, {"rows"}).attr("axis", 0);
+  NodeProto &map = *m.node("SequenceMap", {"rows", "x"}, {"sums"}, "map").node;
+  GraphProto &body = subgraph(map, "body");
+  for (const char *name : {"row", "all"})
+    body.add_input()->set_name(name);
+  add(body.mutable_node(), "Add", {"row", "all"}, {"sum"});
+  body.add_output()->set_name("sum");
+  m.node("ConcatFromSequence", {"sums"}, {"y"}).attr("axis", 0);
+  EXPECT_THAT(run(m, {2, 3}, {0, 1, 2, 3, 4, 5}), ElementsAre(0, 2, 4, 3, 5, 7, 3, 5, 7, 6, 8, 10));
+}
+
 TEST(Sequence, WhatAnOperatorCannotTakeIsSaid) {
   TestModel m = model({3, 4});
   m.node("SequenceConstruct", {"x", "x"}, {"list"});
