@@ -315,7 +315,6 @@ void Graph::importNode(int index) {
   const NodeProto &proto = withAttributes((*scope->nodes)[index], *scope, storage);
   mlir::Location loc = nodeLocation(index);
   std::string name = nameOf(index);
-  nodesUnfolded += depth > 0;
   try {
     std::vector<Entry> inputs;
     for (const std::string &input : proto.input()) {
@@ -353,6 +352,7 @@ void Graph::importNode(int index) {
 std::vector<Entry> Graph::importWithin(Scope &inner, google::protobuf::RepeatedPtrField<TensorProto> *initializers,
                                        const std::vector<std::string> &outputs) {
   Scope *before = scope;
+  nodesUnfolded += inner.nodes->size();
   ++depth;
   scope = &inner;
   auto leave = llvm::make_scope_exit([&] {

@@ -82,7 +82,7 @@ public:
                                   const std::vector<std::string> &outputs);
   Scope &current() { return *scope; }
   const FunctionProto *findFunction(const NodeProto &node) const;
-  /// Nodes of bodies and functions imported so far, and how deep in them we are: unrolling must end.
+  /// Nodes of bodies and functions looked at so far, and how deep in them we are: unrolling must end.
   int64_t nodesUnfolded = 0;
   int depth = 0;
 
