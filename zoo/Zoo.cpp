@@ -41,6 +41,8 @@ const std::vector<Architecture> &architectures() {
       {{"mobilenet_v3", "inverted residuals with squeeze-and-excitation, large (Howard et al. 2019)"}, mobilenetV3},
       {{"efficientnet_b0", "inverted residuals with squeeze-and-excitation and silu (Tan, Le 2019)"}, efficientnetB0},
       {{"shufflenet_v2", "channel split and shuffle, width 1.0 (Ma et al. 2018)"}, shufflenetV2},
+      {{"vit_b_16", "vision transformer, 12 layers of 768 features, patches of 16x16 (Dosovitskiy et al. 2020)"},
+       vitB16},
       {{"unet", "segmentation with transposed convolutions, 128x128, 2 classes (Ronneberger et al. 2015)"}, unet},
       {{"lstm", "2 LSTM layers of 256 over 128 steps (Hochreiter, Schmidhuber 1997), a dense layer a step"},
        twoLayerLstm},
