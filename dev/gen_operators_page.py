@@ -45,8 +45,6 @@ FAMILIES = {
     "resize": "Nearest, linear and cubic interpolation of the spatial axes with weights computed when compiling.",
     "view": "No code: the result is the operand's memory under other extents. A copy where the operand's layout forbids that.",
     "fold": "Gone before kernels are formed: folded into constants, into other operators or into the plan's shape arithmetic. What remains of shapes is stored by a kernel, of others computed by the reference.",
-    "indexed": "Elements read or written where other tensors say; an index out of range is an error of the run. Any type whose elements are whole bytes.",
-    "fold": "Gone before kernels are formed: folded into constants, into other operators or into the plan's shape arithmetic. The reference runs what remains.",
     "indexed": "Elements read or written where other tensors say. An index out of range is the nearest one inside, where the reference reports an error. "
                "Any type whose elements are whole bytes.",
     "scan": "Running sums and products, extremes with their positions, the largest elements: one line along an axis at a time. Numbers.",
