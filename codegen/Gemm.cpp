@@ -4,6 +4,7 @@
 //   vectors  vectors of columns a register block
 //   unroll   reduction steps per loop iteration
 //   mc       register blocks of rows a work unit
+//   prefetch 1: while one tile of a constant right operand is used, the next one is fetched
 //   packb    1: a right operand that is not constant is copied into scratch, one tile of columns at a time
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
@@ -123,7 +124,7 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
 struct Plan {
   GemmGeometry gemm;
   int64_t lanes, unroll, rows, vectors, mc;
-  bool packB;
+  bool packB, prefetch;
   int64_t tiles() const { return (columnVectors() + vectors - 1) / vectors; }
   int64_t columnVectors() const { return (gemm.n + lanes - 1) / lanes; }
   int64_t tailVectors() const { return columnVectors() - (tiles() - 1) * vectors; }
@@ -133,7 +134,7 @@ struct Plan {
 };
 
 Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "packb"});
+  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "packb", "prefetch"});
   Plan plan;
   plan.gemm = gemmGeometry(problem);
   plan.lanes = problem.target().lanes(std::max(32u, bitWidth(plan.gemm.type)));
@@ -146,6 +147,7 @@ Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
   plan.unroll = parameter(schedule, "unroll", 4, 1, 64);
   plan.mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 40);
   plan.packB = parameter(schedule, "packb", 0, 0, 1) && !plan.gemm.constantB;
+  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1) && plan.gemm.constantB;
   if (!Microkernel::fits(problem.target(), plan.rows, plan.vectors))
     throw Declined{fmt::format("rows={} vectors={} needs more than {} registers", plan.rows, plan.vectors,
                                problem.target().vectorRegisters)};
@@ -199,6 +201,7 @@ private:
   void emitUnit(Value unit);
   void emitColumns(int64_t vectors, int64_t valid);
   void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
+  void setPrefetch(int64_t vectors, Value block);
   void copyColumns(int64_t vectors, int64_t valid, Value from);
 };
 
@@ -283,7 +286,10 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
   }
   Value first = k.mul(chunk, plan.mc), last;
   auto blocks = [&](Value low, Value high, int64_t rows, auto start) {
-    k.loop(low, high, 1, [&](Value piece) { emitBlock(rows, start(piece), vectors, valid, b, bOffset); });
+    k.loop(low, high, 1, [&](Value piece) {
+      setPrefetch(vectors, k.sub(piece, first));
+      emitBlock(rows, start(piece), vectors, valid, b, bOffset);
+    });
   };
   if (gemm.m.isConstant()) {
     // Blocks of two sizes, larger ones first.
@@ -306,10 +312,24 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     Value end = k.add(first, k.mul(count, rows));
     Value start = first;
     k.loop(k.constant(0), count, 1, [&](Value i) {
+      setPrefetch(vectors, i);
       emitBlock(rows, k.add(start, k.mul(i, rows)), vectors, valid, b, bOffset);
     });
     first = end;
   }
+}
+
+/// Tiles lie one after the other in the order they are used. Each register block of the chunk, `block` the first ones, fetches its share of
+/// the lines that every loop iteration will need of the next.
+void GemmGenerator::setPrefetch(int64_t vectors, Value block) {
+  if (!plan.prefetch)
+    return;
+  int64_t wide = vectors * plan.lanes, perLine = 64 * 8 / bitWidth(gemm.type);
+  int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, gemm.k) * wide / perLine);
+  int64_t blocks = plan.pieces().isConstant() ? std::min(plan.mc, plan.pieces().constant()) : plan.mc;
+  int64_t share = (lines + blocks - 1) / blocks;
+  Value first = k.min(k.mul(block, share), k.constant(lines - share));
+  micro.prefetch = {k.add(k.mul(first, perLine), gemm.k * wide), share};
 }
 
 void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset) {
@@ -392,9 +412,19 @@ Schedule gemmPrior(const ContractionProblem &problem) {
     set(m, wide ? 4 : 3, 4);
   else
     set(wide ? 14 : 6, 2, 4);
-  // A chunk of rows stays in the second-level cache while the columns pass by.
-  int64_t rows = schedule.number("rows", 1);
-  schedule.numbers["mc"] = std::max<int64_t>(1, (int64_t(256) << 10) / (gemm.k * rows * int64_t(bitWidth(gemm.type) / 8)));
+  // A chunk of rows stays in the second-level cache beside the tile of columns it meets while all columns pass by, from memory or
+  // the third level: as few chunks as fit, of equal size.
+  int64_t rows = schedule.number("rows", 1), bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8);
+  int64_t budget = std::max<int64_t>(int64_t(256) << 10, (int64_t(960) << 10) - bytes * schedule.number("vectors", 1) * lanes);
+  int64_t most = std::max<int64_t>(1, budget / (bytes * rows));
+  if (m > 0) {
+    int64_t pieces = (m + rows - 1) / rows, chunks = (pieces + most - 1) / most;
+    most = (pieces + chunks - 1) / chunks;
+  }
+  schedule.numbers["mc"] = most;
+  // Weights of this size come from memory each time the network runs.
+  if (gemm.constantB && (m == 0 || m >= rows))
+    schedule.numbers["prefetch"] = bytes * gemm.n > (96 << 10);
   if (!gemm.constantB) {
     schedule.numbers["packb"] = m == 0 || m >= 8;
     if (m > 0 && schedule.numbers["packb"])
