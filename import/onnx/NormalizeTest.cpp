@@ -279,6 +279,22 @@ TEST(Constant, EveryForm) {
   check([](TestNode &n) { n.attr("value_string", "a"); }, TensorProto::STRING, "strings are not supported");
 }
 
+TEST(Dropout, DropsNothing) {
+  auto check = [](float ratio, bool training, auto expected) {
+    TestModel m(13);
+    m.input("x", {4}).output("y").floats("ratio", {}, {ratio});
+    TensorProto &mode = *m.graph->add_initializer();
+    mode.set_name("training");
+    mode.set_data_type(TensorProto::BOOL);
+    mode.add_int32_data(training);
+    m.node("Dropout", {"x", "ratio", "training"}, {"y"}, "drop");
+    EXPECT_THAT(m.imported(), expected);
+  };
+  check(0.5f, false, HasSubstr("return %arg0"));
+  check(0, true, HasSubstr("return %arg0"));
+  check(0.5f, true, HasSubstr("'drop' (Dropout, opset 13): training_mode is set"));
+}
+
 TEST(ConstantOfShape, ValueAndType) {
   TestModel m(9);
   m.output("y", TensorProto::INT64).ints("s", {2, 3});

@@ -77,7 +77,10 @@ void importDropout(Node &node) {
   node.ignore({"seed", "ratio", "is_test"});
   if (node.has(2)) {
     auto training = node.graph.info(node.in(2));
-    if (!training.contents || !(training.contents->size() == 1 && training.contents->front() == Dim(0)))
+    bool off = training.contents && training.contents->size() == 1 && training.contents->front() == Dim(0);
+    // Drops nothing even while training: some networks forget to say that they are not.
+    auto ratio = node.has(1) ? node.staticDoubles(node.in(1)) : std::nullopt;
+    if (!off && !(ratio && ratio->size() == 1 && ratio->front() == 0))
       node.unsupported("training_mode is set or computed at run time");
   }
   mlir::Value x = node.in(0);
