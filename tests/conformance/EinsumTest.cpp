@@ -43,9 +43,9 @@ TEST(Einsum, RandomEquationsEqualTheirDefinition) {
       for (int64_t i = below(4); i > 0; --i)
         term += "abcdE"[below(5)];
       used.insert(term.begin(), term.end());
-      equation += (equation.empty() ? "" : ", ") + term;
       left += term;
     }
+    equation = fmt::format("{}", fmt::join(terms, ", ")); // a scalar's term is empty
     std::string result;
     if (random() % 3 == 0) { // implicit: labels that appear once, in order
       for (char label : used)

@@ -75,3 +75,18 @@ func.func @main(%x: tensor<1x3x32x32xf32>) -> tensor<1x10x1x1xf32> {
   %g = nn.reduce_mean %f {axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x10x32x32xf32>) -> tensor<1x10x1x1xf32>
   return %g : tensor<1x10x1x1xf32>
 }
+
+// -----
+
+// Phases first (DCR), whole blocks of channels: the interleaving of a transposed convolution moves blocks.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.depth_to_space {{.*}} : (tensor<1x64x8x8xf32, #nn.blocked<1, 8>>) -> tensor<1x16x16x16xf32, #nn.blocked<1, 8>>
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x4x16x16xf32> {
+  %w1 = nn.constant {value = dense<0.5> : tensor<64x16x1x1xf32>} : tensor<64x16x1x1xf32>
+  %w2 = nn.constant {value = dense<0.25> : tensor<4x16x3x3xf32>} : tensor<4x16x3x3xf32>
+  %a = nn.conv %x, %w1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x16x8x8xf32>, tensor<64x16x1x1xf32>) -> tensor<1x64x8x8xf32>
+  %b = nn.depth_to_space %a {block_size = 2 : i64, mode = "DCR"} : (tensor<1x64x8x8xf32>) -> tensor<1x16x16x16xf32>
+  %c = nn.conv %b, %w2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x16x16xf32>, tensor<4x16x3x3xf32>) -> tensor<1x4x16x16xf32>
+  return %c : tensor<1x4x16x16xf32>
+}

@@ -79,16 +79,16 @@ func.func @main(%x: tensor<2x3x4xf32>, %y: tensor<3x1xf32>) -> tensor<2x3x4xf32>
 
 // What has no kernel stays, with the reason; a reshape stays as a view.
 // CHECK-LABEL: func.func @main
-// CHECK: nn.arg_max {{.*}}nn.reason = "the operator has no compiled form"
+// CHECK: nn.det {{.*}}nn.reason = "the operator has no compiled form"
 // CHECK: nn.reshape
 // CHECK-NOT: nn.reason
 // CHECK: twin: equal (max rel 0.0e+00)
 // O1: twin: equal
 // DECLINED: twin: equal
-func.func @main(%x: tensor<2x3xf32>) -> tensor<2xi64> {
-  %a = nn.arg_max %x {axis = 1 : i64, keepdims = true} : (tensor<2x3xf32>) -> tensor<2x1xi64>
-  %b = nn.reshape %a {shape = array<i64: 2>} : (tensor<2x1xi64>) -> tensor<2xi64>
-  return %b : tensor<2xi64>
+func.func @main(%x: tensor<2x3x3xf32>) -> tensor<2x1xf32> {
+  %a = nn.det %x : (tensor<2x3x3xf32>) -> tensor<2xf32>
+  %b = nn.reshape %a {shape = array<i64: 2, 1>} : (tensor<2xf32>) -> tensor<2x1xf32>
+  return %b : tensor<2x1xf32>
 }
 
 // -----
