@@ -96,8 +96,9 @@ public:
       : writer(writer), wanted(wanted), scalarType(scalarType) {}
   bool written = false;
   void field(const char *name, double &value) override {
-    if (name != wanted || std::isinf(value))
-      return; // an infinite bound is the same as none
+    bool bound = wanted == "min" || wanted == "max";
+    if (name != wanted || (bound && std::isinf(value)))
+      return; // an infinite bound is the same as none; an infinite padding is not
     writer.inputScalar(name, scalarType, value);
     written = true;
   }
@@ -350,7 +351,7 @@ void writeOperator(NodeWriter &w) {
   if (auto own = writers.find(record.name); own != writers.end())
     return own->second(w);
   const OnnxMapping *mapping = directMapping(record);
-  require(mapping != nullptr, "nn.{} has no form in ONNX", record.name);
+  require(mapping != nullptr, "nn.{} has no form in ONNX opset {}", record.name, exportedOpset);
   writeDirect(w, record, *mapping);
 }
 
