@@ -11,8 +11,7 @@ func.func @main(%x: tensor<5x2x3xf32> {nn.name = "x"}, %lengths: tensor<2xi32> {
   // CHECK: %[[BIASES:.*]] = nn.add
   // CHECK: %[[COLUMNS:.*]] = nn.reshape %[[BIASES]] {shape = array<i64: 16>}
   // CHECK: %[[GATES:.*]] = nn.add %[[PRODUCT]], %[[COLUMNS]]
-  // CHECK: nn.recurrence %[[GATES]], %{{[^,]*}} {{{.*}}cell = "lstm"
-  // CHECK-SAME: direction = "bidirectional"
+  // CHECK: nn.recurrence %[[GATES]], %{{[^,]*}} {{{.*}}direction = "bidirectional"
   %w = nn.constant {value = dense<0.25> : tensor<2x8x3xf32>} : tensor<2x8x3xf32>
   %r = nn.constant {value = dense<0.5> : tensor<2x8x2xf32>} : tensor<2x8x2xf32>
   %b = nn.constant {value = dense<0.125> : tensor<2x16xf32>} : tensor<2x16xf32>
