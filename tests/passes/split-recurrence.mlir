@@ -22,7 +22,7 @@ func.func @main(%x: tensor<5x2x3xf32> {nn.name = "x"}, %lengths: tensor<2xi32> {
     -> (tensor<5x2x2x2xf32>, tensor<2x2x2xf32>, tensor<2x2x2xf32>)
 
   // The bias inside the reset stays with the recurrence.
-  // CHECK: %[[INSIDE:.*]] = nn.slice %{{.*}} {axes = array<i64: 1>, ends = array<i64: 12>, starts = array<i64: 10>}
+  // CHECK: %[[INSIDE:.*]] = nn.slice %{{.*}} {axes = array<i64: 1>, ends = array<i64: 12>, {{.*}}starts = array<i64: 10>}
   // CHECK: nn.concat
   // CHECK: nn.recurrence %{{[^,]*}}, %{{[^,]*}}, %[[INSIDE]], %arg1, %arg2 {{{.*}}cell = "gru"
   // CHECK-SAME: linear_before_reset = true
