@@ -92,7 +92,9 @@ TEST(Registry, RecordsAreSortedAndComplete) {
   EXPECT_EQ(findOp("no_such_op"), nullptr);
   for (const OpRecord &record : opRecords()) {
     EXPECT_NE(*record.summary, 0) << record.name;
-    EXPECT_FALSE(record.onnx.empty()) << record.name;
+    // What importers and passes split off an operator of the format has no form of its own.
+    bool part = record.name == std::string_view("max_pool_indices") || record.name == std::string_view("recurrence");
+    EXPECT_EQ(record.onnx.empty(), part) << record.name;
     EXPECT_GT(record.tolerance, 0) << record.name;
   }
 }

@@ -446,6 +446,136 @@ TEST(Shape, FlopsCountAMultiplyAccumulateAsTwo) {
   EXPECT_EQ(findOp("conv")->flops(a, {&x, &w, nullptr}, {&y[0]}).str(), "231211008");
 }
 
+TEST(Shape, Indexed) {
+  TensorInfo x = tensor("f32 N 5 7"), indices = tensor("i64 2 5 3");
+  auto axis = [](auto attrs, int64_t value) { return with(attrs, [&](auto &a) { a.axis = value; }); };
+  EXPECT_EQ(infer("gather_elements", axis(GatherElementsAttrs(), 2), {x, indices}), "f32 2 5 3");
+  expectViolation("gather_elements_c1", "gather_elements", GatherElementsAttrs(), {tensor("f32"), tensor("i64")});
+  expectViolation("gather_elements_c1", "gather_elements", axis(GatherElementsAttrs(), 3), {x, indices});
+  expectViolation("gather_elements_c2", "gather_elements", GatherElementsAttrs(), {x, tensor("f32 2 5 3")});
+  expectViolation("gather_elements_c3", "gather_elements", GatherElementsAttrs(), {x, tensor("i64 2 5")});
+  expectViolation("gather_elements_c3", "gather_elements", axis(GatherElementsAttrs(), 2), {x, tensor("i64 2 6 3")});
+
+  auto batch = [](int64_t value) { return with(GatherNdAttrs(), [&](auto &a) { a.batch_dims = value; }); };
+  EXPECT_EQ(infer("gather_nd", batch(1), {x, tensor("i64 N 4 1")}), "f32 N 4 7");
+  expectViolation("gather_nd_c1", "gather_nd", batch(0), {x, tensor("i64")});
+  expectViolation("gather_nd_c1", "gather_nd", batch(3), {x, indices});
+  expectViolation("gather_nd_c2", "gather_nd", batch(0), {x, tensor("f32 2 1")});
+  expectViolation("gather_nd_c3", "gather_nd", batch(0), {x, tensor("i64 2 4")});
+  expectViolation("gather_nd_c3", "gather_nd", batch(0), {x, tensor("i64 2 K")});
+  expectViolation("gather_nd_c4", "gather_nd", batch(1), {tensor("f32 2 5"), tensor("i64 3 1")});
+
+  TensorInfo updates = tensor("f32 2 5 3");
+  EXPECT_EQ(infer("scatter_elements", axis(ScatterElementsAttrs(), 2), {x, indices, updates}), "f32 N 5 7");
+  expectViolation("scatter_elements_c1", "scatter_elements", axis(ScatterElementsAttrs(), -4), {x, indices, updates});
+  expectViolation("scatter_elements_c2", "scatter_elements", ScatterElementsAttrs(), {x, tensor("bool 2 5 3"), updates});
+  expectViolation("scatter_elements_c3", "scatter_elements", ScatterElementsAttrs(), {x, tensor("i64 2 5 8"), updates});
+  expectViolation("scatter_elements_c4", "scatter_elements", ScatterElementsAttrs(), {x, indices, tensor("f32 2 5 2")});
+  expectViolation("scatter_elements_c4", "scatter_elements", ScatterElementsAttrs(), {x, indices, tensor("f64 2 5 3")});
+  expectViolation("scatter_elements_c5", "scatter_elements",
+                  with(ScatterElementsAttrs(), [](auto &a) { a.reduction = "mean"; }), {x, indices, updates});
+  expectViolation("scatter_elements_c5", "scatter_elements",
+                  with(ScatterElementsAttrs(), [](auto &a) { a.reduction = "add"; }),
+                  {tensor("bool 2"), tensor("i64 2"), tensor("bool 2")});
+
+  ScatterNdAttrs scatter;
+  EXPECT_EQ(infer("scatter_nd", scatter, {x, tensor("i64 4 2"), tensor("f32 4 7")}), "f32 N 5 7");
+  expectViolation("scatter_nd_c1", "scatter_nd", scatter, {tensor("f32"), tensor("i64 1"), tensor("f32")});
+  expectViolation("scatter_nd_c2", "scatter_nd", scatter, {x, tensor("f32 4 2"), tensor("f32 4 7")});
+  expectViolation("scatter_nd_c3", "scatter_nd", scatter, {x, tensor("i64 4 4"), tensor("f32 4 7")});
+  expectViolation("scatter_nd_c4", "scatter_nd", scatter, {x, tensor("i64 4 2"), tensor("f32 4 6")});
+  expectViolation("scatter_nd_c4", "scatter_nd", scatter, {x, tensor("i64 4 2"), tensor("i32 4 7")});
+  expectViolation("scatter_nd_c5", "scatter_nd", with(scatter, [](auto &a) { a.reduction = "sum"; }),
+                  {x, tensor("i64 4 2"), tensor("f32 4 7")});
+}
+
+TEST(Shape, ExtentsThatDependOnData) {
+  EXPECT_EQ(infer("non_zero", NonZeroAttrs(), {tensor("f32 2 3")}), "i64 2 ?");
+  expectViolation("non_zero_c1", "non_zero", NonZeroAttrs(), {tensor("string 3")});
+  CompressAttrs rows = with(CompressAttrs(), [](auto &a) { a.axis = 0; });
+  EXPECT_EQ(infer("compress", rows, {tensor("f32 4 3"), tensor("bool 4")}), "f32 ? 3");
+  expectViolation("compress_c1", "compress", with(CompressAttrs(), [](auto &a) { a.axis = 2; }),
+                  {tensor("f32 4 3"), tensor("bool 4")});
+  expectViolation("compress_c2", "compress", rows, {tensor("f32 4 3"), tensor("i64 4")});
+  expectViolation("compress_c2", "compress", rows, {tensor("f32 4 3"), tensor("bool 5")});
+  expectViolation("unique_c1", "unique", with(UniqueAttrs(), [](auto &a) { a.axis = 2; }), {tensor("f32 4 3")});
+
+  NonMaxSuppressionAttrs nms;
+  TensorInfo boxes = tensor("f32 1 6 4"), scores = tensor("f32 1 2 6");
+  EXPECT_EQ(infer("non_max_suppression", nms, {boxes, scores}), "i64 ? 3");
+  expectViolation("nms_c1", "non_max_suppression", nms, {tensor("f32 1 6 5"), scores});
+  expectViolation("nms_c1", "non_max_suppression", nms, {boxes, tensor("f64 1 2 6")});
+  expectViolation("nms_c2", "non_max_suppression", nms, {boxes, scores, tensor("f32 1")});
+  expectViolation("nms_c3", "non_max_suppression", with(nms, [](auto &a) { a.center_point_box = 2; }), {boxes, scores});
+
+  ReverseSequenceAttrs reverse = with(ReverseSequenceAttrs(), [](auto &a) { a.batch_axis = 1, a.time_axis = 0; });
+  EXPECT_EQ(infer("reverse_sequence", reverse, {tensor("f32 4 3 2"), tensor("i64 3")}), "f32 4 3 2");
+  expectViolation("reverse_sequence_c1", "reverse_sequence", reverse, {tensor("f32 4"), tensor("i64 4")});
+  expectViolation("reverse_sequence_c1", "reverse_sequence", with(reverse, [](auto &a) { a.time_axis = 1; }),
+                  {tensor("f32 4 3"), tensor("i64 3")});
+  expectViolation("reverse_sequence_c2", "reverse_sequence", reverse, {tensor("f32 4 3"), tensor("i64 4")});
+}
+
+TEST(Shape, Running) {
+  auto axis = [](int64_t value) { return with(CumSumAttrs(), [&](auto &a) { a.axis = value; }); };
+  EXPECT_EQ(infer("cum_sum", axis(1), {tensor("f32 N 3")}), "f32 N 3");
+  expectViolation("running_c1", "cum_sum", axis(0), {tensor("f32")});
+  expectViolation("running_c1", "cum_sum", axis(2), {tensor("f32 N 3")});
+  expectViolation("running_c2", "cum_sum", axis(0), {tensor("bool 3")});
+  expectViolation("running_c3", "cum_sum", axis(0), {tensor("f32 3"), tensor("f32 1")});
+
+  auto k = [](int64_t value) { return with(TopKAttrs(), [&](auto &a) { a.k = value, a.axis = -1; }); };
+  EXPECT_EQ(infer("top_k", k(2), {tensor("f32 N 3")}), "f32 N 2");
+  expectViolation("top_k_c1", "top_k", k(1), {tensor("f32")});
+  expectViolation("top_k_c2", "top_k", k(1), {tensor("bool 3")});
+  expectViolation("top_k_c3", "top_k", k(-1), {tensor("f32 3")});
+  expectViolation("top_k_c3", "top_k", k(4), {tensor("f32 3")});
+  expectViolation("top_k_c4", "top_k", k(1), {tensor("f32 3"), tensor("i64 2")});
+}
+
+TEST(Shape, Sampled) {
+  TensorInfo image = tensor("f32 N 3 8 9"), grid = tensor("f32 N 4 5 2");
+  GridSampleAttrs sample;
+  EXPECT_EQ(infer("grid_sample", sample, {image, grid}), "f32 N 3 4 5");
+  expectViolation("grid_sample_c1", "grid_sample", sample, {tensor("f32 N 3 8"), tensor("f32 N 4 1")});
+  expectViolation("grid_sample_c2", "grid_sample", sample, {image, tensor("f32 N 4 5 3")});
+  expectViolation("grid_sample_c3", "grid_sample", with(sample, [](auto &a) { a.mode = "area"; }), {image, grid});
+  expectViolation("grid_sample_c4", "grid_sample", sample, {tensor("i32 N 3 8 9"), grid});
+  expectViolation("grid_sample_c5", "grid_sample", sample, {tensor("f32 N 3 0 9"), grid});
+
+  RoiAlignAttrs align;
+  TensorInfo rois = tensor("f32 6 4"), batch = tensor("i64 6");
+  EXPECT_EQ(infer("roi_align", align, {image, rois, batch}), "f32 6 3 1 1");
+  expectViolation("roi_align_c1", "roi_align", align, {image, tensor("f32 6 5"), batch});
+  expectViolation("roi_align_c2", "roi_align", with(align, [](auto &a) { a.output_width = 0; }), {image, rois, batch});
+  expectViolation("roi_align_c3", "roi_align", with(align, [](auto &a) { a.mode = "sum"; }), {image, rois, batch});
+  expectViolation("roi_align_c4", "roi_align", align, {image, tensor("f64 6 4"), batch});
+
+  MaxUnpoolAttrs unpool = with(MaxUnpoolAttrs(), [](auto &a) { a.kernel = {2, 2}, a.strides = {2, 2}, a.pads = {0, 0, 0, 0}; });
+  TensorInfo pooled = tensor("f32 1 3 4 4"), at = tensor("i64 1 3 4 4");
+  EXPECT_EQ(infer("max_unpool", unpool, {pooled, at}), "f32 1 3 8 8");
+  expectViolation("max_unpool_c1", "max_unpool", unpool, {pooled, tensor("i32 1 3 4 4")});
+  expectViolation("max_unpool_c1", "max_unpool", unpool, {pooled, tensor("i64 1 3 4 5")});
+  expectViolation("max_unpool_c2", "max_unpool", with(unpool, [](auto &a) { a.kernel = {2}; }), {pooled, at});
+  expectViolation("max_unpool_c3", "max_unpool", with(unpool, [](auto &a) { a.output_shape = {1, 4, 9, 9}; }), {pooled, at});
+  expectViolation("max_unpool_c4", "max_unpool", with(unpool, [](auto &a) { a.pads = {9, 0, 9, 0}; }), {pooled, at});
+
+  Col2ImAttrs columns = with(Col2ImAttrs(), [](auto &a) {
+    a.image = {5, 5}, a.block = {2, 2}, a.strides = {1, 1}, a.dilations = {1, 1}, a.pads = {0, 0, 0, 0};
+  });
+  EXPECT_EQ(infer("col2im", columns, {tensor("f32 1 12 16")}), "f32 1 3 5 5");
+  expectViolation("col2im_c1", "col2im", columns, {tensor("f32 12 16")});
+  expectViolation("col2im_c2", "col2im", with(columns, [](auto &a) { a.block = {2}; }), {tensor("f32 1 12 16")});
+  expectViolation("col2im_c3", "col2im", with(columns, [](auto &a) { a.strides = {1, 0}; }), {tensor("f32 1 12 16")});
+  expectViolation("col2im_c4", "col2im", columns, {tensor("f32 1 13 16")});
+  expectViolation("col2im_c5", "col2im", columns, {tensor("f32 1 12 15")});
+  expectViolation("col2im_c6", "col2im", columns, {tensor("bool 1 12 16")});
+
+  EXPECT_EQ(infer("det", DetAttrs(), {tensor("f32 N 3 3")}), "f32 N");
+  expectViolation("det_c1", "det", DetAttrs(), {tensor("f32 N 3 4")});
+  expectViolation("det_c2", "det", DetAttrs(), {tensor("i32 N 3 3")});
+}
+
 TEST(Shape, EveryConstraintIsViolatedOnce) { // the last of the suite
   std::set<std::string> declared;
   for (const auto &file : std::filesystem::recursive_directory_iterator(LATHE_SOURCE_DIR "/ops")) {

@@ -280,17 +280,22 @@ void Graph::report(int index, const std::string &reason) {
   issues.push_back({nameOf(index), node.op_type(), opset(), type, reason});
 }
 
+namespace {
+void requireKnown(const NodeProto &node) {
+  if (!node.domain().empty() && node.domain() != "ai.onnx")
+    throw Unsupported{fmt::format("operators of domain '{}' are not supported", node.domain())};
+  if (!handlers().contains(node.op_type()) && !isMappedDirectly(node.op_type()))
+    throw Unsupported{"the operator is not supported"};
+}
+} // namespace
+
 void Graph::importPlain(const NodeProto &proto, mlir::Location loc, const std::string &name,
                         std::vector<Entry> inputs) {
-  if (!proto.domain().empty() && proto.domain() != "ai.onnx")
-    throw Unsupported{fmt::format("operators of domain '{}' are not supported", proto.domain())};
+  requireKnown(proto);
   for (const AttributeProto &attr : proto.attribute())
     if (attr.has_g() || attr.graphs_size())
       throw Unsupported{"the operator's subgraphs are not supported"};
   auto handler = handlers().find(proto.op_type());
-  bool known = handler != handlers().end() || isMappedDirectly(proto.op_type());
-  if (!known)
-    throw Unsupported{"the operator is not supported"};
   Values operands;
   for (const Entry &input : inputs) {
     if (input.sequence)
@@ -319,8 +324,12 @@ void Graph::importNode(int index) {
     std::vector<Entry> inputs;
     for (const std::string &input : proto.input()) {
       inputs.push_back(input.empty() ? Entry{{}, {}, true} : entryOf(input));
-      if (!inputs.back().imported())
-        return; // depends on what could not be imported: one issue is enough
+      if (!inputs.back().imported()) {
+        // It depends on what could not be imported: of the node itself only its operator can be judged.
+        if (!findFunction(proto) && !structureHandler(proto, std::vector<Entry>(proto.input_size())))
+          requireKnown(proto);
+        return;
+      }
     }
     const FunctionProto *function = findFunction(proto);
     StructureHandler structure = function ? nullptr : structureHandler(proto, inputs);
