@@ -1,33 +1,15 @@
 // Random attention kernels against the reference: extents, masks, views around the operands, symbolic extents,
 // schedules, targets.
 #include "codegen/KernelTesting.h"
+#include "codegen/RandomTesting.h"
 #include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
 
 namespace lathe {
 namespace {
-
-uint64_t baseSeed() {
-  static uint64_t seed = [] {
-    const char *given = std::getenv("LATHE_SEED");
-    return given ? std::stoull(given) : std::random_device()();
-  }();
-  return seed;
-}
-
-struct Random {
-  std::mt19937_64 engine;
-  explicit Random(uint64_t seed) : engine(seed) {}
-  int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine); }
-  bool chance(int64_t oneIn) { return in(1, oneIn) == 1; }
-  template <class T> T of(std::initializer_list<T> values) {
-    return *(values.begin() + in(0, int64_t(values.size()) - 1));
-  }
-};
 
 /// A kernel function as it grows. Extents are texts: numbers or symbols.
 struct KernelText {

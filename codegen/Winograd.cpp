@@ -98,7 +98,8 @@ std::vector<char> packWeights(const nn::ConstantData &data, const Plan &plan) {
   const ConvGeometry &conv = plan.conv;
   int64_t alpha = plan.alpha(), wide = plan.wide();
   const CoefficientRows &g = plan.transform.filter;
-  std::vector<float> packed(plan.channelTiles() * plan.points() * conv.inChannels * wide, 0.0f);
+  std::vector<char> packed(plan.channelTiles() * plan.points() * conv.inChannels * wide * sizeof(float));
+  auto *first = reinterpret_cast<float *>(packed.data());
   auto *weights = reinterpret_cast<const float *>(data.bytes.data());
   std::vector<double> half(alpha * 3);
   for (int64_t o = 0; o < conv.outChannels; ++o)
@@ -112,15 +113,13 @@ std::vector<char> packWeights(const nn::ConstantData &data, const Plan &plan) {
       for (int64_t i = 0; i < alpha; ++i)
         for (int64_t x = 0; x < 3; ++x)
           half[i * 3 + x] = g[i][0] * taps[x] + g[i][1] * taps[3 + x] + g[i][2] * taps[6 + x];
-      float *to = packed.data() + o / wide * plan.points() * conv.inChannels * wide + c * wide + o % wide;
+      float *to = first + o / wide * plan.points() * conv.inChannels * wide + c * wide + o % wide;
       for (int64_t i = 0; i < alpha; ++i)
         for (int64_t j = 0; j < alpha; ++j)
           to[(i * alpha + j) * conv.inChannels * wide] =
               float(g[j][0] * half[i * 3] + g[j][1] * half[i * 3 + 1] + g[j][2] * half[i * 3 + 2]);
     }
-  std::vector<char> bytes(packed.size() * sizeof(float));
-  std::memcpy(bytes.data(), packed.data(), bytes.size());
-  return bytes;
+  return packed;
 }
 
 class WinogradGenerator {
@@ -344,14 +343,14 @@ double readCycles(double bytes, double times) {
                                        : bytesFromMemory);
 }
 
-double predictedCycles(const Plan &plan) {
+/// `in` and `out`: operations of the input's and the output's transform.
+double predictedCycles(const Plan &plan, double in, double out) {
   const ConvGeometry &conv = plan.conv;
   double alpha = plan.alpha(), m = plan.m(), inBlocks = plan.inBlocks(), outVectors = plan.channelTiles() * plan.oc;
   // Two multiply-adds, two loads, one store a cycle; a transform is two passes of alpha (or m) rows.
   auto pass = [](double count, double loads, double operations, double stores) {
     return count * std::max({loads / 2, operations / 2, stores, 1.0}) * 1.3;
   };
-  double in = operationsOf(plan.transform.input), out = operationsOf(plan.transform.output);
   double padded = std::min(1.0, 2.0 * (plan.tileRows() + plan.tileColumns()) / plan.tiles());
   double input =
       plan.tiles() * inBlocks * plan.split * (2 * pass(alpha, alpha, in, alpha) + padded * alpha * alpha * 3);
@@ -395,6 +394,7 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
   std::optional<Schedule> best;
   for (int64_t m : {2, 4, 6}) {
     Plan plan{conv, winogradTransform(m), lanes, 1, 1, 1, 1, std::min<int64_t>(8, lanes), true};
+    double in = operationsOf(plan.transform.input), out = operationsOf(plan.transform.output);
     for (plan.oc = 1; plan.oc <= std::min<int64_t>(vectors, 4); ++plan.oc) {
       if (vectors % plan.oc)
         continue;
@@ -412,7 +412,7 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
           };
           while (waste() > 1.1 && plan.split < plan.channelTiles() && plan.split < 2 * threads)
             ++plan.split;
-          double cycles = predictedCycles(plan);
+          double cycles = predictedCycles(plan, in, out);
           if (cycles >= least * 0.999)
             continue;
           least = cycles;
