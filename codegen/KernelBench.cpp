@@ -93,8 +93,12 @@ struct Bench {
     Schedule schedule = *prior;
     if (!options.schedule.empty()) {
       Schedule given = Schedule::parse(options.schedule);
-      if (given.algorithm != schedule.algorithm)
-        schedule = given;
+      if (given.algorithm != schedule.algorithm) { // what was not given comes from that algorithm's own prior, where there is one
+        KernelProblem exact = problem;
+        exact.exactMath = true;
+        Outcome<Schedule> direct = priorSchedule(exact);
+        schedule = direct && direct->algorithm == given.algorithm ? *direct : given;
+      }
       for (auto &[name, value] : given.numbers)
         schedule.numbers[name] = value;
       for (auto &[name, value] : given.words)
