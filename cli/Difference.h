@@ -7,8 +7,9 @@
 
 namespace lathe::cli {
 
+/// What fp32 may lose to reassociation: plain sums stay near 1e-6, Winograd over tens of layers reaches 1e-5 (docs/kernels.md).
 struct Tolerance {
-  double relative = 1e-5; // of the L2 norm of the difference to that of the reference
+  double relative = 2e-5; // of the L2 norm of the difference to that of the reference
   double maximum = 1e-4;  // of the largest |difference| to the largest |reference|
 };
 
