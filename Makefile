@@ -14,9 +14,9 @@ help: ## what each target does
 setup: ## installs the Debian packages of dev/packages.txt that are missing
 	@dev/setup.sh
 
-# PyTorch is large, and only its own networks need it: without it they are left out, and said to be.
+# PyTorch exports networks, oneDNN is the peer of single operators: without them those are left out, and said to be.
 setup-bench: setup
-	@dev/setup.sh bench || echo "PyTorch is missing: the networks that it exports are left out"
+	@dev/setup.sh bench || echo "PyTorch or oneDNN is missing: what needs them is left out"
 
 configure: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -DLATHE_TEST_DATA=$(LATHE_TEST_DATA)
@@ -34,8 +34,10 @@ test-all: build setup-bench ## every test, the slow ones too (with PyTorch's net
 	@dev/peers.sh || echo "ONNX Runtime is missing: tests that compare with it are skipped"
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-bench: build peers setup-bench ## speed beside ONNX Runtime over the zoo and PyTorch's networks, as ratios measured side by side
-	@dev/bench.sh $(BUILD)/bin/lathe
+bench: setup-bench configure peers ## writes docs/performance.md: networks beside ONNX Runtime, convolutions beside oneDNN (BENCH_SECONDS=2 BENCH_NETWORKS="resnet50 vgg16" shorten)
+	@test -x $(BUILD)/bin/lathe-provider-onednn || cmake $(BUILD) >/dev/null
+	@ninja -C $(BUILD) -j $(JOBS)
+	@/usr/bin/python3 bench/bench.py $(BUILD)/bin/lathe
 
 peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime from npm)
 	@dev/peers.sh

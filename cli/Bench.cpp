@@ -85,6 +85,7 @@ int benchVerb(const Arguments &arguments) {
                      {"gflops", gflops},
                      {"peak_rss_bytes", peakResidentBytes()},
                      {"arena_bytes", memory.arenaBytes},
+                     {"live_bytes", memory.liveBytes},
                      {"constant_bytes", memory.constantBytes},
                      {"scratch_bytes", memory.scratchBytes},
                      {"verified", verification.verified},

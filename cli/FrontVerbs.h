@@ -10,6 +10,7 @@ int benchVerb(const Arguments &arguments);
 int compareVerb(const Arguments &arguments);
 int profileVerb(const Arguments &arguments);
 int machineVerb(const Arguments &arguments);
+int opsVerb(const Arguments &arguments);
 
 /// Loads the compiler library and runs one of its verbs.
 int forwardToCompiler(const std::string &verb, const Arguments &arguments);

@@ -16,6 +16,7 @@ const Verb frontVerbs[] = {
     {"bench", "times one run: mean, median, percentiles, GFLOPS, memory", benchVerb},
     {"compare", "beside other runtimes: outputs, times, verdict", compareVerb},
     {"profile", "time, speed and share of the roofline of every kernel", profileVerb},
+    {"ops", "times libraries on single operators, side by side", opsVerb},
     {"machine", "measures what this machine can do: arithmetic and bandwidth", machineVerb},
 };
 struct Summary {

@@ -1,6 +1,7 @@
 #include "cli/Cache.h"
 #include "cli/FrontVerbs.h"
 #include "cli/Inputs.h"
+#include "cli/Measure.h"
 #include "runtime/Context.h"
 
 #include <chrono>
@@ -43,7 +44,10 @@ int runVerb(const Arguments &arguments) {
     names.push_back(package->outputs()[i].name);
     results.push_back(context.output(i));
   }
-  nlohmann::json json{{"model", model.model}, {"run_ms", seconds * 1e3}, {"outputs", nlohmann::json::array()}};
+  nlohmann::json json{{"model", model.model},
+                      {"run_ms", seconds * 1e3},
+                      {"peak_rss_bytes", peakResidentBytes()},
+                      {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());
   if (!output.empty())
     writeValues(output, names, results);

@@ -118,7 +118,7 @@ class Cli(unittest.TestCase):
 
     def test_help_of_every_verb_has_examples(self):
         verbs = re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M)
-        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "compare", "machine", "zoo"]:
+        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "compare", "ops", "machine", "zoo"]:
             self.assertIn(verb, verbs)
             text = self.lathe(verb, "--help").stdout
             self.assertIn("Examples:", text)
@@ -393,6 +393,32 @@ class Cli(unittest.TestCase):
         self.lathe("verify", self.net, "--package", package, "--seeds", "1", code=1)
         self.assertIn("not profiled", self.lathe("profile", package, code=1).stderr)
         self.assertFalse(self.figures("profile", package, "--no-check")["verified"])
+
+    def test_single_operators_go_on_where_they_were(self):
+        log = self.path("rows.jsonl")
+        small = ["ops", "bench", "conv2d", "ic16ih9oc24kh3ph1", "ic8ih7oc8kh1", "--provider", "lathe,lathe:plain", "--max-seconds", "0.05", "--log", log]
+        first = self.figures(*small, "--max-minutes", "0.000001")
+        self.assertGreater(first["left"], 0)
+        whole = self.figures(*small)
+        self.assertEqual((len(whole["rows"]), whole["left"]), (2, 0))
+        for row in whole["rows"]:
+            self.assertEqual({point["status"] for point in row["points"]}, {"passed"}, row["points"])
+            self.assertLess(row["points"][0]["relative_l2"], 2e-5)
+            self.assertGreater(row["points"][0]["time"]["median_ms"], 0)
+            self.assertIn(row["text"], row["repro"])
+        with open(log, "a") as file:
+            file.write('{"cut')  # as a kill leaves it
+        self.assertEqual(self.figures(*small)["rows"], whole["rows"])
+        with open(log, "w") as file:
+            file.write('{"somebody": "else"}\n')
+        self.error(*small, says="no row of lathe ops bench")
+        self.error("ops", "bench", "conv2d", "ic8", says="'ih' is missing")
+        self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--provider", "mkl", says="unknown provider 'mkl'")
+        self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--provider", "lathe:fast", says="no variant 'fast'")
+        self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--threads", "0", says="'0' is no number of threads")
+        self.error("ops", "bench", "conv2d", "--suite", "benchdnn/resnet50", "--problems", "/nowhere.csv", says="/nowhere.csv")
+        self.error("ops", "bench", "conv2d", says="--suite")
+        self.error("ops", "measure", says="lathe ops bench")
 
     def test_zoo_lists(self):
         names = [network["name"] for network in self.figures("zoo", "--list")["networks"]]

@@ -1,16 +1,16 @@
 #include "lab/Compare.h"
 
+#include "lab/Disturbance.h"
+#include "lab/TemporaryDirectory.h"
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <set>
-#include <unistd.h>
 
 namespace lathe::lab {
 
@@ -18,21 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-class TemporaryDirectory {
-public:
-  TemporaryDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "lathe-compare-XXXXXX").string();
-    require(mkdtemp(pattern.data()) != nullptr, "{}: cannot be made", pattern);
-    path = pattern;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory &) = delete;
-  fs::path path;
-};
 
 /// One runner during the comparison.
 struct Running {
@@ -76,16 +61,6 @@ Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64
     values.as<float>()[i] = fraction ? float(double(random() >> 11) * 0x1p-52 - 1)
                                      : float(random() % (*type == ElementType::boolean ? 2 : 10));
   return *type == ElementType::f32 ? values : values.convertedTo(*type);
-}
-
-/// Seconds of processor time that the whole machine has spent; nothing where the system does not tell.
-std::optional<double> machineBusySeconds() {
-  std::ifstream file("/proc/stat");
-  std::string label;
-  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, softInterrupts = 0, stolen = 0;
-  if (!(file >> label >> user >> nice >> system >> idle >> waiting >> interrupts >> softInterrupts >> stolen))
-    return std::nullopt;
-  return (user + nice + system + interrupts + softInterrupts + stolen) / double(sysconf(_SC_CLK_TCK));
 }
 
 class Comparing {
@@ -271,7 +246,7 @@ private:
     for (size_t index : chosen)
       inTurn(running[index], [&] { estimate(running[index]); });
     auto began = Clock::now();
-    auto busyBefore = machineBusySeconds();
+    auto busyBefore = machineTime();
     double oursBefore = ownSeconds();
     for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
       // Everybody is first equally often.
@@ -288,8 +263,11 @@ private:
         break;
     }
     double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
-    if (auto busyAfter = machineBusySeconds(); busyBefore && busyAfter && !chosen.empty() && elapsed > 0)
-      comparison.otherProcessors = std::max(0.0, (*busyAfter - *busyBefore - (ownSeconds() - oursBefore)) / elapsed);
+    if (auto busyAfter = machineTime(); busyBefore && busyAfter && !chosen.empty() && elapsed > 0) {
+      double busy = busyAfter->busySeconds - busyBefore->busySeconds;
+      comparison.otherProcessors = std::max(0.0, (busy - (ownSeconds() - oursBefore)) / elapsed);
+      comparison.stolenProcessors = (busyAfter->stolenSeconds - busyBefore->stolenSeconds) / elapsed;
+    }
     estimateRatios();
     for (auto &side : comparison.sides) {
       std::vector<double> pooled;
@@ -301,9 +279,7 @@ private:
 
   /// Processor time of this program and its runners.
   double ownSeconds() {
-    timespec own{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    double seconds = double(own.tv_sec) + double(own.tv_nsec) * 1e-9;
+    double seconds = ownCpuSeconds();
     for (auto &side : running)
       if (side.runner)
         seconds += side.runner->usage().cpuSeconds;
@@ -351,7 +327,7 @@ private:
 
   const std::vector<CompareSide> &sides;
   const CompareOptions &options;
-  TemporaryDirectory directory;
+  TemporaryDirectory directory{"compare"};
   Comparison comparison;
   std::vector<Running> running;
 };

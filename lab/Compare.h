@@ -77,15 +77,13 @@ struct Comparison {
   /// Processors that all other programs of the machine kept busy while times were taken, on average; none where the
   /// system does not tell.
   std::optional<double> otherProcessors;
-  bool agrees() const; // with every peer, and no side failed
+  std::optional<double> stolenProcessors; // of those: taken from this virtual machine by its host
+  bool agrees() const;                    // with every peer, and no side failed
 };
 
 /// Throws Error when the sides do not have the same inputs, or an input given is none of theirs. What runners do wrong
 /// is in the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
-
-/// Above this much of others, times are said not to be trusted.
-inline constexpr double disturbingProcessors = 0.15;
 
 /// Of one output. Floating-point types by the tolerances, others exactly. Not-finite values never agree.
 Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const CompareOptions &options);

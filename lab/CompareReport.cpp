@@ -1,4 +1,5 @@
 #include "lab/Compare.h"
+#include "lab/Disturbance.h"
 
 #include <cmath>
 
@@ -62,6 +63,8 @@ json toJson(const Comparison &comparison) {
                    {"peers", peers}};
   if (comparison.otherProcessors)
     document["other_processors"] = *comparison.otherProcessors;
+  if (comparison.stolenProcessors)
+    document["stolen_processors"] = *comparison.stolenProcessors;
   return document;
 }
 

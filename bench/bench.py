@@ -1,0 +1,242 @@
+#!/usr/bin/python3
+"""Regenerates docs/performance.md: Lathe beside ONNX Runtime over whole networks and beside oneDNN over single convolutions.
+
+usage: bench.py LATHE [--page-only]          (`make bench` builds, installs the peers and runs it)
+
+Both sides of a ratio are timed in turns in one run, after their outputs were compared. What is measured, by environment:
+
+  BENCH_PARTS     networks batch memory convolutions (all)
+  BENCH_NETWORKS  names of bench/torch_models.py and zoo:NAME (those of the page)
+  BENCH_SUITES    suites of shared/problems/conv2d.csv (those of the page)
+  BENCH_THREADS   1 2
+  BENCH_SECONDS   of timing a network (4); a convolution has a quarter of it
+  BENCH_MINUTES   after which no new row is begun; the same command goes on another time (0: no limit)
+
+Every finished row is kept with its raw samples below build/bench/performance (or BENCH_FOLDER) while the program and the settings are the
+same: an interrupted run goes on where it was. The page is written when no row is left, or of what is there with --page-only.
+Exit code 1 when a row has no ratio, 3 when rows are left.
+"""
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import performance_page
+import torch_models
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = pathlib.Path(os.environ.get("BENCH_FOLDER", ROOT / "build" / "bench" / "performance"))
+
+# The networks of the page: PyTorch's exports with what the zoo has in their stead, then the zoo's.
+NETWORKS = {"resnet18": "resnet18", "resnet50": "resnet50", "resnet101": "resnet101", "densenet121": "densenet121", "googlenet": "googlenet",
+            "inception_v3": "inception_v3", "vgg16": "vgg16", "alexnet": "alexnet", "squeezenet1_1": "squeezenet", "mobilenet_v2": "mobilenet_v2",
+            "mobilenet_v3_large": "mobilenet_v3", "efficientnet_b0": "efficientnet_b0", "shufflenet_v2_x1_0": "shufflenet_v2", "mnasnet1_0": None,
+            "vit_b_16": "vit_b_16", "swin_t": None, "convnext_tiny": None, "zoo:bert_base": None, "zoo:gpt2_small": None, "zoo:lstm": None}
+SUITES = ["benchdnn/resnet50", "benchdnn/googlenet_v1", "benchdnn/googlenet_v2", "benchdnn/googlenet_v3", "benchdnn/vgg19", "benchdnn/densenet",
+          "benchdnn/mobilenet_v1", "benchdnn/mobilenet_v1_depthwise"]
+PROVIDERS = "lathe,onednn:auto,onednn:direct,onednn:winograd"
+BATCHES = [1, 4, 16]
+
+
+def words(name, usual):
+    return os.environ.get(name, "").split() or usual
+
+
+class Settings:
+    def __init__(self):
+        self.parts = words("BENCH_PARTS", ["networks", "batch", "memory", "convolutions"])
+        self.networks = words("BENCH_NETWORKS", list(NETWORKS))
+        self.suites = words("BENCH_SUITES", SUITES)
+        self.threads = [int(word) for word in words("BENCH_THREADS", ["1", "2"])]
+        self.seconds = float(os.environ.get("BENCH_SECONDS", "") or 4)
+        self.minutes = float(os.environ.get("BENCH_MINUTES", "") or 0)
+        for part in self.parts:
+            if part not in ("networks", "batch", "memory", "convolutions"):
+                sys.exit("bench.py: BENCH_PARTS: '%s' is none of networks, batch, memory, convolutions" % part)
+
+
+def fingerprint(lathe):
+    """Changes when the program does."""
+    folder = pathlib.Path(lathe).resolve().parent
+    files = [folder / name for name in ("lathe", "lathe-runner", "lathe-provider-lathe", "lathe-provider-onednn")]
+    files += sorted(folder.glob("liblathe*.so")) + sorted((folder.parent / "lib").glob("liblathe_cli_compiler*.so"))
+    digest = hashlib.sha256()
+    for file in files:
+        if file.exists():
+            digest.update(file.name.encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def run(lathe, *arguments, environment=None):
+    """-> (exit code, what --json wrote or {}, the last line it printed)"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "result.json")
+        result = subprocess.run([lathe, *arguments, "--json", path], capture_output=True, text=True, env=environment)
+        lines = (result.stdout + result.stderr).strip().splitlines() or ["exit code %d" % result.returncode]
+        document = json.load(open(path)) if os.path.exists(path) else {}
+        return result.returncode, document, lines[-1]
+
+
+def model(network, batch=None):
+    """-> (arguments that name the model, what it really is). Throws RuntimeError where there is none."""
+    if network.startswith("zoo:"):
+        return [network] + (["--zoo-batch", str(batch)] if batch else []), network
+    try:
+        if not batch:
+            return [torch_models.exported(network)], network
+        return [torch_models.exported(network, dynamic=True), "--shape", "data=%dx3x224x224" % batch], network
+    except torch_models.NoTorch as error:
+        substitute = NETWORKS.get(network)
+        if not substitute:
+            raise RuntimeError("not measured: %s" % error)
+        return model("zoo:" + substitute, batch)
+
+
+def compared(lathe, arguments, threads, seconds):
+    code, document, line = run(lathe, "compare", *arguments, "--with", "onnxruntime", "--threads", str(threads), "--max-seconds", str(seconds))
+    if document.get("peers") and "ratio" in document["peers"][0]:
+        return document
+    reasons = [side["failure"]["message"] for side in document.get("sides", []) if "failure" in side]
+    reasons += [output["reason"] for peer in document.get("peers", []) for output in peer["outputs"] if output.get("reason")]
+    return {"failure": (reasons + [line])[0]}
+
+
+def networkRow(lathe, network, threads, settings):
+    arguments, form = model(network)
+    return {"model_form": form, **compared(lathe, arguments, threads, settings.seconds)}
+
+
+def batchRow(lathe, batch, threads, settings):
+    arguments, form = model("resnet50", batch)
+    return {"model_form": form, "batch": batch, **compared(lathe, arguments, threads, settings.seconds)}
+
+
+def memoryRow(lathe, network):
+    """Largest resident set of `lathe run F.lathe` beside what the package needs."""
+    arguments, form = model(network)
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        package = os.path.join(folder, "model.lathe")
+        made = subprocess.run([lathe, "compile", *arguments, "-o", package], capture_output=True, text=True)
+        if made.returncode:
+            return {"failure": (made.stderr.strip().splitlines() or ["compile failed"])[-1]}
+        code, needs, line = run(lathe, "bench", package, "--repetitions", "1", "--warm-up", "0")
+        if code:
+            return {"failure": line}
+        code, ran, line = run(lathe, "run", package, "--fill", "random")
+        if code:
+            return {"failure": line}
+        return {"model_form": form, "peak_rss_bytes": ran["peak_rss_bytes"],
+                **{key: needs[key] for key in ("constant_bytes", "arena_bytes", "live_bytes", "scratch_bytes")}}
+
+
+class Rows:
+    """One JSON file a row; those of another program or other settings of the same row do not count."""
+
+    def __init__(self, program):
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        self.program = program
+
+    def get(self, name, settings):
+        file = FOLDER / (name + ".json")
+        if not file.exists():
+            return None
+        try:
+            row = json.loads(file.read_text())
+        except ValueError:
+            return None
+        return row if row.get("program") == self.program and row.get("settings") == settings and "failure" not in row else None
+
+    def put(self, name, settings, row):
+        row = {"program": self.program, "settings": settings, "finished": datetime.datetime.now().isoformat(timespec="seconds"), **row}
+        part = FOLDER / (name + ".part%d" % os.getpid())
+        part.write_text(json.dumps(row))
+        part.rename(FOLDER / (name + ".json"))
+
+
+def convolutions(lathe, settings, program, minutes):
+    """-> (rows left, a failure or "")"""
+    log = FOLDER / "convolutions.jsonl"
+    stamp = {"program": program, "seconds": settings.seconds}
+    kept = FOLDER / "convolutions.stamp"
+    if not kept.exists() or json.loads(kept.read_text()) != stamp:
+        log.unlink(missing_ok=True)
+        kept.write_text(json.dumps(stamp))
+    problems = os.environ.get("LATHE_TEST_DATA", str(ROOT.parent / "shared")) + "/problems/conv2d.csv"
+    arguments = ["ops", "bench", "conv2d", "--problems", problems, "--suite", ",".join(settings.suites), "--provider", PROVIDERS,
+                 "--threads", ",".join(map(str, settings.threads)), "--max-seconds", str(settings.seconds / 4), "--log", str(log)]
+    if minutes is not None:
+        arguments += ["--max-minutes", "%.3f" % max(minutes, 0.001)]
+    code, document, line = run(lathe, *arguments)
+    if not document:
+        print("convolutions: " + line, flush=True)
+        return 0, line
+    document["finished"] = datetime.datetime.now().isoformat(timespec="seconds")
+    (FOLDER / "convolutions.json").write_text(json.dumps(document))
+    for summary in document["summaries"]:
+        if summary["kind"] == "all":
+            print("convolutions, %d threads: %d rows, %.3f times as fast as %s" %
+                  (summary["threads"], summary["rows"], summary["geometric_mean"], summary["peer"]), flush=True)
+    return document["left"], "" if code == 0 else line
+
+
+def main():
+    arguments = [word for word in sys.argv[1:] if word != "--page-only"]
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        sys.exit(__doc__)
+    lathe, settings = arguments[0], Settings()
+    program = fingerprint(lathe)
+    rows = Rows(program)
+    tasks = []  # name, what a row is kept for, function
+    for threads in settings.threads:
+        both = {"seconds": settings.seconds}
+        if "networks" in settings.parts:
+            tasks += [("network-%s-%d" % (network.replace(":", "-"), threads), both,
+                       lambda network=network, threads=threads: networkRow(lathe, network, threads, settings)) for network in settings.networks]
+        if "batch" in settings.parts:
+            tasks += [("batch-%d-%d" % (batch, threads), both, lambda batch=batch, threads=threads: batchRow(lathe, batch, threads, settings))
+                      for batch in BATCHES]
+    if "memory" in settings.parts:
+        tasks += [("memory-" + network.replace(":", "-"), {}, lambda network=network: memoryRow(lathe, network)) for network in settings.networks]
+
+    began, left, failed = time.monotonic(), 0, 0
+    over = lambda: settings.minutes and time.monotonic() - began > 60 * settings.minutes
+    if "--page-only" not in sys.argv:
+        try:
+            for number, (name, kept, work) in enumerate(tasks):
+                if rows.get(name, kept):
+                    continue
+                if over():
+                    left += 1
+                    continue
+                print("[%d/%d] %s" % (number + 1, len(tasks), name), end=" ", flush=True)
+                try:
+                    row = work()
+                except RuntimeError as error:
+                    row = {"failure": str(error)}
+                rows.put(name, kept, row)
+                failed += "failure" in row
+                print(row.get("failure") or performance_page.oneLine(row), flush=True)
+            if "convolutions" in settings.parts:
+                minutes = settings.minutes - (time.monotonic() - began) / 60 if settings.minutes else None
+                more, failure = convolutions(lathe, settings, program, minutes)
+                left += more
+                failed += bool(failure)
+        except KeyboardInterrupt:
+            print("\ninterrupted: finished rows are kept, the same command goes on", file=sys.stderr)
+            return 130
+        if left:
+            print("%d rows left: the same command goes on" % left)
+            return 3
+    page = performance_page.write(ROOT, FOLDER, lathe, program, settings, BATCHES)
+    print("%s is written; raw samples are in %s" % (page, FOLDER))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

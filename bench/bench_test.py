@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""bench.py with a program in the place of `lathe` that answers as it does: rows are kept and gone on with, failures are
+rows, the page says what was measured and what was not."""
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+FAKE = r'''#!%s
+import json, os, sys
+log = open(os.environ["FAKE_LOG"], "a")
+log.write(" ".join(sys.argv[1:]) + "\n")
+arguments = sys.argv[1:]
+json_path = arguments[arguments.index("--json") + 1] if "--json" in arguments else None
+def write(document):
+    if json_path == "-":
+        print(json.dumps(document))
+    elif json_path:
+        json.dump(document, open(json_path, "w"))
+verb = arguments[0]
+if verb == "machine":
+    write({"cpu": "Test CPU", "hardware_threads": 2, "kernel": "Linux", "virtualized": True, "hypervisor": "kvm", "arithmetic": [{"type": "f32", "gflops": [100, 200]}]})
+elif verb == "compare":
+    model, threads = arguments[1], int(arguments[arguments.index("--threads") + 1])
+    if model == "zoo:broken":
+        write({"sides": [{"name": "lathe"}, {"name": "onnxruntime", "failure": {"message": "signal 11"}}], "peers": [{"outputs": []}]})
+        sys.exit(1)
+    if model == "zoo:wrong":
+        write({"sides": [], "peers": [{"outputs": [{"reason": "relative L2 0.3"}]}]})
+        sys.exit(1)
+    ratio = {"zoo:fast": 2.0, "zoo:slow": 0.5}.get(model, 1.0)
+    write({"sides": [{"name": "lathe", "settings": {}, "version": "0", "time": {"median_ms": 10 / threads}},
+                     {"name": "onnxruntime", "settings": {"mode": "parallel"}, "version": "1.30.0", "time": {"median_ms": 10 * ratio / threads}}],
+           "peers": [{"ratio": ratio, "ratio_low": ratio - 0.1, "ratio_high": ratio + 0.1, "verdict": "faster" if ratio > 1 else "slower", "outputs": []}],
+           "other_processors": 1.5 if model == "zoo:slow" else 0.0})
+elif verb == "compile":
+    open(arguments[arguments.index("-o") + 1], "w").write("package")
+elif verb == "bench":
+    write({"constant_bytes": 100 << 20, "arena_bytes": 20 << 20, "live_bytes": 10 << 20, "scratch_bytes": 0})
+elif verb == "run":
+    write({"peak_rss_bytes": 150 << 20})
+elif verb == "ops":
+    def row(text, kind, threads, ratio, status="passed"):
+        verdict = {"peer": "onednn", "ours": "auto", "theirs": "winograd", "ratio": ratio, "verdict": "slower" if ratio < 1 else "faster"}
+        points = [{"provider": "lathe", "variant": "auto", "version": "0", "status": status, "reason": "relative L2 0.2", "time": {"median_ms": 1}},
+                  {"provider": "onednn", "variant": "winograd", "version": "2.6.3", "status": "passed", "implementation": "jit_wino", "time": {"median_ms": ratio}}]
+        return {"text": text, "kind": kind, "threads": threads, "points": points, "verdicts": [verdict] if status == "passed" else [], "repro": "lathe ops bench conv2d " + text}
+    rows = [row("ic64", "3x3", 1, 2.0), row("ic32", "1x1", 1, 0.5), row("ic16", "1x1", 1, 1, "failed")]
+    summary = lambda kind, count, mean, slow: {"kind": kind, "threads": 1, "peer": "onednn", "rows": count, "geometric_mean": mean, "faster": 1, "same": 0, "ambiguous": 0,
+                                               "slower": slow, "slower_beyond_3_percent": slow}
+    write({"rows": rows, "summaries": [summary("all", 2, 1.0, 1), summary("3x3", 1, 2.0, 0), summary("1x1", 1, 0.5, 1)], "left": 0})
+    sys.exit(1)
+'''
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "docs").mkdir()
+        shutil.copytree(HERE, root / "bench")
+        (root / "bin").mkdir()
+        lathe = root / "bin" / "lathe"
+        lathe.write_text(FAKE % sys.executable)
+        lathe.chmod(lathe.stat().st_mode | stat.S_IXUSR)
+        log = root / "log"
+
+        def bench(*arguments, **settings):
+            log.write_text("")
+            environment = {**os.environ, "FAKE_LOG": str(log), "BENCH_NETWORKS": "zoo:fast zoo:slow zoo:broken zoo:wrong", "BENCH_THREADS": "1 2", **settings}
+            for name in ("BENCH_FOLDER", "BENCH_MINUTES", "BENCH_SECONDS", "BENCH_PARTS", "BENCH_SUITES"):
+                if name not in settings:
+                    environment.pop(name, None)
+            result = subprocess.run([sys.executable, str(root / "bench" / "bench.py"), str(lathe), *arguments], capture_output=True, text=True, env=environment)
+            return result, log.read_text()
+
+        parts = "networks memory convolutions"
+        result, said = bench(BENCH_PARTS=parts, BENCH_MINUTES="0.00001")
+        assert result.returncode == 3 and "rows left" in result.stdout, result
+        assert not (root / "docs" / "performance.md").exists(), "a page of a run that is not over"
+        before = said.count("compare")
+        assert before < 8, said
+
+        result, said = bench(BENCH_PARTS=parts)
+        assert result.returncode == 1 and not result.stderr, result  # two networks and a point failed
+        assert before + said.count("compare") == 8, said
+        page = (root / "docs" / "performance.md").read_text()
+        for words in ("Test CPU", "virtual machine, kvm", "ONNX Runtime 1.30.0", "oneDNN 2.6.3", "**2.000** (1.900 to 2.100) faster", "signal 11", "relative L2 0.3", "| networks with the verdict *slower* at 1 thread | none | slow | **missed** |",
+                      "**1.000** of 2 networks", "slower \\*", "The machine was disturbed", "2.00 |", "| `ic32` | 1 | 1x1 | 1000.0 | 500.0 | 0.500 | jit_wino |",
+                      "| `ic16` | 1 | lathe:auto | failed | relative L2 0.2 |", "1 (50.0 %)", "| fast | 100.0 | 20.0 | 10.0 | 150.0 | 1.25 | 1.36 |", "build/bench/performance"):
+            assert words in page, words + " is not in\n" + page
+        for name in ("performance-networks.svg", "performance-convolutions.svg"):
+            plot = (root / "docs" / name).read_text()
+            assert plot.startswith("<svg") and plot.rstrip().endswith("</svg>") and "nan" not in plot
+            assert name in page
+
+        # What is finished is not measured again; what failed is.
+        result, said = bench(BENCH_PARTS=parts)
+        assert said.count("compare zoo:fast") == 0 and said.count("compare zoo:broken") == 2, said
+        # Other settings are other rows.
+        result, said = bench(BENCH_PARTS="networks", BENCH_SECONDS="1", BENCH_NETWORKS="zoo:fast")
+        assert result.returncode == 0 and said.count("compare zoo:fast") == 2 and "--max-seconds 1.0" in said, (result, said)
+        # So is another program; --page-only measures nothing and says what is missing.
+        lathe.write_text(lathe.read_text() + "\n")
+        result, said = bench("--page-only", BENCH_PARTS="networks")
+        assert "compare" not in said and "not measured with this program" in (root / "docs" / "performance.md").read_text(), said
+        result, said = bench(BENCH_PARTS="networks", BENCH_NETWORKS="zoo:fast")
+        assert said.count("compare zoo:fast") == 2, said
+
+        result, said = bench(BENCH_PARTS="everything")
+        assert result.returncode not in (0, 3) and "none of networks" in result.stderr, result
+
+
+main()

@@ -1,0 +1,266 @@
+"""docs/performance.md from the rows of bench.py."""
+import json
+import math
+import statistics
+import subprocess
+
+import goals
+import svg_plot
+
+DISTURBING = 0.15  # processors kept busy by others; lab/Disturbance.h
+KINDS = ["3x3", "1x1", "depthwise", "strided", "other"]
+
+
+def oneLine(row):
+    if row.get("peers"):
+        peer = row["peers"][0]
+        return "%.3f %s%s" % (peer["ratio"], peer["verdict"], ", disturbed" if disturbed(row) else "")
+    return "%.1f MiB" % (row["peak_rss_bytes"] / 2**20)
+
+
+def disturbed(row):
+    return row.get("other_processors", 0) > DISTURBING
+
+
+def geometricMean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def load(folder, program, name):
+    file = folder / (name + ".json")
+    row = json.loads(file.read_text()) if file.exists() else {"failure": "not measured"}
+    return row if "failure" in row or row.get("program") in (program, None) else {"failure": "not measured with this program"}
+
+
+def table(titles, rows):
+    return "\n".join(["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles), *("| " + " | ".join(row) + " |" for row in rows), ""])
+
+
+def said(command):
+    result = subprocess.run(command, capture_output=True, text=True)
+    return result.stdout.strip() if result.returncode == 0 else ""
+
+
+def machine(lathe):
+    text = said([lathe, "machine", "--json", "-"])
+    return json.loads(text) if text else {}
+
+
+def plural(count, word):
+    return "%d %s%s" % (count, word, "" if count == 1 else "s")
+
+
+class Page:
+    def __init__(self, root, folder, lathe, program, settings, batches):
+        self.root, self.folder, self.lathe, self.settings, self.batches = root, folder, lathe, settings, batches
+        self.networks = {(network, threads): load(folder, program, "network-%s-%d" % (network.replace(":", "-"), threads))
+                         for network in settings.networks for threads in settings.threads}
+        self.batch = {(batch, threads): load(folder, program, "batch-%d-%d" % (batch, threads)) for batch in batches for threads in settings.threads}
+        self.memory = {network: load(folder, program, "memory-" + network.replace(":", "-")) for network in settings.networks}
+        file = folder / "convolutions.json"
+        stamp = folder / "convolutions.stamp"
+        fresh = file.exists() and stamp.exists() and json.loads(stamp.read_text())["program"] == program
+        self.convolutions = json.loads(file.read_text()) if fresh else {"rows": [], "summaries": []}
+        self.files = {}  # name -> text, written beside the page
+
+    def ratio(self, network, threads):
+        row = self.networks.get((network, threads), {"failure": ""})
+        return None if "failure" in row else row["peers"][0]["ratio"]
+
+    def milliseconds(self, network, threads):
+        row = self.networks.get((network, threads), {"failure": ""})
+        return None if "failure" in row else row["sides"][0]["time"]["median_ms"]
+
+    def speedup(self, network):
+        """The second number of threads over the first."""
+        times = [self.milliseconds(network, threads) for threads in self.settings.threads]
+        return times[0] / times[1] if len(times) == 2 and all(times) else None
+
+    @staticmethod
+    def memoryShare(row):
+        """Of what no runtime can go below: packed constants and the temporaries that live at once."""
+        return row["peak_rss_bytes"] / (row["constant_bytes"] + row["live_bytes"])
+
+    # Sections.
+
+    def goalSection(self):
+        return "## Asked for, and measured\n\n" + table(["goal", "asked for", "measured", ""], goals.goals(self, geometricMean, plural))
+
+    def head(self):
+        facts = machine(self.lathe)
+        timed = [row for row in [*self.networks.values(), *self.batch.values(), *self.convolutions["rows"]] if row.get("peers") or row.get("points")]
+        dates = sorted(row["finished"] for row in [*self.networks.values(), *self.batch.values(), *self.memory.values(), self.convolutions]
+                       if row.get("finished"))
+        busy = [row["other_processors"] for row in timed if disturbed(row)]
+        stolen = [row["stolen_processors"] for row in timed if row.get("stolen_processors", 0) > 0.02]
+        commit = said(["git", "-C", str(self.root), "log", "-1", "--format=%h of %cs"])
+        changed = said(["git", "-C", str(self.root), "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs"])
+        lines = ["- **Machine**: %s%s, %s, %s; measured peak %s GFLOPS fp32 on one thread." % (
+            facts.get("cpu", "?"), " (virtual machine, %s)" % (facts.get("hypervisor") or "?") if facts.get("virtualized") else "",
+            plural(facts.get("hardware_threads", facts.get("threads", 0)), "hardware thread"), facts.get("kernel", "?"), peakOf(facts))]
+        versions = {"Lathe": "commit %s%s" % (commit or "?", ", with changes" if changed else "")}
+        settings = ""
+        for row in self.networks.values():
+            for side in row.get("sides", []):
+                if side["name"] == "onnxruntime":
+                    versions["ONNX Runtime"] = side["version"]
+                    settings = " (%s)" % ", ".join("%s %s" % item for item in sorted(side["settings"].items()) if not isinstance(item[1], (dict, list)))
+        for row in self.convolutions["rows"]:
+            for point in row["points"]:
+                if point["provider"] == "onednn" and point["version"]:
+                    versions["oneDNN"] = point["version"]
+        if torch := said(["/usr/bin/python3", "-c", "import torch, torchvision; print('%s, torchvision %s' % (torch.__version__, torchvision.__version__))"]):
+            versions["PyTorch"] = torch + " (exports the networks)"
+        lines.append("- **Versions**: " + "; ".join("%s %s" % item for item in versions.items()).replace("; oneDNN", settings + "; oneDNN") + ".")
+        if dates:
+            lines.append("- **Measured**: %s to %s, at most %g s of timing a network%s." % (
+                dates[0], dates[-1], self.settings.seconds, " and %g s a convolution" % (self.settings.seconds / 4) if self.convolutions["rows"] else ""))
+        if busy:
+            lines.append("- **The machine was disturbed**: during %d of %d rows other programs kept more than %g processors busy (median of those rows %.2f, most "
+                         "%.2f): their rows are marked and their figures not to be trusted." % (len(busy), len(timed), DISTURBING, statistics.median(busy), max(busy)))
+        elif timed:
+            lines.append("- **Undisturbed**: in none of %d rows did other programs keep more than %g processors busy." % (len(timed), DISTURBING))
+        if stolen:
+            lines.append("- **Steal time**: the virtual machine's host took processor time away during %d of %d rows (median of those %.2f processors)." %
+                         (len(stolen), len(timed), statistics.median(stolen)))
+        return "\n".join(lines) + "\n"
+
+    def networkSection(self):
+        threadsList = self.settings.threads
+        rows, plotted, marks = [], [], False
+        for network in self.settings.networks:
+            cells, points = [network.replace("zoo:", "")], []
+            for threads in threadsList:
+                row = self.networks[(network, threads)]
+                if "failure" in row:
+                    cells += ["", "", row["failure"].replace("|", "/")]
+                    points.append(None)
+                    continue
+                peer, sides = row["peers"][0], row["sides"]
+                if row["model_form"] != network:
+                    cells[0] = "%s (zoo's)" % network
+                mark = " \\*" if disturbed(row) else ""
+                marks = marks or bool(mark)
+                cells += ["%.3f" % sides[0]["time"]["median_ms"], "%.3f" % sides[1]["time"]["median_ms"],
+                          "**%.3f** (%.3f to %.3f) %s%s" % (peer["ratio"], peer["ratio_low"], peer["ratio_high"], peer["verdict"], mark)]
+                points.append((peer["ratio"], peer["ratio_low"], peer["ratio_high"]))
+            if len(threadsList) == 2:
+                cells.append("%.2f" % self.speedup(network) if self.speedup(network) else "")
+            rows.append(cells)
+            plotted.append((network.replace("zoo:", ""), points))
+        means = ["**geometric mean**"]
+        for threads in threadsList:
+            ratios = [ratio for network in self.settings.networks if (ratio := self.ratio(network, threads))]
+            means += ["", "", "**%.3f** of %s" % (geometricMean(ratios), plural(len(ratios), "network")) if ratios else ""]
+        rows.append(means + ([""] if len(threadsList) == 2 else []))
+        titles = ["network"]
+        for threads in threadsList:
+            titles += ["Lathe ms, %s" % plural(threads, "thread"), "ONNX Runtime ms", "ratio (95 % interval), verdict"]
+        if len(threadsList) == 2:
+            titles.append("%d threads over %d" % (threadsList[1], threadsList[0]))
+        self.files["performance-networks.svg"] = svg_plot.bars("ONNX Runtime's time / Lathe's time", [plural(threads, "thread") for threads in threadsList], plotted)
+        return ("## Whole networks against ONNX Runtime\n\nBatch 1, fp32. The ratio is ONNX Runtime's time over Lathe's: above 1 Lathe is the faster. Outputs were compared "
+                "before anything was timed (relative L2 at most 1e-4).\n\n![ratios](performance-networks.svg)\n\n" + table(titles, rows) +
+                ("\n\\* taken while other programs used the machine\n" if marks else ""))
+
+    def batchSection(self):
+        rows = []
+        for threads in self.settings.threads:
+            for batch in self.batches:
+                row = self.batch[(batch, threads)]
+                if "failure" in row:
+                    rows.append([str(threads), str(batch), row["failure"], "", "", ""])
+                    continue
+                ours, theirs = (side["time"]["median_ms"] for side in row["sides"])
+                rows.append([str(threads), str(batch), "%.3f" % (ours / batch), "%.3f" % (theirs / batch), "%.3f" % row["peers"][0]["ratio"],
+                             "disturbed" if disturbed(row) else ""])
+        return "## Batches of resnet50\n\nTime of one image.\n\n" + table(["threads", "batch", "Lathe ms an image", "ONNX Runtime ms an image", "ratio", ""], rows)
+
+    def memorySection(self):
+        rows = []
+        for network, row in self.memory.items():
+            if "failure" in row:
+                rows.append([network.replace("zoo:", ""), row["failure"], "", "", "", "", ""])
+                continue
+            cells = ["%.1f" % (row[key] / 2**20) for key in ("constant_bytes", "arena_bytes", "live_bytes", "peak_rss_bytes")]
+            rows.append([network.replace("zoo:", "")] + cells + ["%.2f" % (row["peak_rss_bytes"] / (row["constant_bytes"] + row["arena_bytes"])),
+                                                                 "%.2f" % self.memoryShare(row)])
+        return ("## Memory of `lathe run F.lathe`\n\nLargest resident set of the process, program and libraries included, beside packed constants and the arena of "
+                "temporaries; largest live set: what no arena can go below.\n\n" +
+                table(["network", "constants MiB", "arena MiB", "largest live set MiB", "resident MiB", "resident / (constants + arena)", "resident / (constants + live set)"], rows))
+
+    def convolutionSection(self):
+        rows = self.convolutions["rows"]
+        if not rows:
+            return "## Convolutions against oneDNN\n\nNot measured.\n"
+        text = ["## Convolutions against oneDNN\n\nSuites %s of oneDNN's benchdnn: %s, batch 1, fp32, bias and ReLU fused, hot caches. oneDNN's best of "
+                "`auto`, `direct` and `winograd`, each with the layout it chooses; weights are packed, activations stay in each library's own layout, no reordering is timed. Every "
+                "output was held against the reference in float64 (relative L2 at most 2e-5).\n\n![ratios by kind](performance-convolutions.svg)\n" %
+                (", ".join(suite.replace("benchdnn/", "") for suite in self.settings.suites), plural(len({row["text"] for row in rows}), "distinct problem"))]
+        summaries = []
+        for threads in self.settings.threads:
+            for kind in ["all"] + KINDS:
+                for s in self.convolutions["summaries"]:
+                    if s["kind"] == kind and s["threads"] == threads:
+                        summaries.append([str(threads), "**all**" if kind == "all" else kind, str(s["rows"]), "**%.3f**" % s["geometric_mean"], str(s["faster"]), str(s["same"]),
+                                          str(s["ambiguous"]), str(s["slower"]), "%d (%.1f %%)" % (s["slower_beyond_3_percent"], 100 * s["slower_beyond_3_percent"] / s["rows"])])
+        text.append(table(["threads", "kind", "problems", "geometric mean of ratios", "faster", "same", "ambiguous", "slower", "slower by more than 3 %"], summaries))
+        text.append("3x3 and 1x1: stride 1, one group. strided: every other stride but depthwise ones.\n")
+        first = self.settings.threads[0]
+        series = {kind: [row["verdicts"][0]["ratio"] for row in rows if row["kind"] == kind and row["threads"] == first and row["verdicts"]] for kind in KINDS}
+        self.files["performance-convolutions.svg"] = svg_plot.sortedPoints("oneDNN's best time / Lathe's time, %s" % plural(first, "thread"),
+                                                                           {kind: ratios for kind, ratios in series.items() if ratios})
+        slow = sorted((row for row in rows if row["verdicts"] and row["verdicts"][0]["verdict"] == "slower" and row["verdicts"][0]["ratio"] < 1 / 1.03),
+                      key=lambda row: row["verdicts"][0]["ratio"])
+        if slow:
+            text.append("Slower by more than 3 %%, the slowest first%s:\n" % (" (30 of %d)" % len(slow) if len(slow) > 30 else ""))
+            text.append(table(["problem", "threads", "kind", "Lathe us", "oneDNN us", "ratio", "oneDNN's implementation"], [self.slowRow(row) for row in slow[:30]]))
+        wrong = [(row, point) for row in rows for point in row["points"] if point["status"] not in ("passed", "unimplemented", "same_as")]
+        if wrong:
+            text.append("Points without a time:\n")
+            text.append(table(["problem", "threads", "provider", "status", "reason"],
+                              [["`%s`" % row["text"], str(row["threads"]), point["provider"] + ":" + point["variant"], point["status"], point.get("reason", "").replace("|", "/")[:160]]
+                               for row, point in wrong]))
+        text.append("Again for one problem: `%s`.\n" % rows[0]["repro"])
+        return "\n".join(text)
+
+    @staticmethod
+    def slowRow(row):
+        verdict = row["verdicts"][0]
+        point = lambda provider, variant: next(p for p in row["points"] if p["provider"] == provider and p["variant"] == variant)
+        ours, theirs = point("lathe", verdict["ours"]), point(verdict["peer"], verdict["theirs"])
+        return ["`%s`" % row["text"], str(row["threads"]), row["kind"], "%.1f" % (ours["time"]["median_ms"] * 1e3), "%.1f" % (theirs["time"]["median_ms"] * 1e3),
+                "%.3f%s" % (verdict["ratio"], " \\*" if disturbed(row) else ""), theirs["implementation"]]
+
+    def write(self):
+        parts = ["<!-- Written by bench/bench.py (make bench); do not edit. -->\n# Performance\n\nWritten by `make bench` from one interleaved run: each side has its turn while "
+                 "the others stand still, figures are medians, ratios are medians over the rounds with a distribution-free 95 % interval, *same* is within 2 %.\n", self.head()]
+        parts.append(self.goalSection())
+        if "networks" in self.settings.parts:
+            parts.append(self.networkSection())
+        if "batch" in self.settings.parts:
+            parts.append(self.batchSection())
+        if "memory" in self.settings.parts:
+            parts.append(self.memorySection())
+        if "convolutions" in self.settings.parts:
+            parts.append(self.convolutionSection())
+        folder = self.folder.resolve()
+        shown = folder.relative_to(self.root) if folder.is_relative_to(self.root) else folder
+        parts.append("## Raw samples\n\nEvery sample of every round is in `%s`, a JSON file a row, convolutions in `convolutions.json` there.\n" % shown)
+        docs = self.root / "docs"
+        for name, content in self.files.items():
+            (docs / name).write_text(content)
+        page = docs / "performance.md"
+        page.write_text("\n".join(parts))
+        return page.relative_to(self.root)
+
+
+def peakOf(facts):
+    for ceiling in facts.get("arithmetic", []):
+        if ceiling["type"] == "f32" and ceiling["gflops"]:
+            return "%.0f" % ceiling["gflops"][0]
+    return "?"
+
+
+def write(root, folder, lathe, program, settings, batches):
+    return Page(root, folder, lathe, program, settings, batches).write()

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", or AT-WHAT with AT a request
+(prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
+import array, json, os, re, signal, sys, time
+
+how = sys.argv[1] if len(sys.argv) > 1 else ""
+held = None
+
+
+def read_npy(path):
+    raw = open(path, "rb").read()
+    length = int.from_bytes(raw[8:10], "little")
+    values = array.array("f")
+    values.frombytes(raw[10 + length:])
+    return values
+
+
+def write_npy(path, shape, values):
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }" % "".join("%d, " % d for d in shape)
+    header = header.ljust((len(header) + 11 + 63) // 64 * 64 - 11) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode("latin1") + values.tobytes())
+
+
+def misbehave(at):
+    if how == at + "-crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if how == at + "-hang":
+        time.sleep(1000)
+    if how == at + "-garbage":
+        print("warming up...", flush=True)
+    if how == at + "-memory":
+        block = bytearray(1 << 30)
+        for i in range(0, len(block), 4096):
+            block[i] = 1
+        time.sleep(1000)
+    if how == at + "-error":
+        raise RuntimeError("this library cannot do that")
+    return how == at + "-empty"
+
+
+def convolve(p, x, w, b):
+    y = array.array("f")
+    ci, co = p["in_channels"] // p["groups"], p["out_channels"] // p["groups"]
+    for n in range(p["batch"]):
+        for o in range(p["out_channels"]):
+            for oy in range(p["out_height"]):
+                for ox in range(p["out_width"]):
+                    total = b[o] if p["bias"] else 0.0
+                    for c in range(ci):
+                        channel = o // co * ci + c
+                        for ky in range(p["kernel_height"]):
+                            for kx in range(p["kernel_width"]):
+                                iy = oy * p["stride_height"] - p["pad_top"] + ky * p["dilation_height"]
+                                ix = ox * p["stride_width"] - p["pad_left"] + kx * p["dilation_width"]
+                                if 0 <= iy < p["in_height"] and 0 <= ix < p["in_width"]:
+                                    at = ((n * p["in_channels"] + channel) * p["in_height"] + iy) * p["in_width"] + ix
+                                    tap = ((o * ci + c) * p["kernel_height"] + ky) * p["kernel_width"] + kx
+                                    total += x[at] * w[tap]
+                    y.append(max(total, 0.0) if p["relu"] else total)
+    return y
+
+
+def answer(request):
+    global held
+    what = request["do"]
+    if what == "hello":
+        return {"protocol": 1, "name": "fake", "version": "0.1", "operators": {"conv2d": ["auto", "twin"]}}
+    if misbehave(what):
+        return {}
+    if what == "prepare":
+        if how == "decline":
+            return {"declined": "not on Sundays"}
+        p, files = request["problem"], request["inputs"]
+        held = p, convolve(p, *(read_npy(files[name]) if name in files else None for name in "xwb"))
+        return {"implementation": "loops", "prepare_ns": 1000}
+    if what == "run":
+        p, y = held
+        if how == "wrong":
+            y[len(y) // 2] += 1
+        path = request["directory"] + "/y.npy"
+        write_npy(path, [p["batch"], p["out_channels"], p["out_height"], p["out_width"]], y)
+        return {"outputs": {"y": path}}
+    if what == "time":
+        return {"samples_ns": [1000000 + 1000 * (i % 7) for i in range(request["repetitions"])]}
+    raise RuntimeError("unknown request '%s'" % what)
+
+
+for line in sys.stdin:
+    try:
+        request = json.loads(line)
+        if request["do"] == "quit":
+            break
+        result = {"ok": True, **answer(request)}
+    except Exception as error:
+        result = {"ok": False, "error": str(error)}
+    print(json.dumps(result), flush=True)

@@ -1,0 +1,378 @@
+#include "lab/OpsLab.h"
+
+#include "lab/Disturbance.h"
+#include "lab/TemporaryDirectory.h"
+#include "ops/Attrs.h"
+#include "ops/Reference.h"
+#include "runtime/NpyTensor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+
+namespace lathe::lab {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using process::FailureKind;
+
+std::string_view name(PointStatus status) {
+  switch (status) {
+  case PointStatus::passed:
+    return "passed";
+  case PointStatus::failed:
+    return "failed";
+  case PointStatus::mistrusted:
+    return "mistrusted";
+  case PointStatus::unimplemented:
+    return "unimplemented";
+  case PointStatus::sameAs:
+    return "same_as";
+  case PointStatus::crashed:
+    return "crashed";
+  case PointStatus::timedOut:
+    return "timed_out";
+  case PointStatus::memoryExceeded:
+    return "memory_exceeded";
+  }
+  return "";
+}
+
+static PointStatus statusOf(const process::Failure &failure) {
+  switch (failure.kind) {
+  case FailureKind::threw:
+    return PointStatus::failed;
+  case FailureKind::timedOut:
+  case FailureKind::cpuExceeded:
+    return PointStatus::timedOut;
+  case FailureKind::memoryExceeded:
+    return PointStatus::memoryExceeded;
+  default:
+    return PointStatus::crashed;
+  }
+}
+
+Tensor referenceConv(const ConvProblem &p, const Tensor &x, const Tensor &w, const Tensor &b) {
+  ConvAttrs attrs;
+  attrs.strides = {p.strideHeight, p.strideWidth};
+  attrs.dilations = {p.dilationHeight, p.dilationWidth};
+  attrs.pads = {p.padTop, p.padLeft, p.padBottom(), p.padRight()};
+  attrs.group = p.groups;
+  std::vector<Value> operands = {x.convertedTo(ElementType::f64), w.convertedTo(ElementType::f64)};
+  if (p.bias)
+    operands.emplace_back(b.convertedTo(ElementType::f64));
+  std::vector<const Value *> pointers;
+  for (auto &operand : operands)
+    pointers.push_back(&operand);
+  Tensor y = evaluateReference("conv", attrs, pointers).at(0).tensor();
+  if (p.relu)
+    for (int64_t i = 0; i < y.elements(); ++i)
+      y.as<double>()[i] = std::max(0.0, y.as<double>()[i]);
+  return y;
+}
+
+static Tensor randomTensor(std::vector<int64_t> dims, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Tensor values(ElementType::f32, std::move(dims));
+  for (int64_t i = 0; i < values.elements(); ++i)
+    values.as<float>()[i] = float(double(random() >> 11) * 0x1p-52 - 1);
+  return values;
+}
+
+/// One column during a row.
+struct Contender {
+  OpsColumn column;
+  std::optional<ProviderWorker> worker; // started when it is needed; away after a failure that ended it
+  double cpuOfEnded = 0;                // processor seconds of workers that are gone
+  double secondsPerRun = 0;
+  OpsPoint *point = nullptr;
+
+  bool running() const { return worker && point->status == PointStatus::passed; }
+  double cpuSeconds() const { return cpuOfEnded + (worker ? worker->usage().cpuSeconds : 0); }
+};
+
+struct OpsLab::State {
+  std::vector<Contender> contenders;
+  OpsLabOptions options;
+  TemporaryDirectory directory{"ops"};
+
+  // Of the problem measured last: another number of threads finds them ready.
+  std::string key;
+  std::map<std::string, std::string> files;
+  Tensor reference;
+
+  void say(const std::string &what) {
+    if (options.progress)
+      options.progress(what);
+  }
+
+  void makeOperands(const ConvProblem &p) {
+    std::string wanted = toJson(p).dump();
+    if (wanted == key)
+      return;
+    key.clear();
+    uint64_t seed = options.seed * 1000003;
+    Tensor x = randomTensor(p.inputDims(), seed), w = randomTensor(p.weightDims(), seed + 1), b;
+    auto write = [&](const char *name, const Tensor &tensor) {
+      files[name] = (directory.path / (std::string(name) + ".npy")).string();
+      writeNpy(files[name], npyView(tensor));
+    };
+    files.clear();
+    write("x", x);
+    write("w", w);
+    if (p.bias) {
+      b = randomTensor({p.outChannels}, seed + 2);
+      write("b", b);
+    }
+    say("reference");
+    // Rounded once, so that a float output can be held against it element by element.
+    reference = referenceConv(p, x, w, b).convertedTo(ElementType::f32);
+    key = wanted;
+  }
+
+  /// Notes a failure, or hands the value out.
+  template <class T> std::optional<T> take(Contender &contender, process::Result<T> outcome) {
+    if (outcome)
+      return std::move(*outcome);
+    contender.point->status = statusOf(outcome.failure());
+    contender.point->reason = outcome.failure().message();
+    contender.point->rounds.clear();
+    if (contender.worker && !contender.worker->alive()) {
+      contender.cpuOfEnded += contender.worker->usage().cpuSeconds;
+      contender.worker.reset();
+    }
+    return std::nullopt;
+  }
+
+  /// From a problem to a checked answer. `earlier`: the points of columns before this one.
+  void answer(Contender &contender, const ConvProblem &problem, int threads, std::span<const OpsPoint> earlier) {
+    OpsPoint &point = *contender.point;
+    if (!contender.worker) {
+      auto started =
+          take(contender, ProviderWorker::start(contender.column.provider, options.limits, options.timeouts));
+      if (!started)
+        return;
+      contender.worker.emplace(std::move(*started));
+    }
+    contender.worker->resume();
+    point.version = contender.worker->version();
+    auto prepared = take(contender, contender.worker->prepare(problem, point.variant, threads, files));
+    if (!prepared)
+      return;
+    point.implementation = prepared->implementation;
+    point.prepareSeconds = prepared->seconds;
+    if (!prepared->declined.empty()) {
+      point.status = PointStatus::unimplemented;
+      point.reason = prepared->declined;
+      return;
+    }
+    auto file = take(contender, contender.worker->run(directory.path.string()));
+    if (!file)
+      return;
+    judge(point, *file);
+    if (point.status != PointStatus::passed)
+      return;
+    for (auto &other : earlier)
+      if (other.provider == point.provider && other.implementation == point.implementation &&
+          other.status == PointStatus::passed) {
+        point.status = PointStatus::sameAs;
+        point.reason = other.provider + ":" + other.variant;
+        return;
+      }
+  }
+
+  void judge(OpsPoint &point, const std::string &file) {
+    CompareOptions tolerances;
+    tolerances.relativeL2 = options.relativeL2;
+    tolerances.maxDifference = options.maxDifference;
+    Agreement agreement;
+    try {
+      agreement = agreementOf("y", toTensor(readNpy(file)), reference, tolerances);
+    } catch (const Error &error) {
+      agreement.reason = error.what();
+    }
+    std::error_code ignored;
+    fs::remove(file, ignored); // the next answer is nobody else's
+    point.relativeL2 = agreement.relativeL2;
+    point.maxDifference = agreement.maxDifference;
+    point.status = PointStatus::passed;
+    if (!agreement.agrees) {
+      point.status = PointStatus::failed;
+      point.reason = agreement.reason;
+    } else if (!agreement.mistrust.empty() && reference.elements() > 1) {
+      point.status = PointStatus::mistrusted;
+      point.reason = "the right output is " + agreement.mistrust;
+    }
+  }
+
+  void estimate(Contender &contender) {
+    auto once = take(contender, contender.worker->time(0, 1));
+    if (!once)
+      return;
+    contender.secondsPerRun = once->front();
+    if (contender.secondsPerRun < options.roundSeconds)
+      if (auto more = take(contender, contender.worker->time(1, 3)))
+        contender.secondsPerRun = *std::min_element(more->begin(), more->end());
+  }
+
+  void takeTurn(Contender &contender) {
+    double runs = options.roundSeconds / std::max(contender.secondsPerRun, 1e-7);
+    // The other columns have emptied the caches: warm again before the clock runs.
+    if (auto samples = take(contender, contender.worker->time(runs < 1 ? 0 : 1, int(std::clamp(runs, 1.0, 1000.0)))))
+      contender.point->rounds.push_back(std::move(*samples));
+  }
+
+  template <class Work> void inTurn(Contender &contender, Work work) {
+    if (!contender.running())
+      return;
+    contender.worker->resume();
+    work();
+    if (contender.worker)
+      contender.worker->pause();
+  }
+
+  double cpuSeconds() const {
+    double seconds = ownCpuSeconds();
+    for (auto &contender : contenders)
+      seconds += contender.cpuSeconds();
+    return seconds;
+  }
+
+  void timeRounds(OpsRow &row) {
+    std::vector<Contender *> chosen;
+    for (auto &contender : contenders)
+      if (contender.running())
+        chosen.push_back(&contender);
+    for (Contender *contender : chosen)
+      inTurn(*contender, [&] { estimate(*contender); });
+    auto began = Clock::now();
+    auto before = machineTime();
+    double ownBefore = cpuSeconds();
+    auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - began).count(); };
+    for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
+      std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
+      for (Contender *contender : chosen)
+        inTurn(*contender, [&] { takeTurn(*contender); });
+      std::erase_if(chosen, [](Contender *contender) { return !contender->running(); });
+      if (round + 1 >= 3 && elapsed() >= options.maxSeconds)
+        break;
+      if (round + 1 >= options.minRounds) {
+        decide(row);
+        if (std::all_of(row.verdicts.begin(), row.verdicts.end(), [&](auto &verdict) {
+              auto &[low, high] = verdict.ratio.interval;
+              return (high - low) / 2 <= options.precision * verdict.ratio.ratio;
+            }))
+          break;
+      }
+    }
+    if (auto after = machineTime(); before && after && elapsed() > 0) {
+      double busy = after->busySeconds - before->busySeconds - (cpuSeconds() - ownBefore);
+      row.otherProcessors = std::max(0.0, busy / elapsed());
+      row.stolenProcessors = (after->stolenSeconds - before->stolenSeconds) / elapsed();
+    }
+    decide(row);
+  }
+
+  /// Summaries of what was timed, and best against best.
+  void decide(OpsRow &row) {
+    std::map<std::string, size_t> best; // by provider
+    for (size_t i = 0; i < row.points.size(); ++i) {
+      OpsPoint &point = row.points[i];
+      std::vector<double> pooled;
+      for (auto &round : point.rounds)
+        pooled.insert(pooled.end(), round.begin(), round.end());
+      point.time = summarize(pooled);
+      if (!point.timed())
+        continue;
+      auto [found, isNew] = best.emplace(point.provider, i);
+      if (!isNew && point.time.median < row.points[found->second].time.median)
+        found->second = i;
+    }
+    row.verdicts.clear();
+    const std::string &us = row.points.front().provider;
+    for (auto &[provider, index] : best) {
+      if (provider == us || !best.count(us))
+        continue;
+      OpsVerdict verdict;
+      verdict.peer = provider;
+      verdict.ours = best[us];
+      verdict.theirs = index;
+      auto &mine = row.points[verdict.ours].rounds, &theirs = row.points[verdict.theirs].rounds;
+      auto common = int64_t(std::min(mine.size(), theirs.size()));
+      verdict.ratio =
+          ratioOfMediansInRounds({theirs.begin(), theirs.begin() + common}, {mine.begin(), mine.begin() + common});
+      verdict.verdict = lab::verdict(verdict.ratio);
+      row.verdicts.push_back(verdict);
+    }
+  }
+};
+
+OpsLab::OpsLab(std::vector<OpsColumn> columns, OpsLabOptions options) : state(std::make_unique<State>()) {
+  require(!columns.empty(), "no provider is given");
+  for (auto &column : columns) {
+    state->contenders.emplace_back();
+    state->contenders.back().column = std::move(column);
+  }
+  state->options = std::move(options);
+}
+
+OpsLab::~OpsLab() {
+  for (auto &contender : state->contenders)
+    if (contender.worker)
+      contender.worker->quit();
+}
+
+OpsRow OpsLab::measure(const ListedProblem &problem, int threads) {
+  OpsRow row;
+  row.listed = problem;
+  row.threads = threads;
+  row.points.resize(state->contenders.size());
+  state->makeOperands(problem.problem);
+  for (size_t i = 0; i < row.points.size(); ++i) {
+    Contender &contender = state->contenders[i];
+    contender.point = &row.points[i];
+    contender.point->provider = contender.column.provider.name;
+    contender.point->variant = contender.column.variant;
+    state->say(contender.column.name());
+    state->answer(contender, problem.problem, threads, std::span(row.points).first(i));
+    // From here on it only moves in its turn: spinning threads would slow down the others.
+    if (contender.worker)
+      contender.worker->pause();
+  }
+  if (!state->options.checkOnly)
+    state->timeRounds(row);
+  return row;
+}
+
+std::vector<OpsColumn> opsColumns(const std::vector<std::string> &words, const OpsLabOptions &options) {
+  std::vector<OpsColumn> columns;
+  for (auto &word : words) {
+    size_t colon = word.find(':');
+    std::string provider = word.substr(0, colon);
+    auto spec = findProvider(provider);
+    require(spec.done(), "provider '{}': {}", provider, spec.done() ? "" : spec.reason());
+    auto worker = ProviderWorker::start(*spec, options.limits, options.timeouts);
+    require(worker.ok(), "provider '{}': {}", provider, worker.ok() ? "" : worker.failure().message());
+    auto variants = worker->variants("conv2d");
+    worker->quit();
+    require(!variants.empty(), "provider '{}' has no conv2d", provider);
+    if (colon != std::string::npos) {
+      std::string variant = word.substr(colon + 1);
+      require(std::find(variants.begin(), variants.end(), variant) != variants.end(),
+              "provider '{}' has no variant '{}' of conv2d, expected {}", provider, variant, fmt::join(variants, ", "));
+      variants = {variant};
+    } else if (provider == knownProviders().front()) {
+      variants.resize(1); // what a user gets
+    }
+    for (auto &variant : variants) {
+      OpsColumn column{*spec, variant};
+      require(std::none_of(columns.begin(), columns.end(), [&](auto &other) { return other.name() == column.name(); }),
+              "provider '{}' is given twice", column.name());
+      columns.push_back(std::move(column));
+    }
+  }
+  return columns;
+}
+
+} // namespace lathe::lab

@@ -1,0 +1,109 @@
+// Providers side by side on single operators: every output checked against the reference, then times taken in turns
+// while the others stand still.
+//
+// A *column* is a provider with one of its variants, in a worker process of its own; a *row* is a problem with a number
+// of threads; a *point* is one column's result in one row. What goes wrong in a point costs that point only.
+#pragma once
+
+#include "lab/Compare.h"
+#include "lab/ProviderWorker.h"
+#include "lab/Statistics.h"
+
+#include <functional>
+#include <optional>
+
+namespace lathe::lab {
+
+enum class PointStatus {
+  passed,        // the output is right; timed unless checkOnly
+  failed,        // a wrong output, or an error it reported: no time
+  mistrusted,    // the reference's own output is constant: agreement means little; no time
+  unimplemented, // declined, with its reason
+  sameAs,        // an earlier column of the same provider runs this very implementation; `reason` names it
+  crashed,       // ended, by a signal or by itself, or wrote garbage
+  timedOut,
+  memoryExceeded
+};
+std::string_view name(PointStatus status);
+
+struct OpsColumn {
+  ProviderSpec provider;
+  std::string variant;
+  std::string name() const { return provider.name + ":" + variant; }
+};
+
+struct OpsPoint {
+  std::string provider, variant, version;
+  PointStatus status = PointStatus::failed;
+  std::string reason;         // of every status but passed
+  std::string implementation; // where it was prepared
+  double prepareSeconds = 0;
+  double relativeL2 = 0, maxDifference = 0; // against the reference in float64, where there is an output
+  std::vector<std::vector<double>> rounds;  // seconds; all samples of all rounds
+  Summary time;
+  bool timed() const { return !rounds.empty(); }
+};
+
+/// Our best against a peer's best: the variants with the lowest median.
+struct OpsVerdict {
+  std::string peer;            // provider
+  size_t ours = 0, theirs = 0; // indices of points
+  RatioEstimate ratio;         // peer's time / our time
+  Verdict verdict = Verdict::ambiguous;
+};
+
+struct OpsRow {
+  ListedProblem listed;
+  int threads = 1;
+  std::vector<OpsPoint> points;     // as the columns
+  std::vector<OpsVerdict> verdicts; // one a peer that has a time, where ours has one
+  std::optional<double> otherProcessors, stolenProcessors;
+};
+
+struct OpsLabOptions {
+  uint64_t seed = 0;                              // of the operands: uniform in [-1, 1)
+  double relativeL2 = 2e-5, maxDifference = 1e-4; // as `lathe verify`
+  bool checkOnly = false;
+  int minRounds = 8, maxRounds = 60;
+  double roundSeconds = 0.02; // of one column's turn; at least one run
+  double maxSeconds = 2;      // of a row's rounds; at least three are made
+  double precision = 0.01;    // half width of every ratio's interval at which rounds stop
+  process::Limits limits;     // of each worker
+  ProviderTimeouts timeouts;
+  std::function<void(const std::string &what)> progress; // may be empty
+};
+
+/// Measures rows one after the other; workers live on between them. The first column's provider is "ours".
+class OpsLab {
+public:
+  OpsLab(std::vector<OpsColumn> columns, OpsLabOptions options);
+  ~OpsLab();
+  OpsRow measure(const ListedProblem &problem, int threads);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+/// "lathe", "onednn:winograd", "onednn" (all its variants of conv2d; our own: the default one) to columns. Throws Error
+/// for a provider that is missing (with what to do) or breaks at its start, and for variants it does not have.
+std::vector<OpsColumn> opsColumns(const std::vector<std::string> &words, const OpsLabOptions &options);
+
+/// The convolution's output in float64 by the reference operator. `w` and `x` are f32.
+Tensor referenceConv(const ConvProblem &problem, const Tensor &x, const Tensor &w, const Tensor &b);
+
+/// Geometric mean of ratios with counts of verdicts, of rows of one kind of problem ("all": of every kind).
+struct OpsSummary {
+  std::string kind, peer;
+  int threads = 1;
+  size_t rows = 0, faster = 0, slower = 0, same = 0, ambiguous = 0;
+  size_t slowerBeyond3 = 0; // verdict slower and the ratio below 1/1.03
+  double geometricMean = 0;
+};
+
+nlohmann::json toJson(const OpsRow &row);
+/// Of rows as toJson wrote them: those of an earlier run count, too.
+std::vector<OpsSummary> summarizeOps(const std::vector<nlohmann::json> &rows);
+nlohmann::json toJson(const OpsSummary &summary);
+
+} // namespace lathe::lab

@@ -1,0 +1,118 @@
+#include "lab/OpsLab.h"
+
+#include <cmath>
+
+namespace lathe::lab {
+
+using nlohmann::json;
+
+static json toJson(const OpsPoint &point) {
+  json document = {{"provider", point.provider},
+                   {"variant", point.variant},
+                   {"version", point.version},
+                   {"status", std::string(name(point.status))}};
+  if (!point.reason.empty())
+    document["reason"] = point.reason;
+  if (!point.implementation.empty()) {
+    document["implementation"] = point.implementation;
+    document["prepare_ms"] = point.prepareSeconds * 1e3;
+    document["relative_l2"] = point.relativeL2;
+    document["max_difference"] = point.maxDifference;
+  }
+  if (!point.timed())
+    return document;
+  document["time"] = toJson(point.time);
+  json rounds = json::array();
+  for (auto &round : point.rounds) {
+    json samples = json::array();
+    for (double seconds : round)
+      samples.push_back(std::llround(seconds * 1e9));
+    rounds.push_back(std::move(samples));
+  }
+  document["rounds_ns"] = std::move(rounds);
+  return document;
+}
+
+json toJson(const OpsRow &row) {
+  json points = json::array(), verdicts = json::array();
+  for (auto &point : row.points)
+    points.push_back(toJson(point));
+  for (auto &verdict : row.verdicts)
+    verdicts.push_back({{"peer", verdict.peer},
+                        {"ours", row.points[verdict.ours].variant},
+                        {"theirs", row.points[verdict.theirs].variant},
+                        {"ratio", verdict.ratio.ratio},
+                        {"ratio_low", verdict.ratio.interval.low},
+                        {"ratio_high", verdict.ratio.interval.high},
+                        {"verdict", std::string(name(verdict.verdict))}});
+  const ConvProblem &problem = row.listed.problem;
+  json document = {{"operator", "conv2d"},
+                   {"text", problem.str()},
+                   {"problem", toJson(problem)},
+                   {"kind", problem.kind()},
+                   {"gflop", problem.flops() * 1e-9},
+                   {"name", row.listed.name},
+                   {"suites", row.listed.suites},
+                   {"count", row.listed.count},
+                   {"threads", row.threads},
+                   {"points", points},
+                   {"verdicts", verdicts}};
+  if (row.otherProcessors)
+    document["other_processors"] = *row.otherProcessors;
+  if (row.stolenProcessors)
+    document["stolen_processors"] = *row.stolenProcessors;
+  return document;
+}
+
+std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
+  std::vector<OpsSummary> summaries;
+  std::vector<double> logarithms; // summed, by summary
+  auto count = [&](const std::string &kind, const json &row, const json &verdict) {
+    int threads = row.at("threads");
+    auto peer = verdict.at("peer").get<std::string>();
+    size_t at = 0;
+    while (at < summaries.size() &&
+           !(summaries[at].kind == kind && summaries[at].peer == peer && summaries[at].threads == threads))
+      ++at;
+    if (at == summaries.size()) {
+      summaries.push_back({});
+      summaries.back().kind = kind;
+      summaries.back().peer = peer;
+      summaries.back().threads = threads;
+      logarithms.push_back(0);
+    }
+    OpsSummary &summary = summaries[at];
+    double ratio = verdict.at("ratio");
+    auto word = verdict.at("verdict").get<std::string>();
+    ++summary.rows;
+    summary.faster += word == name(Verdict::faster);
+    summary.slower += word == name(Verdict::slower);
+    summary.same += word == name(Verdict::same);
+    summary.ambiguous += word == name(Verdict::ambiguous);
+    summary.slowerBeyond3 += word == name(Verdict::slower) && ratio < 1 / 1.03;
+    logarithms[at] += std::log(ratio);
+  };
+  for (const char *kind : {"all", "3x3", "1x1", "depthwise", "strided", "other"})
+    for (auto &row : rows)
+      if (kind == std::string("all") || row.at("kind") == kind)
+        for (auto &verdict : row.at("verdicts"))
+          count(kind, row, verdict);
+  for (size_t i = 0; i < summaries.size(); ++i)
+    summaries[i].geometricMean = std::exp(logarithms[i] / double(summaries[i].rows));
+  return summaries;
+}
+
+json toJson(const OpsSummary &summary) {
+  return {{"kind", summary.kind},
+          {"peer", summary.peer},
+          {"threads", summary.threads},
+          {"rows", summary.rows},
+          {"faster", summary.faster},
+          {"slower", summary.slower},
+          {"same", summary.same},
+          {"ambiguous", summary.ambiguous},
+          {"slower_beyond_3_percent", summary.slowerBeyond3},
+          {"geometric_mean", summary.geometricMean}};
+}
+
+} // namespace lathe::lab

@@ -1,0 +1,44 @@
+// A provider: a library that runs single operators. Its program implements this interface and hands it to
+// `serveProvider`, which speaks the protocol of docs/provider-protocol.md with the laboratory (lab/ProviderWorker.h).
+#pragma once
+
+#include "lab/ConvProblem.h"
+#include "runtime/Tensor.h"
+#include "support/Error.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lathe::lab {
+
+/// Values of a problem's operands in plain row-major order.
+struct ProblemInputs {
+  Tensor x, w, b; // b undefined where the problem has no bias
+};
+
+class Provider {
+public:
+  virtual ~Provider() = default;
+  virtual std::string name() const = 0;
+  virtual std::string version() const = 0;
+  /// Operator -> the ways it can be asked to compute it, the default first.
+  virtual std::map<std::string, std::vector<std::string>> variants() const = 0;
+  /// Kept with every result.
+  virtual nlohmann::json settings() const { return nlohmann::json::object(); }
+
+  /// Makes everything ready that is not the operator itself: code, packed weights, activations in the layout it likes
+  /// best. Replaces what was prepared before. Hands back which implementation will run ("jit:avx512_core nchw to
+  /// nChw16c"), or declines with the reason: this is how a provider states what it can do. Throws Error when it breaks.
+  virtual Outcome<std::string> prepare(const ConvProblem &problem, const std::string &variant, int threads,
+                                       const ProblemInputs &inputs) = 0;
+  /// Computes the prepared problem once: what is timed.
+  virtual void run() = 0;
+  /// What the last run computed, in plain row-major order.
+  virtual Tensor output() = 0;
+};
+
+/// Answers requests on standard input until it ends; the program's exit code.
+int serveProvider(Provider &provider);
+
+} // namespace lathe::lab
