@@ -2,6 +2,7 @@
 
 #include "package/Hash.h"
 #include "package/Package.h"
+#include "support/CacheFolder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -109,32 +110,6 @@ uint64_t keyOf(const ModelFlags &flags) {
   return hasher.digest();
 }
 
-/// Removes the packages made longest ago until the folder holds at most `limit` bytes.
-void prune(const std::string &folder, uintmax_t limit) {
-  namespace fs = std::filesystem;
-  struct File {
-    fs::file_time_type made;
-    uintmax_t bytes;
-    fs::path path;
-  };
-  std::vector<File> files;
-  uintmax_t total = 0;
-  std::error_code ignored;
-  for (const fs::directory_entry &entry : fs::directory_iterator(folder, ignored)) {
-    std::error_code gone; // another lathe may prune at the same time
-    File file{entry.last_write_time(gone), entry.file_size(gone), entry.path()};
-    if (gone)
-      continue;
-    total += file.bytes;
-    files.push_back(std::move(file));
-  }
-  std::sort(files.begin(), files.end(), [](const File &a, const File &b) { return a.made < b.made; });
-  for (size_t i = 0; i < files.size() && total > limit; ++i) {
-    total -= files[i].bytes;
-    fs::remove(files[i].path, ignored); // a program that has it mapped keeps its pages
-  }
-}
-
 constexpr uintmax_t cacheLimit = uintmax_t(8) << 30;
 
 } // namespace
@@ -188,6 +163,8 @@ std::string cacheFolder() {
   return std::string(home && *home ? home : "/tmp") + "/.cache/lathe";
 }
 
+std::string kernelCacheFolder() { return cacheFolder() + "/kernels"; }
+
 std::string packageFor(const ModelFlags &flags) {
   if (!flags.isZoo() && isPackage(flags.model))
     return flags.model;
@@ -196,12 +173,14 @@ std::string packageFor(const ModelFlags &flags) {
   std::filesystem::create_directories(folder, error);
   require(!error, "{}: cannot create: {}", folder, error.message());
   std::string path = fmt::format("{}/{:016x}.lathe", folder, keyOf(flags));
-  if (std::filesystem::exists(path, error) && isPackage(path))
+  if (!flags.noCache && std::filesystem::exists(path, error) && isPackage(path))
     return path;
-  prune(folder, cacheLimit);
+  pruneOldest(folder, cacheLimit);
   Arguments arguments{"compile", flags.model, "-o", path, "--quiet"};
   Arguments rest = flags.compileArguments();
   arguments.insert(arguments.end(), rest.begin(), rest.end());
+  if (flags.noCache)
+    arguments.push_back("--no-cache");
   runSelf(arguments);
   return path;
 }

@@ -16,6 +16,8 @@ void runSelf(const Arguments &arguments);
 
 /// "~/.cache/lathe" (XDG_CACHE_HOME respected).
 std::string cacheFolder();
+/// Where compiled kernels are kept for all models (compile/KernelCache.h).
+std::string kernelCacheFolder();
 
 /// Path of this program's own file.
 std::string ownProgram();

@@ -12,7 +12,7 @@ nlohmann::json toJson(const CompileReport &report) {
   return {{"time_s", report.seconds}, {"passes_s", report.passSeconds}, {"code_s", report.codeSeconds},
           {"package_bytes", report.packageBytes}, {"constant_bytes", report.constantBytes}, {"code_bytes", report.codeBytes},
           {"source_constant_bytes", report.sourceConstantBytes}, {"kernels", report.kernels},
-          {"distinct_kernels", report.distinctKernels}, {"layout_conversions", report.layoutConversions}, {"conversions", report.conversions},
+          {"distinct_kernels", report.distinctKernels}, {"cached_kernels", report.cachedKernels}, {"layout_conversions", report.layoutConversions}, {"conversions", report.conversions},
           {"references", references}, {"notes", report.notes}, {"flops", report.flops}, {"compiled_flops", report.compiledFlops},
           {"target", report.target}};
 }
@@ -57,8 +57,8 @@ int compileVerb(const Arguments &arguments) {
   options.writeJson(json);
   if (quiet || !options.printsText())
     return success;
-  std::cout << fmt::format("{}: {} kernels, {} distinct, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n", output,
-                           report.kernels, report.distinctKernels, report.target, report.seconds, report.passSeconds,
+  std::cout << fmt::format("{}: {} kernels, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n", output,
+                           report.kernels, report.distinctKernels, report.cachedKernels, report.target, report.seconds, report.passSeconds,
                            report.codeSeconds);
   std::cout << fmt::format("package {} (constants {}, code {}), the original has {}\n",
                            bytesText(static_cast<double>(report.packageBytes)), bytesText(static_cast<double>(report.constantBytes)),

@@ -1,7 +1,11 @@
 #include "cli/Measure.h"
 
 #include "cli/Cache.h"
+#include "runtime/Cpu.h"
+#include "runtime/ThreadPool.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -72,6 +76,22 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
   } catch (const ChildFailed &) { // it has said why; the verdict it kept, if it came to one, decides
   }
   return verificationOf(package);
+}
+
+double callSeconds(int threads) {
+  runtime::ThreadPool pool(threads);
+  auto nothing = [](void *, int, int64_t, int64_t) { runtime::KernelFloatMode mode; };
+  using Clock = std::chrono::steady_clock;
+  constexpr int calls = 64;
+  std::vector<double> samples;
+  for (int i = 0; i < 501; ++i) {
+    auto start = Clock::now();
+    for (int call = 0; call < calls; ++call)
+      pool.run(threads, nothing, nullptr);
+    samples.push_back(std::chrono::duration<double>(Clock::now() - start).count() / calls);
+  }
+  std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
+  return samples[samples.size() / 2];
 }
 
 uint64_t peakResidentBytes() {

@@ -22,6 +22,10 @@ void ModelFlags::add(CLI::App &app) {
       ->capture_default_str();
   app.add_flag("--exact-math", exactMath, "forbids algorithms that reassociate (Winograd)");
   app.add_flag("--references-only", referencesOnly, "compiles nothing: every operator runs on its reference");
+  app.add_option("--memory", memory, "small: forbids algorithms that grow the weights (Winograd)")
+      ->check(CLI::IsMember({"any", "small"}))
+      ->capture_default_str();
+  app.add_flag("--no-cache", noCache, "compiles everything again, and keeps no kernel");
   app.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each")
       ->type_name("FILE");
   app.add_option("--zoo-seed", zooSeed, "seed of a zoo model's weights")->capture_default_str();
@@ -38,6 +42,8 @@ Arguments ModelFlags::compileArguments() const {
     result.push_back("--exact-math");
   if (referencesOnly)
     result.push_back("--references-only");
+  if (memory != "any")
+    result.insert(result.end(), {"--memory", memory});
   if (!scheduleFile.empty())
     result.insert(result.end(), {"--schedule", scheduleFile});
   if (isZoo()) {

@@ -18,6 +18,8 @@ struct ModelFlags {
   int level = 3;
   bool exactMath = false;
   bool referencesOnly = false;
+  std::string memory = "any"; // or "small"
+  bool noCache = false;
   std::string scheduleFile;
   int64_t zooBatch = 0;    // zoo:NAME built with this batch; 0: its default
   int64_t zooSequence = 0; // likewise, for networks that read sequences

@@ -151,11 +151,16 @@ int profileVerb(const Arguments &arguments) {
              "overhead"});
   table.row({"", fmt::format("{:.4f}", mean.whole * 1e3), "100.0 %", fmt::format("{:.1f}", flops / mean.whole * 1e-9),
              fmt::format("{:.1f}", bytes / mean.whole * 1e-9), fmt::format("{:.0f} %", limit / mean.whole * 100), "", "whole"});
+  double overheadEach = mean.overhead / static_cast<double>(std::max<size_t>(count, 1));
+  double callOne = callSeconds(1), forkJoin = callSeconds(context.threads());
   if (options.printsText()) {
     std::cout << fmt::format("{} ({}), {} thread{}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n", model.model,
                              prepared.inputText, context.threads(), context.threads() == 1 ? "" : "s", prepared.model->target(), peak,
                              kept.gflops(ElementType::f32, context.threads()));
-    std::cout << table.str() << "outputs: " << verification.text << "\n";
+    std::cout << table.str();
+    std::cout << fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread", overheadEach * 1e6, callOne * 1e6);
+    std::cout << (context.threads() > 1 ? fmt::format(", {:.2f} us to fork and join on {}\n", forkJoin * 1e6, context.threads()) : "\n");
+    std::cout << "outputs: " << verification.text << "\n";
   }
   options.writeJson({{"model", model.model},
                      {"threads", context.threads()},
@@ -167,6 +172,9 @@ int profileVerb(const Arguments &arguments) {
                      {"verification", verification.text},
                      {"rows", rows},
                      {"overhead_ms", mean.overhead * 1e3},
+                     {"overhead_per_kernel_us", overheadEach * 1e6},
+                     {"call_us", callOne * 1e6},
+                     {"fork_join_us", forkJoin * 1e6},
                      {"whole_ms", mean.whole * 1e3},
                      {"gflops", flops / mean.whole * 1e-9},
                      {"gb_s", bytes / mean.whole * 1e-9},

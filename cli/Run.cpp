@@ -44,9 +44,18 @@ int runVerb(const Arguments &arguments) {
     names.push_back(package->outputs()[i].name);
     results.push_back(context.output(i));
   }
+  runtime::MemoryUse memory = context.memory();
   nlohmann::json json{{"model", model.model},
                       {"run_ms", seconds * 1e3},
                       {"peak_rss_bytes", peakResidentBytes()},
+                      {"memory",
+                       {{"constant_bytes", memory.constantBytes},
+                        {"arena_bytes", memory.arenaBytes},
+                        {"live_bytes", memory.liveBytes},
+                        {"scratch_bytes", memory.scratchBytes},
+                        {"output_bytes", memory.outputBytes},
+                        {"copied_bytes", memory.copiedBytes},
+                        {"code_bytes", package->codeBytes()}}},
                       {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());
   if (!output.empty())

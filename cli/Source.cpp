@@ -1,5 +1,7 @@
 #include "cli/CompilerVerbs.h"
 
+#include "cli/Cache.h"
+
 #include "import/Import.h"
 #include "ir/Context.h"
 #include "ir/SymbolicShapes.h"
@@ -54,6 +56,9 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   options.level = flags.level;
   options.exactMath = flags.exactMath;
   options.referencesOnly = flags.referencesOnly;
+  options.smallMemory = flags.memory == "small";
+  if (!flags.noCache)
+    options.kernelCache = kernelCacheFolder();
   if (!flags.scheduleFile.empty()) {
     options.scheduleText = readFile(flags.scheduleFile);
     options.scheduleName = flags.scheduleFile;

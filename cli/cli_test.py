@@ -114,6 +114,38 @@ class Cli(unittest.TestCase):
         self.lathe("run", *arguments, "-o", path)
         return dict(np.load(path))
 
+    # ---- Memory and caches
+
+    def test_memory_small_forbids_what_grows_the_weights(self):
+        schedule = self.path("winograd.txt")
+        with open(schedule, "w") as file:
+            file.write("conv2: winograd/1 m=2\n")
+        out = self.path("small.lathe")
+        self.lathe("compile", self.net, "-o", out, "--schedule", schedule)
+        self.error("compile", self.net, "-o", out, "--schedule", schedule, "--memory", "small",
+                   says="conv2.*winograd/1 m=2.*--memory small forbids")
+        self.lathe("compile", self.net, "-o", out, "--memory", "small")
+        self.assertNotIn("winograd", self.lathe("profile", out, "--no-check", "--wide", "--repetitions", "1").stdout)
+        report = self.figures("run", out, "--fill", "random")
+        memory = report["memory"]
+        self.assertGreater(report["peak_rss_bytes"], memory["constant_bytes"] + memory["live_bytes"])
+        self.assertLessEqual(memory["live_bytes"], memory["arena_bytes"])
+
+    def test_kernels_are_kept_for_all_models(self):
+        other = self.path("other.mlir")
+        with open(other, "w") as file:
+            file.write(network(seed=2))
+        out = self.path("other.lathe")
+        self.lathe("compile", self.net, "-o", out)
+        report = self.figures("compile", other, "-o", out)  # other weights, the same kernels
+        self.assertGreater(report["distinct_kernels"], 2)
+        self.assertEqual(report["cached_kernels"], report["distinct_kernels"])
+        with open(out, "rb") as file:
+            cached = file.read()
+        self.assertEqual(self.figures("compile", other, "-o", out, "--no-cache")["cached_kernels"], 0)
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), cached)
+
     # ---- Help and usage
 
     def test_help_of_every_verb_has_examples(self):

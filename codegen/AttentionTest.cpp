@@ -1,5 +1,6 @@
 // Random attention kernels against the reference: extents, masks, views around the operands, symbolic extents,
 // schedules, targets.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "codegen/RandomTesting.h"
 #include "ops/Lowerings.h"
@@ -182,7 +183,7 @@ std::string randomSchedule(Random &random) {
 
 bool runsHere(const Target &target) {
   Target native = Target::parse("native");
-  return (native.featureBits & target.featureBits) == target.featureBits;
+  return needsEmulator(target) || (native.featureBits & target.featureBits) == target.featureBits;
 }
 
 struct Attention : testing::Test {
@@ -203,14 +204,14 @@ void sweep(const char *targetName, int count, const std::string &element, double
   }
 }
 
-TEST_F(Attention, priorMatchesReferenceNative) { sweep("native", 80, "f32", 1e-5); }
+TEST_F(Attention, priorMatchesReferenceNative) { sweep(testTargetName().c_str(), 80, "f32", 1e-5); }
 TEST_F(Attention, priorMatchesReferenceAvx2) { sweep("x86-64-v3", 25, "f32", 1e-5); }
 TEST_F(Attention, priorMatchesReferenceSse) { sweep("x86-64-v2", 10, "f32", 1e-5); }
-TEST_F(Attention, halves) { sweep("native", 15, "f16", 3e-3); }
-TEST_F(Attention, doubles) { sweep("native", 15, "f64", 1e-12); }
+TEST_F(Attention, halves) { sweep(testTargetName().c_str(), 15, "f16", 3e-3); }
+TEST_F(Attention, doubles) { sweep(testTargetName().c_str(), 15, "f64", 1e-12); }
 
 TEST_F(Attention, everyScheduleMatchesReference) {
-  Target target = Target::parse("native");
+  Target target = testTarget();
   int ran = 0;
   for (int i = 0; i < 80; ++i) {
     uint64_t seed = baseSeed() + i;
@@ -240,7 +241,7 @@ std::string plain(int64_t queries, int64_t keys, const std::string &attributes, 
 }
 
 TEST_F(Attention, longSequencesComeInBlocks) {
-  Target target = Target::parse("native");
+  Target target = testTarget();
   for (const char *causal : {"none", "upper_left"})
     EXPECT_EQ(checkKernel(plain(40, 2100, fmt::format("scale = 0.25 : f64, causal = \"{}\"", causal)), target, 1, 1e-5),
               "")
@@ -248,7 +249,7 @@ TEST_F(Attention, longSequencesComeInBlocks) {
 }
 
 TEST_F(Attention, rowsThatSeeNothingAreNan) {
-  Target target = Target::parse("native");
+  Target target = testTarget();
   for (const char *schedule : {"", "attention/1 rows=4 vectors=2 mc=2 kc=32"}) {
     EXPECT_EQ(checkKernel(plain(50, 45, "causal = \"lower_right\", zero_masked_rows = true"), target, 1, 1e-5, -2, 2,
                           schedule),

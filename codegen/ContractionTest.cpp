@@ -1,5 +1,6 @@
 // Random convolutions and matrix products against the references: shapes, attributes, layouts, epilogues, schedules,
 // targets.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "codegen/RandomTesting.h"
 #include "ops/Lowerings.h"
@@ -249,7 +250,7 @@ const std::vector<Family> &families() {
 
 bool runsHere(const Target &target) {
   Target native = Target::parse("native");
-  return (native.featureBits & target.featureBits) == target.featureBits;
+  return needsEmulator(target) || (native.featureBits & target.featureBits) == target.featureBits;
 }
 
 void sweep(const char *targetName, int count) {
@@ -273,12 +274,12 @@ struct Contraction : testing::Test {
   void SetUp() override { registerLowerings(); }
 };
 
-TEST_F(Contraction, priorMatchesReferenceNative) { sweep("native", 25); }
+TEST_F(Contraction, priorMatchesReferenceNative) { sweep(testTargetName().c_str(), 25); }
 TEST_F(Contraction, priorMatchesReferenceAvx2) { sweep("x86-64-v3", 12); }
 TEST_F(Contraction, priorMatchesReferenceSse) { sweep("x86-64-v2", 6); }
 
 TEST_F(Contraction, everyScheduleMatchesReference) {
-  Target target = Target::parse("native");
+  Target target = testTarget();
   int ran = 0;
   for (const Family &family : families())
     for (int i = 0; i < 40; ++i) {
@@ -300,7 +301,7 @@ TEST_F(Contraction, everyScheduleMatchesReference) {
 }
 
 TEST_F(Contraction, otherElementTypes) {
-  for (const char *targetName : {"native", "x86-64-v3"}) {
+  for (const std::string &targetName : {testTargetName(), std::string("x86-64-v3")}) {
     Target target = Target::parse(targetName);
     if (!runsHere(target))
       continue;
@@ -354,6 +355,14 @@ TEST_F(Contraction, exactMathForbidsWinograd) {
   problem.exactMath = true;
   EXPECT_EQ(priorSchedule(problem)->algorithm, "direct");
   EXPECT_THAT(generate(problem, Schedule::parse("winograd/1 m=2")).reason(), testing::HasSubstr("exact math"));
+}
+
+TEST_F(Contraction, smallMemoryForbidsWhatGrowsTheWeights) {
+  KernelUnderTest kernel(denseConv(), Target::parse("znver4"), 1);
+  KernelProblem problem = kernel.problem();
+  problem.smallMemory = true;
+  EXPECT_EQ(priorSchedule(problem)->algorithm, "direct");
+  EXPECT_THAT(generate(problem, Schedule::parse("winograd/1 m=2")).reason(), testing::HasSubstr("--memory small"));
 }
 
 TEST_F(Contraction, illegalSchedulesDeclineWithAReason) {

@@ -41,6 +41,7 @@ struct KernelProblem {
   const Target &target;
   int threads = 1;
   bool exactMath = false;
+  bool smallMemory = false; // nothing that stores weights in more bytes than they have, padding to whole vectors aside
 };
 
 /// The schedule the prior chooses, or the reason the family declines (the kernel then stays with references).

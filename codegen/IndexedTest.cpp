@@ -1,4 +1,5 @@
 // Indexed operators against the references, and that wild indices stay inside.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "ops/Lowerings.h"
 
@@ -12,7 +13,7 @@ using Shape = std::vector<int64_t>;
 class Indexed : public testing::Test {
 protected:
   void SetUp() override { registerLowerings(); }
-  Target target = Target::parse("native");
+  Target target = testTarget();
   std::mt19937_64 random;
   std::string type, indexType;
 

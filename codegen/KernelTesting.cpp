@@ -1,5 +1,6 @@
 #include "codegen/KernelTesting.h"
 
+#include "codegen/KernelEmulation.h"
 #include "ir/Context.h"
 #include "ir/SymbolicShapes.h"
 #include "ops/Reference.h"
@@ -44,7 +45,7 @@ void LoadedKernel::call(void *const *buffers, const int64_t *dims, int64_t begin
 #endif
 }
 
-GuardedBuffer::GuardedBuffer(size_t bytes, bool aligned) : length(bytes) {
+GuardedBuffer::GuardedBuffer(size_t bytes, bool aligned) : length(bytes), toLine(aligned) {
   size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t inside = (bytes + 64 + page - 1) / page * page;
   mapped = inside + 2 * page;
@@ -57,7 +58,7 @@ GuardedBuffer::GuardedBuffer(size_t bytes, bool aligned) : length(bytes) {
 }
 
 GuardedBuffer::GuardedBuffer(GuardedBuffer &&other) noexcept
-    : mapping(other.mapping), mapped(other.mapped), length(other.length), start(other.start) {
+    : mapping(other.mapping), mapped(other.mapped), length(other.length), start(other.start), toLine(other.toLine) {
   other.mapping = nullptr;
 }
 
@@ -126,7 +127,8 @@ std::string KernelUnderTest::declined(const std::string &text) {
 }
 
 struct KernelUnderTest::Prepared {
-  std::unique_ptr<LoadedKernel> code;
+  CodeImage image;                    // of another architecture
+  std::unique_ptr<LoadedKernel> code; // otherwise
   std::vector<GuardedBuffer> memory;
   std::vector<void *> buffers;
   std::vector<int64_t> dims;
@@ -187,7 +189,10 @@ std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<co
     result->dims.push_back(value(dim));
   result->units = value(kernel->units);
   result->scratchBytes = value(kernel->scratchBytes);
-  result->code = std::make_unique<LoadedKernel>(*kernel->module, target);
+  if (needsEmulator(target))
+    result->image = linkImage({emitObject(*kernel->module, target)}, target);
+  else
+    result->code = std::make_unique<LoadedKernel>(*kernel->module, target);
   return result;
 }
 
@@ -201,9 +206,13 @@ std::vector<Tensor> KernelUnderTest::run(std::span<const Tensor> inputs, const s
     at += size;
   }
   std::shuffle(slots.begin(), slots.end(), random);
-  for (auto [begin, end] : slots) {
-    GuardedBuffer scratch(prepared->scratchBytes, true);
-    prepared->code->call(prepared->buffers.data(), prepared->dims.data(), begin, end, scratch.data());
+  if (prepared->code) {
+    for (auto [begin, end] : slots) {
+      GuardedBuffer scratch(prepared->scratchBytes, true);
+      prepared->code->call(prepared->buffers.data(), prepared->dims.data(), begin, end, scratch.data());
+    }
+  } else {
+    runEmulated(prepared->image, target, prepared->memory, prepared->dims, slots, prepared->scratchBytes);
   }
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < prepared->results.size(); ++i) {
@@ -221,8 +230,45 @@ std::vector<Tensor> KernelUnderTest::run(std::span<const Tensor> inputs, const s
   return outputs;
 }
 
+KernelUnderTest::Lines KernelUnderTest::lines(std::span<const Tensor> inputs, int slots) {
+  auto prepared = prepare(inputs, "");
+  require(prepared->code != nullptr, "code for {} does not run here", target.str());
+  constexpr size_t line = 64;
+  std::vector<std::vector<int>> writers; // by result and line; results are aligned to lines in a program
+  std::vector<std::vector<char>> before;
+  for (size_t i = inputs.size(); i < prepared->memory.size(); ++i) {
+    GuardedBuffer &buffer = prepared->memory[i];
+    writers.emplace_back((buffer.bytes() + line - 1) / line);
+    before.emplace_back(buffer.data(), buffer.data() + buffer.bytes());
+  }
+  slots = static_cast<int>(std::min<int64_t>(slots, prepared->units));
+  for (int slot = 0; slot < slots; ++slot) {
+    GuardedBuffer scratch(prepared->scratchBytes, true);
+    prepared->code->call(prepared->buffers.data(), prepared->dims.data(), prepared->units * slot / slots,
+                         prepared->units * (slot + 1) / slots, scratch.data());
+    for (size_t i = 0; i < writers.size(); ++i) {
+      const char *now = prepared->memory[inputs.size() + i].data();
+      for (size_t at = 0; at < before[i].size(); at += line) {
+        size_t bytes = std::min(line, before[i].size() - at);
+        if (std::memcmp(now + at, before[i].data() + at, bytes) == 0)
+          continue;
+        std::memcpy(before[i].data() + at, now + at, bytes);
+        ++writers[i][at / line];
+      }
+    }
+  }
+  Lines result;
+  for (const std::vector<int> &counts : writers)
+    for (int count : counts) {
+      result.written += count > 0;
+      result.shared += count > 1;
+    }
+  return result;
+}
+
 double KernelUnderTest::seconds(std::span<const Tensor> inputs, int repetitions, const std::string &schedule) {
   auto prepared = prepare(inputs, schedule);
+  require(prepared->code != nullptr, "code for {} is not timed in an emulator", target.str());
   GuardedBuffer scratch(prepared->scratchBytes, true);
   double best = 1e30;
   for (int i = 0; i < repetitions; ++i) {

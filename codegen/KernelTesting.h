@@ -42,11 +42,13 @@ public:
   GuardedBuffer &operator=(const GuardedBuffer &) = delete;
   char *data() const { return start; }
   size_t bytes() const { return length; }
+  bool aligned() const { return toLine; }
 
 private:
   void *mapping = nullptr;
   size_t mapped = 0, length = 0;
   char *start = nullptr;
+  bool toLine = false;
 };
 
 /// A kernel function from text, as passes/Partition would leave it: a module with one func.func that has the attribute nn.family. Buffers are
@@ -69,6 +71,12 @@ public:
   std::vector<Tensor> expected(std::span<const Tensor> inputs);
   /// Random tensors for the arguments: floats and integers of [lo, hi]; symbolic extents as given.
   std::vector<Tensor> randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols = {});
+
+  /// Cache lines of the results that `slots` equal shares of the units write to, and those of them that more than one writes to.
+  struct Lines {
+    int64_t written = 0, shared = 0;
+  };
+  Lines lines(std::span<const Tensor> inputs, int slots);
 
   /// Seconds a run takes (best of `repetitions`), by the same kernel and inputs; for benchmarks.
   double seconds(std::span<const Tensor> inputs, int repetitions, const std::string &schedule = "");

@@ -1,4 +1,5 @@
 // Element-wise kernels against the references: every operator, random broadcasting, layouts and types.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "ops/Lowerings.h"
 #include "ops/Registry.h"
@@ -12,7 +13,7 @@ namespace {
 class Map : public testing::Test {
 protected:
   void SetUp() override { registerLowerings(); }
-  Target target = Target::parse("native");
+  Target target = testTarget();
   int64_t block = target.channelBlock();
 
   std::string blocked(const std::string &shape, const std::string &type = "f32") {

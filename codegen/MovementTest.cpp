@@ -1,4 +1,5 @@
 // Movement kernels against the references: bit for bit.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "ops/Lowerings.h"
 
@@ -11,7 +12,7 @@ namespace {
 class Movement : public testing::Test {
 protected:
   void SetUp() override { registerLowerings(); }
-  Target target = Target::parse("native");
+  Target target = testTarget();
   int64_t block = target.channelBlock();
   std::mt19937_64 random;
   std::string type;

@@ -1,4 +1,5 @@
 // Recurrent kernels against the references: random cells, extents, directions, options, operands and schedules.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "ops/Lowerings.h"
 
@@ -74,7 +75,7 @@ std::string textOf(const Case &c) {
 class Recurrent : public testing::Test {
 protected:
   void SetUp() override { registerLowerings(); }
-  Target target = Target::parse("native");
+  Target target = testTarget();
 
   /// "" or what went wrong.
   std::string check(const Case &c, uint64_t seed, const std::string &schedule = "", int threads = 1) {

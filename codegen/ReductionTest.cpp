@@ -1,4 +1,5 @@
 // Reductions against the references.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "ops/Lowerings.h"
 
@@ -10,7 +11,7 @@ namespace {
 class Reduction : public testing::Test {
 protected:
   void SetUp() override { registerLowerings(); }
-  Target target = Target::parse("native");
+  Target target = testTarget();
   int64_t block = target.channelBlock();
 };
 

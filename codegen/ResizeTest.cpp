@@ -1,4 +1,5 @@
 // Resize kernels against the references, over modes, extents, layouts and types.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "ops/Lowerings.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 TEST(Resize, randomExtents) {
   registerLowerings();
-  Target target = Target::parse("native");
+  Target target = testTarget();
   int64_t block = target.channelBlock();
   const char *modes[] = {"nearest", "linear", "cubic"};
   const char *coordinates[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"};

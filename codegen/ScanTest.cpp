@@ -1,4 +1,5 @@
 // Scans against the references: random shapes, axes and types, many equal elements.
+#include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "ops/Lowerings.h"
 
@@ -10,7 +11,7 @@ namespace {
 class Scan : public testing::Test {
 protected:
   void SetUp() override { registerLowerings(); }
-  Target target = Target::parse("native");
+  Target target = testTarget();
   std::mt19937_64 random;
   std::string type;
   std::vector<int64_t> dims;

@@ -58,6 +58,8 @@ std::string obstacle(const ContractionProblem &problem, const ConvGeometry &conv
   int64_t lanes = problem.target().lanes(32);
   if (problem.kernel.exactMath)
     return "exact math forbids Winograd transforms";
+  if (problem.kernel.smallMemory)
+    return "--memory small forbids Winograd transforms, which grow the weights";
   if (conv.type != ElementType::f32)
     return fmt::format("Winograd transforms of elements of type {}", name(conv.type));
   if (conv.groups != 1 || conv.kernel != ConvGeometry::Axes{1, 3, 3} || conv.stride != ConvGeometry::Axes{1, 1, 1} ||

@@ -48,7 +48,7 @@ public:
   Compilation(mlir::ModuleOp module, const CompileOptions &options)
       : module(module), options(options), target(Target::parse(options.target)),
         schedules(options.scheduleText, options.scheduleName),
-        library(target, options.threads, options.exactMath, schedules) {
+        library(target, {options.threads, options.exactMath, options.smallMemory}, schedules) {
     require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
     require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
     registerLowerings();
@@ -99,7 +99,9 @@ public:
     std::vector<package::CodeSection> code;
     if (library.size()) {
       Clock::time_point begin = Clock::now();
-      CodeImage image = library.emit(options.jobs, [&](size_t done, size_t total) { step("kernels", done, total); });
+      KernelCache cache(options.kernelCache, target);
+      CodeImage image = library.emit(options.jobs, cache, [&](size_t done, size_t total) { step("kernels", done, total); });
+      report.cachedKernels = cache.found();
       package::CodeSection section{target.str(), target.featureBits, std::move(image.bytes), {}};
       for (size_t index : built.code)
         section.entries.push_back(image.entries[index]);
@@ -112,8 +114,8 @@ public:
     program.producer = "lathe " LATHE_VERSION;
     if (auto source = module->getAttrOfType<mlir::StringAttr>("nn.source"))
       program.model = source.str();
-    program.options = fmt::format("--target {} --threads {} -O{}{}", target.str(), options.threads, options.level,
-                                  options.exactMath ? " --exact-math" : "");
+    program.options = fmt::format("--target {} --threads {} -O{}{}{}", target.str(), options.threads, options.level,
+                                  options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "");
     program.plans.push_back(std::move(built.plan));
     write(program, code);
     step("package", 1, 1);

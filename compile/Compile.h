@@ -29,10 +29,12 @@ struct CompileOptions {
   int threads = 1;               // the schedules are chosen for; any number may run the package
   int level = 3;                 // 0..4
   bool exactMath = false;
+  bool smallMemory = false;      // no algorithm that grows the weights
   bool referencesOnly = false;   // no code is made: every operator runs on its reference
   std::string scheduleText;      // compile/ScheduleBook.h
   std::string scheduleName = "schedule";
   int jobs = 1;                  // threads the compiler itself uses
+  std::string kernelCache;       // folder of compile/KernelCache.h; empty: no kernel is kept or taken
   std::function<void(const CompileProgress &)> progress; // may be empty; called from compiler threads, one at a time
 };
 
@@ -41,6 +43,7 @@ struct CompileReport {
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
   uint64_t sourceConstantBytes = 0;        // of the module's constants before compilation
   int kernels = 0, distinctKernels = 0;
+  int cachedKernels = 0;                   // of the distinct ones: machine code that CompileOptions::kernelCache held
   int layoutConversions = 0;               // kept in the plan
   std::vector<std::string> conversions;    // each: "conv1: from -> to, bytes"
   std::vector<ReferenceUse> references;    // operators the plan leaves to references

@@ -46,7 +46,7 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
   if (auto found = entries.find(identity); found != entries.end())
     return *found->second;
 
-  KernelProblem problem{kernel, target, threads, exactMath};
+  KernelProblem problem{kernel, target, options.threads, options.exactMath, options.smallMemory};
   auto make = [&]() -> Entry {
     Outcome<Schedule> schedule = given ? Outcome<Schedule>(Schedule::parse(*given)) : priorSchedule(problem);
     if (!schedule)
@@ -82,47 +82,60 @@ const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {
   return *entry.outcome;
 }
 
-CodeImage KernelLibrary::emit(int jobs, const std::function<void(size_t, size_t)> &progress) {
+CodeImage KernelLibrary::emit(int jobs, KernelCache &cache, const std::function<void(size_t, size_t)> &progress) {
   std::vector<std::vector<char>> objects(used.size());
+  std::vector<std::string> texts(used.size());
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (cache.enabled() || jobs > 1)
+      texts[i] = textOf(*used[i]->module);
+    if (std::optional<std::vector<char>> kept = cache.find(texts[i])) {
+      objects[i] = std::move(*kept);
+      used[i]->module = {};
+    } else {
+      missing.push_back(i);
+    }
+  }
+  size_t done = used.size() - missing.size();
+  auto lowered = [&](size_t i) {
+    cache.store(texts[i], objects[i]);
+    if (progress)
+      progress(++done, used.size());
+  };
   if (jobs <= 1) {
-    for (size_t i = 0; i < used.size(); ++i) {
+    for (size_t i : missing) {
       objects[i] = emitObject(*used[i]->module, target);
       used[i]->module = {};
-      if (progress)
-        progress(i + 1, used.size());
+      lowered(i);
     }
     return linkImage(objects, target);
   }
 
   // MLIR's uniquing is per context: a thread lowers kernels re-read from text in a context of its own.
-  std::vector<std::string> texts;
-  for (Entry *entry : used) {
-    texts.push_back(textOf(*entry->module));
-    entry->module = {};
-  }
+  for (size_t i : missing)
+    used[i]->module = {};
   std::atomic<size_t> next = 0;
-  size_t done = 0;
   std::mutex mutex;
   std::exception_ptr broken;
   auto work = [&] {
     try {
       auto context = makeContext();
-      for (size_t i; (i = next++) < texts.size();) {
+      for (size_t at; (at = next++) < missing.size();) {
+        size_t i = missing[at];
         auto module = mlir::parseSourceString<mlir::ModuleOp>(texts[i], context.get());
         require(static_cast<bool>(module), "internal: kernel @{} cannot be read back from its text", used[i]->outcome->name);
         objects[i] = emitObject(*module, target);
         std::lock_guard lock(mutex);
-        if (progress)
-          progress(++done, texts.size());
+        lowered(i);
       }
     } catch (...) {
       std::lock_guard lock(mutex);
       broken = std::current_exception();
-      next = texts.size();
+      next = missing.size();
     }
   };
   std::vector<std::thread> workers;
-  for (int i = 0; i < jobs; ++i)
+  for (size_t i = 0; i < std::min<size_t>(jobs, missing.size()); ++i)
     workers.emplace_back(work);
   for (std::thread &worker : workers)
     worker.join();

@@ -3,6 +3,7 @@
 
 #include "codegen/Emit.h"
 #include "codegen/Generate.h"
+#include "compile/KernelCache.h"
 #include "compile/ScheduleBook.h"
 
 #include <functional>
@@ -10,6 +11,13 @@
 #include <memory>
 
 namespace lathe {
+
+/// What all kernels of a compilation have in common beside the target.
+struct KernelOptions {
+  int threads = 1;
+  bool exactMath = false;
+  bool smallMemory = false;
+};
 
 /// What the plan needs to know of a kernel's code.
 struct CompiledKernel {
@@ -25,8 +33,8 @@ struct CompiledKernel {
 /// Functions with equal bodies, types, symbolic extents and schedules share code. Not thread-safe.
 class KernelLibrary {
 public:
-  KernelLibrary(const Target &target, int threads, bool exactMath, ScheduleBook &schedules)
-      : target(target), threads(threads), exactMath(exactMath), schedules(schedules) {}
+  KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules)
+      : target(target), options(options), schedules(schedules) {}
 
   /// "" when code can be made for `kernel`, otherwise why not. What was generated is kept for `compiled`.
   std::string declines(mlir::func::FuncOp kernel);
@@ -36,9 +44,10 @@ public:
 
   size_t size() const { return used.size(); }
 
-  /// Machine code of all kernels asked for with `compiled`, in the order of CompiledKernel::code; consumes their modules.
-  /// `progress(done, total)` after each. With `jobs` > 1 kernels are lowered by that many threads, each in a context of its own.
-  CodeImage emit(int jobs, const std::function<void(size_t done, size_t total)> &progress);
+  /// Machine code of all kernels asked for with `compiled`, in the order of CompiledKernel::code; consumes their modules. What
+  /// `cache` holds is not lowered again, what it lacks is stored. `progress(done, total)` after each. With `jobs` > 1 kernels are
+  /// lowered by that many threads, each in a context of its own.
+  CodeImage emit(int jobs, KernelCache &cache, const std::function<void(size_t done, size_t total)> &progress);
 
   /// Text of a stage of every kernel asked for, each under a comment with its name and schedule.
   std::string text(EmitStage stage);
@@ -50,8 +59,7 @@ private:
     bool inProgram = false;
   };
   const Target &target;
-  int threads;
-  bool exactMath;
+  KernelOptions options;
   ScheduleBook &schedules;
   std::map<std::string, std::unique_ptr<Entry>> entries; // by identity
   std::vector<Entry *> used;

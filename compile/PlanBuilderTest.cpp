@@ -20,7 +20,7 @@ protected:
     EXPECT_TRUE(module);
     Target target;
     ScheduleBook schedules;
-    KernelLibrary library(target, 1, false, schedules);
+    KernelLibrary library(target, {}, schedules);
     built = buildPlan(*module, library, constants);
     return *built.plan;
   }
