@@ -73,11 +73,18 @@ def fingerprint(lathe):
     return digest.hexdigest()[:16]
 
 
-def run(lathe, *arguments, environment=None):
+def commit():
+    """The source tree's state, as far as git knows it: what the program is said to be built from."""
+    git = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    return (git("log", "-1", "--format=%h of %cs") or "?") + (", with changes" if changed else "")
+
+
+def run(lathe, *arguments):
     """-> (exit code, what --json wrote or {}, the last line it printed)"""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "result.json")
-        result = subprocess.run([lathe, *arguments, "--json", path], capture_output=True, text=True, env=environment)
+        result = subprocess.run([lathe, *arguments, "--json", path], capture_output=True, text=True)
         lines = (result.stdout + result.stderr).strip().splitlines() or ["exit code %d" % result.returncode]
         document = json.load(open(path)) if os.path.exists(path) else {}
         return result.returncode, document, lines[-1]
@@ -153,7 +160,7 @@ class Rows:
         return row if row.get("program") == self.program and row.get("settings") == settings and "failure" not in row else None
 
     def put(self, name, settings, row):
-        row = {"program": self.program, "settings": settings, "finished": datetime.datetime.now().isoformat(timespec="seconds"), **row}
+        row = {"program": self.program, "commit": commit(), "settings": settings, "finished": datetime.datetime.now().isoformat(timespec="seconds"), **row}
         part = FOLDER / (name + ".part%d" % os.getpid())
         part.write_text(json.dumps(row))
         part.rename(FOLDER / (name + ".json"))
@@ -177,6 +184,7 @@ def convolutions(lathe, settings, program, minutes):
         print("convolutions: " + line, flush=True)
         return 0, line
     document["finished"] = datetime.datetime.now().isoformat(timespec="seconds")
+    document["commit"] = commit()
     (FOLDER / "convolutions.json").write_text(json.dumps(document))
     for summary in document["summaries"]:
         if summary["kind"] == "all":

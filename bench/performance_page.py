@@ -93,12 +93,11 @@ class Page:
                        if row.get("finished"))
         busy = [row["other_processors"] for row in timed if disturbed(row)]
         stolen = [row["stolen_processors"] for row in timed if row.get("stolen_processors", 0) > 0.02]
-        commit = said(["git", "-C", str(self.root), "log", "-1", "--format=%h of %cs"])
-        changed = said(["git", "-C", str(self.root), "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs"])
+        commits = sorted({row["commit"] for row in [*self.networks.values(), *self.batch.values(), *self.memory.values(), self.convolutions] if row.get("commit")})
         lines = ["- **Machine**: %s%s, %s, %s; measured peak %s GFLOPS fp32 on one thread." % (
             facts.get("cpu", "?"), " (virtual machine, %s)" % (facts.get("hypervisor") or "?") if facts.get("virtualized") else "",
             plural(facts.get("hardware_threads", facts.get("threads", 0)), "hardware thread"), facts.get("kernel", "?"), peakOf(facts))]
-        versions = {"Lathe": "commit %s%s" % (commit or "?", ", with changes" if changed else "")}
+        versions = {"Lathe": "commit " + (" and ".join(commits) or "?")}
         settings = ""
         for row in self.networks.values():
             for side in row.get("sides", []):
