@@ -76,7 +76,7 @@ def fingerprint(lathe):
 def commit():
     """The source tree's state, as far as git knows it: what the program is said to be built from."""
     git = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs", ":!bench")
     return (git("log", "-1", "--format=%h of %cs") or "?") + (", with changes" if changed else "")
 
 
@@ -124,11 +124,23 @@ def batchRow(lathe, batch, threads, settings):
     return {"model_form": form, "batch": batch, **compared(lathe, arguments, threads, settings.seconds)}
 
 
+# A model of one operator on one element: what the process takes by itself.
+NOTHING = """func.func @main(%x: tensor<1xf32> {nn.name = "x"}) -> (tensor<1xf32> {nn.name = "y"}) {
+  %0 = nn.relu %x : (tensor<1xf32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+"""
+
+
 def memoryRow(lathe, network):
-    """Largest resident set of `lathe run F.lathe` beside what the package needs."""
-    arguments, form = model(network)
+    """Largest resident set of `lathe run F.lathe` beside what the package needs; network None: NOTHING."""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         package = os.path.join(folder, "model.lathe")
+        if network:
+            arguments, form = model(network)
+        else:
+            arguments, form = [os.path.join(folder, "nothing.mlir")], "nothing"
+            pathlib.Path(arguments[0]).write_text(NOTHING)
         made = subprocess.run([lathe, "compile", *arguments, "-o", package], capture_output=True, text=True)
         if made.returncode:
             return {"failure": (made.stderr.strip().splitlines() or ["compile failed"])[-1]}
@@ -210,6 +222,7 @@ def main():
             tasks += [("batch-%d-%d" % (batch, threads), both, lambda batch=batch, threads=threads: batchRow(lathe, batch, threads, settings))
                       for batch in BATCHES]
     if "memory" in settings.parts:
+        tasks.append(("memory", {}, lambda: memoryRow(lathe, None)))
         tasks += [("memory-" + network.replace(":", "-"), {}, lambda network=network: memoryRow(lathe, network)) for network in settings.networks]
 
     began, left, failed = time.monotonic(), 0, 0

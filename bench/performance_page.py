@@ -57,6 +57,7 @@ class Page:
                          for network in settings.networks for threads in settings.threads}
         self.batch = {(batch, threads): load(folder, program, "batch-%d-%d" % (batch, threads)) for batch in batches for threads in settings.threads}
         self.memory = {network: load(folder, program, "memory-" + network.replace(":", "-")) for network in settings.networks}
+        self.nothing = load(folder, program, "memory")
         file = folder / "convolutions.json"
         stamp = folder / "convolutions.stamp"
         fresh = file.exists() and stamp.exists() and json.loads(stamp.read_text())["program"] == program
@@ -185,7 +186,8 @@ class Page:
             rows.append([network.replace("zoo:", "")] + cells + ["%.2f" % (row["peak_rss_bytes"] / (row["constant_bytes"] + row["arena_bytes"])),
                                                                  "%.2f" % self.memoryShare(row)])
         return ("## Memory of `lathe run F.lathe`\n\nLargest resident set of the process, program and libraries included, beside packed constants and the arena of "
-                "temporaries; largest live set: what no arena can go below.\n\n" +
+                "temporaries; largest live set: what no arena can go below. Constants are mapped, and pages that a run does not touch are not resident.%s\n\n" %
+                ("" if "failure" in self.nothing else " A model of a single operator on one element takes %.1f MiB." % (self.nothing["peak_rss_bytes"] / 2**20)) +
                 table(["network", "constants MiB", "arena MiB", "largest live set MiB", "resident MiB", "resident / (constants + arena)", "resident / (constants + live set)"], rows))
 
     def convolutionSection(self):
