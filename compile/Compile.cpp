@@ -150,6 +150,7 @@ private:
     PipelineOptions result;
     result.level = options.referencesOnly ? 0 : options.level; // a blocked layout would need code to convert it
     result.exactMath = options.exactMath;
+    result.shareStorage = options.shareStorage;
     result.channelBlock = target.channelBlock();
     result.declines = [this](mlir::func::FuncOp kernel) {
       return options.referencesOnly ? "only references were asked for" : library.declines(kernel);

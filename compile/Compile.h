@@ -30,6 +30,7 @@ struct CompileOptions {
   int level = 3;                 // 0..4
   bool exactMath = false;
   bool smallMemory = false;      // no algorithm that grows the weights
+  bool shareStorage = true;      // PipelineOptions::shareStorage
   bool referencesOnly = false;   // no code is made: every operator runs on its reference
   std::string scheduleText;      // compile/ScheduleBook.h
   std::string scheduleName = "schedule";

@@ -1,5 +1,7 @@
 #include "compile/PlanBuilder.h"
 
+#include "passes/ShareStorage.h"
+
 #include "mlir/IR/SymbolTable.h"
 
 #include <set>
@@ -30,6 +32,7 @@ public:
     findLive();
     addInputs();
     placeOutputs();
+    placeParts();
     for (mlir::Operation &op : main.getBody().front())
       if (live.contains(&op))
         visit(op);
@@ -171,7 +174,48 @@ private:
       uint32_t output = addValue(value, name, plan::Storage::Output);
       built.plan->outputs.push_back(output);
       for (mlir::Value viewed : chain)
-        row(addValue(viewed, nameOf(viewed), plan::Storage::Alias)).alias_of = static_cast<int>(output);
+        addAlias(viewed, output);
+    }
+  }
+
+  uint32_t addAlias(mlir::Value value, uint32_t of, const Dim &offset = 0) {
+    uint32_t alias = addValue(value, nameOf(value), plan::Storage::Alias);
+    row(alias).alias_of = static_cast<int>(of);
+    if (!(offset == Dim(0)))
+      row(alias).alias_offset = offset.str();
+    return alias;
+  }
+
+  Dims partsOf(mlir::Operation *op) {
+    std::optional<Dims> places = placesInWhole(op, shapes);
+    require(places.has_value(), "{}: 'nn.in_place' on parts that are not contiguous in the whole", nn::describe(op->getLoc()));
+    return *places;
+  }
+
+  /// Concatenations in place: what makes a part, before views, writes into the result. Outer ones come first, as a part may be a
+  /// concatenation itself.
+  void placeParts() {
+    for (mlir::Operation &op : llvm::reverse(main.getBody().front())) {
+      if (!live.contains(&op) || !isInPlace(&op) || !llvm::isa<nn::ConcatOp>(op))
+        continue;
+      mlir::Value result = op.getResult(0);
+      Dims places = partsOf(&op);
+      if (!values.contains(result))
+        addValue(result, nameOf(result), plan::Storage::Temporary);
+      for (auto [part, place] : llvm::zip(op.getOperands(), places)) {
+        mlir::Value source = behindViews(part, shapes);
+        mlir::Operation *maker = source.getDefiningOp();
+        bool made = maker && (llvm::isa<mlir::func::CallOp>(maker) || (isInPlace(maker) && llvm::isa<nn::ConcatOp>(maker)));
+        require(made && !values.contains(source) && !values.contains(part),
+                "{}: 'nn.in_place' with a part that lives elsewhere: an argument, a constant, a result, or in two places",
+                nn::describe(op.getLoc()));
+        addAlias(part, values[result], place);
+        for (mlir::Value viewed = part; viewed != source;) {
+          viewed = viewed.getDefiningOp()->getOperand(0);
+          if (!values.contains(viewed))
+            addAlias(viewed, values[part]);
+        }
+      }
     }
   }
 
@@ -249,6 +293,8 @@ private:
       return callKernel(call);
     require(nn::recordOf(&op) != nullptr || isView(&op), "{}: '{}' is not an operation of the kernels level", nn::describe(op.getLoc()),
             op.getName().getStringRef().str());
+    if (isInPlace(&op))
+      return sharedParts(op);
     if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
       return view(op);
     callReference(op);
@@ -261,8 +307,18 @@ private:
             "{}: a view of a value in blocked layout", nn::describe(op.getLoc()));
     if (values.contains(result))
       return; // an output: what it looks at writes there
-    uint32_t alias = addValue(result, nameOf(result), plan::Storage::Alias);
-    row(alias).alias_of = static_cast<int>(valueOf(operand));
+    addAlias(result, valueOf(operand));
+  }
+
+  /// A concatenation was placed before; the parts of a slice or split are seen from here on.
+  void sharedParts(mlir::Operation &op) {
+    Dims places = partsOf(&op);
+    if (llvm::isa<nn::ConcatOp>(op))
+      return;
+    for (auto [part, place] : llvm::zip(op.getResults(), places)) {
+      require(!values.contains(part), "{}: 'nn.in_place' with a result that @main returns", nn::describe(op.getLoc()));
+      addAlias(part, valueOf(op.getOperand(0)), place);
+    }
   }
 
   void callReference(mlir::Operation &op) {

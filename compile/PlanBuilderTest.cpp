@@ -1,10 +1,13 @@
 #include "compile/PlanBuilder.h"
 
 #include "ir/Context.h"
+#include "ops/Lowerings.h"
 
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 namespace lathe {
 namespace {
@@ -18,6 +21,7 @@ protected:
   const plan::PlanT &plan(const std::string &text) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     EXPECT_TRUE(module);
+    registerLowerings();
     Target target;
     ScheduleBook schedules;
     KernelLibrary library(target, {}, schedules);
@@ -62,6 +66,41 @@ TEST_F(PlanBuilderTest, aViewAtTheEndAliasesTheOutput) {
   EXPECT_EQ(p.values[2]->alias_of, 1);
   ASSERT_EQ(p.blocks[0]->instructions.size(), 1u);
   EXPECT_EQ(reference(p, 0).outputs, std::vector<uint32_t>{2});
+}
+
+TEST_F(PlanBuilderTest, partsLieInTheWhole) {
+  const char *text = R"(
+    func.func private @k(%x: tensor<2x16xf32>) -> tensor<2x16xf32> attributes {nn.family = "elementwise"} {
+      %0 = nn.relu %x : (tensor<2x16xf32>) -> tensor<2x16xf32>
+      return %0 : tensor<2x16xf32>
+    }
+    func.func @main(%x: tensor<2x16xf32>) -> (tensor<4x16xf32>, tensor<2x16xf32>) {
+      %0 = call @k(%x) : (tensor<2x16xf32>) -> tensor<2x16xf32>
+      %1 = call @k(%0) : (tensor<2x16xf32>) -> tensor<2x16xf32>
+      %2 = nn.concat %0, PART {axis = 0 : i64, nn.in_place} : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<4x16xf32>
+      %3 = nn.slice %2 {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = array<i64: START>, ends = array<i64: 3>, axes = array<i64: 0>, steps = array<i64: STEP>, nn.in_place} : (tensor<4x16xf32>) -> tensor<2x16xf32>
+      %4 = call @k(%3) : (tensor<2x16xf32>) -> tensor<2x16xf32>
+      return %2, %4 : tensor<4x16xf32>, tensor<2x16xf32>
+    })";
+  auto with = [&](const std::string &part, const std::string &start, const std::string &step) {
+    std::string filled = text;
+    for (auto &[name, word] : {std::pair("PART", part), std::pair("START", start), std::pair("STEP", step)})
+      filled.replace(filled.find(name), std::strlen(name), word);
+    return filled;
+  };
+  const plan::PlanT &p = plan(with("%1", "1", "1"));
+  ASSERT_EQ(p.blocks[0]->instructions.size(), 3u);
+  auto buffers = [&](size_t i) { return p.blocks[0]->instructions[i]->operation.AsCallKernel()->buffers; };
+  const plan::ValueT &low = *p.values[buffers(0)[1]], &high = *p.values[buffers(1)[1]], &middle = *p.values[buffers(2)[0]];
+  EXPECT_EQ(low.alias_of, static_cast<int>(p.outputs[0]));
+  EXPECT_EQ(low.alias_offset, "");
+  EXPECT_EQ(high.alias_of, static_cast<int>(p.outputs[0]));
+  EXPECT_EQ(high.alias_offset, "128");
+  EXPECT_EQ(middle.alias_of, static_cast<int>(p.outputs[0]));
+  EXPECT_EQ(middle.alias_offset, "64");
+  EXPECT_THROW(plan(with("%0", "1", "1")), Error); // twice
+  EXPECT_THROW(plan(with("%x", "1", "1")), Error); // an argument
+  EXPECT_THROW(plan(with("%1", "0", "2")), Error); // every other row
 }
 
 TEST_F(PlanBuilderTest, oddOutputsAreCopied) { // an input, a view of it, a constant, and one value twice

@@ -36,6 +36,7 @@ std::span<const GraphPass> graphPasses() {
        [](Module m, Options) { recognizeLpNormalize(m); }},
       {"recognize-softmax", "softmax and log_softmax from their formulas",
        [](Module m, Options) { recognizeSoftmax(m); }},
+      {"share-storage", "concatenations, slices and splits of contiguous parts without copies", [](Module m, Options) { shareStorage(m); }},
       {"simplify", "remove and merge operators", [](Module m, Options) { simplify(m); }},
       {"sink-reshape", "reshapes of matrix products behind what is element-wise", [](Module m, Options) { sinkReshape(m); }},
       {"split-recurrence", "the input's share of recurrent gates as one matrix product",

@@ -76,6 +76,11 @@ void recognizeLpNormalize(mlir::ModuleOp module);
 /// Chooses row-major or blocked channels for every value and inserts the conversions that remain.
 void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
+/// At kernels level: kernels that only concatenate, slice or split where the parts are contiguous in the whole become operators in
+/// @main with the attribute nn.in_place (passes/ShareStorage.h); a concatenation that begins with the parts of an earlier one takes that
+/// in their place. Returns how many kernels went.
+int shareStorage(mlir::ModuleOp module);
+
 /// A pass as lathe-opt and tests see it.
 struct GraphPass {
   const char *name; // "fold-batch-norm"

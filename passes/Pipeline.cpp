@@ -126,6 +126,9 @@ PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options
     return report;
   partition(module, options, report);
   deadCode(module); // constants that moved into kernels
+  // Last: only now it is known which values kernels make.
+  if (options.level >= 2 && options.shareStorage)
+    report.kernels -= shareStorage(module);
   return report;
 }
 

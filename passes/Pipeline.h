@@ -18,6 +18,8 @@ struct PipelineOptions {
   /// weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) + bias. Folding of constants, layout and
   /// fusion remain: they change no rounding.
   bool exactMath = false;
+  /// Contiguous parts of tensors lie in the whole from level 2 on; false where a test compares with copies.
+  bool shareStorage = true;
   /// Channels in one block of the blocked layout.
   int64_t channelBlock = 16;
   /// "" or the reason no code can be made for a candidate kernel; such a kernel is split into its operators and,

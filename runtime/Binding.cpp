@@ -208,8 +208,12 @@ void Context::State::checkSizes(const ValueInfo &info, const Slot &slot) const {
           "{}: malformed plan: '{}' has {} bytes, {} needs {}", file, info.name, slot.bytes,
           describe(info.type, toDims(slot.dims)), dense);
   const Slot &root = slots[info.root];
-  require(root.boxed || slot.bytes <= root.bytes, "{}: malformed plan: '{}' has {} bytes and is an alias of {}", file,
-          info.name, slot.bytes, root.bytes);
+  if (root.boxed)
+    return;
+  int64_t offset = evaluate(info.rootOffset);
+  require(slot.bytes <= root.bytes && offset >= 0 && offset <= root.bytes - slot.bytes && offset % 64 == 0,
+          "{}: malformed plan: '{}' has {} bytes and lies at byte {} of {}", file, info.name, slot.bytes, offset,
+          root.bytes);
 }
 
 void Context::State::layOut() {
@@ -311,7 +315,7 @@ void Context::State::bindPointers() {
       slot.value = decodeStrings(bytes, evaluate(info.bytes), evaluate(info.dims), file);
       slot.written = true;
     } else if (!slot.boxed && info.storage == Storage::alias) {
-      slot.data = slots[info.root].data;
+      slot.data = slots[info.root].data + evaluate(info.rootOffset);
     }
   }
   for (const Instruction *instruction : plan->instructions) {
@@ -348,6 +352,30 @@ void Context::State::prepareKernel(const Instruction &instruction, const CallKer
   prepared.units = evaluate(call.units);
   prepared.scratchBytes = evaluate(call.scratchBytes);
   growScratch(prepared.scratchBytes);
+}
+
+bool Context::State::writes(const Instruction &instruction, uint32_t value) const {
+  const ValueInfo &info = plan->values[value];
+  Storage storage = plan->values[info.root].storage;
+  if (storage == Storage::input || storage == Storage::constant)
+    return false;
+  // Parts of one buffer are written by several instructions.
+  auto extentOr = [&](Extent extent, int64_t fallback) {
+    try {
+      return evaluate(extent);
+    } catch (const Error &) {
+      return fallback; // depends on data that is not there yet: as if the values met
+    }
+  };
+  auto meet = [&](const ValueInfo &a, const ValueInfo &b) {
+    int64_t from = extentOr(a.rootOffset, 0), to = extentOr(b.rootOffset, 0);
+    return from < to + extentOr(b.bytes, INT64_MAX / 2) && to < from + extentOr(a.bytes, INT64_MAX / 2);
+  };
+  for (uint32_t other = 0; other < plan->values.size(); ++other)
+    if (plan->values[other].root == info.root && plan->firstUse[other] < instruction.id &&
+        meet(info, plan->values[other]))
+      return false;
+  return true;
 }
 
 void Context::State::growScratch(int64_t bytes) {

@@ -87,14 +87,9 @@ InstructionInfo Context::instruction(size_t index) const {
             number(kernel.flops),
             number(kernel.bytes),
             {}};
-    for (uint32_t value : call->buffers) {
-      uint32_t root = current.values[value].root;
-      Storage storage = current.values[root].storage;
-      bool first =
-          current.live[root].first == instruction.id && storage != Storage::input && storage != Storage::constant;
-      if (first || storage == Storage::output)
+    for (uint32_t value : call->buffers)
+      if (state->writes(instruction, value))
         info.outputs.push_back(value);
-    }
   } else if (auto *call = std::get_if<CallReference>(&instruction.operation)) {
     info.kind = "reference";
     info.name = call->op;

@@ -227,8 +227,14 @@ void Context::State::call(const Loop &loop) {
 /// extents.
 void *Context::State::lateBuffer(uint32_t index) {
   const ValueInfo &info = plan->values[index];
-  if (info.root != index)
-    return slots[info.root].boxed ? lateBuffer(info.root) : slots[info.root].data;
+  if (info.root != index) {
+    const ValueInfo &root = plan->values[info.root];
+    int64_t offset = evaluate(info.rootOffset);
+    require(offset == 0 || (offset > 0 && offset % 64 == 0 && offset <= evaluate(root.bytes) - evaluate(info.bytes)),
+            "{}: malformed plan: '{}' has {} bytes and lies at byte {} of {}", file, info.name, evaluate(info.bytes),
+            offset, evaluate(root.bytes));
+    return (slots[info.root].boxed ? static_cast<char *>(lateBuffer(info.root)) : slots[info.root].data) + offset;
+  }
   Slot &slot = slots[index];
   std::vector<int64_t> dims = evaluate(info.dims);
   if (slot.written && slot.value.isTensor() && slot.value.tensor().dims() == dims)
@@ -252,11 +258,21 @@ Value Context::State::view(uint32_t index) const {
   if (!slot.boxed)
     return Tensor::borrow(info.type, slot.dims, slot.data);
   if (!root.boxed)
-    return Tensor::borrow(info.type, evaluate(info.dims), root.data);
+    return Tensor::borrow(info.type, evaluate(info.dims), root.data + evaluate(info.rootOffset));
   require(root.written, "{}: '{}' is used before it is computed", file, info.name);
   if (info.root == index || !root.value.isTensor())
     return root.value;
-  return root.value.tensor().reshaped(evaluate(info.dims));
+  std::vector<int64_t> dims = evaluate(info.dims);
+  const Tensor &whole = root.value.tensor();
+  if (whole.type() == ElementType::string)
+    return whole.reshaped(dims);
+  int64_t offset = evaluate(info.rootOffset), bytes = root.pages.defined() ? root.pages.dim(0) : whole.bytes();
+  Tensor part = Tensor::borrow(info.type, dims, static_cast<char *>(const_cast<void *>(whole.data())) + offset);
+  if (offset == 0 && part.bytes() == whole.bytes())
+    return whole.reshaped(dims);
+  require(offset >= 0 && part.bytes() <= bytes - offset, "{}: '{}': {} at byte {} of {}", file, info.name,
+          describe(info.type, part.dims().empty() ? Dims() : toDims(part.dims())), offset, bytes);
+  return part;
 }
 
 /// Copies `from`, another value of the plan or a reference's result, into value `index`.
@@ -265,7 +281,8 @@ void Context::State::write(uint32_t index, const Value &from) {
   Slot &slot = slots[index];
   if (slot.boxed) {
     Slot &root = slots[info.root];
-    require(root.boxed, "{}: '{}' is written with extents that were not known before", file, info.name);
+    require(root.boxed && evaluate(info.rootOffset) == 0, "{}: '{}' is written with extents that were not known before",
+            file, info.name);
     root.value = cloneValue(from);
     root.written = true;
     return;

@@ -27,6 +27,8 @@ struct Context::State {
   /// Buffers of everything whose extents are known.
   void bindPointers();
   int64_t evaluate(Extent extent) const;
+  /// True when a kernel call is what puts `value`, one of its buffers, there: nothing before has touched those bytes.
+  bool writes(const Instruction &instruction, uint32_t value) const;
   std::vector<int64_t> evaluate(const std::vector<Extent> &extents) const;
   MemoryUse memory() const;
 

@@ -226,7 +226,7 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: "));
   bytes = good;
   bytes[offsetof(Header, formatVersion)] = 9;
-  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 1: compile the model again");
+  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 2: compile the model again");
   bytes = good;
   bytes[offsetof(Header, kernelAbi)] = 9;
   EXPECT_EQ(loadError(bytes), "m.lathe: kernel ABI 9, expected 1: compile the model again");
@@ -324,6 +324,22 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
             "m.lathe: malformed plan: constant 'c' lies at byte 1048576 of 264 constant bytes");
   EXPECT_EQ(error([&](TestPlan &p) { p.plan().values[4]->alias_of = 4; }),
             "m.lathe: malformed plan: value 'flat' is an alias of itself or of nothing");
+  // 't' has N*32 bytes, 'c' 256, 'kept' those a reference gives it.
+  auto offset = [&](const std::string &text, int of, const char *dims = "4") {
+    return error([&](TestPlan &p) {
+      p.plan().values[4]->alias_of = of;
+      p.plan().values[4]->dims = {dims};
+      p.plan().values[4]->alias_offset = text;
+    });
+  };
+  EXPECT_EQ(offset("192", 2), "no error");
+  EXPECT_EQ(offset("256", 2), "m.lathe: malformed plan: value 'flat' has 16 bytes and lies at byte 256 of the 256 of 'c'");
+  EXPECT_EQ(offset("192", 2, "17"), "m.lathe: malformed plan: value 'flat' has 68 bytes and lies at byte 192 of the 256 of 'c'");
+  EXPECT_EQ(offset("32", 2), "m.lathe: malformed plan: value 'flat' lies at byte 32 of 'c', expected a multiple of 64");
+  EXPECT_EQ(offset("-64", 3), "m.lathe: malformed plan: value 'flat' lies at byte -64 of 't', expected a multiple of 64");
+  EXPECT_EQ(offset("64", 5), "m.lathe: malformed plan: value 'flat' lies inside 'kept', which has no bytes of its own");
+  EXPECT_EQ(offset("64*", 3), "m.lathe: malformed plan: extent '64*': expected a number or a symbol at position 3");
+  EXPECT_EQ(offset("N*64", 3, "N*8"), "no error"); // refused when N is bound
   auto enter = [](size_t from, uint32_t block) {
     return [=](TestPlan &p) {
       plan::IfT branch;

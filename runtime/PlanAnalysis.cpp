@@ -70,13 +70,17 @@ private:
 
   void findLives() {
     plan.live.assign(plan.values.size(), {});
+    plan.firstUse.assign(plan.values.size(), UINT32_MAX);
     auto touch = [&](uint32_t index, uint32_t first, uint32_t last) {
       LiveRange &range = plan.live[plan.values[index].root];
       range.first = std::min(range.first, first);
       range.last = std::max(range.last, last);
     };
     for (const Instruction *instruction : plan.instructions)
-      eachValue(*instruction, [&](uint32_t index) { touch(index, instruction->id, instruction->id); });
+      eachValue(*instruction, [&](uint32_t index) {
+        touch(index, instruction->id, instruction->id);
+        plan.firstUse[index] = std::min(plan.firstUse[index], instruction->id);
+      });
     // What a loop or anything inside it touches must survive every iteration. Inner loops first; an outer one widens
     // further.
     for (auto it = plan.instructions.rbegin(); it != plan.instructions.rend(); ++it)
@@ -109,7 +113,7 @@ private:
       return std::all_of(list.begin(), list.end(), [&](Extent extent) { return known[extent]; });
     };
     for (ValueInfo &info : plan.values)
-      info.known = info.storage != Storage::dynamic && all(info.dims) && known[info.bytes];
+      info.known = info.storage != Storage::dynamic && all(info.dims) && known[info.bytes] && known[info.rootOffset];
     for (ValueInfo &info : plan.values)
       info.known = info.known && plan.values[info.root].known;
     for (Block &block : plan.blocks)

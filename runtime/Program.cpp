@@ -102,7 +102,7 @@ private:
       plan.values.push_back(decodeValue(*entry));
     for (uint32_t i = 0; i < plan.values.size(); ++i) {
       ValueInfo &info = plan.values[i];
-      info.root = resolve(i);
+      resolve(i);
       if (!info.name.empty())
         plan.byName.try_emplace(info.name, i);
     }
@@ -138,6 +138,7 @@ private:
             "constant '{}' lies at byte {} of {} constant bytes", info.name, info.offset, constantBytes);
     }
     info.root = info.storage == Storage::alias ? static_cast<uint32_t>(entry.alias_of()) : UINT32_MAX;
+    info.rootOffset = info.storage == Storage::alias ? extent(entry.alias_offset(), "0") : extent("0");
     return info;
   }
 
@@ -153,20 +154,37 @@ private:
     return extent(ceilDiv(elements * int64_t(bitWidth(info.type)), 8).str());
   }
 
-  uint32_t resolve(uint32_t index) const {
+  /// Follows value `index` to the value it is an alias of in the end.
+  void resolve(uint32_t index) {
     uint32_t at = index;
+    Dim offset = 0;
     for (size_t steps = 0; plan.values[at].storage == Storage::alias; ++steps) {
       uint32_t next = plan.values[at].root;
       check(next < plan.values.size() && steps < plan.values.size(), "value '{}' is an alias of itself or of nothing",
             plan.values[index].name);
       // Aliases before `index` already point at their root, which is no alias.
+      offset = offset + plan.extents[plan.values[at].rootOffset];
       at = next;
     }
-    const ValueInfo &info = plan.values[index], &root = plan.values[at];
+    ValueInfo &info = plan.values[index];
+    const ValueInfo &root = plan.values[at];
     check(info.kind == root.kind && (info.kind != ValueKind::tensor ||
                                      (info.type == ElementType::string) == (root.type == ElementType::string)),
           "value '{}' is an alias of '{}', another kind of value", info.name, root.name);
-    return at;
+    info.root = at;
+    info.rootOffset = extent(offset.str());
+    if (offset == Dim(0))
+      return;
+    // Extents that are symbols are checked when they are bound.
+    const Dim &own = plan.extents[info.bytes], &whole = plan.extents[root.bytes];
+    check(info.kind == ValueKind::tensor && info.type != ElementType::string && root.storage != Storage::dynamic,
+          "value '{}' lies inside '{}', which has no bytes of its own", info.name, root.name);
+    check(!offset.isConstant() || (offset.constant() >= 0 && offset.constant() % 64 == 0),
+          "value '{}' lies at byte {} of '{}', expected a multiple of 64", info.name, offset.str(), root.name);
+    check(!offset.isConstant() || !own.isConstant() || !whole.isConstant() ||
+              (own.constant() <= whole.constant() && offset.constant() <= whole.constant() - own.constant()),
+          "value '{}' has {} bytes and lies at byte {} of the {} of '{}'", info.name, own.str(), offset.str(),
+          whole.str(), root.name);
   }
 
   /// Inputs and outputs are row-major; what is stored as one is one, exactly once.

@@ -28,10 +28,11 @@ struct ValueInfo {
   int blockAxis = -1; // -1: row-major
   int64_t block = 0;
   Storage storage = Storage::temporary;
-  uint64_t offset = 0; // constants
-  Extent bytes = 0;    // physical
-  uint32_t root = 0;   // the value whose bytes these are; itself unless an alias
-  bool known = true;   // extents follow from the inputs' alone
+  uint64_t offset = 0;   // constants
+  Extent bytes = 0;      // physical
+  uint32_t root = 0;     // the value whose bytes these are; itself unless an alias
+  Extent rootOffset = 0; // bytes into the root where these begin
+  bool known = true;     // extents follow from the inputs' alone
 };
 
 struct KernelInfo {
@@ -98,9 +99,10 @@ struct Plan {
   uint32_t firstKernel = 0; // number of kernels[0] in the package's code
   std::vector<Block> blocks;
   std::vector<Range> ranges;
-  std::vector<LiveRange> live;                      // by value; roots only
-  std::vector<const Instruction *> instructions;    // by id
-  std::vector<bool> outermost;                      // by id: in the entry block
+  std::vector<LiveRange> live;                   // by value; roots only
+  std::vector<uint32_t> firstUse;                // by value, aliases apart: id of the first instruction that names it
+  std::vector<const Instruction *> instructions; // by id
+  std::vector<bool> outermost;                   // by id: in the entry block
   std::unordered_map<std::string, uint32_t> byName; // values
   bool usesReferences = false;
 };

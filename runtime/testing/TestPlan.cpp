@@ -46,9 +46,10 @@ uint32_t TestPlan::temporary(const std::string &name, const Dims &dims, ElementT
 uint32_t TestPlan::dynamic(const std::string &name, const Dims &dims, ElementType type) {
   return value(name, dims, type, plan::Storage::Dynamic);
 }
-uint32_t TestPlan::alias(const std::string &name, const Dims &dims, uint32_t of) {
+uint32_t TestPlan::alias(const std::string &name, const Dims &dims, uint32_t of, const std::string &offset) {
   uint32_t index = value(name, dims, static_cast<ElementType>(plan().values[of]->type), plan::Storage::Alias);
   plan().values[index]->alias_of = static_cast<int32_t>(of);
+  plan().values[index]->alias_offset = offset;
   return index;
 }
 uint32_t TestPlan::constant(const std::string &name, const Dims &dims, ElementType type, std::vector<char> bytes) {

@@ -25,7 +25,7 @@ public:
   uint32_t output(const std::string &name, const Dims &dims, ElementType type = ElementType::f32);
   uint32_t temporary(const std::string &name, const Dims &dims, ElementType type = ElementType::f32);
   uint32_t dynamic(const std::string &name, const Dims &dims, ElementType type = ElementType::f32);
-  uint32_t alias(const std::string &name, const Dims &dims, uint32_t of);
+  uint32_t alias(const std::string &name, const Dims &dims, uint32_t of, const std::string &offset = "");
   template <class T> uint32_t constant(const std::string &name, const Dims &dims, const std::vector<T> &values) {
     auto *raw = reinterpret_cast<const char *>(values.data());
     return constant(name, dims, elementTypeOf<T>(), std::vector<char>(raw, raw + values.size() * sizeof(T)));

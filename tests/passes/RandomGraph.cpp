@@ -19,7 +19,7 @@ public:
     bool symbolic = chance(0.5);
     int64_t channels = pick({3, 4, 8, 12, 16}), size = 4 + below(8);
     auto input =
-        mlir::RankedTensorType::get({symbolic ? mlir::ShapedType::kDynamic : 2, channels, size, size}, b.getF32Type());
+        mlir::RankedTensorType::get({symbolic ? mlir::ShapedType::kDynamic : pick({1, 1, 2}), channels, size, size}, b.getF32Type());
     b.setInsertionPointToEnd(module->getBody());
     function = b.create<mlir::func::FuncOp>(b.getUnknownLoc(), "main", b.getFunctionType({input}, {}));
     if (symbolic)
@@ -87,7 +87,7 @@ private:
     int64_t pad = kernel == 3 ? below(2) : 0;
     attrs.pads = {pad, pad, pad, pad};
     bool depthwise = chance(0.2);
-    int64_t out = depthwise ? channels(x) : pick({4, 8, 16, 5, 24});
+    int64_t out = depthwise ? channels(x) : pick({4, 8, 16, 16, 32, 5, 24});
     attrs.group = depthwise ? channels(x) : 1;
     int64_t in = channels(x) / attrs.group;
     mlir::Value w = sumWeights({out, in, kernel, kernel}, in * kernel * kernel);
@@ -184,8 +184,14 @@ private:
         fitting.push_back(value);
     ConcatAttrs attrs;
     attrs.axis = 1;
-    return nn::buildValue(b, loc, "concat", {x, fitting[below(static_cast<int64_t>(fitting.size()))]},
-                          std::move(attrs));
+    llvm::SmallVector<mlir::Value> parts{x, fitting[below(static_cast<int64_t>(fitting.size()))]};
+    if (mlir::Operation *earlier = parts[1].getDefiningOp(); isOp(earlier, "concat") && chance(0.7)) {
+      parts.assign(earlier->operand_begin(), earlier->operand_end()); // as DenseNet writes them
+      parts.push_back(x);
+    } else if (chance(0.3)) {
+      parts.push_back(fitting[below(static_cast<int64_t>(fitting.size()))]);
+    }
+    return nn::buildValue(b, loc, "concat", parts, std::move(attrs));
   }
 
   mlir::Value split(mlir::Value x) {
