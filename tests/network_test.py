@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as folder:
     print(run("verify", f"zoo:{network}", "--package", path("n.lathe"), "--seeds", "1"))
 
     outputs = []
-    for threads in ("1", "2", "3"):
+    for threads in ("1", "2", "3", "5", "8", "64"):
         run("run", path("n.lathe"), "--fill", "random", "--seed", "7", "--threads", threads, "-o", path(f"{threads}.npz"))
         outputs.append(np.load(path(f"{threads}.npz")))
     for other in outputs[1:]:
