@@ -29,11 +29,13 @@ int compileVerb(const Arguments &arguments) {
                   "  lathe compile zoo:resnet18 -o r18.lathe --target x86-64-v3\n"
                   "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
                   "  lathe compile model.onnx --emit asm | less\n"
-                  "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n");
+                  "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
+                  "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n");
   model.add(options);
   options.add_option("-o,--output", output, "the package, or the text of --emit (default: standard output)")->type_name("FILE");
-  options.add_option("--emit", emit, "graph, kernels, loops, llvm or asm instead of a package; graph and kernels can be compiled again")
-      ->check(CLI::IsMember({"graph", "kernels", "loops", "llvm", "asm"}));
+  options.add_option("--emit", emit, "graph, kernels, schedule, loops, llvm or asm instead of a package; graph and kernels can be compiled again, a "
+                     "schedule given to --schedule")
+      ->check(CLI::IsMember({"graph", "kernels", "schedule", "loops", "llvm", "asm"}));
   options.add_option("--jobs", jobs, "threads the compiler itself uses")->check(CLI::Range(1, 1024))->capture_default_str();
   options.add_flag("--quiet", quiet, "prints nothing but errors and progress");
   options.addJson();

@@ -61,7 +61,9 @@ public:
     if (hasKernels(module))
       return;
     step("passes", 0, 2);
-    noteRowMajor(optimizeGraph(module, pipelineOptions()));
+    PipelineReport optimized = optimizeGraph(module, pipelineOptions());
+    noteRowMajor(optimized);
+    layouts = std::move(optimized.layouts);
   }
 
   void formKernels() {
@@ -69,6 +71,7 @@ public:
       step("passes", 1, 2);
       PipelineReport formed = lathe::formKernels(module, pipelineOptions());
       noteRowMajor(formed);
+      fusions = std::move(formed.fusions);
       for (const PipelineReport::Conversion &conversion : formed.conversions)
         report.conversions.push_back(fmt::format("{}: {} -> {}, {} bytes", conversion.node.empty() ? "an input" : conversion.node,
                                                  conversion.from, conversion.to, conversion.bytes));
@@ -93,6 +96,16 @@ public:
       report.compiledFlops += atBatchOne(Dim::parse(kernel->flops));
     report.flops = report.compiledFlops + built.referenceFlops;
     report.seconds = since(start);
+  }
+
+  /// Every choice made, in the form `scheduleText` takes. After buildPlan().
+  std::string scheduleText() const {
+    std::string text = fmt::format("# for {}, {} {}, -O{}\n", target.str(), options.threads,
+                                   options.threads == 1 ? "thread" : "threads", options.level);
+    text += graphScheduleText(layouts, fusions) + "# kernels\n";
+    for (const auto &kernel : built.plan->kernels)
+      text += fmt::format("{}: {}\n", kernel->name, kernel->schedule);
+    return text;
   }
 
   void writeTo(const std::function<void(const plan::ProgramT &, std::span<const package::CodeSection>)> &write) {
@@ -135,6 +148,8 @@ private:
   Clock::time_point start = Clock::now();
 
   std::map<std::string, std::string> referenceReasons; // by node, from the passes
+  std::vector<PipelineReport::Layouts> layouts;
+  std::vector<PipelineReport::Fusion> fusions;
 
   void noteRowMajor(const PipelineReport &passes) {
     for (const PipelineReport::Declined &declined : passes.rowMajor)
@@ -155,6 +170,8 @@ private:
     result.declines = [this](mlir::func::FuncOp kernel) {
       return options.referencesOnly ? "only references were asked for" : library.declines(kernel);
     };
+    if (schedules.hasGraphChoices())
+      result.given = [this](const std::vector<std::string> &nodes) { return schedules.graphChoice(nodes); };
     return result;
   }
 };
@@ -208,13 +225,15 @@ Level levelFromName(const std::string &name) {
     return Level::graph;
   if (name == "kernels")
     return Level::kernels;
+  if (name == "schedule")
+    return Level::schedule;
   if (name == "loops")
     return Level::loops;
   if (name == "llvm")
     return Level::llvm;
   if (name == "asm")
     return Level::assembly;
-  fail("--emit {}: expected graph, kernels, loops, llvm or asm", name);
+  fail("--emit {}: expected graph, kernels, schedule, loops, llvm or asm", name);
 }
 
 namespace {
@@ -253,9 +272,10 @@ std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Leve
   }
   compilation.formKernels();
   compilation.buildPlan();
-  std::string text = compilation.library.text(level == Level::loops  ? EmitStage::loops
-                                              : level == Level::llvm ? EmitStage::llvm
-                                                                     : EmitStage::assembly);
+  std::string text = level == Level::schedule ? compilation.scheduleText()
+                                              : compilation.library.text(level == Level::loops  ? EmitStage::loops
+                                                                         : level == Level::llvm ? EmitStage::llvm
+                                                                                                : EmitStage::assembly);
   if (path.empty())
     return text;
   writeText(path, text);

@@ -59,12 +59,13 @@ CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, cons
 /// The same package in memory.
 CompileReport compileToBytes(mlir::ModuleOp module, const CompileOptions &options, std::vector<char> &package);
 
-/// Levels that can be looked at. graph: after the graph passes; kernels: outlined; loops, llvm, assembly: of every kernel.
-enum class Level { graph, kernels, loops, llvm, assembly };
-/// "graph", "kernels", "loops", "llvm", "asm"; throws Error listing them.
+/// Levels that can be looked at. graph: after the graph passes; kernels: outlined; schedule: every choice made (ScheduleBook.h);
+/// loops, llvm, assembly: of every kernel.
+enum class Level { graph, kernels, schedule, loops, llvm, assembly };
+/// "graph", "kernels", "schedule", "loops", "llvm", "asm"; throws Error listing them.
 Level levelFromName(const std::string &name);
 /// The module (which is rewritten) at `level`, written to `path`; graph and kernels text can be compiled again, its weights lie
-/// beside it (ir/ModelText.h). With an empty path the text is returned instead, large weights left out.
+/// beside it (ir/ModelText.h); schedule text is what `scheduleText` takes. With an empty path the text is returned instead, large weights left out.
 std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path = "");
 
 /// What `lathe check` prints: runs the passes and trials every kernel, without machine code.

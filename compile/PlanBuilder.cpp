@@ -386,13 +386,19 @@ private:
     std::vector<TensorInfo> arguments;
     Dim bytes = 0;
     std::string operands, results;
+    // What a slice or gather reads of its operand is as large as what it writes.
+    Dim written = 0;
+    for (mlir::Value result : call.getResults())
+      written = written + physicalBytes(shapes.of(result), nn::layoutOf(result));
     for (mlir::Value operand : call.getOperands()) {
       arguments.push_back(shapes.of(operand));
-      bytes = bytes + physicalBytes(arguments.back(), nn::layoutOf(operand));
+      Dim whole = physicalBytes(arguments.back(), nn::layoutOf(operand));
+      bool part = row->family == "movement" && whole.isConstant() && written.isConstant() && written.constant() < whole.constant();
+      bytes = bytes + (part ? written : whole);
       operands += (operands.empty() ? "" : " * ") + str(arguments.back().dims);
     }
+    bytes = bytes + written;
     for (mlir::Value result : call.getResults()) {
-      bytes = bytes + physicalBytes(shapes.of(result), nn::layoutOf(result));
       results += (results.empty() ? "" : ", ") + str(shapes.of(result).dims);
     }
     row->shapes = operands + " -> " + results;

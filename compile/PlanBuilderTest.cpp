@@ -1,5 +1,6 @@
 #include "compile/PlanBuilder.h"
 
+#include "compile/Compile.h"
 #include "ir/Context.h"
 #include "ops/Lowerings.h"
 
@@ -152,6 +153,70 @@ TEST(ScheduleBook, findsByKernelThenNodeAndReportsUnusedLines) {
   book.requireAllUsed();
   EXPECT_THROW(ScheduleBook("conv1 direct", "s.txt"), Error);
   EXPECT_THROW(ScheduleBook("a: direct/1\na: direct/1", "s.txt"), Error);
+}
+
+TEST(ScheduleBook, holdsChoicesAboveKernels) {
+  ScheduleBook book("c: layout/1 in=row out=blocked\nr: fuse/1 with=17\nr: map/1 unroll=2\n", "s.txt");
+  GraphChoice conv = book.graphChoice({"c"}), relu = book.graphChoice({"x", "r"});
+  EXPECT_EQ(conv.blockedInput, false);
+  EXPECT_EQ(conv.blockedOutput, true);
+  EXPECT_EQ(conv.kernelOf, std::nullopt);
+  EXPECT_EQ(relu.kernelOf, "17"); // a node's name, digits or not
+  EXPECT_EQ(relu.blockedInput, std::nullopt);
+  EXPECT_THROW(book.requireAllUsed(), Error);
+  EXPECT_EQ(book.find("r", {}), "map/1 unroll=2");
+  book.requireAllUsed();
+  for (const char *wrong : {"c: layout/1", "c: layout/1 in=nchw", "c: layout/1 in=row px=3", "c: layout/2 in=row", "c: fuse/1",
+                            "c: fuse/1 into=d", "c: fuse/1 with=d\nc: fuse/1 with=e"})
+    EXPECT_THROW(ScheduleBook(wrong, "s.txt"), Error) << wrong;
+}
+
+class GraphScheduleTest : public testing::Test {
+protected:
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+
+  /// The schedule that compiling with `given` ends in.
+  std::string schedule(const std::string &given) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+      func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
+        %w = nn.constant {value = dense<0.5> : tensor<16x16x3x3xf32>} : tensor<16x16x3x3xf32>
+        %0 = nn.conv %x, %w {pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("c1")
+        %1 = nn.relu %0 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> loc("r1")
+        %2 = nn.conv %1, %w {pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("c2")
+        %3 = nn.tanh %2 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> loc("t2")
+        return %3 : tensor<1x16x8x8xf32>
+      })", context.get());
+    EXPECT_TRUE(module);
+    CompileOptions options;
+    options.scheduleText = given;
+    return emitLevel(*module, options, Level::schedule);
+  }
+  static bool has(const std::string &text, const std::string &line) { return ("\n" + text).find("\n" + line) != std::string::npos; }
+};
+
+TEST_F(GraphScheduleTest, whatIsPrintedIsTakenBack) {
+  std::string chosen = schedule("");
+  EXPECT_TRUE(has(chosen, "r1: fuse/1 with=c1\n")) << chosen;
+  EXPECT_TRUE(has(chosen, "t2: fuse/1 with=c2\n")) << chosen;
+  EXPECT_TRUE(has(chosen, "c2: layout/1 ")) << chosen;
+  EXPECT_EQ(schedule(chosen), chosen);
+}
+
+TEST_F(GraphScheduleTest, choicesAreFollowed) {
+  std::string alone = schedule("r1: fuse/1 with=r1");
+  EXPECT_TRUE(has(alone, "r1: fuse/1 with=r1\n")) << alone;
+  EXPECT_TRUE(has(alone, "c1: direct/1") || has(alone, "c1: winograd/1")) << alone;
+  for (std::string layouts : {"in=row out=blocked", "in=blocked out=row", "in=blocked out=blocked", "in=row out=row"}) {
+    std::string text = schedule("c1: layout/1 " + layouts);
+    EXPECT_TRUE(has(text, "c1: layout/1 " + layouts + "\n")) << text;
+  }
+}
+
+TEST_F(GraphScheduleTest, whatCannotBeFollowedIsAnError) {
+  EXPECT_THROW(schedule("t2: fuse/1 with=c1"), Error); // another kernel's result lies between
+  EXPECT_THROW(schedule("r1: fuse/1 with=nowhere"), Error);
+  EXPECT_THROW(schedule("nowhere: layout/1 in=row"), Error);
+  EXPECT_THROW(schedule("r1: layout/1 in=row out=blocked"), Error); // element-wise: one layout
 }
 
 } // namespace

@@ -3,17 +3,53 @@
 #include "schedule/Schedule.h"
 #include "support/Error.h"
 
+#include <set>
 #include <sstream>
 
 namespace lathe {
 namespace {
+
 std::string trimmed(const std::string &text) {
   size_t first = text.find_first_not_of(" \t\r");
   if (first == std::string::npos)
     return "";
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
+
+/// A name as a parameter's value; one of digits alone was read as a number.
+std::string nameIn(const Schedule &schedule, const char *parameter) {
+  auto number = schedule.numbers.find(parameter);
+  return number == schedule.numbers.end() ? schedule.word(parameter, "") : std::to_string(number->second);
+}
+
+std::optional<bool> blockedIn(const Schedule &schedule, const char *parameter) {
+  auto found = schedule.words.find(parameter);
+  return found == schedule.words.end() ? std::nullopt : std::optional(found->second == "blocked");
+}
+
+/// What a file of lines `name: text` can hold.
+bool canBeListed(const std::string &name) { return !name.empty() && name.find_first_of(" \t#\n") == std::string::npos; }
+
 } // namespace
+
+ScheduleBook::Kind ScheduleBook::checked(const std::string &text) {
+  Schedule schedule = Schedule::parse(text);
+  Kind kind = schedule.algorithm == "layout" ? layout : schedule.algorithm == "fuse" ? fuse : kernel;
+  if (kind == kernel)
+    return kind;
+  require(schedule.version == 1, "schedule '{}': expected version 1", text);
+  if (kind == fuse) {
+    require(schedule.numbers.size() + schedule.words.size() == 1 && !nameIn(schedule, "with").empty(),
+            "schedule '{}': expected with=NODE", text);
+    return kind;
+  }
+  require(schedule.numbers.empty() && !schedule.words.empty(),
+          "schedule '{}': expected in= and out=, each row or blocked", text);
+  for (const auto &[name, value] : schedule.words)
+    require((name == "in" || name == "out") && (value == "row" || value == "blocked"),
+            "schedule '{}': got {}={}, expected in= and out=, each row or blocked", text, name, value);
+  return kind;
+}
 
 ScheduleBook::ScheduleBook(const std::string &text, const std::string &fileName) : fileName(fileName) {
   std::istringstream stream(text);
@@ -23,35 +59,90 @@ ScheduleBook::ScheduleBook(const std::string &text, const std::string &fileName)
     if (line.empty())
       continue;
     size_t colon = line.rfind(": "); // names may contain colons, schedules do not
-    require(colon != std::string::npos, "{}: line {}: got '{}', expected 'kernel or node: schedule'", fileName, number, line);
+    require(colon != std::string::npos, "{}: line {}: got '{}', expected 'kernel or node: schedule'", fileName, number,
+            line);
     std::string name = trimmed(line.substr(0, colon)), schedule = trimmed(line.substr(colon + 2));
+    Kind kind = kernel;
     try {
-      Schedule::parse(schedule);
+      kind = checked(schedule);
     } catch (const Error &error) {
       fail("{}: line {}: {}", fileName, number, error.what());
     }
-    auto [it, added] = lines.try_emplace(name, Line{schedule, number});
-    require(added, "{}: line {}: '{}' has a schedule already on line {}", fileName, number, name, it->second.number);
+    auto [it, added] = lines[kind].try_emplace(name, Line{schedule, number});
+    require(added, "{}: line {}: '{}' has one already on line {}", fileName, number, name, it->second.number);
   }
 }
 
+ScheduleBook::Line *ScheduleBook::take(Kind kind, const std::string &name) {
+  auto found = lines[kind].find(name);
+  if (found == lines[kind].end())
+    return nullptr;
+  found->second.used = true;
+  return &found->second;
+}
+
 std::optional<std::string> ScheduleBook::find(const std::string &name, const std::vector<std::string> &nodes) {
-  auto take = [&](const std::string &key) -> Line * {
-    auto found = lines.find(key);
-    return found == lines.end() ? nullptr : &found->second;
-  };
-  Line *line = take(name);
+  Line *line = take(kernel, name);
   for (size_t i = 0; !line && i < nodes.size(); ++i)
-    line = take(nodes[i]);
-  if (!line)
-    return std::nullopt;
-  line->used = true;
-  return line->schedule;
+    line = take(kernel, nodes[i]);
+  return line ? std::optional(line->schedule) : std::nullopt;
+}
+
+GraphChoice ScheduleBook::graphChoice(const std::vector<std::string> &nodes) {
+  auto lineOf = [&](Kind kind) {
+    Line *line = nullptr;
+    for (size_t i = nodes.size(); !line && i-- > 0;)
+      line = take(kind, nodes[i]);
+    return line;
+  };
+  GraphChoice choice;
+  if (Line *line = lineOf(layout)) {
+    Schedule schedule = Schedule::parse(line->schedule);
+    choice.blockedInput = blockedIn(schedule, "in");
+    choice.blockedOutput = blockedIn(schedule, "out");
+  }
+  if (Line *line = lineOf(fuse))
+    choice.kernelOf = nameIn(Schedule::parse(line->schedule), "with");
+  return choice;
 }
 
 void ScheduleBook::requireAllUsed() const {
-  for (const auto &[name, line] : lines)
-    require(line.used, "{}: line {}: no kernel or node is called '{}'", fileName, line.number, name);
+  for (const auto &kind : lines)
+    for (const auto &[name, line] : kind)
+      require(line.used, "{}: line {}: no {} is called '{}'", fileName, line.number,
+              &kind == &lines[kernel] ? "kernel or node" : "operator with this choice", name);
+}
+
+std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
+                              const std::vector<PipelineReport::Fusion> &fusions) {
+  std::string text;
+  // By name; nothing where two operators of that name differ.
+  auto list = [&](const char *title, auto &&choices, auto &&nameOf, auto &&textOf) {
+    std::map<std::string, std::set<std::string>> all;
+    for (const auto &choice : choices)
+      all[nameOf(choice)].insert(textOf(choice));
+    text += fmt::format("# {}\n", title);
+    for (const auto &choice : choices)
+      if (auto found = all.find(nameOf(choice)); found != all.end()) {
+        if (found->second.size() == 1 && canBeListed(found->first))
+          text += fmt::format("{}: {}\n", found->first, *found->second.begin());
+        all.erase(found);
+      }
+  };
+  auto layoutName = [](bool blocked) { return blocked ? "blocked" : "row"; };
+  list(
+      "layouts", layouts, [](const auto &choice) { return choice.node; },
+      [&](const auto &choice) {
+        return fmt::format("layout/1 in={} out={}", layoutName(choice.blockedInput), layoutName(choice.blockedOutput));
+      });
+  std::vector<PipelineReport::Fusion> listed;
+  for (const PipelineReport::Fusion &fusion : fusions)
+    if (canBeListed(fusion.anchor))
+      listed.push_back(fusion);
+  list(
+      "fusion", listed, [](const auto &choice) { return choice.node; },
+      [](const auto &choice) { return fmt::format("fuse/1 with={}", choice.anchor); });
+  return text;
 }
 
 } // namespace lathe

@@ -1,6 +1,10 @@
-// Schedules given from outside, by kernel or node name: what `--schedule FILE` holds.
+// Schedules given from outside, by kernel or node name: what `--schedule FILE` holds and `compile --emit schedule`
+// writes.
 #pragma once
 
+#include "passes/Pipeline.h"
+
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,9 +12,15 @@
 
 namespace lathe {
 
-/// One line a kernel, `name: schedule`, where name is the kernel's or that of any source node in it; `#` starts a comment.
+/// One line a choice, `name: schedule`; `#` starts a comment. Of one kernel, named by itself or by any source node in
+/// it:
 ///
 ///   conv1_relu1: direct/1 px=14 oc=2 unroll=8
+///
+/// and, of one operator, named by a source node, the choices above kernels:
+///
+///   conv1: layout/1 in=row out=blocked      what it reads and writes; either may be left out
+///   relu1: fuse/1 with=conv1                computed in the kernel of conv1; with=relu1: starts a kernel of its own
 class ScheduleBook {
 public:
   ScheduleBook() = default;
@@ -20,7 +30,12 @@ public:
   /// The schedule of kernel `name` computing `nodes`: by kernel name first, then by node.
   std::optional<std::string> find(const std::string &name, const std::vector<std::string> &nodes);
 
-  /// Throws Error naming a line that no `find` asked for.
+  /// The choices above kernels for the operator made of `nodes`; the last of them is tried first, as that is how it is
+  /// listed.
+  GraphChoice graphChoice(const std::vector<std::string> &nodes);
+  bool hasGraphChoices() const { return !lines[layout].empty() || !lines[fuse].empty(); }
+
+  /// Throws Error naming a line that nothing asked for.
   void requireAllUsed() const;
 
 private:
@@ -29,8 +44,17 @@ private:
     int number = 0;
     bool used = false;
   };
+  enum Kind { kernel, layout, fuse };
   std::string fileName;
-  std::map<std::string, Line> lines;
+  std::array<std::map<std::string, Line>, 3> lines;
+
+  static Kind checked(const std::string &schedule);
+  Line *take(Kind kind, const std::string &name);
 };
+
+/// The lines for what the passes chose. Operators that share a name and were treated differently are left out: they
+/// follow from the rest.
+std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
+                              const std::vector<PipelineReport::Fusion> &fusions);
 
 } // namespace lathe

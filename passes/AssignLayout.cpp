@@ -32,6 +32,10 @@ public:
         for (mlir::Value result : op.getResults())
           addValue(result);
     blocked = cut.solve();
+    for (mlir::Operation &op : main.getBody().front())
+      if (auto found = choices.find(&op); found != choices.end() && found->second.rule.rowOnly.empty())
+        if (std::vector<std::string> nodes = nn::nodeNames(op.getLoc()); !nodes.empty())
+          report.layouts.push_back({nodes.back(), blocked[found->second.input], blocked[found->second.output]});
     for (mlir::Value value : values)
       apply(value);
     reportRowMajor();
@@ -68,7 +72,26 @@ private:
       cut.addEdge(MinCut::source, choice.output, rule.rowOutput);
       cut.addEdge(choice.input, MinCut::sink, rule.blockedInput);
     }
+    if (options.given)
+      follow(options.given(nn::nodeNames(op->getLoc())), op, choice);
     choices[op] = std::move(choice);
+  }
+
+  /// A layout that was asked for costs nothing, the other one more than anything.
+  void follow(const GraphChoice &given, mlir::Operation *op, const Choice &choice) {
+    auto fix = [&](std::optional<bool> blocked, int node, const char *what) {
+      if (!blocked)
+        return;
+      if (node == MinCut::sink) {
+        require(!*blocked, "{}: a blocked {} was asked for: {}", nn::describe(op->getLoc()), what, choice.rule.rowOnly);
+        return;
+      }
+      cut.addEdge(*blocked ? MinCut::source : node, *blocked ? node : MinCut::sink, MinCut::infinite);
+    };
+    require(!choice.rule.uniform || !given.blockedInput || !given.blockedOutput || *given.blockedInput == *given.blockedOutput,
+            "{}: reads and writes one layout, different ones were asked for", nn::describe(op->getLoc()));
+    fix(given.blockedInput, choice.input, "input");
+    fix(given.blockedOutput, choice.output, "result");
   }
 
   /// Why no kernel can be made of `op` alone in these layouts; "" when one can.

@@ -17,7 +17,8 @@ bool isElementwise(mlir::Operation *op) { return loweringOf(op) == "elementwise"
 
 class Fuser {
 public:
-  Fuser(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes) : function(function), shapes(shapes) {}
+  Fuser(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes, const PipelineOptions &options)
+      : function(function), shapes(shapes), options(options) {}
 
   std::vector<Group> run() {
     std::vector<mlir::Operation *> order;
@@ -43,6 +44,8 @@ public:
           ;
       finish();
     }
+    for (const Group &group : groups)
+      requireFollowed(group);
     // Kernels run in the order of their last operator, where all operands are known.
     llvm::sort(groups, [](const Group &a, const Group &b) { return a.ops.back()->isBeforeInBlock(b.ops.back()); });
     return std::move(groups);
@@ -51,6 +54,7 @@ public:
 private:
   mlir::func::FuncOp function;
   const nn::SymbolicShapes &shapes;
+  const PipelineOptions &options;
   std::vector<Group> groups;
   llvm::DenseSet<mlir::Operation *> taken;
 
@@ -74,7 +78,25 @@ private:
   void finish() {
     llvm::sort(members, [](mlir::Operation *a, mlir::Operation *b) { return a->isBeforeInBlock(b); });
     taken.insert(members.begin(), members.end());
-    groups.push_back({members, familyOf(anchor)});
+    groups.push_back({members, familyOf(anchor), anchor});
+  }
+
+  /// The node of the kernel that was asked for; nothing where the choice is free.
+  std::optional<std::string> kernelGiven(mlir::Operation *op) const {
+    return options.given && isElementwise(op) ? options.given(nn::nodeNames(op->getLoc())).kernelOf : std::nullopt;
+  }
+
+  bool mayJoin(mlir::Operation *op) const {
+    std::optional<std::string> given = kernelGiven(op);
+    return !given || llvm::is_contained(nn::nodeNames(anchor->getLoc()), *given);
+  }
+
+  void requireFollowed(const Group &group) const {
+    for (mlir::Operation *op : group.ops)
+      if (std::optional<std::string> given = kernelGiven(op))
+        require(llvm::is_contained(nn::nodeNames(group.anchor->getLoc()), *given),
+                "{}: cannot be computed in the kernel of '{}' as asked for, only in that of '{}'", nn::describe(op->getLoc()), *given,
+                nn::nodeNames(group.anchor->getLoc()).empty() ? "" : nn::nodeNames(group.anchor->getLoc()).back());
   }
 
   /// Operators that only say where elements lie, with static parameters.
@@ -146,7 +168,7 @@ private:
 
   /// May `op` stand in the group, given that the values of `set` are at hand?
   bool fits(mlir::Operation *op, const llvm::DenseSet<mlir::Operation *> &set) const {
-    if (!isElementwise(op) || taken.contains(op) || !sameSpace(op->getResult(0), anchor->getResult(0)))
+    if (!isElementwise(op) || taken.contains(op) || !sameSpace(op->getResult(0), anchor->getResult(0)) || !mayJoin(op))
       return false;
     if (isElementwise(anchor))
       return true;
@@ -255,8 +277,9 @@ std::vector<Group> formSingleGroups(mlir::func::FuncOp function) {
   return groups;
 }
 
-std::vector<Group> formFusedGroups(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes) {
-  return Fuser(function, shapes).run();
+std::vector<Group> formFusedGroups(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes,
+                                   const PipelineOptions &options) {
+  return Fuser(function, shapes, options).run();
 }
 
 } // namespace lathe

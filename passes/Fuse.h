@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/SymbolicShapes.h"
+#include "passes/Pipeline.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -14,6 +15,7 @@ namespace lathe {
 struct Group {
   llvm::SmallVector<mlir::Operation *> ops;
   std::string_view family;
+  mlir::Operation *anchor = nullptr; // what the others were fused with
 };
 
 /// True for operators that can become a kernel by their record; conversions of layout among them.
@@ -25,10 +27,13 @@ std::string_view familyOf(mlir::Operation *op);
 /// multiply and add) stay together.
 std::vector<Group> formSingleGroups(mlir::func::FuncOp function);
 
-/// Fusion, in this order: attention takes the reshapes, transposes, slices and splits around it; a contraction, pool, lrn or reduction takes the element-wise operators that use its result,
-/// while their other operands are constants a channel, scalars, or tensors of the result's own shape and layout; then
-/// element-wise operators of one shape and layout that depend on one another join. A group grows only while exactly one
-/// of its values is used outside, so nothing is computed twice and no cycle can arise.
-std::vector<Group> formFusedGroups(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes);
+/// Fusion, in this order: attention takes the reshapes, transposes, slices and splits around it; a contraction, pool,
+/// lrn or reduction takes the element-wise operators that use its result, while their other operands are constants a
+/// channel, scalars, or tensors of the result's own shape and layout; then element-wise operators of one shape and
+/// layout that depend on one another join. A group grows only while exactly one of its values is used outside, so
+/// nothing is computed twice and no cycle can arise. Element-wise operators for which `options.given` names a kernel
+/// join no other; throws Error where they cannot join that one.
+std::vector<Group> formFusedGroups(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes,
+                                   const PipelineOptions &options);
 
 } // namespace lathe

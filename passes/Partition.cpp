@@ -21,7 +21,10 @@ public:
   void run() {
     placeExpansions();
     placeShapes();
-    std::vector<Group> groups = options.level >= 2 ? formFusedGroups(main, shapes) : formSingleGroups(main);
+    std::vector<Group> groups =
+        options.level >= 2 ? formFusedGroups(main, shapes, options) : formSingleGroups(main);
+    for (const Group &group : groups)
+      record(group);
     for (const Group &group : groups)
       place(group);
     for (mlir::Operation &op : main.getBody().front())
@@ -42,6 +45,16 @@ private:
       return;
     op->setAttr("nn.reason", mlir::StringAttr::get(op->getContext(), reason));
     report.references.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
+  }
+
+  void record(const Group &group) {
+    auto name = [](mlir::Operation *op) {
+      std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
+      return nodes.empty() ? std::string() : nodes.back();
+    };
+    for (mlir::Operation *op : group.ops)
+      if (group.anchor && loweringOf(op) == "elementwise" && !name(op).empty() && !name(group.anchor).empty())
+        report.fusions.push_back({name(op), name(group.anchor)});
   }
 
   void note(nn::ConvertLayoutOp convert) {

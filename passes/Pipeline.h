@@ -5,10 +5,17 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace lathe {
+
+/// Choices above one kernel for one operator, as a graph schedule holds them. What is empty the passes decide.
+struct GraphChoice {
+  std::optional<bool> blockedInput, blockedOutput; // the layout it reads and writes
+  std::optional<std::string> kernelOf; // a node of the anchor in whose kernel it is computed; its own node: it starts one
+};
 
 struct PipelineOptions {
   /// 0: one kernel per operator, nothing rewritten but what compiling requires. 1: folding and dead code. 2: fusion.
@@ -25,6 +32,9 @@ struct PipelineOptions {
   /// "" or the reason no code can be made for a candidate kernel; such a kernel is split into its operators and,
   /// failing that, left to the reference. Empty: every candidate is accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;
+  /// Choices given for the operator made of these source nodes. Empty: all are the passes'. One that cannot be followed is
+  /// an Error naming the node.
+  std::function<GraphChoice(const std::vector<std::string> &nodes)> given;
 };
 
 struct PipelineReport {
@@ -38,7 +48,17 @@ struct PipelineReport {
   struct Declined {
     std::string node, op, reason;
   };
+  /// What was chosen, in the order of the graph; together with the kernels' schedules it says all (compile --emit schedule).
+  struct Layouts {
+    std::string node;
+    bool blockedInput, blockedOutput;
+  };
+  struct Fusion {
+    std::string node, anchor; // source nodes; equal: the operator starts a kernel
+  };
   std::vector<Conversion> conversions;
+  std::vector<Layouts> layouts; // of operators that could have the other one
+  std::vector<Fusion> fusions;  // of element-wise operators
   std::vector<Declined> rowMajor;
   std::vector<Declined> references;
   int kernels = 0;
