@@ -89,6 +89,8 @@ public:
   Value constantF(double value, mlir::Type type);
   Value splat(Value scalar, int64_t lanes);
   Value zero(mlir::Type type);
+  /// y where y > x, otherwise x - also where either is NaN: x86's maximum, one instruction there.
+  Value firstUnlessGreater(Value x, Value y);
   /// x * y + z in one rounding; in two on a target without the instruction.
   Value fma(Value x, Value y, Value z);
 

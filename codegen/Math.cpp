@@ -106,6 +106,15 @@ public:
     Value shifted = add(x, magic);
     return {sub(shifted, number(magic)), subI(bits(shifted), bits(number(magic)))};
   }
+  /// x / ln 2 rounded likewise, plus `offset`: in the low bits of `shifted`, without it in `number`.
+  struct Powers {
+    Value number, shifted;
+  };
+  Powers powersOfTwoIn(Value x, int64_t offset) {
+    double magic = std::ldexp(1.5, mantissa()) + static_cast<double>(offset);
+    Value shifted = fma(x, 1.4426950408889634074, number(magic));
+    return {sub(shifted, number(magic)), shifted};
+  }
 
   /// c0 + c1 x + c2 x^2 ... (Horner).
   Value polynomial(Value x, std::initializer_list<double> coefficients) {
@@ -116,21 +125,24 @@ public:
     return result;
   }
 
-  // e^x = 2^n * (1 + p) with x = n ln 2 + r.
+  // e^x = 2^n * (1 + p) with x = n ln 2 + r: p of x and n.
+  Value reducedExp(Value x, Value n) {
+    // ln 2 in two parts; the upper has enough zero bits that n times it is exact.
+    Value r = fma(n, wide ? -6.93147180369123816490e-01 : -0.693359375, x);
+    r = fma(n, wide ? -1.90821492927058770002e-10 : 2.12194440e-4, r);
+    Value p = wide ? polynomial(r, {0.50000000000000111, 0.16666666666666421, 0.041666666666526624, 0.0083333333334884279,
+                                    0.0013888888944495691, 0.00019841269520295813, 2.4801492240202126e-5, 2.7557573528188698e-6,
+                                    2.7630546408837876e-7, 2.5004317612745555e-8})
+                   : polynomial(r, {0.499999940, 0.166665196, 0.0416682363, 0.00836882368, 0.00138235523});
+    return fma(mul(r, r), p, r);
+  }
   struct Reduced {
     Value n; // integer
     Value p; // e^r - 1
   };
   Reduced reduceExp(Value x) {
-    Rounded n = nearest(mul(x, 1.4426950408889634074));
-    // ln 2 in two parts; the upper has enough zero bits that n times it is exact.
-    Value r = fma(n.number, wide ? -6.93147180369123816490e-01 : -0.693359375, x);
-    r = fma(n.number, wide ? -1.90821492927058770002e-10 : 2.12194440e-4, r);
-    Value p = wide ? polynomial(r, {0.50000000000000111, 0.16666666666666421, 0.041666666666526624, 0.0083333333334884279,
-                                    0.0013888888944495691, 0.00019841269520295813, 2.4801492240202126e-5, 2.7557573528188698e-6,
-                                    2.7630546408837876e-7, 2.5004317612745555e-8})
-                   : polynomial(r, {0.499999940, 0.166665196, 0.0416682363, 0.00836882368, 0.00138235523});
-    return {n.integer, fma(mul(r, r), p, r)};
+    Powers n = powersOfTwoIn(x, 0);
+    return {subI(bits(n.shifted), bits(number(std::ldexp(1.5, mantissa())))), reducedExp(x, n.number)};
   }
 
   Value exp(Value x) {
@@ -141,11 +153,18 @@ public:
     return mul(mul(add(e.p, 1), powerOfTwo(half)), powerOfTwo(subI(e.n, half)));
   }
 
-  Value expNegative(Value x) {
-    double lowest = wide ? -708 : -87; // 2^n is normal down to here
-    Reduced e = reduceExp(select(less(x, lowest), number(lowest), x));
-    return select(less(x, lowest), number(0), mul(add(e.p, 1), powerOfTwo(e.n)));
+  /// Arguments of expBounded: e^x is finite at the upper one and denormal, which counts as zero, below the lower one.
+  double lowestBound() const { return wide ? -709 : -88; }
+  double highestBound() const { return wide ? 709 : 88; }
+  /// e^x between the bounds. The biased exponent of 2^n appears in the low bits of the sum that rounds, 0 (so that 2^n is zero)
+  /// at the lower bound.
+  Value expBounded(Value x) {
+    Powers n = powersOfTwoIn(x, bias());
+    Value p = reducedExp(x, n.number), factor = fromBits(shiftLeft(bits(n.shifted), mantissa()));
+    return fma(p, factor, factor);
   }
+
+  Value expNegative(Value x) { return expBounded(select(less(x, lowestBound()), number(lowestBound()), x)); }
 
   Value expm1(Value x) {
     Value limited = wide ? clamp(x, -50, 710) : clamp(x, -30, 88.9);
@@ -202,12 +221,13 @@ public:
     Value z = mul(x, x);
     Value p = polynomial(z, {-0.333333313, 0.133332223, -0.0539484620, 0.0217087492, -0.00819508638, 0.00215763575});
     Value small = fma(mul(z, x), p, x);
-    Value e = exp(mul(clamp(magnitude, 0, 10), 2));
+    Value e = expBounded(mul(clamp(magnitude, 0, 10), 2));
     Value large = sub(number(1), div(number(2), add(e, 1)));
     return copySign(select(less(magnitude, 0.625), small, large), x);
   }
 
-  Value sigmoid(Value x) { return div(number(1), add(exp(neg(x)), 1)); }
+  /// Beyond the bounds it is 1 but for less than half an ULP, and denormal.
+  Value sigmoid(Value x) { return div(number(1), add(expBounded(clamp(neg(x), lowestBound(), highestBound())), 1)); }
 
   Value erf(Value x) {
     Value magnitude = abs(x), z = mul(x, x);

@@ -3,13 +3,19 @@
 //   grain   elements of the result a unit of the parallel range has, about
 //   unroll  output pixels of a row computed side by side
 //
-// Blocked tensors: lanes are the channels of a block. Row-major ones: lanes are neighbouring output pixels of a row. Either way a row is cut
-// into the pixels whose windows lie inside the row (no bounds to check) and those at its borders. Outer window
-// axes are clipped to the input before they are walked, so padding is never read.
+// Blocked tensors: lanes are the channels of a block. Row-major ones: lanes are neighbouring output pixels of a row.
+// Either way a row is cut into the pixels whose windows lie inside the row (no bounds to check) and those at its
+// borders. Outer window axes are clipped to the input before they are walked, so padding is never read; rows whose
+// windows need no clipping have code of their own, unrolled.
+//
+// A blocked row first reduces every column its run of pixels needs over the outer window axes, then the columns of each
+// window: neighbouring windows share columns, so 3x3 windows side by side take 5 operations a pixel in place of 9.
 #include "codegen/Families.h"
 #include "codegen/KernelHarness.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <map>
 
 namespace lathe {
 namespace {
@@ -40,9 +46,9 @@ struct Plan {
   bool average, includePad = false;
   std::vector<WindowAxis> axes;
   const KernelTensor *x;
-  Space space;                   // of the result
-  std::vector<Access> accesses;  // by buffer; x is not broadcast but walked by windows: strides of its own memory
-  size_t row;                    // axis of the space that is the last spatial one
+  Space space;                  // of the result
+  std::vector<Access> accesses; // by buffer; x is not broadcast but walked by windows: strides of its own memory
+  size_t row;                   // axis of the space that is the last spatial one
   ElementType type;
   int64_t lanes;
 
@@ -184,16 +190,38 @@ private:
       if (access.partial && !r.channelMask)
         r.channelMask = h.channelMask(plan.space, indices[1]);
     }
-    r.count = k.constant(1);
+    bool whole = true;
+    Value clipped; // i1: some window axis reaches over the input's border
+    Row full = r;
+    full.count = r.count = k.constant(1);
     for (size_t i = 0; i + 1 < plan.axes.size(); ++i) {
       const WindowAxis &axis = plan.axes[i];
       Value start = k.sub(k.mul(indices[2 + i], axis.stride), k.constant(axis.padBegin));
-      Range range = axis.inside() ? Range{k.constant(0), k.constant(axis.kernel), k.constant(axis.kernel)} : clip(axis, start);
-      r.start.push_back(start);
-      r.lo.push_back(range.lo);
-      r.hi.push_back(range.hi);
-      r.count = k.mul(r.count, range.count);
+      setOuter(full, start, {k.constant(0), k.constant(axis.kernel), k.constant(axis.kernel)});
+      if (axis.inside()) {
+        setOuter(r, start, {k.constant(0), k.constant(axis.kernel), k.constant(axis.kernel)});
+        continue;
+      }
+      whole = false;
+      setOuter(r, start, clip(axis, start));
+      Value below = k.less(start, k.constant(0));
+      Value above = k.less(h.extent(axis.in), k.add(start, (axis.kernel - 1) * axis.dilation + 1));
+      Value either = k.b.create<mlir::arith::OrIOp>(k.loc, below, above);
+      clipped = clipped ? k.b.create<mlir::arith::OrIOp>(k.loc, clipped, either).getResult() : either;
     }
+    if (whole || !plan.space.block)
+      return rowOf(whole ? full : r);
+    k.ifThen(clipped, [&] { rowOf(r); }, [&] { rowOf(full); });
+  }
+
+  void setOuter(Row &r, Value start, const Range &range) {
+    r.start.push_back(start);
+    r.lo.push_back(range.lo);
+    r.hi.push_back(range.hi);
+    r.count = k.mul(r.count, range.count);
+  }
+
+  void rowOf(const Row &r) {
     const WindowAxis &last = plan.axes.back();
     Value lo = h.extent(last.interiorLo()), hi = h.extent(last.interiorHi());
     auto border = [&](Value pixel) {
@@ -213,7 +241,8 @@ private:
         });
       k.loop(unroll > 1 ? main : lo, hi, 1, [&](Value pixel) { pixels(r, {pixel}, plan.lanes, {}, nullptr); });
     } else {
-      h.forVectors(lo, hi, plan.lanes, 1, [&](Value pixel, Value mask) { pixels(r, {pixel}, plan.lanes, mask, nullptr); });
+      h.forVectors(lo, hi, plan.lanes, 1,
+                   [&](Value pixel, Value mask) { pixels(r, {pixel}, plan.lanes, mask, nullptr); });
     }
     k.loop(hi, h.extent(last.out), 1, border);
   }
@@ -222,8 +251,7 @@ private:
   void pixels(const Row &r, const Values &run, int64_t lanes, Value mask, const Range *range) {
     mlir::Type element = k.computeType(plan.type);
     mlir::Type type = lanes == 1 ? element : mlir::Type(KernelBuilder::vectorOf(element, lanes));
-    Value xOffset = r.offsets[plan.x->buffer];
-    Values sums = windows(r, 0, xOffset, Values(run.size(), initial(type)), run, lanes, mask, range);
+    Values sums = plan.space.block && !range ? byColumns(r, run, type) : window(r, run, type, lanes, mask, range);
     Value scale;
     if (plan.average) {
       Value count = k.mul(r.count, range ? range->count : k.constant(plan.axes.back().kernel));
@@ -246,8 +274,9 @@ private:
     if (isFloat(plan.type))
       return k.constantF(-std::numeric_limits<double>::infinity(), type);
     unsigned bits = bitWidth(plan.type);
-    llvm::APInt least = isUnsignedInteger(plan.type) || plan.type == ElementType::boolean ? llvm::APInt::getMinValue(bits)
-                                                                                         : llvm::APInt::getSignedMinValue(bits);
+    llvm::APInt least = isUnsignedInteger(plan.type) || plan.type == ElementType::boolean
+                            ? llvm::APInt::getMinValue(bits)
+                            : llvm::APInt::getSignedMinValue(bits);
     mlir::Type element = mlir::getElementTypeOrSelf(type);
     mlir::TypedAttr attr = k.b.getIntegerAttr(element, least);
     if (auto vector = llvm::dyn_cast<mlir::VectorType>(type))
@@ -255,44 +284,143 @@ private:
     return k.b.create<mlir::arith::ConstantOp>(k.loc, attr);
   }
 
-  /// Walks the window from spatial axis `axis` on; `offset` is that of x at the window's indices on the axes before.
-  Values windows(const Row &r, size_t axis, Value offset, const Values &sums, const Values &run, int64_t lanes, Value mask,
-                 const Range *range) {
-    const WindowAxis &window = plan.axes[axis];
-    Dim stride = memoryStrides(*plan.x)[2 + axis];
-    if (axis + 1 < plan.axes.size())
-      return walk(r.lo[axis], r.hi[axis], sums, [&](Value position, mlir::ValueRange carried) {
-        Value index = k.add(r.start[axis], k.mul(position, window.dilation));
-        return windows(r, axis + 1, h.advance(offset, index, stride), Values(carried), run, lanes, mask, range);
-      });
+  using Leaf = std::function<Values(Value offset, mlir::ValueRange state)>;
+
+  /// Walks the outer axes of the window from `axis` on, then calls `leaf` with the offset of x at those indices.
+  Values outerWindow(const Row &r, size_t axis, Value offset, const Values &state, const Leaf &leaf) {
+    if (axis + 1 == plan.axes.size())
+      return leaf(offset, state);
+    return walk(r.lo[axis], r.hi[axis], state, [&](Value position, mlir::ValueRange carried) {
+      Value index = k.add(r.start[axis], k.mul(position, plan.axes[axis].dilation));
+      return outerWindow(r, axis + 1, h.advance(offset, index, memoryStrides(*plan.x)[2 + axis]), Values(carried),
+                         leaf);
+    });
+  }
+
+  /// x at position `position` of the window of output pixel `pixel`, `row` being the offset of x's row.
+  Value element(const Row &r, Value row, Value pixel, Value position, int64_t lanes, Value mask) {
+    const WindowAxis &window = plan.axes.back();
     const Access &x = plan.accesses[plan.x->buffer];
-    return walk(range ? range->lo : k.constant(0), range ? range->hi : k.constant(window.kernel), sums,
-                [&](Value position, mlir::ValueRange carried) {
-                  Values next;
-                  for (auto [pixel, sum] : llvm::zip(run, carried)) {
-                    Value index = k.add(k.sub(k.mul(pixel, window.stride), k.constant(window.padBegin)), k.mul(position, window.dilation));
-                    Value element = h.load(x, h.advance(offset, index, stride), lanes, x.partial ? h.both(mask, r.channelMask) : mask);
-                    ScalarBuilder b = h.scalar(plan.type, element);
-                    next.push_back(plan.average ? b.add(sum, element) : larger(b, sum, element));
-                  }
-                  return next;
-                });
+    Value index =
+        k.add(k.sub(k.mul(pixel, window.stride), k.constant(window.padBegin)), k.mul(position, window.dilation));
+    return h.load(x, h.advance(row, index, memoryStrides(*plan.x).back()), lanes,
+                  x.partial ? h.both(mask, r.channelMask) : mask);
+  }
+
+  /// `state` with one more element.
+  Value combine(Value state, Value element) {
+    ScalarBuilder b = h.scalar(plan.type, element);
+    return plan.average ? b.add(state, element) : larger(b, state, element);
+  }
+
+  /// The sum or maximum of at least one element.
+  Value combine(const Values &elements) {
+    Value result = elements.front();
+    if (plan.average || !isFloat(plan.type)) {
+      for (Value element : llvm::drop_begin(elements))
+        result = combine(result, element);
+      return result;
+    }
+    // firstUnlessGreater loses a NaN that is not in the first operand: those are looked for two at a time.
+    Value lost, waiting;
+    auto look = [&](Value x, Value y) {
+      Value unordered = k.b.create<mlir::arith::CmpFOp>(k.loc, mlir::arith::CmpFPredicate::UNO, x, y);
+      lost = lost ? k.b.create<mlir::arith::OrIOp>(k.loc, lost, unordered).getResult() : unordered;
+    };
+    for (Value element : llvm::drop_begin(elements)) {
+      result = k.firstUnlessGreater(result, element);
+      if (waiting)
+        look(waiting, element);
+      waiting = waiting ? Value() : element;
+    }
+    if (waiting)
+      look(waiting, waiting);
+    return lost ? k.select(lost, k.constantF(std::numeric_limits<double>::quiet_NaN(), result.getType()), result)
+                : result;
+  }
+
+  /// The windows of each pixel on its own.
+  Values window(const Row &r, const Values &run, mlir::Type type, int64_t lanes, Value mask, const Range *range) {
+    Value lo = range ? range->lo : k.constant(0), hi = range ? range->hi : k.constant(plan.axes.back().kernel);
+    return outerWindow(r, 0, r.offsets[plan.x->buffer], Values(run.size(), initial(type)),
+                       [&](Value row, mlir::ValueRange sums) {
+                         return walk(lo, hi, Values(sums), [&](Value position, mlir::ValueRange carried) {
+                           Values next;
+                           for (auto [pixel, sum] : llvm::zip(run, carried))
+                             next.push_back(combine(sum, element(r, row, pixel, position, lanes, mask)));
+                           return next;
+                         });
+                       });
+  }
+
+  /// The same for neighbouring pixels whose windows lie inside the row: columns first.
+  Values byColumns(const Row &r, const Values &run, mlir::Type type) {
+    const WindowAxis &last = plan.axes.back();
+    std::map<int64_t, size_t> columns; // by position from the run's first
+    for (size_t pixel = 0; pixel < run.size(); ++pixel)
+      for (int64_t position = 0; position < last.kernel; ++position)
+        columns.try_emplace(static_cast<int64_t>(pixel) * last.stride + position * last.dilation, 0);
+    size_t count = 0;
+    for (auto &[position, index] : columns)
+      index = count++;
+    const Access &x = plan.accesses[plan.x->buffer];
+    auto columnsOf = [&](Value row, const std::function<void(size_t, Value)> &take) {
+      Value first = h.advance(row, k.sub(k.mul(run.front(), last.stride), k.constant(last.padBegin)),
+                              memoryStrides(*plan.x).back());
+      for (auto [position, index] : columns) {
+        Value offset = h.advance(first, k.constant(position), memoryStrides(*plan.x).back());
+        take(index, h.load(x, offset, plan.lanes, x.partial ? r.channelMask : Value()));
+      }
+    };
+    bool unrolled = true;
+    for (size_t i = 0; i < r.lo.size(); ++i)
+      unrolled &= isShort(r.lo[i], r.hi[i]);
+    Values reduced;
+    if (unrolled) {
+      std::vector<Values> elements(count);
+      outerWindow(r, 0, r.offsets[plan.x->buffer], {}, [&](Value row, mlir::ValueRange) {
+        columnsOf(row, [&](size_t index, Value element) { elements[index].push_back(element); });
+        return Values();
+      });
+      for (const Values &column : elements)
+        reduced.push_back(combine(column));
+    } else {
+      reduced = outerWindow(
+          r, 0, r.offsets[plan.x->buffer], Values(count, initial(type)), [&](Value row, mlir::ValueRange state) {
+            Values next(state);
+            columnsOf(row, [&](size_t index, Value element) { next[index] = combine(next[index], element); });
+            return next;
+          });
+    }
+    Values result;
+    for (size_t pixel = 0; pixel < run.size(); ++pixel) {
+      Values window;
+      for (int64_t position = 0; position < last.kernel; ++position)
+        window.push_back(reduced[columns.at(static_cast<int64_t>(pixel) * last.stride + position * last.dilation)]);
+      result.push_back(combine(window));
+    }
+    return result;
   }
 
   /// The maximum so far; once NaN it stays NaN. Cheaper than ScalarBuilder::max, which also orders zeros.
   Value larger(ScalarBuilder &b, Value best, Value element) {
-    Value replaces = b.less(best, element);
-    if (isFloat(plan.type))
-      replaces = k.b.create<mlir::arith::OrIOp>(
-          k.loc, replaces, k.b.create<mlir::arith::CmpFOp>(k.loc, mlir::arith::CmpFPredicate::UNO, element, element));
-    return b.select(replaces, element, best);
+    if (!isFloat(plan.type))
+      return b.select(b.less(best, element), element, best);
+    Value isNan = k.b.create<mlir::arith::CmpFOp>(k.loc, mlir::arith::CmpFPredicate::UNO, element, element);
+    return b.select(isNan, element, k.firstUnlessGreater(best, element));
   }
 
-  /// A loop carrying `state`, unrolled where it is short and its bounds are known.
-  Values walk(Value lo, Value hi, const Values &state, const std::function<Values(Value, mlir::ValueRange)> &body) {
+  /// Bounds that are known, with a few positions between, at least one.
+  static bool isShort(Value lo, Value hi) {
     auto first = mlir::getConstantIntValue(lo), last = mlir::getConstantIntValue(hi);
-    if (!first || !last || *last - *first > 8)
+    return first && last && *last > *first && *last - *first <= 8;
+  }
+
+  /// A loop carrying `state`, unrolled where it is short.
+  Values walk(Value lo, Value hi, const Values &state, const std::function<Values(Value, mlir::ValueRange)> &body) {
+    if (!isShort(lo, hi))
       return k.loop(lo, hi, 1, state, body);
+    auto first = mlir::getConstantIntValue(lo), last = mlir::getConstantIntValue(hi);
     Values current = state;
     for (int64_t i = *first; i < *last; ++i)
       current = body(k.constant(i), current);
