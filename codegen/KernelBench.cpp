@@ -1,9 +1,12 @@
 // kernel-bench: compiles one kernel in this process, checks it against plain loops, times it on one thread and
 // says what share of the multiply-add peak measured beside it that is.
 //
-//   kernel-bench [--target T] [--schedule S] [--check] [--loops|--llvm|--asm] [--threads N] PROBLEM...
+//   kernel-bench [--target T] [--schedule S] [--check] [--cold] [--loops|--llvm|--asm] [--threads N] PROBLEM...
 //   PROBLEM: conv C H O K [stride=1 pad=K/2 group=1 n=1 res=0 rowin=0 rowout=0] | gemm M N K | matmul BATCH M N K |
-//            attention B H S D [keys=S bias=0 causal=0] | softmax ROWS LENGTH | resnet50 | mobilenet | transformer
+//            attention B H S D [keys=S bias=0 causal=0] | softmax ROWS LENGTH | resnet50 | mobilenet | transformer |
+//            suite FILE.csv[:NAME] (convolutions as columns of /problems/conv2d.csv, of suites whose names contain NAME)
+//   --cold   weights come from memory for every run and the other operands from the third-level cache, as in a network
+#include "codegen/KernelBenchSuite.h"
 #include "codegen/KernelBuilder.h"
 #include "codegen/KernelTesting.h"
 #include "ir/Context.h"
@@ -50,17 +53,17 @@ double peakGflops(mlir::MLIRContext *context, const Target &target) {
   std::vector<float> memory(1024, 0.5f);
   void *buffers[] = {memory.data()};
   double best = 0;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 100; ++i) { // short ones: the machine may be shared
     double start = now();
-    kernel.call(buffers, nullptr, 0, 1000000, nullptr);
-    best = std::max(best, 1e6 * 4 * chains * lanes * 2 / (now() - start) / 1e9);
+    kernel.call(buffers, nullptr, 0, 50000, nullptr);
+    best = std::max(best, 5e4 * 4 * chains * lanes * 2 / (now() - start) / 1e9);
   }
   return best;
 }
 
 struct Options {
   std::string target = "native", schedule;
-  bool check = false;
+  bool check = false, cold = false;
   int threads = 1;
   std::optional<EmitStage> stage;
 };
@@ -76,6 +79,26 @@ struct Bench {
   Target target;
   Options options;
   double peak = 0;
+  std::vector<char> elsewhere; // what the caches hold instead, where runs are cold
+  struct Share {
+    double ofPeak, ofLanes; // of the peak; of the part of it that lanes which hold a channel can reach
+    std::string problem;
+  };
+  std::vector<Share> shares;
+  double lanesUsed = 1; // of the next problem's vectors
+
+  /// Fills the caches with other memory, then brings the operands that are no weights back as far as the third level.
+  void cool(const std::vector<void *> &pointers, const std::vector<std::pair<bool, int64_t>> &floats) {
+    elsewhere.resize(size_t(96) << 20);
+    for (size_t i = 0; i < elsewhere.size(); i += 64)
+      ++elsewhere[i];
+    volatile float sink = 0;
+    for (size_t i = 0; i < pointers.size(); ++i)
+      for (int64_t j = 0; !floats[i].first && j < floats[i].second; j += 16)
+        sink = sink + static_cast<float *>(pointers[i])[j];
+    for (size_t i = 0; i < size_t(2) << 20; i += 64) // the second level holds something else
+      ++elsewhere[i];
+  }
 
   /// Runs the kernel of `text` over buffers of the given float counts (arguments then results); constants are packed.
   void run(const std::string &label, const std::string &text, double flop, const std::vector<int64_t> &counts,
@@ -149,15 +172,21 @@ struct Bench {
     auto call = [&] { loaded.call(pointers.data(), nullptr, 0, units, scratch.aligned()); };
     call();
     std::vector<double> times;
+    std::vector<std::pair<bool, int64_t>> floats;
+    for (size_t i = 0; i < counts.size(); ++i)
+      floats.emplace_back(i < kernel->packings.size() && kernel->packings[i], counts[i]);
     double total = 0;
-    while (times.size() < 5 || (total < 0.25 && times.size() < 2000)) {
+    while (times.size() < 5 || (total < 0.25 && times.size() < (options.cold ? 25 : 2000))) {
+      if (options.cold)
+        cool(pointers, floats);
       double start = now();
       call();
       times.push_back(now() - start);
       total += times.back();
     }
     std::sort(times.begin(), times.end());
-    double median = times[0], gflops = flop / median / 1e9; // the machine may be shared
+    double median = options.cold ? times[times.size() / 4] : times[0], gflops = flop / median / 1e9; // the machine may be shared
+    shares.push_back({gflops / peak, gflops / peak / lanesUsed, label});
     std::printf("%-34s %9.1f us %7.1f GFLOPS %6.1f %%  gen %4.0f ms llvm %4.0f ms %6zu B units %5ld  %s", label.c_str(), median * 1e6, gflops,
                 100 * gflops / peak, (generated - compileStart) * 1e3, (compiled - generated) * 1e3, loaded.codeBytes(), long(units),
                 kernel->schedule.str().c_str());
@@ -169,19 +198,20 @@ struct Bench {
 
   void conv(int64_t c, int64_t h, int64_t o, int64_t k, std::map<std::string, int64_t> more) {
     auto get = [&](const char *name, int64_t fallback) { return more.count(name) ? more[name] : fallback; };
-    int64_t s = get("stride", 1), p = get("pad", k / 2), g = get("group", 1), n = get("n", 1), w = get("w", h);
+    int64_t w = get("w", h), g = get("group", 1), n = get("n", 1), kw = get("kw", k);
+    int64_t s = get("stride", 1), sw = get("sw", s), d = get("dilation", 1), dw = get("dw", d), p = get("pad", k / 2), pw = get("pw", get("pad", kw / 2));
     bool rowIn = get("rowin", 0), rowOut = get("rowout", 0), residual = get("res", 0), relu = get("relu", 0);
-    int64_t oh = (h + 2 * p - k) / s + 1, ow = (w + 2 * p - k) / s + 1, block = target.channelBlock();
+    int64_t oh = (h + 2 * p - d * (k - 1) - 1) / s + 1, ow = (w + 2 * pw - dw * (kw - 1) - 1) / sw + 1, block = target.channelBlock();
     auto tensor = [&](int64_t channels, int64_t hh, int64_t ww, bool row) {
       return fmt::format("tensor<{}x{}x{}x{}xf32{}>", n, channels, hh, ww, row ? "" : fmt::format(", #nn.blocked<1, {}>", block));
     };
     auto blocks = [&](int64_t channels, bool row) { return row ? channels : (channels + block - 1) / block * block; };
     std::string x = tensor(c, h, w, rowIn), y = tensor(o, oh, ow, rowOut);
-    std::string weights = fmt::format("tensor<{}x{}x{}x{}xf32>", o, c / g, k, k), bias = fmt::format("tensor<{}xf32>", o);
+    std::string weights = fmt::format("tensor<{}x{}x{}x{}xf32>", o, c / g, k, kw), bias = fmt::format("tensor<{}xf32>", o);
     std::string text = fmt::format("func.func private @k(%x: {}, %w: {} {{nn.constant}}, %b: {} {{nn.constant}}{}) -> {} attributes {{nn.family = "
-                                   "\"contraction\"}} {{\n  %0 = nn.conv %x, %w, %b {{strides = array<i64: {}, {}>, dilations = array<i64: 1, 1>, pads = "
+                                   "\"contraction\"}} {{\n  %0 = nn.conv %x, %w, %b {{strides = array<i64: {}, {}>, dilations = array<i64: {}, {}>, pads = "
                                    "array<i64: {}, {}, {}, {}>, group = {} : i64}} : ({}, {}, {}) -> {}\n",
-                                   x, weights, bias, residual ? ", %r: " + y : "", y, s, s, p, p, p, p, g, x, weights, bias, y);
+                                   x, weights, bias, residual ? ", %r: " + y : "", y, s, sw, d, dw, p, pw, p, pw, g, x, weights, bias, y);
     std::string last = "%0";
     if (residual) {
       text += fmt::format("  %1 = nn.add %0, %r : ({0}, {0}) -> {0}\n", y);
@@ -192,7 +222,7 @@ struct Bench {
       last = "%2";
     }
     text += fmt::format("  return {} : {}\n}}\n", last, y);
-    std::vector<int64_t> counts = {n * blocks(c, rowIn) * h * w, o * c / g * k * k, o};
+    std::vector<int64_t> counts = {n * blocks(c, rowIn) * h * w, o * c / g * k * kw, o};
     if (residual)
       counts.push_back(n * blocks(o, rowOut) * oh * ow);
     counts.push_back(n * blocks(o, rowOut) * oh * ow);
@@ -211,12 +241,12 @@ struct Bench {
               int64_t group = oc / (o / g);
               for (int64_t ic = 0; ic < c / g; ++ic)
                 for (int64_t ky = 0; ky < k; ++ky)
-                  for (int64_t kx = 0; kx < k; ++kx) {
-                    int64_t iy = oy * s - p + ky, ix = ox * s - p + kx;
+                  for (int64_t kx = 0; kx < kw; ++kx) {
+                    int64_t iy = oy * s - p + ky * d, ix = ox * sw - pw + kx * dw;
                     if (iy < 0 || iy >= h || ix < 0 || ix >= w)
                       continue;
                     sum += double(buffers[0].aligned()[at(image, group * (c / g) + ic, iy * w + ix, c, h * w, rowIn)]) *
-                           buffers[1].aligned()[((oc * (c / g) + ic) * k + ky) * k + kx];
+                           buffers[1].aligned()[((oc * (c / g) + ic) * k + ky) * kw + kx];
                   }
               int64_t place = at(image, oc, oy * ow + ox, o, oh * ow, rowOut);
               if (residual)
@@ -227,8 +257,36 @@ struct Bench {
             }
       return worst;
     };
-    run(fmt::format("conv {}->{} @{} {}x{}/{}{}{}", c, o, h, k, k, s, g > 1 ? fmt::format(" g{}", g) : "", n > 1 ? fmt::format(" n{}", n) : ""),
-        text, 2.0 * n * o * oh * ow * (c / g) * k * k, counts, error);
+    std::string label = fmt::format("conv {}->{} @{} {}x{}/{}", c, o, w == h ? std::to_string(h) : fmt::format("{}x{}", h, w), k, kw, s);
+    for (auto [name, value, usual] : {std::tuple<const char *, int64_t, int64_t>{"g", g, 1}, {"n", n, 1}, {"d", d, 1}, {"pad", p, k / 2}})
+      if (value != usual)
+        label += fmt::format(" {}{}", name, value);
+    lanesUsed = g == 1 ? double(o) / double((o + block - 1) / block * block) : 1;
+    run(label, text, 2.0 * n * o * oh * ow * (c / g) * k * kw, counts, error);
+    lanesUsed = 1;
+  }
+
+  /// Every distinct convolution of a table, in the layout a network gives it.
+  void suite(const std::string &fileAndName) {
+    size_t colon = fileAndName.find(':');
+    std::vector<SuiteProblem> problems =
+        readSuite(fileAndName.substr(0, colon), colon == std::string::npos ? "" : fileAndName.substr(colon + 1));
+    shares.clear();
+    for (const SuiteProblem &problem : problems)
+      conv(problem.channels, problem.height, problem.outChannels, problem.kernel, problem.more);
+    if (options.stage || shares.empty())
+      return;
+    std::sort(shares.begin(), shares.end(), [](const Share &x, const Share &y) { return x.ofLanes < y.ofLanes; });
+    double peaks = 0, lanes = 0;
+    for (const Share &share : shares) {
+      peaks += std::log(share.ofPeak) / double(shares.size());
+      lanes += std::log(share.ofLanes) / double(shares.size());
+    }
+    std::printf("%zu problems: geometric mean %.1f %% of peak, %.1f %% of what lanes that hold a channel can reach; below 95 %% of that:\n", shares.size(),
+                100 * std::exp(peaks), 100 * std::exp(lanes));
+    for (const Share &share : shares)
+      if (share.ofLanes < 0.95)
+        std::printf("  %5.1f %%  (%5.1f %% of peak)  %s\n", 100 * share.ofLanes, 100 * share.ofPeak, share.problem.c_str());
   }
 
   void gemm(int64_t m, int64_t n, int64_t k) {
@@ -364,6 +422,8 @@ int main(int argc, char **argv) {
         bench.options.schedule = argv[++i];
       else if (word == "--threads" && i + 1 < argc)
         bench.options.threads = std::atoi(argv[++i]);
+      else if (word == "--cold")
+        bench.options.cold = true;
       else if (word == "--check")
         bench.options.check = true;
       else if (word == "--loops")
@@ -382,6 +442,10 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; i < words.size();) {
       std::string kind = words[i++];
+      if (kind == "suite" && i < words.size()) {
+        bench.suite(words[i++]);
+        continue;
+      }
       std::vector<int64_t> numbers;
       std::map<std::string, int64_t> more;
       for (; i < words.size() && (std::isdigit(words[i][0]) || words[i].find('=') != std::string::npos); ++i)
