@@ -9,6 +9,15 @@ bool ConvGeometry::pointwise() const {
   return true;
 }
 
+bool ConvGeometry::mergesRows() const {
+  if (pointwise())
+    return true;
+  for (int i = 0; i < 3; ++i)
+    if (kernel[i] != 1 || padBegin[i] != 0 || (out[i] - 1) * stride[i] >= in[i])
+      return false;
+  return in[0] == 1 && out[0] == 1;
+}
+
 int64_t ConvGeometry::inImageStride() const {
   int64_t channels = groups * inChannels;
   if (inBlock)

@@ -32,6 +32,8 @@ struct ConvGeometry {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   /// Output position i reads exactly input position i.
   bool pointwise() const;
+  /// One tap without padding, so that neighbouring rows of outputs can be taken for one.
+  bool mergesRows() const;
   /// Elements between images, channels (of one block, or row-major) and neighbouring pixels of the input.
   int64_t inImageStride() const;
   int64_t inPixelStride() const { return inBlock ? inBlock : 1; }

@@ -104,8 +104,9 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
   int64_t channels = groups * inGroup, outChannels = groups * outGroup;
   std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends;
   bool pointwise = random.chance(4) && grouping == Grouping::dense;
+  int64_t stride = random.of<int64_t>({1, 1, 2}); // of one tap
   for (int64_t i = 0; i < rank; ++i) {
-    int64_t k = pointwise ? 1 : random.in(1, 4), s = pointwise ? 1 : random.of<int64_t>({1, 1, 2, 3}),
+    int64_t k = pointwise ? 1 : random.in(1, 4), s = pointwise ? stride : random.of<int64_t>({1, 1, 2, 3}),
             d = random.of<int64_t>({1, 1, 2});
     if (winograd)
       k = 3, s = 1, d = 1;
@@ -217,8 +218,8 @@ std::string randomSchedule(Random &random, const std::string &algorithm) {
            number("prefetch", {0, 1});
   if (algorithm == "gemm")
     return "gemm/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4, 8}) +
-           number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("packb", {0, 1}) +
-           number("prefetch", {0, 1});
+           number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("kc", {0, 1, 8, 13, 32}) +
+           number("packb", {0, 1}) + number("prefetch", {0, 1}) + number("ahead", {0, 1, 4}) + number("fetch", {0, 1});
   if (algorithm == "lanewise")
     return "lanewise/1" + number("px", {1, 2, 3, 8, 14}) + number("rows", {1, 2, 3, 7});
   return "direct/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +

@@ -7,7 +7,7 @@
 //   oc      vectors of output channels a register block
 //   unroll  reduction steps per loop iteration
 //   rows    output rows a work unit
-//   width   output positions a row; pointwise convolutions may merge or split rows
+//   width   output positions a row; pointwise convolutions may merge or split rows, strided ones of one tap may merge them
 //   kc      input channels reduced before the next row (0: all); partial sums then wait in scratch
 //   prefetch  1: while one panel of weights (a tile's share of one pass) is used, the next one is fetched
 //   outer   rows: units of one row range follow each other (input stays hot); channels: units of one weight tile do
@@ -33,6 +33,7 @@ struct Plan {
   int64_t lanes, px, unroll, rows, kc, units;
   ChannelTiles tiles;
   bool channelsOuter, prefetch;
+  int64_t rowWidth; // output positions of a row that lie side by side in the input
   std::vector<TileClass> classes;
   ReductionAxis axis; // of one pass over kc channels
 
@@ -40,6 +41,10 @@ struct Plan {
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
   int64_t passes() const { return conv.inChannels / kc; }
   int64_t tileStride(int64_t vectors) const { return conv.taps() * conv.inChannels * vectors * lanes; }
+  /// Input positions from the first of a row to the one that column `q` of one tap reads; merged rows go on in later input rows.
+  int64_t inAt(int64_t q) const {
+    return q / rowWidth * conv.stride[1] * conv.in[2] + q % rowWidth * conv.stride[2];
+  }
   int64_t groupStride() const { return tileStride(tiles.full * tiles.vectors + tiles.tailVectors); }
 };
 
@@ -56,10 +61,16 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &geometry, c
 
   int64_t pixels = conv.outPixels();
   int64_t width = parameter(schedule, "width", conv.out[2], 1, pixels);
+  plan.rowWidth = conv.out[2];
   if (width != conv.out[2]) {
-    if (!conv.pointwise() || pixels % width)
+    bool pointwise = conv.pointwise();
+    if (!conv.mergesRows() || pixels % width || (!pointwise && width % conv.out[2]))
       throw Declined{fmt::format("width={} does not divide the {} positions of a pointwise convolution", width, pixels)};
-    conv.in = conv.out = {1, pixels / width, width};
+    conv.out = {1, pixels / width, width};
+    if (pointwise) {
+      conv.in = conv.out;
+      plan.rowWidth = width;
+    }
   }
   plan.px = parameter(schedule, "px", 1, 1, 64);
   plan.px = std::min(plan.px, width);
@@ -88,6 +99,19 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &geometry, c
   plan.channelsOuter = outer == "channels";
   plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1);
   plan.classes = tileClasses(conv, plan.px);
+  if (plan.rowWidth != width) { // every tile steps over the ends of rows in its own way
+    plan.classes.clear();
+    int64_t start = 0;
+    for (int64_t piece : evenPieces(width, plan.px)) {
+      TileClass tile;
+      tile.start = start;
+      tile.count = 1;
+      tile.width = piece;
+      tile.reach.emplace_back(0, piece);
+      plan.classes.push_back(tile);
+      start += piece;
+    }
+  }
   int64_t bodies = 0;
   for (const TileClass &tile : plan.classes)
     bodies += tile.reach.size();
@@ -282,12 +306,14 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
   weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * wide));
   Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
-  Value inHeight = k.sub(k.mul(height, conv.stride[1]), k.constant(conv.padBegin[1]));
-  Value inColumn = k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
+  bool merged = plan.rowWidth != conv.out[2];
+  Value inHeight = k.sub(k.mul(height, conv.stride[1] * (conv.out[2] / plan.rowWidth)), k.constant(conv.padBegin[1]));
+  Value inColumn =
+      merged ? k.constant(plan.inAt(tile.start)) : k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
 
   llvm::SmallVector<int64_t> offsets;
   for (int64_t p = 0; p < tile.width; ++p)
-    offsets.push_back(p * conv.stride[2] * pixel);
+    offsets.push_back((merged ? plan.inAt(tile.start + p) - plan.inAt(tile.start) : p * conv.stride[2]) * pixel);
   VectorOperand b{k.buffer(conv.weights), wide};
   // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
   bool loopColumns = plan.kc >= 2 * plan.unroll;

@@ -27,7 +27,7 @@ struct Block {
 Block bestBlock(const Target &target, const ConvGeometry &conv, int64_t lanes) {
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
   std::vector<int64_t> widths = {conv.out[2]};
-  if (conv.pointwise())
+  if (conv.mergesRows())
     for (int64_t rows = 2; rows <= conv.out[0] * conv.out[1] && conv.out[2] * rows <= 64; ++rows)
       if (conv.out[0] * conv.out[1] % rows == 0)
         widths.push_back(conv.out[2] * rows);

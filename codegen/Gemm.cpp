@@ -4,7 +4,10 @@
 //   vectors  vectors of columns a register block
 //   unroll   reduction steps per loop iteration
 //   mc       register blocks of rows a work unit
+//   kc       reduction steps done for all units of a chunk of rows before the next ones (0: all); partial sums then wait in scratch
+//   fetch    1: the lines a register block's results go to are fetched while it is multiplied
 //   prefetch 1: while one tile of a constant right operand is used, the next one is fetched
+//   ahead    with prefetch: what is fetched instead lies this many loop iterations ahead (0: the next tile)
 //   packb    1: a right operand that is not constant is copied into scratch, one tile of columns at a time
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
@@ -13,7 +16,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace lathe {
 namespace {
@@ -123,18 +128,32 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
 
 struct Plan {
   GemmGeometry gemm;
-  int64_t lanes, unroll, rows, vectors, mc;
-  bool packB, prefetch;
+  int64_t lanes, unroll, rows, vectors, mc, kc, ahead;
+  bool packB, prefetch, fetch;
+  int64_t passes() const { return (gemm.k + kc - 1) / kc; }
+  /// Reduction steps of a pass but the last one, and of the last one.
+  int64_t steps(bool last) const { return last ? gemm.k - (passes() - 1) * kc : kc; }
   int64_t tiles() const { return (columnVectors() + vectors - 1) / vectors; }
   int64_t columnVectors() const { return (gemm.n + lanes - 1) / lanes; }
   int64_t tailVectors() const { return columnVectors() - (tiles() - 1) * vectors; }
   /// Register blocks of rows.
   Dim pieces() const { return ceilDiv(gemm.m, rows); }
   Dim chunks() const { return ceilDiv(pieces(), mc); }
+  /// Rows of a chunk, at most.
+  int64_t chunkRows() const { return gemm.m.isConstant() ? std::min(gemm.m.constant(), mc * rows) : mc * rows; }
+  /// What accumulators are, and so what waits in scratch.
+  ElementType partialType() const {
+    return isFloat(gemm.type) && bitWidth(gemm.type) == 16 ? ElementType::f32 : gemm.type;
+  }
+  int64_t partialBytes() const { return bitWidth(partialType()) / 8; }
+  /// Elements of one tile's partial sums, and the byte of scratch where the first one's begin: behind a tile of the
+  /// right operand.
+  int64_t partialStride() const { return chunkRows() * vectors * lanes; }
+  int64_t partialStart() const { return packB ? (kc * vectors * lanes * bitWidth(gemm.type) / 8 + 63) / 64 * 64 : 0; }
 };
 
 Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "packb", "prefetch"});
+  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "packb", "prefetch", "ahead", "fetch"});
   Plan plan;
   plan.gemm = gemmGeometry(problem);
   plan.lanes = problem.target().lanes(std::max(32u, bitWidth(plan.gemm.type)));
@@ -146,6 +165,10 @@ Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
   plan.vectors = std::min(parameter(schedule, "vectors", 1, 1, 32), plan.columnVectors());
   plan.unroll = parameter(schedule, "unroll", 4, 1, 64);
   plan.mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 40);
+  plan.kc = parameter(schedule, "kc", 0, 0, int64_t(1) << 40);
+  plan.kc = plan.kc == 0 ? plan.gemm.k : std::min(plan.kc, plan.gemm.k);
+  plan.fetch = parameter(schedule, "fetch", 0, 0, 1);
+  plan.ahead = parameter(schedule, "ahead", 0, 0, 1 << 20);
   plan.packB = parameter(schedule, "packb", 0, 0, 1) && !plan.gemm.constantB;
   plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1) && plan.gemm.constantB;
   if (!Microkernel::fits(problem.target(), plan.rows, plan.vectors))
@@ -154,27 +177,30 @@ Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
   return plan;
 }
 
-/// K x N (or N x K) to [tile][k][lane of all vectors of the tile], columns beyond the last zero.
+/// K x N (or N x K) to [pass][tile][k][lane of all vectors of the tile], columns beyond the last zero.
 std::vector<char> packColumns(const nn::ConstantData &data, const Plan &plan) {
   const GemmGeometry &gemm = plan.gemm;
   int64_t size = bitWidth(data.type) / 8;
   std::vector<char> packed(plan.columnVectors() * plan.lanes * gemm.k * size);
   char *to = packed.data();
-  for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
-    int64_t first = tile * plan.vectors * plan.lanes;
-    int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
-    int64_t real = std::min(wide, gemm.n - first);
-    if (gemm.transB && !data.splat) { // a row of the source at a time: it is as long as the reduction
-      for (int64_t j = 0; j < real; ++j)
-        for (int64_t k = 0; k < gemm.k; ++k)
-          std::memcpy(to + (k * wide + j) * size, data.bytes.data() + ((first + j) * gemm.k + k) * size, size);
-    } else {
-      for (int64_t k = 0; k < gemm.k; ++k)
+  for (int64_t begin = 0; begin < gemm.k; begin += plan.kc)
+    for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
+      int64_t first = tile * plan.vectors * plan.lanes, steps = std::min(plan.kc, gemm.k - begin);
+      int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
+      int64_t real = std::min(wide, gemm.n - first);
+      auto copy = [&](int64_t k, int64_t j, int64_t from) {
+        std::memcpy(to + (k * wide + j) * size, data.bytes.data() + (data.splat ? 0 : from * size), size);
+      };
+      if (gemm.transB) // a row of the source at a time: it is as long as the reduction
         for (int64_t j = 0; j < real; ++j)
-          std::memcpy(to + (k * wide + j) * size, data.bytes.data() + (data.splat ? 0 : (k * gemm.n + first + j) * size), size);
+          for (int64_t k = 0; k < steps; ++k)
+            copy(k, j, (first + j) * gemm.k + begin + k);
+      else
+        for (int64_t k = 0; k < steps; ++k)
+          for (int64_t j = 0; j < real; ++j)
+            copy(k, j, (begin + k) * gemm.n + first + j);
+      to += wide * steps * size;
     }
-    to += wide * gemm.k * size;
-  }
   return packed;
 }
 
@@ -186,7 +212,24 @@ public:
       : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims), micro(k, gemm.type, plan.lanes, plan.unroll) {}
 
   void emit() {
-    k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+    if (plan.passes() == 1) {
+      setPass(k.constant(0));
+      return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+    }
+    // All passes over what the slot has of one chunk of rows, then the next chunk.
+    Value firstChunk = k.div(k.begin(), plan.tiles()), endChunk = k.div(k.add(k.end(), plan.tiles() - 1), plan.tiles());
+    k.loop(firstChunk, endChunk, 1, [&](Value number) {
+      firstUnit = k.max(k.begin(), k.mul(number, plan.tiles()));
+      Value endUnit = k.min(k.end(), k.mul(k.add(number, 1), plan.tiles()));
+      auto units = [&](Value pass) {
+        setPass(pass);
+        k.loop(firstUnit, endUnit, 1, [&](Value unit) { emitUnit(unit); });
+      };
+      lastPass = false;
+      k.loop(k.constant(0), k.constant(plan.passes() - 1), 1, units);
+      lastPass = true;
+      units(k.constant(plan.passes() - 1));
+    });
   }
 
 private:
@@ -197,8 +240,18 @@ private:
   const RunTimeDims &dims;
   Microkernel micro;
   Value image, tile, chunk, aBase, bBase;
+  Value pass, firstStep; // of the reduction
+  bool lastPass = true;
+  Value firstUnit, chunkRow; // of the chunk: its first unit in this slot, its first row
+  Value partials;            // of the tile, in scratch
 
+  int64_t steps() const { return plan.steps(lastPass); }
+  void setPass(Value number) {
+    pass = number;
+    firstStep = k.mul(pass, plan.kc);
+  }
   void emitUnit(Value unit);
+  Values initial(int64_t count, Value partial);
   void emitColumns(int64_t vectors, int64_t valid);
   void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
   void setPrefetch(int64_t vectors, Value block);
@@ -232,6 +285,8 @@ void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of col
     aBase = k.add(aBase, k.mul(index, dims.value(k, gemm.aOuter[axis])));
     bBase = k.add(bBase, k.mul(index, dims.value(k, gemm.bOuter[axis])));
   }
+  if (plan.passes() > 1)
+    partials = k.add(k.mul(k.sub(unit, firstUnit), plan.partialStride()), plan.partialStart() / plan.partialBytes());
   int64_t last = plan.tiles() - 1, wide = plan.vectors * plan.lanes;
   if (gemm.n == plan.tiles() * wide)
     emitColumns(plan.vectors, wide);
@@ -242,11 +297,11 @@ void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of col
              [&] { emitColumns(plan.tailVectors(), gemm.n - last * wide); });
 }
 
-/// Copies one tile of columns of the right operand into scratch, as packColumns does for constants.
+/// Copies one pass of one tile of columns of the right operand into scratch, as packColumns does for constants.
 void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
   Value source = k.buffer(gemm.b);
   if (gemm.bLaneStride == 1) {
-    k.loop(k.constant(0), k.constant(gemm.k), 1, [&](Value step) {
+    k.loop(k.constant(0), k.constant(steps()), 1, [&](Value step) {
       for (int64_t v = 0; v < vectors; ++v) {
         Value at = k.add(k.add(from, k.mul(step, gemm.bStepStride)), v * plan.lanes);
         int64_t real = std::min(plan.lanes, valid - v * plan.lanes);
@@ -259,7 +314,7 @@ void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
   }
   k.loop(k.constant(0), k.constant(valid), 1, [&](Value lane) {
     Value row = k.add(from, k.mul(lane, gemm.bLaneStride));
-    k.loop(k.constant(0), k.constant(gemm.k), 1, [&](Value step) {
+    k.loop(k.constant(0), k.constant(steps()), 1, [&](Value step) {
       Value element = k.load(source, k.add(row, k.mul(step, gemm.bStepStride)), gemm.type);
       k.store(element, k.scratch(), k.add(k.mul(step, vectors * plan.lanes), lane), gemm.type);
     });
@@ -272,9 +327,9 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
   Value bOffset;
   if (gemm.constantB) {
     b = {k.buffer(gemm.b), vectors * plan.lanes};
-    bOffset = k.mul(tile, wide * gemm.k);
+    bOffset = k.add(k.mul(firstStep, plan.columnVectors() * plan.lanes), k.mul(tile, wide * steps()));
   } else {
-    Value from = k.add(bBase, k.mul(tile, wide * gemm.bLaneStride));
+    Value from = k.add(k.add(bBase, k.mul(tile, wide * gemm.bLaneStride)), k.mul(firstStep, gemm.bStepStride));
     if (plan.packB) {
       copyColumns(vectors, valid, from);
       b = {k.scratch(), vectors * plan.lanes};
@@ -285,6 +340,7 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     }
   }
   Value first = k.mul(chunk, plan.mc), last;
+  chunkRow = k.mul(first, plan.rows);
   auto blocks = [&](Value low, Value high, int64_t rows, auto start) {
     k.loop(low, high, 1, [&](Value piece) {
       setPrefetch(vectors, k.sub(piece, first));
@@ -297,6 +353,7 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     int64_t count = pieces.size(), small = pieces.back();
     int64_t large = std::count(pieces.begin(), pieces.end(), small + 1);
     last = k.min(k.add(first, plan.mc), k.constant(count));
+    chunkRow = k.add(k.mul(first, small), k.min(first, k.constant(large)));
     if (large > 0)
       blocks(first, k.min(last, k.constant(large)), small + 1, [&](Value piece) { return k.mul(piece, small + 1); });
     blocks(large ? k.max(first, k.constant(large)) : first, last, small,
@@ -304,7 +361,7 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     return;
   }
   Value m = dims.value(k, gemm.m);
-  first = k.mul(first, plan.rows);
+  first = chunkRow;
   last = k.min(k.add(first, plan.mc * plan.rows), m);
   // Whole blocks, then what is left in smaller and smaller ones.
   for (int64_t rows = plan.rows; rows > 0; rows = rows == 1 ? 0 : (rows + 2) / 3) {
@@ -325,30 +382,65 @@ void GemmGenerator::setPrefetch(int64_t vectors, Value block) {
   if (!plan.prefetch)
     return;
   int64_t wide = vectors * plan.lanes, perLine = 64 * 8 / bitWidth(gemm.type);
-  int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, gemm.k) * wide / perLine);
+  int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, steps()) * wide / perLine);
+  if (plan.ahead > 0) {
+    micro.prefetch = {k.constant(plan.ahead * plan.unroll * wide), lines};
+    return;
+  }
   int64_t blocks = plan.pieces().isConstant() ? std::min(plan.mc, plan.pieces().constant()) : plan.mc;
   int64_t share = (lines + blocks - 1) / blocks;
   Value first = k.min(k.mul(block, share), k.constant(lines - share));
-  micro.prefetch = {k.add(k.mul(first, perLine), gemm.k * wide), share};
+  micro.prefetch = {k.add(k.mul(first, perLine), steps() * wide), share};
 }
 
-void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset) {
-  llvm::SmallVector<int64_t> all, offsets;
-  for (int64_t row = 0; row < rows; ++row) {
-    all.push_back(row);
-    offsets.push_back(row * gemm.aRowStride);
-  }
-  ReductionAxis axis{gemm.k, gemm.k, gemm.aStepStride, 0};
-  Value aOffset = k.add(aBase, k.mul(firstRow, gemm.aRowStride));
-  Values acc = micro.reduce(micro.zeros(rows * vectors), all, offsets, vectors, k.buffer(gemm.a), aOffset, axis, b, bOffset);
+KernelBuilder::Values GemmGenerator::initial(int64_t count, Value partial) {
+  Values zeros = micro.zeros(count);
+  if (plan.passes() == 1)
+    return zeros;
+  auto load = [&] {
+    Values loaded;
+    for (int64_t i = 0; i < count; ++i)
+      loaded.push_back(k.load(k.scratch(), k.add(partial, i * plan.lanes), plan.partialType(), plan.lanes));
+    return loaded;
+  };
+  if (lastPass)
+    return load();
+  auto branch =
+      k.b.create<mlir::scf::IfOp>(k.loc, mlir::TypeRange(mlir::ValueRange(zeros)), k.less(k.constant(0), pass), true);
+  mlir::OpBuilder::InsertionGuard guard(k.b);
+  k.b.setInsertionPointToEnd(branch.thenBlock());
+  k.b.create<mlir::scf::YieldOp>(k.loc, load());
+  k.b.setInsertionPointToEnd(branch.elseBlock());
+  k.b.create<mlir::scf::YieldOp>(k.loc, zeros);
+  return Values(branch.getResults().begin(), branch.getResults().end());
+}
+
+void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b,
+                              Value bOffset) {
   Epilogue::Tile out;
   out.image = image;
   out.pixel = firstRow;
   out.channel = k.mul(tile, plan.vectors * plan.lanes);
-  out.pixels = all;
   out.vectors = vectors;
   out.channels = valid;
-  epilogue.emit(k, dims, out, acc);
+  llvm::SmallVector<int64_t> offsets;
+  for (int64_t row = 0; row < rows; ++row) {
+    out.pixels.push_back(row);
+    offsets.push_back(row * gemm.aRowStride);
+  }
+  Value partial;
+  if (plan.passes() > 1)
+    partial = k.add(partials, k.mul(k.sub(firstRow, chunkRow), vectors * plan.lanes));
+  if (plan.fetch && lastPass)
+    epilogue.fetch(k, dims, out);
+  ReductionAxis axis{steps(), steps(), gemm.aStepStride, 0};
+  Value aOffset = k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
+  Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors, k.buffer(gemm.a), aOffset,
+                            axis, b, bOffset);
+  if (lastPass)
+    return epilogue.emit(k, dims, out, acc);
+  for (size_t i = 0; i < acc.size(); ++i)
+    k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), plan.partialType());
 }
 
 } // namespace
@@ -375,8 +467,9 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   GeneratedKernel result;
   result.module = k.finish();
   result.units = gemm.batch * plan.chunks() * Dim(plan.tiles());
-  if (plan.packB)
-    result.scratchBytes = gemm.k * plan.vectors * plan.lanes * int64_t(bitWidth(gemm.type) / 8);
+  if (plan.packB || plan.passes() > 1)
+    result.scratchBytes =
+        plan.partialStart() + (plan.passes() > 1 ? plan.tiles() * plan.partialStride() * plan.partialBytes() : 0);
   result.dims = dims.list();
   result.packings.resize(function.getNumArguments());
   epilogue.addPackings(result.packings);
@@ -389,6 +482,47 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   result.schedule = schedule;
   return result;
 }
+
+namespace {
+
+/// Left rows whose elements of one step fall into the same set of the first-level cache, of `rows` rows (a way has 4
+/// KiB).
+int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
+  int64_t bytes = gemm.aRowStride * int64_t(bitWidth(gemm.type) / 8), way = 4096;
+  int64_t sets = std::max<int64_t>(1, way / std::gcd(bytes, way));
+  return (rows + sets - 1) / sets;
+}
+
+/// Cuts rows into chunks and the reduction into passes. While all columns pass by, the chunk's rows of one pass stay in the second-level
+/// cache beside two tiles of columns, the one in use and the one that is fetched. Chunks read the right operand again, passes read and
+/// write all partial sums.
+void setBlocking(const GemmGeometry &gemm, int64_t lanes, Schedule &schedule) {
+  constexpr int64_t secondLevel = int64_t(880) << 10, leastSteps = 256;
+  int64_t rows = schedule.number("rows", 1), wide = schedule.number("vectors", 1) * lanes, size = bitWidth(gemm.type) / 8;
+  int64_t m = gemm.m.constantOr(0);
+  // Open extents are cut into chunks of a few hundred rows at most.
+  int64_t pieces = m > 0 ? (m + rows - 1) / rows : std::max<int64_t>(1, 392 / rows), all = m > 0 ? m : pieces * rows;
+  schedule.numbers["mc"] = 1;
+  schedule.numbers["kc"] = 0;
+  if (pieces == 1)
+    return;
+  double least = INFINITY;
+  for (int64_t chunks = 1; chunks <= pieces; ++chunks) {
+    int64_t mc = (pieces + chunks - 1) / chunks, held = mc * rows;
+    int64_t most = (secondLevel / size - held * wide) / (held + 2 * wide); // held * kc + 2 * kc * wide + held * wide elements
+    if (most < std::min(leastSteps, gemm.k) && mc > 1)
+      continue;
+    int64_t passes = most < leastSteps ? 1 : (gemm.k + most - 1) / most, kc = (gemm.k + passes - 1) / passes;
+    double moved = double(chunks) * double(gemm.k) * double(gemm.n) + 2 * double(passes - 1) * double(all) * double(gemm.n);
+    if (moved >= least)
+      continue;
+    least = moved;
+    schedule.numbers["mc"] = mc;
+    schedule.numbers["kc"] = passes == 1 ? 0 : (kc + lanes - 1) / lanes * lanes;
+  }
+}
+
+} // namespace
 
 Schedule gemmPrior(const ContractionProblem &problem) {
   GemmGeometry gemm = gemmGeometry(problem);
@@ -412,21 +546,20 @@ Schedule gemmPrior(const ContractionProblem &problem) {
     set(m, wide ? 4 : 3, 4);
   else
     set(wide ? 14 : 6, 2, 4);
-  // A chunk of rows stays in the second-level cache beside the tile of columns it meets while all columns pass by, from memory or
-  // the third level: as few chunks as fit, of equal size.
+  // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
+  if (wide && schedule.number("rows", 1) == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
+    set(9, 3, 4);
+  setBlocking(gemm, lanes, schedule);
   int64_t rows = schedule.number("rows", 1), bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8);
-  int64_t budget = std::max<int64_t>(int64_t(256) << 10, (int64_t(960) << 10) - bytes * schedule.number("vectors", 1) * lanes);
-  int64_t most = std::max<int64_t>(1, budget / (bytes * rows));
-  if (m > 0) {
-    int64_t pieces = (m + rows - 1) / rows, chunks = (pieces + most - 1) / most;
-    most = (pieces + chunks - 1) / chunks;
-  }
-  schedule.numbers["mc"] = most;
   // Weights of this size come from memory each time the network runs.
   if (gemm.constantB && (m == 0 || m >= rows))
     schedule.numbers["prefetch"] = bytes * gemm.n > (96 << 10);
+  // Where all rows are one register block nothing is read twice, and the next tile would be gone again when its turn comes.
+  if (m > 0 && m <= rows)
+    schedule.numbers["ahead"] = 1;
   if (!gemm.constantB) {
     schedule.numbers["packb"] = m == 0 || m >= 8;
+    schedule.numbers["kc"] = 0;
     if (m > 0 && schedule.numbers["packb"])
       schedule.numbers["mc"] = (m + rows - 1) / rows;
   }
