@@ -112,7 +112,7 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   // Slots get equal shares of the work, also when a program compiled for one thread runs on two.
   int64_t threads = std::max(2, problem.kernel.threads), best = chunk;
   double least = INFINITY;
-  for (int64_t candidate = chunk; candidate >= std::max<int64_t>(1, chunk / 8) && least > 1.02; --candidate)
+  for (int64_t candidate = chunk; candidate >= std::max<int64_t>(1, chunk / (4 * threads)) && least > 1.02; --candidate)
     if (double waste = slotWaste(conv, block, lanes, rows, candidate, outer, threads); waste < least - 0.005) {
       least = waste;
       best = candidate;

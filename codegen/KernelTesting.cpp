@@ -241,11 +241,13 @@ KernelUnderTest::Lines KernelUnderTest::lines(std::span<const Tensor> inputs, in
     writers.emplace_back((buffer.bytes() + line - 1) / line);
     before.emplace_back(buffer.data(), buffer.data() + buffer.bytes());
   }
+  Lines result;
   slots = static_cast<int>(std::min<int64_t>(slots, prepared->units));
   for (int slot = 0; slot < slots; ++slot) {
     GuardedBuffer scratch(prepared->scratchBytes, true);
     prepared->code->call(prepared->buffers.data(), prepared->dims.data(), prepared->units * slot / slots,
                          prepared->units * (slot + 1) / slots, scratch.data());
+    int64_t own = 0;
     for (size_t i = 0; i < writers.size(); ++i) {
       const char *now = prepared->memory[inputs.size() + i].data();
       for (size_t at = 0; at < before[i].size(); at += line) {
@@ -254,10 +256,11 @@ KernelUnderTest::Lines KernelUnderTest::lines(std::span<const Tensor> inputs, in
           continue;
         std::memcpy(before[i].data() + at, now + at, bytes);
         ++writers[i][at / line];
+        ++own;
       }
     }
+    result.most = std::max(result.most, own);
   }
-  Lines result;
   for (const std::vector<int> &counts : writers)
     for (int count : counts) {
       result.written += count > 0;

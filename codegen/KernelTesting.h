@@ -72,9 +72,10 @@ public:
   /// Random tensors for the arguments: floats and integers of [lo, hi]; symbolic extents as given.
   std::vector<Tensor> randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols = {});
 
-  /// Cache lines of the results that `slots` equal shares of the units write to, and those of them that more than one writes to.
+  /// Cache lines of the results that `slots` equal shares of the units write to: all, those that more than one writes to, and those of the
+  /// busiest slot.
   struct Lines {
-    int64_t written = 0, shared = 0;
+    int64_t written = 0, shared = 0, most = 0;
   };
   Lines lines(std::span<const Tensor> inputs, int slots);
 

@@ -385,13 +385,38 @@ double directCycles(const ConvGeometry &conv, int64_t lanes) {
   return std::max(multiplies, readCycles(weights, 1));
 }
 
+/// Work of the busiest of `threads` slots over an equal share, in register blocks: the last chunk of an image may be
+/// smaller than the others, and shares of the channels may differ by a tile.
+double slotWaste(const Plan &plan, int64_t images, int64_t threads) {
+  int64_t units = images * plan.chunks() * plan.split;
+  if (units > 100000)
+    return 1;
+  double total = 0, busiest = 0;
+  for (int64_t slot = 0; slot < threads; ++slot) {
+    double work = 0;
+    for (int64_t unit = units * slot / threads; unit < units * (slot + 1) / threads; ++unit) {
+      int64_t share = unit % plan.split, chunk = unit / plan.split % plan.chunks();
+      int64_t tiles = std::min(plan.chunk(), plan.tiles() - chunk * plan.chunk());
+      int64_t channels = plan.channelTiles() * (share + 1) / plan.split - plan.channelTiles() * share / plan.split;
+      work += double((tiles + plan.px - 1) / plan.px) * channels;
+    }
+    total += work;
+    busiest = std::max(busiest, work);
+  }
+  return busiest * threads / total;
+}
+
 } // namespace
 
 std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
   if (!obstacle(problem, conv).empty() || problem.target().vectorRegisters < 16)
     return std::nullopt;
   int64_t lanes = problem.target().lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
-  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, threads = std::max(2, problem.kernel.threads);
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, threads = problem.kernel.threads;
+  // What is compiled for one thread may run on two: of plans that are nearly as fast the one that can be halved.
+  auto slowdown = [&](const Plan &plan) {
+    return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.05 * (slotWaste(plan, images, 2) - 1);
+  };
   double least = directCycles(conv, lanes) * 0.95; // a change of algorithm has to be worth it
   std::optional<Schedule> best;
   for (int64_t m : {2, 4, 6}) {
@@ -406,23 +431,22 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
         for (plan.blocks = 1; plan.blocks == 1 || plan.chunk() < plan.tiles() + plan.px; ++plan.blocks) {
           if (plan.scratchFloats() * 4 > 6 * secondLevelBytes)
             break;
-          // Enough units that every slot has an equal share of them.
-          plan.split = 1;
-          auto waste = [&] {
-            int64_t units = images * plan.chunks() * plan.split;
-            return double((units + threads - 1) / threads * threads) / units;
-          };
-          while (waste() > 1.1 && plan.split < plan.channelTiles() && plan.split < 2 * threads)
-            ++plan.split;
-          double cycles = predictedCycles(plan, in, out);
-          if (cycles >= least * 0.999)
-            continue;
-          least = cycles;
-          best.emplace();
-          best->algorithm = "winograd";
-          best->numbers = {{"m", m},        {"px", plan.px},       {"blocks", plan.blocks},
-                           {"oc", plan.oc}, {"split", plan.split}, {"unroll", plan.unroll},
-                           {"prefetch", 1}};
+          // Each share of the channels repeats the input's transform: more of them only where slots would wait.
+          for (plan.split = 1; plan.split <= std::min(plan.channelTiles(), std::max<int64_t>(2, 2 * threads));
+               ++plan.split) {
+            double cycles = predictedCycles(plan, in, out);
+            if (cycles >= least * 0.999)
+              break;
+            cycles *= slowdown(plan);
+            if (cycles >= least * 0.999)
+              continue;
+            least = cycles;
+            best.emplace();
+            best->algorithm = "winograd";
+            best->numbers = {{"m", m},        {"px", plan.px},       {"blocks", plan.blocks},
+                             {"oc", plan.oc}, {"split", plan.split}, {"unroll", plan.unroll},
+                             {"prefetch", 1}};
+          }
         }
       }
     }

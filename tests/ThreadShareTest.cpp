@@ -1,0 +1,108 @@
+// How kernels are cut for any number of threads. Without timing: the units of the busiest slot beside an equal share
+// (units of a kernel are of one size but for the last of a row, so their number is the work), and the cache lines that
+// two slots write to.
+#include "codegen/KernelTesting.h"
+#include "compile/Compile.h"
+#include "ir/Context.h"
+#include "ops/Lowerings.h"
+#include "zoo/Zoo.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace lathe {
+namespace {
+
+/// Floating-point operations of an equal share below which its cut does not matter: about twenty microseconds of one
+/// core.
+constexpr double smallShare = 5e6;
+
+int64_t atOne(const Dim &dim) {
+  return dim.evaluate([](const std::string &) -> int64_t { return 1; });
+}
+
+/// What the busiest slot of one kernel may have. Winograd's units are chunks of whole tiles and repeat the input's
+/// transform, a register block is a few vectors of channels: 7x7 and 14x14 pixels do not always give every slot as
+/// many, and the priors weigh what cutting finer costs.
+double kernelBound(int threads) { return threads <= 3 ? 1.25 : 1.45; }
+/// What the busiest slots of all kernels together may have. Nothing is asked of 64: shares of small networks are too
+/// small to cut.
+double networkBound(int threads) { return threads <= 2 ? 1.03 : threads <= 3 ? 1.08 : threads <= 8 ? 1.2 : 64; }
+
+/// Families that cannot be cut as finely as asked: the reason.
+std::string exception(const std::string &schedule, int threads) {
+  if (schedule.starts_with("gemm") && threads > 8)
+    return "a product keeps whole chunks of rows in the second-level cache; its tiles of columns are what is cut";
+  return "";
+}
+
+class Slots : public testing::TestWithParam<std::tuple<const char *, int>> {
+protected:
+  void SetUp() override { registerLowerings(); }
+};
+
+TEST_P(Slots, haveEqualSharesAndLinesOfTheirOwn) {
+  auto [name, threads] = GetParam();
+  auto context = makeContext();
+  auto module = buildZoo(*context, name, {});
+  CompileOptions options;
+  options.threads = threads;
+  lowerToKernels(*module, options);
+  Target target = Target::parse("native");
+  ScheduleBook schedules;
+  KernelLibrary library(target, {threads, false, false}, schedules);
+
+  struct Seen {
+    double flops = 0, over = 1;
+  };
+  std::map<std::string, Seen> distinct;
+  double flops = 0, busiest = 0; // of the network, and when each kernel takes as long as its busiest slot
+  int64_t written = 0, shared = 0;
+  std::string uneven, meeting;
+  module->walk([&](mlir::func::FuncOp function) {
+    if (!function->hasAttr("nn.family"))
+      return;
+    auto [entry, added] = distinct.try_emplace(kernelIdentity(function));
+    Seen &seen = entry->second;
+    if (added) {
+      nn::SymbolicShapes shapes(function);
+      function.walk([&](mlir::Operation *op) { seen.flops += double(atOne(flopsOf(op, shapes))); });
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      function.print(stream, mlir::OpPrintingFlags().useLocalScope());
+      KernelUnderTest kernel(text, target, 1, threads);
+      KernelUnderTest::Lines lines = kernel.lines(kernel.randomInputs(-1, 1), threads);
+      written += lines.written;
+      shared += lines.shared;
+      seen.over = double(lines.most) * threads / double(lines.written + lines.shared);
+      std::string schedule = library.compiled(function).schedule.str(),
+                  what = function.getName().str() + ", " + schedule;
+      if (seen.flops >= smallShare * threads && seen.over > kernelBound(threads) &&
+          exception(schedule, threads).empty())
+        uneven += fmt::format("{:.2f} of an equal share, {:.1f} MFLOP: {}\n", seen.over, seen.flops * 1e-6, what);
+      // Neighbouring slots of consecutive elements meet in one line.
+      if (lines.shared > threads - 1)
+        meeting += fmt::format("{} of {} lines: {}\n", lines.shared, lines.written, what);
+    }
+    flops += seen.flops;
+    busiest += seen.flops * seen.over;
+  });
+  printf("%s, %d threads: the busiest slots have %.3f of an equal share; %lld of %lld lines are shared\n", name,
+         threads, busiest / flops, static_cast<long long>(shared), static_cast<long long>(written));
+  EXPECT_EQ(uneven, "");
+  EXPECT_LE(busiest / flops, networkBound(threads));
+  EXPECT_EQ(meeting, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Slots,
+                         testing::Combine(testing::Values("resnet50", "mobilenet_v2", "vit_b_16"),
+                                          testing::Values(2, 3, 5, 8, 64)),
+                         [](const auto &info) {
+                           return fmt::format("{}_{}", std::get<0>(info.param), std::get<1>(info.param));
+                         });
+
+} // namespace
+} // namespace lathe
