@@ -180,9 +180,9 @@ protected:
     mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(R"(
       func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
         %w = nn.constant {value = dense<0.5> : tensor<16x16x3x3xf32>} : tensor<16x16x3x3xf32>
-        %0 = nn.conv %x, %w {pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("c1")
+        %0 = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("c1")
         %1 = nn.relu %0 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> loc("r1")
-        %2 = nn.conv %1, %w {pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("c2")
+        %2 = nn.conv %1, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("c2")
         %3 = nn.tanh %2 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> loc("t2")
         return %3 : tensor<1x16x8x8xf32>
       })", context.get());
