@@ -65,7 +65,7 @@ struct OpsLabOptions {
   double relativeL2 = 2e-5, maxDifference = 1e-4; // as `lathe verify`
   bool checkOnly = false;
   int minRounds = 8, maxRounds = 60;
-  double roundSeconds = 0.02; // of one column's turn; at least one run
+  double roundSeconds = 0.01; // of one column's turn; at least one run
   double maxSeconds = 2;      // of a row's rounds; at least three are made
   double precision = 0.01;    // half width of every ratio's interval at which rounds stop
   process::Limits limits;     // of each worker

@@ -15,11 +15,16 @@ using Tag = dnnl::memory::format_tag;
 
 namespace {
 
-/// "nChw16c", as far as a layout has a name: tried over those that convolutions use.
+/// "nChw16c": the name of a layout that convolutions use, or "other".
 std::string layoutName(const dnnl::memory::desc &layout) {
-  for (Tag tag : {Tag::nchw, Tag::nhwc, Tag::nChw16c, Tag::nChw8c, Tag::nChw4c})
+  const std::pair<Tag, const char *> names[] = {{Tag::nchw, "nchw"},
+                                                {Tag::nhwc, "nhwc"},
+                                                {Tag::nChw16c, "nChw16c"},
+                                                {Tag::nChw8c, "nChw8c"},
+                                                {Tag::nChw4c, "nChw4c"}};
+  for (auto &[tag, name] : names)
     if (layout == dnnl::memory::desc(layout.dims(), dnnl::memory::data_type::f32, tag))
-      return dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(tag));
+      return name;
   return "other";
 }
 
