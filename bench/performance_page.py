@@ -186,7 +186,8 @@ class Page:
             rows.append([network.replace("zoo:", "")] + cells + ["%.2f" % (row["peak_rss_bytes"] / (row["constant_bytes"] + row["arena_bytes"])),
                                                                  "%.2f" % self.memoryShare(row)])
         return ("## Memory of `lathe run F.lathe`\n\nLargest resident set of the process, program and libraries included, beside packed constants and the arena of "
-                "temporaries; largest live set: what no arena can go below. Constants are mapped, and pages that a run does not touch are not resident.%s\n\n" %
+                "temporaries; largest live set: what no arena can go below. Constants are mapped, and pages that a run does not touch are not resident.%s "
+                "`bench/memory.py` holds it, also with `--memory small`, against ONNX Runtime's process.\n\n" %
                 ("" if "failure" in self.nothing else " A model of a single operator on one element takes %.1f MiB." % (self.nothing["peak_rss_bytes"] / 2**20)) +
                 table(["network", "constants MiB", "arena MiB", "largest live set MiB", "resident MiB", "resident / (constants + arena)", "resident / (constants + live set)"], rows))
 
