@@ -62,6 +62,8 @@ class Page:
         stamp = folder / "convolutions.stamp"
         fresh = file.exists() and stamp.exists() and json.loads(stamp.read_text())["program"] == program
         self.convolutions = json.loads(file.read_text()) if fresh else {"rows": [], "summaries": []}
+        for part in ("rows", "summaries"):
+            self.convolutions[part] = [entry for entry in self.convolutions[part] if entry["threads"] in settings.threads]
         self.files = {}  # name -> text, written beside the page
 
     def ratio(self, network, threads):
@@ -85,7 +87,8 @@ class Page:
     # Sections.
 
     def goalSection(self):
-        return "## Asked for, and measured\n\n" + table(["goal", "asked for", "measured", ""], goals.goals(self, geometricMean, plural))
+        anyDisturbed = any(disturbed(row) for row in [*self.networks.values(), *self.batch.values(), *self.convolutions["rows"]])
+        return "## Asked for, and measured\n\n" + ("On a disturbed machine: of times nothing here is settled.\n\n" if anyDisturbed else "") + table(["goal", "asked for", "measured", ""], goals.goals(self, geometricMean, plural))
 
     def head(self):
         facts = machine(self.lathe)
@@ -98,7 +101,7 @@ class Page:
         lines = ["- **Machine**: %s%s, %s, %s; measured peak %s GFLOPS fp32 on one thread." % (
             facts.get("cpu", "?"), " (virtual machine, %s)" % (facts.get("hypervisor") or "?") if facts.get("virtualized") else "",
             plural(facts.get("hardware_threads", facts.get("threads", 0)), "hardware thread"), facts.get("kernel", "?"), peakOf(facts))]
-        versions = {"Lathe": "commit " + (" and ".join(commits) or "?")}
+        versions = {"Lathe": plural(len(commits), "commit").split(" ", 1)[1] + " " + (" and ".join(commits) or "?")}
         settings = ""
         for row in self.networks.values():
             for side in row.get("sides", []):
