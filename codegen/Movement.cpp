@@ -23,7 +23,7 @@ public:
       : tensors(problem.function), op(movementOf(problem.function)), target(problem.target), grain(grain), block(blockOf(tensors)) {
     // Nothing but the operator: a movement kernel has no epilogue.
     for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
-      if (&other != op && !llvm::isa<nn::ConstantOp>(other) && !saysExtents(&other))
+      if (&other != op && !llvm::isa<nn::ConstantOp>(other) && !saysExtents(&other) && !isJoined(&other))
         throw Declined{fmt::format("'{}' beside a movement", other.getName().getStringRef().str())};
     indexTypes();
     for (auto *list : {&tensors.inputs, &tensors.outputs})
@@ -47,13 +47,17 @@ private:
   int64_t grain, block;
   ElementType firstType = ElementType::invalid, secondType = ElementType::invalid; // before elements became raw
 
-  /// An expansion may stand behind arithmetic that names its extents; those are known without it. So is what a shape holds.
+  /// An expansion may stand behind arithmetic that names its extents; those are known without it. So is what a shape holds. A concatenation may
+  /// stand behind slices.
   static mlir::Operation *movementOf(mlir::func::FuncOp function) {
     mlir::Operation *last = function.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-    return llvm::isa_and_nonnull<nn::ExpandOp, nn::ShapeOp>(last) ? last : soleAnchor(function);
+    return llvm::isa_and_nonnull<nn::ExpandOp, nn::ShapeOp, nn::ConcatOp>(last) ? last : soleAnchor(function);
   }
   bool saysExtents(mlir::Operation *other) const {
     return llvm::isa<nn::ExpandOp>(op) && llvm::isa<nn::ShapeOp, nn::ConcatOp>(other);
+  }
+  bool isJoined(mlir::Operation *other) const {
+    return llvm::isa<nn::ConcatOp>(op) && llvm::isa<nn::SliceOp>(other) && tensors.input(other->getOperand(0));
   }
 
   void indexTypes() {
@@ -160,26 +164,91 @@ private:
     copy(Space(dims, 0), from, to);
   }
 
+  /// What a concatenation joins: an argument, or a slice of one.
+  struct Joined {
+    const KernelTensor *tensor;
+    Dims dims, starts;
+    std::vector<int64_t> steps;
+
+    bool isCut(size_t axis) const { return !(starts[axis] == Dim(0) && steps[axis] == 1 && dims[axis] == tensor->dims[axis]); }
+  };
+
+  Joined joined(Value value, const nn::SymbolicShapes &shapes) const {
+    auto slice = value.getDefiningOp<nn::SliceOp>();
+    Joined part{&argument(slice ? slice->getOperand(0) : value), {}, {}, {}};
+    size_t rank = part.tensor->rank();
+    part.starts.assign(rank, Dim(0));
+    part.steps.assign(rank, 1);
+    part.dims = part.tensor->dims;
+    if (slice) {
+      part.dims = shapes.of(value).dims;
+      for (const Dim &extent : part.dims)
+        if (isUnknown(extent))
+          throw Declined{"extents that are not known before it runs"};
+      startsAndSteps(slice, *part.tensor, part.starts, part.steps);
+    }
+    return part;
+  }
+
   void concat() {
     requireOneLayout();
-    int64_t axis = normalizeAxis(nn::attrsAs<ConcatAttrs>(op).axis, static_cast<int64_t>(y().rank()), "axis");
+    auto axis = static_cast<size_t>(normalizeAxis(nn::attrsAs<ConcatAttrs>(op).axis, static_cast<int64_t>(y().rank()), "axis"));
+    nn::SymbolicShapes shapes(op->getParentOfType<mlir::func::FuncOp>());
+    std::vector<Joined> parts;
+    bool whole = true; // blocks of channels stay together
     Dim offset = 0;
-    for (size_t i = 0; i < op->getNumOperands(); ++i) {
-      const KernelTensor &input = argument(op->getOperand(i));
-      bool last = i + 1 == op->getNumOperands();
-      if (block && axis == 1) {
-        // A last block that is not full would write over the next input's channels.
-        bool whole = offset.constant() % block == 0 && (last || input.dims[1].constant() % block == 0);
-        if (!whole) {
-          pieces.push_back(makeChannelConcat(input, y(), offset.constant(), target, grain));
-          offset = offset + input.dims[1];
-          continue;
-        }
+    for (Value operand : op->getOperands()) {
+      parts.push_back(joined(operand, shapes));
+      const Joined &part = parts.back();
+      if (block) {
+        int64_t start = part.starts[1].constant(), count = part.dims[1].constant();
+        bool last = parts.size() == op->getNumOperands();
+        if (part.steps[1] != 1)
+          throw Declined{"a slice with steps along blocked channels"};
+        if (axis == 1)
+          whole &= offset.constant() % block == 0 && start % block == 0 && (last || count % block == 0);
+        else if (start % block != 0)
+          throw Declined{"a slice of blocked channels and another axis at once"};
       }
-      Access to = physical(y());
+      offset = offset + part.dims[axis];
+    }
+    if (!whole)
+      return joinChannels(parts);
+    offset = 0;
+    for (const Joined &part : parts) {
+      Access from = physical(*part.tensor), to = physical(y());
+      for (size_t i = 0; i < part.starts.size(); ++i) {
+        bool blocks = block && i == 1;
+        from.base = from.base + (blocks ? floorDiv(part.starts[i], block) : part.starts[i]) * from.strides[i];
+        from.strides[i] = from.strides[i] * part.steps[i];
+      }
       to.base = block && axis == 1 ? floorDiv(offset, block) * to.strides[1] : offset * to.strides[axis];
-      copy(Space(input.dims, block), physical(input), to);
-      offset = offset + input.dims[axis];
+      copy(Space(part.dims, block), from, to);
+      offset = offset + part.dims[axis];
+    }
+  }
+
+  /// Channels that shift by less than a block: every block of the result is put together from those its channels lie in.
+  void joinChannels(const std::vector<Joined> &parts) {
+    std::vector<ChannelRun> runs;
+    for (const Joined &part : parts) {
+      for (size_t other = 0; other < part.starts.size(); ++other)
+        if (other != 1 && part.isCut(other))
+          throw Declined{"a slice of blocked channels and another axis at once"};
+      runs.push_back({part.tensor, part.starts[1].constant(), part.dims[1].constant()});
+    }
+    constexpr int64_t mostBlocks = 64; // code for each
+    if (y().dims[1].constant() <= mostBlocks * block) {
+      for (auto &piece : makeChannelJoin(runs, y(), target, grain))
+        pieces.push_back(std::move(piece));
+      return;
+    }
+    int64_t offset = 0;
+    for (const ChannelRun &run : runs) {
+      if (run.count != run.from->dims[1].constant())
+        throw Declined{"a concatenation of slices of many channels"};
+      pieces.push_back(makeChannelConcat(*run.from, y(), offset, target, grain));
+      offset += run.count;
     }
   }
 
@@ -219,15 +288,13 @@ private:
     }
   }
 
-  void slice() {
-    requireOneLayout();
-    requireStatic(1);
-    auto attrs = nn::attrsAs<SliceAttrs>(op);
-    Dims starts(x().rank(), Dim(0));
-    std::vector<int64_t> steps(x().rank(), 1);
+  static void startsAndSteps(mlir::Operation *slice, const KernelTensor &x, Dims &starts, std::vector<int64_t> &steps) {
+    if (slice->getNumOperands() != 1)
+      throw Declined{"parameters that are not constant"};
+    auto attrs = nn::attrsAs<SliceAttrs>(slice);
     for (size_t i = 0; i < attrs.starts.size(); ++i) {
-      int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i) : normalizeAxis(attrs.axes[i], static_cast<int64_t>(x().rank()), "axis");
-      const Dim &extent = x().dims[axis];
+      int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i) : normalizeAxis(attrs.axes[i], static_cast<int64_t>(x.rank()), "axis");
+      const Dim &extent = x.dims[axis];
       steps[axis] = attrs.steps.empty() ? 1 : attrs.steps[i];
       Dim start = attrs.starts[i];
       if (attrs.starts[i] < 0)
@@ -236,6 +303,13 @@ private:
         start = extent;
       starts[axis] = minimum(start, steps[axis] < 0 ? extent - 1 : extent);
     }
+  }
+
+  void slice() {
+    requireOneLayout();
+    Dims starts(x().rank(), Dim(0));
+    std::vector<int64_t> steps(x().rank(), 1);
+    startsAndSteps(op, x(), starts, steps);
     cut(x(), y(), starts, steps);
   }
 

@@ -109,6 +109,95 @@ private:
   }
 };
 
+// ---- Channels from several tensors ----
+
+/// One block of the result: vectors of the blocks its channels lie in, put together a pixel at a time.
+class JoinedBlock : public Piece {
+public:
+  JoinedBlock(const std::vector<ChannelRun> &runs, const KernelTensor &to, int64_t number, int64_t grain)
+      : to(to), number(number), block(to.block) {
+    Dim pixels = 1;
+    for (size_t i = 2; i < to.rank(); ++i)
+      pixels = pixels * to.dims[i];
+    space.extents = {to.dims[0], pixels};
+    work = cutUnits(space, std::max<int64_t>(1, grain / block), 1, 2);
+    int64_t first = 0; // channel of the result where a run begins
+    for (const ChannelRun &run : runs) {
+      for (int64_t lane = 0; lane < block; ++lane)
+        if (int64_t channel = number * block + lane - first; channel >= 0 && channel < run.count)
+          take(*run.from, run.start + channel, lane);
+      first += run.count;
+    }
+  }
+
+  Dim units() const override { return work.count; }
+  Dims extents() const override {
+    Dims result = space.extents;
+    for (const Source &source : sources)
+      result.insert(result.end(), {memoryStrides(source.tensor)[0], memoryStrides(source.tensor)[1] * source.block});
+    result.insert(result.end(), {memoryStrides(to)[0], memoryStrides(to)[1] * number, work.chunks});
+    return result;
+  }
+
+  void emit(KernelHarness &h, Value first, Value last) const override {
+    KernelBuilder &k = h.k;
+    h.forUnits(space, work, first, last, [&](Values indices, Value lo, Value hi) {
+      if (indices.size() == 1)
+        return pixels(h, indices[0], lo, hi);
+      k.loop(lo, hi, 1, [&](Value batch) { pixels(h, batch, k.constant(0), h.extent(space.extents[1])); });
+    });
+  }
+
+private:
+  struct Source {
+    KernelTensor tensor;
+    int64_t block;
+    std::vector<std::pair<int64_t, int64_t>> lanes; // of the result, of the source
+  };
+  KernelTensor to;
+  int64_t number, block;
+  std::vector<Source> sources;
+  Space space;
+  Units work;
+
+  void take(const KernelTensor &from, int64_t channel, int64_t lane) {
+    for (Source &source : sources)
+      if (source.tensor.buffer == from.buffer && source.block == channel / block)
+        return source.lanes.emplace_back(lane, channel % block), void();
+    sources.push_back({from, channel / block, {{lane, channel % block}}});
+  }
+
+  Value base(KernelHarness &h, const KernelTensor &tensor, Value batch, int64_t blockNumber) const {
+    Dims strides = memoryStrides(tensor);
+    return h.k.add(h.advance(h.k.constant(0), batch, strides[0]), h.extent(strides[1] * blockNumber));
+  }
+
+  void pixels(KernelHarness &h, Value batch, Value lo, Value hi) const {
+    KernelBuilder &k = h.k;
+    llvm::SmallVector<Value> bases;
+    for (const Source &source : sources)
+      bases.push_back(base(h, source.tensor, batch, source.block));
+    Value target = base(h, to, batch, number);
+    h.forUnrolled(lo, hi, 4, [&](Value pixel) {
+      Value at = k.mul(pixel, block), joined;
+      for (size_t i = 0; i < sources.size(); ++i) {
+        const Source &source = sources[i];
+        Value x = k.load(k.buffer(source.tensor.buffer), k.add(bases[i], at), source.tensor.type, block);
+        bool inPlace = i == 0;
+        llvm::SmallVector<int64_t> lanes(static_cast<size_t>(block));
+        for (int64_t lane = 0; lane < block; ++lane)
+          lanes[static_cast<size_t>(lane)] = lane;
+        for (auto [lane, from] : source.lanes) {
+          inPlace &= lane == from;
+          lanes[static_cast<size_t>(lane)] = i == 0 ? from : block + from;
+        }
+        joined = inPlace ? x : k.b.create<mlir::vector::ShuffleOp>(k.loc, i == 0 ? x : joined, x, lanes).getResult();
+      }
+      k.store(joined, k.buffer(to.buffer), k.add(target, at), to.type);
+    });
+  }
+};
+
 // ---- Gather ----
 
 class Gather : public Piece {
@@ -361,6 +450,13 @@ std::unique_ptr<Piece> makeChannelConcat(const KernelTensor &from, const KernelT
 
 std::unique_ptr<Piece> makeChannelSlice(const KernelTensor &from, const KernelTensor &to, int64_t start, const Target &, int64_t grain) {
   return std::make_unique<ChannelShift>(from, to, start, false, grain);
+}
+
+std::vector<std::unique_ptr<Piece>> makeChannelJoin(const std::vector<ChannelRun> &runs, const KernelTensor &to, const Target &, int64_t grain) {
+  std::vector<std::unique_ptr<Piece>> pieces;
+  for (int64_t number = 0; number * to.block < to.dims[1].constant(); ++number)
+    pieces.push_back(std::make_unique<JoinedBlock>(runs, to, number, grain));
+  return pieces;
 }
 
 std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis, const Target &target,

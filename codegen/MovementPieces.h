@@ -10,6 +10,14 @@ std::unique_ptr<Piece> makeChannelConcat(const KernelTensor &from, const KernelT
 /// All channels of `to` from channels start, start + 1, ... of `from`, both blocked.
 std::unique_ptr<Piece> makeChannelSlice(const KernelTensor &from, const KernelTensor &to, int64_t start, const Target &target, int64_t grain);
 
+/// Channels start, start + 1, ... of a blocked tensor.
+struct ChannelRun {
+  const KernelTensor *from;
+  int64_t start, count;
+};
+/// The runs one behind the other are all channels of `to`, blocked as they are: a piece for each of its blocks.
+std::vector<std::unique_ptr<Piece>> makeChannelJoin(const std::vector<ChannelRun> &runs, const KernelTensor &to, const Target &target, int64_t grain);
+
 /// Slices of x at run-time indices (i32 or i64 by their width) along `axis`. Negative indices count from the end; an index outside the axis
 /// reads its nearest end (the reference reports an error instead).
 std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis,

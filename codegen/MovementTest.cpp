@@ -184,6 +184,62 @@ TEST_F(Movement, slices) {
   }
 }
 
+TEST_F(Movement, joinsSlices) { // a concatenation of slices of a few tensors, and of whole ones
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    start(seed);
+    bool blocked = maybe();
+    Shape dims = shape(blocked ? 3 + seed % 3 : 1 + seed % 4, 12), out = dims;
+    size_t axis = blocked && !maybe(4) ? 1 : random() % dims.size();
+    symbolic = maybe(3) && axis != 0;
+    std::vector<std::string> arguments, parts, types;
+    std::vector<Shape> sources;
+    std::string body;
+    for (int i = 0, n = static_cast<int>(upTo(3)); i < n; ++i) {
+      sources.push_back(dims);
+      sources.back()[axis] = maybe() ? block * upTo(3) : upTo(50);
+      if (!blocked && axis != 0 && maybe(4)) // cut along another axis as well
+        sources.back().back() += axis + 1 == dims.size() ? 0 : upTo(3);
+      arguments.push_back(argument(fmt::format("%x{}", i), sources.back(), blocked));
+    }
+    out[axis] = 0;
+    for (int i = 0, n = static_cast<int>(upTo(5)); i < n; ++i) {
+      size_t from = random() % sources.size();
+      const Shape &source = sources[from];
+      Shape part = dims, starts, ends, axes, steps;
+      bool other = source.back() != dims.back() && axis + 1 != dims.size();
+      int64_t begin = static_cast<int64_t>(random() % static_cast<uint64_t>(source[axis]));
+      if (maybe(3))
+        begin = begin / block * block;
+      if (!other && maybe(3)) { // whole
+        part[axis] = source[axis];
+        parts.push_back(fmt::format("%x{}", from));
+      } else {
+        bool backwards = !blocked && maybe(5);
+        part[axis] = backwards ? begin + 1 : upTo(source[axis] - begin);
+        starts = {begin};
+        ends = {backwards ? std::numeric_limits<int64_t>::min() + 1 : begin + part[axis]};
+        axes = {static_cast<int64_t>(axis)};
+        steps = {backwards ? -1 : 1};
+        if (other) {
+          int64_t last = static_cast<int64_t>(dims.size()) - 1, left = source.back() - dims.back();
+          starts.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(left + 1)));
+          ends.push_back(starts.back() + dims.back());
+          axes.push_back(last);
+          steps.push_back(1);
+        }
+        parts.push_back(fmt::format("%s{}", i));
+        body += fmt::format("{} = nn.slice %x{} {{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = {}, ends = {}, axes = {}, steps = {}}} : ({}) -> {}\n  ",
+                            parts.back(), from, list(starts), list(ends), list(axes), list(steps), tensor(source, blocked), tensor(part, blocked));
+      }
+      types.push_back(tensor(part, blocked));
+      out[axis] += part[axis];
+    }
+    check(seed, fmt::format("{}", fmt::join(arguments, ", ")), tensor(out, blocked),
+          fmt::format("{}%y = nn.concat {} {{axis = {} : i64}} : ({}) -> {}\n  return %y : {}", body, fmt::join(parts, ", "), axis, fmt::join(types, ", "),
+                      tensor(out, blocked), tensor(out, blocked)), dims[0]);
+  }
+}
+
 TEST_F(Movement, pads) {
   const char *modes[] = {"constant", "constant", "edge", "reflect", "wrap"};
   for (uint64_t seed = 1; seed <= 150; ++seed) {

@@ -1,6 +1,7 @@
 #include "passes/Fuse.h"
 
 #include "passes/Rewrite.h"
+#include "passes/ShareStorage.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -34,6 +35,11 @@ public:
         begin(op);
         absorbViews();
         finish();
+      } else if (isOp(op, "concat")) {
+        begin(op);
+        absorbSlices();
+        if (members.size() > 1)
+          finish();
       }
     for (mlir::Operation *op : order) {
       if (taken.contains(op))
@@ -100,13 +106,13 @@ private:
   }
 
   /// Operators that only say where elements lie, with static parameters.
-  static bool isView(mlir::Operation *op) {
+  static bool isView(mlir::Operation *op, nn::BlockedAttr layout = {}) {
     if (!isOp(op, "reshape") && !isOp(op, "transpose") && !isOp(op, "slice") && !isOp(op, "split") && !isOp(op, "expand"))
       return false;
     for (size_t i = 1; i < op->getNumOperands(); ++i)
       if (op->getOperand(i))
         return false;
-    auto plain = [](mlir::Value value) { return rankedType(value) && !nn::layoutOf(value); };
+    auto plain = [&](mlir::Value value) { return rankedType(value) && nn::layoutOf(value) == layout; };
     return plain(op->getOperand(0)) && llvm::all_of(op->getResults(), plain);
   }
 
@@ -155,6 +161,19 @@ private:
       behind.pop_back();
     for (mlir::Operation *op : behind)
       absorb(op);
+  }
+
+  /// The slices a concatenation joins, where nothing else uses them: one copy instead of two. Not where another part could be written in place.
+  void absorbSlices() {
+    auto isSlice = [&](mlir::Value value) {
+      mlir::Operation *op = value.getDefiningOp();
+      return isOp(op, "slice") && isView(op, nn::layoutOf(anchor->getResult(0))) && value.hasOneUse() && !taken.contains(op);
+    };
+    if (!llvm::all_of(anchor->getOperands(), isSlice) && placesInWhole(anchor, shapes))
+      return;
+    for (mlir::Value operand : anchor->getOperands())
+      if (isSlice(operand) && members.size() < mostOperators)
+        absorb(operand.getDefiningOp());
   }
 
   bool sameSpace(mlir::Value a, mlir::Value b) const {

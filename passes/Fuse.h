@@ -27,8 +27,8 @@ std::string_view familyOf(mlir::Operation *op);
 /// multiply and add) stay together.
 std::vector<Group> formSingleGroups(mlir::func::FuncOp function);
 
-/// Fusion, in this order: attention takes the reshapes, transposes, slices and splits around it; a contraction, pool,
-/// lrn or reduction takes the element-wise operators that use its result, while their other operands are constants a
+/// Fusion, in this order: attention takes the reshapes, transposes, slices and splits around it; a concatenation takes
+/// the slices it joins; a contraction, pool, lrn or reduction takes the element-wise operators that use its result, while their other operands are constants a
 /// channel, scalars, or tensors of the result's own shape and layout; then element-wise operators of one shape and
 /// layout that depend on one another join. A group grows only while exactly one of its values is used outside, so
 /// nothing is computed twice and no cycle can arise. Element-wise operators for which `options.given` names a kernel

@@ -183,7 +183,10 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
     for (int64_t step : nn::attrsAs<SliceAttrs>(op).steps)
       if (step != 1)
         return rowMajor("it takes channels in steps");
-    rule.blockedInput = shiftedCost(op->getResult(0));
+    // Fused into a concatenation it costs nothing of its own.
+    mlir::Value part = op->getResult(0);
+    if (!part.hasOneUse() || !isOp(*part.getUsers().begin(), "concat"))
+      rule.blockedInput = shiftedCost(part);
     return rule;
   }
   if (isOp(op, "transpose") && canBeBlocked(op->getResult(0))) {

@@ -8,6 +8,7 @@ std::span<const GraphPass> graphPasses() {
   using Module = mlir::ModuleOp;
   using Options = const PipelineOptions &;
   static const GraphPass passes[] = {
+      {"absorb-shuffle", "shuffles of channels in the weights of convolutions", [](Module m, Options) { absorbShuffle(m); }},
       {"assign-layout", "row-major or blocked channels for every value",
        [](Module m, Options o) {
          PipelineReport report;

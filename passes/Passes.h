@@ -52,6 +52,10 @@ void simplify(mlir::ModuleOp module);
 /// Channel shuffles (reshape, transpose, reshape) become one gather over the channels.
 void channelShuffle(mlir::ModuleOp module);
 
+/// Where shuffled channels are only read by dense convolutions, through depthwise ones and element-wise operators, and made by dense
+/// convolutions, the order of channels moves into the weights: what is read becomes a concatenation of runs. Sums change their order.
+void absorbShuffle(mlir::ModuleOp module);
+
 /// softmax(scale * q k^T + bias, masked) v, spelled out in operators, becomes one attention. Not for exact math: factors move.
 void recognizeAttention(mlir::ModuleOp module);
 

@@ -102,6 +102,8 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   convTranspose(module, options.exactMath);
 
   channelShuffle(module);
+  if (options.level >= 3 && !options.exactMath)
+    absorbShuffle(module); // shuffles are one gather each now
   simplify(module);
   commonSubexpressions(module);
   deadCode(module);

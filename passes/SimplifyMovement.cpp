@@ -241,6 +241,50 @@ bool simplifyGather(mlir::Operation *op) {
   return false;
 }
 
+/// Where a slice begins and how it steps on each axis, all forwards and known; nothing otherwise.
+std::optional<std::vector<std::pair<int64_t, int64_t>>> slicedFrom(mlir::Operation *op) {
+  auto type = isOp(op, "slice") && op->getNumOperands() == 1 ? rankedType(op->getOperand(0)) : mlir::RankedTensorType();
+  if (!type)
+    return std::nullopt;
+  auto attrs = nn::attrsAs<SliceAttrs>(op);
+  std::vector<std::pair<int64_t, int64_t>> result(static_cast<size_t>(type.getRank()), {0, 1});
+  for (size_t i = 0; i < attrs.starts.size(); ++i) {
+    int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i) : axisOf(attrs.axes[i], op->getOperand(0)), extent = type.getDimSize(axis);
+    int64_t start = attrs.starts[i], step = attrs.steps.empty() ? 1 : attrs.steps[i];
+    if (mlir::ShapedType::isDynamic(extent) || step < 1)
+      return std::nullopt;
+    result[static_cast<size_t>(axis)] = {std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent), step};
+  }
+  return result;
+}
+
+/// A slice of a slice reads the first one's operand.
+bool sliceOfSlice(mlir::Operation *op) {
+  auto outer = slicedFrom(op), inner = slicedFrom(op->getOperand(0).getDefiningOp());
+  auto result = rankedType(op->getResult(0));
+  if (!outer || !inner || !result)
+    return false;
+  SliceAttrs attrs;
+  for (size_t axis = 0; axis < outer->size(); ++axis) {
+    auto [start, step] = (*outer)[axis];
+    auto [start0, step0] = (*inner)[axis];
+    int64_t count = result.getDimSize(static_cast<unsigned>(axis));
+    if (start == 0 && step == 1 && start0 == 0 && step0 == 1 &&
+        count == rankedType(op->getOperand(0).getDefiningOp()->getOperand(0)).getDimSize(static_cast<unsigned>(axis)))
+      continue;
+    if (mlir::ShapedType::isDynamic(count))
+      return false;
+    attrs.axes.push_back(static_cast<int64_t>(axis));
+    attrs.starts.push_back(start0 + start * step0);
+    attrs.steps.push_back(step * step0);
+    attrs.ends.push_back(count ? attrs.starts.back() + (count - 1) * attrs.steps.back() + 1 : attrs.starts.back());
+  }
+  mlir::Operation *before = op->getOperand(0).getDefiningOp();
+  mlir::OpBuilder b(op);
+  replaceWith(op, nn::buildValue(b, fuseLocations(before, op), "slice", {before->getOperand(0), {}, {}, {}, {}}, std::move(attrs)));
+  return true;
+}
+
 bool allZero(const std::vector<int64_t> &values) {
   return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
 }
@@ -293,6 +337,8 @@ bool simplifyMovement(mlir::Operation *op) {
     return simplifySplit(op);
   if (isOp(op, "gather"))
     return simplifyGather(op);
+  if (isOp(op, "slice") && sliceOfSlice(op))
+    return true;
   if (op->getNumOperands() && op->getNumResults() == 1 && doesNothing(op)) {
     replaceWith(op, op->getOperand(0));
     return true;

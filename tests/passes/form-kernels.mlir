@@ -182,3 +182,23 @@ func.func @main(%x: tensor<2x5x96xf32>) -> tensor<2x5x32xf32> {
   %y = nn.reshape %b {shape = array<i64: 2, 5, 32>} : (tensor<2x5x4x8xf32>) -> tensor<2x5x32xf32>
   return %y : tensor<2x5x32xf32>
 }
+
+// -----
+
+// A concatenation takes the slices it joins.
+// CHECK-LABEL: func.func @main
+// CHECK: call @
+// CHECK-NOT: call @
+// CHECK: nn.family = "movement"
+// CHECK: nn.slice
+// CHECK: nn.slice
+// CHECK: nn.concat
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<2x6x3xf32>) -> tensor<2x6x3xf32> {
+  %a = nn.slice %x {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = array<i64: 2>, ends = array<i64: 6>, axes = array<i64: 1>, steps = array<i64: 1>} : (tensor<2x6x3xf32>) -> tensor<2x4x3xf32>
+  %b = nn.slice %x {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = array<i64: 0>, ends = array<i64: 2>, axes = array<i64: 1>, steps = array<i64: 1>} : (tensor<2x6x3xf32>) -> tensor<2x2x3xf32>
+  %c = nn.concat %a, %b {axis = 1 : i64} : (tensor<2x4x3xf32>, tensor<2x2x3xf32>) -> tensor<2x6x3xf32>
+  return %c : tensor<2x6x3xf32>
+}

@@ -120,3 +120,16 @@ func.func @main(%x: tensor<3x2x4xf32>) -> tensor<2x4xf32> {
   %a = nn.gather %x, %i {axis = 0 : i64} : (tensor<3x2x4xf32>, tensor<i64>) -> tensor<2x4xf32>
   return %a : tensor<2x4xf32>
 }
+
+// -----
+
+// A slice of a slice reads the first one's operand, also along the same axis in steps.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[A:.*]] = nn.slice %arg0 {axes = array<i64: 1, 2>, ends = array<i64: 8, 5>, {{.*}}starts = array<i64: 3, 1>, steps = array<i64: 4, 1>} : (tensor<?x9x6xf32>) -> tensor<?x2x4xf32>
+// CHECK-NEXT: return %[[A]]
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<?x9x6xf32> {nn.dims = ["N", "9", "6"]}) -> tensor<?x2x4xf32> {
+  %a = nn.slice %x {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = array<i64: 1>, ends = array<i64: 9>, axes = array<i64: 1>, steps = array<i64: 2>} : (tensor<?x9x6xf32>) -> tensor<?x4x6xf32>
+  %b = nn.slice %a {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = array<i64: 1, -5>, ends = array<i64: 9, -1>, axes = array<i64: 1, 2>, steps = array<i64: 2, 1>} : (tensor<?x4x6xf32>) -> tensor<?x2x4xf32>
+  return %b : tensor<?x2x4xf32>
+}
