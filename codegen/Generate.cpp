@@ -4,6 +4,8 @@
 #include "codegen/KernelBuilder.h"
 #include "ir/SymbolicShapes.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 namespace lathe {
 
 namespace {
@@ -27,6 +29,26 @@ Outcome<const KernelFamily *> familyOf(mlir::func::FuncOp function) {
   return NotApplicable{fmt::format("no kernel family is called '{}'", name.getValue().str())};
 }
 
+/// Throws Declined for element types whose conversions the target has no instructions for: they would be library calls,
+/// and a kernel imports nothing. Movement converts nothing.
+void requireConversions(const KernelProblem &problem) {
+  const Target &target = problem.target;
+  if (target.triple.rfind("x86_64", 0) != 0 || target.has("f16c") ||
+      problem.function->getAttrOfType<mlir::StringAttr>("nn.family").getValue() == "movement")
+    return;
+  auto check = [](mlir::Type type) {
+    if (mlir::getElementTypeOrSelf(type).isF16())
+      throw Declined{"the target has no conversions of float16 (f16c)"};
+  };
+  mlir::func::FuncOp function = problem.function;
+  for (mlir::Type type : function.getArgumentTypes())
+    check(type);
+  function.walk([&](mlir::Operation *op) {
+    for (mlir::Type type : op->getResultTypes())
+      check(type);
+  });
+}
+
 } // namespace
 
 Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
@@ -34,6 +56,7 @@ Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
   if (!family)
     return NotApplicable{family.reason()};
   try {
+    requireConversions(problem);
     return (*family)->prior(problem);
   } catch (const Declined &declined) {
     return NotApplicable{declined.reason};
@@ -45,6 +68,7 @@ Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &
   if (!family)
     return NotApplicable{family.reason()};
   try {
+    requireConversions(problem);
     return (*family)->generate(problem, schedule);
   } catch (const Declined &declined) {
     return NotApplicable{declined.reason};

@@ -288,6 +288,15 @@ TEST_F(Map, runsAtOtherTargetsToo) {
   }
 }
 
+TEST_F(Map, halvesNeedInstructionsOfTheTarget) {
+  std::string text = "func.func @k(%x: tensor<40xf16>) -> tensor<40xf16> attributes {nn.family = \"elementwise\"} {\n"
+                     "  %y = nn.exp %x : (tensor<40xf16>) -> tensor<40xf16>\n  return %y : tensor<40xf16>\n}";
+  EXPECT_EQ(KernelUnderTest(text, Target::parse("x86-64-v2")).declined(),
+            "the target has no conversions of float16 (f16c)");
+  EXPECT_EQ(KernelUnderTest(text, Target::parse("x86-64-v3")).declined(), "");
+  EXPECT_EQ(KernelUnderTest(text, Target::parse("cortex-a76")).declined(), "");
+}
+
 TEST_F(Map, reasonsForDeclining) {
   auto reason = [&](const std::string &text) { return KernelUnderTest(text, target).declined(); };
   EXPECT_EQ(reason("func.func @k(%x: tensor<4xf64>) -> tensor<4xf64> attributes {nn.family = \"elementwise\"} {\n"
