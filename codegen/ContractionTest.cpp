@@ -219,7 +219,7 @@ std::string randomSchedule(Random &random, const std::string &algorithm) {
   if (algorithm == "gemm")
     return "gemm/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4, 8}) +
            number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("kc", {0, 1, 8, 13, 32}) +
-           number("packb", {0, 1}) + number("prefetch", {0, 1}) + number("ahead", {0, 1, 4}) + number("fetch", {0, 1});
+           number("packb", {0, 1}) + number("prefetch", {0, 1});
   if (algorithm == "lanewise")
     return "lanewise/1" + number("px", {1, 2, 3, 8, 14}) + number("rows", {1, 2, 3, 7});
   return "direct/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +

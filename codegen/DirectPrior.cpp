@@ -46,6 +46,9 @@ Block bestBlock(const Target &target, const ConvGeometry &conv, int64_t lanes) {
             cycles += stepCycles(target, piece, vectors % oc, far);
         }
         cycles *= double(conv.outPixels()) / width;
+        // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few registers.
+        if (conv.taps() == 1 && target.vectorRegisters >= 32 && px * oc >= 28)
+          cycles *= 1.05;
         // Large weights are walked tile by tile: an odd number of tiles is hard to split.
         if (double(conv.taps()) * conv.inChannels * conv.outChannels * 4 > secondLevelBytes / 2 && (vectors + oc - 1) / oc % 2)
           cycles *= 1.02;

@@ -199,31 +199,6 @@ mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Val
   return vector;
 }
 
-void Epilogue::fetch(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile) const {
-  auto lines = [&](const PointAccess &access, bool write) {
-    if (access.pixelStride == 0 || access.laneStride != 1)
-      return;
-    Value offset = k.mul(tile.image, dims.value(k, access.imageStride));
-    offset = k.add(offset, k.mul(tile.pixel, access.pixelStride));
-    offset = k.add(offset, k.mul(tile.channel, access.channelStride));
-    int64_t bytes = std::max(1u, bitWidth(access.type) / 8);
-    // Neighbouring vectors (channelStride 1) and neighbouring pixels (a pixel of one vector) share lines.
-    int64_t step = access.channelStride == 1 ? std::max<int64_t>(1, 64 / bytes / lanes) : 1;
-    int64_t skip = access.pixelStride == lanes ? std::max<int64_t>(1, 64 / bytes / lanes) : 1;
-    for (int64_t v = 0; v < tile.vectors && v * lanes < tile.channels; v += step)
-      for (size_t p = 0; p < tile.pixels.size(); p += skip) {
-        Value at = k.add(offset, tile.pixels[p] * access.pixelStride + v * lanes * access.channelStride);
-        Value address = k.gep(k.buffer(access.buffer), at, k.memoryType(access.type));
-        k.b.create<mlir::LLVM::Prefetch>(k.loc, address, /*rw=*/write, /*hint=*/write ? 3 : 2, /*cache=*/1);
-      }
-  };
-  for (mlir::BlockArgument argument : function.getArguments())
-    if (auto found = operands.find(argument); found != operands.end())
-      lines(found->second, false);
-  for (auto &[value, access] : results)
-    lines(access, true);
-}
-
 void Epilogue::emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators) const {
   auto base = [&](const PointAccess &access) {
     Value offset = k.mul(tile.image, dims.value(k, access.imageStride));

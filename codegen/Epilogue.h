@@ -54,10 +54,6 @@ public:
   /// Applies the operators and stores: `rows[p * vectors + v]`.
   void emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators) const;
 
-  /// Asks for the lines of results and of operands that vary from pixel to pixel that `tile` will touch, so that they are there when it is
-  /// emitted after a reduction.
-  void fetch(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile) const;
-
   /// Loads one vector of channels of a kernel argument that varies along channels only (a bias): `channels` valid lanes.
   static Value loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes, int64_t channels);
 

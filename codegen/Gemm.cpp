@@ -5,9 +5,7 @@
 //   unroll   reduction steps per loop iteration
 //   mc       register blocks of rows a work unit
 //   kc       reduction steps done for all units of a chunk of rows before the next ones (0: all); partial sums then wait in scratch
-//   fetch    1: the lines a register block's results go to are fetched while it is multiplied
 //   prefetch 1: while one tile of a constant right operand is used, the next one is fetched
-//   ahead    with prefetch: what is fetched instead lies this many loop iterations ahead (0: the next tile)
 //   packb    1: a right operand that is not constant is copied into scratch, one tile of columns at a time
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
@@ -128,8 +126,8 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
 
 struct Plan {
   GemmGeometry gemm;
-  int64_t lanes, unroll, rows, vectors, mc, kc, ahead;
-  bool packB, prefetch, fetch;
+  int64_t lanes, unroll, rows, vectors, mc, kc;
+  bool packB, prefetch;
   int64_t passes() const { return (gemm.k + kc - 1) / kc; }
   /// Reduction steps of a pass but the last one, and of the last one.
   int64_t steps(bool last) const { return last ? gemm.k - (passes() - 1) * kc : kc; }
@@ -153,7 +151,7 @@ struct Plan {
 };
 
 Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "packb", "prefetch", "ahead", "fetch"});
+  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "packb", "prefetch"});
   Plan plan;
   plan.gemm = gemmGeometry(problem);
   plan.lanes = problem.target().lanes(std::max(32u, bitWidth(plan.gemm.type)));
@@ -167,8 +165,6 @@ Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
   plan.mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 40);
   plan.kc = parameter(schedule, "kc", 0, 0, int64_t(1) << 40);
   plan.kc = plan.kc == 0 ? plan.gemm.k : std::min(plan.kc, plan.gemm.k);
-  plan.fetch = parameter(schedule, "fetch", 0, 0, 1);
-  plan.ahead = parameter(schedule, "ahead", 0, 0, 1 << 20);
   plan.packB = parameter(schedule, "packb", 0, 0, 1) && !plan.gemm.constantB;
   plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1) && plan.gemm.constantB;
   if (!Microkernel::fits(problem.target(), plan.rows, plan.vectors))
@@ -383,10 +379,6 @@ void GemmGenerator::setPrefetch(int64_t vectors, Value block) {
     return;
   int64_t wide = vectors * plan.lanes, perLine = 64 * 8 / bitWidth(gemm.type);
   int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, steps()) * wide / perLine);
-  if (plan.ahead > 0) {
-    micro.prefetch = {k.constant(plan.ahead * plan.unroll * wide), lines};
-    return;
-  }
   int64_t blocks = plan.pieces().isConstant() ? std::min(plan.mc, plan.pieces().constant()) : plan.mc;
   int64_t share = (lines + blocks - 1) / blocks;
   Value first = k.min(k.mul(block, share), k.constant(lines - share));
@@ -431,8 +423,6 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   Value partial;
   if (plan.passes() > 1)
     partial = k.add(partials, k.mul(k.sub(firstRow, chunkRow), vectors * plan.lanes));
-  if (plan.fetch && lastPass)
-    epilogue.fetch(k, dims, out);
   ReductionAxis axis{steps(), steps(), gemm.aStepStride, 0};
   Value aOffset = k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
   Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors, k.buffer(gemm.a), aOffset,
@@ -551,12 +541,10 @@ Schedule gemmPrior(const ContractionProblem &problem) {
     set(9, 3, 4);
   setBlocking(gemm, lanes, schedule);
   int64_t rows = schedule.number("rows", 1), bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8);
-  // Weights of this size come from memory each time the network runs.
+  // Weights of this size come from memory each time the network runs. One row uses each once and in order, which the hardware follows; the
+  // next tile, far ahead, would be gone again when its turn comes.
   if (gemm.constantB && (m == 0 || m >= rows))
-    schedule.numbers["prefetch"] = bytes * gemm.n > (96 << 10);
-  // Where all rows are one register block nothing is read twice, and the next tile would be gone again when its turn comes.
-  if (m > 0 && m <= rows)
-    schedule.numbers["ahead"] = 1;
+    schedule.numbers["prefetch"] = m != 1 && bytes * gemm.n > (96 << 10);
   if (!gemm.constantB) {
     schedule.numbers["packb"] = m == 0 || m >= 8;
     schedule.numbers["kc"] = 0;
