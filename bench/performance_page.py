@@ -202,6 +202,8 @@ class Page:
                 "`auto`, `direct` and `winograd`, each with the layout it chooses; weights are packed, activations stay in each library's own layout, no reordering is timed. Every "
                 "output was held against the reference in float64 (relative L2 at most 2e-5).\n\n![ratios by kind](performance-convolutions.svg)\n" %
                 (", ".join(suite.replace("benchdnn/", "") for suite in self.settings.suites), plural(len({row["text"] for row in rows}), "distinct problem"))]
+        if self.convolutions.get("left"):
+            text.append("%s of these suites and numbers of threads were not measured in this run.\n" % plural(self.convolutions["left"], "row"))
         summaries = []
         for threads in self.settings.threads:
             for kind in ["all"] + KINDS:
