@@ -98,7 +98,7 @@ def main():
     parser.add_argument("networks", nargs="*")
     parser.add_argument("--batches", default="1,3,8")
     parser.add_argument("--anew", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
 
     networks = []
     for name in options.networks or ["torch", "zoo"]:
