@@ -28,7 +28,8 @@ ALLOWED = {
     "codegen": {"schedule", "ir", "ops", "package", "mlir"},
     "compile": {"codegen", "lowerings", "passes", "package", "schedule", "ir", "ops", "import", "include", "mlir"},
     "process": set(),
-    "lab": {"runtime", "process", "package", "include", "ops", "references"},
+    "store": set(),
+    "lab": {"runtime", "process", "store", "package", "include", "ops", "references"},
     # A provider's program: the laboratory's one way to the compiler is the pipe to this one.
     "lab/providers/lathe": {"lab", "runtime", "codegen", "lowerings", "schedule", "ir", "ops", "package", "mlir"},
     "zoo": {"ir", "ops", "mlir"},

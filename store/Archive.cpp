@@ -1,0 +1,142 @@
+#include "store/Archive.h"
+
+#include "store/ContentKey.h"
+#include "store/Lines.h"
+
+#include <set>
+
+namespace lathe::store {
+
+using nlohmann::json;
+
+// The first line says what follows, the others are a record each: {"point": {...}}.
+static constexpr const char *manifestKey = "lathe_store";
+static constexpr int64_t archiveFormat = 1;
+
+namespace {
+
+/// Counts and hashes lines of records as they are written or read.
+struct Tally {
+  Store::Counts counts;
+  ContentHasher hasher;
+
+  void add(const std::string &line, const Record &record) {
+    hasher.update(line);
+    hasher.update("\n");
+    counts.platforms += std::holds_alternative<Platform>(record);
+    counts.experiments += std::holds_alternative<Experiment>(record);
+    counts.tuning += std::holds_alternative<TuningRecord>(record);
+    if (auto *point = std::get_if<Point>(&record)) {
+      ++counts.points;
+      counts.samples += int64_t(point->sampleCount());
+    }
+  }
+  json manifest() const {
+    return {{"format", archiveFormat},    {"platforms", counts.platforms}, {"experiments", counts.experiments},
+            {"points", counts.points},    {"samples", counts.samples},     {"tuning", counts.tuning},
+            {"xxh3_128", hasher.digest()}};
+  }
+};
+
+std::string lineOf(const Record &record) {
+  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning"}; // as in Record
+  json document = std::visit([](auto &value) { return toJson(value); }, record);
+  return json{{names[record.index()], document}}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Record recordOf(const std::string &line) {
+  json document = json::parse(line, nullptr, false);
+  require(document.is_object() && document.size() == 1, "'{:.40}' is no record of an archive", line);
+  auto entry = document.begin();
+  if (entry.key() == "platform")
+    return platformFromJson(*entry);
+  if (entry.key() == "experiment")
+    return experimentFromJson(*entry);
+  if (entry.key() == "point")
+    return pointFromJson(*entry);
+  require(entry.key() == "tuning", "'{:.40}' is no record of an archive", line);
+  return tuningRecordFromJson(*entry);
+}
+
+} // namespace
+
+void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit) {
+  auto experiments = store.experiments(filter);
+  bool everything = filter.experiments.empty() && filter.identity.empty() && filter.platform.empty();
+  std::vector<TuningRecord> tuning;
+  if (everything && filter.kind.value_or(ExperimentKind::tune) == ExperimentKind::tune)
+    tuning = store.tuning();
+  std::set<std::string> platforms;
+  for (auto &summary : experiments)
+    platforms.insert(summary.experiment.platform);
+  for (auto &record : tuning)
+    platforms.insert(record.platform);
+  for (auto &key : platforms)
+    visit(store.platform(key));
+  for (auto &summary : experiments)
+    visit(summary.experiment);
+  for (auto &record : tuning)
+    visit(record);
+  store.points(filter, true, [&](const Point &point) { visit(point); });
+}
+
+Store::Counts exportArchive(Store &store, const Filter &filter, const std::string &path) {
+  // The manifest comes first, so all is read twice, within one transaction: others may be writing meanwhile.
+  Transaction transaction(store.connection(), Transaction::Kind::read);
+  Tally tally;
+  eachRecord(store, filter, [&](const Record &record) { tally.add(lineOf(record), record); });
+  LineWriter writer(path);
+  writer.line(json{{manifestKey, tally.manifest()}}.dump());
+  eachRecord(store, filter, [&](const Record &record) { writer.line(lineOf(record)); });
+  writer.commit();
+  return tally.counts;
+}
+
+static json manifestOf(const std::string &path, const std::optional<std::string> &line) {
+  json document = line ? json::parse(*line, nullptr, false) : json();
+  require(document.is_object() && document.contains(manifestKey) && document[manifestKey].is_object(),
+          "{}: is no archive of measurements (the first line has no \"{}\")", path, manifestKey);
+  json manifest = document[manifestKey];
+  json format = manifest.value("format", json());
+  require(format.is_number_integer() && format >= 1, "{}:1: format is {}, expected a number from 1", path,
+          format.dump());
+  require(format <= archiveFormat, "{}: has format {}, this lathe knows formats up to {}: use a newer lathe", path,
+          format.dump(), archiveFormat);
+  return manifest;
+}
+
+void readArchive(const std::string &path, const std::function<void(const Record &)> &visit) {
+  LineReader reader(path);
+  json manifest = manifestOf(path, reader.next());
+  Tally tally;
+  std::set<std::string> platforms, experiments, points;
+  auto known = [&](const std::set<std::string> &keys, const std::string &key, const char *what) {
+    require(keys.count(key), "refers to {} {}, which is not there", what, key);
+  };
+  while (auto line = reader.next())
+    try {
+      Record record = recordOf(*line);
+      if (auto *platform = std::get_if<Platform>(&record)) {
+        platforms.insert(platform->key());
+      } else if (auto *experiment = std::get_if<Experiment>(&record)) {
+        known(platforms, experiment->platform, "platform");
+        require(experiments.insert(experiment->uuid).second, "experiment {} is there twice", experiment->uuid);
+      } else if (auto *point = std::get_if<Point>(&record)) {
+        known(experiments, point->experiment, "experiment");
+        require(points.insert(point->key()).second, "a point is there twice");
+      } else {
+        known(platforms, std::get<TuningRecord>(record).platform, "platform");
+      }
+      tally.add(*line, record);
+      visit(record);
+    } catch (const Error &error) {
+      fail("{}:{}: {}", path, reader.number(), error.what());
+    }
+  json found = tally.manifest();
+  for (auto &[key, value] : found.items())
+    require(key == "format" || manifest.value(key, json()) == value,
+            "{}: is cut or damaged: {} is {}, the first line says {}", path, key, value.dump(),
+            manifest.value(key, json()).dump());
+}
+
+} // namespace lathe::store

@@ -1,0 +1,233 @@
+#include "store/Archive.h"
+#include "store/Lines.h"
+#include "store/StoreTesting.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+using namespace lathe;
+using namespace lathe::store;
+using testing::HasSubstr;
+
+namespace {
+
+class ArchiveTest : public StoreFolder {
+protected:
+  /// A machine's store: one experiment with points `from` to `to` - 1, a tuning record.
+  Store machine(const std::string &name, int from, int to) {
+    Store store(file(name + ".db"));
+    std::string uuid = store.addExperiment(someExperiment(), somePlatform(name));
+    for (int number = from; number < to; ++number)
+      store.addPoint(somePoint(uuid, number));
+    TuningRecord record;
+    record.task = "conv2d/1 ic64";
+    record.schedule = "direct/1 px=14";
+    record.seconds = 1e-3;
+    store.putTuning(record, somePlatform(name));
+    store.finishExperiment(uuid, {0.1, 0.0});
+    return store;
+  }
+  std::string contentOf(const std::string &path) {
+    std::stringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  void put(const std::string &path, const std::string &bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+  std::string importError(const std::string &path) {
+    Store into(file("into.db"));
+    std::string message = errorOf([&] { importInto(into, {path}); });
+    EXPECT_EQ(into.counts(), Store::Counts()) << message;
+    return message;
+  }
+};
+
+} // namespace
+
+TEST_F(ArchiveTest, roundTrip) {
+  Store store = machine("A", 0, 5);
+  for (const char *name : {"a.jsonl", "a.jsonl.gz"}) {
+    Store::Counts counts = exportArchive(store, {}, file(name));
+    EXPECT_EQ(counts, store.counts());
+    Store copy(file(std::string(name) + ".db"));
+    ImportCounts imported = importInto(copy, {file(name)});
+    EXPECT_EQ(imported.points.added, 5u);
+    EXPECT_EQ(imported.samples, 60u);
+    EXPECT_EQ(copy.counts(), store.counts());
+    // What comes out of the copy is the same to the byte.
+    exportArchive(copy, {}, file("again.jsonl"));
+    EXPECT_EQ(contentOf(file("again.jsonl")), contentOf(file("a.jsonl")));
+  }
+  EXPECT_LT(std::filesystem::file_size(file("a.jsonl.gz")), std::filesystem::file_size(file("a.jsonl")) / 2);
+  EXPECT_EQ(contentOf(file("a.jsonl.gz")).substr(0, 2), "\x1f\x8b");
+  Store empty(file("empty.db"));
+  exportArchive(empty, {}, file("empty.jsonl"));
+  importInto(store, {file("empty.jsonl")});
+  EXPECT_EQ(store.counts().points, 5);
+}
+
+TEST_F(ArchiveTest, importingTwiceChangesNothing) {
+  Store store = machine("A", 0, 5);
+  exportArchive(store, {}, file("a.jsonl"));
+  ImportCounts own = importInto(store, {file("a.jsonl")}); // what it has itself
+  EXPECT_EQ(own.points.added + own.points.replaced + own.experiments.added + own.experiments.replaced, 0u);
+  Store copy(file("copy.db"));
+  importInto(copy, {file("a.jsonl"), file("a.jsonl"), file("A.db")});
+  ImportCounts again = importInto(copy, {file("a.jsonl")});
+  EXPECT_EQ(again.points.known, 5u);
+  EXPECT_EQ(again.points.added, 0u);
+  EXPECT_EQ(again.tuning.known, 1u);
+  EXPECT_EQ(again.platforms.known, 1u);
+  EXPECT_EQ(again.samples, 0u);
+  EXPECT_EQ(copy.counts(), store.counts());
+}
+
+TEST_F(ArchiveTest, machinesAddUp) {
+  Store a = machine("A", 0, 5), b = machine("B", 3, 10); // points 3 and 4 on both: two experiments, so two points
+  exportArchive(a, {}, file("a.jsonl.gz"));
+  Store one(file("one.db")), other(file("other.db"));
+  importInto(one, {file("a.jsonl.gz"), file("B.db")});
+  EXPECT_EQ(one.counts(), (Store::Counts{2, 2, 12, 144, 2}));
+  EXPECT_EQ(one.points({.platform = somePlatform("B").key()}, false).size(), 7u);
+  importInto(other, {file("B.db")});
+  importInto(other, {file("A.db")});
+  exportArchive(one, {}, file("one.jsonl"));
+  exportArchive(other, {}, file("other.jsonl"));
+  EXPECT_EQ(contentOf(file("one.jsonl")), contentOf(file("other.jsonl"))); // in any order
+}
+
+TEST_F(ArchiveTest, anExperimentThatWentOn) {
+  Store store(file("lathe.db"));
+  std::string uuid = store.addExperiment(someExperiment(), somePlatform());
+  store.addPoint(somePoint(uuid, 1));
+  exportArchive(store, {}, file("early.jsonl"));
+  store.addPoint(somePoint(uuid, 2));
+  Point better = somePoint(uuid, 1, 9);
+  store.addPoint(better);
+  store.finishExperiment(uuid, {0.3, std::nullopt});
+  exportArchive(store, {}, file("late.jsonl"));
+  for (auto &order : {std::vector{"early.jsonl", "late.jsonl"}, std::vector{"late.jsonl", "early.jsonl"}}) {
+    Store copy(file(std::string(order[0]) + ".db"));
+    for (auto &name : order)
+      importInto(copy, {file(name)});
+    exportArchive(copy, {}, file("copy.jsonl"));
+    EXPECT_EQ(contentOf(file("copy.jsonl")), contentOf(file("late.jsonl")));
+  }
+}
+
+TEST_F(ArchiveTest, filters) {
+  Store store = machine("A", 0, 5);
+  std::string bench = store.addExperiment(someExperiment(ExperimentKind::bench), somePlatform("another"));
+  store.addPoint(somePoint(bench, 1));
+  EXPECT_EQ(exportArchive(store, {}, file("x.jsonl")), (Store::Counts{2, 2, 6, 72, 1}));
+  EXPECT_EQ(exportArchive(store, {.kind = ExperimentKind::bench}, file("x.jsonl")), (Store::Counts{1, 1, 1, 12, 0}));
+  EXPECT_EQ(exportArchive(store, {.experiments = {bench}}, file("x.jsonl")), (Store::Counts{1, 1, 1, 12, 0}));
+  EXPECT_EQ(exportArchive(store, {.kind = ExperimentKind::tune}, file("x.jsonl")), (Store::Counts{1, 0, 0, 0, 1}));
+  Store copy(file("copy.db"));
+  importInto(copy, {file("x.jsonl")});
+  EXPECT_EQ(copy.tuning().size(), 1u);
+}
+
+TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
+  Store store = machine("A", 0, 5);
+  exportArchive(store, {}, file("good.jsonl"));
+  exportArchive(store, {}, file("good.jsonl.gz"));
+  std::string good = contentOf(file("good.jsonl")), packed = contentOf(file("good.jsonl.gz"));
+  auto broken = [&](const std::string &bytes) {
+    put(file("bad.jsonl"), bytes);
+    std::string message = importError(file("bad.jsonl"));
+    EXPECT_THAT(message, HasSubstr("bad.jsonl"));
+    EXPECT_EQ(message.find('\n'), message.npos) << message;
+    return message;
+  };
+  // Cut at every place, of which a few are between lines.
+  for (size_t length = 0; length < good.size() - 1; length += length < 400 ? 7 : 501)
+    broken(good.substr(0, length));
+  EXPECT_THAT(broken(good.substr(0, good.rfind("{\"point\""))), HasSubstr("points is 4, the first line says 5"));
+  for (size_t length : {size_t(0), size_t(1), size_t(10), packed.size() / 2, packed.size() - 9, packed.size() - 1})
+    broken(packed.substr(0, length));
+  EXPECT_THAT(broken(packed.substr(0, packed.size() / 2)), HasSubstr("cut"));
+  // One byte changed, anywhere.
+  std::mt19937 random(5);
+  for (int i = 0; i < 60; ++i) {
+    std::string bytes = i % 2 ? packed : good;
+    size_t at = random() % bytes.size();
+    if (i % 2 && at < 10)
+      continue; // gzip's header holds bytes that mean nothing (time, system)
+    bytes[at] = char(bytes[at] ^ (1 << random() % 7));
+    SCOPED_TRACE(fmt::format("byte {}", at));
+    broken(bytes);
+  }
+  // Wrong in other ways.
+  auto replaced = [&](const std::string &from, const std::string &to) {
+    std::string bytes = good;
+    size_t at = bytes.find(from);
+    EXPECT_NE(at, bytes.npos) << from;
+    return broken(bytes.replace(at, from.size(), to));
+  };
+  EXPECT_THAT(replaced("\"format\":1", "\"format\":2"), HasSubstr("has format 2, this lathe knows formats up to 1"));
+  EXPECT_THAT(replaced("\"status\":\"passed\"", "\"status\":\"splendid\""),
+              HasSubstr("no status is called 'splendid'"));
+  EXPECT_THAT(replaced("\"threads\":1", "\"threads\":1.5"), HasSubstr("threads is 1.5, expected an integer"));
+  EXPECT_THAT(replaced("\"threads\":1", "\"threads\":\"1\""), HasSubstr("expected an integer"));
+  EXPECT_THAT(replaced("\"wall_ns\":[[", "\"wall_ns\":[[-"), HasSubstr("a sample has -"));
+  EXPECT_THAT(replaced("\"operator\":", "\"operation\":"), HasSubstr("operator"));
+  EXPECT_THAT(broken(good + good.substr(good.rfind("{\"point\""))), HasSubstr("a point is there twice"));
+  EXPECT_THAT(broken("{\"hello\": 1}\n"), HasSubstr("no archive of measurements"));
+  EXPECT_THAT(broken(""), HasSubstr("no archive of measurements"));
+  EXPECT_THAT(importError(file("absent.jsonl")), HasSubstr("absent.jsonl: cannot open: No such file"));
+  EXPECT_THAT(importError(folder.string()), HasSubstr("expected a file, got a directory"));
+  // A good one beside a bad one is not taken over either.
+  Store into(file("into.db"));
+  put(file("bad.jsonl"), good.substr(0, good.size() / 2));
+  EXPECT_THAT(errorOf([&] { importInto(into, {file("good.jsonl"), file("bad.jsonl")}); }), HasSubstr("bad.jsonl"));
+  EXPECT_EQ(into.counts(), Store::Counts());
+  importInto(into, {file("good.jsonl")});
+  EXPECT_EQ(into.counts(), store.counts());
+}
+
+TEST_F(ArchiveTest, damagedDatabasesLeaveNothingBehind) {
+  {
+    machine("A", 0, 40).connection().execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  std::string good = contentOf(file("A.db"));
+  ASSERT_GT(good.size(), 40000u);
+  put(file("bad.db"), good.substr(0, good.size() / 2 / 4096 * 4096));
+  EXPECT_THAT(importError(file("bad.db")), HasSubstr("bad.db"));
+  std::string scribbled = good;
+  for (size_t at = 8192; at < 40000; ++at)
+    scribbled[at] = char(at * 7);
+  put(file("bad.db"), scribbled);
+  EXPECT_THAT(importError(file("bad.db")), HasSubstr("bad.db"));
+  std::string dangling = file("A.db");
+  Database(dangling, Database::Mode::existing).execute("DELETE FROM experiment"); // SQLite checks references on request
+  EXPECT_THAT(importError(dangling), HasSubstr("a row refers to one that is not there"));
+}
+
+TEST_F(ArchiveTest, aFileThatCannotBeWritten) {
+  Store store = machine("A", 0, 2);
+  EXPECT_THAT(errorOf([&] { exportArchive(store, {}, file("no/such/folder.jsonl")); }), HasSubstr("cannot be written"));
+  if (std::filesystem::exists("/dev/full")) {
+    std::filesystem::create_symlink("/dev/full", file("full.jsonl.partial"));
+    EXPECT_THAT(errorOf([&] { exportArchive(store, {}, file("full.jsonl")); }), HasSubstr("cannot be written"));
+    EXPECT_FALSE(std::filesystem::exists(file("full.jsonl")));
+  }
+}
+
+TEST_F(ArchiveTest, linesOfAnyLength) {
+  std::vector<std::string> lines = {"", "short", std::string(300000, 'x'), "", "last"};
+  for (const char *name : {"lines", "lines.gz"}) {
+    LineWriter writer(file(name));
+    for (auto &line : lines)
+      writer.line(line);
+    EXPECT_FALSE(std::filesystem::exists(file(name))); // not before it is whole
+    writer.commit();
+    LineReader reader(file(name));
+    std::vector<std::string> read;
+    while (auto line = reader.next())
+      read.push_back(*line);
+    EXPECT_EQ(read, lines);
+    EXPECT_EQ(reader.number(), lines.size());
+  }
+}

@@ -1,0 +1,203 @@
+// Several processes at once, processes that are killed, disks that are full.
+#include "store/Archive.h"
+#include "store/StoreTesting.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <set>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace lathe;
+using namespace lathe::store;
+using testing::HasSubstr;
+
+using StoreCrashTest = StoreFolder;
+
+/// Runs `body` in a child process; its exit code is 0 unless it throws.
+static pid_t inChild(const std::function<void()> &body) {
+  pid_t child = fork();
+  if (child)
+    return child;
+  try {
+    body();
+  } catch (const std::exception &exception) {
+    fmt::print(stderr, "child: {}\n", exception.what());
+    _exit(1);
+  }
+  _exit(0);
+}
+
+static int exitCodeOf(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST_F(StoreCrashTest, manyWritersFromAnEmptyFolder) {
+  constexpr int writers = 6, points = 25;
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < writers; ++writer)
+    children.push_back(inChild([&] {
+      Store store(file("lathe.db")); // all create it at once
+      // One platform, the same problems and settings: everybody wants the same rows.
+      std::string uuid = store.addExperiment(someExperiment(), somePlatform());
+      for (int number = 0; number < points; ++number)
+        store.addPoint(somePoint(uuid, number));
+      store.finishExperiment(uuid, {});
+    }));
+  for (pid_t child : children)
+    EXPECT_EQ(exitCodeOf(child), 0);
+  Store store(file("lathe.db"));
+  EXPECT_EQ(store.counts(), (Store::Counts{1, writers, writers * points, writers * points * 12, 0}));
+  for (auto &summary : store.experiments()) {
+    EXPECT_EQ(summary.points, size_t(points));
+    EXPECT_FALSE(summary.experiment.finished.empty());
+  }
+  expectHealthy(file("lathe.db"));
+}
+
+TEST_F(StoreCrashTest, aReaderSeesAWholeWhileOthersWrite) {
+  std::string uuid;
+  {
+    Store store(file("lathe.db"));
+    uuid = store.addExperiment(someExperiment(), somePlatform());
+  }
+  pid_t writer = inChild([&] {
+    Store store(file("lathe.db"));
+    for (int number = 0; number < 100; ++number)
+      store.addPoint(somePoint(uuid, number));
+  });
+  Store store(file("lathe.db")), copy(file("copy.db"));
+  for (int i = 0; i < 10; ++i) {
+    Store::Counts counts = exportArchive(store, {}, file("moment.jsonl"));
+    EXPECT_EQ(counts.samples, counts.points * 12);
+    importInto(copy, {file("moment.jsonl")});
+    EXPECT_EQ(copy.counts(), counts);
+  }
+  EXPECT_EQ(exitCodeOf(writer), 0);
+  EXPECT_EQ(store.counts().points, 100);
+}
+
+TEST_F(StoreCrashTest, killedAtAnyMoment) {
+  std::random_device seeder;
+  unsigned seed = seeder();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  std::string path = file("lathe.db");
+  std::set<std::pair<std::string, int>> reported; // experiment, number
+  int unreported = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    pid_t writer = inChild([&] {
+      close(ends[0]);
+      Store store(path);
+      Experiment experiment = someExperiment();
+      std::string uuid = store.addExperiment(experiment, somePlatform());
+      for (int number = 0;; ++number) {
+        store.addPoint(somePoint(uuid, number, 4, 200)); // over several pages
+        std::string line = fmt::format("{} {}\n", uuid, number);
+        if (write(ends[1], line.data(), line.size()) != ssize_t(line.size()))
+          _exit(2);
+      }
+    });
+    close(ends[1]);
+    // Sometimes while the file is being made, sometimes amid the points.
+    usleep(turn % 4 == 0 ? random() % 8000 : 10000 + random() % 60000);
+    kill(writer, SIGKILL);
+    EXPECT_EQ(exitCodeOf(writer), 128 + SIGKILL);
+    std::string said;
+    char buffer[4096];
+    for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+      said.append(buffer, size_t(got));
+    close(ends[0]);
+    for (size_t begin = 0; begin < said.size();) {
+      size_t space = said.find(' ', begin), end = said.find('\n', begin);
+      reported.emplace(said.substr(begin, space - begin), std::stoi(said.substr(space, end - space)));
+      begin = end + 1;
+    }
+    if (!std::filesystem::exists(path))
+      continue; // killed before it was made
+    expectHealthy(path);
+    Store store(path);
+    std::set<std::pair<std::string, int>> kept;
+    store.points({}, true, [&](const Point &point) {
+      int number = point.problem.detail.at("outChannels");
+      Point written = somePoint(point.experiment, number, 4, 200);
+      EXPECT_EQ(point.rounds, written.rounds); // whole
+      EXPECT_TRUE(kept.emplace(point.experiment, number).second) << "doubled";
+    });
+    for (auto &key : reported)
+      EXPECT_TRUE(kept.count(key)) << "lost: " << key.first << " " << key.second;
+    unreported = int(kept.size()) - int(reported.size());
+    EXPECT_LE(unreported, turn + 1); // one at most for each kill: written, and killed before it could say so
+  }
+  EXPECT_GT(reported.size(), 20u);
+}
+
+TEST_F(StoreCrashTest, aFullFileIsOneErrorAndStaysValid) {
+  std::string uuid;
+  int added = 0;
+  {
+    Store store(file("lathe.db"), {.maxPages = 60});
+    uuid = store.addExperiment(someExperiment(), somePlatform());
+    std::string message = errorOf([&] {
+      for (; added < 1000; ++added)
+        store.addPoint(somePoint(uuid, added, 4, 200));
+    });
+    EXPECT_THAT(message, HasSubstr("lathe.db: database or disk is full"));
+    EXPECT_EQ(message.find('\n'), message.npos) << message;
+    EXPECT_GT(added, 2);
+    EXPECT_EQ(store.counts().points, added);
+    EXPECT_EQ(store.counts().samples, added * 800);
+    EXPECT_EQ(store.connection().integer("SELECT count(*) FROM problem"), added); // nothing of the one that failed
+    EXPECT_THAT(errorOf([&] { store.addPoint(somePoint(uuid, added, 4, 200)); }), HasSubstr("full")); // and again
+  }
+  expectHealthy(file("lathe.db"));
+  Store store(file("lathe.db"));
+  store.addPoint(somePoint(uuid, added, 4, 200)); // there is room again
+  EXPECT_EQ(store.counts().points, added + 1);
+}
+
+TEST_F(StoreCrashTest, aSystemThatWritesNoMore) {
+  // A limit on the size of files: writing fails as on a full disk, at any page of the log or the file itself.
+  std::string path = file("lathe.db");
+  std::string uuid;
+  {
+    Store store(path);
+    uuid = store.addExperiment(someExperiment(), somePlatform());
+  }
+  for (rlim_t limit : {200000, 300000, 500000, 900000}) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    pid_t writer = inChild([&] {
+      signal(SIGXFSZ, SIG_IGN); // as the kernel reports a full disk: by the call that fails
+      rlimit file{limit, limit};
+      setrlimit(RLIMIT_FSIZE, &file);
+      Store store(path);
+      int first = int(store.counts().points), added = first;
+      std::string message = errorOf([&] {
+        for (; added < first + 1000; ++added)
+          store.addPoint(somePoint(uuid, added, 4, 200));
+      });
+      std::string said = fmt::format("{} {}", added, message);
+      if (write(ends[1], said.data(), said.size()) != ssize_t(said.size()))
+        _exit(2);
+    });
+    close(ends[1]);
+    std::string said(4096, '\0');
+    ssize_t got = read(ends[0], said.data(), said.size());
+    close(ends[0]);
+    said.resize(size_t(std::max<ssize_t>(got, 0)));
+    EXPECT_EQ(exitCodeOf(writer), 0);
+    EXPECT_THAT(said, testing::AnyOf(HasSubstr("disk I/O error"), HasSubstr("disk is full")));
+    EXPECT_EQ(said.find('\n'), said.npos) << said;
+    Store store(path);
+    EXPECT_EQ(store.counts().points, std::stoi(said)) << said;
+    EXPECT_EQ(store.counts().samples, store.counts().points * 800);
+    expectHealthy(path);
+  }
+}

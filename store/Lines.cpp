@@ -1,0 +1,105 @@
+#include "store/Lines.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+
+namespace lathe::store {
+
+LineWriter::LineWriter(const std::string &path) : path(path) {
+  if (path != "-")
+    file.emplace(path);
+  if (!path.ends_with(".gz"))
+    return;
+  deflater = std::make_unique<z_stream>();
+  constexpr int gzip = 15 + 16; // zlib's way to ask for gzip's header
+  require(deflateInit2(deflater.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip, 8, Z_DEFAULT_STRATEGY) == Z_OK,
+          "{}: out of memory in zlib", path);
+}
+
+LineWriter::~LineWriter() {
+  if (deflater)
+    deflateEnd(deflater.get());
+}
+
+void LineWriter::put(std::string_view bytes) {
+  if (file)
+    file->write(bytes);
+  else
+    std::cout.write(bytes.data(), std::streamsize(bytes.size()));
+}
+
+void LineWriter::deflate(std::string_view bytes, bool finish) {
+  std::array<char, 1 << 16> out;
+  deflater->next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
+  deflater->avail_in = uInt(bytes.size());
+  do {
+    deflater->next_out = reinterpret_cast<Bytef *>(out.data());
+    deflater->avail_out = uInt(out.size());
+    ::deflate(deflater.get(), finish ? Z_FINISH : Z_NO_FLUSH);
+    put({out.data(), out.size() - deflater->avail_out});
+  } while (deflater->avail_out == 0);
+}
+
+void LineWriter::line(std::string_view text) {
+  for (std::string_view part : {text, std::string_view("\n")})
+    if (deflater)
+      deflate(part, false);
+    else
+      put(part);
+}
+
+void LineWriter::commit() {
+  if (deflater)
+    deflate({}, true);
+  if (file)
+    file->commit();
+}
+
+LineReader::LineReader(const std::string &path) : path(path), buffer(1 << 16) {
+  errno = 0;
+  file = gzopen(path.c_str(), "rbe");
+  require(file != nullptr, "{}: cannot open: {}", path, std::strerror(errno ? errno : ENOMEM));
+}
+
+LineReader::~LineReader() { gzclose_r(file); }
+
+std::optional<std::string> LineReader::next() {
+  std::string line;
+  bool any = false;
+  while (true) {
+    if (begin == end) {
+      int got = gzread(file, buffer.data(), unsigned(buffer.size()));
+      int code = Z_OK;
+      const char *message = gzerror(file, &code);
+      // A stream that is cut says so only beside the last bytes it gave.
+      require(got >= 0 && code != Z_BUF_ERROR, "{}: {}", path,
+              code == Z_ERRNO       ? std::strerror(errno)
+              : code == Z_BUF_ERROR ? "the compressed file is cut"
+                                    : message);
+      begin = 0;
+      end = size_t(got);
+      if (got == 0)
+        break;
+    }
+    any = true;
+    auto from = buffer.begin() + std::ptrdiff_t(begin), to = buffer.begin() + std::ptrdiff_t(end);
+    auto newline = std::find(from, to, '\n');
+    line.append(from, newline);
+    begin = size_t(newline - buffer.begin());
+    if (newline != to) {
+      ++begin;
+      break;
+    }
+  }
+  if (!any)
+    return std::nullopt;
+  ++lines;
+  return line;
+}
+
+} // namespace lathe::store

@@ -1,0 +1,288 @@
+#include "store/Store.h"
+
+namespace lathe::store {
+
+using nlohmann::json;
+
+namespace {
+
+/// "WHERE a = ? AND b IN (?, ?)" and what to bind.
+struct Where {
+  std::string sql;
+  std::vector<std::string> values;
+
+  void add(const std::string &condition) { sql += (sql.empty() ? " WHERE " : " AND ") + condition; }
+  void equal(const char *column, std::string_view value) {
+    if (value.empty())
+      return;
+    add(std::string(column) + " = ?");
+    values.emplace_back(value);
+  }
+  void bindTo(Statement &statement) const {
+    for (size_t i = 0; i < values.size(); ++i)
+      statement.bindOne(int(i) + 1, values[i]);
+  }
+};
+
+void restrictExperiments(Where &where, const Filter &filter) {
+  if (!filter.experiments.empty()) {
+    std::string places;
+    for (auto &uuid : filter.experiments) {
+      places += places.empty() ? "?" : ", ?";
+      where.values.push_back(uuid);
+    }
+    where.add("experiment.uuid IN (" + places + ")");
+  }
+  if (filter.kind)
+    where.equal("experiment.kind", name(*filter.kind));
+  where.equal("experiment.identity", filter.identity);
+  where.equal("platform.key", filter.platform);
+}
+
+void restrictPoints(Where &where, const Filter &filter) {
+  where.equal("problem.operator", filter.op);
+  where.equal("problem.text", filter.problem);
+  where.equal("point.provider", filter.provider);
+  where.equal("point.variant", filter.variant);
+  if (filter.status)
+    where.equal("point.status", name(*filter.status));
+}
+
+/// Reads the columns of a row one after the other.
+class Row {
+public:
+  explicit Row(const Statement &statement) : statement(statement) {}
+  std::string text() { return statement.text(column++); }
+  int64_t integer() { return statement.integer(column++); }
+  std::optional<double> real() { return statement.optionalReal(column++); }
+  std::optional<int64_t> count() { return statement.optionalInteger(column++); }
+  json document() {
+    json parsed = json::parse(text(), nullptr, false);
+    require(!parsed.is_discarded(), "column {} holds no JSON", column - 1);
+    return parsed;
+  }
+  Disturbance disturbance() {
+    auto other = real(), stolen = real();
+    return {other, stolen};
+  }
+
+private:
+  const Statement &statement;
+  int column = 0;
+};
+
+constexpr const char *experimentColumns =
+    "experiment.uuid, experiment.kind, experiment.command, experiment.version, experiment.build, platform.key,\n"
+    "  experiment.settings, experiment.started, experiment.finished, experiment.other_processors,\n"
+    "  experiment.stolen_processors";
+
+Experiment experimentOf(Row &row) {
+  Experiment e;
+  e.uuid = row.text();
+  e.kind = experimentKind(row.text());
+  e.command = row.text();
+  e.version = row.text();
+  e.build = row.text();
+  e.platform = row.text();
+  e.settings = row.document();
+  e.started = row.text();
+  e.finished = row.text();
+  e.disturbance = row.disturbance();
+  return e;
+}
+
+constexpr const char *selectPoints =
+    "SELECT point.id, experiment.uuid, problem.operator, problem.text, problem.detail, point.provider, point.variant,\n"
+    "  setting.threads, setting.batch, setting.type, setting.layout, setting.schedule, setting.cache, setting.extra,\n"
+    "  point.measured, point.status, point.reason, point.relative_l2, point.max_difference, point.implementation,\n"
+    "  point.provider_version, point.repro, point.prepare_seconds, point.other_processors, point.stolen_processors\n"
+    "FROM point JOIN experiment ON point.experiment = experiment.id JOIN platform ON experiment.platform = "
+    "platform.id\n"
+    "  JOIN problem ON point.problem = problem.id JOIN setting ON point.setting = setting.id";
+
+Point pointOf(Row &row) {
+  Point p;
+  p.experiment = row.text();
+  p.problem.op = row.text();
+  p.problem.text = row.text();
+  p.problem.detail = row.document();
+  p.provider = row.text();
+  p.variant = row.text();
+  p.setting.threads = int(row.integer());
+  p.setting.batch = row.integer();
+  p.setting.type = row.text();
+  p.setting.layout = row.text();
+  p.setting.schedule = row.text();
+  p.setting.cache = cacheState(row.text());
+  p.setting.extra = row.document();
+  p.measured = row.text();
+  p.status = pointStatus(row.text());
+  p.reason = row.text();
+  p.relativeL2 = row.real();
+  p.maxDifference = row.real();
+  p.implementation = row.text();
+  p.providerVersion = row.text();
+  p.repro = row.text();
+  p.prepareSeconds = row.real();
+  p.disturbance = row.disturbance();
+  return p;
+}
+
+constexpr const char *selectTuning =
+    "SELECT platform.key, tuning.task, tuning.schedule, tuning.status, tuning.reason, tuning.seconds, tuning.measured\n"
+    "FROM tuning JOIN platform ON tuning.platform = platform.id";
+
+TuningRecord tuningOf(Row row) {
+  TuningRecord r;
+  r.platform = row.text();
+  r.task = row.text();
+  r.schedule = row.text();
+  r.status = pointStatus(row.text());
+  r.reason = row.text();
+  r.seconds = row.real();
+  r.measured = row.text();
+  return r;
+}
+
+} // namespace
+
+std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
+  Where where;
+  restrictExperiments(where, filter);
+  // Points are counted by their index alone, which the restriction on them would not allow.
+  Statement select(database, fmt::format("SELECT {}, platform.cpu,\n"
+                                         "  (SELECT count(*) FROM point WHERE point.experiment = experiment.id),\n"
+                                         "  (SELECT count(*) FROM point WHERE point.experiment = experiment.id\n"
+                                         "     AND point.status = 'passed')\n"
+                                         "FROM experiment JOIN platform ON experiment.platform = platform.id{}\n"
+                                         "ORDER BY experiment.started, experiment.uuid",
+                                         experimentColumns, where.sql));
+  where.bindTo(select);
+  std::vector<ExperimentSummary> summaries;
+  while (select.step()) {
+    Row row(select);
+    ExperimentSummary summary;
+    summary.experiment = experimentOf(row);
+    summary.cpu = row.text();
+    summary.points = size_t(row.integer());
+    summary.passed = size_t(row.integer());
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+Experiment Store::experiment(const std::string &prefix) {
+  Statement select(database,
+                   fmt::format("SELECT {} FROM experiment JOIN platform ON experiment.platform = platform.id\n"
+                               "WHERE substr(experiment.uuid, 1, length(?1)) = ?1 LIMIT 2",
+                               experimentColumns));
+  select.bind(prefix);
+  require(!prefix.empty() && select.step(), "{}: no experiment's id begins with '{}'", path(), prefix);
+  Row row(select);
+  Experiment found = experimentOf(row);
+  require(!select.step(), "{}: the ids of several experiments begin with '{}'", path(), prefix);
+  return found;
+}
+
+Platform Store::platform(const std::string &key) {
+  Statement select(database, "SELECT cpu, architecture, features, caches, cores, hardware_threads, memory_bytes,\n"
+                             "  governor, boost, hypervisor, virtualized, kernel, compiler, libraries\n"
+                             "FROM platform WHERE key = ?");
+  select.bind(key);
+  require(select.step(), "{}: no platform has the key {}", path(), key);
+  Row row(select);
+  json document;
+  for (const char *field : {"cpu", "architecture"})
+    document[field] = row.text();
+  for (const char *field : {"features", "caches"})
+    document[field] = row.document();
+  for (const char *field : {"cores", "hardware_threads", "memory_bytes"})
+    document[field] = row.integer();
+  for (const char *field : {"governor", "boost", "hypervisor"})
+    document[field] = row.text();
+  document["virtualized"] = row.integer() != 0;
+  for (const char *field : {"kernel", "compiler"})
+    document[field] = row.text();
+  document["libraries"] = row.document();
+  return platformFromJson(document);
+}
+
+void Store::points(const Filter &filter, bool withSamples, const std::function<void(const Point &)> &visit) {
+  Where where;
+  restrictExperiments(where, filter);
+  restrictPoints(where, filter);
+  Statement select(database, selectPoints + where.sql +
+                                 "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key");
+  where.bindTo(select);
+  Statement samples(database, "SELECT round, wall_ns, cpu_ns, cycles, instructions, cache_misses, frequency_khz\n"
+                              "FROM sample WHERE point = ? ORDER BY round, repetition");
+  while (select.step()) {
+    Row row(select);
+    int64_t id = row.integer();
+    Point point = pointOf(row);
+    if (withSamples) {
+      samples.bind(id);
+      while (samples.step()) {
+        Row values(samples);
+        point.rounds.resize(size_t(values.integer()) + 1);
+        Sample sample;
+        sample.wallNs = values.integer();
+        for (auto counter :
+             {&Sample::cpuNs, &Sample::cycles, &Sample::instructions, &Sample::cacheMisses, &Sample::frequencyKhz})
+          sample.*counter = values.count();
+        point.rounds.back().push_back(sample);
+      }
+    }
+    visit(point);
+  }
+}
+
+std::vector<Point> Store::points(const Filter &filter, bool withSamples) {
+  std::vector<Point> found;
+  points(filter, withSamples, [&](const Point &point) { found.push_back(point); });
+  return found;
+}
+
+std::optional<Point> Store::measured(const std::string &identity, const Point &point) {
+  Statement select(database, std::string(selectPoints) + "\nWHERE experiment.identity = ? AND problem.key = ?\n"
+                                                         "  AND point.provider = ? AND point.variant = ?\n"
+                                                         "  AND setting.key = ? ORDER BY point.measured DESC LIMIT 1");
+  select.bind(identity, point.problem.key(), point.provider, point.variant, point.setting.key());
+  if (!select.step())
+    return std::nullopt;
+  Row row(select);
+  row.integer(); // the id
+  return pointOf(row);
+}
+
+std::optional<TuningRecord> Store::bestTuning(const std::string &task, const std::string &platform) {
+  Where where;
+  where.equal("tuning.task", task);
+  where.equal("platform.key", platform);
+  where.add("tuning.status = 'passed'");
+  where.add("tuning.seconds IS NOT NULL");
+  Statement select(database, selectTuning + where.sql + "\nORDER BY tuning.seconds, tuning.schedule LIMIT 1");
+  where.bindTo(select);
+  return select.step() ? std::optional(tuningOf(Row(select))) : std::nullopt;
+}
+
+std::vector<TuningRecord> Store::tuning(const std::string &task, const std::string &platform) {
+  Where where;
+  where.equal("tuning.task", task);
+  where.equal("platform.key", platform);
+  Statement select(database, selectTuning + where.sql +
+                                 "\nORDER BY tuning.task, tuning.seconds IS NULL, tuning.seconds, tuning.schedule,\n"
+                                 "  platform.key");
+  where.bindTo(select);
+  std::vector<TuningRecord> records;
+  while (select.step())
+    records.push_back(tuningOf(Row(select)));
+  return records;
+}
+
+Store::Counts Store::counts() {
+  auto rows = [&](const char *table) { return database.integer(fmt::format("SELECT count(*) FROM {}", table)); };
+  return {rows("platform"), rows("experiment"), rows("point"), rows("sample"), rows("tuning")};
+}
+
+} // namespace lathe::store

@@ -1,0 +1,104 @@
+#include "store/Records.h"
+
+#include "store/ContentKey.h"
+#include "support/Error.h"
+
+#include <array>
+#include <span>
+
+namespace lathe::store {
+
+using nlohmann::json;
+
+// Enumerations and their names, in the order of the enumerators.
+static constexpr std::array<std::string_view, 6> kinds = {"ops", "bench", "compare", "profile", "segments", "tune"};
+static constexpr std::array<std::string_view, 8> statuses = {"passed",  "failed",  "mistrusted", "unimplemented",
+                                                             "same_as", "crashed", "timed_out",  "memory_exceeded"};
+static constexpr std::array<std::string_view, 2> cacheStates = {"hot", "cold"};
+
+std::string_view name(ExperimentKind kind) { return kinds[size_t(kind)]; }
+std::string_view name(PointStatus status) { return statuses[size_t(status)]; }
+std::string_view name(CacheState state) { return cacheStates[size_t(state)]; }
+
+static size_t indexOf(std::span<const std::string_view> names, std::string_view text, const char *what) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] == text)
+      return i;
+  fail("no {} is called '{}', expected {}", what, text, fmt::join(names, ", "));
+}
+
+ExperimentKind experimentKind(std::string_view text) {
+  return ExperimentKind(indexOf(kinds, text, "kind of experiment"));
+}
+PointStatus pointStatus(std::string_view text) { return PointStatus(indexOf(statuses, text, "status")); }
+CacheState cacheState(std::string_view text) { return CacheState(indexOf(cacheStates, text, "state of caches")); }
+
+// Keys. What goes into one is fixed by the schema's version: a changed key would make equal things differ.
+
+std::string Platform::key() const { return documentKey(toJson(*this)); }
+
+std::string Experiment::identity() const {
+  return documentKey(
+      json::array({name(kind), settings.is_null() ? json::object() : settings, platform, version, build}));
+}
+
+std::string Problem::key() const { return documentKey(json::array({op, text})); }
+
+std::string Setting::key() const { return documentKey(toJson(*this)); }
+
+std::string Point::key() const {
+  return documentKey(json::array({experiment, problem.op, problem.text, provider, variant, toJson(setting)}));
+}
+
+size_t Point::sampleCount() const {
+  size_t count = 0;
+  for (auto &round : rounds)
+    count += round.size();
+  return count;
+}
+
+static void checkObject(const json &document, const char *what) {
+  require(document.is_object() || document.is_null(), "{} is {}, expected an object", what, document.type_name());
+}
+
+static void checkTime(const std::string &text, const char *what) {
+  require(isTime(text), "{} is '{}', expected a time like 2026-11-22T00:31:04.000000Z", what, text);
+}
+
+void check(const Experiment &experiment) {
+  require(!experiment.uuid.empty(), "experiment without uuid");
+  checkObject(experiment.settings, "settings");
+  checkTime(experiment.started, "started");
+  if (!experiment.finished.empty())
+    checkTime(experiment.finished, "finished");
+}
+
+void check(const Point &point) {
+  require(!point.experiment.empty(), "point without experiment");
+  require(!point.problem.op.empty() && !point.problem.text.empty(), "point without operator or problem");
+  require(!point.provider.empty(), "point without provider");
+  require(point.setting.threads >= 1, "{} threads, expected at least 1", point.setting.threads);
+  require(point.setting.batch >= 0, "batch {}, expected at least 0", point.setting.batch);
+  checkObject(point.problem.detail, "detail of the problem");
+  checkObject(point.setting.extra, "extra settings");
+  checkTime(point.measured, "measured");
+  require(point.status == PointStatus::passed || point.rounds.empty(),
+          "a point that is {} has {} samples, expected none", name(point.status), point.sampleCount());
+  for (auto &round : point.rounds) {
+    require(!round.empty(), "a round without samples");
+    for (auto &sample : round)
+      for (auto &count : {std::optional(sample.wallNs), sample.cpuNs, sample.cycles, sample.instructions,
+                          sample.cacheMisses, sample.frequencyKhz})
+        require(!count || *count >= 0, "a sample has {}, expected 0 or more", *count);
+  }
+}
+
+void check(const TuningRecord &record) {
+  require(!record.platform.empty() && !record.task.empty() && !record.schedule.empty(),
+          "tuning record without platform, task or schedule");
+  require(!record.seconds || (record.status == PointStatus::passed && *record.seconds > 0),
+          "tuning record that is {} with {} s", name(record.status), record.seconds.value_or(0));
+  checkTime(record.measured, "measured");
+}
+
+} // namespace lathe::store

@@ -1,0 +1,146 @@
+#include "store/Schema.h"
+
+namespace lathe::store {
+
+// Names of kinds and statuses are checked where records are made (Records.cpp), not here: a new one needs no migration.
+static constexpr const char *version1 = R"(
+CREATE TABLE platform (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,           -- hash of the whole description
+  cpu TEXT NOT NULL,
+  architecture TEXT NOT NULL,
+  features TEXT NOT NULL,             -- JSON, a list of LLVM's names
+  caches TEXT NOT NULL,               -- JSON, [{name, bytes, shared_by_threads}]
+  cores INTEGER NOT NULL,
+  hardware_threads INTEGER NOT NULL,
+  memory_bytes INTEGER NOT NULL,
+  governor TEXT NOT NULL,
+  boost TEXT NOT NULL,
+  hypervisor TEXT NOT NULL,
+  virtualized INTEGER NOT NULL,
+  kernel TEXT NOT NULL,
+  compiler TEXT NOT NULL,
+  libraries TEXT NOT NULL             -- JSON, {name: version}
+) STRICT;
+
+CREATE TABLE experiment (
+  id INTEGER PRIMARY KEY,
+  uuid TEXT NOT NULL UNIQUE,
+  identity TEXT NOT NULL,             -- what runs of the same command share
+  kind TEXT NOT NULL,
+  command TEXT NOT NULL,
+  version TEXT NOT NULL,
+  build TEXT NOT NULL,
+  platform INTEGER NOT NULL REFERENCES platform,
+  settings TEXT NOT NULL,             -- JSON, an object
+  started TEXT NOT NULL,
+  finished TEXT,                      -- NULL: running, or ended from outside
+  other_processors REAL,
+  stolen_processors REAL
+) STRICT;
+CREATE INDEX experiment_identity ON experiment(identity);
+CREATE INDEX experiment_kind ON experiment(kind, started);
+
+CREATE TABLE problem (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,           -- hash of operator and text
+  operator TEXT NOT NULL,
+  text TEXT NOT NULL,
+  detail TEXT NOT NULL                -- JSON, an object
+) STRICT;
+CREATE INDEX problem_operator ON problem(operator);
+
+CREATE TABLE setting (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,           -- hash of all columns
+  threads INTEGER NOT NULL CHECK (threads >= 1),
+  batch INTEGER NOT NULL CHECK (batch >= 0),
+  type TEXT NOT NULL,
+  layout TEXT NOT NULL,
+  schedule TEXT NOT NULL,
+  cache TEXT NOT NULL,
+  extra TEXT NOT NULL                 -- JSON, an object
+) STRICT;
+
+CREATE TABLE point (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,           -- hash of experiment, problem, provider, variant and setting
+  experiment INTEGER NOT NULL REFERENCES experiment ON DELETE CASCADE,
+  problem INTEGER NOT NULL REFERENCES problem,
+  setting INTEGER NOT NULL REFERENCES setting,
+  provider TEXT NOT NULL,
+  variant TEXT NOT NULL,
+  measured TEXT NOT NULL,
+  status TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  relative_l2 REAL,
+  max_difference REAL,
+  implementation TEXT NOT NULL,
+  provider_version TEXT NOT NULL,
+  repro TEXT NOT NULL,
+  prepare_seconds REAL,
+  other_processors REAL,
+  stolen_processors REAL
+) STRICT;
+CREATE INDEX point_experiment ON point(experiment);
+CREATE INDEX point_problem ON point(problem);
+CREATE INDEX point_setting ON point(setting);
+
+CREATE TABLE sample (
+  point INTEGER NOT NULL REFERENCES point ON DELETE CASCADE,
+  round INTEGER NOT NULL,
+  repetition INTEGER NOT NULL,
+  wall_ns INTEGER NOT NULL CHECK (wall_ns >= 0),
+  cpu_ns INTEGER,
+  cycles INTEGER,
+  instructions INTEGER,
+  cache_misses INTEGER,
+  frequency_khz INTEGER,
+  PRIMARY KEY (point, round, repetition)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tuning (
+  id INTEGER PRIMARY KEY,
+  platform INTEGER NOT NULL REFERENCES platform,
+  task TEXT NOT NULL,
+  schedule TEXT NOT NULL,
+  status TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  seconds REAL,
+  measured TEXT NOT NULL,
+  UNIQUE (platform, task, schedule)
+) STRICT;
+CREATE INDEX tuning_best ON tuning(task, seconds);
+)";
+
+static constexpr const char *steps[] = {version1};
+
+std::span<const char *const> schemaSteps() { return steps; }
+
+// "Lthe": tells our files from other programs' (PRAGMA application_id).
+static constexpr int64_t applicationId = 0x4c746865;
+
+int64_t schemaVersion(Database &database, std::span<const char *const> steps) {
+  auto newest = int64_t(steps.size());
+  int64_t version = database.integer("PRAGMA user_version");
+  int64_t application = database.integer("PRAGMA application_id");
+  bool empty = version == 0 && application == 0 && database.integer("SELECT count(*) FROM sqlite_schema") == 0;
+  require(empty || application == applicationId, "{}: is a database of another program", database.path());
+  require(version <= newest, "{}: has version {} of the schema, this lathe knows versions up to {}: use a newer lathe",
+          database.path(), version, newest);
+  return version;
+}
+
+void migrate(Database &database, std::span<const char *const> steps) {
+  auto newest = int64_t(steps.size());
+  if (schemaVersion(database, steps) == newest)
+    return;
+  Transaction transaction(database);
+  // Again, now that nobody else writes: another process may have been faster.
+  for (int64_t version = schemaVersion(database, steps); version < newest; ++version)
+    database.execute(steps[size_t(version)]);
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", applicationId, newest));
+  transaction.commit();
+}
+
+} // namespace lathe::store

@@ -1,0 +1,301 @@
+#include "store/ContentKey.h"
+#include "store/Schema.h"
+#include "store/StoreTesting.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+
+using namespace lathe;
+using namespace lathe::store;
+using testing::HasSubstr;
+
+using StoreTest = StoreFolder;
+
+TEST_F(StoreTest, givesBackWhatItWasGiven) {
+  std::string uuid;
+  Point point;
+  Platform platform = somePlatform();
+  {
+    Store store(file("deep/er/lathe.db"));
+    uuid = store.addExperiment(someExperiment(), platform);
+    point = somePoint(uuid, 1);
+    store.addPoint(point);
+    Point failed = somePoint(uuid, 2);
+    failed.rounds.clear();
+    failed.status = PointStatus::crashed;
+    failed.reason = "signal 11";
+    failed.prepareSeconds = std::nullopt;
+    store.addPoint(failed);
+    store.finishExperiment(uuid, {0.5, std::nullopt});
+  }
+  Store store(file("deep/er/lathe.db"));
+  auto points = store.points();
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_TRUE(isTime(points[0].measured)) << points[0].measured;
+  point.measured = points[0].measured;
+  EXPECT_EQ(textOf(points[0]), textOf(point));
+  EXPECT_EQ(points[0].rounds, point.rounds);
+  EXPECT_EQ(points[1].status, PointStatus::crashed);
+  EXPECT_EQ(points[1].reason, "signal 11");
+  EXPECT_FALSE(points[1].prepareSeconds);
+  EXPECT_TRUE(points[1].rounds.empty());
+  EXPECT_EQ(toJson(store.platform(platform.key())), toJson(platform));
+  Experiment experiment = store.experiment(uuid.substr(0, 8));
+  EXPECT_EQ(experiment.settings, someExperiment().settings);
+  EXPECT_EQ(experiment.disturbance.otherProcessors, 0.5);
+  EXPECT_FALSE(experiment.disturbance.stolenProcessors);
+  EXPECT_GE(experiment.finished, points[1].measured);
+  auto summaries = store.experiments();
+  ASSERT_EQ(summaries.size(), 1u);
+  EXPECT_EQ(summaries[0].points, 2u);
+  EXPECT_EQ(summaries[0].passed, 1u);
+  EXPECT_EQ(summaries[0].cpu, "Some CPU");
+  EXPECT_EQ(store.counts(), (Store::Counts{1, 1, 2, 12, 0}));
+}
+
+TEST_F(StoreTest, equalThingsAreOne) {
+  Store store(file("lathe.db"));
+  std::string first = store.addExperiment(someExperiment(), somePlatform());
+  std::string second = store.addExperiment(someExperiment(), somePlatform());
+  store.addExperiment(someExperiment(), somePlatform("Another CPU"));
+  EXPECT_NE(first, second);
+  store.addPoint(somePoint(first, 1));
+  store.addPoint(somePoint(second, 1));
+  EXPECT_EQ(store.counts().platforms, 2);
+  EXPECT_EQ(store.counts().experiments, 3);
+  EXPECT_EQ(store.counts().points, 2);
+  EXPECT_EQ(store.connection().integer("SELECT count(*) FROM problem"), 1);
+  EXPECT_EQ(store.connection().integer("SELECT count(*) FROM setting"), 1);
+  EXPECT_THAT(errorOf([&] { store.experiment(""); }), HasSubstr("no experiment's id begins with ''"));
+  EXPECT_THAT(errorOf([&] { store.experiment("zz"); }), HasSubstr("begins with 'zz'"));
+}
+
+TEST_F(StoreTest, theLastMeasurementOfAPointStays) {
+  Store store(file("lathe.db"));
+  std::string uuid = store.addExperiment(someExperiment(), somePlatform());
+  Point early = somePoint(uuid, 1), late = somePoint(uuid, 1, 5, 2);
+  early.measured = "2026-01-01T00:00:00.000000Z";
+  late.measured = "2026-01-02T00:00:00.000000Z";
+  late.implementation = "winograd/1";
+  store.addPoint(early);
+  store.addPoint(late);
+  store.addPoint(early);
+  store.addPoint(late);
+  auto points = store.points();
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(textOf(points[0]), textOf(late));
+  EXPECT_EQ(store.counts().samples, 10);
+}
+
+TEST_F(StoreTest, knowsWhatTheSameCommandHasMeasured) {
+  Store store(file("lathe.db"));
+  Experiment experiment = someExperiment();
+  std::string uuid = store.addExperiment(experiment, somePlatform());
+  store.addPoint(somePoint(uuid, 1));
+  std::string identity = store.experiment(uuid).identity();
+  Point asked = somePoint("", 1, 0);
+  auto known = store.measured(identity, asked);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->status, PointStatus::passed);
+  EXPECT_EQ(known->experiment, uuid);
+  // Each of what makes a point another point.
+  EXPECT_FALSE(store.measured(identity, somePoint("", 2, 0)));
+  Point other = asked;
+  other.variant = "plain";
+  EXPECT_FALSE(store.measured(identity, other));
+  other = asked;
+  other.provider = "onednn";
+  EXPECT_FALSE(store.measured(identity, other));
+  other = asked;
+  other.setting.threads = 7;
+  EXPECT_FALSE(store.measured(identity, other));
+  other = asked;
+  other.setting.cache = CacheState::cold;
+  EXPECT_FALSE(store.measured(identity, other));
+  other = asked;
+  other.problem.op = "deconv2d";
+  EXPECT_FALSE(store.measured(identity, other));
+  // Each of what makes an experiment another one.
+  experiment.platform = somePlatform().key();
+  EXPECT_EQ(experiment.identity(), identity);
+  Experiment changed = experiment;
+  changed.settings["seed"] = 8;
+  EXPECT_NE(changed.identity(), identity);
+  changed = experiment;
+  changed.build = "fedcba9876543210";
+  EXPECT_NE(changed.identity(), identity);
+  changed = experiment;
+  changed.platform = somePlatform("Another CPU").key();
+  EXPECT_NE(changed.identity(), identity);
+  changed = experiment;
+  changed.command = "the same, typed otherwise";
+  EXPECT_EQ(changed.identity(), identity);
+  // Over several experiments the last one counts.
+  Point again = somePoint(store.addExperiment(someExperiment(), somePlatform()), 1, 0);
+  again.status = PointStatus::timedOut;
+  store.addPoint(again);
+  EXPECT_EQ(store.measured(identity, asked)->status, PointStatus::timedOut);
+}
+
+TEST_F(StoreTest, filters) {
+  Store store(file("lathe.db"));
+  std::string ops = store.addExperiment(someExperiment(), somePlatform());
+  std::string bench = store.addExperiment(someExperiment(ExperimentKind::bench), somePlatform("Another CPU"));
+  store.addPoint(somePoint(ops, 1));
+  store.addPoint(somePoint(ops, 2));
+  Point model = somePoint(bench, 3);
+  model.problem.op = "model";
+  model.provider = "onnxruntime";
+  store.addPoint(model);
+  Point failed = somePoint(bench, 4, 0);
+  failed.status = PointStatus::failed;
+  store.addPoint(failed);
+  auto count = [&](const Filter &filter) { return store.points(filter, false).size(); };
+  EXPECT_EQ(count({}), 4u);
+  EXPECT_EQ(count({.experiments = {ops}}), 2u);
+  EXPECT_EQ(count({.experiments = {ops, bench}}), 4u);
+  EXPECT_EQ(count({.kind = ExperimentKind::bench}), 2u);
+  EXPECT_EQ(count({.op = "model"}), 1u);
+  EXPECT_EQ(count({.problem = "ic64ih56oc2oh56kh3ph1"}), 1u);
+  EXPECT_EQ(count({.provider = "lathe"}), 3u);
+  EXPECT_EQ(count({.provider = "lathe", .variant = "plain"}), 0u);
+  EXPECT_EQ(count({.platform = somePlatform("Another CPU").key()}), 2u);
+  EXPECT_EQ(count({.status = PointStatus::failed}), 1u);
+  EXPECT_EQ(count({.kind = ExperimentKind::ops, .status = PointStatus::failed}), 0u);
+  EXPECT_TRUE(store.points({.experiments = {ops}}, false).at(0).rounds.empty());
+  auto summaries = store.experiments({.kind = ExperimentKind::bench});
+  ASSERT_EQ(summaries.size(), 1u);
+  EXPECT_EQ(summaries[0].experiment.uuid, bench);
+}
+
+TEST_F(StoreTest, tuningRecords) {
+  Store store(file("lathe.db"));
+  auto put = [&](const char *cpu, const char *schedule, std::optional<double> seconds, const char *when) {
+    TuningRecord record;
+    record.task = "conv2d/1 ic64";
+    record.schedule = schedule;
+    record.seconds = seconds;
+    record.status = seconds ? PointStatus::passed : PointStatus::failed;
+    record.measured = when;
+    store.putTuning(record, somePlatform(cpu));
+  };
+  EXPECT_FALSE(store.bestTuning("conv2d/1 ic64"));
+  put("A", "direct/1 px=14", 2e-3, "2026-01-01T00:00:00.000000Z");
+  put("A", "direct/1 px=7", 3e-3, "2026-01-01T00:00:00.000000Z");
+  put("A", "direct/1 px=28", std::nullopt, "2026-01-01T00:00:00.000000Z");
+  put("B", "direct/1 px=14", 1e-3, "2026-01-01T00:00:00.000000Z");
+  EXPECT_EQ(store.bestTuning("conv2d/1 ic64", somePlatform("A").key())->schedule, "direct/1 px=14");
+  EXPECT_EQ(store.bestTuning("conv2d/1 ic64")->seconds, 1e-3);
+  EXPECT_FALSE(store.bestTuning("conv2d/1 ic128"));
+  put("A", "direct/1 px=14", 4e-3, "2026-01-02T00:00:00.000000Z"); // measured again: now the other is faster
+  put("A", "direct/1 px=14", 1e-4, "2025-01-02T00:00:00.000000Z"); // an older figure that arrives late
+  EXPECT_EQ(store.bestTuning("conv2d/1 ic64", somePlatform("A").key())->schedule, "direct/1 px=7");
+  auto records = store.tuning("conv2d/1 ic64", somePlatform("A").key());
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_FALSE(records[2].seconds);
+}
+
+TEST_F(StoreTest, whatMustNotBeKept) {
+  Store store(file("lathe.db"));
+  std::string uuid = store.addExperiment(someExperiment(), somePlatform());
+  auto refused = [&](auto change) {
+    Point point = somePoint(uuid, 1);
+    change(point);
+    return errorOf([&] { store.addPoint(point); });
+  };
+  EXPECT_THAT(refused([](Point &p) { p.status = PointStatus::failed; }), HasSubstr("failed has 12 samples"));
+  EXPECT_THAT(refused([](Point &p) { p.rounds.emplace_back(); }), HasSubstr("a round without samples"));
+  EXPECT_THAT(refused([](Point &p) { p.rounds[0][0].wallNs = -1; }), HasSubstr("a sample has -1"));
+  EXPECT_THAT(refused([](Point &p) { p.rounds[0][0].cacheMisses = -2; }), HasSubstr("a sample has -2"));
+  EXPECT_THAT(refused([](Point &p) { p.experiment = "nowhere"; }), HasSubstr("no experiment has uuid nowhere"));
+  EXPECT_THAT(refused([](Point &p) { p.setting.threads = 0; }), HasSubstr("0 threads"));
+  EXPECT_THAT(refused([](Point &p) { p.measured = "yesterday"; }), HasSubstr("measured is 'yesterday'"));
+  EXPECT_THAT(refused([](Point &p) { p.problem.text = ""; }), HasSubstr("without operator or problem"));
+  EXPECT_THAT(refused([](Point &p) { p.setting.extra = 7; }), HasSubstr("extra settings is number"));
+  EXPECT_EQ(store.counts().points, 0);
+  EXPECT_EQ(store.connection().integer("SELECT count(*) FROM problem"), 0);
+}
+
+TEST_F(StoreTest, anyBytesAndAnyNumbers) {
+  Store store(file("lathe.db"));
+  Experiment experiment = someExperiment();
+  experiment.command = "lathe bench caf\xe9.onnx \xff";
+  std::string uuid = store.addExperiment(experiment, somePlatform("CPU \xfe"));
+  Point point = somePoint(uuid, 1);
+  point.reason = std::string("a\xc3(b\n\"'\t") + '\0' + "end";
+  point.problem.text = "model \x80";
+  point.relativeL2 = INFINITY;
+  point.maxDifference = NAN;
+  store.addPoint(point);
+  Point kept = store.points().at(0);
+  EXPECT_EQ(kept.key(), point.key());
+  EXPECT_FALSE(kept.relativeL2);
+  EXPECT_FALSE(kept.maxDifference);
+  EXPECT_EQ(kept.reason, validUtf8(point.reason));
+  EXPECT_EQ(kept.rounds, point.rounds);
+  EXPECT_EQ(store.experiment(uuid).platform, somePlatform("CPU \xfe").key());
+  EXPECT_EQ(toJson(pointFromJson(toJson(kept))), toJson(kept));
+}
+
+TEST_F(StoreTest, filesThatAreNotOurs) {
+  std::ofstream(file("text.db")) << "hello, this is a text of some length and no database at all\n";
+  EXPECT_THAT(errorOf([&] { Store store(file("text.db")); }), HasSubstr("text.db: file is not a database"));
+  {
+    Database other(file("other.db"), Database::Mode::create);
+    other.execute("CREATE TABLE song(title TEXT)");
+  }
+  EXPECT_THAT(errorOf([&] { Store store(file("other.db")); }), HasSubstr("database of another program"));
+  EXPECT_EQ(Database(file("other.db"), Database::Mode::existing).text("PRAGMA journal_mode"), "delete"); // untouched
+  EXPECT_THAT(errorOf([&] { Store store(folder.string()); }), HasSubstr("expected a file, got a directory"));
+  EXPECT_THAT(errorOf([&] { Store store(file("none.db"), {.create = false}); }), HasSubstr("none.db: does not exist"));
+  EXPECT_FALSE(std::filesystem::exists(file("none.db")));
+  std::ofstream(file("empty.db")).close();
+  EXPECT_EQ(Store(file("empty.db")).counts(), Store::Counts());
+}
+
+TEST_F(StoreTest, aNewerSchemaIsRefused) {
+  {
+    Store store(file("lathe.db"));
+  }
+  auto newest = int64_t(schemaSteps().size());
+  Database(file("lathe.db"), Database::Mode::existing).execute(fmt::format("PRAGMA user_version = {}", newest + 1));
+  EXPECT_THAT(
+      errorOf([&] { Store store(file("lathe.db")); }),
+      HasSubstr(fmt::format("has version {} of the schema, this lathe knows versions up to {}: use a newer lathe",
+                            newest + 1, newest)));
+  EXPECT_THAT(errorOf([&] { Store::copyOf(file("lathe.db")); }), HasSubstr("use a newer lathe"));
+  Database(file("lathe.db"), Database::Mode::existing).execute(fmt::format("PRAGMA user_version = {}", newest));
+  EXPECT_EQ(Store(file("lathe.db")).counts(), Store::Counts());
+}
+
+TEST_F(StoreTest, anOlderFileIsMigratedWholeOrNotAtAll) {
+  const char *steps[] = {"CREATE TABLE a(x); INSERT INTO a VALUES (1)", "ALTER TABLE a ADD COLUMN y DEFAULT 7",
+                         "CREATE TABLE b(z); INSERT INTO b SELECT x + y FROM a"};
+  Database database(file("old.db"), Database::Mode::create);
+  migrate(database, std::span(steps).first(1));
+  EXPECT_EQ(database.integer("PRAGMA user_version"), 1);
+  const char *broken[] = {steps[0], steps[1], "INSERT INTO nowhere VALUES (1)"};
+  EXPECT_THAT(errorOf([&] { migrate(database, broken); }), HasSubstr("no such table: nowhere"));
+  EXPECT_EQ(database.integer("PRAGMA user_version"), 1);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM pragma_table_info('a')"), 1); // the step before is undone, too
+  migrate(database, steps);
+  migrate(database, steps);
+  EXPECT_EQ(database.integer("PRAGMA user_version"), 3);
+  EXPECT_EQ(database.integer("SELECT z FROM b"), 8);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM b"), 1);
+  EXPECT_THAT(errorOf([&] { migrate(database, std::span(steps).first(2)); }), HasSubstr("use a newer lathe"));
+}
+
+TEST_F(StoreTest, keysFollowFromContent) {
+  EXPECT_EQ(contentKey("abc"), contentKey(std::string("abc")));
+  EXPECT_NE(contentKey("abc"), contentKey("abd"));
+  EXPECT_EQ(contentKey("").size(), 32u);
+  EXPECT_EQ(documentKey({{"a", 1}, {"b", 2}}), documentKey({{"b", 2}, {"a", 1}}));
+  EXPECT_NE(newUuid(), newUuid());
+  EXPECT_TRUE(isTime(timeNow()));
+  for (const char *text : {"", "2026-11-22", "2026-13-22T00:31:04.123456Z", "2026-11-22T24:31:04.123456Z",
+                           "2026-11-22 00:31:04.123456Z", "2026-11-22T00:31:04.12345xZ"})
+    EXPECT_FALSE(isTime(text)) << text;
+}

@@ -1,0 +1,112 @@
+// Records to test with, made from a seed.
+#pragma once
+
+#include "store/Store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+namespace lathe::store {
+
+/// A folder of its own for a test, gone with it.
+class StoreFolder : public testing::Test {
+protected:
+  StoreFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lathe-store-XXXXXX").string();
+    if (!mkdtemp(pattern.data()))
+      throw std::runtime_error("no temporary folder");
+    folder = pattern;
+  }
+  ~StoreFolder() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+  std::string file(const std::string &name) const { return (folder / name).string(); }
+
+  std::filesystem::path folder;
+};
+
+inline Platform somePlatform(const std::string &cpu = "Some CPU") {
+  Platform platform;
+  platform.cpu = cpu;
+  platform.architecture = "x86_64";
+  platform.features = {"avx2", "fma"};
+  platform.caches = {{"L1", 32768, 2}, {"L2", 1 << 20, 2}};
+  platform.cores = 4;
+  platform.hardwareThreads = 8;
+  platform.memoryBytes = int64_t(16) << 30;
+  platform.governor = "performance";
+  platform.boost = "on";
+  platform.hypervisor = "kvm";
+  platform.virtualized = true;
+  platform.kernel = "Linux 6.1.0";
+  platform.compiler = "Clang 19.1.4";
+  platform.libraries = {{"glibc", "2.36"}, {"llvm", "19.1.4"}};
+  return platform;
+}
+
+inline Experiment someExperiment(ExperimentKind kind = ExperimentKind::ops) {
+  Experiment experiment;
+  experiment.kind = kind;
+  experiment.command = "lathe ops bench conv2d 'ic64 ih56'";
+  experiment.version = "0.1.0";
+  experiment.build = "0123456789abcdef";
+  experiment.settings = {{"seed", 7}, {"epilogue", "bias+relu"}};
+  return experiment;
+}
+
+/// The `number`th point of an experiment: all numbers differ in their problem.
+inline Point somePoint(const std::string &experiment, int number, size_t rounds = 3, size_t repetitions = 4) {
+  std::mt19937 random{unsigned(number)};
+  Point point;
+  point.experiment = experiment;
+  point.problem.op = "conv2d";
+  point.problem.text = fmt::format("ic64ih56oc{}oh56kh3ph1", number);
+  point.problem.detail = {{"outChannels", number}};
+  point.provider = "lathe";
+  point.variant = "auto";
+  point.setting.threads = 1 + number % 2;
+  point.setting.extra = {{"epilogue", "bias"}};
+  point.status = PointStatus::passed;
+  point.relativeL2 = 1e-7 * (number + 1);
+  point.maxDifference = 3e-7;
+  point.implementation = "direct/1 px=14 oc=2";
+  point.providerVersion = "0.1.0";
+  point.repro = "lathe ops bench conv2d " + point.problem.text;
+  point.prepareSeconds = 0.25;
+  point.disturbance.otherProcessors = 0.01;
+  point.rounds.resize(rounds);
+  for (auto &round : point.rounds)
+    for (size_t i = 0; i < repetitions; ++i) {
+      Sample sample;
+      sample.wallNs = int64_t(random() % 1000000);
+      if (i % 2)
+        sample.cycles = sample.wallNs * 3;
+      round.push_back(sample);
+    }
+  return point;
+}
+
+/// All that is kept of a point, for comparisons.
+inline std::string textOf(const Point &point) { return toJson(point).dump(1); }
+
+/// Nothing is damaged, nothing refers to what is not there.
+inline void expectHealthy(const std::string &path) {
+  Database database(path, Database::Mode::existing);
+  EXPECT_EQ(database.text("PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(database.text("PRAGMA foreign_key_check"), "");
+}
+
+/// The message of the Error that `body` throws.
+template <class Body> std::string errorOf(Body body) {
+  try {
+    body();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+} // namespace lathe::store
