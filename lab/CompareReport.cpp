@@ -16,17 +16,7 @@ static json toJson(const SideResult &side) {
   if (side.failure)
     document["failure"] = {{"kind", std::string(process::name(side.failure->kind))},
                            {"message", side.failure->message()}};
-  if (side.rounds.empty())
-    return document;
-  document["time"] = toJson(side.time);
-  json rounds = json::array();
-  for (auto &round : side.rounds) {
-    json samples = json::array();
-    for (double seconds : round)
-      samples.push_back(std::llround(seconds * 1e9));
-    rounds.push_back(std::move(samples));
-  }
-  document["rounds_ns"] = std::move(rounds);
+  document.update(timesToJson(side.time, side.rounds));
   return document;
 }
 

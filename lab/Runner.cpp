@@ -7,8 +7,6 @@
 namespace lathe::lab {
 
 using nlohmann::json;
-using process::Failure;
-using process::FailureKind;
 using process::Result;
 
 static constexpr int protocolVersion = 1;
@@ -83,60 +81,13 @@ Outcome<RunnerSpec> findRunner(const std::string &name) {
 
 // The conversation.
 
-Result<json> Runner::ask(const json &request, double timeoutSeconds) {
-  auto answer = worker.request(request, timeoutSeconds);
-  if (!answer)
-    return answer;
-  if (answer->value("ok", json()) == true)
-    return answer;
-  Failure failure;
-  failure.kind = FailureKind::threw;
-  failure.who = runnerName;
-  json text = answer->value("error", json());
-  failure.detail =
-      runnerName + ": " + (text.is_string() ? text.get<std::string>() : "answered neither ok nor an error");
-  return failure;
-}
-
-template <class T, class Read> Result<T> Runner::askFor(const json &request, double timeoutSeconds, Read read) {
-  auto answer = ask(request, timeoutSeconds);
-  if (!answer)
-    return answer.failure();
-  try {
-    return T(read(*answer));
-  } catch (const json::exception &exception) {
-    worker.kill();
-    Failure failure;
-    failure.kind = FailureKind::garbage;
-    failure.who = runnerName;
-    failure.detail = "answer to '" + request.at("do").get<std::string>() + "': " + exception.what();
-    return failure;
-  }
-}
-
 Result<Runner> Runner::start(const RunnerSpec &spec, const process::Limits &limits, const RunnerTimeouts &timeouts) {
   auto worker = process::Worker::start(spec.command, limits);
   if (!worker)
     return worker.failure();
-  Runner runner(std::move(*worker), timeouts);
-  runner.runnerName = spec.name;
-  int spoken = 0;
-  auto greeted =
-      runner.askFor<bool>({{"do", "hello"}, {"protocol", protocolVersion}}, timeouts.start, [&](const json &answer) {
-        answer.at("protocol").get_to(spoken);
-        answer.at("version").get_to(runner.runnerVersion);
-        runner.runnerSettings = answer.value("settings", json::object());
-        return true;
-      });
-  if (!greeted)
+  Runner runner(std::move(*worker), spec, timeouts);
+  if (auto greeted = runner.greet("runner protocol", protocolVersion, timeouts.start); !greeted)
     return greeted.failure();
-  if (spoken != protocolVersion) {
-    Failure failure;
-    failure.kind = FailureKind::garbage;
-    failure.who = spec.name;
-    failure.detail = fmt::format("speaks version {} of the runner protocol, expected {}", spoken, protocolVersion);
-    return failure;
-  }
   return runner;
 }
 
@@ -153,51 +104,24 @@ static std::vector<RunnerPort> portsFrom(const json &list) {
 
 Result<RunnerModel> Runner::load(const std::string &path, int threads) {
   json request = {{"do", "load"}, {"path", std::filesystem::absolute(path).string()}, {"threads", threads}};
-  return askFor<RunnerModel>(request, timeouts.load, [](const json &answer) {
+  return ask<RunnerModel>(request, timeouts.load, [](const json &answer) {
     return RunnerModel{answer.at("load_ns").get<double>() * 1e-9, portsFrom(answer.at("inputs")),
                        portsFrom(answer.at("outputs"))};
   });
 }
 
 Result<bool> Runner::setInputs(const std::map<std::string, std::string> &files) {
-  return askFor<bool>({{"do", "inputs"}, {"files", files}}, timeouts.run, [](const json &) { return true; });
+  return ask<bool>({{"do", "inputs"}, {"files", files}}, timeouts.run, [](const json &) { return true; });
 }
 
 Result<std::map<std::string, std::string>> Runner::run(const std::string &directory) {
-  return askFor<std::map<std::string, std::string>>(
+  return ask<std::map<std::string, std::string>>(
       {{"do", "run"}, {"directory", directory}}, timeouts.run,
       [](const json &answer) { return answer.at("outputs").get<std::map<std::string, std::string>>(); });
 }
 
-Result<std::vector<double>> Runner::time(int warmup, int repetitions) {
-  json request = {{"do", "time"}, {"warmup", warmup}, {"repetitions", repetitions}};
-  auto samples = askFor<std::vector<double>>(request, timeouts.run, [&](const json &answer) {
-    auto nanoseconds = answer.at("samples_ns").get<std::vector<double>>();
-    for (double &sample : nanoseconds)
-      sample *= 1e-9;
-    return nanoseconds;
-  });
-  if (samples && samples->size() != size_t(repetitions)) {
-    worker.kill();
-    Failure failure;
-    failure.kind = FailureKind::garbage;
-    failure.who = runnerName;
-    failure.detail = fmt::format("{} samples, expected {}", samples->size(), repetitions);
-    return failure;
-  }
-  return samples;
-}
-
 Result<bool> Runner::setThreads(int threads) {
-  return askFor<bool>({{"do", "threads"}, {"count", threads}}, timeouts.load, [](const json &) { return true; });
-}
-
-void Runner::quit() {
-  if (!worker.alive())
-    return;
-  worker.resume();
-  worker.send({{"do", "quit"}}, 5);
-  (void)worker.close(5);
+  return ask<bool>({{"do", "threads"}, {"count", threads}}, timeouts.load, [](const json &) { return true; });
 }
 
 } // namespace lathe::lab

@@ -176,4 +176,19 @@ nlohmann::json toJson(const Summary &seconds) {
           {"p99_ms", seconds.p99 * 1e3}};
 }
 
+nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds) {
+  auto document = nlohmann::json::object();
+  if (rounds.empty())
+    return document;
+  document["time"] = toJson(seconds);
+  document["rounds_ns"] = nlohmann::json::array();
+  for (auto &round : rounds) {
+    auto samples = nlohmann::json::array();
+    for (double sample : round)
+      samples.push_back(std::llround(sample * 1e9));
+    document["rounds_ns"].push_back(std::move(samples));
+  }
+  return document;
+}
+
 } // namespace lathe::lab

@@ -76,5 +76,7 @@ Verdict verdict(const RatioEstimate &speed, double band = 0.02);
 /// Samples in seconds, keys in milliseconds: count, median_ms, mean_ms, min_ms, max_ms, std_ms, mad_ms, p05_ms ...
 /// p99_ms.
 nlohmann::json toJson(const Summary &seconds);
+/// {"time": the summary, "rounds_ns": each round's samples, rounded to nanoseconds}; empty where nothing was timed.
+nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds);
 
 } // namespace lathe::lab
