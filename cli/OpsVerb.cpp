@@ -14,14 +14,15 @@ namespace {
 
 using nlohmann::json;
 
-/// The list of problems: --problems, else beside the test data or the checkout.
-std::string problemsFile(const std::string &given) {
+/// The list of problems of a kind: --problems, else beside the test data or the checkout.
+std::string problemsFile(const std::string &given, const std::string &kind) {
   if (!given.empty())
     return given;
+  std::string name = kind == "gemm" || kind == "matmul" || kind == "fc" ? "gemm.csv" : "conv2d.csv";
   std::vector<std::string> places;
   if (const char *data = std::getenv("LATHE_TEST_DATA"); data && *data)
-    places.push_back(std::string(data) + "/problems/conv2d.csv");
-  places.push_back("../shared/problems/conv2d.csv");
+    places.push_back(std::string(data) + "/problems/" + name);
+  places.push_back("../shared/problems/" + name);
   for (const std::string &place : places)
     if (std::filesystem::exists(place))
       return place;
@@ -92,23 +93,37 @@ struct OpsFlags {
   }
 
   std::vector<lab::ListedProblem> listed() const {
-    std::vector<lab::ListedProblem> result;
-    for (const std::string &text : texts)
-      result.push_back({lab::ConvProblem::parse(text), text, {}, 1});
-    if (!suites.empty()) {
-      auto fromList = lab::readConvProblems(problemsFile(problems), suites);
-      result.insert(result.end(), fromList.begin(), fromList.end());
-    }
-    require(!result.empty(), "give problems (ic64ih56oc64kh3ph1) or --suite");
-    for (auto &entry : result) {
-      entry.problem.bias = epilogue != "none";
-      entry.problem.relu = epilogue == "bias+relu";
-    }
+    lab::SyntaxOptions syntax;
+    syntax.bias = epilogue != "none";
+    syntax.activation = epilogue == "bias+relu" ? "relu" : "";
+    lab::ProblemList list;
+    for (const std::string &given : texts)
+      for (const std::string &text : lab::expandRanges(given)) {
+        lab::Problem problem = lab::parseProblem(op, text, syntax);
+        bool conv = problem.op == "conv" && text.find('=') == std::string::npos;
+        list.add({problem, op, conv ? lab::shortText(problem) : text, text, {}, 1});
+      }
+    if (!suites.empty())
+      for (auto &entry : lab::readProblems(problemsFile(problems, op), suites, syntax))
+        list.add(entry);
+    require(!list.empty(), "give problems (such as {}) or --suite", example());
+    auto result = list.take();
+    for (auto &entry : result)
+      require(entry.problem.op == result.front().problem.op,
+              "'{}' is a {}, the first problem a {}: one operator at a time", entry.text, entry.problem.op,
+              result.front().problem.op);
     return result;
   }
 
-  std::string repro(const lab::ConvProblem &problem, int count) const {
-    return fmt::format("lathe ops bench conv2d {} --provider {} --threads {}{}", problem.str(), providers, count,
+  std::string example() const {
+    const lab::ProblemSyntax *syntax = lab::findSyntax(op);
+    return syntax ? syntax->form : "'conv x=1x64x56x56 w=64x64x3x3:const pads=1,1,1,1'";
+  }
+
+  std::string repro(const lab::ListedProblem &entry, int count) const {
+    bool quoted = entry.text.find(' ') != std::string::npos;
+    return fmt::format("lathe ops bench {} {}{}{} --provider {} --threads {}{}", entry.kind, quoted ? "'" : "",
+                       entry.text, quoted ? "'" : "", providers, count,
                        epilogue == "bias+relu" ? "" : " --epilogue " + epilogue);
   }
 };
@@ -164,12 +179,16 @@ int benchOps(const Arguments &arguments) {
       "a ratio is a peer's best time over our best. Exit code 1 when a point failed, crashed or hung.",
       "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe,onednn\n"
       "  lathe ops bench conv2d --suite 'benchdnn/*' --provider lathe,onednn:auto,onednn:winograd --threads 1,2\n"
-      "  lathe ops bench conv2d --suite benchdnn/resnet50 --list\n");
-  options.add_option("operator", flags.op, "conv2d")->required()->check(CLI::IsMember({"conv2d"}));
-  options.add_option(
-      "problem", flags.texts,
-      "in benchdnn's syntax: g groups, mb batch (1), ic ih iw oc oh ow kh kw, sh sw stride (1), ph pw padding (0),\n"
-      "dh dw dilation (0: dense); widths are as heights where missing");
+      "  lathe ops bench conv2d --suite benchdnn/resnet50 --list\n"
+      "  lathe ops bench softmax 128x1000 12x128x128 --provider lathe,onednn\n");
+  std::string kinds = "kind of problem, each with its own short text (docs/problems.md), or an operator's name:\n";
+  for (const lab::ProblemSyntax &syntax : lab::problemSyntaxes())
+    kinds += fmt::format("{:<11}{}\n", syntax.kind, syntax.form);
+  kinds.pop_back();
+  options.add_option("operator", flags.op, kinds)->required();
+  options.add_option("problem", flags.texts,
+                     "short texts, with ranges: ic{16,32}ih{14..56*2}oc64kh3ph1; or operators' own:\n"
+                     "'conv x=1x64x56x56 w=64x64x3x3:const pads=1,1,1,1 +relu'");
   options.add_option("--suite", flags.suites, "problems of the list, by suite: benchdnn/resnet50, 'benchdnn/*'")
       ->delimiter(',');
   options.add_option("--problems", flags.problems,
@@ -205,7 +224,7 @@ int benchOps(const Arguments &arguments) {
   if (flags.list) {
     Table table({"problem", "kind", "GFLOP", "count", "name", "suites"});
     for (auto &entry : problems)
-      table.row({entry.problem.str(), entry.problem.kind(), fmt::format("{:.3f}", entry.problem.flops() * 1e-9),
+      table.row({entry.text, entry.problem.kind(), fmt::format("{:.3f}", entry.problem.flops() * 1e-9),
                  std::to_string(entry.count), entry.name, fmt::format("{}", fmt::join(entry.suites, " "))});
     std::cout << table.str();
     return success;
@@ -213,7 +232,7 @@ int benchOps(const Arguments &arguments) {
   bench.minRounds = flags.repetitions;
   bench.maxRounds = std::max(bench.maxRounds, flags.repetitions);
   RowLog log(flags.log);
-  auto columns = lab::opsColumns(CLI::detail::split(flags.providers, ','), bench);
+  auto columns = lab::opsColumns(problems.front().problem.op, CLI::detail::split(flags.providers, ','), bench);
   std::vector<std::string> names;
   for (auto &column : columns)
     names.push_back(column.name());
@@ -227,8 +246,8 @@ int benchOps(const Arguments &arguments) {
   size_t left = 0, measured = 0;
   for (auto &entry : problems)
     for (int threads : counts) {
-      stage = entry.problem.str();
-      std::string key = fmt::format("conv2d {} {} threads={} seed={} {}{}", stage, flags.epilogue, threads, bench.seed,
+      stage = entry.text;
+      std::string key = fmt::format("{} threads={} seed={} {}{}", entry.problem.str(), threads, bench.seed,
                                     fmt::join(names, ","), bench.checkOnly ? " check" : "");
       json row;
       if (const json *known = log.find(key)) {
@@ -241,7 +260,7 @@ int benchOps(const Arguments &arguments) {
         progress.update(stage, done, total);
         row = lab::toJson(laboratory.measure(entry, threads));
         row["key"] = key;
-        row["repro"] = flags.repro(entry.problem, threads);
+        row["repro"] = flags.repro(entry, threads);
         log.add(row);
         ++measured;
         if (options.printsText())

@@ -39,6 +39,19 @@ def misbehave(at):
     return how == at + "-empty"
 
 
+def convolution(problem):
+    """The fields that `convolve` wants of a problem of the protocol."""
+    dims = {operand["name"]: operand["dims"] for operand in problem["operands"]}
+    attrs, (n, c, h, w), (o, _, kh, kw) = problem["attrs"], dims["x"], dims["w"]
+    (sy, sx), (dy, dx), (top, left, bottom, right) = attrs["strides"], attrs["dilations"], attrs["pads"]
+    return {"batch": n, "groups": attrs["group"], "in_channels": c, "in_height": h, "in_width": w, "out_channels": o,
+            "kernel_height": kh, "kernel_width": kw, "stride_height": sy, "stride_width": sx,
+            "dilation_height": dy, "dilation_width": dx, "pad_top": top, "pad_left": left,
+            "out_height": (h + top + bottom - (kh - 1) * dy - 1) // sy + 1,
+            "out_width": (w + left + right - (kw - 1) * dx - 1) // sx + 1,
+            "bias": "b" in dims, "relu": problem["epilogue"] == ["relu"]}
+
+
 def convolve(p, x, w, b):
     y = array.array("f")
     ci, co = p["in_channels"] // p["groups"], p["out_channels"] // p["groups"]
@@ -65,13 +78,13 @@ def answer(request):
     global held
     what = request["do"]
     if what == "hello":
-        return {"protocol": 1, "name": "fake", "version": "0.1", "operators": {"conv2d": ["auto", "twin"]}}
+        return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"]}}
     if misbehave(what):
         return {}
     if what == "prepare":
         if how == "decline":
             return {"declined": "not on Sundays"}
-        p, files = request["problem"], request["inputs"]
+        p, files = convolution(request["problem"]), request["inputs"]
         held = p, convolve(p, *(read_npy(files[name]) if name in files else None for name in "xwb"))
         return {"implementation": "loops", "prepare_ns": 1000}
     if what == "run":

@@ -57,7 +57,7 @@ static const uint32_t multiplicand = 0x3f003f00;
 // Without dot-product instructions: bytes to 16 bits, to 32 bits, sum.
 #define MADD_BYTES_YMM(n)                                                                                              \
   "vpmaddubsw %%ymm0, %%ymm1, %%ymm2\n\tvpmaddwd %%ymm3, %%ymm2, %%ymm2\n\tvpaddd %%ymm2, %%ymm" #n ", %%ymm" #n "\n"  \
-                                                                                                                 "\t"
+  "\t"
 
 ARITHMETIC_ZMM(fmaPsZmm, "avx512f", FMA_PS_ZMM)
 ARITHMETIC_ZMM(fmaPdZmm, "avx512f", FMA_PD_ZMM)

@@ -2,7 +2,6 @@
 
 #include "lab/Disturbance.h"
 #include "lab/TemporaryDirectory.h"
-#include "ops/Attrs.h"
 #include "ops/Reference.h"
 #include "runtime/NpyTensor.h"
 
@@ -53,31 +52,44 @@ static PointStatus statusOf(const process::Failure &failure) {
   }
 }
 
-Tensor referenceConv(const ConvProblem &p, const Tensor &x, const Tensor &w, const Tensor &b) {
-  ConvAttrs attrs;
-  attrs.strides = {p.strideHeight, p.strideWidth};
-  attrs.dilations = {p.dilationHeight, p.dilationWidth};
-  attrs.pads = {p.padTop, p.padLeft, p.padBottom(), p.padRight()};
-  attrs.group = p.groups;
-  std::vector<Value> operands = {x.convertedTo(ElementType::f64), w.convertedTo(ElementType::f64)};
-  if (p.bias)
-    operands.emplace_back(b.convertedTo(ElementType::f64));
-  std::vector<const Value *> pointers;
-  for (auto &operand : operands)
-    pointers.push_back(&operand);
-  Tensor y = evaluateReference("conv", attrs, pointers).at(0).tensor();
-  if (p.relu)
-    for (int64_t i = 0; i < y.elements(); ++i)
-      y.as<double>()[i] = std::max(0.0, y.as<double>()[i]);
-  return y;
+std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed) {
+  std::vector<Tensor> operands;
+  for (const ProblemOperand *operand : problem.byRecord()) {
+    operands.emplace_back();
+    std::mt19937_64 random(seed * 1000003 + operands.size());
+    if (!operand)
+      continue;
+    bool whole = isInteger(operand->type) || operand->type == ElementType::boolean;
+    double low = operand->low, high = operand->high;
+    if (low == high)
+      low = whole ? 0 : -1, high = whole ? 2 : 1;
+    Tensor values(ElementType::f64, operand->dims);
+    for (int64_t i = 0; i < values.elements(); ++i) {
+      double value = low + (high - low) * (double(random() >> 11) * 0x1p-53);
+      // Rounding to float may not reach the upper end.
+      values.as<double>()[i] = whole ? std::floor(value) : std::min(value, high - (high - low) * 0x1p-20);
+    }
+    operands.back() = values.convertedTo(operand->type);
+  }
+  return operands;
 }
 
-static Tensor randomTensor(std::vector<int64_t> dims, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Tensor values(ElementType::f32, std::move(dims));
-  for (int64_t i = 0; i < values.elements(); ++i)
-    values.as<float>()[i] = float(double(random() >> 11) * 0x1p-52 - 1);
-  return values;
+std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands) {
+  std::vector<Value> values;
+  for (auto &operand : operands)
+    values.emplace_back(operand.defined() && isFloat(operand.type()) ? operand.convertedTo(ElementType::f64) : operand);
+  std::vector<const Value *> pointers;
+  for (size_t i = 0; i < values.size(); ++i)
+    pointers.push_back(operands[i].defined() ? &values[i] : nullptr);
+  auto results = evaluateReference(problem.op, *problem.attrs, pointers);
+  for (auto &unary : problem.epilogue) {
+    const Value *first = results.data();
+    results[0] = evaluateReference(unary, *findOp(unary)->makeAttrs(), {&first, 1}).at(0);
+  }
+  std::vector<Tensor> tensors;
+  for (auto &result : results)
+    tensors.push_back(result.tensor());
+  return tensors;
 }
 
 /// One column during a row.
@@ -100,34 +112,41 @@ struct OpsLab::State {
   // Of the problem measured last: another number of threads finds them ready.
   std::string key;
   std::map<std::string, std::string> files;
-  Tensor reference;
+  std::vector<Tensor> references; // by result
+  std::vector<std::string> names; // of results
 
   void say(const std::string &what) {
     if (options.progress)
       options.progress(what);
   }
 
-  void makeOperands(const ConvProblem &p) {
-    std::string wanted = toJson(p).dump();
+  void writeOperands(const Problem &problem) {
+    std::string wanted = problem.str();
     if (wanted == key)
       return;
     key.clear();
-    uint64_t seed = options.seed * 1000003;
-    Tensor x = randomTensor(p.inputDims(), seed), w = randomTensor(p.weightDims(), seed + 1), b;
-    auto write = [&](const char *name, const Tensor &tensor) {
-      files[name] = (directory.path / (std::string(name) + ".npy")).string();
-      writeNpy(files[name], npyView(tensor));
-    };
     files.clear();
-    write("x", x);
-    write("w", w);
-    if (p.bias) {
-      b = randomTensor({p.outChannels}, seed + 2);
-      write("b", b);
+    auto operands = makeOperands(problem, options.seed);
+    std::map<std::string, size_t> counts; // of a variadic operand's files
+    auto specs = problem.byRecord();
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (!specs[i])
+        continue;
+      size_t number = counts[specs[i]->name]++;
+      std::string name = specs[i]->name + (number ? fmt::format(".{}", number) : "");
+      files[name] = (directory.path / (name + ".in.npy")).string();
+      writeNpy(files[name], npyView(operands[i]));
     }
     say("reference");
-    // Rounded once, so that a float output can be held against it element by element.
-    reference = referenceConv(p, x, w, b).convertedTo(ElementType::f32);
+    references.clear();
+    names.clear();
+    // Rounded once, so that an output can be held against it element by element.
+    auto types = problem.results();
+    auto results = referenceResults(problem, operands);
+    for (size_t i = 0; i < results.size(); ++i) {
+      references.push_back(results[i].convertedTo(types[i].type));
+      names.push_back(types[i].name);
+    }
     key = wanted;
   }
 
@@ -146,7 +165,7 @@ struct OpsLab::State {
   }
 
   /// From a problem to a checked answer. `earlier`: the points of columns before this one.
-  void answer(Contender &contender, const ConvProblem &problem, int threads, std::span<const OpsPoint> earlier) {
+  void answer(Contender &contender, const Problem &problem, int threads, std::span<const OpsPoint> earlier) {
     OpsPoint &point = *contender.point;
     if (!contender.worker) {
       auto started =
@@ -167,10 +186,10 @@ struct OpsLab::State {
       point.reason = prepared->declined;
       return;
     }
-    auto file = take(contender, contender.worker->run(directory.path.string()));
-    if (!file)
+    auto outputs = take(contender, contender.worker->run(directory.path.string()));
+    if (!outputs)
       return;
-    judge(point, *file);
+    judge(point, *outputs);
     if (point.status != PointStatus::passed)
       return;
     for (auto &other : earlier)
@@ -182,27 +201,33 @@ struct OpsLab::State {
       }
   }
 
-  void judge(OpsPoint &point, const std::string &file) {
+  /// The point's status from its outputs: the worst of them.
+  void judge(OpsPoint &point, const std::map<std::string, std::string> &outputs) {
     CompareOptions tolerances;
     tolerances.relativeL2 = options.relativeL2;
     tolerances.maxDifference = options.maxDifference;
-    Agreement agreement;
-    try {
-      agreement = agreementOf("y", toTensor(readNpy(file)), reference, tolerances);
-    } catch (const Error &error) {
-      agreement.reason = error.what();
-    }
-    std::error_code ignored;
-    fs::remove(file, ignored); // the next answer is nobody else's
-    point.relativeL2 = agreement.relativeL2;
-    point.maxDifference = agreement.maxDifference;
     point.status = PointStatus::passed;
-    if (!agreement.agrees) {
-      point.status = PointStatus::failed;
-      point.reason = agreement.reason;
-    } else if (!agreement.mistrust.empty() && reference.elements() > 1) {
-      point.status = PointStatus::mistrusted;
-      point.reason = "the right output is " + agreement.mistrust;
+    for (size_t i = 0; i < names.size(); ++i) {
+      Agreement agreement;
+      auto file = outputs.find(names[i]);
+      try {
+        require(file != outputs.end(), "no output '{}'", names[i]);
+        agreement = agreementOf(names[i], toTensor(readNpy(file->second)), references[i], tolerances);
+      } catch (const Error &error) {
+        agreement.reason = error.what();
+      }
+      std::error_code ignored;
+      if (file != outputs.end())
+        fs::remove(file->second, ignored); // the next answer is nobody else's
+      point.relativeL2 = std::max(point.relativeL2, agreement.relativeL2);
+      point.maxDifference = std::max(point.maxDifference, agreement.maxDifference);
+      if (!agreement.agrees && point.status != PointStatus::failed) {
+        point.status = PointStatus::failed;
+        point.reason = agreement.reason;
+      } else if (point.status == PointStatus::passed && !agreement.mistrust.empty() && references[i].elements() > 1) {
+        point.status = PointStatus::mistrusted;
+        point.reason = "the right output is " + agreement.mistrust;
+      }
     }
   }
 
@@ -328,7 +353,7 @@ OpsRow OpsLab::measure(const ListedProblem &problem, int threads) {
   row.listed = problem;
   row.threads = threads;
   row.points.resize(state->contenders.size());
-  state->makeOperands(problem.problem);
+  state->writeOperands(problem.problem);
   for (size_t i = 0; i < row.points.size(); ++i) {
     Contender &contender = state->contenders[i];
     contender.point = &row.points[i];
@@ -345,7 +370,8 @@ OpsRow OpsLab::measure(const ListedProblem &problem, int threads) {
   return row;
 }
 
-std::vector<OpsColumn> opsColumns(const std::vector<std::string> &words, const OpsLabOptions &options) {
+std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
+                                  const OpsLabOptions &options) {
   std::vector<OpsColumn> columns;
   for (auto &word : words) {
     size_t colon = word.find(':');
@@ -354,13 +380,14 @@ std::vector<OpsColumn> opsColumns(const std::vector<std::string> &words, const O
     require(spec.done(), "provider '{}': {}", provider, spec.done() ? "" : spec.reason());
     auto worker = ProviderWorker::start(*spec, options.limits, options.timeouts);
     require(worker.ok(), "provider '{}': {}", provider, worker.ok() ? "" : worker.failure().message());
-    auto variants = worker->variants("conv2d");
+    auto variants = worker->variants(op);
     worker->quit();
-    require(!variants.empty(), "provider '{}' has no conv2d", provider);
+    if (variants.empty())
+      variants = {"auto"};
     if (colon != std::string::npos) {
       std::string variant = word.substr(colon + 1);
       require(std::find(variants.begin(), variants.end(), variant) != variants.end(),
-              "provider '{}' has no variant '{}' of conv2d, expected {}", provider, variant, fmt::join(variants, ", "));
+              "provider '{}' has no variant '{}' of {}, expected {}", provider, variant, op, fmt::join(variants, ", "));
       variants = {variant};
     } else if (provider == knownProviders().front()) {
       variants.resize(1); // what a user gets

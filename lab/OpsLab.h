@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lab/Compare.h"
+#include "lab/ProblemList.h"
 #include "lab/ProviderWorker.h"
 #include "lab/Statistics.h"
 
@@ -85,12 +86,18 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// "lathe", "onednn:winograd", "onednn" (all its variants of conv2d; our own: the default one) to columns. Throws Error
-/// for a provider that is missing (with what to do) or breaks at its start, and for variants it does not have.
-std::vector<OpsColumn> opsColumns(const std::vector<std::string> &words, const OpsLabOptions &options);
+/// "lathe", "onednn:winograd", "onednn" (all its variants; our own: the default one) to columns. Throws Error
+/// for a provider that is missing (with what to do) or breaks at its start, and for variants it does not have. `op`:
+/// the operator whose variants are meant; a provider that has none gets one column, which declines.
+std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
+                                  const OpsLabOptions &options);
 
-/// The convolution's output in float64 by the reference operator. `w` and `x` are f32.
-Tensor referenceConv(const ConvProblem &problem, const Tensor &x, const Tensor &w, const Tensor &b);
+/// Values of the problem's operands, by position in Problem::byRecord(): deterministic for a seed.
+std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed);
+
+/// The results in float64 (integers as they are) by the reference operators, the epilogue included. Operands may be of
+/// any type; undefined where one is missing.
+std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands);
 
 /// Geometric mean of ratios with counts of verdicts, of rows of one kind of problem ("all": of every kind).
 struct OpsSummary {

@@ -26,7 +26,7 @@ static OpsLabOptions quick() {
 }
 
 static ListedProblem problem(const std::string &text = "mb2g2ic4ih6oc6kh3ph1sh2") {
-  return {ConvProblem::parse(text), text, {}, 1};
+  return {parseProblem("conv2d", text), "conv2d", text, text, {}, 1};
 }
 
 TEST(OpsLab, agreesWithLoopsOverManyShapes) {
@@ -128,28 +128,36 @@ TEST(OpsLab, outputsThatAreAllZeroAreMistrusted) {
   FAIL() << "no seed of 64 gives two outputs below zero";
 }
 
-TEST(OpsLab, providersOfThisBuildAgreeWithTheReference) {
+/// Providers of this build, ours first; says which are missing.
+static std::vector<std::string> providersHere() {
   std::vector<std::string> words;
   for (auto &name : knownProviders())
     if (findProvider(name).done())
       words.push_back(name);
     else
       std::printf("[          ] without %s: %s\n", name.c_str(), findProvider(name).reason().c_str());
+  return words;
+}
+
+/// Every variant of every provider of this build on problems of a kind: right, or declined with a reason.
+static void conformance(const std::string &kind, const std::vector<std::string> &texts) {
+  auto words = providersHere();
   if (words.empty())
     GTEST_SKIP() << "no provider is built";
   OpsLabOptions options;
   options.checkOnly = true;
-  auto columns = opsColumns(words, options);
-  for (auto &name : words) { // every variant of ours, too
-    if (name == knownProviders().front())
-      columns.push_back({*findProvider(name), "direct"}), columns.push_back({*findProvider(name), "plain"});
+  Problem first = parseProblem(kind, texts[0]);
+  auto columns = opsColumns(first.op, words, options);
+  if (words[0] == knownProviders()[0]) { // every variant of ours, too
+    columns.push_back({*findProvider(words[0]), "plain"});
+    columns.push_back({*findProvider(words[0]), "package"});
+    if (first.op == "conv")
+      columns.push_back({*findProvider(words[0]), "direct"});
   }
   OpsLab bench(columns, options);
-  for (const char *text :
-       {"ic64ih14oc64kh3ph1", "mb2ic19ih9oc33kh1", "ic3ih33oc16kh7sh2ph3", "g32ic32ih15oc32kh3ph1sh2",
-        "g4ic32ih8oc32kh3ph1", "ic16ih17oc24kh1kw7pw3", "ic16ih12oc16kh3dh1ph2"})
+  for (auto &text : texts)
     for (int threads : {1, 2}) {
-      OpsRow row = bench.measure(problem(text), threads);
+      OpsRow row = bench.measure({parseProblem(kind, text), kind, text, text, {}, 1}, threads);
       for (auto &point : row.points)
         EXPECT_TRUE(point.status == PointStatus::passed || point.status == PointStatus::sameAs ||
                     (point.status == PointStatus::unimplemented && !point.reason.empty()))
@@ -159,7 +167,43 @@ TEST(OpsLab, providersOfThisBuildAgreeWithTheReference) {
     }
 }
 
+TEST(OpsLab, providersAgreeOnConvolutions) {
+  conformance("conv2d", {"ic64ih14oc64kh3ph1", "mb2ic19ih9oc33kh1", "ic3ih33oc16kh7sh2ph3", "g32ic32ih15oc32kh3ph1sh2",
+                         "g4ic32ih8oc32kh3ph1", "ic16ih17oc24kh1kw7pw3", "ic16ih12oc16kh3dh1ph2"});
+}
+
+TEST(OpsLab, providersAgreeOnConvolutionsOfOtherRanks) {
+  conformance("conv", {"ic16id4ih6oc16kd3pd1", "ic19iw33oc17kw3pw1", "mb2g2ic8iw20oc16kw5sw2pw2"});
+}
+
+TEST(OpsLab, providersAgreeOnEveryKind) {
+  for (auto &[kind, texts] : std::map<std::string, std::vector<std::string>>{
+           {"gemm", {"m17n33k65", "m64n128k256ta1", "m1n100k300tb1", "m20n31k9ta1tb1"}},
+           {"matmul", {"3x17x33:3x33x20", "2x3x8x16:2x3x16x24", "5x7x9:9x11"}},
+           {"fc", {"mb1ic300oc101", "mb5ic8ih3oc17"}},
+           {"pool", {"ic19ih13kh3sh2ph1:max", "mb2ic16ih8kh2sh2:avg"}},
+           {"softmax", {"33x100", "4x19x7:axis1"}},
+           {"layer_norm", {"17x300", "2x5x64"}},
+           {"reduction", {"2x19x7x5:2x19x1x1:sum", "30x17:1x17"}},
+           {"resize", {"ic19ih7oh14", "mb2ic16ih6oh9:linear"}},
+           {"transpose", {"2x19x5x7:0,2,3,1", "33x65:1,0"}},
+           {"reshape", {"2x19x7:2x133"}},
+           {"lstm", {"t5mb1slc40dhc33", "t3mb2slc16dhc16dir2"}}}) {
+    SCOPED_TRACE(kind);
+    conformance(kind, texts);
+  }
+  for (auto text : {"2x19x7x5:relu", "33x65:gelu", "2x19x7x5:1x19x1x1:add", "40x7:40x7:mul"}) {
+    SCOPED_TRACE(text);
+    conformance("eltwise", {text});
+  }
+}
+
+TEST(OpsLab, variadicOperandsAndIndices) {
+  conformance("concat", {"inputs=1x8x4x4 inputs=1x16x4x4 inputs=1x3x4x4 axis=1"});
+  conformance("gather", {"x=100x30 indices=2x7:i64:0..100"});
+}
+
 TEST(OpsLab, unknownAndMissingProvidersDeclineWithAReason) {
   EXPECT_NE(findProvider("mkl").reason().find("expected lathe, onednn"), std::string::npos);
-  EXPECT_THROW(opsColumns({"mkl"}, {}), Error);
+  EXPECT_THROW(opsColumns("conv", {"mkl"}, {}), Error);
 }

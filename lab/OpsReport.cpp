@@ -1,5 +1,6 @@
 #include "lab/OpsLab.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lathe::lab {
@@ -19,17 +20,7 @@ static json toJson(const OpsPoint &point) {
     document["relative_l2"] = point.relativeL2;
     document["max_difference"] = point.maxDifference;
   }
-  if (!point.timed())
-    return document;
-  document["time"] = toJson(point.time);
-  json rounds = json::array();
-  for (auto &round : point.rounds) {
-    json samples = json::array();
-    for (double seconds : round)
-      samples.push_back(std::llround(seconds * 1e9));
-    rounds.push_back(std::move(samples));
-  }
-  document["rounds_ns"] = std::move(rounds);
+  document.update(timesToJson(point.time, point.rounds));
   return document;
 }
 
@@ -45,12 +36,14 @@ json toJson(const OpsRow &row) {
                         {"ratio_low", verdict.ratio.interval.low},
                         {"ratio_high", verdict.ratio.interval.high},
                         {"verdict", std::string(name(verdict.verdict))}});
-  const ConvProblem &problem = row.listed.problem;
-  json document = {{"operator", "conv2d"},
-                   {"text", problem.str()},
+  const Problem &problem = row.listed.problem;
+  json document = {{"operator", row.listed.kind},
+                   {"text", row.listed.text},
                    {"problem", toJson(problem)},
+                   {"canonical", problem.str()},
                    {"kind", problem.kind()},
                    {"gflop", problem.flops() * 1e-9},
+                   {"gbyte", problem.bytes() * 1e-9},
                    {"name", row.listed.name},
                    {"suites", row.listed.suites},
                    {"count", row.listed.count},
@@ -92,9 +85,13 @@ std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
     summary.slowerBeyond3 += word == name(Verdict::slower) && ratio < 1 / 1.03;
     logarithms[at] += std::log(ratio);
   };
-  for (const char *kind : {"all", "3x3", "1x1", "depthwise", "strided", "other"})
+  std::vector<std::string> kinds = {"all", "3x3", "1x1", "depthwise", "strided", "other"};
+  for (auto &row : rows)
+    if (auto kind = row.at("kind").get<std::string>(); std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      kinds.push_back(kind);
+  for (auto &kind : kinds)
     for (auto &row : rows)
-      if (kind == std::string("all") || row.at("kind") == kind)
+      if (kind == "all" || row.at("kind") == kind)
         for (auto &verdict : row.at("verdicts"))
           count(kind, row, verdict);
   for (size_t i = 0; i < summaries.size(); ++i)

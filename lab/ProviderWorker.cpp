@@ -1,7 +1,6 @@
 #include "lab/ProviderWorker.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
@@ -9,11 +8,7 @@
 namespace lathe::lab {
 
 using nlohmann::json;
-using process::Failure;
-using process::FailureKind;
 using process::Result;
-
-static constexpr int protocolVersion = 1;
 
 const std::vector<std::string> &knownProviders() {
   static const std::vector<std::string> names = {"lathe", "onednn"};
@@ -39,55 +34,20 @@ Outcome<ProviderSpec> findProvider(const std::string &name) {
   return NotApplicable{"the program lathe-provider-" + name + " is not beside " + here.string()};
 }
 
-Failure ProviderWorker::garbage(const std::string &detail) {
-  worker.kill();
-  Failure failure;
-  failure.kind = FailureKind::garbage;
-  failure.who = spec.name;
-  failure.detail = detail;
-  return failure;
-}
-
-template <class T, class Read> Result<T> ProviderWorker::ask(const json &request, double timeoutSeconds, Read read) {
-  auto answer = worker.request(request, timeoutSeconds);
-  if (!answer)
-    return answer.failure();
-  if (answer->value("ok", json()) != true) {
-    Failure failure;
-    failure.kind = FailureKind::threw;
-    failure.who = spec.name;
-    json text = answer->value("error", json());
-    failure.detail =
-        spec.name + ": " + (text.is_string() ? text.get<std::string>() : "answered neither ok nor an error");
-    return failure;
-  }
-  try {
-    return T(read(*answer));
-  } catch (const json::exception &exception) {
-    return garbage("answer to '" + request.at("do").get<std::string>() + "': " + exception.what());
-  }
-}
-
 Result<ProviderWorker> ProviderWorker::start(const ProviderSpec &spec, const process::Limits &limits,
                                              const ProviderTimeouts &timeouts) {
   auto worker = process::Worker::start(spec.command, limits);
   if (!worker)
     return worker.failure();
   ProviderWorker provider(std::move(*worker), spec, timeouts);
-  int spoken = 0;
-  auto greeted =
-      provider.ask<bool>({{"do", "hello"}, {"protocol", protocolVersion}}, timeouts.start, [&](const json &answer) {
-        answer.at("protocol").get_to(spoken);
-        answer.at("version").get_to(provider.statedVersion);
-        answer.at("operators").get_to(provider.operators);
-        provider.statedSettings = answer.value("settings", json::object());
-        return true;
-      });
+  auto greeted = provider.greet("provider protocol", providerProtocolVersion, timeouts.start);
   if (!greeted)
     return greeted.failure();
-  if (spoken != protocolVersion)
-    return provider.garbage(
-        fmt::format("speaks version {} of the provider protocol, expected {}", spoken, protocolVersion));
+  try {
+    greeted->at("operators").get_to(provider.operators);
+  } catch (const json::exception &exception) {
+    return provider.garbage(std::string("answer to 'hello': ") + exception.what());
+  }
   return provider;
 }
 
@@ -96,10 +56,10 @@ std::vector<std::string> ProviderWorker::variants(const std::string &op) const {
   return found == operators.end() ? std::vector<std::string>{} : found->second;
 }
 
-Result<ProviderPreparation> ProviderWorker::prepare(const ConvProblem &problem, const std::string &variant, int threads,
+Result<ProviderPreparation> ProviderWorker::prepare(const Problem &problem, const std::string &variant, int threads,
                                                     const std::map<std::string, std::string> &inputs) {
-  json request = {{"do", "prepare"},    {"operator", "conv2d"}, {"problem", toJson(problem)},
-                  {"variant", variant}, {"threads", threads},   {"inputs", inputs}};
+  json request = {
+      {"do", "prepare"}, {"problem", toJson(problem)}, {"variant", variant}, {"threads", threads}, {"inputs", inputs}};
   return ask<ProviderPreparation>(request, timeouts.prepare, [](const json &answer) {
     ProviderPreparation result;
     if (answer.contains("declined")) {
@@ -114,32 +74,10 @@ Result<ProviderPreparation> ProviderWorker::prepare(const ConvProblem &problem, 
   });
 }
 
-Result<std::string> ProviderWorker::run(const std::string &directory) {
-  return ask<std::string>({{"do", "run"}, {"directory", directory}}, timeouts.run,
-                          [](const json &answer) { return answer.at("outputs").at("y").get<std::string>(); });
-}
-
-Result<std::vector<double>> ProviderWorker::time(int warmup, int repetitions) {
-  auto samples = ask<std::vector<double>>({{"do", "time"}, {"warmup", warmup}, {"repetitions", repetitions}},
-                                          timeouts.run, [](const json &answer) {
-                                            auto times = answer.at("samples_ns").get<std::vector<double>>();
-                                            for (double &sample : times)
-                                              sample *= 1e-9;
-                                            return times;
-                                          });
-  if (samples && samples->size() != size_t(repetitions))
-    return garbage(fmt::format("{} samples, expected {}", samples->size(), repetitions));
-  if (samples && std::any_of(samples->begin(), samples->end(), [](double sample) { return !(sample > 0); }))
-    return garbage("a sample is not positive");
-  return samples;
-}
-
-void ProviderWorker::quit() {
-  if (!worker.alive())
-    return;
-  worker.resume();
-  worker.send({{"do", "quit"}}, 5);
-  (void)worker.close(5);
+Result<std::map<std::string, std::string>> ProviderWorker::run(const std::string &directory) {
+  using Files = std::map<std::string, std::string>;
+  return ask<Files>({{"do", "run"}, {"directory", directory}}, timeouts.run,
+                    [](const json &answer) { return answer.at("outputs").get<Files>(); });
 }
 
 } // namespace lathe::lab

@@ -1,17 +1,11 @@
 // A provider's program from the laboratory's side: the other end of lab/providers/Provider.h, in the protocol of
-// docs/provider-protocol.md.
-//
-// As with runners (lab/Runner.h) all that can go wrong is a process::Failure: an error that it reports is `threw` and
-// leaves it alive, everything else ends it.
+// docs/provider-protocol.md. What can go wrong: lab/TimingWorker.h.
 #pragma once
 
-#include "lab/ConvProblem.h"
-#include "process/Worker.h"
-#include "support/Error.h"
+#include "lab/Problem.h"
+#include "lab/TimingWorker.h"
 
 #include <map>
-#include <string>
-#include <vector>
 
 namespace lathe::lab {
 
@@ -38,45 +32,25 @@ struct ProviderTimeouts {
   double start = 60, prepare = 120, run = 60; // seconds
 };
 
-class ProviderWorker {
+class ProviderWorker : public TimingWorker {
 public:
   static process::Result<ProviderWorker> start(const ProviderSpec &spec, const process::Limits &limits = {},
                                                const ProviderTimeouts &timeouts = {});
 
-  const std::string &name() const { return spec.name; }
-  const std::string &version() const { return statedVersion; }
-  const nlohmann::json &settings() const { return statedSettings; }
   /// Variants of an operator, the default first; none where the provider does not have it.
   std::vector<std::string> variants(const std::string &op) const;
 
-  /// `inputs`: "x", "w", "b" -> .npy files.
-  process::Result<ProviderPreparation> prepare(const ConvProblem &problem, const std::string &variant, int threads,
+  /// `inputs`: operands' names -> .npy files; the second of a variadic operand is NAME.1.
+  process::Result<ProviderPreparation> prepare(const Problem &problem, const std::string &variant, int threads,
                                                const std::map<std::string, std::string> &inputs);
-  /// Runs once and writes the output below `directory`; its file.
-  process::Result<std::string> run(const std::string &directory);
-  /// Seconds of each of `repetitions` runs after `warmup` others, measured inside the provider.
-  process::Result<std::vector<double>> time(int warmup, int repetitions);
-
-  bool alive() const { return worker.alive(); }
-  void pause() { worker.pause(); }
-  void resume() { worker.resume(); }
-  process::Usage usage() const { return worker.usage(); }
-  /// Asks it to leave; ends it if it does not.
-  void quit();
+  /// Runs once and writes the results below `directory`: name -> .npy file.
+  process::Result<std::map<std::string, std::string>> run(const std::string &directory);
 
 private:
   ProviderWorker(process::Worker worker, const ProviderSpec &spec, const ProviderTimeouts &timeouts)
-      : worker(std::move(worker)), spec(spec), timeouts(timeouts) {}
-  /// Asks, and turns the answer into a value with `read`; an answer of another shape is garbage.
-  template <class T, class Read>
-  process::Result<T> ask(const nlohmann::json &request, double timeoutSeconds, Read read);
-  process::Failure garbage(const std::string &detail);
+      : TimingWorker(std::move(worker), spec.name, timeouts.run), timeouts(timeouts) {}
 
-  process::Worker worker;
-  ProviderSpec spec;
   ProviderTimeouts timeouts;
-  std::string statedVersion;
-  nlohmann::json statedSettings;
   std::map<std::string, std::vector<std::string>> operators;
 };
 

@@ -2,7 +2,7 @@
 // `serveProvider`, which speaks the protocol of docs/provider-protocol.md with the laboratory (lab/ProviderWorker.h).
 #pragma once
 
-#include "lab/ConvProblem.h"
+#include "lab/Problem.h"
 #include "runtime/Tensor.h"
 #include "support/Error.h"
 
@@ -12,17 +12,16 @@
 
 namespace lathe::lab {
 
-/// Values of a problem's operands in plain row-major order.
-struct ProblemInputs {
-  Tensor x, w, b; // b undefined where the problem has no bias
-};
+/// Values of a problem's operands in plain row-major order, by position in Problem::byRecord(); undefined where one is
+/// missing.
+using ProblemInputs = std::vector<Tensor>;
 
 class Provider {
 public:
   virtual ~Provider() = default;
   virtual std::string name() const = 0;
   virtual std::string version() const = 0;
-  /// Operator -> the ways it can be asked to compute it, the default first.
+  /// Operator of the dialect ("conv") -> the ways it can be asked to compute it, the default first.
   virtual std::map<std::string, std::vector<std::string>> variants() const = 0;
   /// Kept with every result.
   virtual nlohmann::json settings() const { return nlohmann::json::object(); }
@@ -30,12 +29,12 @@ public:
   /// Makes everything ready that is not the operator itself: code, packed weights, activations in the layout it likes
   /// best. Replaces what was prepared before. Hands back which implementation will run ("jit:avx512_core nchw to
   /// nChw16c"), or declines with the reason: this is how a provider states what it can do. Throws Error when it breaks.
-  virtual Outcome<std::string> prepare(const ConvProblem &problem, const std::string &variant, int threads,
+  virtual Outcome<std::string> prepare(const Problem &problem, const std::string &variant, int threads,
                                        const ProblemInputs &inputs) = 0;
   /// Computes the prepared problem once: what is timed.
   virtual void run() = 0;
-  /// What the last run computed, in plain row-major order.
-  virtual Tensor output() = 0;
+  /// What the last run computed, in plain row-major order: the results by position.
+  virtual std::vector<Tensor> outputs() = 0;
 };
 
 /// Answers requests on standard input until it ends; the program's exit code.

@@ -24,7 +24,7 @@ public:
   json answer(const json &request) {
     auto what = request.at("do").get<std::string>();
     if (what == "hello")
-      return {{"protocol", 1},
+      return {{"protocol", providerProtocolVersion},
               {"name", provider.name()},
               {"version", provider.version()},
               {"operators", provider.variants()},
@@ -34,10 +34,7 @@ public:
     require(prepared, "'{}' before 'prepare'", what);
     if (what == "run") {
       provider.run();
-      auto path = request.at("directory").get<std::string>() + "/y.npy";
-      Tensor y = provider.output();
-      writeNpy(path, npyView(y));
-      return {{"outputs", {{"y", path}}}};
+      return {{"outputs", write(request.at("directory").get<std::string>())}};
     }
     if (what == "time")
       return time(request.value("warmup", 0), request.at("repetitions").get<int>());
@@ -47,26 +44,29 @@ public:
 private:
   json prepare(const json &request) {
     prepared = false;
-    auto op = request.at("operator").get<std::string>();
+    Problem problem = problemFromJson(request.at("problem"));
     auto variant = request.at("variant").get<std::string>();
     auto variants = provider.variants();
-    if (!variants.count(op))
-      return {{"declined", "no operator " + op}};
-    auto &names = variants[op];
-    require(std::find(names.begin(), names.end(), variant) != names.end(), "no variant '{}' of {}, there are {}",
-            variant, op, fmt::join(names, ", "));
-    ConvProblem problem = convProblemFromJson(request.at("problem"));
+    auto names = variants.find(problem.op);
+    if (names == variants.end())
+      return {{"declined", fmt::format("{} has no {}", provider.name(), problem.op)}};
+    require(std::find(names->second.begin(), names->second.end(), variant) != names->second.end(),
+            "no variant '{}' of {}, there are {}", variant, problem.op, fmt::join(names->second, ", "));
+    results = problem.results();
     ProblemInputs inputs;
-    auto read = [&](const char *name, const std::vector<int64_t> &dims) {
+    std::map<std::string, size_t> counts; // a variadic operand's files: "inputs", "inputs.1", ...
+    for (const ProblemOperand *operand : problem.byRecord()) {
+      inputs.emplace_back();
+      if (!operand)
+        continue;
+      size_t number = counts[operand->name]++;
+      std::string name = operand->name + (number ? fmt::format(".{}", number) : "");
       Tensor tensor = toTensor(readNpy(request.at("inputs").at(name).get<std::string>()));
-      require(tensor.type() == ElementType::f32 && tensor.dims() == dims, "input '{}' is {} {}, expected f32 {}", name,
-              lathe::name(tensor.type()), fmt::join(tensor.dims(), "x"), fmt::join(dims, "x"));
-      return tensor;
-    };
-    inputs.x = read("x", problem.inputDims());
-    inputs.w = read("w", problem.weightDims());
-    if (problem.bias)
-      inputs.b = read("b", {problem.outChannels});
+      require(tensor.type() == operand->type && tensor.dims() == operand->dims, "input '{}' is {} {}, expected {} {}",
+              name, lathe::name(tensor.type()), fmt::join(tensor.dims(), "x"), lathe::name(operand->type),
+              fmt::join(operand->dims, "x"));
+      inputs.back() = tensor;
+    }
     auto begin = Clock::now();
     auto implementation = provider.prepare(problem, variant, request.at("threads").get<int>(), inputs);
     if (!implementation)
@@ -87,7 +87,20 @@ private:
     return {{"samples_ns", samples}};
   }
 
+  json write(const std::string &directory) {
+    json files = json::object();
+    auto outputs = provider.outputs();
+    require(outputs.size() == results.size(), "{} results, expected {}", outputs.size(), results.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      auto path = fmt::format("{}/{}.npy", directory, results[i].name);
+      writeNpy(path, npyView(outputs[i]));
+      files[results[i].name] = path;
+    }
+    return files;
+  }
+
   Provider &provider;
+  std::vector<ProblemOperand> results; // of what is prepared
   bool prepared = false;
 };
 

@@ -1,5 +1,6 @@
 // oneDNN as a provider. `auto`, `direct` and `winograd` let it choose the layout of the activations, and reorders are
 // made while preparing; `plain` fixes it to row-major. Weights are always packed as it likes.
+#include "lab/ConvProblem.h"
 #include "lab/providers/Provider.h"
 
 #include <dlfcn.h>
@@ -43,15 +44,22 @@ public:
     return fmt::format("{}.{}.{}", found->major, found->minor, found->patch);
   }
   std::map<std::string, std::vector<std::string>> variants() const override {
-    return {{"conv2d", {"auto", "direct", "winograd", "plain"}}};
+    return {{"conv", {"auto", "direct", "winograd", "plain"}}};
   }
   nlohmann::json settings() const override {
     return {{"isa", dnnl_cpu_isa2str(static_cast<dnnl_cpu_isa_t>(dnnl::get_effective_cpu_isa()))},
             {"threading", "OpenMP"}};
   }
 
-  Outcome<std::string> prepare(const ConvProblem &p, const std::string &variant, int threads,
+  Outcome<std::string> prepare(const Problem &problem, const std::string &variant, int threads,
                                const ProblemInputs &inputs) override {
+    auto conv = convOf(problem);
+    if (!conv)
+      return NotApplicable{"only two-dimensional convolutions with at most a relu behind them are implemented"};
+    const ConvProblem &p = *conv;
+    for (auto &operand : problem.operands)
+      if (operand.type != ElementType::f32)
+        return NotApplicable{"only f32 is implemented"};
     primitive = {};
     arguments.clear();
     setThreads(threads);
@@ -71,7 +79,7 @@ public:
                      : variant == "direct" ? dnnl::algorithm::convolution_direct
                                            : dnnl::algorithm::convolution_auto;
     dims strides{p.strideHeight, p.strideWidth}, dilations{p.dilationHeight - 1, p.dilationWidth - 1};
-    dims before{p.padTop, p.padLeft}, after{p.padBottom(), p.padRight()};
+    dims before{p.padTop, p.padLeft}, after{p.padBottom, p.padRight};
     dnnl::primitive_attr attributes;
     if (p.relu) {
       dnnl::post_ops after;
@@ -81,11 +89,11 @@ public:
     dnnl::convolution_forward::primitive_desc description;
     try {
       auto kind = dnnl::prop_kind::forward_inference;
-      auto problem = p.bias ? dnnl::convolution_forward::desc(kind, algorithm, anyX, anyW, anyB, anyY, strides,
+      auto request = p.bias ? dnnl::convolution_forward::desc(kind, algorithm, anyX, anyW, anyB, anyY, strides,
                                                               dilations, before, after)
                             : dnnl::convolution_forward::desc(kind, algorithm, anyX, anyW, anyY, strides, dilations,
                                                               before, after);
-      description = {problem, attributes, engine};
+      description = {request, attributes, engine};
     } catch (const dnnl::error &error) {
       if (error.status != dnnl_unimplemented)
         throw;
@@ -100,10 +108,10 @@ public:
       stream.wait();
       arguments[argument] = to;
     };
-    give(DNNL_ARG_SRC, inputs.x, {x, f32, Tag::nchw}, description.src_desc());
-    give(DNNL_ARG_WEIGHTS, inputs.w, {w, f32, weightTag}, description.weights_desc());
+    give(DNNL_ARG_SRC, inputs[0], {x, f32, Tag::nchw}, description.src_desc());
+    give(DNNL_ARG_WEIGHTS, inputs[1], {w, f32, weightTag}, description.weights_desc());
     if (p.bias)
-      give(DNNL_ARG_BIAS, inputs.b, anyB, description.bias_desc());
+      give(DNNL_ARG_BIAS, inputs[2], anyB, description.bias_desc());
     arguments[DNNL_ARG_DST] = dnnl::memory(description.dst_desc(), engine);
     result = Tensor(ElementType::f32, p.outputDims());
     return fmt::format("{} {} to {}", description.impl_info_str(), layoutName(description.src_desc()),
@@ -115,12 +123,12 @@ public:
     stream.wait();
   }
 
-  Tensor output() override {
+  std::vector<Tensor> outputs() override {
     dnnl::memory from = arguments.at(DNNL_ARG_DST);
     dnnl::memory to({from.get_desc().dims(), dnnl::memory::data_type::f32, Tag::nchw}, engine, result.data());
     dnnl::reorder(from, to).execute(stream, from, to);
     stream.wait();
-    return result;
+    return {result};
   }
 
 private:

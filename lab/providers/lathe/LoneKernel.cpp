@@ -1,0 +1,293 @@
+#include "lab/providers/lathe/LoneKernel.h"
+
+#include "codegen/Emit.h"
+#include "codegen/Generate.h"
+#include "ir/Context.h"
+#include "lab/providers/lathe/BuildOperator.h"
+#include "passes/Layout.h"
+#include "passes/LayoutRules.h"
+#include "runtime/Cpu.h"
+
+#include <cstring>
+#include <sys/mman.h>
+
+namespace lathe::lab {
+
+namespace {
+
+/// Machine code mapped executable for the life of the object.
+class MappedCode {
+public:
+  explicit MappedCode(const CodeImage &image) : size(image.bytes.size()) {
+    memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(memory != MAP_FAILED, "no memory for {} bytes of code", size);
+    std::memcpy(memory, image.bytes.data(), size);
+    require(::mprotect(memory, size, PROT_READ | PROT_EXEC) == 0, "memory cannot be made executable");
+    entry = reinterpret_cast<LatheKernel>(static_cast<char *>(memory) + image.entries.at(0));
+  }
+  ~MappedCode() { ::munmap(memory, size); }
+  MappedCode(const MappedCode &) = delete;
+  MappedCode &operator=(const MappedCode &) = delete;
+  LatheKernel entry = nullptr;
+
+private:
+  void *memory = nullptr;
+  size_t size = 0;
+};
+
+/// How a tensor lies in memory: row-major (block 0) or channels in blocks, innermost.
+struct Stored {
+  ElementType type = ElementType::f32;
+  std::vector<int64_t> dims;
+  int64_t block = 0;
+
+  int64_t paddedChannels() const { return (dims[1] + block - 1) / block * block; }
+  int64_t pixels() const {
+    int64_t count = 1;
+    for (size_t i = 2; i < dims.size(); ++i)
+      count *= dims[i];
+    return count;
+  }
+  /// A buffer for the stored form, zero.
+  Tensor buffer() const {
+    int64_t elements = block ? dims[0] * paddedChannels() * pixels() : Tensor(type, dims).elements();
+    Tensor tensor(ElementType::u8, {std::max<int64_t>(1, byteSize(type, elements))});
+    std::memset(tensor.data(), 0, static_cast<size_t>(tensor.bytes()));
+    return tensor;
+  }
+  /// Calls move(row-major byte offset, stored byte offset, bytes) for every element.
+  template <class Move> void forEach(Move move) const {
+    int64_t size = byteSize(type, 1), row = 0;
+    for (int64_t n = 0; n < dims[0]; ++n)
+      for (int64_t c = 0; c < dims[1]; ++c)
+        for (int64_t pixel = 0; pixel < pixels(); ++pixel, ++row)
+          move(row * size,
+               (((n * (paddedChannels() / block) + c / block) * pixels() + pixel) * block + c % block) * size, size);
+  }
+  Tensor store(const Tensor &plain) const {
+    Tensor stored = buffer();
+    auto *to = stored.as<char>();
+    auto *from = static_cast<const char *>(plain.data());
+    if (block)
+      forEach([&](int64_t row, int64_t at, int64_t size) { std::memcpy(to + at, from + row, size_t(size)); });
+    else
+      std::memcpy(to, from, size_t(plain.bytes()));
+    return stored;
+  }
+  Tensor load(const Tensor &stored) const {
+    Tensor plain(type, dims);
+    auto *to = static_cast<char *>(plain.data());
+    auto *from = static_cast<const char *>(stored.data());
+    if (block)
+      forEach([&](int64_t row, int64_t at, int64_t size) { std::memcpy(to + row, from + at, size_t(size)); });
+    else
+      std::memcpy(to, from, size_t(plain.bytes()));
+    return plain;
+  }
+};
+
+/// Which layout activations have at the operator's inputs and outputs.
+struct Choice {
+  int64_t in = 0, out = 0; // block, 0: row-major
+  std::string name(size_t rank) const {
+    auto one = [&](int64_t block) {
+      std::string spatial = std::string("dhw").substr(5 - std::min<size_t>(rank, 5));
+      return block ? fmt::format("nC{}{}c", spatial, block) : rank >= 3 && rank <= 5 ? "nc" + spatial : "row-major";
+    };
+    return one(in) + " to " + one(out);
+  }
+};
+
+nn::BlockedAttr blockedBy(mlir::MLIRContext *context, int64_t block) {
+  return block ? nn::BlockedAttr::get(context, 1, block) : nn::BlockedAttr();
+}
+
+int64_t blockOf(mlir::Value value) {
+  nn::BlockedAttr layout = nn::layoutOf(value);
+  return layout ? layout.getSize() : 0;
+}
+
+/// The kernel as passes/Partition would leave it; row-major everywhere.
+mlir::func::FuncOp kernelFunction(mlir::ModuleOp module, const Problem &problem) {
+  mlir::MLIRContext *context = module.getContext();
+  mlir::OpBuilder b = mlir::OpBuilder::atBlockEnd(module.getBody());
+  mlir::Location loc = b.getUnknownLoc();
+  auto operands = problem.byRecord();
+  llvm::SmallVector<mlir::Type> types;
+  for (const ProblemOperand *operand : operands)
+    if (operand)
+      types.push_back(mlir::RankedTensorType::get(operand->dims, nn::toMlir(context, operand->type)));
+  auto function = b.create<mlir::func::FuncOp>(loc, "kernel", b.getFunctionType(types, {}));
+  function.setPrivate();
+  function->setAttr("nn.family", b.getStringAttr(problem.record().lowering));
+  mlir::Block *body = function.addEntryBlock();
+  b.setInsertionPointToStart(body);
+  llvm::SmallVector<mlir::Value> values;
+  unsigned next = 0;
+  for (const ProblemOperand *operand : operands) {
+    values.push_back(operand ? mlir::Value(body->getArgument(next)) : mlir::Value());
+    if (operand && operand->constant)
+      function.setArgAttr(next, "nn.constant", b.getUnitAttr());
+    next += operand != nullptr;
+  }
+  auto results = buildOperator(b, problem, values);
+  b.create<mlir::func::ReturnOp>(loc, results);
+  function.setType(b.getFunctionType(types, mlir::ValueRange(results).getTypes()));
+  return function;
+}
+
+/// Gives the anchor's ports and what follows it their layouts.
+void setLayouts(mlir::func::FuncOp function, const LayoutRule &rule, Choice choice) {
+  mlir::MLIRContext *context = function.getContext();
+  mlir::Block &body = function.front();
+  mlir::Operation *anchor = &body.front();
+  for (auto [operand, port] : llvm::zip(anchor->getOperands(), rule.operands))
+    if (port == Port::input && canBeBlocked(operand))
+      setLayout(operand, blockedBy(context, choice.in));
+  for (auto [result, port] : llvm::zip(anchor->getResults(), rule.results))
+    if (port == Port::output && canBeBlocked(result))
+      setLayout(result, blockedBy(context, choice.out));
+  for (mlir::Operation &op : llvm::drop_begin(body.without_terminator()))
+    setLayout(op.getResult(0), nn::layoutOf(op.getOperand(0)));
+  mlir::OpBuilder b(context);
+  function.setType(b.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+}
+
+Stored storedForm(mlir::Value value) {
+  auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
+  return {nn::toElementType(type.getElementType()), type.getShape().vec(), blockOf(value)};
+}
+
+struct Job {
+  LatheKernel kernel;
+  void *const *buffers;
+  char *scratch;
+  size_t scratchStride;
+};
+
+} // namespace
+
+struct LoneKernel::State {
+  std::optional<MappedCode> code;
+  std::string implementation;
+  std::vector<Tensor> operands; // as the kernel's arguments: inputs, packed constants, results
+  std::vector<void *> buffers;
+  std::vector<Stored> results; // the last operands
+  int64_t units = 0;
+  size_t scratchStride = 0;
+  Tensor scratch;
+
+  Outcome<bool> generate(mlir::func::FuncOp function, const Target &target, const LoneKernelOptions &options,
+                         const ProblemInputs &inputs) {
+    KernelProblem problem{function, target, options.threads, options.exactMath};
+    Outcome<Schedule> schedule = priorSchedule(problem);
+    if (!schedule)
+      return NotApplicable{schedule.reason()};
+    mlir::Block &body = function.front();
+    std::vector<Stored> stored;
+    for (mlir::Value argument : body.getArguments())
+      stored.push_back(storedForm(argument));
+    results.clear();
+    for (mlir::Value result : body.getTerminator()->getOperands())
+      results.push_back(storedForm(result));
+    std::vector<bool> constant;
+    for (unsigned i = 0; i < stored.size(); ++i)
+      constant.push_back(bool(function.getArgAttr(i, "nn.constant")));
+    Outcome<GeneratedKernel> kernel = lathe::generate(problem, *schedule);
+    if (!kernel)
+      return NotApplicable{kernel.reason()};
+    code.emplace(linkImage({emitObject(*kernel->module, target)}, target));
+    operands.clear();
+    size_t next = 0;
+    for (const Tensor &input : inputs) {
+      if (!input.defined())
+        continue;
+      size_t at = next++;
+      auto &packing = kernel->packings.at(at);
+      if (!constant[at] || !packing) {
+        operands.push_back(stored[at].store(input));
+        continue;
+      }
+      nn::ConstantData data{input.type(), input.dims(),
+                            llvm::ArrayRef<char>(static_cast<const char *>(input.data()), size_t(input.bytes())),
+                            false};
+      std::vector<char> packed = packing->pack(data);
+      Tensor bytes(ElementType::u8, {std::max<int64_t>(1, int64_t(packed.size()))});
+      std::memcpy(bytes.data(), packed.data(), packed.size());
+      operands.push_back(bytes);
+    }
+    for (Stored &result : results)
+      operands.push_back(result.buffer());
+    for (Tensor &operand : operands)
+      buffers.push_back(operand.data());
+    units = kernel->units.constant();
+    scratchStride = size_t(kernel->scratchBytes.constant() + 63) / 64 * 64;
+    scratch = Tensor(ElementType::u8, {std::max<int64_t>(1, int64_t(scratchStride) * options.threads)});
+    implementation = kernel->schedule.str();
+    return true;
+  }
+};
+
+LoneKernel::LoneKernel(std::unique_ptr<State> state) : state(std::move(state)) {}
+LoneKernel::~LoneKernel() = default;
+const std::string &LoneKernel::implementation() const { return state->implementation; }
+
+Outcome<std::unique_ptr<LoneKernel>> LoneKernel::make(const Problem &problem, const Target &target,
+                                                      const LoneKernelOptions &options, const ProblemInputs &inputs) {
+  std::string family = problem.record().lowering;
+  if (family == "view" || family == "reference" || family == "fold")
+    return NotApplicable{fmt::format("{} is no kernel of its own", problem.op)};
+  int64_t block = target.channelBlock();
+  // What a network keeps: blocked, and row-major images into the first layer.
+  std::vector<Choice> choices = {{block, block}, {0, block}, {0, 0}};
+  if (options.rowMajor)
+    choices = {{0, 0}};
+  else if (problem.operands[0].dims.size() > 1 && problem.operands[0].dims[1] < block / 2)
+    std::swap(choices[0], choices[1]);
+  std::string reasons;
+  for (Choice choice : choices) {
+    std::unique_ptr<mlir::MLIRContext> context = makeContext();
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
+    mlir::func::FuncOp function = kernelFunction(*module, problem);
+    LayoutRule rule = layoutRule(&function.front().front(), block);
+    if (choice.in || choice.out) {
+      bool blocks = rule.rowOnly.empty() && (!rule.uniform || choice.in == choice.out);
+      if (!blocks)
+        continue;
+      setLayouts(function, rule, choice);
+    }
+    auto state = std::make_unique<State>();
+    Outcome<bool> made = state->generate(function, target, options, inputs);
+    std::string layout = choice.name(problem.operands[0].dims.size());
+    if (made) {
+      state->implementation += " " + layout;
+      return std::unique_ptr<LoneKernel>(new LoneKernel(std::move(state)));
+    }
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", layout, made.reason());
+  }
+  return NotApplicable{reasons};
+}
+
+void LoneKernel::run(runtime::ThreadPool &pool) const {
+  Job job{state->code->entry, state->buffers.data(), state->scratchStride ? state->scratch.as<char>() : nullptr,
+          state->scratchStride};
+  pool.run(
+      state->units,
+      [](void *context, int slot, int64_t begin, int64_t end) {
+        auto *job = static_cast<Job *>(context);
+        runtime::KernelFloatMode mode;
+        job->kernel(job->buffers, nullptr, begin, end,
+                    job->scratch ? job->scratch + size_t(slot) * job->scratchStride : nullptr);
+      },
+      &job);
+}
+
+std::vector<Tensor> LoneKernel::outputs() const {
+  std::vector<Tensor> outputs;
+  size_t first = state->operands.size() - state->results.size();
+  for (size_t i = 0; i < state->results.size(); ++i)
+    outputs.push_back(state->results[i].load(state->operands[first + i]));
+  return outputs;
+}
+
+} // namespace lathe::lab

@@ -1,0 +1,27 @@
+// One operator as a network of its own: compiled to a package and run by the runtime, inputs and outputs row-major.
+#pragma once
+
+#include "lab/providers/Provider.h"
+#include "runtime/Context.h"
+
+#include <memory>
+
+namespace lathe::lab {
+
+class LonePackage {
+public:
+  /// Declines when an operator of the problem is left to its reference. Throws Error.
+  static Outcome<std::unique_ptr<LonePackage>> make(const Problem &problem, const std::string &target, int threads,
+                                                    const ProblemInputs &inputs);
+  /// The schedules of its kernels, one after the other.
+  const std::string &implementation() const { return description; }
+  void run() { context->run(); }
+  std::vector<Tensor> outputs() const;
+
+private:
+  std::shared_ptr<std::vector<char>> bytes; // constants are used in place
+  std::unique_ptr<runtime::Context> context;
+  std::string description;
+};
+
+} // namespace lathe::lab
