@@ -8,12 +8,12 @@ extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const ch
   static const Verb verbs[] = {
       {"check", "", checkVerb},         {"inspect", "", inspectVerb}, {"compile", "", compileVerb},
       {"extract", "", extractVerb},     {"verify", "", verifyVerb},   {"zoo", "", zooVerb},
-      {"reference", "", referenceVerb},
+      {"problems", "", problemsVerb},   {"reference", "", referenceVerb},
   };
   lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);
   std::string name = verb;
-  return guarded(name == "reference" ? "run" : name, [&]() -> int {
+  return guarded(name == "reference" ? "run" : name == "problems" ? "ops problems" : name, [&]() -> int {
     for (const Verb &candidate : verbs)
       if (name == candidate.name)
         return candidate.run(words);

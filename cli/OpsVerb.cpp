@@ -1,5 +1,6 @@
 // `lathe ops`: single operators in the laboratory.
 #include "cli/FrontVerbs.h"
+#include "cli/OpsFlags.h"
 #include "lab/Disturbance.h"
 #include "lab/OpsLab.h"
 
@@ -13,21 +14,6 @@ namespace lathe::cli {
 namespace {
 
 using nlohmann::json;
-
-/// The list of problems of a kind: --problems, else beside the test data or the checkout.
-std::string problemsFile(const std::string &given, const std::string &kind) {
-  if (!given.empty())
-    return given;
-  std::string name = kind == "gemm" || kind == "matmul" || kind == "fc" ? "gemm.csv" : "conv2d.csv";
-  std::vector<std::string> places;
-  if (const char *data = std::getenv("LATHE_TEST_DATA"); data && *data)
-    places.push_back(std::string(data) + "/problems/" + name);
-  places.push_back("../shared/problems/" + name);
-  for (const std::string &place : places)
-    if (std::filesystem::exists(place))
-      return place;
-  fail("no list of problems at {}: give one with --problems", fmt::join(places, " or "));
-}
 
 /// Finished rows as JSON lines: those that are there are not measured again, new ones are added as they come.
 class RowLog {
@@ -73,61 +59,6 @@ private:
   std::ofstream file;
 };
 
-struct OpsFlags {
-  std::string op = "conv2d", providers = "lathe,onednn", threads = "1", epilogue = "bias+relu", problems, log;
-  std::vector<std::string> texts, suites;
-  int repetitions = 8;
-  bool list = false;
-  double minutes = 0;
-
-  std::vector<int> threadCounts() const {
-    std::vector<int> counts;
-    for (const std::string &word : CLI::detail::split(threads, ',')) {
-      char *end = nullptr;
-      long count = std::strtol(word.c_str(), &end, 10);
-      require(!word.empty() && *end == 0 && count >= 1 && count <= 1024, "--threads: '{}' is no number of threads",
-              word);
-      counts.push_back(int(count));
-    }
-    return counts;
-  }
-
-  std::vector<lab::ListedProblem> listed() const {
-    lab::SyntaxOptions syntax;
-    syntax.bias = epilogue != "none";
-    syntax.activation = epilogue == "bias+relu" ? "relu" : "";
-    lab::ProblemList list;
-    for (const std::string &given : texts)
-      for (const std::string &text : lab::expandRanges(given)) {
-        lab::Problem problem = lab::parseProblem(op, text, syntax);
-        bool conv = problem.op == "conv" && text.find('=') == std::string::npos;
-        list.add({problem, op, conv ? lab::shortText(problem) : text, text, {}, 1});
-      }
-    if (!suites.empty())
-      for (auto &entry : lab::readProblems(problemsFile(problems, op), suites, syntax))
-        list.add(entry);
-    require(!list.empty(), "give problems (such as {}) or --suite", example());
-    auto result = list.take();
-    for (auto &entry : result)
-      require(entry.problem.op == result.front().problem.op,
-              "'{}' is a {}, the first problem a {}: one operator at a time", entry.text, entry.problem.op,
-              result.front().problem.op);
-    return result;
-  }
-
-  std::string example() const {
-    const lab::ProblemSyntax *syntax = lab::findSyntax(op);
-    return syntax ? syntax->form : "'conv x=1x64x56x56 w=64x64x3x3:const pads=1,1,1,1'";
-  }
-
-  std::string repro(const lab::ListedProblem &entry, int count) const {
-    bool quoted = entry.text.find(' ') != std::string::npos;
-    return fmt::format("lathe ops bench {} {}{}{} --provider {} --threads {}{}", entry.kind, quoted ? "'" : "",
-                       entry.text, quoted ? "'" : "", providers, count,
-                       epilogue == "bias+relu" ? "" : " --epilogue " + epilogue);
-  }
-};
-
 std::string microseconds(const json &point) {
   return point.contains("time") ? fmt::format("{:.1f}", point["time"]["median_ms"].get<double>() * 1e3)
                                 : point["status"].get<std::string>();
@@ -135,8 +66,8 @@ std::string microseconds(const json &point) {
 
 /// A row for people: the problem, each column's time or status, the verdicts.
 void printRow(const json &row) {
-  std::cout << fmt::format("{:<52} {} thread{}  {:<9}", row["text"].get<std::string>(), row["threads"].get<int>(),
-                           row["threads"] == 1 ? " " : "s", row["kind"].get<std::string>());
+  std::cout << fmt::format("{:<52} {} thread{} {} {:<9}", row["text"].get<std::string>(), row["threads"].get<int>(),
+                           row["threads"] == 1 ? " " : "s", row.value("cache", "hot"), row["kind"].get<std::string>());
   for (const json &point : row["points"])
     std::cout << fmt::format("  {}:{} {}", point["provider"].get<std::string>(), point["variant"].get<std::string>(),
                              microseconds(point));
@@ -168,9 +99,54 @@ void printSummaries(const std::vector<lab::OpsSummary> &summaries) {
     std::cout << "\nPeer's time over ours, best variant of each:\n" << table.str();
 }
 
+void printList(const std::vector<lab::ListedProblem> &problems) {
+  Table table({"problem", "kind", "GFLOP", "count", "name", "suites"});
+  for (auto &entry : problems)
+    table.row({entry.text, entry.problem.kind(), fmt::format("{:.3f}", entry.problem.flops() * 1e-9),
+               std::to_string(entry.count), entry.name, fmt::format("{}", fmt::join(entry.suites, " "))});
+  std::cout << table.str();
+}
+
+/// The columns of each operator among the problems.
+class Columns {
+public:
+  explicit Columns(const OpsFlags &flags) : flags(flags) {}
+  const std::vector<lab::OpsColumn> &of(const std::string &op) {
+    auto [found, isNew] = byOperator.try_emplace(op);
+    if (isNew)
+      found->second = flags.columns(op);
+    return found->second;
+  }
+  std::vector<std::string> names(const std::string &op) {
+    std::vector<std::string> names;
+    for (auto &column : of(op))
+      names.push_back(column.name());
+    return names;
+  }
+
+private:
+  const OpsFlags &flags;
+  std::map<std::string, std::vector<lab::OpsColumn>> byOperator;
+};
+
+/// How much there is to do; times are bounds that follow from --max-seconds, and what the checks cost at 1 GFLOP/s.
+void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &problems, Columns &columns) {
+  size_t rows = 0, points = 0;
+  double seconds = 0;
+  auto settings = flags.settings();
+  for (auto &entry : problems) {
+    size_t wide = columns.of(entry.problem.op).size();
+    rows += settings.size();
+    points += settings.size() * wide;
+    seconds += entry.problem.flops() * 1e-9;
+    seconds += double(settings.size()) * (0.2 * double(wide) + (flags.bench.checkOnly ? 0 : flags.bench.maxSeconds));
+  }
+  std::cout << fmt::format("{} problems x {} settings = {} rows, {} points; at most about {}\n", problems.size(),
+                           settings.size(), rows, points, secondsText(seconds));
+}
+
 int benchOps(const Arguments &arguments) {
   OpsFlags flags;
-  lab::OpsLabOptions bench;
   Options options(
       "ops bench",
       "Times libraries on single operators, side by side. Every output is checked against the reference\n"
@@ -179,88 +155,61 @@ int benchOps(const Arguments &arguments) {
       "a ratio is a peer's best time over our best. Exit code 1 when a point failed, crashed or hung.",
       "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe,onednn\n"
       "  lathe ops bench conv2d --suite 'benchdnn/*' --provider lathe,onednn:auto,onednn:winograd --threads 1,2\n"
-      "  lathe ops bench conv2d --suite benchdnn/resnet50 --list\n"
-      "  lathe ops bench softmax 128x1000 12x128x128 --provider lathe,onednn\n");
-  std::string kinds = "kind of problem, each with its own short text (docs/problems.md), or an operator's name:\n";
-  for (const lab::ProblemSyntax &syntax : lab::problemSyntaxes())
-    kinds += fmt::format("{:<11}{}\n", syntax.kind, syntax.form);
-  kinds.pop_back();
-  options.add_option("operator", flags.op, kinds)->required();
-  options.add_option("problem", flags.texts,
-                     "short texts, with ranges: ic{16,32}ih{14..56*2}oc64kh3ph1; or operators' own:\n"
-                     "'conv x=1x64x56x56 w=64x64x3x3:const pads=1,1,1,1 +relu'");
-  options.add_option("--suite", flags.suites, "problems of the list, by suite: benchdnn/resnet50, 'benchdnn/*'")
-      ->delimiter(',');
-  options.add_option("--problems", flags.problems,
-                     "the list, CSV (../shared/problems/conv2d.csv or in $LATHE_TEST_DATA)");
-  options
-      .add_option("--provider", flags.providers,
-                  "NAME or NAME:VARIANT, separated by commas: lathe, onednn; a peer's NAME alone is all its variants")
-      ->capture_default_str();
-  options.add_option("--threads", flags.threads, "numbers of threads, separated by commas")->capture_default_str();
-  options.add_option("--epilogue", flags.epilogue, "none, bias, bias+relu")
-      ->check(CLI::IsMember({"none", "bias", "bias+relu"}))
-      ->capture_default_str();
-  options
-      .add_option("--repetitions", flags.repetitions,
-                  "rounds at least, each provider having its turn in each; three when --max-seconds are over")
-      ->check(CLI::Range(3, 1000))
-      ->capture_default_str();
-  options.add_option("--max-seconds", bench.maxSeconds, "of timing a row")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  options.add_option("--max-minutes", flags.minutes, "after which no new row is begun (0: no limit)")
-      ->check(CLI::NonNegativeNumber);
-  options.add_option("--seed", bench.seed, "of the operands");
-  options.add_flag("--check-only", bench.checkOnly, "compares outputs and times nothing");
-  options.add_flag("--list", flags.list, "prints the problems and ends");
-  options.add_option("--log", flags.log,
-                     "finished rows as JSON lines: those in FILE are not measured again, new ones are added");
+      "  lathe ops bench conv2d --suite benchdnn/resnet50 --cache hot,cold --dry-run\n"
+      "  lathe ops bench softmax 128x1000 12x128x128 --provider all\n"
+      "  lathe ops bench --from-model resnet50.onnx --provider lathe,onnxruntime\n"
+      "  lathe ops bench gemm m{64..1024*2}n1024k1024 --via \"ssh board\" --via-directory /opt/lathe/bin\n");
+  flags.add(options);
   options.addJson();
   options.parseAll(arguments);
+  flags.finish();
 
   auto problems = flags.listed();
-  auto counts = flags.threadCounts();
   if (flags.list) {
-    Table table({"problem", "kind", "GFLOP", "count", "name", "suites"});
-    for (auto &entry : problems)
-      table.row({entry.text, entry.problem.kind(), fmt::format("{:.3f}", entry.problem.flops() * 1e-9),
-                 std::to_string(entry.count), entry.name, fmt::format("{}", fmt::join(entry.suites, " "))});
-    std::cout << table.str();
+    printList(problems);
     return success;
   }
-  bench.minRounds = flags.repetitions;
-  bench.maxRounds = std::max(bench.maxRounds, flags.repetitions);
+  Columns columns(flags);
+  auto settings = flags.settings();
+  if (flags.dryRun) {
+    printDryRun(flags, problems, columns);
+    return success;
+  }
   RowLog log(flags.log);
-  auto columns = lab::opsColumns(problems.front().problem.op, CLI::detail::split(flags.providers, ','), bench);
-  std::vector<std::string> names;
-  for (auto &column : columns)
-    names.push_back(column.name());
   Progress progress("ops bench");
-  size_t total = problems.size() * counts.size(), done = 0;
+  size_t total = problems.size() * settings.size(), done = 0, left = 0, measured = 0;
   std::string stage;
-  bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
-  lab::OpsLab laboratory(columns, bench);
+  flags.bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
   auto began = std::chrono::steady_clock::now();
+  auto timeIsUp = [&] {
+    return flags.minutes > 0 &&
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > flags.minutes * 60;
+  };
   std::vector<json> rows;
-  size_t left = 0, measured = 0;
-  for (auto &entry : problems)
-    for (int threads : counts) {
+  std::string op;
+  std::unique_ptr<lab::OpsLab> laboratory; // of the operator of the moment
+  for (auto &entry : problems) {
+    for (const lab::OpsSetting &setting : settings) {
       stage = entry.text;
-      std::string key = fmt::format("{} threads={} seed={} {}{}", entry.problem.str(), threads, bench.seed,
-                                    fmt::join(names, ","), bench.checkOnly ? " check" : "");
+      std::string key =
+          fmt::format("{} threads={} cache={} seed={} {}{}{}", entry.problem.str(), setting.threads,
+                      setting.cold ? "cold" : "hot", flags.bench.seed, fmt::join(columns.names(entry.problem.op), ","),
+                      flags.bench.checkOnly ? " check" : "", flags.via.empty() ? "" : " via " + flags.via);
       json row;
       if (const json *known = log.find(key)) {
         row = *known;
-      } else if (flags.minutes > 0 &&
-                 std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > flags.minutes * 60) {
+      } else if (timeIsUp()) {
         ++left;
         continue;
       } else {
+        if (!laboratory || op != entry.problem.op) {
+          op = entry.problem.op;
+          laboratory = std::make_unique<lab::OpsLab>(columns.of(op), flags.bench);
+        }
         progress.update(stage, done, total);
-        row = lab::toJson(laboratory.measure(entry, threads));
+        row = lab::toJson(laboratory->measure(entry, setting));
         row["key"] = key;
-        row["repro"] = flags.repro(entry, threads);
+        row["repro"] = flags.repro(entry, setting);
         log.add(row);
         ++measured;
         if (options.printsText())
@@ -269,6 +218,7 @@ int benchOps(const Arguments &arguments) {
       ++done;
       rows.push_back(std::move(row));
     }
+  }
   auto summaries = lab::summarizeOps(rows);
   size_t wrong = 0, disturbed = 0;
   for (const json &row : rows) {
@@ -288,19 +238,25 @@ int benchOps(const Arguments &arguments) {
   json documents = json::array();
   for (auto &summary : summaries)
     documents.push_back(lab::toJson(summary));
-  options.writeJson({{"providers", names}, {"rows", rows}, {"summaries", documents}, {"left", left}});
+  options.writeJson({{"providers", columns.names(problems.front().problem.op)},
+                     {"rows", rows},
+                     {"summaries", documents},
+                     {"left", left}});
   return wrong ? failedVerdict : success;
 }
 
 } // namespace
 
 int opsVerb(const Arguments &arguments) {
-  bool help = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
-  if (!arguments.empty() && arguments[0] == "bench")
-    return benchOps(Arguments(arguments.begin() + 1, arguments.end()));
-  if (help)
+  std::string what = arguments.empty() ? "" : arguments[0];
+  Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+  if (what == "bench")
+    return benchOps(rest);
+  if (what == "problems")
+    return forwardToCompiler("problems", rest);
+  if (what == "--help" || what == "-h")
     return benchOps({"--help"});
-  fail("expected: lathe ops bench OPERATOR ..., got '{}'", arguments.empty() ? "" : arguments[0]);
+  fail("expected: lathe ops bench ... or lathe ops problems ..., got '{}'", what);
 }
 
 } // namespace lathe::cli

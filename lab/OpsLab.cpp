@@ -1,6 +1,7 @@
 #include "lab/OpsLab.h"
 
 #include "lab/Disturbance.h"
+#include "lab/Operands.h"
 #include "lab/TemporaryDirectory.h"
 #include "ops/Reference.h"
 #include "runtime/NpyTensor.h"
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <random>
 
 namespace lathe::lab {
 
@@ -52,26 +52,24 @@ static PointStatus statusOf(const process::Failure &failure) {
   }
 }
 
-std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed) {
-  std::vector<Tensor> operands;
-  for (const ProblemOperand *operand : problem.byRecord()) {
-    operands.emplace_back();
-    std::mt19937_64 random(seed * 1000003 + operands.size());
-    if (!operand)
-      continue;
-    bool whole = isInteger(operand->type) || operand->type == ElementType::boolean;
-    double low = operand->low, high = operand->high;
-    if (low == high)
-      low = whole ? 0 : -1, high = whole ? 2 : 1;
-    Tensor values(ElementType::f64, operand->dims);
-    for (int64_t i = 0; i < values.elements(); ++i) {
-      double value = low + (high - low) * (double(random() >> 11) * 0x1p-53);
-      // Rounding to float may not reach the upper end.
-      values.as<double>()[i] = whole ? std::floor(value) : std::min(value, high - (high - low) * 0x1p-20);
-    }
-    operands.back() = values.convertedTo(operand->type);
-  }
-  return operands;
+OpsTolerance toleranceOf(const Problem &problem) {
+  auto narrowest = ElementType::f64;
+  bool floats = false;
+  for (auto &list : {problem.operands, problem.results()})
+    for (auto &tensor : list)
+      if (isFloat(tensor.type)) {
+        floats = true;
+        if (bitWidth(tensor.type) < bitWidth(narrowest))
+          narrowest = tensor.type;
+      }
+  if (!floats)
+    return {0, 0};
+  // One rounding of the result is off by 2^-9 (bf16) or 2^-12 (f16) of a value, and sums in the type itself by a few.
+  if (narrowest == ElementType::bf16)
+    return {8e-3, 2e-2};
+  if (narrowest == ElementType::f16)
+    return {1e-3, 4e-3};
+  return {};
 }
 
 std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands) {
@@ -111,9 +109,11 @@ struct OpsLab::State {
 
   // Of the problem measured last: another number of threads finds them ready.
   std::string key;
-  std::map<std::string, std::string> files;
+  ProviderOperands operands;
   std::vector<Tensor> references; // by result
   std::vector<std::string> names; // of results
+  CompareOptions tolerances;
+  bool cold = false; // of the row
 
   void say(const std::string &what) {
     if (options.progress)
@@ -125,8 +125,10 @@ struct OpsLab::State {
     if (wanted == key)
       return;
     key.clear();
-    files.clear();
-    auto operands = makeOperands(problem, options.seed);
+    operands.files.clear();
+    auto values = makeOperands(problem, options.seed);
+    operands.seed = options.seed;
+    auto &files = operands.files;
     std::map<std::string, size_t> counts; // of a variadic operand's files
     auto specs = problem.byRecord();
     for (size_t i = 0; i < specs.size(); ++i) {
@@ -135,14 +137,17 @@ struct OpsLab::State {
       size_t number = counts[specs[i]->name]++;
       std::string name = specs[i]->name + (number ? fmt::format(".{}", number) : "");
       files[name] = (directory.path / (name + ".in.npy")).string();
-      writeNpy(files[name], npyView(operands[i]));
+      writeNpy(files[name], npyView(values[i]));
     }
     say("reference");
     references.clear();
     names.clear();
+    OpsTolerance tolerance = toleranceOf(problem);
+    tolerances.relativeL2 = tolerance.relativeL2;
+    tolerances.maxDifference = tolerance.maxDifference;
     // Rounded once, so that an output can be held against it element by element.
     auto types = problem.results();
-    auto results = referenceResults(problem, operands);
+    auto results = referenceResults(problem, values);
     for (size_t i = 0; i < results.size(); ++i) {
       references.push_back(results[i].convertedTo(types[i].type));
       names.push_back(types[i].name);
@@ -176,7 +181,7 @@ struct OpsLab::State {
     }
     contender.worker->resume();
     point.version = contender.worker->version();
-    auto prepared = take(contender, contender.worker->prepare(problem, point.variant, threads, files));
+    auto prepared = take(contender, contender.worker->prepare(problem, point.variant, threads, operands));
     if (!prepared)
       return;
     point.implementation = prepared->implementation;
@@ -202,23 +207,14 @@ struct OpsLab::State {
   }
 
   /// The point's status from its outputs: the worst of them.
-  void judge(OpsPoint &point, const std::map<std::string, std::string> &outputs) {
-    CompareOptions tolerances;
-    tolerances.relativeL2 = options.relativeL2;
-    tolerances.maxDifference = options.maxDifference;
+  void judge(OpsPoint &point, const std::map<std::string, Tensor> &outputs) {
     point.status = PointStatus::passed;
     for (size_t i = 0; i < names.size(); ++i) {
       Agreement agreement;
-      auto file = outputs.find(names[i]);
-      try {
-        require(file != outputs.end(), "no output '{}'", names[i]);
-        agreement = agreementOf(names[i], toTensor(readNpy(file->second)), references[i], tolerances);
-      } catch (const Error &error) {
-        agreement.reason = error.what();
-      }
-      std::error_code ignored;
-      if (file != outputs.end())
-        fs::remove(file->second, ignored); // the next answer is nobody else's
+      if (auto output = outputs.find(names[i]); output != outputs.end())
+        agreement = agreementOf(names[i], output->second, references[i], tolerances);
+      else
+        agreement.reason = fmt::format("no output '{}'", names[i]);
       point.relativeL2 = std::max(point.relativeL2, agreement.relativeL2);
       point.maxDifference = std::max(point.maxDifference, agreement.maxDifference);
       if (!agreement.agrees && point.status != PointStatus::failed) {
@@ -232,19 +228,21 @@ struct OpsLab::State {
   }
 
   void estimate(Contender &contender) {
-    auto once = take(contender, contender.worker->time(0, 1));
+    auto once = take(contender, contender.worker->time(0, 1, cold));
     if (!once)
       return;
     contender.secondsPerRun = once->front();
     if (contender.secondsPerRun < options.roundSeconds)
-      if (auto more = take(contender, contender.worker->time(1, 3)))
+      if (auto more = take(contender, contender.worker->time(1, 3, cold)))
         contender.secondsPerRun = *std::min_element(more->begin(), more->end());
   }
 
   void takeTurn(Contender &contender) {
-    double runs = options.roundSeconds / std::max(contender.secondsPerRun, 1e-7);
+    constexpr double flushSeconds = 5e-3; // about
+    double runs = options.roundSeconds / std::max(contender.secondsPerRun + (cold ? flushSeconds : 0), 1e-7);
     // The other columns have emptied the caches: warm again before the clock runs.
-    if (auto samples = take(contender, contender.worker->time(runs < 1 ? 0 : 1, int(std::clamp(runs, 1.0, 1000.0)))))
+    int warmup = runs < 1 || cold ? 0 : 1;
+    if (auto samples = take(contender, contender.worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), cold)))
       contender.point->rounds.push_back(std::move(*samples));
   }
 
@@ -348,10 +346,11 @@ OpsLab::~OpsLab() {
       contender.worker->quit();
 }
 
-OpsRow OpsLab::measure(const ListedProblem &problem, int threads) {
+OpsRow OpsLab::measure(const ListedProblem &problem, const OpsSetting &setting) {
   OpsRow row;
   row.listed = problem;
-  row.threads = threads;
+  row.setting = setting;
+  state->cold = setting.cold;
   row.points.resize(state->contenders.size());
   state->writeOperands(problem.problem);
   for (size_t i = 0; i < row.points.size(); ++i) {
@@ -360,7 +359,7 @@ OpsRow OpsLab::measure(const ListedProblem &problem, int threads) {
     contender.point->provider = contender.column.provider.name;
     contender.point->variant = contender.column.variant;
     state->say(contender.column.name());
-    state->answer(contender, problem.problem, threads, std::span(row.points).first(i));
+    state->answer(contender, problem.problem, setting.threads, std::span(row.points).first(i));
     // From here on it only moves in its turn: spinning threads would slow down the others.
     if (contender.worker)
       contender.worker->pause();

@@ -1,8 +1,8 @@
 // Providers side by side on single operators: every output checked against the reference, then times taken in turns
 // while the others stand still.
 //
-// A *column* is a provider with one of its variants, in a worker process of its own; a *row* is a problem with a number
-// of threads; a *point* is one column's result in one row. What goes wrong in a point costs that point only.
+// A *column* is a provider with one of its variants, in a worker process of its own; a *row* is a problem with a
+// setting; a *point* is one column's result in one row. What goes wrong in a point costs that point only.
 #pragma once
 
 #include "lab/Compare.h"
@@ -45,6 +45,12 @@ struct OpsPoint {
   bool timed() const { return !rounds.empty(); }
 };
 
+/// Under which a row is measured.
+struct OpsSetting {
+  int threads = 1;
+  bool cold = false; // caches flushed before every timed run (lab/providers/ColdCaches.h)
+};
+
 /// Our best against a peer's best: the variants with the lowest median.
 struct OpsVerdict {
   std::string peer;            // provider
@@ -55,15 +61,14 @@ struct OpsVerdict {
 
 struct OpsRow {
   ListedProblem listed;
-  int threads = 1;
+  OpsSetting setting;
   std::vector<OpsPoint> points;     // as the columns
   std::vector<OpsVerdict> verdicts; // one a peer that has a time, where ours has one
   std::optional<double> otherProcessors, stolenProcessors;
 };
 
 struct OpsLabOptions {
-  uint64_t seed = 0;                              // of the operands: uniform in [-1, 1)
-  double relativeL2 = 2e-5, maxDifference = 1e-4; // as `lathe verify`
+  uint64_t seed = 0; // of the operands
   bool checkOnly = false;
   int minRounds = 8, maxRounds = 60;
   double roundSeconds = 0.01; // of one column's turn; at least one run
@@ -74,12 +79,19 @@ struct OpsLabOptions {
   std::function<void(const std::string &what)> progress; // may be empty
 };
 
+/// Largest relative L2 error, and largest difference over the largest value, of a right answer: that of `lathe verify`
+/// for f32 and wider, what rounding to the type costs for narrower floats, none for integers.
+struct OpsTolerance {
+  double relativeL2 = 2e-5, maxDifference = 1e-4;
+};
+OpsTolerance toleranceOf(const Problem &problem);
+
 /// Measures rows one after the other; workers live on between them. The first column's provider is "ours".
 class OpsLab {
 public:
   OpsLab(std::vector<OpsColumn> columns, OpsLabOptions options);
   ~OpsLab();
-  OpsRow measure(const ListedProblem &problem, int threads);
+  OpsRow measure(const ListedProblem &problem, const OpsSetting &setting);
 
 private:
   struct State;
@@ -91,9 +103,6 @@ private:
 /// the operator whose variants are meant; a provider that has none gets one column, which declines.
 std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
                                   const OpsLabOptions &options);
-
-/// Values of the problem's operands, by position in Problem::byRecord(): deterministic for a seed.
-std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed);
 
 /// The results in float64 (integers as they are) by the reference operators, the epilogue included. Operands may be of
 /// any type; undefined where one is missing.

@@ -35,15 +35,15 @@ TEST(OpsLab, agreesWithLoopsOverManyShapes) {
   OpsLab bench({fake("")}, options);
   for (const char *text :
        {"ic3ih5oc4kh3ph1", "ic3ih5iw7oc4kh1", "g4ic4ih6oc4kh3ph1sh2", "g2ic4ih6oc2kh3kw1dh1", "mb3ic2ih4oc2oh4kh2"}) {
-    OpsRow row = bench.measure(problem(text), 1);
+    OpsRow row = bench.measure(problem(text), {});
     EXPECT_EQ(row.points[0].status, PointStatus::passed) << text << ": " << row.points[0].reason;
     EXPECT_FALSE(row.points[0].timed());
   }
 }
 
 TEST(OpsLab, timesInTurnsAndJudges) {
-  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, quick()).measure(problem(), 2);
-  EXPECT_EQ(row.threads, 2);
+  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, quick()).measure(problem(), {2});
+  EXPECT_EQ(row.setting.threads, 2);
   ASSERT_EQ(row.verdicts.size(), 1u);
   EXPECT_EQ(row.verdicts[0].peer, "peer");
   EXPECT_NEAR(row.verdicts[0].ratio.ratio, 1, 1e-9); // both claim the same samples
@@ -81,7 +81,7 @@ TEST(OpsLab, misbehaviourCostsItsPointOnly) {
     options.timeouts.run = std::string_view(wanted.how).ends_with("-hang") ? 3 : 60;
     OpsLab bench({fake("", "ours"), fake(wanted.how, "bad"), fake("", "peer")}, options);
     for (int threads : {1, 2}) { // what ended is started again for the next row
-      OpsRow row = bench.measure(problem(), threads);
+      OpsRow row = bench.measure(problem(), {threads});
       EXPECT_EQ(row.points[1].status, wanted.status)
           << wanted.how << ": " << name(row.points[1].status) << ", " << row.points[1].reason;
       EXPECT_NE(row.points[1].reason.find(wanted.reason), std::string::npos)
@@ -99,14 +99,14 @@ TEST(OpsLab, misbehaviourCostsItsPointOnly) {
 TEST(OpsLab, aProviderThatCannotStart) {
   OpsColumn absent = fake("", "absent");
   absent.provider.command.argv = {"/nowhere/provider"};
-  OpsRow row = OpsLab({fake("", "ours"), absent}, quick()).measure(problem(), 1);
+  OpsRow row = OpsLab({fake("", "ours"), absent}, quick()).measure(problem(), {});
   EXPECT_EQ(row.points[1].status, PointStatus::crashed);
   EXPECT_TRUE(row.points[0].timed());
   EXPECT_TRUE(row.verdicts.empty());
 }
 
 TEST(OpsLab, anImplementationIsTimedOnce) {
-  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer"), fake("", "peer", "twin")}, quick()).measure(problem(), 1);
+  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer"), fake("", "peer", "twin")}, quick()).measure(problem(), {});
   EXPECT_EQ(row.points[2].status, PointStatus::sameAs);
   EXPECT_EQ(row.points[2].reason, "peer:auto");
   EXPECT_FALSE(row.points[2].timed());
@@ -118,7 +118,7 @@ TEST(OpsLab, outputsThatAreAllZeroAreMistrusted) {
     OpsLabOptions options = quick();
     options.seed = seed;
     options.checkOnly = true;
-    OpsRow row = OpsLab({fake("")}, options).measure(problem("ic1ih1oc2kh1"), 1);
+    OpsRow row = OpsLab({fake("")}, options).measure(problem("ic1ih1oc2kh1"), {});
     if (row.points[0].status == PointStatus::mistrusted) {
       EXPECT_NE(row.points[0].reason.find("zero"), std::string::npos);
       return;
@@ -157,7 +157,7 @@ static void conformance(const std::string &kind, const std::vector<std::string> 
   OpsLab bench(columns, options);
   for (auto &text : texts)
     for (int threads : {1, 2}) {
-      OpsRow row = bench.measure({parseProblem(kind, text), kind, text, text, {}, 1}, threads);
+      OpsRow row = bench.measure({parseProblem(kind, text), kind, text, text, {}, 1}, {threads});
       for (auto &point : row.points)
         EXPECT_TRUE(point.status == PointStatus::passed || point.status == PointStatus::sameAs ||
                     (point.status == PointStatus::unimplemented && !point.reason.empty()))
@@ -201,6 +201,59 @@ TEST(OpsLab, providersAgreeOnEveryKind) {
 TEST(OpsLab, variadicOperandsAndIndices) {
   conformance("concat", {"inputs=1x8x4x4 inputs=1x16x4x4 inputs=1x3x4x4 axis=1"});
   conformance("gather", {"x=100x30 indices=2x7:i64:0..100"});
+}
+
+TEST(OpsLab, cachesAreFlushedOnRequest) {
+  if (!findProvider("lathe"))
+    GTEST_SKIP() << findProvider("lathe").reason();
+  OpsLabOptions options = quick();
+  OpsLab bench({{*findProvider("lathe"), "auto"}}, options);
+  ListedProblem small{Problem::parse("relu x=4096"), "relu", "relu x=4096", "", {}, 1};
+  OpsRow hot = bench.measure(small, {1, false}), cold = bench.measure(small, {1, true});
+  ASSERT_TRUE(hot.points[0].timed() && cold.points[0].timed()) << hot.points[0].reason << cold.points[0].reason;
+  EXPECT_EQ(toJson(hot)["cache"], "hot");
+  EXPECT_EQ(toJson(cold)["cache"], "cold");
+  OpsRow fakes = OpsLab({fake("")}, quick()).measure(problem(), {1, true});
+  EXPECT_EQ(fakes.points[0].status, PointStatus::failed);
+  EXPECT_NE(fakes.points[0].reason.find("cannot empty the caches"), std::string::npos) << fakes.points[0].reason;
+}
+
+TEST(OpsLab, providersBeyondAPipe) {
+  auto spec = findProvider("lathe");
+  if (!spec)
+    GTEST_SKIP() << spec.reason();
+  std::vector<std::string> ways = {"sh -c", "env -i"};
+  if (std::system("ip netns add lathe-test 2>/dev/null") == 0)
+    ways.push_back("ip netns exec lathe-test");
+  else
+    std::printf("[          ] without a network namespace: not root, or no iproute2\n");
+  for (auto &way : ways) {
+    OpsColumn here{*spec, "auto"}, there{viaCommand(*spec, way, ""), "auto"};
+    EXPECT_TRUE(there.provider.remote);
+    there.provider.name = "there";
+    OpsRow row = OpsLab({here, there}, quick()).measure(problem(), {2});
+    for (auto &point : row.points)
+      EXPECT_EQ(point.status, PointStatus::passed) << way << ": " << point.reason;
+    EXPECT_TRUE(row.points[1].timed()) << way;
+    EXPECT_EQ(row.points[0].relativeL2, row.points[1].relativeL2) << "the operands were not the same";
+  }
+  if (ways.size() > 2)
+    EXPECT_EQ(std::system("ip netns delete lathe-test"), 0);
+  OpsColumn python = fake("");
+  python.provider.remote = true;
+  OpsRow row = OpsLab({python}, quick()).measure(problem(), {});
+  EXPECT_EQ(row.points[0].status, PointStatus::unimplemented);
+  OpsColumn elsewhere{viaCommand(*spec, "env -i", "/nowhere"), "auto"};
+  row = OpsLab({elsewhere}, quick()).measure(problem(), {});
+  EXPECT_EQ(row.points[0].status, PointStatus::crashed) << row.points[0].reason;
+}
+
+TEST(OpsLab, narrowTypesHaveTheirOwnBounds) {
+  EXPECT_EQ(toleranceOf(Problem::parse("relu x=3")).relativeL2, 2e-5);
+  EXPECT_GT(toleranceOf(Problem::parse("relu x=3:f16")).relativeL2, 2e-5);
+  EXPECT_GT(toleranceOf(Problem::parse("relu x=3:bf16")).relativeL2,
+            toleranceOf(Problem::parse("relu x=3:f16")).relativeL2);
+  EXPECT_EQ(toleranceOf(Problem::parse("gather x=3:i32 indices=2:i64:0..3")).maxDifference, 0);
 }
 
 TEST(OpsLab, unknownAndMissingProvidersDeclineWithAReason) {

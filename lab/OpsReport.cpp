@@ -47,7 +47,8 @@ json toJson(const OpsRow &row) {
                    {"name", row.listed.name},
                    {"suites", row.listed.suites},
                    {"count", row.listed.count},
-                   {"threads", row.threads},
+                   {"threads", row.setting.threads},
+                   {"cache", row.setting.cold ? "cold" : "hot"},
                    {"points", points},
                    {"verdicts", verdicts}};
   if (row.otherProcessors)

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 namespace lathe::lab {
 
@@ -63,10 +62,16 @@ public:
 private:
   static std::vector<std::string> cellsOf(const std::string &line) {
     std::vector<std::string> result;
-    std::istringstream stream(line);
-    for (std::string cell; std::getline(stream, cell, ',');) {
-      cell.erase(std::remove(cell.begin(), cell.end(), '\r'), cell.end());
-      result.push_back(cell);
+    bool quoted = false; // a cell in quotes may have commas
+    for (char character : line) {
+      if (result.empty())
+        result.emplace_back();
+      if (character == '"')
+        quoted = !quoted;
+      else if (character == ',' && !quoted)
+        result.emplace_back();
+      else if (character != '\r')
+        result.back() += character;
     }
     return result;
   }

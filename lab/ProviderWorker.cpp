@@ -1,8 +1,13 @@
 #include "lab/ProviderWorker.h"
 
+#include "runtime/NpyTensor.h"
+#include "support/Base64.h"
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <unistd.h>
 
 namespace lathe::lab {
@@ -45,6 +50,8 @@ Result<ProviderWorker> ProviderWorker::start(const ProviderSpec &spec, const pro
     return greeted.failure();
   try {
     greeted->at("operators").get_to(provider.operators);
+    provider.takesSeeds = greeted->value("seeds", false);
+    provider.flushes = greeted->value("cold", false);
   } catch (const json::exception &exception) {
     return provider.garbage(std::string("answer to 'hello': ") + exception.what());
   }
@@ -57,9 +64,14 @@ std::vector<std::string> ProviderWorker::variants(const std::string &op) const {
 }
 
 Result<ProviderPreparation> ProviderWorker::prepare(const Problem &problem, const std::string &variant, int threads,
-                                                    const std::map<std::string, std::string> &inputs) {
-  json request = {
-      {"do", "prepare"}, {"problem", toJson(problem)}, {"variant", variant}, {"threads", threads}, {"inputs", inputs}};
+                                                    const ProviderOperands &operands) {
+  if (remote && !takesSeeds)
+    return ProviderPreparation{"it reads its operands from files, which a machine beyond --via does not have", "", 0};
+  json request = {{"do", "prepare"}, {"problem", toJson(problem)}, {"variant", variant}, {"threads", threads}};
+  if (remote)
+    request["seed"] = operands.seed;
+  else
+    request["inputs"] = operands.files;
   return ask<ProviderPreparation>(request, timeouts.prepare, [](const json &answer) {
     ProviderPreparation result;
     if (answer.contains("declined")) {
@@ -74,10 +86,65 @@ Result<ProviderPreparation> ProviderWorker::prepare(const Problem &problem, cons
   });
 }
 
-Result<std::map<std::string, std::string>> ProviderWorker::run(const std::string &directory) {
-  using Files = std::map<std::string, std::string>;
-  return ask<Files>({{"do", "run"}, {"directory", directory}}, timeouts.run,
-                    [](const json &answer) { return answer.at("outputs").get<Files>(); });
+/// {"type", "dims", "base64"} of an answer's result.
+static Tensor tensorFrom(const json &entry) {
+  auto type = elementTypeFromName(entry.at("type").get<std::string>());
+  require(type.has_value(), "unknown element type {}", entry.at("type").dump());
+  auto bytes = fromBase64(entry.at("base64").get_ref<const std::string &>());
+  Tensor tensor(*type, entry.at("dims").get<std::vector<int64_t>>());
+  require(tensor.bytes() == int64_t(bytes.size()), "{} bytes, expected {}", bytes.size(), tensor.bytes());
+  std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+Result<std::map<std::string, Tensor>> ProviderWorker::run(const std::string &directory) {
+  using Tensors = std::map<std::string, Tensor>;
+  json request = {{"do", "run"}, {"directory", directory}};
+  if (remote)
+    request["inline"] = true;
+  auto answer = ask<json>(request, timeouts.run, [](const json &answer) { return answer.at("outputs"); });
+  if (!answer)
+    return answer.failure();
+  Tensors tensors;
+  try {
+    for (auto &[name, entry] : answer->items())
+      if (entry.is_string()) {
+        tensors[name] = toTensor(readNpy(entry.get<std::string>()));
+        std::error_code ignored;
+        std::filesystem::remove(entry.get<std::string>(), ignored); // the next answer is nobody else's
+      } else {
+        tensors[name] = tensorFrom(entry);
+      }
+  } catch (const std::exception &exception) {
+    return garbage(std::string("answer to 'run': ") + exception.what());
+  }
+  return tensors;
+}
+
+Result<std::vector<double>> ProviderWorker::time(int warmup, int repetitions, bool cold) {
+  if (!cold)
+    return TimingWorker::time(warmup, repetitions);
+  if (!flushes) {
+    process::Failure failure;
+    failure.kind = process::FailureKind::threw;
+    failure.who = name();
+    failure.detail = name() + ": it cannot empty the caches before a run";
+    return failure;
+  }
+  return timeWith({{"cold", true}}, warmup, repetitions);
+}
+
+ProviderSpec viaCommand(ProviderSpec spec, const std::string &via, const std::string &directory) {
+  std::istringstream words(via);
+  for (std::string word; words >> word;)
+    spec.command.prefix.push_back(word);
+  require(!spec.command.prefix.empty(), "--via: no command");
+  auto program = std::filesystem::path(spec.command.prefix.front()).filename().string();
+  spec.command.prefixIsShell = program == "ssh" || program == "rsh" || spec.command.prefix.back() == "-c";
+  if (!directory.empty())
+    spec.command.argv[0] = directory + "/" + std::filesystem::path(spec.command.argv[0]).filename().string();
+  spec.remote = true;
+  return spec;
 }
 
 } // namespace lathe::lab

@@ -4,6 +4,7 @@
 
 #include "lab/Problem.h"
 #include "lab/TimingWorker.h"
+#include "runtime/Tensor.h"
 
 #include <map>
 
@@ -13,13 +14,24 @@ namespace lathe::lab {
 struct ProviderSpec {
   std::string name; // "onednn"
   process::Command command;
+  bool remote = false; // beyond the command's prefix lies a machine that shares no files with this one
 };
 
 /// The provider called `name`: the program lathe-provider-NAME beside this one, or an executable file NAME/provider in
 /// $LATHE_PROVIDERS. Declines with what to do about it when it is not installed.
 Outcome<ProviderSpec> findProvider(const std::string &name);
+/// The same program at the other end of a command that passes pipes: `via` is "ssh board", "ip netns exec box", "sh
+/// -c". What ssh and shells with -c are given is one text, others take words. The program is looked for in `directory`
+/// there; where that is "", at its place here.
+ProviderSpec viaCommand(ProviderSpec spec, const std::string &via, const std::string &directory);
 /// Names of the providers this tree has sources of, installed or not; the first is our own.
 const std::vector<std::string> &knownProviders();
+
+/// What a provider computes on: files, or for one on another machine the seed to make the same values from.
+struct ProviderOperands {
+  std::map<std::string, std::string> files; // operand's name -> .npy; the second of a variadic operand is NAME.1
+  uint64_t seed = 0;
+};
 
 /// A problem made ready, or why it was declined.
 struct ProviderPreparation {
@@ -40,17 +52,19 @@ public:
   /// Variants of an operator, the default first; none where the provider does not have it.
   std::vector<std::string> variants(const std::string &op) const;
 
-  /// `inputs`: operands' names -> .npy files; the second of a variadic operand is NAME.1.
   process::Result<ProviderPreparation> prepare(const Problem &problem, const std::string &variant, int threads,
-                                               const std::map<std::string, std::string> &inputs);
-  /// Runs once and writes the results below `directory`: name -> .npy file.
-  process::Result<std::map<std::string, std::string>> run(const std::string &directory);
+                                               const ProviderOperands &operands);
+  /// Runs once; the results by name. Files of theirs are written below `directory` and gone when this returns.
+  process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
+  /// As TimingWorker::time, with all caches flushed before every run when `cold`; an error where it cannot.
+  process::Result<std::vector<double>> time(int warmup, int repetitions, bool cold);
 
 private:
   ProviderWorker(process::Worker worker, const ProviderSpec &spec, const ProviderTimeouts &timeouts)
-      : TimingWorker(std::move(worker), spec.name, timeouts.run), timeouts(timeouts) {}
+      : TimingWorker(std::move(worker), spec.name, timeouts.run), timeouts(timeouts), remote(spec.remote) {}
 
   ProviderTimeouts timeouts;
+  bool remote, takesSeeds = false, flushes = false;
   std::map<std::string, std::vector<std::string>> operators;
 };
 

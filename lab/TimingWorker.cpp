@@ -44,8 +44,9 @@ Result<json> TimingWorker::greet(std::string_view protocol, int protocolVersion,
   return answer;
 }
 
-Result<std::vector<double>> TimingWorker::time(int warmup, int repetitions) {
+Result<std::vector<double>> TimingWorker::timeWith(const json &fields, int warmup, int repetitions) {
   json request = {{"do", "time"}, {"warmup", warmup}, {"repetitions", repetitions}};
+  request.update(fields.is_null() ? json::object() : fields);
   auto samples = ask<std::vector<double>>(request, runTimeout, [](const json &answer) {
     auto times = answer.at("samples_ns").get<std::vector<double>>();
     for (double &sample : times)

@@ -20,7 +20,7 @@ public:
   const nlohmann::json &settings() const { return statedSettings; } // as it states them
 
   /// Seconds of each of `repetitions` runs after `warmup` others, measured inside the worker.
-  process::Result<std::vector<double>> time(int warmup, int repetitions);
+  process::Result<std::vector<double>> time(int warmup, int repetitions) { return timeWith({}, warmup, repetitions); }
 
   bool alive() const { return worker.alive(); }
   void pause() { worker.pause(); }
@@ -48,6 +48,8 @@ protected:
     }
   }
   process::Result<nlohmann::json> ask(const nlohmann::json &request, double timeoutSeconds);
+  /// `time` with more fields in the request.
+  process::Result<std::vector<double>> timeWith(const nlohmann::json &fields, int warmup, int repetitions);
   /// Ends the worker.
   process::Failure garbage(const std::string &detail);
 

@@ -1,6 +1,9 @@
 #include "lab/providers/Provider.h"
 
+#include "lab/Operands.h"
+#include "lab/providers/ColdCaches.h"
 #include "runtime/NpyTensor.h"
+#include "support/Base64.h"
 
 #include <chrono>
 #include <iostream>
@@ -28,16 +31,19 @@ public:
               {"name", provider.name()},
               {"version", provider.version()},
               {"operators", provider.variants()},
-              {"settings", provider.settings()}};
+              {"settings", provider.settings()},
+              {"seeds", true},
+              {"cold", true}};
     if (what == "prepare")
       return prepare(request);
     require(prepared, "'{}' before 'prepare'", what);
     if (what == "run") {
       provider.run();
-      return {{"outputs", write(request.at("directory").get<std::string>())}};
+      return {
+          {"outputs", request.value("inline", false) ? inlined() : write(request.at("directory").get<std::string>())}};
     }
     if (what == "time")
-      return time(request.value("warmup", 0), request.at("repetitions").get<int>());
+      return time(request.value("warmup", 0), request.at("repetitions").get<int>(), request.value("cold", false));
     fail("unknown request '{}'", what);
   }
 
@@ -53,20 +59,8 @@ private:
     require(std::find(names->second.begin(), names->second.end(), variant) != names->second.end(),
             "no variant '{}' of {}, there are {}", variant, problem.op, fmt::join(names->second, ", "));
     results = problem.results();
-    ProblemInputs inputs;
-    std::map<std::string, size_t> counts; // a variadic operand's files: "inputs", "inputs.1", ...
-    for (const ProblemOperand *operand : problem.byRecord()) {
-      inputs.emplace_back();
-      if (!operand)
-        continue;
-      size_t number = counts[operand->name]++;
-      std::string name = operand->name + (number ? fmt::format(".{}", number) : "");
-      Tensor tensor = toTensor(readNpy(request.at("inputs").at(name).get<std::string>()));
-      require(tensor.type() == operand->type && tensor.dims() == operand->dims, "input '{}' is {} {}, expected {} {}",
-              name, lathe::name(tensor.type()), fmt::join(tensor.dims(), "x"), lathe::name(operand->type),
-              fmt::join(operand->dims, "x"));
-      inputs.back() = tensor;
-    }
+    ProblemInputs inputs = request.contains("seed") ? makeOperands(problem, request.at("seed").get<uint64_t>())
+                                                    : readOperands(problem, request.at("inputs"));
     auto begin = Clock::now();
     auto implementation = provider.prepare(problem, variant, request.at("threads").get<int>(), inputs);
     if (!implementation)
@@ -75,16 +69,49 @@ private:
     return {{"prepare_ns", nanosecondsSince(begin)}, {"implementation", *implementation}};
   }
 
-  json time(int warmup, int repetitions) {
+  static ProblemInputs readOperands(const Problem &problem, const json &files) {
+    ProblemInputs inputs;
+    std::map<std::string, size_t> counts; // a variadic operand's files: "inputs", "inputs.1", ...
+    for (const ProblemOperand *operand : problem.byRecord()) {
+      inputs.emplace_back();
+      if (!operand)
+        continue;
+      size_t number = counts[operand->name]++;
+      std::string name = operand->name + (number ? fmt::format(".{}", number) : "");
+      Tensor tensor = toTensor(readNpy(files.at(name).get<std::string>()));
+      require(tensor.type() == operand->type && tensor.dims() == operand->dims, "input '{}' is {} {}, expected {} {}",
+              name, lathe::name(tensor.type()), fmt::join(tensor.dims(), "x"), lathe::name(operand->type),
+              fmt::join(operand->dims, "x"));
+      inputs.back() = tensor;
+    }
+    return inputs;
+  }
+
+  json time(int warmup, int repetitions, bool cold) {
     for (int i = 0; i < warmup; ++i)
       provider.run();
     std::vector<int64_t> samples(static_cast<size_t>(repetitions));
     for (int64_t &sample : samples) {
+      if (cold)
+        if (auto flushed = flushCaches(); !flushed)
+          fail("{}", flushed.reason());
       auto begin = Clock::now();
       provider.run();
       sample = nanosecondsSince(begin);
     }
     return {{"samples_ns", samples}};
+  }
+
+  /// Results in the answer itself: for a laboratory that shares no files with this machine.
+  json inlined() {
+    json answer = json::object();
+    auto outputs = provider.outputs();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::span<const char> bytes(static_cast<const char *>(outputs[i].data()), size_t(outputs[i].bytes()));
+      answer[results.at(i).name] = {
+          {"type", lathe::name(outputs[i].type())}, {"dims", outputs[i].dims()}, {"base64", toBase64(bytes)}};
+    }
+    return answer;
   }
 
   json write(const std::string &directory) {

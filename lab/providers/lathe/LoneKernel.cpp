@@ -91,7 +91,7 @@ struct Choice {
   int64_t in = 0, out = 0; // block, 0: row-major
   std::string name(size_t rank) const {
     auto one = [&](int64_t block) {
-      std::string spatial = std::string("dhw").substr(5 - std::min<size_t>(rank, 5));
+      std::string spatial = rank >= 3 && rank <= 5 ? std::string("dhw").substr(5 - rank) : std::string();
       return block ? fmt::format("nC{}{}c", spatial, block) : rank >= 3 && rank <= 5 ? "nc" + spatial : "row-major";
     };
     return one(in) + " to " + one(out);

@@ -1,0 +1,133 @@
+#include "cli/ModelProblems.h"
+
+#include "compile/PlanBuilder.h"
+#include "ir/SymbolicShapes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lathe::cli {
+namespace {
+
+/// The value's extents with symbols at 1; nothing when one depends on data.
+std::optional<std::vector<int64_t>> extents(const TensorInfo &info) {
+  std::vector<int64_t> dims;
+  for (const Dim &dim : info.dims) {
+    if (isUnknown(dim))
+      return std::nullopt;
+    Dim one = dim.substitute([](const std::string &) { return Dim(1); });
+    dims.push_back(one.constant());
+  }
+  return dims;
+}
+
+bool isElementwise(mlir::Operation *op) {
+  const OpRecord *record = nn::recordOf(op);
+  return record && std::string_view(record->lowering) == "elementwise";
+}
+
+/// One operand, and attributes at their defaults: what an epilogue of a problem can say.
+bool isPlainUnary(mlir::Operation *op) {
+  return isElementwise(op) && op->getNumOperands() == 1 && describe(*nn::attrsOf(op)).empty();
+}
+
+/// The operator that a kernel is about: the first that is not element-wise, else the first.
+mlir::Operation *anchorOf(mlir::Block &body) {
+  mlir::Operation *first = nullptr;
+  for (mlir::Operation &op : body.without_terminator()) {
+    if (!nn::recordOf(&op))
+      continue;
+    if (!isElementwise(&op))
+      return &op;
+    if (!first)
+      first = &op;
+  }
+  return first;
+}
+
+/// The anchor as a problem; nothing where extents depend on data or an element type has no values.
+std::optional<lab::Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation *anchor,
+                                      const nn::SymbolicShapes &shapes) {
+  lab::Problem problem;
+  const OpRecord &record = *nn::recordOf(anchor);
+  problem.op = record.name;
+  problem.attrs = nn::attrsOf(anchor);
+  size_t index = 0;
+  for (mlir::Value value : nn::operandsByRecord(anchor)) {
+    size_t at = std::min(index++, record.operands.size() - 1);
+    if (!value)
+      continue;
+    TensorInfo info = shapes.of(value);
+    auto dims = extents(info);
+    if (!dims || info.type == ElementType::string)
+      return std::nullopt;
+    lab::ProblemOperand operand;
+    operand.name = record.operands[at].name;
+    operand.type = info.type;
+    operand.dims = *dims;
+    auto argument = mlir::dyn_cast<mlir::BlockArgument>(value);
+    operand.constant = argument ? bool(kernel.getArgAttr(argument.getArgNumber(), "nn.constant"))
+                                : bool(value.getDefiningOp<nn::ConstantOp>());
+    problem.operands.push_back(std::move(operand));
+  }
+  try {
+    problem.check(problem.op);
+  } catch (const Error &) { // extents that its values decide
+    return std::nullopt;
+  }
+  return problem;
+}
+
+/// Indices must lie inside what they point into.
+void boundIndices(lab::Problem &problem) {
+  for (auto &operand : problem.operands)
+    if (operand.name == "indices") {
+      auto &dims = problem.operands[0].dims;
+      operand.low = 0;
+      operand.high = dims.empty() ? 1 : double(*std::min_element(dims.begin(), dims.end()));
+    }
+}
+
+} // namespace
+
+ModelProblems problemsOf(mlir::ModuleOp module) {
+  lab::ProblemList list;
+  std::map<std::string, int64_t> besides;
+  mainOf(module).walk([&](mlir::func::CallOp call) {
+    auto kernel = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee());
+    if (!kernel || !kernel->hasAttr("nn.family"))
+      return;
+    mlir::Block &body = kernel.front();
+    mlir::Operation *anchor = anchorOf(body);
+    if (!anchor)
+      return;
+    auto problem = problemOf(kernel, anchor, nn::SymbolicShapes(kernel));
+    if (!problem)
+      return;
+    boundIndices(*problem);
+    // What follows the anchor one by one, each the only reader of the one before, is its epilogue.
+    mlir::Operation *last = anchor;
+    std::set<mlir::Operation *> said = {anchor};
+    while (last->getNumResults() == 1 && last->getResult(0).hasOneUse() &&
+           isPlainUnary(*last->getResult(0).getUsers().begin())) {
+      last = *last->getResult(0).getUsers().begin();
+      problem->epilogue.emplace_back(nn::recordOf(last)->name);
+      said.insert(last);
+    }
+    for (mlir::Operation &op : body.without_terminator())
+      if (const OpRecord *record = nn::recordOf(&op); record && !said.contains(&op))
+        ++besides[record->name];
+    lab::ListedProblem entry;
+    entry.problem = std::move(*problem);
+    entry.kind = entry.problem.op;
+    entry.text = entry.problem.str();
+    auto nodes = nn::nodeNames(anchor->getLoc());
+    entry.name = nodes.empty() ? "" : nodes.front();
+    entry.count = 1;
+    list.add(std::move(entry));
+  });
+  return {list.take(), {besides.begin(), besides.end()}};
+}
+
+} // namespace lathe::cli

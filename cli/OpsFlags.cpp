@@ -1,0 +1,242 @@
+#include "cli/OpsFlags.h"
+
+#include "cli/FrontVerbs.h"
+#include "lab/ProblemList.h"
+#include "lab/TemporaryDirectory.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+
+/// The list of problems of a kind: --problems, else beside the test data or the checkout.
+std::string problemsFile(const std::string &given, const std::string &kind) {
+  if (!given.empty())
+    return given;
+  std::string name = kind == "gemm" || kind == "matmul" || kind == "fc" ? "gemm.csv" : "conv2d.csv";
+  std::vector<std::string> places;
+  if (const char *data = std::getenv("LATHE_TEST_DATA"); data && *data)
+    places.push_back(std::string(data) + "/problems/" + name);
+  places.push_back("../shared/problems/" + name);
+  for (const std::string &place : places)
+    if (std::filesystem::exists(place))
+      return place;
+  fail("no list of problems at {}: give one with --problems", fmt::join(places, " or "));
+}
+
+std::vector<std::string> wordsOf(const std::string &list) { return CLI::detail::split(list, ','); }
+
+std::vector<int64_t> numbers(const char *flag, const std::string &list, int64_t most) {
+  std::vector<int64_t> result;
+  for (const std::string &word : wordsOf(list)) {
+    char *end = nullptr;
+    long value = std::strtol(word.c_str(), &end, 10);
+    require(!word.empty() && *end == 0 && value >= 1 && value <= most, "{}: '{}' is no number from 1 to {}", flag, word,
+            most);
+    result.push_back(value);
+  }
+  return result;
+}
+
+/// The problem with another extent along the batch of its activations.
+lab::Problem withBatch(lab::Problem problem, int64_t batch) {
+  static const std::vector<std::string> batched = {"conv",   "conv_transpose", "max_pool",  "average_pool",
+                                                   "resize", "gemm",           "softmax",   "layer_norm",
+                                                   "lrn",    "batch_norm",     "group_norm"};
+  bool isBatched = std::find(batched.begin(), batched.end(), problem.op) != batched.end();
+  bool rows = problem.op == "gemm" && problem.attrsAs<GemmAttrs>().trans_a;
+  require(isBatched && !rows && !problem.operands[0].dims.empty(), "--batch: '{}' has no batch", problem.str());
+  problem.operands[0].dims[0] = batch;
+  problem.check("--batch " + std::to_string(batch));
+  return problem;
+}
+
+/// Problems of a model, by the compiler.
+std::vector<lab::ListedProblem> modelProblems(const std::string &model) {
+  lab::TemporaryDirectory directory("problems");
+  auto file = (directory.path / "problems.json").string();
+  int code = forwardToCompiler("problems", {model, "--json", file, "--quiet"});
+  require(code == success, "--from-model {}: its operators could not be listed", model);
+  std::vector<lab::ListedProblem> problems;
+  json document = json::parse(readFile(file));
+  for (auto &entry : document.at("problems")) {
+    lab::ListedProblem listed;
+    listed.problem = lab::problemFromJson(entry.at("problem"));
+    entry.at("kind").get_to(listed.kind);
+    entry.at("text").get_to(listed.text);
+    entry.at("name").get_to(listed.name);
+    entry.at("count").get_to(listed.count);
+    listed.suites = {model};
+    problems.push_back(std::move(listed));
+  }
+  return problems;
+}
+
+} // namespace
+
+void OpsFlags::add(Options &options) {
+  std::string kinds = "kind of problem, each with its own short text (docs/problems.md), or an operator's name:\n";
+  for (const lab::ProblemSyntax &syntax : lab::problemSyntaxes())
+    kinds += fmt::format("{:<11}{}\n", syntax.kind, syntax.form);
+  kinds.pop_back();
+  options.add_option("operator", kind, kinds);
+  options.add_option("problem", texts,
+                     "short texts, with ranges: ic{16,32}ih{14..56*2}oc64kh3ph1; or operators' own:\n"
+                     "'conv x=1x64x56x56 w=64x64x3x3:const pads=1,1,1,1 +relu'");
+  options.add_option("--suite", suites, "problems of the list, by suite: benchdnn/resnet50, 'benchdnn/*'")
+      ->delimiter(',');
+  options.add_option("--problems", problems, "the list, CSV (../shared/problems/conv2d.csv or in $LATHE_TEST_DATA)");
+  options
+      .add_option("--from-model", model,
+                  "the distinct operators of a model as it is compiled (`lathe ops problems`); with an operator's\n"
+                  "name only those")
+      ->type_name("MODEL");
+  options
+      .add_option("--provider", providers,
+                  "NAME or NAME:VARIANT, separated by commas, ours first; a peer's NAME alone is all its variants;\n"
+                  "all: every provider that is installed")
+      ->capture_default_str();
+  options.add_option("--threads", threads, "numbers of threads, separated by commas")->capture_default_str();
+  options.add_option("--type", types, "element types of short texts, separated by commas: f32, bf16, f16")
+      ->capture_default_str();
+  options.add_option("--batch", batches, "batches instead of the problems' own, separated by commas");
+  options
+      .add_option("--cache", caches,
+                  "hot, cold or hot,cold. cold: every cache line of the provider's memory is flushed before each run")
+      ->capture_default_str();
+  options.add_option("--epilogue", epilogue, "of convolutions and fc: none, bias, bias+relu")
+      ->check(CLI::IsMember({"none", "bias", "bias+relu"}))
+      ->capture_default_str();
+  options
+      .add_option("--repetitions", repetitions,
+                  "rounds at least, each provider having its turn in each; three when --max-seconds are over")
+      ->check(CLI::Range(3, 1000))
+      ->capture_default_str();
+  options.add_option("--max-seconds", bench.maxSeconds, "of timing a row")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  options.add_option("--max-minutes", minutes, "after which no new row is begun (0: no limit)")
+      ->check(CLI::NonNegativeNumber);
+  options.add_option("--timeout", bench.timeouts.run, "seconds that one request of a provider may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  options.add_option("--memory-limit", bench.limits.residentBytes, "of a provider, such as 4GB (0: no limit)")
+      ->transform(CLI::AsSizeValue(false));
+  options.add_option("--seed", bench.seed, "of the operands");
+  options.add_flag("--check-only", bench.checkOnly, "compares outputs and times nothing");
+  options.add_flag("--list", list, "prints the problems and ends");
+  options.add_flag("--dry-run", dryRun, "says how many points there are and how long they may take, and ends");
+  options
+      .add_option("--via", via,
+                  "runs the providers at the other end of a command that passes pipes: \"ssh board\", \"ip netns exec\n"
+                  "box\", \"sh -c\"; operands are made there from the seed, results come back through the pipe")
+      ->type_name("COMMAND");
+  options.add_option("--via-directory", viaDirectory, "where the programs lathe-provider-* lie there (as here)")
+      ->type_name("DIR");
+  options.add_option("--log", log,
+                     "finished rows as JSON lines: those in FILE are not measured again, new ones are added");
+}
+
+void OpsFlags::finish() {
+  bench.minRounds = repetitions;
+  bench.maxRounds = std::max(bench.maxRounds, repetitions);
+}
+
+std::vector<lab::ListedProblem> OpsFlags::listed() const {
+  std::vector<lab::ListedProblem> entries;
+  require(!kind.empty() || !model.empty(), "expected an operator or --from-model");
+  if (!model.empty()) {
+    const lab::ProblemSyntax *syntax = lab::findSyntax(kind);
+    std::string wanted = syntax ? lab::parseProblem(kind, syntax->form).op : kind;
+    require(kind.empty() || findOp(wanted), "'{}' is neither a kind of problem nor an operator", kind);
+    for (auto &entry : modelProblems(model))
+      if (kind.empty() || entry.problem.op == wanted)
+        entries.push_back(std::move(entry));
+    require(!entries.empty(), "{} has no {}", model, kind);
+  }
+  for (const std::string &typeName : wordsOf(types)) {
+    auto type = elementTypeFromName(typeName);
+    require(type && isFloat(*type), "--type: '{}' is no floating-point type", typeName);
+    lab::SyntaxOptions syntax;
+    syntax.type = *type;
+    syntax.bias = epilogue != "none";
+    syntax.activation = epilogue == "bias+relu" ? "relu" : "";
+    auto shortOrOwn = [&](const lab::Problem &problem, const std::string &text) {
+      if (*type != ElementType::f32)
+        return problem.str();
+      bool conv = problem.op == "conv" && text.find('=') == std::string::npos;
+      return conv ? lab::shortText(problem) : text;
+    };
+    for (const std::string &given : texts)
+      for (const std::string &text : lab::expandRanges(given)) {
+        lab::Problem problem = lab::parseProblem(kind, text, syntax);
+        entries.push_back({problem, kind, shortOrOwn(problem, text), text, {}, 1});
+      }
+    if (!suites.empty())
+      for (auto &entry : lab::readProblems(problemsFile(problems, kind), suites, syntax)) {
+        entry.text = shortOrOwn(entry.problem, entry.text);
+        entries.push_back(std::move(entry));
+      }
+  }
+  const lab::ProblemSyntax *syntax = lab::findSyntax(kind);
+  require(!entries.empty(), "give problems (such as {}), --suite or --from-model",
+          syntax ? syntax->form : "'conv x=1x64x56x56 w=64x64x3x3:const pads=1,1,1,1'");
+  lab::ProblemList list;
+  if (batches.empty())
+    for (auto &entry : entries)
+      list.add(std::move(entry));
+  else
+    for (int64_t batch : numbers("--batch", batches, 1 << 20))
+      for (lab::ListedProblem entry : entries) {
+        entry.problem = withBatch(entry.problem, batch);
+        entry.text = entry.problem.op == "conv" && types == "f32" && model.empty() ? lab::shortText(entry.problem)
+                                                                                   : entry.problem.str();
+        list.add(std::move(entry));
+      }
+  return list.take();
+}
+
+std::vector<lab::OpsSetting> OpsFlags::settings() const {
+  std::vector<lab::OpsSetting> result;
+  for (int64_t count : numbers("--threads", threads, 1024))
+    for (const std::string &cache : wordsOf(caches)) {
+      require(cache == "hot" || cache == "cold", "--cache: '{}', expected hot or cold", cache);
+      result.push_back({int(count), cache == "cold"});
+    }
+  return result;
+}
+
+std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
+  auto words = wordsOf(providers);
+  if (providers == "all") {
+    words.clear();
+    for (auto &name : lab::knownProviders())
+      if (lab::findProvider(name))
+        words.push_back(name);
+  }
+  auto columns = lab::opsColumns(op, words, bench);
+  if (!via.empty())
+    for (auto &column : columns)
+      column.provider = lab::viaCommand(column.provider, via, viaDirectory);
+  return columns;
+}
+
+std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const {
+  bool quoted = entry.text.find(' ') != std::string::npos;
+  std::string command = fmt::format("lathe ops bench {} {}{}{} --provider {} --threads {}", entry.kind,
+                                    quoted ? "'" : "", entry.text, quoted ? "'" : "", providers, setting.threads);
+  if (setting.cold)
+    command += " --cache cold";
+  if (epilogue != "bias+relu" && !quoted)
+    command += " --epilogue " + epilogue;
+  if (!via.empty())
+    command += fmt::format(" --via '{}'", via);
+  if (!viaDirectory.empty())
+    command += " --via-directory " + viaDirectory;
+  return command;
+}
+
+} // namespace lathe::cli

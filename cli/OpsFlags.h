@@ -1,0 +1,32 @@
+// What `lathe ops bench` is told: problems, providers and the axes of settings.
+#pragma once
+
+#include "cli/Common.h"
+#include "lab/OpsLab.h"
+
+namespace lathe::cli {
+
+struct OpsFlags {
+  std::string kind, providers = "lathe,onednn", threads = "1", types = "f32", batches, caches = "hot";
+  std::string epilogue = "bias+relu", problems, model, via, viaDirectory, log;
+  std::vector<std::string> texts, suites;
+  int repetitions = 8;
+  bool list = false, dryRun = false;
+  double minutes = 0;
+  lab::OpsLabOptions bench;
+
+  void add(Options &options);
+  /// After parsing: fills in what follows from the flags.
+  void finish();
+
+  /// Every problem asked for, with every type and batch, each once.
+  std::vector<lab::ListedProblem> listed() const;
+  /// Every combination of threads and caches.
+  std::vector<lab::OpsSetting> settings() const;
+  /// The providers' columns for an operator, --via included.
+  std::vector<lab::OpsColumn> columns(const std::string &op) const;
+  /// A command that measures the row again.
+  std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const;
+};
+
+} // namespace lathe::cli

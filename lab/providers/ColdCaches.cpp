@@ -1,0 +1,74 @@
+#include "lab/providers/ColdCaches.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace lathe::lab {
+
+#if defined(__x86_64__)
+static constexpr size_t lineBytes = 64;
+static void flushLine(char *line) { __builtin_ia32_clflush(line); }
+static void finish() { __builtin_ia32_mfence(); }
+#elif defined(__aarch64__)
+static constexpr size_t lineBytes = 64; // the least in use: larger ones are flushed twice
+static void flushLine(char *line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
+static void finish() { asm volatile("dsb ish" ::: "memory"); }
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+namespace {
+struct Range {
+  char *begin;
+  size_t bytes;
+};
+} // namespace
+
+/// Readable mappings that lie in ordinary memory.
+static std::vector<Range> mappings() {
+  std::vector<Range> ranges;
+  std::FILE *maps = std::fopen("/proc/self/maps", "r");
+  if (!maps)
+    return ranges;
+  char line[4096];
+  while (std::fgets(line, sizeof line, maps)) {
+    unsigned long begin = 0, end = 0;
+    char access[5] = "";
+    if (std::sscanf(line, "%lx-%lx %4s", &begin, &end, access) != 3 || access[0] != 'r')
+      continue;
+    if (std::strstr(line, "[vvar") || std::strstr(line, "[vsyscall]") || std::strstr(line, "/dev/"))
+      continue;
+    ranges.push_back({reinterpret_cast<char *>(begin), end - begin});
+  }
+  std::fclose(maps);
+  return ranges;
+}
+
+Outcome<bool> flushCaches() {
+  size_t page = size_t(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> resident;
+  for (auto &[begin, bytes] : mappings()) {
+    resident.assign(bytes / page, 0);
+    // Pages that are not there have no lines, and touching them would bring them in.
+    if (::mincore(begin, bytes, resident.data()) != 0)
+      continue;
+    for (size_t i = 0; i < resident.size(); ++i)
+      if (resident[i] & 1)
+        for (size_t at = 0; at < page; at += lineBytes)
+          flushLine(begin + i * page + at);
+  }
+  finish();
+  return true;
+}
+
+#else
+
+Outcome<bool> flushCaches() { return NotApplicable{"no program may flush this processor's caches"}; }
+
+#endif
+
+} // namespace lathe::lab
