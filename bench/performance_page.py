@@ -79,10 +79,13 @@ class Page:
         times = [self.milliseconds(network, threads) for threads in self.settings.threads]
         return times[0] / times[1] if len(times) == 2 and all(times) else None
 
-    @staticmethod
-    def memoryShare(row):
+    def ownMemory(self, row):
+        """Bytes a run holds beyond a process that runs next to nothing, as docs/memory.md counts them."""
+        return row["peak_rss_bytes"] - self.nothing.get("peak_rss_bytes", 0)
+
+    def memoryShare(self, row):
         """Of what no runtime can go below: packed constants and the temporaries that live at once."""
-        return row["peak_rss_bytes"] / (row["constant_bytes"] + row["live_bytes"])
+        return self.ownMemory(row) / (row["constant_bytes"] + row["live_bytes"])
 
     # Sections.
 
@@ -183,16 +186,14 @@ class Page:
         rows = []
         for network, row in self.memory.items():
             if "failure" in row:
-                rows.append([network.replace("zoo:", ""), row["failure"], "", "", "", "", ""])
+                rows.append([network.replace("zoo:", ""), row["failure"], "", "", "", ""])
                 continue
-            cells = ["%.1f" % (row[key] / 2**20) for key in ("constant_bytes", "arena_bytes", "live_bytes", "peak_rss_bytes")]
-            rows.append([network.replace("zoo:", "")] + cells + ["%.2f" % (row["peak_rss_bytes"] / (row["constant_bytes"] + row["arena_bytes"])),
-                                                                 "%.2f" % self.memoryShare(row)])
-        return ("## Memory of `lathe run F.lathe`\n\nLargest resident set of the process, program and libraries included, beside packed constants and the arena of "
-                "temporaries; largest live set: what no arena can go below. Constants are mapped, and pages that a run does not touch are not resident.%s "
-                "`bench/memory.py` holds it, also with `--memory small`, against ONNX Runtime's process.\n\n" %
-                ("" if "failure" in self.nothing else " A model of a single operator on one element takes %.1f MiB." % (self.nothing["peak_rss_bytes"] / 2**20)) +
-                table(["network", "constants MiB", "arena MiB", "largest live set MiB", "resident MiB", "resident / (constants + arena)", "resident / (constants + live set)"], rows))
+            sizes = [row["constant_bytes"], row["live_bytes"], row["peak_rss_bytes"], self.ownMemory(row)]
+            rows.append([network.replace("zoo:", "")] + ["%.1f" % (size / 2**20) for size in sizes] + ["%.2f" % self.memoryShare(row)])
+        return ("## Memory of `lathe run F.lathe`\n\nLargest resident set of the process, program and libraries included, and the same less the %.1f MiB of a process that runs "
+                "a single operator on one element, as [memory.md](memory.md) counts; beside packed constants and the largest set of temporaries alive at once, which no plan can go below. "
+                "Constants are mapped, and pages that a run does not touch are not resident.\n\n" % (self.nothing.get("peak_rss_bytes", 0) / 2**20) +
+                table(["network", "packed MiB", "live set MiB", "resident MiB", "beyond an empty process MiB", "of packed + live set"], rows))
 
     def convolutionSection(self):
         rows = self.convolutions["rows"]

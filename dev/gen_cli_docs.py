@@ -8,7 +8,7 @@ With --check compares OUTPUT with what would be written and exits with 1 when th
 import subprocess
 import sys
 
-VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "compare", "ops", "machine", "zoo"]
+VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "compare", "ops bench", "ops problems", "machine", "zoo"]
 
 INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; do not edit. -->
 # The command line
@@ -38,7 +38,7 @@ def main():
     lathe, output = sys.argv[1], sys.argv[2]
     page = INTRODUCTION
     for verb in VERBS:
-        page += f"\n## lathe {verb}\n\n```\n{say(lathe, verb, '--help')}\n```\n"
+        page += f"\n## lathe {verb}\n\n```\n{say(lathe, *verb.split(), '--help')}\n```\n"
     if "--check" in sys.argv:
         if open(output, encoding="utf-8").read() != page:
             sys.exit(f"{output} is not what `lathe --help` says; write it anew: dev/gen_cli_docs.py build/release/bin/lathe docs/cli.md")
