@@ -40,11 +40,11 @@ elif verb == "compare":
            "peers": [{"ratio": ratio, "ratio_low": ratio - 0.1, "ratio_high": ratio + 0.1, "verdict": "faster" if ratio > 1 else "slower", "outputs": []}],
            "other_processors": 1.5 if model == "zoo:slow" else 0.0})
 elif verb == "compile":
-    open(arguments[arguments.index("-o") + 1], "w").write("package")
+    open(arguments[arguments.index("-o") + 1], "w").write(arguments[1])
 elif verb == "bench":
     write({"constant_bytes": 100 << 20, "arena_bytes": 20 << 20, "live_bytes": 10 << 20, "scratch_bytes": 0})
 elif verb == "run":
-    write({"peak_rss_bytes": 150 << 20})
+    write({"peak_rss_bytes": (30 if "nothing" in open(arguments[1]).read() else 150) << 20})
 elif verb == "ops":
     def row(text, kind, threads, ratio, status="passed"):
         verdict = {"peer": "onednn", "ours": "auto", "theirs": "winograd", "ratio": ratio, "verdict": "slower" if ratio < 1 else "faster"}
@@ -92,7 +92,7 @@ def main():
         page = (root / "docs" / "performance.md").read_text()
         for words in ("Test CPU", "virtual machine, kvm", "ONNX Runtime 1.30.0", "oneDNN 2.6.3", "**2.000** (1.900 to 2.100) faster", "signal 11", "relative L2 0.3", "| networks with the verdict *slower* at 1 thread | none | slow | **missed** |",
                       "**1.000** of 2 networks", "slower \\*", "The machine was disturbed", "2.00 |", "| `ic32` | 1 | 1x1 | 1000.0 | 500.0 | 0.500 | jit_wino |",
-                      "| `ic16` | 1 | lathe:auto | failed | relative L2 0.2 |", "1 (50.0 %)", "on one element takes 150.0 MiB", "| fast | 100.0 | 20.0 | 10.0 | 150.0 | 1.25 | 1.36 |", "build/bench/performance"):
+                      "| `ic16` | 1 | lathe:auto | failed | relative L2 0.2 |", "1 (50.0 %)", "less the 30.0 MiB of a process", "| fast | 100.0 | 10.0 | 150.0 | 120.0 | 1.09 |", "build/bench/performance"):
             assert words in page, words + " is not in\n" + page
         for name in ("performance-networks.svg", "performance-convolutions.svg"):
             plot = (root / "docs" / name).read_text()
