@@ -1,6 +1,6 @@
 #include "lab/ConvProblem.h"
 
-#include <algorithm>
+#include "lab/Window.h"
 
 namespace lathe::lab {
 
@@ -28,26 +28,19 @@ std::optional<ConvProblem> convOf(const Problem &problem) {
     return std::nullopt;
   if (problem.epilogue.size() > 1 || (problem.epilogue.size() == 1 && problem.epilogue[0] != "relu"))
     return std::nullopt;
-  auto &attrs = problem.attrsAs<ConvAttrs>();
-  auto &x = problem.operand("x")->dims, &w = problem.operand("w")->dims;
-  auto y = problem.results().at(0).dims;
+  Window window = *windowOf(problem);
   ConvProblem p;
-  p.batch = x[0];
-  p.groups = attrs.group;
-  p.inChannels = x[1], p.inHeight = x[2], p.inWidth = x[3];
-  p.outChannels = y[1], p.outHeight = y[2], p.outWidth = y[3];
-  p.kernelHeight = w[2], p.kernelWidth = w[3];
-  if (!attrs.strides.empty())
-    p.strideHeight = attrs.strides[0], p.strideWidth = attrs.strides[1];
-  if (!attrs.dilations.empty())
-    p.dilationHeight = attrs.dilations[0], p.dilationWidth = attrs.dilations[1];
-  if (!attrs.pads.empty())
-    p.padTop = attrs.pads[0], p.padLeft = attrs.pads[1];
-  auto padAfter = [](int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
-    return std::max<int64_t>(0, (out - 1) * stride + (kernel - 1) * dilation + 1 - in - pad);
-  };
-  p.padBottom = padAfter(p.inHeight, p.outHeight, p.kernelHeight, p.strideHeight, p.padTop, p.dilationHeight);
-  p.padRight = padAfter(p.inWidth, p.outWidth, p.kernelWidth, p.strideWidth, p.padLeft, p.dilationWidth);
+  p.batch = problem.operand("x")->dims[0];
+  p.groups = problem.attrsAs<ConvAttrs>().group;
+  p.inChannels = problem.operand("x")->dims[1];
+  p.outChannels = problem.operand("w")->dims[0];
+  p.inHeight = window.in[1], p.inWidth = window.in[2];
+  p.outHeight = window.out[1], p.outWidth = window.out[2];
+  p.kernelHeight = window.kernel[1], p.kernelWidth = window.kernel[2];
+  p.strideHeight = window.stride[1], p.strideWidth = window.stride[2];
+  p.dilationHeight = window.dilation[1], p.dilationWidth = window.dilation[2];
+  p.padTop = window.padBefore[1], p.padLeft = window.padBefore[2];
+  p.padBottom = window.padAfter[1], p.padRight = window.padAfter[2];
   p.bias = problem.operand("b") != nullptr;
   p.relu = !problem.epilogue.empty();
   return p;

@@ -15,8 +15,27 @@ namespace lathe::lab {
 using nlohmann::json;
 using process::Result;
 
+/// Providers and, for those that a build may leave out, what they need.
+struct KnownProvider {
+  const char *name;
+  const char *library = ""; // "" for those of every build
+  const char *package = ""; // of Debian, as in dev/packages.txt
+};
+static const KnownProvider known[] = {
+    {"lathe"},
+    {"onednn", "oneDNN", "libdnnl-dev"},
+    {"openblas", "OpenBLAS", "libopenblas-dev"},
+    {"eigen", "Eigen", "libeigen3-dev"},
+    {"reference"},
+};
+
 const std::vector<std::string> &knownProviders() {
-  static const std::vector<std::string> names = {"lathe", "onednn"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const KnownProvider &provider : known)
+      list.push_back(provider.name);
+    return list;
+  }();
   return names;
 }
 
@@ -31,11 +50,12 @@ Outcome<ProviderSpec> findProvider(const std::string &name) {
   for (auto &directory : {here, here.parent_path() / "bin"})
     if (fs::path program = directory / ("lathe-provider-" + name); access(program.c_str(), X_OK) == 0)
       return ProviderSpec{name, {.argv = {program.string()}, .environment = {}, .directory = {}, .prefix = {}}};
-  auto &known = knownProviders();
-  if (std::find(known.begin(), known.end(), name) == known.end())
-    return NotApplicable{fmt::format("unknown provider '{}', expected {}", name, fmt::join(known, ", "))};
-  if (name == "onednn")
-    return NotApplicable{"this build has no oneDNN: install libdnnl-dev (dev/setup.sh bench does) and configure again"};
+  auto found = std::find_if(std::begin(known), std::end(known), [&](auto &provider) { return name == provider.name; });
+  if (found == std::end(known))
+    return NotApplicable{fmt::format("unknown provider '{}', expected {}", name, fmt::join(knownProviders(), ", "))};
+  if (*found->library)
+    return NotApplicable{fmt::format("this build has no {}: install {} (dev/setup.sh bench does) and configure again",
+                                     found->library, found->package)};
   return NotApplicable{"the program lathe-provider-" + name + " is not beside " + here.string()};
 }
 

@@ -1,0 +1,76 @@
+// Eigen as a provider: products of matrices, convolutions as im2col and a product, element-wise operators by its
+// arrays. Its templates are compiled here, for the processor that LATHE_PEER_ARCH names.
+#include "lab/providers/Im2col.h"
+
+#include <Eigen/Core>
+
+using namespace lathe;
+using namespace lathe::lab;
+
+namespace {
+
+using Stride = Eigen::OuterStride<>;
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Operand = Eigen::Map<const Matrix, 0, Stride>;
+using Result = Eigen::Map<Matrix, 0, Stride>;
+
+template <class A, class B> void multiply(const ProductCall &call, const A &a, const B &b) {
+  Result y(call.y, call.rows, call.columns, Stride(call.ldy));
+  if (call.beta == 0) {
+    y.noalias() = call.alpha * (a * b);
+    return;
+  }
+  if (call.beta != 1)
+    y *= call.beta;
+  y.noalias() += call.alpha * (a * b);
+}
+
+void eigenProduct(const ProductCall &call) {
+  Operand a(call.a, call.transA ? call.inner : call.rows, call.transA ? call.rows : call.inner, Stride(call.lda));
+  Operand b(call.b, call.transB ? call.columns : call.inner, call.transB ? call.inner : call.columns, Stride(call.ldb));
+  if (call.transA && call.transB)
+    multiply(call, a.transpose(), b.transpose());
+  else if (call.transA)
+    multiply(call, a.transpose(), b);
+  else if (call.transB)
+    multiply(call, a, b.transpose());
+  else
+    multiply(call, a, b);
+}
+
+class EigenProvider : public Provider {
+public:
+  std::string name() const override { return "eigen"; }
+  std::string version() const override {
+    return fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
+  }
+  std::map<std::string, std::vector<std::string>> variants() const override {
+    return {{"conv", {"im2col"}}, {"gemm", {"auto"}}, {"matmul", {"auto"}}};
+  }
+  nlohmann::json settings() const override {
+    return {{"compiled for", LATHE_PEER_ARCH}, {"instruction sets", Eigen::SimdInstructionSetsInUse()}};
+  }
+
+  Outcome<std::string> prepare(const Problem &problem, const std::string &, int threads,
+                               const ProblemInputs &inputs) override {
+    auto made = problem.op == "conv" ? makeIm2col(problem, inputs, threads, eigenProduct)
+                                     : makeProducts(problem, inputs, threads, true, eigenProduct);
+    if (!made)
+      return NotApplicable{made.reason()};
+    program = std::move(*made);
+    return fmt::format("{} ({})", program->implementation(), LATHE_PEER_ARCH);
+  }
+
+  void run() override { program->run(); }
+  std::vector<Tensor> outputs() override { return {program->output()}; }
+
+private:
+  std::unique_ptr<ProductProgram> program;
+};
+
+} // namespace
+
+int main() {
+  EigenProvider provider;
+  return serveProvider(provider);
+}
