@@ -94,12 +94,6 @@ private:
   }
 };
 
-json attrsToJson(const Attrs &attrs) {
-  AttrsWriter writer;
-  attrs.clone()->visit(writer);
-  return writer.document;
-}
-
 /// Attributes of `record` from a JSON object; missing ones keep their default.
 std::shared_ptr<const Attrs> attrsFromJson(const OpRecord &record, const json &document) {
   std::shared_ptr<Attrs> attrs = record.makeAttrs();
@@ -241,6 +235,12 @@ template <class Use> auto withInfos(const Problem &problem, Use use) {
 }
 
 } // namespace
+
+json toJson(const Attrs &attrs) {
+  AttrsWriter writer;
+  attrs.clone()->visit(writer);
+  return writer.document;
+}
 
 // Problems.
 
@@ -391,7 +391,7 @@ std::string Problem::str() const {
   for (const ProblemOperand *operand : byRecord())
     if (operand)
       text += " " + textOfOperand(*operand);
-  json defaults = attrsToJson(*attrs->defaults()), given = attrsToJson(*attrs);
+  json defaults = toJson(*attrs->defaults()), given = toJson(*attrs);
   for (auto &attr : record().attrs)
     if (given.contains(attr.name) && given[attr.name] != defaults[attr.name])
       text += fmt::format(" {}={}", attr.name, textOfValue(given[attr.name]));
@@ -410,10 +410,8 @@ json toJson(const Problem &problem) {
                           {"constant", operand->constant},
                           {"low", operand->low},
                           {"high", operand->high}});
-  return {{"op", problem.op},
-          {"attrs", attrsToJson(*problem.attrs)},
-          {"operands", operands},
-          {"epilogue", problem.epilogue}};
+  return {
+      {"op", problem.op}, {"attrs", toJson(*problem.attrs)}, {"operands", operands}, {"epilogue", problem.epilogue}};
 }
 
 Problem problemFromJson(const json &document) {

@@ -65,6 +65,8 @@ struct Problem {
   void check(const std::string &where) const;
 };
 
+/// Every attribute by its name, defaults included; a number that JSON has none for is "inf", "-inf" or "nan".
+nlohmann::json toJson(const Attrs &attrs);
 /// {"op", "attrs": {...}, "operands": [{"name", "type", "dims", "constant", "low", "high"}], "epilogue": [...]}
 nlohmann::json toJson(const Problem &problem);
 /// Throws nlohmann::json::exception for missing fields, Error for what does not fit.

@@ -1,0 +1,48 @@
+#include "lab/Window.h"
+#include "lab/providers/onednn/OneDnn.h"
+
+namespace lathe::lab::onednn {
+
+Outcome<std::string> prepareConv(Job &job) {
+  const Problem &problem = job.problem;
+  Window window = *windowOf(problem);
+  auto postOps = postOpsOf(problem);
+  if (!postOps)
+    return NotApplicable{postOps.reason()};
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(*postOps);
+
+  const ProblemOperand &x = *job.operand(0), &w = *job.operand(1);
+  const ProblemOperand *b = job.operand(2);
+  int64_t groups = problem.attrsAs<ConvAttrs>().group;
+  Dims weightDims = w.dims;
+  if (groups > 1) {
+    weightDims[0] /= groups;
+    weightDims.insert(weightDims.begin(), groups);
+  }
+  bool plain = job.variant == "plain"; // activations row-major; weights are always packed as it likes
+  Desc rowX = Job::rowMajor(x), rowW = Job::rowMajor(w, weightDims), rowY = Job::rowMajor(job.results[0]);
+  Desc rowB = b ? Job::rowMajor(*b) : Desc();
+  Desc wantedX = plain ? rowX : Job::any(rowX), wantedY = plain ? rowY : Job::any(rowY);
+  Desc wantedW = w.constant ? Job::any(rowW) : rowW;
+  auto algorithm = job.variant == "winograd" ? dnnl::algorithm::convolution_winograd
+                   : job.variant == "direct" ? dnnl::algorithm::convolution_direct
+                                             : dnnl::algorithm::convolution_auto;
+  Dims strides = window.own(window.stride), dilations = window.own(window.dilation);
+  for (int64_t &dilation : dilations) // 0: dense
+    --dilation;
+  dnnl::convolution_forward::desc description(dnnl::prop_kind::forward_inference, algorithm, wantedX, wantedW, rowB,
+                                              wantedY, strides, dilations, window.own(window.padBefore),
+                                              window.own(window.padAfter));
+  dnnl::convolution_forward::primitive_desc chosen(description, attributes, job.engine);
+  job.primitive = dnnl::convolution_forward(chosen);
+  job.give(DNNL_ARG_SRC, 0, rowX, chosen.src_desc());
+  job.give(DNNL_ARG_WEIGHTS, 1, rowW, chosen.weights_desc());
+  if (b)
+    job.give(DNNL_ARG_BIAS, 2, rowB, chosen.bias_desc());
+  job.take(DNNL_ARG_DST, chosen.dst_desc());
+  return fmt::format("{} {} to {}", chosen.impl_info_str(), layoutName(chosen.src_desc()),
+                     layoutName(chosen.dst_desc()));
+}
+
+} // namespace lathe::lab::onednn
