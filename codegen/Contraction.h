@@ -69,7 +69,15 @@ struct ContractionProblem {
   const Target &target() const { return kernel.target; }
 };
 
+/// Cycles of one reduction step of a register block: two multiply-adds and two loads a cycle, four cycles until a sum
+/// can be added to again, and weights beyond the first level arriving at 32 bytes a cycle.
+double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar);
+/// Whether the weights of so many reduction steps are beyond the first level when the next register block reads them.
+bool panelIsFar(const Target &target, int64_t steps, int64_t vectors);
+
 Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv);
+/// Cycles predicted for one image, caches aside, with what directPrior chooses when rows are neither merged nor split.
+double directCycles(const ContractionProblem &problem, const ConvGeometry &conv);
 GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
 
 /// Nothing when direct/1 is predicted to be faster, or cannot be done.

@@ -303,6 +303,32 @@ TEST_F(Contraction, everyScheduleMatchesReference) {
   EXPECT_GT(ran, 20) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
+/// Few sums over many steps are split into several and added up at the end, whatever is left over by unrolling and by
+/// blocks.
+TEST_F(Contraction, longReductionsOfFewResults) {
+  Target target = testTarget();
+  for (const Typed &typed : {Typed{"f32", 2e-5}, Typed{"f64", 1e-12}, Typed{"i32", 0}})
+    for (int i = 0; i < 12; ++i) {
+      uint64_t seed = baseSeed() + i;
+      Random random(seed);
+      int64_t rows = random.in(1, 4), columns = random.in(1, 40), depth = random.in(60, 330);
+      std::string schedule =
+          i % 4
+              ? fmt::format("gemm/1 rows={} vectors={} unroll={} kc={} prefetch={}", random.in(1, 3), random.in(1, 3),
+                            random.of<int64_t>({1, 2, 3, 4, 6, 8}), random.of<int64_t>({0, 0, 64, 77}), random.in(0, 1))
+              : "";
+      auto matrix = [&](int64_t m, int64_t n) { return fmt::format("tensor<{}x{}x{}>", m, n, typed.name); };
+      KernelText text;
+      text.type = matrix(rows, columns);
+      std::string a = text.argument(matrix(rows, depth), false), b = text.argument(matrix(depth, columns), true);
+      text.op("matmul " + a + ", " + b, matrix(rows, depth) + ", " + matrix(depth, columns));
+      double range = typed.name == "i32" ? 9 : 1;
+      ASSERT_EQ(checkKernel(text.str(), target, seed, typed.tolerance, -range, range, schedule, text.symbols), "")
+          << schedule << ", LATHE_SEED=" << seed << "\n"
+          << text.str();
+    }
+}
+
 TEST_F(Contraction, otherElementTypes) {
   for (const std::string &targetName : {testTargetName(), std::string("x86-64-v3")}) {
     Target target = Target::parse(targetName);

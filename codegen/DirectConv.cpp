@@ -163,7 +163,7 @@ private:
   Microkernel micro;
   bool paddedBias, wholeVectors;
   // Where the current unit is.
-  Value image, group, tileOfGroup, firstRow, lastRow;
+  Value image, group, tileOfGroup, firstRow, lastRow, tileOfPanel;
   int64_t vectors = 1, validChannels = 0; // of the current channel tile
 
   /// What accumulators are, and so what waits in scratch.
@@ -171,7 +171,7 @@ private:
   void emitUnit(Value unit);
   void emitRows();
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);
-  void setPrefetch(Value tileOfPanel);
+  PanelPrefetch nextPanel(Value panel, Value tileOfPanel);
   Values initial(int64_t width, Value channel, Value partial, Value pass);
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
 };
@@ -232,7 +232,7 @@ void DirectGenerator::emitRows() {
         inRow += tile.count;
       for (const TileClass &tile : plan.classes) {
         k.loop(k.constant(0), k.constant(tile.count), 1, [&](Value i) {
-          setPrefetch(k.add(k.add(k.mul(k.sub(row, firstRow), inRow), before), i));
+          tileOfPanel = k.add(k.add(k.mul(k.sub(row, firstRow), inRow), before), i);
           emitTile(tile, row, k.add(k.mul(i, tile.width), tile.start), pass);
         });
         before += tile.count;
@@ -241,18 +241,15 @@ void DirectGenerator::emitRows() {
   });
 }
 
-/// Panels lie one after the other in the order they are used, so the next one begins where this one ends. Every tile of the panel
-/// fetches its share of the lines that each loop iteration will need.
-void DirectGenerator::setPrefetch(Value tileOfPanel) {
+/// Panels lie one after the other in the order they are used, so the next one begins where this one, at `panel`, ends.
+/// Every tile of the unit's rows fetches its share.
+PanelPrefetch DirectGenerator::nextPanel(Value panel, Value tileOfPanel) {
   if (!plan.prefetch)
-    return;
-  int64_t inRow = 0, wide = vectors * plan.lanes, perLine = 64 * 8 / bitWidth(conv.type);
+    return {};
+  int64_t inRow = 0, elements = conv.taps() * plan.kc * vectors * plan.lanes;
   for (const TileClass &tile : plan.classes)
     inRow += tile.count;
-  int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, plan.kc) * wide / perLine);
-  int64_t share = (lines + plan.rows * inRow - 1) / (plan.rows * inRow);
-  Value first = k.min(k.mul(tileOfPanel, share), k.constant(lines - share));
-  micro.prefetch = {k.add(k.mul(first, perLine), conv.taps() * plan.kc * wide), share};
+  return micro.shareOfPanel(k.add(panel, elements), elements, tileOfPanel, plan.rows * inRow, plan.axis, conv.taps());
 }
 
 DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, Value partial, Value pass) {
@@ -305,6 +302,7 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   Value weights = k.mul(group, plan.groupStride());
   weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
   weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * wide));
+  PanelPrefetch share = nextPanel(weights, tileOfPanel);
   Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
   bool merged = plan.rowWidth != conv.out[2];
   Value inHeight = k.sub(k.mul(height, conv.stride[1] * (conv.out[2] / plan.rowWidth)), k.constant(conv.padBegin[1]));
@@ -317,30 +315,31 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   VectorOperand b{k.buffer(conv.weights), wide};
   // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
   bool loopColumns = plan.kc >= 2 * plan.unroll;
-  auto column1 = [&](mlir::ValueRange carried, Value inRow, Value weightRow, Value kw, std::pair<int64_t, int64_t> reach) {
+  auto column1 = [&](mlir::ValueRange carried, Value inRow, Value tapRow, Value kw, std::pair<int64_t, int64_t> reach) {
     llvm::SmallVector<int64_t> rows;
     for (int64_t p = reach.first; p < reach.second; ++p)
       rows.push_back(p);
     Value at = k.add(inRow, k.mul(k.add(inColumn, k.mul(kw, conv.dilation[2])), pixel));
     // Unrolled columns read the same inputs at other positions.
     Value source = loopColumns ? k.buffer(conv.input) : micro.launder(k.buffer(conv.input));
+    Value tap = k.add(tapRow, kw);
+    micro.prefetch = micro.continued(share, tap, plan.axis);
     return micro.reduce(carried, rows, offsets, vectors, source, at, plan.axis, b,
-                        k.add(weightRow, k.mul(kw, plan.kc * wide)));
+                        k.add(weights, k.mul(tap, plan.kc * wide)));
   };
   return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
       Value inPlane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);
       Value inRow = k.mul(k.add(inPlane, k.add(inHeight, k.mul(kh, conv.dilation[1]))), conv.in[2] * pixel);
       inRow = k.add(input, inRow);
-      Value weightRow = k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), conv.kernel[2] * plan.kc * wide);
-      weightRow = k.add(weights, weightRow);
+      Value tapRow = k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), conv.kernel[2]);
       Values state(acc2.begin(), acc2.end());
       for (int64_t kw = 0; kw < conv.kernel[2];) {
         int64_t same = kw + 1;
         while (loopColumns && same < conv.kernel[2] && tile.reach[same] == tile.reach[kw])
           ++same;
         state = k.loop(k.constant(kw), k.constant(same), 1, state, [&](Value at, mlir::ValueRange carried) {
-          return column1(carried, inRow, weightRow, at, tile.reach[kw]);
+          return column1(carried, inRow, tapRow, at, tile.reach[kw]);
         });
         kw = same;
       }

@@ -1,4 +1,5 @@
 // The schedule of direct/1 without search: a small model of the register block's cost, then cache sizes.
+#include "codegen/Caches.h"
 #include "codegen/Contraction.h"
 
 #include <cmath>
@@ -6,61 +7,25 @@
 namespace lathe {
 namespace {
 
-// Capacities the prior plans with; schedules say what was made of them.
-constexpr double firstLevelBytes = 48 << 10, secondLevelBytes = 1 << 20;
-
-/// Cycles of one reduction step of a register block: two multiply-adds and two loads a cycle, four cycles until a sum can be
-/// added to again, and weights beyond the first level arriving at 24 bytes a cycle.
-double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar) {
-  int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
-  int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
-  double multiplies = rows * vectors / 2.0, loads = (vectors + rows * groups) / 2.0;
-  double arrival = weightsFar ? vectors * target.vectorBits / 8 / 24.0 : 0;
-  return std::max({multiplies, loads, arrival, 4.0}) + 0.05 * loads;
-}
-
 struct Block {
   int64_t width, px, oc;
   double cycles; // of one reduction step over all outputs of one image and group
 };
 
-Block bestBlock(const Target &target, const ConvGeometry &conv, int64_t lanes) {
-  int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
-  std::vector<int64_t> widths = {conv.out[2]};
-  if (conv.mergesRows())
-    for (int64_t rows = 2; rows <= conv.out[0] * conv.out[1] && conv.out[2] * rows <= 64; ++rows)
-      if (conv.out[0] * conv.out[1] % rows == 0)
-        widths.push_back(conv.out[2] * rows);
-  Block best{conv.out[2], 1, 1, INFINITY};
-  for (int64_t width : widths)
-    for (int64_t px = 1; px <= std::min<int64_t>(width, 28); ++px)
-      for (int64_t oc = 1; oc <= std::min<int64_t>(vectors, 8); ++oc) {
-        std::vector<int64_t> pieces = evenPieces(width, px);
-        if (pieces[0] != px || !Microkernel::fits(target, px, oc))
-          continue;
-        double cycles = 0;
-        bool far = double(conv.taps()) * conv.inChannels * oc * target.vectorBits / 8 > firstLevelBytes / 2;
-        for (int64_t piece : pieces) {
-          cycles += vectors / oc * stepCycles(target, piece, oc, far);
-          if (vectors % oc)
-            cycles += stepCycles(target, piece, vectors % oc, far);
-        }
-        cycles *= double(conv.outPixels()) / width;
-        // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few registers.
-        if (conv.taps() == 1 && target.vectorRegisters >= 32 && px * oc >= 28)
-          cycles *= 1.05;
-        // Large weights are walked tile by tile: an odd number of tiles is hard to split.
-        if (double(conv.taps()) * conv.inChannels * conv.outChannels * 4 > secondLevelBytes / 2 && (vectors + oc - 1) / oc % 2)
-          cycles *= 1.02;
-        if (cycles < best.cycles * 0.999)
-          best = {width, px, oc, cycles};
-      }
-  return best;
+constexpr int64_t unrolled = 8; // reduction steps per loop iteration
+// A panel of weights that fewer tiles use passes by in order, which the hardware follows by itself.
+constexpr int64_t leastTiles = 3;
+
+/// What prefetching adds to the time of a tile, as a share of it, when `tiles` of them follow each other on one panel
+/// of weights: each fetches its share of the lines that an iteration needs, at 0.6 cycles a line as measured.
+double prefetchCost(const Target &target, int64_t px, int64_t oc, int64_t tiles) {
+  int64_t lines = unrolled * oc * target.vectorBits / 512;
+  return 0.6 * double((lines + tiles - 1) / tiles) / (unrolled * stepCycles(target, px, oc, false));
 }
 
 /// Work of the busiest of `threads` slots over an equal share, when each gets the same number of consecutive units.
-double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, int64_t rows, int64_t chunk, bool channelsOuter,
-                 int64_t threads) {
+double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, int64_t rows, int64_t chunk,
+                 bool channelsOuter, int64_t threads) {
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes, chunks = (rows + chunk - 1) / chunk;
   int64_t perGroup = (vectors + block.oc - 1) / block.oc, tiles = conv.groups * perGroup;
   int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, units = images * tiles * chunks;
@@ -80,17 +45,126 @@ double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, in
   return busiest * threads / total;
 }
 
+/// How much longer a plan takes whose busiest slot does `waste` times an equal share. What is compiled for one thread
+/// may run on two: there it only tells plans apart that are nearly as fast.
+double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.02 * (waste - 1); }
+
+Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
+  const Target &target = problem.target();
+  const Caches caches = cachesOf(target);
+  int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+  // Tiles that step over the ends of strided rows each have code of their own.
+  int64_t longest = conv.pointwise() ? 400 : 64;
+  std::vector<int64_t> widths = {conv.out[2]};
+  if (conv.mergesRows())
+    for (int64_t rows = 2; rows <= conv.out[0] * conv.out[1] && conv.out[2] * rows <= longest; ++rows)
+      if (conv.out[0] * conv.out[1] % rows == 0)
+        widths.push_back(conv.out[2] * rows);
+  Block best{conv.out[2], 1, 1, INFINITY};
+  for (int64_t width : widths)
+    for (int64_t px = 1; px <= std::min<int64_t>(width, 28); ++px)
+      for (int64_t oc = 1; oc <= std::min<int64_t>(vectors, 8); ++oc) {
+        std::vector<int64_t> pieces = evenPieces(width, px);
+        if (pieces[0] != px || !Microkernel::fits(target, px, oc))
+          continue;
+        double cycles = 0;
+        bool far = panelIsFar(target, conv.taps() * conv.inChannels, oc);
+        for (int64_t piece : pieces) {
+          cycles += vectors / oc * stepCycles(target, piece, oc, far);
+          if (vectors % oc)
+            cycles += stepCycles(target, piece, vectors % oc, far);
+        }
+        cycles *= double(conv.outPixels()) / width;
+        // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few registers.
+        if (conv.taps() == 1 && target.vectorRegisters >= 32 && px * oc >= 28)
+          cycles *= 1.05;
+        // Large weights are walked tile by tile: an odd number of tiles is hard to split.
+        if (double(conv.taps()) * conv.inChannels * conv.outChannels * 4 > caches.secondLevel / 2 &&
+            (vectors + oc - 1) / oc % 2)
+          cycles *= 1.02;
+        // A pointwise convolution reads each input once a tile of channels, from the second level at best.
+        cycles += 0.5 * double(conv.outPixels()) * ((vectors + oc - 1) / oc) * 4 / caches.fromSecond / conv.taps();
+        // The panel in use and the one that is fetched share the second level with the input.
+        if (double both = 2.0 * conv.taps() * conv.inChannels * oc * target.vectorBits / 8;
+            both > caches.secondLevel / 2)
+          cycles *= 1 + 0.04 * both / (caches.secondLevel / 2);
+        // With one vector every multiplication loads its scalar: measured, more than twenty rows of them cost.
+        if (oc == 1 && px > 20)
+          cycles *= 1.08;
+        if (cycles >= best.cycles * 0.999)
+          continue;
+        int64_t rows = conv.outPixels() / width;
+        Block block{width, px, oc, cycles};
+        block.cycles *= slowdown(slotWaste(conv, block, lanes, rows, 1, false, std::max(2, problem.kernel.threads)),
+                                 problem.kernel.threads);
+        if (int64_t tiles = rows * int64_t(pieces.size()); prefetch && tiles >= leastTiles)
+          block.cycles *= 1 + prefetchCost(target, px, oc, tiles);
+        if (block.cycles < best.cycles * 0.999)
+          best = block;
+      }
+  return best;
+}
+
+/// Weights of this size come from memory each time the network runs.
+bool weightsFromMemory(const ConvGeometry &conv) {
+  return double(conv.taps()) * conv.inChannels * conv.outChannels * bitWidth(conv.type) / 8 > 96 << 10;
+}
+
 } // namespace
+
+double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar) {
+  int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
+  int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
+  double multiplies = rows * vectors / 2.0, loads = (vectors + rows * groups) / 2.0;
+  double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
+  double wait = 4.0 / Microkernel::chains(target, rows, vectors);
+  return std::max({multiplies, loads, arrival, wait}) + 0.05 * loads + 0.05 * arrival;
+}
+
+bool panelIsFar(const Target &target, int64_t steps, int64_t vectors) {
+  return double(steps) * vectors * target.vectorBits / 8 > cachesOf(target).firstLevel / 2;
+}
+
+double directCycles(const ContractionProblem &problem, const ConvGeometry &conv) {
+  const Target &target = problem.target();
+  int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type))), vectors = (conv.outChannels + lanes - 1) / lanes;
+  Block block = bestBlock(problem, conv, lanes, weightsFromMemory(conv));
+  auto reached = [&](int axis) { // pairs of a position and a tap of one axis that meet
+    double count = 0;
+    for (int64_t o = 0; o < conv.out[axis]; ++o)
+      for (int64_t t = 0; t < conv.kernel[axis]; ++t) {
+        int64_t at = o * conv.stride[axis] + t * conv.dilation[axis] - conv.padBegin[axis];
+        count += at >= 0 && at < conv.in[axis];
+      }
+    return count;
+  };
+  bool far = panelIsFar(target, conv.taps() * conv.inChannels, block.oc);
+  double row = 0; // all taps of the width, over one row of outputs
+  for (const TileClass &tile : tileClasses(conv, block.px))
+    for (auto &[first, last] : tile.reach)
+      for (int64_t done = 0; done < vectors && last > first; done += block.oc) {
+        int64_t oc = std::min(block.oc, vectors - done);
+        // Few sums do not hide what stands between the loops: measured.
+        double between = (last - first) * oc < 12 ? 1.12 : 1.04;
+        row += tile.count * stepCycles(target, last - first, oc, far) * between;
+      }
+  return row * reached(0) * reached(1) * conv.inChannels * conv.groups;
+}
 
 Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
   const Target &target = problem.target();
+  const Caches caches = cachesOf(target);
+  const double secondLevelBytes = caches.secondLevel;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
-  Block block = bestBlock(target, conv, lanes);
-  int64_t rows = conv.outPixels() / block.width;
   double size = bitWidth(conv.type) / 8.0;
+  bool prefetch = weightsFromMemory(conv);
+  Block block = bestBlock(problem, conv, lanes, prefetch);
+  int64_t rows = conv.outPixels() / block.width;
   double tileWeights = double(conv.taps()) * conv.inChannels * block.oc * lanes * size;
   double weights = double(conv.taps()) * conv.inChannels * conv.outChannels * size;
   double input = double(conv.inChannels) * conv.inPixels() * size;
+  for (int axis = 0; axis < 2; ++axis) // strides leave rows out; what they leave out of a row comes with it
+    input *= std::min(1.0, double(conv.kernel[axis]) / conv.stride[axis]);
   int64_t tiles = (conv.outChannels + block.oc * lanes - 1) / (block.oc * lanes);
 
   Schedule schedule;
@@ -98,11 +172,14 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   schedule.numbers = {{"px", block.px}, {"oc", block.oc}, {"width", block.width}, {"kc", 0}};
 
   // Whichever operand is read again should come from the second level, the other passes by once.
-  int64_t chunk = std::clamp<int64_t>(int64_t(secondLevelBytes / 4 / (input / rows + 1)), 1, rows);
+  double rowBytes = input / rows, room = std::max(secondLevelBytes * 0.75 - 2 * tileWeights, secondLevelBytes / 4);
+  int64_t chunk = std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);
   double chunks = std::ceil(double(rows) / chunk);
-  double rowsOuter = input + weights * (weights > secondLevelBytes / 2 ? chunks : 1);
-  double channelsOuter = weights + input * (input > secondLevelBytes / 2 ? tiles : 1);
-  bool outer = channelsOuter < rowsOuter;
+  double images = conv.images.isConstant() ? conv.images.constant() : 1;
+  double rowsOuter = images * input + weights * (weights > secondLevelBytes / 2 ? images * chunks : 1);
+  double channelsOuter = weights + images * input * (images * input > secondLevelBytes / 2 ? tiles : 1);
+  // One chunk is the same either way, but for panels that have to be cut.
+  bool outer = channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375);
   if (outer) {
     chunk = rows;
     int64_t unit = conv.inBlock ? conv.inBlock : 1;
@@ -112,25 +189,35 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
         kc = conv.inChannels / parts;
     schedule.numbers["kc"] = kc == conv.inChannels ? 0 : kc;
   }
-  // Slots get equal shares of the work, also when a program compiled for one thread runs on two.
-  int64_t threads = std::max(2, problem.kernel.threads), best = chunk;
+  // Slots get equal shares of the work, but the more rows a unit has the less each tile has to prefetch and the less
+  // often weights are read again.
+  int threads = problem.kernel.threads;
+  int64_t inRow = (block.width + block.px - 1) / block.px, best = chunk;
   double least = INFINITY;
-  for (int64_t candidate = chunk; candidate >= std::max<int64_t>(1, chunk / (4 * threads)) && least > 1.02; --candidate)
-    if (double waste = slotWaste(conv, block, lanes, rows, candidate, outer, threads); waste < least - 0.005) {
-      least = waste;
+  for (int64_t candidate = chunk; candidate >= std::max<int64_t>(1, chunk / (4 * std::max(2, threads))); --candidate) {
+    double cost = slowdown(slotWaste(conv, block, lanes, rows, candidate, outer, std::max(2, threads)), threads);
+    if (prefetch)
+      cost *= 1 + prefetchCost(target, block.px, block.oc, candidate * inRow);
+    if (!outer)
+      cost += 0.5 * caches.read(weights) * std::ceil(double(rows) / candidate) /
+              (block.cycles * conv.inChannels * conv.taps());
+    if (cost < least - 0.005) {
+      least = cost;
       best = candidate;
     }
+  }
   chunk = best;
   schedule.numbers["rows"] = chunk;
   schedule.words["outer"] = outer ? "channels" : "rows";
+  schedule.numbers["prefetch"] = prefetch && chunk * inRow >= leastTiles;
 
-  // Weights of this size come from memory each time the network runs.
-  schedule.numbers["prefetch"] = weights > 96 << 10;
-
-  int64_t unroll = 8;
+  int64_t unroll = unrolled;
   if (conv.inBlock)
     while (conv.inBlock % unroll)
       unroll /= 2;
+  // A block of channels in a loop and part of one behind it: LLVM spills where accumulators leave few registers.
+  if (conv.inBlock && conv.inChannels % conv.inBlock && block.px * block.oc >= 28)
+    unroll = std::min<int64_t>(unroll, 4);
   schedule.numbers["unroll"] = unroll;
   return schedule;
 }

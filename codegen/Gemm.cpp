@@ -9,6 +9,7 @@
 //   packb    1: a right operand that is not constant is copied into scratch, one tile of columns at a time
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
+#include "codegen/Caches.h"
 #include "codegen/Contraction.h"
 #include "codegen/OperandView.h"
 
@@ -239,6 +240,7 @@ private:
   Value pass, firstStep; // of the reduction
   bool lastPass = true;
   Value firstUnit, chunkRow; // of the chunk: its first unit in this slot, its first row
+  Value blockOfChunk;        // the register block's number among those of its size
   Value partials;            // of the tile, in scratch
 
   int64_t steps() const { return plan.steps(lastPass); }
@@ -250,7 +252,7 @@ private:
   Values initial(int64_t count, Value partial);
   void emitColumns(int64_t vectors, int64_t valid);
   void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
-  void setPrefetch(int64_t vectors, Value block);
+  PanelPrefetch nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset);
   void copyColumns(int64_t vectors, int64_t valid, Value from);
 };
 
@@ -339,7 +341,7 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
   chunkRow = k.mul(first, plan.rows);
   auto blocks = [&](Value low, Value high, int64_t rows, auto start) {
     k.loop(low, high, 1, [&](Value piece) {
-      setPrefetch(vectors, k.sub(piece, first));
+      blockOfChunk = k.sub(piece, first);
       emitBlock(rows, start(piece), vectors, valid, b, bOffset);
     });
   };
@@ -365,24 +367,21 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     Value end = k.add(first, k.mul(count, rows));
     Value start = first;
     k.loop(k.constant(0), count, 1, [&](Value i) {
-      setPrefetch(vectors, i);
+      blockOfChunk = i;
       emitBlock(rows, k.add(start, k.mul(i, rows)), vectors, valid, b, bOffset);
     });
     first = end;
   }
 }
 
-/// Tiles lie one after the other in the order they are used. Each register block of the chunk, `block` the first ones, fetches its share of
-/// the lines that every loop iteration will need of the next.
-void GemmGenerator::setPrefetch(int64_t vectors, Value block) {
+/// Tiles lie one after the other in the order they are used. Each register block of the chunk, `block` the first ones,
+/// fetches its share of the next.
+PanelPrefetch GemmGenerator::nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset) {
   if (!plan.prefetch)
-    return;
-  int64_t wide = vectors * plan.lanes, perLine = 64 * 8 / bitWidth(gemm.type);
-  int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, steps()) * wide / perLine);
+    return {};
+  int64_t elements = steps() * vectors * plan.lanes;
   int64_t blocks = plan.pieces().isConstant() ? std::min(plan.mc, plan.pieces().constant()) : plan.mc;
-  int64_t share = (lines + blocks - 1) / blocks;
-  Value first = k.min(k.mul(block, share), k.constant(lines - share));
-  micro.prefetch = {k.add(k.mul(first, perLine), steps() * wide), share};
+  return micro.shareOfPanel(k.add(bOffset, elements), elements, block, blocks, axis, 1);
 }
 
 KernelBuilder::Values GemmGenerator::initial(int64_t count, Value partial) {
@@ -424,6 +423,7 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   if (plan.passes() > 1)
     partial = k.add(partials, k.mul(k.sub(firstRow, chunkRow), vectors * plan.lanes));
   ReductionAxis axis{steps(), steps(), gemm.aStepStride, 0};
+  micro.prefetch = nextTile(vectors, blockOfChunk, axis, bOffset);
   Value aOffset = k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
   Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors, k.buffer(gemm.a), aOffset,
                             axis, b, bOffset);
@@ -486,8 +486,9 @@ int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
 /// Cuts rows into chunks and the reduction into passes. While all columns pass by, the chunk's rows of one pass stay in the second-level
 /// cache beside two tiles of columns, the one in use and the one that is fetched. Chunks read the right operand again, passes read and
 /// write all partial sums.
-void setBlocking(const GemmGeometry &gemm, int64_t lanes, Schedule &schedule) {
-  constexpr int64_t secondLevel = int64_t(880) << 10, leastSteps = 256;
+void setBlocking(const GemmGeometry &gemm, int64_t lanes, const Caches &caches, Schedule &schedule) {
+  constexpr int64_t leastSteps = 256;
+  auto secondLevel = int64_t(caches.secondLevel * 0.86);
   int64_t rows = schedule.number("rows", 1), wide = schedule.number("vectors", 1) * lanes, size = bitWidth(gemm.type) / 8;
   int64_t m = gemm.m.constantOr(0);
   // Open extents are cut into chunks of a few hundred rows at most.
@@ -539,7 +540,7 @@ Schedule gemmPrior(const ContractionProblem &problem) {
   // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
   if (wide && schedule.number("rows", 1) == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
-  setBlocking(gemm, lanes, schedule);
+  setBlocking(gemm, lanes, cachesOf(target), schedule);
   int64_t rows = schedule.number("rows", 1), bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8);
   // Weights of this size come from memory each time the network runs. One row uses each once and in order, which the hardware follows; the
   // next tile, far ahead, would be gone again when its turn comes.

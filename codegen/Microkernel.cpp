@@ -18,6 +18,15 @@ bool Microkernel::fits(const Target &target, int64_t rows, int64_t vectors) {
   return rows * vectors < target.vectorRegisters && groupSize(target, rows, vectors) * 2 >= vectors;
 }
 
+int64_t Microkernel::chains(const Target &target, int64_t rows, int64_t vectors) {
+  constexpr int64_t underWay = 8;
+  int64_t sums = rows * vectors, count = 1;
+  // One fewer is as good: loading its operands takes as long.
+  while (sums * count < underWay - 1 && fits(target, rows * count * 2, vectors))
+    count *= 2;
+  return count;
+}
+
 Microkernel::Values Microkernel::zeros(int64_t count) {
   Value zero = k.zero(KernelBuilder::vectorOf(k.computeType(type), lanes));
   return Values(count, zero);
@@ -31,13 +40,37 @@ mlir::Value Microkernel::at(Value pointer, int64_t elements) {
                                        llvm::ArrayRef<mlir::LLVM::GEPArg>{int32_t(elements * bitWidth(type) / 8)});
 }
 
-void Microkernel::fetchAhead(Value bPointer) {
-  if (!prefetch.distance)
-    return;
+int64_t Microkernel::lineElements() const {
   constexpr int64_t lineBytes = 64;
-  Value ahead = k.gep(bPointer, prefetch.distance, bitWidth(type) == 16 ? mlir::Type(k.b.getIntegerType(16)) : k.computeType(type));
+  return lineBytes * 8 / bitWidth(type);
+}
+
+int64_t Microkernel::iterations(const ReductionAxis &axis) const {
+  int64_t rest = axis.extent % axis.run;
+  return axis.extent / axis.run * iterationsOfRun(axis.run) + (rest ? iterationsOfRun(rest) : 0);
+}
+
+PanelPrefetch Microkernel::shareOfPanel(Value panel, int64_t elements, Value block, int64_t blocks,
+                                        const ReductionAxis &axis, int64_t reductions) {
+  int64_t each = iterations(axis) * reductions, all = (elements + lineElements() - 1) / lineElements();
+  int64_t lines = (all + blocks * each - 1) / (blocks * each), run = lines * each * lineElements();
+  Value last = k.constant(std::max<int64_t>(0, elements - run));
+  return {k.add(panel, k.min(k.mul(block, run), last)), lines};
+}
+
+PanelPrefetch Microkernel::continued(const PanelPrefetch &share, Value number, const ReductionAxis &axis) {
+  if (!share.first)
+    return share;
+  return {k.add(share.first, k.mul(number, iterations(axis) * share.lines * lineElements())), share.lines};
+}
+
+void Microkernel::fetchAhead(Value base, Value iteration) {
+  if (!prefetch.first)
+    return;
+  Value first = k.add(prefetch.first, k.mul(iteration, prefetch.lines * lineElements()));
+  Value ahead = k.gep(base, first, bitWidth(type) == 16 ? mlir::Type(k.b.getIntegerType(16)) : k.computeType(type));
   for (int64_t line = 0; line < prefetch.lines; ++line)
-    k.b.create<mlir::LLVM::Prefetch>(k.loc, at(ahead, line * lineBytes * 8 / bitWidth(type)), /*rw=*/0, /*hint=*/2, /*cache=*/1);
+    k.b.create<mlir::LLVM::Prefetch>(k.loc, at(ahead, line * lineElements()), /*rw=*/0, /*hint=*/2, /*cache=*/1);
 }
 
 mlir::Value Microkernel::launder(Value pointer) {
@@ -65,8 +98,8 @@ mlir::Value Microkernel::loadVector(const VectorOperand &b, Value pointer, int64
 
 void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
                         const VectorOperand &b, Value bPointer, int64_t first, int64_t count) {
-  int64_t rows = rowOffsets.size();
-  int64_t group = std::max<int64_t>(1, groupSize(k.target, rows, vectors));
+  int64_t rows = rowOffsets.size(), sums = acc.size() / (rows * vectors);
+  int64_t group = std::max<int64_t>(1, groupSize(k.target, rows * sums, vectors));
   Value zero = k.constant(0);
   bool floating = isFloat(type);
   for (int64_t s = first; s < first + count; ++s)
@@ -80,7 +113,7 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
         Value scalar = k.load(at(source, rowOffsets[p] + s * axis.stepStride), zero, type);
         Value broadcast = k.splat(scalar, lanes);
         for (int64_t v = v0; v < v1; ++v) {
-          Value &sum = acc[p * vectors + v];
+          Value &sum = acc[(s % sums * rows + p) * vectors + v];
           if (floating)
             sum = k.fma(broadcast, vectorsOfStep[v - v0], sum);
           else
@@ -104,23 +137,28 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
     for (int64_t v = 0; v < vectors; ++v)
       acc.push_back(result[row * vectors + v]);
   }
+  constexpr int64_t longEnough = 64; // steps, for the additions at the end
+  int64_t sums = chains(k.target, rows.size(), vectors), results = acc.size();
+  if (axis.extent < longEnough || unroll % sums)
+    sums = 1;
+  acc.append(zeros((sums - 1) * results));
   mlir::Type element = k.computeType(type);
   if (bitWidth(type) == 16)
     element = k.b.getIntegerType(16);
   Value aStart = k.gep(a, aOffset, element), bStart = k.gep(b.base, bOffset, element);
 
-  // One run from (aStart, bStart), in loops of `unroll` steps and a rest.
-  auto run = [&](Values state, Value aRun, Value bRun, int64_t count) {
+  // One run from (aStart, bStart), in loops of `unroll` steps and a rest; `before` iterations went before it.
+  auto run = [&](Values state, Value aRun, Value bRun, int64_t count, Value before) {
     int64_t whole = count / unroll;
     if (whole <= 1)
-      fetchAhead(bRun);
+      fetchAhead(b.base, before);
     if (whole == 1)
       steps(state, offsets, vectors, aRun, axis, b, bRun, 0, unroll);
     else if (whole > 1)
       state = k.loop(k.constant(0), k.constant(whole), 1, state, [&](Value i, mlir::ValueRange carried) {
         Values next(carried.begin(), carried.end());
         Value bStep = k.gep(bRun, k.mul(i, unroll * b.stepStride), element);
-        fetchAhead(bStep);
+        fetchAhead(b.base, k.add(before, i));
         steps(next, offsets, vectors, k.gep(aRun, k.mul(i, unroll * axis.stepStride), element), axis, b, bStep, 0, unroll);
         return next;
       });
@@ -128,16 +166,23 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
       steps(state, offsets, vectors, aRun, axis, b, bRun, whole * unroll, count % unroll);
     return state;
   };
-  int64_t runs = axis.extent / axis.run, rest = axis.extent % axis.run;
+  int64_t runs = axis.extent / axis.run, rest = axis.extent % axis.run, each = iterationsOfRun(axis.run);
   if (runs > 0)
     acc = k.loop(k.constant(0), k.constant(runs), 1, acc, [&](Value i, mlir::ValueRange carried) {
       return run(Values(carried.begin(), carried.end()), k.gep(aStart, k.mul(i, axis.runStride), element),
-                 k.gep(bStart, k.mul(i, axis.run * b.stepStride), element), axis.run);
+                 k.gep(bStart, k.mul(i, axis.run * b.stepStride), element), axis.run, k.mul(i, each));
     });
   if (rest > 0)
     acc = run(acc, k.gep(aStart, k.constant(runs * axis.runStride), element),
-              k.gep(bStart, k.constant(runs * axis.run * b.stepStride), element), rest);
-
+              k.gep(bStart, k.constant(runs * axis.run * b.stepStride), element), rest, k.constant(runs * each));
+  for (; sums > 1; sums /= 2)
+    for (int64_t i = 0; i < sums / 2 * results; ++i) {
+      Value &sum = acc[i], other = acc[sums / 2 * results + i];
+      if (isFloat(type))
+        sum = k.b.create<mlir::arith::AddFOp>(k.loc, sum, other);
+      else
+        sum = k.b.create<mlir::arith::AddIOp>(k.loc, sum, other);
+    }
   for (size_t i = 0; i < rows.size(); ++i)
     for (int64_t v = 0; v < vectors; ++v)
       result[rows[i] * vectors + v] = acc[i * vectors + v];

@@ -21,10 +21,11 @@ struct VectorOperand {
   int64_t validLanes = -1; // lanes that exist over all vectors; -1: all (packed operands)
 };
 
-/// Brings the next panel of the vector operand nearer while the current one is worked on: in each loop iteration `lines` cache lines
-/// that lie `distance` elements ahead of the iteration's own.
+/// Brings the next panel of the vector operand nearer while the current one is worked on: each loop iteration fetches
+/// `lines` cache lines, one iteration behind the other.
 struct PanelPrefetch {
-  mlir::Value distance; // null: nothing is fetched
+  mlir::Value
+      first; // where the first iteration's lines lie, in elements behind the operand's base; null: nothing is fetched
   int64_t lines = 0;
 };
 
@@ -39,7 +40,14 @@ public:
   Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors,
                 Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b, Value bOffset);
 
-  PanelPrefetch prefetch; // of the reductions to come
+  PanelPrefetch prefetch; // of the reduction to come
+
+  /// What register block `block` of `blocks`, each `reductions` calls of reduce over `axis`, fetches of a panel of
+  /// `elements` elements at `panel`: a run of lines of its own, so that memory sees one stream.
+  PanelPrefetch shareOfPanel(Value panel, int64_t elements, Value block, int64_t blocks, const ReductionAxis &axis,
+                             int64_t reductions);
+  /// `share` as reduction number `number` of a register block continues it.
+  PanelPrefetch continued(const PanelPrefetch &share, Value number, const ReductionAxis &axis);
 
   Values zeros(int64_t count);
 
@@ -50,6 +58,11 @@ public:
   /// Rows and vectors fit the registers (one vector is re-read from memory when the block is just too large).
   static bool fits(const Target &target, int64_t rows, int64_t vectors);
 
+  /// Into how many sums, taken in turn and added up at the end, a long reduction of so few results is split: an
+  /// addition to the same sum has to wait four cycles, in which eight others could be made. A power of two, 1 where
+  /// nothing is to be gained.
+  static int64_t chains(const Target &target, int64_t rows, int64_t vectors);
+
 private:
   KernelBuilder &k;
   ElementType type;
@@ -58,7 +71,11 @@ private:
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis, const VectorOperand &b,
              Value bPointer, int64_t first, int64_t count);
   Value at(Value pointer, int64_t elements);
-  void fetchAhead(Value bPointer);
+  void fetchAhead(Value base, Value iteration);
+  int64_t iterationsOfRun(int64_t steps) const { return std::max<int64_t>(1, steps / unroll); }
+  /// Loop iterations of one reduction.
+  int64_t iterations(const ReductionAxis &axis) const;
+  int64_t lineElements() const; // of a cache line
   Value loadVector(const VectorOperand &b, Value pointer, int64_t elements, int64_t v);
 };
 

@@ -12,6 +12,7 @@
 //   prefetch  1: while one point's weights are used, the next one's are fetched
 //
 // Weights are transformed in double and stored as f32: (m + 2)^2 / 9 of their plain size.
+#include "codegen/Caches.h"
 #include "codegen/Contraction.h"
 #include "codegen/WinogradTransform.h"
 
@@ -246,15 +247,11 @@ void WinogradGenerator::multiply(Value channelTile) {
   Value weights = k.mul(channelTile, plan.points() * panel);
   k.loop(k.constant(0), k.constant(plan.points()), 1, [&](Value point) {
     k.loop(k.constant(0), k.constant(plan.blocks), 1, [&](Value block) {
-      if (plan.prefetch) { // each block fetches its share of the next panel
-        int64_t lines = std::max<int64_t>(1, std::min(plan.unroll, conv.inChannels) * plan.wide() * 4 / 64);
-        int64_t share = (lines + plan.blocks - 1) / plan.blocks;
-        Value first = k.min(k.mul(block, share), k.constant(lines - share));
-        micro.prefetch = {k.add(k.mul(first, 16), panel), share};
-      }
+      Value own = k.add(weights, k.mul(point, panel));
+      if (plan.prefetch) // points, and tiles of channels behind them, lie in the order they are used
+        micro.prefetch = micro.shareOfPanel(k.add(own, panel), panel, block, plan.blocks, axis, 1);
       Value a = k.add(k.mul(point, plan.inputPlane()), k.mul(block, plan.px * lanes));
-      Values acc = micro.reduce(micro.zeros(plan.px * plan.oc), rows, offsets, plan.oc, k.scratch(), a, axis, b,
-                                k.add(weights, k.mul(point, panel)));
+      Values acc = micro.reduce(micro.zeros(plan.px * plan.oc), rows, offsets, plan.oc, k.scratch(), a, axis, b, own);
       Value to =
           k.add(k.add(k.mul(point, plan.productPlane()), k.mul(block, plan.px * plan.wide())), plan.productsAt());
       for (int64_t i = 0; i < plan.px * plan.oc; ++i)
@@ -333,21 +330,10 @@ void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value 
 
 // ---- The prior ---------------------------------------------------------------------------------------------------
 
-// Capacities and speeds the prior plans with, a cycle.
-constexpr double secondLevelBytes = 1 << 20, thirdLevelBytes = 24 << 20;
-constexpr double bytesFromSecond = 48, bytesFromThird = 24, bytesFromMemory = 9;
-
-/// Cycles to read `bytes` `times` times, when each reading begins after all of them have passed.
-double readCycles(double bytes, double times) {
-  return bytes * times /
-         (bytes < secondLevelBytes / 2 ? bytesFromSecond
-          : bytes < thirdLevelBytes    ? bytesFromThird
-                                       : bytesFromMemory);
-}
-
 /// `in` and `out`: operations of the input's and the output's transform.
-double predictedCycles(const Plan &plan, double in, double out) {
+double predictedCycles(const Target &target, const Plan &plan, double in, double out) {
   const ConvGeometry &conv = plan.conv;
+  Caches caches = cachesOf(target);
   double alpha = plan.alpha(), m = plan.m(), inBlocks = plan.inBlocks(), outVectors = plan.channelTiles() * plan.oc;
   // Two multiply-adds, two loads, one store a cycle; a transform is two passes of alpha (or m) rows.
   auto pass = [](double count, double loads, double operations, double stores) {
@@ -358,31 +344,15 @@ double predictedCycles(const Plan &plan, double in, double out) {
       plan.tiles() * inBlocks * plan.split * (2 * pass(alpha, alpha, in, alpha) + padded * alpha * alpha * 3);
   double output = plan.tiles() * outVectors * (pass(alpha, alpha, out, m) + pass(m, alpha, out, m) + m * m);
   double rows = plan.px, vectors = plan.oc;
-  double step = std::max({rows * vectors / 2, (rows + vectors) / 2, 4.0}) + 0.05 * (rows + vectors) / 2;
+  double step = stepCycles(target, plan.px, plan.oc, panelIsFar(target, conv.inChannels, plan.oc));
   double products = double(plan.chunks()) * plan.blocks * plan.points() * plan.channelTiles() *
                     (conv.inChannels * step + 1.5 * rows * vectors);
   double weights = double(plan.points()) * conv.inChannels * outVectors * plan.lanes * 4;
-  double again = readCycles(weights, plan.chunks());
+  double again = caches.read(weights) * plan.chunks();
   double held = plan.productsAt() * 4.0; // the transformed input passes by once a tile of channels
-  double inputAgain = readCycles(held, plan.channelTiles() * plan.chunks()) * (held > secondLevelBytes * 0.7 ? 1 : 0.3);
+  double inputAgain =
+      caches.read(held) * plan.channelTiles() * plan.chunks() * (held > caches.secondLevel * 0.7 ? 1 : 0.3);
   return input + output + std::max(products, again) + 0.25 * std::min(products, again) + 0.5 * inputAgain;
-}
-
-/// The direct algorithm's, from what kernels reach: nearly all of the peak, no work on padding, weights from memory.
-double directCycles(const ConvGeometry &conv, int64_t lanes) {
-  auto reached = [&](int axis) { // positions and taps of one axis that meet
-    double count = 0;
-    for (int64_t o = 0; o < conv.out[axis]; ++o)
-      for (int64_t t = 0; t < 3; ++t) {
-        int64_t at = o + t - conv.padBegin[axis];
-        count += at >= 0 && at < conv.in[axis];
-      }
-    return count;
-  };
-  double vectors = (conv.outChannels + lanes - 1) / lanes;
-  double multiplies = reached(1) * reached(2) * conv.inChannels * vectors / 2 / 0.96;
-  double weights = 9.0 * conv.inChannels * vectors * lanes * 4;
-  return std::max(multiplies, readCycles(weights, 1));
 }
 
 /// Work of the busiest of `threads` slots over an equal share, in register blocks: the last chunk of an image may be
@@ -415,26 +385,28 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
   int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, threads = problem.kernel.threads;
   // What is compiled for one thread may run on two: of plans that are nearly as fast the one that can be halved.
   auto slowdown = [&](const Plan &plan) {
-    return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.05 * (slotWaste(plan, images, 2) - 1);
+    return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.02 * (slotWaste(plan, images, 2) - 1);
   };
-  double least = directCycles(conv, lanes) * 0.95; // a change of algorithm has to be worth it
+  double weights = 9.0 * conv.inChannels * vectors * lanes * 4;
+  double direct = std::max(directCycles(problem, conv), cachesOf(problem.target()).read(weights));
+  double least = direct * 0.95; // a change of algorithm has to be worth it
   std::optional<Schedule> best;
   for (int64_t m : {2, 4, 6}) {
     Plan plan{conv, winogradTransform(m), lanes, 1, 1, 1, 1, std::min<int64_t>(8, lanes), true};
     double in = operationsOf(plan.transform.input), out = operationsOf(plan.transform.output);
-    for (plan.oc = 1; plan.oc <= std::min<int64_t>(vectors, 4); ++plan.oc) {
+    for (plan.oc = 1; plan.oc <= std::min<int64_t>(vectors, 6); ++plan.oc) {
       if (vectors % plan.oc)
         continue;
       for (plan.px = 1; plan.px <= std::min<int64_t>(plan.tiles(), 28); ++plan.px) {
         if (!Microkernel::fits(problem.target(), plan.px, plan.oc))
           continue;
         for (plan.blocks = 1; plan.blocks == 1 || plan.chunk() < plan.tiles() + plan.px; ++plan.blocks) {
-          if (plan.scratchFloats() * 4 > 6 * secondLevelBytes)
+          if (plan.scratchFloats() * 4 > 6 << 20)
             break;
           // Each share of the channels repeats the input's transform: more of them only where slots would wait.
           for (plan.split = 1; plan.split <= std::min(plan.channelTiles(), std::max<int64_t>(2, 2 * threads));
                ++plan.split) {
-            double cycles = predictedCycles(plan, in, out);
+            double cycles = predictedCycles(problem.target(), plan, in, out);
             if (cycles >= least * 0.999)
               break;
             cycles *= slowdown(plan);

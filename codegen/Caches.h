@@ -1,0 +1,22 @@
+// What priors plan with besides registers: a core's caches and how fast bytes come from them.
+#pragma once
+
+#include "codegen/Target.h"
+
+namespace lathe {
+
+struct Caches {
+  double firstLevel, secondLevel;    // bytes
+  double fromSecond, fromMemory;     // bytes a cycle one core reads; a third level counts as memory: a network's weights exceed it
+
+  /// Cycles to read `bytes` again that were read before: what the second level does not hold comes from memory.
+  double read(double bytes) const {
+    double near = bytes < secondLevel ? bytes : secondLevel;
+    return near / fromSecond + (bytes - near) / fromMemory;
+  }
+};
+
+/// By the CPU the code is made for; a mainstream core's where it is not known.
+Caches cachesOf(const Target &target);
+
+} // namespace lathe
