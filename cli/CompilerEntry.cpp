@@ -8,7 +8,7 @@ extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const ch
   static const Verb verbs[] = {
       {"check", "", checkVerb},         {"inspect", "", inspectVerb}, {"compile", "", compileVerb},
       {"extract", "", extractVerb},     {"verify", "", verifyVerb},   {"zoo", "", zooVerb},
-      {"problems", "", problemsVerb},   {"reference", "", referenceVerb},
+      {"problems", "", problemsVerb},   {"segments", "", segmentsVerb},   {"reference", "", referenceVerb},
   };
   lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);

@@ -18,6 +18,7 @@ int compileVerb(const Arguments &arguments);
 int extractVerb(const Arguments &arguments);
 int verifyVerb(const Arguments &arguments);
 int zooVerb(const Arguments &arguments);
+int segmentsVerb(const Arguments &arguments);
 int problemsVerb(const Arguments &arguments);
 /// `run --reference`: the whole model on the reference operators.
 int referenceVerb(const Arguments &arguments);

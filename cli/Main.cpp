@@ -28,6 +28,7 @@ const Summary compilerVerbs[] = {
     {"compile", "makes a native package F.lathe, or shows a level of the compilation"},
     {"verify", "compiled against the reference in float64, on several inputs"},
     {"extract", "a part of a model as ONNX: a segment, one operator, for a bug report"},
+    {"segments", "a network piece by piece, here and in another runtime, from checkpoint to checkpoint"},
     {"zoo", "built-in architectures with seeded weights, as ONNX"},
 };
 

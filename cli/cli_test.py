@@ -150,7 +150,7 @@ class Cli(unittest.TestCase):
 
     def test_help_of_every_verb_has_examples(self):
         verbs = re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M)
-        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "compare", "ops", "machine", "zoo"]:
+        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "segments", "compare", "ops", "machine", "zoo"]:
             self.assertIn(verb, verbs)
             text = self.lathe(verb, "--help").stdout
             self.assertIn("Examples:", text)
@@ -318,6 +318,43 @@ class Cli(unittest.TestCase):
                     self.lathe("compare", cut, "-i", figures["inputs_folder"], "--max-rounds", "1")
                 else:
                     print("ONNX RUNTIME IS NOT INSTALLED (make peers): cuts are not loaded by it")
+
+    # ---- segments
+
+    def test_a_network_piece_by_piece(self):
+        listed = self.lathe("segments", self.net, "--list").stdout
+        self.assertIn("one tensor passes", listed)
+        self.assertIn("relu1", listed)
+        self.error("segments", self.net, "--with", "reference", says="expected onnxruntime")
+        if not os.path.isdir(PEER):
+            print("ONNX RUNTIME IS NOT INSTALLED (make peers): segments are not measured")
+            return
+        figures = self.figures("segments", self.net, "--at", "relu1,relu2", "--repeat", "3")
+        self.assertEqual([(part["from"], part["to"]) for part in figures["cumulative"]], [("", "relu1"), ("", "relu2"), ("", "")])
+        self.assertEqual([(part["from"], part["to"]) for part in figures["blocks"]], [("", "relu1"), ("relu1", "relu2"), ("relu2", "")])
+        for part in figures["cumulative"] + figures["blocks"]:
+            self.assertTrue(part["peers"][0]["agrees"], part)
+            self.assertEqual(len(part["sides"][0]["rounds_ns"]), 3)
+        self.assertEqual([part["operators"] for part in figures["blocks"]],
+                         [figures["blocks"][0]["operators"]] + [part["operators"] - before["operators"] for part, before in zip(figures["cumulative"][1:], figures["cumulative"])])
+        self.error("segments", self.net, "--at", "relu7", says="relu7")
+
+    # ---- ops
+
+    def test_operators_of_a_model(self):
+        csv = self.path("problems.csv")
+        figures = self.figures("ops", "problems", self.net, "--csv", csv)
+        self.assertEqual(sum(entry["count"] for entry in figures["problems"] if entry["kind"] == "conv"), 2)
+        listed = self.lathe("ops", "bench", "conv", "--problems", csv, "--suite", self.net, "--list").stdout
+        self.assertIn("conv x=", listed)
+        planned = self.lathe("ops", "bench", "--from-model", self.net, "--provider", "lathe", "--threads", "1,2", "--cache", "hot,cold", "--dry-run").stdout
+        self.assertIn("x 4 settings", planned)
+        figures = self.figures("ops", "bench", "--from-model", self.net, "--provider", "lathe", "--check-only")
+        self.assertEqual({point["status"] for row in figures["rows"] for point in row["points"]}, {"passed"})
+        self.error("ops", "bench", says="expected an operator")
+        self.error("ops", "bench", "softmax", "3xx4", "--list", says="no extents")
+        self.error("ops", "bench", "conv2d", "ic8ih8oc8", "--cache", "warm", "--provider", "lathe", says="hot or cold")
+        self.error("ops", "bench", "eltwise", "3x4:relu", "--batch", "2", "--provider", "lathe", says="has no batch")
 
     def test_a_cut_that_cannot_be(self):
         cut = self.path("none.onnx")

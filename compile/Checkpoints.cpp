@@ -1,0 +1,90 @@
+#include "compile/Checkpoints.h"
+
+#include "compile/PlanBuilder.h"
+#include "ir/SymbolicShapes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace lathe {
+
+/// Operators whose results depend on an input of the function.
+static std::set<mlir::Operation *> dependingOnInputs(mlir::Block &body) {
+  std::set<mlir::Operation *> depending;
+  for (mlir::Operation &op : body)
+    for (mlir::Value operand : op.getOperands()) {
+      mlir::Operation *maker = operand.getDefiningOp();
+      if (!maker || depending.count(maker))
+        depending.insert(&op);
+    }
+  return depending;
+}
+
+std::vector<Checkpoint> checkpoints(mlir::ModuleOp module) {
+  mlir::func::FuncOp main = mainOf(module);
+  mlir::Block &body = main.front();
+  nn::SymbolicShapes shapes(main);
+  auto depending = dependingOnInputs(body);
+  // How many values that depend on an input are still read by an operator further on.
+  std::map<mlir::Operation *, size_t> position;
+  for (mlir::Operation &op : body)
+    position.emplace(&op, position.size());
+  auto lastReader = [&](mlir::Value value) {
+    size_t last = 0;
+    for (mlir::Operation *user : value.getUsers())
+      last = std::max(last, position.at(body.findAncestorOpInBlock(*user)));
+    return last;
+  };
+  std::multimap<size_t, mlir::Value> alive; // by last reader
+  for (mlir::BlockArgument argument : body.getArguments())
+    if (!argument.use_empty())
+      alive.emplace(lastReader(argument), argument);
+  std::map<std::string, int> names;
+  for (mlir::Operation &op : body)
+    for (auto &name : nn::nodeNames(op.getLoc()))
+      ++names[name];
+
+  std::vector<Checkpoint> result;
+  double flops = 0;
+  for (mlir::Operation &op : body.without_terminator()) {
+    Dim count = flopsOf(&op, shapes).substitute([](const std::string &) { return Dim(1); });
+    flops += double(count.constantOr(0));
+    alive.erase(alive.begin(), alive.upper_bound(position.at(&op)));
+    if (!depending.count(&op))
+      continue;
+    for (mlir::Value value : op.getResults())
+      if (!value.use_empty())
+        alive.emplace(lastReader(value), value);
+    auto nodes = nn::nodeNames(op.getLoc());
+    if (nodes.size() != 1 || names[nodes[0]] != 1 || op.getNumResults() != 1 || op.getResult(0).use_empty())
+      continue;
+    result.push_back({nodes[0], flops, alive.size() == 1 && alive.begin()->second == op.getResult(0)});
+  }
+  return result;
+}
+
+std::vector<Checkpoint> spreadCheckpoints(mlir::ModuleOp module, size_t count) {
+  auto all = checkpoints(module);
+  if (all.empty())
+    return {};
+  double whole = all.back().flops;
+  std::erase_if(all, [](const Checkpoint &point) { return !point.separates; });
+  if (!all.empty()) // the last one's result is the output, or a view away from it
+    all.pop_back();
+  std::vector<Checkpoint> chosen;
+  for (size_t i = 1; i <= count && !all.empty(); ++i) {
+    double share = whole * double(i) / double(count + 1);
+    // Of equally near ones the last: element-wise operators belong to the operator before them.
+    auto nearest = all.begin();
+    for (auto point = all.begin(); point != all.end(); ++point)
+      if (std::abs(point->flops - share) <= std::abs(nearest->flops - share) * (1 + 1e-3))
+        nearest = point;
+    if (chosen.empty() || chosen.back().flops < nearest->flops)
+      chosen.push_back(*nearest);
+  }
+  return chosen;
+}
+
+} // namespace lathe

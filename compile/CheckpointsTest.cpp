@@ -1,0 +1,53 @@
+#include "compile/Checkpoints.h"
+#include "ir/Context.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace lathe;
+
+// Three products with a residual connection around the second: behind `b` two tensors pass, behind `add` one does.
+static const char *residual = R"(
+  func.func @main(%x: tensor<4x8xf32> {nn.name = "x"}) -> (tensor<4x8xf32> {nn.name = "y"}) {
+    %w = nn.constant {value = dense<1.0> : tensor<8x8xf32>} : tensor<8x8xf32> loc("w")
+    %v = nn.relu %w : (tensor<8x8xf32>) -> tensor<8x8xf32> loc("weights")
+    %0 = nn.matmul %x, %v : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("a")
+    %1 = nn.matmul %0, %v : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("b")
+    %2 = nn.add %0, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32> loc("add")
+    %3 = nn.matmul %2, %v : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("c")
+    %4 = nn.relu %3 : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("twice")
+    %5 = nn.relu %4 : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("twice")
+    return %5 : tensor<4x8xf32>
+  }
+)";
+
+struct Checkpoints : testing::Test {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const char *text) {
+    return mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+  }
+};
+
+TEST_F(Checkpoints, everyNamedOperatorBehindTheInputs) {
+  auto module = parse(residual);
+  auto all = checkpoints(*module);
+  std::vector<std::string> names;
+  for (auto &point : all)
+    names.push_back(point.node + (point.separates ? "!" : ""));
+  // Not what weights are made of, nor nodes of one name.
+  EXPECT_EQ(names, (std::vector<std::string>{"a!", "b", "add!", "c!"}));
+  EXPECT_DOUBLE_EQ(all[0].flops, 64 + 512); // the weights' relu lies before it
+  EXPECT_DOUBLE_EQ(all[3].flops, 64 + 3 * 512 + 32);
+}
+
+TEST_F(Checkpoints, spreadOverTheOperations) {
+  auto module = parse(residual);
+  auto one = spreadCheckpoints(*module, 1);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_TRUE(one[0].separates);
+  auto many = spreadCheckpoints(*module, 100);
+  ASSERT_EQ(many.size(), 2u); // a, add: the last would leave nothing behind it
+  EXPECT_EQ(many[0].node, "a");
+  EXPECT_EQ(many[1].node, "add");
+}
