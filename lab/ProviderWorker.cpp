@@ -26,6 +26,7 @@ static const KnownProvider known[] = {
     {"onednn", "oneDNN", "libdnnl-dev"},
     {"openblas", "OpenBLAS", "libopenblas-dev"},
     {"eigen", "Eigen", "libeigen3-dev"},
+    {"xnnpack", "XNNPACK", "libxnnpack-dev libpthreadpool-dev"},
     {"reference"},
 };
 

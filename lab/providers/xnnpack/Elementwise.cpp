@@ -1,0 +1,138 @@
+#include "lab/providers/xnnpack/XnnPack.h"
+
+#include <limits>
+
+namespace lathe::lab::xnnpack {
+
+/// Rows and their length: XNNPACK's batch and channels.
+struct Rows {
+  size_t count, length;
+  explicit Rows(const ProblemOperand &x) : length(x.dims.empty() ? 1 : size_t(x.dims.back())) {
+    count = size_t(x.elements()) / std::max<size_t>(length, 1);
+  }
+};
+
+std::string prepareSoftmax(Job &job) {
+  job.expectNoEpilogue();
+  const ProblemOperand &x = *job.operand(0);
+  auto rank = int64_t(x.dims.size());
+  int64_t axis = job.problem.attrsAs<SoftmaxAttrs>().axis;
+  axis = axis < 0 ? axis + rank : axis;
+  bool last = axis == rank - 1;
+  if (!last && axis != 1)
+    throw Declined{"XNNPACK's softmax is over the channels, which are axis 1 or the last one"};
+  job.in[0] = last ? rowMajor(job.inputs[0]) : channelsLast(job.inputs[0]);
+  job.outputIsChannelsLast = !last;
+  auto length = size_t(x.dims[size_t(axis)]), count = size_t(x.elements()) / length;
+  job.make(xnn_create_softmax_nc_f32, length, length, length, uint32_t(0));
+  check(xnn_setup_softmax_nc_f32(job.op.get(), count, job.in[0].data(), job.out.data(), job.pool.get()),
+        "setting up the softmax");
+  return last ? "softmax_nc" : "softmax_nc, channels last";
+}
+
+std::string prepareUnary(Job &job) {
+  job.expectNoEpilogue();
+  const std::string &op = job.problem.op;
+  if (job.problem.operands.size() > 1)
+    throw Declined{"parameters that are operands are not implemented"};
+  Rows rows(*job.operand(0));
+  size_t n = rows.length;
+  uint32_t none = 0;
+  job.in[0] = rowMajor(job.inputs[0]);
+  auto made = [&](auto setup, const char *name) {
+    check(setup(job.op.get(), rows.count, job.in[0].data(), job.out.data(), job.pool.get()), "setting up the operator");
+    return std::string(name) + "_nc";
+  };
+  if (op == "abs") {
+    job.make(xnn_create_abs_nc_f32, n, n, n, none);
+    return made(xnn_setup_abs_nc_f32, "abs");
+  }
+  if (op == "neg") {
+    job.make(xnn_create_negate_nc_f32, n, n, n, none);
+    return made(xnn_setup_negate_nc_f32, "negate");
+  }
+  if (op == "ceil") {
+    job.make(xnn_create_ceiling_nc_f32, n, n, n, none);
+    return made(xnn_setup_ceiling_nc_f32, "ceiling");
+  }
+  if (op == "floor") {
+    job.make(xnn_create_floor_nc_f32, n, n, n, none);
+    return made(xnn_setup_floor_nc_f32, "floor");
+  }
+  if (op == "round") {
+    job.make(xnn_create_bankers_rounding_nc_f32, n, n, n, none);
+    return made(xnn_setup_bankers_rounding_nc_f32, "bankers_rounding");
+  }
+  if (op == "sqrt") {
+    job.make(xnn_create_square_root_nc_f32, n, n, n, none);
+    return made(xnn_setup_square_root_nc_f32, "square_root");
+  }
+  if (op == "sigmoid") {
+    job.make(xnn_create_sigmoid_nc_f32, n, n, n, none);
+    return made(xnn_setup_sigmoid_nc_f32, "sigmoid");
+  }
+  if (op == "hard_swish") {
+    job.make(xnn_create_hardswish_nc_f32, n, n, n, none);
+    return made(xnn_setup_hardswish_nc_f32, "hardswish");
+  }
+  if (op == "elu") {
+    job.make(xnn_create_elu_nc_f32, n, n, n, float(job.problem.attrsAs<EluAttrs>().alpha), none);
+    return made(xnn_setup_elu_nc_f32, "elu");
+  }
+  if (op == "leaky_relu") {
+    job.make(xnn_create_leaky_relu_nc_f32, n, n, n, float(job.problem.attrsAs<LeakyReluAttrs>().alpha), none);
+    return made(xnn_setup_leaky_relu_nc_f32, "leaky_relu");
+  }
+  float low = 0, high = std::numeric_limits<float>::infinity(); // relu
+  if (op == "clip") {
+    auto &attrs = job.problem.attrsAs<ClipAttrs>();
+    low = float(attrs.min), high = float(attrs.max);
+  }
+  job.make(xnn_create_clamp_nc_f32, n, n, n, low, high, none);
+  return made(xnn_setup_clamp_nc_f32, "clamp");
+}
+
+std::string prepareBinary(Job &job) {
+  const std::string &op = job.problem.op;
+  auto extents = [&](size_t index) {
+    auto &dims = job.operand(index)->dims;
+    return std::vector<size_t>(dims.begin(), dims.end());
+  };
+  auto a = extents(0), b = extents(1);
+  if (a.size() > XNN_MAX_TENSOR_DIMS || b.size() > XNN_MAX_TENSOR_DIMS)
+    throw Declined{fmt::format("XNNPACK's tensors have {} axes at the most", XNN_MAX_TENSOR_DIMS)};
+  job.in[0] = rowMajor(job.inputs[0]), job.in[1] = rowMajor(job.inputs[1]);
+  auto made = [&](auto setup, const char *name) {
+    check(setup(job.op.get(), a.size(), a.data(), b.size(), b.data(), job.in[0].data(), job.in[1].data(),
+                job.out.data(), job.pool.get()),
+          "setting up the operator");
+    return std::string(name) + "_nd";
+  };
+  uint32_t none = 0;
+  if (op == "max" || op == "min") {
+    job.expectNoEpilogue();
+    if (op == "max") {
+      job.make(xnn_create_maximum_nd_f32, none);
+      return made(xnn_setup_maximum_nd_f32, "maximum");
+    }
+    job.make(xnn_create_minimum_nd_f32, none);
+    return made(xnn_setup_minimum_nd_f32, "minimum");
+  }
+  auto [low, high] = job.limits();
+  if (op == "add") {
+    job.make(xnn_create_add_nd_f32, low, high, none);
+    return made(xnn_setup_add_nd_f32, "add");
+  }
+  if (op == "sub") {
+    job.make(xnn_create_subtract_nd_f32, low, high, none);
+    return made(xnn_setup_subtract_nd_f32, "subtract");
+  }
+  if (op == "mul") {
+    job.make(xnn_create_multiply_nd_f32, low, high, none);
+    return made(xnn_setup_multiply_nd_f32, "multiply");
+  }
+  job.make(xnn_create_divide_nd_f32, low, high, none);
+  return made(xnn_setup_divide_nd_f32, "divide");
+}
+
+} // namespace lathe::lab::xnnpack
