@@ -66,7 +66,7 @@ def verify(lathe, network, batch):
     row["kernels"], row["conversions"] = checked["kernels"], checked["layout_conversions"]
     if any(use["op"] not in allowed for use in checked["references"]):
         row["failure"] = "%d reference calls" % len(row["references"])
-    code, compared, line = run(lathe, "compare", *both, *compareOnly, "--with", "onnxruntime", "--check-only",
+    code, compared, line = run(lathe, "compare", *both, *compareOnly, "--with", "onnxruntime", "--check-only", "--no-store",
                                "--relative", "1e-4", "--maximum", "1e-3", "--threads", str(os.cpu_count() or 1))
     if "node_modules" in line or "make peers" in line:
         print("verify_networks.py: %s" % line, file=sys.stderr)

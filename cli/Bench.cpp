@@ -1,8 +1,10 @@
 #include "cli/FrontVerbs.h"
-#include "cli/Measure.h"
+#include "cli/Recording.h"
+#include "lab/Disturbance.h"
 #include "lab/Statistics.h"
 
 #include <chrono>
+#include <cmath>
 #include <iostream>
 
 namespace lathe::cli {
@@ -10,6 +12,7 @@ namespace lathe::cli {
 int benchVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
+  RecordFlags record;
   lab::StoppingRule rule;
   size_t repetitions = 0, warmUp = 3;
   Options options("bench", "Times one run with bound buffers, layout conversions included. Runs until the median is known well enough.",
@@ -23,8 +26,12 @@ int benchVerb(const Arguments &arguments) {
   options.add_option("--max-seconds", rule.maxSeconds, "of measuring")->check(CLI::PositiveNumber)->capture_default_str();
   options.add_option("--precision", rule.relativeHalfWidth, "stop when the median's 95 % interval is this narrow, relative")
       ->check(CLI::PositiveNumber)->capture_default_str();
+  record.add(options);
   options.addJson();
   options.parseAll(arguments);
+  Recording recording(record, store::ExperimentKind::bench, "bench", arguments,
+                      {{"warm_up", warmUp}, {"repetitions", repetitions}, {"max_seconds", rule.maxSeconds},
+                       {"precision", rule.relativeHalfWidth}, {"fill", inputs.fill}, {"seed", inputs.seed}});
 
   Prepared prepared = prepare(model, inputs);
   // No timing without an answer (decision 11).
@@ -42,6 +49,7 @@ int benchVerb(const Arguments &arguments) {
   std::vector<double> wall, cpu;
   Progress progress("bench");
   using Clock = std::chrono::steady_clock;
+  lab::DisturbanceMeter meter;
   Clock::time_point start = Clock::now();
   auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
   while (repetitions ? wall.size() < repetitions : !rule.satisfied(wall, seconds(start))) {
@@ -51,6 +59,20 @@ int benchVerb(const Arguments &arguments) {
     wall.push_back(seconds(before));
     cpu.push_back(cpuSeconds() - cpuBefore);
     progress.update("run", wall.size(), repetitions ? repetitions : rule.maxSamples);
+  }
+
+  if (recording.on()) {
+    store::Point point = modelPoint(model, inputs, prepared, verification);
+    point.disturbance = meter.read();
+    std::vector<store::Sample> samples(wall.size());
+    for (size_t i = 0; i < samples.size(); ++i) {
+      samples[i].wallNs = std::llround(wall[i] * 1e9);
+      samples[i].cpuNs = std::llround(cpu[i] * 1e9);
+    }
+    if (point.status != store::PointStatus::failed) // no time without an answer
+      point.rounds.push_back(std::move(samples));
+    recording.add({point});
+    recording.finish(point.disturbance);
   }
 
   lab::Summary time = lab::summarize(wall), cpuTime = lab::summarize(cpu);
@@ -73,7 +95,7 @@ int benchVerb(const Arguments &arguments) {
     std::cout << fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n",
                              bytesText(static_cast<double>(peakResidentBytes())), bytesText(static_cast<double>(memory.constantBytes)),
                              bytesText(static_cast<double>(memory.arenaBytes)), bytesText(static_cast<double>(memory.scratchBytes)));
-    std::cout << "outputs: " << verification.text << "\n";
+    std::cout << "outputs: " << verification.text << "\n" << recording.line();
   }
   options.writeJson({{"model", model.model},
                      {"target", prepared.model->target()},

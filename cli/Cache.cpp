@@ -74,6 +74,21 @@ std::vector<std::string> externalFiles(std::string_view model) {
   return names;
 }
 
+void hashContent(const ModelFlags &flags, package::Hasher &hasher) {
+  Mapped model(flags.model);
+  hasher.update(model.view().data(), model.view().size());
+  std::filesystem::path folder = std::filesystem::path(flags.model).parent_path();
+  std::vector<std::string> beside = externalFiles(model.view());
+  beside.push_back(std::filesystem::path(flags.model).filename().string() + ".safetensors"); // weights of textual IR
+  for (const std::string &name : beside) {
+    std::error_code ignored;
+    if (std::filesystem::path file = folder / name; std::filesystem::is_regular_file(file, ignored)) {
+      Mapped external(file.string());
+      hasher.update(external.view().data(), external.view().size());
+    }
+  }
+}
+
 /// Everything the package depends on.
 uint64_t keyOf(const ModelFlags &flags) {
   package::Hasher hasher;
@@ -93,18 +108,7 @@ uint64_t keyOf(const ModelFlags &flags) {
     text(flags.model);
     return hasher.digest();
   }
-  Mapped model(flags.model);
-  hasher.update(model.view().data(), model.view().size());
-  std::filesystem::path folder = std::filesystem::path(flags.model).parent_path();
-  std::vector<std::string> beside = externalFiles(model.view());
-  beside.push_back(std::filesystem::path(flags.model).filename().string() + ".safetensors"); // weights of textual IR
-  for (const std::string &name : beside) {
-    std::error_code ignored;
-    if (std::filesystem::path file = folder / name; std::filesystem::is_regular_file(file, ignored)) {
-      Mapped external(file.string());
-      hasher.update(external.view().data(), external.view().size());
-    }
-  }
+  hashContent(flags, hasher);
   // Messages and listings name the source file, so equal bytes under another name are another package.
   text(std::filesystem::path(flags.model).filename().string());
   return hasher.digest();
@@ -113,6 +117,12 @@ uint64_t keyOf(const ModelFlags &flags) {
 constexpr uintmax_t cacheLimit = uintmax_t(8) << 30;
 
 } // namespace
+
+uint64_t contentHash(const ModelFlags &flags) {
+  package::Hasher hasher;
+  hashContent(flags, hasher);
+  return hasher.digest();
+}
 
 std::string ownProgram() {
   std::error_code error;

@@ -10,6 +10,9 @@ namespace lathe::cli {
 /// Throws Error when the model cannot be read. When compiling fails its message is on stderr and ChildFailed is thrown.
 std::string packageFor(const ModelFlags &flags);
 
+/// Hash of the bytes of the file `flags.model` and of those it names as external data.
+uint64_t contentHash(const ModelFlags &flags);
+
 /// Runs this program with `arguments` to its end, what it prints goes to stderr; throws ChildFailed when it does not succeed (it has
 /// said why).
 void runSelf(const Arguments &arguments);

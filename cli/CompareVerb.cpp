@@ -1,7 +1,7 @@
 #include "cli/Cache.h"
 #include "cli/FrontVerbs.h"
-#include "cli/Inputs.h"
-#include "lab/Compare.h"
+#include "cli/Recording.h"
+#include "lab/StoreRecords.h"
 
 #include <filesystem>
 #include <fstream>
@@ -47,11 +47,29 @@ std::string identityPackage(const ModelFlags &model) {
   return packageFor(identity);
 }
 
+/// "data 1x3x224x224, mask 1x128": the inputs' extents in this run.
+std::string shapesText(std::span<const runtime::Port> ports, const lab::CompareOptions &compare) {
+  std::string text;
+  for (const runtime::Port &port : ports) {
+    std::vector<int64_t> dims;
+    for (const Dim &dim : port.dims)
+      dims.push_back(dim.evaluate([&](const std::string &symbol) {
+        auto found = compare.dims.find(symbol);
+        return found == compare.dims.end() ? 1 : found->second;
+      }));
+    if (auto given = compare.inputs.find(port.name); given != compare.inputs.end())
+      dims = given->second.dims();
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", port.name, dimsText(dims));
+  }
+  return text;
+}
+
 } // namespace
 
 int compareVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
+  RecordFlags record;
   lab::CompareOptions compare;
   std::string with = "onnxruntime";
   Options options(
@@ -73,8 +91,17 @@ int compareVerb(const Arguments &arguments) {
       ->capture_default_str();
   options.add_option("--maximum", compare.maxDifference, "largest |difference| over largest |value|")
       ->capture_default_str();
+  record.add(options);
   options.addJson();
   options.parseAll(arguments);
+  Recording recording(record, store::ExperimentKind::compare, "compare", arguments,
+                      {{"check_only", compare.checkOnly},
+                       {"max_seconds", compare.maxSeconds},
+                       {"max_rounds", compare.maxRounds},
+                       {"relative_l2", compare.relativeL2},
+                       {"max_difference", compare.maxDifference},
+                       {"fill", inputs.fill},
+                       {"seed", inputs.seed}});
 
   // A peer that is missing is better said before compiling.
   auto find = [](const std::string &name) {
@@ -119,13 +146,16 @@ int compareVerb(const Arguments &arguments) {
       for (const std::string &symbol : symbols)
         compare.dims[symbol] = inputs.batch;
     }
+  std::string inputText = shapesText(loaded->inputs(), compare);
   loaded.reset();
   Progress progress("compare " + model.model);
   compare.progress = [&](const std::string &what) { progress.update(what, 0, 0); };
 
   lab::Comparison comparison = lab::compare(sides, compare);
+  recording.add(lab::pointsOf(comparison, modelProblem(model, inputText), modelSetting(model, inputs.batch)));
+  recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
   if (options.printsText())
-    std::cout << lab::describe(comparison);
+    std::cout << lab::describe(comparison) << recording.line();
   nlohmann::json json = lab::toJson(comparison);
   json["model"] = model.model;
   options.writeJson(json);

@@ -11,6 +11,7 @@ int compareVerb(const Arguments &arguments);
 int profileVerb(const Arguments &arguments);
 int machineVerb(const Arguments &arguments);
 int opsVerb(const Arguments &arguments);
+int storeVerb(const Arguments &arguments);
 
 /// Loads the compiler library and runs one of its verbs.
 int forwardToCompiler(const std::string &verb, const Arguments &arguments);

@@ -17,6 +17,7 @@ const Verb frontVerbs[] = {
     {"compare", "beside other runtimes: outputs, times, verdict", compareVerb},
     {"profile", "time, speed and share of the roofline of every kernel", profileVerb},
     {"ops", "times libraries on single operators, side by side", opsVerb},
+    {"store", "what was measured: lists, exports, imports, merges", storeVerb},
     {"machine", "measures what this machine can do: arithmetic and bandwidth", machineVerb},
 };
 struct Summary {

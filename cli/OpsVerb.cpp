@@ -1,8 +1,9 @@
 // `lathe ops`: single operators in the laboratory.
 #include "cli/FrontVerbs.h"
 #include "cli/OpsFlags.h"
+#include "cli/Recording.h"
 #include "lab/Disturbance.h"
-#include "lab/OpsLab.h"
+#include "lab/StoreRecords.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -147,6 +148,7 @@ void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &p
 
 int benchOps(const Arguments &arguments) {
   OpsFlags flags;
+  RecordFlags record;
   Options options(
       "ops bench",
       "Times libraries on single operators, side by side. Every output is checked against the reference\n"
@@ -160,6 +162,7 @@ int benchOps(const Arguments &arguments) {
       "  lathe ops bench --from-model resnet50.onnx --provider lathe,onnxruntime\n"
       "  lathe ops bench gemm m{64..1024*2}n1024k1024 --via \"ssh board\" --via-directory /opt/lathe/bin\n");
   flags.add(options);
+  record.add(options);
   options.addJson();
   options.parseAll(arguments);
   flags.finish();
@@ -176,6 +179,13 @@ int benchOps(const Arguments &arguments) {
     return success;
   }
   RowLog log(flags.log);
+  Recording recording(record, store::ExperimentKind::ops, "ops bench", arguments,
+                      {{"seed", flags.bench.seed},
+                       {"check_only", flags.bench.checkOnly},
+                       {"repetitions", flags.repetitions},
+                       {"max_seconds", flags.bench.maxSeconds}});
+  if (!flags.via.empty())
+    recording.elsewhere(flags.via);
   Progress progress("ops bench");
   size_t total = problems.size() * settings.size(), done = 0, left = 0, measured = 0;
   std::string stage;
@@ -207,9 +217,15 @@ int benchOps(const Arguments &arguments) {
           laboratory = std::make_unique<lab::OpsLab>(columns.of(op), flags.bench);
         }
         progress.update(stage, done, total);
-        row = lab::toJson(laboratory->measure(entry, setting));
+        lab::OpsRow result = laboratory->measure(entry, setting);
+        std::string repro = flags.repro(entry, setting);
+        auto points = lab::pointsOf(result);
+        for (store::Point &point : points)
+          point.repro = repro;
+        recording.add(std::move(points));
+        row = lab::toJson(result);
         row["key"] = key;
-        row["repro"] = flags.repro(entry, setting);
+        row["repro"] = repro;
         log.add(row);
         ++measured;
         if (options.printsText())
@@ -219,6 +235,7 @@ int benchOps(const Arguments &arguments) {
       rows.push_back(std::move(row));
     }
   }
+  recording.finish();
   auto summaries = lab::summarizeOps(rows);
   size_t wrong = 0, disturbed = 0;
   for (const json &row : rows) {
@@ -233,7 +250,7 @@ int benchOps(const Arguments &arguments) {
       std::cout << fmt::format("; other programs disturbed {} rows: their times are not to be trusted", disturbed);
     if (left)
       std::cout << fmt::format("; {} rows left for another time", left);
-    std::cout << "\n";
+    std::cout << "\n" << recording.line();
   }
   json documents = json::array();
   for (auto &summary : summaries)

@@ -1,5 +1,6 @@
 #include "cli/FrontVerbs.h"
-#include "cli/Measure.h"
+#include "cli/Recording.h"
+#include "lab/Disturbance.h"
 #include "lab/Machine.h"
 
 #include <algorithm>
@@ -62,11 +63,49 @@ int64_t instructionOf(const runtime::Context &context, const std::string &node) 
   return found;
 }
 
+/// Rows of the plan and the whole, as points. Samples are of all profiled runs, in order.
+void record(Recording &recording, const store::Point &model, const runtime::Context &context, size_t count,
+            const std::vector<Sample> &samples, const store::Disturbance &disturbance) {
+  if (!recording.on())
+    return;
+  std::vector<store::Point> points;
+  auto add = [&](store::Point point, auto &&secondsOf) {
+    point.disturbance = disturbance;
+    std::vector<store::Sample> times(samples.size());
+    for (size_t i = 0; i < samples.size(); ++i)
+      times[i].wallNs = std::llround(secondsOf(samples[i]) * 1e9);
+    if (point.status != store::PointStatus::failed) // no time without an answer
+      point.rounds.push_back(std::move(times));
+    points.push_back(std::move(point));
+  };
+  add(model, [](const Sample &sample) { return sample.whole; });
+  for (size_t i = 0; i < count; ++i) {
+    runtime::InstructionInfo info = context.instruction(i);
+    store::Point point = model;
+    point.problem.op = "kernel";
+    point.problem.text = fmt::format("{} #{} {}", model.problem.text, i, info.name);
+    point.problem.detail["index"] = i;
+    point.problem.detail["kind"] = info.kind;
+    point.problem.detail["name"] = info.name;
+    point.problem.detail["family"] = info.family;
+    point.problem.detail["nodes"] = info.nodes;
+    point.problem.detail["shapes"] = info.shapes;
+    point.problem.detail["flops"] = info.flops;
+    point.problem.detail["bytes"] = info.bytes;
+    point.implementation = info.family;
+    point.setting.schedule = info.schedule;
+    add(std::move(point), [i](const Sample &sample) { return sample.rows[i]; });
+  }
+  recording.add(std::move(points));
+  recording.finish(disturbance);
+}
+
 } // namespace
 
 int profileVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
+  RecordFlags flags;
   std::string until;
   size_t repetitions = 40;
   bool wide = false, unchecked = false;
@@ -81,8 +120,11 @@ int profileVerb(const Arguments &arguments) {
   options.add_option("--repetitions", repetitions, "profiled runs; the fastest quarter counts")->check(CLI::PositiveNumber)->capture_default_str();
   options.add_flag("--wide", wide, "does not shorten names, shapes and schedules");
   options.add_flag("--no-check", unchecked, "profiles outputs that nobody has verified");
+  flags.add(options);
   options.addJson();
   options.parseAll(arguments);
+  Recording recording(flags, store::ExperimentKind::profile, "profile", arguments,
+                      {{"repetitions", repetitions}, {"until", until}, {"fill", inputs.fill}, {"seed", inputs.seed}});
 
   Prepared prepared = prepare(model, inputs);
   runtime::Context &context = *prepared.context;
@@ -108,6 +150,7 @@ int profileVerb(const Arguments &arguments) {
   double peak = lab::measurePeak(context.threads());
   context.run(run);
   std::vector<Sample> samples;
+  lab::DisturbanceMeter meter;
   for (size_t i = 0; i < repetitions; ++i) {
     context.run(run);
     samples.push_back(sampleOf(context.profile(), context.instructionCount()));
@@ -117,8 +160,12 @@ int profileVerb(const Arguments &arguments) {
   for (const Sample &sample : samples)
     for (size_t i = 0; i < least.size(); ++i)
       least[i] = std::min(least[i], sample.rows[i]);
-  Sample mean = fastestQuarter(std::move(samples));
   size_t count = run.until >= 0 ? static_cast<size_t>(run.until) + 1 : context.instructionCount();
+  store::Point whole = modelPoint(model, inputs, prepared, verification);
+  if (!until.empty())
+    whole.setting.extra["until"] = until;
+  record(recording, whole, context, count, samples, meter.read());
+  Sample mean = fastestQuarter(std::move(samples));
 
   peak = std::max(peak, lab::measurePeak(context.threads()));
   lab::MachineCeilings machine = lab::withPeak(kept, context.threads(), peak);
@@ -160,7 +207,7 @@ int profileVerb(const Arguments &arguments) {
     std::cout << table.str();
     std::cout << fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread", overheadEach * 1e6, callOne * 1e6);
     std::cout << (context.threads() > 1 ? fmt::format(", {:.2f} us to fork and join on {}\n", forkJoin * 1e6, context.threads()) : "\n");
-    std::cout << "outputs: " << verification.text << "\n";
+    std::cout << "outputs: " << verification.text << "\n" << recording.line();
   }
   options.writeJson({{"model", model.model},
                      {"threads", context.threads()},

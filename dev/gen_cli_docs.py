@@ -8,7 +8,8 @@ With --check compares OUTPUT with what would be written and exits with 1 when th
 import subprocess
 import sys
 
-VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "segments", "compare", "ops bench", "ops problems", "machine", "zoo"]
+VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "segments", "compare", "ops bench", "ops problems",
+         "store", "store list", "store show", "store export", "store import", "store merge", "store path", "machine", "zoo"]
 
 INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; do not edit. -->
 # The command line

@@ -246,8 +246,7 @@ private:
     for (size_t index : chosen)
       inTurn(running[index], [&] { estimate(running[index]); });
     auto began = Clock::now();
-    auto busyBefore = machineTime();
-    double oursBefore = ownSeconds();
+    DisturbanceMeter meter([this] { return ownSeconds(); });
     for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
       // Everybody is first equally often.
       std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end());
@@ -262,11 +261,10 @@ private:
       if (round + 1 >= options.minRounds && preciseEnough())
         break;
     }
-    double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
-    if (auto busyAfter = machineTime(); busyBefore && busyAfter && !chosen.empty() && elapsed > 0) {
-      double busy = busyAfter->busySeconds - busyBefore->busySeconds;
-      comparison.otherProcessors = std::max(0.0, (busy - (ownSeconds() - oursBefore)) / elapsed);
-      comparison.stolenProcessors = (busyAfter->stolenSeconds - busyBefore->stolenSeconds) / elapsed;
+    if (!chosen.empty()) {
+      auto [others, stolen] = meter.read();
+      comparison.otherProcessors = others;
+      comparison.stolenProcessors = stolen;
     }
     estimateRatios();
     for (auto &side : comparison.sides) {

@@ -1,5 +1,6 @@
 #include "lab/Disturbance.h"
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <string>
@@ -21,6 +22,19 @@ double ownCpuSeconds() {
   timespec own{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
   return double(own.tv_sec) + double(own.tv_nsec) * 1e-9;
+}
+
+DisturbanceMeter::DisturbanceMeter(std::function<double()> ownSeconds)
+    : ownSeconds(std::move(ownSeconds)), began(std::chrono::steady_clock::now()), before(machineTime()),
+      ownBefore(this->ownSeconds()) {}
+
+store::Disturbance DisturbanceMeter::read() const {
+  double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  auto after = machineTime();
+  if (!before || !after || elapsed <= 0)
+    return {};
+  double others = after->busySeconds - before->busySeconds - (ownSeconds() - ownBefore);
+  return {std::max(0.0, others / elapsed), (after->stolenSeconds - before->stolenSeconds) / elapsed};
 }
 
 } // namespace lathe::lab

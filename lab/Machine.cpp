@@ -173,10 +173,12 @@ json toJson(const MachineCeilings &machine) {
           {"llvm_cpu", machine.llvmCpu},
           {"kernel", machine.kernel},
           {"governor", machine.governor},
+          {"boost", machine.boost},
           {"hypervisor", machine.hypervisor},
           {"virtualized", machine.virtualized},
           {"cores", machine.cores},
           {"hardware_threads", machine.hardwareThreads},
+          {"memory_bytes", machine.memoryBytes},
           {"clock_ghz", machine.clockGhz},
           {"features", machine.features},
           {"arithmetic", arithmetic},
@@ -192,6 +194,8 @@ MachineCeilings machineFromJson(const json &document) {
     document.at("llvm_cpu").get_to(machine.llvmCpu);
     document.at("kernel").get_to(machine.kernel);
     document.at("governor").get_to(machine.governor);
+    machine.boost = document.value("boost", ""); // older files have neither this nor the memory
+    machine.memoryBytes = document.value("memory_bytes", int64_t(0));
     document.at("hypervisor").get_to(machine.hypervisor);
     document.at("virtualized").get_to(machine.virtualized);
     document.at("cores").get_to(machine.cores);

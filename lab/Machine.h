@@ -45,10 +45,12 @@ struct MachineCeilings {
   std::string llvmCpu;      // "" where unknown; informative only
   std::string kernel;       // "Linux 6.1.0-13-amd64"
   std::string governor;     // "performance"; "" where the system has none
+  std::string boost;        // "on", "off": clocks above the nominal one
   std::string hypervisor;   // "kvm", ...; "" on bare metal
   bool virtualized = false;
   int cores = 0;                     // physical
   int hardwareThreads = 0;           // this process may run on
+  int64_t memoryBytes = 0;           // to 64 MiB: what the kernel keeps for itself differs from one start to the next
   double clockGhz = 0;               // measured, one busy thread
   std::vector<std::string> features; // ISA features that matter here, LLVM's names
   std::vector<ArithmeticCeiling> arithmetic;

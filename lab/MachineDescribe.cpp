@@ -198,6 +198,21 @@ std::string hypervisorName() {
   return firstLine("/sys/hypervisor/type");
 }
 
+std::string boostState() {
+  // Intel's driver says whether it is forbidden, the others whether it is allowed.
+  std::string forbidden = firstLine("/sys/devices/system/cpu/intel_pstate/no_turbo");
+  if (!forbidden.empty())
+    return forbidden == "0" ? "on" : "off";
+  std::string allowed = firstLine("/sys/devices/system/cpu/cpufreq/boost");
+  return allowed.empty() ? "" : allowed == "1" ? "on" : "off";
+}
+
+int64_t memoryBytes() {
+  constexpr int64_t unit = int64_t(64) << 20;
+  int64_t bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * int64_t(sysconf(_SC_PAGESIZE));
+  return bytes > 0 ? (bytes + unit / 2) / unit * unit : 0;
+}
+
 } // namespace
 
 MachineCeilings describeMachine() {
@@ -225,6 +240,8 @@ MachineCeilings describeMachine() {
   }
   std::string directory = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
   machine.governor = firstLine(directory + "/cpufreq/scaling_governor");
+  machine.boost = boostState();
+  machine.memoryBytes = memoryBytes();
   machine.levels = cachesOf(directory);
   return machine;
 }

@@ -16,29 +16,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using process::FailureKind;
 
-std::string_view name(PointStatus status) {
-  switch (status) {
-  case PointStatus::passed:
-    return "passed";
-  case PointStatus::failed:
-    return "failed";
-  case PointStatus::mistrusted:
-    return "mistrusted";
-  case PointStatus::unimplemented:
-    return "unimplemented";
-  case PointStatus::sameAs:
-    return "same_as";
-  case PointStatus::crashed:
-    return "crashed";
-  case PointStatus::timedOut:
-    return "timed_out";
-  case PointStatus::memoryExceeded:
-    return "memory_exceeded";
-  }
-  return "";
-}
-
-static PointStatus statusOf(const process::Failure &failure) {
+PointStatus statusOf(const process::Failure &failure) {
   switch (failure.kind) {
   case FailureKind::threw:
     return PointStatus::failed;
@@ -270,8 +248,7 @@ struct OpsLab::State {
     for (Contender *contender : chosen)
       inTurn(*contender, [&] { estimate(*contender); });
     auto began = Clock::now();
-    auto before = machineTime();
-    double ownBefore = cpuSeconds();
+    DisturbanceMeter meter([this] { return cpuSeconds(); });
     auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - began).count(); };
     for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
       std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
@@ -289,11 +266,9 @@ struct OpsLab::State {
           break;
       }
     }
-    if (auto after = machineTime(); before && after && elapsed() > 0) {
-      double busy = after->busySeconds - before->busySeconds - (cpuSeconds() - ownBefore);
-      row.otherProcessors = std::max(0.0, busy / elapsed());
-      row.stolenProcessors = (after->stolenSeconds - before->stolenSeconds) / elapsed();
-    }
+    auto [others, stolen] = meter.read();
+    row.otherProcessors = others;
+    row.stolenProcessors = stolen;
     decide(row);
   }
 

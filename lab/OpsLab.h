@@ -9,23 +9,17 @@
 #include "lab/ProblemList.h"
 #include "lab/ProviderWorker.h"
 #include "lab/Statistics.h"
+#include "store/Records.h"
 
 #include <functional>
 #include <optional>
 
 namespace lathe::lab {
 
-enum class PointStatus {
-  passed,        // the output is right; timed unless checkOnly
-  failed,        // a wrong output, or an error it reported: no time
-  mistrusted,    // the reference's own output is constant: agreement means little; no time
-  unimplemented, // declined, with its reason
-  sameAs,        // an earlier column of the same provider runs this very implementation; `reason` names it
-  crashed,       // ended, by a signal or by itself, or wrote garbage
-  timedOut,
-  memoryExceeded
-};
-std::string_view name(PointStatus status);
+// As they are kept. A passed one is timed unless checkOnly; a mistrusted one has no time: the reference's own output is
+// constant. sameAs: an earlier column of the same provider.
+using store::PointStatus;
+PointStatus statusOf(const process::Failure &failure);
 
 struct OpsColumn {
   ProviderSpec provider;

@@ -47,7 +47,7 @@ std::string_view name(ExperimentKind kind);
 enum class PointStatus {
   passed,        // the output is right; timed unless only checked
   failed,        // a wrong output, or an error it reported: no time
-  mistrusted,    // agreement means little (the right output is constant); no time
+  mistrusted,    // agreement means little (the right output is constant), or nobody has checked
   unimplemented, // declined, with its reason
   sameAs,        // an earlier point of the same provider runs this very implementation; `reason` names it
   crashed,       // ended, by a signal or by itself, or wrote garbage

@@ -208,11 +208,15 @@ void Store::finishExperiment(const std::string &uuid, const Disturbance &disturb
   transaction.commit();
 }
 
-void Store::addPoint(Point point) {
-  if (point.measured.empty())
-    point.measured = timeNow();
+void Store::addPoint(Point point) { addPoints({std::move(point)}); }
+
+void Store::addPoints(std::vector<Point> points) {
   Transaction transaction(database);
-  insertPoint(point);
+  for (Point &point : points) {
+    if (point.measured.empty())
+      point.measured = timeNow();
+    insertPoint(point);
+  }
   transaction.commit();
 }
 

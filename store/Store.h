@@ -60,6 +60,8 @@ public:
   /// Adds a point with its samples, measured now where it does not say when. The experiment must be there. A point with
   /// the same key that was measured earlier is replaced; one measured later stays.
   void addPoint(Point point);
+  /// Several, all or none.
+  void addPoints(std::vector<Point> points);
   /// The same for a schedule of a task on a platform.
   void putTuning(TuningRecord record, const Platform &platform);
 

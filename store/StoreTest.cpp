@@ -89,6 +89,21 @@ TEST_F(StoreTest, theLastMeasurementOfAPointStays) {
   EXPECT_EQ(store.counts().samples, 10);
 }
 
+TEST_F(StoreTest, severalPointsOrNone) {
+  Store store(file("lathe.db"));
+  std::string uuid = store.addExperiment(someExperiment(), somePlatform());
+  std::vector<Point> points = {somePoint(uuid, 1), somePoint(uuid, 2), somePoint(uuid, 3)};
+  points[2].provider = "";
+  EXPECT_THAT(errorOf([&] { store.addPoints(points); }), HasSubstr("without provider"));
+  EXPECT_EQ(store.counts().points, 0);
+  points[2].provider = "lathe";
+  store.addPoints(points);
+  auto kept = store.points();
+  ASSERT_EQ(kept.size(), 3u);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(kept[i].problem.text, points[i].problem.text); // in their order
+}
+
 TEST_F(StoreTest, knowsWhatTheSameCommandHasMeasured) {
   Store store(file("lathe.db"));
   Experiment experiment = someExperiment();

@@ -1,0 +1,147 @@
+#include "cli/Recording.h"
+
+#include "lab/StoreRecords.h"
+#include "store/ContentKey.h"
+
+#include <filesystem>
+#include <fstream>
+
+namespace lathe::cli {
+
+using nlohmann::json;
+
+void RecordFlags::add(CLI::App &app) {
+  auto *store = app.add_option("--store", file, "keeps the figures in FILE (~/.local/share/lathe/lathe.db)");
+  store->type_name("FILE");
+  app.add_flag("--no-store", off, "keeps no figures")->excludes(store);
+}
+
+/// Hash of the programs that compute: two builds of one version are told apart.
+static std::string buildKey() {
+  store::ContentHasher hasher;
+  std::string program = ownProgram();
+  std::string provider = (std::filesystem::path(program).parent_path() / "lathe-provider-lathe").string();
+  std::vector<char> piece(1 << 20);
+  for (const std::string &file : {program, compilerLibrary(), provider}) {
+    std::ifstream stream(file, std::ios::binary);
+    while (stream.read(piece.data(), std::streamsize(piece.size())) || stream.gcount())
+      hasher.update({piece.data(), size_t(stream.gcount())});
+  }
+  return hasher.digest().substr(0, 16);
+}
+
+/// As it can be typed again.
+static std::string commandOf(const std::string &verb, const Arguments &arguments) {
+  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  std::string command = "lathe " + verb;
+  for (const std::string &word : arguments) {
+    command += ' ';
+    if (!word.empty() && word.find_first_not_of(plain) == word.npos) {
+      command += word;
+      continue;
+    }
+    command += '\'';
+    for (char c : word)
+      command += c == '\'' ? "'\\''" : std::string(1, c);
+    command += '\'';
+  }
+  return command;
+}
+
+Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb,
+                     const Arguments &arguments, json settings) {
+  if (flags.off)
+    return;
+  try {
+    opened.emplace(flags.file.empty() ? store::defaultStorePath() : flags.file);
+  } catch (const Error &error) {
+    fail("{}; --no-store measures without keeping", error.what());
+  }
+  experiment.kind = kind;
+  experiment.command = commandOf(verb, arguments);
+  experiment.version = LATHE_VERSION;
+  experiment.build = buildKey();
+  experiment.settings = std::move(settings);
+  experiment.started = store::timeNow();
+  platform = lab::platformOf(lab::describeMachine());
+  experiment.platform = platform.key();
+}
+
+void Recording::elsewhere(const std::string &command) {
+  platform = {};
+  platform.cpu = "unknown, via " + command;
+  experiment.platform = platform.key();
+}
+
+void Recording::add(std::vector<store::Point> points) {
+  if (!opened || points.empty())
+    return;
+  if (experiment.uuid.empty())
+    experiment.uuid = opened->addExperiment(experiment, platform);
+  for (store::Point &point : points) {
+    point.experiment = experiment.uuid;
+    if (point.repro.empty())
+      point.repro = experiment.command;
+  }
+  opened->addPoints(std::move(points));
+}
+
+void Recording::finish(const store::Disturbance &disturbance) {
+  if (!experiment.uuid.empty())
+    opened->finishExperiment(experiment.uuid, disturbance);
+}
+
+std::optional<store::Point> Recording::measured(const store::Point &point) {
+  return opened ? opened->measured(experiment.identity(), point) : std::nullopt;
+}
+
+std::string Recording::line() const {
+  return experiment.uuid.empty()
+             ? ""
+             : fmt::format("kept in {}, experiment {}\n", opened->path(), experiment.uuid.substr(0, 8));
+}
+
+store::Problem modelProblem(const ModelFlags &model, const std::string &inputs) {
+  json detail = {{"model", model.model}, {"inputs", inputs}};
+  std::string text = model.model;
+  if (model.isZoo()) {
+    for (auto &[word, value] : {std::pair{"batch", model.zooBatch}, std::pair{"sequence", model.zooSequence},
+                                std::pair{"seed", int64_t(model.zooSeed)}})
+      if (value)
+        text += fmt::format(" {}={}", word, value);
+  } else {
+    std::string hash = fmt::format("{:016x}", contentHash(model));
+    text = std::filesystem::path(model.model).filename().string() + "@" + hash;
+    detail["hash"] = hash;
+  }
+  return {"model", text + " " + inputs, detail};
+}
+
+store::Setting modelSetting(const ModelFlags &model, int64_t batch) {
+  store::Setting setting;
+  setting.threads = model.threads;
+  setting.batch = batch;
+  setting.type = ""; // the model's own, which may be several
+  bool package = !model.isZoo() && isPackage(model.model);
+  if (!package) // else it was compiled before, and nobody knows how
+    setting.extra = {{"compile", fmt::format("{}", fmt::join(model.compileArguments(), " "))}};
+  return setting;
+}
+
+store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
+                        const Verification &verification) {
+  store::Point point;
+  point.problem = modelProblem(model, prepared.inputText);
+  point.provider = "lathe";
+  point.providerVersion = LATHE_VERSION;
+  point.setting = modelSetting(model, inputs.batch);
+  point.implementation = prepared.model->target();
+  point.status = verification.verified                             ? store::PointStatus::passed
+                 : verification.judged && !verification.mistrusted ? store::PointStatus::failed
+                                                                   : store::PointStatus::mistrusted;
+  if (!verification.verified)
+    point.reason = verification.text;
+  return point;
+}
+
+} // namespace lathe::cli

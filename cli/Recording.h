@@ -1,0 +1,57 @@
+// What a verb measures, kept as it comes (docs/store.md).
+#pragma once
+
+#include "cli/Cache.h"
+#include "cli/Common.h"
+#include "cli/Measure.h"
+#include "store/Store.h"
+
+namespace lathe::cli {
+
+/// --store FILE and --no-store, for a verb that measures.
+struct RecordFlags {
+  std::string file; // "": the default
+  bool off = false;
+
+  void add(CLI::App &app);
+};
+
+/// One experiment of this process. All points given are in the store when `add` returns, or none and it throws Error;
+/// with --no-store nothing is done.
+class Recording {
+public:
+  /// Opens the store, so that one that cannot be written is said before anything is measured; throws Error. `verb`: the
+  /// words before `arguments` on the command line. `settings`: an object, what decides how every point is measured.
+  Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
+            nlohmann::json settings);
+
+  /// What is measured runs on another machine, reached by this command: of its platform nothing else is known.
+  void elsewhere(const std::string &command);
+  bool on() const { return opened.has_value(); }
+  /// The experiment is there from its first point on. Fills in the points' experiment, and the command line where they
+  /// say no other way to be repeated.
+  void add(std::vector<store::Point> points);
+  void finish(const store::Disturbance &disturbance = {});
+  /// What the same command has measured before: the last of the same problem, provider, variant and setting, without
+  /// samples.
+  std::optional<store::Point> measured(const store::Point &point);
+  /// "kept in FILE, experiment 3f2a1b4c" and a newline, for people; "" when nothing was kept.
+  std::string line() const;
+
+private:
+  std::optional<store::Store> opened;
+  store::Experiment experiment; // its uuid is empty until the first point
+  store::Platform platform;
+};
+
+/// A whole model as a problem: its file's name with a hash of the content, or zoo:NAME with what it is built with, then
+/// its inputs ("data 1x3x224x224").
+store::Problem modelProblem(const ModelFlags &model, const std::string &inputs);
+/// How it is compiled and run.
+store::Setting modelSetting(const ModelFlags &model, int64_t batch);
+/// A package that was run in this process, as a point without times. Passed when the outputs were verified, mistrusted
+/// when nobody has judged them.
+store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
+                        const Verification &verification);
+
+} // namespace lathe::cli

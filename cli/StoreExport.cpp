@@ -1,0 +1,193 @@
+#include "cli/StoreExport.h"
+
+#include "store/Lines.h"
+
+#include <map>
+
+namespace lathe::cli {
+
+using nlohmann::json;
+using store::Point;
+using store::Sample;
+
+lab::Summary timeOf(const Point &point, double nanosecond) {
+  std::vector<double> times;
+  for (auto &round : point.rounds)
+    for (const Sample &sample : round)
+      times.push_back(double(sample.wallNs) * nanosecond);
+  return lab::summarize(times);
+}
+
+namespace {
+
+/// One row of CSV.
+class Row {
+public:
+  Row &text(std::string_view value) {
+    separate();
+    if (value.find_first_of(",\"\r\n") == value.npos) {
+      line += value;
+      return *this;
+    }
+    line += '"';
+    for (char c : value) {
+      if (c == '"')
+        line += '"';
+      line += c;
+    }
+    line += '"';
+    return *this;
+  }
+  template <class Number> Row &number(Number value) {
+    separate();
+    line += fmt::format("{}", value);
+    return *this;
+  }
+  template <class Number> Row &number(const std::optional<Number> &value) { return value ? number(*value) : text(""); }
+  const std::string &str() const { return line; }
+
+private:
+  void separate() {
+    line += first ? "" : ",";
+    first = false;
+  }
+  std::string line;
+  bool first = true;
+};
+
+constexpr const char *pointColumns =
+    "experiment,operator,problem,provider,variant,threads,batch,type,layout,schedule,cache";
+
+/// The columns that rows of points and rows of samples begin with.
+Row rowOf(const Point &p) {
+  Row row;
+  row.text(p.experiment).text(p.problem.op).text(p.problem.text).text(p.provider).text(p.variant);
+  row.number(p.setting.threads).number(p.setting.batch).text(p.setting.type).text(p.setting.layout);
+  row.text(p.setting.schedule).text(name(p.setting.cache));
+  return row;
+}
+
+} // namespace
+
+size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
+  store::LineWriter writer(path);
+  writer.line(std::string(pointColumns) +
+              ",measured,status,reason,provider_version,implementation,prepare_seconds,relative_l2,max_difference,"
+              "samples,median_ns,min_ns,mean_ns,max_ns,std_ns,other_processors,stolen_processors,repro");
+  size_t rows = 0;
+  store.points(filter, true, [&](const Point &p) {
+    Row row = rowOf(p);
+    row.text(p.measured).text(name(p.status)).text(p.reason).text(p.providerVersion).text(p.implementation);
+    row.number(p.prepareSeconds).number(p.relativeL2).number(p.maxDifference);
+    lab::Summary time = timeOf(p, 1);
+    row.number(time.count);
+    for (double figure : {time.median, time.min, time.mean, time.max, time.standardDeviation})
+      row.number(time.count ? std::optional(figure) : std::nullopt);
+    row.number(p.disturbance.otherProcessors).number(p.disturbance.stolenProcessors).text(p.repro);
+    writer.line(row.str());
+    ++rows;
+  });
+  writer.commit();
+  return rows;
+}
+
+size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
+  store::LineWriter writer(path);
+  writer.line(std::string(pointColumns) +
+              ",round,repetition,wall_ns,cpu_ns,cycles,instructions,cache_misses,frequency_khz");
+  size_t rows = 0;
+  store.points(filter, true, [&](const Point &p) {
+    const Row common = rowOf(p);
+    for (size_t round = 0; round < p.rounds.size(); ++round)
+      for (size_t repetition = 0; repetition < p.rounds[round].size(); ++repetition) {
+        const Sample &sample = p.rounds[round][repetition];
+        Row row = common;
+        row.number(round).number(repetition).number(sample.wallNs).number(sample.cpuNs).number(sample.cycles);
+        row.number(sample.instructions).number(sample.cacheMisses).number(sample.frequencyKhz);
+        writer.line(row.str());
+        ++rows;
+      }
+  });
+  writer.commit();
+  return rows;
+}
+
+static json contextOf(const store::Platform &platform, const store::Experiment &experiment) {
+  json caches = json::array();
+  for (auto &cache : platform.caches)
+    caches.push_back({{"type", cache.name == "L1" ? "Data" : "Unified"},
+                      {"level", std::atoi(cache.name.c_str() + 1)},
+                      {"size", cache.bytes},
+                      {"num_sharing", cache.sharedBy}});
+  return {{"date", experiment.started},
+          {"executable", "lathe " + experiment.version},
+          {"cpu", platform.cpu},
+          {"num_cpus", platform.hardwareThreads},
+          {"cpu_scaling_enabled", !platform.governor.empty() && platform.governor != "performance"},
+          {"caches", caches},
+          {"library_build_type", "release"}};
+}
+
+static std::string benchmarkName(const Point &p) {
+  std::string title = fmt::format("{}/{}/{}", p.problem.op, p.problem.text, p.provider);
+  title += p.variant.empty() ? "" : ":" + p.variant;
+  title += fmt::format("/threads:{}", p.setting.threads);
+  if (p.setting.batch)
+    title += fmt::format("/batch:{}", p.setting.batch);
+  for (const std::string &word : {p.setting.layout, p.setting.schedule})
+    title += word.empty() ? "" : "/" + word;
+  return title + (p.setting.cache == store::CacheState::cold ? "/cold" : "");
+}
+
+static double meanOf(const std::vector<Sample> &round, const std::function<double(const Sample &)> &value) {
+  double sum = 0;
+  for (const Sample &sample : round)
+    sum += value(sample);
+  return sum / double(round.size());
+}
+
+size_t exportBenchmarkJson(store::Store &store, const store::Filter &filter, const std::string &path) {
+  json context, benchmarks = json::array();
+  std::string platform;
+  std::map<std::string, store::Experiment> experiments;
+  for (auto &summary : store.experiments(filter))
+    experiments[summary.experiment.uuid] = summary.experiment;
+  size_t points = 0;
+  store.points(filter, true, [&](const Point &p) {
+    const store::Experiment &experiment = experiments.at(p.experiment);
+    if (context.is_null())
+      context = contextOf(store.platform(platform = experiment.platform), experiment);
+    require(experiment.platform == platform,
+            "the points are of several platforms and Google Benchmark's format has one: choose with --experiment");
+    json common = {{"name", benchmarkName(p)},       {"family_index", points},
+                   {"per_family_instance_index", 0}, {"run_name", benchmarkName(p)},
+                   {"run_type", "iteration"},        {"repetitions", std::max<size_t>(p.rounds.size(), 1)},
+                   {"threads", p.setting.threads},   {"time_unit", "ns"},
+                   {"experiment", p.experiment}};
+    ++points;
+    if (p.rounds.empty() || p.status != store::PointStatus::passed) {
+      common["repetition_index"] = 0;
+      common["iterations"] = 0;
+      common["real_time"] = common["cpu_time"] = 0.0;
+      common["error_occurred"] = true;
+      common["error_message"] = fmt::format("{}{}{}", name(p.status), p.reason.empty() ? "" : ": ", p.reason);
+      benchmarks.push_back(common);
+      return;
+    }
+    for (size_t round = 0; round < p.rounds.size(); ++round) {
+      json entry = common;
+      entry["repetition_index"] = round;
+      entry["iterations"] = p.rounds[round].size();
+      entry["real_time"] = meanOf(p.rounds[round], [](const Sample &sample) { return double(sample.wallNs); });
+      entry["cpu_time"] =
+          meanOf(p.rounds[round], [](const Sample &sample) { return double(sample.cpuNs.value_or(0)); });
+      benchmarks.push_back(std::move(entry));
+    }
+  });
+  store::LineWriter writer(path);
+  writer.line(json{{"context", context.is_null() ? json::object() : context}, {"benchmarks", benchmarks}}.dump(1));
+  writer.commit();
+  return points;
+}
+
+} // namespace lathe::cli

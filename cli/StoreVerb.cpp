@@ -1,0 +1,257 @@
+// `lathe store`: what was measured, to be looked at, sent and merged.
+#include "cli/FrontVerbs.h"
+#include "cli/StoreExport.h"
+#include "cli/StoreFlags.h"
+#include "store/Archive.h"
+
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+
+int storePath(const Arguments &arguments) {
+  StoreFlags flags;
+  Options options("store path", "Prints where measurements are kept.", "  lathe store path\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  std::cout << flags.path() << "\n";
+  return success;
+}
+
+json countsJson(const store::Store::Counts &counts) {
+  return {{"platforms", counts.platforms},
+          {"experiments", counts.experiments},
+          {"points", counts.points},
+          {"samples", counts.samples},
+          {"tuning", counts.tuning}};
+}
+
+std::string shortened(const std::string &text, size_t width) {
+  return text.size() > width ? text.substr(0, width - 3) + "..." : text;
+}
+
+int storeList(const Arguments &arguments) {
+  StoreFlags flags;
+  FilterFlags filters;
+  Options options("store list", "Lists the experiments, the last one at the end.",
+                  "  lathe store list\n  lathe store list --kind ops --json -\n");
+  flags.add(options);
+  options.add_option("--kind", filters.kind,
+                     "only experiments of this kind: ops, bench, compare, profile, segments, tune");
+  options.addJson();
+  options.parseAll(arguments);
+  store::Store store = flags.open();
+  Table table({"id", "started", "kind", "points", "passed", "CPU", "command"});
+  json experiments = json::array();
+  for (auto &summary : store.experiments(filters.filter(store))) {
+    const store::Experiment &e = summary.experiment;
+    table.row({e.uuid.substr(0, 8), e.started.substr(0, 19) + "Z", std::string(name(e.kind)),
+               std::to_string(summary.points), std::to_string(summary.passed), summary.cpu,
+               shortened(e.command, 80) + (e.finished.empty() ? " (not finished)" : "")});
+    json document = store::toJson(e);
+    document["points"] = summary.points;
+    document["passed"] = summary.passed;
+    document["cpu"] = summary.cpu;
+    experiments.push_back(std::move(document));
+  }
+  store::Store::Counts counts = store.counts();
+  if (options.printsText()) {
+    std::cout << table.str();
+    std::cout << fmt::format("{}: {} experiments on {} platforms, {} points, {} samples, {} tuning records\n",
+                             store.path(), counts.experiments, counts.platforms, counts.points, counts.samples,
+                             counts.tuning);
+  }
+  options.writeJson({{"store", store.path()}, {"counts", countsJson(counts)}, {"experiments", experiments}});
+  return success;
+}
+
+int storeShow(const Arguments &arguments) {
+  StoreFlags flags;
+  std::string id;
+  Options options("store show", "Shows one experiment: where and how it was measured, and its points.",
+                  "  lathe store show\n  lathe store show 3f2a --json experiment.json\n");
+  options.add_option("id", id, "the experiment's id or its beginning (the last experiment)");
+  flags.add(options);
+  options.addJson();
+  options.parseAll(arguments);
+  store::Store store = flags.open();
+  if (id.empty()) {
+    auto all = store.experiments();
+    require(!all.empty(), "{}: no experiment is kept there", store.path());
+    id = all.back().experiment.uuid;
+  }
+  store::Experiment e = store.experiment(id);
+  store::Platform platform = store.platform(e.platform);
+  if (options.printsText()) {
+    std::cout << fmt::format("{} ({}), {} to {}\n{}\n", e.uuid, name(e.kind), e.started,
+                             e.finished.empty() ? "(not finished)" : e.finished, e.command);
+    std::cout << fmt::format("{}, {} cores, {} hardware threads, {}{}; lathe {} ({})\n", platform.cpu, platform.cores,
+                             platform.hardwareThreads, platform.kernel,
+                             platform.virtualized ? ", virtual machine (" + platform.hypervisor + ")" : "", e.version,
+                             e.build);
+    if (e.disturbance.otherProcessors)
+      std::cout << fmt::format("others kept {:.2f} processors busy\n", *e.disturbance.otherProcessors);
+  }
+  Table table({"operator", "problem", "provider", "threads", "status", "samples", "median ms", "min ms"});
+  json points = json::array();
+  store.points({.experiments = {e.uuid}}, true, [&](const store::Point &p) {
+    lab::Summary time = timeOf(p);
+    auto ms = [&](double seconds) { return time.count ? fmt::format("{:.4f}", seconds * 1e3) : ""; };
+    table.row({p.problem.op, shortened(p.problem.text, 60), p.provider + (p.variant.empty() ? "" : ":" + p.variant),
+               std::to_string(p.setting.threads), std::string(name(p.status)), std::to_string(time.count),
+               ms(time.median), ms(time.min)});
+    json document = store::toJson(p);
+    document.erase("samples");
+    if (time.count)
+      document["time"] = lab::toJson(time);
+    points.push_back(std::move(document));
+  });
+  if (options.printsText())
+    std::cout << table.str();
+  json document = store::toJson(e);
+  document["platform"] = store::toJson(platform);
+  document["points"] = points;
+  options.writeJson(document);
+  return success;
+}
+
+int storeExport(const Arguments &arguments) {
+  StoreFlags flags;
+  FilterFlags filters;
+  std::string file, format = "jsonl";
+  bool samples = false;
+  Options options("store export",
+                  "Writes measurements as one archive that `lathe store import` reads, or in other programs' formats.\n"
+                  "Compressed where the name of FILE ends in .gz.",
+                  "  lathe store export all.jsonl.gz\n"
+                  "  lathe store export points.csv --format csv --kind ops\n"
+                  "  lathe store export - --format csv --samples --experiment 3f2a\n"
+                  "  lathe store export bench.json --format benchmark-json --experiment 3f2a\n");
+  options.add_option("file", file, "the archive (-: standard output)")->required();
+  options
+      .add_option("--format", format,
+                  "jsonl (the archive), csv (a row a point), benchmark-json (as Google Benchmark writes it)")
+      ->check(CLI::IsMember({"jsonl", "csv", "benchmark-json"}))
+      ->capture_default_str();
+  options.add_flag("--samples", samples, "with --format csv: a row a sample");
+  flags.add(options);
+  filters.add(options);
+  options.addJson();
+  options.parseAll(arguments);
+  require(!samples || format == "csv", "--samples: only --format csv has rows of samples, got {}", format);
+  store::Store store = flags.open();
+  store::Filter filter = filters.filter(store);
+  std::string said;
+  json document = {{"file", file}, {"format", format}};
+  if (format == "jsonl") {
+    store::Store::Counts counts = store::exportArchive(store, filter, file);
+    document["counts"] = countsJson(counts);
+    said = fmt::format("{} experiments, {} points, {} samples, {} tuning records", counts.experiments, counts.points,
+                       counts.samples, counts.tuning);
+  } else {
+    size_t rows = format == "benchmark-json" ? exportBenchmarkJson(store, filter, file)
+                  : samples                  ? exportSamplesCsv(store, filter, file)
+                                             : exportPointsCsv(store, filter, file);
+    document["rows"] = rows;
+    said = fmt::format("{} {}", rows, samples ? "samples" : "points");
+  }
+  if (file != "-" && options.printsText())
+    std::cout << fmt::format("{}: {}\n", file, said);
+  options.writeJson(document);
+  return success;
+}
+
+json importedJson(const store::ImportCounts &counts) {
+  auto of = [](const store::ImportCounts::Kind &kind) {
+    return json{{"added", kind.added}, {"replaced", kind.replaced}, {"known", kind.known}};
+  };
+  return {{"platforms", of(counts.platforms)},
+          {"experiments", of(counts.experiments)},
+          {"points", of(counts.points)},
+          {"tuning", of(counts.tuning)},
+          {"samples", counts.samples}};
+}
+
+/// Import and merge: they differ in how the store is named only.
+int takeOver(const Options &options, const std::string &path, const std::vector<std::string> &files) {
+  store::Store store(path);
+  store::ImportCounts counts = store::importInto(store, files);
+  if (options.printsText()) {
+    Table table({"", "added", "replaced", "known"});
+    auto row = [&](const char *title, const store::ImportCounts::Kind &kind) {
+      table.row({title, std::to_string(kind.added), std::to_string(kind.replaced), std::to_string(kind.known)});
+    };
+    row("platforms", counts.platforms);
+    row("experiments", counts.experiments);
+    row("points", counts.points);
+    row("tuning", counts.tuning);
+    std::cout << table.str() << fmt::format("{}: {} samples more\n", store.path(), counts.samples);
+  }
+  json document = importedJson(counts);
+  document["store"] = store.path();
+  document["counts"] = countsJson(store.counts());
+  options.writeJson(document);
+  return success;
+}
+
+int storeImport(const Arguments &arguments) {
+  StoreFlags flags;
+  std::vector<std::string> files;
+  Options options("store import",
+                  "Takes over archives and store files, of this machine or others. All are checked first; then all is\n"
+                  "taken over or nothing. Of two measurements of the same point the later one stays.",
+                  "  lathe store import laptop.jsonl.gz server.db\n");
+  options.add_option("file", files, "archives (`lathe store export`) and store files")->required();
+  flags.add(options);
+  options.addJson();
+  options.parseAll(arguments);
+  return takeOver(options, flags.path(), files);
+}
+
+int storeMerge(const Arguments &arguments) {
+  std::string into;
+  std::vector<std::string> files;
+  Options options("store merge",
+                  "Takes over archives and store files into the store file INTO, which is made where it is missing.",
+                  "  lathe store merge all.db laptop.jsonl.gz server.db\n");
+  options.add_option("into", into, "the store file that receives")->required();
+  options.add_option("file", files, "archives (`lathe store export`) and store files")->required();
+  options.addJson();
+  options.parseAll(arguments);
+  return takeOver(options, into, files);
+}
+
+const Verb verbs[] = {
+    {"path", "prints where measurements are kept", storePath},
+    {"list", "lists the experiments", storeList},
+    {"show", "shows one experiment and its points", storeShow},
+    {"export", "writes an archive, CSV or Google Benchmark's JSON", storeExport},
+    {"import", "takes over archives and store files", storeImport},
+    {"merge", "likewise, into any store file", storeMerge},
+};
+
+} // namespace
+
+int storeVerb(const Arguments &arguments) {
+  std::string name = arguments.empty() ? "" : arguments[0];
+  std::vector<std::string> names;
+  std::string summary = "Measurements that `ops`, `bench`, `compare` and `profile` have kept (docs/store.md).\n\n";
+  for (const Verb &verb : verbs) {
+    if (name == verb.name)
+      return verb.run(Arguments(arguments.begin() + 1, arguments.end()));
+    names.emplace_back(verb.name);
+    summary += fmt::format("  {:<8} {}\n", verb.name, verb.summary);
+  }
+  if (name == "--help" || name == "-h")
+    Options("store", summary,
+            "  lathe store list\n"
+            "  lathe store show\n"
+            "  lathe store export machine.jsonl.gz\n"
+            "  lathe store merge all.db laptop.jsonl.gz server.jsonl.gz\n")
+        .parseAll({"--help"});
+  fail("expected: lathe store VERB ..., one of {}, got '{}'", fmt::join(names, ", "), name);
+}
+
+} // namespace lathe::cli

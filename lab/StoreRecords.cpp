@@ -1,0 +1,130 @@
+#include "lab/StoreRecords.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gnu/libc-version.h>
+
+namespace lathe::lab {
+
+store::Platform platformOf(const MachineCeilings &machine) {
+  store::Platform platform;
+  platform.cpu = machine.cpu;
+  platform.architecture = machine.architecture;
+  platform.features = machine.features;
+  for (const MemoryLevel &level : machine.levels)
+    if (level.bytes > 0) // memory has no size among them
+      platform.caches.push_back({level.name, level.bytes, level.sharedBy});
+  platform.cores = machine.cores;
+  platform.hardwareThreads = machine.hardwareThreads;
+  platform.memoryBytes = machine.memoryBytes;
+  platform.governor = machine.governor;
+  platform.boost = machine.boost;
+  platform.hypervisor = machine.hypervisor;
+  platform.virtualized = machine.virtualized;
+  platform.kernel = machine.kernel;
+  platform.compiler = __VERSION__;
+  platform.libraries = {{"glibc", gnu_get_libc_version()}, {"llvm", LATHE_LLVM_VERSION}};
+  return platform;
+}
+
+std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds) {
+  std::vector<std::vector<store::Sample>> samples;
+  for (auto &round : rounds) {
+    samples.emplace_back();
+    for (double seconds : round)
+      samples.back().emplace_back().wallNs = std::llround(seconds * 1e9);
+  }
+  return samples;
+}
+
+std::vector<store::Point> pointsOf(const OpsRow &row) {
+  std::vector<store::Point> points;
+  for (const OpsPoint &measured : row.points) {
+    store::Point &point = points.emplace_back();
+    const Problem &problem = row.listed.problem;
+    point.problem = {problem.op, problem.str(), toJson(problem)};
+    point.provider = measured.provider;
+    point.variant = measured.variant;
+    point.setting.threads = row.setting.threads;
+    point.setting.cache = row.setting.cold ? store::CacheState::cold : store::CacheState::hot;
+    if (!problem.operands.empty())
+      point.setting.type = lathe::name(problem.operands.front().type);
+    point.status = measured.status;
+    point.reason = measured.reason;
+    point.implementation = measured.implementation;
+    point.providerVersion = measured.version;
+    bool answered = measured.status == PointStatus::passed || measured.status == PointStatus::sameAs ||
+                    measured.status == PointStatus::mistrusted || measured.relativeL2 > 0;
+    if (answered) {
+      point.relativeL2 = measured.relativeL2;
+      point.maxDifference = measured.maxDifference;
+    }
+    if (!measured.implementation.empty())
+      point.prepareSeconds = measured.prepareSeconds;
+    point.disturbance = {row.otherProcessors, row.stolenProcessors};
+    point.rounds = samplesOf(measured.rounds);
+  }
+  return points;
+}
+
+/// What the agreement with a peer says of the outputs.
+static void judge(store::Point &point, const PeerResult &peer, const std::string &other) {
+  double relativeL2 = 0, maxDifference = 0;
+  std::string mistrust;
+  for (const Agreement &output : peer.outputs) {
+    relativeL2 = std::max(relativeL2, output.relativeL2);
+    maxDifference = std::max(maxDifference, output.maxDifference);
+    if (!output.agrees && point.reason.empty())
+      point.reason = fmt::format("output '{}' differs from {}: {}", output.output, other, output.reason);
+    if (!output.mistrust.empty() && mistrust.empty())
+      mistrust = fmt::format("output '{}' is {}", output.output, output.mistrust);
+  }
+  if (!peer.outputs.empty()) {
+    point.relativeL2 = relativeL2;
+    point.maxDifference = maxDifference;
+  }
+  if (!peer.agrees && point.reason.empty())
+    point.reason = "has no outputs in common with " + other;
+  point.status = !peer.agrees ? PointStatus::failed : mistrust.empty() ? PointStatus::passed : PointStatus::mistrusted;
+  if (point.status == PointStatus::mistrusted)
+    point.reason = mistrust;
+}
+
+std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Problem &model,
+                                   const store::Setting &setting) {
+  // We are judged by the peer that agrees best: one that agrees is enough.
+  const PeerResult *best = nullptr;
+  for (const PeerResult &peer : comparison.peers)
+    if (!comparison.sides[peer.peer].failure && (!best || (peer.agrees && !best->agrees)))
+      best = &peer;
+  std::vector<store::Point> points;
+  for (size_t i = 0; i < comparison.sides.size(); ++i) {
+    const SideResult &side = comparison.sides[i];
+    store::Point &point = points.emplace_back();
+    point.problem = model;
+    point.setting = setting;
+    point.provider = side.name;
+    bool repeated =
+        std::any_of(points.begin(), points.end() - 1, [&](auto &other) { return other.provider == side.name; });
+    if (repeated) // one runner against itself: two points all the same
+      point.variant = fmt::format("side {}", i + 1);
+    point.providerVersion = side.version;
+    point.prepareSeconds = side.loadSeconds;
+    point.disturbance = {comparison.otherProcessors, comparison.stolenProcessors};
+    const PeerResult *verdict = i == 0 ? best : &comparison.peers.at(i - 1);
+    if (side.failure) {
+      point.status = statusOf(*side.failure);
+      point.reason = side.failure->message();
+    } else if (!verdict || (i > 0 && comparison.sides[0].failure)) {
+      point.status = PointStatus::mistrusted;
+      point.reason = "nobody was left to compare its outputs with";
+    } else {
+      judge(point, *verdict, comparison.sides[i == 0 ? verdict->peer : 0].name);
+    }
+    if (point.status == PointStatus::passed || point.status == PointStatus::mistrusted)
+      point.rounds = samplesOf(side.rounds);
+  }
+  return points;
+}
+
+} // namespace lathe::lab
