@@ -116,8 +116,9 @@ RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const 
   return {median(numerator) / median(denominator), middleOf(ratios, confidence)};
 }
 
-RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
-                                     const std::vector<std::vector<double>> &denominator, double confidence) {
+/// Each round's ratio of medians.
+static std::vector<double> ratiosOfRounds(const std::vector<std::vector<double>> &numerator,
+                                          const std::vector<std::vector<double>> &denominator) {
   require(numerator.size() == denominator.size() && !numerator.empty(), "ratio of medians: {} rounds against {}",
           numerator.size(), denominator.size());
   std::vector<double> ratios;
@@ -125,7 +126,84 @@ RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &num
     require(!numerator[i].empty() && !denominator[i].empty(), "ratio of medians: round {} has no samples", i);
     ratios.push_back(median(numerator[i]) / median(denominator[i]));
   }
+  return ratios;
+}
+
+RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
+                                     const std::vector<std::vector<double>> &denominator, double confidence) {
+  auto ratios = ratiosOfRounds(numerator, denominator);
   return {median(ratios), medianInterval(ratios, confidence)};
+}
+
+/// The largest w for which P(signed-rank sum of `n` <= w) is at most `tail`, or -1.
+static int64_t signedRankQuantile(size_t n, double tail) {
+  size_t most = n * (n + 1) / 2;
+  if (n > 60) { // the normal approximation, with 1/2 for continuity
+    double mean = double(most) / 2, deviation = std::sqrt(double(n) * double(n + 1) * double(2 * n + 1) / 24);
+    double low = -40, high = 0; // P(Z <= z) = tail by bisection
+    for (int i = 0; i < 200; ++i) {
+      double middle = (low + high) / 2;
+      (0.5 * std::erfc(-middle / std::sqrt(2.0)) > tail ? high : low) = middle;
+    }
+    return int64_t(std::floor(mean + low * deviation - 0.5));
+  }
+  std::vector<double> probability(most + 1); // of each sum
+  probability[0] = 1;
+  for (size_t rank = 1; rank <= n; ++rank)
+    for (size_t sum = most + 1; sum-- > 0;)
+      probability[sum] = (probability[sum] + (sum >= rank ? probability[sum - rank] : 0)) / 2;
+  double below = 0;
+  for (size_t sum = 0; sum <= most; ++sum) {
+    below += probability[sum];
+    if (below > tail)
+      return int64_t(sum) - 1;
+  }
+  return int64_t(most);
+}
+
+RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
+                                  const std::vector<std::vector<double>> &denominator, double confidence) {
+  auto ratios = ratiosOfRounds(numerator, denominator);
+  std::vector<double> means; // of all pairs, each with itself, too
+  for (size_t i = 0; i < ratios.size(); ++i)
+    for (size_t j = 0; j <= i; ++j)
+      means.push_back((std::log(ratios[i]) + std::log(ratios[j])) / 2);
+  std::sort(means.begin(), means.end());
+  int64_t k = signedRankQuantile(ratios.size(), (1 - confidence) / 2);
+  size_t cut = size_t(std::max<int64_t>(0, k)); // sums up to k are rejected: the (k + 1)th from either end is kept
+  cut = std::min(cut, (means.size() - 1) / 2);
+  return {std::exp(percentileOfSorted(means, 50)), {std::exp(means[cut]), std::exp(means[means.size() - 1 - cut])}};
+}
+
+SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds) {
+  SeriesCheck check;
+  std::vector<double> pooled, medians;
+  for (auto &round : rounds) {
+    pooled.insert(pooled.end(), round.begin(), round.end());
+    if (!round.empty())
+      medians.push_back(median(round));
+  }
+  if (pooled.empty())
+    return check;
+  auto values = sorted(pooled);
+  double upper = percentileOfSorted(values, 75), fence = upper + 3 * (upper - percentileOfSorted(values, 25));
+  auto outside = std::count_if(values.begin(), values.end(), [&](double value) { return value > fence; });
+  check.outlierShare = double(outside) / double(values.size());
+  auto n = double(medians.size());
+  if (medians.size() < 4)
+    return check;
+  double concordance = 0;
+  std::vector<double> slopes;
+  for (size_t i = 0; i < medians.size(); ++i)
+    for (size_t j = i + 1; j < medians.size(); ++j) {
+      concordance += medians[j] > medians[i] ? 1 : medians[j] < medians[i] ? -1 : 0;
+      slopes.push_back((medians[j] - medians[i]) / double(j - i));
+    }
+  check.drift = medianInPlace(slopes) * (n - 1) / median(medians);
+  double deviation = std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
+  double z = (std::abs(concordance) - 1) / deviation; // 1: for continuity
+  check.drifts = z > 1.959964 && std::abs(check.drift) > 0.02;
+  return check;
 }
 
 bool StoppingRule::satisfied(std::span<const double> samples, double elapsedSeconds) const {

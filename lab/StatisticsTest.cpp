@@ -120,6 +120,80 @@ TEST(Statistics, disturbedRoundsAreOutvoted) {
   EXPECT_NE(verdict(estimate), Verdict::faster);
 }
 
+static std::vector<std::vector<double>> oneEach(const std::vector<double> &values) {
+  std::vector<std::vector<double>> rounds;
+  for (double value : values)
+    rounds.push_back({value});
+  return rounds;
+}
+
+TEST(Statistics, signedRanksGiveTheTextbookInterval) {
+  // Differences of logarithms 1..10, of n = 10: Wilcoxon's two-sided critical value at 5 % is 8 (rejected up to 8), so
+  // the interval runs from the 9th smallest of the 55 Walsh averages to the 9th largest.
+  std::vector<double> ours(10, 1.0), peers;
+  for (int i = 1; i <= 10; ++i)
+    peers.push_back(std::exp(i));
+  std::vector<double> walsh;
+  for (int i = 1; i <= 10; ++i)
+    for (int j = i; j <= 10; ++j)
+      walsh.push_back((i + j) / 2.0);
+  std::sort(walsh.begin(), walsh.end());
+  std::sort(walsh.begin(), walsh.end());
+  RatioEstimate estimate = rankedRatioInRounds(oneEach(peers), oneEach(ours));
+  EXPECT_NEAR(std::log(estimate.ratio), 5.5, 1e-9);
+  EXPECT_NEAR(std::log(estimate.interval.low), walsh[8], 1e-9);
+  EXPECT_NEAR(std::log(estimate.interval.high), walsh[55 - 9], 1e-9);
+  // Too few rounds for 5 %: everything is possible.
+  RatioEstimate few = rankedRatioInRounds(oneEach({2, 4, 8, 16, 32}), oneEach({1, 1, 1, 1, 1}));
+  EXPECT_NEAR(few.interval.low, 2, 1e-9);
+  EXPECT_NEAR(few.interval.high, 32, 1e-9);
+  EXPECT_THROW(rankedRatioInRounds({{1}, {1}}, {{1}}), lathe::Error);
+}
+
+TEST(Statistics, signedRanksCoverAndAreSharper) {
+  std::mt19937_64 random(11);
+  for (int count : {8, 20, 80}) { // exact, exact, normal
+    SCOPED_TRACE(count);
+    int covered = 0, experiments = 1000;
+    double ranked = 0, ordered = 0;
+    for (int i = 0; i < experiments; ++i) {
+      std::vector<double> peers, ours(size_t(count), 1.0);
+      for (double value : normalSamples(random, 0.2, 0.05, count))
+        peers.push_back(std::exp(value));
+      RatioEstimate a = rankedRatioInRounds(oneEach(peers), oneEach(ours));
+      RatioEstimate b = ratioOfMediansInRounds(oneEach(peers), oneEach(ours));
+      covered += a.interval.holds(std::exp(0.2));
+      ranked += a.interval.high - a.interval.low;
+      ordered += b.interval.high - b.interval.low;
+    }
+    EXPECT_GE(covered, experiments * 0.93);
+    EXPECT_LE(covered, experiments * 0.99);
+    EXPECT_LT(ranked, ordered * 0.97);
+  }
+}
+
+TEST(Statistics, seriesThatDriftOrHaveOutliers) {
+  std::mt19937_64 random(9);
+  int accused = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<std::vector<double>> steady;
+    for (int round = 0; round < 12; ++round)
+      steady.push_back(normalSamples(random, 1, 0.05, 3));
+    accused += checkSeries(steady).drifts;
+  }
+  EXPECT_LE(accused, 400 * 0.07);
+  std::vector<std::vector<double>> rising;
+  for (int round = 0; round < 12; ++round)
+    rising.push_back(normalSamples(random, 1 + 0.01 * round, 0.005, 3));
+  SeriesCheck check = checkSeries(rising);
+  EXPECT_TRUE(check.drifts);
+  EXPECT_NEAR(check.drift, 0.105, 0.02); // 0.11 over a median of 1.055
+  EXPECT_EQ(check.outlierShare, 0);
+  rising[5].insert(rising[5].end(), {9, 9, 9, 9});
+  EXPECT_NEAR(checkSeries(rising).outlierShare, 0.1, 1e-9);
+  EXPECT_FALSE(checkSeries({}).drifts);
+}
+
 TEST(Statistics, estimatesAreReproducible) {
   std::mt19937_64 random(3);
   auto a = normalSamples(random, 1, 0.1, 30), b = normalSamples(random, 1, 0.1, 30);

@@ -48,6 +48,14 @@ public:
   }
 
 private:
+  /// $LATHE_INJECT_SLOWDOWN: a share by which every run takes longer than it does, to try the laboratory with.
+  static double injection() {
+    const char *text = std::getenv("LATHE_INJECT_SLOWDOWN");
+    char *end = nullptr;
+    double share = text ? std::strtod(text, &end) : 0;
+    return text && *text && *end == 0 && share > 0 && share < 10 ? share : 0;
+  }
+
   json prepare(const json &request) {
     prepared = false;
     Problem problem = problemFromJson(request.at("problem"));
@@ -97,6 +105,10 @@ private:
           fail("{}", flushed.reason());
       auto begin = Clock::now();
       provider.run();
+      if (injectedSlowdown > 0)
+        for (int64_t until = int64_t(double(nanosecondsSince(begin)) * (1 + injectedSlowdown));
+             nanosecondsSince(begin) < until;)
+          ;
       sample = nanosecondsSince(begin);
     }
     return {{"samples_ns", samples}};
@@ -127,7 +139,8 @@ private:
   }
 
   Provider &provider;
-  std::vector<ProblemOperand> results; // of what is prepared
+  std::vector<ProblemOperand> results;   // of what is prepared
+  double injectedSlowdown = injection(); // share of a run's time
   bool prepared = false;
 };
 
