@@ -61,6 +61,7 @@ int benchVerb(const Arguments &arguments) {
     progress.update("run", wall.size(), repetitions ? repetitions : rule.maxSamples);
   }
 
+  uint64_t peakBytes = peakResidentBytes(); // of running the package, before anything is made of the figures
   if (recording.on()) {
     store::Point point = modelPoint(model, inputs, prepared, verification);
     point.disturbance = meter.read();
@@ -93,7 +94,7 @@ int benchVerb(const Arguments &arguments) {
     std::cout << table.str();
     std::cout << fmt::format("{:.2f} GFLOPS ({} a run)\n", gflops, flopsText(prepared.flops));
     std::cout << fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n",
-                             bytesText(static_cast<double>(peakResidentBytes())), bytesText(static_cast<double>(memory.constantBytes)),
+                             bytesText(static_cast<double>(peakBytes)), bytesText(static_cast<double>(memory.constantBytes)),
                              bytesText(static_cast<double>(memory.arenaBytes)), bytesText(static_cast<double>(memory.scratchBytes)));
     std::cout << "outputs: " << verification.text << "\n" << recording.line();
   }
@@ -105,7 +106,7 @@ int benchVerb(const Arguments &arguments) {
                      {"cpu", lab::toJson(cpuTime)},
                      {"flops_per_run", prepared.flops},
                      {"gflops", gflops},
-                     {"peak_rss_bytes", peakResidentBytes()},
+                     {"peak_rss_bytes", peakBytes},
                      {"arena_bytes", memory.arenaBytes},
                      {"live_bytes", memory.liveBytes},
                      {"constant_bytes", memory.constantBytes},

@@ -212,6 +212,14 @@ OutputSummary summarizeOutput(const Tensor &tensor) {
   return summary;
 }
 
+std::string inputsText(std::span<const runtime::Port> ports, std::span<const Value> values) {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i].isTensor())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", ports[i].name, dimsText(values[i].tensor().dims()));
+  return text;
+}
+
 std::string dimsText(std::span<const int64_t> dims) {
   return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x"));
 }

@@ -38,6 +38,9 @@ struct OutputSummary {
 };
 OutputSummary summarizeOutput(const Tensor &tensor);
 
+/// "data 1x3x224x224, mask 1x128": names and extents of the inputs that are tensors.
+std::string inputsText(std::span<const runtime::Port> ports, std::span<const Value> values);
+
 /// "1x1000"
 std::string dimsText(std::span<const int64_t> dims);
 

@@ -20,12 +20,9 @@ Prepared prepare(const ModelFlags &model, const InputFlags &inputs) {
   prepared.context =
       std::make_unique<runtime::Context>(prepared.model, runtime::ContextOptions{.threads = model.threads});
   std::vector<Value> values = gatherInputs(prepared.model->inputs(), inputs, model.shapes);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i].isTensor())
-      prepared.inputText +=
-          fmt::format("{}{} {}", i ? ", " : "", prepared.model->inputs()[i].name, dimsText(values[i].tensor().dims()));
+  prepared.inputText = inputsText(prepared.model->inputs(), values);
+  for (size_t i = 0; i < values.size(); ++i)
     prepared.context->setInput(i, values[i]);
-  }
   prepared.context->run();
   for (size_t i = 0; i < prepared.context->instructionCount(); ++i) {
     runtime::InstructionInfo info = prepared.context->instruction(i);

@@ -1,9 +1,10 @@
 // `lathe segments`: a network piece by piece, here and in another runtime.
 #include "cli/CompilerVerbs.h"
+#include "cli/Recording.h"
 #include "compile/Checkpoints.h"
 #include "export/onnx/Export.h"
 #include "import/Import.h"
-#include "lab/Compare.h"
+#include "lab/StoreRecords.h"
 #include "lab/TemporaryDirectory.h"
 #include "passes/Extract.h"
 #include "runtime/Context.h"
@@ -30,9 +31,14 @@ struct Part {
 class Segmenter {
 public:
   Segmenter(const ModelFlags &model, Source &source, const InputFlags &inputs, const lab::CompareOptions &compare,
-            const lab::RunnerSpec &ours, const lab::RunnerSpec &peer)
-      : model(model), source(source), compare(compare), ours(ours), peer(peer) {
-    values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);
+            const lab::RunnerSpec &ours, const lab::RunnerSpec &peer, Recording &recording)
+      : model(model), source(source), compare(compare), ours(ours), peer(peer), recording(recording) {
+    std::vector<runtime::Port> ports = inputPorts(*source.module);
+    values = gatherInputs(ports, inputs, model.shapes);
+    if (recording.on()) {
+      whole = modelProblem(model, inputsText(ports, values));
+      setting = modelSetting(model, inputs.batch);
+    }
     if (!model.isZoo())
       origins = tensorOrigins(model.model);
   }
@@ -55,10 +61,24 @@ public:
     exportOnnxFile(*cut.module, stem + ".onnx");
     lathe::compile(*cut.module, compileOptions(model, nullptr), stem + ".lathe");
     part.comparison = lab::compare({{ours, stem + ".lathe", ""}, {peer, stem + ".onnx", ""}}, timing);
+    record(part);
     return part;
   }
 
 private:
+  void record(const Part &part) {
+    if (!recording.on())
+      return;
+    store::Problem problem = whole;
+    problem.op = "segment";
+    problem.text += fmt::format(" from {} to {}", part.from.empty() ? "the inputs" : part.from,
+                                part.to.empty() ? "the outputs" : part.to);
+    problem.detail["from"] = part.from;
+    problem.detail["to"] = part.to;
+    problem.detail["operators"] = part.operators;
+    recording.add(lab::pointsOf(part.comparison, problem, setting));
+  }
+
   /// What the cut's inputs, then outputs hold in a run of the whole.
   std::vector<Value> runWhole(Cut &cut) {
     auto bytes = std::make_shared<std::vector<char>>();
@@ -71,6 +91,9 @@ private:
   Source &source;
   lab::CompareOptions compare;
   lab::RunnerSpec ours, peer;
+  Recording &recording;
+  store::Problem whole; // the network, as it is kept
+  store::Setting setting;
   std::vector<Value> values;
   TensorOrigins origins;
   lab::TemporaryDirectory directory{"segments"};
@@ -138,6 +161,7 @@ std::string turns(const std::vector<Part> &cumulative, const std::vector<Part> &
 int segmentsVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
+  RecordFlags record;
   lab::CompareOptions compare;
   compare.maxSeconds = 3;
   std::string with = "onnxruntime";
@@ -173,6 +197,7 @@ int segmentsVerb(const Arguments &arguments) {
   options.add_option("--max-seconds", compare.maxSeconds, "of timing a part")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  record.add(options);
   options.addJson();
   options.parseAll(arguments);
   require(with == "onnxruntime", "--with {}: expected onnxruntime, which reads ONNX", with);
@@ -208,7 +233,13 @@ int segmentsVerb(const Arguments &arguments) {
   size_t done = 0, total = 2 * nodes.size() - 1;
   std::string stage;
   compare.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
-  Segmenter segmenter(model, source, inputs, compare, ours, peer);
+  Recording recording(record, store::ExperimentKind::segments, "segments", arguments,
+                      {{"max_seconds", compare.maxSeconds},
+                       {"min_rounds", compare.minRounds},
+                       {"max_rounds", compare.maxRounds},
+                       {"fill", inputs.fill},
+                       {"seed", inputs.seed}});
+  Segmenter segmenter(model, source, inputs, compare, ours, peer, recording);
   std::vector<Part> cumulative, blocks;
   for (size_t i = 0; i < nodes.size(); ++i) {
     std::string here = nodes[i].empty() ? "outputs" : nodes[i];
@@ -225,6 +256,8 @@ int segmentsVerb(const Arguments &arguments) {
     }
   }
 
+  recording.finish();
+
   bool agrees = true;
   json parts = json::array(), blockParts = json::array();
   Table table({"up to", "operators", "ms", with + " ms", "ratio", "block: operators", "ms", with + " ms", "ratio"});
@@ -240,7 +273,7 @@ int segmentsVerb(const Arguments &arguments) {
   if (options.printsText()) {
     std::cout << fmt::format("{}, {} thread{}; mean +- standard deviation; a ratio is {}'s time over ours\n",
                              model.model, model.threads, model.threads == 1 ? "" : "s", with)
-              << table.str() << turns(cumulative, blocks, with);
+              << table.str() << turns(cumulative, blocks, with) << recording.line();
     for (auto *list : {&cumulative, &blocks})
       for (const Part &part : *list)
         if (!part.comparison.agrees())

@@ -94,14 +94,14 @@ int storeShow(const Arguments &arguments) {
     if (e.disturbance.otherProcessors)
       std::cout << fmt::format("others kept {:.2f} processors busy\n", *e.disturbance.otherProcessors);
   }
-  Table table({"operator", "problem", "provider", "threads", "status", "samples", "median ms", "min ms"});
+  Table table({"operator", "problem", "provider", "threads", "caches", "status", "samples", "median ms", "min ms"});
   json points = json::array();
   store.points({.experiments = {e.uuid}}, true, [&](const store::Point &p) {
     lab::Summary time = timeOf(p);
     auto ms = [&](double seconds) { return time.count ? fmt::format("{:.4f}", seconds * 1e3) : ""; };
     table.row({p.problem.op, shortened(p.problem.text, 60), p.provider + (p.variant.empty() ? "" : ":" + p.variant),
-               std::to_string(p.setting.threads), std::string(name(p.status)), std::to_string(time.count),
-               ms(time.median), ms(time.min)});
+               std::to_string(p.setting.threads), std::string(name(p.setting.cache)), std::string(name(p.status)),
+               std::to_string(time.count), ms(time.median), ms(time.min)});
     json document = store::toJson(p);
     document.erase("samples");
     if (time.count)
@@ -237,7 +237,8 @@ const Verb verbs[] = {
 int storeVerb(const Arguments &arguments) {
   std::string name = arguments.empty() ? "" : arguments[0];
   std::vector<std::string> names;
-  std::string summary = "Measurements that `ops`, `bench`, `compare` and `profile` have kept (docs/store.md).\n\n";
+  std::string summary =
+      "Measurements that `ops`, `bench`, `compare`, `profile` and `segments` have kept (docs/store.md).\n\n";
   for (const Verb &verb : verbs) {
     if (name == verb.name)
       return verb.run(Arguments(arguments.begin() + 1, arguments.end()));

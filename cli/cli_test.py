@@ -341,6 +341,11 @@ class Cli(unittest.TestCase):
         self.assertEqual([part["operators"] for part in figures["blocks"]],
                          [figures["blocks"][0]["operators"]] + [part["operators"] - before["operators"] for part, before in zip(figures["cumulative"][1:], figures["cumulative"])])
         self.error("segments", self.net, "--at", "relu7", says="relu7")
+        experiment = [e for e in self.figures("store", "list", "--kind", "segments")["experiments"] if e["points"]][-1]
+        points = self.figures("store", "show", experiment["uuid"])["points"]
+        self.assertEqual(len(points), 2 * 5)  # the first block is the first part
+        self.assertEqual({point["operator"] for point in points}, {"segment"})
+        self.assertTrue(any(point["problem"].endswith("data 1x3x12x12 from relu1 to relu2") for point in points), points)
 
     # ---- ops
 
