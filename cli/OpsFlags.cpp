@@ -115,6 +115,13 @@ void OpsFlags::add(Options &options) {
                   "rounds at least, each provider having its turn in each; three when --max-seconds are over")
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
+  options
+      .add_option(
+          "--starts", bench.minStarts,
+          "how often at least each provider's process is started anew: where its memory lies is chance. As many\n"
+          "more as verdicts need, to twice --max-seconds; 1: one process, and verdicts that say so much less")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
   options.add_option("--max-seconds", bench.maxSeconds, "of timing a row")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -141,6 +148,7 @@ void OpsFlags::add(Options &options) {
 }
 
 void OpsFlags::finish() {
+  bench.maxStarts = bench.minStarts == 1 ? 1 : std::max(bench.maxStarts, bench.minStarts);
   bench.minRounds = repetitions;
   bench.maxRounds = std::max(bench.maxRounds, repetitions);
 }

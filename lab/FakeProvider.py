@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", or AT-WHAT with AT a request
+"""A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", "moody", or AT-WHAT with AT a request
 (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
 import array, json, os, re, signal, sys, time
 
 how = sys.argv[1] if len(sys.argv) > 1 else ""
 held = None
+# "moody": as fast as the process happens to be.
+mood = 0.9 + 0.2 * (os.getpid() * 7919 % 101) / 101 if how == "moody" else 1
 
 
 def read_npy(path):
@@ -95,7 +97,7 @@ def answer(request):
         write_npy(path, [p["batch"], p["out_channels"], p["out_height"], p["out_width"]], y)
         return {"outputs": {"y": path}}
     if what == "time":
-        return {"samples_ns": [1000000 + 1000 * (i % 7) for i in range(request["repetitions"])]}
+        return {"samples_ns": [int(mood * (1000000 + 1000 * (i % 7))) for i in range(request["repetitions"])]}
     raise RuntimeError("unknown request '%s'" % what)
 
 

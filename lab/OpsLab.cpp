@@ -77,7 +77,8 @@ struct Contender {
   OpsPoint *point = nullptr;
 
   bool running() const { return worker && point->status == PointStatus::passed; }
-  double cpuSeconds() const { return cpuOfEnded + (worker ? worker->usage().cpuSeconds : 0); }
+  double cpuOfWorker() const { return worker ? worker->usage().cpuSeconds : 0; }
+  double cpuSeconds() const { return cpuOfEnded + cpuOfWorker(); }
 };
 
 struct OpsLab::State {
@@ -240,36 +241,83 @@ struct OpsLab::State {
     return seconds;
   }
 
-  void timeRounds(OpsRow &row) {
+  /// Columns that can be timed, each ready and standing still.
+  std::vector<Contender *> running() {
     std::vector<Contender *> chosen;
     for (auto &contender : contenders)
       if (contender.running())
         chosen.push_back(&contender);
+    return chosen;
+  }
+
+  /// Every column's process anew: where its memory lies is chance, and a part of the time.
+  void startAgain(OpsRow &row, const Problem &problem) {
+    for (Contender *contender : running()) {
+      contender->cpuOfEnded += contender->cpuOfWorker();
+      contender->worker->quit();
+      contender->worker.reset();
+      answer(*contender, problem, row.setting.threads, {});
+      if (contender->worker)
+        contender->worker->pause();
+    }
+  }
+
+  /// Rounds of one start; how many were made.
+  size_t timeStart(double seconds) {
+    auto chosen = running();
     for (Contender *contender : chosen)
       inTurn(*contender, [&] { estimate(*contender); });
     auto began = Clock::now();
-    DisturbanceMeter meter([this] { return cpuSeconds(); });
-    auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - began).count(); };
-    for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
+    int least = std::max(options.minRounds / options.minStarts, 3),
+        most = std::max(options.maxRounds / options.minStarts, least);
+    int round = 0;
+    while (round < most && !chosen.empty()) {
       std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
       for (Contender *contender : chosen)
         inTurn(*contender, [&] { takeTurn(*contender); });
       std::erase_if(chosen, [](Contender *contender) { return !contender->running(); });
-      if (round + 1 >= 3 && elapsed() >= options.maxSeconds)
+      ++round;
+      double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
+      if (round >= 3 && elapsed >= seconds)
         break;
-      if (round + 1 >= options.minRounds) {
-        decide(row);
-        if (std::all_of(row.verdicts.begin(), row.verdicts.end(), [&](auto &verdict) {
-              auto &[low, high] = verdict.ratio.interval;
-              return (high - low) / 2 <= options.precision * verdict.ratio.ratio;
-            }))
-          break;
-      }
+    }
+    return size_t(round);
+  }
+
+  void timeRounds(OpsRow &row, const Problem &problem) {
+    DisturbanceMeter meter([this] { return cpuSeconds(); });
+    double timed = 0;
+    for (int start = 0; start < options.maxStarts && !running().empty(); ++start) {
+      if (start > 0)
+        startAgain(row, problem);
+      auto began = Clock::now();
+      row.starts.push_back(timeStart(options.maxSeconds / options.minStarts));
+      timed += std::chrono::duration<double>(Clock::now() - began).count();
+      decide(row);
+      bool decided = std::all_of(row.verdicts.begin(), row.verdicts.end(), [&](auto &verdict) {
+        auto &[low, high] = verdict.ratio.interval;
+        return verdict.verdict != Verdict::ambiguous || (high - low) / 2 <= options.precision * verdict.ratio.ratio;
+      });
+      if (start + 1 >= options.minStarts && (decided || timed >= 2 * options.maxSeconds))
+        break;
     }
     auto [others, stolen] = meter.read();
     row.otherProcessors = others;
     row.stolenProcessors = stolen;
-    decide(row);
+  }
+
+  /// A point's rounds by start, as far as both points of a pair have them.
+  static std::vector<std::vector<std::vector<double>>> byStart(const OpsRow &row, const OpsPoint &point,
+                                                               size_t rounds) {
+    std::vector<std::vector<std::vector<double>>> result;
+    size_t begin = 0;
+    for (size_t count : row.starts) {
+      size_t end = std::min(begin + count, rounds);
+      if (begin < end)
+        result.emplace_back(point.rounds.begin() + int64_t(begin), point.rounds.begin() + int64_t(end));
+      begin = end;
+    }
+    return result;
   }
 
   /// Summaries of what was timed, and best against best.
@@ -296,10 +344,9 @@ struct OpsLab::State {
       verdict.peer = provider;
       verdict.ours = best[us];
       verdict.theirs = index;
-      auto &mine = row.points[verdict.ours].rounds, &theirs = row.points[verdict.theirs].rounds;
-      auto common = int64_t(std::min(mine.size(), theirs.size()));
-      verdict.ratio =
-          ratioOfMediansInRounds({theirs.begin(), theirs.begin() + common}, {mine.begin(), mine.begin() + common});
+      auto &mine = row.points[verdict.ours], &theirs = row.points[verdict.theirs];
+      size_t common = std::min(mine.rounds.size(), theirs.rounds.size());
+      verdict.ratio = ratioOverStarts(byStart(row, theirs, common), byStart(row, mine, common));
       verdict.verdict = lab::verdict(verdict.ratio);
       row.verdicts.push_back(verdict);
     }
@@ -340,7 +387,7 @@ OpsRow OpsLab::measure(const ListedProblem &problem, const OpsSetting &setting) 
       contender.worker->pause();
   }
   if (!state->options.checkOnly)
-    state->timeRounds(row);
+    state->timeRounds(row, problem.problem);
   return row;
 }
 

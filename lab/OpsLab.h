@@ -57,6 +57,7 @@ struct OpsRow {
   ListedProblem listed;
   OpsSetting setting;
   std::vector<OpsPoint> points;     // as the columns
+  std::vector<size_t> starts;       // rounds of each start of the processes
   std::vector<OpsVerdict> verdicts; // one a peer that has a time, where ours has one
   std::optional<double> otherProcessors, stolenProcessors;
 };
@@ -64,9 +65,11 @@ struct OpsRow {
 struct OpsLabOptions {
   uint64_t seed = 0; // of the operands
   bool checkOnly = false;
-  int minRounds = 8, maxRounds = 60;
+  int minRounds = 8, maxRounds = 60; // over all starts
+  /// How often every provider's process is started anew: at least, and at most until every verdict is decided.
+  int minStarts = 3, maxStarts = 8;
   double roundSeconds = 0.01; // of one column's turn; at least one run
-  double maxSeconds = 2;      // of a row's rounds; at least three are made
+  double maxSeconds = 2;      // of a row's rounds; at least three are made in each of minStarts starts
   double precision = 0.01;    // half width of every ratio's interval at which rounds stop
   process::Limits limits;     // of each worker
   ProviderTimeouts timeouts;

@@ -21,6 +21,7 @@ static OpsColumn fake(const std::string &how, const std::string &provider = "fak
 static OpsLabOptions quick() {
   OpsLabOptions options;
   options.minRounds = options.maxRounds = 3;
+  options.minStarts = options.maxStarts = 1;
   options.roundSeconds = 0.005;
   return options;
 }
@@ -60,6 +61,20 @@ TEST(OpsLab, timesInTurnsAndJudges) {
   EXPECT_EQ(summaries[0].rows, 2u);
   EXPECT_EQ(summaries[1].kind, "strided");
   EXPECT_NEAR(summaries[0].geometricMean, 1, 1e-9);
+}
+
+TEST(OpsLab, startsAreNotTakenForRounds) {
+  // Every start of these processes is as much as 10 % faster or slower than the last, and steady while it lives.
+  OpsLabOptions options = quick();
+  OpsColumn ours = fake("moody", "ours"), peer = fake("moody", "peer");
+  options.minStarts = options.maxStarts = 6;
+  OpsRow row = OpsLab({ours, peer}, options).measure(problem(), {});
+  EXPECT_EQ(row.starts, (std::vector<size_t>(6, 3)));
+  ASSERT_EQ(row.verdicts.size(), 1u);
+  EXPECT_EQ(row.points[0].rounds.size(), 18u);
+  EXPECT_LT(row.verdicts[0].ratio.interval.low, 1);
+  EXPECT_GT(row.verdicts[0].ratio.interval.high, 1);
+  EXPECT_EQ(row.verdicts[0].verdict, Verdict::ambiguous);
 }
 
 TEST(OpsLab, misbehaviourCostsItsPointOnly) {

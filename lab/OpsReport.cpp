@@ -49,6 +49,7 @@ json toJson(const OpsRow &row) {
                    {"count", row.listed.count},
                    {"threads", row.setting.threads},
                    {"cache", row.setting.cold ? "cold" : "hot"},
+                   {"starts", row.starts},
                    {"points", points},
                    {"verdicts", verdicts}};
   if (row.otherProcessors)

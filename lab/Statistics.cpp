@@ -175,6 +175,49 @@ RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numera
   return {std::exp(percentileOfSorted(means, 50)), {std::exp(means[cut]), std::exp(means[means.size() - 1 - cut])}};
 }
 
+/// P(T <= t) of Student's distribution with `freedom` degrees: the sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+static double studentBelow(double t, int freedom) {
+  double angle = std::atan2(t, std::sqrt(double(freedom))), cosine = std::cos(angle), sine = std::sin(angle);
+  double sum = 0, term = freedom % 2 ? cosine : 1;
+  for (int power = freedom % 2; power <= freedom - 2; power += 2) {
+    sum += term;
+    term *= cosine * cosine * double(power + 1) / double(power + 2);
+  }
+  double between = freedom % 2 ? 2 / M_PI * (angle + sine * sum) : sine * sum; // P(-t <= T <= t)
+  return 0.5 + between / 2;
+}
+
+/// The t that `confidence` of Student's distribution lies within.
+static double studentQuantile(double confidence, int freedom) {
+  double low = 0, high = 1e4;
+  for (int i = 0; i < 200; ++i) {
+    double middle = (low + high) / 2;
+    (2 * studentBelow(middle, freedom) - 1 < confidence ? low : high) = middle;
+  }
+  return high;
+}
+
+RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
+                              const std::vector<std::vector<std::vector<double>>> &denominator, double confidence) {
+  require(numerator.size() == denominator.size() && !numerator.empty(), "ratio over starts: {} against {}",
+          numerator.size(), denominator.size());
+  if (numerator.size() < 3) {
+    std::vector<std::vector<double>> top, bottom;
+    for (size_t i = 0; i < numerator.size(); ++i) {
+      top.insert(top.end(), numerator[i].begin(), numerator[i].end());
+      bottom.insert(bottom.end(), denominator[i].begin(), denominator[i].end());
+    }
+    return rankedRatioInRounds(top, bottom, confidence);
+  }
+  std::vector<double> logarithms;
+  for (size_t i = 0; i < numerator.size(); ++i)
+    logarithms.push_back(std::log(rankedRatioInRounds(numerator[i], denominator[i], confidence).ratio));
+  Summary summary = summarize(logarithms);
+  auto n = double(logarithms.size());
+  double half = studentQuantile(confidence, int(logarithms.size()) - 1) * summary.standardDeviation / std::sqrt(n);
+  return {std::exp(summary.mean), {std::exp(summary.mean - half), std::exp(summary.mean + half)}};
+}
+
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds) {
   SeriesCheck check;
   std::vector<double> pooled, medians;

@@ -64,6 +64,14 @@ RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &num
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
+/// The ratio over several starts of the processes (element i of each: the rounds of start i), as Kalibera and Jones
+/// ("Rigorous benchmarking in reasonable time", 2013) ask: where a process finds its memory decides a few percent that
+/// no number of rounds averages out. Each start gives its Hodges-Lehmann ratio; the estimate is their geometric mean,
+/// the interval Student's over the starts. With fewer than three starts: rankedRatioInRounds over all rounds.
+RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
+                              const std::vector<std::vector<std::vector<double>>> &denominator,
+                              double confidence = 0.95);
+
 /// What a series of rounds shows besides its centre.
 struct SeriesCheck {
   double outlierShare =

@@ -172,6 +172,37 @@ TEST(Statistics, signedRanksCoverAndAreSharper) {
   }
 }
 
+TEST(Statistics, startsAreTheUnitsOfTheirInterval) {
+  // Logarithms 1, 2, 3 of three starts: mean 2, deviation 1, Student's 4.3027 of two degrees over the root of three.
+  std::vector<std::vector<std::vector<double>>> peers, ours;
+  for (int i = 1; i <= 3; ++i) {
+    peers.push_back(oneEach(std::vector<double>(20, std::exp(i))));
+    ours.push_back(oneEach(std::vector<double>(20, 1.0)));
+  }
+  RatioEstimate estimate = ratioOverStarts(peers, ours);
+  EXPECT_NEAR(std::log(estimate.ratio), 2, 1e-9);
+  EXPECT_NEAR(std::log(estimate.interval.high), 2 + 4.30265273 / std::sqrt(3.0), 1e-6);
+  for (auto [starts, quantile] :
+       {std::pair{4, 3.18244631}, {5, 2.77644511}, {6, 2.57058184}, {11, 2.22813885}}) { // tables
+    std::vector<std::vector<std::vector<double>>> a, b;
+    for (int i = 0; i < starts; ++i) {
+      a.push_back({{std::exp(i == 0 ? 1.0 : 0.0)}});
+      b.push_back({{1}});
+    }
+    double deviation = 1 / std::sqrt(double(starts)), mean = 1.0 / starts;
+    EXPECT_NEAR(std::log(ratioOverStarts(a, b).interval.high), mean + quantile * deviation / std::sqrt(double(starts)),
+                1e-6);
+  }
+  peers.pop_back(), ours.pop_back(); // two: no unit to speak of
+  EXPECT_EQ(ratioOverStarts(peers, ours).ratio, rankedRatioInRounds(oneEach([] {
+                                                                      std::vector<double> both(20, std::exp(1.0));
+                                                                      both.insert(both.end(), 20, std::exp(2.0));
+                                                                      return both;
+                                                                    }()),
+                                                                    oneEach(std::vector<double>(40, 1.0)))
+                                                    .ratio);
+}
+
 TEST(Statistics, seriesThatDriftOrHaveOutliers) {
   std::mt19937_64 random(9);
   int accused = 0;
