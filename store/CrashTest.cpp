@@ -39,6 +39,7 @@ static int exitCodeOf(pid_t child) {
 TEST_F(StoreCrashTest, manyWritersFromAnEmptyFolder) {
   constexpr int writers = 6, points = 25;
   std::vector<pid_t> children;
+  children.reserve(writers);
   for (int writer = 0; writer < writers; ++writer)
     children.push_back(inChild([&] {
       Store store(file("lathe.db")); // all create it at once

@@ -95,7 +95,8 @@ constexpr const char *selectPoints =
     "SELECT point.id, experiment.uuid, problem.operator, problem.text, problem.detail, point.provider, point.variant,\n"
     "  setting.threads, setting.batch, setting.type, setting.layout, setting.schedule, setting.cache, setting.extra,\n"
     "  point.measured, point.status, point.reason, point.relative_l2, point.max_difference, point.implementation,\n"
-    "  point.provider_version, point.repro, point.prepare_seconds, point.other_processors, point.stolen_processors\n"
+    "  point.provider_version, point.repro, point.prepare_seconds, point.other_processors, point.stolen_processors,\n"
+    "  point.starts\n"
     "FROM point JOIN experiment ON point.experiment = experiment.id JOIN platform ON experiment.platform = "
     "platform.id\n"
     "  JOIN problem ON point.problem = problem.id JOIN setting ON point.setting = setting.id";
@@ -125,6 +126,7 @@ Point pointOf(Row &row) {
   p.repro = row.text();
   p.prepareSeconds = row.real();
   p.disturbance = row.disturbance();
+  p.starts = row.document().get<std::vector<size_t>>();
   return p;
 }
 

@@ -4,6 +4,7 @@
 #include "support/Error.h"
 
 #include <array>
+#include <numeric>
 #include <span>
 
 namespace lathe::store {
@@ -83,8 +84,11 @@ void check(const Point &point) {
   checkObject(point.setting.extra, "extra settings");
   checkTime(point.measured, "measured");
   bool mayHaveTime = point.status == PointStatus::passed || point.status == PointStatus::mistrusted;
-  require(mayHaveTime || point.rounds.empty(),
-          "a point that is {} has {} samples, expected none", name(point.status), point.sampleCount());
+  require(mayHaveTime || point.rounds.empty(), "a point that is {} has {} samples, expected none", name(point.status),
+          point.sampleCount());
+  size_t started = std::accumulate(point.starts.begin(), point.starts.end(), size_t(0));
+  require(point.starts.empty() || started == point.rounds.size(), "{} rounds by start, {} rounds", started,
+          point.rounds.size());
   for (auto &round : point.rounds) {
     require(!round.empty(), "a round without samples");
     for (auto &sample : round)

@@ -123,6 +123,8 @@ struct Point {
   std::optional<double> prepareSeconds;
   Disturbance disturbance;
   std::vector<std::vector<Sample>> rounds; // none of them empty; only where the status has a time
+  /// How many of the rounds each start of the measured process made, in order; empty when there was one start.
+  std::vector<size_t> starts;
 
   /// Of experiment, problem, provider, variant and setting: what the point is, not what came out.
   std::string key() const;

@@ -228,6 +228,8 @@ json toJson(const Point &p) {
   put(document, "max_difference", p.maxDifference);
   put(document, "prepare_seconds", p.prepareSeconds);
   put(document, p.disturbance);
+  if (!p.starts.empty())
+    document["starts"] = p.starts;
   if (!p.rounds.empty())
     document["samples"] = samplesOf(p);
   return document;
@@ -255,6 +257,13 @@ Point pointFromJson(const json &document) {
     p.disturbance = disturbanceOf(document);
     if (auto samples = document.find("samples"); samples != document.end())
       p.rounds = roundsOf(*samples);
+    if (auto starts = document.find("starts"); starts != document.end())
+      for (auto &count : *starts) {
+        int64_t rounds = integerOf(count, "rounds of a start");
+        require(rounds >= 1 && size_t(rounds) <= p.rounds.size(), "a start with {} rounds of {}", rounds,
+                p.rounds.size());
+        p.starts.push_back(size_t(rounds));
+      }
     check(p);
     return p;
   });

@@ -22,8 +22,7 @@ TEST_F(StoreTest, givesBackWhatItWasGiven) {
     uuid = store.addExperiment(someExperiment(), platform);
     point = somePoint(uuid, 1);
     store.addPoint(point);
-    Point failed = somePoint(uuid, 2);
-    failed.rounds.clear();
+    Point failed = somePoint(uuid, 2, 0);
     failed.status = PointStatus::crashed;
     failed.reason = "signal 11";
     failed.prepareSeconds = std::nullopt;
@@ -37,6 +36,7 @@ TEST_F(StoreTest, givesBackWhatItWasGiven) {
   point.measured = points[0].measured;
   EXPECT_EQ(textOf(points[0]), textOf(point));
   EXPECT_EQ(points[0].rounds, point.rounds);
+  EXPECT_EQ(points[0].starts, (std::vector<size_t>{1, 2}));
   EXPECT_EQ(points[1].status, PointStatus::crashed);
   EXPECT_EQ(points[1].reason, "signal 11");
   EXPECT_FALSE(points[1].prepareSeconds);
@@ -221,7 +221,8 @@ TEST_F(StoreTest, whatMustNotBeKept) {
     return errorOf([&] { store.addPoint(point); });
   };
   EXPECT_THAT(refused([](Point &p) { p.status = PointStatus::failed; }), HasSubstr("failed has 12 samples"));
-  EXPECT_THAT(refused([](Point &p) { p.rounds.emplace_back(); }), HasSubstr("a round without samples"));
+  EXPECT_THAT(refused([](Point &p) { p.rounds[1].clear(); }), HasSubstr("a round without samples"));
+  EXPECT_THAT(refused([](Point &p) { p.starts = {1, 1}; }), HasSubstr("2 rounds by start, 3 rounds"));
   EXPECT_THAT(refused([](Point &p) { p.rounds[0][0].wallNs = -1; }), HasSubstr("a sample has -1"));
   EXPECT_THAT(refused([](Point &p) { p.rounds[0][0].cacheMisses = -2; }), HasSubstr("a sample has -2"));
   EXPECT_THAT(refused([](Point &p) { p.experiment = "nowhere"; }), HasSubstr("no experiment has uuid nowhere"));
@@ -283,6 +284,59 @@ TEST_F(StoreTest, aNewerSchemaIsRefused) {
   EXPECT_THAT(errorOf([&] { Store::copyOf(file("lathe.db")); }), HasSubstr("use a newer lathe"));
   Database(file("lathe.db"), Database::Mode::existing).execute(fmt::format("PRAGMA user_version = {}", newest));
   EXPECT_EQ(Store(file("lathe.db")).counts(), Store::Counts());
+}
+
+// Files of every version are out there: what made them must not change.
+TEST_F(StoreTest, releasedStepsNeverChange) {
+  const char *keys[] = {"b6aa0639721590e4b7e8d4745f9e36c0", "9c4f2d113de9b60a795b6e8757d40fc5"};
+  ASSERT_EQ(schemaSteps().size(), std::size(keys)) << "a new step: add its key";
+  for (size_t i = 0; i < std::size(keys); ++i)
+    EXPECT_EQ(contentKey(schemaSteps()[i]), keys[i]) << "step " << i;
+}
+
+TEST_F(StoreTest, aFileOfVersion1) {
+  std::string experiment = "8066475c-1111-4222-8333-123456789abc";
+  {
+    Database old(file("old.db"), Database::Mode::create);
+    migrate(old, schemaSteps().first(1));
+    ASSERT_EQ(old.integer("PRAGMA user_version"), 1);
+    // As version 1 wrote them.
+    old.execute(
+        "INSERT INTO platform VALUES (7, 'p', 'Old CPU', 'x86_64', '[\"avx2\"]', '[]', 2, 4, 0, '', '', '', 0,\n"
+        "  'Linux 5', 'Clang 18', '{}')");
+    old.execute("INSERT INTO experiment VALUES (3, '" + experiment +
+                "', 'i', 'ops', 'lathe ops bench', '0.1.0', 'b', 7,\n"
+                "  '{\"seed\":1}', '2025-01-01T00:00:00.000000Z', NULL, NULL, 0.5)");
+    old.execute("INSERT INTO problem VALUES (5, 'k', 'relu', 'relu x=3', '{}');\n"
+                "INSERT INTO setting VALUES (6, 's', 2, 0, 'f32', '', '', 'cold', '{}')");
+    old.execute(
+        "INSERT INTO point VALUES (9, 'q', 3, 5, 6, 'lathe', 'auto', '2025-01-01T00:00:01.000000Z', 'passed', '',\n"
+        "  1e-7, NULL, 'map/1', '0.1.0', 'again', 0.25, NULL, NULL)");
+    old.execute(
+        "INSERT INTO sample(point, round, repetition, wall_ns, cpu_ns) VALUES (9, 0, 0, 11, NULL), (9, 0, 1, 12, 4),\n"
+        "  (9, 1, 0, 13, NULL)");
+  }
+  auto expectKept = [&](Store &store) {
+    auto points = store.points();
+    ASSERT_EQ(points.size(), 1u);
+    EXPECT_EQ(points[0].problem.text, "relu x=3");
+    EXPECT_EQ(points[0].setting.cache, CacheState::cold);
+    ASSERT_EQ(points[0].rounds.size(), 2u);
+    EXPECT_EQ(points[0].rounds[0][1].cpuNs, 4);
+    EXPECT_EQ(points[0].rounds[1][0].wallNs, 13);
+    EXPECT_TRUE(points[0].starts.empty());
+    EXPECT_EQ(store.experiment("8066").disturbance.stolenProcessors, 0.5);
+    EXPECT_EQ(store.platform("p").cpu, "Old CPU");
+  };
+  Store copy = Store::copyOf(file("old.db"));
+  expectKept(copy);
+  EXPECT_EQ(Database(file("old.db"), Database::Mode::existing).integer("PRAGMA user_version"), 1); // not touched
+  Store store(file("old.db"));
+  expectKept(store);
+  EXPECT_EQ(store.connection().integer("PRAGMA user_version"), int64_t(schemaSteps().size()));
+  store.addPoint(somePoint(experiment, 1));
+  EXPECT_EQ(store.counts().points, 2);
+  expectHealthy(file("old.db"));
 }
 
 TEST_F(StoreTest, anOlderFileIsMigratedWholeOrNotAtAll) {

@@ -78,6 +78,8 @@ inline Point somePoint(const std::string &experiment, int number, size_t rounds 
   point.prepareSeconds = 0.25;
   point.disturbance.otherProcessors = 0.01;
   point.rounds.resize(rounds);
+  if (rounds > 1 && number % 2)
+    point.starts = {1, rounds - 1};
   for (auto &round : point.rounds)
     for (size_t i = 0; i < repetitions; ++i) {
       Sample sample;
