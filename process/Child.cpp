@@ -12,6 +12,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
 
 namespace lathe::process {
 
@@ -37,12 +40,28 @@ int64_t peakResident(pid_t pid) {
   return int64_t(kib) * 1024;
 }
 
+/// The processes that `pid` has started and that are there; none where the system does not say.
+std::vector<pid_t> childrenOf(pid_t pid) {
+  std::vector<pid_t> children;
+  std::error_code ignored;
+  for (auto &task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), ignored)) {
+    std::ifstream list(task.path() / "children");
+    for (pid_t child; list >> child;)
+      children.push_back(child);
+  }
+  return children;
+}
+
+/// Its own and those of the processes it has started.
 double cpuSecondsOf(pid_t pid) {
   clockid_t clock;
   timespec time{};
   if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
     return 0;
-  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+  double seconds = double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+  for (pid_t child : childrenOf(pid))
+    seconds += cpuSecondsOf(child);
+  return seconds;
 }
 
 double secondsBetween(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {

@@ -41,7 +41,7 @@ struct Limits {
 /// What a process has used so far, or in all once it has ended.
 struct Usage {
   double wallSeconds = 0;
-  double cpuSeconds = 0;
+  double cpuSeconds = 0; // with the processes it has started, as long as they are there
   int64_t peakResidentBytes = 0;
 };
 

@@ -21,7 +21,9 @@ int main(int argc, char **argv) {
       std::abort();
     if (how == "hang")
       pause();
-    if (how == "spin")
+    if (how == "child-spins" && fork() != 0)
+      pause();
+    if (how == "spin" || how == "child-spins")
       for (volatile unsigned i = 0;; i = i + 1) {
       }
     if (how == "leave")

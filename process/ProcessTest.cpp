@@ -220,6 +220,14 @@ TEST_F(Process, pauseStopsItsClock) {
   EXPECT_GT(worker.usage().cpuSeconds, before);
 }
 
+TEST_F(Process, usageCountsWhatAWorkerHasStarted) {
+  Worker worker = startWorker({"child-spins"});
+  ASSERT_FALSE(worker.send({{"n", 1}}, 60));
+  for (int i = 0; i < 6000 && worker.usage().cpuSeconds < 0.5; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GE(worker.usage().cpuSeconds, 0.5); // the worker itself waits
+}
+
 TEST_F(Process, pausedWorkerAnswersAfterResume) {
   Worker worker = startWorker({"well"});
   for (int i = 0; i < 5; ++i) {
