@@ -30,8 +30,10 @@ ALLOWED = {
     "process": set(),
     "store": set(),
     "lab": {"runtime", "process", "store", "package", "include", "ops", "references"},
-    # A provider's program: the laboratory's one way to the compiler is the pipe to this one.
-    "lab/providers/lathe": {"lab", "runtime", "compile", "passes", "codegen", "lowerings", "schedule", "ir", "ops", "package", "mlir"},
+    # Providers' programs: the laboratory's one way to the compiler is the pipe to the first of them.
+    "lab/providers/graph": {"lab", "runtime", "ir", "ops", "mlir"},
+    "lab/providers/onnxruntime": {"lab", "lab/providers/graph", "process", "runtime", "export", "ir", "ops", "mlir"},
+    "lab/providers/lathe": {"lab", "lab/providers/graph", "runtime", "compile", "passes", "codegen", "lowerings", "schedule", "ir", "ops", "package", "mlir"},
     "zoo": {"ir", "ops", "mlir"},
     "cli": None,  # may use everything
     "tests": None,
@@ -43,8 +45,8 @@ TEST = re.compile(r"(Test|Testing|Bench)\.(cpp|h)$")  # tests and benches see wh
 
 def room_of(path):
     top = path.split("/")[0]
-    if path.startswith("lab/providers/lathe/"):
-        return "lab/providers/lathe"
+    if top == "lab" and "/".join(path.split("/")[:3]) in ALLOWED:
+        return "/".join(path.split("/")[:3])
     if top == "ops":
         name = os.path.basename(path)
         if name.startswith("Reference"):

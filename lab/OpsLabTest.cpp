@@ -213,6 +213,37 @@ TEST(OpsLab, providersAgreeOnEveryKind) {
   }
 }
 
+/// Where libraries mean something else than the operators do: each computes it as the operator says, or declines.
+TEST(OpsLab, providersKeepToTheDefinitions) {
+  for (auto &[kind, texts] : std::map<std::string, std::vector<std::string>>{
+           {"gemm",
+            {"gemm a=17x9 b=9x12 c=17x1 alpha=0.5 beta=2", "gemm a=17x9 b=9x12:const c=12:const +gelu",
+             "gemm a=17x9 b=9x12:const c=17x12 alpha=0.5 +relu"}},
+           {"matmul", {"2x1x7x9:1x3x9x11", "matmul a=3x4x9 b=9x5:const"}},
+           {"pool", {"ic19ih13kh3sh2ph1:avg", "ic19ih13kh3sh2ph1:avg_p", "ic16ih15kh3dh1ph1", "ic8id6ih6kd2sd2:avg"}},
+           {"average_pool",
+            {"x=1x16x14x14 kernel=3,3 strides=2,2 pads=0,0,0,0 dilations=1,1 ceil_mode=true",
+             "x=1x16x14x14 kernel=3,3 strides=2,2 pads=0,0,0,0 dilations=1,1 ceil_mode=true count_include_pad=true"}},
+           {"softmax", {"2x19x7x5:axis1", "2x3x19x7:axis2"}},
+           {"layer_norm", {"layer_norm x=2x5x64 scale=5x64:const axis=1"}},
+           {"lrn", {"x=2x19x7x5 size=5", "x=2x16x7x5 size=4"}},
+           {"reduce_mean", {"x=2x19x7x5 axes=2,3 keepdims=false", "x=2x19x7x5"}},
+           {"reduction", {"4x9:4x1:l2", "2x19x7x5:1x19x7x5:max"}},
+           {"resize",
+            {"ic16ih14oh7", "ic16ih14oh5:linear",
+             "resize x=1x8x5x5 mode=linear coordinate_mode=align_corners sizes=1,8,9,9",
+             "resize x=1x8x5x5 mode=linear coordinate_mode=asymmetric sizes=1,8,10,10"}},
+           {"lstm",
+            {"lstm x=4x2x8 w=1x64x8:const:-0.2..0.2 r=1x64x16:const:-0.2..0.2 direction=reverse",
+             "lstm x=4x2x8 w=1x64x8:const:-0.2..0.2 r=1x64x16:const:-0.2..0.2 initial_h=1x2x16 initial_c=1x2x16"}},
+           {"clip", {"x=33x65:-4..4 min=-1 max=2"}},
+           {"leaky_relu", {"x=33x65:-4..4 alpha=0.3 +sigmoid"}},
+           {"sub", {"a=1x7 b=40x7", "a=2x19x7x5 b=19x1x1"}}}) {
+    SCOPED_TRACE(kind);
+    conformance(kind, texts);
+  }
+}
+
 TEST(OpsLab, variadicOperandsAndIndices) {
   conformance("concat", {"inputs=1x8x4x4 inputs=1x16x4x4 inputs=1x3x4x4 axis=1"});
   conformance("gather", {"x=100x30 indices=2x7:i64:0..100"});

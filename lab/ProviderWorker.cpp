@@ -1,5 +1,6 @@
 #include "lab/ProviderWorker.h"
 
+#include "lab/Runner.h"
 #include "runtime/NpyTensor.h"
 #include "support/Base64.h"
 
@@ -27,6 +28,7 @@ static const KnownProvider known[] = {
     {"openblas", "OpenBLAS", "libopenblas-dev"},
     {"eigen", "Eigen", "libeigen3-dev"},
     {"xnnpack", "XNNPACK", "libxnnpack-dev libpthreadpool-dev"},
+    {"onnxruntime"},
     {"reference"},
 };
 
@@ -47,6 +49,9 @@ Outcome<ProviderSpec> findProvider(const std::string &name) {
       return ProviderSpec{name, {.argv = {program.string()}, .environment = {}, .directory = {}, .prefix = {}}};
   std::error_code ignored;
   fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  if (name == "onnxruntime") // its program is always there and starts the runner
+    if (auto runner = findRunner(name); !runner)
+      return NotApplicable{runner.reason()};
   // Tests lie in other folders of the build than programs.
   for (auto &directory : {here, here.parent_path() / "bin"})
     if (fs::path program = directory / ("lathe-provider-" + name); access(program.c_str(), X_OK) == 0)

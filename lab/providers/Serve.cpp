@@ -27,13 +27,9 @@ public:
   json answer(const json &request) {
     auto what = request.at("do").get<std::string>();
     if (what == "hello")
-      return {{"protocol", providerProtocolVersion},
-              {"name", provider.name()},
-              {"version", provider.version()},
-              {"operators", provider.variants()},
-              {"settings", provider.settings()},
-              {"seeds", true},
-              {"cold", true}};
+      return {{"protocol", providerProtocolVersion}, {"name", provider.name()},         {"version", provider.version()},
+              {"operators", provider.variants()},    {"settings", provider.settings()}, {"seeds", true},
+              {"cold", provider.computesHere()}};
     if (what == "prepare")
       return prepare(request);
     require(prepared, "'{}' before 'prepare'", what);
@@ -96,6 +92,9 @@ private:
   }
 
   json time(int warmup, int repetitions, bool cold) {
+    require(!cold || provider.computesHere(), "{} cannot empty the caches before a run", provider.name());
+    if (auto samples = provider.time(warmup, repetitions))
+      return {{"samples_ns", *samples}};
     for (int i = 0; i < warmup; ++i)
       provider.run();
     std::vector<int64_t> samples(static_cast<size_t>(repetitions));

@@ -3,7 +3,7 @@
 #include "codegen/Emit.h"
 #include "codegen/Generate.h"
 #include "ir/Context.h"
-#include "lab/providers/lathe/BuildOperator.h"
+#include "lab/providers/graph/BuildOperator.h"
 #include "passes/Layout.h"
 #include "passes/LayoutRules.h"
 #include "runtime/Cpu.h"

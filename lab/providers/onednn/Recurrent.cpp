@@ -50,22 +50,21 @@ Outcome<std::string> prepareLstm(Job &job) {
                    : attrs.direction == "reverse" ? dnnl::rnn_direction::unidirectional_right2left
                                                   : dnnl::rnn_direction::bidirectional_concat;
   dnnl::lstm_forward::desc description(dnnl::prop_kind::forward_inference, direction, rowX, hiddenIn, cellIn,
-                                       wanted(w, rowW), wanted(r, rowR), b ? rowB : Desc(), rowY, state, state);
+                                       wanted(w, rowW), wanted(r, rowR), rowB, rowY, state, state);
   dnnl::lstm_forward::primitive_desc chosen(description, job.engine);
   job.primitive = dnnl::lstm_forward(chosen);
   job.give(DNNL_ARG_SRC_LAYER, 0, rowX, chosen.src_layer_desc());
   job.give(DNNL_ARG_WEIGHTS_LAYER, reordered(job.inputs[1], directions, hidden, in), rowW, chosen.weights_layer_desc());
   job.give(DNNL_ARG_WEIGHTS_ITER, reordered(job.inputs[2], directions, hidden, hidden), rowR,
            chosen.weights_iter_desc());
-  if (b) { // D x 8H: of the input's products, then of the state's
-    Tensor sum(ElementType::f32, {directions, 4 * hidden});
-    for (int64_t d = 0; d < directions; ++d)
-      for (int64_t i = 0; i < 4 * hidden; ++i) {
-        const float *both = job.inputs[3].as<float>() + d * 8 * hidden;
-        sum.as<float>()[d * 4 * hidden + i] = both[i] + both[4 * hidden + i];
-      }
-    job.give(DNNL_ARG_BIAS, reordered(sum, directions, hidden, 1), rowB, chosen.bias_desc());
-  }
+  // D x 8H: of the input's products, then of the state's. oneDNN has no kernel without any.
+  Tensor bias(ElementType::f32, {directions, 4 * hidden});
+  for (int64_t d = 0; d < directions; ++d)
+    for (int64_t i = 0; i < 4 * hidden; ++i) {
+      const float *both = b ? job.inputs[3].as<float>() + d * 8 * hidden : nullptr;
+      bias.as<float>()[d * 4 * hidden + i] = both ? both[i] + both[4 * hidden + i] : 0;
+    }
+  job.give(DNNL_ARG_BIAS, reordered(bias, directions, hidden, 1), rowB, chosen.bias_desc());
   if (!hiddenIn.is_zero()) {
     job.give(DNNL_ARG_SRC_ITER, 5, state, state);
     job.give(DNNL_ARG_SRC_ITER_C, 6, state, state);

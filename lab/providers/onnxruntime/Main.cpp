@@ -1,0 +1,151 @@
+// ONNX Runtime as a provider: a problem is written as an ONNX model of one node and its epilogue, constant operands as
+// initializers, and run by the runner that `lathe compare` uses. Times are taken inside that process: each is a whole
+// call of a session, as a program gets it; `settings` states what a call takes that does nothing.
+#include "export/onnx/Export.h"
+#include "ir/Context.h"
+#include "lab/Compare.h"
+#include "lab/Runner.h"
+#include "lab/TemporaryDirectory.h"
+#include "lab/providers/graph/ProblemGraph.h"
+#include "runtime/NpyTensor.h"
+
+#include <algorithm>
+#include <fstream>
+
+using namespace lathe;
+using namespace lathe::lab;
+
+namespace {
+
+/// The value, or the failure as an error.
+template <class T> T valueOf(process::Result<T> result) {
+  require(result.ok(), "{}", result.ok() ? "" : result.failure().message());
+  return std::move(*result);
+}
+
+/// What it says when it has no kernel for an operator of these types or with these attributes.
+bool saysUnimplemented(const std::string &message) {
+  return message.find("NOT_IMPLEMENTED") != std::string::npos ||
+         message.find("Could not find an implementation") != std::string::npos ||
+         message.find("Exception during initialization") != std::string::npos ||
+         message.find("is not supported") != std::string::npos;
+}
+
+class OnnxRuntime : public Provider {
+public:
+  std::string name() const override { return "onnxruntime"; }
+  std::string version() const override { return runner().version(); }
+  std::map<std::string, std::vector<std::string>> variants() const override {
+    std::map<std::string, std::vector<std::string>> result;
+    for (const OpRecord &record : opRecords())
+      if (!record.onnx.empty())
+        result[record.name] = {"auto"};
+    return result;
+  }
+  nlohmann::json settings() const override {
+    auto path = (directory.path / "identity.onnx").string(), input = (directory.path / "identity.npy").string();
+    std::ofstream(path, std::ios::binary) << identityOnnx();
+    writeNpy(input, npyView(Tensor::of<float>({1}, {1.0f})));
+    auto seconds = awake([&](Runner &runner) {
+      valueOf(runner.load(path, 1));
+      valueOf(runner.setInputs({{"x", input}}));
+      return valueOf(runner.time(100, 101));
+    });
+    std::nth_element(seconds.begin(), seconds.begin() + 50, seconds.end());
+    auto settings = runner().settings();
+    settings["empty_call_ns"] = int64_t(seconds[50] * 1e9);
+    return settings;
+  }
+
+  Outcome<std::string> prepare(const Problem &problem, const std::string &, int threads,
+                               const ProblemInputs &inputs) override {
+    for (auto &operand : problem.operands)
+      if (operand.type == ElementType::bf16)
+        return NotApplicable{"the runner has no arrays of bf16"};
+    auto model = (directory.path / "model.onnx").string();
+    try {
+      auto context = makeContext();
+      auto graph = problemGraph(context.get(), problem, inputs);
+      exportOnnxFile(*graph, model);
+    } catch (const Error &error) {
+      return NotApplicable{std::string("not as ONNX: ") + error.what()};
+    }
+    std::map<std::string, std::string> files;
+    auto operands = problem.byRecord();
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (operands[i] && !operands[i]->constant) {
+        auto name = fmt::format("in{}", i);
+        files[name] = (directory.path / (name + ".npy")).string();
+        writeNpy(files[name], npyView(inputs[i]));
+      }
+    results = problem.results().size();
+    return awake([&](Runner &runner) -> Outcome<std::string> {
+      auto loaded = runner.load(model, threads);
+      if (!loaded && saysUnimplemented(loaded.failure().message()))
+        return NotApplicable{loaded.failure().message()};
+      valueOf(std::move(loaded));
+      valueOf(runner.setInputs(files));
+      std::string nodes = problem.op;
+      for (auto &unary : problem.epilogue)
+        nodes += "+" + unary;
+      return "session of " + nodes + ", row-major";
+    });
+  }
+
+  void run() override {
+    files = awake([&](Runner &runner) { return valueOf(runner.run(directory.path.string())); });
+  }
+
+  std::optional<std::vector<int64_t>> time(int warmup, int repetitions) override {
+    auto seconds = awake([&](Runner &runner) { return valueOf(runner.time(warmup, repetitions)); });
+    std::vector<int64_t> samples;
+    for (double sample : seconds)
+      samples.push_back(int64_t(sample * 1e9 + 0.5));
+    return samples;
+  }
+  bool computesHere() const override { return false; }
+
+  std::vector<Tensor> outputs() override {
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < results; ++i) {
+      auto file = files.find(fmt::format("out{}", i));
+      require(file != files.end(), "no output {}", i);
+      tensors.push_back(toTensor(readNpy(file->second)));
+    }
+    return tensors;
+  }
+
+private:
+  TemporaryDirectory directory{"provider-onnxruntime"};
+  mutable std::optional<Runner> started;
+  std::map<std::string, std::string> files; // of the last run
+  size_t results = 0;
+
+  /// Started when it is needed, and again after it has ended.
+  Runner &runner() const {
+    if (!started || !started->alive()) {
+      auto spec = findRunner("onnxruntime");
+      require(spec.done(), "{}", spec.done() ? "" : spec.reason());
+      started.emplace(valueOf(Runner::start(*spec)));
+    }
+    return *started;
+  }
+
+  /// The runner is a process group of its own: when this one is stopped between its turns that one stands still
+  /// already.
+  template <class Use> auto awake(Use use) const -> decltype(use(std::declval<Runner &>())) {
+    struct Turn {
+      Runner &runner;
+      explicit Turn(Runner &runner) : runner(runner) { runner.resume(); }
+      ~Turn() { runner.pause(); }
+    } turn(runner());
+    return use(turn.runner);
+  }
+};
+
+} // namespace
+
+int main() {
+  OnnxRuntime provider;
+  return serveProvider(provider);
+}
