@@ -40,10 +40,9 @@ public:
     outChannels = problem.operand("w")->dims[0] / groups;
     withRelu = !problem.epilogue.empty();
     y = Tensor(ElementType::f32, problem.results()[0].dims);
-    // A panel's columns stay in a core's second cache (512 KiB are in all of today's), and are wide enough for a
-    // product.
+    // A panel's columns stay in a core's second cache (1 MiB) unless that makes it too narrow for a product.
     int64_t depth = inChannels * window.taps(), pixels = window.outPixels();
-    panel = std::clamp<int64_t>((int64_t(1) << 17) / std::max<int64_t>(depth, 1), 64, std::max<int64_t>(pixels, 64));
+    panel = std::min(std::max<int64_t>((int64_t(1) << 18) / std::max<int64_t>(depth, 1), 256), pixels);
     panels = (pixels + panel - 1) / panel;
     if (panels * batch * groups < threads)
       panels = std::min<int64_t>(threads, pixels);

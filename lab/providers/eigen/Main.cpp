@@ -1,6 +1,7 @@
 // Eigen as a provider: products of matrices, convolutions as im2col and a product, element-wise operators by its
 // arrays. Its templates are compiled here, for the processor that LATHE_PEER_ARCH names.
 #include "lab/providers/Im2col.h"
+#include "lab/providers/eigen/Arrays.h"
 
 #include <Eigen/Core>
 
@@ -45,7 +46,11 @@ public:
     return fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
   }
   std::map<std::string, std::vector<std::string>> variants() const override {
-    return {{"conv", {"im2col"}}, {"gemm", {"auto"}}, {"matmul", {"auto"}}};
+    std::map<std::string, std::vector<std::string>> result = {
+        {"conv", {"im2col"}}, {"gemm", {"auto"}}, {"matmul", {"auto"}}};
+    for (const std::string &op : arrayOperators())
+      result[op] = {"auto"};
+    return result;
   }
   nlohmann::json settings() const override {
     return {{"compiled for", LATHE_PEER_ARCH}, {"instruction sets", Eigen::SimdInstructionSetsInUse()}};
@@ -53,19 +58,44 @@ public:
 
   Outcome<std::string> prepare(const Problem &problem, const std::string &, int threads,
                                const ProblemInputs &inputs) override {
-    auto made = problem.op == "conv" ? makeIm2col(problem, inputs, threads, eigenProduct)
-                                     : makeProducts(problem, inputs, threads, true, eigenProduct);
+    program.reset();
+    arrays.reset();
+    auto named = [](const std::string &implementation) {
+      return fmt::format("{} ({})", implementation, LATHE_PEER_ARCH);
+    };
+    if (problem.op == "conv" || matrixOf(problem)) {
+      auto made = problem.op == "conv" ? makeIm2col(problem, inputs, threads, eigenProduct)
+                                       : makeProducts(problem, inputs, threads, true, eigenProduct);
+      if (!made)
+        return NotApplicable{made.reason()};
+      program = std::move(*made);
+      return named(program->implementation());
+    }
+    auto made = makeArrays(problem, inputs);
     if (!made)
       return NotApplicable{made.reason()};
-    program = std::move(*made);
-    return fmt::format("{} ({})", program->implementation(), LATHE_PEER_ARCH);
+    arrays = std::move(*made);
+    operands = inputs;
+    if (!pool || pool->slots() != threads)
+      pool = std::make_unique<runtime::ThreadPool>(threads);
+    return named(arrays->implementation);
   }
 
-  void run() override { program->run(); }
-  std::vector<Tensor> outputs() override { return {program->output()}; }
+  void run() override {
+    if (program)
+      return program->run();
+    auto share = [](void *context, int, int64_t begin, int64_t end) {
+      static_cast<ArrayProgram *>(context)->compute(begin, end);
+    };
+    pool->run(arrays->units, share, &*arrays);
+  }
+  std::vector<Tensor> outputs() override { return {program ? program->output() : arrays->y}; }
 
 private:
-  std::unique_ptr<ProductProgram> program;
+  std::unique_ptr<ProductProgram> program; // this or
+  std::optional<ArrayProgram> arrays;
+  ProblemInputs operands; // of the arrays, which point to them
+  std::unique_ptr<runtime::ThreadPool> pool;
 };
 
 } // namespace

@@ -44,6 +44,7 @@ Outcome<std::string> prepareLayerNorm(Job &job) {
   if (scale.elements() != columns || scale.dims.size() > rank - axis || (bias && bias->elements() != columns))
     return NotApplicable{"oneDNN's scale and bias have the extents that are normalised"};
   Desc row = Job::rowMajor(x, {rows, columns}), rowScale = Job::rowMajor(scale, {columns});
+  Desc wide({columns}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a); // whatever the type of x
   auto flags = dnnl::normalization_flags::use_scale;
   if (bias)
     flags |= dnnl::normalization_flags::use_shift;
@@ -52,9 +53,9 @@ Outcome<std::string> prepareLayerNorm(Job &job) {
   dnnl::layer_normalization_forward::primitive_desc chosen(description, job.engine);
   job.primitive = dnnl::layer_normalization_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, row, chosen.src_desc());
-  job.give(DNNL_ARG_SCALE, 1, rowScale, rowScale);
+  job.give(DNNL_ARG_SCALE, 1, rowScale, wide);
   if (bias)
-    job.give(DNNL_ARG_SHIFT, 2, rowScale, rowScale);
+    job.give(DNNL_ARG_SHIFT, 2, rowScale, wide);
   job.take(DNNL_ARG_DST, chosen.dst_desc());
   return std::string(chosen.impl_info_str()) + " row-major";
 }
