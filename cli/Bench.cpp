@@ -24,7 +24,7 @@ int benchVerb(const Arguments &arguments) {
   options.add_option("--repetitions", repetitions, "exactly this many timed runs instead of the stopping rule")->check(CLI::PositiveNumber);
   options.add_option("--warm-up", warmUp, "runs before the timed ones")->capture_default_str();
   options.add_option("--max-seconds", rule.maxSeconds, "of measuring")->check(CLI::PositiveNumber)->capture_default_str();
-  options.add_option("--precision", rule.relativeHalfWidth, "stop when the median's 95 % interval is this narrow, relative")
+  options.add_option("--interval", rule.relativeHalfWidth, "stop when the median's 95 % interval is this narrow, relative")
       ->check(CLI::PositiveNumber)->capture_default_str();
   record.add(options);
   options.addJson();

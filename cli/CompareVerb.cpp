@@ -1,4 +1,5 @@
 #include "cli/Cache.h"
+#include "cli/Difference.h"
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
 #include "lab/StoreRecords.h"
@@ -78,19 +79,25 @@ int compareVerb(const Arguments &arguments) {
       "while one runs the others stand still. Exit code 1 when outputs differ or a side fails.",
       "  lathe compare zoo:resnet50 --with onnxruntime\n"
       "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
+      "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
       "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
   model.add(options);
   inputs.add(options, "random");
-  options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference")->capture_default_str();
+  options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference, or a package (F.lathe)")->capture_default_str();
   options.add_flag("--check-only", compare.checkOnly, "compares outputs and times nothing");
   options.add_option("--max-seconds", compare.maxSeconds, "of timing")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   options.add_option("--max-rounds", compare.maxRounds, "of turns")->check(CLI::PositiveNumber)->capture_default_str();
-  options.add_option("--relative", compare.relativeL2, "largest relative L2 difference of outputs that agree")
-      ->capture_default_str();
-  options.add_option("--maximum", compare.maxDifference, "largest |difference| over largest |value|")
-      ->capture_default_str();
+  std::optional<double> relative, maximum;
+  Tolerance bf16 = toleranceOf(Precision::bf16);
+  options.add_option("--relative", relative,
+                     fmt::format("largest relative L2 difference of outputs that agree ({}; where a package is of "
+                                 "--precision bf16: {})",
+                                 compare.relativeL2, bf16.relative));
+  options.add_option("--maximum", maximum,
+                     fmt::format("largest |difference| over largest |value| ({}; of bf16: {})", compare.maxDifference,
+                                 bf16.maximum));
   record.add(options);
   options.addJson();
   options.parseAll(arguments);
@@ -113,7 +120,13 @@ int compareVerb(const Arguments &arguments) {
   sides[0].runner = find("lathe");
   for (const std::string &name : CLI::detail::split(with, ',')) {
     lab::CompareSide side;
-    side.runner = find(name);
+    bool given = name.ends_with(".lathe");
+    require(!given || isPackage(name), "--with {}: is not a package", name);
+    side.runner = find(given ? "lathe" : name);
+    if (given) {
+      side.model = name;
+      side.runner.name = std::filesystem::path(name).filename().string();
+    }
     sides.push_back(std::move(side));
   }
   require(sides.size() > 1, "--with: give at least one runner");
@@ -124,7 +137,8 @@ int compareVerb(const Arguments &arguments) {
     ModelFlags references = model;
     references.referencesOnly = true;
     bool onnx = sides[i].runner.format == "onnx";
-    sides[i].model = onnx ? onnxFor(model) : packageFor(references);
+    if (sides[i].model.empty())
+      sides[i].model = onnx ? onnxFor(model) : packageFor(references);
     if (!onnx)
       sides[i].identity = sides[0].identity;
   }
@@ -146,6 +160,13 @@ int compareVerb(const Arguments &arguments) {
       for (const std::string &symbol : symbols)
         compare.dims[symbol] = inputs.batch;
     }
+  for (const lab::CompareSide &side : sides)
+    if (isPackage(side.model) && precisionOfPackage(runtime::Model::load(side.model)->options()) == Precision::bf16) {
+      compare.relativeL2 = bf16.relative;
+      compare.maxDifference = bf16.maximum;
+    }
+  compare.relativeL2 = relative.value_or(compare.relativeL2);
+  compare.maxDifference = maximum.value_or(compare.maxDifference);
   std::string inputText = shapesText(loaded->inputs(), compare);
   loaded.reset();
   Progress progress("compare " + model.model);

@@ -4,6 +4,12 @@
 
 namespace lathe::cli {
 
+Tolerance toleranceOf(Precision precision) { return precision == Precision::bf16 ? Tolerance{5e-2, 1e-1} : Tolerance{}; }
+
+Precision precisionOfPackage(const std::string &options) {
+  return options.find("--precision " + name(Precision::bf16)) != std::string::npos ? Precision::bf16 : Precision::fp32;
+}
+
 std::string Difference::str() const {
   if (!broken.empty())
     return broken;

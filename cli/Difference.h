@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/Tensor.h"
+#include "support/Precision.h"
 
 #include <string>
 
@@ -12,6 +13,13 @@ struct Tolerance {
   double relative = 2e-5; // of the L2 norm of the difference to that of the reference
   double maximum = 1e-4;  // of the largest |difference| to the largest |reference|
 };
+
+/// What may be lost at a precision. Rounding both operands to bf16 puts a layer off by 2.4e-3 of its result, up to 1e-2 where Winograd's
+/// transforms magnify it (docs/kernels.md); such errors are independent, so that fifty layers in a row add up to about seven times that.
+Tolerance toleranceOf(Precision precision);
+
+/// The precision that a package's options (runtime::Model::options) say it was compiled with.
+Precision precisionOfPackage(const std::string &options);
 
 struct Difference {
   double relative = 0;  // L2 of (computed - reference) / L2 of reference

@@ -25,6 +25,10 @@ void ModelFlags::add(CLI::App &app) {
   app.add_option("--memory", memory, "small: forbids algorithms that grow the weights (Winograd)")
       ->check(CLI::IsMember({"any", "small"}))
       ->capture_default_str();
+  app.add_option("--precision", precision,
+                 "bf16: operands of convolutions and matrix products are rounded to bf16, sums stay fp32")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->capture_default_str();
   app.add_flag("--no-cache", noCache, "compiles everything again, and keeps no kernel");
   app.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each")
       ->type_name("FILE");
@@ -44,6 +48,8 @@ Arguments ModelFlags::compileArguments() const {
     result.push_back("--references-only");
   if (memory != "any")
     result.insert(result.end(), {"--memory", memory});
+  if (precision != "fp32")
+    result.insert(result.end(), {"--precision", precision});
   if (!scheduleFile.empty())
     result.insert(result.end(), {"--schedule", scheduleFile});
   if (isZoo()) {

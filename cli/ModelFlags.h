@@ -19,6 +19,7 @@ struct ModelFlags {
   bool exactMath = false;
   bool referencesOnly = false;
   std::string memory = "any"; // or "small"
+  std::string precision = "fp32"; // or "bf16" (support/Precision.h)
   bool noCache = false;
   std::string scheduleFile;
   int64_t zooBatch = 0;    // zoo:NAME built with this batch; 0: its default

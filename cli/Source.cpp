@@ -57,6 +57,7 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   options.exactMath = flags.exactMath;
   options.referencesOnly = flags.referencesOnly;
   options.smallMemory = flags.memory == "small";
+  options.precision = precisionOf(flags.precision);
   if (!flags.noCache)
     options.kernelCache = kernelCacheFolder();
   if (!flags.scheduleFile.empty()) {

@@ -183,7 +183,7 @@ void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
 int verifyVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
-  Tolerance tolerance;
+  std::optional<double> relative, maximum;
   std::string package;
   std::vector<std::string> nodes;
   int seeds = 2;
@@ -205,9 +205,11 @@ int verifyVerb(const Arguments &arguments) {
   options.add_option("--seeds", seeds, "sets of random inputs")->check(CLI::Range(0, 1000))->capture_default_str();
   options.add_option("--output", nodes, "also compares the value of this source node")->type_name("NODE");
   options.add_flag("--all", all, "also compares what every kernel computes");
-  options.add_option("--relative", tolerance.relative, "largest relative L2 error")->capture_default_str();
-  options.add_option("--maximum", tolerance.maximum, "largest |difference| over largest |reference|")
-      ->capture_default_str();
+  Tolerance fp32, bf16 = toleranceOf(Precision::bf16);
+  options.add_option("--relative", relative,
+                     fmt::format("largest relative L2 error ({}; packages of --precision bf16: {})", fp32.relative, bf16.relative));
+  options.add_option("--maximum", maximum,
+                     fmt::format("largest |difference| over largest |reference| ({}; of bf16: {})", fp32.maximum, bf16.maximum));
   options.addJson();
   options.parseAll(arguments);
   require(seeds > 0 || !inputs.given.empty(), "nothing to run: give -i, or --seeds 1 or more");
@@ -216,6 +218,10 @@ int verifyVerb(const Arguments &arguments) {
   if (package.empty())
     package = packageFor(model);
   auto loaded = runtime::Model::load(package);
+  Precision precision = precisionOfPackage(loaded->options());
+  Tolerance tolerance = toleranceOf(precision);
+  tolerance.relative = relative.value_or(tolerance.relative);
+  tolerance.maximum = maximum.value_or(tolerance.maximum);
   Source source = loadSource(model);
   requireSamePorts(*loaded, *source.module);
   Judge judge(*source.module, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
@@ -223,6 +229,7 @@ int verifyVerb(const Arguments &arguments) {
 
   nlohmann::json json{{"model", model.model},
                       {"package", package},
+                      {"precision", name(precision)},
                       {"relative_tolerance", tolerance.relative},
                       {"maximum_tolerance", tolerance.maximum},
                       {"runs", nlohmann::json::array()}};
@@ -313,7 +320,11 @@ int verifyVerb(const Arguments &arguments) {
   bool passed = failure.empty() && mistrust.empty();
   std::string summary = !failure.empty()    ? failure
                         : !mistrust.empty() ? "mistrusted: " + mistrust
-                                            : fmt::format("{} on {} input sets", worst.str(), sets);
+                                            : fmt::format("{} on {} input sets{}", worst.str(), sets,
+                                                          precision == Precision::bf16
+                                                              ? fmt::format(", computed from operands rounded to bf16 (bounds {} and {})",
+                                                                            tolerance.relative, tolerance.maximum)
+                                                              : "");
   json["passed"] = passed;
   json["mistrusted"] = mistrust;
   json["relative_error"] = worst.relative;

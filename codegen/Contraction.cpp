@@ -187,6 +187,8 @@ Outcome<Schedule> contractionPrior(const KernelProblem &kernel) {
   ConvGeometry conv = convGeometry(kernel.function, problem.anchor, problem.shapes);
   if (needsLanewise(problem, conv))
     return lanewisePrior(problem, conv);
+  if (std::optional<Schedule> tiles = tilePrior(problem, conv))
+    return *tiles;
   if (std::optional<Schedule> winograd = winogradPrior(problem, conv))
     return *winograd;
   return directPrior(problem, conv);
@@ -198,6 +200,8 @@ Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const 
     return NotApplicable{fmt::format("schedule '{}': version {} is unknown, expected 1", schedule.str(), schedule.version)};
   bool isConv = nn::recordOf(problem.anchor)->name == std::string_view("conv");
   if (!isConv) {
+    if (schedule.algorithm == "amx")
+      return generateTiles(problem, gemmGeometry(problem), schedule);
     if (schedule.algorithm != "gemm")
       return NotApplicable{fmt::format("algorithm '{}' does not compute matrix products", schedule.algorithm)};
     return generateGemm(problem, schedule);
@@ -207,6 +211,8 @@ Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const 
     return generateDirect(problem, conv, schedule);
   if (schedule.algorithm == "winograd")
     return generateWinograd(problem, conv, schedule);
+  if (schedule.algorithm == "amx")
+    return generateTiles(problem, conv, schedule);
   if (schedule.algorithm == "lanewise")
     return generateLanewise(problem, conv, schedule);
   return NotApplicable{fmt::format("algorithm '{}' does not compute convolutions", schedule.algorithm)};

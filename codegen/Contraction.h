@@ -4,6 +4,7 @@
 //   winograd/1   dense 3x3 convolutions of stride 1 with fewer multiplications, blocked activations
 //   lanewise/1   depthwise convolutions, and groups that are not whole channel blocks: one lane, one output channel
 //   gemm/1       gemm and matmul on the microkernel
+//   amx/1        both on AMX's tile registers, operands rounded to bf16
 #pragma once
 
 #include "codegen/Epilogue.h"
@@ -41,6 +42,21 @@ struct ConvGeometry {
   int64_t inChannelStride() const { return inPixels(); }
 };
 
+/// A matrix product as `m` rows of a left operand (of each of `batch` matrices) times a right operand of n columns.
+struct GemmGeometry {
+  ElementType type;
+  Dim batch, m;
+  int64_t n, k;
+  unsigned a, b;
+  bool constantB;
+  int64_t aRowStride, aStepStride, bStepStride, bLaneStride;
+  Dims outer, aOuter, bOuter; // stacked matrices: axes with one stride each in both operands
+  mlir::Value result, addend;
+  double alpha = 1, beta = 1;
+  unsigned pixelAxes = 1;
+  bool transB = false;
+};
+
 /// Tiles of one row that reach the same positions of their width with every kernel column.
 struct TileClass {
   int64_t start = 0, count = 0, width = 0;                // first output column, consecutive tiles, columns a tile
@@ -71,7 +87,7 @@ struct ContractionProblem {
 
 /// Cycles of one reduction step of a register block: two multiply-adds and two loads a cycle, four cycles until a sum
 /// can be added to again, and weights beyond the first level arriving at 32 bytes a cycle.
-double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar);
+double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs = false);
 /// Whether the weights of so many reduction steps are beyond the first level when the next register block reads them.
 bool panelIsFar(const Target &target, int64_t steps, int64_t vectors);
 
@@ -87,8 +103,16 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGe
 Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &conv);
 GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
 
+/// Reads a gemm or matmul anchor; throws Declined for what gemm/1 does not compute.
+GemmGeometry gemmGeometry(const ContractionProblem &problem);
 Schedule gemmPrior(const ContractionProblem &problem);
 GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &schedule);
+
+/// Nothing when no bf16 was asked for or amx/1 cannot be had.
+std::optional<Schedule> tilePrior(const ContractionProblem &problem, const ConvGeometry &conv);
+std::optional<Schedule> tilePrior(const ContractionProblem &problem, const GemmGeometry &gemm);
+GeneratedKernel generateTiles(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
+GeneratedKernel generateTiles(const ContractionProblem &problem, const GemmGeometry &gemm, const Schedule &schedule);
 
 /// Reads a schedule's parameter; throws Declined unless it lies in [low, high].
 int64_t parameter(const Schedule &schedule, const char *name, int64_t fallback, int64_t low, int64_t high);

@@ -1,4 +1,5 @@
 // The schedule of direct/1 without search: a small model of the register block's cost, then cache sizes.
+#include "codegen/Bf16.h"
 #include "codegen/Caches.h"
 #include "codegen/Contraction.h"
 
@@ -49,9 +50,15 @@ double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, in
 /// may run on two: there it only tells plans apart that are nearly as fast.
 double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.02 * (waste - 1); }
 
+/// Operands are rounded and multiplied in pairs of channels.
+bool multipliesPairs(const ContractionProblem &problem, const ConvGeometry &conv) {
+  return bf16::wanted(problem.kernel, conv.type) && !bf16::pairsAreSlow(problem.target());
+}
+
 Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
   const Target &target = problem.target();
   const Caches caches = cachesOf(target);
+  bool pairs = multipliesPairs(problem, conv);
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
   // Tiles that step over the ends of strided rows each have code of their own.
   int64_t longest = conv.pointwise() ? 400 : 64;
@@ -68,11 +75,11 @@ Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int
         if (pieces[0] != px || !Microkernel::fits(target, px, oc))
           continue;
         double cycles = 0;
-        bool far = panelIsFar(target, conv.taps() * conv.inChannels, oc);
+        bool far = panelIsFar(target, conv.taps() * (pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels), oc);
         for (int64_t piece : pieces) {
-          cycles += vectors / oc * stepCycles(target, piece, oc, far);
+          cycles += vectors / oc * stepCycles(target, piece, oc, far, pairs);
           if (vectors % oc)
-            cycles += stepCycles(target, piece, vectors % oc, far);
+            cycles += stepCycles(target, piece, vectors % oc, far, pairs);
         }
         cycles *= double(conv.outPixels()) / width;
         // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few registers.
@@ -112,12 +119,12 @@ bool weightsFromMemory(const ConvGeometry &conv) {
 
 } // namespace
 
-double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar) {
+double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs) {
   int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
   int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
   double multiplies = rows * vectors / 2.0, loads = (vectors + rows * groups) / 2.0;
   double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
-  double wait = 4.0 / Microkernel::chains(target, rows, vectors);
+  double wait = (pairs ? 6.0 : 4.0) / Microkernel::chains(target, rows, vectors);
   return std::max({multiplies, loads, arrival, wait}) + 0.05 * loads + 0.05 * arrival;
 }
 
@@ -138,7 +145,9 @@ double directCycles(const ContractionProblem &problem, const ConvGeometry &conv)
       }
     return count;
   };
-  bool far = panelIsFar(target, conv.taps() * conv.inChannels, block.oc);
+  bool pairs = multipliesPairs(problem, conv);
+  int64_t steps = pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels;
+  bool far = panelIsFar(target, conv.taps() * steps, block.oc);
   double row = 0; // all taps of the width, over one row of outputs
   for (const TileClass &tile : tileClasses(conv, block.px))
     for (auto &[first, last] : tile.reach)
@@ -146,9 +155,9 @@ double directCycles(const ContractionProblem &problem, const ConvGeometry &conv)
         int64_t oc = std::min(block.oc, vectors - done);
         // Few sums do not hide what stands between the loops: measured.
         double between = (last - first) * oc < 12 ? 1.12 : 1.04;
-        row += tile.count * stepCycles(target, last - first, oc, far) * between;
+        row += tile.count * stepCycles(target, last - first, oc, far, pairs) * between;
       }
-  return row * reached(0) * reached(1) * conv.inChannels * conv.groups;
+  return row * reached(0) * reached(1) * double(steps) * conv.groups;
 }
 
 Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
@@ -156,7 +165,8 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   const Caches caches = cachesOf(target);
   const double secondLevelBytes = caches.secondLevel;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
-  double size = bitWidth(conv.type) / 8.0;
+  bool pairs = multipliesPairs(problem, conv);
+  double size = pairs ? double(bf16::unitBytes) / bf16::pair : bitWidth(conv.type) / 8.0;
   bool prefetch = weightsFromMemory(conv);
   Block block = bestBlock(problem, conv, lanes, prefetch);
   int64_t rows = conv.outPixels() / block.width;
@@ -179,7 +189,7 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   double rowsOuter = images * input + weights * (weights > secondLevelBytes / 2 ? images * chunks : 1);
   double channelsOuter = weights + images * input * (images * input > secondLevelBytes / 2 ? tiles : 1);
   // One chunk is the same either way, but for panels that have to be cut.
-  bool outer = channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375);
+  bool outer = !pairs && (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375));
   if (outer) {
     chunk = rows;
     int64_t unit = conv.inBlock ? conv.inBlock : 1;
@@ -212,13 +222,15 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   schedule.numbers["prefetch"] = prefetch && chunk * inRow >= leastTiles;
 
   int64_t unroll = unrolled;
-  if (conv.inBlock)
-    while (conv.inBlock % unroll)
+  if (int64_t run = conv.inBlock / (pairs ? bf16::pair : 1))
+    while (run % unroll)
       unroll /= 2;
   // A block of channels in a loop and part of one behind it: LLVM spills where accumulators leave few registers.
   if (conv.inBlock && conv.inChannels % conv.inBlock && block.px * block.oc >= 28)
     unroll = std::min<int64_t>(unroll, 4);
   schedule.numbers["unroll"] = unroll;
+  if (pairs)
+    schedule.words["type"] = "bf16";
   return schedule;
 }
 

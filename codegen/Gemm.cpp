@@ -7,8 +7,11 @@
 //   kc       reduction steps done for all units of a chunk of rows before the next ones (0: all); partial sums then wait in scratch
 //   prefetch 1: while one tile of a constant right operand is used, the next one is fetched
 //   packb    1: a right operand that is not constant is copied into scratch, one tile of columns at a time
+//   type     bf16: both operands, the right one constant, are rounded (codegen/Bf16.h); a slot rounds the rows of one chunk into its
+//            scratch and runs all its units of that chunk from there
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
+#include "codegen/Bf16.h"
 #include "codegen/Caches.h"
 #include "codegen/Contraction.h"
 #include "codegen/OperandView.h"
@@ -21,20 +24,6 @@
 
 namespace lathe {
 namespace {
-
-struct GemmGeometry {
-  ElementType type;
-  Dim batch, m;
-  int64_t n, k;
-  unsigned a, b;
-  bool constantB;
-  int64_t aRowStride, aStepStride, bStepStride, bLaneStride;
-  Dims outer, aOuter, bOuter; // stacked matrices: axes with one stride each in both operands
-  mlir::Value result, addend;
-  double alpha = 1, beta = 1;
-  unsigned pixelAxes = 1;
-  bool transB = false;
-};
 
 /// The axes of a stack of `all` matrices as an operand with stack extents `own`, matrices of `size` elements, walks them.
 ViewAxis stackWalk(const Dims &own, const Dims &all, Dim size) {
@@ -57,6 +46,8 @@ int64_t fixed(const Dim &dim, const char *what) {
     throw Declined{fmt::format("{} {} is not static", what, dim.str())};
   return dim.constant();
 }
+
+} // namespace
 
 GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   mlir::Operation *anchor = problem.anchor;
@@ -125,13 +116,16 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   return gemm;
 }
 
+namespace {
+
 struct Plan {
   GemmGeometry gemm;
   int64_t lanes, unroll, rows, vectors, mc, kc;
-  bool packB, prefetch;
-  int64_t passes() const { return (gemm.k + kc - 1) / kc; }
-  /// Reduction steps of a pass but the last one, and of the last one.
-  int64_t steps(bool last) const { return last ? gemm.k - (passes() - 1) * kc : kc; }
+  bool packB, prefetch, bf16;
+  int64_t allSteps() const { return bf16 ? bf16::pairsOf(gemm.k) : gemm.k; }
+  int64_t passes() const { return (allSteps() + kc - 1) / kc; }
+  /// Reduction steps of a pass but the last one, and of the last one; with bf16 pairs of them, and kc counts pairs.
+  int64_t steps(bool last) const { return last ? allSteps() - (passes() - 1) * kc : kc; }
   int64_t tiles() const { return (columnVectors() + vectors - 1) / vectors; }
   int64_t columnVectors() const { return (gemm.n + lanes - 1) / lanes; }
   int64_t tailVectors() const { return columnVectors() - (tiles() - 1) * vectors; }
@@ -148,11 +142,20 @@ struct Plan {
   /// Elements of one tile's partial sums, and the byte of scratch where the first one's begin: behind a tile of the
   /// right operand.
   int64_t partialStride() const { return chunkRows() * vectors * lanes; }
-  int64_t partialStart() const { return packB ? (kc * vectors * lanes * bitWidth(gemm.type) / 8 + 63) / 64 * 64 : 0; }
+  int64_t partialStart() const {
+    if (bf16)
+      return chunkRows() * roundedRow() * bf16::unitBytes;
+    return packB ? (kc * vectors * lanes * bitWidth(gemm.type) / 8 + 63) / 64 * 64 : 0;
+  }
+  /// Units between rounded rows: whole vectors, and a line more where rows would lie in the same sets of the first-level cache.
+  int64_t roundedRow() const {
+    int64_t line = 64 / bf16::unitBytes, units = (allSteps() + line - 1) / line * line;
+    return units % (16 * line) ? units : units + line;
+  }
 };
 
 Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "packb", "prefetch"});
+  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "packb", "prefetch", "type"});
   Plan plan;
   plan.gemm = gemmGeometry(problem);
   plan.lanes = problem.target().lanes(std::max(32u, bitWidth(plan.gemm.type)));
@@ -165,7 +168,12 @@ Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
   plan.unroll = parameter(schedule, "unroll", 4, 1, 64);
   plan.mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 40);
   plan.kc = parameter(schedule, "kc", 0, 0, int64_t(1) << 40);
-  plan.kc = plan.kc == 0 ? plan.gemm.k : std::min(plan.kc, plan.gemm.k);
+  plan.bf16 = bf16::scheduled(schedule, problem.target(), plan.gemm.type);
+  if (plan.bf16 && !plan.gemm.constantB)
+    throw Declined{"type=bf16 is for products with a constant right operand"};
+  if (plan.bf16 && plan.gemm.aStepStride != 1)
+    throw Declined{"type=bf16 is not for transposed left operands"};
+  plan.kc = plan.kc == 0 ? plan.allSteps() : std::min(plan.kc, plan.allSteps());
   plan.packB = parameter(schedule, "packb", 0, 0, 1) && !plan.gemm.constantB;
   plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1) && plan.gemm.constantB;
   if (!Microkernel::fits(problem.target(), plan.rows, plan.vectors))
@@ -201,15 +209,45 @@ std::vector<char> packColumns(const nn::ConstantData &data, const Plan &plan) {
   return packed;
 }
 
+/// K x N (or N x K) rounded, to [pass][tile][pair of steps][lane of all vectors of the tile][step of the pair].
+std::vector<char> packPairs(const nn::ConstantData &data, const Plan &plan) {
+  const GemmGeometry &gemm = plan.gemm;
+  std::vector<char> packed(plan.columnVectors() * plan.lanes * plan.allSteps() * bf16::unitBytes);
+  char *to = packed.data();
+  for (int64_t begin = 0; begin < plan.allSteps(); begin += plan.kc)
+    for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
+      int64_t first = tile * plan.vectors * plan.lanes, steps = std::min(plan.kc, plan.allSteps() - begin);
+      int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
+      int64_t real = std::min(wide, gemm.n - first), low = begin * bf16::pair, high = std::min(gemm.k, low + steps * bf16::pair);
+      auto copy = [&](int64_t k, int64_t j) {
+        int64_t from = gemm.transB ? (first + j) * gemm.k + k : k * gemm.n + first + j;
+        float value;
+        std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
+        uint16_t half = bf16::rounded(value);
+        std::memcpy(to + ((k - low) / bf16::pair * wide + j) * bf16::unitBytes + k % bf16::pair * sizeof half, &half, sizeof half);
+      };
+      if (gemm.transB) // a row of the source at a time: it is as long as the reduction
+        for (int64_t j = 0; j < real; ++j)
+          for (int64_t k = low; k < high; ++k)
+            copy(k, j);
+      else
+        for (int64_t k = low; k < high; ++k)
+          for (int64_t j = 0; j < real; ++j)
+            copy(k, j);
+      to += wide * steps * bf16::unitBytes;
+    }
+  return packed;
+}
+
 class GemmGenerator {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
   GemmGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims)
-      : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims), micro(k, gemm.type, plan.lanes, plan.unroll) {}
+      : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims), micro(k, gemm.type, plan.lanes, plan.unroll, plan.bf16) {}
 
   void emit() {
-    if (plan.passes() == 1) {
+    if (plan.passes() == 1 && !plan.bf16) {
       setPass(k.constant(0));
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
     }
@@ -218,6 +256,8 @@ public:
     k.loop(firstChunk, endChunk, 1, [&](Value number) {
       firstUnit = k.max(k.begin(), k.mul(number, plan.tiles()));
       Value endUnit = k.min(k.end(), k.mul(k.add(number, 1), plan.tiles()));
+      if (plan.bf16)
+        roundRows(number);
       auto units = [&](Value pass) {
         setPass(pass);
         k.loop(firstUnit, endUnit, 1, [&](Value unit) { emitUnit(unit); });
@@ -244,6 +284,8 @@ private:
   Value partials;            // of the tile, in scratch
 
   int64_t steps() const { return plan.steps(lastPass); }
+  void roundRows(Value chunkNumber);
+  std::pair<Value, Value> rowsOf(Value chunkNumber);
   void setPass(Value number) {
     pass = number;
     firstStep = k.mul(pass, plan.kc);
@@ -255,6 +297,37 @@ private:
   PanelPrefetch nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset);
   void copyColumns(int64_t vectors, int64_t valid, Value from);
 };
+
+/// First row of a chunk and the first behind it, of one matrix.
+std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
+  if (!gemm.m.isConstant()) {
+    Value first = k.mul(chunkNumber, plan.mc * plan.rows);
+    return {first, k.min(k.add(first, plan.mc * plan.rows), dims.value(k, gemm.m))};
+  }
+  // Blocks of two sizes, larger ones first.
+  std::vector<int64_t> pieces = evenPieces(gemm.m.constant(), plan.rows);
+  int64_t count = pieces.size(), small = pieces.back(), large = std::count(pieces.begin(), pieces.end(), small + 1);
+  auto start = [&](Value piece) { return k.add(k.mul(piece, small), k.min(piece, k.constant(large))); };
+  Value first = k.mul(chunkNumber, plan.mc);
+  return {start(first), start(k.min(k.add(first, plan.mc), k.constant(count)))};
+}
+
+/// The left operand's rows of a chunk as units in scratch.
+void GemmGenerator::roundRows(Value chunkNumber) {
+  auto [first, last] = rowsOf(chunkNumber);
+  int64_t whole = gemm.k / plan.lanes * plan.lanes, rest = gemm.k - whole;
+  Value from = k.mul(first, gemm.aRowStride), a = k.buffer(gemm.a);
+  k.loop(k.constant(0), k.sub(last, first), 1, [&](Value row) {
+    Value source = k.add(from, k.mul(row, gemm.aRowStride)), to = k.mul(row, plan.roundedRow());
+    k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, [&](Value vector) {
+      Value values = k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.type, plan.lanes);
+      bf16::storeNeighbours(k, values, k.scratch(), k.add(to, k.mul(vector, plan.lanes / bf16::pair)));
+    });
+    if (rest)
+      bf16::storeNeighbours(k, k.maskedLoad(a, k.add(source, whole), gemm.type, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
+                            k.scratch(), k.add(to, whole / bf16::pair));
+  });
+}
 
 void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of columns)
   tile = k.rem(unit, plan.tiles());
@@ -351,7 +424,7 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     int64_t count = pieces.size(), small = pieces.back();
     int64_t large = std::count(pieces.begin(), pieces.end(), small + 1);
     last = k.min(k.add(first, plan.mc), k.constant(count));
-    chunkRow = k.add(k.mul(first, small), k.min(first, k.constant(large)));
+    chunkRow = rowsOf(chunk).first;
     if (large > 0)
       blocks(first, k.min(last, k.constant(large)), small + 1, [&](Value piece) { return k.mul(piece, small + 1); });
     blocks(large ? k.max(first, k.constant(large)) : first, last, small,
@@ -417,16 +490,18 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   llvm::SmallVector<int64_t> offsets;
   for (int64_t row = 0; row < rows; ++row) {
     out.pixels.push_back(row);
-    offsets.push_back(row * gemm.aRowStride);
+    offsets.push_back(row * (plan.bf16 ? plan.roundedRow() : gemm.aRowStride));
   }
   Value partial;
   if (plan.passes() > 1)
     partial = k.add(partials, k.mul(k.sub(firstRow, chunkRow), vectors * plan.lanes));
   ReductionAxis axis{steps(), steps(), gemm.aStepStride, 0};
   micro.prefetch = nextTile(vectors, blockOfChunk, axis, bOffset);
-  Value aOffset = k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
-  Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors, k.buffer(gemm.a), aOffset,
-                            axis, b, bOffset);
+  Value aOffset = plan.bf16
+                      ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.roundedRow()))
+                      : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
+  Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors,
+                            plan.bf16 ? k.scratch() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
   if (lastPass)
     return epilogue.emit(k, dims, out, acc);
   for (size_t i = 0; i < acc.size(); ++i)
@@ -457,7 +532,7 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   GeneratedKernel result;
   result.module = k.finish();
   result.units = gemm.batch * plan.chunks() * Dim(plan.tiles());
-  if (plan.packB || plan.passes() > 1)
+  if (plan.packB || plan.bf16 || plan.passes() > 1)
     result.scratchBytes =
         plan.partialStart() + (plan.passes() > 1 ? plan.tiles() * plan.partialStride() * plan.partialBytes() : 0);
   result.dims = dims.list();
@@ -466,8 +541,10 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   if (gemm.constantB) {
     if (result.packings[gemm.b])
       throw Declined{"the right operand is also a bias"};
-    result.packings[gemm.b] = Packing{[plan](const nn::ConstantData &data) { return packColumns(data, plan); },
-                                      fmt::format("kn/{}x{}", plan.vectors, plan.lanes)};
+    result.packings[gemm.b] =
+        Packing{[plan](const nn::ConstantData &data) { return plan.bf16 ? packPairs(data, plan) : packColumns(data, plan); },
+                fmt::format("kn/{}x{}{}", plan.vectors, plan.lanes, plan.bf16 ? " bf16" : ""),
+                plan.bf16 ? ElementType::bf16 : gemm.type};
   }
   result.schedule = schedule;
   return result;
@@ -486,10 +563,11 @@ int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
 /// Cuts rows into chunks and the reduction into passes. While all columns pass by, the chunk's rows of one pass stay in the second-level
 /// cache beside two tiles of columns, the one in use and the one that is fetched. Chunks read the right operand again, passes read and
 /// write all partial sums.
-void setBlocking(const GemmGeometry &gemm, int64_t lanes, const Caches &caches, Schedule &schedule) {
+void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Caches &caches, Schedule &schedule) {
   constexpr int64_t leastSteps = 256;
   auto secondLevel = int64_t(caches.secondLevel * 0.86);
   int64_t rows = schedule.number("rows", 1), wide = schedule.number("vectors", 1) * lanes, size = bitWidth(gemm.type) / 8;
+  int64_t steps = pairs ? bf16::pairsOf(gemm.k) : gemm.k; // of `size` bytes each
   int64_t m = gemm.m.constantOr(0);
   // Open extents are cut into chunks of a few hundred rows at most.
   int64_t pieces = m > 0 ? (m + rows - 1) / rows : std::max<int64_t>(1, 392 / rows), all = m > 0 ? m : pieces * rows;
@@ -501,10 +579,10 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, const Caches &caches, 
   for (int64_t chunks = 1; chunks <= pieces; ++chunks) {
     int64_t mc = (pieces + chunks - 1) / chunks, held = mc * rows;
     int64_t most = (secondLevel / size - held * wide) / (held + 2 * wide); // held * kc + 2 * kc * wide + held * wide elements
-    if (most < std::min(leastSteps, gemm.k) && mc > 1)
+    if (most < std::min(leastSteps, steps) && mc > 1)
       continue;
-    int64_t passes = most < leastSteps ? 1 : (gemm.k + most - 1) / most, kc = (gemm.k + passes - 1) / passes;
-    double moved = double(chunks) * double(gemm.k) * double(gemm.n) + 2 * double(passes - 1) * double(all) * double(gemm.n);
+    int64_t passes = most < leastSteps ? 1 : (steps + most - 1) / most, kc = (steps + passes - 1) / passes;
+    double moved = double(chunks) * double(steps) * double(gemm.n) + 2 * double(passes - 1) * double(all) * double(gemm.n);
     if (moved >= least)
       continue;
     least = moved;
@@ -517,6 +595,8 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, const Caches &caches, 
 
 Schedule gemmPrior(const ContractionProblem &problem) {
   GemmGeometry gemm = gemmGeometry(problem);
+  if (std::optional<Schedule> tiles = tilePrior(problem, gemm))
+    return *tiles;
   const Target &target = problem.target();
   int64_t lanes = target.lanes(std::max(32u, bitWidth(gemm.type)));
   int64_t columns = (gemm.n + lanes - 1) / lanes;
@@ -538,10 +618,14 @@ Schedule gemmPrior(const ContractionProblem &problem) {
   else
     set(wide ? 14 : 6, 2, 4);
   // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
-  if (wide && schedule.number("rows", 1) == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
+  bool pairs = bf16::wanted(problem.kernel, gemm.type) && gemm.constantB && gemm.aStepStride == 1;
+  if (!pairs && wide && schedule.number("rows", 1) == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
-  setBlocking(gemm, lanes, cachesOf(target), schedule);
-  int64_t rows = schedule.number("rows", 1), bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8);
+  setBlocking(gemm, lanes, pairs, cachesOf(target), schedule);
+  int64_t rows = schedule.number("rows", 1);
+  int64_t bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8) / (pairs ? bf16::pair : 1);
+  if (pairs)
+    schedule.words["type"] = "bf16";
   // Weights of this size come from memory each time the network runs. One row uses each once and in order, which the hardware follows; the
   // next tile, far ahead, would be gone again when its turn comes.
   if (gemm.constantB && (m == 0 || m >= rows))

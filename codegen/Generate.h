@@ -6,6 +6,7 @@
 #include "schedule/Schedule.h"
 #include "support/Dim.h"
 #include "support/Error.h"
+#include "support/Precision.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -16,6 +17,7 @@ struct Packing {
   /// Bytes of the packed form; `data` is the constant in row-major order.
   std::function<std::vector<char>(const nn::ConstantData &data)> pack;
   std::string text; // "OIhw16i16o", for listings and the kernel's identity
+  ElementType stored = ElementType::invalid; // of the packed form's elements; invalid: the constant's own
 };
 
 /// A kernel at level (c), before LLVM.
@@ -42,6 +44,7 @@ struct KernelProblem {
   int threads = 1;
   bool exactMath = false;
   bool smallMemory = false; // nothing that stores weights in more bytes than they have, padding to whole vectors aside
+  Precision precision = Precision::fp32; // the priors choose for
 };
 
 /// The schedule the prior chooses, or the reason the family declines (the kernel then stays with references).

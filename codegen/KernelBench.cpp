@@ -65,6 +65,7 @@ struct Options {
   std::string target = "native", schedule;
   bool check = false, cold = false;
   int threads = 1;
+  Precision precision = Precision::fp32;
   std::optional<EmitStage> stage;
 };
 
@@ -108,6 +109,9 @@ struct Bench {
       return;
     mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
     KernelProblem problem{function, target, options.threads};
+    problem.precision = options.precision;
+    if (!options.schedule.empty() && Schedule::parse(options.schedule).word("type", "") == "bf16")
+      problem.precision = Precision::bf16; // what the schedule does not say is chosen for bf16, too
     Outcome<Schedule> prior = priorSchedule(problem);
     if (!prior) {
       std::printf("%-34s declined: %s\n", label.c_str(), prior.reason().c_str());
@@ -422,6 +426,8 @@ int main(int argc, char **argv) {
         bench.options.schedule = argv[++i];
       else if (word == "--threads" && i + 1 < argc)
         bench.options.threads = std::atoi(argv[++i]);
+      else if (word == "--precision" && i + 1 < argc)
+        bench.options.precision = precisionOf(argv[++i]);
       else if (word == "--cold")
         bench.options.cold = true;
       else if (word == "--check")

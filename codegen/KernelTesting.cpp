@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -20,6 +21,11 @@
 namespace lathe {
 
 LoadedKernel::LoadedKernel(mlir::ModuleOp module, const Target &target) {
+#if defined(__x86_64__)
+  constexpr int requestPermission = 0x1023, tileData = 18; // as runtime/Cpu.cpp does: Linux hands out tile registers on request
+  if (target.has("amx-tile"))
+    require(::syscall(SYS_arch_prctl, requestPermission, tileData) == 0, "the system hands out no AMX tile registers");
+#endif
   CodeImage image = linkImage({emitObject(module, target)}, target);
   size = image.bytes.size();
   memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -282,7 +288,8 @@ double KernelUnderTest::seconds(std::span<const Tensor> inputs, int repetitions,
   return best;
 }
 
-std::vector<Tensor> KernelUnderTest::expected(std::span<const Tensor> inputs) {
+KernelUnderTest::Evaluated KernelUnderTest::evaluated(std::span<const Tensor> inputs, const std::function<Tensor(Tensor)> &change) {
+  Evaluated evaluated;
   llvm::DenseMap<mlir::Value, Value> values;
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     values[func.getArgument(i)] = Value(inputs[i]);
@@ -299,15 +306,19 @@ std::vector<Tensor> KernelUnderTest::expected(std::span<const Tensor> inputs) {
       auto byRecord = nn::operandsByRecord(&op);
       for (size_t i = 0; i < held.size(); ++i)
         operands.push_back(byRecord[i] ? &held[i] : nullptr);
+      bool anchor = nn::recordOf(&op)->lowering == std::string_view("contraction");
+      for (size_t i = 0; anchor && i < 2; ++i)
+        held[i] = Value(change(held[i].tensor()));
       auto results = evaluateReference(nn::recordOf(&op)->name, *nn::attrsOf(&op), operands);
       for (size_t i = 0; i < results.size(); ++i)
         values[op.getResult(i)] = results[i];
+      for (int64_t i = 0; anchor && i < results[0].tensor().elements(); ++i)
+        evaluated.largestAnchor = std::max(evaluated.largestAnchor, std::fabs(results[0].tensor().asDouble(i)));
     }
   }
-  std::vector<Tensor> outputs;
   for (mlir::Value result : func.getBody().front().getTerminator()->getOperands())
-    outputs.push_back(values[result].tensor());
-  return outputs;
+    evaluated.results.push_back(values[result].tensor());
+  return evaluated;
 }
 
 std::vector<Tensor> KernelUnderTest::randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols) {
@@ -335,11 +346,11 @@ std::vector<Tensor> KernelUnderTest::randomInputs(double lo, double hi, const st
   return inputs;
 }
 
-std::string difference(const Tensor &got, const Tensor &expected, double tolerance) {
+std::string difference(const Tensor &got, const Tensor &expected, double tolerance, double least) {
   if (got.type() != expected.type() || got.dims() != expected.dims())
     return fmt::format("got {} [{}], expected {} [{}]", name(got.type()), fmt::join(got.dims(), "x"), name(expected.type()),
                        fmt::join(expected.dims(), "x"));
-  double largest = 0;
+  double largest = least;
   for (int64_t i = 0; i < expected.elements(); ++i)
     if (double magnitude = std::fabs(expected.asDouble(i)); std::isfinite(magnitude))
       largest = std::max(largest, magnitude);

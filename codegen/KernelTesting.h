@@ -6,6 +6,7 @@
 #include "package/KernelAbi.h"
 #include "runtime/Tensor.h"
 
+#include <functional>
 #include <memory>
 #include <random>
 
@@ -60,7 +61,9 @@ public:
   ~KernelUnderTest();
 
   mlir::func::FuncOp function() const { return func; }
-  KernelProblem problem() const { return {func, target, threads, false}; }
+  KernelProblem problem() const { return {func, target, threads, false, false, precision}; }
+
+  Precision precision = Precision::fp32; // the prior chooses for
 
   /// Why the family declines, or "".
   std::string declined(const std::string &schedule = "");
@@ -68,7 +71,14 @@ public:
   /// when the kernel is declined.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const std::string &schedule = "");
   /// What the references give, operator by operator.
-  std::vector<Tensor> expected(std::span<const Tensor> inputs);
+  std::vector<Tensor> expected(std::span<const Tensor> inputs) { return evaluated(inputs, [](Tensor x) { return x; }).results; }
+
+  /// What the references give with `change` applied to the first two operands of the contraction, and the largest |value| of that.
+  struct Evaluated {
+    std::vector<Tensor> results;
+    double largestAnchor = 0;
+  };
+  Evaluated evaluated(std::span<const Tensor> inputs, const std::function<Tensor(Tensor)> &change);
   /// Random tensors for the arguments: floats and integers of [lo, hi]; symbolic extents as given.
   std::vector<Tensor> randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols = {});
 
@@ -94,8 +104,9 @@ private:
   int threads;
 };
 
-/// "" or where two tensors differ: shape, type, or elements beyond |x - y| <= tolerance * (|y| + largest |y|). NaN equals NaN.
-std::string difference(const Tensor &got, const Tensor &expected, double tolerance);
+/// "" or where two tensors differ: shape, type, or elements beyond |x - y| <= tolerance * (|y| + largest |y|). NaN equals NaN. The largest
+/// is at least `least`.
+std::string difference(const Tensor &got, const Tensor &expected, double tolerance, double least = 0);
 
 /// Runs the kernel on random inputs of [lo, hi] and returns "" or what went wrong (declined, or a difference from the references).
 std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo = -2, double hi = 2,

@@ -1,5 +1,7 @@
 #include "codegen/Microkernel.h"
 
+#include "codegen/Bf16.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace lathe {
@@ -114,7 +116,9 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
         Value broadcast = k.splat(scalar, lanes);
         for (int64_t v = v0; v < v1; ++v) {
           Value &sum = acc[(s % sums * rows + p) * vectors + v];
-          if (floating)
+          if (bf16Pairs)
+            sum = bf16::multiplyAdd(k, broadcast, vectorsOfStep[v - v0], sum);
+          else if (floating)
             sum = k.fma(broadcast, vectorsOfStep[v - v0], sum);
           else
             sum = k.b.create<mlir::arith::AddIOp>(

@@ -33,8 +33,9 @@ class Microkernel {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  Microkernel(KernelBuilder &kernel, ElementType type, int64_t lanes, int64_t unroll)
-      : k(kernel), type(type), lanes(lanes), unroll(unroll) {}
+  /// With `bf16Pairs` a step is a unit of codegen/Bf16.h in both operands, and `type` f32: what sums are, and as wide as a unit.
+  Microkernel(KernelBuilder &kernel, ElementType type, int64_t lanes, int64_t unroll, bool bf16Pairs = false)
+      : k(kernel), type(type), lanes(lanes), unroll(unroll), bf16Pairs(bf16Pairs) {}
 
   /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset + at(k)][v] for the rows listed.
   Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors,
@@ -67,6 +68,7 @@ private:
   KernelBuilder &k;
   ElementType type;
   int64_t lanes, unroll;
+  bool bf16Pairs;
 
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis, const VectorOperand &b,
              Value bPointer, int64_t first, int64_t count);

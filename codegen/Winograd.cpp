@@ -12,6 +12,7 @@
 //   prefetch  1: while one point's weights are used, the next one's are fetched
 //
 // Weights are transformed in double and stored as f32: (m + 2)^2 / 9 of their plain size.
+#include "codegen/Bf16.h"
 #include "codegen/Caches.h"
 #include "codegen/Contraction.h"
 #include "codegen/WinogradTransform.h"

@@ -1,5 +1,6 @@
 #include "compile/Compile.h"
 
+#include "codegen/Bf16.h"
 #include "codegen/Scalar.h"
 #include "ir/ModelText.h"
 #include "ops/Lowerings.h"
@@ -48,9 +49,12 @@ public:
   Compilation(mlir::ModuleOp module, const CompileOptions &options)
       : module(module), options(options), target(Target::parse(options.target)),
         schedules(options.scheduleText, options.scheduleName),
-        library(target, {options.threads, options.exactMath, options.smallMemory}, schedules) {
+        library(target, {options.threads, options.exactMath, options.smallMemory, options.precision}, schedules) {
     require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
     require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
+    if (options.precision == Precision::bf16)
+      if (std::string reason = bf16::obstacle(target); !reason.empty())
+        fail("--precision bf16: the target {}; expected one with AVX512-BF16, such as znver4 or sapphirerapids", reason);
     registerLowerings();
     report.target = target.str();
     report.sourceConstantBytes = constantBytesOf(module);
@@ -127,8 +131,8 @@ public:
     program.producer = "lathe " LATHE_VERSION;
     if (auto source = module->getAttrOfType<mlir::StringAttr>("nn.source"))
       program.model = source.str();
-    program.options = fmt::format("--target {} --threads {} -O{}{}{}", target.str(), options.threads, options.level,
-                                  options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "");
+    program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}", target.str(), options.threads, options.level,
+                                  name(options.precision), options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "");
     program.plans.push_back(std::move(built.plan));
     write(program, code);
     step("package", 1, 1);

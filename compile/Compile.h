@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compile/PlanBuilder.h"
+#include "support/Precision.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -30,6 +31,7 @@ struct CompileOptions {
   int level = 3;                 // 0..4
   bool exactMath = false;
   bool smallMemory = false;      // no algorithm that grows the weights
+  Precision precision = Precision::fp32; // a target that cannot is an Error
   bool shareStorage = true;      // PipelineOptions::shareStorage
   bool referencesOnly = false;   // no code is made: every operator runs on its reference
   std::string scheduleText;      // compile/ScheduleBook.h

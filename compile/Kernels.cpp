@@ -46,7 +46,7 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
   if (auto found = entries.find(identity); found != entries.end())
     return *found->second;
 
-  KernelProblem problem{kernel, target, options.threads, options.exactMath, options.smallMemory};
+  KernelProblem problem{kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
   auto make = [&]() -> Entry {
     Outcome<Schedule> schedule = given ? Outcome<Schedule>(Schedule::parse(*given)) : priorSchedule(problem);
     if (!schedule)

@@ -17,6 +17,7 @@ struct KernelOptions {
   int threads = 1;
   bool exactMath = false;
   bool smallMemory = false;
+  Precision precision = Precision::fp32;
 };
 
 /// What the plan needs to know of a kernel's code.

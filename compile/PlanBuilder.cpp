@@ -263,7 +263,8 @@ private:
     std::vector<char> storage;
     nn::ConstantData data = expanded(constant, storage);
     std::vector<char> bytes = packing ? packing->pack(data) : std::vector<char>(data.bytes.begin(), data.bytes.end());
-    TensorInfo info{data.type, toDims(data.dims), std::nullopt};
+    bool converted = packing && packing->stored != ElementType::invalid;
+    TensorInfo info{converted ? packing->stored : data.type, toDims(data.dims), std::nullopt};
     uint32_t value = addValue(nameOf(constant.getOutput()), info, nn::layoutOf(constant.getOutput()), plan::Storage::Constant);
     row(value).bytes = std::to_string(bytes.size());
     row(value).offset = constants.add(std::move(bytes));
