@@ -31,7 +31,7 @@ int benchVerb(const Arguments &arguments) {
   options.parseAll(arguments);
   Recording recording(record, store::ExperimentKind::bench, "bench", arguments,
                       {{"warm_up", warmUp}, {"repetitions", repetitions}, {"max_seconds", rule.maxSeconds},
-                       {"precision", rule.relativeHalfWidth}, {"fill", inputs.fill}, {"seed", inputs.seed}});
+                       {"interval", rule.relativeHalfWidth}, {"fill", inputs.fill}, {"seed", inputs.seed}});
 
   Prepared prepared = prepare(model, inputs);
   // No timing without an answer (decision 11).

@@ -101,6 +101,11 @@ int compareVerb(const Arguments &arguments) {
   record.add(options);
   options.addJson();
   options.parseAll(arguments);
+  auto setTolerance = [&](Precision precision) {
+    compare.relativeL2 = relative.value_or(precision == Precision::bf16 ? bf16.relative : compare.relativeL2);
+    compare.maxDifference = maximum.value_or(precision == Precision::bf16 ? bf16.maximum : compare.maxDifference);
+  };
+  setTolerance(precisionOf(model.precision));
   Recording recording(record, store::ExperimentKind::compare, "compare", arguments,
                       {{"check_only", compare.checkOnly},
                        {"max_seconds", compare.maxSeconds},
@@ -161,12 +166,8 @@ int compareVerb(const Arguments &arguments) {
         compare.dims[symbol] = inputs.batch;
     }
   for (const lab::CompareSide &side : sides)
-    if (isPackage(side.model) && precisionOfPackage(runtime::Model::load(side.model)->options()) == Precision::bf16) {
-      compare.relativeL2 = bf16.relative;
-      compare.maxDifference = bf16.maximum;
-    }
-  compare.relativeL2 = relative.value_or(compare.relativeL2);
-  compare.maxDifference = maximum.value_or(compare.maxDifference);
+    if (isPackage(side.model))
+      setTolerance(precisionOfPackage(runtime::Model::load(side.model)->options()));
   std::string inputText = shapesText(loaded->inputs(), compare);
   loaded.reset();
   Progress progress("compare " + model.model);

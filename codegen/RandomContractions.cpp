@@ -177,7 +177,7 @@ std::string randomSchedule(Random &random, const std::string &algorithm) {
     return random.chance(5) ? "" : fmt::format(" {}={}", name, random.of<int64_t>(values));
   };
   if (algorithm == "winograd")
-    return "winograd/1" + number("m", {2, 4, 6}) + number("px", {1, 2, 3, 5, 7, 14}) + number("blocks", {1, 2, 3, 9}) +
+    return "winograd/1" + number("m", {2, 3, 4, 6}) + number("px", {1, 2, 3, 5, 7, 14}) + number("blocks", {1, 2, 3, 9}) +
            number("oc", {1, 2, 4}) + number("split", {1, 2, 3}) + number("unroll", {1, 2, 4, 8}) +
            number("prefetch", {0, 1});
   if (algorithm == "gemm")

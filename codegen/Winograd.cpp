@@ -3,15 +3,17 @@
 // share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels after
 // the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
-//   m         outputs a tile and axis: 2, 4 or 6
+//   m         outputs a tile and axis: 2, 4 or 6; with type=bf16 2, 3 or 4
 //   px        tiles a register block of the multiplication
 //   blocks    register blocks a chunk: a chunk is px * blocks tiles
 //   oc        vectors of output channels a register block; divides the number of vectors
 //   split     shares of the output channels; the input transform is repeated in each
 //   unroll    reduction steps per loop iteration
 //   prefetch  1: while one point's weights are used, the next one's are fetched
+//   type      bf16: transformed input and transformed weights are rounded (codegen/Bf16.h); transforms and products
+//   stay fp32
 //
-// Weights are transformed in double and stored as f32: (m + 2)^2 / 9 of their plain size.
+// Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
 #include "codegen/Bf16.h"
 #include "codegen/Caches.h"
 #include "codegen/Contraction.h"
@@ -32,7 +34,7 @@ struct Plan {
   ConvGeometry conv;
   WinogradTransform transform;
   int64_t lanes, px, blocks, oc, split, unroll;
-  bool prefetch;
+  bool prefetch, bf16 = false;
 
   int64_t m() const { return transform.outputs; }
   int64_t alpha() const { return transform.size(); }
@@ -45,9 +47,14 @@ struct Plan {
   int64_t inBlocks() const { return (conv.inChannels + lanes - 1) / lanes; }
   int64_t channelTiles() const { return (conv.outChannels + lanes * oc - 1) / (lanes * oc); }
   int64_t wide() const { return oc * lanes; }
-  // Scratch, in floats: transformed input [point][channel block][tile][lane], products [point][tile][vector][lane], and
-  // one tile between the two halves of a transform, beside a copy of its input with zeros where it is padded.
-  int64_t inputPlane() const { return inBlocks() * chunk() * lanes + apart; }
+  /// Reduction steps of all input channels and of a block of them, and the channels of a step.
+  int64_t channelsOfStep() const { return bf16 ? bf16::pair : 1; }
+  int64_t steps() const { return bf16 ? bf16::pairsOf(conv.inChannels) : conv.inChannels; }
+  int64_t blockSteps() const { return lanes / channelsOfStep(); }
+  // Scratch, in floats: transformed input [point][channel block][tile][step of the block], products
+  // [point][tile][vector][lane], and one tile between the two halves of a transform, beside a copy of its input with
+  // zeros where it is padded.
+  int64_t inputPlane() const { return inBlocks() * chunk() * blockSteps() + apart; }
   int64_t productPlane() const { return chunk() * wide() + apart; }
   int64_t productsAt() const { return points() * inputPlane(); }
   int64_t halfAt() const { return productsAt() + points() * productPlane(); }
@@ -73,11 +80,12 @@ std::string obstacle(const ContractionProblem &problem, const ConvGeometry &conv
 }
 
 Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
-  onlyParameters(schedule, {"m", "px", "blocks", "oc", "split", "unroll", "prefetch"});
+  onlyParameters(schedule, {"m", "px", "blocks", "oc", "split", "unroll", "prefetch", "type"});
   if (std::string reason = obstacle(problem, conv); !reason.empty())
     throw Declined{reason};
   int64_t lanes = problem.target().lanes(32);
-  Plan plan{conv, winogradTransform(parameter(schedule, "m", 4, 2, 6)), lanes, 1, 1, 1, 1, 1, false};
+  bool rounds = bf16::scheduled(schedule, problem.target(), conv.type);
+  Plan plan{conv, winogradTransform(parameter(schedule, "m", 4, 2, 6), rounds), lanes, 1, 1, 1, 1, 1, false, rounds};
   plan.px = parameter(schedule, "px", 1, 1, 64);
   plan.blocks = parameter(schedule, "blocks", 1, 1, 4096);
   plan.oc = parameter(schedule, "oc", 1, 1, 32);
@@ -89,7 +97,7 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const
         fmt::format("px={} oc={} needs more than {} registers", plan.px, plan.oc, problem.target().vectorRegisters)};
   plan.split = parameter(schedule, "split", 1, 1, plan.channelTiles());
   plan.unroll = parameter(schedule, "unroll", 8, 1, lanes);
-  if (lanes % plan.unroll)
+  if (plan.blockSteps() % plan.unroll)
     throw Declined{fmt::format("unroll={} does not divide blocks of {} channels", plan.unroll, lanes)};
   plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1);
   if (plan.scratchFloats() > (int64_t(1) << 26))
@@ -97,13 +105,14 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const
   return plan;
 }
 
-/// O x I x 3 x 3 to G g G^T as [tile of channels][point][input channel][lane of the tile's vectors].
+/// O x I x 3 x 3 to G g G^T as [tile of channels][point][input channel][lane of the tile's vectors], rounded with the
+/// channels of a pair innermost.
 std::vector<char> packWeights(const nn::ConstantData &data, const Plan &plan) {
   const ConvGeometry &conv = plan.conv;
   int64_t alpha = plan.alpha(), wide = plan.wide();
   const CoefficientRows &g = plan.transform.filter;
-  std::vector<char> packed(plan.channelTiles() * plan.points() * conv.inChannels * wide * sizeof(float));
-  auto *first = reinterpret_cast<float *>(packed.data());
+  int64_t panel = plan.steps() * wide;
+  std::vector<char> packed(plan.channelTiles() * plan.points() * panel * sizeof(float));
   auto *weights = reinterpret_cast<const float *>(data.bytes.data());
   std::vector<double> half(alpha * 3);
   for (int64_t o = 0; o < conv.outChannels; ++o)
@@ -117,11 +126,17 @@ std::vector<char> packWeights(const nn::ConstantData &data, const Plan &plan) {
       for (int64_t i = 0; i < alpha; ++i)
         for (int64_t x = 0; x < 3; ++x)
           half[i * 3 + x] = g[i][0] * taps[x] + g[i][1] * taps[3 + x] + g[i][2] * taps[6 + x];
-      float *to = first + o / wide * plan.points() * conv.inChannels * wide + c * wide + o % wide;
+      char *to = packed.data() +
+                 (o / wide * plan.points() * panel + c / plan.channelsOfStep() * wide + o % wide) * sizeof(float);
       for (int64_t i = 0; i < alpha; ++i)
-        for (int64_t j = 0; j < alpha; ++j)
-          to[(i * alpha + j) * conv.inChannels * wide] =
-              float(g[j][0] * half[i * 3] + g[j][1] * half[i * 3 + 1] + g[j][2] * half[i * 3 + 2]);
+        for (int64_t j = 0; j < alpha; ++j, to += panel * sizeof(float)) {
+          auto value = float(g[j][0] * half[i * 3] + g[j][1] * half[i * 3 + 1] + g[j][2] * half[i * 3 + 2]);
+          uint16_t rounded = bf16::rounded(value);
+          if (plan.bf16)
+            std::memcpy(to + c % bf16::pair * sizeof rounded, &rounded, sizeof rounded);
+          else
+            std::memcpy(to, &value, sizeof value);
+        }
     }
   return packed;
 }
@@ -133,7 +148,7 @@ public:
   WinogradGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
                     bool paddedBias)
       : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims),
-        micro(k, ElementType::f32, plan.lanes, plan.unroll), paddedBias(paddedBias),
+        micro(k, ElementType::f32, plan.lanes, plan.unroll, plan.bf16), paddedBias(paddedBias),
         wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)) {}
 
   void emit() {
@@ -154,6 +169,7 @@ private:
   void store(Value vector, Value offset) { k.store(vector, k.scratch(), offset, ElementType::f32); }
   void emitUnit(Value unit);
   void transformInput(Value tile);
+  Value realLanes(Value block);
   void copyPatch(Value source, Value row, Value column);
   void multiply(Value channelTile);
   void transformOutput(Value channelTile, Value tile);
@@ -195,6 +211,15 @@ void WinogradGenerator::copyPatch(Value source, Value row, Value column) {
   });
 }
 
+/// Lanes of a block that hold a channel, where an odd last one is paired with one that does not and may be anything;
+/// null: nothing reads the others.
+mlir::Value WinogradGenerator::realLanes(Value block) {
+  if (!plan.bf16 || conv.inChannels % bf16::pair == 0)
+    return {};
+  Value rest = k.sub(k.constant(conv.inChannels), k.mul(block, plan.lanes));
+  return k.prefixMask(k.min(rest, k.constant(plan.lanes)), plan.lanes);
+}
+
 /// B^T d B of one tile, for all channels.
 void WinogradGenerator::transformInput(Value tile) {
   int64_t alpha = plan.alpha(), lanes = plan.lanes;
@@ -222,28 +247,34 @@ void WinogradGenerator::transformInput(Value tile) {
       for (int64_t i = 0; i < alpha; ++i)
         store(t[i], k.add(k.mul(j, lanes), plan.halfAt() + i * alpha * lanes));
     });
-    Value to = k.mul(k.add(k.mul(block, plan.chunk()), tile), lanes);
+    Value to = k.mul(k.add(k.mul(block, plan.chunk()), tile), plan.blockSteps());
+    Value real = realLanes(block);
     k.loop(k.constant(0), k.constant(alpha), 1, [&](Value i) {
       Value half = k.add(k.mul(i, alpha * lanes), plan.halfAt());
       Values t;
       for (int64_t j = 0; j < alpha; ++j)
         t.push_back(load(k.scratch(), k.add(half, j * lanes)));
       Values v = applyRows(k, plan.transform.input, t);
-      for (int64_t j = 0; j < alpha; ++j)
-        store(v[j], k.add(k.add(to, k.mul(i, alpha * plan.inputPlane())), j * plan.inputPlane()));
+      for (int64_t j = 0; j < alpha; ++j) {
+        Value at = k.add(k.add(to, k.mul(i, alpha * plan.inputPlane())), j * plan.inputPlane());
+        if (plan.bf16)
+          bf16::storeNeighbours(k, real ? k.select(real, v[j], k.zero(v[j].getType())) : v[j], k.scratch(), at);
+        else
+          store(v[j], at);
+      }
     });
   });
 }
 
 /// At each point: tiles x input channels times input channels x wide.
 void WinogradGenerator::multiply(Value channelTile) {
-  int64_t lanes = plan.lanes, panel = conv.inChannels * plan.wide();
+  int64_t lanes = plan.lanes, panel = plan.steps() * plan.wide(), run = plan.blockSteps();
   llvm::SmallVector<int64_t> rows, offsets;
   for (int64_t p = 0; p < plan.px; ++p) {
     rows.push_back(p);
-    offsets.push_back(p * lanes);
+    offsets.push_back(p * run);
   }
-  ReductionAxis axis{conv.inChannels, lanes, 1, plan.chunk() * lanes};
+  ReductionAxis axis{plan.steps(), run, 1, plan.chunk() * run};
   VectorOperand b{k.buffer(conv.weights), plan.wide()};
   Value weights = k.mul(channelTile, plan.points() * panel);
   k.loop(k.constant(0), k.constant(plan.points()), 1, [&](Value point) {
@@ -251,7 +282,7 @@ void WinogradGenerator::multiply(Value channelTile) {
       Value own = k.add(weights, k.mul(point, panel));
       if (plan.prefetch) // points, and tiles of channels behind them, lie in the order they are used
         micro.prefetch = micro.shareOfPanel(k.add(own, panel), panel, block, plan.blocks, axis, 1);
-      Value a = k.add(k.mul(point, plan.inputPlane()), k.mul(block, plan.px * lanes));
+      Value a = k.add(k.mul(point, plan.inputPlane()), k.mul(block, plan.px * run));
       Values acc = micro.reduce(micro.zeros(plan.px * plan.oc), rows, offsets, plan.oc, k.scratch(), a, axis, b, own);
       Value to =
           k.add(k.add(k.mul(point, plan.productPlane()), k.mul(block, plan.px * plan.wide())), plan.productsAt());
@@ -345,10 +376,10 @@ double predictedCycles(const Target &target, const Plan &plan, double in, double
       plan.tiles() * inBlocks * plan.split * (2 * pass(alpha, alpha, in, alpha) + padded * alpha * alpha * 3);
   double output = plan.tiles() * outVectors * (pass(alpha, alpha, out, m) + pass(m, alpha, out, m) + m * m);
   double rows = plan.px, vectors = plan.oc;
-  double step = stepCycles(target, plan.px, plan.oc, panelIsFar(target, conv.inChannels, plan.oc));
+  double step = stepCycles(target, plan.px, plan.oc, panelIsFar(target, plan.steps(), plan.oc), plan.bf16);
   double products = double(plan.chunks()) * plan.blocks * plan.points() * plan.channelTiles() *
-                    (conv.inChannels * step + 1.5 * rows * vectors);
-  double weights = double(plan.points()) * conv.inChannels * outVectors * plan.lanes * 4;
+                    (plan.steps() * step + 1.5 * rows * vectors);
+  double weights = double(plan.points()) * plan.steps() * outVectors * plan.lanes * 4;
   double again = caches.read(weights) * plan.chunks();
   double held = plan.productsAt() * 4.0; // the transformed input passes by once a tile of channels
   double inputAgain =
@@ -388,12 +419,18 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
   auto slowdown = [&](const Plan &plan) {
     return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.02 * (slotWaste(plan, images, 2) - 1);
   };
-  double weights = 9.0 * conv.inChannels * vectors * lanes * 4;
+  double weights = 9.0 * conv.inChannels * vectors * lanes * (bf16::wanted(problem.kernel, conv.type) ? 2 : 4);
   double direct = std::max(directCycles(problem, conv), cachesOf(problem.target()).read(weights));
   double least = direct * 0.95; // a change of algorithm has to be worth it
   std::optional<Schedule> best;
-  for (int64_t m : {2, 4, 6}) {
-    Plan plan{conv, winogradTransform(m), lanes, 1, 1, 1, 1, std::min<int64_t>(8, lanes), true};
+  bool rounds = bf16::wanted(problem.kernel, conv.type) && !bf16::pairsAreSlow(problem.target());
+  using Choice = std::pair<int64_t, bool>; // m, rounded
+  std::vector<Choice> choices{{2, false}, {4, false}, {6, false}};
+  if (rounds)
+    choices.insert(choices.end(), {{2, true}, {3, true}, {4, true}});
+  for (auto [m, rounded] : choices) {
+    Plan plan{conv, winogradTransform(m, rounded), lanes, 1, 1, 1, 1, 1, true, rounded};
+    plan.unroll = std::min<int64_t>(8, plan.blockSteps());
     double in = operationsOf(plan.transform.input), out = operationsOf(plan.transform.output);
     for (plan.oc = 1; plan.oc <= std::min<int64_t>(vectors, 6); ++plan.oc) {
       if (vectors % plan.oc)
@@ -419,6 +456,9 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
             best->numbers = {{"m", m},        {"px", plan.px},       {"blocks", plan.blocks},
                              {"oc", plan.oc}, {"split", plan.split}, {"unroll", plan.unroll},
                              {"prefetch", 1}};
+            best->words.clear();
+            if (rounded)
+              best->words = {{"type", "bf16"}};
           }
         }
       }
@@ -449,8 +489,10 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGe
   result.scratchBytes = plan.scratchFloats() * int64_t(sizeof(float));
   result.dims = dims.list();
   result.packings.resize(function.getNumArguments());
-  result.packings[conv.weights] = Packing{[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
-                                          fmt::format("winograd m={} oc={}x{}", plan.m(), plan.oc, plan.lanes)};
+  result.packings[conv.weights] =
+      Packing{[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
+              fmt::format("winograd m={} oc={}x{}{}", plan.m(), plan.oc, plan.lanes, plan.bf16 ? " bf16" : ""),
+              plan.bf16 ? ElementType::bf16 : conv.type};
   if (paddedBias)
     result.packings[*conv.bias] = paddedChannels(plan.lanes);
   epilogue.addPackings(result.packings);

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <cmath>
+#include <map>
 
 namespace lathe {
 namespace {
@@ -111,13 +112,19 @@ template <class V> std::vector<V> apply(const Arithmetic<V> &a, CoefficientRows 
 
 } // namespace
 
-WinogradTransform winogradTransform(int64_t outputs) {
-  static const std::vector<double> all{0, 1, -1, 2, -2, 0.5, -0.5};
+WinogradTransform winogradTransform(int64_t outputs, bool rounded) {
+  static const std::map<int64_t, std::vector<double>> exact{
+      {2, {0, 1, -1}}, {4, {0, 1, -1, 2, -2}}, {6, {0, 1, -1, 2, -2, 0.5, -0.5}}};
+  static const std::map<int64_t, std::vector<double>> small{
+      {2, {0, 1, -1}}, {3, {0.375, -0.375, 1.25, -1.25}}, {4, {0, 0.625, -0.625, 1.5, -1.5}}};
   constexpr int64_t taps = 3;
   int64_t size = outputs + taps - 1;
-  if (outputs != 2 && outputs != 4 && outputs != 6)
-    throw Declined{fmt::format("there is no transform for {} outputs", outputs)};
-  std::vector<double> points(all.begin(), all.begin() + size - 1);
+  const auto &known = rounded ? small : exact;
+  auto found = known.find(outputs);
+  if (found == known.end())
+    throw Declined{
+        fmt::format("there is no transform for {} outputs{}", outputs, rounded ? " of operands in bf16" : "")};
+  const std::vector<double> &points = found->second;
   WinogradTransform transform{outputs, taps, CoefficientRows(outputs, std::vector<double>(size, 0)), {}, {}};
   for (int64_t j = 0; j + 1 < size; ++j) {
     for (int64_t i = 0; i < outputs; ++i)
