@@ -37,6 +37,18 @@ std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<
   return samples;
 }
 
+/// The starts of a row as far as one of its columns has rounds.
+static std::vector<size_t> startsOf(const std::vector<size_t> &starts, size_t rounds) {
+  std::vector<size_t> own;
+  for (size_t count : starts) {
+    size_t here = std::min(count, rounds);
+    if (here)
+      own.push_back(here);
+    rounds -= here;
+  }
+  return own;
+}
+
 std::vector<store::Point> pointsOf(const OpsRow &row) {
   std::vector<store::Point> points;
   for (const OpsPoint &measured : row.points) {
@@ -63,6 +75,8 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
       point.prepareSeconds = measured.prepareSeconds;
     point.disturbance = {row.otherProcessors, row.stolenProcessors};
     point.rounds = samplesOf(measured.rounds);
+    if (row.starts.size() > 1) // a column that failed on the way has no rounds, and no starts either
+      point.starts = startsOf(row.starts, measured.rounds.size());
   }
   return points;
 }

@@ -37,7 +37,8 @@ TEST(StoreRecords, pointsOfARow) {
   row.points[0].implementation = "map/1";
   row.points[0].prepareSeconds = 0.5;
   row.points[0].relativeL2 = 1e-7;
-  row.points[0].rounds = {{1.5e-6, 2e-6}, {1.4999e-6}};
+  row.points[0].rounds = {{1.5e-6, 2e-6}, {1.4999e-6}, {1e-6}};
+  row.starts = {2, 3}; // of the second only one round is left: another column needed more
   row.points[1].reason = "signal 11";
   auto points = pointsOf(row);
   ASSERT_EQ(points.size(), 2u);
@@ -54,6 +55,8 @@ TEST(StoreRecords, pointsOfARow) {
   }
   EXPECT_EQ(points[0].rounds[0][1].wallNs, 2000);
   EXPECT_EQ(points[0].rounds[1][0].wallNs, 1500);
+  EXPECT_EQ(points[0].starts, (std::vector<size_t>{2, 1}));
+  EXPECT_TRUE(points[1].starts.empty());
   EXPECT_EQ(points[0].relativeL2, 1e-7);
   EXPECT_EQ(points[0].prepareSeconds, 0.5);
   EXPECT_EQ(points[1].status, PointStatus::crashed);
