@@ -249,6 +249,25 @@ SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds) {
   return check;
 }
 
+RatioEstimate geometricMean(std::span<const double> ratios, double confidence, int resamples, uint64_t seed) {
+  require(!ratios.empty(), "geometric mean: no ratios");
+  std::vector<double> logarithms;
+  for (double ratio : ratios) {
+    require(ratio > 0, "geometric mean: expected positive ratios, got {}", ratio);
+    logarithms.push_back(std::log(ratio));
+  }
+  auto count = double(logarithms.size());
+  std::mt19937_64 random(seed);
+  std::vector<double> means;
+  for (int i = 0; i < resamples; ++i) {
+    double sum = 0;
+    for (size_t drawn = 0; drawn < logarithms.size(); ++drawn)
+      sum += logarithms[random() % logarithms.size()];
+    means.push_back(std::exp(sum / count));
+  }
+  return {std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.0) / count), middleOf(means, confidence)};
+}
+
 bool StoppingRule::satisfied(std::span<const double> samples, double elapsedSeconds) const {
   if (samples.size() >= maxSamples || (elapsedSeconds >= maxSeconds && !samples.empty()))
     return true;

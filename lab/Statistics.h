@@ -81,6 +81,12 @@ struct SeriesCheck {
 };
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds);
 
+/// Geometric mean of ratios with the percentile bootstrap's interval, the ratios drawn anew: how much depends on which
+/// ones happen to be among them, not on how well each is known. Deterministic for a given seed. Throws Error for none and
+/// for one that is not positive.
+RatioEstimate geometricMean(std::span<const double> ratios, double confidence = 0.95, int resamples = 2000,
+                            uint64_t seed = 1);
+
 /// When to stop sampling.
 struct StoppingRule {
   size_t minSamples = 10;

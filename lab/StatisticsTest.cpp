@@ -265,3 +265,18 @@ TEST(Statistics, json) {
   EXPECT_DOUBLE_EQ(document["median_ms"], 2);
   EXPECT_EQ(document["count"], 3);
 }
+
+TEST(Statistics, geometricMeanOfKnownRatios) {
+  std::vector<double> ratios{1, 2, 4};
+  RatioEstimate mean = geometricMean(ratios);
+  EXPECT_DOUBLE_EQ(mean.ratio, 2);
+  EXPECT_TRUE(mean.interval.holds(2));
+  // Of three drawn three times: all the least in 1 of 27 samples, more than the tail of 2.5 %.
+  EXPECT_DOUBLE_EQ(mean.interval.low, 1);
+  EXPECT_DOUBLE_EQ(mean.interval.high, 4);
+  RatioEstimate same = geometricMean(std::vector<double>{1.5, 1.5});
+  EXPECT_NEAR(same.interval.low, 1.5, 1e-12);
+  EXPECT_NEAR(same.interval.high, 1.5, 1e-12);
+  EXPECT_THROW(geometricMean({}), lathe::Error);
+  EXPECT_THROW(geometricMean(std::vector<double>{1, 0}), lathe::Error);
+}

@@ -1,0 +1,246 @@
+#include "report/ReportTesting.h"
+
+#include "report/Best.h"
+#include "report/Network.h"
+#include "report/RooflineShares.h"
+#include "report/Speedup.h"
+#include "store/StoreTesting.h"
+
+using namespace lathe;
+using namespace lathe::report;
+
+namespace {
+
+const std::string small = convText(4, 8), large = convText(8, 16);
+
+TEST(Rows, knowWhatTheirProblemAsksFor) {
+  Row row = report::rowOf(small, "lathe:auto", 1e-3);
+  EXPECT_DOUBLE_EQ(row.flops, 2.0 * 8 * 64 * 4 * 9);
+  EXPECT_DOUBLE_EQ(row.bytes, 4.0 * (4 * 64 + 8 * 4 * 9 + 8 * 64));
+  EXPECT_DOUBLE_EQ(row.median, 1e-3);
+  EXPECT_TRUE(row.counts());
+  EXPECT_FALSE(report::rowOf(small, "lathe", 0).counts());
+  Row unknown = report::rowOf("conv of another time", "lathe", 1e-3);
+  EXPECT_FALSE(unknown.shape);
+  EXPECT_TRUE(unknown.counts());
+}
+
+TEST(Rows, theLastMeasurementOfAKeyStays) {
+  Row old = report::rowOf(small, "lathe", 1e-3), other = report::rowOf(small, "lathe", 5e-3, 2);
+  Row recent = report::rowOf(small, "lathe", 2e-3);
+  recent.measured = "2026-01-02T00:00:00.000000Z";
+  for (auto rows : {std::vector{old, other, recent}, std::vector{recent, other, old}}) {
+    rows = latest(rows);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_DOUBLE_EQ(rows[0].median, 2e-3);
+    EXPECT_EQ(rows[1].setting.threads, 2);
+  }
+}
+
+TEST(Rows, differentCircumstancesAreDifferentCells) {
+  Row row = report::rowOf(small, "lathe", 1e-3);
+  auto differs = [&](auto change) {
+    Row other = row;
+    change(other);
+    return byCell({row, other}).size() == 2;
+  };
+  EXPECT_TRUE(differs([](Row &r) { r.platform = "q"; }));
+  EXPECT_TRUE(differs([](Row &r) { r.kind = store::ExperimentKind::tune; }));
+  EXPECT_TRUE(differs([](Row &r) { r.setting.threads = 2; }));
+  EXPECT_TRUE(differs([](Row &r) { r.setting.cache = store::CacheState::cold; }));
+  EXPECT_TRUE(differs([](Row &r) { r.problem = large; }));
+  EXPECT_FALSE(differs([](Row &r) { r.setting.schedule = "direct/1 px=4"; }));
+  EXPECT_FALSE(differs([](Row &r) { r.provider = "onednn"; }));
+  EXPECT_FALSE(differs([](Row &r) { r.experiment = "another"; }));
+}
+
+TEST(Ratio, followsTheRoundsOnlyWhereTheyWereMeasuredInTurns) {
+  // The machine is slower by a factor of its own in every round; we always take twice the peer's time.
+  Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
+  for (size_t round = 0; round < 8; ++round) {
+    double speed = double(1 << round);
+    ours.rounds[round] = {2 * speed, 2 * speed};
+    peer.rounds[round] = {speed, speed};
+  }
+  lab::RatioEstimate inTurns = ratioOfTimes(ours, peer);
+  EXPECT_DOUBLE_EQ(inTurns.ratio, 2);
+  EXPECT_DOUBLE_EQ(inTurns.interval.low, 2);
+  EXPECT_DOUBLE_EQ(inTurns.interval.high, 2);
+  peer.experiment = "another";
+  lab::RatioEstimate apart = ratioOfTimes(ours, peer);
+  EXPECT_DOUBLE_EQ(apart.ratio, 2);
+  EXPECT_LT(apart.interval.low, 1);
+  EXPECT_GT(apart.interval.high, 4);
+}
+
+TEST(Roofline, ofKnownCeilings) {
+  lab::MachineCeilings machine;
+  machine.cpu = "Some CPU";
+  machine.cores = 4, machine.hardwareThreads = 8;
+  machine.arithmetic = {{ElementType::f32, "fma", {100}}};
+  machine.levels = {{"memory", 0, 1, {{10, 10, 10}}}};
+  std::vector<Row> rows = {report::rowOf(small, "lathe", 1e-6), report::rowOf(large, "lathe", 0)};
+  auto shares = rooflineShares(rows, [&](auto &platform) { return platform == "p" ? &machine : nullptr; });
+  ASSERT_EQ(shares.size(), 1u);
+  double flops = 2.0 * 8 * 64 * 4 * 9, bytes = 4.0 * (4 * 64 + 8 * 4 * 9 + 8 * 64);
+  EXPECT_NEAR(shares[0].gflops, flops * 1e-3, 1e-9);
+  EXPECT_NEAR(shares[0].gbytesPerSecond, bytes * 1e-3, 1e-9);
+  EXPECT_DOUBLE_EQ(shares[0].intensity, flops / bytes);
+  ASSERT_TRUE(shares[0].limit);
+  EXPECT_EQ(shares[0].limit->bound, "memory"); // 36.9 kFLOP at 100 GFLOPS against 4.2 kB at 10 GB/s
+  EXPECT_NEAR(shares[0].limit->share, bytes / 10e9 / 1e-6, 1e-9);
+  EXPECT_FALSE(rooflineShares(rows, [](auto &) { return nullptr; })[0].limit);
+
+  store::Platform platform = store::somePlatform();
+  EXPECT_TRUE(isMachine(platform, machine));
+  platform.hardwareThreads = 4;
+  EXPECT_FALSE(isMachine(platform, machine));
+}
+
+TEST(Speedup, overABaselineWithTheGeometricMean) {
+  std::vector<Row> rows = {
+      report::rowOf(small, "lathe:auto", 1e-3),  report::rowOf(small, "lathe:plain", 2e-3),
+      report::rowOf(small, "onednn:auto", 4e-3), report::rowOf(small, "onednn:winograd", 8e-3),
+      report::rowOf(large, "lathe:auto", 1e-3),  report::rowOf(large, "onednn:auto", 16e-3),
+      report::rowOf(large, "lathe:plain", 0),    report::rowOf(convText(3, 3), "lathe:auto", 1e-3),
+  };
+  Speedups found = speedups(rows, ColumnChoice::parse("onednn"));
+  ASSERT_EQ(found.rows.size(), 4u); // winograd among them; the cell without baseline not
+  EXPECT_DOUBLE_EQ(found.rows[0].ratio.ratio, 4);
+  EXPECT_EQ(found.rows[2].row->variant, "winograd");
+  EXPECT_DOUBLE_EQ(found.rows[2].ratio.ratio, 0.5);
+  std::map<std::string, SpeedupSummary> summaries;
+  for (auto &summary : found.summaries)
+    summaries[summary.column] = summary;
+  EXPECT_EQ(summaries.size(), 4u); // two columns of ours, our best, winograd
+  EXPECT_NEAR(summaries.at("lathe:auto").geometricMean.ratio, 8, 1e-12);
+  EXPECT_NEAR(summaries.at("lathe:auto").geometricMean.interval.low, 4, 1e-12);
+  EXPECT_NEAR(summaries.at("lathe:auto").geometricMean.interval.high, 16, 1e-12);
+  EXPECT_EQ(summaries.at("lathe:plain").problems, 1u);
+  EXPECT_NEAR(summaries.at("lathe").geometricMean.ratio, 8, 1e-12);
+  // A certain variant as the baseline.
+  EXPECT_DOUBLE_EQ(speedups(rows, ColumnChoice::parse("onednn:winograd")).rows[0].ratio.ratio, 8);
+  EXPECT_TRUE(speedups(rows, ColumnChoice::parse("eigen")).rows.empty());
+}
+
+TEST(Speedup, theBaselineIsWrittenProviderVariantSchedule) {
+  ColumnChoice choice = ColumnChoice::parse("lathe:auto:direct/1 px=4");
+  EXPECT_EQ(choice.str(), "lathe:auto:direct/1 px=4");
+  Row row = report::rowOf(small, "lathe:auto", 1);
+  EXPECT_FALSE(choice.matches(row));
+  row.setting.schedule = "direct/1 px=4";
+  EXPECT_TRUE(choice.matches(row));
+  EXPECT_TRUE(ColumnChoice::parse("lathe").matches(row));
+  EXPECT_FALSE(ColumnChoice::parse("lathe:plain").matches(row));
+  EXPECT_THROW(ColumnChoice::parse(":auto"), Error);
+}
+
+TEST(Best, andHowOften) {
+  std::vector<Row> rows = {report::rowOf(small, "lathe:auto", 1e-3),    report::rowOf(small, "onednn:auto", 2e-3),
+                           report::rowOf(large, "lathe:auto", 2e-3),    report::rowOf(large, "onednn:auto", 1.999e-3),
+                           report::rowOf(small, "lathe:auto", 3e-3, 2), report::rowOf(large, "eigen", 0, 2)};
+  rows[0].implementation = "winograd/1 m=4 blocked";
+  auto found = best(rows);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].row->provider, "lathe");
+  EXPECT_EQ(found[0].second->provider, "onednn");
+  EXPECT_DOUBLE_EQ(found[0].ratio.ratio, 2);
+  EXPECT_EQ(found[0].verdict, lab::Verdict::faster);
+  EXPECT_EQ(found[1].row->provider, "onednn");
+  EXPECT_EQ(found[1].verdict, lab::Verdict::same);
+  EXPECT_FALSE(found[2].second);
+  auto counts = countBest(found);
+  EXPECT_EQ(counts[0].what, "lathe:auto");
+  EXPECT_EQ(counts[0].best, 2u);
+  EXPECT_EQ(counts[0].clearly, 2u);
+  EXPECT_EQ(counts[1].what, "lathe:auto winograd/1");
+  EXPECT_EQ(counts[2].what, "onednn:auto");
+  EXPECT_EQ(counts[2].clearly, 0u);
+}
+
+TEST(Failed, hasWhatIsBrokenButNotWhatIsDeclined) {
+  std::vector<Row> rows = {report::rowOf(small, "a", 1e-3), report::rowOf(small, "b", 0), report::rowOf(small, "c", 0),
+                           report::rowOf(small, "d", 0), report::rowOf(small, "e", 0)};
+  rows[2].status = store::PointStatus::unimplemented;
+  rows[3].status = store::PointStatus::sameAs;
+  rows[4].status = store::PointStatus::timedOut;
+  auto found = failed(rows);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0]->provider, "b");
+  EXPECT_EQ(found[1]->provider, "e");
+  EXPECT_EQ(failedJson(*found[1])["status"], "timed_out");
+  EXPECT_EQ(failedJson(*found[0])["reason"], "wrong");
+}
+
+TEST(Network, theEstimateIsTheSumOfCountTimesBest) {
+  std::string odd = convText(3, 5);
+  std::vector<Row> rows = {report::rowOf(small, "lathe:auto", 1e-3), report::rowOf(small, "lathe:plain", 5e-3),
+                           report::rowOf(small, "onednn", 2e-3),     report::rowOf(large, "lathe:auto", 4e-3),
+                           report::rowOf(large, "onednn", 3e-3),     report::rowOf(odd, "onednn", 0)};
+  std::vector<Part> parts = {{small, 3}, {large, 2}};
+  auto found = estimates(
+      rows, parts, [](const Estimate &e) { return e.setting.threads == 1 ? std::optional(10e-3) : std::nullopt; });
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].provider, "");
+  EXPECT_NEAR(found[0].seconds, 3 * 1e-3 + 2 * 3e-3, 1e-12);
+  EXPECT_NEAR(*found[0].difference, -0.1, 1e-9);
+  EXPECT_EQ(found[1].provider, "lathe");
+  EXPECT_NEAR(found[1].seconds, 3 * 1e-3 + 2 * 4e-3, 1e-12);
+  EXPECT_NEAR(*found[1].difference, 0.1, 1e-9);
+  EXPECT_NEAR(found[2].seconds, 3 * 2e-3 + 2 * 3e-3, 1e-12);
+  EXPECT_EQ(found[2].counted, 5);
+  parts.push_back({odd, 4});
+  found = estimates(rows, parts, {});
+  ASSERT_EQ(found[2].missing.size(), 1u);
+  EXPECT_EQ(found[2].missing[0].problem, odd);
+  EXPECT_EQ(found[2].missing[0].count, 4);
+  EXPECT_FALSE(found[2].difference);
+}
+
+TEST(Network, theTableOfConvolutions) {
+  std::vector<Row> rows = {report::rowOf(small, "lathe", 1e-3), report::rowOf(large, "lathe", 2e-3),
+                           report::rowOf(large, "onednn", 1.5e-3), report::rowOf("relu x=8x8", "lathe", 1)};
+  auto tables = convTables(rows, {{small, 9}, {large, 2}, {convText(3, 5), 1}, {"relu x=8x8", 1}});
+  ASSERT_EQ(tables.size(), 1u);
+  auto &lines = tables[0].lines;
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].problem, small);
+  EXPECT_EQ(lines[0].input, "1x4x8x8");
+  EXPECT_EQ(lines[0].kernel, "8x4x3x3");
+  EXPECT_EQ(lines[0].stride, "1x1");
+  EXPECT_NEAR(lines[0].total, 9e-3, 1e-12);
+  EXPECT_NEAR(lines[0].share, 0.75, 1e-12);
+  EXPECT_EQ(lines[1].row->provider, "onednn");
+  EXPECT_NEAR(lines[1].share, 0.25, 1e-12);
+  EXPECT_FALSE(lines[2].row);
+  EXPECT_EQ(convTables(rows, {})[0].lines.size(), 2u);
+}
+
+class FromStore : public store::StoreFolder {};
+
+TEST_F(FromStore, rowsAreWhatWasKept) {
+  store::Store store(file("a.db"));
+  for (const char *cpu : {"One CPU", "Other CPU"}) {
+    std::string experiment = store.addExperiment(store::someExperiment(), store::somePlatform(cpu));
+    store::Point point = store::somePoint(experiment, 1, 6);
+    point.problem = {"conv", small, {}};
+    for (int number = 0; auto &round : point.rounds)
+      for (auto &sample : round)
+        sample.wallNs = 1000 * (cpu[1] == 'n' ? 1 : 2) + number++ % 2;
+    store.addPoint(point);
+  }
+  auto rows = rowsOf(store, {});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_NEAR(rows[0].median, 1000.5e-9, 1e-15);
+  EXPECT_NEAR(rows[1].median, 2000.5e-9, 1e-15);
+  EXPECT_EQ(rows[0].rounds.size(), 6u);
+  EXPECT_TRUE(rows[0].shape);
+  EXPECT_EQ(rows[0].implementation, "direct/1 px=14 oc=2");
+  EXPECT_NE(rows[0].platformName, rows[1].platformName);
+  EXPECT_EQ(byCell(rows).size(), 2u); // nothing is compared across machines
+  EXPECT_EQ(best(rows).size(), 2u);
+  EXPECT_EQ(rowsOf(store, {.experiments = {rows[1].experiment}}).size(), 1u);
+  EXPECT_EQ(rowsOf(store, {.experiments = {rows[1].experiment}})[0].platformName, "");
+}
+
+} // namespace

@@ -1,0 +1,42 @@
+// Rows made by hand.
+#pragma once
+
+#include "report/Rows.h"
+
+#include <gtest/gtest.h>
+
+namespace lathe::report {
+
+/// A convolution's own text: 1 x `in` x 8 x 8 by `out` filters of 3 x 3.
+inline std::string convText(int in, int out, int batch = 1) {
+  return lab::Problem::parse(fmt::format("conv x={}x{}x8x8 w={}x{}x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1",
+                                         batch, in, out, in))
+      .str();
+}
+
+/// Every sample takes `seconds`; 0: failed.
+inline Row rowOf(const std::string &problem, const std::string &provider, double seconds, int threads = 1,
+                 const std::string &experiment = "e") {
+  store::Point point;
+  point.experiment = experiment;
+  point.problem.op = problem.substr(0, problem.find(' '));
+  point.problem.text = problem;
+  size_t colon = provider.find(':');
+  point.provider = provider.substr(0, colon);
+  point.variant = colon == provider.npos ? "" : provider.substr(colon + 1);
+  point.setting.threads = threads;
+  point.measured = "2026-01-01T00:00:00.000000Z";
+  point.repro = "lathe ops bench";
+  if (seconds > 0) {
+    point.status = store::PointStatus::passed;
+    store::Sample sample;
+    sample.wallNs = std::llround(seconds * 1e9);
+    point.rounds.assign(8, {sample, sample});
+  } else {
+    point.status = store::PointStatus::failed;
+    point.reason = "wrong";
+  }
+  return rowOf(point, store::ExperimentKind::ops, "p");
+}
+
+} // namespace lathe::report

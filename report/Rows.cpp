@@ -1,0 +1,163 @@
+#include "report/Rows.h"
+
+#include <algorithm>
+#include <map>
+
+namespace lathe::report {
+
+using nlohmann::json;
+
+Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform) {
+  Row row;
+  row.kind = kind;
+  row.experiment = point.experiment;
+  row.platform = platform;
+  row.op = point.problem.op;
+  row.problem = point.problem.text;
+  row.provider = point.provider;
+  row.variant = point.variant;
+  row.setting = point.setting;
+  row.measured = point.measured;
+  row.status = point.status;
+  row.reason = point.reason;
+  row.implementation = point.implementation;
+  row.repro = point.repro;
+  std::vector<double> all;
+  for (auto &round : point.rounds) {
+    auto &seconds = row.rounds.emplace_back();
+    for (const store::Sample &sample : round)
+      seconds.push_back(double(sample.wallNs) * 1e-9);
+    all.insert(all.end(), seconds.begin(), seconds.end());
+  }
+  row.median = lab::median(all);
+  const json &detail = point.problem.detail;
+  if (row.op == "kernel" && detail.is_object()) { // of a profile, which knows what its plan says
+    row.flops = detail.value("flops", 0.0);
+    row.bytes = detail.value("bytes", 0.0);
+  } else if (findOp(row.op)) {
+    try {
+      row.shape = lab::Problem::parse(row.problem);
+      row.flops = row.shape->flops();
+      row.bytes = row.shape->bytes();
+    } catch (const Error &) { // written by a version whose operators differ: its times are good all the same
+      row.shape.reset();
+    }
+  }
+  return row;
+}
+
+std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
+  std::map<std::string, store::Experiment> experiments;
+  for (auto &summary : store.experiments(filter))
+    experiments[summary.experiment.uuid] = summary.experiment;
+  std::vector<Row> rows;
+  store.points(filter, true, [&](const store::Point &point) {
+    const store::Experiment &experiment = experiments.at(point.experiment);
+    rows.push_back(rowOf(point, experiment.kind, experiment.platform));
+  });
+  bool several = std::any_of(rows.begin(), rows.end(), [&](auto &row) { return row.platform != rows[0].platform; });
+  if (several)
+    for (Row &row : rows)
+      row.platformName = fmt::format("{} ({:.6})", store.platform(row.platform).cpu, row.platform);
+  return rows;
+}
+
+std::string cellOf(const Row &row) {
+  store::Setting setting = row.setting;
+  setting.schedule.clear();
+  return fmt::format("{}\n{}\n{}\n{}\n{}", row.platform, name(row.kind), row.op, row.problem, setting.key());
+}
+
+std::string keyOf(const Row &row) {
+  return fmt::format("{}\n{}\n{}\n{}", cellOf(row), row.provider, row.variant, row.setting.schedule);
+}
+
+std::vector<Row> latest(std::vector<Row> rows) {
+  std::map<std::string, size_t> places;
+  std::vector<Row> kept;
+  for (Row &row : rows) {
+    auto [place, isNew] = places.try_emplace(keyOf(row), kept.size());
+    if (isNew)
+      kept.push_back(std::move(row));
+    else if (row.measured >= kept[place->second].measured)
+      kept[place->second] = std::move(row);
+  }
+  return kept;
+}
+
+std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows) {
+  std::map<std::string, size_t> places;
+  std::vector<std::vector<const Row *>> cells;
+  for (const Row &row : rows) {
+    auto [place, isNew] = places.try_emplace(cellOf(row), cells.size());
+    if (isNew)
+      cells.emplace_back();
+    cells[place->second].push_back(&row);
+  }
+  return cells;
+}
+
+std::string columnOf(const Row &row) { return row.variant.empty() ? row.provider : row.provider + ":" + row.variant; }
+
+std::string settingText(const store::Setting &setting) {
+  std::string text;
+  if (setting.threads)
+    text = fmt::format(", {} thread{}", setting.threads, setting.threads == 1 ? "" : "s");
+  if (setting.batch)
+    text += fmt::format(", batch {}", setting.batch);
+  if (!setting.type.empty() && setting.type != "f32")
+    text += ", " + setting.type;
+  if (!setting.layout.empty())
+    text += ", " + setting.layout;
+  if (setting.cache == store::CacheState::cold)
+    text += ", cold";
+  if (setting.extra.is_object())
+    for (auto &[word, value] : setting.extra.items())
+      if (value != "" && !value.is_null())
+        text += fmt::format(", {} {}", word, value.is_string() ? value.get<std::string>() : value.dump());
+  return text.empty() ? text : text.substr(2);
+}
+
+std::string contextText(const Row &row) {
+  std::string text{name(row.kind)};
+  for (const std::string &part : {settingText(row.setting), row.platformName})
+    text += part.empty() ? "" : ", " + part;
+  return text;
+}
+
+const std::string &scheduleOf(const Row &row) {
+  return row.setting.schedule.empty() ? row.implementation : row.setting.schedule;
+}
+
+lab::RatioEstimate ratioOfTimes(const Row &numerator, const Row &denominator) {
+  using store::ExperimentKind;
+  bool inTurns = (numerator.kind == ExperimentKind::ops || numerator.kind == ExperimentKind::compare) &&
+                 numerator.experiment == denominator.experiment &&
+                 numerator.rounds.size() == denominator.rounds.size() && numerator.rounds.size() > 1;
+  if (inTurns)
+    return lab::ratioOfMediansInRounds(numerator.rounds, denominator.rounds);
+  constexpr size_t enough = 6; // for an interval at 95 % (lab::medianInterval)
+  bool byRounds = std::min(numerator.rounds.size(), denominator.rounds.size()) >= enough;
+  auto observations = [&](const Row &row) {
+    std::vector<double> values;
+    for (auto &round : row.rounds)
+      if (byRounds)
+        values.push_back(lab::median(round));
+      else
+        values.insert(values.end(), round.begin(), round.end());
+    return values;
+  };
+  return lab::ratioOfMedians(observations(numerator), observations(denominator));
+}
+
+json identityJson(const Row &row) {
+  return {{"operator", row.op},
+          {"problem", row.problem},
+          {"provider", row.provider},
+          {"variant", row.variant},
+          {"platform", row.platform},
+          {"kind", name(row.kind)},
+          {"setting", store::toJson(row.setting)}};
+}
+
+} // namespace lathe::report

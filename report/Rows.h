@@ -1,0 +1,75 @@
+// Measurements as the analyses want them: one plain row a point, with its samples and what its problem asks for.
+//
+// Rows of one *cell* (platform, kind of experiment, problem, setting but for the schedule) did the same work under the
+// same circumstances: only those are held against each other.
+#pragma once
+
+#include "lab/Problem.h"
+#include "lab/Statistics.h"
+#include "store/Store.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe::report {
+
+struct Row {
+  store::ExperimentKind kind = store::ExperimentKind::ops;
+  std::string experiment;   // uuid
+  std::string platform;     // key
+  std::string platformName; // "" where all rows are of one platform: told apart by nothing
+  std::string op, problem;
+  std::string provider, variant;
+  store::Setting setting;
+  std::string measured; // when
+  store::PointStatus status = store::PointStatus::passed;
+  std::string reason, implementation, repro;
+  std::vector<std::vector<double>> rounds; // seconds
+  double median = 0;                       // of all samples; 0 where there are none
+
+  // Of the problem: none for whole models and for what this version cannot read.
+  std::optional<lab::Problem> shape;
+  double flops = 0, bytes = 0; // 0: not known
+
+  /// Passed and timed: speed is judged by such rows only.
+  bool counts() const { return status == store::PointStatus::passed && median > 0; }
+};
+
+/// `kind` and `platform` are those of the point's experiment.
+Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform);
+
+/// Those that the filter chooses, in the order of measuring.
+std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter);
+
+/// Equal for rows of the same cell.
+std::string cellOf(const Row &row);
+/// What was measured: the cell, provider, variant and schedule.
+std::string keyOf(const Row &row);
+/// Of rows with the same key the last one measured, in the order in which the first of them came.
+std::vector<Row> latest(std::vector<Row> rows);
+
+/// Rows of each cell, cells in the order of their first row.
+std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows);
+
+/// "onednn:auto", "lathe" where there is no variant.
+std::string columnOf(const Row &row);
+/// The circumstances in words: "2 threads, cold, bf16"; what is usual is left out, and no threads.
+std::string settingText(const store::Setting &setting);
+/// The same with the kind of experiment, and the platform where there are several: equal for rows that may be summed
+/// up.
+std::string contextText(const Row &row);
+/// What decides the speed beside the problem, as far as it is known: the schedule asked for, else the implementation.
+const std::string &scheduleOf(const Row &row);
+
+/// The numerator's time over the denominator's. Round by round where both were measured in turns (one experiment of the
+/// kind ops or compare, equally many rounds); else of medians of independent sets, whose values are the rounds' medians
+/// where both have six rounds at least (what lasts for a round is one observation, not many), else all samples. Both
+/// rows count.
+lab::RatioEstimate ratioOfTimes(const Row &numerator, const Row &denominator);
+
+/// The fields that tell what a row is, for documents.
+nlohmann::json identityJson(const Row &row);
+
+} // namespace lathe::report

@@ -1,0 +1,99 @@
+#include "report/Speedup.h"
+
+#include "report/Best.h"
+
+#include <algorithm>
+#include <map>
+
+namespace lathe::report {
+
+using nlohmann::json;
+
+ColumnChoice ColumnChoice::parse(const std::string &text) {
+  ColumnChoice choice;
+  size_t first = text.find(':');
+  choice.provider = text.substr(0, first);
+  require(!choice.provider.empty(), "'{}': expected PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE", text);
+  if (first == text.npos)
+    return choice;
+  size_t second = text.find(':', first + 1);
+  choice.variant = text.substr(first + 1, second == text.npos ? second : second - first - 1);
+  if (second != text.npos)
+    choice.schedule = text.substr(second + 1);
+  return choice;
+}
+
+bool ColumnChoice::matches(const Row &row) const {
+  return row.provider == provider && (!variant || row.variant == *variant) &&
+         (!schedule || row.setting.schedule == *schedule);
+}
+
+std::string ColumnChoice::str() const {
+  return provider + (variant ? ":" + *variant : "") + (schedule ? ":" + *schedule : "");
+}
+
+static std::string scheduledColumn(const Row &row) {
+  return columnOf(row) + (row.setting.schedule.empty() ? "" : ":" + row.setting.schedule);
+}
+
+Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
+  Speedups result;
+  // Ratios by the setting and the column; a provider's fastest goes under its name alone.
+  std::map<std::pair<std::string, std::string>, std::vector<double>> ratios;
+  std::map<std::string, std::vector<std::string>> columns; // of a provider
+  for (auto &cell : byCell(rows)) {
+    const Row *base = fastest(cell, [&](const Row &row) { return baseline.matches(row); });
+    if (!base)
+      continue;
+    std::map<std::string, double> best;
+    for (const Row *row : cell) {
+      if (!row->counts() || row == base)
+        continue;
+      lab::RatioEstimate ratio = ratioOfTimes(*base, *row);
+      result.rows.push_back({row, base, ratio});
+      std::string column = scheduledColumn(*row), setting = contextText(*row);
+      ratios[{setting, column}].push_back(ratio.ratio);
+      auto &known = columns[row->provider];
+      if (std::find(known.begin(), known.end(), column) == known.end())
+        known.push_back(column);
+      best[row->provider] = std::max(best[row->provider], ratio.ratio);
+    }
+    for (auto &[provider, ratio] : best)
+      if (provider != baseline.provider)
+        ratios[{contextText(*base), provider}].push_back(ratio);
+  }
+  for (auto &[key, values] : ratios) {
+    auto &[setting, column] = key;
+    auto provider = columns.find(column);
+    if (provider != columns.end() && provider->second.size() == 1 && provider->second[0] != column)
+      continue; // it has one column only, which says the same
+    result.summaries.push_back({column, setting, values.size(), lab::geometricMean(values)});
+  }
+  return result;
+}
+
+json toJson(const lab::RatioEstimate &ratio) {
+  return {{"ratio", ratio.ratio}, {"ratio_low", ratio.interval.low}, {"ratio_high", ratio.interval.high}};
+}
+
+json toJson(const Speedups &speedups) {
+  json rows = json::array(), summaries = json::array();
+  for (const Speedup &speedup : speedups.rows) {
+    json document = identityJson(*speedup.row);
+    document.update(toJson(speedup.ratio));
+    document["median_ms"] = speedup.row->median * 1e3;
+    document["baseline"] = scheduledColumn(*speedup.baseline);
+    document["baseline_median_ms"] = speedup.baseline->median * 1e3;
+    rows.push_back(std::move(document));
+  }
+  for (const SpeedupSummary &summary : speedups.summaries) {
+    json document = {{"column", summary.column}, {"setting", summary.setting}, {"problems", summary.problems}};
+    document["geometric_mean"] = summary.geometricMean.ratio;
+    document["geometric_mean_low"] = summary.geometricMean.interval.low;
+    document["geometric_mean_high"] = summary.geometricMean.interval.high;
+    summaries.push_back(std::move(document));
+  }
+  return {{"points", rows}, {"summaries", summaries}};
+}
+
+} // namespace lathe::report

@@ -1,0 +1,139 @@
+#include "report/TurningPoint.h"
+#include "report/ReportTesting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+using namespace lathe;
+using namespace lathe::report;
+
+namespace {
+
+TEST(TurningPoint, ofTwoLinesThatMeetAtAPoint) {
+  std::vector<double> x{0, 1, 2, 3, 4, 5}, y;
+  for (double at : x)
+    y.push_back(at < 3 ? 10 - at : 7 + 2 * (at - 3));
+  auto fit = fitTwoSegments(x, y);
+  ASSERT_TRUE(fit);
+  EXPECT_TRUE(fit->breaks);
+  EXPECT_NEAR(fit->at, 3, 1e-9);
+  EXPECT_NEAR(fit->height, 7, 1e-9);
+  EXPECT_NEAR(fit->before, -1, 1e-9);
+  EXPECT_NEAR(fit->after, 2, 1e-9);
+  EXPECT_NEAR(fit->squares, 0, 1e-18);
+}
+
+TEST(TurningPoint, ofTwoLinesThatMeetBetweenPoints) {
+  std::vector<double> x{0, 1, 2, 3, 4, 5}, y;
+  for (double at : x)
+    y.push_back(at < 2.25 ? 0 : 4 * (at - 2.25));
+  auto fit = fitTwoSegments(x, y);
+  ASSERT_TRUE(fit);
+  EXPECT_NEAR(fit->at, 2.25, 1e-9);
+  EXPECT_NEAR(fit->before, 0, 1e-9);
+  EXPECT_NEAR(fit->after, 4, 1e-9);
+}
+
+TEST(TurningPoint, aLineDoesNotTurn) {
+  std::vector<double> x{0, 1, 2, 3, 4, 5, 6, 7}, y, noisy;
+  std::mt19937 random{3};
+  std::normal_distribution<double> noise(0, 0.05);
+  for (double at : x) {
+    y.push_back(1 - 0.5 * at);
+    noisy.push_back(y.back() + noise(random));
+  }
+  auto fit = fitTwoSegments(x, y);
+  ASSERT_TRUE(fit);
+  EXPECT_FALSE(fit->breaks);
+  EXPECT_NEAR(fit->lineSlope, -0.5, 1e-12);
+  EXPECT_FALSE(fitTwoSegments(x, noisy)->breaks);
+  EXPECT_FALSE(fitTwoSegments(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 2, 1, 0}));
+}
+
+TEST(TurningPoint, noFitIsBetter) {
+  // Against a search over a fine grid of meeting points, each solved by its normal equations.
+  std::mt19937 random{7};
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (int trial = 0; trial < 50; ++trial) {
+    std::vector<double> x, y;
+    for (int i = 0; i < 7; ++i) {
+      x.push_back(i + 0.3 * uniform(random));
+      y.push_back(uniform(random));
+    }
+    auto fit = fitTwoSegments(x, y);
+    ASSERT_TRUE(fit);
+    for (int step = 0; step <= 1000; ++step) {
+      double at = x[1] + (x[5] - x[1]) * step / 1000, m[3][4] = {};
+      for (size_t i = 0; i < x.size(); ++i) {
+        double row[4] = {1, std::min(x[i] - at, 0.0), std::max(x[i] - at, 0.0), y[i]};
+        for (int r = 0; r < 3; ++r)
+          for (int c = 0; c < 4; ++c)
+            m[r][c] += row[r] * row[c];
+      }
+      for (int p = 0; p < 3; ++p)
+        for (int r = 0; r < 3; ++r)
+          if (double factor = r == p ? 0 : m[r][p] / m[p][p]; factor != 0)
+            for (int c = 0; c < 4; ++c)
+              m[r][c] -= factor * m[p][c];
+      double squares = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        double off = y[i] - m[0][3] / m[0][0] - m[1][3] / m[1][1] * std::min(x[i] - at, 0.0) -
+                     m[2][3] / m[2][2] * std::max(x[i] - at, 0.0);
+        squares += off * off;
+      }
+      ASSERT_LE(fit->squares, squares + 1e-9) << "trial " << trial << ", at " << at;
+    }
+  }
+}
+
+TEST(TurningPoint, theLastThreadThatIsWorthIt) {
+  std::vector<double> threads{1, 2, 3, 4};
+  EXPECT_EQ(lastWorthwhile(threads, std::vector<double>{12, 6, 5, 4.9}), 3); // + 100 %, 20 %, 2 %
+  EXPECT_EQ(lastWorthwhile(threads, std::vector<double>{12, 13, 5, 4}), 1);
+  EXPECT_EQ(lastWorthwhile(threads, std::vector<double>{12, 6, 4, 3}), std::nullopt);
+  // From 2 to 4 by 1.2, that is 9.5 % a thread.
+  EXPECT_EQ(lastWorthwhile(std::vector<double>{1, 2, 4}, std::vector<double>{10, 6, 5}), 2);
+}
+
+TEST(TurningPoint, curvesAlongThreadsAndExtents) {
+  std::vector<Row> rows;
+  for (int threads : {1, 2, 4, 8, 16, 32}) // perfect up to 8, then nothing more
+    rows.push_back(report::rowOf(convText(4, 8), "lathe", 1e-3 / std::min(threads, 8), threads));
+  for (int out : {16, 32, 64, 128, 256, 512}) // constant, then proportional
+    rows.push_back(report::rowOf(convText(4, out), "lathe", 1e-3 * std::max(1, out / 64)));
+  for (int batch : {2, 3})
+    rows.push_back(report::rowOf(convText(4, 8, batch), "lathe", 1e-3 * batch));
+  auto found = turningPoints(rows);
+  std::map<std::string, Turning> by;
+  for (auto &turning : found)
+    by.emplace(turning.curve.resource, turning);
+  ASSERT_EQ(found.size(), 3u);
+  const Turning &threads = by.at("threads");
+  ASSERT_TRUE(threads.fit && threads.fit->breaks);
+  EXPECT_NEAR(std::exp(threads.fit->at), 8, 1e-6);
+  EXPECT_NEAR(threads.fit->before, -1, 1e-6);
+  EXPECT_NEAR(threads.fit->after, 0, 1e-6);
+  EXPECT_EQ(threads.threads, 8); // doubling from 4 to 8 is 19 % a thread
+  const Turning &channels = by.at("w[0]");
+  EXPECT_EQ(channels.curve.x, (std::vector<double>{8, 16, 32, 64, 128, 256, 512}));
+  ASSERT_TRUE(channels.fit && channels.fit->breaks);
+  EXPECT_NEAR(std::exp(channels.fit->at), 64, 1e-6);
+  EXPECT_NEAR(channels.fit->before, 0, 1e-6);
+  EXPECT_NEAR(channels.fit->after, 1, 1e-6);
+  const Turning &batch = by.at("x[0]");
+  EXPECT_EQ(batch.curve.x, (std::vector<double>{1, 2, 3}));
+  EXPECT_FALSE(batch.fit);
+  EXPECT_FALSE(batch.threads);
+}
+
+TEST(TurningPoint, channelsOfInputAndWeightsAreOneExtent) {
+  std::vector<Row> rows;
+  for (int in : {3, 5, 7})
+    rows.push_back(report::rowOf(convText(in, 8), "lathe", 1e-3 * in));
+  auto found = curves(rows);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].resource, "x[1]=w[1]");
+}
+
+} // namespace
