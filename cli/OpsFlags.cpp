@@ -143,6 +143,7 @@ void OpsFlags::add(Options &options) {
       ->type_name("COMMAND");
   options.add_option("--via-directory", viaDirectory, "where the programs lathe-provider-* lie there (as here)")
       ->type_name("DIR");
+  options.add_flag("--fresh", fresh, "measures everything, although the same command was interrupted before");
   options.add_option("--log", log,
                      "finished rows as JSON lines: those in FILE are not measured again, new ones are added");
 }

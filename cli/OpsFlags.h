@@ -11,7 +11,7 @@ struct OpsFlags {
   std::string epilogue = "bias+relu", problems, model, via, viaDirectory, log;
   std::vector<std::string> texts, suites;
   int repetitions = 8;
-  bool list = false, dryRun = false;
+  bool list = false, dryRun = false, fresh = false;
   double minutes = 0;
   lab::OpsLabOptions bench;
 

@@ -146,6 +146,21 @@ void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &p
                            settings.size(), rows, points, secondsText(seconds));
 }
 
+/// True when the store has every point of the row.
+bool isKept(const Recording &recording, const lab::ListedProblem &entry, const lab::OpsSetting &setting,
+            const std::vector<lab::OpsColumn> &columns) {
+  lab::OpsRow row;
+  row.listed = entry;
+  row.setting = setting;
+  for (auto &column : columns) {
+    row.points.emplace_back();
+    row.points.back().provider = column.provider.name;
+    row.points.back().variant = column.variant;
+  }
+  auto points = lab::pointsOf(row);
+  return std::all_of(points.begin(), points.end(), [&](auto &point) { return recording.has(point); });
+}
+
 int benchOps(const Arguments &arguments) {
   OpsFlags flags;
   RecordFlags record;
@@ -186,8 +201,11 @@ int benchOps(const Arguments &arguments) {
                        {"max_seconds", flags.bench.maxSeconds}});
   if (!flags.via.empty())
     recording.elsewhere(flags.via);
+  if (size_t points = flags.fresh ? 0 : recording.resume(); points && options.printsText())
+    std::cout << fmt::format(
+        "going on with an experiment that was interrupted; it has {} points (--fresh begins anew)\n", points);
   Progress progress("ops bench");
-  size_t total = problems.size() * settings.size(), done = 0, left = 0, measured = 0;
+  size_t total = problems.size() * settings.size(), done = 0, left = 0, kept = 0, measured = 0;
   std::string stage;
   flags.bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
   auto began = std::chrono::steady_clock::now();
@@ -208,6 +226,10 @@ int benchOps(const Arguments &arguments) {
       json row;
       if (const json *known = log.find(key)) {
         row = *known;
+      } else if (isKept(recording, entry, setting, columns.of(entry.problem.op))) {
+        ++kept;
+        ++done;
+        continue;
       } else if (timeIsUp()) {
         ++left;
         continue;
@@ -235,7 +257,8 @@ int benchOps(const Arguments &arguments) {
       rows.push_back(std::move(row));
     }
   }
-  recording.finish();
+  if (!left)
+    recording.finish();
   auto summaries = lab::summarizeOps(rows);
   size_t wrong = 0, disturbed = 0;
   for (const json &row : rows) {
@@ -248,6 +271,8 @@ int benchOps(const Arguments &arguments) {
     std::cout << fmt::format("{} rows, {} measured now, {} points that did not pass", rows.size(), measured, wrong);
     if (disturbed)
       std::cout << fmt::format("; other programs disturbed {} rows: their times are not to be trusted", disturbed);
+    if (kept)
+      std::cout << fmt::format("; {} rows were there already", kept);
     if (left)
       std::cout << fmt::format("; {} rows left for another time", left);
     std::cout << "\n" << recording.line();
@@ -258,6 +283,7 @@ int benchOps(const Arguments &arguments) {
   options.writeJson({{"providers", columns.names(problems.front().problem.op)},
                      {"rows", rows},
                      {"summaries", documents},
+                     {"kept", kept},
                      {"left", left}});
   return wrong ? failedVerdict : success;
 }

@@ -91,8 +91,27 @@ void Recording::finish(const store::Disturbance &disturbance) {
     opened->finishExperiment(experiment.uuid, disturbance);
 }
 
-std::optional<store::Point> Recording::measured(const store::Point &point) {
-  return opened ? opened->measured(experiment.identity(), point) : std::nullopt;
+size_t Recording::resume() {
+  if (!opened)
+    return 0;
+  store::Filter filter;
+  filter.identity = experiment.identity();
+  for (auto &summary : opened->experiments(filter))
+    if (summary.experiment.finished.empty())
+      experiment.uuid = summary.experiment.uuid;
+  if (experiment.uuid.empty())
+    return 0;
+  filter = {};
+  filter.experiments = {experiment.uuid};
+  for (const store::Point &point : opened->points(filter, false))
+    kept.insert(point.key());
+  return kept.size();
+}
+
+bool Recording::has(const store::Point &point) const {
+  store::Point mine = point;
+  mine.experiment = experiment.uuid;
+  return kept.count(mine.key()) != 0;
 }
 
 std::string Recording::line() const {

@@ -6,6 +6,8 @@
 #include "cli/Measure.h"
 #include "store/Store.h"
 
+#include <set>
+
 namespace lathe::cli {
 
 /// --store FILE and --no-store, for a verb that measures.
@@ -28,13 +30,15 @@ public:
   /// What is measured runs on another machine, reached by this command: of its platform nothing else is known.
   void elsewhere(const std::string &command);
   bool on() const { return opened.has_value(); }
+  /// Goes on with the newest experiment of the same command, machine and build that did not come to its end; how many
+  /// points it has, 0 where there is none.
+  size_t resume();
+  /// True when the experiment gone on with has the point (problem, provider, variant, setting).
+  bool has(const store::Point &point) const;
   /// The experiment is there from its first point on. Fills in the points' experiment, and the command line where they
   /// say no other way to be repeated.
   void add(std::vector<store::Point> points);
   void finish(const store::Disturbance &disturbance = {});
-  /// What the same command has measured before: the last of the same problem, provider, variant and setting, without
-  /// samples.
-  std::optional<store::Point> measured(const store::Point &point);
   /// "kept in FILE, experiment 3f2a1b4c" and a newline, for people; "" when nothing was kept.
   std::string line() const;
 
@@ -42,6 +46,7 @@ private:
   std::optional<store::Store> opened;
   store::Experiment experiment; // its uuid is empty until the first point
   store::Platform platform;
+  std::set<std::string> kept; // keys of the points of an experiment gone on with
 };
 
 /// A whole model as a problem: its file's name with a hash of the content, or zoo:NAME with what it is built with, then

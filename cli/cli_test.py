@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import os
+import random
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -496,6 +499,25 @@ class Cli(unittest.TestCase):
         self.error("ops", "bench", "conv2d", "--suite", "benchdnn/resnet50", "--problems", "/nowhere.csv", says="/nowhere.csv")
         self.error("ops", "bench", "conv2d", says="--suite")
         self.error("ops", "measure", says="lathe ops bench")
+
+    def test_killed_again_and_again(self):
+        store = self.path("killed.db")
+        command = ["ops", "bench", "eltwise", "{1..40}x64:relu", "--provider", "lathe:auto,lathe:plain", "--repetitions", "3", "--starts", "1", "--max-seconds", "0.01", "--store", store]
+        delays = random.Random(5)
+        for _ in range(20):
+            running = subprocess.Popen([LATHE, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            time.sleep(delays.uniform(0.05, 1.0))
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+        said = self.lathe(*command).stdout
+        self.assertRegex(said, "going on with an experiment|40 rows, 40 measured now")
+        listed = self.figures("store", "list", "--store", store)
+        self.assertEqual({experiment["points"] for experiment in listed["experiments"]}, {80}, "points were lost or doubled")
+        before = len(listed["experiments"])
+        # It came to its end: the same command is a new experiment.
+        self.lathe(*command)
+        listed = self.figures("store", "list", "--store", store)
+        self.assertEqual([experiment["points"] for experiment in listed["experiments"]], [80] * (before + 1))
 
     # ---- store
 
