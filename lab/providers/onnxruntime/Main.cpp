@@ -126,6 +126,10 @@ private:
     if (!started || !started->alive()) {
       auto spec = findRunner("onnxruntime");
       require(spec.done(), "{}", spec.done() ? "" : spec.reason());
+      // Every call copies its operands and results into fresh memory: let that be memory which was there before, not
+      // new pages of the system's.
+      spec->command.environment["MALLOC_MMAP_THRESHOLD_"] = std::to_string(32 << 20); // the most that glibc takes
+      spec->command.environment["MALLOC_TRIM_THRESHOLD_"] = std::to_string(1 << 30);
       started.emplace(valueOf(Runner::start(*spec)));
     }
     return *started;
