@@ -2,6 +2,7 @@
 
 #include "support/Error.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lathe::store {
@@ -175,13 +176,16 @@ static json nested(const Point &point, auto &&valueOf) {
 static json samplesOf(const Point &point) {
   json samples = {{"wall_ns", nested(point, [](const Sample &sample) { return sample.wallNs; })}};
   for (auto &[key, counter] : counters) {
+    auto valueOf = [counter = counter](const Sample &sample) -> json {
+      const std::optional<int64_t> &value = sample.*counter;
+      return value ? json(*value) : json(nullptr);
+    };
     bool any = false;
     for (auto &round : point.rounds)
-      for (auto &sample : round)
-        any |= (sample.*counter).has_value();
+      any |= std::any_of(round.begin(), round.end(),
+                         [counter = counter](const Sample &sample) { return (sample.*counter).has_value(); });
     if (any)
-      samples[key] = nested(
-          point, [&](const Sample &sample) { return sample.*counter ? json(*(sample.*counter)) : json(nullptr); });
+      samples[key] = nested(point, valueOf);
   }
   return samples;
 }
