@@ -198,6 +198,7 @@ int benchOps(const Arguments &arguments) {
                       {{"seed", flags.bench.seed},
                        {"check_only", flags.bench.checkOnly},
                        {"repetitions", flags.repetitions},
+                       {"starts", flags.bench.minStarts},
                        {"max_seconds", flags.bench.maxSeconds}});
   if (!flags.via.empty())
     recording.elsewhere(flags.via);
