@@ -12,6 +12,9 @@ int profileVerb(const Arguments &arguments);
 int machineVerb(const Arguments &arguments);
 int opsVerb(const Arguments &arguments);
 int storeVerb(const Arguments &arguments);
+// Of `lathe ops`.
+int analyzeVerb(const Arguments &arguments);
+int diffVerb(const Arguments &arguments);
 
 /// Loads the compiler library and runs one of its verbs.
 int forwardToCompiler(const std::string &verb, const Arguments &arguments);

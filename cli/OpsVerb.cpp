@@ -298,9 +298,13 @@ int opsVerb(const Arguments &arguments) {
     return benchOps(rest);
   if (what == "problems")
     return forwardToCompiler("problems", rest);
+  if (what == "analyze")
+    return analyzeVerb(rest);
+  if (what == "diff")
+    return diffVerb(rest);
   if (what == "--help" || what == "-h")
     return benchOps({"--help"});
-  fail("expected: lathe ops bench ... or lathe ops problems ..., got '{}'", what);
+  fail("expected: lathe ops bench, problems, analyze or diff, got '{}'", what);
 }
 
 } // namespace lathe::cli

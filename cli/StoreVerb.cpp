@@ -28,10 +28,6 @@ json countsJson(const store::Store::Counts &counts) {
           {"tuning", counts.tuning}};
 }
 
-std::string shortened(const std::string &text, size_t width) {
-  return text.size() > width ? text.substr(0, width - 3) + "..." : text;
-}
-
 int storeList(const Arguments &arguments) {
   StoreFlags flags;
   FilterFlags filters;

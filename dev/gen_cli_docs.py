@@ -8,7 +8,7 @@ With --check compares OUTPUT with what would be written and exits with 1 when th
 import subprocess
 import sys
 
-VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "segments", "compare", "ops bench", "ops problems",
+VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "segments", "compare", "ops bench", "ops problems", "ops analyze", "ops diff",
          "store", "store list", "store show", "store export", "store import", "store merge", "store path", "machine", "zoo"]
 
 INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; do not edit. -->

@@ -47,8 +47,8 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
   return pearson(ranks(x), ranks(y));
 }
 
-/// The parameters in the text of an implementation that is a schedule, behind which the layout may stand.
-static std::map<std::string, int64_t> parametersOf(const std::string &implementation) {
+/// The schedule in the text of an implementation, behind which the layout may stand; none where it is something else.
+static std::optional<Schedule> scheduleIn(const std::string &implementation) {
   std::istringstream stream(implementation);
   std::string text, word;
   stream >> text;
@@ -56,9 +56,9 @@ static std::map<std::string, int64_t> parametersOf(const std::string &implementa
     if (word.find('=') != word.npos)
       text += " " + word;
   try {
-    return Schedule::parse(text).numbers;
+    return Schedule::parse(text);
   } catch (const Error &) { // another library's own words
-    return {};
+    return std::nullopt;
   }
 }
 
@@ -91,8 +91,9 @@ std::map<std::string, double> featuresOf(const Row &row) {
       features["kernel_area"] = area;
     }
   }
-  for (auto &[name, value] : parametersOf(scheduleOf(row)))
-    features.try_emplace(name, double(value));
+  if (auto schedule = scheduleIn(scheduleOf(row)))
+    for (auto &[parameter, value] : schedule->numbers) // one name means different things to different algorithms
+      features[schedule->algorithm + " " + parameter] = double(value);
   return features;
 }
 

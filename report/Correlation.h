@@ -16,8 +16,8 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
 std::vector<double> ranks(std::span<const double> values);
 
 /// What a row's time may follow, by name: threads, input_elements, output_elements, in_channels, out_channels,
-/// kernel_area, flops, bytes, flops_per_byte, and every numeric parameter of its schedule ("px", "oc", ...) where the
-/// implementation is one. Only what is known.
+/// kernel_area, flops, bytes, flops_per_byte, and every numeric parameter of its schedule ("direct px", "winograd m",
+/// ...) where the implementation is one. Only what is known.
 std::map<std::string, double> featuresOf(const Row &row);
 
 struct Correlation {

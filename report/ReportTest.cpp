@@ -4,6 +4,7 @@
 #include "report/Network.h"
 #include "report/RooflineShares.h"
 #include "report/Speedup.h"
+#include "store/Archive.h"
 #include "store/StoreTesting.h"
 
 using namespace lathe;
@@ -241,6 +242,32 @@ TEST_F(FromStore, rowsAreWhatWasKept) {
   EXPECT_EQ(best(rows).size(), 2u);
   EXPECT_EQ(rowsOf(store, {.experiments = {rows[1].experiment}}).size(), 1u);
   EXPECT_EQ(rowsOf(store, {.experiments = {rows[1].experiment}})[0].platformName, "");
+}
+
+TEST_F(FromStore, anArchiveAndResultsHoldTheSameRows) {
+  store::Store store(file("a.db"));
+  std::string experiment = store.addExperiment(store::someExperiment(), store::somePlatform());
+  store::Point point = store::somePoint(experiment, 1, 2, 2);
+  lab::Problem problem = lab::Problem::parse(small);
+  point.problem = {"conv", small, toJson(problem)};
+  point.setting = {};
+  point.rounds[0][0].wallNs = 1001, point.rounds[0][1].wallNs = 1003;
+  point.rounds[1][0].wallNs = 1005, point.rounds[1][1].wallNs = 1007;
+  store.addPoint(point);
+  store::exportArchive(store, {}, file("a.jsonl"));
+  nlohmann::json result = {
+      {"provider", "lathe"}, {"variant", "auto"}, {"status", "passed"}, {"rounds_ns", {{1001, 1003}, {1005, 1007}}}};
+  nlohmann::json results = {{"problem", toJson(problem)}, {"threads", 1}, {"points", nlohmann::json::array({result})}};
+  auto kept = rowsOf(store, {}), archived = rowsOfArchive(file("a.jsonl"));
+  auto written = rowsOfResults({{"rows", nlohmann::json::array({results})}}, "results.json");
+  ASSERT_EQ(archived.size(), 1u);
+  ASSERT_EQ(written.size(), 1u);
+  EXPECT_EQ(archived[0].rounds, kept[0].rounds);
+  EXPECT_EQ(written[0].rounds, kept[0].rounds);
+  EXPECT_EQ(cellOf(archived[0]), cellOf(kept[0]));
+  written[0].platform = kept[0].platform; // which results do not tell
+  EXPECT_EQ(keyOf(written[0]), keyOf(kept[0]));
+  EXPECT_THROW(rowsOfResults({{"other", 1}}, "other.json"), Error);
 }
 
 } // namespace

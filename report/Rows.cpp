@@ -1,5 +1,7 @@
 #include "report/Rows.h"
 
+#include "store/Archive.h"
+
 #include <algorithm>
 #include <map>
 
@@ -59,6 +61,59 @@ std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
   if (several)
     for (Row &row : rows)
       row.platformName = fmt::format("{} ({:.6})", store.platform(row.platform).cpu, row.platform);
+  return rows;
+}
+
+std::vector<Row> rowsOfArchive(const std::string &path) {
+  std::map<std::string, store::Experiment> experiments;
+  std::vector<Row> rows;
+  store::readArchive(path, [&](const store::Record &record) {
+    if (auto *experiment = std::get_if<store::Experiment>(&record))
+      experiments[experiment->uuid] = *experiment;
+    else if (auto *point = std::get_if<store::Point>(&record)) {
+      const store::Experiment &experiment = experiments.at(point->experiment); // which comes first
+      rows.push_back(rowOf(*point, experiment.kind, experiment.platform));
+    }
+  });
+  return rows;
+}
+
+/// The points of one row of results, as lab::pointsOf makes them of the row itself.
+static std::vector<store::Point> pointsOfResult(const json &row, const std::string &where) {
+  std::vector<store::Point> points;
+  lab::Problem problem = lab::problemFromJson(row.at("problem"));
+  for (const json &result : row.at("points")) {
+    store::Point &point = points.emplace_back();
+    point.experiment = where;
+    point.problem = {problem.op, problem.str(), row.at("problem")};
+    result.at("provider").get_to(point.provider);
+    result.at("variant").get_to(point.variant);
+    row.at("threads").get_to(point.setting.threads);
+    point.setting.cache = store::cacheState(row.value("cache", "hot"));
+    if (!problem.operands.empty())
+      point.setting.type = lathe::name(problem.operands.front().type);
+    point.status = store::pointStatus(result.at("status").get<std::string>());
+    point.reason = result.value("reason", "");
+    point.implementation = result.value("implementation", "");
+    point.repro = row.value("repro", "");
+    for (const json &round : result.value("rounds_ns", json::array())) {
+      auto &samples = point.rounds.emplace_back();
+      for (const json &nanoseconds : round)
+        samples.emplace_back().wallNs = nanoseconds.get<int64_t>();
+    }
+  }
+  return points;
+}
+
+std::vector<Row> rowsOfResults(const json &document, const std::string &where) {
+  std::vector<Row> rows;
+  try {
+    for (const json &row : document.at("rows"))
+      for (const store::Point &point : pointsOfResult(row, where))
+        rows.push_back(rowOf(point, store::ExperimentKind::ops, ""));
+  } catch (const json::exception &error) {
+    fail("{}: expected what `lathe store export` or `lathe ops bench --json` writes: {}", where, error.what());
+  }
   return rows;
 }
 

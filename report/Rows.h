@@ -43,6 +43,12 @@ Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::stri
 /// Those that the filter chooses, in the order of measuring.
 std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter);
 
+/// All points of an archive (`lathe store export`). Throws Error as store::readArchive does.
+std::vector<Row> rowsOfArchive(const std::string &path);
+/// All points of what `lathe ops bench --json` wrote ("rows"). Throws Error for a document of another shape, naming
+/// `where`.
+std::vector<Row> rowsOfResults(const nlohmann::json &document, const std::string &where);
+
 /// Equal for rows of the same cell.
 std::string cellOf(const Row &row);
 /// What was measured: the cell, provider, variant and schedule.

@@ -1,0 +1,238 @@
+// `lathe ops analyze`: what the measurements in the store say (docs/analysing.md).
+#include "cli/AnalyzeTables.h"
+#include "cli/FrontVerbs.h"
+#include "cli/OpsFlags.h"
+#include "cli/Recording.h"
+#include "cli/StoreFlags.h"
+#include "lab/ProblemSyntax.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+using report::Row;
+
+const std::vector<std::string> analyses = {"roofline", "speedup", "best",        "failed",
+                                           "estimate", "table",   "correlation", "turning"};
+
+struct AnalyzeFlags {
+  StoreFlags store;
+  FilterFlags filters;
+  OpsFlags network; // which operators, and how often
+  std::vector<std::string> what;
+  std::vector<int> threads;
+  std::string baseline;
+  double measuredMs = 0;
+  size_t rows = 40;
+
+  void add(Options &options) {
+    store.add(options);
+    filters.add(options);
+    options.add_option("--threads", threads, "only points of these numbers of threads")->delimiter(',');
+    options
+        .add_option("--what", what,
+                    fmt::format("{}, separated by commas (all that there are figures for)", fmt::join(analyses, ", ")))
+        ->delimiter(',')
+        ->check(CLI::IsMember(analyses));
+    options.add_option("--baseline", baseline, "of the speedups")->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
+    auto *model = options.add_option("--from-model", network.model, "the network of the estimate and the table");
+    model->type_name("MODEL");
+    options.add_option("--suite", network.suites, "or the suite of a list of problems, which says the counts")
+        ->delimiter(',')
+        ->excludes(model);
+    options.add_option("--problems", network.problems, "the list, CSV, as for `lathe ops bench`");
+    options.add_option("--epilogue", network.epilogue, "of the suite's problems: none, bias, bias+relu")
+        ->check(CLI::IsMember({"none", "bias", "bias+relu"}))
+        ->capture_default_str();
+    options
+        .add_option("--measured-ms", measuredMs,
+                    "what the whole network takes (the last verified `lathe bench` of the model in the store)")
+        ->check(CLI::PositiveNumber);
+    options.add_option("--rows", rows, "of each table at most; 0: all. JSON has all")->capture_default_str();
+    options.addJson();
+  }
+  bool namesNetwork() const { return !network.model.empty() || !network.suites.empty(); }
+  bool wants(const std::string &analysis) const {
+    return what.empty() || std::find(what.begin(), what.end(), analysis) != what.end();
+  }
+};
+
+std::vector<report::Part> partsOf(AnalyzeFlags &flags) {
+  std::vector<report::Part> parts;
+  if (!flags.namesNetwork())
+    return parts;
+  if (flags.network.model.empty())
+    flags.network.kind = flags.filters.op.empty() ? "conv2d" : flags.filters.op;
+  for (auto &entry : flags.network.listed())
+    parts.push_back({entry.problem.str(), entry.count});
+  return parts;
+}
+
+/// The last verified time of the model as `lathe bench` kept it, on the platform and with the threads of an estimate.
+std::optional<double> benchSeconds(store::Store &store, const std::string &model, const report::Estimate &estimate) {
+  ModelFlags flags;
+  flags.model = model;
+  std::string named = modelProblem(flags, "").text; // what follows are the inputs
+  store::Filter filter;
+  filter.kind = store::ExperimentKind::bench;
+  filter.op = "model";
+  filter.platform = estimate.platform;
+  std::optional<Row> last;
+  for (Row &row : report::rowsOf(store, filter))
+    if (row.counts() && row.problem.starts_with(named) && row.setting.threads == estimate.setting.threads &&
+        row.setting.batch <= 1 && (!last || last->measured <= row.measured))
+      last = std::move(row);
+  return last ? std::optional(last->median) : std::nullopt;
+}
+
+/// The ceilings of the platforms of rows, where they are this machine's and have been measured.
+class Ceilings {
+public:
+  explicit Ceilings(store::Store &store) : store(store) {}
+  const lab::MachineCeilings *of(const std::string &platform) {
+    auto [known, isNew] = byPlatform.try_emplace(platform, nullptr);
+    if (isNew && std::filesystem::exists(lab::machineCachePath()) &&
+        report::isMachine(store.platform(platform), lab::describeMachine()))
+      known->second = &lab::machineCeilings();
+    return known->second;
+  }
+
+private:
+  store::Store &store;
+  std::map<std::string, const lab::MachineCeilings *> byPlatform;
+};
+
+/// The results of the analyses one after the other, as text and as one document.
+class Findings {
+public:
+  Findings(const AnalyzeFlags &flags, bool printsText) : flags(flags), printsText(printsText) {}
+
+  template <class Item>
+  void add(const std::string &name, const std::string &title, const std::vector<Item> &items, const std::string &reason,
+           auto &&text) {
+    json list = json::array();
+    for (const Item &item : items)
+      list.push_back(toJson(item));
+    add(
+        name, title, items.empty() ? reason : "", [&] { return text(items, flags.rows); }, std::move(list));
+  }
+  /// `reason`: why there is nothing; empty otherwise.
+  void add(const std::string &name, const std::string &title, const std::string &reason, auto &&text, json figures) {
+    if (!reason.empty()) {
+      document["not_applicable"][name] = reason;
+      without += fmt::format("{}: {}\n", name, reason);
+      return;
+    }
+    if (printsText)
+      std::cout << fmt::format("{}\n\n{}\n", title, text());
+    document[name] = std::move(figures);
+  }
+
+  json document = json::object();
+  std::string without;
+
+private:
+  const AnalyzeFlags &flags;
+  bool printsText;
+};
+
+void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store, const std::vector<Row> &rows,
+             const std::vector<report::Part> &parts) {
+  if (flags.wants("roofline")) {
+    Ceilings ceilings(store);
+    findings.add("roofline", "Share of the roofline",
+                 report::rooflineShares(rows, [&](auto &p) { return ceilings.of(p); }),
+                 "no timed point whose operations and bytes are known", rooflineText);
+  }
+  if (flags.wants("speedup")) {
+    report::Speedups speedups;
+    std::string reason = "give --baseline PROVIDER";
+    if (!flags.baseline.empty()) {
+      speedups = report::speedups(rows, report::ColumnChoice::parse(flags.baseline));
+      reason = speedups.rows.empty() ? "nothing was timed beside " + flags.baseline : "";
+    }
+    findings.add(
+        "speedup", "Speedup over " + flags.baseline, reason,
+        [&] { return speedupText(speedups, flags.baseline, flags.rows); }, toJson(speedups));
+  }
+  if (flags.wants("best")) {
+    auto best = report::best(rows);
+    json points = json::array(), counts = json::array();
+    for (auto &entry : best)
+      points.push_back(toJson(entry));
+    for (auto &count : report::countBest(best))
+      counts.push_back(toJson(count));
+    findings.add("best", "Fastest of each problem and setting", best.empty() ? "no timed points" : "",
+                 [&] { return bestText(best, flags.rows); }, {{"points", points}, {"counts", counts}});
+  }
+  if (flags.wants("failed")) {
+    auto failed = report::failed(rows);
+    json points = json::array();
+    for (const Row *row : failed)
+      points.push_back(report::failedJson(*row));
+    findings.add(
+        "failed", "Points that failed", failed.empty() ? "none" : "", [&] { return failedText(failed, flags.rows); },
+        points);
+  }
+  if (flags.wants("estimate")) {
+    auto measured = [&](const report::Estimate &estimate) -> std::optional<double> {
+      if (flags.measuredMs > 0)
+        return flags.measuredMs * 1e-3;
+      return flags.network.model.empty() ? std::nullopt : benchSeconds(store, flags.network.model, estimate);
+    };
+    findings.add("estimate", "Sum over the network's operators",
+                 parts.empty() ? std::vector<report::Estimate>() : report::estimates(rows, parts, measured),
+                 parts.empty() ? "give --from-model or --suite" : "none of the network's operators has a time",
+                 estimateText);
+  }
+  if (flags.wants("table"))
+    findings.add("table", "Convolutions by shape", report::convTables(rows, parts), "no timed convolution",
+                 convTableText);
+  if (flags.wants("correlation"))
+    findings.add("correlation", "What the times follow", report::correlations(rows),
+                 "no feature varies over three timed points of one operator and provider", correlationText);
+  if (flags.wants("turning"))
+    findings.add("turning", "Turning points (slopes of logarithms)", report::turningPoints(rows),
+                 "no curve: two numbers of threads, or three sizes of otherwise equal problems", turningText);
+}
+
+} // namespace
+
+int analyzeVerb(const Arguments &arguments) {
+  AnalyzeFlags flags;
+  Options options("ops analyze",
+                  "What the measurements in the store say: shares of the roofline, speedups, the fastest, failures,\n"
+                  "a network's sum of its operators, what times follow and where curves turn (docs/analysing.md).\n"
+                  "Of several measurements of the same the last one counts.",
+                  "  lathe ops analyze --kind ops\n"
+                  "  lathe ops analyze --experiment 3f2a --what speedup --baseline onednn\n"
+                  "  lathe ops analyze --from-model resnet50.onnx --what estimate,table\n"
+                  "  lathe ops analyze --suite benchdnn/resnet50 --measured-ms 12.5 --what estimate\n"
+                  "  lathe ops analyze --what turning,correlation --provider lathe --json -\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  if (const lab::ProblemSyntax *syntax = lab::findSyntax(flags.filters.op)) // points have the dialect's name
+    flags.filters.op = lab::parseProblem(flags.filters.op, syntax->form).op;
+
+  store::Store store = flags.store.open();
+  std::vector<Row> rows = report::latest(report::rowsOf(store, flags.filters.filter(store)));
+  if (!flags.threads.empty())
+    std::erase_if(rows, [&](const Row &row) {
+      return std::find(flags.threads.begin(), flags.threads.end(), row.setting.threads) == flags.threads.end();
+    });
+  require(!rows.empty(), "{}: no points are kept there that the flags choose", store.path());
+  std::vector<report::Part> parts = partsOf(flags);
+  Findings findings(flags, options.printsText());
+  analyze(findings, flags, store, rows, parts);
+  if (options.printsText() && !findings.without.empty())
+    std::cout << "Nothing to say of:\n" << findings.without;
+  findings.document["points"] = rows.size();
+  options.writeJson(findings.document);
+  return success;
+}
+
+} // namespace lathe::cli
