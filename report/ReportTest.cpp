@@ -74,6 +74,26 @@ TEST(Ratio, followsTheRoundsOnlyWhereTheyWereMeasuredInTurns) {
   EXPECT_GT(apart.interval.high, 4);
 }
 
+TEST(Ratio, takesAStartOfTheProcessForOneObservation) {
+  // Within a start nothing varies; between starts ours takes 1, 2 and 4 times what the peer takes.
+  Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
+  ours.rounds.resize(6), peer.rounds.resize(6);
+  for (size_t round = 0; round < 6; ++round) {
+    ours.rounds[round] = {double(1 << round / 2)};
+    peer.rounds[round] = {1};
+  }
+  ours.starts = peer.starts = {2, 2, 2};
+  lab::RatioEstimate inTurns = ratioOfTimes(ours, peer);
+  EXPECT_NEAR(inTurns.ratio, 2, 1e-12);
+  double half = 4.302653 * std::log(2.0) / std::sqrt(3.0); // Student's t of two degrees of freedom
+  EXPECT_NEAR(inTurns.interval.low, 2 / std::exp(half), 1e-5);
+  peer.experiment = "another";
+  lab::RatioEstimate apart = ratioOfTimes(ours, peer);
+  EXPECT_DOUBLE_EQ(apart.ratio, 2);
+  EXPECT_DOUBLE_EQ(apart.interval.low, 1); // of three values, each may be drawn twice
+  EXPECT_DOUBLE_EQ(apart.interval.high, 4);
+}
+
 TEST(Roofline, ofKnownCeilings) {
   lab::MachineCeilings machine;
   machine.cpu = "Some CPU";

@@ -4,10 +4,18 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace lathe::report {
 
 using nlohmann::json;
+
+static std::vector<double> pooled(const std::vector<std::vector<double>> &rounds) {
+  std::vector<double> samples;
+  for (auto &round : rounds)
+    samples.insert(samples.end(), round.begin(), round.end());
+  return samples;
+}
 
 Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform) {
   Row row;
@@ -24,14 +32,13 @@ Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::stri
   row.reason = point.reason;
   row.implementation = point.implementation;
   row.repro = point.repro;
-  std::vector<double> all;
   for (auto &round : point.rounds) {
     auto &seconds = row.rounds.emplace_back();
     for (const store::Sample &sample : round)
       seconds.push_back(double(sample.wallNs) * 1e-9);
-    all.insert(all.end(), seconds.begin(), seconds.end());
   }
-  row.median = lab::median(all);
+  row.starts = point.starts;
+  row.median = lab::median(pooled(row.rounds));
   const json &detail = point.problem.detail;
   if (row.op == "kernel" && detail.is_object()) { // of a profile, which knows what its plan says
     row.flops = detail.value("flops", 0.0);
@@ -101,6 +108,9 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
       for (const json &nanoseconds : round)
         samples.emplace_back().wallNs = nanoseconds.get<int64_t>();
     }
+    auto starts = row.value("starts", std::vector<size_t>());
+    if (starts.size() > 1 && std::accumulate(starts.begin(), starts.end(), size_t(0)) == point.rounds.size())
+      point.starts = starts; // else it stopped on the way
   }
   return points;
 }
@@ -184,23 +194,41 @@ const std::string &scheduleOf(const Row &row) {
   return row.setting.schedule.empty() ? row.implementation : row.setting.schedule;
 }
 
+/// Rounds by start of the process.
+static std::vector<std::vector<std::vector<double>>> roundsByStart(const Row &row) {
+  if (row.starts.empty())
+    return {row.rounds};
+  std::vector<std::vector<std::vector<double>>> starts;
+  auto next = row.rounds.begin();
+  for (size_t count : row.starts) {
+    starts.emplace_back(next, next + int64_t(count));
+    next += int64_t(count);
+  }
+  return starts;
+}
+
 lab::RatioEstimate ratioOfTimes(const Row &numerator, const Row &denominator) {
   using store::ExperimentKind;
-  bool inTurns = (numerator.kind == ExperimentKind::ops || numerator.kind == ExperimentKind::compare) &&
-                 numerator.experiment == denominator.experiment &&
-                 numerator.rounds.size() == denominator.rounds.size() && numerator.rounds.size() > 1;
-  if (inTurns)
+  bool inTurns = numerator.experiment == denominator.experiment && numerator.starts == denominator.starts &&
+                 numerator.rounds.size() == denominator.rounds.size();
+  if (inTurns && numerator.kind == ExperimentKind::ops)
+    return lab::ratioOverStarts(roundsByStart(numerator), roundsByStart(denominator));
+  if (inTurns && numerator.kind == ExperimentKind::compare)
     return lab::ratioOfMediansInRounds(numerator.rounds, denominator.rounds);
-  constexpr size_t enough = 6; // for an interval at 95 % (lab::medianInterval)
-  bool byRounds = std::min(numerator.rounds.size(), denominator.rounds.size()) >= enough;
+  constexpr size_t enoughStarts = 3, enoughRounds = 6;
+  bool byStarts = std::min(numerator.starts.size(), denominator.starts.size()) >= enoughStarts;
+  bool byRounds = std::min(numerator.rounds.size(), denominator.rounds.size()) >= enoughRounds;
   auto observations = [&](const Row &row) {
-    std::vector<double> values;
-    for (auto &round : row.rounds)
-      if (byRounds)
-        values.push_back(lab::median(round));
-      else
-        values.insert(values.end(), round.begin(), round.end());
-    return values;
+    if (!byStarts && !byRounds)
+      return pooled(row.rounds);
+    std::vector<double> medians;
+    if (byStarts)
+      for (auto &start : roundsByStart(row))
+        medians.push_back(lab::median(pooled(start)));
+    else
+      for (auto &round : row.rounds)
+        medians.push_back(lab::median(round));
+    return medians;
   };
   return lab::ratioOfMedians(observations(numerator), observations(denominator));
 }

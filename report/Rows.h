@@ -27,6 +27,7 @@ struct Row {
   store::PointStatus status = store::PointStatus::passed;
   std::string reason, implementation, repro;
   std::vector<std::vector<double>> rounds; // seconds
+  std::vector<size_t> starts;              // rounds of each start of the process; empty: it was started once
   double median = 0;                       // of all samples; 0 where there are none
 
   // Of the problem: none for whole models and for what this version cannot read.
@@ -69,10 +70,10 @@ std::string contextText(const Row &row);
 /// What decides the speed beside the problem, as far as it is known: the schedule asked for, else the implementation.
 const std::string &scheduleOf(const Row &row);
 
-/// The numerator's time over the denominator's. Round by round where both were measured in turns (one experiment of the
-/// kind ops or compare, equally many rounds); else of medians of independent sets, whose values are the rounds' medians
-/// where both have six rounds at least (what lasts for a round is one observation, not many), else all samples. Both
-/// rows count.
+/// The numerator's time over the denominator's. As `lathe ops bench` and `lathe compare` judge where both were measured
+/// in turns (one experiment of that kind, the same starts and rounds). Else of the medians of two independent sets,
+/// whose values are the medians of starts of the process where both have three at least, of rounds where both have six,
+/// and all samples otherwise: what lasts for a start or a round is one observation, not many. Both rows count.
 lab::RatioEstimate ratioOfTimes(const Row &numerator, const Row &denominator);
 
 /// The fields that tell what a row is, for documents.
