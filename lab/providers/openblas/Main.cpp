@@ -1,4 +1,4 @@
-// OpenBLAS as a provider: products of matrices by its sgemm, convolutions as im2col and sgemm.
+// OpenBLAS as a provider: products of matrices by its sgemm (of a vector: sgemv), convolutions as im2col and sgemm.
 #include "lab/providers/Im2col.h"
 
 #include <cblas.h>
@@ -8,7 +8,19 @@ using namespace lathe::lab;
 
 namespace {
 
-void sgemm(const ProductCall &call) {
+/// sgemm or, where one of the operands is a vector, sgemv, as OpenBLAS wants it called.
+void multiply(const ProductCall &call) {
+  auto vector = [&](bool transposed, int64_t rows, int64_t columns, const float *matrix, int64_t ld, const float *x,
+                    int64_t stepX, int64_t stepY) {
+    cblas_sgemv(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, blasint(rows), blasint(columns), call.alpha,
+                matrix, blasint(ld), x, blasint(stepX), call.beta, call.y, blasint(stepY));
+  };
+  if (call.rows == 1)
+    return vector(!call.transB, call.transB ? call.columns : call.inner, call.transB ? call.inner : call.columns,
+                  call.b, call.ldb, call.a, call.transA ? call.lda : 1, 1);
+  if (call.columns == 1)
+    return vector(call.transA, call.transA ? call.inner : call.rows, call.transA ? call.rows : call.inner, call.a,
+                  call.lda, call.b, call.transB ? 1 : call.ldb, call.ldy);
   cblas_sgemm(CblasRowMajor, call.transA ? CblasTrans : CblasNoTrans, call.transB ? CblasTrans : CblasNoTrans,
               blasint(call.rows), blasint(call.columns), blasint(call.inner), call.alpha, call.a, blasint(call.lda),
               call.b, blasint(call.ldb), call.beta, call.y, blasint(call.ldy));
@@ -35,11 +47,13 @@ public:
     bool conv = problem.op == "conv"; // its panels are computed side by side, each by one thread
     openblas_set_num_threads(conv ? 1 : threads);
     auto made =
-        conv ? makeIm2col(problem, inputs, threads, sgemm) : makeProducts(problem, inputs, threads, false, sgemm);
+        conv ? makeIm2col(problem, inputs, threads, multiply) : makeProducts(problem, inputs, threads, false, multiply);
     if (!made)
       return NotApplicable{made.reason()};
     program = std::move(*made);
-    return "sgemm: " + program->implementation();
+    auto products = matrixOf(problem);
+    bool vector = products && (products->rows == 1 || products->columns == 1);
+    return (vector ? "sgemv: " : "sgemm: ") + program->implementation();
   }
 
   void run() override { program->run(); }
