@@ -4,8 +4,8 @@ namespace lathe {
 
 Caches cachesOf(const Target &target) {
   constexpr double kib = 1 << 10;
-  // Sapphire Rapids and later, told by its tiles: virtual machines hide its name. Measured on one of them (2 MiB, 177 GB/s and 16 GB/s at
-  // 3.4 GHz).
+  // Sapphire Rapids and later, told by its tiles: virtual machines hide its name. Measured on one of them (2 MiB, 177
+  // GB/s and 16 GB/s at 3.4 GHz).
   if (target.has("amx-tile"))
     return {48 * kib, 2048 * kib, 48, 5};
   // Zen 5, measured in a virtual machine at 4.0 to 4.2 GHz (237 GB/s and 44 GB/s).

@@ -6,8 +6,9 @@
 namespace lathe {
 
 struct Caches {
-  double firstLevel, secondLevel;    // bytes
-  double fromSecond, fromMemory;     // bytes a cycle one core reads; a third level counts as memory: a network's weights exceed it
+  double firstLevel, secondLevel; // bytes
+  double fromSecond,
+      fromMemory; // bytes a cycle one core reads; a third level counts as memory: a network's weights exceed it
 
   /// Cycles to read `bytes` again that were read before: what the second level does not hold comes from memory.
   double read(double bytes) const {

@@ -534,6 +534,8 @@ GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeom
 
   GeneratedKernel result;
   result.module = k.finish();
+  if (!plan.channelsOuter)
+    result.images = conv.images;
   result.units = conv.images * Dim(conv.groups * plan.tiles.perGroup() * plan.chunks());
   if (plan.passes() > 1)
     result.scratchBytes = plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);

@@ -25,6 +25,9 @@ struct GeneratedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module; // entry function `kernel`
   Dim units = 1;        // extent of the parallel range
   Dim scratchBytes = 0; // per slot
+  /// Units are so many equal runs, one for each index of the first axis of the operands and results of the anchor's
+  /// rank; 1: not known.
+  Dim images = 1;
   Dims dims;            // run-time extents the code takes, in order
   /// By kernel argument; empty function: the argument is used as it is (in its type's layout).
   std::vector<std::optional<Packing>> packings;

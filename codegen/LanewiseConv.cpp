@@ -258,6 +258,7 @@ GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGe
 
   GeneratedKernel result;
   result.module = k.finish();
+  result.images = conv.images;
   result.units = conv.images * Dim(plan.blocks() * plan.chunks());
   result.dims = dims.list();
   result.packings.resize(function.getNumArguments());

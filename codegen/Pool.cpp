@@ -120,7 +120,10 @@ public:
 
   GeneratedKernel generate() {
     h.forUnits(plan.space, units, [&](Values indices, Value lo, Value hi) { outer(indices, lo, hi); });
-    return h.finish(schedule, units.count);
+    GeneratedKernel result = h.finish(schedule, units.count);
+    if (units.axis > 0 || units.chunk == 1)
+      result.images = plan.space.extents[0];
+    return result;
   }
 
 private:

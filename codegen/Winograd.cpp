@@ -420,7 +420,8 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
     return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.02 * (slotWaste(plan, images, 2) - 1);
   };
   double weights = 9.0 * conv.inChannels * vectors * lanes * (bf16::wanted(problem.kernel, conv.type) ? 2 : 4);
-  double direct = std::max(directCycles(problem, conv), cachesOf(problem.target()).read(weights));
+  double multiplied = directCycles(problem, conv), read = cachesOf(problem.target()).read(weights);
+  double direct = std::max(multiplied, read) + 0.25 * std::min(multiplied, read);
   double least = direct * 0.95; // a change of algorithm has to be worth it
   std::optional<Schedule> best;
   bool rounds = bf16::wanted(problem.kernel, conv.type) && !bf16::pairsAreSlow(problem.target());
@@ -485,6 +486,7 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGe
 
   GeneratedKernel result;
   result.module = k.finish();
+  result.images = conv.images;
   result.units = conv.images * Dim(plan.chunks() * plan.split);
   result.scratchBytes = plan.scratchFloats() * int64_t(sizeof(float));
   result.dims = dims.list();

@@ -57,8 +57,9 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
       require(!given, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()), *given, generated.reason());
       return {NotApplicable{generated.reason()}, {}};
     }
-    CompiledKernel compiled{kernel.getName().str(), generated->schedule, generated->units, generated->scratchBytes,
-                            generated->dims, std::move(generated->packings)};
+    CompiledKernel compiled{kernel.getName().str(),        generated->schedule, generated->units,
+                            generated->scratchBytes,       generated->images,   generated->dims,
+                            std::move(generated->packings)};
     return {std::move(compiled), std::move(generated->module)};
   };
   return *entries.emplace(std::move(identity), std::make_unique<Entry>(make())).first->second;

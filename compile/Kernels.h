@@ -26,6 +26,7 @@ struct CompiledKernel {
   Schedule schedule;    // complete
   Dim units = 1;
   Dim scratchBytes = 0;
+  Dim images = 1; // GeneratedKernel::images
   Dims dims;
   std::vector<std::optional<Packing>> packings; // by kernel argument
   size_t code = 0;      // index into CodeImage::entries

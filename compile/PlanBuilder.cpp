@@ -371,8 +371,20 @@ private:
       instruction->dims.push_back(dim.str());
     instruction->units = kernel.units.str();
     instruction->scratch_bytes = kernel.scratchBytes.str();
+    if (!(kernel.images == Dim(1)) && byImages(call, kernel.images))
+      instruction->images = kernel.images.str();
     push(std::move(instruction));
     addKernelRow(call, function, kernel);
+  }
+
+  /// The first axis of everything the kernel computes with, constants aside, counts images.
+  bool byImages(mlir::func::CallOp call, const Dim &images) const {
+    size_t rank = shapes.of(call.getResult(0)).rank();
+    auto counts = [&](mlir::Value value) {
+      TensorInfo info = shapes.of(value);
+      return value.getDefiningOp<nn::ConstantOp>() || (info.rank() == rank && rank > 0 && info.dims[0] == images);
+    };
+    return llvm::all_of(call.getOperands(), counts) && llvm::all_of(call.getResults(), counts);
   }
 
   void addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp function, const CompiledKernel &kernel) {

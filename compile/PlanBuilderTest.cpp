@@ -69,6 +69,31 @@ TEST_F(PlanBuilderTest, aViewAtTheEndAliasesTheOutput) {
   EXPECT_EQ(reference(p, 0).outputs, std::vector<uint32_t>{2});
 }
 
+/// Only where everything a kernel computes with has the images as its first axis do units fall into images.
+TEST_F(PlanBuilderTest, unitsByImage) {
+  for (const char *addend : {"4x8x6x6", "1x8x1x1", "8x1x1"}) {
+    std::string text = fmt::format(R"(
+      func.func private @k(%x: tensor<4x8x6x6xf32>, %w: tensor<8x8x1x1xf32> {{nn.constant}}, %r: tensor<{0}xf32>) -> tensor<4x8x6x6xf32>
+          attributes {{nn.family = "contraction"}} {{
+        %0 = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}} :
+            (tensor<4x8x6x6xf32>, tensor<8x8x1x1xf32>) -> tensor<4x8x6x6xf32>
+        %1 = nn.add %0, %r : (tensor<4x8x6x6xf32>, tensor<{0}xf32>) -> tensor<4x8x6x6xf32>
+        return %1 : tensor<4x8x6x6xf32>
+      }}
+      func.func @main(%x: tensor<4x8x6x6xf32>, %r: tensor<{0}xf32>) -> tensor<4x8x6x6xf32> {{
+        %w = nn.constant {{value = dense<1.0> : tensor<8x8x1x1xf32>}} : tensor<8x8x1x1xf32>
+        %0 = func.call @k(%x, %w, %r) : (tensor<4x8x6x6xf32>, tensor<8x8x1x1xf32>, tensor<{0}xf32>) -> tensor<4x8x6x6xf32>
+        return %0 : tensor<4x8x6x6xf32>
+      }})",
+                                   addend);
+    const plan::PlanT &p = plan(text);
+    ASSERT_EQ(p.blocks[0]->instructions.size(), 1u) << addend;
+    EXPECT_EQ(p.blocks[0]->instructions[0]->operation.AsCallKernel()->images,
+              std::string(addend) == "4x8x6x6" ? "4" : "")
+        << addend;
+  }
+}
+
 TEST_F(PlanBuilderTest, partsLieInTheWhole) {
   const char *text = R"(
     func.func private @k(%x: tensor<2x16xf32>) -> tensor<2x16xf32> attributes {nn.family = "elementwise"} {

@@ -1,5 +1,4 @@
 #include "runtime/Execution.h"
-#include "runtime/Planner.h"
 
 #include <algorithm>
 #include <cstring>
@@ -234,6 +233,8 @@ void Context::State::layOut() {
   for (uint32_t i = 0; i < slots.size(); ++i)
     if (!slots[i].boxed)
       checkSizes(plan->values[i], slots[i]);
+  findImageLoops();
+  requestImages(requests);
   ArenaPlan layout = planArena(requests);
   arenaBytes = layout.bytes;
   liveBytes = layout.liveBytes;
@@ -250,6 +251,9 @@ void Context::State::layOut() {
     else if (info.storage == Storage::constant) // kernels and references only read it
       slots[i].data = const_cast<char *>(model->constants()) + info.offset;
   }
+  for (const ImageLoop &loop : imageLoops)
+    for (size_t i = 0; i < loop.inside.size(); ++i)
+      slots[loop.inside[i]].data = arena.data() + layout.offsets[loop.request] + loop.offsets[i];
   kernels.assign(plan->instructions.size(), {});
   references.assign(plan->instructions.size(), {});
 }

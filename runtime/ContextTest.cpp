@@ -509,6 +509,59 @@ TEST_F(ContextTest, profilesAndStops) {
   EXPECT_THAT(seen, ElementsAre(0, 1, 2));
 }
 
+/// out = (x / 2 + x / 4) + x, late = (x / 2 + x / 4) / 2; N images of 40960 elements, all but the last kernel by
+/// images.
+TestPlan batches() {
+  TestPlan p;
+  const std::vector<std::string> image = {"N", "40960"};
+  uint32_t x = p.input("x", image), half = p.temporary("half", image), quarter = p.temporary("quarter", image);
+  uint32_t sum = p.temporary("sum", image), out = p.output("out", image), late = p.output("late", image);
+  p.half(x, half, "N*40960");
+  p.half(half, quarter, "N*40960");
+  p.add(half, quarter, sum, "N*40960");
+  p.add(sum, x, out, "N*40960");
+  for (auto &instruction : p.plan().blocks[0]->instructions)
+    instruction->operation.AsCallKernel()->images = "N";
+  p.half(sum, late, "N*40960");
+  return p;
+}
+
+TEST_F(ContextTest, batchesPassImageByImage) {
+  auto model = batches().model();
+  for (int threads : {1, 2, 3, 8})
+    for (int64_t images : {1, 2, 7, 8, 16}) {
+      Context context(model, {.threads = threads});
+      Tensor x = ramp(images * 40960);
+      context.setInput(0, Tensor::borrow(ElementType::f32, {images, 40960}, x.data()));
+      context.run();
+      std::vector<float> out = floats(context.output(0)), late = floats(context.output(1));
+      uint64_t arena = context.memory().arenaBytes;
+      for (int64_t i : {int64_t(0), images * 40960 / 2, images * 40960 - 1}) {
+        EXPECT_EQ(out[i], float(i) * 0.5f + float(i) * 0.25f + float(i)) << threads << " threads, image " << i / 40960;
+        EXPECT_EQ(late[i], (float(i) * 0.5f + float(i) * 0.25f) * 0.5f);
+      }
+      // Observed, every value is there after every instruction; the results are the same.
+      int seen = 0;
+      RunOptions observed;
+      observed.observe = [&](uint32_t instruction) {
+        if (instruction == 1) {
+          EXPECT_EQ(floats(context.readValue(2)).back(), float(images * 40960 - 1) * 0.25f);
+        }
+        ++seen;
+      };
+      context.run(observed);
+      EXPECT_EQ(seen, 5);
+      EXPECT_EQ(floats(context.output(0)), out);
+      EXPECT_EQ(floats(context.output(1)), late);
+      if (images >= 7 && threads < images / 2) {
+        EXPECT_LT(arena, context.memory().arenaBytes) << images << " images, " << threads << " threads";
+      }
+      context.run({.profile = true});
+      EXPECT_EQ(context.profileRows().size(), 5u);
+      EXPECT_EQ(floats(context.output(0)), out);
+    }
+}
+
 TEST_F(ContextTest, undoesBlocks) {
   TestPlan p;
   uint32_t x = p.input("x", {"40"}); // 1x5x2x2 in blocks of 4 channels: 2 x 4 pixels x 4 channels, plus 8 spare

@@ -9,12 +9,6 @@
 namespace lathe::runtime {
 namespace {
 
-uint64_t now() {
-  timespec time;
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
-}
-
 struct KernelJob {
   LatheKernel code;
   void *const *buffers;
@@ -47,9 +41,19 @@ Value cloneValue(const Value &value) {
 
 } // namespace
 
+uint64_t monotonicNanoseconds() {
+  timespec time;
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
 void Context::State::run(const RunOptions &runOptions) {
   ran = false; // until it has succeeded
-  uint64_t begin = runOptions.profile ? now() : 0;
+  uint64_t begin = runOptions.profile ? monotonicNanoseconds() : 0;
+  if (bool whole = runOptions.observe || runOptions.until >= 0; whole != wholeBatches) {
+    wholeBatches = whole;
+    extentsChanged = true; // memory is laid out otherwise
+  }
   bindExtents();
   bindPointers();
   options = &runOptions;
@@ -63,7 +67,7 @@ void Context::State::run(const RunOptions &runOptions) {
     finishOutputs();
   if (runOptions.profile) {
     times.begin = begin;
-    times.end = now();
+    times.end = monotonicNanoseconds();
     times.overhead = times.end - times.begin;
     for (const InstructionTime &time : times.times)
       if (plan->outermost[time.instruction])
@@ -74,15 +78,24 @@ void Context::State::run(const RunOptions &runOptions) {
 }
 
 void Context::State::execute(const Block &block) {
+  bool entry = &block == &plan->blocks[0];
+  auto loop = imageLoops.begin();
   for (const Instruction &instruction : block.instructions) {
     if (stopped)
       return;
+    if (entry && loop != imageLoops.end() && instruction.id == loop->first)
+      run(*loop);
+    if (entry && loop != imageLoops.end() && instruction.id >= loop->first) {
+      if (instruction.id == loop->last)
+        ++loop;
+      continue;
+    }
     if (!options->profile) {
       execute(instruction);
     } else {
-      uint64_t begin = now();
+      uint64_t begin = monotonicNanoseconds();
       execute(instruction);
-      times.times.push_back({instruction.id, begin, now()});
+      times.times.push_back({instruction.id, begin, monotonicNanoseconds()});
     }
     if (options->observe)
       options->observe(instruction.id);

@@ -1,8 +1,10 @@
-// The inside of a Context: extents and memory bound to a plan (Binding.cpp), and the loop that runs it (Execution.cpp).
+// The inside of a Context: extents and memory bound to a plan (Binding.cpp), the loop that runs it (Execution.cpp), and
+// runs of kernels that a batch passes image by image (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
 #include "runtime/Loader.h"
+#include "runtime/Planner.h"
 #include "runtime/Program.h"
 #include "runtime/ThreadPool.h"
 
@@ -15,6 +17,8 @@ namespace lathe::runtime {
 /// "f32 1x3x224x224" for messages; extents may be symbolic.
 std::string describe(ElementType type, std::span<const Dim> dims);
 std::string describe(const Value &value);
+
+uint64_t monotonicNanoseconds();
 
 struct Context::State {
   State(std::shared_ptr<const Model> model, int threads);
@@ -53,6 +57,22 @@ struct Context::State {
     std::vector<int64_t> dims;
     int64_t units = 0, scratchBytes = 0;
   };
+  /// Consecutive kernel calls of the entry block that a batch passes image by image, so that what they hand on stays in
+  /// the caches. Values that live inside only are there once a replica: one image of each slot at a time.
+  struct ImageLoop {
+    struct Step {
+      const Instruction *instruction;
+      std::vector<int64_t> imageBytes; // by buffer: of one image where the value lives inside, otherwise 0
+    };
+    uint32_t first = 0, last = 0; // instructions
+    int64_t images = 1;
+    std::vector<Step> steps;
+    std::vector<uint32_t> inside;  // values
+    std::vector<uint64_t> offsets; // of them in a replica
+    uint64_t replicaBytes = 0;
+    size_t request = 0;                        // of the arena
+    std::vector<std::vector<void *>> pointers; // by slot: buffers of the call being made
+  };
   struct PreparedReference {
     std::vector<Value> inputs;
     std::vector<const Value *> pointers;
@@ -82,6 +102,8 @@ struct Context::State {
   size_t scratchStride = 0;
   uint64_t arenaBytes = 0, liveBytes = 0;
   RunProfile times;
+  std::vector<ImageLoop> imageLoops; // in order
+  bool wholeBatches = false;         // none, because every value is to be seen after every instruction
 
 private:
   const RunOptions *options = nullptr;
@@ -94,6 +116,13 @@ private:
   void prepareKernel(const Instruction &instruction, const CallKernel &call);
   void growScratch(int64_t bytes);
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
+
+  // ---- ImageLoops.cpp
+  void findImageLoops();
+  ImageLoop imageLoopOf(std::span<const Instruction *const> run) const;
+  void requestImages(std::vector<ArenaRequest> &requests);
+  void run(ImageLoop &loop);
+  struct ImageJob;
 
   void execute(const Block &block);
   void execute(const Instruction &instruction);

@@ -236,6 +236,7 @@ private:
       out.dims = extents(call.dims());
       out.units = extent(call.units(), "1");
       out.scratchBytes = extent(call.scratch_bytes(), "0");
+      out.images = extent(call.images(), "1");
       result.operation = std::move(out);
       return;
     }

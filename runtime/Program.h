@@ -47,6 +47,7 @@ struct CallKernel {
   std::vector<uint32_t> buffers;
   std::vector<Extent> dims;
   Extent units = 0, scratchBytes = 0;
+  Extent images = 0; // runs of units that each touch one image only; 1: not known
 };
 struct CallReference {
   std::string op;
