@@ -11,6 +11,12 @@
 namespace lathe::cli {
 namespace {
 
+/// What a kernel multiplies, which decides the ceiling it is held against.
+ElementType operandsOf(const runtime::InstructionInfo &info) {
+  bool rounded = info.schedule.find("type=bf16") != std::string_view::npos;
+  return rounded ? ElementType::bf16 : ElementType::f32;
+}
+
 struct Row {
   runtime::InstructionInfo info;
   double seconds = 0;
@@ -176,7 +182,7 @@ int profileVerb(const Arguments &arguments) {
   for (size_t i = 0; i < count; ++i) {
     runtime::InstructionInfo info = context.instruction(i);
     double seconds = mean.rows[i];
-    lab::Roofline roofline = lab::roofline(machine, ElementType::f32, info.flops, info.bytes, seconds, context.threads());
+    lab::Roofline roofline = lab::roofline(machine, operandsOf(info), info.flops, info.bytes, seconds, context.threads());
     bool kernel = std::string_view(info.kind) == "kernel";
     flops += info.flops;
     bytes += info.bytes;

@@ -68,6 +68,29 @@ ARITHMETIC_YMM(fmaPdYmm, "avx2,fma", FMA_PD_YMM)
 ARITHMETIC_YMM(dotBytesYmm, "avx2,avxvnni", DOT_BYTES_YMM)
 ARITHMETIC_YMM(maddBytesYmm, "avx2", MADD_BYTES_YMM)
 
+// Tile registers, all of 16 rows of 64 bytes: four sums, each of one pair of operands.
+__attribute__((noinline)) static void dotBf16Tiles(int64_t iterations) {
+  alignas(64) uint8_t config[64] = {1}; // palette
+  alignas(64) static uint32_t operands[16 * 16];
+  for (int tile = 0; tile < 8; ++tile) {
+    config[16 + 2 * tile] = 64;
+    config[48 + tile] = 16;
+  }
+  for (uint32_t &pair : operands)
+    pair = multiplicand;
+  asm volatile("ldtilecfg %1\n\t"
+               "tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3\n\t"
+               "tileloadd (%2,%3,1), %%tmm4\n\ttileloadd (%2,%3,1), %%tmm5\n\t"
+               "tileloadd (%2,%3,1), %%tmm6\n\ttileloadd (%2,%3,1), %%tmm7\n\t"
+               ".p2align 6\n1:\n\t"
+               "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+               "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\ttdpbf16ps %%tmm7, %%tmm5, %%tmm3\n\t"
+               "dec %0\n\tjnz 1b\n\ttilerelease"
+               : "+r"(iterations)
+               : "m"(config), "r"(operands), "r"(int64_t(64))
+               : "memory", "cc");
+}
+
 // Baseline x86-64: multiply and add apart.
 __attribute__((noinline)) static void mulAddXmm(int64_t iterations) {
   asm volatile("movd %1, %%xmm0\n\tpshufd $0, %%xmm0, %%xmm0\n\t"
@@ -88,6 +111,7 @@ std::span<const ArithmeticKernel> arithmeticKernels() {
       {ElementType::f32, "mulps, addps xmm", "", 12 * 4 * 2, mulAddXmm},
       {ElementType::f64, "vfmadd231pd zmm", "avx512f", 24 * 8 * 2, fmaPdZmm},
       {ElementType::f64, "vfmadd231pd ymm", "fma", 12 * 4 * 2, fmaPdYmm},
+      {ElementType::bf16, "tdpbf16ps", "amx-bf16", 4 * 16 * 16 * 32 * 2, dotBf16Tiles},
       {ElementType::bf16, "vdpbf16ps zmm", "avx512bf16", 24 * 16 * 2 * 2, dotBf16Zmm},
       {ElementType::i8, "vpdpbusd zmm", "avx512vnni", 24 * 16 * 4 * 2, dotBytesZmm},
       {ElementType::i8, "vpdpbusd ymm", "avxvnni", 12 * 8 * 4 * 2, dotBytesYmm},

@@ -2,6 +2,8 @@
 // little.
 #include "lab/Machine.h"
 #include "lab/MachineKernels.h"
+#include "package/Package.h"
+#include "runtime/Cpu.h"
 
 #include <algorithm>
 #include <atomic>
@@ -253,6 +255,9 @@ template <class At> void interpolate(const std::vector<int> &counts, At at) {
 }
 
 bool has(const MachineCeilings &machine, std::string_view feature) {
+  // Tile registers are the system's to hand out: asking the runtime for the CPU's features asks for them.
+  if (feature.starts_with("amx") && !(runtime::cpuFeatures() & package::featureBits({std::string(feature)})))
+    return false;
   return feature.empty() ||
          std::find(machine.features.begin(), machine.features.end(), feature) != machine.features.end();
 }
