@@ -36,7 +36,7 @@ public:
   virtual void run() = 0;
   /// Of a provider that computes in another process and takes the time there: nanoseconds of each of `repetitions` runs
   /// after `warmup` others. Nothing where `run` is to be timed.
-  virtual std::optional<std::vector<int64_t>> time(int warmup, int repetitions) { return std::nullopt; }
+  virtual std::optional<std::vector<int64_t>> time(int /*warmup*/, int /*repetitions*/) { return std::nullopt; }
   /// Whether what it computes with lies in this process, whose memory can be flushed from the caches before a run.
   virtual bool computesHere() const { return true; }
   /// What the last run computed, in plain row-major order: the results by position.

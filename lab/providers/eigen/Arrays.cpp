@@ -109,32 +109,34 @@ int64_t product(const std::vector<int64_t> &dims, size_t begin, size_t end) {
 }
 
 /// `length` rows of `inner` elements to one.
-using Reduction = void (*)(const Rows &x, Result y);
+using Reduction = void (*)(const Rows &x, float *y);
 
-template <class Across, class Along> void reduceRows(const Rows &x, Result y, Across across, Along along) {
+template <class Across, class Along> void reduceRows(const Rows &x, float *y, Across across, Along along) {
   if (x.cols() == 1) // a contiguous run: one number
-    y(0) = along(Vector(x.data(), x.rows()));
+    *y = along(Vector(x.data(), x.rows()));
   else
-    y = across(x.colwise()).transpose();
+    Result(y, x.cols()) = across(x.colwise()).transpose();
 }
 
 const std::map<std::string, Reduction> &reductions() {
   static const std::map<std::string, Reduction> table = {
       {"reduce_sum",
-       [](const Rows &x, Result y) {
-         reduceRows(x, y, [](auto rows) { return rows.sum(); }, [](const Vector &all) { return all.sum(); });
+       [](const Rows &x, float *y) {
+         reduceRows(x, y, [](const auto &rows) { return rows.sum(); }, [](const Vector &all) { return all.sum(); });
        }},
       {"reduce_mean",
-       [](const Rows &x, Result y) {
-         reduceRows(x, y, [](auto rows) { return rows.mean(); }, [](const Vector &all) { return all.mean(); });
+       [](const Rows &x, float *y) {
+         reduceRows(x, y, [](const auto &rows) { return rows.mean(); }, [](const Vector &all) { return all.mean(); });
        }},
       {"reduce_max",
-       [](const Rows &x, Result y) {
-         reduceRows(x, y, [](auto rows) { return rows.maxCoeff(); }, [](const Vector &all) { return all.maxCoeff(); });
+       [](const Rows &x, float *y) {
+         reduceRows(
+             x, y, [](const auto &rows) { return rows.maxCoeff(); }, [](const Vector &all) { return all.maxCoeff(); });
        }},
       {"reduce_min",
-       [](const Rows &x, Result y) {
-         reduceRows(x, y, [](auto rows) { return rows.minCoeff(); }, [](const Vector &all) { return all.minCoeff(); });
+       [](const Rows &x, float *y) {
+         reduceRows(
+             x, y, [](const auto &rows) { return rows.minCoeff(); }, [](const Vector &all) { return all.minCoeff(); });
        }},
   };
   return table;
@@ -157,7 +159,7 @@ Outcome<ArrayProgram> makeReduction(const Problem &problem, const ProblemInputs 
   program.compute = [apply = reductions().at(problem.op), x = inputs[0].as<float>(), y = program.y.as<float>(), length,
                      inner](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      apply(Rows(x + i * length * inner, length, inner), Result(y + i * inner, inner));
+      apply(Rows(x + i * length * inner, length, inner), y + i * inner);
   };
   return program;
 }
