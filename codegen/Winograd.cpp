@@ -364,7 +364,6 @@ void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value 
 
 /// `in` and `out`: operations of the input's and the output's transform.
 double predictedCycles(const Target &target, const Plan &plan, double in, double out) {
-  const ConvGeometry &conv = plan.conv;
   Caches caches = cachesOf(target);
   double alpha = plan.alpha(), m = plan.m(), inBlocks = plan.inBlocks(), outVectors = plan.channelTiles() * plan.oc;
   // Two multiply-adds, two loads, one store a cycle; a transform is two passes of alpha (or m) rows.
@@ -420,8 +419,7 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
     return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.02 * (slotWaste(plan, images, 2) - 1);
   };
   double weights = 9.0 * conv.inChannels * vectors * lanes * (bf16::wanted(problem.kernel, conv.type) ? 2 : 4);
-  double multiplied = directCycles(problem, conv), read = cachesOf(problem.target()).read(weights);
-  double direct = std::max(multiplied, read) + 0.25 * std::min(multiplied, read);
+  double direct = std::max(directCycles(problem, conv), cachesOf(problem.target()).read(weights));
   double least = direct * 0.95; // a change of algorithm has to be worth it
   std::optional<Schedule> best;
   bool rounds = bf16::wanted(problem.kernel, conv.type) && !bf16::pairsAreSlow(problem.target());
