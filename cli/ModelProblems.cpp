@@ -103,8 +103,10 @@ ModelProblems problemsOf(mlir::ModuleOp module) {
     if (!anchor)
       return;
     auto problem = problemOf(kernel, anchor, nn::SymbolicShapes(kernel));
-    if (!problem)
+    if (!problem) { // said all the same
+      ++besides[nn::recordOf(anchor)->name];
       return;
+    }
     boundIndices(*problem);
     // What follows the anchor one by one, each the only reader of the one before, is its epilogue.
     mlir::Operation *last = anchor;

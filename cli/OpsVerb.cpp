@@ -261,9 +261,11 @@ int benchOps(const Arguments &arguments) {
   if (!left)
     recording.finish();
   auto summaries = lab::summarizeOps(rows);
-  size_t wrong = 0, disturbed = 0;
+  size_t wrong = 0, disturbed = 0, drifting = 0;
   for (const json &row : rows) {
     disturbed += row.value("other_processors", 0.0) > lab::disturbingProcessors;
+    drifting += std::any_of(row["points"].begin(), row["points"].end(),
+                            [](const json &point) { return point.value("drifts", false); });
     for (const json &point : row["points"])
       wrong += !std::set<std::string>{"passed", "unimplemented", "same_as"}.count(point["status"]);
   }
@@ -272,6 +274,8 @@ int benchOps(const Arguments &arguments) {
     std::cout << fmt::format("{} rows, {} measured now, {} points that did not pass", rows.size(), measured, wrong);
     if (disturbed)
       std::cout << fmt::format("; other programs disturbed {} rows: their times are not to be trusted", disturbed);
+    if (drifting)
+      std::cout << fmt::format("; times of {} rows rose or fell all along (\"drift\" in the JSON)", drifting);
     if (kept)
       std::cout << fmt::format("; {} rows were there already", kept);
     if (left)

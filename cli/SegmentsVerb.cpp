@@ -129,6 +129,10 @@ std::string turns(const std::vector<Part> &cumulative, const std::vector<Part> &
       text += fmt::format("From the input to {} the ratio turns: {:.3f} before, {:.3f} with it.\n",
                           cumulative[i].to.empty() ? "the outputs" : cumulative[i].to, before->ratio, after->ratio);
   }
+  double best = 0; // the speed that one of the blocks shows to be possible
+  for (const Part &block : blocks)
+    if (block.ratio())
+      best = std::max(best, block.ratio()->ratio);
   const Part *worst = nullptr;
   double lost = 0;
   for (const Part &block : blocks) {
@@ -138,11 +142,6 @@ std::string turns(const std::vector<Part> &cumulative, const std::vector<Part> &
       text += fmt::format("{} is faster between {} and {}: ratio {:.3f}.\n", peer,
                           block.from.empty() ? "the input" : block.from, block.to.empty() ? "the outputs" : block.to,
                           block.ratio()->ratio);
-    // Against the speed the best block shows to be possible.
-    double best = 0;
-    for (const Part &other : blocks)
-      if (other.ratio())
-        best = std::max(best, other.ratio()->ratio);
     double over = block.time(0).median - block.time(1).median / best;
     if (over > lost) {
       lost = over;

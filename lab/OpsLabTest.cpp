@@ -56,6 +56,7 @@ TEST(OpsLab, timesInTurnsAndJudges) {
   }
   auto document = toJson(row);
   EXPECT_EQ(document["points"][1]["rounds_ns"].size(), 3u);
+  EXPECT_EQ(document["points"][1]["drifts"], false);
   auto summaries = summarizeOps({document, document});
   ASSERT_EQ(summaries.size(), 2u); // all, strided
   EXPECT_EQ(summaries[0].rows, 2u);

@@ -21,6 +21,12 @@ static json toJson(const OpsPoint &point) {
     document["max_difference"] = point.maxDifference;
   }
   document.update(timesToJson(point.time, point.rounds));
+  if (point.timed()) {
+    SeriesCheck series = checkSeries(point.rounds);
+    document["outlier_share"] = series.outlierShare;
+    document["drift"] = series.drift;
+    document["drifts"] = series.drifts;
+  }
   return document;
 }
 

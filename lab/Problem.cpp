@@ -12,6 +12,15 @@ namespace lathe::lab {
 
 using nlohmann::json;
 
+std::vector<std::string> split(const std::string &text, char separator) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1)
+    parts.push_back(text.substr(begin, end - begin));
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
 // Attributes.
 
 namespace {
@@ -153,15 +162,6 @@ std::string textOfValue(const json &value) {
 }
 
 // Operands.
-
-std::vector<std::string> split(const std::string &text, char separator) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1)
-    parts.push_back(text.substr(begin, end - begin));
-  parts.push_back(text.substr(begin));
-  return parts;
-}
 
 ProblemOperand operandOfText(const std::string &name, const std::string &text) {
   ProblemOperand operand;

@@ -72,4 +72,7 @@ nlohmann::json toJson(const Problem &problem);
 /// Throws nlohmann::json::exception for missing fields, Error for what does not fit.
 Problem problemFromJson(const nlohmann::json &document);
 
+/// The parts of a text between separators: at least one, which may be empty.
+std::vector<std::string> split(const std::string &text, char separator);
+
 } // namespace lathe::lab

@@ -56,15 +56,6 @@ private:
   std::map<std::string, int64_t> given;
 };
 
-std::vector<std::string> split(const std::string &text, char separator) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1)
-    parts.push_back(text.substr(begin, end - begin));
-  parts.push_back(text.substr(begin));
-  return parts;
-}
-
 std::vector<int64_t> dimsOf(const std::string &text) {
   std::vector<int64_t> dims;
   for (auto &word : split(text, 'x')) {
