@@ -33,6 +33,8 @@ std::string problemCell(const Row &row) {
   return shortened(row.shape ? lab::shortText(*row.shape) : row.op + " " + row.problem, 60);
 }
 
+std::string columnCell(const Row &row) { return shortened(report::scheduledColumnOf(row), 40); }
+
 std::string ms(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
 
 std::string intervalText(const lab::Interval &interval) {
@@ -51,8 +53,8 @@ std::string rooflineText(const std::vector<report::RooflineShare> &shares, size_
   bool unknown = false;
   for (auto &share : shares) {
     unknown |= !share.limit;
-    table.row({problemCell(*share.row), report::columnOf(*share.row), report::contextText(*share.row),
-               ms(share.row->median), fmt::format("{:.1f}", share.gflops), fmt::format("{:.2f}", share.gbytesPerSecond),
+    table.row({problemCell(*share.row), columnCell(*share.row), report::contextText(*share.row), ms(share.row->median),
+               fmt::format("{:.1f}", share.gflops), fmt::format("{:.2f}", share.gbytesPerSecond),
                fmt::format("{:.2f}", share.intensity),
                share.limit ? fmt::format("{:.0f} %", share.limit->share * 100) : "?",
                share.limit ? share.limit->bound : "?"});
@@ -65,7 +67,7 @@ std::string rooflineText(const std::vector<report::RooflineShare> &shares, size_
 std::string speedupText(const report::Speedups &speedups, const std::string &baseline, size_t limit) {
   LimitedTable points({"problem", "setting", "provider", "ms", baseline + " ms", "speedup", "95 % interval"}, limit);
   for (auto &speedup : speedups.rows)
-    points.row({problemCell(*speedup.row), report::contextText(*speedup.row), report::columnOf(*speedup.row),
+    points.row({problemCell(*speedup.row), report::contextText(*speedup.row), columnCell(*speedup.row),
                 ms(speedup.row->median), ms(speedup.baseline->median), number(speedup.ratio.ratio),
                 intervalText(speedup.ratio.interval)});
   Table summaries({"provider", "setting", "problems", "geometric mean", "95 % interval"});
@@ -88,10 +90,27 @@ std::string bestText(const std::vector<report::Best> &best, size_t limit) {
   return table.str() + "\n" + counts.str();
 }
 
+std::string schedulesText(const report::ScheduleGains &gains, size_t limit) {
+  LimitedTable table({"problem", "setting", "provider", "schedules", "default ms", "best ms", "default / best",
+                      "95 % interval", "verdict", "best schedule"},
+                     limit);
+  for (auto &gain : gains.rows)
+    table.row({problemCell(*gain.best), report::contextText(*gain.best), report::columnOf(*gain.best),
+               std::to_string(gain.schedules), ms(gain.standard->median), ms(gain.best->median),
+               number(gain.ratio.ratio), gain.isDefault() ? "" : intervalText(gain.ratio.interval),
+               gain.isDefault() ? "the default" : std::string(name(gain.verdict)),
+               shortened(report::scheduleOf(*gain.best), 60)});
+  Table summaries({"provider", "setting", "problems", "better than the default", "geometric mean", "95 % interval"});
+  for (auto &summary : gains.summaries)
+    summaries.row({summary.column, summary.setting, std::to_string(summary.problems), std::to_string(summary.better),
+                   number(summary.geometricMean.ratio), intervalText(summary.geometricMean.interval)});
+  return table.str() + "\n" + summaries.str();
+}
+
 std::string failedText(const std::vector<const Row *> &failed, size_t limit) {
   std::string text;
   for (size_t i = 0; i < failed.size() && (limit == 0 || i < limit); ++i)
-    text += fmt::format("{} {}, {}: {}: {}\n  {}\n", report::columnOf(*failed[i]), problemCell(*failed[i]),
+    text += fmt::format("{} {}, {}: {}: {}\n  {}\n", report::scheduledColumnOf(*failed[i]), problemCell(*failed[i]),
                         report::contextText(*failed[i]), name(failed[i]->status), failed[i]->reason, failed[i]->repro);
   if (limit && failed.size() > limit)
     text += fmt::format("... and {} more (--rows 0 shows all)\n", failed.size() - limit);
@@ -178,7 +197,7 @@ std::string diffText(const report::Diff &diff, bool all, size_t limit) {
       verdict = point.before ? "only before" : "only after";
     else if (point.statusChanged())
       verdict = point.broke() ? "broken" : "other status";
-    table.row({problemCell(row), report::columnOf(row), report::settingText(row.setting), cell(point.before),
+    table.row({problemCell(row), columnCell(row), report::settingText(row.setting), cell(point.before),
                cell(point.after), point.speed ? number(point.speed->ratio) : "",
                point.speed ? intervalText(point.speed->interval) : "", verdict});
   };

@@ -6,6 +6,7 @@
 #include "report/Diff.h"
 #include "report/Network.h"
 #include "report/RooflineShares.h"
+#include "report/ScheduleGains.h"
 #include "report/Speedup.h"
 #include "report/TurningPoint.h"
 
@@ -18,6 +19,7 @@ namespace lathe::cli {
 std::string rooflineText(const std::vector<report::RooflineShare> &shares, size_t limit);
 std::string speedupText(const report::Speedups &speedups, const std::string &baseline, size_t limit);
 std::string bestText(const std::vector<report::Best> &best, size_t limit);
+std::string schedulesText(const report::ScheduleGains &gains, size_t limit);
 std::string failedText(const std::vector<const report::Row *> &failed, size_t limit);
 std::string estimateText(const std::vector<report::Estimate> &estimates, size_t limit);
 std::string convTableText(const std::vector<report::ConvTable> &tables, size_t limit);

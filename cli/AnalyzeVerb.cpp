@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using report::Row;
 
-const std::vector<std::string> analyses = {"roofline", "speedup", "best",        "failed",
+const std::vector<std::string> analyses = {"roofline", "speedup", "best",        "schedules", "failed",
                                            "estimate", "table",   "correlation", "turning"};
 
 struct AnalyzeFlags {
@@ -117,8 +117,7 @@ public:
     json list = json::array();
     for (const Item &item : items)
       list.push_back(toJson(item));
-    add(
-        name, title, items.empty() ? reason : "", [&] { return text(items, flags.rows); }, std::move(list));
+    add(name, title, items.empty() ? reason : "", [&] { return text(items, flags.rows); }, std::move(list));
   }
   /// `reason`: why there is nothing; empty otherwise.
   void add(const std::string &name, const std::string &title, const std::string &reason, auto &&text, json figures) {
@@ -168,6 +167,13 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
       counts.push_back(toJson(count));
     findings.add("best", "Fastest of each problem and setting", best.empty() ? "no timed points" : "",
                  [&] { return bestText(best, flags.rows); }, {{"points", points}, {"counts", counts}});
+  }
+  if (flags.wants("schedules")) {
+    report::ScheduleGains gains = report::scheduleGains(rows);
+    findings.add(
+        "schedules", "Best schedule over the default",
+        gains.rows.empty() ? "nothing was measured with several schedules (lathe ops bench --schedule)" : "",
+        [&] { return schedulesText(gains, flags.rows); }, toJson(gains));
   }
   if (flags.wants("failed")) {
     auto failed = report::failed(rows);

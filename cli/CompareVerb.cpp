@@ -83,7 +83,8 @@ int compareVerb(const Arguments &arguments) {
       "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
   model.add(options);
   inputs.add(options, "random");
-  options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference, or a package (F.lathe)")->capture_default_str();
+  options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference, or a package (F.lathe)")
+      ->capture_default_str();
   options.add_flag("--check-only", compare.checkOnly, "compares outputs and times nothing");
   options.add_option("--max-seconds", compare.maxSeconds, "of timing")
       ->check(CLI::PositiveNumber)
@@ -95,9 +96,9 @@ int compareVerb(const Arguments &arguments) {
                      fmt::format("largest relative L2 difference of outputs that agree ({}; where a package is of "
                                  "--precision bf16: {})",
                                  compare.relativeL2, bf16.relative));
-  options.add_option("--maximum", maximum,
-                     fmt::format("largest |difference| over largest |value| ({}; of bf16: {})", compare.maxDifference,
-                                 bf16.maximum));
+  options.add_option(
+      "--maximum", maximum,
+      fmt::format("largest |difference| over largest |value| ({}; of bf16: {})", compare.maxDifference, bf16.maximum));
   record.add(options);
   options.addJson();
   options.parseAll(arguments);
@@ -116,11 +117,7 @@ int compareVerb(const Arguments &arguments) {
                        {"seed", inputs.seed}});
 
   // A peer that is missing is better said before compiling.
-  auto find = [](const std::string &name) {
-    Outcome<lab::RunnerSpec> spec = lab::findRunner(name);
-    require(spec.done(), "--with {}: {}", name, spec.done() ? "" : spec.reason());
-    return *spec;
-  };
+  auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
   std::vector<lab::CompareSide> sides(1);
   sides[0].runner = find("lathe");
   for (const std::string &name : CLI::detail::split(with, ',')) {

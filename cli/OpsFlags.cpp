@@ -3,6 +3,7 @@
 #include "cli/FrontVerbs.h"
 #include "lab/ProblemList.h"
 #include "lab/TemporaryDirectory.h"
+#include "schedule/Schedule.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -107,6 +108,17 @@ void OpsFlags::add(Options &options) {
       .add_option("--cache", caches,
                   "hot, cold or hot,cold. cold: every cache line of the provider's memory is flushed before each run")
       ->capture_default_str();
+  options
+      .add_option(
+          "--layout", layouts,
+          "of the activations, separated by commas: any (the provider chooses), row (nchw), blocked (nChw16c),\n"
+          "channels_last (nhwc); who cannot declines")
+      ->capture_default_str();
+  options
+      .add_option("--schedule", schedules,
+                  "of providers that take schedules (ours), separated by commas: default, records (the fastest tuning\n"
+                  "record of the task in the store), or a schedule's text: \"direct/1 px=14 oc=2\"")
+      ->capture_default_str();
   options.add_option("--epilogue", epilogue, "of convolutions and fc: none, bias, bias+relu")
       ->check(CLI::IsMember({"none", "bias", "bias+relu"}))
       ->capture_default_str();
@@ -137,11 +149,11 @@ void OpsFlags::add(Options &options) {
   options.add_flag("--list", list, "prints the problems and ends");
   options.add_flag("--dry-run", dryRun, "says how many points there are and how long they may take, and ends");
   options
-      .add_option("--via", via,
+      .add_option("--via", bench.via,
                   "runs the providers at the other end of a command that passes pipes: \"ssh board\", \"ip netns exec\n"
                   "box\", \"sh -c\"; operands are made there from the seed, results come back through the pipe")
       ->type_name("COMMAND");
-  options.add_option("--via-directory", viaDirectory, "where the programs lathe-provider-* lie there (as here)")
+  options.add_option("--via-directory", bench.viaDirectory, "where the programs lathe-provider-* lie there (as here)")
       ->type_name("DIR");
   options.add_flag("--fresh", fresh, "measures everything, although the same command was interrupted before");
   options.add_option("--log", log,
@@ -213,9 +225,32 @@ std::vector<lab::OpsSetting> OpsFlags::settings() const {
   for (int64_t count : numbers("--threads", threads, 1024))
     for (const std::string &cache : wordsOf(caches)) {
       require(cache == "hot" || cache == "cold", "--cache: '{}', expected hot or cold", cache);
-      result.push_back({int(count), cache == "cold"});
+      for (const std::string &layout : wordsOf(layouts))
+        try {
+          result.push_back({int(count), cache == "cold", lab::activationLayout(layout)});
+        } catch (const Error &error) {
+          fail("--layout: {}", error.what());
+        }
     }
   return result;
+}
+
+std::vector<std::string> OpsFlags::scheduleList() const {
+  std::vector<std::string> result;
+  for (const std::string &word : wordsOf(schedules))
+    try {
+      bool named = word == "default" || word == lab::recordedSchedule;
+      result.push_back(word == "default" ? "" : named ? word : Schedule::parse(word).str());
+    } catch (const Error &error) {
+      fail("--schedule: {}; or default, or {}", error.what(), lab::recordedSchedule);
+    }
+  require(!result.empty(), "--schedule: expected default, {} or a schedule", lab::recordedSchedule);
+  return result;
+}
+
+bool OpsFlags::readsRecords() const {
+  auto list = scheduleList();
+  return std::find(list.begin(), list.end(), lab::recordedSchedule) != list.end();
 }
 
 std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
@@ -226,11 +261,7 @@ std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
       if (lab::findProvider(name))
         words.push_back(name);
   }
-  auto columns = lab::opsColumns(op, words, bench);
-  if (!via.empty())
-    for (auto &column : columns)
-      column.provider = lab::viaCommand(column.provider, via, viaDirectory);
-  return columns;
+  return lab::opsColumns(op, words, bench, scheduleList());
 }
 
 std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const {
@@ -239,12 +270,16 @@ std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetti
                                     quoted ? "'" : "", entry.text, quoted ? "'" : "", providers, setting.threads);
   if (setting.cold)
     command += " --cache cold";
+  if (setting.layout != lab::ActivationLayout::any)
+    command += fmt::format(" --layout {}", name(setting.layout));
+  if (schedules != "default")
+    command += fmt::format(" --schedule '{}'", schedules);
   if (epilogue != "bias+relu" && !quoted)
     command += " --epilogue " + epilogue;
-  if (!via.empty())
-    command += fmt::format(" --via '{}'", via);
-  if (!viaDirectory.empty())
-    command += " --via-directory " + viaDirectory;
+  if (!bench.via.empty())
+    command += fmt::format(" --via '{}'", bench.via);
+  if (!bench.viaDirectory.empty())
+    command += " --via-directory " + bench.viaDirectory;
   return command;
 }
 

@@ -8,7 +8,8 @@ namespace lathe::cli {
 
 struct OpsFlags {
   std::string kind, providers = "lathe,onednn", threads = "1", types = "f32", batches, caches = "hot";
-  std::string epilogue = "bias+relu", problems, model, via, viaDirectory, log;
+  std::string layouts = "any", schedules = "default";
+  std::string epilogue = "bias+relu", problems, model, log;
   std::vector<std::string> texts, suites;
   int repetitions = 8;
   bool list = false, dryRun = false, fresh = false;
@@ -21,9 +22,13 @@ struct OpsFlags {
 
   /// Every problem asked for, with every type and batch, each once.
   std::vector<lab::ListedProblem> listed() const;
-  /// Every combination of threads and caches.
+  /// Every combination of threads, caches and layouts.
   std::vector<lab::OpsSetting> settings() const;
-  /// The providers' columns for an operator, --via included.
+  /// As lab::OpsColumn's: "" for the default.
+  std::vector<std::string> scheduleList() const;
+  /// True when a schedule is to be read from the store.
+  bool readsRecords() const;
+  /// The providers' columns for an operator, --via and --schedule included.
   std::vector<lab::OpsColumn> columns(const std::string &op) const;
   /// A command that measures the row again.
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const;

@@ -65,13 +65,21 @@ std::string microseconds(const json &point) {
                                 : point["status"].get<std::string>();
 }
 
+/// "lathe:auto:records"
+std::string columnOf(const json &point) {
+  std::string schedule = point.value("schedule", "");
+  return point["provider"].get<std::string>() + ":" + point["variant"].get<std::string>() +
+         (schedule.empty() ? "" : ":" + schedule);
+}
+
 /// A row for people: the problem, each column's time or status, the verdicts.
 void printRow(const json &row) {
-  std::cout << fmt::format("{:<52} {} thread{} {} {:<9}", row["text"].get<std::string>(), row["threads"].get<int>(),
-                           row["threads"] == 1 ? " " : "s", row.value("cache", "hot"), row["kind"].get<std::string>());
+  std::string layout = row.value("layout", "any");
+  std::cout << fmt::format("{:<52} {} thread{} {} {}{:<9}", row["text"].get<std::string>(), row["threads"].get<int>(),
+                           row["threads"] == 1 ? " " : "s", row.value("cache", "hot"),
+                           layout == "any" ? "" : layout + " ", row["kind"].get<std::string>());
   for (const json &point : row["points"])
-    std::cout << fmt::format("  {}:{} {}", point["provider"].get<std::string>(), point["variant"].get<std::string>(),
-                             microseconds(point));
+    std::cout << fmt::format("  {} {}", columnOf(point), microseconds(point));
   for (const json &verdict : row["verdicts"])
     std::cout << fmt::format("  {:.3f} {}", verdict["ratio"].get<double>(), verdict["verdict"].get<std::string>());
   std::cout << "\n";
@@ -81,8 +89,7 @@ void printRow(const json &row) {
     if (status == "passed" || status == "unimplemented" || status == "same_as")
       continue;
     wrong = true;
-    std::cout << fmt::format("  {}:{} {}: {}\n", point["provider"].get<std::string>(),
-                             point["variant"].get<std::string>(), status, point.value("reason", ""));
+    std::cout << fmt::format("  {} {}: {}\n", columnOf(point), status, point.value("reason", ""));
   }
   if (wrong)
     std::cout << "  " << row["repro"].get<std::string>() << "\n";
@@ -90,10 +97,10 @@ void printRow(const json &row) {
 }
 
 void printSummaries(const std::vector<lab::OpsSummary> &summaries) {
-  Table table({"kind", "threads", "peer", "problems", "geometric mean", "faster", "same", "ambiguous", "slower",
-               "slower by > 3 %"});
+  Table table({"kind", "threads", "layout", "caches", "peer", "problems", "geometric mean", "faster", "same",
+               "ambiguous", "slower", "slower by > 3 %"});
   for (const lab::OpsSummary &s : summaries)
-    table.row({s.kind, std::to_string(s.threads), s.peer, std::to_string(s.rows),
+    table.row({s.kind, std::to_string(s.threads), s.layout, s.cache, s.peer, std::to_string(s.rows),
                fmt::format("{:.3f}", s.geometricMean), std::to_string(s.faster), std::to_string(s.same),
                std::to_string(s.ambiguous), std::to_string(s.slower), std::to_string(s.slowerBeyond3)});
   if (!summaries.empty())
@@ -156,6 +163,7 @@ bool isKept(const Recording &recording, const lab::ListedProblem &entry, const l
     row.points.emplace_back();
     row.points.back().provider = column.provider.name;
     row.points.back().variant = column.variant;
+    row.points.back().schedule = column.schedule;
   }
   auto points = lab::pointsOf(row);
   return std::all_of(points.begin(), points.end(), [&](auto &point) { return recording.has(point); });
@@ -173,6 +181,7 @@ int benchOps(const Arguments &arguments) {
       "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe,onednn\n"
       "  lathe ops bench conv2d --suite 'benchdnn/*' --provider lathe,onednn:auto,onednn:winograd --threads 1,2\n"
       "  lathe ops bench conv2d --suite benchdnn/resnet50 --cache hot,cold --dry-run\n"
+      "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --layout any,row,blocked --schedule 'default,records'\n"
       "  lathe ops bench softmax 128x1000 12x128x128 --provider all\n"
       "  lathe ops bench --from-model resnet50.onnx --provider lathe,onnxruntime\n"
       "  lathe ops bench gemm m{64..1024*2}n1024k1024 --via \"ssh board\" --via-directory /opt/lathe/bin\n");
@@ -194,17 +203,21 @@ int benchOps(const Arguments &arguments) {
     return success;
   }
   RowLog log(flags.log);
-  Recording recording(record, store::ExperimentKind::ops, "ops bench", arguments,
-                      {{"seed", flags.bench.seed},
-                       {"check_only", flags.bench.checkOnly},
-                       {"repetitions", flags.repetitions},
-                       {"starts", flags.bench.minStarts},
-                       {"max_seconds", flags.bench.maxSeconds}});
-  if (!flags.via.empty())
-    recording.elsewhere(flags.via);
-  if (size_t points = flags.fresh ? 0 : recording.resume(); points && options.printsText())
-    std::cout << fmt::format(
-        "going on with an experiment that was interrupted; it has {} points (--fresh begins anew)\n", points);
+  json identity = {{"seed", flags.bench.seed},
+                   {"check_only", flags.bench.checkOnly},
+                   {"repetitions", flags.repetitions},
+                   {"starts", flags.bench.minStarts},
+                   {"max_seconds", flags.bench.maxSeconds}};
+  const std::string &via = flags.bench.via;
+  if (!via.empty())
+    identity["via"] = via;
+  Recording recording(record, store::ExperimentKind::ops, "ops bench", arguments, identity);
+  require(recording.on() || !flags.readsRecords(), "--schedule records reads the store: not with --no-store");
+  if (!via.empty())
+    recording.elsewhere(via, columns.of(problems.front().problem.op).front().platform);
+  flags.bench.bestSchedule = [&](const std::string &task) { return recording.bestSchedule(task); };
+  if (std::string said = flags.fresh ? "" : recording.resume(); options.printsText())
+    std::cout << said << std::flush;
   Progress progress("ops bench");
   size_t total = problems.size() * settings.size(), done = 0, left = 0, kept = 0, measured = 0;
   std::string stage;
@@ -220,10 +233,10 @@ int benchOps(const Arguments &arguments) {
   for (auto &entry : problems) {
     for (const lab::OpsSetting &setting : settings) {
       stage = entry.text;
-      std::string key =
-          fmt::format("{} threads={} cache={} seed={} {}{}{}", entry.problem.str(), setting.threads,
-                      setting.cold ? "cold" : "hot", flags.bench.seed, fmt::join(columns.names(entry.problem.op), ","),
-                      flags.bench.checkOnly ? " check" : "", flags.via.empty() ? "" : " via " + flags.via);
+      std::string key = fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}", entry.problem.str(),
+                                    setting.threads, setting.cold ? "cold" : "hot", name(setting.layout),
+                                    flags.bench.seed, fmt::join(columns.names(entry.problem.op), ","),
+                                    flags.bench.checkOnly ? " check" : "", via.empty() ? "" : " via " + via);
       json row;
       if (const json *known = log.find(key)) {
         row = *known;
@@ -246,6 +259,7 @@ int benchOps(const Arguments &arguments) {
         for (store::Point &point : points)
           point.repro = repro;
         recording.add(std::move(points));
+        recording.add(lab::tuningOf(result));
         row = lab::toJson(result);
         row["key"] = key;
         row["repro"] = repro;

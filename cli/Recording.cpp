@@ -63,14 +63,35 @@ Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const
   experiment.build = buildKey();
   experiment.settings = std::move(settings);
   experiment.started = store::timeNow();
-  platform = lab::platformOf(lab::describeMachine());
+  platform = lab::platformHere();
   experiment.platform = platform.key();
 }
 
-void Recording::elsewhere(const std::string &command) {
+void Recording::elsewhere(const std::string &command, const json &facts) {
   platform = {};
   platform.cpu = "unknown, via " + command;
+  if (!facts.is_null())
+    try {
+      platform = store::platformFromJson(facts);
+    } catch (const Error &error) {
+      fail("--via {}: the provider's platform: {}", command, error.what());
+    }
   experiment.platform = platform.key();
+}
+
+void Recording::add(const std::vector<store::TuningRecord> &records) {
+  for (const store::TuningRecord &record : records)
+    if (opened)
+      opened->putTuning(record, platform);
+}
+
+std::optional<std::string> Recording::bestSchedule(const std::string &task) {
+  if (!opened)
+    return std::nullopt;
+  auto best = opened->bestTuning(task, platform.key());
+  if (!best) // the task names CPU and features: a schedule of such a machine is legal here
+    best = opened->bestTuning(task);
+  return best ? std::optional(best->schedule) : std::nullopt;
 }
 
 void Recording::add(std::vector<store::Point> points) {
@@ -91,21 +112,21 @@ void Recording::finish(const store::Disturbance &disturbance) {
     opened->finishExperiment(experiment.uuid, disturbance);
 }
 
-size_t Recording::resume() {
+std::string Recording::resume() {
   if (!opened)
-    return 0;
-  store::Filter filter;
-  filter.identity = experiment.identity();
-  for (auto &summary : opened->experiments(filter))
-    if (summary.experiment.finished.empty())
-      experiment.uuid = summary.experiment.uuid;
-  if (experiment.uuid.empty())
-    return 0;
-  filter = {};
-  filter.experiments = {experiment.uuid};
-  for (const store::Point &point : opened->points(filter, false))
-    kept.insert(point.key());
-  return kept.size();
+    return "";
+  store::Unfinished found = opened->takeOver(experiment.identity());
+  experiment.uuid = found.experiment;
+  if (!experiment.uuid.empty()) {
+    opened->points({.experiments = {experiment.uuid}}, false,
+                   [&](const store::Point &point) { kept.insert(point.key()); });
+    return fmt::format("going on with an experiment that was interrupted; it has {} points (--fresh begins anew)\n",
+                       kept.size());
+  }
+  if (found.busy)
+    return fmt::format("process {} on {} is measuring the same: this is an experiment of its own\n", found.busy->pid,
+                       found.busy->host);
+  return "";
 }
 
 bool Recording::has(const store::Point &point) const {

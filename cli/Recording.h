@@ -27,17 +27,22 @@ public:
   Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
             nlohmann::json settings);
 
-  /// What is measured runs on another machine, reached by this command: of its platform nothing else is known.
-  void elsewhere(const std::string &command);
+  /// What is measured runs on another machine, reached by this command. `platform`: as store::platformFromJson reads
+  /// it, null where that machine does not tell. Throws Error for a platform of another shape.
+  void elsewhere(const std::string &command, const nlohmann::json &platform);
   bool on() const { return opened.has_value(); }
-  /// Goes on with the newest experiment of the same command, machine and build that did not come to its end; how many
-  /// points it has, 0 where there is none.
-  size_t resume();
+  /// Goes on with the newest experiment of the same command, machine and build that did not come to its end and that no
+  /// other process is measuring; what there is to say about it in a line, or "".
+  std::string resume();
   /// True when the experiment gone on with has the point (problem, provider, variant, setting).
   bool has(const store::Point &point) const;
   /// The experiment is there from its first point on. Fills in the points' experiment, and the command line where they
   /// say no other way to be repeated.
   void add(std::vector<store::Point> points);
+  /// Of the platform measured on.
+  void add(const std::vector<store::TuningRecord> &records);
+  /// Of the fastest tuning record of a task: of this platform, else of any.
+  std::optional<std::string> bestSchedule(const std::string &task);
   void finish(const store::Disturbance &disturbance = {});
   /// "kept in FILE, experiment 3f2a1b4c" and a newline, for people; "" when nothing was kept.
   std::string line() const;

@@ -209,12 +209,7 @@ int segmentsVerb(const Arguments &arguments) {
     std::cout << table.str();
     return success;
   }
-  auto find = [](const std::string &name) {
-    Outcome<lab::RunnerSpec> spec = lab::findRunner(name);
-    require(spec.done(), "{}: {}", name, spec.done() ? "" : spec.reason());
-    return *spec;
-  };
-  lab::RunnerSpec ours = find("lathe"), peer = find(with);
+  lab::RunnerSpec ours = lab::runnerNamed("lathe", "lathe"), peer = lab::runnerNamed(with, "--with " + with);
   std::vector<std::string> nodes = at;
   if (nodes.empty())
     for (const Checkpoint &point : spreadCheckpoints(*source.module, count))

@@ -2,9 +2,12 @@
 #include "cli/FrontVerbs.h"
 #include "cli/StoreExport.h"
 #include "cli/StoreFlags.h"
+#include "report/Rows.h"
 #include "store/Archive.h"
 
 #include <iostream>
+#include <map>
+#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -43,9 +46,12 @@ int storeList(const Arguments &arguments) {
   json experiments = json::array();
   for (auto &summary : store.experiments(filters.filter(store))) {
     const store::Experiment &e = summary.experiment;
-    table.row({e.uuid.substr(0, 8), e.started.substr(0, 19) + "Z", std::string(name(e.kind)),
-               std::to_string(summary.points), std::to_string(summary.passed), summary.cpu,
-               shortened(e.command, 80) + (e.finished.empty() ? " (not finished)" : "")});
+    table.row(
+        {e.uuid.substr(0, 8), e.started.substr(0, 19) + "Z", std::string(name(e.kind)), std::to_string(summary.points),
+         std::to_string(summary.passed), summary.cpu,
+         shortened(e.command, 80) + (!e.finished.empty() ? ""
+                                     : summary.owner     ? fmt::format(" (measured by process {})", summary.owner->pid)
+                                                         : " (not finished)")});
     json document = store::toJson(e);
     document["points"] = summary.points;
     document["passed"] = summary.passed;
@@ -90,14 +96,18 @@ int storeShow(const Arguments &arguments) {
     if (e.disturbance.otherProcessors)
       std::cout << fmt::format("others kept {:.2f} processors busy\n", *e.disturbance.otherProcessors);
   }
-  Table table({"operator", "problem", "provider", "threads", "caches", "status", "samples", "median ms", "min ms"});
+  Table table({"operator", "problem", "provider", "setting", "status", "samples", "median ms", "min ms"});
   json points = json::array();
   store.points({.experiments = {e.uuid}}, true, [&](const store::Point &p) {
     lab::Summary time = timeOf(p);
     auto ms = [&](double seconds) { return time.count ? fmt::format("{:.4f}", seconds * 1e3) : ""; };
-    table.row({p.problem.op, shortened(p.problem.text, 60), p.provider + (p.variant.empty() ? "" : ":" + p.variant),
-               std::to_string(p.setting.threads), std::string(name(p.setting.cache)), std::string(name(p.status)),
-               std::to_string(time.count), ms(time.median), ms(time.min)});
+    report::Row row;
+    row.provider = p.provider;
+    row.variant = p.variant;
+    row.setting = p.setting;
+    table.row({p.problem.op, shortened(p.problem.text, 60), shortened(report::scheduledColumnOf(row), 40),
+               report::settingText(p.setting), std::string(name(p.status)), std::to_string(time.count), ms(time.median),
+               ms(time.min)});
     json document = store::toJson(p);
     document.erase("samples");
     if (time.count)
@@ -156,6 +166,51 @@ int storeExport(const Arguments &arguments) {
   if (file != "-" && options.printsText())
     std::cout << fmt::format("{}: {}\n", file, said);
   options.writeJson(document);
+  return success;
+}
+
+int storeTuning(const Arguments &arguments) {
+  StoreFlags flags;
+  std::string task;
+  bool best = false;
+  size_t rows = 40;
+  Options options("store tuning",
+                  "Lists tuning records: what is known of schedules for a task (an operator's kernel with its shapes,\n"
+                  "types, layouts, threads and processor), by task, the fastest first. `lathe ops bench` writes them,\n"
+                  "and reads the best ones back with --schedule records; archives carry them.",
+                  "  lathe store tuning --best\n  lathe store tuning --task '| conv ' --json -\n");
+  options.add_option("--task", task, "only tasks whose text contains this");
+  options.add_flag("--best", best, "only the fastest of each task and platform");
+  options.add_option("--rows", rows, "of the table at most; 0: all. JSON has all")->capture_default_str();
+  flags.add(options);
+  options.addJson();
+  options.parseAll(arguments);
+  store::Store store = flags.open();
+  std::map<std::string, std::string> processors; // by platform
+  std::set<std::pair<std::string, std::string>> seen;
+  Table table({"CPU", "ms", "status", "schedule", "task"});
+  json records = json::array();
+  for (const store::TuningRecord &record : store.tuning()) {
+    bool first = record.seconds && seen.insert({record.task, record.platform}).second;
+    if (record.task.find(task) == record.task.npos || (best && !first))
+      continue;
+    auto [cpu, isNew] = processors.try_emplace(record.platform);
+    if (isNew)
+      cpu->second = store.platform(record.platform).cpu;
+    if (rows == 0 || records.size() < rows)
+      table.row({cpu->second, record.seconds ? fmt::format("{:.4f}", *record.seconds * 1e3) : "",
+                 std::string(name(record.status)), shortened(record.schedule, 60), record.task});
+    json document = store::toJson(record);
+    document["cpu"] = cpu->second;
+    records.push_back(std::move(document));
+  }
+  if (options.printsText()) {
+    std::cout << table.str();
+    if (rows && records.size() > rows)
+      std::cout << fmt::format("... and {} more (--rows 0 shows all)\n", records.size() - rows);
+    std::cout << fmt::format("{}: {} records\n", store.path(), records.size());
+  }
+  options.writeJson({{"store", store.path()}, {"records", records}});
   return success;
 }
 
@@ -223,6 +278,7 @@ const Verb verbs[] = {
     {"path", "prints where measurements are kept", storePath},
     {"list", "lists the experiments", storeList},
     {"show", "shows one experiment and its points", storeShow},
+    {"tuning", "lists tuning records: schedules and their times", storeTuning},
     {"export", "writes an archive, CSV or Google Benchmark's JSON", storeExport},
     {"import", "takes over archives and store files", storeImport},
     {"merge", "likewise, into any store file", storeMerge},

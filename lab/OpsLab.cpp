@@ -92,7 +92,7 @@ struct OpsLab::State {
   std::vector<Tensor> references; // by result
   std::vector<std::string> names; // of results
   CompareOptions tolerances;
-  bool cold = false; // of the row
+  OpsSetting setting; // of the row
 
   void say(const std::string &what) {
     if (options.progress)
@@ -148,8 +148,34 @@ struct OpsLab::State {
     return std::nullopt;
   }
 
+  /// Fills in the request's schedule, the same in every start, and the point's task; false: the point says why not.
+  bool chooseSchedule(Contender &contender, const Problem &problem, ProviderRequest &request) {
+    OpsPoint &point = *contender.point;
+    if (point.scheduleRun.empty()) {
+      auto task = take(contender, contender.worker->task(problem, request));
+      if (!task)
+        return false;
+      auto decline = [&](const std::string &reason) {
+        point.status = PointStatus::unimplemented;
+        point.reason = reason;
+        return false;
+      };
+      if (!*task)
+        return decline(task->reason());
+      point.task = **task;
+      std::optional<std::string> chosen = point.schedule;
+      if (point.schedule == recordedSchedule)
+        chosen = options.bestSchedule ? options.bestSchedule(point.task) : std::nullopt;
+      if (!chosen)
+        return decline("no tuning record of the task " + point.task);
+      point.scheduleRun = *chosen;
+    }
+    request.schedule = point.scheduleRun;
+    return true;
+  }
+
   /// From a problem to a checked answer. `earlier`: the points of columns before this one.
-  void answer(Contender &contender, const Problem &problem, int threads, std::span<const OpsPoint> earlier) {
+  void answer(Contender &contender, const Problem &problem, std::span<const OpsPoint> earlier) {
     OpsPoint &point = *contender.point;
     if (!contender.worker) {
       auto started =
@@ -160,10 +186,17 @@ struct OpsLab::State {
     }
     contender.worker->resume();
     point.version = contender.worker->version();
-    auto prepared = take(contender, contender.worker->prepare(problem, point.variant, threads, operands));
+    ProviderRequest request{point.variant, setting.threads, setting.layout, ""};
+    if (!point.schedule.empty() && !chooseSchedule(contender, problem, request))
+      return;
+    auto prepared = take(contender, contender.worker->prepare(problem, request, operands));
     if (!prepared)
       return;
     point.implementation = prepared->implementation;
+    if (!prepared->schedule.empty()) { // else what it was asked for
+      point.task = prepared->task;
+      point.scheduleRun = prepared->schedule;
+    }
     point.prepareSeconds = prepared->seconds;
     if (!prepared->declined.empty()) {
       point.status = PointStatus::unimplemented;
@@ -180,7 +213,7 @@ struct OpsLab::State {
       if (other.provider == point.provider && other.implementation == point.implementation &&
           other.status == PointStatus::passed) {
         point.status = PointStatus::sameAs;
-        point.reason = other.provider + ":" + other.variant;
+        point.reason = other.provider + ":" + other.variant + (other.schedule.empty() ? "" : ":" + other.schedule);
         return;
       }
   }
@@ -207,21 +240,22 @@ struct OpsLab::State {
   }
 
   void estimate(Contender &contender) {
-    auto once = take(contender, contender.worker->time(0, 1, cold));
+    auto once = take(contender, contender.worker->time(0, 1, setting.cold));
     if (!once)
       return;
     contender.secondsPerRun = once->front();
     if (contender.secondsPerRun < options.roundSeconds)
-      if (auto more = take(contender, contender.worker->time(1, 3, cold)))
+      if (auto more = take(contender, contender.worker->time(1, 3, setting.cold)))
         contender.secondsPerRun = *std::min_element(more->begin(), more->end());
   }
 
   void takeTurn(Contender &contender) {
     constexpr double flushSeconds = 5e-3; // about
-    double runs = options.roundSeconds / std::max(contender.secondsPerRun + (cold ? flushSeconds : 0), 1e-7);
+    double runs = options.roundSeconds / std::max(contender.secondsPerRun + (setting.cold ? flushSeconds : 0), 1e-7);
     // The other columns have emptied the caches: warm again before the clock runs.
-    int warmup = runs < 1 || cold ? 0 : 1;
-    if (auto samples = take(contender, contender.worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), cold)))
+    int warmup = runs < 1 || setting.cold ? 0 : 1;
+    if (auto samples =
+            take(contender, contender.worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), setting.cold)))
       contender.point->rounds.push_back(std::move(*samples));
   }
 
@@ -251,12 +285,12 @@ struct OpsLab::State {
   }
 
   /// Every column's process anew: where its memory lies is chance, and a part of the time.
-  void startAgain(OpsRow &row, const Problem &problem) {
+  void startAgain(const Problem &problem) {
     for (Contender *contender : running()) {
       contender->cpuOfEnded += contender->cpuOfWorker();
       contender->worker->quit();
       contender->worker.reset();
-      answer(*contender, problem, row.setting.threads, {});
+      answer(*contender, problem, {});
       if (contender->worker)
         contender->worker->pause();
     }
@@ -289,7 +323,7 @@ struct OpsLab::State {
     double timed = 0;
     for (int start = 0; start < options.maxStarts && !running().empty(); ++start) {
       if (start > 0)
-        startAgain(row, problem);
+        startAgain(problem);
       auto began = Clock::now();
       row.starts.push_back(timeStart(options.maxSeconds / options.minStarts));
       timed += std::chrono::duration<double>(Clock::now() - began).count();
@@ -372,7 +406,7 @@ OpsRow OpsLab::measure(const ListedProblem &problem, const OpsSetting &setting) 
   OpsRow row;
   row.listed = problem;
   row.setting = setting;
-  state->cold = setting.cold;
+  state->setting = setting;
   row.points.resize(state->contenders.size());
   state->writeOperands(problem.problem);
   for (size_t i = 0; i < row.points.size(); ++i) {
@@ -380,8 +414,9 @@ OpsRow OpsLab::measure(const ListedProblem &problem, const OpsSetting &setting) 
     contender.point = &row.points[i];
     contender.point->provider = contender.column.provider.name;
     contender.point->variant = contender.column.variant;
+    contender.point->schedule = contender.column.schedule;
     state->say(contender.column.name());
-    state->answer(contender, problem.problem, setting.threads, std::span(row.points).first(i));
+    state->answer(contender, problem.problem, std::span(row.points).first(i));
     // From here on it only moves in its turn: spinning threads would slow down the others.
     if (contender.worker)
       contender.worker->pause();
@@ -392,13 +427,15 @@ OpsRow OpsLab::measure(const ListedProblem &problem, const OpsSetting &setting) 
 }
 
 std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
-                                  const OpsLabOptions &options) {
+                                  const OpsLabOptions &options, const std::vector<std::string> &schedules) {
   std::vector<OpsColumn> columns;
   for (auto &word : words) {
     size_t colon = word.find(':');
     std::string provider = word.substr(0, colon);
     auto spec = findProvider(provider);
     require(spec.done(), "provider '{}': {}", provider, spec.done() ? "" : spec.reason());
+    if (!options.via.empty())
+      *spec = viaCommand(*spec, options.via, options.viaDirectory);
     auto worker = ProviderWorker::start(*spec, options.limits, options.timeouts);
     require(worker.ok(), "provider '{}': {}", provider, worker.ok() ? "" : worker.failure().message());
     auto variants = worker->variants(op);
@@ -413,12 +450,14 @@ std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::
     } else if (provider == knownProviders().front()) {
       variants.resize(1); // what a user gets
     }
-    for (auto &variant : variants) {
-      OpsColumn column{*spec, variant};
-      require(std::none_of(columns.begin(), columns.end(), [&](auto &other) { return other.name() == column.name(); }),
-              "provider '{}' is given twice", column.name());
-      columns.push_back(std::move(column));
-    }
+    for (auto &variant : variants)
+      for (auto &schedule : worker->takesSchedules() ? schedules : std::vector<std::string>{""}) {
+        OpsColumn column{*spec, variant, schedule, worker->platform()};
+        require(
+            std::none_of(columns.begin(), columns.end(), [&](auto &other) { return other.name() == column.name(); }),
+            "provider '{}' is given twice", column.name());
+        columns.push_back(std::move(column));
+      }
   }
   return columns;
 }

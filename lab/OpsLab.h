@@ -1,8 +1,9 @@
 // Providers side by side on single operators: every output checked against the reference, then times taken in turns
 // while the others stand still.
 //
-// A *column* is a provider with one of its variants, in a worker process of its own; a *row* is a problem with a
-// setting; a *point* is one column's result in one row. What goes wrong in a point costs that point only.
+// A *column* is a provider with one of its variants, and a schedule where it takes one, in a worker process of its own;
+// a *row* is a problem with a setting; a *point* is one column's result in one row. What goes wrong in a point costs
+// that point only.
 #pragma once
 
 #include "lab/Compare.h"
@@ -21,14 +22,21 @@ namespace lathe::lab {
 using store::PointStatus;
 PointStatus statusOf(const process::Failure &failure);
 
+/// A schedule to ask for: that of the fastest tuning record of the task.
+constexpr const char *recordedSchedule = "records";
+
 struct OpsColumn {
   ProviderSpec provider;
   std::string variant;
-  std::string name() const { return provider.name + ":" + variant; }
+  std::string schedule = {};    // as asked for: "" (the provider's own), recordedSchedule, or a schedule's text
+  nlohmann::json platform = {}; // as the provider told it when the column was made; null: not at all
+  std::string name() const { return provider.name + ":" + variant + (schedule.empty() ? "" : ":" + schedule); }
 };
 
 struct OpsPoint {
   std::string provider, variant, version;
+  std::string schedule;          // as OpsColumn's
+  std::string task, scheduleRun; // what it was prepared with, where the provider says so
   PointStatus status = PointStatus::failed;
   std::string reason;         // of every status but passed
   std::string implementation; // where it was prepared
@@ -43,6 +51,7 @@ struct OpsPoint {
 struct OpsSetting {
   int threads = 1;
   bool cold = false; // caches flushed before every timed run (lab/providers/ColdCaches.h)
+  ActivationLayout layout = ActivationLayout::any;
 };
 
 /// Our best against a peer's best: the variants with the lowest median.
@@ -73,6 +82,9 @@ struct OpsLabOptions {
   double precision = 0.01;    // half width of every ratio's interval at which rounds stop
   process::Limits limits;     // of each worker
   ProviderTimeouts timeouts;
+  std::string via, viaDirectory; // viaCommand's, for all providers; "": they run here
+  /// The best schedule that is known of a task; where it is empty none is.
+  std::function<std::optional<std::string>(const std::string &task)> bestSchedule;
   std::function<void(const std::string &what)> progress; // may be empty
 };
 
@@ -97,18 +109,21 @@ private:
 
 /// "lathe", "onednn:winograd", "onednn" (all its variants; our own: the default one) to columns. Throws Error
 /// for a provider that is missing (with what to do) or breaks at its start, and for variants it does not have. `op`:
-/// the operator whose variants are meant; a provider that has none gets one column, which declines.
+/// the operator whose variants are meant; a provider that has none gets one column, which declines. `schedules`: as
+/// OpsColumn's, a column for each; of providers that take none, one with their own.
 std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
-                                  const OpsLabOptions &options);
+                                  const OpsLabOptions &options, const std::vector<std::string> &schedules = {""});
 
 /// The results in float64 (integers as they are) by the reference operators, the epilogue included. Operands may be of
 /// any type; undefined where one is missing.
 std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands);
 
-/// Geometric mean of ratios with counts of verdicts, of rows of one kind of problem ("all": of every kind).
+/// Geometric mean of ratios with counts of verdicts, of rows of one kind of problem ("all": of every kind) and one
+/// setting.
 struct OpsSummary {
   std::string kind, peer;
   int threads = 1;
+  std::string layout = "any", cache = "hot";
   size_t rows = 0, faster = 0, slower = 0, same = 0, ambiguous = 0;
   size_t slowerBeyond3 = 0; // verdict slower and the ratio below 1/1.03
   double geometricMean = 0;

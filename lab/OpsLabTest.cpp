@@ -265,6 +265,112 @@ TEST(OpsLab, cachesAreFlushedOnRequest) {
   EXPECT_NE(fakes.points[0].reason.find("cannot empty the caches"), std::string::npos) << fakes.points[0].reason;
 }
 
+/// A problem by every layout in turn, only checked; points by layout.
+static std::map<ActivationLayout, OpsPoint> byLayout(const std::string &provider, const std::string &kind,
+                                                     const std::string &text, const std::string &variant = "auto") {
+  OpsLabOptions options = quick();
+  options.checkOnly = true;
+  OpsLab bench({{*findProvider(provider), variant}}, options);
+  std::map<ActivationLayout, OpsPoint> points;
+  for (auto layout :
+       {ActivationLayout::any, ActivationLayout::row, ActivationLayout::blocked, ActivationLayout::channelsLast})
+    points[layout] = bench.measure({parseProblem(kind, text), kind, text, text, {}, 1}, {1, false, layout}).points[0];
+  return points;
+}
+
+TEST(OpsLab, layoutsThatAreAskedFor) {
+  struct Case {
+    const char *provider, *kind, *text;
+    std::string row, blocked, channelsLast; // what implementations name; "": declined
+  };
+  const char *conv = "ic32ih9oc32kh3ph1", *pool = "ic32ih8kh2sh2:max";
+  for (auto &[provider, kind, text, row, blocked, channelsLast] :
+       {Case{"lathe", "conv2d", conv, "nchw to nchw", "nChw", ""},
+        Case{"lathe", "pool", pool, "nchw to nchw", "nChw", ""}, Case{"lathe", "softmax", "8x100", "row-major", "", ""},
+        Case{"lathe", "gemm", "m8n8k8", "row-major", "", ""},
+        Case{"onednn", "conv2d", conv, "nchw to nchw", "nChw", "nhwc to nhwc"},
+        Case{"onednn", "pool", pool, "nchw", "nChw", "nhwc"},
+        Case{"onednn", "eltwise", "1x32x8x8:relu", "nchw", "nChw", "nhwc"},
+        Case{"onednn", "eltwise", "1x32x8x8:1x32x8x8:add", "nchw", "nChw", "nhwc"},
+        Case{"onednn", "gemm", "m8n8k8", " ", "", ""}, Case{"onednn", "eltwise", "32x8:relu", " ", "", ""},
+        Case{"openblas", "conv2d", conv, "sgemm", "", ""}, Case{"eigen", "gemm", "m8n8k8", " ", "", ""},
+        Case{"xnnpack", "conv2d", conv, "", "", "nhwc"}, Case{"xnnpack", "eltwise", "32x8:relu", "nc", "", ""},
+        Case{"reference", "pool", pool, "row-major", "", ""}}) {
+    SCOPED_TRACE(fmt::format("{} {} {}", provider, kind, text));
+    if (!findProvider(provider)) {
+      std::printf("[          ] without %s: %s\n", provider, findProvider(provider).reason().c_str());
+      continue;
+    }
+    auto points = byLayout(provider, kind, text, std::string_view(provider) == "openblas" ? "im2col" : "auto");
+    EXPECT_EQ(points[ActivationLayout::any].status, PointStatus::passed) << points[ActivationLayout::any].reason;
+    for (auto &[layout, wanted] : {std::pair{ActivationLayout::row, row}, std::pair{ActivationLayout::blocked, blocked},
+                                   std::pair{ActivationLayout::channelsLast, channelsLast}}) {
+      const OpsPoint &point = points[layout];
+      EXPECT_EQ(point.status, wanted.empty() ? PointStatus::unimplemented : PointStatus::passed)
+          << name(layout) << ": " << point.reason;
+      EXPECT_NE(point.implementation.find(wanted), std::string::npos) << name(layout) << ": " << point.implementation;
+      EXPECT_EQ(point.reason.empty(), !wanted.empty()) << name(layout);
+    }
+  }
+  if (findProvider("lathe")) {
+    auto points = byLayout("lathe", "conv2d", conv, "plain");
+    EXPECT_NE(points[ActivationLayout::blocked].reason.find("variant 'plain'"), std::string::npos);
+    EXPECT_EQ(byLayout("lathe", "gemm", "m8n8k8")[ActivationLayout::blocked].status, PointStatus::unimplemented);
+  }
+  OpsRow fakes = OpsLab({fake("")}, quick()).measure(problem(), {1, false, ActivationLayout::row});
+  EXPECT_EQ(fakes.points[0].status, PointStatus::unimplemented);
+  EXPECT_EQ(fakes.points[0].reason, "it cannot be asked for a layout");
+}
+
+TEST(OpsLab, schedulesThatAreAskedFor) {
+  auto spec = findProvider("lathe");
+  if (!spec)
+    GTEST_SKIP() << spec.reason();
+  OpsLabOptions options = quick();
+  options.minStarts = options.maxStarts = 2;
+  std::string given = "direct/1 px=2 oc=1", asked;
+  options.bestSchedule = [&](const std::string &task) -> std::optional<std::string> {
+    asked = task;
+    return task.find("x9") != task.npos ? std::optional(given) : std::nullopt;
+  };
+  std::vector<OpsColumn> columns = opsColumns("conv", {"lathe:auto"}, options, {"", given, recordedSchedule});
+  ASSERT_EQ(columns.size(), 3u);
+  EXPECT_EQ(columns[0].name(), "lathe:auto");
+  EXPECT_EQ(columns[2].name(), "lathe:auto:records");
+  EXPECT_TRUE(columns[0].platform.contains("cpu"));
+  columns.push_back({*spec, "auto", "direct/1 kc=5"});
+  columns.push_back({*spec, "direct", given});
+  columns.push_back(fake(""));
+  columns.back().schedule = given;
+  OpsLab bench(columns, options);
+  OpsRow row = bench.measure(problem("ic32ih9oc32kh3ph1"), {});
+  auto &points = row.points;
+  EXPECT_EQ(points[0].status, PointStatus::passed) << points[0].reason;
+  EXPECT_EQ(points[0].implementation.find(points[0].scheduleRun), 0u) << points[0].implementation;
+  EXPECT_EQ(points[0].task.find("task/1 | conv "), 0u) << points[0].task;
+  EXPECT_EQ(points[1].status, PointStatus::passed) << points[1].reason;
+  EXPECT_NE(points[1].scheduleRun.find(" oc=1"), std::string::npos) << points[1].scheduleRun;
+  EXPECT_NE(points[1].scheduleRun.find(" px=2"), std::string::npos);
+  EXPECT_EQ(points[1].task, points[0].task);
+  EXPECT_EQ(points[1].rounds.size(), points[0].rounds.size()); // in turns, in every start
+  EXPECT_EQ(points[2].status, PointStatus::sameAs) << points[2].reason;
+  EXPECT_EQ(points[2].reason, "lathe:auto:" + given);
+  EXPECT_EQ(asked, points[0].task);
+  EXPECT_EQ(points[3].status, PointStatus::unimplemented) << points[3].implementation;
+  EXPECT_FALSE(points[3].reason.empty());
+  EXPECT_EQ(points[4].status, PointStatus::unimplemented);
+  EXPECT_NE(points[4].reason.find("'direct' chooses its schedules itself"), std::string::npos) << points[4].reason;
+  EXPECT_EQ(points[5].reason, "it takes no schedules");
+  // Nothing is known of another one: a status, no error.
+  row = bench.measure(problem("ic32ih7oc32kh3ph1"), {});
+  EXPECT_EQ(row.points[2].status, PointStatus::unimplemented);
+  EXPECT_EQ(row.points[2].reason, "no tuning record of the task " + row.points[0].task);
+  EXPECT_EQ(row.points[1].status, PointStatus::passed) << row.points[1].reason;
+  // Layout and threads are part of the task; the schedule is not.
+  OpsRow rows = bench.measure(problem("ic32ih9oc32kh3ph1"), {1, false, ActivationLayout::row});
+  EXPECT_NE(rows.points[0].task, points[0].task);
+}
+
 TEST(OpsLab, providersBeyondAPipe) {
   auto spec = findProvider("lathe");
   if (!spec)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace lathe::lab {
 
@@ -12,6 +13,12 @@ static json toJson(const OpsPoint &point) {
                    {"variant", point.variant},
                    {"version", point.version},
                    {"status", std::string(name(point.status))}};
+  if (!point.schedule.empty())
+    document["schedule"] = point.schedule;
+  if (!point.scheduleRun.empty()) {
+    document["task"] = point.task;
+    document["schedule_run"] = point.scheduleRun;
+  }
   if (!point.reason.empty())
     document["reason"] = point.reason;
   if (!point.implementation.empty()) {
@@ -55,6 +62,7 @@ json toJson(const OpsRow &row) {
                    {"count", row.listed.count},
                    {"threads", row.setting.threads},
                    {"cache", row.setting.cold ? "cold" : "hot"},
+                   {"layout", name(row.setting.layout)},
                    {"starts", row.starts},
                    {"points", points},
                    {"verdicts", verdicts}};
@@ -69,17 +77,19 @@ std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
   std::vector<OpsSummary> summaries;
   std::vector<double> logarithms; // summed, by summary
   auto count = [&](const std::string &kind, const json &row, const json &verdict) {
-    int threads = row.at("threads");
-    auto peer = verdict.at("peer").get<std::string>();
-    size_t at = 0;
-    while (at < summaries.size() &&
-           !(summaries[at].kind == kind && summaries[at].peer == peer && summaries[at].threads == threads))
-      ++at;
-    if (at == summaries.size()) {
-      summaries.push_back({});
-      summaries.back().kind = kind;
-      summaries.back().peer = peer;
-      summaries.back().threads = threads;
+    OpsSummary of;
+    of.kind = kind;
+    of.peer = verdict.at("peer").get<std::string>();
+    of.threads = row.at("threads");
+    of.layout = row.value("layout", "any"); // rows of earlier versions say neither
+    of.cache = row.value("cache", "hot");
+    auto known = std::find_if(summaries.begin(), summaries.end(), [&](const OpsSummary &other) {
+      return std::tie(of.kind, of.peer, of.threads, of.layout, of.cache) ==
+             std::tie(other.kind, other.peer, other.threads, other.layout, other.cache);
+    });
+    auto at = size_t(known - summaries.begin());
+    if (known == summaries.end()) {
+      summaries.push_back(of);
       logarithms.push_back(0);
     }
     OpsSummary &summary = summaries[at];
@@ -111,6 +121,8 @@ json toJson(const OpsSummary &summary) {
   return {{"kind", summary.kind},
           {"peer", summary.peer},
           {"threads", summary.threads},
+          {"layout", summary.layout},
+          {"cache", summary.cache},
           {"rows", summary.rows},
           {"faster", summary.faster},
           {"slower", summary.slower},

@@ -78,6 +78,9 @@ Result<ProviderWorker> ProviderWorker::start(const ProviderSpec &spec, const pro
     greeted->at("operators").get_to(provider.operators);
     provider.takesSeeds = greeted->value("seeds", false);
     provider.flushes = greeted->value("cold", false);
+    provider.schedules = greeted->value("schedules", false);
+    provider.layouts = greeted->value("layouts", std::vector<std::string>());
+    provider.statedPlatform = greeted->value("platform", json());
   } catch (const json::exception &exception) {
     return provider.garbage(std::string("answer to 'hello': ") + exception.what());
   }
@@ -89,26 +92,69 @@ std::vector<std::string> ProviderWorker::variants(const std::string &op) const {
   return found == operators.end() ? std::vector<std::string>{} : found->second;
 }
 
-Result<ProviderPreparation> ProviderWorker::prepare(const Problem &problem, const std::string &variant, int threads,
+std::string ProviderWorker::declines(const ProviderRequest &request) const {
+  std::string layout(lathe::lab::name(request.layout));
+  if (request.layout != ActivationLayout::any && std::find(layouts.begin(), layouts.end(), layout) == layouts.end())
+    return layouts.empty() ? "it cannot be asked for a layout"
+                           : fmt::format("it has no layout {}, only {}", layout, fmt::join(layouts, ", "));
+  return request.schedule.empty() || schedules ? "" : "it takes no schedules";
+}
+
+/// `what` as a message of the protocol; layout and schedule only where they are asked for.
+static json messageOf(const char *what, const Problem &problem, const ProviderRequest &request) {
+  json message = {
+      {"do", what}, {"problem", toJson(problem)}, {"variant", request.variant}, {"threads", request.threads}};
+  if (request.layout != ActivationLayout::any)
+    message["layout"] = name(request.layout);
+  if (!request.schedule.empty())
+    message["schedule"] = request.schedule;
+  return message;
+}
+
+/// The reason of an answer that declines; "" of another one.
+static std::string declinedReason(const json &answer) {
+  if (!answer.contains("declined"))
+    return "";
+  auto reason = answer.at("declined").get<std::string>();
+  return reason.empty() ? "declined without a reason" : reason;
+}
+
+Result<ProviderPreparation> ProviderWorker::prepare(const Problem &problem, const ProviderRequest &request,
                                                     const ProviderOperands &operands) {
-  if (remote && !takesSeeds)
-    return ProviderPreparation{"it reads its operands from files, which a machine beyond --via does not have", "", 0};
-  json request = {{"do", "prepare"}, {"problem", toJson(problem)}, {"variant", variant}, {"threads", threads}};
+  ProviderPreparation declined;
+  declined.declined = remote && !takesSeeds
+                          ? "it reads its operands from files, which a machine beyond --via does not have"
+                          : declines(request);
+  if (!declined.declined.empty())
+    return declined;
+  json message = messageOf("prepare", problem, request);
   if (remote)
-    request["seed"] = operands.seed;
+    message["seed"] = operands.seed;
   else
-    request["inputs"] = operands.files;
-  return ask<ProviderPreparation>(request, timeouts.prepare, [](const json &answer) {
+    message["inputs"] = operands.files;
+  return ask<ProviderPreparation>(message, timeouts.prepare, [](const json &answer) {
     ProviderPreparation result;
-    if (answer.contains("declined")) {
-      result.declined = answer.at("declined").get<std::string>();
-      if (result.declined.empty())
-        result.declined = "declined without a reason";
+    result.declined = declinedReason(answer);
+    if (!result.declined.empty())
       return result;
-    }
     result.implementation = answer.at("implementation").get<std::string>();
     result.seconds = answer.at("prepare_ns").get<double>() * 1e-9;
+    result.task = answer.value("task", "");
+    result.schedule = answer.value("schedule", "");
     return result;
+  });
+}
+
+Result<Outcome<std::string>> ProviderWorker::task(const Problem &problem, const ProviderRequest &request) {
+  using Task = Outcome<std::string>;
+  if (!schedules)
+    return Task(NotApplicable{"it takes no schedules"});
+  if (auto reason = declines(request); !reason.empty())
+    return Task(NotApplicable{reason});
+  return ask<Task>(messageOf("task", problem, request), timeouts.prepare, [](const json &answer) -> Task {
+    if (auto reason = declinedReason(answer); !reason.empty())
+      return NotApplicable{reason};
+    return answer.at("task").get<std::string>();
   });
 }
 

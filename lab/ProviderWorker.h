@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lab/Problem.h"
+#include "lab/ProviderRequest.h"
 #include "lab/TimingWorker.h"
 #include "runtime/Tensor.h"
 
@@ -38,6 +39,7 @@ struct ProviderPreparation {
   std::string declined;       // the reason; "" when it is ready
   std::string implementation; // which one will run
   double seconds = 0;
+  std::string task = {}, schedule = {}; // as tuning records name them; "" where the provider does not say
 };
 
 struct ProviderTimeouts {
@@ -52,8 +54,15 @@ public:
   /// Variants of an operator, the default first; none where the provider does not have it.
   std::vector<std::string> variants(const std::string &op) const;
 
-  process::Result<ProviderPreparation> prepare(const Problem &problem, const std::string &variant, int threads,
+  bool takesSchedules() const { return schedules; }
+  /// What it says of where it runs, in the fields of store::Platform; null where it says nothing.
+  const nlohmann::json &platform() const { return statedPlatform; }
+
+  /// Layouts and schedules that it cannot be asked for are declined.
+  process::Result<ProviderPreparation> prepare(const Problem &problem, const ProviderRequest &request,
                                                const ProviderOperands &operands);
+  /// The task that the problem is without the request's schedule, or why it was declined.
+  process::Result<Outcome<std::string>> task(const Problem &problem, const ProviderRequest &request);
   /// Runs once; the results by name. Files of theirs are written below `directory` and gone when this returns.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
   /// As TimingWorker::time, with all caches flushed before every run when `cold`; an error where it cannot.
@@ -64,8 +73,13 @@ private:
       : TimingWorker(std::move(worker), spec.name, timeouts.run), timeouts(timeouts), remote(spec.remote) {}
 
   ProviderTimeouts timeouts;
-  bool remote, takesSeeds = false, flushes = false;
+  /// Why it cannot be asked for this; "" where it can.
+  std::string declines(const ProviderRequest &request) const;
+
+  bool remote, takesSeeds = false, flushes = false, schedules = false;
   std::map<std::string, std::vector<std::string>> operators;
+  std::vector<std::string> layouts;
+  nlohmann::json statedPlatform;
 };
 
 } // namespace lathe::lab

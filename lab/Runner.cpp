@@ -124,4 +124,10 @@ Result<bool> Runner::setThreads(int threads) {
   return ask<bool>({{"do", "threads"}, {"count", threads}}, timeouts.load, [](const json &) { return true; });
 }
 
+RunnerSpec runnerNamed(const std::string &name, const std::string &where) {
+  Outcome<RunnerSpec> spec = findRunner(name);
+  require(spec.done(), "{}: {}", where, spec.done() ? "" : spec.reason());
+  return *spec;
+}
+
 } // namespace lathe::lab

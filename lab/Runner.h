@@ -20,6 +20,8 @@ struct RunnerSpec {
 /// The runner called `name` ("onnxruntime", "lathe", "reference"): looked for in $LATHE_RUNNERS, beside this program,
 /// in its installation and in the source tree. Declines with what to do about it when it is not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
+/// The same; throws Error that begins with `where` instead of declining.
+RunnerSpec runnerNamed(const std::string &name, const std::string &where);
 
 struct RunnerPort {
   std::string name;

@@ -1,31 +1,13 @@
 #include "lab/StoreRecords.h"
 
+#include "lab/PlatformFacts.h"
+
 #include <algorithm>
 #include <cmath>
-#include <gnu/libc-version.h>
 
 namespace lathe::lab {
 
-store::Platform platformOf(const MachineCeilings &machine) {
-  store::Platform platform;
-  platform.cpu = machine.cpu;
-  platform.architecture = machine.architecture;
-  platform.features = machine.features;
-  for (const MemoryLevel &level : machine.levels)
-    if (level.bytes > 0) // memory has no size among them
-      platform.caches.push_back({level.name, level.bytes, level.sharedBy});
-  platform.cores = machine.cores;
-  platform.hardwareThreads = machine.hardwareThreads;
-  platform.memoryBytes = machine.memoryBytes;
-  platform.governor = machine.governor;
-  platform.boost = machine.boost;
-  platform.hypervisor = machine.hypervisor;
-  platform.virtualized = machine.virtualized;
-  platform.kernel = machine.kernel;
-  platform.compiler = __VERSION__;
-  platform.libraries = {{"glibc", gnu_get_libc_version()}, {"llvm", LATHE_LLVM_VERSION}};
-  return platform;
-}
+store::Platform platformHere() { return store::platformFromJson(platformFacts()); }
 
 std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds) {
   std::vector<std::vector<store::Sample>> samples;
@@ -35,6 +17,16 @@ std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<
       samples.back().emplace_back().wallNs = std::llround(seconds * 1e9);
   }
   return samples;
+}
+
+std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::Sample>> &rounds) {
+  std::vector<std::vector<double>> seconds;
+  for (auto &round : rounds) {
+    seconds.emplace_back();
+    for (const store::Sample &sample : round)
+      seconds.back().push_back(double(sample.wallNs) * 1e-9);
+  }
+  return seconds;
 }
 
 /// The starts of a row as far as one of its columns has rounds.
@@ -59,6 +51,9 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
     point.variant = measured.variant;
     point.setting.threads = row.setting.threads;
     point.setting.cache = row.setting.cold ? store::CacheState::cold : store::CacheState::hot;
+    if (row.setting.layout != ActivationLayout::any)
+      point.setting.layout = name(row.setting.layout);
+    point.setting.schedule = measured.schedule;
     if (!problem.operands.empty())
       point.setting.type = lathe::name(problem.operands.front().type);
     point.status = measured.status;
@@ -79,6 +74,28 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
       point.starts = startsOf(row.starts, measured.rounds.size());
   }
   return points;
+}
+
+std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
+  std::vector<store::TuningRecord> records;
+  if (row.setting.cold) // a schedule's time is that of warm caches
+    return records;
+  for (const OpsPoint &point : row.points) {
+    bool timed = point.status == PointStatus::passed && point.timed();
+    bool says = timed || point.status == PointStatus::failed || point.status == PointStatus::unimplemented ||
+                point.status == PointStatus::crashed || point.status == PointStatus::timedOut ||
+                point.status == PointStatus::memoryExceeded;
+    if (point.task.empty() || point.scheduleRun.empty() || !says)
+      continue;
+    store::TuningRecord &record = records.emplace_back();
+    record.task = point.task;
+    record.schedule = point.scheduleRun;
+    record.status = point.status;
+    record.reason = point.reason;
+    if (timed)
+      record.seconds = point.time.median;
+  }
+  return records;
 }
 
 /// What the agreement with a peer says of the outputs.

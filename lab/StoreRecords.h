@@ -1,20 +1,26 @@
 // What the laboratory measures, as the records that are kept (store/Records.h).
 #pragma once
 
-#include "lab/Machine.h"
+#include "lab/Compare.h"
 #include "lab/OpsLab.h"
 #include "store/Records.h"
 
 namespace lathe::lab {
 
-/// Where this process measures: `machine` as describeMachine() tells it, and the software.
-store::Platform platformOf(const MachineCeilings &machine);
+/// Where this process measures: the machine and the software.
+store::Platform platformHere();
 
 /// Seconds as they were measured, to whole nanoseconds.
 std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds);
+/// And back.
+std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::Sample>> &rounds);
 
 /// The points of a row, one a column, without experiment, in the columns' order.
 std::vector<store::Point> pointsOf(const OpsRow &row);
+
+/// What the row says of schedules, without platform: the median time of those that were timed with warm caches, and why
+/// others have none.
+std::vector<store::TuningRecord> tuningOf(const OpsRow &row);
 
 /// A point for every side of a comparison, without experiment; `model` and `setting` are the same for all. A peer whose
 /// outputs differ from ours has failed, and we have when no peer agrees with us; outputs that are constant make it

@@ -6,7 +6,7 @@ using namespace lathe;
 using namespace lathe::lab;
 
 TEST(StoreRecords, thisMachine) {
-  store::Platform platform = platformOf(describeMachine());
+  store::Platform platform = platformHere();
   EXPECT_FALSE(platform.cpu.empty());
   EXPECT_GE(platform.cores, 1);
   EXPECT_GE(platform.hardwareThreads, platform.cores);
@@ -14,9 +14,9 @@ TEST(StoreRecords, thisMachine) {
   EXPECT_EQ(platform.memoryBytes % (64 << 20), 0);
   EXPECT_FALSE(platform.compiler.empty());
   EXPECT_FALSE(platform.libraries["llvm"].empty());
-  EXPECT_EQ(platform.key(), platformOf(describeMachine()).key()); // the same each time
+  EXPECT_EQ(platform.key(), platformHere().key()); // the same each time
   platform.governor += "!";
-  EXPECT_NE(platform.key(), platformOf(describeMachine()).key());
+  EXPECT_NE(platform.key(), platformHere().key());
 }
 
 static OpsPoint opsPoint(const std::string &variant, PointStatus status) {
@@ -140,4 +140,41 @@ TEST_F(ThreeSides, thatFail) {
   EXPECT_EQ(made[1].status, PointStatus::timedOut);
   EXPECT_TRUE(made[1].rounds.empty());
   EXPECT_EQ(made[2].status, PointStatus::mistrusted); // it ran, and nobody could say whether it is right
+}
+
+TEST(StoreRecords, tuningOfARow) {
+  OpsRow row;
+  row.listed.problem = Problem::parse("relu x=2x3:f32");
+  row.setting.layout = ActivationLayout::blocked;
+  row.points = {opsPoint("auto", PointStatus::passed),    opsPoint("auto", PointStatus::failed),
+                opsPoint("auto", PointStatus::sameAs),    opsPoint("auto", PointStatus::unimplemented),
+                opsPoint("package", PointStatus::passed), opsPoint("auto", PointStatus::passed)};
+  for (size_t i : {0, 1, 2, 3, 5}) {
+    row.points[i].task = "task/1 | relu";
+    row.points[i].scheduleRun = fmt::format("map/1 unroll={}", i);
+  }
+  row.points[0].time.median = 2e-6; // the last one was only checked
+  row.points[0].rounds = {{2e-6}};
+  row.points[1].reason = "wrong";
+  row.points[1].schedule = "map/1 unroll=1";
+  auto records = tuningOf(row);
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].task, "task/1 | relu");
+  EXPECT_EQ(records[0].schedule, "map/1 unroll=0");
+  EXPECT_EQ(records[0].seconds, 2e-6);
+  EXPECT_EQ(records[1].status, PointStatus::failed);
+  EXPECT_EQ(records[1].reason, "wrong");
+  EXPECT_FALSE(records[1].seconds);
+  EXPECT_EQ(records[2].status, PointStatus::unimplemented);
+  for (auto &record : records) {
+    record.platform = "p";
+    record.measured = "2026-11-22T00:31:04.000000Z";
+    EXPECT_NO_THROW(check(record));
+  }
+  auto points = pointsOf(row);
+  EXPECT_EQ(points[0].setting.layout, "blocked");
+  EXPECT_EQ(points[0].setting.schedule, "");
+  EXPECT_EQ(points[1].setting.schedule, "map/1 unroll=1");
+  row.setting.cold = true;
+  EXPECT_TRUE(tuningOf(row).empty());
 }

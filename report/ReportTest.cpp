@@ -3,6 +3,7 @@
 #include "report/Best.h"
 #include "report/Network.h"
 #include "report/RooflineShares.h"
+#include "report/ScheduleGains.h"
 #include "report/Speedup.h"
 #include "store/Archive.h"
 #include "store/StoreTesting.h"
@@ -288,6 +289,39 @@ TEST_F(FromStore, anArchiveAndResultsHoldTheSameRows) {
   written[0].platform = kept[0].platform; // which results do not tell
   EXPECT_EQ(keyOf(written[0]), keyOf(kept[0]));
   EXPECT_THROW(rowsOfResults({{"other", 1}}, "other.json"), Error);
+}
+
+TEST(ScheduleGains, overTheDefaultOfEachColumn) {
+  auto withSchedule = [](Row row, const char *schedule) {
+    row.setting.schedule = schedule;
+    return row;
+  };
+  Row found = withSchedule(report::rowOf(small, "lathe:auto", 1e-3), "records");
+  found.implementation = "direct/1 px=4 nchw to nchw";
+  Row same = withSchedule(report::rowOf(large, "lathe:auto", 0), "records");
+  same.status = store::PointStatus::sameAs;
+  std::vector<Row> rows = {report::rowOf(small, "lathe:auto", 2e-3),
+                           found,
+                           withSchedule(report::rowOf(small, "lathe:auto", 3e-3), "direct/1 px=2"),
+                           report::rowOf(small, "onednn:auto", 5e-4), // it has its own only
+                           report::rowOf(large, "lathe:auto", 4e-3),
+                           same,
+                           withSchedule(report::rowOf(large, "lathe:plain", 1e-3), "direct/1 px=2")}; // without default
+  ScheduleGains gains = scheduleGains(rows);
+  ASSERT_EQ(gains.rows.size(), 2u);
+  EXPECT_EQ(gains.rows[0].best, &rows[1]);
+  EXPECT_EQ(gains.rows[0].standard, &rows[0]);
+  EXPECT_DOUBLE_EQ(gains.rows[0].ratio.ratio, 2);
+  EXPECT_EQ(gains.rows[0].verdict, lab::Verdict::faster);
+  EXPECT_EQ(gains.rows[0].schedules, 3u);
+  EXPECT_EQ(scheduleOf(*gains.rows[0].best), found.implementation);
+  EXPECT_EQ(scheduledColumnOf(*gains.rows[0].best), "lathe:auto:records");
+  EXPECT_TRUE(gains.rows[1].isDefault());
+  EXPECT_EQ(gains.rows[1].ratio.ratio, 1);
+  ASSERT_EQ(gains.summaries.size(), 1u);
+  EXPECT_EQ(gains.summaries[0].problems, 2u);
+  EXPECT_EQ(gains.summaries[0].better, 1u);
+  EXPECT_NEAR(gains.summaries[0].geometricMean.ratio, std::sqrt(2.0), 1e-12);
 }
 
 } // namespace

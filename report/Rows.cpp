@@ -1,5 +1,7 @@
 #include "report/Rows.h"
 
+#include "lab/OpsLab.h"
+#include "lab/StoreRecords.h"
 #include "store/Archive.h"
 
 #include <algorithm>
@@ -32,11 +34,7 @@ Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::stri
   row.reason = point.reason;
   row.implementation = point.implementation;
   row.repro = point.repro;
-  for (auto &round : point.rounds) {
-    auto &seconds = row.rounds.emplace_back();
-    for (const store::Sample &sample : round)
-      seconds.push_back(double(sample.wallNs) * 1e-9);
-  }
+  row.rounds = lab::secondsOf(point.rounds);
   row.starts = point.starts;
   row.median = lab::median(pooled(row.rounds));
   const json &detail = point.problem.detail;
@@ -97,6 +95,9 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
     result.at("variant").get_to(point.variant);
     row.at("threads").get_to(point.setting.threads);
     point.setting.cache = store::cacheState(row.value("cache", "hot"));
+    if (std::string layout = row.value("layout", "any"); layout != "any")
+      point.setting.layout = layout;
+    point.setting.schedule = result.value("schedule", "");
     if (!problem.operands.empty())
       point.setting.type = lathe::name(problem.operands.front().type);
     point.status = store::pointStatus(result.at("status").get<std::string>());
@@ -164,6 +165,10 @@ std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows) {
 
 std::string columnOf(const Row &row) { return row.variant.empty() ? row.provider : row.provider + ":" + row.variant; }
 
+std::string scheduledColumnOf(const Row &row) {
+  return columnOf(row) + (row.setting.schedule.empty() ? "" : ":" + row.setting.schedule);
+}
+
 std::string settingText(const store::Setting &setting) {
   std::string text;
   if (setting.threads)
@@ -191,7 +196,8 @@ std::string contextText(const Row &row) {
 }
 
 const std::string &scheduleOf(const Row &row) {
-  return row.setting.schedule.empty() ? row.implementation : row.setting.schedule;
+  bool text = !row.setting.schedule.empty() && row.setting.schedule != lab::recordedSchedule;
+  return text ? row.setting.schedule : row.implementation;
 }
 
 /// Rounds by start of the process.

@@ -62,12 +62,15 @@ std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows);
 
 /// "onednn:auto", "lathe" where there is no variant.
 std::string columnOf(const Row &row);
+/// With the schedule that was asked for: "lathe:auto:records".
+std::string scheduledColumnOf(const Row &row);
 /// The circumstances in words: "2 threads, cold, bf16"; what is usual is left out, and no threads.
 std::string settingText(const store::Setting &setting);
 /// The same with the kind of experiment, and the platform where there are several: equal for rows that may be summed
 /// up.
 std::string contextText(const Row &row);
-/// What decides the speed beside the problem, as far as it is known: the schedule asked for, else the implementation.
+/// What decides the speed beside the problem, as far as it is known: the schedule's text where one was asked for, else
+/// the implementation.
 const std::string &scheduleOf(const Row &row);
 
 /// The numerator's time over the denominator's. As `lathe ops bench` and `lathe compare` judge where both were measured

@@ -32,10 +32,6 @@ std::string ColumnChoice::str() const {
   return provider + (variant ? ":" + *variant : "") + (schedule ? ":" + *schedule : "");
 }
 
-static std::string scheduledColumn(const Row &row) {
-  return columnOf(row) + (row.setting.schedule.empty() ? "" : ":" + row.setting.schedule);
-}
-
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
   Speedups result;
   // Ratios by the setting and the column; a provider's fastest goes under its name alone.
@@ -51,7 +47,7 @@ Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
         continue;
       lab::RatioEstimate ratio = ratioOfTimes(*base, *row);
       result.rows.push_back({row, base, ratio});
-      std::string column = scheduledColumn(*row), setting = contextText(*row);
+      std::string column = scheduledColumnOf(*row), setting = contextText(*row);
       ratios[{setting, column}].push_back(ratio.ratio);
       auto &known = columns[row->provider];
       if (std::find(known.begin(), known.end(), column) == known.end())
@@ -82,7 +78,7 @@ json toJson(const Speedups &speedups) {
     json document = identityJson(*speedup.row);
     document.update(toJson(speedup.ratio));
     document["median_ms"] = speedup.row->median * 1e3;
-    document["baseline"] = scheduledColumn(*speedup.baseline);
+    document["baseline"] = scheduledColumnOf(*speedup.baseline);
     document["baseline_median_ms"] = speedup.baseline->median * 1e3;
     rows.push_back(std::move(document));
   }

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <csignal>
 #include <set>
 #include <sys/resource.h>
@@ -201,4 +202,86 @@ TEST_F(StoreCrashTest, aSystemThatWritesNoMore) {
     EXPECT_EQ(store.counts().samples, store.counts().points * 800);
     expectHealthy(path);
   }
+}
+
+TEST_F(StoreCrashTest, anInterruptedExperimentIsGoneOnWithByOneProcess) {
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
+  auto hear = [&] {
+    char byte = 0;
+    EXPECT_EQ(read(told[0], &byte, 1), 1);
+    return byte;
+  };
+  auto tell = [&](char byte) { (void)!write(told[1], &byte, 1); };
+  auto stay = [] {
+    for (;;)
+      pause();
+  };
+  auto end = [](pid_t child) {
+    kill(child, SIGKILL);
+    EXPECT_EQ(exitCodeOf(child), 128 + SIGKILL);
+  };
+  pid_t first = inChild([&] {
+    Store store(file("lathe.db"));
+    std::string uuid = store.addExperiment(someExperiment(), somePlatform());
+    store.addPoint(somePoint(uuid, 1));
+    tell('1');
+    stay();
+  });
+  hear();
+  Experiment experiment;
+  { // It lives: nobody else may go on with it.
+    Store store(file("lathe.db"));
+    experiment = store.experiments().at(0).experiment;
+    Unfinished found = store.takeOver(experiment.identity());
+    EXPECT_EQ(found.experiment, "");
+    EXPECT_EQ(store.takeOver("another command").busy, std::nullopt);
+    EXPECT_EQ(store.experiments().at(0).owner, found.busy);
+    EXPECT_EQ(found.busy.value_or(Owner()).pid, first);
+    // It is gone.
+    end(first);
+    EXPECT_EQ(store.experiments().at(0).owner, std::nullopt);
+  }
+  // Of those that ask at once one gets it, and the others are told who.
+  std::vector<pid_t> heirs;
+  for (int i = 0; i < 5; ++i)
+    heirs.push_back(inChild([&] {
+      Store own(file("lathe.db"));
+      Unfinished mine = own.takeOver(experiment.identity());
+      tell(mine.experiment == experiment.uuid && !mine.busy ? 'y' : mine.experiment.empty() && mine.busy ? 'n' : '?');
+      stay();
+    }));
+  std::string answers;
+  for (size_t i = 0; i < heirs.size(); ++i)
+    answers += hear();
+  std::sort(answers.begin(), answers.end());
+  EXPECT_EQ(answers, "nnnny");
+  for (pid_t heir : heirs)
+    end(heir);
+  // Ours, also when we ask again; with its end it is nobody's.
+  Store store(file("lathe.db"));
+  EXPECT_EQ(store.takeOver(experiment.identity()).experiment, experiment.uuid);
+  EXPECT_EQ(store.takeOver(experiment.identity()).experiment, experiment.uuid);
+  store.finishExperiment(experiment.uuid, {});
+  EXPECT_EQ(store.takeOver(experiment.identity()).experiment, "");
+  EXPECT_EQ(store.experiments().at(0).owner, std::nullopt);
+  expectHealthy(file("lathe.db"));
+}
+
+TEST_F(StoreCrashTest, ownersThatAreKnownToBeGone) {
+  Owner owner = Owner::self();
+  EXPECT_EQ(owner, Owner::self());
+  EXPECT_GT(owner.started, 0);
+  EXPECT_TRUE(owner.mayLive());
+  Owner later = owner, rebooted = owner, elsewhere = owner, contained = owner;
+  later.started += 1; // the pid was given to another process
+  rebooted.boot = "00000000-0000-0000-0000-000000000000";
+  elsewhere.host += "-2";
+  elsewhere.pid = 1 << 30;
+  contained.pids = "pid:[1]";
+  contained.pid = 1 << 30;
+  EXPECT_FALSE(later.mayLive());
+  EXPECT_FALSE(rebooted.mayLive());
+  EXPECT_TRUE(elsewhere.mayLive()); // nobody here can tell
+  EXPECT_TRUE(contained.mayLive());
 }

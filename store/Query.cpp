@@ -168,9 +168,26 @@ std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
     summary.cpu = row.text();
     summary.points = size_t(row.integer());
     summary.passed = size_t(row.integer());
+    summary.owner = ownerOf(summary.experiment.uuid);
     summaries.push_back(std::move(summary));
   }
   return summaries;
+}
+
+std::optional<Owner> Store::ownerOf(const std::string &uuid) {
+  Statement select(database, "SELECT host, boot, pids, pid, owner.started FROM owner\n"
+                             "JOIN experiment ON owner.experiment = experiment.id WHERE experiment.uuid = ?");
+  select.bind(uuid);
+  if (!select.step())
+    return std::nullopt;
+  Row row(select);
+  Owner owner;
+  owner.host = row.text();
+  owner.boot = row.text();
+  owner.pids = row.text();
+  owner.pid = row.integer();
+  owner.started = row.integer();
+  return owner.mayLive() ? std::optional(owner) : std::nullopt;
 }
 
 Experiment Store::experiment(const std::string &prefix) {
@@ -258,14 +275,8 @@ std::optional<Point> Store::measured(const std::string &identity, const Point &p
 }
 
 std::optional<TuningRecord> Store::bestTuning(const std::string &task, const std::string &platform) {
-  Where where;
-  where.equal("tuning.task", task);
-  where.equal("platform.key", platform);
-  where.add("tuning.status = 'passed'");
-  where.add("tuning.seconds IS NOT NULL");
-  Statement select(database, selectTuning + where.sql + "\nORDER BY tuning.seconds, tuning.schedule LIMIT 1");
-  where.bindTo(select);
-  return select.step() ? std::optional(tuningOf(Row(select))) : std::nullopt;
+  auto records = tuning(task, platform); // those with a time, which have passed, come first
+  return records.empty() || !records.front().seconds ? std::nullopt : std::optional(records.front());
 }
 
 std::vector<TuningRecord> Store::tuning(const std::string &task, const std::string &platform) {

@@ -118,7 +118,19 @@ static constexpr const char *version2 = R"(
 ALTER TABLE point ADD COLUMN starts TEXT NOT NULL DEFAULT '[]'; -- JSON, rounds of each start of the process; [] for one
 )";
 
-static constexpr const char *steps[] = {version1, version2};
+// Gone with the end of the experiment. What is left by a process that was killed, the next one that wants it removes.
+static constexpr const char *version3 = R"(
+CREATE TABLE owner (                 -- the process that measures an experiment now
+  experiment INTEGER PRIMARY KEY REFERENCES experiment ON DELETE CASCADE,
+  host TEXT NOT NULL,
+  boot TEXT NOT NULL,                -- of the kernel
+  pids TEXT NOT NULL,                -- namespace of the pid
+  pid INTEGER NOT NULL,
+  started INTEGER NOT NULL           -- clock ticks after the start of the machine
+) STRICT;
+)";
+
+static constexpr const char *steps[] = {version1, version2, version3};
 
 std::span<const char *const> schemaSteps() { return steps; }
 

@@ -195,8 +195,35 @@ std::string Store::addExperiment(Experiment experiment, const Platform &platform
   insertPlatform(platform);
   require(insertExperiment(experiment) == Outcome::added, "{}: experiment {} is there already", path(),
           experiment.uuid);
+  own(experiment.uuid);
   transaction.commit();
   return experiment.uuid;
+}
+
+void Store::own(const std::string &uuid) {
+  Owner owner = Owner::self();
+  Statement(database, "INSERT OR REPLACE INTO owner(experiment, host, boot, pids, pid, started)\n"
+                      "VALUES (?, ?, ?, ?, ?, ?)")
+      .bind(idOf("experiment", "uuid", uuid), owner.host, owner.boot, owner.pids, owner.pid, owner.started)
+      .run();
+}
+
+Unfinished Store::takeOver(const std::string &identity) {
+  Transaction transaction(database);
+  Unfinished found;
+  auto known = experiments({.identity = identity});
+  for (auto summary = known.rbegin(); summary != known.rend() && found.experiment.empty(); ++summary) {
+    if (!summary->experiment.finished.empty())
+      continue;
+    if (summary->owner && summary->owner != Owner::self())
+      found.busy = summary->owner;
+    else
+      found.experiment = summary->experiment.uuid;
+  }
+  if (!found.experiment.empty())
+    own(found.experiment);
+  transaction.commit();
+  return found;
 }
 
 void Store::finishExperiment(const std::string &uuid, const Disturbance &disturbance) {
@@ -205,6 +232,7 @@ void Store::finishExperiment(const std::string &uuid, const Disturbance &disturb
   ended.finished = timeNow();
   ended.disturbance = disturbance;
   insertExperiment(ended);
+  Statement(database, "DELETE FROM owner WHERE experiment = ?").bind(idOf("experiment", "uuid", uuid)).run();
   transaction.commit();
 }
 

@@ -4,6 +4,7 @@
 // nothing. A point and its samples come and go together. Errors are lathe::Error and name the file.
 #pragma once
 
+#include "store/Owner.h"
 #include "store/Records.h"
 #include "store/Sqlite.h"
 
@@ -36,6 +37,13 @@ struct ExperimentSummary {
   Experiment experiment;
   std::string cpu; // of its platform
   size_t points = 0, passed = 0;
+  std::optional<Owner> owner; // that measures it now, as far as is known here
+};
+
+/// What is left of earlier runs of a command.
+struct Unfinished {
+  std::string experiment;    // uuid of one that is now this process's; "" where there is none
+  std::optional<Owner> busy; // of one that another process is measuring
 };
 
 /// One connection, of one thread at a time; processes (not threads, not children after fork) share a file by opening it
@@ -53,9 +61,12 @@ public:
 
   // Writing.
 
-  /// Adds an experiment, begun now where it does not say when, on `platform`; its uuid.
+  /// Adds an experiment, begun now where it does not say when, on `platform`; its uuid. This process owns it.
   std::string addExperiment(Experiment experiment, const Platform &platform);
-  /// Says that it came to its end. It may be continued, and finished again.
+  /// Makes the newest experiment of this identity that has not come to its end, and whose process is gone, this
+  /// process's: of any number of processes that ask at once one gets it.
+  Unfinished takeOver(const std::string &identity);
+  /// Says that it came to its end; nobody owns it then. It may be continued, and finished again.
   void finishExperiment(const std::string &uuid, const Disturbance &disturbance);
   /// Adds a point with its samples, measured now where it does not say when. The experiment must be there. A point with
   /// the same key that was measured earlier is replaced; one measured later stays.
@@ -102,6 +113,8 @@ private:
   Outcome insertExperiment(const Experiment &experiment); // its platform is there
   Outcome insertPoint(const Point &point);
   Outcome insertTuning(const TuningRecord &record);
+  void own(const std::string &uuid);
+  std::optional<Owner> ownerOf(const std::string &uuid); // that may live
   int64_t idOf(const char *table, const char *column, const std::string &key);
 
   Database database;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lab/Problem.h"
+#include "lab/ProviderRequest.h"
 #include "runtime/Tensor.h"
 #include "support/Error.h"
 
@@ -17,6 +18,11 @@ namespace lathe::lab {
 /// missing.
 using ProblemInputs = std::vector<Tensor>;
 
+/// What has been prepared, as tuning records name it (codegen/Task.h).
+struct TaskSchedule {
+  std::string task, schedule;
+};
+
 class Provider {
 public:
   virtual ~Provider() = default;
@@ -26,12 +32,24 @@ public:
   virtual std::map<std::string, std::vector<std::string>> variants() const = 0;
   /// Kept with every result.
   virtual nlohmann::json settings() const { return nlohmann::json::object(); }
+  /// Layouts of activations that it can be asked for beside `any`; of single problems it may decline one of them.
+  virtual std::vector<ActivationLayout> layouts() const { return {ActivationLayout::row}; }
+  /// Whether it can be asked for a schedule.
+  virtual bool takesSchedules() const { return false; }
 
-  /// Makes everything ready that is not the operator itself: code, packed weights, activations in the layout it likes
-  /// best. Replaces what was prepared before. Hands back which implementation will run ("jit:avx512_core nchw to
-  /// nChw16c"), or declines with the reason: this is how a provider states what it can do. Throws Error when it breaks.
-  virtual Outcome<std::string> prepare(const Problem &problem, const std::string &variant, int threads,
+  /// Makes everything ready that is not the operator itself: code, packed weights, activations in the layout asked for,
+  /// or that it likes best. Replaces what was prepared before. Hands back which implementation will run
+  /// ("jit:avx512_core nchw to nChw16c"), or declines with the reason: this is how a provider states what it can do.
+  /// The request has a layout or schedule only where the functions above say so. Throws Error when it breaks.
+  virtual Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                        const ProblemInputs &inputs) = 0;
+  /// Of a provider that takes schedules: the task that the request without its schedule is, whose tuning records may
+  /// have a better one. Declines as `prepare` does.
+  virtual Outcome<std::string> task(const Problem & /*problem*/, const ProviderRequest & /*request*/) {
+    return NotApplicable{name() + " takes no schedules"};
+  }
+  /// Of what is prepared; nothing where it is no task with a schedule.
+  virtual std::optional<TaskSchedule> scheduled() const { return std::nullopt; }
   /// Computes the prepared problem once: what is timed.
   virtual void run() = 0;
   /// Of a provider that computes in another process and takes the time there: nanoseconds of each of `repetitions` runs

@@ -1,6 +1,7 @@
 #include "lab/providers/Provider.h"
 
 #include "lab/Operands.h"
+#include "lab/PlatformFacts.h"
 #include "lab/providers/ColdCaches.h"
 #include "runtime/NpyTensor.h"
 #include "support/Base64.h"
@@ -27,9 +28,13 @@ public:
   json answer(const json &request) {
     auto what = request.at("do").get<std::string>();
     if (what == "hello")
-      return {{"protocol", providerProtocolVersion}, {"name", provider.name()},         {"version", provider.version()},
-              {"operators", provider.variants()},    {"settings", provider.settings()}, {"seeds", true},
-              {"cold", provider.computesHere()}};
+      return {
+          {"protocol", providerProtocolVersion},    {"name", provider.name()},         {"version", provider.version()},
+          {"operators", provider.variants()},       {"settings", provider.settings()}, {"layouts", layouts()},
+          {"schedules", provider.takesSchedules()}, {"platform", platformFacts()},     {"seeds", true},
+          {"cold", provider.computesHere()}};
+    if (what == "task")
+      return task(request);
     if (what == "prepare")
       return prepare(request);
     require(prepared, "'{}' before 'prepare'", what);
@@ -52,25 +57,55 @@ private:
     return text && *text && *end == 0 && share > 0 && share < 10 ? share : 0;
   }
 
-  json prepare(const json &request) {
-    prepared = false;
-    Problem problem = problemFromJson(request.at("problem"));
-    auto variant = request.at("variant").get<std::string>();
+  std::vector<std::string> layouts() const {
+    std::vector<std::string> names;
+    for (ActivationLayout layout : provider.layouts())
+      names.emplace_back(name(layout));
+    return names;
+  }
+
+  /// What `prepare` and `task` have in common; declines an operator that the provider does not have.
+  Outcome<ProviderRequest> asked(const Problem &problem, const json &request) const {
+    ProviderRequest result{request.at("variant").get<std::string>(), request.at("threads").get<int>(),
+                           activationLayout(request.value("layout", "any")), request.value("schedule", "")};
     auto variants = provider.variants();
     auto names = variants.find(problem.op);
     if (names == variants.end())
-      return {{"declined", fmt::format("{} has no {}", provider.name(), problem.op)}};
-    require(std::find(names->second.begin(), names->second.end(), variant) != names->second.end(),
-            "no variant '{}' of {}, there are {}", variant, problem.op, fmt::join(names->second, ", "));
+      return NotApplicable{fmt::format("{} has no {}", provider.name(), problem.op)};
+    require(std::find(names->second.begin(), names->second.end(), result.variant) != names->second.end(),
+            "no variant '{}' of {}, there are {}", result.variant, problem.op, fmt::join(names->second, ", "));
+    return result;
+  }
+
+  json task(const json &request) {
+    Problem problem = problemFromJson(request.at("problem"));
+    auto wanted = asked(problem, request);
+    if (!wanted)
+      return {{"declined", wanted.reason()}};
+    auto task = provider.task(problem, *wanted);
+    return task ? json{{"task", *task}} : json{{"declined", task.reason()}};
+  }
+
+  json prepare(const json &request) {
+    prepared = false;
+    Problem problem = problemFromJson(request.at("problem"));
+    auto wanted = asked(problem, request);
+    if (!wanted)
+      return {{"declined", wanted.reason()}};
     results = problem.results();
     ProblemInputs inputs = request.contains("seed") ? makeOperands(problem, request.at("seed").get<uint64_t>())
                                                     : readOperands(problem, request.at("inputs"));
     auto begin = Clock::now();
-    auto implementation = provider.prepare(problem, variant, request.at("threads").get<int>(), inputs);
+    auto implementation = provider.prepare(problem, *wanted, inputs);
     if (!implementation)
       return {{"declined", implementation.reason()}};
     prepared = true;
-    return {{"prepare_ns", nanosecondsSince(begin)}, {"implementation", *implementation}};
+    json answer = {{"prepare_ns", nanosecondsSince(begin)}, {"implementation", *implementation}};
+    if (auto scheduled = provider.scheduled()) {
+      answer["task"] = scheduled->task;
+      answer["schedule"] = scheduled->schedule;
+    }
+    return answer;
   }
 
   static ProblemInputs readOperands(const Problem &problem, const json &files) {

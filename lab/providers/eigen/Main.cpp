@@ -56,7 +56,7 @@ public:
     return {{"compiled for", LATHE_PEER_ARCH}, {"instruction sets", Eigen::SimdInstructionSetsInUse()}};
   }
 
-  Outcome<std::string> prepare(const Problem &problem, const std::string &, int threads,
+  Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     program.reset();
     arrays.reset();
@@ -64,8 +64,8 @@ public:
       return fmt::format("{} ({})", implementation, LATHE_PEER_ARCH);
     };
     if (problem.op == "conv" || matrixOf(problem)) {
-      auto made = problem.op == "conv" ? makeIm2col(problem, inputs, threads, eigenProduct)
-                                       : makeProducts(problem, inputs, threads, true, eigenProduct);
+      auto made = problem.op == "conv" ? makeIm2col(problem, inputs, request.threads, eigenProduct)
+                                       : makeProducts(problem, inputs, request.threads, true, eigenProduct);
       if (!made)
         return NotApplicable{made.reason()};
       program = std::move(*made);
@@ -76,8 +76,8 @@ public:
       return NotApplicable{made.reason()};
     arrays = std::move(*made);
     operands = inputs;
-    if (!pool || pool->slots() != threads)
-      pool = std::make_unique<runtime::ThreadPool>(threads);
+    if (!pool || pool->slots() != request.threads)
+      pool = std::make_unique<runtime::ThreadPool>(request.threads);
     return named(arrays->implementation);
   }
 

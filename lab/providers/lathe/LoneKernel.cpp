@@ -2,6 +2,7 @@
 
 #include "codegen/Emit.h"
 #include "codegen/Generate.h"
+#include "codegen/Task.h"
 #include "ir/Context.h"
 #include "lab/providers/graph/BuildOperator.h"
 #include "passes/Layout.h"
@@ -170,6 +171,7 @@ struct Job {
 struct LoneKernel::State {
   std::optional<MappedCode> code;
   std::string implementation;
+  TaskSchedule scheduled;
   std::vector<Tensor> operands; // as the kernel's arguments: inputs, packed constants, results
   std::vector<void *> buffers;
   std::vector<Stored> results; // the last operands
@@ -177,12 +179,13 @@ struct LoneKernel::State {
   size_t scratchStride = 0;
   Tensor scratch;
 
-  Outcome<bool> generate(mlir::func::FuncOp function, const Target &target, const LoneKernelOptions &options,
-                         const ProblemInputs &inputs) {
-    KernelProblem problem{function, target, options.threads, options.exactMath};
-    Outcome<Schedule> schedule = priorSchedule(problem);
+  Outcome<bool> generate(const KernelProblem &problem, const std::string &given, const ProblemInputs &inputs) {
+    mlir::func::FuncOp function = problem.function;
+    const Target &target = problem.target;
+    Outcome<Schedule> schedule = given.empty() ? priorSchedule(problem) : Outcome<Schedule>(Schedule::parse(given));
     if (!schedule)
       return NotApplicable{schedule.reason()};
+    scheduled.task = taskOf(problem);
     mlir::Block &body = function.front();
     std::vector<Stored> stored;
     for (mlir::Value argument : body.getArguments())
@@ -222,8 +225,8 @@ struct LoneKernel::State {
       buffers.push_back(operand.data());
     units = kernel->units.constant();
     scratchStride = size_t(kernel->scratchBytes.constant() + 63) / 64 * 64;
-    scratch = Tensor(ElementType::u8, {std::max<int64_t>(1, int64_t(scratchStride) * options.threads)});
-    implementation = kernel->schedule.str();
+    scratch = Tensor(ElementType::u8, {std::max<int64_t>(1, int64_t(scratchStride) * problem.threads)});
+    implementation = scheduled.schedule = kernel->schedule.str();
     return true;
   }
 };
@@ -231,17 +234,22 @@ struct LoneKernel::State {
 LoneKernel::LoneKernel(std::unique_ptr<State> state) : state(std::move(state)) {}
 LoneKernel::~LoneKernel() = default;
 const std::string &LoneKernel::implementation() const { return state->implementation; }
+const TaskSchedule &LoneKernel::scheduled() const { return state->scheduled; }
 
-Outcome<std::unique_ptr<LoneKernel>> LoneKernel::make(const Problem &problem, const Target &target,
-                                                      const LoneKernelOptions &options, const ProblemInputs &inputs) {
+/// Calls `attempt` with the kernel's function in one layout after the other until it is done; that layout's name, or
+/// the reasons of all of them.
+static Outcome<std::string> firstLayout(const Problem &problem, const Target &target, const LoneKernelOptions &options,
+                                        const std::function<Outcome<bool>(const KernelProblem &)> &attempt) {
   std::string family = problem.record().lowering;
   if (family == "view" || family == "reference" || family == "fold")
     return NotApplicable{fmt::format("{} is no kernel of its own", problem.op)};
   int64_t block = target.channelBlock();
   // What a network keeps: blocked, and row-major images into the first layer.
   std::vector<Choice> choices = {{block, block}, {0, block}, {0, 0}};
-  if (options.rowMajor)
+  if (options.layout == ActivationLayout::row)
     choices = {{0, 0}};
+  else if (options.layout == ActivationLayout::blocked)
+    choices = {{block, block}};
   else if (problem.operands[0].dims.size() > 1 && problem.operands[0].dims[1] < block / 2)
     std::swap(choices[0], choices[1]);
   std::string reasons;
@@ -252,20 +260,48 @@ Outcome<std::unique_ptr<LoneKernel>> LoneKernel::make(const Problem &problem, co
     LayoutRule rule = layoutRule(&function.front().front(), block);
     if (choice.in || choice.out) {
       bool blocks = rule.rowOnly.empty() && (!rule.uniform || choice.in == choice.out);
+      if (!blocks && options.layout == ActivationLayout::blocked)
+        return NotApplicable{"its activations are row-major only: " + rule.rowOnly};
       if (!blocks)
         continue;
       setLayouts(function, rule, choice);
     }
-    auto state = std::make_unique<State>();
-    Outcome<bool> made = state->generate(function, target, options, inputs);
+    Outcome<bool> made = attempt({function, target, options.threads, options.exactMath});
     std::string layout = choice.name(problem.operands[0].dims.size());
-    if (made) {
-      state->implementation += " " + layout;
-      return std::unique_ptr<LoneKernel>(new LoneKernel(std::move(state)));
-    }
+    if (made)
+      return layout;
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", layout, made.reason());
   }
   return NotApplicable{reasons};
+}
+
+Outcome<std::unique_ptr<LoneKernel>> LoneKernel::make(const Problem &problem, const Target &target,
+                                                      const LoneKernelOptions &options, const ProblemInputs &inputs) {
+  std::unique_ptr<State> state;
+  Outcome<std::string> layout = firstLayout(problem, target, options, [&](const KernelProblem &kernel) {
+    state = std::make_unique<State>();
+    return state->generate(kernel, options.schedule, inputs);
+  });
+  if (!layout)
+    return NotApplicable{layout.reason()};
+  state->implementation += " " + *layout;
+  return std::unique_ptr<LoneKernel>(new LoneKernel(std::move(state)));
+}
+
+Outcome<std::string> LoneKernel::task(const Problem &problem, const Target &target, const LoneKernelOptions &options) {
+  std::string task;
+  Outcome<std::string> layout =
+      firstLayout(problem, target, options, [&](const KernelProblem &kernel) -> Outcome<bool> {
+        Outcome<Schedule> schedule = priorSchedule(kernel);
+        if (!schedule)
+          return NotApplicable{schedule.reason()};
+        task = taskOf(kernel);
+        Outcome<GeneratedKernel> generated = lathe::generate(kernel, *schedule);
+        return generated ? Outcome<bool>(true) : Outcome<bool>(NotApplicable{generated.reason()});
+      });
+  if (!layout)
+    return NotApplicable{layout.reason()};
+  return task;
 }
 
 void LoneKernel::run(runtime::ThreadPool &pool) const {

@@ -24,30 +24,49 @@ public:
   }
   nlohmann::json settings() const override { return {{"target", target.str()}}; }
 
-  Outcome<std::string> prepare(const Problem &problem, const std::string &variant, int threads,
+  std::vector<ActivationLayout> layouts() const override { return {ActivationLayout::row, ActivationLayout::blocked}; }
+  bool takesSchedules() const override { return true; }
+
+  Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     kernel.reset();
     package.reset();
+    auto options = kernelOptions(request);
+    bool isPackage = request.variant == "package";
+    bool mayBePackage = isPackage || (request.variant == "auto" && request.schedule.empty() &&
+                                      request.layout != ActivationLayout::blocked);
     std::string reason;
-    if (variant != "package") {
-      auto made = LoneKernel::make(
-          problem, target, {.rowMajor = variant == "plain", .exactMath = variant == "direct", .threads = threads},
-          inputs);
+    if (!options)
+      return NotApplicable{options.reason()};
+    if (!isPackage) {
+      auto made = LoneKernel::make(problem, target, *options, inputs);
       if (made) {
         kernel = std::move(*made);
-        if (!pool || pool->slots() != threads)
-          pool = std::make_unique<runtime::ThreadPool>(threads);
+        if (!pool || pool->slots() != request.threads)
+          pool = std::make_unique<runtime::ThreadPool>(request.threads);
         return kernel->implementation();
       }
-      if (variant != "auto")
-        return NotApplicable{made.reason()};
-      reason = made.reason() + "; ";
+      reason = made.reason();
+      if (!mayBePackage)
+        return NotApplicable{reason};
+      reason += "; ";
     }
-    auto made = LonePackage::make(problem, "native", threads, inputs);
+    auto made = LonePackage::make(problem, "native", request.threads, inputs);
     if (!made)
       return NotApplicable{reason + made.reason()};
     package = std::move(*made);
     return package->implementation();
+  }
+
+  Outcome<std::string> task(const Problem &problem, const ProviderRequest &request) override {
+    auto options = kernelOptions(request);
+    if (!options)
+      return NotApplicable{options.reason()};
+    return LoneKernel::task(problem, target, *options);
+  }
+
+  std::optional<TaskSchedule> scheduled() const override {
+    return kernel ? std::optional(kernel->scheduled()) : std::nullopt;
   }
 
   void run() override {
@@ -60,6 +79,21 @@ public:
   std::vector<Tensor> outputs() override { return kernel ? kernel->outputs() : package->outputs(); }
 
 private:
+  /// Declines what a variant rules out.
+  static Outcome<LoneKernelOptions> kernelOptions(const ProviderRequest &request) {
+    LoneKernelOptions options{request.layout, request.variant == "direct", request.threads, request.schedule};
+    if (request.variant == "package" && request.layout == ActivationLayout::blocked)
+      return NotApplicable{"a package's inputs and outputs are row-major"};
+    if (request.variant == "plain") {
+      if (request.layout == ActivationLayout::blocked)
+        return NotApplicable{"variant 'plain' is the layout row"};
+      options.layout = ActivationLayout::row;
+    } else if (request.variant != "auto" && !request.schedule.empty()) {
+      return NotApplicable{fmt::format("variant '{}' chooses its schedules itself", request.variant)};
+    }
+    return options;
+  }
+
   Target target = Target::parse("native");
   std::unique_ptr<runtime::ThreadPool> pool;
   std::unique_ptr<LoneKernel> kernel; // this or

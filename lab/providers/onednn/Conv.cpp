@@ -20,10 +20,10 @@ Outcome<std::string> prepareConv(Job &job) {
     weightDims[0] /= groups;
     weightDims.insert(weightDims.begin(), groups);
   }
-  bool plain = job.variant == "plain"; // activations row-major; weights are always packed as it likes
   Desc rowX = Job::rowMajor(x), rowW = Job::rowMajor(w, weightDims), rowY = Job::rowMajor(job.results[0]);
   Desc rowB = b ? Job::rowMajor(*b) : Desc();
-  Desc wantedX = plain ? rowX : Job::any(rowX), wantedY = plain ? rowY : Job::any(rowY);
+  // Of the activations; weights are always packed as it likes.
+  Desc wantedX = job.laidOut(rowX, Job::any(rowX)), wantedY = job.laidOut(rowY, Job::any(rowY));
   Desc wantedW = w.constant ? Job::any(rowW) : rowW;
   auto algorithm = job.variant == "winograd" ? dnnl::algorithm::convolution_winograd
                    : job.variant == "direct" ? dnnl::algorithm::convolution_direct

@@ -64,14 +64,14 @@ Outcome<std::string> prepareEltwise(Job &job) {
     return NotApplicable{postOps.reason()};
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(*postOps);
-  Desc row = Job::rowMajor(*job.operand(0));
-  dnnl::eltwise_forward::desc description(dnnl::prop_kind::forward_inference, known->algorithm, row, known->alpha,
+  Desc row = Job::rowMajor(*job.operand(0)), wanted = job.laidOut(row, row);
+  dnnl::eltwise_forward::desc description(dnnl::prop_kind::forward_inference, known->algorithm, wanted, known->alpha,
                                           known->beta);
   dnnl::eltwise_forward::primitive_desc chosen(description, attributes, job.engine);
   job.primitive = dnnl::eltwise_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, row, chosen.src_desc());
   job.take(DNNL_ARG_DST, chosen.dst_desc());
-  return std::string(chosen.impl_info_str()) + " row-major";
+  return fmt::format("{} {}", chosen.impl_info_str(), layoutName(wanted));
 }
 
 Outcome<std::string> prepareBinary(Job &job) {
@@ -100,13 +100,14 @@ Outcome<std::string> prepareBinary(Job &job) {
   Desc a = described(first), b = described(second), rowY = Job::rowMajor(y);
   if (a.dims() != rowY.dims())
     return NotApplicable{"oneDNN broadcasts the second operand only"};
-  dnnl::binary::desc description(known->second, a, b, rowY);
+  Desc wantedA = job.laidOut(a, a), wantedB = job.laidOut(b, b);
+  dnnl::binary::desc description(known->second, wantedA, wantedB, job.laidOut(rowY, rowY));
   dnnl::binary::primitive_desc chosen(description, attributes, job.engine);
   job.primitive = dnnl::binary(chosen);
-  job.give(DNNL_ARG_SRC_0, first, a, a);
-  job.give(DNNL_ARG_SRC_1, second, b, b);
+  job.give(DNNL_ARG_SRC_0, first, a, wantedA);
+  job.give(DNNL_ARG_SRC_1, second, b, wantedB);
   job.take(DNNL_ARG_DST, chosen.dst_desc());
-  return std::string(chosen.impl_info_str()) + " row-major";
+  return fmt::format("{} {}", chosen.impl_info_str(), layoutName(wantedA));
 }
 
 } // namespace lathe::lab::onednn

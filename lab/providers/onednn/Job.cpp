@@ -8,8 +8,8 @@ namespace lathe::lab::onednn {
 
 using Tag = dnnl::memory::format_tag;
 
-Job::Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant)
-    : problem(problem), inputs(inputs), variant(variant), results(problem.results()) {}
+Job::Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant, ActivationLayout layout)
+    : problem(problem), inputs(inputs), variant(variant), layout(layout), results(problem.results()) {}
 
 std::optional<dnnl::memory::data_type> dataType(ElementType type) {
   switch (type) {
@@ -50,8 +50,18 @@ Desc Job::channelsLast(const Desc &desc) {
   return rank < 3 || rank > 5 ? desc : Desc(desc.dims(), desc.data_type(), tags[rank - 3]);
 }
 
-Desc Job::asVariant(const Desc &row) const {
-  return variant == "auto" ? blocked(row) : variant == "channels_last" ? channelsLast(row) : row;
+Desc Job::laidOut(const Desc &row, const Desc &otherwise) const {
+  switch (layout) {
+  case ActivationLayout::row:
+    return row;
+  case ActivationLayout::blocked:
+    return blocked(row);
+  case ActivationLayout::channelsLast:
+    return channelsLast(row);
+  case ActivationLayout::any:
+    break;
+  }
+  return otherwise;
 }
 
 const ProblemOperand *Job::operand(size_t index) const {

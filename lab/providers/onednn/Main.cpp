@@ -1,6 +1,6 @@
-// oneDNN as a provider. `auto` lets a primitive choose the layout of the activations (convolutions) or gives it the one
-// that convolutions leave behind (pooling, resizing), reorders are made while preparing; `plain` fixes it to row-major.
-// Operands that are constant are always packed as it likes.
+// oneDNN as a provider. Where no layout is asked for, `auto` lets a primitive choose that of the activations
+// (convolutions) or gives it the one that convolutions leave behind (pooling, resizing), reorders are made while
+// preparing; `plain` fixes it to row-major. Operands that are constant are always packed as it likes.
 #include "lab/providers/onednn/OneDnn.h"
 
 #include <dlfcn.h>
@@ -15,6 +15,7 @@ namespace {
 struct Entry {
   Prepare prepare;
   std::vector<std::string> variants;
+  bool rowOnly = false; // it is given row-major activations, whatever the primitive could do
 };
 
 /// By operator.
@@ -22,26 +23,41 @@ const std::map<std::string, Entry> &entries() {
   static const std::map<std::string, Entry> table = [] {
     std::vector<std::string> one = {"auto"}, layouts = {"auto", "channels_last", "plain"};
     std::map<std::string, Entry> all = {{"conv", {prepareConv, {"auto", "direct", "winograd", "plain"}}},
-                                        {"gemm", {prepareMatrices, {"auto", "inner_product"}}},
-                                        {"matmul", {prepareMatrices, one}},
+                                        {"gemm", {prepareMatrices, {"auto", "inner_product"}, true}},
+                                        {"matmul", {prepareMatrices, one, true}},
                                         {"max_pool", {preparePool, layouts}},
                                         {"average_pool", {preparePool, layouts}},
                                         {"resize", {prepareResize, layouts}},
                                         {"lrn", {prepareLrn, layouts}},
-                                        {"softmax", {prepareSoftmax, one}},
-                                        {"log_softmax", {prepareSoftmax, one}},
-                                        {"layer_norm", {prepareLayerNorm, one}},
-                                        {"lstm", {prepareLstm, one}}};
+                                        {"softmax", {prepareSoftmax, one, true}},
+                                        {"log_softmax", {prepareSoftmax, one, true}},
+                                        {"layer_norm", {prepareLayerNorm, one, true}},
+                                        {"lstm", {prepareLstm, one, true}}};
     for (const char *op : {"relu", "leaky_relu", "elu", "tanh", "sigmoid", "exp", "log", "sqrt", "abs", "round", "gelu",
                            "swish", "hard_swish", "mish", "softplus", "clip", "neg", "reciprocal"})
       all[op] = {prepareEltwise, one};
     for (const char *op : {"add", "sub", "mul", "div", "max", "min"})
       all[op] = {prepareBinary, one};
     for (const char *op : {"sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square"})
-      all[std::string("reduce_") + op] = {prepareReduction, one};
+      all[std::string("reduce_") + op] = {prepareReduction, one, true};
     return all;
   }();
   return table;
+}
+
+/// The layout of the activations that request and variant mean together; declines when they are two.
+Outcome<ActivationLayout> layoutOf(const Problem &problem, const ProviderRequest &request) {
+  ActivationLayout fixed = request.variant == "plain"           ? ActivationLayout::row
+                           : request.variant == "channels_last" ? ActivationLayout::channelsLast
+                                                                : ActivationLayout::any;
+  if (request.layout == ActivationLayout::any)
+    return fixed;
+  if (fixed != ActivationLayout::any && fixed != request.layout)
+    return NotApplicable{fmt::format("variant '{}' is the layout {}", request.variant, name(fixed))};
+  size_t rank = problem.operands[0].dims.size();
+  if (request.layout != ActivationLayout::row && (entries().at(problem.op).rowOnly || rank < 3 || rank > 5))
+    return NotApplicable{fmt::format("oneDNN is given row-major activations for {} of {} axes", problem.op, rank)};
+  return request.layout;
 }
 
 /// How many threads OpenMP uses from now on, whichever OpenMP the library was built with.
@@ -69,19 +85,26 @@ public:
             {"threading", "OpenMP"}};
   }
 
-  Outcome<std::string> prepare(const Problem &problem, const std::string &variant, int threads,
+  std::vector<ActivationLayout> layouts() const override {
+    return {ActivationLayout::row, ActivationLayout::blocked, ActivationLayout::channelsLast};
+  }
+
+  Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     job.reset();
     for (auto &operand : problem.operands)
       if (!dataType(operand.type))
         return NotApplicable{
             fmt::format("only f32 and bf16 are implemented, '{}' is {}", operand.name, lathe::name(operand.type))};
-    setThreads(threads);
+    auto layout = layoutOf(problem, request);
+    if (!layout)
+      return NotApplicable{layout.reason()};
+    setThreads(request.threads);
     given = problem;
     values = inputs;
-    chosenVariant = variant;
+    chosenVariant = request.variant;
     try {
-      auto next = std::make_unique<Job>(given, values, chosenVariant);
+      auto next = std::make_unique<Job>(given, values, chosenVariant, *layout);
       auto made = entries().at(problem.op).prepare(*next);
       if (made)
         job = std::move(next);
@@ -89,7 +112,8 @@ public:
     } catch (const dnnl::error &error) {
       if (error.status != dnnl_unimplemented)
         throw;
-      return NotApplicable{fmt::format("oneDNN has no {} implementation of it for this processor", variant)};
+      return NotApplicable{fmt::format("oneDNN has no {} implementation of it for this processor, layout {}",
+                                       chosenVariant, lab::name(*layout))};
     }
   }
 

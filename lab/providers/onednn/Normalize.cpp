@@ -68,8 +68,8 @@ Outcome<std::string> prepareLrn(Job &job) {
     return NotApplicable{"oneDNN's window of channels has a middle"};
   Desc row = Job::rowMajor(*job.operand(0));
   dnnl::lrn_forward::desc description(dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
-                                      job.asVariant(row), attrs.size, float(attrs.alpha), float(attrs.beta),
-                                      float(attrs.bias));
+                                      job.laidOut(row, Job::blocked(row)), attrs.size, float(attrs.alpha),
+                                      float(attrs.beta), float(attrs.bias));
   dnnl::lrn_forward::primitive_desc chosen(description, job.engine);
   job.primitive = dnnl::lrn_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, row, chosen.src_desc());

@@ -17,11 +17,12 @@ using Desc = dnnl::memory::desc;
 /// them.
 class Job {
 public:
-  Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant);
+  Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant, ActivationLayout layout);
 
   const Problem &problem;
   const ProblemInputs &inputs; // row-major
   const std::string &variant;
+  const ActivationLayout layout; // of the request, or that the variant means
   const std::vector<ProblemOperand> results;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
@@ -41,8 +42,8 @@ public:
   static Desc blocked(const Desc &desc);
   /// Channels innermost.
   static Desc channelsLast(const Desc &desc);
-  /// `blocked`, `channelsLast` or unchanged, as the variant says: of operators that take the layout they are given.
-  Desc asVariant(const Desc &row) const;
+  /// In the layout asked for; `otherwise` where the provider is free.
+  Desc laidOut(const Desc &row, const Desc &otherwise) const;
 
   /// Values of operand `index`, described by `row`, reordered to `wanted` for `argument`.
   void give(int argument, size_t index, const Desc &row, const Desc &wanted);

@@ -27,7 +27,8 @@ Outcome<std::string> preparePool(Job &job) {
           return NotApplicable{"what ceil_mode adds is counted by oneDNN's average with padding"};
   }
   Desc rowX = Job::rowMajor(*job.operand(0)), rowY = Job::rowMajor(job.results[0]);
-  Desc wantedX = job.asVariant(rowX), wantedY = job.asVariant(rowY);
+  // As convolutions leave them behind.
+  Desc wantedX = job.laidOut(rowX, Job::blocked(rowX)), wantedY = job.laidOut(rowY, Job::blocked(rowY));
   Dims strides = window.own(window.stride), kernel = window.own(window.kernel), dilations = window.own(window.dilation);
   Dims before = window.own(window.padBefore), after = window.own(window.padAfter);
   auto kind = dnnl::prop_kind::forward_inference;
@@ -88,10 +89,10 @@ Outcome<std::string> prepareResize(Job &job) {
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(*postOps);
   Desc rowX = Job::rowMajor(x), rowY = Job::rowMajor(y);
-  dnnl::resampling_forward::desc description(dnnl::prop_kind::forward_inference,
-                                             attrs.mode == "linear" ? dnnl::algorithm::resampling_linear
-                                                                    : dnnl::algorithm::resampling_nearest,
-                                             job.asVariant(rowX), job.asVariant(rowY));
+  dnnl::resampling_forward::desc description(
+      dnnl::prop_kind::forward_inference,
+      attrs.mode == "linear" ? dnnl::algorithm::resampling_linear : dnnl::algorithm::resampling_nearest,
+      job.laidOut(rowX, Job::blocked(rowX)), job.laidOut(rowY, Job::blocked(rowY)));
   dnnl::resampling_forward::primitive_desc chosen(description, attributes, job.engine);
   job.primitive = dnnl::resampling_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, rowX, chosen.src_desc());

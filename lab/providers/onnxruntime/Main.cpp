@@ -57,7 +57,7 @@ public:
     return settings;
   }
 
-  Outcome<std::string> prepare(const Problem &problem, const std::string &, int threads,
+  Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     for (auto &operand : problem.operands)
       if (operand.type == ElementType::bf16)
@@ -80,7 +80,7 @@ public:
       }
     results = problem.results().size();
     return awake([&](Runner &runner) -> Outcome<std::string> {
-      auto loaded = runner.load(model, threads);
+      auto loaded = runner.load(model, request.threads);
       if (!loaded && saysUnimplemented(loaded.failure().message()))
         return NotApplicable{loaded.failure().message()};
       valueOf(std::move(loaded));

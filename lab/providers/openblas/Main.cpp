@@ -42,12 +42,12 @@ public:
     return {{"config", openblas_get_config()}, {"core", openblas_get_corename()}};
   }
 
-  Outcome<std::string> prepare(const Problem &problem, const std::string &, int threads,
+  Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     bool conv = problem.op == "conv"; // its panels are computed side by side, each by one thread
-    openblas_set_num_threads(conv ? 1 : threads);
-    auto made =
-        conv ? makeIm2col(problem, inputs, threads, multiply) : makeProducts(problem, inputs, threads, false, multiply);
+    openblas_set_num_threads(conv ? 1 : request.threads);
+    auto made = conv ? makeIm2col(problem, inputs, request.threads, multiply)
+                     : makeProducts(problem, inputs, request.threads, false, multiply);
     if (!made)
       return NotApplicable{made.reason()};
     program = std::move(*made);

@@ -31,7 +31,7 @@ public:
     return result;
   }
 
-  Outcome<std::string> prepare(const Problem &problem, const std::string &, int threads,
+  Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     steps.clear();
     Step &first = steps.emplace_back(step(problem.op, problem.attrs));
@@ -47,8 +47,8 @@ public:
       next.pointers = {x};
       next.results.resize(1);
     }
-    if (!pool || pool->slots() != threads)
-      pool = std::make_unique<runtime::ThreadPool>(threads);
+    if (!pool || pool->slots() != request.threads)
+      pool = std::make_unique<runtime::ThreadPool>(request.threads);
     return std::string("loops, row-major");
   }
 

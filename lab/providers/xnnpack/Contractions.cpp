@@ -22,7 +22,7 @@ std::string prepareConv(Job &job) {
            extent(w.padBefore[2]), extent(w.kernel[1]), extent(w.kernel[2]), extent(w.stride[1]), extent(w.stride[2]),
            extent(w.dilation[1]), extent(w.dilation[2]), groups, inChannels / groups, outChannels / groups, inChannels,
            outChannels, kernel.data(), bias.empty() ? nullptr : bias.data(), low, high, uint32_t(0));
-  job.in[0] = channelsLast(job.inputs[0]);
+  job.giveChannelsLast();
   job.outputIsChannelsLast = true;
   check(xnn_setup_convolution2d_nhwc_f32(job.op.get(), size_t(x.dims[0]), size_t(w.in[1]), size_t(w.in[2]),
                                          job.in[0].data(), job.out.data(), job.pool.get()),

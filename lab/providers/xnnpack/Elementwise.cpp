@@ -21,7 +21,10 @@ std::string prepareSoftmax(Job &job) {
   bool last = axis == rank - 1;
   if (!last && axis != 1)
     throw Declined{"XNNPACK's softmax is over the channels, which are axis 1 or the last one"};
-  job.in[0] = last ? rowMajor(job.inputs[0]) : channelsLast(job.inputs[0]);
+  if (last)
+    job.in[0] = rowMajor(job.inputs[0]);
+  else
+    job.giveChannelsLast();
   job.outputIsChannelsLast = !last;
   auto length = size_t(x.dims[size_t(axis)]), count = size_t(x.elements()) / length;
   job.make(xnn_create_softmax_nc_f32, length, length, length, uint32_t(0));

@@ -78,6 +78,11 @@ void Job::expectConstant(size_t index) const {
     throw Declined{fmt::format("XNNPACK packs weights beforehand, and '{}' is not known then", known->name)};
 }
 
+void Job::giveChannelsLast() {
+  in[0] = channelsLast(inputs[0]);
+  inputIsChannelsLast = true;
+}
+
 Tensor Job::output() const {
   Tensor tensor(ElementType::f32, result.dims);
   if (outputIsChannelsLast)

@@ -35,14 +35,21 @@ public:
     return result;
   }
   nlohmann::json settings() const override { return {{"threading", "pthreadpool"}}; }
+  std::vector<ActivationLayout> layouts() const override {
+    return {ActivationLayout::channelsLast, ActivationLayout::row}; // of images, of all else
+  }
 
-  Outcome<std::string> prepare(const Problem &problem, const std::string &, int threads,
+  Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     job.reset();
     try {
       check(xnn_initialize(nullptr), "its start"); // the second time it does nothing
-      auto next = std::make_unique<Job>(problem, inputs, threads);
+      auto next = std::make_unique<Job>(problem, inputs, request.threads);
       std::string implementation = entries().at(problem.op)(*next);
+      auto layout = next->inputIsChannelsLast ? ActivationLayout::channelsLast : ActivationLayout::row;
+      if (request.layout != ActivationLayout::any && request.layout != layout)
+        return NotApplicable{
+            fmt::format("XNNPACK computes this {} in the layout {} only", problem.op, lab::name(layout))};
       job = std::move(next);
       return implementation;
     } catch (const Declined &declined) {

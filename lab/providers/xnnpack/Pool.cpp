@@ -24,7 +24,7 @@ std::string prepareMaxPool(Job &job) {
   job.make(xnn_create_max_pooling2d_nhwc_f32, extent(w.padBefore[1]), extent(w.padAfter[2]), extent(w.padAfter[1]),
            extent(w.padBefore[2]), extent(w.kernel[1]), extent(w.kernel[2]), extent(w.stride[1]), extent(w.stride[2]),
            extent(w.dilation[1]), extent(w.dilation[2]), channels, channels, channels, low, high, uint32_t(0));
-  job.in[0] = channelsLast(job.inputs[0]);
+  job.giveChannelsLast();
   job.outputIsChannelsLast = true;
   check(xnn_setup_max_pooling2d_nhwc_f32(job.op.get(), size_t(x.dims[0]), size_t(w.in[1]), size_t(w.in[2]),
                                          job.in[0].data(), job.out.data(), job.pool.get()),
@@ -46,7 +46,7 @@ std::string prepareAveragePool(Job &job) {
   job.make(xnn_create_average_pooling2d_nhwc_f32, extent(w.padBefore[1]), extent(w.padAfter[2]), extent(w.padAfter[1]),
            extent(w.padBefore[2]), extent(w.kernel[1]), extent(w.kernel[2]), extent(w.stride[1]), extent(w.stride[2]),
            channels, channels, channels, low, high, uint32_t(0));
-  job.in[0] = channelsLast(job.inputs[0]);
+  job.giveChannelsLast();
   job.outputIsChannelsLast = true;
   check(xnn_setup_average_pooling2d_nhwc_f32(job.op.get(), size_t(x.dims[0]), size_t(w.in[1]), size_t(w.in[2]),
                                              job.in[0].data(), job.out.data(), job.pool.get()),
@@ -67,7 +67,7 @@ std::string prepareGlobalAverage(Job &job) {
   auto [low, high] = job.limits();
   auto channels = size_t(x.dims[1]), batch = size_t(x.dims[0]);
   job.make(xnn_create_global_average_pooling_nwc_f32, channels, channels, channels, low, high, uint32_t(0));
-  job.in[0] = channelsLast(job.inputs[0]);
+  job.giveChannelsLast();
   check(xnn_setup_global_average_pooling_nwc_f32(job.op.get(), batch, size_t(x.elements()) / batch / channels,
                                                  job.in[0].data(), job.out.data(), job.pool.get()),
         "setting up the mean");
@@ -96,7 +96,7 @@ std::string prepareResize(Job &job) {
     throw Declined{"XNNPACK has half_pixel, align_corners and asymmetric, not " + attrs.coordinate_mode};
   auto channels = size_t(x.dims[1]);
   job.make(xnn_create_resize_bilinear2d_nhwc_f32, channels, channels, channels, flags);
-  job.in[0] = channelsLast(job.inputs[0]);
+  job.giveChannelsLast();
   job.outputIsChannelsLast = true;
   check(xnn_setup_resize_bilinear2d_nhwc_f32(job.op.get(), size_t(x.dims[0]), size_t(x.dims[2]), size_t(x.dims[3]),
                                              size_t(y.dims[2]), size_t(y.dims[3]), job.in[0].data(), job.out.data(),

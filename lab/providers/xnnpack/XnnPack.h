@@ -44,7 +44,7 @@ public:
   const Pool pool;
   std::unique_ptr<xnn_operator, DeleteOperator> op;
   Buffer in[2], out;
-  bool outputIsChannelsLast = false;
+  bool inputIsChannelsLast = false, outputIsChannelsLast = false;
 
   const ProblemOperand *operand(size_t index) const; // of the record; null where it is missing
   /// Limits of the result: those of the epilogue, which is a relu or nothing. Throws Declined for another one.
@@ -53,6 +53,8 @@ public:
   void expectNoEpilogue() const;
   /// Throws Declined unless operand `index` is missing or constant.
   void expectConstant(size_t index) const;
+  /// The first operand's values as `in[0]`, channels last.
+  void giveChannelsLast();
   Tensor output() const; // row-major
 
   /// Keeps what `create` makes: a call of xnn_create_... without its last argument.

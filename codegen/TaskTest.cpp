@@ -1,0 +1,68 @@
+#include "codegen/Task.h"
+
+#include "codegen/KernelTesting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A convolution with an epilogue; `layout`: of input and result.
+std::string kernel(const std::string &epilogue, const std::string &layout = "", const std::string &name = "kernel",
+                   int pad = 1) {
+  int out = 6 + 2 * pad;
+  return fmt::format(R"(
+    func.func private @{0}(%x: tensor<1x16x8x8xf32{1}>, %w: tensor<16x16x3x3xf32> {{nn.constant}}) -> tensor<1x16x{4}x{4}xf32{1}>
+        attributes {{nn.family = "contraction"}} {{
+      %0 = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: {3}, {3}, {3}, {3}>}} : (tensor<1x16x8x8xf32{1}>, tensor<16x16x3x3xf32>) -> tensor<1x16x{4}x{4}xf32{1}>
+      %1 = nn.{2} : (tensor<1x16x{4}x{4}xf32{1}>) -> tensor<1x16x{4}x{4}xf32{1}>
+      return %1 : tensor<1x16x{4}x{4}xf32{1}>
+    }})",
+                     name, layout, epilogue, pad, out);
+}
+
+struct Task : testing::Test {
+  Target v3 = Target::parse("x86-64-v3"), v2 = Target::parse("x86-64-v2");
+
+  std::string of(const std::string &text, const Target &target, int threads = 1, bool exactMath = false,
+                 Precision precision = Precision::fp32) {
+    KernelUnderTest kernel(text, target, 1);
+    KernelProblem problem{kernel.problem().function, target, threads, exactMath, false, precision};
+    return taskOf(problem);
+  }
+};
+
+TEST_F(Task, saysWhatIsToBeDone) {
+  std::string task = of(kernel("relu %0", ", #nn.blocked<1, 8>"), v3, 2);
+  EXPECT_THAT(task, StartsWith("task/1 | conv "));
+  EXPECT_THAT(task, HasSubstr("pads=[1, 1, 1, 1]"));
+  EXPECT_THAT(task,
+              HasSubstr(" | f32 1x16x8x8 blocked 1,8; f32 16x16x3x3 constant -> f32 1x16x8x8 blocked 1,8 | relu | "
+                        "2 threads | x86-64-v3 "));
+}
+
+TEST_F(Task, isTheSameForWhatMayUseTheSameSchedule) {
+  std::string task = of(kernel("leaky_relu %0 {alpha = 0.1 : f64}"), v3);
+  EXPECT_EQ(task, of(kernel("leaky_relu %0 {alpha = 0.3 : f64}", "", "conv17_leaky3"), v3));
+  EXPECT_EQ(task, of(kernel("leaky_relu %0 {alpha = 0.1 : f64}"), v3, 1, true));
+}
+
+TEST_F(Task, differsInEachOfItsParts) {
+  std::vector<std::string> tasks = {of(kernel("relu %0"), v3),
+                                    of(kernel("sigmoid %0"), v3),
+                                    of(kernel("relu %0", ", #nn.blocked<1, 8>"), v3),
+                                    of(kernel("relu %0", "", "kernel", 0), v3),
+                                    of(kernel("relu %0"), v3, 2),
+                                    of(kernel("relu %0"), v2),
+                                    of(kernel("relu %0"), v3, 1, false, Precision::bf16)};
+  for (size_t i = 0; i < tasks.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      EXPECT_NE(tasks[i], tasks[k]);
+}
+
+} // namespace
+} // namespace lathe
