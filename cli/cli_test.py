@@ -519,6 +519,165 @@ class Cli(unittest.TestCase):
         listed = self.figures("store", "list", "--store", store)
         self.assertEqual([experiment["points"] for experiment in listed["experiments"]], [80] * (before + 1))
 
+    def test_two_live_runs_are_two_experiments(self):
+        store = self.path("live.db")
+        command = ["ops", "bench", "eltwise", "{1..8}x64:relu", "--provider", "lathe:auto", "--repetitions", "3", "--starts", "1", "--max-seconds", "0.1", "--store", store]
+        first = subprocess.Popen([LATHE, *command], stdout=subprocess.PIPE, text=True)
+        first.stdout.readline()  # its first row is there
+        os.kill(first.pid, signal.SIGSTOP)
+        self.assertIn(f"(measured by process {first.pid})", self.lathe("store", "list", "--store", store).stdout)
+        second = self.lathe(*command)
+        self.assertRegex(second.stdout, f"process {first.pid} on .* is measuring the same: this is an experiment of its own")
+        os.kill(first.pid, signal.SIGCONT)
+        self.assertIn("8 rows, 8 measured now", first.communicate()[0])
+        listed = self.figures("store", "list", "--store", store)["experiments"]
+        self.assertEqual([e["points"] for e in listed], [8, 8])
+        self.assertTrue(all(e["finished"] for e in listed))
+        # Killed, it is gone on with.
+        third = subprocess.Popen([LATHE, *command], stdout=subprocess.PIPE, text=True)
+        third.stdout.readline()
+        os.kill(third.pid, signal.SIGSTOP)
+        os.kill(third.pid, signal.SIGKILL)
+        third.communicate()
+        self.assertIn("going on with an experiment that was interrupted", self.lathe(*command).stdout)
+        self.assertEqual([e["points"] for e in self.figures("store", "list", "--store", store)["experiments"]], [8, 8, 8])
+
+    def test_schedules_and_their_records(self):
+        at = ["--store", self.path("tuned.db")]
+        conv, quick = "ic32ih12oc32kh3ph1", ["--max-seconds", "0.05", "--starts", "1"]
+        bench = ["ops", "bench", "conv2d", conv, "--provider", "lathe,lathe:plain,reference", *quick, *at]
+        none = self.figures(*bench, "--schedule", "records")["rows"][0]["points"]
+        self.assertEqual([p["status"] for p in none], ["unimplemented", "unimplemented", "passed"])
+        self.assertIn("no tuning record of the task task/1 | conv ", none[0]["reason"])
+        literal = "direct/1 oc=1 px=2"
+        measured = self.figures(*bench, "--schedule", "default,direct/1 px=2 oc=1")["rows"][0]
+        points = {(p["variant"], p.get("schedule", "")): p for p in measured["points"] if p["provider"] == "lathe"}
+        self.assertEqual(set(points), {(v, s) for v in ["auto", "plain"] for s in ["", literal]})
+        for (_, schedule), point in points.items():
+            self.assertEqual(point["status"], "passed", point)
+            self.assertTrue(not schedule or "oc=1" in point["implementation"] and "px=2" in point["implementation"])
+        records = self.figures("store", "tuning", *at)["records"]
+        self.assertEqual(len(records), 4)
+        times = {(r["task"], r["schedule"]): r["seconds"] for r in records}
+        for point in points.values():
+            self.assertAlmostEqual(times[point["task"], point["schedule_run"]] * 1e3, point["time"]["median_ms"], delta=1e-9)
+        best = self.figures("store", "tuning", "--best", *at)["records"]
+        fastest = [min(points[v, s]["time"]["median_ms"] for s in ["", literal]) / 1e3 for v in ["auto", "plain"]]
+        np.testing.assert_allclose(sorted(r["seconds"] for r in best), sorted(fastest))
+        self.assertIn("task/1 | conv ", self.lathe("store", "tuning", "--task", "| conv ", *at).stdout)
+        self.assertEqual(self.figures("store", "tuning", "--task", "gemm", *at)["records"], [])
+        # Read back, on this machine and where the archive goes.
+        other = ["--store", self.path("tuned-elsewhere.db")]
+        self.lathe("store", "export", self.path("tuned.jsonl"), *at)
+        self.assertEqual(self.figures("store", "import", self.path("tuned.jsonl"), *other)["tuning"]["added"], 4)
+        for store in [at, other]:
+            row = self.figures("ops", "bench", "conv2d", conv, "--provider", "lathe", "--schedule", "records", *quick, *store)["rows"][0]
+            wanted = [r["schedule"] for r in best if r["task"] == row["points"][0]["task"]]
+            self.assertEqual([p["schedule_run"] for p in row["points"]], wanted)
+            self.assertEqual(row["points"][0]["status"], "passed")
+        gains = self.figures("ops", "analyze", "--what", "schedules", *at)["schedules"]
+        for gain in gains["points"]:
+            if gain["variant"] == "plain":
+                self.assertAlmostEqual(gain["default_median_ms"], points["plain", ""]["time"]["median_ms"], delta=1e-6)
+                self.assertAlmostEqual(gain["median_ms"], min(points["plain", s]["time"]["median_ms"] for s in ["", literal]), delta=1e-6)
+        self.assertEqual({s["column"] for s in gains["summaries"]}, {"lathe:auto", "lathe:plain"})
+        self.assertIn("Best schedule over the default", self.lathe("ops", "analyze", "--what", "schedules", *at).stdout)
+        illegal = self.lathe("ops", "bench", "conv2d", conv, "--provider", "lathe", "--schedule", "direct/1 kc=5", *quick, *at)
+        self.assertIn("lathe:auto:direct/1 kc=5 unimplemented", illegal.stdout)
+        self.error(*bench, "--schedule", "direct px=2", says="--schedule: schedule 'direct px=2': expected 'algorithm/version'.*or default, or records")
+        self.error("ops", "bench", "conv2d", conv, "--schedule", "records", "--no-store", says="--schedule records reads the store")
+
+    def test_layouts_are_told_apart(self):
+        at = ["--store", self.path("layouts.db")]
+        command = ["ops", "bench", "conv2d", "ic16ih9oc16kh3ph1", "--provider", "lathe,reference", "--max-seconds", "0.05", "--starts", "1"]
+        done = self.figures(*command, "--layout", "any,row,blocked,channels_last", *at)
+        status = {(row["layout"], p["provider"]): p["status"] for row in done["rows"] for p in row["points"]}
+        self.assertEqual({k for k, v in status.items() if v != "passed"}, {("channels_last", "lathe"), ("blocked", "reference"), ("channels_last", "reference")})
+        self.assertEqual({s["layout"] for s in done["summaries"]}, {"any", "row"})
+        kept = self.figures("store", "show", *at)["points"]
+        self.assertEqual(len(kept), 8)
+        self.assertEqual({p["setting"]["layout"] for p in kept}, {"", "row", "blocked", "channels_last"})
+        self.assertRegex(self.lathe("store", "show", *at).stdout, "1 thread, blocked +passed")
+        # A log and an experiment gone on with know which layouts are missing.
+        log = self.path("layouts.jsonl")
+        self.lathe(*command, "--layout", "row", "--log", log, "--no-store")
+        self.assertIn("2 rows, 1 measured now", self.lathe(*command, "--layout", "row,blocked", "--log", log, "--no-store").stdout)
+        begun = subprocess.Popen([LATHE, *command[:4], "ic8ih40oc64kh3", *command[4:], "--layout", "row", *at], stdout=subprocess.PIPE, text=True)
+        begun.stdout.readline()
+        os.kill(begun.pid, signal.SIGKILL)
+        begun.communicate()
+        again = self.lathe(*command, "--layout", "blocked", *at).stdout
+        self.assertIn("going on with an experiment that was interrupted", again)
+        self.assertIn("1 rows, 1 measured now", again)
+        self.error(*command, "--layout", "nhwc", "--no-store", says="--layout: no layout is called 'nhwc', expected any, row, blocked, channels_last")
+
+    def pretend(self, cpu):
+        """A command for --via: a shell beyond which the machine says that it has another processor."""
+        script = self.path(cpu.replace(" ", "-") + ".sh")
+        with open(script, "w") as file:
+            file.write("#!/bin/sh\n" + r"""exec "$@" | sed -u 's/"cpu":"[^"]*"/"cpu":"%s"/'""" % cpu + "\n")
+        os.chmod(script, 0o755)
+        return script
+
+    def test_the_platform_is_that_of_the_other_end(self):
+        at = ["--store", self.path("far.db")]
+        bench = ["ops", "bench", "eltwise", "3x64:relu", "--provider", "lathe", "--check-only", *at]
+        platform = lambda: self.figures("store", "show", *at)["platform"]
+        self.lathe(*bench)
+        here = platform()
+        ways = ["sh -c", "env"]
+        if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode == 0:
+            ways.append("unshare -rn")  # a namespace with no network at all
+        else:
+            print("without a network namespace: unshare -rn is not permitted")
+        for way in ways:
+            self.lathe(*bench, "--via", way)
+            self.assertEqual(platform(), here, way)
+        self.lathe(*bench, "--via", self.pretend("Pretended 9000"))
+        self.assertEqual(platform(), {**here, "cpu": "Pretended 9000"})
+        listed = self.figures("store", "list", *at)
+        self.assertEqual([e["cpu"] for e in listed["experiments"]], [here["cpu"]] * (1 + len(ways)) + ["Pretended 9000"])
+        self.assertEqual(listed["counts"]["platforms"], 2)
+        # A provider that does not tell.
+        silent = self.path("silent.sh")
+        with open(silent, "w") as file:
+            file.write("#!/bin/sh\n" + r"""exec "$@" | sed -u 's/"platform":/"nothing":/'""" + "\n")
+        os.chmod(silent, 0o755)
+        self.lathe(*bench, "--via", silent)
+        self.assertEqual(platform()["cpu"], "unknown, via " + silent)
+        broken = self.path("broken.sh")
+        with open(broken, "w") as file:
+            file.write("#!/bin/sh\n" + r"""exec "$@" | sed -u 's/"cores":/"kernels":/'""" + "\n")
+        os.chmod(broken, 0o755)
+        self.error(*bench, "--via", broken, says="the provider's platform: .*cores")
+
+    def test_exports_of_two_machines_add_up(self):
+        stores = [self.path("laptop.db"), self.path("server.db")]
+        bench = ["ops", "bench", "eltwise", "{2..4}x64:relu", "--provider", "lathe", "--max-seconds", "0.02", "--starts", "1"]
+        self.lathe(*bench, "--store", stores[0])
+        self.lathe(*bench, "--store", stores[1], "--via", self.pretend("Pretended 7000"))
+        self.lathe("bench", self.package, "--repetitions", "4", "--store", stores[1])
+        archives = [store + ".jsonl.gz" for store in stores]
+        for store, archive in zip(stores, archives):
+            self.lathe("store", "export", archive, "--store", store)
+        single = [self.figures("store", "list", "--store", store)["counts"] for store in stores]
+        self.assertEqual([c["platforms"] for c in single], [1, 2])  # the server's bench was of this machine
+        self.assertTrue(all(c["tuning"] == 3 for c in single), single)
+        both = self.path("both.db")
+        merged = self.figures("store", "merge", both, *archives)
+        added = {key: single[0][key] + single[1][key] for key in single[0]}
+        added["platforms"] -= 1  # which both know
+        self.assertEqual(merged["counts"], added)
+        self.assertEqual(merged["samples"], added["samples"])
+        again = self.figures("store", "merge", both, *reversed(archives), stores[0])
+        self.assertEqual(again["counts"], added)
+        self.assertEqual([again[kind][how] for kind in ["platforms", "experiments", "points", "tuning"] for how in ["added", "replaced"]], [0] * 8)
+        # The same from the other side, and exported again: to the byte.
+        other = self.path("other.db")
+        self.lathe("store", "merge", other, *reversed(archives))
+        exported = [self.lathe("store", "export", "-", "--store", store).stdout for store in [both, other]]
+        self.assertEqual(*exported)
+
     # ---- store
 
     def test_a_store_that_is_not_there(self):

@@ -148,6 +148,18 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
   for (size_t length : {size_t(0), size_t(1), size_t(10), packed.size() / 2, packed.size() - 9, packed.size() - 1})
     broken(packed.substr(0, length));
   EXPECT_THAT(broken(packed.substr(0, packed.size() / 2)), HasSubstr("cut"));
+  auto unpacked = [&](const std::string &bytes) {
+    put(file("bad.jsonl.gz"), bytes);
+    std::string text;
+    try {
+      LineReader reader(file("bad.jsonl.gz"));
+      while (auto line = reader.next())
+        text += *line + "\n";
+    } catch (const Error &) {
+      text.clear();
+    }
+    return text;
+  };
   // One byte changed, anywhere.
   std::mt19937 random(5);
   for (int i = 0; i < 60; ++i) {
@@ -156,6 +168,8 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
     if (i % 2 && at < 10)
       continue; // gzip's header holds bytes that mean nothing (time, system)
     bytes[at] = char(bytes[at] ^ (1 << random() % 7));
+    if (i % 2 && unpacked(bytes) == good)
+      continue; // a bit behind the end of the data, or another way to write the same
     SCOPED_TRACE(fmt::format("byte {}", at));
     broken(bytes);
   }
