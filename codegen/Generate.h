@@ -16,19 +16,22 @@ namespace lathe {
 struct Packing {
   /// Bytes of the packed form; `data` is the constant in row-major order.
   std::function<std::vector<char>(const nn::ConstantData &data)> pack;
-  std::string text; // "OIhw16i16o", for listings and the kernel's identity
+  std::string text;                          // "OIhw16i16o", for listings and the kernel's identity
   ElementType stored = ElementType::invalid; // of the packed form's elements; invalid: the constant's own
 };
 
 /// A kernel at level (c), before LLVM.
 struct GeneratedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module; // entry function `kernel`
-  Dim units = 1;        // extent of the parallel range
-  Dim scratchBytes = 0; // per slot
+  Dim units = 1;                            // extent of the parallel range
+  Dim scratchBytes = 0;                     // per slot
+  /// Units are so many equal runs, each of which begins when all units of the one before are done; the scratch is one
+  /// for all slots. 1: all units are independent.
+  Dim stages = 1;
   /// Units are so many equal runs, one for each index of the first axis of the operands and results of the anchor's
   /// rank; 1: not known.
   Dim images = 1;
-  Dims dims;            // run-time extents the code takes, in order
+  Dims dims; // run-time extents the code takes, in order
   /// By kernel argument; empty function: the argument is used as it is (in its type's layout).
   std::vector<std::optional<Packing>> packings;
   Schedule schedule; // complete: every parameter the code depends on

@@ -42,8 +42,8 @@ KernelBuilder::KernelBuilder(mlir::MLIRContext *context, const Target &target, s
   llvm::SmallVector<mlir::Type> bodyTypes(writable.size(), ptr);
   bodyTypes.append(dimCount, i64());
   bodyTypes.append({i64(), i64(), ptr});
-  auto body = b.create<mlir::LLVM::LLVMFuncOp>(loc, name + "_body",
-                                                mlir::LLVM::LLVMFunctionType::get(voidType, bodyTypes));
+  auto body =
+      b.create<mlir::LLVM::LLVMFuncOp>(loc, name + "_body", mlir::LLVM::LLVMFunctionType::get(voidType, bodyTypes));
   body.setLinkage(mlir::LLVM::Linkage::Internal);
   for (size_t i = 0; i < writable.size(); ++i) {
     body.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
@@ -210,10 +210,11 @@ mlir::Value KernelBuilder::widen(Value value, ElementType type) {
   case ElementType::bf16: {
     Value bits = b.create<mlir::arith::ExtUIOp>(loc, like(value, b.getI32Type()), value);
     auto sixteen = b.getIntegerAttr(b.getI32Type(), 16);
-    Value shift = lanesOf(value) == 1 && !llvm::isa<mlir::VectorType>(value.getType())
-                      ? b.create<mlir::arith::ConstantOp>(loc, sixteen)
-                      : b.create<mlir::arith::ConstantOp>(
-                            loc, mlir::DenseElementsAttr::get(llvm::cast<mlir::VectorType>(bits.getType()), sixteen.getValue()));
+    Value shift =
+        lanesOf(value) == 1 && !llvm::isa<mlir::VectorType>(value.getType())
+            ? b.create<mlir::arith::ConstantOp>(loc, sixteen)
+            : b.create<mlir::arith::ConstantOp>(
+                  loc, mlir::DenseElementsAttr::get(llvm::cast<mlir::VectorType>(bits.getType()), sixteen.getValue()));
     bits = b.create<mlir::arith::ShLIOp>(loc, bits, shift);
     return b.create<mlir::arith::BitcastOp>(loc, like(value, b.getF32Type()), bits);
   }
@@ -314,13 +315,19 @@ mlir::Value KernelBuilder::firstUnlessGreater(Value x, Value y) {
     // As a comparison and a select it would be folded with selects around it into something longer.
     int64_t lanes = vector.getNumElements();
     if (lanes == 16 && target.has("avx512f")) {
-      Value rounding = b.create<mlir::LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(4)); // the current direction
-      return b.create<mlir::LLVM::CallIntrinsicOp>(loc, vector, b.getStringAttr("llvm.x86.avx512.max.ps.512"),
-                                                   mlir::ValueRange{y, x, rounding}).getResult(0);
+      Value rounding =
+          b.create<mlir::LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(4)); // the current direction
+      return b
+          .create<mlir::LLVM::CallIntrinsicOp>(loc, vector, b.getStringAttr("llvm.x86.avx512.max.ps.512"),
+                                               mlir::ValueRange{y, x, rounding})
+          .getResult(0);
     }
-    const char *name = lanes == 8 && target.has("avx") ? "llvm.x86.avx.max.ps.256" : lanes == 4 ? "llvm.x86.sse.max.ps" : nullptr;
+    const char *name = lanes == 8 && target.has("avx") ? "llvm.x86.avx.max.ps.256"
+                       : lanes == 4                    ? "llvm.x86.sse.max.ps"
+                                                       : nullptr;
     if (name)
-      return b.create<mlir::LLVM::CallIntrinsicOp>(loc, vector, b.getStringAttr(name), mlir::ValueRange{y, x}).getResult(0);
+      return b.create<mlir::LLVM::CallIntrinsicOp>(loc, vector, b.getStringAttr(name), mlir::ValueRange{y, x})
+          .getResult(0);
   }
   Value greater = llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(x.getType()))
                       ? b.create<mlir::arith::CmpFOp>(loc, mlir::arith::CmpFPredicate::OGT, y, x).getResult()
@@ -347,14 +354,14 @@ KernelBuilder::Values KernelBuilder::loop(Value lo, Value hi, int64_t step, mlir
     if (trips == 1)
       return body(lo, state);
   }
-  auto op = b.create<mlir::scf::ForOp>(
-      loc, lo, hi, constant(step), state, [&](mlir::OpBuilder &, mlir::Location, Value index, mlir::ValueRange carried) {
-        mlir::OpBuilder::InsertionGuard guard(b);
-        mlir::Block *block = index.getParentBlock();
-        b.setInsertionPointToEnd(block);
-        Values next = body(index, carried);
-        b.create<mlir::scf::YieldOp>(loc, next);
-      });
+  auto op = b.create<mlir::scf::ForOp>(loc, lo, hi, constant(step), state,
+                                       [&](mlir::OpBuilder &, mlir::Location, Value index, mlir::ValueRange carried) {
+                                         mlir::OpBuilder::InsertionGuard guard(b);
+                                         mlir::Block *block = index.getParentBlock();
+                                         b.setInsertionPointToEnd(block);
+                                         Values next = body(index, carried);
+                                         b.create<mlir::scf::YieldOp>(loc, next);
+                                       });
   return Values(op.getResults().begin(), op.getResults().end());
 }
 
@@ -363,6 +370,31 @@ void KernelBuilder::loop(Value lo, Value hi, int64_t step, const std::function<v
     body(index);
     return Values();
   });
+}
+
+void KernelBuilder::sideBySide(int64_t copies, const std::function<void(int64_t)> &body) {
+  mlir::Block *block = b.getInsertionBlock();
+  auto end = b.getInsertionPoint();
+  std::vector<std::vector<mlir::Operation *>> emitted;
+  bool plain = true;
+  size_t longest = 0;
+  for (int64_t i = 0; i < copies; ++i) {
+    mlir::Operation *last = end == block->begin() ? nullptr : &*std::prev(end);
+    body(i);
+    std::vector<mlir::Operation *> &own = emitted.emplace_back();
+    for (auto at = last ? std::next(last->getIterator()) : block->begin(); at != end; ++at) {
+      own.push_back(&*at);
+      plain &= at->getNumRegions() == 0;
+    }
+    longest = std::max(longest, own.size());
+  }
+  if (!plain || copies < 2)
+    return;
+  // Copies differ in how much of their addresses folds, at the beginning: in step at the end.
+  for (size_t left = longest; left > 0; --left)
+    for (std::vector<mlir::Operation *> &own : emitted)
+      if (left <= own.size())
+        own[own.size() - left]->moveBefore(block, end);
 }
 
 void KernelBuilder::ifThen(Value condition, const std::function<void()> &then, const std::function<void()> &otherwise) {

@@ -27,7 +27,8 @@ class KernelBuilder {
 public:
   using Value = mlir::Value;
 
-  /// Opens module and body function. `writable[i]` tells which buffers the kernel stores to (others are marked readonly).
+  /// Opens module and body function. `writable[i]` tells which buffers the kernel stores to (others are marked
+  /// readonly).
   KernelBuilder(mlir::MLIRContext *context, const Target &target, std::string name, std::vector<bool> writable,
                 unsigned dimCount);
   /// Closes the body and hands the module over.
@@ -49,7 +50,9 @@ public:
   mlir::Type pointer();
   /// The type elements are computed in: f16/bf16 widen to f32, booleans are i1, unsigned integers are signless.
   mlir::Type computeType(ElementType type);
-  static mlir::VectorType vectorOf(mlir::Type element, int64_t lanes) { return mlir::VectorType::get({lanes}, element); }
+  static mlir::VectorType vectorOf(mlir::Type element, int64_t lanes) {
+    return mlir::VectorType::get({lanes}, element);
+  }
 
   // Integers. Constants fold, so callers write address arithmetic plainly.
   Value constant(int64_t value);
@@ -96,11 +99,17 @@ public:
 
   // Control flow.
   using Values = llvm::SmallVector<Value>;
-  /// for (i = lo; i < hi; i += step) carrying `state`; `body` returns the next state. A loop of static trip count 1 is emitted inline.
-  Values loop(Value lo, Value hi, int64_t step, mlir::ValueRange state, const std::function<Values(Value, mlir::ValueRange)> &body);
+  /// for (i = lo; i < hi; i += step) carrying `state`; `body` returns the next state. A loop of static trip count 1 is
+  /// emitted inline.
+  Values loop(Value lo, Value hi, int64_t step, mlir::ValueRange state,
+              const std::function<Values(Value, mlir::ValueRange)> &body);
   void loop(Value lo, Value hi, int64_t step, const std::function<void(Value)> &body);
   /// Emits both sides; without results.
   void ifThen(Value condition, const std::function<void()> &then, const std::function<void()> &otherwise = {});
+  /// Emits body(0), body(1), ... body(copies - 1), which do not depend on each other, an instruction of each in turn:
+  /// one long chain after the other fills the scheduler of a CPU with instructions that wait before the next chain
+  /// begins. Copies with control flow are emitted one after the other.
+  void sideBySide(int64_t copies, const std::function<void(int64_t)> &body);
 
 private:
   std::string name;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,7 +23,8 @@ namespace lathe {
 
 LoadedKernel::LoadedKernel(mlir::ModuleOp module, const Target &target) {
 #if defined(__x86_64__)
-  constexpr int requestPermission = 0x1023, tileData = 18; // as runtime/Cpu.cpp does: Linux hands out tile registers on request
+  constexpr int requestPermission = 0x1023,
+                tileData = 18; // as runtime/Cpu.cpp does: Linux hands out tile registers on request
   if (target.has("amx-tile"))
     require(::syscall(SYS_arch_prctl, requestPermission, tileData) == 0, "the system hands out no AMX tile registers");
 #endif
@@ -105,7 +107,8 @@ Tensor tensorOf(const nn::ConstantData &data) {
   Tensor result(data.type, data.dims);
   size_t width = bitWidth(data.type) / 8;
   for (int64_t i = 0; i < result.elements(); ++i)
-    std::memcpy(static_cast<char *>(result.data()) + i * width, data.bytes.data() + (data.splat ? 0 : i * width), width);
+    std::memcpy(static_cast<char *>(result.data()) + i * width, data.bytes.data() + (data.splat ? 0 : i * width),
+                width);
   return result;
 }
 
@@ -138,7 +141,7 @@ struct KernelUnderTest::Prepared {
   std::vector<GuardedBuffer> memory;
   std::vector<void *> buffers;
   std::vector<int64_t> dims;
-  int64_t units = 0, scratchBytes = 0;
+  int64_t units = 0, scratchBytes = 0, stages = 1;
   struct Result {
     ElementType type;
     std::vector<int64_t> dims;
@@ -147,7 +150,8 @@ struct KernelUnderTest::Prepared {
   std::vector<Result> results;
 };
 
-std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<const Tensor> inputs, const std::string &text) {
+std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<const Tensor> inputs,
+                                                                    const std::string &text) {
   Outcome<Schedule> schedule = text.empty() ? priorSchedule(problem()) : Outcome<Schedule>(Schedule::parse(text));
   require(schedule.done(), "declined: {}", schedule ? "" : schedule.reason());
   Outcome<GeneratedKernel> kernel = generate(problem(), *schedule);
@@ -161,7 +165,9 @@ std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<co
       if (!dims[axis].isConstant())
         symbols.emplace(dims[axis].str(), inputs[i].dim(axis));
   }
-  auto value = [&](const Dim &dim) { return dim.evaluate([&](const std::string &symbol) { return symbols.at(symbol); }); };
+  auto value = [&](const Dim &dim) {
+    return dim.evaluate([&](const std::string &symbol) { return symbols.at(symbol); });
+  };
 
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
     const Tensor &input = inputs[i];
@@ -176,7 +182,9 @@ std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<co
       result->memory.emplace_back(storedElements(input.dims(), block) * width);
       char *to = result->memory.back().data();
       if (block)
-        forBlocked(input.dims(), block, [&](int64_t logical, int64_t physical) { std::memcpy(to + physical * width, from + logical * width, width); });
+        forBlocked(input.dims(), block, [&](int64_t logical, int64_t physical) {
+          std::memcpy(to + physical * width, from + logical * width, width);
+        });
       else
         std::memcpy(to, from, input.bytes());
     }
@@ -195,6 +203,7 @@ std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<co
     result->dims.push_back(value(dim));
   result->units = value(kernel->units);
   result->scratchBytes = value(kernel->scratchBytes);
+  result->stages = value(kernel->stages);
   if (needsEmulator(target))
     result->image = linkImage({emitObject(*kernel->module, target)}, target);
   else
@@ -204,20 +213,28 @@ std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<co
 
 std::vector<Tensor> KernelUnderTest::run(std::span<const Tensor> inputs, const std::string &schedule) {
   auto prepared = prepare(inputs, schedule);
-  // Slots of random size, in random order: units must be independent.
+  // Slots of random size, in random order: units of a stage must be independent.
   std::vector<std::pair<int64_t, int64_t>> slots;
-  for (int64_t at = 0; at < prepared->units;) {
-    int64_t size = 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(std::max<int64_t>(1, prepared->units)));
-    slots.emplace_back(at, std::min(prepared->units, at + size));
-    at += size;
+  int64_t stageUnits = prepared->units / prepared->stages;
+  for (int64_t stage = 0; stage < prepared->stages && stageUnits > 0; ++stage) {
+    auto first = static_cast<int64_t>(slots.size());
+    for (int64_t at = 0; at < stageUnits;) {
+      int64_t size = 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(stageUnits));
+      slots.emplace_back(stage * stageUnits + at, stage * stageUnits + std::min(stageUnits, at + size));
+      at += size;
+    }
+    std::shuffle(slots.begin() + first, slots.end(), random);
   }
-  std::shuffle(slots.begin(), slots.end(), random);
   if (prepared->code) {
+    std::optional<GuardedBuffer> scratch; // of the slot, or of all stages
     for (auto [begin, end] : slots) {
-      GuardedBuffer scratch(prepared->scratchBytes, true);
-      prepared->code->call(prepared->buffers.data(), prepared->dims.data(), begin, end, scratch.data());
+      if (!scratch || prepared->stages == 1)
+        scratch.emplace(prepared->scratchBytes, true);
+      prepared->code->call(prepared->buffers.data(), prepared->dims.data(), begin, end, scratch->data());
     }
   } else {
+    if (prepared->stages > 1) // the emulator has a scratch for each call
+      slots = {{0, prepared->units}};
     runEmulated(prepared->image, target, prepared->memory, prepared->dims, slots, prepared->scratchBytes);
   }
   std::vector<Tensor> outputs;
@@ -228,7 +245,9 @@ std::vector<Tensor> KernelUnderTest::run(std::span<const Tensor> inputs, const s
     const char *from = prepared->memory[inputs.size() + i].data();
     int64_t width = bitWidth(r.type) / 8;
     if (r.block)
-      forBlocked(r.dims, r.block, [&](int64_t logical, int64_t physical) { std::memcpy(to + logical * width, from + physical * width, width); });
+      forBlocked(r.dims, r.block, [&](int64_t logical, int64_t physical) {
+        std::memcpy(to + logical * width, from + physical * width, width);
+      });
     else
       std::memcpy(to, from, output.bytes());
     outputs.push_back(output);
@@ -248,6 +267,7 @@ KernelUnderTest::Lines KernelUnderTest::lines(std::span<const Tensor> inputs, in
     before.emplace_back(buffer.data(), buffer.data() + buffer.bytes());
   }
   Lines result;
+  require(prepared->stages == 1, "the lines of a kernel with stages are written by more than one call of a slot");
   slots = static_cast<int>(std::min<int64_t>(slots, prepared->units));
   for (int slot = 0; slot < slots; ++slot) {
     GuardedBuffer scratch(prepared->scratchBytes, true);
@@ -288,7 +308,8 @@ double KernelUnderTest::seconds(std::span<const Tensor> inputs, int repetitions,
   return best;
 }
 
-KernelUnderTest::Evaluated KernelUnderTest::evaluated(std::span<const Tensor> inputs, const std::function<Tensor(Tensor)> &change) {
+KernelUnderTest::Evaluated KernelUnderTest::evaluated(std::span<const Tensor> inputs,
+                                                      const std::function<Tensor(Tensor)> &change) {
   Evaluated evaluated;
   llvm::DenseMap<mlir::Value, Value> values;
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
@@ -338,7 +359,9 @@ std::vector<Tensor> KernelUnderTest::randomInputs(double lo, double hi, const st
       Tensor values(ElementType::i64, dims);
       for (int64_t j = 0; j < values.elements(); ++j) {
         double x = std::round(uniform(random));
-        values.as<int64_t>()[j] = type == ElementType::boolean ? random() % 2 : static_cast<int64_t>(isUnsignedInteger(type) ? std::fabs(x) : x);
+        values.as<int64_t>()[j] = type == ElementType::boolean
+                                      ? random() % 2
+                                      : static_cast<int64_t>(isUnsignedInteger(type) ? std::fabs(x) : x);
       }
       inputs.push_back(values.convertedTo(type));
     }
@@ -348,8 +371,8 @@ std::vector<Tensor> KernelUnderTest::randomInputs(double lo, double hi, const st
 
 std::string difference(const Tensor &got, const Tensor &expected, double tolerance, double least) {
   if (got.type() != expected.type() || got.dims() != expected.dims())
-    return fmt::format("got {} [{}], expected {} [{}]", name(got.type()), fmt::join(got.dims(), "x"), name(expected.type()),
-                       fmt::join(expected.dims(), "x"));
+    return fmt::format("got {} [{}], expected {} [{}]", name(got.type()), fmt::join(got.dims(), "x"),
+                       name(expected.type()), fmt::join(expected.dims(), "x"));
   double largest = least;
   for (int64_t i = 0; i < expected.elements(); ++i)
     if (double magnitude = std::fabs(expected.asDouble(i)); std::isfinite(magnitude))
@@ -369,8 +392,8 @@ std::string difference(const Tensor &got, const Tensor &expected, double toleran
   return "";
 }
 
-std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo, double hi,
-                        const std::string &schedule, const std::map<std::string, int64_t> &symbols) {
+std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo,
+                        double hi, const std::string &schedule, const std::map<std::string, int64_t> &symbols) {
   try {
     KernelUnderTest kernel(text, target, seed);
     std::vector<Tensor> inputs = kernel.randomInputs(lo, hi, symbols);

@@ -4,6 +4,9 @@
 //   rows     rows of the batch a unit works on together
 //   vectors  vectors of hidden columns a tile, for every gate
 //   unroll   reduction steps per loop iteration
+//   split    1: slots share the columns of every step. A stage (GeneratedKernel::stages) is one step, or one of the two
+//            products of a gru's; a unit is one tile of one block of rows, and the states lie in scratch that all slots
+//            see. Each sum is still made by one slot, in the same order
 //
 // A step is a matrix product of the block's hidden states with the recurrent weights, tile by tile of columns, the same
 // columns of all gates together; then the cell's functions on vectors. The weights are read once a step: their traffic
@@ -34,26 +37,11 @@ public:
   void emit() {
     steps = dims.value(k, plan.steps);
     batch = dims.value(k, plan.batch);
-    Value chunks = dims.value(k, plan.chunks());
-    k.loop(k.begin(), k.end(), 1, [&](Value unit) {
-      bool two = form.directions() == 2;
-      d = two ? Value(k.b.create<mlir::arith::DivUIOp>(k.loc, unit, chunks)) : k.constant(0);
-      Value chunk = two ? k.sub(unit, k.mul(d, chunks)) : unit;
-      bool sameFunctions = true;
-      for (int64_t i = 0; i < form.functions(); ++i)
-        sameFunctions &= form.activation(0, i) == form.activation(form.directions() - 1, i);
-      if (!plan.constantR)
-        packWeights();
-      functionsOf = 0;
-      if (sameFunctions)
-        return emitChunk(chunk);
-      k.ifThen(
-          k.less(d, k.constant(1)), [&] { emitChunk(chunk); },
-          [&] {
-            functionsOf = 1;
-            emitChunk(chunk);
-          });
-    });
+    if (plan.split)
+      return emitStages();
+    firstColumn = k.constant(0);
+    endColumn = k.constant(plan.padded());
+    k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
   }
 
 private:
@@ -68,12 +56,79 @@ private:
   // Of the block at work.
   int64_t rows = 0;
   Value firstRow;
+  Value firstColumn, endColumn; // all columns unless split
+  Value scratchStart;           // in elements; null: 0
   // Of the step at work.
-  Value step, current, next; // offsets of the hidden states read and written
+  Value step, odd;
+  Value current, next; // offsets of the hidden states read and written
+  Value stage;         // of a split plan
 
   int64_t gates() const { return form.gates(); }
-  Value scratch(int64_t offset) { return k.gep(k.scratch(), k.constant(offset), k.computeType(plan.type)); }
+  Value scratch(int64_t offset) {
+    Value at = k.constant(offset);
+    return k.gep(k.scratch(), scratchStart ? k.add(scratchStart, at) : at, k.computeType(plan.type));
+  }
   mlir::VectorType vector() { return KernelBuilder::vectorOf(k.computeType(plan.type), plan.lanes); }
+
+  /// One direction of one block of rows.
+  void emitUnit(Value unit) {
+    Value chunks = dims.value(k, plan.chunks());
+    bool two = form.directions() == 2;
+    d = two ? Value(k.b.create<mlir::arith::DivUIOp>(k.loc, unit, chunks)) : k.constant(0);
+    Value chunk = two ? k.sub(unit, k.mul(d, chunks)) : unit;
+    bool sameFunctions = true;
+    for (int64_t i = 0; i < form.functions(); ++i)
+      sameFunctions &= form.activation(0, i) == form.activation(form.directions() - 1, i);
+    if (!plan.constantR)
+      packWeights();
+    functionsOf = 0;
+    if (sameFunctions)
+      return emitChunk(chunk);
+    k.ifThen(
+        k.less(d, k.constant(1)), [&] { emitChunk(chunk); },
+        [&] {
+          functionsOf = 1;
+          emitChunk(chunk);
+        });
+  }
+
+  // ---- Stages ----
+
+  /// The tiles of [begin, end), stage by stage and in each block by block.
+  void emitStages() {
+    forRuns(k.begin(), k.end(), plan.stageUnits(), [&](Value number, Value low, Value high) {
+      stage = number;
+      forRuns(low, high, plan.tiles(), [&](Value unit, Value lowTile, Value highTile) {
+        firstColumn = k.mul(lowTile, plan.tileColumns());
+        endColumn = k.mul(highTile, plan.tileColumns());
+        scratchStart = plan.blocks() > 1 ? k.mul(unit, plan.blockScratch()) : Value();
+        emitUnit(unit);
+      });
+    });
+  }
+
+  /// body(run, low, high) for every run of `size` numbers that [begin, end) touches; low and high count from its start.
+  void forRuns(Value begin, Value end, int64_t size, const std::function<void(Value, Value, Value)> &body) {
+    k.loop(k.div(begin, size), k.div(k.add(end, size - 1), size), 1, [&](Value run) {
+      Value start = k.mul(run, size);
+      body(run, k.max(k.sub(begin, start), k.constant(0)), k.min(k.sub(end, start), k.constant(size)));
+    });
+  }
+
+  void emitStage() {
+    auto phases = static_cast<int64_t>(plan.phases.size());
+    Value done = k.sub(stage, k.constant(1)); // phases before this one
+    k.ifThen(
+        k.less(stage, k.constant(1)), [&] { fetchStates(); },
+        [&] {
+          beginStep(k.div(done, phases));
+          if (phases == 1)
+            return emitPhase(0);
+          k.ifThen(k.less(k.rem(done, phases), k.constant(1)), [&] { emitPhase(0); }, [&] { emitPhase(1); });
+        });
+    k.ifThen(k.less(k.mul(steps, phases), k.add(stage, 1)),
+             [&] { storeStates(k.mul(k.rem(steps, 2), plan.stateSize())); });
+  }
 
   // ---- Blocks of rows ----
 
@@ -96,36 +151,43 @@ private:
     }
   }
 
-  void emitBlock(Value first, int64_t count) {
-    firstRow = first;
+  void emitBlock(Value begin, int64_t count) {
+    firstRow = begin;
     rows = count;
+    if (plan.split)
+      return emitStage();
     Value longest = steps;
     if (plan.lengths) {
       longest = k.constant(0);
       for (int64_t row = 0; row < rows; ++row) {
-        Value narrow = k.load(k.buffer(*plan.lengths), k.add(first, row), ElementType::i32);
-        Value length = k.b.create<mlir::arith::ExtSIOp>(k.loc, k.i64(), narrow);
-        length = k.min(k.max(length, k.constant(0)), steps);
+        Value length = givenLength(k.constant(row));
         k.store(length, scratch(plan.lengthsOffset()), k.constant(row), ElementType::i64);
         longest = k.max(longest, length);
       }
     }
     fetchStates();
     k.loop(k.constant(0), longest, 1, [&](Value s) {
-      step = s;
-      Value odd = k.rem(s, 2);
-      current = k.mul(odd, plan.stateSize());
-      next = k.sub(k.constant(plan.stateSize()), current);
-      Value isOdd = k.less(k.constant(0), odd);
-      for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
-        k.loop(k.constant(0), k.constant(plan.tiles()), 1, [&](Value i) {
-          Value down = k.sub(k.constant(plan.tiles() - 1), i);
-          emitTile(phase, plan.tiles() == 1 ? i : k.select(isOdd, down, i));
-        });
-        finish(phase);
-      }
+      beginStep(s);
+      for (size_t phase = 0; phase < plan.phases.size(); ++phase)
+        emitPhase(phase);
     });
     storeStates(k.mul(k.rem(longest, 2), plan.stateSize()));
+  }
+
+  void beginStep(Value s) {
+    step = s;
+    odd = k.rem(s, 2);
+    current = k.mul(odd, plan.stateSize());
+    next = k.sub(k.constant(plan.stateSize()), current);
+  }
+
+  void emitPhase(size_t phase) {
+    Value isOdd = k.less(k.constant(0), odd);
+    k.loop(firstColumn, endColumn, plan.tileColumns(), [&](Value column) {
+      Value down = k.sub(k.sub(endColumn, k.constant(plan.tileColumns())), k.sub(column, firstColumn));
+      emitTile(phase, plan.tiles() == 1 ? column : k.select(isOdd, down, column));
+    });
+    finish(phase);
   }
 
   // ---- Places ----
@@ -150,7 +212,14 @@ private:
   void writeScratch(Value value, int64_t place, Value offset) { k.store(value, scratch(place), offset, plan.type); }
 
   Value lengthOf(Value row) {
-    return plan.lengths ? k.load(scratch(plan.lengthsOffset()), row, ElementType::i64) : steps;
+    if (!plan.lengths)
+      return steps;
+    return plan.split ? givenLength(row) : k.load(scratch(plan.lengthsOffset()), row, ElementType::i64);
+  }
+  Value givenLength(Value row) {
+    Value narrow = k.load(k.buffer(*plan.lengths), k.add(firstRow, row), ElementType::i32);
+    Value length = k.b.create<mlir::arith::ExtSIOp>(k.loc, k.i64(), narrow);
+    return k.min(k.max(length, k.constant(0)), steps);
   }
   /// The position in the sequence that a row is at; some position for a row that has ended.
   Value timeOf(Value row) {
@@ -174,7 +243,7 @@ private:
 
   void forVectors(const std::function<void(Value row, Value column, Value offset, Value mask)> &body) {
     k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
-      k.loop(k.constant(0), k.constant(plan.padded()), plan.lanes,
+      k.loop(firstColumn, endColumn, plan.lanes,
              [&](Value column) { body(row, column, k.add(k.mul(row, plan.padded()), column), maskAt(column)); });
     });
   }
@@ -233,10 +302,9 @@ private:
 
   // ---- One tile of one step ----
 
-  void emitTile(size_t phase, Value tile) {
+  void emitTile(size_t phase, Value column) {
     const auto &members = plan.phases[phase].gates;
     int64_t count = static_cast<int64_t>(members.size()), vectors = count * plan.vectors;
-    Value column = k.mul(tile, plan.tileColumns());
     Values sums;
     llvm::SmallVector<int64_t> all, offsets;
     for (int64_t row = 0; row < rows; ++row) {
@@ -249,9 +317,9 @@ private:
     }
     Value weights = plan.constantR ? k.buffer(plan.r) : scratch(plan.weightsOffset());
     Value at = plan.constantR ? k.mul(d, plan.packedSize()) : k.constant(0);
-    at = k.add(k.add(at, plan.packedOffset(phase)), k.mul(tile, vectors * plan.lanes * plan.hidden));
+    at = k.add(k.add(at, plan.packedOffset(phase)), k.mul(column, count * plan.hidden));
     Value left = phase == 0 ? current : k.constant(plan.resetOffset());
-    sums = micro.reduce(sums, all, offsets, vectors, k.scratch(), left, {plan.hidden, plan.hidden, 1, 0},
+    sums = micro.reduce(sums, all, offsets, vectors, scratch(0), left, {plan.hidden, plan.hidden, 1, 0},
                         {weights, vectors * plan.lanes}, at);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t i = 0; i < vectors; ++i) {
@@ -275,8 +343,11 @@ private:
   /// tile's product one chain of functions would wait for the next.
   void finish(size_t phase) {
     k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
+      // The functions of one vector are a chain of more than a hundred instructions: two vectors at a time.
+      int64_t pair = plan.vectors % 2 ? 1 : 2;
       auto columns = [&](const std::function<void(Value column)> &body) {
-        k.loop(k.constant(0), k.constant(plan.padded()), plan.lanes, body);
+        k.loop(firstColumn, endColumn, pair * plan.lanes,
+               [&](Value column) { k.sideBySide(pair, [&](int64_t i) { body(k.add(column, i * plan.lanes)); }); });
       };
       auto all = [&] { columns([&](Value column) { finishVector(phase, row, column); }); };
       if (!plan.lengths || phase + 1 < plan.phases.size())
@@ -368,6 +439,10 @@ Outcome<GeneratedKernel> generateRecurrent(const KernelProblem &problem, const S
   GeneratedKernel result;
   result.module = k.finish();
   result.units = plan.chunks() * Dim(plan.form.directions());
+  if (plan.split) {
+    result.stages = plan.stages();
+    result.units = result.stages * Dim(plan.stageUnits());
+  }
   result.scratchBytes = plan.scratchBytes();
   result.dims = dims.list();
   result.packings.resize(function.getNumArguments());

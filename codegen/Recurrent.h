@@ -29,6 +29,13 @@ struct RecurrentPlan {
 
   // Of the schedule.
   int64_t rows, vectors, unroll;
+  bool split; // the slots share the columns of every step; the batch is static then, and the weights are packed
+
+  /// Stages of a split plan (GeneratedKernel::stages): the first fetches the states, every phase of a step is one more.
+  Dim stages() const { return steps * Dim(static_cast<int64_t>(phases.size())) + Dim(1); }
+  /// Blocks of rows that carry states of their own, and the tiles of all: the units of one stage.
+  int64_t blocks() const { return form.directions() * chunks().constant(); }
+  int64_t stageUnits() const { return blocks() * tiles(); }
 
   int64_t tileColumns() const { return vectors * lanes; }
   int64_t tiles() const { return (hidden + tileColumns() - 1) / tileColumns(); }
@@ -43,7 +50,8 @@ struct RecurrentPlan {
   int64_t packedOffset(size_t phase) const;
   std::vector<char> pack(const nn::ConstantData &data) const;
 
-  // Scratch, in elements; the lengths (i64) come last.
+  // Scratch, in elements; the lengths (i64) come last. A split plan has as much for every block of rows, shared by the
+  // slots: each writes columns of its own.
   int64_t stateSize() const { return rows * padded(); }
   int64_t cellOffset() const { return 2 * stateSize(); } // behind two hidden states, read and written in turn
   int64_t resetOffset() const { return cellOffset() + (form.cell == Cell::lstm ? stateSize() : 0); }
@@ -51,7 +59,10 @@ struct RecurrentPlan {
   int64_t gatesOffset() const { return updateOffset() + (phases.size() > 1 ? stateSize() : 0); }
   int64_t weightsOffset() const { return gatesOffset() + rows * form.gates() * padded(); }
   int64_t lengthsOffset() const { return weightsOffset() + (constantR ? 0 : packedSize()); }
-  int64_t scratchBytes() const { return lengthsOffset() * elementBytes() + rows * 8; }
+  int64_t blockScratch() const { return lengthsOffset(); } // of a split plan, which keeps no lengths
+  int64_t scratchBytes() const {
+    return split ? blocks() * blockScratch() * elementBytes() : lengthsOffset() * elementBytes() + rows * 8;
+  }
   int64_t elementBytes() const { return bitWidth(type) / 8; }
 };
 

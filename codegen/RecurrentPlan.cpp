@@ -10,6 +10,10 @@
 namespace lathe {
 namespace {
 
+/// Slots meet within a microsecond, in which one reads 128 KiB of weights from its second-level cache and multiplies a
+/// row with them.
+constexpr int64_t worthSplitting = int64_t(1) << 18;
+
 /// Sets the fields alpha and beta of an attribute struct.
 class ParameterSetter : public AttrVisitor {
 public:
@@ -100,13 +104,18 @@ void readProblem(RecurrentPlan &plan, const KernelProblem &problem) {
 } // namespace
 
 RecurrentPlan::RecurrentPlan(const KernelProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll"});
+  onlyParameters(schedule, {"rows", "vectors", "unroll", "split"});
   readProblem(*this, problem);
   rows = parameter(schedule, "rows", 1, 1, 32);
   if (batch.isConstant())
     rows = std::max<int64_t>(1, std::min(rows, batch.constant()));
   vectors = std::min(parameter(schedule, "vectors", 1, 1, 16), (hidden + lanes - 1) / lanes);
   unroll = parameter(schedule, "unroll", 4, 1, 64);
+  split = parameter(schedule, "split", 0, 0, 1) == 1;
+  if (split && (!batch.isConstant() || batch.constant() < 1))
+    throw Declined{fmt::format("split=1 for a batch of {}, expected a static one", batch.str())};
+  if (split && !constantR)
+    throw Declined{"split=1 with recurrent weights that are not constant"};
   if (!Microkernel::fits(problem.target, rows, mostGates() * vectors))
     throw Declined{
         fmt::format("rows={} vectors={} needs more than {} registers", rows, vectors, problem.target.vectorRegisters)};
@@ -189,6 +198,14 @@ Schedule recurrentPrior(const KernelProblem &problem) {
   // bandwidth was lost.
   int64_t unroll = std::max<int64_t>(1, 1024 / (gates * vectors * plan.lanes * plan.elementBytes()));
   schedule.numbers = {{"rows", rows}, {"vectors", vectors}, {"unroll", std::min<int64_t>(unroll, 8)}};
+  // Fewer blocks than slots: the slots share the columns of a step, where that saves more than meeting after it costs.
+  if (plan.constantR && plan.batch.isConstant()) {
+    int64_t batch = std::max<int64_t>(1, plan.batch.constant());
+    int64_t blocks = plan.form.directions() * ((batch + rows - 1) / rows);
+    int64_t stepBytes = rows * plan.form.gates() * plan.hidden * plan.hidden * plan.elementBytes();
+    if (blocks < problem.threads && stepBytes >= worthSplitting)
+      schedule.numbers["split"] = 1;
+  }
   return schedule;
 }
 

@@ -162,6 +162,8 @@ TEST_F(Recurrent, randomCells) {
     c.results = std::vector<std::vector<int>>{{0, 1, 2}, {0}, {1}, {1, 0}}[random() % 4];
     std::string schedule =
         oneIn(2) ? "" : fmt::format("recurrent/1 rows={} vectors={} unroll={}", upTo(3), upTo(2), upTo(6));
+    if (!schedule.empty() && c.constant && !c.symbolic && oneIn(2))
+      schedule += " split=1";
     if (target.vectorRegisters < 32) // too many sums for sixteen registers
       schedule = "";
     EXPECT_EQ(check(c, seed, schedule, static_cast<int>(upTo(3))), "") << "seed " << seed;
@@ -173,10 +175,35 @@ TEST_F(Recurrent, manyStepsOfAWideLstm) {
   c.steps = 64;
   c.hidden = 256;
   EXPECT_EQ(check(c, 1), "");
+  EXPECT_EQ(check(c, 1, "", 2), ""); // the slots share the columns of a step
+  EXPECT_EQ(check(c, 1, "", 3), "");
   c.batch = 7;
   c.direction = "bidirectional";
   c.steps = 20;
   EXPECT_EQ(check(c, 2), "");
+}
+
+TEST_F(Recurrent, columnsAreSharedWhereSlotsAreMoreThanBlocks) {
+  auto split = [&](const Case &c, int threads) {
+    KernelUnderTest kernel(textOf(c), target, 1, threads);
+    Outcome<Schedule> schedule = priorSchedule(kernel.problem());
+    return schedule->numbers.contains("split");
+  };
+  Case c;
+  c.hidden = 256;
+  EXPECT_FALSE(split(c, 1));
+  EXPECT_TRUE(split(c, 2));
+  c.symbolic = true;
+  EXPECT_FALSE(split(c, 2));
+  c.symbolic = false;
+  c.constant = false;
+  EXPECT_FALSE(split(c, 2));
+  c.constant = true;
+  c.direction = "bidirectional";
+  EXPECT_FALSE(split(c, 2)); // a direction each
+  EXPECT_TRUE(split(c, 4));
+  c.hidden = 16; // shorter than a meeting of the slots
+  EXPECT_FALSE(split(c, 4));
 }
 
 TEST_F(Recurrent, declinesWithAReason) {
@@ -189,6 +216,14 @@ TEST_F(Recurrent, declinesWithAReason) {
   wide.hidden = 512;
   EXPECT_NE(KernelUnderTest(textOf(wide), target).declined("recurrent/1 rows=1 vectors=16"), "");
   EXPECT_NE(KernelUnderTest(textOf(Case()), target).declined("direct/1 px=2"), "");
+  Case any;
+  any.symbolic = true;
+  EXPECT_EQ(KernelUnderTest(textOf(any), target).declined("recurrent/1 split=1"),
+            "split=1 for a batch of B, expected a static one");
+  any.symbolic = false;
+  any.constant = false;
+  EXPECT_EQ(KernelUnderTest(textOf(any), target).declined("recurrent/1 split=1"),
+            "split=1 with recurrent weights that are not constant");
 }
 
 } // namespace

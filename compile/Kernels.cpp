@@ -57,9 +57,9 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
       require(!given, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()), *given, generated.reason());
       return {NotApplicable{generated.reason()}, {}};
     }
-    CompiledKernel compiled{kernel.getName().str(),        generated->schedule, generated->units,
-                            generated->scratchBytes,       generated->images,   generated->dims,
-                            std::move(generated->packings)};
+    CompiledKernel compiled{
+        kernel.getName().str(), generated->schedule, generated->units, generated->scratchBytes,
+        generated->images,      generated->stages,   generated->dims,  std::move(generated->packings)};
     return {std::move(compiled), std::move(generated->module)};
   };
   return *entries.emplace(std::move(identity), std::make_unique<Entry>(make())).first->second;
@@ -124,7 +124,8 @@ CodeImage KernelLibrary::emit(int jobs, KernelCache &cache, const std::function<
       for (size_t at; (at = next++) < missing.size();) {
         size_t i = missing[at];
         auto module = mlir::parseSourceString<mlir::ModuleOp>(texts[i], context.get());
-        require(static_cast<bool>(module), "internal: kernel @{} cannot be read back from its text", used[i]->outcome->name);
+        require(static_cast<bool>(module), "internal: kernel @{} cannot be read back from its text",
+                used[i]->outcome->name);
         objects[i] = emitObject(*module, target);
         std::lock_guard lock(mutex);
         lowered(i);
@@ -150,7 +151,8 @@ std::string KernelLibrary::text(EmitStage stage) {
   const char *comment = stage == EmitStage::loops ? "//" : stage == EmitStage::llvm ? ";" : "#";
   for (Entry *entry : used) {
     mlir::OwningOpRef<mlir::ModuleOp> copy(llvm::cast<mlir::ModuleOp>(entry->module->getOperation()->clone()));
-    result += fmt::format("{0} kernel {1}\n{0} schedule {2}\n", comment, entry->outcome->name, entry->outcome->schedule.str());
+    result += fmt::format("{0} kernel {1}\n{0} schedule {2}\n", comment, entry->outcome->name,
+                          entry->outcome->schedule.str());
     result += emitText(*copy, target, stage);
     result += "\n";
   }

@@ -22,14 +22,14 @@ struct KernelOptions {
 
 /// What the plan needs to know of a kernel's code.
 struct CompiledKernel {
-  std::string name;     // of the first function that asked for it
-  Schedule schedule;    // complete
+  std::string name;  // of the first function that asked for it
+  Schedule schedule; // complete
   Dim units = 1;
   Dim scratchBytes = 0;
-  Dim images = 1; // GeneratedKernel::images
+  Dim images = 1, stages = 1; // GeneratedKernel's
   Dims dims;
   std::vector<std::optional<Packing>> packings; // by kernel argument
-  size_t code = 0;      // index into CodeImage::entries
+  size_t code = 0;                              // index into CodeImage::entries
 };
 
 /// Functions with equal bodies, types, symbolic extents and schedules share code. Not thread-safe.
@@ -46,9 +46,9 @@ public:
 
   size_t size() const { return used.size(); }
 
-  /// Machine code of all kernels asked for with `compiled`, in the order of CompiledKernel::code; consumes their modules. What
-  /// `cache` holds is not lowered again, what it lacks is stored. `progress(done, total)` after each. With `jobs` > 1 kernels are
-  /// lowered by that many threads, each in a context of its own.
+  /// Machine code of all kernels asked for with `compiled`, in the order of CompiledKernel::code; consumes their
+  /// modules. What `cache` holds is not lowered again, what it lacks is stored. `progress(done, total)` after each.
+  /// With `jobs` > 1 kernels are lowered by that many threads, each in a context of its own.
   CodeImage emit(int jobs, KernelCache &cache, const std::function<void(size_t done, size_t total)> &progress);
 
   /// Text of a stage of every kernel asked for, each under a comment with its name and schedule.

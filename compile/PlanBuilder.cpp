@@ -15,7 +15,8 @@ Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {
   if (layout)
     dims[layout.getAxis()] = ceilDiv(dims[layout.getAxis()], layout.getSize()) * layout.getSize();
   Dim bits = product(dims) * static_cast<int64_t>(bitWidth(info.type));
-  return bitWidth(info.type) % 8 == 0 ? product(dims) * static_cast<int64_t>(bitWidth(info.type) / 8) : ceilDiv(bits, 8);
+  return bitWidth(info.type) % 8 == 0 ? product(dims) * static_cast<int64_t>(bitWidth(info.type) / 8)
+                                      : ceilDiv(bits, 8);
 }
 
 /// True when no formula over the inputs' extents gives the shape.
@@ -47,7 +48,7 @@ private:
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
   BuiltPlan built;
-  llvm::DenseMap<mlir::Value, uint32_t> values;                       // row-major or activation form
+  llvm::DenseMap<mlir::Value, uint32_t> values;                    // row-major or activation form
   std::map<std::pair<const void *, std::string>, uint32_t> packed; // constant and packing text -> value
   llvm::DenseSet<mlir::Operation *> live;
   std::set<std::string> names;
@@ -57,7 +58,8 @@ private:
   };
   std::vector<Copy> copies; // outputs that no instruction writes in place
 
-  /// The same bytes under other extents, or in a layout that orders them alike (the passes leave only such conversions outside kernels).
+  /// The same bytes under other extents, or in a layout that orders them alike (the passes leave only such conversions
+  /// outside kernels).
   static bool isView(mlir::Operation *op) {
     if (llvm::isa<nn::ConvertLayoutOp>(op))
       return true;
@@ -134,8 +136,8 @@ private:
     }
   }
 
-  /// Gives every result a value before anything is computed, so that its producer writes straight into it. A view at the end makes
-  /// what it looks at an alias of the output.
+  /// Gives every result a value before anything is computed, so that its producer writes straight into it. A view at
+  /// the end makes what it looks at an alias of the output.
   void placeOutputs() {
     mlir::Operation *end = main.getBody().front().getTerminator();
     for (auto [i, value] : llvm::enumerate(end->getOperands())) {
@@ -188,12 +190,13 @@ private:
 
   Dims partsOf(mlir::Operation *op) {
     std::optional<Dims> places = placesInWhole(op, shapes);
-    require(places.has_value(), "{}: 'nn.in_place' on parts that are not contiguous in the whole", nn::describe(op->getLoc()));
+    require(places.has_value(), "{}: 'nn.in_place' on parts that are not contiguous in the whole",
+            nn::describe(op->getLoc()));
     return *places;
   }
 
-  /// Concatenations in place: what makes a part, before views, writes into the result. Outer ones come first, as a part may be a
-  /// concatenation itself.
+  /// Concatenations in place: what makes a part, before views, writes into the result. Outer ones come first, as a part
+  /// may be a concatenation itself.
   void placeParts() {
     for (mlir::Operation &op : llvm::reverse(main.getBody().front())) {
       if (!live.contains(&op) || !isInPlace(&op) || !llvm::isa<nn::ConcatOp>(op))
@@ -205,10 +208,12 @@ private:
       for (auto [part, place] : llvm::zip(op.getOperands(), places)) {
         mlir::Value source = behindViews(part, shapes);
         mlir::Operation *maker = source.getDefiningOp();
-        bool made = maker && (llvm::isa<mlir::func::CallOp>(maker) || (isInPlace(maker) && llvm::isa<nn::ConcatOp>(maker)));
-        require(made && !values.contains(source) && !values.contains(part),
-                "{}: 'nn.in_place' with a part that lives elsewhere: an argument, a constant, a result, or in two places",
-                nn::describe(op.getLoc()));
+        bool made =
+            maker && (llvm::isa<mlir::func::CallOp>(maker) || (isInPlace(maker) && llvm::isa<nn::ConcatOp>(maker)));
+        require(
+            made && !values.contains(source) && !values.contains(part),
+            "{}: 'nn.in_place' with a part that lives elsewhere: an argument, a constant, a result, or in two places",
+            nn::describe(op.getLoc()));
         addAlias(part, values[result], place);
         for (mlir::Value viewed = part; viewed != source;) {
           viewed = viewed.getDefiningOp()->getOperand(0);
@@ -265,7 +270,8 @@ private:
     std::vector<char> bytes = packing ? packing->pack(data) : std::vector<char>(data.bytes.begin(), data.bytes.end());
     bool converted = packing && packing->stored != ElementType::invalid;
     TensorInfo info{converted ? packing->stored : data.type, toDims(data.dims), std::nullopt};
-    uint32_t value = addValue(nameOf(constant.getOutput()), info, nn::layoutOf(constant.getOutput()), plan::Storage::Constant);
+    uint32_t value =
+        addValue(nameOf(constant.getOutput()), info, nn::layoutOf(constant.getOutput()), plan::Storage::Constant);
     row(value).bytes = std::to_string(bytes.size());
     row(value).offset = constants.add(std::move(bytes));
     return packed[key] = value;
@@ -292,8 +298,8 @@ private:
       return;
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       return callKernel(call);
-    require(nn::recordOf(&op) != nullptr || isView(&op), "{}: '{}' is not an operation of the kernels level", nn::describe(op.getLoc()),
-            op.getName().getStringRef().str());
+    require(nn::recordOf(&op) != nullptr || isView(&op), "{}: '{}' is not an operation of the kernels level",
+            nn::describe(op.getLoc()), op.getName().getStringRef().str());
     if (isInPlace(&op))
       return sharedParts(op);
     if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
@@ -303,7 +309,8 @@ private:
 
   void view(mlir::Operation &op) {
     mlir::Value result = op.getResult(0), operand = op.getOperand(0);
-    bool sameBytes = physicalBytes(shapes.of(operand), nn::layoutOf(operand)) == physicalBytes(shapes.of(result), nn::layoutOf(result));
+    bool sameBytes = physicalBytes(shapes.of(operand), nn::layoutOf(operand)) ==
+                     physicalBytes(shapes.of(result), nn::layoutOf(result));
     require(llvm::isa<nn::ConvertLayoutOp>(op) ? sameBytes : !nn::layoutOf(operand) && !nn::layoutOf(result),
             "{}: a view of a value in blocked layout", nn::describe(op.getLoc()));
     if (values.contains(result))
@@ -341,7 +348,7 @@ private:
     auto reason = op.getAttrOfType<mlir::StringAttr>("nn.reason");
     built.references.push_back({nn::describe(op.getLoc()), nn::recordOf(&op)->name,
                                 std::string(name(shapes.of(op.getResult(0)).type)),
-                                reason ? reason.str()
+                                reason                          ? reason.str()
                                 : nn::recordOf(&op)->compiled() ? "left outside the kernels"
                                                                 : "the operator has no compiled form"});
   }
@@ -363,8 +370,8 @@ private:
       instruction->buffers.push_back(constant ? constantValue(constant, packing) : valueOf(operand));
     }
     for (mlir::Value result : call.getResults()) {
-      require(!hasUnknown(shapes.of(result)), "{}: kernel @{} makes a value of unknown extents", nn::describe(call.getLoc()),
-              kernel.name);
+      require(!hasUnknown(shapes.of(result)), "{}: kernel @{} makes a value of unknown extents",
+              nn::describe(call.getLoc()), kernel.name);
       instruction->buffers.push_back(resultOf(result));
     }
     for (const Dim &dim : kernel.dims)
@@ -373,6 +380,8 @@ private:
     instruction->scratch_bytes = kernel.scratchBytes.str();
     if (!(kernel.images == Dim(1)) && byImages(call, kernel.images))
       instruction->images = kernel.images.str();
+    if (!(kernel.stages == Dim(1)))
+      instruction->stages = kernel.stages.str();
     push(std::move(instruction));
     addKernelRow(call, function, kernel);
   }
@@ -406,7 +415,8 @@ private:
     for (mlir::Value operand : call.getOperands()) {
       arguments.push_back(shapes.of(operand));
       Dim whole = physicalBytes(arguments.back(), nn::layoutOf(operand));
-      bool part = row->family == "movement" && whole.isConstant() && written.isConstant() && written.constant() < whole.constant();
+      bool part = row->family == "movement" && whole.isConstant() && written.isConstant() &&
+                  written.constant() < whole.constant();
       bytes = bytes + (part ? written : whole);
       operands += (operands.empty() ? "" : " * ") + str(arguments.back().dims);
     }

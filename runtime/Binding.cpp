@@ -355,6 +355,9 @@ void Context::State::prepareKernel(const Instruction &instruction, const CallKer
   prepared.dims = evaluate(call.dims);
   prepared.units = evaluate(call.units);
   prepared.scratchBytes = evaluate(call.scratchBytes);
+  prepared.stages = evaluate(call.stages);
+  require(prepared.stages >= 1 && prepared.units % prepared.stages == 0, "{}: malformed plan: {} units in {} stages",
+          file, prepared.units, prepared.stages);
   growScratch(prepared.scratchBytes);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <thread>
 
 using namespace lathe;
@@ -102,6 +103,39 @@ TEST_F(ContextTest, splitsStatically) {
     context.run();
     const int64_t *got = context.output(0).tensor().as<int64_t>();
     EXPECT_THAT(std::vector<int64_t>(got, got + 10), ElementsAre(0, 0, 0, 3, 3, 3, 6, 6, 6, 6));
+  }
+}
+
+TEST_F(ContextTest, stagesWaitForEachOtherAndShareScratch) {
+  for (const char *width : {"1", "2", "13"}) {
+    TestPlan p;
+    uint32_t out = p.output("out", {width}, ElementType::i64);
+    p.waves(out, width, "100");
+    auto model = p.model();
+    std::vector<int64_t> expected(static_cast<size_t>(std::stoll(width)));
+    std::iota(expected.begin(), expected.end(), 0);
+    for (int stage = 1; stage < 100; ++stage) {
+      std::vector<int64_t> from = expected;
+      for (size_t i = 0; i < from.size(); ++i)
+        expected[i] = (from[(i + 1) % from.size()] * 3 + from[(i + from.size() - 1) % from.size()]) % 10007;
+    }
+    for (int threads : {1, 2, 3, 8}) {
+      Context context(model, {.threads = threads});
+      context.run();
+      const int64_t *got = context.output(0).tensor().as<int64_t>();
+      EXPECT_EQ(std::vector<int64_t>(got, got + expected.size()), expected)
+          << width << " units, " << threads << " threads";
+    }
+  }
+  TestPlan odd;
+  odd.waves(odd.output("out", {"3"}, ElementType::i64), "3", "4");
+  odd.plan().blocks[0]->instructions[0]->operation.AsCallKernel()->units = "13";
+  Context context(odd.model());
+  try {
+    context.run();
+    ADD_FAILURE();
+  } catch (const Error &error) {
+    EXPECT_EQ(std::string(error.what()), "test.lathe: malformed plan: 13 units in 4 stages");
   }
 }
 
@@ -206,7 +240,8 @@ TEST_F(ContextTest, aliasesShareBytes) {
 }
 
 TEST_F(ContextTest, partsLieInsideAnother) {
-  TestPlan p; // both halves of `whole`, an output, are made one after the other; `b` of a temporary lies in its second half
+  TestPlan
+      p; // both halves of `whole`, an output, are made one after the other; `b` of a temporary lies in its second half
   uint32_t x = p.input("x", {"N"});
   uint32_t whole = p.output("whole", {"N*2"});
   uint32_t low = p.alias("low", {"N"}, whole), high = p.alias("high", {"N"}, whole, "N*4");
@@ -222,7 +257,8 @@ TEST_F(ContextTest, partsLieInsideAnother) {
   Context context(p.model());
   context.setInput(0, ramp(16));
   context.run();
-  std::vector<float> halves = floats(context.output(0)), sums = floats(context.output(1)), negated = floats(context.output(2));
+  std::vector<float> halves = floats(context.output(0)), sums = floats(context.output(1)),
+                     negated = floats(context.output(2));
   for (int i = 0; i < 16; ++i) {
     EXPECT_EQ(halves[i], 0.5f * i);
     EXPECT_EQ(halves[16 + i], 1.5f * i);
@@ -236,7 +272,8 @@ TEST_F(ContextTest, partsLieInsideAnother) {
   EXPECT_EQ(context.instruction(4).outputs, std::vector<uint32_t>{sum});
   EXPECT_EQ(context.memory().arenaBytes, 128u);
   context.setInput(0, ramp(12)); // N*4 is no multiple of 64
-  EXPECT_EQ(errorOf([&] { context.run(); }), "test.lathe: malformed plan: 'high' has 48 bytes and lies at byte 48 of 96");
+  EXPECT_EQ(errorOf([&] { context.run(); }),
+            "test.lathe: malformed plan: 'high' has 48 bytes and lies at byte 48 of 96");
 }
 
 TEST_F(ContextTest, partsBeyondTheWholeAreRefusedWhenExtentsAreBound) {
@@ -246,7 +283,8 @@ TEST_F(ContextTest, partsBeyondTheWholeAreRefusedWhenExtentsAreBound) {
   p.half(x, out, "N");
   Context context(p.model());
   context.setInput(0, ramp(16));
-  EXPECT_EQ(errorOf([&] { context.run(); }), "test.lathe: malformed plan: 'part' has 64 bytes and lies at byte 64 of 64");
+  EXPECT_EQ(errorOf([&] { context.run(); }),
+            "test.lathe: malformed plan: 'part' has 64 bytes and lies at byte 64 of 64");
 }
 
 TEST_F(ContextTest, partsOfLateValues) { // extents that a reference's result gives
@@ -272,7 +310,8 @@ TEST_F(ContextTest, partsOfLateValues) { // extents that a reference's result gi
     EXPECT_EQ(minus[i], -0.25f * i);
   }
   context.setInput(0, ramp(32, -15)); // 17 of them: no multiple of 64 bytes
-  EXPECT_EQ(errorOf([&] { context.run(); }), "test.lathe: malformed plan: 'high' has 68 bytes and lies at byte 68 of 136");
+  EXPECT_EQ(errorOf([&] { context.run(); }),
+            "test.lathe: malformed plan: 'high' has 68 bytes and lies at byte 68 of 136");
 }
 
 TEST_F(ContextTest, outputsThatAreNotComputedIntoAreCopied) {

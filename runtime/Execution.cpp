@@ -127,8 +127,8 @@ void Context::State::call(const Instruction &instruction, const CallKernel &call
   if (!instruction.known)
     prepareKernel(instruction, call);
   KernelJob job{prepared.code, prepared.buffers.data(), prepared.dims.data(),
-                prepared.scratchBytes ? scratch.data() : nullptr, scratchStride};
-  pool.run(prepared.units, runKernel, &job);
+                prepared.scratchBytes ? scratch.data() : nullptr, prepared.stages > 1 ? 0 : scratchStride};
+  pool.runStages(prepared.stages, prepared.units / prepared.stages, runKernel, &job);
 }
 
 void Context::State::call(const Instruction &instruction, const CallReference &call) {

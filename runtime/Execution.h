@@ -55,7 +55,7 @@ struct Context::State {
     LatheKernel code = nullptr;
     std::vector<void *> buffers;
     std::vector<int64_t> dims;
-    int64_t units = 0, scratchBytes = 0;
+    int64_t units = 0, scratchBytes = 0, stages = 1;
   };
   /// Consecutive kernel calls of the entry block that a batch passes image by image, so that what they hand on stays in
   /// the caches. Values that live inside only are there once a replica: one image of each slot at a time.

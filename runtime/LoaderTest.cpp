@@ -229,7 +229,7 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 2: compile the model again");
   bytes = good;
   bytes[offsetof(Header, kernelAbi)] = 9;
-  EXPECT_EQ(loadError(bytes), "m.lathe: kernel ABI 9, expected 1: compile the model again");
+  EXPECT_EQ(loadError(bytes), "m.lathe: kernel ABI 9, expected 2: compile the model again");
   bytes = good;
   bytes.back() ^= 1; // code
   EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: the hash of plan and code is "));
@@ -315,7 +315,7 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
   auto call = [](TestPlan &p) -> plan::CallKernelT & {
     return *p.plan().blocks[0]->instructions[0]->operation.AsCallKernel();
   };
-  EXPECT_EQ(error([&](TestPlan &p) { call(p).kernel = 7; }), "m.lathe: malformed plan: kernel 7 of 5 is called");
+  EXPECT_EQ(error([&](TestPlan &p) { call(p).kernel = 7; }), "m.lathe: malformed plan: kernel 7 of 6 is called");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).buffers[1] = 99; }),
             "m.lathe: malformed plan: a kernel call names value 99 of 15");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).units = "N*"; }),
@@ -333,10 +333,13 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
     });
   };
   EXPECT_EQ(offset("192", 2), "no error");
-  EXPECT_EQ(offset("256", 2), "m.lathe: malformed plan: value 'flat' has 16 bytes and lies at byte 256 of the 256 of 'c'");
-  EXPECT_EQ(offset("192", 2, "17"), "m.lathe: malformed plan: value 'flat' has 68 bytes and lies at byte 192 of the 256 of 'c'");
+  EXPECT_EQ(offset("256", 2),
+            "m.lathe: malformed plan: value 'flat' has 16 bytes and lies at byte 256 of the 256 of 'c'");
+  EXPECT_EQ(offset("192", 2, "17"),
+            "m.lathe: malformed plan: value 'flat' has 68 bytes and lies at byte 192 of the 256 of 'c'");
   EXPECT_EQ(offset("32", 2), "m.lathe: malformed plan: value 'flat' lies at byte 32 of 'c', expected a multiple of 64");
-  EXPECT_EQ(offset("-64", 3), "m.lathe: malformed plan: value 'flat' lies at byte -64 of 't', expected a multiple of 64");
+  EXPECT_EQ(offset("-64", 3),
+            "m.lathe: malformed plan: value 'flat' lies at byte -64 of 't', expected a multiple of 64");
   EXPECT_EQ(offset("64", 5), "m.lathe: malformed plan: value 'flat' lies inside 'kept', which has no bytes of its own");
   EXPECT_EQ(offset("64*", 3), "m.lathe: malformed plan: extent '64*': expected a number or a symbol at position 3");
   EXPECT_EQ(offset("N*64", 3, "N*8"), "no error"); // refused when N is bound
@@ -361,7 +364,7 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
   uint32_t kernels = 4;
   std::memcpy(bytes.data() + sections(bytes)[2].offset, &kernels, sizeof kernels);
   rehash(bytes);
-  EXPECT_EQ(loadError(bytes), "m.lathe: malformed: 5 kernels and code for 4");
+  EXPECT_EQ(loadError(bytes), "m.lathe: malformed: 6 kernels and code for 4");
 }
 
 } // namespace

@@ -120,8 +120,8 @@ private:
       for (Instruction &instruction : block.instructions) {
         eachValue(instruction, [&](uint32_t index) { instruction.known &= plan.values[index].known; });
         if (auto *call = std::get_if<CallKernel>(&instruction.operation))
-          instruction.known &=
-              all(call->dims) && known[call->units] && known[call->scratchBytes] && known[call->images];
+          instruction.known &= all(call->dims) && known[call->units] && known[call->scratchBytes] &&
+                               known[call->images] && known[call->stages];
       }
   }
 };

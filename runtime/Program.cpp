@@ -237,6 +237,7 @@ private:
       out.units = extent(call.units(), "1");
       out.scratchBytes = extent(call.scratch_bytes(), "0");
       out.images = extent(call.images(), "1");
+      out.stages = extent(call.stages(), "1");
       result.operation = std::move(out);
       return;
     }

@@ -48,6 +48,7 @@ struct CallKernel {
   std::vector<Extent> dims;
   Extent units = 0, scratchBytes = 0;
   Extent images = 0; // runs of units that each touch one image only; 1: not known
+  Extent stages = 0; // runs of units, each of which waits for the one before; 1: none waits
 };
 struct CallReference {
   std::string op;

@@ -34,15 +34,23 @@ void relax() {
 
 constexpr std::chrono::microseconds spinTime{100};
 
+template <class Done> bool spinBriefly(const Done &done) {
+  for (int i = 0; i < 64; ++i) {
+    if (done())
+      return true;
+    relax();
+  }
+  return false;
+}
+
 /// Spins until `done()` or the time is over.
 template <class Done> bool spinUntil(const Done &done) {
+  if (spinBriefly(done)) // mostly, and the clock costs as much as a fork
+    return true;
   auto limit = std::chrono::steady_clock::now() + spinTime;
   do {
-    for (int i = 0; i < 64; ++i) {
-      if (done())
-        return true;
-      relax();
-    }
+    if (spinBriefly(done))
+      return true;
   } while (std::chrono::steady_clock::now() < limit);
   return done();
 }
@@ -54,8 +62,13 @@ int64_t boundary(int64_t count, int active, int slot) {
 
 } // namespace
 
+/// The job lies in the worker's own line, beside its ticket: a fork moves one line to each worker and nothing else.
 struct alignas(64) ThreadPool::Worker {
   int slot = 0;
+  // The share of the job; written by the caller before it raises the ticket, read by who has claimed it.
+  Body body = nullptr;
+  void *context = nullptr;
+  int64_t begin = 0, end = 0;
   Word ticket{0};  // number of jobs given to this slot so far
   Word claimed{0}; // the last of them that somebody began: this worker or, when it is late, the caller
   Word sleeps{0};  // 1 while the worker sleeps or is about to; the caller clears it when it wakes it
@@ -125,59 +138,73 @@ void ThreadPool::work(Worker &worker) {
   }
 }
 
-/// Runs the job's share of a worker's slot.
+/// Runs the share of a worker's slot.
 void ThreadPool::share(Worker &worker) {
   try {
-    body(context, worker.slot, boundary(count, active, worker.slot), boundary(count, active, worker.slot + 1));
+    worker.body(worker.context, worker.slot, worker.begin, worker.end);
   } catch (...) {
     worker.error = std::current_exception();
+    failed.store(true, std::memory_order_relaxed);
   }
 }
 
-void ThreadPool::run(int64_t newCount, Body newBody, void *newContext) {
-  if (newCount <= 0)
+void ThreadPool::runStages(int64_t stages, int64_t count, Body body, void *context) {
+  if (stages <= 0 || count <= 0)
     return;
-  int used = static_cast<int>(std::min<int64_t>(newCount, slotCount));
+  if (slotCount == 1 || count == 1)
+    return body(context, 0, 0, stages * count);
+  for (int64_t stage = 0; stage < stages; ++stage)
+    run(stage * count, count, body, context);
+}
+
+void ThreadPool::run(int64_t first, int64_t count, Body body, void *context) {
+  if (count <= 0)
+    return;
+  int used = static_cast<int>(std::min<int64_t>(count, slotCount));
   if (used == 1)
-    return newBody(newContext, 0, 0, newCount);
-  body = newBody;
-  context = newContext;
-  count = newCount;
-  active = used;
+    return body(context, 0, first, first + count);
   pending.store(static_cast<uint32_t>(used - 1));
   for (int slot = 1; slot < used; ++slot) {
     Worker &worker = *workers[slot - 1];
+    worker.body = body;
+    worker.context = context;
+    worker.begin = first + boundary(count, used, slot);
+    worker.end = first + boundary(count, used, slot + 1);
     worker.ticket.fetch_add(1);
     if (worker.sleeps.exchange(0))
       wake(worker.ticket);
   }
   std::exception_ptr error;
   try {
-    newBody(newContext, 0, 0, boundary(newCount, used, 1));
+    body(context, 0, first, first + boundary(count, used, 1));
   } catch (...) {
     error = std::current_exception();
   }
+  auto done = [&] { return pending.load(std::memory_order_acquire) == 0; };
   // A worker that has not begun after so much time was not given a CPU: its share is done here, under its slot.
-  for (int slot = 1; slot < used; ++slot) {
+  for (int slot = 1; slot < used && !done(); ++slot) {
     Worker &worker = *workers[slot - 1];
     uint32_t ticket = worker.ticket.load(std::memory_order_relaxed), before = ticket - 1;
-    if (worker.claimed.compare_exchange_strong(before, ticket)) {
+    if (worker.claimed.load(std::memory_order_relaxed) == before &&
+        worker.claimed.compare_exchange_strong(before, ticket)) {
       share(worker);
       pending.fetch_sub(1);
     }
   }
-  auto done = [&] { return pending.load(std::memory_order_acquire) == 0; };
   if (!done() && !(spin && spinUntil(done))) {
     callerSleeps.store(1);
     while (uint32_t left = pending.load())
       sleepWhile(pending, left);
     callerSleeps.store(0);
   }
-  for (int slot = 1; slot < used; ++slot) {
-    std::exception_ptr &other = workers[slot - 1]->error;
-    if (other && !error)
-      error = other;
-    other = nullptr;
+  if (failed.load(std::memory_order_relaxed)) { // otherwise the workers' lines stay with them
+    failed.store(false, std::memory_order_relaxed);
+    for (int slot = 1; slot < used; ++slot) {
+      std::exception_ptr &other = workers[slot - 1]->error;
+      if (other && !error)
+        error = other;
+      other = nullptr;
+    }
   }
   if (error)
     std::rethrow_exception(error);

@@ -29,7 +29,11 @@ public:
 
   /// Splits [0, count) over min(count, slots) slots and returns when all are done. An exception of a body is thrown
   /// here, the lowest slot's if there are several. Not reentrant: one caller at a time, never from inside a body.
-  void run(int64_t count, Body body, void *context);
+  void run(int64_t count, Body body, void *context) { run(0, count, body, context); }
+
+  /// Runs [0, count), then [count, 2 * count) and so on, `stages` times: each split as `run` does and begun when all of
+  /// the one before is done. With nothing to split, all in one call of the body.
+  void runStages(int64_t stages, int64_t count, Body body, void *context);
 
 private:
   struct Worker;
@@ -37,15 +41,11 @@ private:
   bool spin; // enough CPUs for all
   std::vector<std::unique_ptr<Worker>> workers;
 
-  // The job; written by the caller before it raises a worker's ticket.
-  Body body = nullptr;
-  void *context = nullptr;
-  int64_t count = 0;
-  int active = 0;
-
   alignas(64) std::atomic<uint32_t> pending{0}; // workers that have not finished the job
   std::atomic<uint32_t> callerSleeps{0};
+  std::atomic<bool> failed{false}; // some worker has an error
 
+  void run(int64_t first, int64_t count, Body body, void *context); // [first, first + count)
   void work(Worker &worker);
   void share(Worker &worker);
   void finish();

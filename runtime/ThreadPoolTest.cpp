@@ -96,6 +96,54 @@ TEST(ThreadPoolTest, manyMoreSlotsThanCpus) {
   EXPECT_EQ(sum, 300 * 64);
 }
 
+/// Units of a stage read what both neighbours wrote in the one before.
+struct Waves {
+  int64_t width;
+  std::vector<int64_t> even, odd;
+};
+
+void wave(void *context, int, int64_t begin, int64_t end) {
+  auto *waves = static_cast<Waves *>(context);
+  int64_t width = waves->width;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    int64_t stage = unit / width, i = unit % width;
+    std::vector<int64_t> &to = stage % 2 ? waves->odd : waves->even, &from = stage % 2 ? waves->even : waves->odd;
+    to[static_cast<size_t>(i)] =
+        stage == 0
+            ? i
+            : (from[static_cast<size_t>((i + 1) % width)] * 3 + from[static_cast<size_t>((i + width - 1) % width)]) %
+                  10007;
+  }
+}
+
+TEST(ThreadPoolTest, stagesWaitForEachOther) {
+  for (int64_t width : {1, 2, 5, 16})
+    for (int64_t stages : {0, 1, 2, 200}) {
+      std::vector<int64_t> expected;
+      for (int slots : {1, 2, 3, 8}) {
+        ThreadPool pool(slots);
+        for (int repeat = 0; repeat < 5; ++repeat) {
+          Waves waves{width, std::vector<int64_t>(static_cast<size_t>(width), -1),
+                      std::vector<int64_t>(static_cast<size_t>(width), -1)};
+          pool.runStages(stages, width, wave, &waves);
+          std::vector<int64_t> &got = stages % 2 ? waves.even : waves.odd;
+          if (expected.empty())
+            expected = got;
+          ASSERT_EQ(got, expected) << width << " units, " << stages << " stages, " << slots << " slots";
+        }
+      }
+    }
+}
+
+TEST(ThreadPoolTest, noStageBeginsBehindAFailedOne) {
+  ThreadPool pool(3);
+  Job job{std::vector<int>(40, -1), 13};
+  EXPECT_THROW(pool.runStages(4, 10, mark, &job), Error);
+  EXPECT_EQ(job.slotOf[19], 2); // others of the stage are done
+  for (size_t i = 20; i < 40; ++i)
+    EXPECT_EQ(job.slotOf[i], -1);
+}
+
 TEST(ThreadPoolTest, absurdCountsAreRefused) {
   EXPECT_THROW(ThreadPool(0), Error);
   EXPECT_THROW(ThreadPool(1000000), Error);

@@ -41,6 +41,18 @@ void kernel_units(void *const *buffers, const int64_t *dims, int64_t begin, int6
     out[u] = begin;
 }
 
+/* waves: stages of dims[0] units; out[i] = from[i + 1] * 3 + from[i - 1] of the stage before, modulo 10007, around the
+   end; the numbers 0, 1, ... in the first stage. All slots share the scratch. */
+void kernel_waves(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) {
+  int64_t *out = buffers[0], *both = scratch, width = dims[0];
+  for (int64_t unit = begin; unit < end; ++unit) {
+    int64_t stage = unit / width, i = unit % width;
+    int64_t *to = both + stage % 2 * width, *from = both + (stage + 1) % 2 * width;
+    to[i] = stage == 0 ? i : (from[(i + 1) % width] * 3 + from[(i + width - 1) % width]) % 10007;
+    out[i] = to[i];
+  }
+}
+
 /* table: out = a constant table inside the code image, reached relative to the program counter. */
 static const float table[4] = {1.5f, 2.5f, 3.5f, 4.5f};
 void kernel_table(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) {

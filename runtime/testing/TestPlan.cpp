@@ -12,7 +12,7 @@ TestPlan::TestPlan() {
   program.producer = "test";
   program.model = "test.onnx";
   program.plans.push_back(std::make_unique<plan::PlanT>());
-  static const char *names[testKernels] = {"add", "half", "rowsum", "units", "table"};
+  static const char *names[testKernels] = {"add", "half", "rowsum", "units", "waves", "table"};
   for (const char *name : names) {
     auto kernel = std::make_unique<plan::KernelT>();
     kernel->name = name;
@@ -86,6 +86,10 @@ void TestPlan::rowsum(uint32_t x, uint32_t out, const std::string &rows, const s
 }
 void TestPlan::units(uint32_t out, const std::string &count, size_t block) {
   call(TestKernel::units, {out}, {}, count, "0", block);
+}
+void TestPlan::waves(uint32_t out, const std::string &width, const std::string &stages, size_t block) {
+  call(TestKernel::waves, {out}, {width}, width + "*" + stages, width + "*16", block);
+  blockAt(block).instructions.back()->operation.AsCallKernel()->stages = stages;
 }
 void TestPlan::table(uint32_t out, const std::string &count, size_t block) {
   call(TestKernel::table, {out}, {}, count, "0", block);

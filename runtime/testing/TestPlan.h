@@ -12,8 +12,8 @@
 
 namespace lathe::runtime::testing {
 
-enum class TestKernel { add, half, rowsum, units, table };
-inline constexpr size_t testKernels = 5;
+enum class TestKernel { add, half, rowsum, units, waves, table };
+inline constexpr size_t testKernels = 6;
 
 /// One plan. Values are added first, then instructions; extents are texts ("N", "4").
 class TestPlan {
@@ -37,6 +37,7 @@ public:
   void half(uint32_t x, uint32_t out, const std::string &elements, size_t block = 0);
   void rowsum(uint32_t x, uint32_t out, const std::string &rows, const std::string &columns, size_t block = 0);
   void units(uint32_t out, const std::string &count, size_t block = 0);
+  void waves(uint32_t out, const std::string &width, const std::string &stages, size_t block = 0);
   void table(uint32_t out, const std::string &count, size_t block = 0);
   void reference(const std::string &op, std::vector<int32_t> inputs, std::vector<uint32_t> outputs, size_t block = 0);
   template <class T> void instruction(T operation, size_t block = 0) {

@@ -175,7 +175,7 @@ struct LoneKernel::State {
   std::vector<Tensor> operands; // as the kernel's arguments: inputs, packed constants, results
   std::vector<void *> buffers;
   std::vector<Stored> results; // the last operands
-  int64_t units = 0;
+  int64_t units = 0, stages = 1;
   size_t scratchStride = 0;
   Tensor scratch;
 
@@ -224,6 +224,7 @@ struct LoneKernel::State {
     for (Tensor &operand : operands)
       buffers.push_back(operand.data());
     units = kernel->units.constant();
+    stages = kernel->stages.constant();
     scratchStride = size_t(kernel->scratchBytes.constant() + 63) / 64 * 64;
     scratch = Tensor(ElementType::u8, {std::max<int64_t>(1, int64_t(scratchStride) * problem.threads)});
     implementation = scheduled.schedule = kernel->schedule.str();
@@ -306,9 +307,9 @@ Outcome<std::string> LoneKernel::task(const Problem &problem, const Target &targ
 
 void LoneKernel::run(runtime::ThreadPool &pool) const {
   Job job{state->code->entry, state->buffers.data(), state->scratchStride ? state->scratch.as<char>() : nullptr,
-          state->scratchStride};
-  pool.run(
-      state->units,
+          state->stages > 1 ? 0 : state->scratchStride};
+  pool.runStages(
+      state->stages, state->units / state->stages,
       [](void *context, int slot, int64_t begin, int64_t end) {
         auto *job = static_cast<Job *>(context);
         runtime::KernelFloatMode mode;
