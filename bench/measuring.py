@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
-"""How often the laboratory is wrong: prints the table of docs/measuring.md.
+"""How often the laboratory is wrong: makes the table of docs/measuring.md.
 
-usage: measuring.py LATHE [--problems N] [--repetitions N] [--max-seconds S] [--json FILE]
+usage: measuring.py LATHE --log FILE [--write PAGE] [--problems N] [--threads LIST] [--starts N] [--max-seconds S]
+                    [--repetitions N] [--max-minutes M] [--again]
 
 `lathe ops bench` times our provider against itself under other names: `twin`, which is the same, and providers whose every
 run takes a known share longer (LATHE_INJECT_SLOWDOWN). A verdict other than same or ambiguous of the twin is a false alarm;
-`faster` of ours against a slowed one is a find.
+`faster` of ours against a slowed one is a find. The columns are timed together and each pair is judged as if it were alone.
+
+Every row is added to FILE (JSON lines) as soon as it is measured. Rows of the same settings that are there already are not
+measured again, so that a study may be interrupted at any time, or made in slices of --max-minutes; --again measures those
+again that other programs disturbed. Without --starts, --max-seconds and --repetitions `lathe ops bench` has its own defaults.
+--write puts the table between the marks of PAGE, too.
 """
 import argparse
+import datetime
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 PROBLEMS = [("conv2d", ["ic64ih56oc64kh3ph1", "ic256ih14oc256kh3ph1", "ic512ih7oc512kh3ph1", "ic3ih224oc64kh7sh2ph3", "ic256ih56oc64kh1",
                         "ic1024ih14oc256kh1", "ic192ih28oc96kh1", "ic16ih28oc32kh5ph2", "ic160ih17oc192kh7kw1ph3pw0", "ic128ih28oc128kh3ph1"]),
@@ -27,6 +36,8 @@ PROBLEMS = [("conv2d", ["ic64ih56oc64kh3ph1", "ic256ih14oc256kh3ph1", "ic512ih7o
             ("eltwise", ["1x64x112x112:relu", "128x3072:gelu", "1x256x56x56:1x256x56x56:add"]),
             ("transpose", ["1x64x56x56:0,2,3,1", "768x768:1,0"])]
 SLOWDOWNS = {"twin": 0.0, "slow2": 0.02, "slow5": 0.05, "slow10": 0.10}
+DISTURBING = 0.15  # processors kept busy by others, as in lab/Disturbance.h
+BEGIN, END = "<!-- bench/measuring.py writes from here -->", "<!-- to here -->"
 
 
 def providers(lathe, folder):
@@ -40,50 +51,117 @@ def providers(lathe, folder):
         os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
 
 
-def verdicts(lathe, options):
-    """(peer, verdict, ratio, problem, threads, processors that others used) of every row."""
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        providers(lathe, folder)
-        columns = ",".join(["lathe:auto"] + [name + ":auto" for name in SLOWDOWNS])
-        for kind, texts in PROBLEMS:
-            report = os.path.join(folder, "report.json")
-            command = [lathe, "ops", "bench", kind, *texts[: options.problems], "--provider", columns, "--threads", options.threads, "--repetitions", str(options.repetitions),
-                       "--max-seconds", str(options.max_seconds), "--no-store", "--json", report]
-            done = subprocess.run(command, env={**os.environ, "LATHE_PROVIDERS": folder}, stdout=subprocess.DEVNULL)
-            if done.returncode:
-                sys.exit("measuring.py: %s: exit code %d" % (" ".join(command), done.returncode))
-            for row in json.load(open(report))["rows"]:
-                for verdict in row["verdicts"]:
-                    found.append({"problem": row["operator"] + " " + row["text"], "threads": row["threads"], "peer": verdict["peer"], "verdict": verdict["verdict"],
-                                  "ratio": verdict["ratio"], "low": verdict["ratio_low"], "high": verdict["ratio_high"], "other_processors": row.get("other_processors", 0.0),
-                                  "rounds_ns": {point["provider"]: point["rounds_ns"] for point in row["points"]}})
-    return found
+def bench_flags(options):
+    """How every row is measured: the flags of `lathe ops bench` that were chosen."""
+    flags = []
+    for name in ("starts", "max_seconds", "repetitions"):
+        value = getattr(options, name)
+        if value is not None:
+            flags += ["--" + name.replace("_", "-"), "%g" % value]
+    return flags
+
+
+def measure(lathe, folder, kind, text, threads, flags):
+    """One row of `lathe ops bench`."""
+    report = os.path.join(folder, "report.json")
+    columns = ",".join(["lathe:auto"] + [name + ":auto" for name in SLOWDOWNS])
+    command = [lathe, "ops", "bench", kind, text, "--provider", columns, "--threads", str(threads), "--no-store", "--json", report, *flags]
+    began = time.monotonic()
+    done = subprocess.run(command, env={**os.environ, "LATHE_PROVIDERS": folder}, stdout=subprocess.DEVNULL)
+    if done.returncode:
+        sys.exit("measuring.py: %s: exit code %d" % (" ".join(command), done.returncode))
+    row = json.load(open(report))["rows"][0]
+    return {"flags": flags, "kind": kind, "text": text, "threads": threads, "measured": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M"),
+            "seconds": time.monotonic() - began, "other_processors": row.get("other_processors", 0.0), "starts": row["starts"],
+            "verdicts": {verdict["peer"]: [verdict["verdict_alone"], verdict["ratio"], verdict["ratio_low"], verdict["ratio_high"]] for verdict in row["verdicts"]},
+            "rounds_ns": {point["provider"]: point["rounds_ns"] for point in row["points"]}}
+
+
+def read(path):
+    """Rows of an earlier run; a line that was cut off at its end is measured again."""
+    rows = []
+    if os.path.exists(path):
+        for line in open(path):
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError:
+                if line.endswith("\n"):
+                    sys.exit("measuring.py: %s: '%.40s' is no row of a study" % (path, line))
+    return rows
+
+
+def table(rows, flags):
+    """The page's part about these rows."""
+    disturbed = sum(row["other_processors"] > DISTURBING for row in rows)
+    text = "| injected | points | called different | faster | same | ambiguous | median ratio |\n|---|---|---|---|---|---|---|\n"
+    for name, share in SLOWDOWNS.items():
+        of = [row["verdicts"][name] for row in rows if name in row["verdicts"]]
+        count = {word: sum(verdict[0] == word for verdict in of) for word in ("faster", "slower", "same", "ambiguous")}
+        different = count["faster"] + count["slower"]
+        ratios = sorted(verdict[1] for verdict in of)
+        text += "| %.0f %% | %d | %d (%.1f %%) | %d | %d | %d | %.4f |\n" % (
+            share * 100, len(of), different, 100 * different / len(of), count["faster"], count["same"], count["ambiguous"], ratios[len(ratios) // 2])
+    seconds = sorted(row["seconds"] for row in rows)
+    starts = sorted(len(row["starts"]) for row in rows)
+    problems = len({(row["kind"], row["text"]) for row in rows})
+    text += "\n%d problems, %s threads, %s; %s to %s. A row of five columns took %.1f s in the median (%.1f s at most) with preparing and checking, and %d starts (%d at most). " % (
+        problems, " and ".join(sorted({str(row["threads"]) for row in rows})), " ".join(flags) or "the defaults of `lathe ops bench`",
+        min(row["measured"] for row in rows), max(row["measured"] for row in rows), seconds[len(seconds) // 2], seconds[-1], starts[len(starts) // 2], starts[-1])
+    text += "Other programs kept more than %g processors busy during %s of %d rows.\n" % (DISTURBING, disturbed or "none", len(rows))
+    wrong = ["%s %s, %d thread%s: %.3f (%.3f to %.3f)" % (row["kind"], row["text"], row["threads"], "s" * (row["threads"] > 1), *row["verdicts"]["twin"][1:])
+             for row in rows if row["verdicts"].get("twin", [""])[0] in ("faster", "slower")]
+    if wrong:
+        text += "\nCalled different and the same: %s.\n" % "; ".join(wrong)
+    return text
+
+
+def write(page, text):
+    before, mark, rest = open(page).read().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not mark or not end:
+        sys.exit("measuring.py: %s has no '%s' and '%s'" % (page, BEGIN, END))
+    with open(page, "w") as file:
+        file.write(before + BEGIN + "\n\n" + text + "\n" + END + after)
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].splitlines()[0])
+    parser = argparse.ArgumentParser(usage=re.search(r"usage: (.*?)\n\n", __doc__, re.S).group(1))
     parser.add_argument("lathe")
+    parser.add_argument("--log", required=True)
+    parser.add_argument("--write", metavar="PAGE")
     parser.add_argument("--problems", type=int, default=100, help="of each kind at most")
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--repetitions", type=int, default=20)
-    parser.add_argument("--max-seconds", type=float, default=10)
-    parser.add_argument("--json")
+    parser.add_argument("--starts", type=int)
+    parser.add_argument("--max-seconds", type=float)
+    parser.add_argument("--repetitions", type=int)
+    parser.add_argument("--max-minutes", type=float, default=0, help="after which no new row is begun")
+    parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
-    rows = verdicts(options.lathe, options)
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(rows, file)
-    print("| injected | points | called different | faster | same | ambiguous | median ratio |\n|---|---|---|---|---|---|---|")
-    for name, share in SLOWDOWNS.items():
-        of = [row for row in rows if row["peer"] == name]
-        count = {word: sum(row["verdict"] == word for row in of) for word in ("faster", "slower", "same", "ambiguous")}
-        different = count["faster"] + count["slower"]
-        ratios = sorted(row["ratio"] for row in of)
-        print("| %.0f %% | %d | %d (%.1f %%) | %d | %d | %d | %.4f |" % (share * 100, len(of), different, 100 * different / len(of), count["faster"], count["same"],
-                                                                          count["ambiguous"], ratios[len(ratios) // 2]))
-    disturbed = sum(row["other_processors"] > 0.15 for row in rows)
-    print("\n%d of %d rows were measured while other programs kept more than 0.15 processors busy." % (disturbed, len(rows)))
+    flags = bench_flags(options)
+    wanted = [(kind, text, int(threads)) for kind, texts in PROBLEMS for text in texts[: options.problems] for threads in options.threads.split(",")]
+    key = lambda row: (row["kind"], row["text"], row["threads"])
+    rows = {key(row): row for row in read(options.log) if row["flags"] == flags}  # of several the last
+    missing = [point for point in wanted if point not in rows or (options.again and rows[point]["other_processors"] > DISTURBING)]
+    began, left = time.monotonic(), len(missing)
+    with tempfile.TemporaryDirectory() as folder, open(options.log, "a") as log:
+        providers(options.lathe, folder)
+        if log.tell() and open(options.log).read()[-1] != "\n":
+            log.write("\n")
+        for point in missing:
+            if options.max_minutes and time.monotonic() - began > 60 * options.max_minutes:
+                break
+            rows[point] = measure(options.lathe, folder, *point, flags)
+            log.write(json.dumps(rows[point]) + "\n")
+            log.flush()
+            left -= 1
+    chosen = [rows[point] for point in wanted if point in rows]
+    if chosen:
+        text = table(chosen, flags)
+        print(text)
+        if options.write and not left:
+            write(options.write, text)
+    if left:
+        print("%d of %d rows are left: the same command goes on" % (left, len(wanted)))
 
 
 main()

@@ -64,6 +64,24 @@ std::string rooflineText(const std::vector<report::RooflineShare> &shares, size_
                                 : "");
 }
 
+std::string countedText(const std::vector<report::Counted> &counted, size_t limit) {
+  LimitedTable table({"problem", "provider", "setting", "ms", "CPU ms", "processors", "instr./cycle", "GHz",
+                      "FLOP/cycle", "cache misses"},
+                     limit);
+  bool hardware = false;
+  auto cell = [](const std::optional<double> &value, int digits) {
+    return value ? fmt::format("{:.{}f}", *value, digits) : "";
+  };
+  for (auto &entry : counted) {
+    hardware |= entry.row->cycles.has_value();
+    table.row({problemCell(*entry.row), report::columnOf(*entry.row), report::contextText(*entry.row),
+               ms(entry.row->median), ms(*entry.row->cpuSeconds), fmt::format("{:.2f}", *entry.row->processors),
+               cell(entry.instructionsPerCycle, 2), cell(entry.row->gigahertz, 2), cell(entry.flopsPerCycle, 1),
+               cell(entry.row->cacheMisses, 0)});
+  }
+  return table.str() + (hardware ? "" : "no hardware counters were kept: `lathe ops bench` says why\n");
+}
+
 std::string speedupText(const report::Speedups &speedups, const std::string &baseline, size_t limit) {
   LimitedTable points({"problem", "setting", "provider", "ms", baseline + " ms", "speedup", "95 % interval"}, limit);
   for (auto &speedup : speedups.rows)

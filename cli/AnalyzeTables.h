@@ -3,6 +3,7 @@
 
 #include "report/Best.h"
 #include "report/Correlation.h"
+#include "report/Counted.h"
 #include "report/Diff.h"
 #include "report/Network.h"
 #include "report/RooflineShares.h"
@@ -18,6 +19,7 @@ namespace lathe::cli {
 /// Tables with at most `limit` rows each, and a line that says how many there are beyond; 0: all.
 std::string rooflineText(const std::vector<report::RooflineShare> &shares, size_t limit);
 std::string speedupText(const report::Speedups &speedups, const std::string &baseline, size_t limit);
+std::string countedText(const std::vector<report::Counted> &counted, size_t limit);
 std::string bestText(const std::vector<report::Best> &best, size_t limit);
 std::string schedulesText(const report::ScheduleGains &gains, size_t limit);
 std::string failedText(const std::vector<const report::Row *> &failed, size_t limit);

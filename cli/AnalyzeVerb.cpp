@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 using report::Row;
 
-const std::vector<std::string> analyses = {"roofline", "speedup", "best",        "schedules", "failed",
-                                           "estimate", "table",   "correlation", "turning"};
+const std::vector<std::string> analyses = {"roofline", "counters", "speedup", "best",        "schedules",
+                                           "failed",   "estimate", "table",   "correlation", "turning"};
 
 struct AnalyzeFlags {
   StoreFlags store;
@@ -147,6 +147,9 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
                  report::rooflineShares(rows, [&](auto &p) { return ceilings.of(p); }),
                  "no timed point whose operations and bytes are known", rooflineText);
   }
+  if (flags.wants("counters"))
+    findings.add("counters", "What the runs cost", report::counted(rows),
+                 "no timed point whose processor time is known", countedText);
   if (flags.wants("speedup")) {
     report::Speedups speedups;
     std::string reason = "give --baseline PROVIDER";

@@ -1,7 +1,9 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
+#include "lab/Counters.h"
 #include "lab/Disturbance.h"
 #include "lab/Statistics.h"
+#include "lab/StoreRecords.h"
 
 #include <chrono>
 #include <cmath>
@@ -15,23 +17,34 @@ int benchVerb(const Arguments &arguments) {
   RecordFlags record;
   lab::StoppingRule rule;
   size_t repetitions = 0, warmUp = 3;
-  Options options("bench", "Times one run with bound buffers, layout conversions included. Runs until the median is known well enough.",
-                  "  lathe bench resnet50.lathe --threads 2\n"
-                  "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
-                  "  lathe bench model.onnx --batch 8 --max-seconds 30\n");
+  Options options(
+      "bench",
+      "Times one run with bound buffers, layout conversions included. Runs until the median is known well enough.",
+      "  lathe bench resnet50.lathe --threads 2\n"
+      "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
+      "  lathe bench model.onnx --batch 8 --max-seconds 30\n");
   model.add(options);
   inputs.add(options, "random");
-  options.add_option("--repetitions", repetitions, "exactly this many timed runs instead of the stopping rule")->check(CLI::PositiveNumber);
+  options.add_option("--repetitions", repetitions, "exactly this many timed runs instead of the stopping rule")
+      ->check(CLI::PositiveNumber);
   options.add_option("--warm-up", warmUp, "runs before the timed ones")->capture_default_str();
-  options.add_option("--max-seconds", rule.maxSeconds, "of measuring")->check(CLI::PositiveNumber)->capture_default_str();
-  options.add_option("--interval", rule.relativeHalfWidth, "stop when the median's 95 % interval is this narrow, relative")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_option("--max-seconds", rule.maxSeconds, "of measuring")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  options
+      .add_option("--interval", rule.relativeHalfWidth, "stop when the median's 95 % interval is this narrow, relative")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   record.add(options);
   options.addJson();
   options.parseAll(arguments);
   Recording recording(record, store::ExperimentKind::bench, "bench", arguments,
-                      {{"warm_up", warmUp}, {"repetitions", repetitions}, {"max_seconds", rule.maxSeconds},
-                       {"interval", rule.relativeHalfWidth}, {"fill", inputs.fill}, {"seed", inputs.seed}});
+                      {{"warm_up", warmUp},
+                       {"repetitions", repetitions},
+                       {"max_seconds", rule.maxSeconds},
+                       {"interval", rule.relativeHalfWidth},
+                       {"fill", inputs.fill},
+                       {"seed", inputs.seed}});
 
   Prepared prepared = prepare(model, inputs);
   // No timing without an answer (decision 11).
@@ -47,17 +60,20 @@ int benchVerb(const Arguments &arguments) {
   for (size_t i = 0; i < warmUp; ++i)
     context.run();
   std::vector<double> wall, cpu;
+  std::vector<lab::Counts> counts; // of each run: a network's takes far longer than a reading
+  lab::Counters counters;
   Progress progress("bench");
   using Clock = std::chrono::steady_clock;
   lab::DisturbanceMeter meter;
   Clock::time_point start = Clock::now();
   auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
   while (repetitions ? wall.size() < repetitions : !rule.satisfied(wall, seconds(start))) {
-    double cpuBefore = cpuSeconds();
+    lab::CounterReading countersBefore = counters.read();
     Clock::time_point before = Clock::now();
     context.run();
     wall.push_back(seconds(before));
-    cpu.push_back(cpuSeconds() - cpuBefore);
+    counts.push_back(lab::between(countersBefore, counters.read()));
+    cpu.push_back(double(counts.back().cpuNs.value_or(0)) * 1e-9);
     progress.update("run", wall.size(), repetitions ? repetitions : rule.maxSamples);
   }
 
@@ -66,10 +82,8 @@ int benchVerb(const Arguments &arguments) {
     store::Point point = modelPoint(model, inputs, prepared, verification);
     point.disturbance = meter.read();
     std::vector<store::Sample> samples(wall.size());
-    for (size_t i = 0; i < samples.size(); ++i) {
-      samples[i].wallNs = std::llround(wall[i] * 1e9);
-      samples[i].cpuNs = std::llround(cpu[i] * 1e9);
-    }
+    for (size_t i = 0; i < samples.size(); ++i)
+      samples[i] = lab::samplesOf({{wall[i]}}, {counts[i]})[0][0];
     if (point.status != store::PointStatus::failed) // no time without an answer
       point.rounds.push_back(std::move(samples));
     recording.add({point});
@@ -93,9 +107,20 @@ int benchVerb(const Arguments &arguments) {
     row("CPU", cpuTime);
     std::cout << table.str();
     std::cout << fmt::format("{:.2f} GFLOPS ({} a run)\n", gflops, flopsText(prepared.flops));
-    std::cout << fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n",
-                             bytesText(static_cast<double>(peakBytes)), bytesText(static_cast<double>(memory.constantBytes)),
-                             bytesText(static_cast<double>(memory.arenaBytes)), bytesText(static_cast<double>(memory.scratchBytes)));
+    lab::Counts sum = counts.front();
+    for (size_t i = 1; i < counts.size(); ++i)
+      sum += counts[i];
+    if (sum.cycles && sum.instructions)
+      std::cout << fmt::format("{:.2f} instructions a cycle, {:.2f} GHz\n",
+                               double(*sum.instructions) / double(*sum.cycles),
+                               double(*sum.cycles) / double(*sum.cpuNs));
+    else
+      std::cout << fmt::format("not counted: {}\n",
+                               sum.multiplexed ? "other programs had the hardware's counters" : counters.uncounted());
+    std::cout << fmt::format(
+        "peak memory {}: constants {}, arena {}, scratch {}\n", bytesText(static_cast<double>(peakBytes)),
+        bytesText(static_cast<double>(memory.constantBytes)), bytesText(static_cast<double>(memory.arenaBytes)),
+        bytesText(static_cast<double>(memory.scratchBytes)));
     std::cout << "outputs: " << verification.text << "\n" << recording.line();
   }
   options.writeJson({{"model", model.model},

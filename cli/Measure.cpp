@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 
 namespace lathe::cli {
@@ -121,12 +120,6 @@ uint64_t peakResidentBytes() {
     if (line.starts_with("VmHWM:"))
       return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
   return 0;
-}
-
-double cpuSeconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 } // namespace lathe::cli

@@ -33,13 +33,12 @@ Verification verificationOf(const std::string &package);
 /// there is a model to judge it by.
 Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const std::string &package);
 
-/// Seconds from calling a kernel that does nothing on `threads` slots until all of them have done it: with one, what a call costs beside
-/// the kernel; with more, a fork and join. The median of many, with slots still spinning from the call before, as in a run.
+/// Seconds from calling a kernel that does nothing on `threads` slots until all of them have done it: with one, what a
+/// call costs beside the kernel; with more, a fork and join. The median of many, with slots still spinning from the
+/// call before, as in a run.
 double callSeconds(int threads);
 
 /// Largest resident set of this process so far, in bytes.
 uint64_t peakResidentBytes();
-/// CPU seconds of all threads of this process.
-double cpuSeconds();
 
 } // namespace lathe::cli

@@ -131,10 +131,11 @@ void OpsFlags::add(Options &options) {
       .add_option(
           "--starts", bench.minStarts,
           "how often at least each provider's process is started anew: where its memory lies is chance. As many\n"
-          "more as verdicts need, to twice --max-seconds; 1: one process, and verdicts that say so much less")
+          "more as verdicts need, 24 in all and no longer than --max-seconds; 1: one process, and verdicts that\n"
+          "say so much less")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  options.add_option("--max-seconds", bench.maxSeconds, "of timing a row")
+  options.add_option("--max-seconds", bench.maxSeconds, "of timing a row, preparing and checking not included")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   options.add_option("--max-minutes", minutes, "after which no new row is begun (0: no limit)")

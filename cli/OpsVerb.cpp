@@ -115,6 +115,29 @@ void printList(const std::vector<lab::ListedProblem> &problems) {
   std::cout << table.str();
 }
 
+/// Once for each reason: whose runs were not counted, and why.
+std::string uncountedText(const std::vector<json> &rows) {
+  std::map<std::string, std::set<std::string>> providers; // by reason
+  size_t refused = 0, rounds = 0;
+  for (const json &row : rows)
+    for (const json &point : row["points"]) {
+      if (std::string reason = point.value("uncounted", ""); !reason.empty() && point.contains("time"))
+        providers[reason].insert(point["provider"].get<std::string>());
+      for (const json &counts : point.value("counts", json::array())) {
+        ++rounds;
+        refused += counts.value("multiplexed", false);
+      }
+    }
+  std::string text;
+  for (auto &[reason, names] : providers)
+    text += fmt::format("not counted of {}: {}\n", fmt::join(names, ", "), reason);
+  if (refused)
+    text += fmt::format(
+        "hardware counters of {} of {} rounds were not kept: other programs had them for a part of the time\n", refused,
+        rounds);
+  return text;
+}
+
 /// The columns of each operator among the problems.
 class Columns {
 public:
@@ -147,7 +170,8 @@ void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &p
     rows += settings.size();
     points += settings.size() * wide;
     seconds += entry.problem.flops() * 1e-9;
-    seconds += double(settings.size()) * (0.2 * double(wide) + (flags.bench.checkOnly ? 0 : flags.bench.maxSeconds));
+    seconds += double(settings.size()) *
+               (0.2 * double(wide) * flags.bench.minStarts + (flags.bench.checkOnly ? 0 : flags.bench.maxSeconds));
   }
   std::cout << fmt::format("{} problems x {} settings = {} rows, {} points; at most about {}\n", problems.size(),
                            settings.size(), rows, points, secondsText(seconds));
@@ -294,7 +318,7 @@ int benchOps(const Arguments &arguments) {
       std::cout << fmt::format("; {} rows were there already", kept);
     if (left)
       std::cout << fmt::format("; {} rows left for another time", left);
-    std::cout << "\n" << recording.line();
+    std::cout << "\n" << uncountedText(rows) << recording.line();
   }
   json documents = json::array();
   for (auto &summary : summaries)

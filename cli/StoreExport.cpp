@@ -67,13 +67,16 @@ Row rowOf(const Point &p) {
   return row;
 }
 
+using Counter = std::optional<int64_t> Sample::*;
+
 } // namespace
 
 size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
   store::LineWriter writer(path);
   writer.line(std::string(pointColumns) +
               ",measured,status,reason,provider_version,implementation,prepare_seconds,relative_l2,max_difference,"
-              "samples,median_ns,min_ns,mean_ns,max_ns,std_ns,other_processors,stolen_processors,repro");
+              "samples,median_ns,min_ns,mean_ns,max_ns,std_ns,cpu_ns,cycles,instructions,cache_misses,frequency_khz,"
+              "other_processors,stolen_processors,repro");
   size_t rows = 0;
   store.points(filter, true, [&](const Point &p) {
     Row row = rowOf(p);
@@ -83,6 +86,9 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
     row.number(time.count);
     for (double figure : {time.median, time.min, time.mean, time.max, time.standardDeviation})
       row.number(time.count ? std::optional(figure) : std::nullopt);
+    for (Counter counter :
+         {&Sample::cpuNs, &Sample::cycles, &Sample::instructions, &Sample::cacheMisses, &Sample::frequencyKhz})
+      row.number(meanOf(p.rounds, counter));
     row.number(p.disturbance.otherProcessors).number(p.disturbance.stolenProcessors).text(p.repro);
     writer.line(row.str());
     ++rows;
@@ -139,12 +145,18 @@ static std::string benchmarkName(const Point &p) {
   return title + (p.setting.cache == store::CacheState::cold ? "/cold" : "");
 }
 
-static double meanOf(const std::vector<Sample> &round, const std::function<double(const Sample &)> &value) {
+static double meanNanoseconds(const std::vector<Sample> &round) {
   double sum = 0;
   for (const Sample &sample : round)
-    sum += value(sample);
+    sum += double(sample.wallNs);
   return sum / double(round.size());
 }
+
+// Named as `perf list` and --benchmark_perf_counters name them.
+static constexpr std::pair<const char *, Counter> benchmarkCounters[] = {{"CYCLES", &Sample::cycles},
+                                                                         {"INSTRUCTIONS", &Sample::instructions},
+                                                                         {"CACHE-MISSES", &Sample::cacheMisses},
+                                                                         {"frequency_khz", &Sample::frequencyKhz}};
 
 size_t exportBenchmarkJson(store::Store &store, const store::Filter &filter, const std::string &path) {
   json context, benchmarks = json::array();
@@ -178,9 +190,12 @@ size_t exportBenchmarkJson(store::Store &store, const store::Filter &filter, con
       json entry = common;
       entry["repetition_index"] = round;
       entry["iterations"] = p.rounds[round].size();
-      entry["real_time"] = meanOf(p.rounds[round], [](const Sample &sample) { return double(sample.wallNs); });
-      entry["cpu_time"] =
-          meanOf(p.rounds[round], [](const Sample &sample) { return double(sample.cpuNs.value_or(0)); });
+      entry["real_time"] = meanNanoseconds(p.rounds[round]);
+      std::span<const std::vector<Sample>> one(&p.rounds[round], 1);
+      entry["cpu_time"] = meanOf(one, &Sample::cpuNs).value_or(0);
+      for (auto &[counterName, counter] : benchmarkCounters)
+        if (auto mean = meanOf(one, counter))
+          entry[counterName] = *mean;
       benchmarks.push_back(std::move(entry));
     }
   });

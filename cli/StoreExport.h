@@ -15,7 +15,8 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
 size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const std::string &path);
 
 /// As Google Benchmark's --benchmark_format=json, so that its compare.py reads it: a repetition is a round, its
-/// iterations are the round's samples, its time is their mean. `cpu_time` is 0 where it was not measured. Points
+/// iterations are the round's samples, its time is their mean. `cpu_time` is 0 where it was not measured, hardware
+/// counters are there where they were counted, under the names of --benchmark_perf_counters. Points
 /// without a time have `error_occurred`. Throws Error when the points are of more than one platform: the format has one
 /// context. Returns the number of points.
 size_t exportBenchmarkJson(store::Store &store, const store::Filter &filter, const std::string &path);

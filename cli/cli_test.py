@@ -787,7 +787,9 @@ class Cli(unittest.TestCase):
             self.assertEqual(len(own), int(row["samples"]))
             self.assertAlmostEqual(float(row["median_ns"]), float(np.median(own)), delta=1e-3)
             self.assertEqual(float(row["min_ns"]), own[0])
-        self.assertTrue(all(sample["cpu_ns"] for sample in samples if sample["operator"] == "model"))
+        self.assertTrue(all(sample["cpu_ns"] for sample in samples))
+        for row in rows:
+            self.assertEqual(row["cycles"] != "", row["frequency_khz"] != "")
         self.lathe("store", "export", self.path("gb.json"), "--format", "benchmark-json", *store)
         with open(self.path("gb.json")) as file:
             document = json.load(file)
@@ -795,6 +797,12 @@ class Cli(unittest.TestCase):
         for entry in document["benchmarks"]:
             self.assertEqual((entry["run_type"], entry["time_unit"]), ("iteration", "ns"))
             self.assertGreater(entry["real_time"], 0)
+            self.assertGreater(entry["cpu_time"], 0)
+            if not any(row["cycles"] for row in rows):
+                self.assertNotIn("CYCLES", entry)
+        counted = self.figures("ops", "analyze", "--what", "counters", *store)["counters"]
+        self.assertEqual(len(counted), sum(1 for row in rows if row["status"] == "passed"))
+        self.assertTrue(all(figures["processors"] > 0 for figures in counted))
         self.assertEqual(sum(entry["iterations"] for entry in document["benchmarks"]), len(samples))
         only = list(csv.DictReader(io.StringIO(self.lathe("store", "export", "-", "--format", "csv", "--kind", "bench", *store).stdout)))
         self.assertEqual([row["operator"] for row in only], ["model"])

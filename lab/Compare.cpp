@@ -126,6 +126,7 @@ private:
     run.runner.emplace(std::move(*started));
     run.result->version = run.runner->version();
     run.result->settings = run.runner->settings();
+    run.result->uncounted = run.runner->uncounted();
     if (!options.checkOnly)
       measureOverhead(side, run);
     if (!run.alive())
@@ -152,8 +153,8 @@ private:
     writeNpy(file, npyView(Tensor::of<float>({1}, {1.0f})));
     if (!run.take(run.runner->setInputs({{loaded->inputs[0].name, file}})))
       return;
-    if (auto samples = run.take(run.runner->time(50, 200)))
-      run.result->overheadSeconds = median(*samples);
+    if (auto timing = run.take(run.runner->time(50, 200)))
+      run.result->overheadSeconds = median(timing->seconds);
   }
 
   /// All that loaded must have the same inputs; outputs are matched by name later.
@@ -288,18 +289,20 @@ private:
     auto once = side.take(side.runner->time(0, 1));
     if (!once)
       return;
-    side.secondsPerRun = once->front();
+    side.secondsPerRun = once->seconds.front();
     if (side.secondsPerRun < options.roundSeconds) // warm now: once more
       if (auto more = side.take(side.runner->time(1, 3)))
-        side.secondsPerRun = *std::min_element(more->begin(), more->end());
+        side.secondsPerRun = *std::min_element(more->seconds.begin(), more->seconds.end());
   }
 
   void takeTurn(Running &side) {
     double runs = options.roundSeconds / std::max(side.secondsPerRun, 1e-7);
     int repetitions = int(std::clamp(runs, 1.0, 1000.0));
     // The other side has emptied the caches; that matters to short runs only.
-    if (auto samples = side.take(side.runner->time(runs < 1 ? 0 : 1, repetitions)))
-      side.result->rounds.push_back(std::move(*samples));
+    if (auto timing = side.take(side.runner->time(runs < 1 ? 0 : 1, repetitions))) {
+      side.result->rounds.push_back(std::move(timing->seconds));
+      side.result->counts.push_back(timing->counts);
+    }
   }
 
   void estimateRatios() {

@@ -52,7 +52,9 @@ struct SideResult {
   double loadSeconds = 0;
   std::optional<double> overheadSeconds; // median time of the identity model
   std::vector<std::vector<double>>
-      rounds; // seconds; all samples of all rounds; empty where there was no answer to time
+      rounds;                 // seconds; all samples of all rounds; empty where there was no answer to time
+  std::vector<Counts> counts; // of each round, over its samples
+  std::string uncounted;      // why counts are missing (TimingWorker)
   Summary time;
   int64_t peakResidentBytes = 0;
   std::optional<process::Failure> failure;

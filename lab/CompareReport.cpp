@@ -16,7 +16,9 @@ static json toJson(const SideResult &side) {
   if (side.failure)
     document["failure"] = {{"kind", std::string(process::name(side.failure->kind))},
                            {"message", side.failure->message()}};
-  document.update(timesToJson(side.time, side.rounds));
+  document.update(timesToJson(side.time, side.rounds, side.counts));
+  if (!side.uncounted.empty())
+    document["uncounted"] = side.uncounted;
   return document;
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", "moody", or AT-WHAT with AT a request
+"""A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", "moody", "counted", "shared",
+or AT-WHAT with AT a request
 (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
 import array, json, os, re, signal, sys, time
 
@@ -97,7 +98,13 @@ def answer(request):
         write_npy(path, [p["batch"], p["out_channels"], p["out_height"], p["out_width"]], y)
         return {"outputs": {"y": path}}
     if what == "time":
-        return {"samples_ns": [int(mood * (1000000 + 1000 * (i % 7))) for i in range(request["repetitions"])]}
+        runs = request["repetitions"]
+        answer = {"samples_ns": [int(mood * (1000000 + 1000 * (i % 7))) for i in range(runs)]}
+        if how == "counted":
+            answer["counts"] = {"cpu_ns": 2000000 * runs, "cycles": 6000000 * runs, "instructions": 9000000 * runs, "cache_misses": 70 * runs}
+        if how == "shared":
+            answer["counts"] = {"cpu_ns": 2000000 * runs, "multiplexed": True}
+        return answer
     raise RuntimeError("unknown request '%s'" % what)
 
 

@@ -141,6 +141,7 @@ struct OpsLab::State {
     contender.point->status = statusOf(outcome.failure());
     contender.point->reason = outcome.failure().message();
     contender.point->rounds.clear();
+    contender.point->counts.clear();
     if (contender.worker && !contender.worker->alive()) {
       contender.cpuOfEnded += contender.worker->usage().cpuSeconds;
       contender.worker.reset();
@@ -186,6 +187,7 @@ struct OpsLab::State {
     }
     contender.worker->resume();
     point.version = contender.worker->version();
+    point.uncounted = contender.worker->uncounted();
     ProviderRequest request{point.variant, setting.threads, setting.layout, ""};
     if (!point.schedule.empty() && !chooseSchedule(contender, problem, request))
       return;
@@ -243,10 +245,10 @@ struct OpsLab::State {
     auto once = take(contender, contender.worker->time(0, 1, setting.cold));
     if (!once)
       return;
-    contender.secondsPerRun = once->front();
+    contender.secondsPerRun = once->seconds.front();
     if (contender.secondsPerRun < options.roundSeconds)
       if (auto more = take(contender, contender.worker->time(1, 3, setting.cold)))
-        contender.secondsPerRun = *std::min_element(more->begin(), more->end());
+        contender.secondsPerRun = *std::min_element(more->seconds.begin(), more->seconds.end());
   }
 
   void takeTurn(Contender &contender) {
@@ -254,9 +256,11 @@ struct OpsLab::State {
     double runs = options.roundSeconds / std::max(contender.secondsPerRun + (setting.cold ? flushSeconds : 0), 1e-7);
     // The other columns have emptied the caches: warm again before the clock runs.
     int warmup = runs < 1 || setting.cold ? 0 : 1;
-    if (auto samples =
-            take(contender, contender.worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), setting.cold)))
-      contender.point->rounds.push_back(std::move(*samples));
+    if (auto timing =
+            take(contender, contender.worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), setting.cold))) {
+      contender.point->rounds.push_back(std::move(timing->seconds));
+      contender.point->counts.push_back(timing->counts);
+    }
   }
 
   template <class Work> void inTurn(Contender &contender, Work work) {
@@ -325,14 +329,12 @@ struct OpsLab::State {
       if (start > 0)
         startAgain(problem);
       auto began = Clock::now();
-      row.starts.push_back(timeStart(options.maxSeconds / options.minStarts));
+      row.starts.push_back(timeStart(options.maxSeconds / options.maxStarts));
       timed += std::chrono::duration<double>(Clock::now() - began).count();
       decide(row);
-      bool decided = std::all_of(row.verdicts.begin(), row.verdicts.end(), [&](auto &verdict) {
-        auto &[low, high] = verdict.ratio.interval;
-        return verdict.verdict != Verdict::ambiguous || (high - low) / 2 <= options.precision * verdict.ratio.ratio;
-      });
-      if (start + 1 >= options.minStarts && (decided || timed >= 2 * options.maxSeconds))
+      bool decided =
+          std::all_of(row.verdicts.begin(), row.verdicts.end(), [](auto &verdict) { return verdict.decidedAfter > 0; });
+      if (start + 1 >= options.minStarts && (decided || timed >= options.maxSeconds))
         break;
     }
     auto [others, stolen] = meter.read();
@@ -369,6 +371,7 @@ struct OpsLab::State {
       if (!isNew && point.time.median < row.points[found->second].time.median)
         found->second = i;
     }
+    auto earlier = std::move(row.verdicts);
     row.verdicts.clear();
     const std::string &us = row.points.front().provider;
     for (auto &[provider, index] : best) {
@@ -380,8 +383,19 @@ struct OpsLab::State {
       verdict.theirs = index;
       auto &mine = row.points[verdict.ours], &theirs = row.points[verdict.theirs];
       size_t common = std::min(mine.rounds.size(), theirs.rounds.size());
-      verdict.ratio = ratioOverStarts(byStart(row, theirs, common), byStart(row, mine, common));
-      verdict.verdict = lab::verdict(verdict.ratio);
+      auto above = byStart(row, theirs, common), below = byStart(row, mine, common);
+      verdict.ratio = ratioOverStarts(above, below);
+      verdict.verdict = verdict.alone = verdictOverStarts(above, below);
+      auto [low, high] = verdict.ratio.interval;
+      bool enough =
+          verdict.verdict != Verdict::ambiguous || (high - low) / 2 <= options.precision * verdict.ratio.ratio;
+      if (enough && row.starts.size() >= size_t(options.minStarts))
+        verdict.decidedAfter = row.starts.size();
+      for (auto &before : earlier)
+        if (before.peer == verdict.peer && before.decidedAfter) {
+          verdict.decidedAfter = before.decidedAfter;
+          verdict.alone = before.alone;
+        }
       row.verdicts.push_back(verdict);
     }
   }

@@ -43,6 +43,8 @@ struct OpsPoint {
   double prepareSeconds = 0;
   double relativeL2 = 0, maxDifference = 0; // against the reference in float64, where there is an output
   std::vector<std::vector<double>> rounds;  // seconds; all samples of all rounds
+  std::vector<Counts> counts;               // of each round, over its samples
+  std::string uncounted;                    // why counts are missing (TimingWorker)
   Summary time;
   bool timed() const { return !rounds.empty(); }
 };
@@ -60,6 +62,10 @@ struct OpsVerdict {
   size_t ours = 0, theirs = 0; // indices of points
   RatioEstimate ratio;         // peer's time / our time
   Verdict verdict = Verdict::ambiguous;
+  /// After how many starts nothing more was needed for this peer (0: it never was enough), and what the verdict was
+  /// then: that of a run with no other peers.
+  size_t decidedAfter = 0;
+  Verdict alone = Verdict::ambiguous;
 };
 
 struct OpsRow {
@@ -76,9 +82,9 @@ struct OpsLabOptions {
   bool checkOnly = false;
   int minRounds = 8, maxRounds = 60; // over all starts
   /// How often every provider's process is started anew: at least, and at most until every verdict is decided.
-  int minStarts = 3, maxStarts = 8;
+  int minStarts = 6, maxStarts = 24;
   double roundSeconds = 0.01; // of one column's turn; at least one run
-  double maxSeconds = 2;      // of a row's rounds; at least three are made in each of minStarts starts
+  double maxSeconds = 4;      // of a row's rounds, divided over maxStarts; at least three in each of minStarts starts
   double precision = 0.01;    // half width of every ratio's interval at which rounds stop
   process::Limits limits;     // of each worker
   ProviderTimeouts timeouts;

@@ -1,5 +1,6 @@
 #include "lab/OpsLab.h"
 
+#include "lab/StoreRecords.h"
 #include "process/Worker.h"
 
 #include <gtest/gtest.h>
@@ -62,6 +63,47 @@ TEST(OpsLab, timesInTurnsAndJudges) {
   EXPECT_EQ(summaries[0].rows, 2u);
   EXPECT_EQ(summaries[1].kind, "strided");
   EXPECT_NEAR(summaries[0].geometricMean, 1, 1e-9);
+}
+
+TEST(OpsLab, countsOfEveryRound) {
+  OpsRow row =
+      OpsLab({fake("counted", "ours"), fake("shared", "peer"), fake("", "silent")}, quick()).measure(problem(), {});
+  auto points = pointsOf(row);
+  for (auto &round : points[0].rounds)
+    for (auto &sample : round)
+      EXPECT_EQ(sample, (store::Sample{sample.wallNs, 2000000, 6000000, 9000000, 70, 3000000}));
+  EXPECT_EQ(row.points[1].counts.size(), row.points[1].rounds.size());
+  EXPECT_EQ(points[1].rounds[0][0].cpuNs, 2000000);
+  EXPECT_FALSE(points[1].rounds[0][0].cycles || points[1].rounds[0][0].frequencyKhz);
+  EXPECT_FALSE(points[2].rounds[0][0].cpuNs);
+  auto document = toJson(row);
+  EXPECT_EQ(document["points"][1]["counts"][2]["multiplexed"], true);
+  EXPECT_EQ(countsFromJson(document["points"][0]["counts"][0]), row.points[0].counts[0]);
+}
+
+/// Processor time always, the rest where this machine can count it; else it says why.
+TEST(OpsLab, ourProviderCounts) {
+  if (!findProvider("reference"))
+    GTEST_SKIP() << findProvider("reference").reason();
+  for (bool cold : {false, true}) {
+    OpsRow row =
+        OpsLab({{*findProvider("reference"), "auto"}}, quick()).measure(problem("ic16ih14oc16kh3ph1"), {1, cold});
+    const OpsPoint &point = row.points[0];
+    ASSERT_EQ(point.counts.size(), point.rounds.size()) << point.reason;
+    for (size_t i = 0; i < point.counts.size(); ++i) {
+      double wall = 0;
+      for (double seconds : point.rounds[i])
+        wall += seconds;
+      double cpu = double(point.counts[i].cpuNs.value_or(0)) * 1e-9;
+      EXPECT_GT(cpu, 0) << "cold: " << cold;
+      if (cold)
+        EXPECT_LT(cpu, wall + 1e-3 * double(point.rounds[i].size())) << "flushing was counted";
+      if (!point.counts[i].multiplexed)
+        EXPECT_EQ(point.counts[i].cycles.has_value(), point.uncounted.find("cycles") == std::string::npos);
+    }
+    if (!point.uncounted.empty())
+      std::printf("[          ] %s\n", point.uncounted.c_str());
+  }
 }
 
 TEST(OpsLab, startsAreNotTakenForRounds) {

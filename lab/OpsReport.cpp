@@ -27,7 +27,9 @@ static json toJson(const OpsPoint &point) {
     document["relative_l2"] = point.relativeL2;
     document["max_difference"] = point.maxDifference;
   }
-  document.update(timesToJson(point.time, point.rounds));
+  document.update(timesToJson(point.time, point.rounds, point.counts));
+  if (!point.uncounted.empty())
+    document["uncounted"] = point.uncounted;
   if (point.timed()) {
     SeriesCheck series = checkSeries(point.rounds);
     document["outlier_share"] = series.outlierShare;
@@ -48,7 +50,9 @@ json toJson(const OpsRow &row) {
                         {"ratio", verdict.ratio.ratio},
                         {"ratio_low", verdict.ratio.interval.low},
                         {"ratio_high", verdict.ratio.interval.high},
-                        {"verdict", std::string(name(verdict.verdict))}});
+                        {"verdict", std::string(name(verdict.verdict))},
+                        {"decided_after_starts", verdict.decidedAfter},
+                        {"verdict_alone", std::string(name(verdict.alone))}});
   const Problem &problem = row.listed.problem;
   json document = {{"operator", row.listed.kind},
                    {"text", row.listed.text},

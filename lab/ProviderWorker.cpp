@@ -193,7 +193,7 @@ Result<std::map<std::string, Tensor>> ProviderWorker::run(const std::string &dir
   return tensors;
 }
 
-Result<std::vector<double>> ProviderWorker::time(int warmup, int repetitions, bool cold) {
+Result<Timing> ProviderWorker::time(int warmup, int repetitions, bool cold) {
   if (!cold)
     return TimingWorker::time(warmup, repetitions);
   if (!flushes) {

@@ -66,7 +66,7 @@ public:
   /// Runs once; the results by name. Files of theirs are written below `directory` and gone when this returns.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
   /// As TimingWorker::time, with all caches flushed before every run when `cold`; an error where it cannot.
-  process::Result<std::vector<double>> time(int warmup, int repetitions, bool cold);
+  process::Result<Timing> time(int warmup, int repetitions, bool cold);
 
 private:
   ProviderWorker(process::Worker worker, const ProviderSpec &spec, const ProviderTimeouts &timeouts)

@@ -53,8 +53,9 @@ TEST_F(RunnerTest, conversation) {
   runner.resume();
   auto samples = runner.time(1, 5);
   ASSERT_TRUE(samples.ok()) << samples.failure().message();
-  ASSERT_EQ(samples->size(), 5u);
-  EXPECT_NEAR(samples->front(), 2e-3, 1e-9);
+  ASSERT_EQ(samples->seconds.size(), 5u);
+  EXPECT_NEAR(samples->seconds.front(), 2e-3, 1e-9);
+  EXPECT_EQ(samples->counts, Counts()); // it says nothing of them
   EXPECT_TRUE(runner.setThreads(2).ok());
   runner.quit();
 }
@@ -143,7 +144,9 @@ TEST_F(RunnerTest, packages) {
   }
   auto samples = runner->time(2, 7);
   ASSERT_TRUE(samples.ok()) << samples.failure().message();
-  EXPECT_EQ(samples->size(), 7u);
+  EXPECT_EQ(samples->seconds.size(), 7u);
+  EXPECT_GT(samples->counts.cpuNs.value_or(0), 0);
+  EXPECT_EQ(samples->counts.cycles.has_value(), runner->uncounted().empty()) << runner->uncounted();
   runner->quit();
 
   CompareOptions options; // and through a whole comparison

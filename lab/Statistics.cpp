@@ -218,6 +218,15 @@ RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>
   return {std::exp(summary.mean), {std::exp(summary.mean - half), std::exp(summary.mean + half)}};
 }
 
+Verdict verdictOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
+                          const std::vector<std::vector<std::vector<double>>> &denominator, double band) {
+  Verdict found = verdict(ratioOverStarts(numerator, denominator, 0.995), band);
+  if (found != Verdict::ambiguous)
+    return found;
+  return verdict(ratioOverStarts(numerator, denominator, 0.95), band) == Verdict::same ? Verdict::same
+                                                                                       : Verdict::ambiguous;
+}
+
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds) {
   SeriesCheck check;
   std::vector<double> pooled, medians;
@@ -316,7 +325,8 @@ nlohmann::json toJson(const Summary &seconds) {
           {"p99_ms", seconds.p99 * 1e3}};
 }
 
-nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds) {
+nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds,
+                           const std::vector<Counts> &counts) {
   auto document = nlohmann::json::object();
   if (rounds.empty())
     return document;
@@ -328,6 +338,8 @@ nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector
       samples.push_back(std::llround(sample * 1e9));
     document["rounds_ns"].push_back(std::move(samples));
   }
+  for (const Counts &round : counts)
+    document["counts"].push_back(toJson(round));
   return document;
 }
 

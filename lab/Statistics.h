@@ -5,6 +5,8 @@
 // Samples are in any one unit.
 #pragma once
 
+#include "lab/Counts.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -44,6 +46,13 @@ struct RatioEstimate {
   Interval interval;
 };
 
+enum class Verdict { faster, slower, same, ambiguous };
+std::string_view name(Verdict verdict);
+
+/// Of `speed` = peer's time / our time. Same: the whole interval lies within 1 +- `band`. Faster (slower): the whole
+/// interval lies above (below) 1 and the estimate outside the band. Otherwise ambiguous: measure longer.
+Verdict verdict(const RatioEstimate &speed, double band = 0.02);
+
 /// Percentile bootstrap of the ratio of medians of two independent sets. Deterministic for a given seed.
 RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator,
                              double confidence = 0.95, int resamples = 2000, uint64_t seed = 1);
@@ -72,6 +81,12 @@ RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>
                               const std::vector<std::vector<std::vector<double>>> &denominator,
                               double confidence = 0.95);
 
+/// The verdict on such a ratio when it is asked for after each start until it is no longer ambiguous. Every look is a
+/// chance to be wrong, so it is the interval of 99.5 % that has to exclude 1 for faster or slower; same: that of 95 %
+/// lies within 1 +- `band`.
+Verdict verdictOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
+                          const std::vector<std::vector<std::vector<double>>> &denominator, double band = 0.02);
+
 /// What a series of rounds shows besides its centre.
 struct SeriesCheck {
   double outlierShare =
@@ -82,8 +97,8 @@ struct SeriesCheck {
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds);
 
 /// Geometric mean of ratios with the percentile bootstrap's interval, the ratios drawn anew: how much depends on which
-/// ones happen to be among them, not on how well each is known. Deterministic for a given seed. Throws Error for none and
-/// for one that is not positive.
+/// ones happen to be among them, not on how well each is known. Deterministic for a given seed. Throws Error for none
+/// and for one that is not positive.
 RatioEstimate geometricMean(std::span<const double> ratios, double confidence = 0.95, int resamples = 2000,
                             uint64_t seed = 1);
 
@@ -97,17 +112,12 @@ struct StoppingRule {
   bool satisfied(std::span<const double> samples, double elapsedSeconds) const;
 };
 
-enum class Verdict { faster, slower, same, ambiguous };
-std::string_view name(Verdict verdict);
-
-/// Of `speed` = peer's time / our time. Same: the whole interval lies within 1 +- `band`. Faster (slower): the whole
-/// interval lies above (below) 1 and the estimate outside the band. Otherwise ambiguous: measure longer.
-Verdict verdict(const RatioEstimate &speed, double band = 0.02);
-
 /// Samples in seconds, keys in milliseconds: count, median_ms, mean_ms, min_ms, max_ms, std_ms, mad_ms, p05_ms ...
 /// p99_ms.
 nlohmann::json toJson(const Summary &seconds);
-/// {"time": the summary, "rounds_ns": each round's samples, rounded to nanoseconds}; empty where nothing was timed.
-nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds);
+/// {"time": the summary, "rounds_ns": each round's samples, rounded to nanoseconds, "counts": of each round}; empty
+/// where nothing was timed.
+nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds,
+                           const std::vector<Counts> &counts);
 
 } // namespace lathe::lab

@@ -244,6 +244,42 @@ TEST(Statistics, verdicts) {
   EXPECT_EQ(of(1.015, 1.005, 1.03), Verdict::ambiguous);
 }
 
+/// Processes whose speed differs by 2 % from start to start, asked after each start from the sixth on, as `lathe ops
+/// bench` does. Looking so often must not make much of nothing, and 5 % must be found.
+TEST(Statistics, verdictsAskedForAfterEachStart) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  auto decided = [&](double slowdown) {
+    std::vector<std::vector<std::vector<double>>> theirs, ours;
+    auto process = [&](double share) {
+      double mood = (1 + share) * std::exp(0.02 * normal(random));
+      std::vector<std::vector<double>> rounds;
+      for (int round = 0; round < 3; ++round)
+        rounds.push_back({mood * std::exp(0.003 * normal(random))});
+      return rounds;
+    };
+    for (int start = 1; start <= 24; ++start) {
+      theirs.push_back(process(slowdown));
+      ours.push_back(process(0));
+      Verdict found = start < 6 ? Verdict::ambiguous : verdictOverStarts(theirs, ours);
+      if (found != Verdict::ambiguous)
+        return found;
+    }
+    return Verdict::ambiguous;
+  };
+  int alarms = 0, same = 0, finds = 0;
+  constexpr int rows = 500;
+  for (int row = 0; row < rows; ++row) {
+    Verdict twin = decided(0);
+    alarms += twin == Verdict::faster || twin == Verdict::slower;
+    same += twin == Verdict::same;
+    finds += decided(0.05) == Verdict::faster;
+  }
+  EXPECT_LE(alarms, rows * 3 / 100);
+  EXPECT_GE(same, rows * 8 / 10);
+  EXPECT_GE(finds, rows * 98 / 100);
+}
+
 TEST(Statistics, stoppingRule) {
   StoppingRule rule;
   rule.minSamples = 8;

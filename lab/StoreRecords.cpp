@@ -9,12 +9,32 @@ namespace lathe::lab {
 
 store::Platform platformHere() { return store::platformFromJson(platformFacts()); }
 
-std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds) {
+/// What one of `runs` runs has of what they cost together.
+static store::Sample shareOf(const Counts &counts, size_t runs) {
+  auto share = [&](const std::optional<int64_t> &sum) {
+    return sum ? std::optional<int64_t>(std::llround(double(*sum) / double(runs))) : std::nullopt;
+  };
+  store::Sample sample;
+  sample.cpuNs = share(counts.cpuNs);
+  sample.cycles = share(counts.cycles);
+  sample.instructions = share(counts.instructions);
+  sample.cacheMisses = share(counts.cacheMisses);
+  if (counts.cycles && counts.cpuNs.value_or(0) > 0)
+    sample.frequencyKhz = std::llround(double(*counts.cycles) / double(*counts.cpuNs) * 1e6);
+  return sample;
+}
+
+std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds,
+                                                  const std::vector<Counts> &counts) {
+  require(counts.empty() || counts.size() == rounds.size(), "counts of {} rounds, times of {}", counts.size(),
+          rounds.size());
   std::vector<std::vector<store::Sample>> samples;
-  for (auto &round : rounds) {
-    samples.emplace_back();
-    for (double seconds : round)
-      samples.back().emplace_back().wallNs = std::llround(seconds * 1e9);
+  for (size_t i = 0; i < rounds.size(); ++i) {
+    auto &round = samples.emplace_back();
+    for (double seconds : rounds[i]) {
+      round.push_back(counts.empty() ? store::Sample() : shareOf(counts[i], rounds[i].size()));
+      round.back().wallNs = std::llround(seconds * 1e9);
+    }
   }
   return samples;
 }
@@ -69,7 +89,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
     if (!measured.implementation.empty())
       point.prepareSeconds = measured.prepareSeconds;
     point.disturbance = {row.otherProcessors, row.stolenProcessors};
-    point.rounds = samplesOf(measured.rounds);
+    point.rounds = samplesOf(measured.rounds, measured.counts);
     if (row.starts.size() > 1) // a column that failed on the way has no rounds, and no starts either
       point.starts = startsOf(row.starts, measured.rounds.size());
   }
@@ -153,7 +173,7 @@ std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Pr
       judge(point, *verdict, comparison.sides[i == 0 ? verdict->peer : 0].name);
     }
     if (point.status == PointStatus::passed || point.status == PointStatus::mistrusted)
-      point.rounds = samplesOf(side.rounds);
+      point.rounds = samplesOf(side.rounds, side.counts);
   }
   return points;
 }

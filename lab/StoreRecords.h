@@ -10,8 +10,10 @@ namespace lathe::lab {
 /// Where this process measures: the machine and the software.
 store::Platform platformHere();
 
-/// Seconds as they were measured, to whole nanoseconds.
-std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds);
+/// Seconds as they were measured, to whole nanoseconds. `counts`: of each round, none or as many as there are rounds;
+/// each of its samples gets an equal share, and the frequency that its cycles took in processor time.
+std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds,
+                                                  const std::vector<Counts> &counts);
 /// And back.
 std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::Sample>> &rounds);
 

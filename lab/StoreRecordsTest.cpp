@@ -38,6 +38,8 @@ TEST(StoreRecords, pointsOfARow) {
   row.points[0].prepareSeconds = 0.5;
   row.points[0].relativeL2 = 1e-7;
   row.points[0].rounds = {{1.5e-6, 2e-6}, {1.4999e-6}, {1e-6}};
+  row.points[0].counts.resize(3);
+  row.points[0].counts[0] = {.cpuNs = 4001, .cycles = 12002, .instructions = {}, .cacheMisses = 3};
   row.starts = {2, 3}; // of the second only one round is left: another column needed more
   row.points[1].reason = "signal 11";
   auto points = pointsOf(row);
@@ -55,6 +57,8 @@ TEST(StoreRecords, pointsOfARow) {
   }
   EXPECT_EQ(points[0].rounds[0][1].wallNs, 2000);
   EXPECT_EQ(points[0].rounds[1][0].wallNs, 1500);
+  EXPECT_EQ(points[0].rounds[0][1], (store::Sample{2000, 2001, 6001, {}, 2, 2999750})); // shares of the round
+  EXPECT_EQ(points[0].rounds[1][0], (store::Sample{1500, {}, {}, {}, {}, {}}));
   EXPECT_EQ(points[0].starts, (std::vector<size_t>{2, 1}));
   EXPECT_TRUE(points[1].starts.empty());
   EXPECT_EQ(points[0].relativeL2, 1e-7);

@@ -37,6 +37,7 @@ Result<json> TimingWorker::greet(std::string_view protocol, int protocolVersion,
     answer.at("protocol").get_to(spoken);
     answer.at("version").get_to(statedVersion);
     statedSettings = answer.value("settings", json::object());
+    statedUncounted = answer.value("uncounted", "");
     return answer;
   });
   if (answer && spoken != protocolVersion)
@@ -44,20 +45,25 @@ Result<json> TimingWorker::greet(std::string_view protocol, int protocolVersion,
   return answer;
 }
 
-Result<std::vector<double>> TimingWorker::timeWith(const json &fields, int warmup, int repetitions) {
+Result<Timing> TimingWorker::timeWith(const json &fields, int warmup, int repetitions) {
   json request = {{"do", "time"}, {"warmup", warmup}, {"repetitions", repetitions}};
   request.update(fields.is_null() ? json::object() : fields);
-  auto samples = ask<std::vector<double>>(request, runTimeout, [](const json &answer) {
-    auto times = answer.at("samples_ns").get<std::vector<double>>();
-    for (double &sample : times)
+  auto timing = ask<Timing>(request, runTimeout, [](const json &answer) {
+    Timing timing{answer.at("samples_ns").get<std::vector<double>>(), {}};
+    for (double &sample : timing.seconds)
       sample *= 1e-9;
-    return times;
+    if (auto counts = answer.find("counts"); counts != answer.end())
+      timing.counts = countsFromJson(*counts);
+    return timing;
   });
-  if (samples && samples->size() != size_t(repetitions))
-    return garbage(fmt::format("{} samples, expected {}", samples->size(), repetitions));
-  if (samples && std::any_of(samples->begin(), samples->end(), [](double sample) { return !(sample > 0); }))
+  if (!timing)
+    return timing;
+  auto &samples = timing->seconds;
+  if (samples.size() != size_t(repetitions))
+    return garbage(fmt::format("{} samples, expected {}", samples.size(), repetitions));
+  if (std::any_of(samples.begin(), samples.end(), [](double sample) { return !(sample > 0); }))
     return garbage("a sample is not positive");
-  return samples;
+  return timing;
 }
 
 void TimingWorker::quit() {

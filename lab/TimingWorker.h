@@ -5,6 +5,7 @@
 // leaves it alive; every other failure, an answer of another shape than the protocol's among them, ends it.
 #pragma once
 
+#include "lab/Counts.h"
 #include "process/Worker.h"
 #include "support/Error.h"
 
@@ -19,8 +20,11 @@ public:
   const std::string &version() const { return statedVersion; }
   const nlohmann::json &settings() const { return statedSettings; } // as it states them
 
-  /// Seconds of each of `repetitions` runs after `warmup` others, measured inside the worker.
-  process::Result<std::vector<double>> time(int warmup, int repetitions) { return timeWith({}, warmup, repetitions); }
+  /// Why it does not count everything that Counts has; "" where it does, or says nothing of it.
+  const std::string &uncounted() const { return statedUncounted; }
+
+  /// `repetitions` runs after `warmup` others, measured and counted inside the worker.
+  process::Result<Timing> time(int warmup, int repetitions) { return timeWith({}, warmup, repetitions); }
 
   bool alive() const { return worker.alive(); }
   void pause() { worker.pause(); }
@@ -49,12 +53,12 @@ protected:
   }
   process::Result<nlohmann::json> ask(const nlohmann::json &request, double timeoutSeconds);
   /// `time` with more fields in the request.
-  process::Result<std::vector<double>> timeWith(const nlohmann::json &fields, int warmup, int repetitions);
+  process::Result<Timing> timeWith(const nlohmann::json &fields, int warmup, int repetitions);
   /// Ends the worker.
   process::Failure garbage(const std::string &detail);
 
   process::Worker worker;
-  std::string statedName, statedVersion;
+  std::string statedName, statedVersion, statedUncounted;
   nlohmann::json statedSettings = nlohmann::json::object();
   double runTimeout; // seconds
 };

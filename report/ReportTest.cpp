@@ -1,6 +1,7 @@
 #include "report/ReportTesting.h"
 
 #include "report/Best.h"
+#include "report/Counted.h"
 #include "report/Network.h"
 #include "report/RooflineShares.h"
 #include "report/ScheduleGains.h"
@@ -117,6 +118,27 @@ TEST(Roofline, ofKnownCeilings) {
   EXPECT_TRUE(isMachine(platform, machine));
   platform.hardwareThreads = 4;
   EXPECT_FALSE(isMachine(platform, machine));
+}
+
+TEST(Counted, whatARunCost) {
+  store::Point point;
+  point.experiment = "e";
+  point.problem = {"conv", convText(16, 16), {}};
+  point.provider = "lathe";
+  point.status = store::PointStatus::passed;
+  // Two threads at 3 GHz; in the second round others had the counters.
+  point.rounds = {{{1000, 2000, 6000, 12000, 5, 3000000}}, {{1000, 1000, {}, {}, {}, {}}}};
+  std::vector<Row> rows = {rowOf(point, store::ExperimentKind::ops, "p"), rowOf(convText(16, 16), "other", 1e-3)};
+  auto costs = counted(rows);
+  ASSERT_EQ(costs.size(), 1u); // of the other nothing is known
+  EXPECT_NEAR(costs[0].row->processors.value_or(0), 1.5, 1e-12);
+  EXPECT_NEAR(costs[0].instructionsPerCycle.value_or(0), 2, 1e-12);
+  EXPECT_NEAR(costs[0].row->gigahertz.value_or(0), 3, 1e-12);
+  EXPECT_NEAR(costs[0].flopsPerCycle.value_or(0), rows[0].flops / 6000, 1e-9);
+  EXPECT_EQ(costs[0].row->cacheMisses, 5);
+  point.rounds = {{{1000, 900, {}, {}, {}, {}}}};
+  rows = {rowOf(point, store::ExperimentKind::ops, "p")};
+  EXPECT_FALSE(rows[0].gigahertz || counted(rows).at(0).instructionsPerCycle);
 }
 
 TEST(Speedup, overABaselineWithTheGeometricMean) {
@@ -278,6 +300,7 @@ TEST_F(FromStore, anArchiveAndResultsHoldTheSameRows) {
   store::exportArchive(store, {}, file("a.jsonl"));
   nlohmann::json result = {
       {"provider", "lathe"}, {"variant", "auto"}, {"status", "passed"}, {"rounds_ns", {{1001, 1003}, {1005, 1007}}}};
+  result["counts"] = nlohmann::json::array({{{"cpu_ns", 8016}, {"cycles", 16032}}, {{"cpu_ns", 8016}}});
   nlohmann::json results = {{"problem", toJson(problem)}, {"threads", 1}, {"points", nlohmann::json::array({result})}};
   auto kept = rowsOf(store, {}), archived = rowsOfArchive(file("a.jsonl"));
   auto written = rowsOfResults({{"rows", nlohmann::json::array({results})}}, "results.json");
@@ -285,6 +308,8 @@ TEST_F(FromStore, anArchiveAndResultsHoldTheSameRows) {
   ASSERT_EQ(written.size(), 1u);
   EXPECT_EQ(archived[0].rounds, kept[0].rounds);
   EXPECT_EQ(written[0].rounds, kept[0].rounds);
+  EXPECT_NEAR(written[0].cpuSeconds.value_or(0), 4008e-9, 1e-15);
+  EXPECT_NEAR(written[0].cycles.value_or(0), 8016, 1e-9);
   EXPECT_EQ(cellOf(archived[0]), cellOf(kept[0]));
   written[0].platform = kept[0].platform; // which results do not tell
   EXPECT_EQ(keyOf(written[0]), keyOf(kept[0]));

@@ -19,6 +19,27 @@ static std::vector<double> pooled(const std::vector<std::vector<double>> &rounds
   return samples;
 }
 
+/// Means of what was counted.
+static void count(Row &row, const store::Point &point) {
+  using store::Sample;
+  row.cycles = meanOf(point.rounds, &Sample::cycles);
+  row.instructions = meanOf(point.rounds, &Sample::instructions);
+  row.cacheMisses = meanOf(point.rounds, &Sample::cacheMisses);
+  if (auto kilohertz = meanOf(point.rounds, &Sample::frequencyKhz))
+    row.gigahertz = *kilohertz * 1e-6;
+  if (auto nanoseconds = meanOf(point.rounds, &Sample::cpuNs))
+    row.cpuSeconds = *nanoseconds * 1e-9;
+  double wall = 0, cpu = 0;
+  for (auto &round : point.rounds)
+    for (const Sample &sample : round)
+      if (sample.cpuNs) {
+        wall += double(sample.wallNs);
+        cpu += double(*sample.cpuNs);
+      }
+  if (wall > 0)
+    row.processors = cpu / wall;
+}
+
 Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform) {
   Row row;
   row.kind = kind;
@@ -35,6 +56,7 @@ Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::stri
   row.implementation = point.implementation;
   row.repro = point.repro;
   row.rounds = lab::secondsOf(point.rounds);
+  count(row, point);
   row.starts = point.starts;
   row.median = lab::median(pooled(row.rounds));
   const json &detail = point.problem.detail;
@@ -104,11 +126,14 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
     point.reason = result.value("reason", "");
     point.implementation = result.value("implementation", "");
     point.repro = row.value("repro", "");
-    for (const json &round : result.value("rounds_ns", json::array())) {
-      auto &samples = point.rounds.emplace_back();
-      for (const json &nanoseconds : round)
-        samples.emplace_back().wallNs = nanoseconds.get<int64_t>();
-    }
+    auto rounds = result.value("rounds_ns", std::vector<std::vector<double>>());
+    for (auto &round : rounds)
+      for (double &sample : round)
+        sample *= 1e-9;
+    std::vector<lab::Counts> counts;
+    for (const json &round : result.value("counts", json::array()))
+      counts.push_back(lab::countsFromJson(round));
+    point.rounds = lab::samplesOf(rounds, counts);
     auto starts = row.value("starts", std::vector<size_t>());
     if (starts.size() > 1 && std::accumulate(starts.begin(), starts.end(), size_t(0)) == point.rounds.size())
       point.starts = starts; // else it stopped on the way

@@ -30,6 +30,10 @@ struct Row {
   std::vector<size_t> starts;              // rounds of each start of the process; empty: it was started once
   double median = 0;                       // of all samples; 0 where there are none
 
+  // Means of one run over the samples that were counted; none where none was.
+  std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
+  std::optional<double> processors; // kept busy on average: processor time over time
+
   // Of the problem: none for whole models and for what this version cannot read.
   std::optional<lab::Problem> shape;
   double flops = 0, bytes = 0; // 0: not known

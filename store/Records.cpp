@@ -51,6 +51,18 @@ std::string Point::key() const {
   return documentKey(json::array({experiment, problem.op, problem.text, provider, variant, toJson(setting)}));
 }
 
+std::optional<double> meanOf(std::span<const std::vector<Sample>> rounds, std::optional<int64_t> Sample::*counter) {
+  double sum = 0;
+  size_t counted = 0;
+  for (auto &round : rounds)
+    for (const Sample &sample : round)
+      if (sample.*counter) {
+        sum += double(*(sample.*counter));
+        ++counted;
+      }
+  return counted ? std::optional(sum / double(counted)) : std::nullopt;
+}
+
 size_t Point::sampleCount() const {
   size_t count = 0;
   for (auto &round : rounds)

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -108,6 +109,9 @@ struct Sample {
   std::optional<int64_t> cpuNs, cycles, instructions, cacheMisses, frequencyKhz;
   bool operator==(const Sample &) const = default;
 };
+
+/// The mean of a figure over the samples that have it; none where none has.
+std::optional<double> meanOf(std::span<const std::vector<Sample>> rounds, std::optional<int64_t> Sample::*counter);
 
 struct Point {
   std::string experiment; // uuid

@@ -2,6 +2,7 @@
 // `serveProvider`, which speaks the protocol of docs/provider-protocol.md with the laboratory (lab/ProviderWorker.h).
 #pragma once
 
+#include "lab/Counts.h"
 #include "lab/Problem.h"
 #include "lab/ProviderRequest.h"
 #include "runtime/Tensor.h"
@@ -52,10 +53,11 @@ public:
   virtual std::optional<TaskSchedule> scheduled() const { return std::nullopt; }
   /// Computes the prepared problem once: what is timed.
   virtual void run() = 0;
-  /// Of a provider that computes in another process and takes the time there: nanoseconds of each of `repetitions` runs
-  /// after `warmup` others. Nothing where `run` is to be timed.
-  virtual std::optional<std::vector<int64_t>> time(int /*warmup*/, int /*repetitions*/) { return std::nullopt; }
-  /// Whether what it computes with lies in this process, whose memory can be flushed from the caches before a run.
+  /// Of a provider that computes in another process and measures there: `repetitions` runs after `warmup` others.
+  /// Nothing where `run` is to be timed.
+  virtual std::optional<Timing> time(int /*warmup*/, int /*repetitions*/) { return std::nullopt; }
+  /// Whether it computes in this process, whose memory can be flushed from the caches before a run and whose threads
+  /// can be counted.
   virtual bool computesHere() const { return true; }
   /// What the last run computed, in plain row-major order: the results by position.
   virtual std::vector<Tensor> outputs() = 0;

@@ -1,12 +1,15 @@
 #include "lab/providers/Provider.h"
 
+#include "lab/Counters.h"
 #include "lab/Operands.h"
 #include "lab/PlatformFacts.h"
 #include "lab/providers/ColdCaches.h"
+#include "lab/providers/HugePages.h"
 #include "runtime/NpyTensor.h"
 #include "support/Base64.h"
 
 #include <chrono>
+#include <cmath>
 #include <iostream>
 
 namespace lathe::lab {
@@ -23,16 +26,28 @@ int64_t nanosecondsSince(Clock::time_point begin) {
 
 class Serving {
 public:
-  explicit Serving(Provider &provider) : provider(provider) {}
+  explicit Serving(Provider &provider) : provider(provider) {
+    if (!provider.computesHere())
+      return;
+    allocateInHugePages();
+    counters.emplace();
+  }
 
   json answer(const json &request) {
     auto what = request.at("do").get<std::string>();
     if (what == "hello")
-      return {
-          {"protocol", providerProtocolVersion},    {"name", provider.name()},         {"version", provider.version()},
-          {"operators", provider.variants()},       {"settings", provider.settings()}, {"layouts", layouts()},
-          {"schedules", provider.takesSchedules()}, {"platform", platformFacts()},     {"seeds", true},
-          {"cold", provider.computesHere()}};
+      return {{"protocol", providerProtocolVersion},
+              {"name", provider.name()},
+              {"version", provider.version()},
+              {"operators", provider.variants()},
+              {"settings", provider.settings()},
+              {"layouts", layouts()},
+              {"schedules", provider.takesSchedules()},
+              {"platform", platformFacts()},
+              {"seeds", true},
+              {"cold", provider.computesHere()},
+              {"uncounted", counters ? counters->uncounted()
+                                     : "cycles, instructions, cache_misses: it computes in another process"}};
     if (what == "task")
       return task(request);
     if (what == "prepare")
@@ -100,6 +115,7 @@ private:
     if (!implementation)
       return {{"declined", implementation.reason()}};
     prepared = true;
+    collapsed = false;
     json answer = {{"prepare_ns", nanosecondsSince(begin)}, {"implementation", *implementation}};
     if (auto scheduled = provider.scheduled()) {
       answer["task"] = scheduled->task;
@@ -128,15 +144,37 @@ private:
 
   json time(int warmup, int repetitions, bool cold) {
     require(!cold || provider.computesHere(), "{} cannot empty the caches before a run", provider.name());
-    if (auto samples = provider.time(warmup, repetitions))
-      return {{"samples_ns", *samples}};
+    if (auto timing = provider.time(warmup, repetitions)) {
+      std::vector<int64_t> samples;
+      for (double seconds : timing->seconds)
+        samples.push_back(std::llround(seconds * 1e9));
+      return {{"samples_ns", samples}, {"counts", toJson(timing->counts)}};
+    }
+    if (!collapsed) { // after the first run, which some libraries make their scratch in
+      provider.run();
+      collapseMappings();
+      collapsed = true;
+    }
     for (int i = 0; i < warmup; ++i)
       provider.run();
     std::vector<int64_t> samples(static_cast<size_t>(repetitions));
+    // A reading takes longer than a short run, and what it leaves in the caches is not the library's: before the first
+    // run and after the last. Flushing is not counted, and takes so long that a reading more does no harm.
+    std::optional<Counts> counts;
+    CounterReading before = counters->read();
+    auto count = [&] {
+      Counts more = between(before, counters->read());
+      if (counts)
+        *counts += more;
+      else
+        counts = more;
+    };
     for (int64_t &sample : samples) {
-      if (cold)
+      if (cold) {
         if (auto flushed = flushCaches(); !flushed)
           fail("{}", flushed.reason());
+        before = counters->read();
+      }
       auto begin = Clock::now();
       provider.run();
       if (injectedSlowdown > 0)
@@ -144,8 +182,12 @@ private:
              nanosecondsSince(begin) < until;)
           ;
       sample = nanosecondsSince(begin);
+      if (cold)
+        count();
     }
-    return {{"samples_ns", samples}};
+    if (!cold)
+      count();
+    return {{"samples_ns", samples}, {"counts", toJson(counts.value_or(Counts()))}};
   }
 
   /// Results in the answer itself: for a laboratory that shares no files with this machine.
@@ -173,9 +215,11 @@ private:
   }
 
   Provider &provider;
+  std::optional<Counters> counters;      // where it computes here; made before it starts threads
   std::vector<ProblemOperand> results;   // of what is prepared
   double injectedSlowdown = injection(); // share of a run's time
   bool prepared = false;
+  bool collapsed = false; // since it was prepared
 };
 
 } // namespace

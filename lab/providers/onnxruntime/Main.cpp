@@ -49,7 +49,7 @@ public:
     auto seconds = awake([&](Runner &runner) {
       valueOf(runner.load(path, 1));
       valueOf(runner.setInputs({{"x", input}}));
-      return valueOf(runner.time(100, 101));
+      return valueOf(runner.time(100, 101)).seconds;
     });
     std::nth_element(seconds.begin(), seconds.begin() + 50, seconds.end());
     auto settings = runner().settings();
@@ -96,12 +96,8 @@ public:
     files = awake([&](Runner &runner) { return valueOf(runner.run(directory.path.string())); });
   }
 
-  std::optional<std::vector<int64_t>> time(int warmup, int repetitions) override {
-    auto seconds = awake([&](Runner &runner) { return valueOf(runner.time(warmup, repetitions)); });
-    std::vector<int64_t> samples;
-    for (double sample : seconds)
-      samples.push_back(int64_t(sample * 1e9 + 0.5));
-    return samples;
+  std::optional<Timing> time(int warmup, int repetitions) override {
+    return awake([&](Runner &runner) { return valueOf(runner.time(warmup, repetitions)); });
   }
   bool computesHere() const override { return false; }
 

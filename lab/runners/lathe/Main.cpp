@@ -1,4 +1,5 @@
 // Lathe's packages as a runner (docs/runner-protocol.md): the runtime alone, no compiler.
+#include "lab/Counters.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
 #include "runtime/References.h"
@@ -39,9 +40,13 @@ public:
   json answer(const json &request) {
     auto what = request.at("do").get<std::string>();
     if (what == "hello")
-      return {{"ok", true},           {"protocol", 1},
-              {"name", name},         {"version", LATHE_VERSION},
-              {"formats", {"lathe"}}, {"settings", json::object()}};
+      return {{"ok", true},
+              {"protocol", 1},
+              {"name", name},
+              {"version", LATHE_VERSION},
+              {"formats", {"lathe"}},
+              {"settings", json::object()},
+              {"uncounted", counters.uncounted()}};
     if (what == "load")
       return load(request);
     require(context != nullptr, "'{}' before 'load'", what);
@@ -109,15 +114,17 @@ private:
     for (int i = 0; i < warmup; ++i)
       context->run();
     std::vector<int64_t> samples;
+    lab::CounterReading before = counters.read();
     for (int i = 0; i < repetitions; ++i) {
       auto begin = Clock::now();
       context->run();
       samples.push_back(nanosecondsSince(begin));
     }
-    return {{"ok", true}, {"samples_ns", samples}};
+    return {{"ok", true}, {"samples_ns", samples}, {"counts", toJson(lab::between(before, counters.read()))}};
   }
 
   std::string name;
+  lab::Counters counters; // before there are threads
   int threads = 1;
   std::unique_ptr<runtime::Context> context;
   std::vector<std::pair<size_t, Tensor>> inputs;

@@ -64,6 +64,7 @@ const describe = list => list.map(v => ({
 const actions = {
   hello: () => ({
     protocol: 1, name: 'onnxruntime', version: ort.env?.versions?.node ?? ort.env?.versions?.common ?? '', formats: ['onnx'],
+    uncounted: 'cycles, instructions, cache_misses: a program of Node.js does not see them',
     settings: { execution: 'sequential', graph_optimization: 'all', provider: 'cpu', node: process.version },
   }),
   load: async request => {
@@ -92,13 +93,14 @@ const actions = {
   },
   time: async request => {
     for (let i = 0; i < (request.warmup ?? 0); ++i) await session.run(feeds);
-    const samples = [];
+    const samples = [], before = process.cpuUsage();
     for (let i = 0; i < request.repetitions; ++i) {
       const begin = process.hrtime.bigint();
       await session.run(feeds);
       samples.push(Number(process.hrtime.bigint() - begin));
     }
-    return { samples_ns: samples };
+    const used = process.cpuUsage(before); // of all threads, in microseconds
+    return { samples_ns: samples, counts: { cpu_ns: 1000 * (used.user + used.system) } };
   },
 };
 
