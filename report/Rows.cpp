@@ -133,6 +133,8 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
     std::vector<lab::Counts> counts;
     for (const json &round : result.value("counts", json::array()))
       counts.push_back(lab::countsFromJson(round));
+    if (counts.size() != rounds.size()) // a document whose rounds somebody has chosen from
+      counts.clear();
     point.rounds = lab::samplesOf(rounds, counts);
     auto starts = row.value("starts", std::vector<size_t>());
     if (starts.size() > 1 && std::accumulate(starts.begin(), starts.end(), size_t(0)) == point.rounds.size())
