@@ -104,7 +104,7 @@ def table(rows, flags):
     seconds = sorted(row["seconds"] for row in rows)
     starts = sorted(len(row["starts"]) for row in rows)
     problems = len({(row["kind"], row["text"]) for row in rows})
-    text += "\n%d problems, %s threads, %s; %s to %s. A row of five columns took %.1f s in the median (%.1f s at most) with preparing and checking, and %d starts (%d at most). " % (
+    text += "\n%d problems, threads %s, %s; %s to %s. A row of five columns took %.1f s in the median (%.1f s at most) with preparing and checking, and %d starts (%d at most). " % (
         problems, " and ".join(sorted({str(row["threads"]) for row in rows})), " ".join(flags) or "the defaults of `lathe ops bench`",
         min(row["measured"] for row in rows), max(row["measured"] for row in rows), seconds[len(seconds) // 2], seconds[-1], starts[len(starts) // 2], starts[-1])
     text += "Other programs kept more than %g processors busy during %s of %d rows.\n" % (DISTURBING, disturbed or "none", len(rows))
@@ -164,4 +164,8 @@ def main():
         print("%d of %d rows are left: the same command goes on" % (left, len(wanted)))
 
 
-main()
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("measuring.py: interrupted; the same command goes on")
