@@ -309,30 +309,31 @@ mlir::Value KernelBuilder::splat(Value scalar, int64_t lanes) {
 
 mlir::Value KernelBuilder::zero(mlir::Type type) { return b.create<mlir::arith::ConstantOp>(loc, b.getZeroAttr(type)); }
 
-mlir::Value KernelBuilder::firstUnlessGreater(Value x, Value y) {
+mlir::Value KernelBuilder::firstUnless(bool greater, Value x, Value y) {
   auto vector = llvm::dyn_cast<mlir::VectorType>(x.getType());
   if (vector && vector.getElementType().isF32() && target.has("sse4.2")) {
     // As a comparison and a select it would be folded with selects around it into something longer.
     int64_t lanes = vector.getNumElements();
+    const char *name = greater ? "max" : "min";
+    auto call = [&](const std::string &intrinsic, mlir::ValueRange operands) {
+      return b.create<mlir::LLVM::CallIntrinsicOp>(loc, vector, b.getStringAttr(intrinsic), operands).getResult(0);
+    };
     if (lanes == 16 && target.has("avx512f")) {
       Value rounding =
           b.create<mlir::LLVM::ConstantOp>(loc, b.getI32Type(), b.getI32IntegerAttr(4)); // the current direction
-      return b
-          .create<mlir::LLVM::CallIntrinsicOp>(loc, vector, b.getStringAttr("llvm.x86.avx512.max.ps.512"),
-                                               mlir::ValueRange{y, x, rounding})
-          .getResult(0);
+      return call(fmt::format("llvm.x86.avx512.{}.ps.512", name), {y, x, rounding});
     }
-    const char *name = lanes == 8 && target.has("avx") ? "llvm.x86.avx.max.ps.256"
-                       : lanes == 4                    ? "llvm.x86.sse.max.ps"
-                                                       : nullptr;
-    if (name)
-      return b.create<mlir::LLVM::CallIntrinsicOp>(loc, vector, b.getStringAttr(name), mlir::ValueRange{y, x})
-          .getResult(0);
+    if (lanes == 8 && target.has("avx"))
+      return call(fmt::format("llvm.x86.avx.{}.ps.256", name), {y, x});
+    if (lanes == 4)
+      return call(fmt::format("llvm.x86.sse.{}.ps", name), {y, x});
   }
-  Value greater = llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(x.getType()))
-                      ? b.create<mlir::arith::CmpFOp>(loc, mlir::arith::CmpFPredicate::OGT, y, x).getResult()
-                      : b.create<mlir::arith::CmpIOp>(loc, mlir::arith::CmpIPredicate::sgt, y, x).getResult();
-  return b.create<mlir::arith::SelectOp>(loc, greater, y, x);
+  using mlir::arith::CmpFPredicate, mlir::arith::CmpIPredicate;
+  Value other =
+      llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(x.getType()))
+          ? b.create<mlir::arith::CmpFOp>(loc, greater ? CmpFPredicate::OGT : CmpFPredicate::OLT, y, x).getResult()
+          : b.create<mlir::arith::CmpIOp>(loc, greater ? CmpIPredicate::sgt : CmpIPredicate::slt, y, x).getResult();
+  return b.create<mlir::arith::SelectOp>(loc, other, y, x);
 }
 
 mlir::Value KernelBuilder::fma(Value x, Value y, Value z) {

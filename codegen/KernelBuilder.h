@@ -93,7 +93,9 @@ public:
   Value splat(Value scalar, int64_t lanes);
   Value zero(mlir::Type type);
   /// y where y > x, otherwise x - also where either is NaN: x86's maximum, one instruction there.
-  Value firstUnlessGreater(Value x, Value y);
+  Value firstUnlessGreater(Value x, Value y) { return firstUnless(true, x, y); }
+  /// Likewise with y < x: the minimum.
+  Value firstUnlessLess(Value x, Value y) { return firstUnless(false, x, y); }
   /// x * y + z in one rounding; in two on a target without the instruction.
   Value fma(Value x, Value y, Value z);
 
@@ -116,6 +118,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Value> buffers, dims;
   Value beginValue, endValue, scratchValue;
+  Value firstUnless(bool greater, Value x, Value y);
   Value widen(Value value, ElementType type);
   Value narrow(Value value, ElementType type);
 };

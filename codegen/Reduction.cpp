@@ -3,9 +3,9 @@
 //   grain    elements read a unit of the parallel range has, about
 //   columns  vectors of results computed side by side where the lanes are results
 //
-// Axes are merged as far as kept and reduced ones allow. When the innermost axis is kept (blocked channels always are), lanes are results;
-// otherwise lanes are terms, summed up in four vectors and then pairwise: the order is fixed, whatever the number of
-// threads. A result is never split across units.
+// Axes are merged as far as kept and reduced ones allow. When the innermost axis is kept (blocked channels always are),
+// lanes are results; otherwise lanes are terms, summed up in four vectors and then pairwise: the order is fixed,
+// whatever the number of threads. A result is never split across units.
 #include "codegen/Families.h"
 #include "codegen/KernelHarness.h"
 
@@ -21,10 +21,11 @@ using Values = KernelBuilder::Values;
 enum class Kind { sum, mean, max, min, prod, l1, l2, sumSquare, logSum, logSumExp };
 
 constexpr std::pair<std::string_view, Kind> kinds[] = {
-    {"reduce_sum", Kind::sum},         {"reduce_mean", Kind::mean}, {"reduce_max", Kind::max},
-    {"reduce_min", Kind::min},         {"reduce_prod", Kind::prod}, {"reduce_l1", Kind::l1},
-    {"reduce_l2", Kind::l2},           {"reduce_sum_square", Kind::sumSquare},
-    {"reduce_log_sum", Kind::logSum},  {"reduce_log_sum_exp", Kind::logSumExp}};
+    {"reduce_sum", Kind::sum},        {"reduce_mean", Kind::mean},
+    {"reduce_max", Kind::max},        {"reduce_min", Kind::min},
+    {"reduce_prod", Kind::prod},      {"reduce_l1", Kind::l1},
+    {"reduce_l2", Kind::l2},          {"reduce_sum_square", Kind::sumSquare},
+    {"reduce_log_sum", Kind::logSum}, {"reduce_log_sum_exp", Kind::logSumExp}};
 
 /// The attributes all reduce_* have alike.
 class ReduceParameters : public AttrVisitor {
@@ -33,7 +34,9 @@ public:
   bool keepdims = true, noop = false;
   void field(const char *, int64_t &) override {}
   void field(const char *, double &) override {}
-  void field(const char *name, bool &value) override { (std::string_view(name) == "keepdims" ? keepdims : noop) = value; }
+  void field(const char *name, bool &value) override {
+    (std::string_view(name) == "keepdims" ? keepdims : noop) = value;
+  }
   void field(const char *, std::string &) override {}
   void field(const char *, ElementType &) override {}
   void field(const char *, std::vector<int64_t> &value) override { axes = value; }
@@ -51,14 +54,15 @@ struct Plan {
   std::vector<int> reduced;     // by axis of the space: 1 where reduced
   Dim count = 1;                // terms of a result
   bool lanesAreResults;
-  bool single;                  // the last axis is exactly one vector of results
+  bool single; // the last axis is exactly one vector of results
   int64_t lanes;
-  std::vector<size_t> kept;     // axes loops over results run over, outermost first
-  Space keptSpace;              // their extents
+  std::vector<size_t> kept; // axes loops over results run over, outermost first
+  Space keptSpace;          // their extents
 
   explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
     requirePointwise(problem.function, anchor);
-    auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](auto &entry) { return entry.first == nn::recordOf(anchor)->name; });
+    auto found = std::find_if(std::begin(kinds), std::end(kinds),
+                              [&](auto &entry) { return entry.first == nn::recordOf(anchor)->name; });
     if (found == std::end(kinds))
       throw Declined{fmt::format("'{}' is not a reduction", nn::recordOf(anchor)->name)};
     kind = found->second;
@@ -173,6 +177,8 @@ private:
     int64_t terms = std::max<int64_t>(1, plan.count.constantOr(64)) * (plan.single ? plan.lanes : 1);
     int64_t grain = std::max<int64_t>(1, schedule.number("grain", 16384) / terms);
     bool vectors = plan.lanesAreResults && !plan.single;
+    if (vectors)
+      grain = std::max(grain, schedule.number("columns", 1) * plan.lanes);
     return cutUnits(plan.keptSpace, grain, vectors ? plan.lanes : 1, plan.keptSpace.extents.size());
   }
 
@@ -244,9 +250,9 @@ private:
       result = reduce(frames, mask, 0, sum, sum);
       break;
     case Kind::max:
-      return reduce(frames, mask, -infinity, max, max);
+      return reduce(frames, mask, -infinity, extreme(true), max);
     case Kind::min:
-      return reduce(frames, mask, infinity, min, min);
+      return reduce(frames, mask, infinity, extreme(false), min);
     case Kind::prod:
       return reduce(frames, mask, 1, product, product);
     case Kind::l1:
@@ -284,8 +290,9 @@ private:
       ScalarBuilder b = h.scalar(plan.type, value);
       if (plan.kind == Kind::mean) {
         mlir::Type element = k.computeType(plan.type);
-        Value count = plan.count.isConstant() ? k.constantF(plan.count.constant(), element)
-                                              : k.b.create<mlir::arith::SIToFPOp>(k.loc, element, h.extent(plan.count)).getResult();
+        Value count = plan.count.isConstant()
+                          ? k.constantF(plan.count.constant(), element)
+                          : k.b.create<mlir::arith::SIToFPOp>(k.loc, element, h.extent(plan.count)).getResult();
         value = b.div(value, llvm::isa<mlir::VectorType>(value.getType()) ? k.splat(count, plan.lanes) : count);
       } else if (plan.kind == Kind::l2) {
         value = b.sqrt(value);
@@ -294,6 +301,18 @@ private:
       }
     }
     return result;
+  }
+
+  /// The greatest or least so far; once NaN it stays NaN. Which of two zeros is left does not matter, so it is shorter
+  /// than ScalarBuilder::max.
+  Combine extreme(bool greatest) {
+    return [this, greatest](ScalarBuilder &b, Value best, Value element) {
+      if (!isFloat(plan.type))
+        return greatest ? b.max(best, element) : b.min(best, element);
+      Value isNan = k.b.create<mlir::arith::CmpFOp>(k.loc, mlir::arith::CmpFPredicate::UNO, element, element);
+      return b.select(isNan, element,
+                      greatest ? k.firstUnlessGreater(best, element) : k.firstUnlessLess(best, element));
+    };
   }
 
   Value identity(double number, mlir::Type type) {
@@ -313,7 +332,8 @@ private:
   }
 
   /// `combine` takes an element into a partial result, `merge` puts two partial results together.
-  Values reduce(const std::vector<Frame> &frames, Value mask, double start, const Combine &combine, const Merge &merge) {
+  Values reduce(const std::vector<Frame> &frames, Value mask, double start, const Combine &combine,
+                const Merge &merge) {
     const Access &x = plan.accesses[plan.x->buffer];
     std::vector<size_t> axes;
     for (size_t axis = 0; axis < plan.reduced.size(); ++axis)
@@ -344,8 +364,9 @@ private:
   }
 
   /// Lanes are results: walks the reduced axes from `depth` on.
-  Values reduceColumns(const std::vector<Frame> &frames, Value mask, const Access &x, const std::vector<size_t> &axes, size_t depth,
-                       const Values &offsets, const Values &state, size_t partials, const Combine &combine) {
+  Values reduceColumns(const std::vector<Frame> &frames, Value mask, const Access &x, const std::vector<size_t> &axes,
+                       size_t depth, const Values &offsets, const Values &state, size_t partials,
+                       const Combine &combine) {
     auto take = [&](Values current, const Values &at, size_t partial) {
       for (size_t f = 0; f < frames.size(); ++f) {
         Value loaded = h.load(x, at[f], plan.lanes, x.partial ? h.both(mask, frames[f].channelMask) : mask);
@@ -377,7 +398,8 @@ private:
         next = take(next, shifted(k.add(index, i)), static_cast<size_t>(i));
       return next;
     });
-    return k.loop(main, hi, 1, current, [&](Value index, mlir::ValueRange carried) { return take(Values(carried), shifted(index), 0); });
+    return k.loop(main, hi, 1, current,
+                  [&](Value index, mlir::ValueRange carried) { return take(Values(carried), shifted(index), 0); });
   }
 
   /// Lanes are terms of one result, along the last axis.
@@ -386,7 +408,8 @@ private:
     Value hi = h.extent(plan.space.extents[axes[depth]]);
     if (depth + 1 < axes.size())
       return k.loop(k.constant(0), hi, 1, state, [&](Value index, mlir::ValueRange carried) {
-        return reduceRow(x, axes, depth + 1, h.advance(offset, index, x.strides[axes[depth]]), Values(carried), combine, initial);
+        return reduceRow(x, axes, depth + 1, h.advance(offset, index, x.strides[axes[depth]]), Values(carried), combine,
+                         initial);
       });
     int64_t lanes = plan.lanes, step = static_cast<int64_t>(state.size()) * lanes;
     auto take = [&](Values current, Value index, size_t partial, Value mask) {
@@ -439,15 +462,20 @@ Outcome<Schedule> priorReduction(const KernelProblem &problem) {
   Plan plan(problem);
   Schedule schedule{"reduce", 1, {}, {}};
   schedule.numbers["grain"] = problem.threads > 1 ? 8192 : 65536;
-  schedule.numbers["columns"] = 4;
+  // Rows lie as far apart as they are long: each is a stream and often a page of its own, so runs of a row are long.
+  int64_t columns = 4,
+          vectors = plan.lanesAreResults && !plan.single ? plan.keptSpace.extents.back().constantOr(0) / plan.lanes : 0;
+  while (columns < problem.target.vectorRegisters / 2 && vectors >= 2 * columns * problem.threads)
+    columns *= 2;
+  schedule.numbers["columns"] = columns;
   return schedule;
 }
 
 Outcome<GeneratedKernel> generateReduction(const KernelProblem &problem, const Schedule &schedule) {
   if (schedule.algorithm != "reduce" || schedule.version != 1)
     return NotApplicable{fmt::format("algorithm {}/{}, expected reduce/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0 && schedule.number("columns", 1) > 0 && schedule.number("columns", 1) <= 8,
-          "schedule '{}': grain and columns must be positive, columns at most 8", schedule.str());
+  require(schedule.number("grain", 1) > 0 && schedule.number("columns", 1) > 0 && schedule.number("columns", 1) <= 16,
+          "schedule '{}': grain and columns must be positive, columns at most 16", schedule.str());
   Plan plan(problem);
   return ReductionKernel(problem, plan, schedule).generate();
 }

@@ -21,7 +21,8 @@ TEST_F(Reduction, randomAxes) {
     std::mt19937_64 random(seed);
     auto upTo = [&](int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
     std::string name = names[seed % std::size(names)];
-    bool blocked = random() % 2, keepdims = random() % 2, symbolic = random() % 3 == 0, integers = seed % 10 < 5 && seed % 10 != 1 && random() % 4 == 0;
+    bool blocked = random() % 2, keepdims = random() % 2, symbolic = random() % 3 == 0,
+         integers = seed % 10 < 5 && seed % 10 != 1 && random() % 4 == 0;
     if (seed % 10 == 1 || seed % 10 > 4)
       integers = false;
     size_t rank = blocked ? 3 + random() % 3 : 1 + random() % 5;
@@ -60,18 +61,62 @@ TEST_F(Reduction, randomAxes) {
     bool xBlocked = blocked && random() % 4, yBlocked = blocked && keepdims && random() % 2;
     std::string x = tensor(inText, xBlocked), y = tensor(out, yBlocked);
     bool epilogue = random() % 2;
-    std::string text = fmt::format("func.func @k(%x: {0}{2}{5}) -> {1} attributes {{nn.family = \"reduction\"}} {{\n"
-                                   "  %p = nn.reduce_{3} %x {{axes = array<i64: {4}>, keepdims = {6}}} : ({0}) -> {1}\n",
-                                   x, y, dims, name, fmt::join(axes, ", "), epilogue ? fmt::format(", %b: tensor<{}>", type) : "", keepdims);
+    std::string text = fmt::format(
+        "func.func @k(%x: {0}{2}{5}) -> {1} attributes {{nn.family = \"reduction\"}} {{\n"
+        "  %p = nn.reduce_{3} %x {{axes = array<i64: {4}>, keepdims = {6}}} : ({0}) -> {1}\n",
+        x, y, dims, name, fmt::join(axes, ", "), epilogue ? fmt::format(", %b: tensor<{}>", type) : "", keepdims);
     if (epilogue)
       text += fmt::format("  %s = nn.mul %p, %b : ({0}, tensor<{1}>) -> {0}\n  return %s : {0}\n}}", y, type);
     else
       text += fmt::format("  return %p : {}\n}}", y);
-    std::string schedule = random() % 2 ? "" : fmt::format("reduce/1 grain={} columns={}", upTo(1000), upTo(4));
+    std::string schedule = random() % 2 ? "" : fmt::format("reduce/1 grain={} columns={}", upTo(1000), upTo(16));
     bool positive = name == "log_sum" || name == "prod";
     double tolerance = integers ? 0 : std::string(type) == "f16" ? 1e-2 : std::string(type) == "f32" ? 4e-6 : 1e-12;
-    EXPECT_EQ(checkKernel(text, target, seed, tolerance, positive && !integers ? 0.9 : -1, integers ? 2 : 1.1, schedule, {{"N", in[0]}}), "") << "seed " << seed;
+    EXPECT_EQ(checkKernel(text, target, seed, tolerance, positive && !integers ? 0.9 : -1, integers ? 2 : 1.1, schedule,
+                          {{"N", in[0]}}),
+              "")
+        << "seed " << seed;
   }
+}
+
+TEST_F(Reduction, extremesKeepNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  for (const char *name : {"max", "min"})
+    for (int64_t axis : {0, 1}) {
+      std::string result = axis == 0 ? "tensor<1x83xf32>" : "tensor<70x1xf32>";
+      KernelUnderTest kernel(
+          fmt::format(
+              "func.func @k(%x: tensor<70x83xf32>) -> {1} attributes {{nn.family = \"reduction\"}} {{\n"
+              "  %p = nn.reduce_{0} %x {{axes = array<i64: {2}>, keepdims = true}} : (tensor<70x83xf32>) -> {1}\n"
+              "  return %p : {1}\n}}",
+              name, result, axis),
+          target);
+      Tensor x(ElementType::f32, {70, 83});
+      std::vector<bool> lost(static_cast<size_t>(axis == 0 ? 83 : 70));
+      for (int64_t row = 0; row < 70; ++row)
+        for (int64_t column = 0; column < 83; ++column) {
+          float &value = x.as<float>()[row * 83 + column];
+          value = static_cast<float>((row * 31 + column * 17) % 101) - 50;
+          if ((row * 83 + column) % 97 == 5)
+            value = row % 2 ? infinity : -infinity;
+          if ((row * 83 + column) % 211 == 7) {
+            value = nan;
+            lost[static_cast<size_t>(axis == 0 ? column : row)] = true;
+          }
+        }
+      std::vector<Tensor> inputs = {x};
+      Tensor got = kernel.run(inputs)[0], expected = kernel.expected(inputs)[0];
+      int64_t nans = 0;
+      for (int64_t i = 0; i < got.elements(); ++i) {
+        bool isNan = std::isnan(got.as<float>()[i]);
+        nans += isNan;
+        EXPECT_EQ(isNan, lost[static_cast<size_t>(i)]) << name << " " << axis << " " << i;
+        if (!isNan)
+          EXPECT_EQ(got.as<float>()[i], expected.as<float>()[i]) << name << " " << axis << " " << i;
+      }
+      EXPECT_GT(nans, 5);
+      EXPECT_LT(nans, got.elements());
+    }
 }
 
 } // namespace
