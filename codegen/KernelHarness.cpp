@@ -19,7 +19,8 @@ Dims distinct(const Dims &extents) {
 } // namespace
 
 KernelHarness::KernelHarness(const KernelProblem &problem, const KernelTensors &tensors, const Dims &extents)
-    : k(mlir::func::FuncOp(problem.function).getContext(), problem.target, "kernel", tensors.writable(), distinct(extents).size()),
+    : k(mlir::func::FuncOp(problem.function).getContext(), problem.target, "kernel", tensors.writable(),
+        distinct(extents).size()),
       tensors(tensors), runtime(distinct(extents)) {}
 
 Value KernelHarness::extent(const Dim &dim) {
@@ -84,24 +85,28 @@ void KernelHarness::forUnits(const Space &space, const Units &units, Value first
   });
 }
 
-void KernelHarness::forUnrolled(Value lo, Value hi, int64_t unroll, const std::function<void(Value)> &body) {
+void KernelHarness::forUnrolled(Value lo, Value hi, int64_t unroll, const std::function<void(Value)> &body,
+                                bool sideBySide) {
   Value length = k.sub(hi, lo);
   Value main = k.add(lo, k.mul(k.div(length, unroll), unroll));
   if (unroll > 1)
     k.loop(lo, main, unroll, [&](Value i) {
+      auto copy = [&](int64_t u) { body(k.add(i, u)); };
+      if (sideBySide)
+        return k.sideBySide(unroll, copy);
       for (int64_t u = 0; u < unroll; ++u)
-        body(k.add(i, u));
+        copy(u);
     });
   k.loop(unroll > 1 ? main : lo, hi, 1, body);
 }
 
 void KernelHarness::forVectors(Value lo, Value hi, int64_t lanes, int64_t unroll,
-                               const std::function<void(Value, Value)> &body) {
+                               const std::function<void(Value, Value)> &body, bool sideBySide) {
   if (lanes == 1)
-    return forUnrolled(lo, hi, unroll, [&](Value i) { body(i, {}); });
+    return forUnrolled(lo, hi, unroll, [&](Value i) { body(i, {}); }, sideBySide);
   Value length = k.sub(hi, lo);
   Value whole = k.div(length, lanes);
-  forUnrolled(k.constant(0), whole, unroll, [&](Value i) { body(k.add(lo, k.mul(i, lanes)), {}); });
+  forUnrolled(k.constant(0), whole, unroll, [&](Value i) { body(k.add(lo, k.mul(i, lanes)), {}); }, sideBySide);
   Value rest = k.rem(length, lanes);
   if (auto known = mlir::getConstantIntValue(rest); known && *known == 0)
     return;
@@ -133,9 +138,9 @@ Value KernelHarness::load(const Access &access, Value offset, int64_t lanes, Val
 Value KernelHarness::gather(const KernelTensor &tensor, Value offset, Value steps, Value mask) {
   int64_t lanes = llvm::cast<mlir::VectorType>(steps.getType()).getNumElements();
   mlir::Type memory = k.memoryType(tensor.type), whole = KernelBuilder::vectorOf(memory, lanes);
-  return k.widened(k.b.create<mlir::LLVM::masked_gather>(k.loc, whole, pointers(k.buffer(tensor.buffer), offset, steps, memory),
-                                                         mask ? mask : allLanes(lanes), mlir::ValueRange{k.zero(whole)},
-                                                         bitWidth(tensor.type) / 8),
+  return k.widened(k.b.create<mlir::LLVM::masked_gather>(
+                       k.loc, whole, pointers(k.buffer(tensor.buffer), offset, steps, memory),
+                       mask ? mask : allLanes(lanes), mlir::ValueRange{k.zero(whole)}, bitWidth(tensor.type) / 8),
                    tensor.type);
 }
 
@@ -149,12 +154,14 @@ void KernelHarness::store(const Access &access, Value value, Value offset, int64
   if (stride == Dim(1))
     return mask ? k.maskedStore(value, base, offset, type, mask) : k.store(value, base, offset, type);
   mlir::Type memory = k.memoryType(type);
-  k.b.create<mlir::LLVM::masked_scatter>(k.loc, k.narrowed(value, type), pointers(base, offset, laneSteps(stride, lanes), memory),
+  k.b.create<mlir::LLVM::masked_scatter>(k.loc, k.narrowed(value, type),
+                                         pointers(base, offset, laneSteps(stride, lanes), memory),
                                          mask ? mask : allLanes(lanes), bitWidth(type) / 8);
 }
 
 Value KernelHarness::allLanes(int64_t lanes) {
-  return k.b.create<mlir::arith::ConstantOp>(k.loc, mlir::DenseElementsAttr::get(KernelBuilder::vectorOf(k.b.getI1Type(), lanes), true));
+  return k.b.create<mlir::arith::ConstantOp>(
+      k.loc, mlir::DenseElementsAttr::get(KernelBuilder::vectorOf(k.b.getI1Type(), lanes), true));
 }
 
 Value KernelHarness::laneSteps(const Dim &stride, int64_t lanes) {
@@ -167,11 +174,12 @@ Value KernelHarness::laneSteps(const Dim &stride, int64_t lanes) {
 
 Value KernelHarness::pointers(Value base, Value offset, Value steps, mlir::Type memory) {
   int64_t lanes = llvm::cast<mlir::VectorType>(steps.getType()).getNumElements();
-  return k.b.create<mlir::LLVM::GEPOp>(k.loc, mlir::LLVM::getFixedVectorType(k.pointer(), lanes), memory, k.gep(base, offset, memory),
-                                       mlir::ValueRange{steps});
+  return k.b.create<mlir::LLVM::GEPOp>(k.loc, mlir::LLVM::getFixedVectorType(k.pointer(), lanes), memory,
+                                       k.gep(base, offset, memory), mlir::ValueRange{steps});
 }
 
-Value KernelHarness::across(ElementType type, Value vector, const std::function<Value(ScalarBuilder &, Value, Value)> &merge) {
+Value KernelHarness::across(ElementType type, Value vector,
+                            const std::function<Value(ScalarBuilder &, Value, Value)> &merge) {
   int64_t lanes = llvm::cast<mlir::VectorType>(vector.getType()).getNumElements();
   for (lanes /= 2; lanes > 1; lanes /= 2) {
     llvm::SmallVector<int64_t> low, high;

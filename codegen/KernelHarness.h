@@ -22,23 +22,28 @@ public:
   Value extent(const Dim &dim);
   /// offset + index * stride
   Value advance(Value offset, Value index, const Dim &stride);
-  Value divide(Value x, Value y);    // both non-negative
+  Value divide(Value x, Value y); // both non-negative
   Value remainder(Value x, Value y);
 
   /// Indices of the axes `extents` at position `number` in row-major order.
   Values unravel(Value number, const Dims &extents);
 
-  /// Runs body(first indices, lo, hi) for every unit of this slot: one index for every axis before `units.axis`, a range of that axis.
+  /// Runs body(first indices, lo, hi) for every unit of this slot: one index for every axis before `units.axis`, a
+  /// range of that axis.
   void forUnits(const Space &space, const Units &units, const std::function<void(Values, Value lo, Value hi)> &body);
   /// Likewise for units [first, last).
-  void forUnits(const Space &space, const Units &units, Value first, Value last, const std::function<void(Values, Value lo, Value hi)> &body);
+  void forUnits(const Space &space, const Units &units, Value first, Value last,
+                const std::function<void(Values, Value lo, Value hi)> &body);
 
-  /// body(index) for lo <= index < hi; `unroll` copies an iteration.
-  void forUnrolled(Value lo, Value hi, int64_t unroll, const std::function<void(Value)> &body);
-  /// body(index, mask) for runs of `lanes` from lo to hi; mask is null for whole runs. The last run may be masked.
-  void forVectors(Value lo, Value hi, int64_t lanes, int64_t unroll, const std::function<void(Value, Value)> &body);
+  /// body(index) for lo <= index < hi; `unroll` copies an iteration, side by side (KernelBuilder::sideBySide) if asked.
+  void forUnrolled(Value lo, Value hi, int64_t unroll, const std::function<void(Value)> &body, bool sideBySide = false);
+  /// body(index, mask) for runs of `lanes` from lo to hi, copied likewise; mask is null for whole runs. The last run
+  /// may be masked.
+  void forVectors(Value lo, Value hi, int64_t lanes, int64_t unroll, const std::function<void(Value, Value)> &body,
+                  bool sideBySide = false);
 
-  /// The elements of `access` at offset and along the last axis: a scalar where they do not vary, otherwise a vector of `lanes` (1: a scalar).
+  /// The elements of `access` at offset and along the last axis: a scalar where they do not vary, otherwise a vector of
+  /// `lanes` (1: a scalar).
   Value load(const Access &access, Value offset, int64_t lanes, Value mask = {});
   /// Elements at offset + steps[lane], `steps` a vector of i64.
   Value gather(const KernelTensor &tensor, Value offset, Value steps, Value mask = {});

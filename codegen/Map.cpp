@@ -3,8 +3,9 @@
 //   grain   elements a unit of the parallel range has, about
 //   unroll  vectors an iteration of the innermost loop handles
 //
-// Axes over which all tensors lie alike are merged first, so that most kernels are one or two loops. In a blocked space the lanes
-// are the channels of a block and the innermost loop runs over the pixels; what does not vary with them is loaded once.
+// Axes over which all tensors lie alike are merged first, so that most kernels are one or two loops. In a blocked space
+// the lanes are the channels of a block and the innermost loop runs over the pixels; what does not vary with them is
+// loaded once.
 #include "codegen/Families.h"
 #include "codegen/KernelHarness.h"
 
@@ -66,7 +67,8 @@ struct Plan {
 class MapKernel {
 public:
   MapKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule), units(cutUnits(plan.space, schedule.number("grain", 16384), plan.lanes, limit())),
+      : plan(plan), schedule(schedule),
+        units(cutUnits(plan.space, schedule.number("grain", 16384), plan.lanes, limit())),
         h(problem, plan.tensors, extents()) {}
 
   GeneratedKernel generate() {
@@ -145,16 +147,22 @@ private:
       return;
     }
     if (plan.single)
-      return h.forUnrolled(lo, hi, unroll, [&](Value index) {
-        Frame inner = frame;
-        enter(inner, axis, index);
-        point(inner, {});
-      });
-    h.forVectors(lo, hi, plan.lanes, unroll, [&](Value index, Value mask) {
-      Frame inner = frame;
-      enter(inner, axis, index);
-      point(inner, mask);
-    });
+      return h.forUnrolled(
+          lo, hi, unroll,
+          [&](Value index) {
+            Frame inner = frame;
+            enter(inner, axis, index);
+            point(inner, {});
+          },
+          true);
+    h.forVectors(
+        lo, hi, plan.lanes, unroll,
+        [&](Value index, Value mask) {
+          Frame inner = frame;
+          enter(inner, axis, index);
+          point(inner, mask);
+        },
+        true);
   }
 
   void point(const Frame &frame, Value mask) {

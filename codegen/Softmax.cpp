@@ -2,8 +2,9 @@
 //
 //   grain  elements a unit of the parallel range has, about
 //
-// Where the axis is innermost, lanes are its elements; otherwise lanes are neighbours behind the axis (in a blocked tensor: the channels of
-// a block, so that only the channels themselves are no axis for it). Three passes: greatest, sum, result.
+// Where the axis is innermost, lanes are its elements; otherwise lanes are neighbours behind the axis (in a blocked
+// tensor: the channels of a block, so that only the channels themselves are no axis for it). Three passes: greatest,
+// sum, result.
 #include "codegen/Families.h"
 #include "codegen/KernelHarness.h"
 
@@ -24,7 +25,7 @@ struct Plan {
   Dim outer = 1, length, inner = 1; // elements before, along and behind the axis, as they lie in memory
   bool row;                         // inner is 1
   int64_t lanes;
-  Space space;                      // of the parallel range: outer, and inner unless row
+  Space space; // of the parallel range: outer, and inner unless row
 
   explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
     std::string_view name = nn::recordOf(anchor)->name;
@@ -39,7 +40,8 @@ struct Plan {
     if (x->block != y->block)
       throw Declined{"row-major and blocked tensors in one softmax"};
     auto rank = static_cast<int64_t>(x->rank());
-    int64_t axis = normalizeAxis(logarithm ? nn::attrsAs<LogSoftmaxAttrs>(anchor).axis : nn::attrsAs<SoftmaxAttrs>(anchor).axis, rank, "axis");
+    int64_t axis = normalizeAxis(
+        logarithm ? nn::attrsAs<LogSoftmaxAttrs>(anchor).axis : nn::attrsAs<SoftmaxAttrs>(anchor).axis, rank, "axis");
     if (x->block && axis == 1)
       throw Declined{"softmax over blocked channels"};
     for (int64_t i = 0; i < rank; ++i) {
@@ -63,9 +65,12 @@ class SoftmaxKernel {
 public:
   SoftmaxKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule),
-        units(cutUnits(plan.space, std::max<int64_t>(1, schedule.number("grain", 8192) / std::max<int64_t>(1, plan.length.constantOr(64))),
-                       plan.lanes, plan.space.extents.size())),
-        h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}), k(h.k) {}
+        units(cutUnits(
+            plan.space,
+            std::max<int64_t>(1, schedule.number("grain", 8192) / std::max<int64_t>(1, plan.length.constantOr(64))),
+            plan.lanes, plan.space.extents.size())),
+        h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}),
+        k(h.k) {}
 
   GeneratedKernel generate() {
     h.forUnits(plan.space, units, [&](Values indices, Value lo, Value hi) {
@@ -106,7 +111,8 @@ private:
       k.store(value, k.buffer(plan.y->buffer), offset, plan.type);
   }
 
-  /// What of an element becomes the result, once greatest and sum are known. `scale`: 1 / sum or, for the logarithm, log(sum).
+  /// What of an element becomes the result, once greatest and sum are known. `scale`: 1 / sum or, for the logarithm,
+  /// log(sum).
   Value result(Value x, Value greatest, Value scale) {
     ScalarBuilder b = scalar(x);
     Value difference = b.sub(x, greatest);
@@ -127,9 +133,9 @@ private:
     Value main = k.mul(k.div(length, step), step), whole = k.mul(k.div(length, plan.lanes), plan.lanes);
     Values state(partials, k.constantF(start, vector()));
     state = k.loop(k.constant(0), main, step, state, [&](Value index, mlir::ValueRange carried) {
-      Values next;
-      for (size_t i = 0; i < partials; ++i)
-        next.push_back(take(carried[i], k.add(index, static_cast<int64_t>(i) * plan.lanes), {}));
+      Values next(partials);
+      k.sideBySide(static_cast<int64_t>(partials),
+                   [&](int64_t i) { next[i] = take(carried[i], k.add(index, i * plan.lanes), {}); });
       return next;
     });
     auto first = [&](Value index, mlir::ValueRange carried, Value mask) {
@@ -137,7 +143,8 @@ private:
       next[0] = take(next[0], index, mask);
       return next;
     };
-    state = k.loop(main, whole, plan.lanes, state, [&](Value index, mlir::ValueRange carried) { return first(index, carried, {}); });
+    state = k.loop(main, whole, plan.lanes, state,
+                   [&](Value index, mlir::ValueRange carried) { return first(index, carried, {}); });
     state = k.loop(whole, length, plan.lanes, state, [&](Value index, mlir::ValueRange carried) {
       return first(index, carried, k.prefixMask(k.sub(length, index), plan.lanes));
     });
@@ -150,22 +157,28 @@ private:
   void rowOf(Value base) {
     auto larger = [](ScalarBuilder &b, Value x, Value y) { return b.select(b.less(x, y), y, x); };
     auto sum = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); };
-    Value greatest = sweep(-std::numeric_limits<double>::infinity(), 4, [&](Value state, Value index, Value mask) {
-      Value x = read(*plan.x, k.add(base, index), mask);
-      ScalarBuilder b = scalar(x);
-      Value next = larger(b, state, x);
-      return mask ? b.select(mask, next, state) : next;
-    }, larger);
+    Value greatest = sweep(
+        -std::numeric_limits<double>::infinity(), 4,
+        [&](Value state, Value index, Value mask) {
+          Value x = read(*plan.x, k.add(base, index), mask);
+          ScalarBuilder b = scalar(x);
+          Value next = larger(b, state, x);
+          return mask ? b.select(mask, next, state) : next;
+        },
+        larger);
     Value shift = k.splat(greatest, plan.lanes);
-    Value total = sweep(0, 2, [&](Value state, Value index, Value mask) {
-      Value x = read(*plan.x, k.add(base, index), mask);
-      ScalarBuilder b = scalar(x);
-      Value e = b.exp(b.sub(x, shift));
-      if (keeps())
-        write(e, k.add(base, index), mask);
-      Value next = b.add(state, e);
-      return mask ? b.select(mask, next, state) : next;
-    }, sum);
+    Value total = sweep(
+        0, 2,
+        [&](Value state, Value index, Value mask) {
+          Value x = read(*plan.x, k.add(base, index), mask);
+          ScalarBuilder b = scalar(x);
+          Value e = b.exp(b.sub(x, shift));
+          if (keeps())
+            write(e, k.add(base, index), mask);
+          Value next = b.add(state, e);
+          return mask ? b.select(mask, next, state) : next;
+        },
+        sum);
     Value scale = k.splat(scaleOf(total), plan.lanes);
     h.forVectors(k.constant(0), h.extent(plan.length), plan.lanes, 2, [&](Value index, Value mask) {
       Value at = k.add(base, index);
