@@ -64,6 +64,7 @@ Parsed parse(const lathe_compile_options *options) {
     parsed.compile.threads = options->threads;
   parsed.compile.level = options->level;
   parsed.compile.exactMath = options->exact_math != 0;
+  parsed.compile.precision = options->precision == LATHE_PRECISION_BF16 ? Precision::bf16 : Precision::fp32;
   if (options->schedule)
     parsed.compile.scheduleText = options->schedule;
   for (size_t i = 0; i < options->shape_count; ++i) {
@@ -73,8 +74,14 @@ Parsed parse(const lathe_compile_options *options) {
   return parsed;
 }
 
-bool knownOptions(const lathe_compile_options *options) {
-  return !options || options->struct_size == sizeof(lathe_compile_options);
+/// What is wrong with options that no version of this library understands; "" where nothing is.
+std::string mistakeIn(const lathe_compile_options *options) {
+  if (options && options->struct_size != sizeof(lathe_compile_options))
+    return "options.struct_size is of another version";
+  if (options && options->precision != LATHE_PRECISION_FP32 && options->precision != LATHE_PRECISION_BF16)
+    return fmt::format("options.precision is {}, expected {} (fp32) or {} (bf16)", options->precision,
+                       int(LATHE_PRECISION_FP32), int(LATHE_PRECISION_BF16));
+  return "";
 }
 
 } // namespace
@@ -93,12 +100,13 @@ void lathe_compile_options_init(lathe_compile_options *options) {
   options->level = 3;
 }
 
-lathe_status lathe_compile_file(const char *model_path, const char *package_path, const lathe_compile_options *options) {
+lathe_status lathe_compile_file(const char *model_path, const char *package_path,
+                                const lathe_compile_options *options) {
   return guarded([&] {
     if (!model_path || !package_path)
       return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_file: a path is null");
-    if (!knownOptions(options))
-      return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_file: options.struct_size is of another version");
+    if (std::string mistake = mistakeIn(options); !mistake.empty())
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_file: " + mistake);
     Parsed parsed = parse(options);
     auto context = makeContext();
     auto module = importModel(*context, model_path, parsed.import);
@@ -107,18 +115,19 @@ lathe_status lathe_compile_file(const char *model_path, const char *package_path
   });
 }
 
-lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const char *name, const lathe_compile_options *options,
-                                 void **package, size_t *package_bytes) {
+lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const char *name,
+                                 const lathe_compile_options *options, void **package, size_t *package_bytes) {
   return guarded([&] {
     if (!model || !package || !package_bytes)
       return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_bytes: a pointer is null");
-    if (!knownOptions(options))
-      return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_bytes: options.struct_size is of another version");
+    if (std::string mistake = mistakeIn(options); !mistake.empty())
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_bytes: " + mistake);
     *package = nullptr;
     *package_bytes = 0;
     Parsed parsed = parse(options);
     auto context = makeContext();
-    auto module = importOnnxBytes(*context, {static_cast<const char *>(model), model_bytes}, name ? name : "model", parsed.import);
+    auto module = importOnnxBytes(*context, {static_cast<const char *>(model), model_bytes}, name ? name : "model",
+                                  parsed.import);
     std::vector<char> bytes;
     compileToBytes(*module, parsed.compile, bytes);
     // Aligned as the runtime likes constants, so that it can use them in place.

@@ -18,6 +18,7 @@ _DTYPES = {1: np.float32, 2: np.float64, 3: np.float16, 5: np.int8, 6: np.int16,
            9: np.uint8, 10: np.uint16, 11: np.uint32, 12: np.uint64, 13: np.bool_}
 _TYPES = {np.dtype(dtype): number for number, dtype in _DTYPES.items()}
 _BF16 = 4  # NumPy has no such type: passed as uint16 bit patterns
+_PRECISIONS = {"fp32": 0, "bf16": 1}  # lathe_precision
 
 
 class Error(Exception):
@@ -52,7 +53,7 @@ class _ProfileRow(ctypes.Structure):
 
 class _CompileOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("threads", ctypes.c_int32),
-                ("level", ctypes.c_int32), ("exact_math", ctypes.c_int32), ("reserved", ctypes.c_int32),
+                ("level", ctypes.c_int32), ("exact_math", ctypes.c_int32), ("precision", ctypes.c_int32),
                 ("schedule", ctypes.c_char_p), ("shapes", ctypes.POINTER(ctypes.c_char_p)),
                 ("shape_count", ctypes.c_size_t)]
 
@@ -116,13 +117,19 @@ def load(path, check_constants=False, threads=1):
     return Model(path, check_constants, threads)
 
 
-def compile(model, package, target=None, threads=1, level=3, exact_math=False, schedule=None, shapes=None):
-    """Compiles a model file into a package file and loads it. `shapes`: {"data": (1, 3, 224, 224)} for symbolic inputs."""
+def compile(model, package, target=None, threads=1, level=3, exact_math=False, schedule=None, shapes=None,
+            precision="fp32"):
+    """Compiles a model file into a package file and loads it. `shapes`: {"data": (1, 3, 224, 224)} for symbolic inputs;
+    `precision`: "fp32", or "bf16" for operands of convolutions and matrix products rounded to bf16."""
+    if precision not in _PRECISIONS:
+        raise Error(f"precision '{precision}': expected one of {', '.join(_PRECISIONS)}")
     library = _library("liblathe_compiler.so", "lathe_compiler_last_error")
+    if precision != "fp32" and library.lathe_compiler_api_version() < 2:
+        raise Error(f"precision '{precision}': liblathe_compiler.so is of a version that knows fp32 only")
     texts = [f"{name}={'x'.join(map(str, dims))}".encode() for name, dims in (shapes or {}).items()]
     array = (ctypes.c_char_p * len(texts))(*texts)
-    options = _new(_CompileOptions, target and target.encode(), threads, level, int(exact_math), 0,
-                   schedule and schedule.encode(), array, len(texts))
+    options = _new(_CompileOptions, target and target.encode(), threads, level, int(exact_math),
+                   _PRECISIONS[precision], schedule and schedule.encode(), array, len(texts))
     _check(library.lathe_compile_file(os.fsencode(model), os.fsencode(package), ctypes.byref(options)),
            library.lathe_compiler_last_error)
     return load(package, threads=threads)

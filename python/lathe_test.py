@@ -72,6 +72,29 @@ class WrapperTest(unittest.TestCase):
         a, b = np.ones((3, 4), np.float32), np.arange(12, dtype=np.float32).reshape(4, 3)
         np.testing.assert_allclose(model.run([a, b])["c"], a @ b, rtol=1e-5)
 
+    def test_compiles_for_bf16(self):
+        self.compiled("test_relu")
+        path, package = (os.path.join(self.folder.name, "product" + suffix) for suffix in (".mlir", ".lathe"))
+        with open(path, "w") as file:
+            file.write("""func.func @main(%a: tensor<16x4xf32> {nn.name = "a"}, %b: tensor<4x16xf32> {nn.name = "b"}) -> (tensor<16x16xf32> {nn.name = "c"}) {
+  %0 = nn.matmul %a, %b : (tensor<16x4xf32>, tensor<4x16xf32>) -> tensor<16x16xf32>
+  return %0 : tensor<16x16xf32>
+}
+""")
+        near = np.float32(1 + 2**-10)  # rounds to 1
+        inputs = [np.full((16, 4), near), np.ones((4, 16), np.float32)]
+        np.testing.assert_array_equal(lathe.compile(path, package).run(inputs)["c"], np.full((16, 16), 4 * near))
+        with self.assertRaisesRegex(lathe.Error, "precision 'fp8': expected one of fp32, bf16"):
+            lathe.compile(path, package, precision="fp8")
+        with self.assertRaisesRegex(lathe.Error, "avx512bf16"):
+            lathe.compile(path, package, target="x86-64-v3", precision="bf16")
+        try:
+            model = lathe.compile(path, package, precision="bf16")
+        except lathe.Error as error:
+            self.assertIn("avx512bf16", str(error))
+            self.skipTest(str(error))
+        np.testing.assert_array_equal(model.run(inputs)["c"], np.full((16, 16), 4, np.float32))
+
     def test_compile_errors(self):
         self.compiled("test_relu")
         with self.assertRaisesRegex(lathe.Error, "/nowhere.onnx"):

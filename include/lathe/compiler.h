@@ -1,4 +1,4 @@
-/* Lathe's compiler, C interface, version 1: from a model to a package that liblathe_runtime runs.
+/* Lathe's compiler, C interface, version 2: from a model to a package that liblathe_runtime runs.
 
    Link with liblathe_compiler. All functions may be called from several threads at once. */
 #ifndef LATHE_COMPILER_H
@@ -13,8 +13,15 @@
 extern "C" {
 #endif
 
-#define LATHE_COMPILER_API_VERSION 1
+#define LATHE_COMPILER_API_VERSION 2
+/* LATHE_COMPILER_API_VERSION of the library at run time. Version 2 added `precision`, which version 1 ignores. */
 LATHE_API uint32_t lathe_compiler_api_version(void);
+
+/* How precisely convolutions and matrix products are computed. */
+typedef enum lathe_precision {
+  LATHE_PRECISION_FP32 = 0, /* as the model says */
+  LATHE_PRECISION_BF16 = 1  /* operands rounded to bf16, sums in fp32; fails for targets that cannot */
+} lathe_precision;
 
 /* Set struct_size to sizeof(lathe_compile_options) and zero what you do not use, or call lathe_compile_options_init. */
 typedef struct lathe_compile_options {
@@ -23,13 +30,13 @@ typedef struct lathe_compile_options {
   int32_t threads;      /* the number the schedules are chosen for; 0 means 1. Any number runs it. */
   int32_t level;        /* 0 to 4, as -O0 to -O4 of the command line */
   int32_t exact_math;   /* not 0: no algorithm that reassociates arithmetic, at any level */
-  int32_t reserved;     /* 0 */
+  int32_t precision;    /* lathe_precision; the field was reserved, and 0, before version 2 */
   const char *schedule; /* text of a schedule file, or null */
   const char *const *shapes; /* extents of inputs whose dimensions are symbolic: "data=1x3x224x224" */
   size_t shape_count;
 } lathe_compile_options;
 
-/* Defaults: native, 1 thread, level 3. */
+/* Defaults: native, 1 thread, level 3, fp32. */
 LATHE_API void lathe_compile_options_init(lathe_compile_options *options);
 
 /* Compiles the file at `model_path` (ONNX, or textual IR; told apart by content) into a package file. `options` may be

@@ -1,0 +1,84 @@
+// The compiler's C interface: options of this header and of older ones, and what their precision makes.
+#include "lathe/compiler.h"
+#include "lathe/runtime.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+// Programs built against version 1 hold these places, the fourth number being 0.
+static_assert(offsetof(lathe_compile_options, precision) == sizeof(size_t) + sizeof(char *) + 3 * sizeof(int32_t));
+static_assert(sizeof(lathe_compile_options) == sizeof(size_t) * 3 + sizeof(char *) * 2 + 4 * sizeof(int32_t));
+
+struct CompilerCApi : testing::Test {
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lathe_compiler_c_api";
+  std::string model = (folder / "product.mlir").string(), package = (folder / "product.lathe").string();
+
+  void SetUp() override {
+    std::filesystem::create_directories(folder);
+    std::ofstream(model) << "func.func @main(%a: tensor<16x4xf32> {nn.name = \"a\"}, %b: tensor<4x16xf32> {nn.name = "
+                            "\"b\"}) -> (tensor<16x16xf32> {nn.name = \"c\"}) {\n  %0 = nn.matmul %a, %b : "
+                            "(tensor<16x4xf32>, tensor<4x16xf32>) -> tensor<16x16xf32>\n  return %0 : "
+                            "tensor<16x16xf32>\n}\n";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  /// What the package at `package` says it was compiled with.
+  std::string compiledWith() {
+    lathe_model *loaded = nullptr;
+    if (lathe_model_load(package.c_str(), nullptr, &loaded) != LATHE_OK)
+      return lathe_last_error();
+    lathe_model_info info = {};
+    info.struct_size = sizeof info;
+    std::string options =
+        lathe_model_get_info(loaded, &info) == LATHE_OK ? std::string(info.options) : lathe_last_error();
+    lathe_model_free(loaded);
+    return options;
+  }
+};
+
+TEST_F(CompilerCApi, versionOfTheHeader) {
+  EXPECT_EQ(lathe_compiler_api_version(), uint32_t(LATHE_COMPILER_API_VERSION));
+}
+
+TEST_F(CompilerCApi, defaultsAreFp32) {
+  lathe_compile_options options;
+  lathe_compile_options_init(&options);
+  EXPECT_EQ(options.precision, LATHE_PRECISION_FP32);
+  for (const lathe_compile_options *given : {(const lathe_compile_options *)nullptr, &std::as_const(options)}) {
+    ASSERT_EQ(lathe_compile_file(model.c_str(), package.c_str(), given), LATHE_OK) << lathe_compiler_last_error();
+    EXPECT_THAT(compiledWith(), testing::HasSubstr("--precision fp32"));
+  }
+}
+
+TEST_F(CompilerCApi, precisionReachesThePackage) {
+  lathe_compile_options options;
+  lathe_compile_options_init(&options);
+  options.precision = LATHE_PRECISION_BF16;
+  options.target = "znver4"; // compiled, not run
+  ASSERT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_OK) << lathe_compiler_last_error();
+  EXPECT_THAT(compiledWith(), testing::HasSubstr("--precision bf16"));
+  options.target = "x86-64-v3";
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_FAILED);
+  EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("avx512bf16"));
+}
+
+TEST_F(CompilerCApi, mistakesInOptionsAreSaid) {
+  lathe_compile_options options;
+  lathe_compile_options_init(&options);
+  options.precision = 2;
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_INVALID_ARGUMENT);
+  EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("precision is 2, expected 0 (fp32) or 1 (bf16)"));
+  lathe_compile_options_init(&options);
+  options.struct_size -= 1;
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_INVALID_ARGUMENT);
+  EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("struct_size"));
+  EXPECT_FALSE(std::filesystem::exists(package));
+}
+
+} // namespace
