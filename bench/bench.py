@@ -5,7 +5,7 @@ usage: bench.py LATHE [--page-only]          (`make bench` builds, installs the 
 
 Both sides of a ratio are timed in turns in one run, after their outputs were compared. What is measured, by environment:
 
-  BENCH_PARTS     networks batch memory convolutions (all)
+  BENCH_PARTS     networks batch bf16 memory convolutions (all)
   BENCH_NETWORKS  names of bench/torch_models.py and zoo:NAME (those of the page)
   BENCH_SUITES    suites of shared/problems/conv2d.csv (those of the page)
   BENCH_THREADS   1 2
@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 
+import goals
 import performance_page
 import torch_models
 
@@ -41,6 +42,7 @@ SUITES = ["benchdnn/resnet50", "benchdnn/googlenet_v1", "benchdnn/googlenet_v2",
           "benchdnn/mobilenet_v1", "benchdnn/mobilenet_v1_depthwise"]
 PROVIDERS = "lathe,onednn:auto,onednn:direct,onednn:winograd"
 BATCHES = [1, 4, 16]
+PARTS = ["networks", "batch", "bf16", "memory", "convolutions"]
 
 
 def words(name, usual):
@@ -49,15 +51,15 @@ def words(name, usual):
 
 class Settings:
     def __init__(self):
-        self.parts = words("BENCH_PARTS", ["networks", "batch", "memory", "convolutions"])
+        self.parts = words("BENCH_PARTS", PARTS)
         self.networks = words("BENCH_NETWORKS", list(NETWORKS))
         self.suites = words("BENCH_SUITES", SUITES)
         self.threads = [int(word) for word in words("BENCH_THREADS", ["1", "2"])]
         self.seconds = float(os.environ.get("BENCH_SECONDS", "") or 4)
         self.minutes = float(os.environ.get("BENCH_MINUTES", "") or 0)
         for part in self.parts:
-            if part not in ("networks", "batch", "memory", "convolutions"):
-                sys.exit("bench.py: BENCH_PARTS: '%s' is none of networks, batch, memory, convolutions" % part)
+            if part not in PARTS:
+                sys.exit("bench.py: BENCH_PARTS: '%s' is none of %s" % (part, ", ".join(PARTS)))
 
 
 def fingerprint(lathe):
@@ -105,8 +107,8 @@ def model(network, batch=None):
         return model("zoo:" + substitute, batch)
 
 
-def compared(lathe, arguments, threads, seconds):
-    code, document, line = run(lathe, "compare", *arguments, "--with", "onnxruntime", "--threads", str(threads), "--max-seconds", str(seconds))
+def compared(lathe, arguments, threads, seconds, peer="onnxruntime"):
+    code, document, line = run(lathe, "compare", *arguments, "--with", peer, "--threads", str(threads), "--max-seconds", str(seconds))
     if document.get("peers") and "ratio" in document["peers"][0]:
         return document
     reasons = [side["failure"]["message"] for side in document.get("sides", []) if "failure" in side]
@@ -122,6 +124,22 @@ def networkRow(lathe, network, threads, settings):
 def batchRow(lathe, batch, threads, settings):
     arguments, form = model("resnet50", batch)
     return {"model_form": form, "batch": batch, **compared(lathe, arguments, threads, settings.seconds)}
+
+
+def bf16Row(lathe, network, threads, settings):
+    """Operands rounded to bf16 beside our own fp32. "unable" where this CPU has no products of bf16: that is no failure."""
+    arguments, form = model(network)
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        package = os.path.join(folder, "fp32.lathe")
+        made = subprocess.run([lathe, "compile", *arguments, "--threads", str(threads), "-o", package], capture_output=True, text=True)
+        if made.returncode:
+            return {"failure": (made.stderr.strip().splitlines() or ["compile failed"])[-1]}
+        row = compared(lathe, [*arguments, "--precision", "bf16"], threads, settings.seconds, package)
+    if "avx512bf16" in row.get("failure", ""):
+        return {"unable": row["failure"]}
+    if "peers" in row:
+        row["relative_l2"] = max(output["relative_l2"] for output in row["peers"][0]["outputs"])
+    return {"model_form": form, **row}
 
 
 # A model of one operator on one element: what the process takes by itself.
@@ -221,6 +239,9 @@ def main():
         if "batch" in settings.parts:
             tasks += [("batch-%d-%d" % (batch, threads), both, lambda batch=batch, threads=threads: batchRow(lathe, batch, threads, settings))
                       for batch in BATCHES]
+        if "bf16" in settings.parts:
+            tasks += [("bf16-%s-%d" % (network, threads), both, lambda network=network, threads=threads: bf16Row(lathe, network, threads, settings))
+                      for network in goals.BF16]
     if "memory" in settings.parts:
         tasks.append(("memory", {}, lambda: memoryRow(lathe, None)))
         tasks += [("memory-" + network.replace(":", "-"), {}, lambda network=network: memoryRow(lathe, network)) for network in settings.networks]

@@ -5,6 +5,7 @@ MEASURED_BEFORE = """resnet18 resnet50 resnet101 densenet121 googlenet inception
 shufflenet_v2_x1_0 mnasnet1_0 vit_b_16""".split()
 RATIOS = {"vgg16": 1.9, "resnet18": 1.6, "googlenet": 1.4, "resnet50": 1.25, "mobilenet_v2": 1.15, "shufflenet_v2_x1_0": 2.0, "alexnet": 1.2, "vit_b_16": 1.03,
           "zoo:gpt2_small": 1.2, "zoo:lstm": 1.2}
+BF16 = {"vgg16": 1.5, "vit_b_16": 1.5, "resnet50": 1.5}  # over our own fp32
 
 
 def goals(page, geometricMean, plural):
@@ -43,6 +44,11 @@ def goals(page, geometricMean, plural):
         if len(images) == len(page.batches):
             grows = any(after > 1.02 * before for before, after in zip(images, images[1:]))  # as for verdicts, 2 % are no difference
             add("resnet50's time an image over batches %s %s" % (", ".join(map(str, page.batches)), at), "never grows", ", ".join("%.2f ms" % value for value in images), not grows)
+        rounded = {network: row["peers"][0]["ratio"] for network in BF16 if (row := page.bf16[(network, threads)]).get("peers")}
+        if rounded:
+            low = ["%s %.2f" % (network, ratio) for network, ratio in rounded.items() if ratio < BF16[network]]
+            add("`--precision bf16` over our own fp32 on %s %s" % (", ".join(rounded), at), "at least 1.5 each",
+                "below: " + ", ".join(low) if low else ", ".join("%.2f" % ratio for ratio in rounded.values()), not low)
     if settings.threads == [1, 2]:
         speedups = {network: page.speedup(network) for network in settings.networks}
         long = {network: value for network, value in speedups.items() if value and page.milliseconds(network, 1) > 20}

@@ -12,6 +12,8 @@ KINDS = ["3x3", "1x1", "depthwise", "strided", "other"]
 
 
 def oneLine(row):
+    if "unable" in row:
+        return row["unable"]
     if row.get("peers"):
         peer = row["peers"][0]
         return "%.3f %s%s" % (peer["ratio"], peer["verdict"], ", disturbed" if disturbed(row) else "")
@@ -56,6 +58,7 @@ class Page:
         self.networks = {(network, threads): load(folder, program, "network-%s-%d" % (network.replace(":", "-"), threads))
                          for network in settings.networks for threads in settings.threads}
         self.batch = {(batch, threads): load(folder, program, "batch-%d-%d" % (batch, threads)) for batch in batches for threads in settings.threads}
+        self.bf16 = {(network, threads): load(folder, program, "bf16-%s-%d" % (network, threads)) for network in goals.BF16 for threads in settings.threads}
         self.memory = {network: load(folder, program, "memory-" + network.replace(":", "-")) for network in settings.networks}
         self.nothing = load(folder, program, "memory")
         file = folder / "convolutions.json"
@@ -90,17 +93,17 @@ class Page:
     # Sections.
 
     def goalSection(self):
-        anyDisturbed = any(disturbed(row) for row in [*self.networks.values(), *self.batch.values(), *self.convolutions["rows"]])
+        anyDisturbed = any(disturbed(row) for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.convolutions["rows"]])
         return "## Asked for, and measured\n\n" + ("On a disturbed machine: of times nothing here is settled.\n\n" if anyDisturbed else "") + table(["goal", "asked for", "measured", ""], goals.goals(self, geometricMean, plural))
 
     def head(self):
         facts = machine(self.lathe)
-        timed = [row for row in [*self.networks.values(), *self.batch.values(), *self.convolutions["rows"]] if row.get("peers") or row.get("points")]
-        dates = sorted(row["finished"] for row in [*self.networks.values(), *self.batch.values(), *self.memory.values(), self.convolutions]
+        timed = [row for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.convolutions["rows"]] if row.get("peers") or row.get("points")]
+        dates = sorted(row["finished"] for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.memory.values(), self.convolutions]
                        if row.get("finished"))
         busy = [row["other_processors"] for row in timed if disturbed(row)]
         stolen = [row["stolen_processors"] for row in timed if row.get("stolen_processors", 0) > 0.02]
-        commits = sorted({row["commit"] for row in [*self.networks.values(), *self.batch.values(), *self.memory.values(), self.convolutions] if row.get("commit")})
+        commits = sorted({row["commit"] for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.memory.values(), self.convolutions] if row.get("commit")})
         lines = ["- **Machine**: %s%s, %s, %s; measured peak %s GFLOPS fp32 on one thread." % (
             facts.get("cpu", "?"), " (virtual machine, %s)" % (facts.get("hypervisor") or "?") if facts.get("virtualized") else "",
             plural(facts.get("hardware_threads", facts.get("threads", 0)), "hardware thread"), facts.get("kernel", "?"), peakOf(facts))]
@@ -182,6 +185,18 @@ class Page:
                              "disturbed" if disturbed(row) else ""])
         return "## Batches of resnet50\n\nTime of one image.\n\n" + table(["threads", "batch", "Lathe ms an image", "ONNX Runtime ms an image", "ratio", ""], rows)
 
+    def bf16Section(self):
+        rows = []
+        for (network, threads), row in self.bf16.items():
+            if not row.get("peers"):
+                rows.append([network, str(threads), "", "", (row.get("failure") or row.get("unable")).replace("|", "/"), ""])
+                continue
+            peer, (ours, theirs) = row["peers"][0], (side["time"]["median_ms"] for side in row["sides"])
+            rows.append([network, str(threads), "%.3f" % ours, "%.3f" % theirs, "**%.3f** (%.3f to %.3f)%s" % (peer["ratio"], peer["ratio_low"], peer["ratio_high"], " \\*" if disturbed(row) else ""),
+                         "%.1e" % row["relative_l2"]])
+        return ("## Operands rounded to bf16, against our own fp32\n\nBatch 1, `--precision bf16` and the same network in fp32 in turns; what rounding costs is the relative L2 difference of their outputs "
+                "([kernels.md](kernels.md)).\n\n" + table(["network", "threads", "bf16 ms", "fp32 ms", "ratio (95 % interval)", "relative L2"], rows))
+
     def memorySection(self):
         rows = []
         for network, row in self.memory.items():
@@ -248,6 +263,8 @@ class Page:
             parts.append(self.networkSection())
         if "batch" in self.settings.parts:
             parts.append(self.batchSection())
+        if "bf16" in self.settings.parts:
+            parts.append(self.bf16Section())
         if "memory" in self.settings.parts:
             parts.append(self.memorySection())
         if "convolutions" in self.settings.parts:
