@@ -5,7 +5,7 @@
 // which the microkernel reads them, wherever they come from; then, for each register block of queries: scores of all
 // keys, bias and mask, exponentials and their sum, product with the values, division by the sum, store. With keys in
 // blocks the greatest score, the sum and the result of each query are kept and rescaled from block to block (the online
-// softmax).
+// softmax). With operands rounded to bf16 what lies in scratch for a product are units of two neighbouring steps.
 #include "codegen/AttentionPlan.h"
 #include "codegen/Contraction.h"
 #include "codegen/Copy.h"
@@ -26,7 +26,7 @@ using Values = KernelBuilder::Values;
 class AttentionKernel {
 public:
   AttentionKernel(KernelBuilder &k, const AttentionPlan &plan, const RunTimeDims &dims)
-      : k(k), plan(plan), dims(dims), micro(k, plan.compute, plan.lanes, plan.unroll),
+      : k(k), plan(plan), dims(dims), micro(k, plan.compute, plan.lanes, plan.unroll, plan.bf16),
         element(k.computeType(plan.compute)), vector(KernelBuilder::vectorOf(element, plan.lanes)) {}
 
   void emit() {
@@ -85,85 +85,125 @@ private:
       body(lane, count - lane >= plan.lanes ? Value() : k.prefixMask(k.constant(count - lane), plan.lanes));
   }
 
-  /// Copies row `row` of `source`, times `factor`, to `to(lane)`: whole vectors, zero beyond the last lane.
-  void copyRow(const Source &source, Value row, int64_t count, double factor,
-               const std::function<Value(int64_t lane)> &to) {
-    auto scaled = [&](Value x) { return factor == 1 ? x : scalar(x).mul(x, k.constantF(factor, x.getType())); };
+  /// Element `i` of a row becomes lane i - lane of a vector, for the rows of a matrix whose lanes are apart.
+  Value gathered(int64_t count, const std::function<Value(int64_t)> &element) {
+    Value result = k.zero(vector);
+    for (int64_t i = 0; i < count; ++i)
+      result = k.b.create<mlir::vector::InsertOp>(k.loc, element(i), result, i);
+    return result;
+  }
+
+  /// Row `row` of `source`, times `factor`, as whole vectors, zero beyond the last lane.
+  void readRow(const Source &source, Value row, int64_t count, double factor,
+               const std::function<void(int64_t lane, Value)> &take) {
     forLanes(count, [&](int64_t lane, Value mask) {
+      Value x;
       if (source.walk->laneStride == Dim(1) || count == 1)
-        return write(scaled(readLanes(source, row, k.constant(lane), plan.lanes, mask)), to(lane));
-      if (mask)
-        write(k.zero(vector), to(lane));
-      for (int64_t i = lane; i < std::min(count, lane + plan.lanes); ++i) {
-        Value offset = k.add(source.offset, k.mul(row, extent(source.walk->rowStride)));
-        Value x = k.load(k.buffer(source.walk->buffer),
-                         k.add(offset, k.mul(k.constant(i), extent(source.walk->laneStride))), source.walk->type);
-        k.store(scaled(x), to(lane), k.constant(i - lane), plan.compute);
-      }
+        x = readLanes(source, row, k.constant(lane), plan.lanes, mask);
+      else
+        x = gathered(std::min(count - lane, plan.lanes), [&](int64_t i) {
+          Value offset = k.add(source.offset, k.mul(row, extent(source.walk->rowStride)));
+          return k.load(k.buffer(source.walk->buffer),
+                        k.add(offset, k.mul(k.constant(lane + i), extent(source.walk->laneStride))), source.walk->type);
+        });
+      take(lane, factor == 1 ? x : scalar(x).mul(x, k.constantF(factor, x.getType())));
     });
   }
 
-  // ---- Packing ----
+  // ---- Packing: with bf16 in units of two lanes of depth (queries, keys) or of two keys (values) ----
 
-  /// Keys [first, first + count) as panels [panel][depth][key of the panel].
+  void packQuery(Value row, Value from) {
+    Value to = k.mul(row, plan.depthPitch());
+    readRow(q, from, plan.depth, plan.scale, [&](int64_t lane, Value x) {
+      if (plan.bf16)
+        bf16::storeNeighbours(k, x, scratch(plan.queriesAt() + lane / bf16::pair, to), k.constant(0));
+      else
+        write(x, scratch(plan.queriesAt() + lane, to));
+    });
+  }
+
+  /// Keys [first, first + count) as panels [panel][step of depth][key of the panel].
   void packKeys(Value first, Value count) {
-    int64_t wide = plan.panel();
+    int64_t wide = plan.panel(), most = plan.lanes * plan.ofStep();
     Value last = k.sub(count, k.constant(1));
     k.loop(k.constant(0), roundedUp(count, wide), plan.lanes, [&](Value at) {
       Value panel = k.div(at, wide), inside = k.sub(at, k.mul(panel, wide));
-      Value to = k.add(k.mul(panel, wide * plan.depth), inside);
-      auto line = [&](Value d) { return scratch(plan.keysAt(), k.add(to, k.mul(d, wide))); };
+      Value to = k.add(k.mul(panel, wide * plan.depthSteps()), inside);
+      auto line = [&](Value step) { return scratch(plan.keysAt(), k.add(to, k.mul(step, wide))); };
       if (key.walk->laneStride == Dim(1) && plan.lanes > 1) {
-        k.loop(k.constant(0), k.constant(plan.depth / plan.lanes * plan.lanes), plan.lanes,
-               [&](Value d) { transposeKeys(first, at, last, d, plan.lanes, line); });
-        if (plan.depth % plan.lanes)
-          transposeKeys(first, at, last, k.constant(plan.depth / plan.lanes * plan.lanes), plan.depth % plan.lanes,
-                        line);
+        int64_t whole = plan.depth / most * most;
+        k.loop(k.constant(0), k.constant(whole), most, [&](Value d) { transposeKeys(first, at, last, d, most, line); });
+        if (plan.depth % most)
+          transposeKeys(first, at, last, k.constant(whole), plan.depth % most, line);
         return;
       }
-      k.loop(k.constant(0), k.constant(plan.depth), 1, [&](Value d) {
-        Value offset = k.add(key.offset, k.mul(d, extent(key.walk->laneStride)));
-        if (key.walk->rowStride == Dim(1)) {
-          Value mask = k.prefixMask(k.sub(count, at), plan.lanes);
-          return write(k.maskedLoad(k.buffer(key.walk->buffer), k.add(offset, k.add(first, at)), key.walk->type,
-                                    plan.lanes, mask),
-                       line(d));
-        }
-        for (int64_t i = 0; i < plan.lanes; ++i) {
-          Value row = k.add(first, k.min(k.add(at, i), last));
-          Value x = k.load(k.buffer(key.walk->buffer), k.add(offset, k.mul(row, extent(key.walk->rowStride))),
-                           key.walk->type);
-          k.store(x, line(d), k.constant(i), plan.compute);
-        }
+      auto keysAt = [&](Value d) { return readKeys(first, at, last, d); };
+      if (!plan.bf16)
+        return k.loop(k.constant(0), k.constant(plan.depth), 1, [&](Value d) { write(keysAt(d), line(d)); });
+      int64_t whole = plan.depth / bf16::pair;
+      k.loop(k.constant(0), k.constant(whole), 1, [&](Value step) {
+        Value d = k.mul(step, bf16::pair);
+        bf16::storeInterleaved(k, keysAt(d), keysAt(k.add(d, 1)), line(step), k.constant(0));
       });
+      if (plan.depth % bf16::pair)
+        bf16::storeInterleaved(k, keysAt(k.constant(plan.depth - 1)), {}, line(k.constant(whole)), k.constant(0));
+    });
+  }
+
+  /// Lane `d` of depth of a vector of keys from `at` on; keys beyond the last are zero or repeat it.
+  Value readKeys(Value first, Value at, Value last, Value d) {
+    Value buffer = k.buffer(key.walk->buffer), offset = k.add(key.offset, k.mul(d, extent(key.walk->laneStride)));
+    if (key.walk->rowStride == Dim(1))
+      return k.maskedLoad(buffer, k.add(offset, k.add(first, at)), key.walk->type, plan.lanes,
+                          k.prefixMask(k.sub(k.add(last, 1), at), plan.lanes));
+    return gathered(plan.lanes, [&](int64_t i) {
+      Value row = k.add(first, k.min(k.add(at, i), last));
+      return k.load(buffer, k.add(offset, k.mul(row, extent(key.walk->rowStride))), key.walk->type);
     });
   }
 
   /// `count` lanes of depth from `d` on, for the keys from `at` on; keys beyond the last repeat it.
   void transposeKeys(Value first, Value at, Value last, Value d, int64_t count,
                      const std::function<Value(Value)> &line) {
-    Value mask = count == plan.lanes ? Value() : k.prefixMask(k.constant(count), plan.lanes);
+    auto part = [&](Value row, int64_t from) { // one vector of them
+      int64_t real = std::min(plan.lanes, count - from);
+      Value mask = real == plan.lanes ? Value() : k.prefixMask(k.constant(real), plan.lanes);
+      return readLanes(key, row, k.add(d, from), plan.lanes, mask);
+    };
     llvm::SmallVector<Value> rows;
-    for (int64_t i = 0; i < plan.lanes; ++i)
-      rows.push_back(readLanes(key, k.add(first, k.min(k.add(at, i), last)), d, plan.lanes, mask));
+    for (int64_t i = 0; i < plan.lanes; ++i) {
+      Value row = k.add(first, k.min(k.add(at, i), last)), low = part(row, 0);
+      rows.push_back(!plan.bf16 ? low : bf16::units(k, low, count > plan.lanes ? part(row, plan.lanes) : Value()));
+    }
     rows = transposed(k, std::move(rows));
-    for (int64_t i = 0; i < count; ++i)
-      write(rows[i], line(k.add(d, i)));
+    Value step = k.div(d, plan.ofStep());
+    for (int64_t i = 0; i * plan.ofStep() < count; ++i)
+      write(rows[i], line(k.add(step, i)));
   }
 
   int64_t valueVectors(int64_t tile) const { return std::min(plan.vectors, plan.widthVectors() - tile * plan.vectors); }
   int64_t valueTiles() const { return (plan.widthVectors() + plan.vectors - 1) / plan.vectors; }
-  /// Tiles of columns one after another: [tile][key][lane of the tile].
-  int64_t valueTileAt(int64_t tile) const { return plan.valuesAt() + tile * plan.keyCapacity() * plan.panel(); }
+  /// Tiles of columns one after another: [tile][step of keys][lane of the tile].
+  int64_t valueTileAt(int64_t tile) const {
+    return plan.valuesAt() + tile * (plan.keyCapacity() / plan.ofStep()) * plan.panel();
+  }
 
   void packValues(Value first, Value count) {
     Value last = k.sub(count, k.constant(1));
+    auto rowAt = [&](Value at) { return k.add(first, k.min(at, last)); };
+    auto to = [&](Value at, int64_t lane) {
+      int64_t tile = lane / plan.panel(), wide = valueVectors(tile) * plan.lanes;
+      return scratch(valueTileAt(tile), k.add(k.mul(k.div(at, plan.ofStep()), wide), lane - tile * plan.panel()));
+    };
     // What is read in whole vectors of keys meets weights of zero beyond the last: any finite number will do.
     Value end = mlir::getConstantIntValue(count) && !plan.causal ? count : roundedUp(count, plan.lanes);
-    k.loop(k.constant(0), end, 1, [&](Value at) {
-      copyRow(value, k.add(first, k.min(at, last)), plan.width, 1, [&](int64_t lane) {
-        int64_t tile = lane / plan.panel(), wide = valueVectors(tile) * plan.lanes;
-        return scratch(valueTileAt(tile), k.add(k.mul(at, wide), lane - tile * plan.panel()));
+    k.loop(k.constant(0), end, plan.ofStep(), [&](Value at) {
+      if (!plan.bf16)
+        return readRow(value, rowAt(at), plan.width, 1, [&](int64_t lane, Value x) { write(x, to(at, lane)); });
+      Values early;
+      readRow(value, rowAt(at), plan.width, 1, [&](int64_t, Value x) { early.push_back(x); });
+      readRow(value, rowAt(k.add(at, 1)), plan.width, 1, [&](int64_t lane, Value x) {
+        bf16::storeInterleaved(k, early[lane / plan.lanes], x, to(at, lane), k.constant(0));
       });
     });
   }
@@ -305,10 +345,7 @@ private:
   }
 
   void emitVisible(int64_t rows, Value firstRow, Value firstKey, Value count) {
-    k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
-      copyRow(q, k.add(firstRow, row), plan.depth, plan.scale,
-              [&](int64_t lane) { return scratch(plan.queriesAt() + lane, k.mul(row, plan.depthPitch())); });
-    });
+    k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) { packQuery(row, k.add(firstRow, row)); });
     emitScores(rows, count);
     k.loop(k.constant(0), k.constant(rows), 1,
            [&](Value row) { emitSoftmax(row, k.add(firstRow, row), firstKey, count); });
@@ -322,12 +359,12 @@ private:
       all.push_back(row);
       offsets.push_back(row * plan.depthPitch());
     }
-    ReductionAxis axis{plan.depth, plan.depth, 1, 0};
+    ReductionAxis axis{plan.depthSteps(), plan.depthSteps(), 1, 0};
     auto panel = [&](Value at, int64_t vectors) { // `at`: its first key
       VectorOperand keys{scratch(plan.keysAt(), k.constant(0)), plan.panel()};
       Values acc =
           micro.reduce(micro.zeros(rows * vectors), all, offsets, vectors, scratch(plan.queriesAt(), k.constant(0)),
-                       k.constant(0), axis, keys, k.mul(at, plan.depth));
+                       k.constant(0), axis, keys, k.mul(at, plan.depthSteps()));
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t v = 0; v < vectors; ++v)
           write(acc[row * vectors + v], scratch(plan.scoresAt() + row * plan.scorePitch() + v * plan.lanes, at));
@@ -455,7 +492,10 @@ private:
           Value weight = b.expNegative(b.sub(score, shift));
           if (mask)
             weight = b.select(mask, weight, k.zero(vector));
-          write(weight, place(index));
+          if (plan.bf16) // units take half the place, so none is written over before it is read
+            bf16::storeNeighbours(k, weight, place(k.constant(0)), k.div(index, bf16::pair));
+          else
+            write(weight, place(index));
           return b.add(state, weight);
         },
         sum);
@@ -493,8 +533,10 @@ private:
     Value weights = scratch(plan.scoresAt(), k.constant(0));
     VectorOperand values{scratch(valueTileAt(tile), k.constant(0)), vectors * plan.lanes};
     auto reduce = [&](mlir::ValueRange state, Value at, int64_t keys) {
-      return micro.reduce(state, all, offsets, vectors, weights, at, ReductionAxis{keys, keys, 1, 0}, values,
-                          k.mul(at, vectors * plan.lanes));
+      int64_t steps = (keys + plan.ofStep() - 1) / plan.ofStep();
+      Value step = k.div(at, plan.ofStep());
+      return micro.reduce(state, all, offsets, vectors, weights, step, ReductionAxis{steps, steps, 1, 0}, values,
+                          k.mul(step, vectors * plan.lanes));
     };
     if (auto known = mlir::getConstantIntValue(count))
       acc = reduce(acc, k.constant(0), *known);

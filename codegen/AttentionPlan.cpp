@@ -58,7 +58,7 @@ ViewAxis broadcastAxis(const TensorView &view, const Dims &scores, size_t axis) 
 } // namespace
 
 AttentionPlan::AttentionPlan(const KernelProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc"});
+  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "type"});
   mlir::func::FuncOp function = problem.function;
   nn::SymbolicShapes shapes(function);
   mlir::Operation *anchor = attentionOf(function);
@@ -75,6 +75,7 @@ AttentionPlan::AttentionPlan(const KernelProblem &problem, const Schedule &sched
     throw Declined{fmt::format("attention on elements of type {}", name(type))};
   compute = type == ElementType::f64 ? type : ElementType::f32;
   lanes = problem.target.lanes(bitWidth(compute));
+  bf16 = bf16::scheduled(schedule, problem.target, type);
   scale = attrs.scale;
   fill = attrs.fill;
   zeroMaskedRows = attrs.zero_masked_rows;
@@ -157,6 +158,8 @@ Schedule attentionPrior(const KernelProblem &problem) {
   Schedule schedule{
       "attention", 1, {{"rows", wide ? 14 : 6}, {"vectors", 2}, {"unroll", 4}, {"mc", 1}, {"kc", keysOfABlock}}, {}};
   AttentionPlan plan(problem, schedule);
+  if (bf16::wanted(problem, plan.type) && !bf16::pairsAreSlow(problem.target))
+    schedule.words["type"] = "bf16";
   if (plan.keys.isConstant() && plan.keys.constant() <= mostKeysAtOnce)
     schedule.numbers["kc"] = 0;
   schedule.numbers["rows"] = plan.rows;

@@ -1,6 +1,7 @@
 // What an attention kernel computes and how it is cut: read off the kernel function, without code.
 #pragma once
 
+#include "codegen/Bf16.h"
 #include "codegen/Generate.h"
 #include "codegen/Microkernel.h"
 #include "codegen/OperandView.h"
@@ -23,11 +24,13 @@ struct AttentionWalk {
 ///   unroll   reduction steps per loop iteration
 ///   mc       register blocks of queries a work unit
 ///   kc       keys worked on at a time; 0: all (only where their number is static)
+///   type     bf16: queries (scaled), keys, values and the exponentials are rounded (codegen/Bf16.h) where they enter a
+///            product; scores, their softmax, sums and the result stay fp32
 struct AttentionPlan {
   ElementType type, compute; // in memory, and of scratch and arithmetic
   int64_t lanes, rows, vectors, unroll, mc, kc;
   double scale, fill;
-  bool causal, zeroMaskedRows;
+  bool causal, zeroMaskedRows, bf16;
   Dim visible; // causal: query i sees keys 0 ... i + visible
   Dims outer;  // heads, as axes that every operand walks with one stride each
   Dim queries, keys;
@@ -43,15 +46,18 @@ struct AttentionPlan {
   int64_t panel() const { return vectors * lanes; } // keys a panel of the scores
   int64_t keyCapacity() const;                      // keys in scratch, whole panels
   int64_t widthVectors() const { return (width + lanes - 1) / lanes; }
-  int64_t depthPitch() const { return (depth + lanes - 1) / lanes * lanes; }
+  /// What a step of a reduction holds: a pair of lanes of depth, or of keys, with bf16.
+  int64_t ofStep() const { return bf16 ? bf16::pair : 1; }
+  int64_t depthSteps() const { return (depth + ofStep() - 1) / ofStep(); }
+  int64_t depthPitch() const { return (depth + lanes - 1) / lanes * lanes / ofStep(); }
   int64_t scorePitch() const { return keyCapacity() + lanes; } // off powers of two
   Dim pieces() const { return ceilDiv(queries, rows); }
   Dim chunks() const { return ceilDiv(pieces(), mc); }
 
-  // Scratch: offsets in elements of `compute`.
+  // Scratch: offsets in elements of `compute`, as large as a unit of bf16.
   int64_t keysAt() const { return 0; }
-  int64_t valuesAt() const { return keyCapacity() * depth; }
-  int64_t queriesAt() const { return valuesAt() + keyCapacity() * widthVectors() * lanes; }
+  int64_t valuesAt() const { return keyCapacity() * depthSteps(); }
+  int64_t queriesAt() const { return valuesAt() + keyCapacity() / ofStep() * widthVectors() * lanes; }
   int64_t scoresAt() const { return queriesAt() + padded(rows * depthPitch()); }
   int64_t factorsAt() const { return scoresAt() + padded(rows * scorePitch()); } // one a row of the register block
   int64_t greatestAt() const { return factorsAt() + padded(rows); }              // the rest: one a row of the unit,

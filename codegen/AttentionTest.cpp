@@ -1,5 +1,6 @@
 // Random attention kernels against the reference: extents, masks, views around the operands, symbolic extents,
 // schedules, targets.
+#include "codegen/Bf16.h"
 #include "codegen/KernelEmulation.h"
 #include "codegen/KernelTesting.h"
 #include "codegen/RandomTesting.h"
@@ -7,7 +8,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 
 namespace lathe {
 namespace {
@@ -17,6 +17,7 @@ struct KernelText {
   using Dims = std::vector<std::string>;
   std::string arguments, body, last, type = "f32";
   Dims lastDims;
+  double scale = 1; // of the scores
   std::map<std::string, int64_t> symbols;
   int values = 0;
 
@@ -160,8 +161,9 @@ KernelText randomAttention(Random &random, const std::string &element = "f32") {
   if (causal == "lower_right" && keys < queries)
     causal = "none"; // rows that see nothing are NaN; tested apart
   // A finite fill: a row may be masked as a whole.
-  std::string result = text.op("attention " + operands + " {scale = " + random.of<std::string>({"0.25", "1.0", "0.3"}) +
-                                   " : f64, causal = \"" + causal +
+  std::string scale = random.of<std::string>({"0.25", "1.0", "0.3"});
+  text.scale = std::stod(scale);
+  std::string result = text.op("attention " + operands + " {scale = " + scale + " : f64, causal = \"" + causal +
                                    "\", fill = -1.0e+4 : f64, operandSegmentSizes = array<i32: 1, 1, 1, " +
                                    (bias ? "1" : "0") + ", " + (mask ? "1" : "0") + ">}",
                                types, {b, h, m, e});
@@ -263,6 +265,90 @@ TEST_F(Attention, rowsThatSeeNothingAreNan) {
     std::fill_n(inputs[3].as<uint8_t>(), 3 * 45, 0);
     EXPECT_EQ(difference(kernel.run(inputs, schedule)[0], kernel.expected(inputs)[0], 1e-5), "") << schedule;
   }
+}
+
+// ---- Operands rounded to bf16 ----
+
+/// "" where this machine runs them, otherwise what to print.
+std::string noBf16Here() {
+  Target native = Target::parse(testTargetName());
+  std::string reason = needsEmulator(native) ? "the emulator has none" : bf16::obstacle(native);
+  return reason.empty() ? "" : "PRODUCTS OF BF16 ARE NOT TESTED HERE: " + reason;
+}
+
+/// What `change` of KernelUnderTest::evaluated rounds as kernels do: queries after they were scaled.
+auto roundedOperands(double scale) {
+  return [scale](const Tensor &x, size_t operand) {
+    auto factor = operand == 0 ? float(scale) : 1.f;
+    Tensor scaled(x.type(), x.dims());
+    for (int64_t i = 0; i < x.elements(); ++i)
+      scaled.as<float>()[i] = x.as<float>()[i] * factor;
+    Tensor rounded = scaled.convertedTo(ElementType::bf16).convertedTo(x.type());
+    for (int64_t i = 0; i < x.elements(); ++i)
+      rounded.as<float>()[i] /= factor;
+    return rounded;
+  };
+}
+
+/// With queries, keys and values rounded, all that is left is the rounding of the weights: each by at most 2^-8 of
+/// itself, so that no result, a mean of values that are at most 2, is further off than 2^-8 of 2.
+std::string checkRounded(const KernelText &text, const Target &target, uint64_t seed, const std::string &schedule) {
+  KernelUnderTest kernel(text.str(), target, seed);
+  kernel.precision = Precision::bf16;
+  std::vector<Tensor> inputs = kernel.randomInputs(-2, 2, text.symbols);
+  Tensor expected = kernel.evaluated(inputs, roundedOperands(text.scale)).results[0];
+  return difference(kernel.run(inputs, schedule)[0], expected, 0x1p-8, 2);
+}
+
+TEST_F(Attention, bf16MatchesReferenceOnRoundedOperands) {
+  if (std::string missing = noBf16Here(); !missing.empty())
+    GTEST_SKIP() << missing;
+  Target target = Target::parse(testTargetName() + ",-amx-bf16");
+  int ran = 0;
+  for (int i = 0; i < 120; ++i) {
+    uint64_t seed = baseSeed() + i;
+    Random random(seed);
+    KernelText text = randomAttention(random);
+    std::string schedule = i % 2 ? randomSchedule(random) + " type=bf16" : "";
+    KernelUnderTest kernel(text.str(), target, seed);
+    kernel.precision = Precision::bf16;
+    if (schedule.empty())
+      ASSERT_EQ(priorSchedule(kernel.problem())->word("type", "f32"), "bf16") << text.str();
+    if (!kernel.declined(schedule).empty())
+      continue; // with a reason
+    ++ran;
+    ASSERT_EQ(checkRounded(text, target, seed, schedule), "") << "'" << schedule << "', LATHE_SEED=" << seed << "\n"
+                                                              << text.str();
+  }
+  EXPECT_GT(ran, 80) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
+}
+
+/// Queries of zero give every key the weight 1, which is no rounding: means of rounded values, as exact as sums are.
+TEST_F(Attention, bf16RoundsValuesOnce) {
+  if (std::string missing = noBf16Here(); !missing.empty())
+    GTEST_SKIP() << missing;
+  for (const char *schedule :
+       {"attention/1 rows=5 vectors=2 type=bf16", "attention/1 rows=4 vectors=2 kc=16 type=bf16"})
+    for (int64_t keys : {1, 16, 33, 50}) {
+      KernelUnderTest kernel(plain(20, keys, "scale = 1.0 : f64"), testTarget(), baseSeed());
+      std::vector<Tensor> inputs = kernel.randomInputs(-2, 2);
+      std::fill_n(inputs[0].as<float>(), inputs[0].elements(), 0.f);
+      Tensor got = kernel.run(inputs, schedule)[0], exact = kernel.expected(inputs)[0];
+      EXPECT_EQ(difference(got, kernel.evaluated(inputs, roundedOperands(1)).results[0], 1e-6, 2), "") << schedule;
+      EXPECT_NE(difference(got, exact, 1e-6, 2), "") << schedule << ": values were not rounded";
+    }
+}
+
+TEST_F(Attention, bf16IsNotForOtherTypesAndTargets) {
+  auto reason = [](const std::string &text, const char *target) {
+    return KernelUnderTest(text, Target::parse(target), 1).declined("attention/1 rows=4 type=bf16");
+  };
+  std::string text = plain(20, 30, "scale = 1.0 : f64"), doubles = text;
+  for (size_t at; (at = doubles.find("xf32")) != std::string::npos;)
+    doubles.replace(at, 4, "xf64");
+  EXPECT_EQ(reason(text, "znver4"), "");
+  EXPECT_THAT(reason(text, "x86-64-v3"), testing::HasSubstr("avx512bf16"));
+  EXPECT_THAT(reason(doubles, "znver4"), testing::HasSubstr("f64"));
 }
 
 TEST_F(Attention, otherTargetsCompileAndLink) {

@@ -25,6 +25,14 @@ std::string obstacle(const Target &target) {
   return "";
 }
 
+double productsACycle(const Target &target) {
+  constexpr double withTiles = 0.5; // Sapphire Rapids and later
+  constexpr double others = 2;      // Zen 5
+  return target.has("amx-bf16") ? withTiles : others;
+}
+
+bool pairsAreSlow(const Target &target) { return productsACycle(target) * pair <= 2; }
+
 bool wanted(const KernelProblem &problem, ElementType type) {
   return problem.precision == Precision::bf16 && type == ElementType::f32 && obstacle(problem.target).empty();
 }
@@ -52,6 +60,14 @@ uint16_t rounded(float value) {
 
 mlir::Value rounded(KernelBuilder &k, mlir::Value vector) {
   return intrinsic(k, KernelBuilder::vectorOf(k.b.getBF16Type(), 16), "llvm.x86.avx512bf16.cvtneps2bf16.512", vector);
+}
+
+mlir::Value units(KernelBuilder &k, mlir::Value low, mlir::Value high) {
+  if (!high)
+    high = k.zero(low.getType());
+  mlir::Value all = intrinsic(k, KernelBuilder::vectorOf(k.b.getBF16Type(), 32),
+                              "llvm.x86.avx512bf16.cvtne2ps2bf16.512", {high, low});
+  return k.b.create<mlir::vector::BitCastOp>(k.loc, low.getType(), all);
 }
 
 void storeNeighbours(KernelBuilder &k, mlir::Value vector, mlir::Value base, mlir::Value offset) {

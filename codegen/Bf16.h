@@ -24,9 +24,10 @@ std::string obstacle(const Target &target);
 /// True when the prior of a contraction of `type` should round its operands.
 bool wanted(const KernelProblem &problem, ElementType type);
 
-/// CPUs with tile registers multiply pairs in vectors at a quarter of the rate of fp32's multiply-adds, half as fast in
-/// all (docs/kernels.md): only what waits for weights from memory gains from them.
-inline bool pairsAreSlow(const Target &target) { return target.has("amx-bf16"); }
+/// Products of vectors of pairs a cycle, of which fp32's multiply-adds are two: what was measured (docs/kernels.md).
+double productsACycle(const Target &target);
+/// Pairs are no faster than as many multiply-adds: only what waits for weights from memory gains from them.
+bool pairsAreSlow(const Target &target);
 
 /// What a schedule's `type` (f32 where it says nothing) means for a contraction of `type`; throws Declined for what
 /// cannot be had.
@@ -37,6 +38,8 @@ uint16_t rounded(float value);
 
 /// `vector` (16 of fp32) rounded, as 8 units: bytes of a vector<16xbf16>.
 mlir::Value rounded(KernelBuilder &k, mlir::Value vector);
+/// Neighbouring steps, 16 in `low` and 16 in `high` (null: zeros), as 16 units typed as fp32.
+mlir::Value units(KernelBuilder &k, mlir::Value low, mlir::Value high);
 /// Stores `vector` (16 of fp32: channels 2i and 2i + 1 become unit i) as units [offset, offset + 8) of `base`.
 void storeNeighbours(KernelBuilder &k, mlir::Value vector, mlir::Value base, mlir::Value offset);
 /// Stores 16 units, the lanes of `low` in their lower and those of `high` (null: zeros) in their upper halves.

@@ -1,4 +1,5 @@
-// Convolutions and matrix products: what the anchor of a contraction kernel computes, and the algorithms that compute it.
+// Convolutions and matrix products: what the anchor of a contraction kernel computes, and the algorithms that compute
+// it.
 //
 //   direct/1     dense and grouped convolutions on the microkernel, blocked or row-major activations
 //   winograd/1   dense 3x3 convolutions of stride 1 with fewer multiplications, blocked activations
@@ -22,8 +23,8 @@ struct ConvGeometry {
   Dim images;
   int64_t groups, inChannels, outChannels; // channels of one group
   Axes in, out, kernel, stride, dilation, padBegin;
-  int64_t inBlock;   // channels a block of the input's layout; 0: row-major
-  int64_t outBlock;  // likewise for the result
+  int64_t inBlock;  // channels a block of the input's layout; 0: row-major
+  int64_t outBlock; // likewise for the result
   unsigned input, weights;
   std::optional<unsigned> bias;
   mlir::Value result;
@@ -59,13 +60,15 @@ struct GemmGeometry {
 
 /// Tiles of one row that reach the same positions of their width with every kernel column.
 struct TileClass {
-  int64_t start = 0, count = 0, width = 0;                // first output column, consecutive tiles, columns a tile
+  int64_t start = 0, count = 0, width = 0;              // first output column, consecutive tiles, columns a tile
   llvm::SmallVector<std::pair<int64_t, int64_t>> reach; // by kernel column: positions [first, second) inside the input
 };
 /// One row of output positions cut into tiles of at most `px`.
 std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px);
-/// Taps [low, high) of spatial axis `axis` that fall into the input for output position `position`; low may exceed high.
-std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis, mlir::Value position);
+/// Taps [low, high) of spatial axis `axis` that fall into the input for output position `position`; low may exceed
+/// high.
+std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
+                                             mlir::Value position);
 
 /// The anchor of a contraction kernel; throws Declined when there is not exactly one.
 mlir::Operation *anchorOf(mlir::func::FuncOp function);
@@ -85,8 +88,9 @@ struct ContractionProblem {
   const Target &target() const { return kernel.target; }
 };
 
-/// Cycles of one reduction step of a register block: two multiply-adds and two loads a cycle, four cycles until a sum
-/// can be added to again, and weights beyond the first level arriving at 32 bytes a cycle.
+/// Cycles of one reduction step of a register block: two multiply-adds (products of pairs: bf16::productsACycle) and
+/// two loads a cycle, four cycles (six) until a sum can be added to again, and weights beyond the first level arriving
+/// at 32 bytes a cycle.
 double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs = false);
 /// Whether the weights of so many reduction steps are beyond the first level when the next register block reads them.
 bool panelIsFar(const Target &target, int64_t steps, int64_t vectors);

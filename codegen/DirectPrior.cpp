@@ -82,7 +82,8 @@ Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int
             cycles += stepCycles(target, piece, vectors % oc, far, pairs);
         }
         cycles *= double(conv.outPixels()) / width;
-        // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few registers.
+        // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few
+        // registers.
         if (conv.taps() == 1 && target.vectorRegisters >= 32 && px * oc >= 28)
           cycles *= 1.05;
         // Large weights are walked tile by tile: an odd number of tiles is hard to split.
@@ -122,7 +123,8 @@ bool weightsFromMemory(const ConvGeometry &conv) {
 double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs) {
   int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
   int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
-  double multiplies = rows * vectors / 2.0, loads = (vectors + rows * groups) / 2.0;
+  double multiplies = double(rows * vectors) / (pairs ? bf16::productsACycle(target) : 2),
+         loads = (vectors + rows * groups) / 2.0;
   double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
   double wait = (pairs ? 6.0 : 4.0) / Microkernel::chains(target, rows, vectors);
   return std::max({multiplies, loads, arrival, wait}) + 0.05 * loads + 0.05 * arrival;
@@ -189,12 +191,14 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   double rowsOuter = images * input + weights * (weights > secondLevelBytes / 2 ? images * chunks : 1);
   double channelsOuter = weights + images * input * (images * input > secondLevelBytes / 2 ? tiles : 1);
   // One chunk is the same either way, but for panels that have to be cut.
-  bool outer = !pairs && (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375));
+  bool outer =
+      !pairs && (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375));
   if (outer) {
     chunk = rows;
     int64_t unit = conv.inBlock ? conv.inBlock : 1;
     int64_t kc = conv.inChannels;
-    for (int64_t parts = 2; tileWeights * kc / conv.inChannels > secondLevelBytes * 0.375 && parts <= conv.inChannels; ++parts)
+    for (int64_t parts = 2; tileWeights * kc / conv.inChannels > secondLevelBytes * 0.375 && parts <= conv.inChannels;
+         ++parts)
       if (conv.inChannels % parts == 0 && (conv.inChannels / parts) % unit == 0)
         kc = conv.inChannels / parts;
     schedule.numbers["kc"] = kc == conv.inChannels ? 0 : kc;

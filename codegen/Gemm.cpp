@@ -4,16 +4,18 @@
 //   vectors  vectors of columns a register block
 //   unroll   reduction steps per loop iteration
 //   mc       register blocks of rows a work unit
-//   kc       reduction steps done for all units of a chunk of rows before the next ones (0: all); partial sums then wait in scratch
-//   prefetch 1: while one tile of a constant right operand is used, the next one is fetched
-//   packb    1: a right operand that is not constant is copied into scratch, one tile of columns at a time
-//   type     bf16: both operands, the right one constant, are rounded (codegen/Bf16.h); a slot rounds the rows of one chunk into its
-//            scratch and runs all its units of that chunk from there
+//   kc       reduction steps done for all units of a chunk of rows before the next ones (0: all); partial sums then
+//   wait in scratch prefetch 1: while one tile of a constant right operand is used, the next one is fetched packb    1:
+//   a right operand that is not constant is copied into scratch, one tile of columns at a time type     bf16: both
+//   operands are rounded (codegen/Bf16.h); a slot rounds the rows of one chunk into its scratch and runs all its
+//            units of that chunk from there. A right operand that is not constant is rounded while it is copied
+//            (packb=1)
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
 #include "codegen/Bf16.h"
 #include "codegen/Caches.h"
 #include "codegen/Contraction.h"
+#include "codegen/Copy.h"
 #include "codegen/OperandView.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,7 +27,8 @@
 namespace lathe {
 namespace {
 
-/// The axes of a stack of `all` matrices as an operand with stack extents `own`, matrices of `size` elements, walks them.
+/// The axes of a stack of `all` matrices as an operand with stack extents `own`, matrices of `size` elements, walks
+/// them.
 ViewAxis stackWalk(const Dims &own, const Dims &all, Dim size) {
   ViewAxis walk;
   size_t missing = all.size() - own.size();
@@ -100,7 +103,8 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
     } else {
       if (gemm.batch == Dim(0))
         throw Declined{"a matrix product without elements"};
-      CommonAxes common = commonAxes({stackWalk(aBatch, all, gemm.m * Dim(gemm.k)), stackWalk(bBatch, all, gemm.k * gemm.n)});
+      CommonAxes common =
+          commonAxes({stackWalk(aBatch, all, gemm.m * Dim(gemm.k)), stackWalk(bBatch, all, gemm.k * gemm.n)});
       gemm.outer = common.extents;
       gemm.aOuter = common.strides[0];
       gemm.bOuter = common.strides[1];
@@ -140,14 +144,13 @@ struct Plan {
   }
   int64_t partialBytes() const { return bitWidth(partialType()) / 8; }
   /// Elements of one tile's partial sums, and the byte of scratch where the first one's begin: behind a tile of the
-  /// right operand.
+  /// right operand and rounded rows of the left one.
   int64_t partialStride() const { return chunkRows() * vectors * lanes; }
-  int64_t partialStart() const {
-    if (bf16)
-      return chunkRows() * roundedRow() * bf16::unitBytes;
-    return packB ? (kc * vectors * lanes * bitWidth(gemm.type) / 8 + 63) / 64 * 64 : 0;
-  }
-  /// Units between rounded rows: whole vectors, and a line more where rows would lie in the same sets of the first-level cache.
+  int64_t partialStart() const { return leftStart() + (bf16 ? chunkRows() * roundedRow() * bf16::unitBytes : 0); }
+  /// The byte where rounded rows of the left operand begin. A unit of bf16 is as large as an element.
+  int64_t leftStart() const { return packB ? (kc * vectors * lanes * bitWidth(gemm.type) / 8 + 63) / 64 * 64 : 0; }
+  /// Units between rounded rows: whole vectors, and a line more where rows would lie in the same sets of the
+  /// first-level cache.
   int64_t roundedRow() const {
     int64_t line = 64 / bf16::unitBytes, units = (allSteps() + line - 1) / line * line;
     return units % (16 * line) ? units : units + line;
@@ -169,12 +172,12 @@ Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
   plan.mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 40);
   plan.kc = parameter(schedule, "kc", 0, 0, int64_t(1) << 40);
   plan.bf16 = bf16::scheduled(schedule, problem.target(), plan.gemm.type);
-  if (plan.bf16 && !plan.gemm.constantB)
-    throw Declined{"type=bf16 is for products with a constant right operand"};
   if (plan.bf16 && plan.gemm.aStepStride != 1)
     throw Declined{"type=bf16 is not for transposed left operands"};
   plan.kc = plan.kc == 0 ? plan.allSteps() : std::min(plan.kc, plan.allSteps());
   plan.packB = parameter(schedule, "packb", 0, 0, 1) && !plan.gemm.constantB;
+  if (plan.bf16 && !plan.gemm.constantB && !plan.packB)
+    throw Declined{"type=bf16 copies a right operand that is not constant (packb=1)"};
   plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1) && plan.gemm.constantB;
   if (!Microkernel::fits(problem.target(), plan.rows, plan.vectors))
     throw Declined{fmt::format("rows={} vectors={} needs more than {} registers", plan.rows, plan.vectors,
@@ -218,13 +221,15 @@ std::vector<char> packPairs(const nn::ConstantData &data, const Plan &plan) {
     for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
       int64_t first = tile * plan.vectors * plan.lanes, steps = std::min(plan.kc, plan.allSteps() - begin);
       int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
-      int64_t real = std::min(wide, gemm.n - first), low = begin * bf16::pair, high = std::min(gemm.k, low + steps * bf16::pair);
+      int64_t real = std::min(wide, gemm.n - first), low = begin * bf16::pair,
+              high = std::min(gemm.k, low + steps * bf16::pair);
       auto copy = [&](int64_t k, int64_t j) {
         int64_t from = gemm.transB ? (first + j) * gemm.k + k : k * gemm.n + first + j;
         float value;
         std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
         uint16_t half = bf16::rounded(value);
-        std::memcpy(to + ((k - low) / bf16::pair * wide + j) * bf16::unitBytes + k % bf16::pair * sizeof half, &half, sizeof half);
+        std::memcpy(to + ((k - low) / bf16::pair * wide + j) * bf16::unitBytes + k % bf16::pair * sizeof half, &half,
+                    sizeof half);
       };
       if (gemm.transB) // a row of the source at a time: it is as long as the reduction
         for (int64_t j = 0; j < real; ++j)
@@ -244,7 +249,8 @@ public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
   GemmGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims)
-      : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims), micro(k, gemm.type, plan.lanes, plan.unroll, plan.bf16) {}
+      : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims),
+        micro(k, gemm.type, plan.lanes, plan.unroll, plan.bf16) {}
 
   void emit() {
     if (plan.passes() == 1 && !plan.bf16) {
@@ -256,8 +262,10 @@ public:
     k.loop(firstChunk, endChunk, 1, [&](Value number) {
       firstUnit = k.max(k.begin(), k.mul(number, plan.tiles()));
       Value endUnit = k.min(k.end(), k.mul(k.add(number, 1), plan.tiles()));
-      if (plan.bf16)
-        roundRows(number);
+      if (plan.bf16) {
+        locate(number);
+        roundRows();
+      }
       auto units = [&](Value pass) {
         setPass(pass);
         k.loop(firstUnit, endUnit, 1, [&](Value unit) { emitUnit(unit); });
@@ -284,7 +292,8 @@ private:
   Value partials;            // of the tile, in scratch
 
   int64_t steps() const { return plan.steps(lastPass); }
-  void roundRows(Value chunkNumber);
+  void locate(Value number);
+  void roundRows();
   std::pair<Value, Value> rowsOf(Value chunkNumber);
   void setPass(Value number) {
     pass = number;
@@ -296,6 +305,8 @@ private:
   void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
   PanelPrefetch nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset);
   void copyColumns(int64_t vectors, int64_t valid, Value from);
+  void copyPairs(int64_t vectors, int64_t valid, Value from);
+  Value leftRows() { return k.gep(k.scratch(), k.constant(plan.leftStart()), k.b.getI8Type()); }
 };
 
 /// First row of a chunk and the first behind it, of one matrix.
@@ -312,40 +323,40 @@ std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
   return {start(first), start(k.min(k.add(first, plan.mc), k.constant(count)))};
 }
 
-/// The left operand's rows of a chunk as units in scratch.
-void GemmGenerator::roundRows(Value chunkNumber) {
-  auto [first, last] = rowsOf(chunkNumber);
+/// The left operand's rows of the chunk as units in scratch.
+void GemmGenerator::roundRows() {
+  auto [first, last] = rowsOf(chunk);
   int64_t whole = gemm.k / plan.lanes * plan.lanes, rest = gemm.k - whole;
-  Value from = k.mul(first, gemm.aRowStride), a = k.buffer(gemm.a);
+  Value from = k.add(aBase, k.mul(first, gemm.aRowStride)), a = k.buffer(gemm.a), rounded = leftRows();
   k.loop(k.constant(0), k.sub(last, first), 1, [&](Value row) {
     Value source = k.add(from, k.mul(row, gemm.aRowStride)), to = k.mul(row, plan.roundedRow());
     k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, [&](Value vector) {
       Value values = k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.type, plan.lanes);
-      bf16::storeNeighbours(k, values, k.scratch(), k.add(to, k.mul(vector, plan.lanes / bf16::pair)));
+      bf16::storeNeighbours(k, values, rounded, k.add(to, k.mul(vector, plan.lanes / bf16::pair)));
     });
     if (rest)
-      bf16::storeNeighbours(k, k.maskedLoad(a, k.add(source, whole), gemm.type, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
-                            k.scratch(), k.add(to, whole / bf16::pair));
+      bf16::storeNeighbours(
+          k, k.maskedLoad(a, k.add(source, whole), gemm.type, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
+          rounded, k.add(to, whole / bf16::pair));
   });
 }
 
-void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of columns)
-  tile = k.rem(unit, plan.tiles());
-  Value rest = k.div(unit, plan.tiles());
+/// Sets the matrix and the chunk of its rows from their common number.
+void GemmGenerator::locate(Value number) {
   Dim chunks = plan.chunks();
   if (chunks == Dim(1)) {
     chunk = k.constant(0);
-    image = rest;
+    image = number;
   } else if (gemm.batch == Dim(1)) {
-    chunk = rest;
+    chunk = number;
     image = k.constant(0);
   } else {
     Value count = dims.value(k, chunks);
-    chunk = k.b.create<mlir::arith::RemUIOp>(k.loc, rest, count);
-    image = k.b.create<mlir::arith::DivUIOp>(k.loc, rest, count);
+    chunk = k.b.create<mlir::arith::RemUIOp>(k.loc, number, count);
+    image = k.b.create<mlir::arith::DivUIOp>(k.loc, number, count);
   }
   aBase = bBase = k.constant(0);
-  Value number = image;
+  number = image;
   for (size_t axis = gemm.outer.size(); axis-- > 0;) {
     Value index = number;
     if (axis > 0) {
@@ -356,6 +367,11 @@ void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of col
     aBase = k.add(aBase, k.mul(index, dims.value(k, gemm.aOuter[axis])));
     bBase = k.add(bBase, k.mul(index, dims.value(k, gemm.bOuter[axis])));
   }
+}
+
+void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of columns)
+  tile = k.rem(unit, plan.tiles());
+  locate(k.div(unit, plan.tiles()));
   if (plan.passes() > 1)
     partials = k.add(k.mul(k.sub(unit, firstUnit), plan.partialStride()), plan.partialStart() / plan.partialBytes());
   int64_t last = plan.tiles() - 1, wide = plan.vectors * plan.lanes;
@@ -364,8 +380,9 @@ void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of col
   else if (last == 0)
     emitColumns(plan.tailVectors(), gemm.n);
   else
-    k.ifThen(k.less(tile, k.constant(last)), [&] { emitColumns(plan.vectors, wide); },
-             [&] { emitColumns(plan.tailVectors(), gemm.n - last * wide); });
+    k.ifThen(
+        k.less(tile, k.constant(last)), [&] { emitColumns(plan.vectors, wide); },
+        [&] { emitColumns(plan.tailVectors(), gemm.n - last * wide); });
 }
 
 /// Copies one pass of one tile of columns of the right operand into scratch, as packColumns does for constants.
@@ -377,7 +394,8 @@ void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
         Value at = k.add(k.add(from, k.mul(step, gemm.bStepStride)), v * plan.lanes);
         int64_t real = std::min(plan.lanes, valid - v * plan.lanes);
         Value vector = real == plan.lanes ? k.load(source, at, gemm.type, plan.lanes)
-                                          : k.maskedLoad(source, at, gemm.type, plan.lanes, k.prefixMask(k.constant(real), plan.lanes));
+                                          : k.maskedLoad(source, at, gemm.type, plan.lanes,
+                                                         k.prefixMask(k.constant(real), plan.lanes));
         k.store(vector, k.scratch(), k.add(k.mul(step, vectors * plan.lanes), v * plan.lanes), gemm.type);
       }
     });
@@ -392,6 +410,57 @@ void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
   });
 }
 
+/// Likewise rounded, as packPairs does for constants. A step is a pair of the operand's, the last one perhaps without a
+/// partner.
+void GemmGenerator::copyPairs(int64_t vectors, int64_t valid, Value from) {
+  Value source = k.buffer(gemm.b);
+  int64_t wide = vectors * plan.lanes, odd = lastPass ? gemm.k % bf16::pair : 0, whole = steps() - odd;
+  auto to = [&](Value step, int64_t lane) { return k.add(k.mul(step, wide), lane); };
+  auto masked = [&](Value at, int64_t count) {
+    return count == plan.lanes
+               ? k.load(source, at, gemm.type, plan.lanes)
+               : k.maskedLoad(source, at, gemm.type, plan.lanes, k.prefixMask(k.constant(count), plan.lanes));
+  };
+  if (gemm.bLaneStride == 1) {
+    auto copy = [&](Value step, bool both) {
+      Value row = k.add(from, k.mul(step, gemm.bStepStride * bf16::pair));
+      for (int64_t v = 0; v < vectors; ++v) {
+        int64_t lane = v * plan.lanes, real = std::min(plan.lanes, valid - lane);
+        Value low = masked(k.add(row, lane), real),
+              high = both ? masked(k.add(row, gemm.bStepStride + lane), real) : Value();
+        bf16::storeInterleaved(k, low, high, k.scratch(), to(step, lane));
+      }
+    };
+    k.loop(k.constant(0), k.constant(whole), 1, [&](Value step) { copy(step, true); });
+    if (odd)
+      copy(k.constant(whole), false);
+    return;
+  }
+  // Steps are neighbours in memory: squares of 16 columns by 16 pairs, exchanged. Columns beyond the last repeat it,
+  // into lanes that are not stored.
+  int64_t all = lastPass ? gemm.k - (plan.passes() - 1) * plan.kc * bf16::pair : plan.kc * bf16::pair;
+  auto square = [&](Value step, int64_t lane, int64_t count) { // `count` steps of the operand, up to two vectors
+    llvm::SmallVector<Value> rows;
+    for (int64_t i = 0; i < plan.lanes; ++i) {
+      Value row = k.add(k.add(from, k.mul(k.constant(std::min(lane + i, valid - 1)), gemm.bLaneStride)),
+                        k.mul(step, bf16::pair));
+      Value low = masked(row, std::min(count, plan.lanes));
+      rows.push_back(
+          bf16::units(k, low, count > plan.lanes ? masked(k.add(row, plan.lanes), count - plan.lanes) : Value()));
+    }
+    rows = transposed(k, std::move(rows));
+    for (int64_t i = 0; i < bf16::pairsOf(count); ++i)
+      k.store(rows[i], k.scratch(), to(k.add(step, i), lane), gemm.type);
+  };
+  int64_t squares = all / (bf16::pair * plan.lanes);
+  for (int64_t lane = 0; lane < wide; lane += plan.lanes) {
+    k.loop(k.constant(0), k.constant(squares * plan.lanes), plan.lanes,
+           [&](Value step) { square(step, lane, bf16::pair * plan.lanes); });
+    if (int64_t rest = all % (bf16::pair * plan.lanes))
+      square(k.constant(squares * plan.lanes), lane, rest);
+  }
+}
+
 void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
   int64_t wide = plan.vectors * plan.lanes;
   VectorOperand b;
@@ -400,9 +469,13 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     b = {k.buffer(gemm.b), vectors * plan.lanes};
     bOffset = k.add(k.mul(firstStep, plan.columnVectors() * plan.lanes), k.mul(tile, wide * steps()));
   } else {
-    Value from = k.add(k.add(bBase, k.mul(tile, wide * gemm.bLaneStride)), k.mul(firstStep, gemm.bStepStride));
+    Value begin = plan.bf16 ? k.mul(firstStep, bf16::pair) : firstStep;
+    Value from = k.add(k.add(bBase, k.mul(tile, wide * gemm.bLaneStride)), k.mul(begin, gemm.bStepStride));
     if (plan.packB) {
-      copyColumns(vectors, valid, from);
+      if (plan.bf16)
+        copyPairs(vectors, valid, from);
+      else
+        copyColumns(vectors, valid, from);
       b = {k.scratch(), vectors * plan.lanes};
       bOffset = k.constant(0);
     } else {
@@ -497,11 +570,10 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
     partial = k.add(partials, k.mul(k.sub(firstRow, chunkRow), vectors * plan.lanes));
   ReductionAxis axis{steps(), steps(), gemm.aStepStride, 0};
   micro.prefetch = nextTile(vectors, blockOfChunk, axis, bOffset);
-  Value aOffset = plan.bf16
-                      ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.roundedRow()))
-                      : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
+  Value aOffset = plan.bf16 ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.roundedRow()))
+                            : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
   Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors,
-                            plan.bf16 ? k.scratch() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
+                            plan.bf16 ? leftRows() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
   if (lastPass)
     return epilogue.emit(k, dims, out, acc);
   for (size_t i = 0; i < acc.size(); ++i)
@@ -541,10 +613,10 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   if (gemm.constantB) {
     if (result.packings[gemm.b])
       throw Declined{"the right operand is also a bias"};
-    result.packings[gemm.b] =
-        Packing{[plan](const nn::ConstantData &data) { return plan.bf16 ? packPairs(data, plan) : packColumns(data, plan); },
-                fmt::format("kn/{}x{}{}", plan.vectors, plan.lanes, plan.bf16 ? " bf16" : ""),
-                plan.bf16 ? ElementType::bf16 : gemm.type};
+    result.packings[gemm.b] = Packing{
+        [plan](const nn::ConstantData &data) { return plan.bf16 ? packPairs(data, plan) : packColumns(data, plan); },
+        fmt::format("kn/{}x{}{}", plan.vectors, plan.lanes, plan.bf16 ? " bf16" : ""),
+        plan.bf16 ? ElementType::bf16 : gemm.type};
   }
   result.schedule = schedule;
   return result;
@@ -560,13 +632,14 @@ int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
   return (rows + sets - 1) / sets;
 }
 
-/// Cuts rows into chunks and the reduction into passes. While all columns pass by, the chunk's rows of one pass stay in the second-level
-/// cache beside two tiles of columns, the one in use and the one that is fetched. Chunks read the right operand again, passes read and
-/// write all partial sums.
+/// Cuts rows into chunks and the reduction into passes. While all columns pass by, the chunk's rows of one pass stay in
+/// the second-level cache beside two tiles of columns, the one in use and the one that is fetched. Chunks read the
+/// right operand again, passes read and write all partial sums.
 void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Caches &caches, Schedule &schedule) {
   constexpr int64_t leastSteps = 256;
   auto secondLevel = int64_t(caches.secondLevel * 0.86);
-  int64_t rows = schedule.number("rows", 1), wide = schedule.number("vectors", 1) * lanes, size = bitWidth(gemm.type) / 8;
+  int64_t rows = schedule.number("rows", 1), wide = schedule.number("vectors", 1) * lanes,
+          size = bitWidth(gemm.type) / 8;
   int64_t steps = pairs ? bf16::pairsOf(gemm.k) : gemm.k; // of `size` bytes each
   int64_t m = gemm.m.constantOr(0);
   // Open extents are cut into chunks of a few hundred rows at most.
@@ -578,11 +651,13 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Cach
   double least = INFINITY;
   for (int64_t chunks = 1; chunks <= pieces; ++chunks) {
     int64_t mc = (pieces + chunks - 1) / chunks, held = mc * rows;
-    int64_t most = (secondLevel / size - held * wide) / (held + 2 * wide); // held * kc + 2 * kc * wide + held * wide elements
+    int64_t most =
+        (secondLevel / size - held * wide) / (held + 2 * wide); // held * kc + 2 * kc * wide + held * wide elements
     if (most < std::min(leastSteps, steps) && mc > 1)
       continue;
     int64_t passes = most < leastSteps ? 1 : (steps + most - 1) / most, kc = (steps + passes - 1) / passes;
-    double moved = double(chunks) * double(steps) * double(gemm.n) + 2 * double(passes - 1) * double(all) * double(gemm.n);
+    double moved =
+        double(chunks) * double(steps) * double(gemm.n) + 2 * double(passes - 1) * double(all) * double(gemm.n);
     if (moved >= least)
       continue;
     least = moved;
@@ -618,7 +693,9 @@ Schedule gemmPrior(const ContractionProblem &problem) {
   else
     set(wide ? 14 : 6, 2, 4);
   // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
-  bool pairs = bf16::wanted(problem.kernel, gemm.type) && gemm.constantB && gemm.aStepStride == 1;
+  bool packs = !gemm.constantB && (m == 0 || m >= 8);
+  bool pairs = bf16::wanted(problem.kernel, gemm.type) && gemm.aStepStride == 1 &&
+               (gemm.constantB || (packs && !bf16::pairsAreSlow(target)));
   if (!pairs && wide && schedule.number("rows", 1) == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
   setBlocking(gemm, lanes, pairs, cachesOf(target), schedule);
@@ -626,14 +703,14 @@ Schedule gemmPrior(const ContractionProblem &problem) {
   int64_t bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8) / (pairs ? bf16::pair : 1);
   if (pairs)
     schedule.words["type"] = "bf16";
-  // Weights of this size come from memory each time the network runs. One row uses each once and in order, which the hardware follows; the
-  // next tile, far ahead, would be gone again when its turn comes.
+  // Weights of this size come from memory each time the network runs. One row uses each once and in order, which the
+  // hardware follows; the next tile, far ahead, would be gone again when its turn comes.
   if (gemm.constantB && (m == 0 || m >= rows))
     schedule.numbers["prefetch"] = m != 1 && bytes * gemm.n > (96 << 10);
   if (!gemm.constantB) {
-    schedule.numbers["packb"] = m == 0 || m >= 8;
+    schedule.numbers["packb"] = packs;
     schedule.numbers["kc"] = 0;
-    if (m > 0 && schedule.numbers["packb"])
+    if (m > 0 && packs && !pairs) // rounded rows have to stay near
       schedule.numbers["mc"] = (m + rows - 1) / rows;
   }
   return schedule;

@@ -309,7 +309,7 @@ double KernelUnderTest::seconds(std::span<const Tensor> inputs, int repetitions,
 }
 
 KernelUnderTest::Evaluated KernelUnderTest::evaluated(std::span<const Tensor> inputs,
-                                                      const std::function<Tensor(Tensor)> &change) {
+                                                      const std::function<Tensor(Tensor, size_t)> &change) {
   Evaluated evaluated;
   llvm::DenseMap<mlir::Value, Value> values;
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
@@ -327,9 +327,10 @@ KernelUnderTest::Evaluated KernelUnderTest::evaluated(std::span<const Tensor> in
       auto byRecord = nn::operandsByRecord(&op);
       for (size_t i = 0; i < held.size(); ++i)
         operands.push_back(byRecord[i] ? &held[i] : nullptr);
-      bool anchor = nn::recordOf(&op)->lowering == std::string_view("contraction");
-      for (size_t i = 0; anchor && i < 2; ++i)
-        held[i] = Value(change(held[i].tensor()));
+      std::string_view lowering = nn::recordOf(&op)->lowering;
+      bool anchor = lowering == "contraction" || lowering == "attention";
+      for (size_t i = 0; anchor && i < (lowering == "attention" ? 3 : 2); ++i)
+        held[i] = Value(change(held[i].tensor(), i));
       auto results = evaluateReference(nn::recordOf(&op)->name, *nn::attrsOf(&op), operands);
       for (size_t i = 0; i < results.size(); ++i)
         values[op.getResult(i)] = results[i];
@@ -340,6 +341,16 @@ KernelUnderTest::Evaluated KernelUnderTest::evaluated(std::span<const Tensor> in
   for (mlir::Value result : func.getBody().front().getTerminator()->getOperands())
     evaluated.results.push_back(values[result].tensor());
   return evaluated;
+}
+
+double KernelUnderTest::largestSum(std::span<const Tensor> inputs) {
+  auto absolute = [](Tensor x, size_t) {
+    Tensor result(x.type(), x.dims());
+    for (int64_t i = 0; i < x.elements(); ++i)
+      result.as<float>()[i] = std::fabs(x.as<float>()[i]);
+    return result;
+  };
+  return evaluated(inputs, absolute).largestAnchor;
 }
 
 std::vector<Tensor> KernelUnderTest::randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols) {

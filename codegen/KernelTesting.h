@@ -31,8 +31,8 @@ private:
   LatheKernel entry = nullptr;
 };
 
-/// Memory that ends right before an unmapped page and starts right after one, as far as alignment allows: a kernel that touches
-/// what is not its own faults. Filled with a pattern that is NaN in every float type.
+/// Memory that ends right before an unmapped page and starts right after one, as far as alignment allows: a kernel that
+/// touches what is not its own faults. Filled with a pattern that is NaN in every float type.
 class GuardedBuffer {
 public:
   /// `aligned`: starts at a multiple of 64 bytes (and so may end up to 63 before the page).
@@ -52,8 +52,9 @@ private:
   bool toLine = false;
 };
 
-/// A kernel function from text, as passes/Partition would leave it: a module with one func.func that has the attribute nn.family. Buffers are
-/// guarded, blocked tensors packed (padding lanes are NaN) and unpacked, constants packed as the kernel asks.
+/// A kernel function from text, as passes/Partition would leave it: a module with one func.func that has the attribute
+/// nn.family. Buffers are guarded, blocked tensors packed (padding lanes are NaN) and unpacked, constants packed as the
+/// kernel asks.
 class KernelUnderTest {
 public:
   /// `text`: the module, or only the function. `seed` decides how the units are cut into slots.
@@ -67,23 +68,29 @@ public:
 
   /// Why the family declines, or "".
   std::string declined(const std::string &schedule = "");
-  /// Generates by the prior's schedule or the given one, runs on row-major tensors, returns row-major results. Throws Error
-  /// when the kernel is declined.
+  /// Generates by the prior's schedule or the given one, runs on row-major tensors, returns row-major results. Throws
+  /// Error when the kernel is declined.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const std::string &schedule = "");
   /// What the references give, operator by operator.
-  std::vector<Tensor> expected(std::span<const Tensor> inputs) { return evaluated(inputs, [](Tensor x) { return x; }).results; }
+  std::vector<Tensor> expected(std::span<const Tensor> inputs) {
+    return evaluated(inputs, [](Tensor x, size_t) { return x; }).results;
+  }
 
-  /// What the references give with `change` applied to the first two operands of the contraction, and the largest |value| of that.
+  /// What the references give with `change` applied to the operands of products - the contraction's first two,
+  /// attention's first three; it is told their number - and the largest |value| of what the anchor gives.
   struct Evaluated {
     std::vector<Tensor> results;
     double largestAnchor = 0;
   };
-  Evaluated evaluated(std::span<const Tensor> inputs, const std::function<Tensor(Tensor)> &change);
+  Evaluated evaluated(std::span<const Tensor> inputs, const std::function<Tensor(Tensor, size_t operand)> &change);
+  /// The largest sum of magnitudes of products (f32) of the contraction: roundings of its sums are relative to that,
+  /// neither to its result, which may cancel, nor to what an epilogue lets through of it.
+  double largestSum(std::span<const Tensor> inputs);
   /// Random tensors for the arguments: floats and integers of [lo, hi]; symbolic extents as given.
   std::vector<Tensor> randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols = {});
 
-  /// Cache lines of the results that `slots` equal shares of the units write to: all, those that more than one writes to, and those of the
-  /// busiest slot.
+  /// Cache lines of the results that `slots` equal shares of the units write to: all, those that more than one writes
+  /// to, and those of the busiest slot.
   struct Lines {
     int64_t written = 0, shared = 0, most = 0;
   };
@@ -104,12 +111,14 @@ private:
   int threads;
 };
 
-/// "" or where two tensors differ: shape, type, or elements beyond |x - y| <= tolerance * (|y| + largest |y|). NaN equals NaN. The largest
-/// is at least `least`.
+/// "" or where two tensors differ: shape, type, or elements beyond |x - y| <= tolerance * (|y| + largest |y|). NaN
+/// equals NaN. The largest is at least `least`.
 std::string difference(const Tensor &got, const Tensor &expected, double tolerance, double least = 0);
 
-/// Runs the kernel on random inputs of [lo, hi] and returns "" or what went wrong (declined, or a difference from the references).
-std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo = -2, double hi = 2,
-                        const std::string &schedule = "", const std::map<std::string, int64_t> &symbols = {});
+/// Runs the kernel on random inputs of [lo, hi] and returns "" or what went wrong (declined, or a difference from the
+/// references).
+std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo = -2,
+                        double hi = 2, const std::string &schedule = "",
+                        const std::map<std::string, int64_t> &symbols = {});
 
 } // namespace lathe
