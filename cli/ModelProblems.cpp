@@ -32,18 +32,22 @@ bool isPlainUnary(mlir::Operation *op) {
   return isElementwise(op) && op->getNumOperands() == 1 && describe(*nn::attrsOf(op)).empty();
 }
 
-/// The operator that a kernel is about: the first that is not element-wise, else the first.
-mlir::Operation *anchorOf(mlir::Block &body) {
+/// The operators that a kernel is about: every contraction, else the first that is not element-wise, else the first.
+std::vector<mlir::Operation *> anchorsOf(mlir::Block &body) {
+  std::vector<mlir::Operation *> contractions;
   mlir::Operation *first = nullptr;
   for (mlir::Operation &op : body.without_terminator()) {
-    if (!nn::recordOf(&op))
+    const OpRecord *record = nn::recordOf(&op);
+    if (!record)
       continue;
-    if (!isElementwise(&op))
-      return &op;
-    if (!first)
+    if (std::string_view(record->lowering) == "contraction")
+      contractions.push_back(&op);
+    if (!first || (isElementwise(first) && !isElementwise(&op)))
       first = &op;
   }
-  return first;
+  if (contractions.empty() && first)
+    return {first};
+  return contractions;
 }
 
 /// The anchor as a problem; nothing where extents depend on data or an element type has no values.
@@ -99,35 +103,33 @@ ModelProblems problemsOf(mlir::ModuleOp module) {
     if (!kernel || !kernel->hasAttr("nn.family"))
       return;
     mlir::Block &body = kernel.front();
-    mlir::Operation *anchor = anchorOf(body);
-    if (!anchor)
-      return;
-    auto problem = problemOf(kernel, anchor, nn::SymbolicShapes(kernel));
-    if (!problem) { // said all the same
-      ++besides[nn::recordOf(anchor)->name];
-      return;
-    }
-    boundIndices(*problem);
-    // What follows the anchor one by one, each the only reader of the one before, is its epilogue.
-    mlir::Operation *last = anchor;
-    std::set<mlir::Operation *> said = {anchor};
-    while (last->getNumResults() == 1 && last->getResult(0).hasOneUse() &&
-           isPlainUnary(*last->getResult(0).getUsers().begin())) {
-      last = *last->getResult(0).getUsers().begin();
-      problem->epilogue.emplace_back(nn::recordOf(last)->name);
-      said.insert(last);
+    std::set<mlir::Operation *> said;
+    for (mlir::Operation *anchor : anchorsOf(body)) {
+      auto problem = problemOf(kernel, anchor, nn::SymbolicShapes(kernel));
+      if (!problem) // said all the same
+        continue;
+      boundIndices(*problem);
+      said.insert(anchor);
+      // What follows the anchor one by one, each the only reader of the one before, is its epilogue.
+      mlir::Operation *last = anchor;
+      while (last->getNumResults() == 1 && last->getResult(0).hasOneUse() &&
+             isPlainUnary(*last->getResult(0).getUsers().begin())) {
+        last = *last->getResult(0).getUsers().begin();
+        problem->epilogue.emplace_back(nn::recordOf(last)->name);
+        said.insert(last);
+      }
+      lab::ListedProblem entry;
+      entry.problem = std::move(*problem);
+      entry.kind = entry.problem.op;
+      entry.text = entry.problem.str();
+      auto nodes = nn::nodeNames(anchor->getLoc());
+      entry.name = nodes.empty() ? "" : nodes.front();
+      entry.count = 1;
+      list.add(std::move(entry));
     }
     for (mlir::Operation &op : body.without_terminator())
       if (const OpRecord *record = nn::recordOf(&op); record && !said.contains(&op))
         ++besides[record->name];
-    lab::ListedProblem entry;
-    entry.problem = std::move(*problem);
-    entry.kind = entry.problem.op;
-    entry.text = entry.problem.str();
-    auto nodes = nn::nodeNames(anchor->getLoc());
-    entry.name = nodes.empty() ? "" : nodes.front();
-    entry.count = 1;
-    list.add(std::move(entry));
   });
   return {list.take(), {besides.begin(), besides.end()}};
 }

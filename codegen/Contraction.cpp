@@ -1,5 +1,7 @@
 #include "codegen/Contraction.h"
 
+#include "codegen/Separable.h"
+
 namespace lathe {
 
 bool ConvGeometry::pointwise() const {
@@ -25,19 +27,22 @@ int64_t ConvGeometry::inImageStride() const {
   return channels * inPixels();
 }
 
-mlir::Operation *anchorOf(mlir::func::FuncOp function) {
-  mlir::Operation *anchor = nullptr;
-  for (mlir::Operation &op : function.getBody().front()) {
-    const OpRecord *record = nn::recordOf(&op);
-    if (!record || std::string_view(record->lowering) != "contraction")
-      continue;
-    if (anchor)
-      throw Declined{"a contraction kernel holds two contractions"};
-    anchor = &op;
-  }
-  if (!anchor)
+PointSpace convSpace(const ContractionProblem &problem, const ConvGeometry &conv) {
+  PointSpace space{problem.shapes.of(conv.result).dims, ChannelAxis::second, 0};
+  space.pixelAxes = space.dims.size() - 2;
+  return space;
+}
+
+std::vector<mlir::Operation *> anchorsOf(mlir::func::FuncOp function) {
+  std::vector<mlir::Operation *> anchors;
+  for (mlir::Operation &op : function.getBody().front())
+    if (const OpRecord *record = nn::recordOf(&op); record && std::string_view(record->lowering) == "contraction")
+      anchors.push_back(&op);
+  if (anchors.empty())
     throw Declined{"a contraction kernel holds no contraction"};
-  return anchor;
+  if (anchors.size() > 2)
+    throw Declined{fmt::format("a contraction kernel holds {} contractions", anchors.size())};
+  return anchors;
 }
 
 unsigned argumentOf(mlir::Value operand, const char *what) {
@@ -47,7 +52,8 @@ unsigned argumentOf(mlir::Value operand, const char *what) {
   return argument.getArgNumber();
 }
 
-ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, const nn::SymbolicShapes &shapes) {
+ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, const nn::SymbolicShapes &shapes,
+                          bool computedInput) {
   auto attrs = nn::attrsAs<ConvAttrs>(anchor);
   auto operands = nn::operandsByRecord(anchor);
   ConvGeometry conv;
@@ -84,7 +90,7 @@ ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, 
   };
   conv.inBlock = block(operands[0]);
   conv.outBlock = block(conv.result);
-  conv.input = argumentOf(operands[0], "the convolution's input");
+  conv.input = computedInput ? function.getNumArguments() : argumentOf(operands[0], "the convolution's input");
   conv.weights = argumentOf(operands[1], "the convolution's weight");
   if (!function.getArgAttr(conv.weights, "nn.constant"))
     throw Declined{"the convolution's weights are not constant"};
@@ -125,8 +131,10 @@ std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px) {
   return classes;
 }
 
-std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis, mlir::Value position) {
-  int64_t kernel = conv.kernel[axis], stride = conv.stride[axis], dilation = conv.dilation[axis], pad = conv.padBegin[axis];
+std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
+                                             mlir::Value position) {
+  int64_t kernel = conv.kernel[axis], stride = conv.stride[axis], dilation = conv.dilation[axis],
+          pad = conv.padBegin[axis];
   mlir::Value low = k.constant(0), high = k.constant(kernel);
   if (pad > 0) {
     mlir::Value missing = k.max(k.sub(k.constant(pad), k.mul(position, stride)), k.constant(0));
@@ -182,6 +190,8 @@ bool needsLanewise(const ContractionProblem &problem, const ConvGeometry &conv) 
 
 Outcome<Schedule> contractionPrior(const KernelProblem &kernel) {
   ContractionProblem problem(kernel);
+  if (problem.before)
+    return separablePrior(problem);
   if (nn::recordOf(problem.anchor)->name != std::string_view("conv"))
     return gemmPrior(problem);
   ConvGeometry conv = convGeometry(kernel.function, problem.anchor, problem.shapes);
@@ -197,7 +207,10 @@ Outcome<Schedule> contractionPrior(const KernelProblem &kernel) {
 Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const Schedule &schedule) {
   ContractionProblem problem(kernel);
   if (schedule.version != 1)
-    return NotApplicable{fmt::format("schedule '{}': version {} is unknown, expected 1", schedule.str(), schedule.version)};
+    return NotApplicable{
+        fmt::format("schedule '{}': version {} is unknown, expected 1", schedule.str(), schedule.version)};
+  if (problem.before || isSeparable(schedule))
+    return generateSeparable(problem, schedule);
   bool isConv = nn::recordOf(problem.anchor)->name == std::string_view("conv");
   if (!isConv) {
     if (schedule.algorithm == "amx")

@@ -4,6 +4,7 @@
 //   direct/1     dense and grouped convolutions on the microkernel, blocked or row-major activations
 //   winograd/1   dense 3x3 convolutions of stride 1 with fewer multiplications, blocked activations
 //   lanewise/1   depthwise convolutions, and groups that are not whole channel blocks: one lane, one output channel
+//   separable/1  a depthwise convolution and the pointwise one behind it, range of rows by range of rows
 //   gemm/1       gemm and matmul on the microkernel
 //   amx/1        both on AMX's tile registers, operands rounded to bf16
 #pragma once
@@ -58,6 +59,10 @@ struct GemmGeometry {
   bool transB = false;
 };
 
+struct ContractionProblem;
+/// Where the elements of a convolution's result lie.
+PointSpace convSpace(const ContractionProblem &problem, const ConvGeometry &conv);
+
 /// Tiles of one row that reach the same positions of their width with every kernel column.
 struct TileClass {
   int64_t start = 0, count = 0, width = 0;              // first output column, consecutive tiles, columns a tile
@@ -70,20 +75,25 @@ std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px);
 std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
                                              mlir::Value position);
 
-/// The anchor of a contraction kernel; throws Declined when there is not exactly one.
-mlir::Operation *anchorOf(mlir::func::FuncOp function);
-/// Reads a conv anchor; throws Declined for what no algorithm computes.
-ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, const nn::SymbolicShapes &shapes);
+/// The contractions of a kernel: one, or two where the second reads what the first computes; throws Declined otherwise.
+std::vector<mlir::Operation *> anchorsOf(mlir::func::FuncOp function);
+/// Reads a conv anchor; throws Declined for what no algorithm computes. `computedInput`: the kernel makes the input
+/// itself, so that `input` is no argument.
+ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, const nn::SymbolicShapes &shapes,
+                          bool computedInput = false);
 /// The argument behind an operand; throws Declined when it is computed inside the kernel.
 unsigned argumentOf(mlir::Value operand, const char *what);
 
 /// What every algorithm starts from.
 struct ContractionProblem {
   const KernelProblem &kernel;
-  mlir::Operation *anchor;
+  mlir::Operation *anchor, *before; // before: of a first convolution that computes the anchor's input, or null
   nn::SymbolicShapes shapes;
-  explicit ContractionProblem(const KernelProblem &kernel)
-      : kernel(kernel), anchor(anchorOf(kernel.function)), shapes(kernel.function) {}
+  explicit ContractionProblem(const KernelProblem &kernel) : kernel(kernel), shapes(kernel.function) {
+    std::vector<mlir::Operation *> anchors = anchorsOf(kernel.function);
+    anchor = anchors.back();
+    before = anchors.size() > 1 ? anchors.front() : nullptr;
+  }
   mlir::func::FuncOp function() const { return kernel.function; }
   const Target &target() const { return kernel.target; }
 };
@@ -95,6 +105,19 @@ double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weig
 /// Whether the weights of so many reduction steps are beyond the first level when the next register block reads them.
 bool panelIsFar(const Target &target, int64_t steps, int64_t vectors);
 
+/// A convolution that computes the input of another row by row in the same kernel, and the cycles of one row.
+struct RowsBefore {
+  const ConvGeometry &conv;
+  double cycles;
+};
+/// What the prior of direct/1 chooses, the cycles it predicts for one image on one thread, caches aside, and the work
+/// of the busiest slot over an equal share of all, `before`'s included.
+struct DirectChoice {
+  Schedule schedule;
+  double cycles, waste;
+};
+DirectChoice chooseDirect(const ContractionProblem &problem, const ConvGeometry &conv,
+                          const RowsBefore *before = nullptr);
 Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv);
 /// Cycles predicted for one image, caches aside, with what directPrior chooses when rows are neither merged nor split.
 double directCycles(const ContractionProblem &problem, const ConvGeometry &conv);
@@ -106,6 +129,10 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGe
 
 Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &conv);
 GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
+
+/// A kernel of two convolutions: of problem.before and problem.anchor.
+Schedule separablePrior(const ContractionProblem &problem);
+GeneratedKernel generateSeparable(const ContractionProblem &problem, const Schedule &schedule);
 
 /// Reads a gemm or matmul anchor; throws Declined for what gemm/1 does not compute.
 GemmGeometry gemmGeometry(const ContractionProblem &problem);

@@ -1,254 +1,36 @@
-// direct/1: a convolution as a batch of small matrix products on unpadded input. A register block is `px` neighbouring output
-// positions of one row times `oc` vectors of output channels; kernel taps that fall into padding are left out: along
-// the width statically (each class of tiles knows which of its positions a tap reaches), along height and depth by the bounds of the
-// tap loops.
+// direct/1: a convolution as a batch of small matrix products on unpadded input. A register block is `px` neighbouring
+// output positions of one row times `oc` vectors of output channels; kernel taps that fall into padding are left out:
+// along the width statically (each class of tiles knows which of its positions a tap reaches), along height and depth
+// by the bounds of the tap loops.
 //
 //   px      output positions a register block (at most; rows are split evenly)
 //   oc      vectors of output channels a register block
 //   unroll  reduction steps per loop iteration
 //   rows    output rows a work unit
-//   width   output positions a row; pointwise convolutions may merge or split rows, strided ones of one tap may merge them
-//   kc      input channels reduced before the next row (0: all); partial sums then wait in scratch
-//   prefetch  1: while one panel of weights (a tile's share of one pass) is used, the next one is fetched
-//   outer   rows: units of one row range follow each other (input stays hot); channels: units of one weight tile do
-//   type    bf16: both operands are rounded (codegen/Bf16.h); a slot rounds the input rows of one row range into its scratch and
+//   width   output positions a row; pointwise convolutions may merge or split rows, strided ones of one tap may merge
+//   them kc      input channels reduced before the next row (0: all); partial sums then wait in scratch prefetch  1:
+//   while one panel of weights (a tile's share of one pass) is used, the next one is fetched outer   rows: units of one
+//   row range follow each other (input stays hot); channels: units of one weight tile do type    bf16: both operands
+//   are rounded (codegen/Bf16.h); a slot rounds the input rows of one row range into its scratch and
 //           runs all its units of that range from there, so that only outer=rows and kc=0 are possible
-#include "codegen/Bf16.h"
-#include "codegen/Contraction.h"
+#include "codegen/DirectConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include <cstring>
-
 namespace lathe {
-namespace {
 
-/// One tile of output channels: `count` of them with `vectors` vectors each.
-struct ChannelTiles {
-  int64_t full = 0;       // tiles of `vectors` vectors a group
-  int64_t vectors = 1;
-  int64_t tailVectors = 0; // vectors of the last tile, when it is smaller
-  int64_t perGroup() const { return full + (tailVectors ? 1 : 0); }
-};
-
-struct Plan {
-  ConvGeometry conv; // with rows merged or split as `width` says
-  int64_t lanes, px, unroll, rows, kc, units;
-  ChannelTiles tiles;
-  bool channelsOuter, prefetch, bf16;
-  int64_t steps; // of the reduction over all input channels of a group: channels, or their pairs
-  int64_t rowWidth; // output positions of a row that lie side by side in the input
-  std::vector<TileClass> classes;
-  ReductionAxis axis; // of one pass over kc channels
-
-  int64_t allRows() const { return conv.out[0] * conv.out[1]; }
-  int64_t chunks() const { return (allRows() + rows - 1) / rows; }
-  int64_t passes() const { return steps / kc; }
-  int64_t tileStride(int64_t vectors) const { return conv.taps() * steps * vectors * lanes; }
-  /// Input rows between those of neighbouring (merged) output rows.
-  int64_t rowStep() const { return conv.stride[1] * (conv.out[2] / rowWidth); }
-  /// Input rows, of all planes, whose rounded form is held for a range of output rows, and their positions. Volumes are held whole.
-  bool holdsAll() const { return conv.in[0] > 1 || conv.out[0] > 1; }
-  int64_t heldRows() const {
-    int64_t all = conv.in[0] * conv.in[1];
-    int64_t last = conv.stride[1] * (conv.out[2] / rowWidth - 1); // of a merged row, from its first
-    return holdsAll() ? all : std::min(all, (rows - 1) * rowStep() + last + (conv.kernel[1] - 1) * conv.dilation[1] + 1);
-  }
-  int64_t heldPixels() const { return heldRows() * conv.in[2]; }
-  int64_t heldUnits() const {
-    if (conv.inBlock)
-      return (conv.groups * conv.inChannels + conv.inBlock - 1) / conv.inBlock * conv.inBlock / bf16::pair * heldPixels();
-    return conv.groups * steps * heldPixels();
-  }
-  /// Units or elements between neighbouring input positions, and between the input channels of two groups, where the kernel reads.
-  int64_t pixelStride() const { return bf16 && conv.inBlock ? conv.inBlock / bf16::pair : conv.inPixelStride(); }
-  int64_t groupInput() const { return bf16 ? steps * heldPixels() : conv.inChannels * conv.inChannelStride(); }
-  /// Input positions from the first of a row to the one that column `q` of one tap reads; merged rows go on in later input rows.
-  int64_t inAt(int64_t q) const {
-    return q / rowWidth * conv.stride[1] * conv.in[2] + q % rowWidth * conv.stride[2];
-  }
-  int64_t groupStride() const { return tileStride(tiles.full * tiles.vectors + tiles.tailVectors); }
-};
-
-Plan makePlan(const ContractionProblem &problem, const ConvGeometry &geometry, const Schedule &schedule) {
-  onlyParameters(schedule, {"px", "oc", "unroll", "rows", "width", "kc", "outer", "prefetch", "type"});
-  Plan plan;
-  plan.conv = geometry;
-  ConvGeometry &conv = plan.conv;
-  plan.lanes = problem.target().lanes(std::max(32u, bitWidth(conv.type)));
-  if (conv.outBlock && conv.outBlock != plan.lanes)
-    throw Declined{fmt::format("the result has blocks of {} channels, vectors have {}", conv.outBlock, plan.lanes)};
-  if (conv.groups > 1 && ((conv.inBlock && conv.inChannels % conv.inBlock) || (conv.outBlock && conv.outChannels % conv.outBlock)))
-    throw Declined{"the groups do not end where channel blocks do"};
-
-  int64_t pixels = conv.outPixels();
-  int64_t width = parameter(schedule, "width", conv.out[2], 1, pixels);
-  plan.rowWidth = conv.out[2];
-  if (width != conv.out[2]) {
-    bool pointwise = conv.pointwise();
-    if (!conv.mergesRows() || pixels % width || (!pointwise && width % conv.out[2]))
-      throw Declined{fmt::format("width={} does not divide the {} positions of a pointwise convolution", width, pixels)};
-    conv.out = {1, pixels / width, width};
-    if (pointwise) {
-      conv.in = conv.out;
-      plan.rowWidth = width;
-    }
-  }
-  plan.px = parameter(schedule, "px", 1, 1, 64);
-  plan.px = std::min(plan.px, width);
-  int64_t vectors = (conv.outChannels + plan.lanes - 1) / plan.lanes;
-  int64_t oc = std::min(vectors, parameter(schedule, "oc", 1, 1, 32));
-  if (!Microkernel::fits(problem.target(), evenPieces(width, plan.px)[0], oc))
-    throw Declined{fmt::format("px={} oc={} needs more than {} registers", plan.px, oc, problem.target().vectorRegisters)};
-  plan.tiles = {vectors / oc, oc, vectors % oc};
-  plan.unroll = parameter(schedule, "unroll", 8, 1, 64);
-  plan.rows = std::min(plan.allRows(), parameter(schedule, "rows", plan.allRows(), 1, int64_t(1) << 40));
-  plan.bf16 = bf16::scheduled(schedule, problem.target(), conv.type);
-  plan.steps = plan.bf16 ? bf16::pairsOf(conv.inChannels) : conv.inChannels;
-  plan.kc = parameter(schedule, "kc", 0, 0, conv.inChannels);
-  if (plan.bf16 && plan.kc)
-    throw Declined{fmt::format("kc={}: type=bf16 reduces all channels at once", plan.kc)};
-  if (plan.kc == 0)
-    plan.kc = plan.steps;
-  if (!plan.bf16 && (plan.steps % plan.kc || (plan.kc != conv.inChannels && conv.inBlock && plan.kc % conv.inBlock)))
-    throw Declined{fmt::format("kc={} does not divide {} channels into whole blocks", plan.kc, conv.inChannels)};
-  if (plan.bf16) {
-    int64_t run = conv.inBlock ? conv.inBlock / bf16::pair : plan.steps;
-    if (conv.inBlock && (plan.unroll > run || run % plan.unroll))
-      throw Declined{fmt::format("unroll={} does not divide blocks of {} pairs of channels", plan.unroll, run)};
-    plan.axis = conv.inBlock ? ReductionAxis{plan.steps, run, 1, run * plan.heldPixels()}
-                             : ReductionAxis{plan.steps, run, plan.heldPixels(), 0};
-  } else if (conv.inBlock) {
-    if (plan.unroll > conv.inBlock || conv.inBlock % plan.unroll)
-      throw Declined{fmt::format("unroll={} does not divide blocks of {} channels", plan.unroll, conv.inBlock)};
-    plan.axis = {plan.kc, conv.inBlock, 1, conv.inBlock * conv.inPixels()};
-  } else {
-    plan.axis = {plan.kc, plan.kc, conv.inPixels(), 0};
-  }
-  std::string outer = schedule.word("outer", "rows");
-  if (outer != "rows" && outer != "channels")
-    throw Declined{fmt::format("outer={} is neither rows nor channels", outer)};
-  plan.channelsOuter = outer == "channels";
-  if (plan.bf16 && plan.channelsOuter)
-    throw Declined{"outer=channels: type=bf16 rounds a range of rows once for all its channels"};
-  if (plan.bf16 && plan.heldUnits() * bf16::unitBytes > (int64_t(1) << 28))
-    throw Declined{fmt::format("rows={} need {} MiB of scratch", plan.rows, plan.heldUnits() * bf16::unitBytes >> 20)};
-  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1);
-  plan.classes = tileClasses(conv, plan.px);
-  if (plan.rowWidth != width) { // every tile steps over the ends of rows in its own way
-    plan.classes.clear();
-    int64_t start = 0;
-    for (int64_t piece : evenPieces(width, plan.px)) {
-      TileClass tile;
-      tile.start = start;
-      tile.count = 1;
-      tile.width = piece;
-      tile.reach.emplace_back(0, piece);
-      plan.classes.push_back(tile);
-      start += piece;
-    }
-  }
-  int64_t bodies = 0;
-  for (const TileClass &tile : plan.classes)
-    bodies += tile.reach.size();
-  if (bodies * (plan.tiles.tailVectors ? 2 : 1) > 1500)
-    throw Declined{fmt::format("px={} gives {} different tile and tap bodies", plan.px, bodies)};
-  return plan;
+void DirectGenerator::emit() {
+  if (!plan.held)
+    return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+  // One range of rows after the other: its input is rounded or computed for all units that the slot has of it.
+  int64_t tiles = conv.groups * plan.tiles.perGroup();
+  k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
+    setRange(range);
+    computeRows ? computeRows(image, firstRow, lastRow) : roundInput();
+    Value first = k.mul(range, tiles);
+    k.loop(k.max(k.begin(), first), k.min(k.end(), k.add(first, tiles)), 1, [&](Value unit) { emitUnit(unit); });
+  });
 }
-
-/// O x I x kernel to [group][tile][pass][tap][channel][lane of all vectors of the tile], channels beyond the last zero.
-std::vector<char> packWeights(const nn::ConstantData &data, const Plan &plan) {
-  const ConvGeometry &conv = plan.conv;
-  int64_t size = bitWidth(data.type) / 8, taps = conv.taps();
-  std::vector<char> packed(conv.groups * plan.groupStride() * size);
-  char *to = packed.data();
-  for (int64_t g = 0; g < conv.groups; ++g)
-    for (int64_t t = 0; t < plan.tiles.perGroup(); ++t) {
-      int64_t wide = (t < plan.tiles.full ? plan.tiles.vectors : plan.tiles.tailVectors) * plan.lanes;
-      int64_t first = t * plan.tiles.vectors * plan.lanes;
-      int64_t real = std::min(wide, conv.outChannels - first);
-      for (int64_t pass = 0; pass < plan.passes(); ++pass)
-        for (int64_t tap = 0; tap < taps; ++tap)
-          for (int64_t c = 0; c < plan.kc; ++c, to += wide * size)
-            for (int64_t o = 0; o < real; ++o) {
-              int64_t from = ((g * conv.outChannels + first + o) * conv.inChannels + pass * plan.kc + c) * taps + tap;
-              std::memcpy(to + o * size, data.bytes.data() + (data.splat ? 0 : from * size), size);
-            }
-    }
-  return packed;
-}
-
-/// O x I x kernel rounded, to [group][tile][tap][pair of channels][lane of all vectors of the tile][channel of the pair].
-std::vector<char> packPairs(const nn::ConstantData &data, const Plan &plan) {
-  const ConvGeometry &conv = plan.conv;
-  int64_t taps = conv.taps();
-  std::vector<char> packed(conv.groups * plan.groupStride() * bf16::unitBytes);
-  char *to = packed.data();
-  for (int64_t g = 0; g < conv.groups; ++g)
-    for (int64_t t = 0; t < plan.tiles.perGroup(); ++t) {
-      int64_t wide = (t < plan.tiles.full ? plan.tiles.vectors : plan.tiles.tailVectors) * plan.lanes;
-      int64_t first = t * plan.tiles.vectors * plan.lanes;
-      int64_t real = std::min(wide, conv.outChannels - first);
-      for (int64_t tap = 0; tap < taps; ++tap)
-        for (int64_t step = 0; step < plan.steps; ++step, to += wide * bf16::unitBytes)
-          for (int64_t o = 0; o < real; ++o)
-            for (int64_t c = step * bf16::pair; c < std::min(conv.inChannels, (step + 1) * bf16::pair); ++c) {
-              int64_t from = ((g * conv.outChannels + first + o) * conv.inChannels + c) * taps + tap;
-              float value;
-              std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
-              uint16_t half = bf16::rounded(value);
-              std::memcpy(to + (o * bf16::pair + c % bf16::pair) * sizeof half, &half, sizeof half);
-            }
-    }
-  return packed;
-}
-
-class DirectGenerator {
-public:
-  using Value = mlir::Value;
-  using Values = KernelBuilder::Values;
-  DirectGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims, bool paddedBias)
-      : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), micro(k, plan.conv.type, plan.lanes, plan.unroll, plan.bf16),
-        paddedBias(paddedBias), wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)) {}
-
-  void emit() {
-    if (!plan.bf16)
-      return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
-    // One range of rows after the other: its input is rounded for all units that the slot has of it.
-    int64_t tiles = conv.groups * plan.tiles.perGroup();
-    k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
-      setRange(range);
-      roundInput();
-      Value first = k.mul(range, tiles);
-      k.loop(k.max(k.begin(), first), k.min(k.end(), k.add(first, tiles)), 1, [&](Value unit) { emitUnit(unit); });
-    });
-  }
-
-private:
-  KernelBuilder &k;
-  const Plan &plan;
-  const ConvGeometry &conv;
-  const Epilogue &epilogue;
-  const RunTimeDims &dims;
-  Microkernel micro;
-  bool paddedBias, wholeVectors;
-  // Where the current unit is.
-  Value image, group, tileOfGroup, firstRow, lastRow, tileOfPanel;
-  Value firstHeld; // input row, where rounded ones are held
-  int64_t vectors = 1, validChannels = 0; // of the current channel tile
-
-  /// What accumulators are, and so what waits in scratch.
-  ElementType partialType() const { return isFloat(conv.type) && bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type; }
-  void emitUnit(Value unit);
-  void setRows(Value chunk);
-  void setRange(Value range);
-  void roundInput();
-  void emitRows();
-  void emitTile(const TileClass &tile, Value row, Value column, Value pass);
-  PanelPrefetch nextPanel(Value panel, Value tileOfPanel);
-  Values initial(int64_t width, Value channel, Value partial, Value pass);
-  Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
-};
 
 void DirectGenerator::setRows(Value chunk) {
   firstRow = k.mul(chunk, plan.rows);
@@ -260,11 +42,12 @@ void DirectGenerator::setRows(Value chunk) {
 void DirectGenerator::setRange(Value range) {
   image = k.div(range, plan.chunks());
   setRows(k.rem(range, plan.chunks()));
-  if (!plan.bf16)
+  if (!plan.held)
     return;
   firstHeld = k.constant(0);
   if (!plan.holdsAll() && plan.heldRows() < conv.in[1])
-    firstHeld = k.min(k.max(k.sub(k.mul(firstRow, plan.rowStep()), k.constant(conv.padBegin[1])), k.constant(0)), k.constant(conv.in[1]));
+    firstHeld = k.min(k.max(k.sub(k.mul(firstRow, plan.rowStep()), k.constant(conv.padBegin[1])), k.constant(0)),
+                      k.constant(conv.in[1]));
 }
 
 /// The input rows of a range as units in scratch: blocked [block][position][pair], row-major [group][pair][position].
@@ -278,12 +61,13 @@ void DirectGenerator::roundInput() {
     int64_t channels = conv.groups * conv.inChannels, whole = channels / conv.inBlock, rest = channels % conv.inBlock;
     auto roundBlock = [&](Value block, int64_t valid) {
       Value source = k.add(from, k.mul(block, conv.inPixels() * conv.inBlock));
-      Value to = k.mul(block, plan.heldPixels() * plan.pixelStride());
+      Value to = k.mul(block, plan.heldBlockUnits());
       k.loop(none, pixels, 1, [&](Value pixel) {
         Value at = k.add(source, k.mul(pixel, conv.inBlock));
         // Lanes without a channel may hold anything, and zero times that is not always zero.
         Value vector = valid == conv.inBlock ? k.load(k.buffer(conv.input), at, type, plan.lanes)
-                                             : k.maskedLoad(k.buffer(conv.input), at, type, plan.lanes, k.prefixMask(k.constant(valid), plan.lanes));
+                                             : k.maskedLoad(k.buffer(conv.input), at, type, plan.lanes,
+                                                            k.prefixMask(k.constant(valid), plan.lanes));
         bf16::storeNeighbours(k, vector, k.scratch(), k.add(to, k.mul(pixel, plan.pixelStride())));
       });
     };
@@ -299,7 +83,8 @@ void DirectGenerator::roundInput() {
       auto round = [&](Value pixel, Value mask) {
         auto plane = [&](int64_t channel) -> Value {
           Value at = k.add(source, k.add(pixel, channel * conv.inPixels()));
-          return mask ? k.maskedLoad(k.buffer(conv.input), at, type, plan.lanes, mask) : k.load(k.buffer(conv.input), at, type, plan.lanes);
+          return mask ? k.maskedLoad(k.buffer(conv.input), at, type, plan.lanes, mask)
+                      : k.load(k.buffer(conv.input), at, type, plan.lanes);
         };
         bf16::storeInterleaved(k, plane(0), both ? plane(1) : Value(), k.scratch(), k.add(to, pixel));
       };
@@ -352,8 +137,9 @@ void DirectGenerator::emitUnit(Value unit) {
   else if (full == 1)
     whole(conv.outChannels);
   else // only the last tile has lanes without a channel
-    k.ifThen(k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(fullLanes); },
-             [&] { whole(conv.outChannels - (full - 1) * fullLanes); });
+    k.ifThen(
+        k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(fullLanes); },
+        [&] { whole(conv.outChannels - (full - 1) * fullLanes); });
 }
 
 void DirectGenerator::emitRows() {
@@ -421,14 +207,15 @@ DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, V
   return Values(op.getResults().begin(), op.getResults().end());
 }
 
-DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass) {
+DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Values acc, Value row, Value column,
+                                                    Value pass) {
   Value depth = conv.out[0] == 1 ? k.constant(0) : k.div(row, conv.out[1]);
   Value height = conv.out[0] == 1 ? row : k.rem(row, conv.out[1]);
   int64_t wide = vectors * plan.lanes, pixel = plan.pixelStride();
   auto [depthLow, depthHigh] = tapRange(k, conv, 0, depth);
   auto [heightLow, heightHigh] = tapRange(k, conv, 1, height);
 
-  Value input = plan.bf16 ? k.constant(0) : k.mul(image, conv.inImageStride());
+  Value input = plan.held ? k.constant(0) : k.mul(image, conv.inImageStride());
   input = k.add(input, k.mul(group, plan.groupInput()));
   input = k.add(input, k.mul(pass, plan.kc * conv.inChannelStride()));
   Value weights = k.mul(group, plan.groupStride());
@@ -438,9 +225,9 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
   bool merged = plan.rowWidth != conv.out[2];
   Value inHeight = k.sub(k.mul(height, plan.rowStep()), k.constant(conv.padBegin[1]));
-  if (plan.bf16)
+  if (plan.held)
     inHeight = k.sub(inHeight, firstHeld);
-  Value inputs = plan.bf16 ? k.scratch() : k.buffer(conv.input);
+  Value inputs = plan.held ? k.scratch() : k.buffer(conv.input);
   Value inColumn =
       merged ? k.constant(plan.inAt(tile.start)) : k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
 
@@ -504,25 +291,21 @@ void DirectGenerator::emitTile(const TileClass &tile, Value row, Value column, V
   if (plan.passes() == 1)
     return finish();
   ElementType computed = partialType();
-  k.ifThen(k.less(pass, k.constant(plan.passes() - 1)),
-           [&] {
-             for (size_t i = 0; i < acc.size(); ++i)
-               k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), computed);
-           },
-           finish);
+  k.ifThen(
+      k.less(pass, k.constant(plan.passes() - 1)),
+      [&] {
+        for (size_t i = 0; i < acc.size(); ++i)
+          k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), computed);
+      },
+      finish);
 }
 
-} // namespace
-
-GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &geometry, const Schedule &schedule) {
-  Plan plan = makePlan(problem, geometry, schedule);
+GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule,
+                             RunTimeDims dims, const RowsComputer &rowsComputer) {
   const ConvGeometry &conv = plan.conv;
-  RunTimeDims dims;
   dims.need(conv.images);
-  PointSpace space{problem.shapes.of(conv.result).dims, ChannelAxis::second, 0};
-  space.pixelAxes = space.dims.size() - 2;
   mlir::func::FuncOp function = problem.function();
-  Epilogue epilogue(function, conv.result, space, plan.lanes, problem.shapes, dims);
+  Epilogue epilogue(function, conv.result, convSpace(problem, conv), plan.lanes, problem.shapes, dims);
   if (conv.groups > 1 && epilogue.blocked() && conv.outChannels % plan.lanes)
     throw Declined{"the groups do not end where channel blocks do"};
 
@@ -530,28 +313,34 @@ GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeom
   writable.resize(writable.size() + function.getNumResults(), true);
   KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
   bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
-  DirectGenerator(k, plan, epilogue, dims, paddedBias).emit();
+  DirectGenerator(k, plan, epilogue, dims, paddedBias,
+                  rowsComputer ? rowsComputer(k, dims) : DirectGenerator::ComputeRows())
+      .emit();
 
   GeneratedKernel result;
   result.module = k.finish();
   if (!plan.channelsOuter)
     result.images = conv.images;
   result.units = conv.images * Dim(conv.groups * plan.tiles.perGroup() * plan.chunks());
-  if (plan.passes() > 1)
-    result.scratchBytes = plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);
-  if (plan.bf16) // the last vector of a row-major pair may be stored whole
+  if (plan.held) // the last vector of a row-major pair may be stored whole
     result.scratchBytes = (plan.heldUnits() + plan.lanes) * bf16::unitBytes;
+  else if (plan.passes() > 1)
+    result.scratchBytes =
+        plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);
   result.dims = dims.list();
   result.packings.resize(function.getNumArguments());
-  result.packings[conv.weights] = Packing{
-      [plan](const nn::ConstantData &data) { return plan.bf16 ? packPairs(data, plan) : packWeights(data, plan); },
-      fmt::format("goihw/oc={}x{} kc={}{}", plan.tiles.vectors, plan.lanes, plan.kc, plan.bf16 ? " bf16" : ""),
-      plan.bf16 ? ElementType::bf16 : conv.type};
+  result.packings[conv.weights] = directPacking(plan);
   if (paddedBias)
     result.packings[*conv.bias] = paddedChannels(plan.lanes);
   epilogue.addPackings(result.packings);
   result.schedule = schedule;
   return result;
+}
+
+GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &geometry,
+                               const Schedule &schedule) {
+  onlyParameters(schedule, {"px", "oc", "unroll", "rows", "width", "kc", "outer", "prefetch", "type"});
+  return directKernel(problem, makeDirectPlan(problem, geometry, schedule), schedule);
 }
 
 } // namespace lathe

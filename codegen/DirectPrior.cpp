@@ -25,23 +25,30 @@ double prefetchCost(const Target &target, int64_t px, int64_t oc, int64_t tiles)
 }
 
 /// Work of the busiest of `threads` slots over an equal share, when each gets the same number of consecutive units.
+/// `before`: work that a slot does once for each row it has any unit of, in multiples of what a row of one vector
+/// takes.
 double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, int64_t rows, int64_t chunk,
-                 bool channelsOuter, int64_t threads) {
+                 bool channelsOuter, int64_t threads, double before = 0) {
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes, chunks = (rows + chunk - 1) / chunk;
   int64_t perGroup = (vectors + block.oc - 1) / block.oc, tiles = conv.groups * perGroup;
   int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, units = images * tiles * chunks;
   if (units > 100000)
     return 1;
-  double total = 0, busiest = 0;
+  double total = before * double(images) * rows, busiest = 0;
   for (int64_t slot = 0; slot < threads; ++slot) {
-    double work = 0;
+    double work = 0, shared = 0;
+    int64_t range = -1;
     for (int64_t unit = units * slot / threads; unit < units * (slot + 1) / threads; ++unit) {
       int64_t at = channelsOuter ? unit % chunks : unit / tiles % chunks;
       int64_t tile = (channelsOuter ? unit / (chunks * images) : unit % tiles) % perGroup;
       work += double(std::min(chunk, rows - at * chunk)) * std::min(block.oc, vectors - tile * block.oc);
+      if (before > 0 && unit / tiles != range) {
+        range = unit / tiles;
+        shared += before * double(std::min(chunk, rows - at * chunk));
+      }
     }
     total += work;
-    busiest = std::max(busiest, work);
+    busiest = std::max(busiest, work + shared);
   }
   return busiest * threads / total;
 }
@@ -162,7 +169,7 @@ double directCycles(const ContractionProblem &problem, const ConvGeometry &conv)
   return row * reached(0) * reached(1) * double(steps) * conv.groups;
 }
 
-Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
+DirectChoice chooseDirect(const ContractionProblem &problem, const ConvGeometry &conv, const RowsBefore *before) {
   const Target &target = problem.target();
   const Caches caches = cachesOf(target);
   const double secondLevelBytes = caches.secondLevel;
@@ -184,15 +191,21 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   schedule.numbers = {{"px", block.px}, {"oc", block.oc}, {"width", block.width}, {"kc", 0}};
 
   // Whichever operand is read again should come from the second level, the other passes by once.
-  double rowBytes = input / rows, room = std::max(secondLevelBytes * 0.75 - 2 * tileWeights, secondLevelBytes / 4);
+  double rowBytes = input / rows;
+  if (before)
+    rowBytes += double(before->conv.groups) * before->conv.inPixels() * size / rows;
+  // What is computed here and what it is computed from pass through the second level beside each other; of more than a
+  // quarter of it rows were read from farther away again (docs/kernels.md).
+  double room =
+      before ? secondLevelBytes / 4 : std::max(secondLevelBytes * 0.75 - 2 * tileWeights, secondLevelBytes / 4);
   int64_t chunk = std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);
   double chunks = std::ceil(double(rows) / chunk);
   double images = conv.images.isConstant() ? conv.images.constant() : 1;
   double rowsOuter = images * input + weights * (weights > secondLevelBytes / 2 ? images * chunks : 1);
   double channelsOuter = weights + images * input * (images * input > secondLevelBytes / 2 ? tiles : 1);
   // One chunk is the same either way, but for panels that have to be cut.
-  bool outer =
-      !pairs && (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375));
+  bool outer = !pairs && !before &&
+               (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375));
   if (outer) {
     chunk = rows;
     int64_t unit = conv.inBlock ? conv.inBlock : 1;
@@ -207,17 +220,33 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   // often weights are read again.
   int threads = problem.kernel.threads;
   int64_t inRow = (block.width + block.px - 1) / block.px, best = chunk;
-  double least = INFINITY;
-  for (int64_t candidate = chunk; candidate >= std::max<int64_t>(1, chunk / (4 * std::max(2, threads))); --candidate) {
-    double cost = slowdown(slotWaste(conv, block, lanes, rows, candidate, outer, std::max(2, threads)), threads);
+  double least = INFINITY, waste = 1, work = block.cycles * conv.inChannels * conv.taps(), rowsBefore = 0;
+  if (before) { // over the work of a row of one vector
+    int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+    rowsBefore = before->cycles * conv.out[1] * vectors / work;
+  }
+  auto twice = [&](const ConvGeometry &first) { // bytes of its input rows that two ranges of rows read
+    int64_t reach = (first.kernel[1] - 1) * first.dilation[1] + 1,
+            shared = std::max<int64_t>(0, reach - first.stride[1]);
+    return double(std::min(shared, first.in[1])) * first.in[2] * first.groups * size;
+  };
+  int64_t smallest = before ? 1 : std::max<int64_t>(1, chunk / (4 * std::max(2, threads)));
+  for (int64_t candidate = chunk; candidate >= smallest; --candidate) {
+    double busiest = slotWaste(conv, block, lanes, rows, candidate, outer, std::max(2, threads), rowsBefore);
+    double cost = slowdown(busiest, threads);
     if (prefetch)
       cost *= 1 + prefetchCost(target, block.px, block.oc, candidate * inRow);
     if (!outer)
-      cost += 0.5 * caches.read(weights) * std::ceil(double(rows) / candidate) /
-              (block.cycles * conv.inChannels * conv.taps());
+      cost += 0.5 * caches.read(weights) * std::ceil(double(rows) / candidate) / work;
+    if (before)
+      cost += 0.5 * twice(before->conv) * std::ceil(double(rows) / candidate) / caches.fromSecond / work;
+    // Rows computed here lie in the first level if they are few, or come from the second once a tile.
+    if (before && candidate * input / rows > caches.firstLevel / 2)
+      cost += 0.5 * input * tiles / caches.fromSecond / work;
     if (cost < least - 0.005) {
       least = cost;
       best = candidate;
+      waste = threads > 1 ? busiest : 1;
     }
   }
   chunk = best;
@@ -235,7 +264,11 @@ Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv
   schedule.numbers["unroll"] = unroll;
   if (pairs)
     schedule.words["type"] = "bf16";
-  return schedule;
+  return {schedule, work, waste};
+}
+
+Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
+  return chooseDirect(problem, conv).schedule;
 }
 
 } // namespace lathe

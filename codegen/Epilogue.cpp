@@ -56,7 +56,8 @@ PointAccess Epilogue::access(Value value, unsigned buffer, const nn::SymbolicSha
   TensorInfo info = shapes.of(value);
   nn::BlockedAttr layout = nn::layoutOf(value);
   if (info.rank() > space.dims.size())
-    throw Declined{fmt::format("an operand of rank {} is combined with a result of rank {}", info.rank(), space.dims.size())};
+    throw Declined{
+        fmt::format("an operand of rank {} is combined with a result of rank {}", info.rank(), space.dims.size())};
   Dims own(space.dims.size() - info.rank(), Dim(1));
   own.insert(own.end(), info.dims.begin(), info.dims.end());
 
@@ -68,7 +69,8 @@ PointAccess Epilogue::access(Value value, unsigned buffer, const nn::SymbolicSha
   Coverage pixel = coverage(part(own, pixelAt, space.pixelAxes), part(space.dims, pixelAt, space.pixelAxes));
   Coverage channel = coverage(part(own, channelAt, 1), part(space.dims, channelAt, 1));
   if (image == Coverage::mixed || pixel == Coverage::mixed || channel == Coverage::mixed)
-    throw Declined{fmt::format("an operand of shape {} is broadcast to {} along part of its axes", str(info.dims), str(space.dims))};
+    throw Declined{fmt::format("an operand of shape {} is broadcast to {} along part of its axes", str(info.dims),
+                               str(space.dims))};
 
   PointAccess result;
   result.buffer = buffer;
@@ -109,14 +111,16 @@ PointAccess Epilogue::access(Value value, unsigned buffer, const nn::SymbolicSha
   return result;
 }
 
-Epilogue::Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, int64_t lanes, const nn::SymbolicShapes &shapes,
-                   RunTimeDims &dims)
+Epilogue::Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, int64_t lanes,
+                   const nn::SymbolicShapes &shapes, RunTimeDims &dims, Value inner)
     : function(function), anchor(anchor), space(std::move(space)), lanes(lanes) {
   // Arguments reached from the results without passing through the anchor.
   llvm::SmallVector<Value> pending;
   llvm::DenseMap<Value, bool> seen;
-  auto terminator = function.getBody().front().getTerminator();
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+  llvm::SmallVector<Value> ends(function.getBody().front().getTerminator()->getOperands());
+  if (inner)
+    ends = {inner};
+  for (auto [i, value] : llvm::enumerate(ends)) {
     if (shapes.of(value).dims != this->space.dims)
       throw Declined{fmt::format("a result of shape {} is not of the anchor's shape {}", str(shapes.of(value).dims),
                                  str(this->space.dims))};
@@ -136,7 +140,8 @@ Epilogue::Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, 
   }
 }
 
-void Epilogue::setAddend(Value value, double alphaFactor, double betaFactor, const nn::SymbolicShapes &shapes, RunTimeDims &dims) {
+void Epilogue::setAddend(Value value, double alphaFactor, double betaFactor, const nn::SymbolicShapes &shapes,
+                         RunTimeDims &dims) {
   addend = betaFactor == 0 ? Value() : value;
   alpha = alphaFactor;
   beta = betaFactor;
@@ -182,7 +187,8 @@ bool Epilogue::blocked() const {
   return true;
 }
 
-mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes, int64_t channels) {
+mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes,
+                                int64_t channels) {
   Value buffer = k.buffer(access.buffer);
   channels = std::min(channels, lanes);
   if (access.laneStride == 0)
@@ -194,12 +200,13 @@ mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Val
   }
   Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(access.type), lanes));
   for (int64_t i = 0; i < channels; ++i)
-    vector = k.b.create<mlir::vector::InsertOp>(k.loc, k.load(buffer, k.add(offset, i * access.laneStride), access.type),
-                                                vector, i);
+    vector = k.b.create<mlir::vector::InsertOp>(
+        k.loc, k.load(buffer, k.add(offset, i * access.laneStride), access.type), vector, i);
   return vector;
 }
 
-void Epilogue::emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators) const {
+void Epilogue::emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators,
+                    const Sink &sink) const {
   auto base = [&](const PointAccess &access) {
     Value offset = k.mul(tile.image, dims.value(k, access.imageStride));
     offset = k.add(offset, k.mul(tile.pixel, access.pixelStride));
@@ -250,6 +257,10 @@ void Epilogue::emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile,
       for (size_t r = 0; r < results.size(); ++r) {
         const PointAccess &access = results[r].second;
         Value result = k.splat(pointwise.evaluate(results[r].first), lanes);
+        if (sink) {
+          sink(tile, p, v, result);
+          continue;
+        }
         Value buffer = k.buffer(access.buffer);
         Value offset = k.add(resultBases[r], tile.pixels[p] * access.pixelStride + v * lanes * access.channelStride);
         if (access.laneStride == 1 && (channels == lanes || access.wholeBlocks))

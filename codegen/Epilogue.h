@@ -1,7 +1,7 @@
 // What follows a contraction inside its kernel: element-wise operators on accumulators, then the stores.
 //
-// Results are indexed by image (outer axes), pixel (spatial axes flattened; the row of a matrix) and channel (the axis that lies in
-// vector lanes: axis 1 of a convolution, the last of a matrix product).
+// Results are indexed by image (outer axes), pixel (spatial axes flattened; the row of a matrix) and channel (the axis
+// that lies in vector lanes: axis 1 of a convolution, the last of a matrix product).
 #pragma once
 
 #include "codegen/Generate.h"
@@ -39,22 +39,27 @@ Packing paddedChannels(int64_t lanes);
 class Epilogue {
 public:
   using Value = mlir::Value;
-  /// `anchor` is the value whose elements arrive as accumulators of `lanes` channels each. Throws Declined for operands that are
-  /// broadcast in a way it does not know.
+  /// `anchor` is the value whose elements arrive as accumulators of `lanes` channels each. Throws Declined for operands
+  /// that are broadcast in a way it does not know. `inner`: what follows the anchor ends in this value, which lies in
+  /// no buffer, instead of the function's results; emit() then needs a sink.
   Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, int64_t lanes, const nn::SymbolicShapes &shapes,
-           RunTimeDims &dims);
+           RunTimeDims &dims, Value inner = {});
 
   /// A register block of results.
   struct Tile {
-    Value image, pixel, channel;      // of its first element; channel at a vector's start
+    Value image, pixel, channel;       // of its first element; channel at a vector's start
     llvm::SmallVector<int64_t> pixels; // offsets from `pixel`, one a row
     int64_t vectors = 1;
     int64_t channels = 0; // valid ones, at most vectors * lanes
   };
-  /// Applies the operators and stores: `rows[p * vectors + v]`.
-  void emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators) const;
+  /// Takes a vector of results: of pixel `tile.pixels[row]`.
+  using Sink = std::function<void(const Tile &tile, size_t row, int64_t vector, Value result)>;
+  /// Applies the operators to `accumulators[p * vectors + v]` and stores, or hands over to the sink.
+  void emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators,
+            const Sink &sink = {}) const;
 
-  /// Loads one vector of channels of a kernel argument that varies along channels only (a bias): `channels` valid lanes.
+  /// Loads one vector of channels of a kernel argument that varies along channels only (a bias): `channels` valid
+  /// lanes.
   static Value loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes, int64_t channels);
 
   /// The anchor's value is alpha * accumulator + beta * addend (null: without); set before emit.
@@ -62,7 +67,8 @@ public:
 
   /// True when every result lies in the blocked layout of `lanes` channels.
   bool blocked() const;
-  /// True when a vector that holds fewer than `lanes` channels may be computed like any other: nothing is read or written that is not there.
+  /// True when a vector that holds fewer than `lanes` channels may be computed like any other: nothing is read or
+  /// written that is not there.
   bool wholeVectors() const;
   /// Adds the packings of per-channel constants, which are padded so that whole vectors can be loaded anywhere.
   void addPackings(std::vector<std::optional<Packing>> &packings) const;

@@ -1,10 +1,10 @@
-// lanewise/1: convolutions whose groups are narrower than a vector, above all depthwise ones. Each vector lane is one output
-// channel and reads its own group's input channels: the lane of the same number (depthwise), a permutation of the input block
-// (groups of one size that fill a block), or gathered elements (anything else).
+// lanewise/1: convolutions whose groups are narrower than a vector, above all depthwise ones. Each vector lane is one
+// output channel and reads its own group's input channels: the lane of the same number (depthwise), a permutation of
+// the input block (groups of one size that fill a block), or gathered elements (anything else).
 //
 //   px    output positions of one row a register block
 //   rows  output rows a work unit
-#include "codegen/Contraction.h"
+#include "codegen/LanewiseConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -12,25 +12,9 @@
 #include <cstring>
 
 namespace lathe {
-namespace {
 
-enum class Lanes { same, permuted, gathered };
-
-struct Plan {
-  ConvGeometry conv;
-  int64_t lanes, px, rows;
-  Lanes access;
-  std::vector<TileClass> classes;
-  int64_t channels() const { return conv.groups * conv.outChannels; }
-  int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
-  int64_t allRows() const { return conv.out[0] * conv.out[1]; }
-  int64_t chunks() const { return (allRows() + rows - 1) / rows; }
-  int64_t blockStride() const { return conv.taps() * conv.inChannels * lanes; }
-};
-
-Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
-  onlyParameters(schedule, {"px", "rows"});
-  Plan plan;
+LanewisePlan makeLanewisePlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
+  LanewisePlan plan;
   plan.conv = conv;
   plan.lanes = problem.target().lanes(std::max(32u, bitWidth(conv.type)));
   if (conv.outBlock && conv.outBlock != plan.lanes)
@@ -39,8 +23,9 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const
   plan.rows = std::min(plan.allRows(), parameter(schedule, "rows", plan.allRows(), 1, int64_t(1) << 40));
   bool blockOfLanes = conv.inBlock == plan.lanes;
   plan.access = blockOfLanes && conv.inChannels == 1 && conv.outChannels == 1 ? Lanes::same
-                : blockOfLanes && conv.inChannels == conv.outChannels && plan.lanes % conv.inChannels == 0 ? Lanes::permuted
-                                                                                                           : Lanes::gathered;
+                : blockOfLanes && conv.inChannels == conv.outChannels && plan.lanes % conv.inChannels == 0
+                    ? Lanes::permuted
+                    : Lanes::gathered;
   plan.classes = tileClasses(conv, plan.px);
   int64_t steps = 0;
   for (const TileClass &tile : plan.classes)
@@ -50,69 +35,54 @@ Plan makePlan(const ContractionProblem &problem, const ConvGeometry &conv, const
   return plan;
 }
 
+namespace {
+
 /// O x I x kernel to [block of output channels][tap][channel of the group][lane].
-std::vector<char> packWeights(const nn::ConstantData &data, const Plan &plan) {
+std::vector<char> packWeights(const nn::ConstantData &data, const LanewisePlan &plan) {
   int64_t size = bitWidth(data.type) / 8, taps = plan.conv.taps(), depth = plan.conv.inChannels;
   std::vector<char> packed(plan.blocks() * plan.blockStride() * size);
   for (int64_t o = 0; o < plan.channels(); ++o)
     for (int64_t c = 0; c < depth; ++c)
       for (int64_t tap = 0; tap < taps; ++tap) {
         int64_t to = o / plan.lanes * plan.blockStride() + (tap * depth + c) * plan.lanes + o % plan.lanes;
-        std::memcpy(packed.data() + to * size, data.bytes.data() + (data.splat ? 0 : ((o * depth + c) * taps + tap) * size), size);
+        std::memcpy(packed.data() + to * size,
+                    data.bytes.data() + (data.splat ? 0 : ((o * depth + c) * taps + tap) * size), size);
       }
   return packed;
 }
 
-class LanewiseGenerator {
-public:
-  using Value = mlir::Value;
-  using Values = KernelBuilder::Values;
-  LanewiseGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims, bool paddedBias)
-      : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), paddedBias(paddedBias),
-        wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias) && plan.access != Lanes::gathered) {}
+} // namespace
 
-  void emit() {
-    k.loop(k.begin(), k.end(), 1, [&](Value unit) { // (image, block, chunk of rows)
-      Value rest = k.div(unit, plan.chunks());
-      firstRow = k.mul(k.rem(unit, plan.chunks()), plan.rows);
-      lastRow = k.min(k.add(firstRow, plan.rows), k.constant(plan.allRows()));
-      block = k.rem(rest, plan.blocks());
-      image = k.div(rest, plan.blocks());
-      int64_t last = plan.blocks() - 1, tail = plan.channels() - last * plan.lanes;
-      auto rows = [&](int64_t valid) {
-        validChannels = valid;
-        emitRows();
-      };
-      if (tail == plan.lanes || wholeVectors)
-        rows(plan.lanes);
-      else if (last == 0)
-        rows(tail);
-      else
-        k.ifThen(k.less(block, k.constant(last)), [&] { rows(plan.lanes); }, [&] { rows(tail); });
-    });
-  }
+Packing lanewisePacking(const LanewisePlan &plan) {
+  return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
+          fmt::format("oihw/lanes={}", plan.lanes)};
+}
 
-private:
-  KernelBuilder &k;
-  const Plan &plan;
-  const ConvGeometry &conv;
-  const Epilogue &epilogue;
-  const RunTimeDims &dims;
-  bool paddedBias, wholeVectors;
-  Value image, block, firstRow, lastRow;
-  int64_t validChannels = 0;
-  Values laneOffsets; // gathered: where each lane's group begins
+void LanewiseGenerator::emit() {
+  k.loop(k.begin(), k.end(), 1, [&](Value unit) {
+    Value rest = k.div(unit, plan.chunks());
+    Value first = k.mul(k.rem(unit, plan.chunks()), plan.rows);
+    Value last = k.min(k.add(first, plan.rows), k.constant(plan.allRows()));
+    emitRows(k.div(rest, plan.blocks()), k.rem(rest, plan.blocks()), first, last);
+  });
+}
 
-  void emitRows();
-  void emitTile(const TileClass &tile, Value row, Value column);
-  Values initial(int64_t width);
-  Value loadInput(Value offset, int64_t channel);
-  Value gatherInput(Value offset, Value channel);
-  Values taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow, Value weightRow, Value inColumn);
-  Value multiplyAdd(Value x, Value y, Value z);
-};
+void LanewiseGenerator::emitRows(Value imageOfRows, Value blockOfRows, Value first, Value beyond) {
+  image = imageOfRows;
+  block = blockOfRows;
+  firstRow = first;
+  lastRow = beyond;
+  int64_t last = plan.blocks() - 1, tail = plan.channels() - last * plan.lanes;
+  if (tail == plan.lanes || wholeVectors)
+    emitRowsOf(plan.lanes);
+  else if (last == 0)
+    emitRowsOf(tail);
+  else
+    k.ifThen(k.less(block, k.constant(last)), [&] { emitRowsOf(plan.lanes); }, [&] { emitRowsOf(tail); });
+}
 
-void LanewiseGenerator::emitRows() {
+void LanewiseGenerator::emitRowsOf(int64_t valid) {
+  validChannels = valid;
   if (plan.access == Lanes::gathered) {
     laneOffsets.clear();
     for (int64_t lane = 0; lane < validChannels; ++lane) {
@@ -156,8 +126,9 @@ mlir::Value LanewiseGenerator::gatherInput(Value offset, Value channel) {
   Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes));
   for (int64_t lane = 0; lane < validChannels; ++lane) {
     Value c = k.add(laneOffsets[lane], channel);
-    Value plane = conv.inBlock ? k.add(k.mul(k.div(c, conv.inBlock), conv.inBlock * conv.inPixels()), k.rem(c, conv.inBlock))
-                               : k.mul(c, conv.inPixels());
+    Value plane = conv.inBlock
+                      ? k.add(k.mul(k.div(c, conv.inBlock), conv.inBlock * conv.inPixels()), k.rem(c, conv.inBlock))
+                      : k.mul(c, conv.inPixels());
     vector = k.b.create<mlir::vector::InsertOp>(k.loc, k.load(input, k.add(offset, plane), conv.type), vector, lane);
   }
   return vector;
@@ -169,9 +140,10 @@ mlir::Value LanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
   return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
 }
 
-/// All columns of one kernel row. Input columns in order, so that each is loaded once and used by every tap that reaches it.
-LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow, Value weightRow,
-                                                  Value inColumn) {
+/// All columns of one kernel row. Input columns in order, so that each is loaded once and used by every tap that
+/// reaches it.
+LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow,
+                                                  Value weightRow, Value inColumn) {
   Values acc(accumulators.begin(), accumulators.end());
   int64_t pixel = conv.inPixelStride(), depth = conv.inChannels;
   Value start = k.add(inRow, k.mul(inColumn, pixel));
@@ -199,7 +171,8 @@ LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::V
     for (int64_t c = 0; c < depth; ++c) {
       if (tile.reach[kw].first >= tile.reach[kw].second)
         continue;
-      Value weight = k.load(k.buffer(conv.weights), k.add(weightRow, (kw * depth + c) * plan.lanes), conv.type, plan.lanes);
+      Value weight =
+          k.load(k.buffer(conv.weights), k.add(weightRow, (kw * depth + c) * plan.lanes), conv.type, plan.lanes);
       for (int64_t p = tile.reach[kw].first; p < tile.reach[kw].second; ++p) {
         int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
         Value &x = inputs[{column, c}];
@@ -225,8 +198,10 @@ void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column)
   Values acc = k.loop(depthLow, depthHigh, 1, initial(tile.width), [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
       Value plane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);
-      Value inRow = k.mul(k.add(plane, k.add(inHeight, k.mul(kh, conv.dilation[1]))), conv.in[2] * conv.inPixelStride());
-      Value weightRow = k.add(k.mul(block, plan.blockStride()), k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), weightRowStride));
+      Value inRow =
+          k.mul(k.add(plane, k.add(inHeight, k.mul(kh, conv.dilation[1]))), conv.in[2] * conv.inPixelStride());
+      Value weightRow =
+          k.add(k.mul(block, plan.blockStride()), k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), weightRowStride));
       return taps(tile, acc2, k.add(input, inRow), weightRow, inColumn);
     });
   });
@@ -237,18 +212,16 @@ void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column)
   for (int64_t p = 0; p < tile.width; ++p)
     out.pixels.push_back(p);
   out.channels = validChannels;
-  epilogue.emit(k, dims, out, acc);
+  epilogue.emit(k, dims, out, acc, sink);
 }
 
-} // namespace
-
-GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
-  Plan plan = makePlan(problem, conv, schedule);
+GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv,
+                                 const Schedule &schedule) {
+  onlyParameters(schedule, {"px", "rows"});
+  LanewisePlan plan = makeLanewisePlan(problem, conv, schedule);
   RunTimeDims dims;
-  PointSpace space{problem.shapes.of(conv.result).dims, ChannelAxis::second, 0};
-  space.pixelAxes = space.dims.size() - 2;
   mlir::func::FuncOp function = problem.function();
-  Epilogue epilogue(function, conv.result, space, plan.lanes, problem.shapes, dims);
+  Epilogue epilogue(function, conv.result, convSpace(problem, conv), plan.lanes, problem.shapes, dims);
 
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.resize(writable.size() + function.getNumResults(), true);
@@ -262,8 +235,7 @@ GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGe
   result.units = conv.images * Dim(plan.blocks() * plan.chunks());
   result.dims = dims.list();
   result.packings.resize(function.getNumArguments());
-  result.packings[conv.weights] = Packing{[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
-                                          fmt::format("oihw/lanes={}", plan.lanes)};
+  result.packings[conv.weights] = lanewisePacking(plan);
   if (paddedBias)
     result.packings[*conv.bias] = paddedChannels(plan.lanes);
   epilogue.addPackings(result.packings);

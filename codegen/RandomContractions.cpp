@@ -124,6 +124,64 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
   return text;
 }
 
+KernelText randomSeparable(Random &random, const Target &target) {
+  KernelText text;
+  int64_t rank = random.of<int64_t>({1, 2, 2, 2, 2, 3});
+  int64_t channels = random.in(2, 70), outChannels = random.in(1, 100), images = random.in(1, 3);
+  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends, ones(rank, 1), zeros(2 * rank, 0);
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t k = random.of<int64_t>({3, 3, 5, 1, 2, 4}), s = random.of<int64_t>({1, 1, 2, 3}),
+            d = random.of<int64_t>({1, 1, 1, 2});
+    int64_t b = random.in(0, 3), e = random.in(0, 3);
+    int64_t extent = std::max(random.in(1, rank == 3 ? 6 : rank == 2 ? 19 : 40), d * (k - 1) + 1 - b - e);
+    in.push_back(extent);
+    kernel.push_back(k);
+    strides.push_back(s);
+    dilations.push_back(d);
+    begins.push_back(b);
+    ends.push_back(e);
+    out.push_back((extent + b + e - d * (k - 1) - 1) / s + 1);
+  }
+  bool symbolic = random.chance(3);
+  if (symbolic)
+    text.symbols["N"] = images;
+  auto tensor = [&](int64_t count, const std::vector<int64_t> &extents, bool blocked = true) {
+    return fmt::format("tensor<{}x{}x{}xf32{}>", symbolic ? "?" : std::to_string(images), count, join(extents, "x"),
+                       blocked ? fmt::format(", #nn.blocked<1, {}>", target.channelBlock()) : "");
+  };
+  auto dims = [&](int64_t count, const std::vector<int64_t> &extents) {
+    return symbolic ? fmt::format("\"N\", \"{}\", \"{}\"", count, join(extents, "\", \"")) : "";
+  };
+  auto conv = [&](const std::string &input, const std::string &inputType, const std::string &weights, int64_t outputs,
+                  const std::string &attributes) {
+    std::string operands = input + ", " + text.argument(weights, true), types = inputType + ", " + weights;
+    if (random.chance(2)) {
+      std::string bias = fmt::format("tensor<{}xf32>", outputs);
+      operands += ", " + text.argument(bias, !random.chance(4));
+      types += ", " + bias;
+    }
+    text.op(fmt::format("conv {} {{{}}}", operands, attributes), types);
+    addEpilogue(text, random, fmt::format("tensor<1x{}x{}xf32>", outputs, join(ones, "x")), dims(outputs, out), {});
+  };
+  auto attributes = [](const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
+                       const std::vector<int64_t> &pads, int64_t groups) {
+    return fmt::format("strides = array<i64: {}>, dilations = array<i64: {}>, pads = array<i64: {}>, group = {} : i64",
+                       join(strides, ", "), join(dilations, ", "), join(pads, ", "), groups);
+  };
+  std::vector<int64_t> pads = begins;
+  pads.insert(pads.end(), ends.begin(), ends.end());
+  std::string x = tensor(channels, in), argument = text.argument(x, false, dims(channels, in));
+  text.type = tensor(channels, out);
+  conv(argument, x, fmt::format("tensor<{}x1x{}xf32>", channels, join(kernel, "x")), channels,
+       attributes(strides, dilations, pads, channels));
+  std::string between = text.last, betweenType = text.type;
+  text.type = tensor(outChannels, out, random.chance(2));
+  conv(between, betweenType, fmt::format("tensor<{}x{}x{}xf32>", outChannels, channels, join(ones, "x")), outChannels,
+       attributes(ones, ones, zeros, 1));
+  text.width = out.back();
+  return text;
+}
+
 KernelText randomGemm(Random &random, const Typed &typed) {
   KernelText text;
   int64_t m = random.of<int64_t>({1, 2, 5, 14, 29, 40}), n = random.in(1, 120), k = random.in(1, 70);
@@ -177,15 +235,19 @@ std::string randomSchedule(Random &random, const std::string &algorithm) {
     return random.chance(5) ? "" : fmt::format(" {}={}", name, random.of<int64_t>(values));
   };
   if (algorithm == "winograd")
-    return "winograd/1" + number("m", {2, 3, 4, 6}) + number("px", {1, 2, 3, 5, 7, 14}) + number("blocks", {1, 2, 3, 9}) +
-           number("oc", {1, 2, 4}) + number("split", {1, 2, 3}) + number("unroll", {1, 2, 4, 8}) +
-           number("prefetch", {0, 1});
+    return "winograd/1" + number("m", {2, 3, 4, 6}) + number("px", {1, 2, 3, 5, 7, 14}) +
+           number("blocks", {1, 2, 3, 9}) + number("oc", {1, 2, 4}) + number("split", {1, 2, 3}) +
+           number("unroll", {1, 2, 4, 8}) + number("prefetch", {0, 1});
   if (algorithm == "gemm")
     return "gemm/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4, 8}) +
            number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("kc", {0, 1, 8, 13, 32}) +
            number("packb", {0, 1}) + number("prefetch", {0, 1});
   if (algorithm == "amx")
     return "amx/1" + number("rows", {1, 2, 3, 7, 19, 40}) + number("oc", {1, 2}) + number("prefetch", {0, 1});
+  if (algorithm == "separable")
+    return "separable/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +
+           number("unroll", {1, 2, 4, 8, 16}) + number("rows", {1, 2, 3, 7}) + number("prefetch", {0, 1}) +
+           number("depthwise", {1, 2, 3, 8, 14});
   if (algorithm == "lanewise")
     return "lanewise/1" + number("px", {1, 2, 3, 8, 14}) + number("rows", {1, 2, 3, 7});
   return "direct/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +

@@ -20,6 +20,7 @@ struct KernelText {
   std::string arguments, body, last, type;
   std::map<std::string, int64_t> symbols;
   int values = 0;
+  int64_t width = 0; // of a row of results, where a schedule has to know it
 
   std::string argument(const std::string &type, bool constant, const std::string &dims = "") {
     std::string name = "%a" + std::to_string(values++);
@@ -45,8 +46,10 @@ struct KernelText {
 enum class Grouping { dense, grouped, depthwise, winograd }; // winograd: dense, 3x3, stride 1, blocked
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
+/// A depthwise convolution and a pointwise one behind it, each with an epilogue of its own.
+KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});
-/// Of `algorithm`: direct, winograd, lanewise, gemm or amx. Not every one is legal for every problem.
+/// Of `algorithm`: direct, winograd, lanewise, separable, gemm or amx. Not every one is legal for every problem.
 std::string randomSchedule(Random &random, const std::string &algorithm);
 
 } // namespace lathe

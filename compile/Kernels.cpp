@@ -1,5 +1,6 @@
 #include "compile/Kernels.h"
 
+#include "codegen/Separable.h"
 #include "ir/Context.h"
 
 #include "mlir/IR/AsmState.h"
@@ -25,6 +26,18 @@ std::string textOf(mlir::Operation *op) {
   return text;
 }
 
+/// A schedule from outside or of the kernel's own.
+std::optional<std::string> scheduleGiven(ScheduleBook &schedules, mlir::func::FuncOp kernel) {
+  std::optional<std::string> given = schedules.find(kernel.getName().str(), nn::nodeNames(kernel.getLoc()));
+  if (auto attr = kernel->getAttrOfType<mlir::StringAttr>("nn.schedule"); !given && attr)
+    given = attr.str();
+  return given;
+}
+
+KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
+  return {kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
+}
+
 } // namespace
 
 std::string kernelIdentity(mlir::func::FuncOp kernel) {
@@ -37,16 +50,12 @@ std::string kernelIdentity(mlir::func::FuncOp kernel) {
 }
 
 KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
-  std::vector<std::string> nodes = nn::nodeNames(kernel.getLoc());
-  std::optional<std::string> given = schedules.find(kernel.getName().str(), nodes);
-  if (!given)
-    if (auto attr = kernel->getAttrOfType<mlir::StringAttr>("nn.schedule"))
-      given = attr.str();
+  std::optional<std::string> given = scheduleGiven(schedules, kernel);
   std::string identity = kernelIdentity(kernel) + "\n" + given.value_or("");
   if (auto found = entries.find(identity); found != entries.end())
     return *found->second;
 
-  KernelProblem problem{kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
+  KernelProblem problem = problemOf(kernel, target, options);
   auto make = [&]() -> Entry {
     Outcome<Schedule> schedule = given ? Outcome<Schedule>(Schedule::parse(*given)) : priorSchedule(problem);
     if (!schedule)
@@ -66,6 +75,13 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
 }
 
 std::string KernelLibrary::declines(mlir::func::FuncOp kernel) {
+  if (kernel->hasAttr("nn.divisible")) {
+    // A schedule of one part alone is for a kernel of its own.
+    std::optional<std::string> given = scheduleGiven(schedules, kernel);
+    if (given ? !isSeparable(Schedule::parse(*given)) : !separablePays(problemOf(kernel, target, options)))
+      return "two kernels are predicted to take less time, or were asked for";
+    kernel->removeAttr("nn.divisible"); // a question, nothing the code depends on
+  }
   Entry &entry = lookUp(kernel);
   return entry.outcome.done() ? "" : entry.outcome.reason();
 }

@@ -20,7 +20,7 @@ namespace lathe {
 /// and, of one operator, named by a source node, the choices above kernels:
 ///
 ///   conv1: layout/1 in=row out=blocked      what it reads and writes; either may be left out
-///   relu1: fuse/1 with=conv1                computed in the kernel of conv1; with=relu1: starts a kernel of its own
+///   relu1: fuse/1 with=conv1                computed in the kernel of conv1 (or a depthwise conv); with=relu1: its own
 class ScheduleBook {
 public:
   ScheduleBook() = default;

@@ -54,6 +54,7 @@ public:
       requireFollowed(group);
     // Kernels run in the order of their last operator, where all operands are known.
     llvm::sort(groups, [](const Group &a, const Group &b) { return a.ops.back()->isBeforeInBlock(b.ops.back()); });
+    joinSeparable();
     return std::move(groups);
   }
 
@@ -101,13 +102,15 @@ private:
     for (mlir::Operation *op : group.ops)
       if (std::optional<std::string> given = kernelGiven(op))
         require(llvm::is_contained(nn::nodeNames(group.anchor->getLoc()), *given),
-                "{}: cannot be computed in the kernel of '{}' as asked for, only in that of '{}'", nn::describe(op->getLoc()), *given,
+                "{}: cannot be computed in the kernel of '{}' as asked for, only in that of '{}'",
+                nn::describe(op->getLoc()), *given,
                 nn::nodeNames(group.anchor->getLoc()).empty() ? "" : nn::nodeNames(group.anchor->getLoc()).back());
   }
 
   /// Operators that only say where elements lie, with static parameters.
   static bool isView(mlir::Operation *op, nn::BlockedAttr layout = {}) {
-    if (!isOp(op, "reshape") && !isOp(op, "transpose") && !isOp(op, "slice") && !isOp(op, "split") && !isOp(op, "expand"))
+    if (!isOp(op, "reshape") && !isOp(op, "transpose") && !isOp(op, "slice") && !isOp(op, "split") &&
+        !isOp(op, "expand"))
       return false;
     for (size_t i = 1; i < op->getNumOperands(); ++i)
       if (op->getOperand(i))
@@ -121,7 +124,8 @@ private:
     inside.insert(op);
   }
 
-  /// The views that make the anchor's first three operands, where nothing else uses them, and those its result goes through.
+  /// The views that make the anchor's first three operands, where nothing else uses them, and those its result goes
+  /// through.
   void absorbViews() {
     llvm::DenseSet<mlir::Operation *> views;
     for (bool changed = true; changed;) {
@@ -163,11 +167,13 @@ private:
       absorb(op);
   }
 
-  /// The slices a concatenation joins, where nothing else uses them: one copy instead of two. Not where another part could be written in place.
+  /// The slices a concatenation joins, where nothing else uses them: one copy instead of two. Not where another part
+  /// could be written in place.
   void absorbSlices() {
     auto isSlice = [&](mlir::Value value) {
       mlir::Operation *op = value.getDefiningOp();
-      return isOp(op, "slice") && isView(op, nn::layoutOf(anchor->getResult(0))) && value.hasOneUse() && !taken.contains(op);
+      return isOp(op, "slice") && isView(op, nn::layoutOf(anchor->getResult(0))) && value.hasOneUse() &&
+             !taken.contains(op);
     };
     if (!llvm::all_of(anchor->getOperands(), isSlice) && placesInWhole(anchor, shapes))
       return;
@@ -220,6 +226,64 @@ private:
       if (type.getDimSize(i) != 1 && (i + missing != axis || type.getDimSize(i) != whole.getDimSize(axis)))
         return false;
     return true;
+  }
+
+  /// A convolution with one channel a group.
+  static bool isDepthwise(mlir::Operation *op) {
+    auto weights = isOp(op, "conv") ? rankedType(op->getOperand(1)) : nullptr;
+    return weights && weights.hasStaticShape() && weights.getDimSize(1) == 1 && weights.getDimSize(0) > 1 &&
+           nn::attrsAs<ConvAttrs>(op).group == weights.getDimSize(0);
+  }
+
+  /// A convolution of one tap that reads position i for result i.
+  static bool isPointwise(mlir::Operation *op) {
+    auto weights = isOp(op, "conv") ? rankedType(op->getOperand(1)) : nullptr;
+    if (!weights || !weights.hasStaticShape())
+      return false;
+    ConvAttrs attrs = nn::attrsAs<ConvAttrs>(op);
+    auto all = [](llvm::ArrayRef<int64_t> values, int64_t value) {
+      return llvm::all_of(values, [&](int64_t v) { return v == value; });
+    };
+    return attrs.group == 1 && all(weights.getShape().drop_front(2), 1) && all(attrs.strides, 1) && all(attrs.pads, 0);
+  }
+
+  /// The group whose anchor, a pointwise convolution, alone uses what `group` computes; the end where there is none.
+  std::vector<Group>::iterator readerOf(const Group &group) {
+    llvm::DenseSet<mlir::Operation *> set(group.ops.begin(), group.ops.end());
+    llvm::SmallVector<mlir::OpOperand *> uses;
+    for (mlir::Operation *op : group.ops)
+      for (mlir::OpOperand &use : op->getUses())
+        if (!set.contains(use.getOwner()))
+          uses.push_back(&use);
+    if (uses.size() != 1 || uses[0]->getOperandNumber() != 0 || !isPointwise(uses[0]->getOwner()))
+      return groups.end();
+    return llvm::find_if(groups, [&](const Group &other) { return other.anchor == uses[0]->getOwner(); });
+  }
+
+  /// What a group of two convolutions saves is told by codegen, so this only says where there could be one.
+  void joinSeparable() {
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (!groups[i].anchor || !isDepthwise(groups[i].anchor))
+        continue;
+      std::vector<std::string> nodes = nn::nodeNames(groups[i].anchor->getLoc());
+      std::optional<std::string> given = options.given ? options.given(nodes).kernelOf : std::nullopt;
+      auto reader = readerOf(groups[i]);
+      bool asked =
+          given && reader != groups.end() && llvm::is_contained(nn::nodeNames(reader->anchor->getLoc()), *given);
+      require(!given || asked || llvm::is_contained(nodes, *given),
+              "{}: cannot be computed in the kernel of '{}' as asked for, which is no pointwise convolution that alone "
+              "reads "
+              "its result",
+              nn::describe(groups[i].anchor->getLoc()), given.value_or(""));
+      if (reader == groups.end())
+        continue;
+      std::optional<bool> together = given ? std::optional(asked) : std::nullopt;
+      Group joined{groups[i].ops, reader->family, reader->anchor, {groups[i], *reader}, together};
+      joined.ops.append(reader->ops.begin(), reader->ops.end());
+      llvm::sort(joined.ops, [](mlir::Operation *a, mlir::Operation *b) { return a->isBeforeInBlock(b); });
+      *reader = std::move(joined); // stands after its first part, so the order stays
+      groups.erase(groups.begin() + i--);
+    }
   }
 
   /// Adds the smallest number of users after which one value escapes again.

@@ -22,7 +22,7 @@ public:
     placeExpansions();
     placeShapes();
     std::vector<Group> groups =
-        options.level >= 2 ? formFusedGroups(main, shapes, options) : formSingleGroups(main);
+        options.level >= 2 ? settled(formFusedGroups(main, shapes, options)) : formSingleGroups(main);
     for (const Group &group : groups)
       record(group);
     for (const Group &group : groups)
@@ -47,14 +47,61 @@ private:
     report.references.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
   }
 
+  void record(mlir::Operation *op, mlir::Operation *anchor) {
+    std::vector<std::string> of = nn::nodeNames(op->getLoc()), with = nn::nodeNames(anchor->getLoc());
+    if (!of.empty() && !with.empty())
+      report.fusions.push_back({of.back(), with.back()});
+  }
+
   void record(const Group &group) {
-    auto name = [](mlir::Operation *op) {
-      std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
-      return nodes.empty() ? std::string() : nodes.back();
-    };
+    if (!group.parts.empty()) {
+      llvm::for_each(group.parts, [&](const Group &part) { record(part); });
+      return record(group.parts.front().anchor, group.anchor);
+    }
     for (mlir::Operation *op : group.ops)
-      if (group.anchor && loweringOf(op) == "elementwise" && !name(op).empty() && !name(group.anchor).empty())
-        report.fusions.push_back({name(op), name(group.anchor)});
+      if (group.anchor && loweringOf(op) == "elementwise")
+        record(op, group.anchor);
+  }
+
+  /// The groups with those of two parts left whole or divided.
+  std::vector<Group> settled(std::vector<Group> groups) {
+    std::vector<Group> result;
+    for (Group &group : groups) {
+      std::string reason = group.parts.empty() ? "" : reasonToDivide(group);
+      if (group.together.value_or(false) && !reason.empty())
+        fail("{}: cannot be computed in the kernel of '{}' as asked for: {}",
+             nn::describe(group.parts.front().anchor->getLoc()), nn::describe(group.anchor->getLoc()), reason);
+      if (reason.empty()) {
+        result.push_back(std::move(group));
+        continue;
+      }
+      record(group.parts.front().anchor, group.parts.front().anchor);
+      llvm::move(group.parts, std::back_inserter(result));
+    }
+    return result;
+  }
+
+  std::string reasonToDivide(const Group &group) {
+    if (!group.together.value_or(true))
+      return "two kernels were asked for";
+    for (mlir::Operation *op : group.ops)
+      if (std::string reason = obstacle(op); !reason.empty())
+        return reason;
+    std::string name = kernelName(locationOf(group), group.family);
+    mlir::func::FuncOp kernel = outline(module, group, shapes, name).function;
+    if (!group.together)
+      kernel->setAttr("nn.divisible", mlir::UnitAttr::get(module.getContext()));
+    std::string reason = options.declines ? options.declines(kernel) : "";
+    kernel.erase();
+    names.erase(name);
+    return reason;
+  }
+
+  mlir::Location locationOf(const Group &group) {
+    llvm::SmallVector<mlir::Location> locations;
+    for (mlir::Operation *op : group.ops)
+      locations.push_back(op->getLoc());
+    return mlir::FusedLoc::get(module.getContext(), locations);
   }
 
   void note(nn::ConvertLayoutOp convert) {
@@ -264,10 +311,7 @@ private:
 
   /// "" when the group is now a call, otherwise the reason there is no code for it.
   std::string call(const Group &group) {
-    llvm::SmallVector<mlir::Location> locations;
-    for (mlir::Operation *op : group.ops)
-      locations.push_back(op->getLoc());
-    mlir::Location loc = mlir::FusedLoc::get(module.getContext(), locations);
+    mlir::Location loc = locationOf(group);
     std::string name = kernelName(loc, group.family);
     OutlinedKernel kernel = outline(module, group, shapes, name);
     if (std::string reason = options.declines ? options.declines(kernel.function) : ""; !reason.empty()) {

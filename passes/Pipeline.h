@@ -31,7 +31,7 @@ struct PipelineOptions {
   int64_t channelBlock = 16;
   /// "" or the reason no code can be made for a candidate kernel; such a kernel is split into its operators and,
   /// failing that, left to the reference. Empty: every candidate is accepted.
-  std::function<std::string(mlir::func::FuncOp kernel)> declines;
+  std::function<std::string(mlir::func::FuncOp kernel)> declines; // with nn.divisible: also where two should be made
   /// Choices given for the operator made of these source nodes. Empty: all are the passes'. One that cannot be followed is
   /// an Error naming the node.
   std::function<GraphChoice(const std::vector<std::string> &nodes)> given;
@@ -58,7 +58,7 @@ struct PipelineReport {
   };
   std::vector<Conversion> conversions;
   std::vector<Layouts> layouts; // of operators that could have the other one
-  std::vector<Fusion> fusions;  // of element-wise operators
+  std::vector<Fusion> fusions;  // of element-wise operators; of depthwise convolutions that one pointwise one reads
   std::vector<Declined> rowMajor;
   std::vector<Declined> references;
   int kernels = 0;

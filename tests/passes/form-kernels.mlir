@@ -202,3 +202,44 @@ func.func @main(%x: tensor<2x6x3xf32>) -> tensor<2x6x3xf32> {
   %c = nn.concat %a, %b {axis = 1 : i64} : (tensor<2x4x3xf32>, tensor<2x2x3xf32>) -> tensor<2x6x3xf32>
   return %c : tensor<2x6x3xf32>
 }
+
+// -----
+
+// A depthwise convolution and the pointwise one that alone reads what is computed from it are one kernel.
+// CHECK-LABEL: func.func @main
+// CHECK: call @contraction(
+// CHECK-NEXT: return
+// CHECK: func.func private @contraction(
+// CHECK: nn.conv
+// CHECK-NEXT: nn.relu
+// CHECK-NEXT: nn.conv
+// CHECK-NEXT: nn.relu
+// CHECK-NEXT: return
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<2x4x6x6xf32>) -> tensor<2x8x3x3xf32> {
+  %w = nn.constant {value = dense<0.25> : tensor<4x1x3x3xf32>} : tensor<4x1x3x3xf32>
+  %v = nn.constant {value = dense<0.5> : tensor<8x4x1x1xf32>} : tensor<8x4x1x1xf32>
+  %a = nn.conv %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 4 : i64} : (tensor<2x4x6x6xf32>, tensor<4x1x3x3xf32>) -> tensor<2x4x3x3xf32>
+  %b = nn.relu %a : (tensor<2x4x3x3xf32>) -> tensor<2x4x3x3xf32>
+  %c = nn.conv %b, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<2x4x3x3xf32>, tensor<8x4x1x1xf32>) -> tensor<2x8x3x3xf32>
+  %d = nn.relu %c : (tensor<2x8x3x3xf32>) -> tensor<2x8x3x3xf32>
+  return %d : tensor<2x8x3x3xf32>
+}
+
+// -----
+
+// Not where something else reads it.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: call @contraction
+// CHECK: twin: equal (max rel 0.0e+00)
+// O1: twin: equal
+// DECLINED: twin: equal
+func.func @main(%x: tensor<2x4x6x6xf32>) -> (tensor<2x8x6x6xf32>, tensor<2x4x6x6xf32>) {
+  %w = nn.constant {value = dense<0.25> : tensor<4x1x3x3xf32>} : tensor<4x1x3x3xf32>
+  %v = nn.constant {value = dense<0.5> : tensor<8x4x1x1xf32>} : tensor<8x4x1x1xf32>
+  %a = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 4 : i64} : (tensor<2x4x6x6xf32>, tensor<4x1x3x3xf32>) -> tensor<2x4x6x6xf32>
+  %b = nn.conv %a, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<2x4x6x6xf32>, tensor<8x4x1x1xf32>) -> tensor<2x8x6x6xf32>
+  return %b, %a : tensor<2x8x6x6xf32>, tensor<2x4x6x6xf32>
+}
