@@ -29,8 +29,17 @@ private:
   size_t limit, rows = 0;
 };
 
+/// A convolution's short text and what is applied to it beyond the usual relu; any other problem's own.
+std::string problemText(const lab::Problem &problem) {
+  std::string text = lab::shortText(problem);
+  bool usual = problem.epilogue.empty() || (problem.epilogue.size() == 1 && problem.epilogue[0] == "relu");
+  if (problem.op == "conv" && !usual)
+    text += fmt::format(" +{}", fmt::join(problem.epilogue, " +"));
+  return shortened(text, 60);
+}
+
 std::string problemCell(const Row &row) {
-  return shortened(row.shape ? lab::shortText(*row.shape) : row.op + " " + row.problem, 60);
+  return row.shape ? problemText(*row.shape) : shortened(row.op + " " + row.problem, 60);
 }
 
 std::string columnCell(const Row &row) { return shortened(report::scheduledColumnOf(row), 40); }
@@ -152,6 +161,50 @@ std::string estimateText(const std::vector<report::Estimate> &estimates, size_t 
     if (estimate.provider.empty())
       for (auto &part : estimate.missing)
         text += fmt::format("without a time ({}): {} x {}\n", estimate.context, part.count, part.problem);
+  return text;
+}
+
+std::string accountText(const std::vector<report::Account> &accounts, size_t limit) {
+  using store::CacheState;
+  std::string text;
+  for (auto &account : accounts) {
+    LimitedTable table({"problem", "count", "hot ms", "cold-constants ms", "cold ms", "taken", "estimate ms",
+                        "in the network ms", "difference ms"},
+                       limit);
+    double inProblems = 0, besides = 0;
+    for (const report::AccountLine &line : account.lines) {
+      auto alone = [&](CacheState state) {
+        auto found = line.alone.find(state);
+        return found == line.alone.end() ? std::string() : ms(found->second);
+      };
+      bool problem = !line.problem.empty();
+      (problem ? inProblems : besides) += line.inNetwork;
+      table.row({problem ? problemText(lab::Problem::parse(line.problem)) : "in no problem: " + line.what,
+                 std::to_string(line.count), alone(CacheState::hot), alone(CacheState::coldConstants),
+                 alone(CacheState::cold),
+                 line.state ? std::string(name(*line.state))
+                 : problem  ? "none"
+                            : "",
+                 problem ? ms(line.estimated) : "", ms(line.inNetwork),
+                 fmt::format("{:+.4f}", line.difference() * 1e3)});
+    }
+    auto share = [&](double seconds) {
+      return fmt::format("{:+.4f} ms, {:+.1f} %", seconds * 1e3, seconds / account.measured * 100);
+    };
+    text +=
+        fmt::format("{}{}: {:.1f} MB of constants, {:.1f} MB of last-level cache: {}\n{}", text.empty() ? "" : "\n",
+                    account.context, account.constants * 1e-6, account.last * 1e-6, name(account.state), table.str());
+    text += fmt::format("estimate {} ms, measured {} ms: {}\n", ms(account.estimated()), ms(account.measured),
+                        share(account.estimated() - account.measured));
+    text += fmt::format("  of that operators that take another time alone than in the profiled run  {}\n",
+                        share(account.estimated() - inProblems));
+    text +=
+        fmt::format("  kernels in no problem                                                    {}\n", share(-besides));
+    text += fmt::format("  between kernels                                                          {}\n",
+                        share(-account.overhead));
+    text += fmt::format("  the profiled run ({} ms) against the measured one                  {}\n",
+                        ms(account.profiled), share(account.profiled - account.measured));
+  }
   return text;
 }
 

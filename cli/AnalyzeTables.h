@@ -1,6 +1,7 @@
 // What the analyses (report/) found, for people.
 #pragma once
 
+#include "report/Account.h"
 #include "report/Best.h"
 #include "report/Correlation.h"
 #include "report/Counted.h"
@@ -24,6 +25,7 @@ std::string bestText(const std::vector<report::Best> &best, size_t limit);
 std::string schedulesText(const report::ScheduleGains &gains, size_t limit);
 std::string failedText(const std::vector<const report::Row *> &failed, size_t limit);
 std::string estimateText(const std::vector<report::Estimate> &estimates, size_t limit);
+std::string accountText(const std::vector<report::Account> &accounts, size_t limit);
 std::string convTableText(const std::vector<report::ConvTable> &tables, size_t limit);
 std::string correlationText(const std::vector<report::Correlation> &correlations, size_t limit);
 std::string turningText(const std::vector<report::Turning> &turnings, size_t limit);

@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 using report::Row;
 
-const std::vector<std::string> analyses = {"roofline", "counters", "speedup", "best",        "schedules",
-                                           "failed",   "estimate", "table",   "correlation", "turning"};
+const std::vector<std::string> analyses = {"roofline", "counters", "speedup", "best",        "schedules", "failed",
+                                           "estimate", "account",  "table",   "correlation", "turning"};
 
 struct AnalyzeFlags {
   StoreFlags store;
@@ -45,8 +45,7 @@ struct AnalyzeFlags {
         ->delimiter(',')
         ->excludes(model);
     options.add_option("--problems", network.problems, "the list, CSV, as for `lathe ops bench`");
-    options.add_option("--epilogue", network.epilogue, "of the suite's problems: none, bias, bias+relu")
-        ->check(CLI::IsMember({"none", "bias", "bias+relu"}))
+    options.add_option("--epilogue", network.epilogue, "of the suite's problems, as for `lathe ops bench`")
         ->capture_default_str();
     options
         .add_option("--measured-ms", measuredMs,
@@ -68,23 +67,29 @@ std::vector<report::Part> partsOf(AnalyzeFlags &flags) {
   if (flags.network.model.empty())
     flags.network.kind = flags.filters.op.empty() ? "conv2d" : flags.filters.op;
   for (auto &entry : flags.network.listed())
-    parts.push_back({entry.problem.str(), entry.count});
+    parts.push_back({entry.problem.str(), entry.count, entry.nodes});
   return parts;
 }
 
-/// The last verified time of the model as `lathe bench` kept it, on the platform and with the threads of an estimate.
-std::optional<double> benchSeconds(store::Store &store, const std::string &model, const report::Estimate &estimate) {
+/// How the texts of points of a model begin; what follows are the inputs.
+std::string modelText(const std::string &model) {
   ModelFlags flags;
   flags.model = model;
-  std::string named = modelProblem(flags, "").text; // what follows are the inputs
+  return modelProblem(flags, "").text;
+}
+
+/// The last verified time of the model as `lathe bench` kept it.
+std::optional<double> benchSeconds(store::Store &store, const std::string &model, const std::string &platform,
+                                   int threads) {
+  std::string named = modelText(model);
   store::Filter filter;
   filter.kind = store::ExperimentKind::bench;
   filter.op = "model";
-  filter.platform = estimate.platform;
+  filter.platform = platform;
   std::optional<Row> last;
   for (Row &row : report::rowsOf(store, filter))
-    if (row.counts() && row.problem.starts_with(named) && row.setting.threads == estimate.setting.threads &&
-        row.setting.batch <= 1 && (!last || last->measured <= row.measured))
+    if (row.counts() && row.problem.starts_with(named) && row.setting.threads == threads && row.setting.batch <= 1 &&
+        (!last || last->measured <= row.measured))
       last = std::move(row);
   return last ? std::optional(last->median) : std::nullopt;
 }
@@ -141,6 +146,12 @@ private:
 
 void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store, const std::vector<Row> &rows,
              const std::vector<report::Part> &parts) {
+  auto measured = [&](const std::string &platform, int threads) -> std::optional<double> {
+    if (flags.measuredMs > 0)
+      return flags.measuredMs * 1e-3;
+    return flags.network.model.empty() ? std::nullopt : benchSeconds(store, flags.network.model, platform, threads);
+  };
+  auto lastLevel = [&](const std::string &platform) { return report::lastLevelBytes(store.platform(platform)); };
   if (flags.wants("roofline")) {
     Ceilings ceilings(store);
     findings.add("roofline", "Share of the roofline",
@@ -188,15 +199,35 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
         points);
   }
   if (flags.wants("estimate")) {
-    auto measured = [&](const report::Estimate &estimate) -> std::optional<double> {
-      if (flags.measuredMs > 0)
-        return flags.measuredMs * 1e-3;
-      return flags.network.model.empty() ? std::nullopt : benchSeconds(store, flags.network.model, estimate);
-    };
-    findings.add("estimate", "Sum over the network's operators",
-                 parts.empty() ? std::vector<report::Estimate>() : report::estimates(rows, parts, measured),
+    std::vector<report::Estimate> found;
+    if (!parts.empty()) {
+      auto asInNetwork = report::rowsAsInNetwork(rows, [&](const std::string &platform) {
+        return report::networkState(report::constantBytes(parts), lastLevel(platform));
+      });
+      auto seconds = [&](const report::Estimate &estimate) {
+        return measured(estimate.platform, estimate.setting.threads);
+      };
+      for (const std::vector<Row> *list : std::initializer_list<const std::vector<Row> *>{&asInNetwork, &rows})
+        for (auto &estimate : report::estimates(*list, parts, seconds))
+          found.push_back(std::move(estimate));
+    }
+    findings.add("estimate", "Sum over the network's operators", found,
                  parts.empty() ? "give --from-model or --suite" : "none of the network's operators has a time",
                  estimateText);
+  }
+  if (flags.wants("account")) {
+    std::vector<report::Account> found;
+    const std::string &model = flags.network.model;
+    if (!model.empty())
+      found = report::accounts(rows, parts, lab::knownProviders().front(),
+                               {[&](const std::string &platform, int threads) {
+                                  return report::lastProfile(store, modelText(model), platform, threads);
+                                },
+                                measured, lastLevel});
+    findings.add("account", "Where the network's time goes", found,
+                 model.empty() ? "give --from-model"
+                               : "needs `lathe profile` and `lathe bench` of the model, and times of its operators",
+                 accountText);
   }
   if (flags.wants("table"))
     findings.add("table", "Convolutions by shape", report::convTables(rows, parts), "no timed convolution",

@@ -32,6 +32,23 @@ bool isPlainUnary(mlir::Operation *op) {
   return isElementwise(op) && op->getNumOperands() == 1 && describe(*nn::attrsOf(op)).empty();
 }
 
+/// What applies `op` to `value` in an epilogue of a problem; nothing where none can say it.
+std::optional<std::string> epilogueOf(mlir::Operation *op, mlir::Value value) {
+  if (isPlainUnary(op))
+    return nn::recordOf(op)->name;
+  const OpRecord *record = nn::recordOf(op);
+  if (!record || !lab::takesSecondOperand(record->name) || op->getNumOperands() != 2)
+    return std::nullopt;
+  bool first = op->getOperand(0) == value, commutes = record->name != std::string_view("sub");
+  mlir::Value other = op->getOperand(first);
+  // Operands that are broadcast, or known beforehand, are another matter.
+  auto argument = mlir::dyn_cast<mlir::BlockArgument>(other);
+  auto function = mlir::dyn_cast<mlir::func::FuncOp>(op->getParentOp());
+  bool known = !argument || !function || function.getArgAttr(argument.getArgNumber(), "nn.constant");
+  return (first || commutes) && !known && other.getType() == value.getType() ? std::optional<std::string>(record->name)
+                                                                             : std::nullopt;
+}
+
 /// The operators that a kernel is about: every contraction, else the first that is not element-wise, else the first.
 std::vector<mlir::Operation *> anchorsOf(mlir::Block &body) {
   std::vector<mlir::Operation *> contractions;
@@ -112,11 +129,14 @@ ModelProblems problemsOf(mlir::ModuleOp module) {
       said.insert(anchor);
       // What follows the anchor one by one, each the only reader of the one before, is its epilogue.
       mlir::Operation *last = anchor;
-      while (last->getNumResults() == 1 && last->getResult(0).hasOneUse() &&
-             isPlainUnary(*last->getResult(0).getUsers().begin())) {
-        last = *last->getResult(0).getUsers().begin();
-        problem->epilogue.emplace_back(nn::recordOf(last)->name);
-        said.insert(last);
+      while (last->getNumResults() == 1 && last->getResult(0).hasOneUse()) {
+        mlir::Operation *next = *last->getResult(0).getUsers().begin();
+        auto applied = epilogueOf(next, last->getResult(0));
+        if (!applied)
+          break;
+        problem->epilogue.push_back(*applied);
+        said.insert(next);
+        last = next;
       }
       lab::ListedProblem entry;
       entry.problem = std::move(*problem);
@@ -124,6 +144,7 @@ ModelProblems problemsOf(mlir::ModuleOp module) {
       entry.text = entry.problem.str();
       auto nodes = nn::nodeNames(anchor->getLoc());
       entry.name = nodes.empty() ? "" : nodes.front();
+      entry.nodes = {entry.name};
       entry.count = 1;
       list.add(std::move(entry));
     }

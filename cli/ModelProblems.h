@@ -12,12 +12,13 @@ namespace lathe::cli {
 
 struct ModelProblems {
   std::vector<lab::ListedProblem> problems; // distinct ones, with counts; the name is the first node's
-  /// What kernels compute besides, by operator: a residual addition in a convolution's epilogue, say.
+  /// What kernels compute besides, by operator: a scaling whose factor is broadcast, say.
   std::vector<std::pair<std::string, int64_t>> besides;
 };
 
-/// Of a module at kernels level: every kernel's main operator with the element-wise operators of one operand behind it,
-/// as often as the model calls it; operators that views and references compute are left out. Symbolic extents are 1.
+/// Of a module at kernels level: every kernel's main operator with the element-wise operators behind it that an
+/// epilogue has (of one operand, and residual additions), as often as the model calls it; operators that views and
+/// references compute are left out. Symbolic extents are 1.
 ModelProblems problemsOf(mlir::ModuleOp module);
 
 } // namespace lathe::cli

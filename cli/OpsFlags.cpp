@@ -70,6 +70,7 @@ std::vector<lab::ListedProblem> modelProblems(const std::string &model) {
     entry.at("text").get_to(listed.text);
     entry.at("name").get_to(listed.name);
     entry.at("count").get_to(listed.count);
+    entry.at("nodes").get_to(listed.nodes);
     listed.suites = {model};
     problems.push_back(std::move(listed));
   }
@@ -106,7 +107,9 @@ void OpsFlags::add(Options &options) {
   options.add_option("--batch", batches, "batches instead of the problems' own, separated by commas");
   options
       .add_option("--cache", caches,
-                  "hot, cold or hot,cold. cold: every cache line of the provider's memory is flushed before each run")
+                  "states separated by commas: hot, cold (every cache line of the provider's memory is flushed before\n"
+                  "each run), cold-constants (those of weights and other constant operands: as in a network whose\n"
+                  "constants no cache can hold)")
       ->capture_default_str();
   options
       .add_option(
@@ -119,8 +122,10 @@ void OpsFlags::add(Options &options) {
                   "of providers that take schedules (ours), separated by commas: default, records (the fastest tuning\n"
                   "record of the task in the store), or a schedule's text: \"direct/1 px=14 oc=2\"")
       ->capture_default_str();
-  options.add_option("--epilogue", epilogue, "of convolutions and fc: none, bias, bias+relu")
-      ->check(CLI::IsMember({"none", "bias", "bias+relu"}))
+  options
+      .add_option("--epilogue", epilogue,
+                  "of convolutions and fc: none, or what follows joined by +: bias, bias+relu, bias+add+relu (add, or\n"
+                  "benchdnn's sum: an operand of the result's extents is added, as a residual connection does)")
       ->capture_default_str();
   options
       .add_option("--repetitions", repetitions,
@@ -184,8 +189,7 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
     require(type && isFloat(*type), "--type: '{}' is no floating-point type", typeName);
     lab::SyntaxOptions syntax;
     syntax.type = *type;
-    syntax.bias = epilogue != "none";
-    syntax.activation = epilogue == "bias+relu" ? "relu" : "";
+    setEpilogue(syntax, epilogue);
     auto shortOrOwn = [&](const lab::Problem &problem, const std::string &text) {
       if (*type != ElementType::f32)
         return problem.str();
@@ -224,15 +228,20 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
 std::vector<lab::OpsSetting> OpsFlags::settings() const {
   std::vector<lab::OpsSetting> result;
   for (int64_t count : numbers("--threads", threads, 1024))
-    for (const std::string &cache : wordsOf(caches)) {
-      require(cache == "hot" || cache == "cold", "--cache: '{}', expected hot or cold", cache);
-      for (const std::string &layout : wordsOf(layouts))
+    for (const std::string &cache : wordsOf(caches))
+      for (const std::string &layout : wordsOf(layouts)) {
+        store::CacheState state;
         try {
-          result.push_back({int(count), cache == "cold", lab::activationLayout(layout)});
+          state = store::cacheState(cache);
+        } catch (const Error &error) {
+          fail("--cache: {}", error.what());
+        }
+        try {
+          result.push_back({int(count), state, lab::activationLayout(layout)});
         } catch (const Error &error) {
           fail("--layout: {}", error.what());
         }
-    }
+      }
   return result;
 }
 
@@ -269,8 +278,8 @@ std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetti
   bool quoted = entry.text.find(' ') != std::string::npos;
   std::string command = fmt::format("lathe ops bench {} {}{}{} --provider {} --threads {}", entry.kind,
                                     quoted ? "'" : "", entry.text, quoted ? "'" : "", providers, setting.threads);
-  if (setting.cold)
-    command += " --cache cold";
+  if (setting.cache != store::CacheState::hot)
+    command += fmt::format(" --cache {}", store::name(setting.cache));
   if (setting.layout != lab::ActivationLayout::any)
     command += fmt::format(" --layout {}", name(setting.layout));
   if (schedules != "default")

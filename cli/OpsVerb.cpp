@@ -258,8 +258,8 @@ int benchOps(const Arguments &arguments) {
     for (const lab::OpsSetting &setting : settings) {
       stage = entry.text;
       std::string key = fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}", entry.problem.str(),
-                                    setting.threads, setting.cold ? "cold" : "hot", name(setting.layout),
-                                    flags.bench.seed, fmt::join(columns.names(entry.problem.op), ","),
+                                    setting.threads, store::name(setting.cache), name(setting.layout), flags.bench.seed,
+                                    fmt::join(columns.names(entry.problem.op), ","),
                                     flags.bench.checkOnly ? " check" : "", via.empty() ? "" : " via " + via);
       json row;
       if (const json *known = log.find(key)) {

@@ -38,6 +38,7 @@ int problemsVerb(const Arguments &arguments) {
                         {"kind", entry.kind},
                         {"text", entry.text},
                         {"name", entry.name},
+                        {"nodes", entry.nodes},
                         {"count", entry.count}});
     // A list's cells have no commas; lists of attributes do.
     auto cell = [](const std::string &text) { return text.find(',') == std::string::npos ? text : '"' + text + '"'; };

@@ -356,6 +356,9 @@ class Cli(unittest.TestCase):
         csv = self.path("problems.csv")
         figures = self.figures("ops", "problems", self.net, "--csv", csv)
         self.assertEqual(sum(entry["count"] for entry in figures["problems"] if entry["kind"] == "conv"), 2)
+        self.assertEqual([entry["text"].split(" +", 1)[1] for entry in figures["problems"] if entry["kind"] == "conv"], ["relu", "add +relu"])
+        self.assertEqual([entry["nodes"] for entry in figures["problems"] if entry["kind"] == "conv"], [["conv1"], ["conv2"]])
+        self.assertEqual(figures["besides"], {})
         listed = self.lathe("ops", "bench", "conv", "--problems", csv, "--suite", self.net, "--list").stdout
         self.assertIn("conv x=", listed)
         planned = self.lathe("ops", "bench", "--from-model", self.net, "--provider", "lathe", "--threads", "1,2", "--cache", "hot,cold", "--dry-run").stdout
@@ -364,7 +367,7 @@ class Cli(unittest.TestCase):
         self.assertEqual({point["status"] for row in figures["rows"] for point in row["points"]}, {"passed"})
         self.error("ops", "bench", says="expected an operator")
         self.error("ops", "bench", "softmax", "3xx4", "--list", says="no extents")
-        self.error("ops", "bench", "conv2d", "ic8ih8oc8", "--cache", "warm", "--provider", "lathe", says="hot or cold")
+        self.error("ops", "bench", "conv2d", "ic8ih8oc8", "--cache", "warm", "--provider", "lathe", says="--cache: no state of caches is called 'warm', expected hot, cold, cold-constants")
         self.error("ops", "bench", "eltwise", "3x4:relu", "--batch", "2", "--provider", "lathe", says="has no batch")
 
     def test_a_cut_that_cannot_be(self):
@@ -825,7 +828,7 @@ class Cli(unittest.TestCase):
         points = [self.figures("store", "show", e["uuid"], *at)["points"] for e in kept]
 
         found = self.figures("ops", "analyze", "--baseline", "lathe:plain", "--from-model", self.net, *at)
-        self.assertEqual(set(found["not_applicable"]), {"failed", "schedules"})
+        self.assertEqual(set(found["not_applicable"]), {"failed", "schedules", "account"})  # nothing failed, no profile yet
         last = {(p["problem"], p["variant"]): p for p in points[1]}  # of the same points twice the last ones count
         speedups = {p["problem"]: p for p in found["speedup"]["points"]}
         self.assertEqual(len(speedups), 3)
@@ -844,6 +847,17 @@ class Cli(unittest.TestCase):
         self.assertAlmostEqual(estimate["measured_ms"], points[2][0]["time"]["median_ms"], delta=1e-6)
         self.assertAlmostEqual(estimate["estimate_ms"], sum(p["time"]["median_ms"] for p in own if p["variant"] == "auto"), delta=1e-4)
         self.assertEqual({line["count"] for line in found["table"][0]["lines"]}, {1})
+        self.lathe("profile", self.net, "--repetitions", "8", *at)
+        account, = self.figures("ops", "analyze", "--what", "account", "--from-model", self.net, *at)["account"]
+        self.assertEqual(account["state"], "hot")  # a few kilobytes of constants
+        by_problem = {line["problem"]: line for line in account["lines"] if "problem" in line}
+        self.assertEqual({text: line["count"] for text, line in by_problem.items()}, counts)
+        for line in by_problem.values():
+            self.assertGreaterEqual(line["kernels"], line["count"])
+        self.assertAlmostEqual(account["estimate_ms"], estimate["estimate_ms"], delta=1e-4)
+        self.assertAlmostEqual(account["measured_ms"], estimate["measured_ms"], delta=1e-6)
+        self.assertAlmostEqual(sum(line["in_network_ms"] for line in account["lines"]) + account["overhead_ms"], account["profiled_ms"], delta=1e-6)
+        self.assertIn("in the network ms", self.lathe("ops", "analyze", "--what", "account", "--from-model", self.net, *at).stdout)
         self.assertIn([8, 16, 32], [[int(x) for x in t["x"]] for t in found["turning"] if t["resource"].startswith("w[0]")])
         text = self.lathe("ops", "analyze", "--what", "best,speedup,estimate", "--operator", "conv2d", *at).stdout
         self.assertIn("Fastest of each problem", text)

@@ -8,7 +8,7 @@ namespace lathe::lab {
 
 std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed) {
   std::vector<Tensor> operands;
-  for (const ProblemOperand *operand : problem.byRecord()) {
+  for (const auto &operand : problem.inputs()) {
     operands.emplace_back();
     std::mt19937_64 random(seed * 1000003 + operands.size());
     if (!operand)

@@ -6,7 +6,7 @@
 
 namespace lathe::lab {
 
-/// By position in Problem::byRecord(), undefined where one is missing. The same for a seed on every machine.
+/// By position in Problem::inputs(), undefined where one is missing. The same for a seed on every machine.
 std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed);
 
 } // namespace lathe::lab

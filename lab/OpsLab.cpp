@@ -54,13 +54,16 @@ std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<T
   std::vector<Value> values;
   for (auto &operand : operands)
     values.emplace_back(operand.defined() && isFloat(operand.type()) ? operand.convertedTo(ElementType::f64) : operand);
+  size_t own = problem.byRecord().size(), next = own;
   std::vector<const Value *> pointers;
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < own; ++i)
     pointers.push_back(operands[i].defined() ? &values[i] : nullptr);
   auto results = evaluateReference(problem.op, *problem.attrs, pointers);
-  for (auto &unary : problem.epilogue) {
-    const Value *first = results.data();
-    results[0] = evaluateReference(unary, *findOp(unary)->makeAttrs(), {&first, 1}).at(0);
+  for (auto &name : problem.epilogue) {
+    std::vector<const Value *> taken = {results.data()};
+    if (takesSecondOperand(name))
+      taken.push_back(&values.at(next++));
+    results[0] = evaluateReference(name, *findOp(name)->makeAttrs(), taken).at(0);
   }
   std::vector<Tensor> tensors;
   for (auto &result : results)
@@ -92,7 +95,8 @@ struct OpsLab::State {
   std::vector<Tensor> references; // by result
   std::vector<std::string> names; // of results
   CompareOptions tolerances;
-  OpsSetting setting; // of the row
+  OpsSetting setting;       // of the row
+  double constantBytes = 0; // of its problem
 
   void say(const std::string &what) {
     if (options.progress)
@@ -108,13 +112,11 @@ struct OpsLab::State {
     auto values = makeOperands(problem, options.seed);
     operands.seed = options.seed;
     auto &files = operands.files;
-    std::map<std::string, size_t> counts; // of a variadic operand's files
-    auto specs = problem.byRecord();
+    auto specs = problem.inputs();
     for (size_t i = 0; i < specs.size(); ++i) {
       if (!specs[i])
         continue;
-      size_t number = counts[specs[i]->name]++;
-      std::string name = specs[i]->name + (number ? fmt::format(".{}", number) : "");
+      const std::string &name = specs[i]->name;
       files[name] = (directory.path / (name + ".in.npy")).string();
       writeNpy(files[name], npyView(values[i]));
     }
@@ -178,9 +180,16 @@ struct OpsLab::State {
   /// From a problem to a checked answer. `earlier`: the points of columns before this one.
   void answer(Contender &contender, const Problem &problem, std::span<const OpsPoint> earlier) {
     OpsPoint &point = *contender.point;
+    const OpsColumn &column = contender.column;
+    bool able = column.caches.contains(setting.cache);
+    if (!column.lacks.empty() || !able) {
+      point.status = PointStatus::unimplemented;
+      point.version = column.version;
+      point.reason = column.lacks.empty() ? cannotEmptyCaches(point.provider) : column.lacks;
+      return;
+    }
     if (!contender.worker) {
-      auto started =
-          take(contender, ProviderWorker::start(contender.column.provider, options.limits, options.timeouts));
+      auto started = take(contender, ProviderWorker::start(column.provider, options.limits, options.timeouts));
       if (!started)
         return;
       contender.worker.emplace(std::move(*started));
@@ -191,7 +200,7 @@ struct OpsLab::State {
     ProviderRequest request{point.variant, setting.threads, setting.layout, ""};
     if (!point.schedule.empty() && !chooseSchedule(contender, problem, request))
       return;
-    auto prepared = take(contender, contender.worker->prepare(problem, request, operands));
+    auto prepared = take(contender, contender.worker->prepare(problem, request, operands, setting.cache));
     if (!prepared)
       return;
     point.implementation = prepared->implementation;
@@ -242,22 +251,25 @@ struct OpsLab::State {
   }
 
   void estimate(Contender &contender) {
-    auto once = take(contender, contender.worker->time(0, 1, setting.cold));
+    auto once = take(contender, contender.worker->time(0, 1, setting.cache));
     if (!once)
       return;
     contender.secondsPerRun = once->seconds.front();
     if (contender.secondsPerRun < options.roundSeconds)
-      if (auto more = take(contender, contender.worker->time(1, 3, setting.cold)))
+      if (auto more = take(contender, contender.worker->time(1, 3, setting.cache)))
         contender.secondsPerRun = *std::min_element(more->seconds.begin(), more->seconds.end());
   }
 
   void takeTurn(Contender &contender) {
-    constexpr double flushSeconds = 5e-3; // about
-    double runs = options.roundSeconds / std::max(contender.secondsPerRun + (setting.cold ? flushSeconds : 0), 1e-7);
+    // Of flushing, about: a process's memory, or the lines of what is constant.
+    double flushSeconds = setting.cache == store::CacheState::cold            ? 5e-3
+                          : setting.cache == store::CacheState::coldConstants ? constantBytes / 64 * 2e-8
+                                                                              : 0;
+    double runs = options.roundSeconds / std::max(contender.secondsPerRun + flushSeconds, 1e-7);
     // The other columns have emptied the caches: warm again before the clock runs.
-    int warmup = runs < 1 || setting.cold ? 0 : 1;
+    int warmup = runs < 1 || setting.cache == store::CacheState::cold ? 0 : 1;
     if (auto timing =
-            take(contender, contender.worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), setting.cold))) {
+            take(contender, contender.worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), setting.cache))) {
       contender.point->rounds.push_back(std::move(timing->seconds));
       contender.point->counts.push_back(timing->counts);
     }
@@ -306,7 +318,7 @@ struct OpsLab::State {
     for (Contender *contender : chosen)
       inTurn(*contender, [&] { estimate(*contender); });
     auto began = Clock::now();
-    int least = std::max(options.minRounds / options.minStarts, 3),
+    int least = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, 3),
         most = std::max(options.maxRounds / options.minStarts, least);
     int round = 0;
     while (round < most && !chosen.empty()) {
@@ -421,6 +433,7 @@ OpsRow OpsLab::measure(const ListedProblem &problem, const OpsSetting &setting) 
   row.listed = problem;
   row.setting = setting;
   state->setting = setting;
+  state->constantBytes = problem.problem.constantBytes();
   row.points.resize(state->contenders.size());
   state->writeOperands(problem.problem);
   for (size_t i = 0; i < row.points.size(); ++i) {
@@ -453,9 +466,12 @@ std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::
     auto worker = ProviderWorker::start(*spec, options.limits, options.timeouts);
     require(worker.ok(), "provider '{}': {}", provider, worker.ok() ? "" : worker.failure().message());
     auto variants = worker->variants(op);
+    OpsColumn asked{*spec, "", "", worker->platform(), worker->version(), "", worker->caches()};
     worker->quit();
-    if (variants.empty())
+    if (variants.empty()) {
+      asked.lacks = fmt::format("{} has no {}", provider, op);
       variants = {"auto"};
+    }
     if (colon != std::string::npos) {
       std::string variant = word.substr(colon + 1);
       require(std::find(variants.begin(), variants.end(), variant) != variants.end(),
@@ -466,7 +482,9 @@ std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::
     }
     for (auto &variant : variants)
       for (auto &schedule : worker->takesSchedules() ? schedules : std::vector<std::string>{""}) {
-        OpsColumn column{*spec, variant, schedule, worker->platform()};
+        OpsColumn column = asked;
+        column.variant = variant;
+        column.schedule = schedule;
         require(
             std::none_of(columns.begin(), columns.end(), [&](auto &other) { return other.name() == column.name(); }),
             "provider '{}' is given twice", column.name());

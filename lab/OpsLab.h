@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 
 namespace lathe::lab {
 
@@ -31,6 +32,11 @@ struct OpsColumn {
   std::string schedule = {};    // as asked for: "" (the provider's own), recordedSchedule, or a schedule's text
   nlohmann::json platform = {}; // as the provider told it when the column was made; null: not at all
   std::string name() const { return provider.name + ":" + variant + (schedule.empty() ? "" : ":" + schedule); }
+  // As its program said of itself, if it was asked (opsColumns): what it cannot do is declined without starting it.
+  std::string version = {};
+  std::string lacks = {}; // why it answers nothing of the operator; "" where it may
+  std::set<store::CacheState> caches = {store::CacheState::hot, store::CacheState::cold,
+                                        store::CacheState::coldConstants};
 };
 
 struct OpsPoint {
@@ -52,7 +58,8 @@ struct OpsPoint {
 /// Under which a row is measured.
 struct OpsSetting {
   int threads = 1;
-  bool cold = false; // caches flushed before every timed run (lab/providers/ColdCaches.h)
+  /// In which every timed run finds the caches (lab/providers/ColdCaches.h).
+  store::CacheState cache = store::CacheState::hot;
   ActivationLayout layout = ActivationLayout::any;
 };
 
@@ -120,8 +127,8 @@ private:
 std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
                                   const OpsLabOptions &options, const std::vector<std::string> &schedules = {""});
 
-/// The results in float64 (integers as they are) by the reference operators, the epilogue included. Operands may be of
-/// any type; undefined where one is missing.
+/// The results in float64 (integers as they are) by the reference operators, the epilogue included. Operands by
+/// position in Problem::inputs(), of any type; undefined where one is missing.
 std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands);
 
 /// Geometric mean of ratios with counts of verdicts, of rows of one kind of problem ("all": of every kind) and one

@@ -87,7 +87,8 @@ TEST(OpsLab, ourProviderCounts) {
     GTEST_SKIP() << findProvider("reference").reason();
   for (bool cold : {false, true}) {
     OpsRow row =
-        OpsLab({{*findProvider("reference"), "auto"}}, quick()).measure(problem("ic16ih14oc16kh3ph1"), {1, cold});
+        OpsLab({{*findProvider("reference"), "auto"}}, quick())
+            .measure(problem("ic16ih14oc16kh3ph1"), {1, cold ? store::CacheState::cold : store::CacheState::hot});
     const OpsPoint &point = row.points[0];
     ASSERT_EQ(point.counts.size(), point.rounds.size()) << point.reason;
     for (size_t i = 0; i < point.counts.size(); ++i) {
@@ -261,7 +262,13 @@ TEST(OpsLab, providersKeepToTheDefinitions) {
   for (auto &[kind, texts] : std::map<std::string, std::vector<std::string>>{
            {"gemm",
             {"gemm a=17x9 b=9x12 c=17x1 alpha=0.5 beta=2", "gemm a=17x9 b=9x12:const c=12:const +gelu",
-             "gemm a=17x9 b=9x12:const c=17x12 alpha=0.5 +relu"}},
+             "gemm a=17x9 b=9x12:const c=17x12 alpha=0.5 +relu", "gemm a=17x9 b=9x12:const c=17x12 +gelu +sub",
+             "gemm a=17x9 b=9x12:const c=12:const +add +relu"}},
+           {"conv2d",
+            {"conv x=2x32x9x9 w=33x32x1x1:const b=33:const strides=1,1 dilations=1,1 pads=0,0,0,0 +add +relu",
+             "conv x=1x32x9x9 w=32x32x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1 +add",
+             "conv x=1x3x9x9 w=32x3x3x3:const strides=2,2 dilations=1,1 pads=1,1,1,1 +relu +mul",
+             "conv x=1x32x9x9 w=32x1x3x3:const group=32 strides=1,1 dilations=1,1 pads=1,1,1,1 +sub +sigmoid"}},
            {"matmul", {"2x1x7x9:1x3x9x11", "matmul a=3x4x9 b=9x5:const"}},
            {"pool", {"ic19ih13kh3sh2ph1:avg", "ic19ih13kh3sh2ph1:avg_p", "ic16ih15kh3dh1ph1", "ic8id6ih6kd2sd2:avg"}},
            {"average_pool",
@@ -298,13 +305,37 @@ TEST(OpsLab, cachesAreFlushedOnRequest) {
   OpsLabOptions options = quick();
   OpsLab bench({{*findProvider("lathe"), "auto"}}, options);
   ListedProblem small{Problem::parse("relu x=4096"), "relu", "relu x=4096", "", {}, 1};
-  OpsRow hot = bench.measure(small, {1, false}), cold = bench.measure(small, {1, true});
+  using store::CacheState;
+  OpsRow hot = bench.measure(small, {1, CacheState::hot}), cold = bench.measure(small, {1, CacheState::cold});
   ASSERT_TRUE(hot.points[0].timed() && cold.points[0].timed()) << hot.points[0].reason << cold.points[0].reason;
   EXPECT_EQ(toJson(hot)["cache"], "hot");
   EXPECT_EQ(toJson(cold)["cache"], "cold");
-  OpsRow fakes = OpsLab({fake("")}, quick()).measure(problem(), {1, true});
-  EXPECT_EQ(fakes.points[0].status, PointStatus::failed);
-  EXPECT_NE(fakes.points[0].reason.find("cannot empty the caches"), std::string::npos) << fakes.points[0].reason;
+  for (auto cache : {CacheState::cold, CacheState::coldConstants}) {
+    OpsRow fakes = OpsLab({fake("")}, quick()).measure(problem(), {1, cache});
+    EXPECT_EQ(fakes.points[0].status, PointStatus::unimplemented);
+    EXPECT_NE(fakes.points[0].reason.find("cannot empty the caches"), std::string::npos) << fakes.points[0].reason;
+  }
+}
+
+TEST(OpsLab, constantsAloneAreFlushedOnRequest) {
+  auto words = providersHere();
+  if (words.empty())
+    GTEST_SKIP() << "no provider is built";
+  Problem weights = parseProblem("fc", "ic2048oc2048"), none = Problem::parse("relu x=1x64");
+  for (auto &problem : {weights, none}) {
+    OpsLabOptions options = quick();
+    OpsLab bench(opsColumns(problem.op, words, options), options);
+    ListedProblem listed{problem, problem.op, problem.str(), "", {}, 1};
+    OpsRow hot = bench.measure(listed, {1}), cold = bench.measure(listed, {1, store::CacheState::coldConstants});
+    EXPECT_EQ(toJson(cold)["cache"], "cold-constants");
+    for (size_t i = 0; i < cold.points.size(); ++i) {
+      auto &point = cold.points[i];
+      SCOPED_TRACE(point.provider + ":" + point.variant + " " + point.reason);
+      if (hot.points[i].timed())
+        EXPECT_TRUE(point.timed() || (point.status == PointStatus::unimplemented && !point.reason.empty()));
+    }
+    EXPECT_TRUE(cold.points[0].timed());
+  }
 }
 
 /// A problem by every layout in turn, only checked; points by layout.
@@ -316,7 +347,9 @@ static std::map<ActivationLayout, OpsPoint> byLayout(const std::string &provider
   std::map<ActivationLayout, OpsPoint> points;
   for (auto layout :
        {ActivationLayout::any, ActivationLayout::row, ActivationLayout::blocked, ActivationLayout::channelsLast})
-    points[layout] = bench.measure({parseProblem(kind, text), kind, text, text, {}, 1}, {1, false, layout}).points[0];
+    points[layout] =
+        bench.measure({parseProblem(kind, text), kind, text, text, {}, 1}, {1, store::CacheState::hot, layout})
+            .points[0];
   return points;
 }
 
@@ -359,7 +392,7 @@ TEST(OpsLab, layoutsThatAreAskedFor) {
     EXPECT_NE(points[ActivationLayout::blocked].reason.find("variant 'plain'"), std::string::npos);
     EXPECT_EQ(byLayout("lathe", "gemm", "m8n8k8")[ActivationLayout::blocked].status, PointStatus::unimplemented);
   }
-  OpsRow fakes = OpsLab({fake("")}, quick()).measure(problem(), {1, false, ActivationLayout::row});
+  OpsRow fakes = OpsLab({fake("")}, quick()).measure(problem(), {1, store::CacheState::hot, ActivationLayout::row});
   EXPECT_EQ(fakes.points[0].status, PointStatus::unimplemented);
   EXPECT_EQ(fakes.points[0].reason, "it cannot be asked for a layout");
 }
@@ -409,7 +442,7 @@ TEST(OpsLab, schedulesThatAreAskedFor) {
   EXPECT_EQ(row.points[2].reason, "no tuning record of the task " + row.points[0].task);
   EXPECT_EQ(row.points[1].status, PointStatus::passed) << row.points[1].reason;
   // Layout and threads are part of the task; the schedule is not.
-  OpsRow rows = bench.measure(problem("ic32ih9oc32kh3ph1"), {1, false, ActivationLayout::row});
+  OpsRow rows = bench.measure(problem("ic32ih9oc32kh3ph1"), {1, store::CacheState::hot, ActivationLayout::row});
   EXPECT_NE(rows.points[0].task, points[0].task);
 }
 

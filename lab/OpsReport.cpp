@@ -65,7 +65,7 @@ json toJson(const OpsRow &row) {
                    {"suites", row.listed.suites},
                    {"count", row.listed.count},
                    {"threads", row.setting.threads},
-                   {"cache", row.setting.cold ? "cold" : "hot"},
+                   {"cache", std::string(store::name(row.setting.cache))},
                    {"layout", name(row.setting.layout)},
                    {"starts", row.starts},
                    {"points", points},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <sstream>
 
 namespace lathe::lab {
@@ -244,6 +245,10 @@ json toJson(const Attrs &attrs) {
 
 // Problems.
 
+bool takesSecondOperand(std::string_view epilogueOperator) {
+  return epilogueOperator == "add" || epilogueOperator == "sub" || epilogueOperator == "mul";
+}
+
 int64_t ProblemOperand::elements() const {
   int64_t count = 1;
   for (int64_t extent : dims)
@@ -299,17 +304,47 @@ double Problem::flops() const {
   });
 }
 
+std::vector<std::optional<ProblemOperand>> Problem::inputs() const {
+  std::vector<std::optional<ProblemOperand>> result;
+  std::map<std::string, int> counts; // of a variadic operand
+  for (const ProblemOperand *operand : byRecord()) {
+    auto &input = result.emplace_back();
+    if (!operand)
+      continue;
+    input = *operand;
+    if (int number = counts[operand->name]++)
+      input->name += fmt::format(".{}", number);
+  }
+  for (size_t i = 0; i < epilogue.size(); ++i)
+    if (takesSecondOperand(epilogue[i])) {
+      auto &input = result.emplace_back(results().at(0));
+      input->name = fmt::format("epilogue.{}", i);
+    }
+  return result;
+}
+
+static double bytesOf(const ProblemOperand &tensor) { return double(byteSize(tensor.type, tensor.elements())); }
+
 double Problem::bytes() const {
   double total = 0;
-  for (auto &operand : operands)
-    total += double(byteSize(operand.type, operand.elements()));
+  for (auto &input : inputs())
+    total += input ? bytesOf(*input) : 0;
   for (auto &result : results())
-    total += double(byteSize(result.type, result.elements()));
+    total += bytesOf(result);
+  return total;
+}
+
+double Problem::constantBytes() const {
+  double total = 0;
+  for (auto &operand : operands)
+    total += operand.constant ? bytesOf(operand) : 0;
   return total;
 }
 
 std::string Problem::kind() const {
-  auto conv = convOf(*this);
+  Problem bare = *this;
+  bare.epilogue.clear();
+  auto conv = convOf(bare);
   return conv ? conv->kind() : op;
 }
 
@@ -341,13 +376,19 @@ void Problem::check(const std::string &where) const {
     }
     for (auto &result : results())
       checkSize(result);
-    for (auto &unary : epilogue) {
-      const OpRecord *applied = findOp(unary);
+    for (auto &name : epilogue) {
+      if (takesSecondOperand(name)) {
+        auto type = results().at(0).type;
+        require(type != ElementType::boolean && type != ElementType::string, "'+{}' has no meaning for {}", name,
+                lathe::name(type));
+        continue;
+      }
+      const OpRecord *applied = findOp(name);
       require(applied && applied->operands.size() >= 1 && !applied->operands[0].variadic &&
                   std::string_view(applied->lowering) == "elementwise" &&
                   std::all_of(applied->operands.begin() + 1, applied->operands.end(),
                               [](auto &operand) { return operand.optional; }),
-              "'+{}' is no element-wise operator of one operand", unary);
+              "'+{}' is no element-wise operator of one operand, and neither add, sub nor mul", name);
     }
   } catch (const Error &error) {
     fail("{}: {}", where, error.what());
@@ -363,7 +404,13 @@ Problem Problem::parse(const std::string &text) {
     json attrs = json::object();
     for (std::string word; words >> word;) {
       if (word[0] == '+') {
-        problem.epilogue.push_back(word.substr(1));
+        std::string applied = word.substr(1);
+        // As benchdnn has them: sum accumulates into the result, binary_add adds an operand.
+        if (applied == "sum")
+          applied = "add";
+        else if (applied.starts_with("binary_") && takesSecondOperand(applied.substr(7)))
+          applied.erase(0, 7);
+        problem.epilogue.push_back(std::move(applied));
         continue;
       }
       size_t equals = word.find('=');
@@ -395,8 +442,8 @@ std::string Problem::str() const {
   for (auto &attr : record().attrs)
     if (given.contains(attr.name) && given[attr.name] != defaults[attr.name])
       text += fmt::format(" {}={}", attr.name, textOfValue(given[attr.name]));
-  for (auto &unary : epilogue)
-    text += " +" + unary;
+  for (auto &applied : epilogue)
+    text += " +" + applied;
   return text;
 }
 

@@ -14,6 +14,7 @@ ListedProblem &ProblemList::add(ListedProblem problem) {
     return problems.emplace_back(std::move(problem));
   ListedProblem &known = problems[place->second];
   known.count += problem.count;
+  known.nodes.insert(known.nodes.end(), problem.nodes.begin(), problem.nodes.end());
   for (auto &suite : problem.suites)
     if (std::find(known.suites.begin(), known.suites.end(), suite) == known.suites.end())
       known.suites.push_back(suite);

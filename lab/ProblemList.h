@@ -10,11 +10,12 @@ namespace lathe::lab {
 /// A problem as a list has it. Equal problems of several layers or suites are one entry.
 struct ListedProblem {
   Problem problem;
-  std::string kind;                // for parseProblem, with `text`
-  std::string text;                // short
-  std::string name;                // the first one's
-  std::vector<std::string> suites; // that have it
-  int64_t count = 0;               // how often it occurs in them, together
+  std::string kind;                    // for parseProblem, with `text`
+  std::string text;                    // short
+  std::string name;                    // the first one's
+  std::vector<std::string> suites;     // that have it
+  int64_t count = 0;                   // how often it occurs in them, together
+  std::vector<std::string> nodes = {}; // of a model: the node behind each occurrence
 };
 
 /// Problems of a CSV list whose suite is in `suites`: a name, or a name with `*` at its end. The first line names the

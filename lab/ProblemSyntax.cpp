@@ -142,7 +142,7 @@ std::string windowAttrs(const std::vector<Axis> &axes) {
 }
 
 std::string epilogueText(const SyntaxOptions &options) {
-  return options.activation.empty() ? "" : " +" + options.activation;
+  return options.epilogue.empty() ? "" : fmt::format(" +{}", fmt::join(options.epilogue, " +"));
 }
 
 Problem convolution(const std::string &text, const SyntaxOptions &options, size_t rank, bool depthwise) {
@@ -374,6 +374,21 @@ const ProblemSyntax table[] = {
 };
 
 } // namespace
+
+void setEpilogue(SyntaxOptions &options, const std::string &text) {
+  options.bias = false;
+  options.epilogue.clear();
+  if (text == "none")
+    return;
+  for (const std::string &word : split(text, '+')) {
+    require(!word.empty(), "epilogue '{}': expected none, or bias and operators joined by +, such as bias+add+relu",
+            text);
+    if (word == "bias" && !options.bias && options.epilogue.empty())
+      options.bias = true;
+    else
+      options.epilogue.push_back(word);
+  }
+}
 
 std::span<const ProblemSyntax> problemSyntaxes() { return table; }
 

@@ -11,9 +11,14 @@ namespace lathe::lab {
 /// What a short text leaves open.
 struct SyntaxOptions {
   ElementType type = ElementType::f32; // of all operands that are floats
-  bool bias = true;                    // convolutions and fully connected layers
-  std::string activation = "relu";     // theirs; "" for none
+  // Of convolutions and fully connected layers:
+  bool bias = true;
+  std::vector<std::string> epilogue = {"relu"}; // as in Problem
 };
+
+/// "none", or what follows these operators, joined by +: "bias+relu", "bias+add+relu" (a residual addition in between).
+/// Operators are those of Problem's text. Throws Error for an empty word.
+void setEpilogue(SyntaxOptions &options, const std::string &text);
 
 struct ProblemSyntax {
   const char *kind;                     // "conv2d": what `lathe ops bench` is told first

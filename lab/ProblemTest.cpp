@@ -34,7 +34,8 @@ TEST(Problem, textAndJsonBothWays) {
         "softmax x=128x1000", "concat inputs=1x8x4 inputs=1x16x4 axis=1",
         "gather x=30522x768:const indices=1x128:i64:0..30522", "log x=8x8:1..2", "clip x=4x4 min=0.0 max=6.0",
         "transpose x=1x64x56x56 perm=0,2,3,1", "relu x=3 +sigmoid +tanh",
-        "resize x=1x64x28x28:bf16 mode=linear sizes=1,64,56,56", "relu x=scalar"}) {
+        "concat inputs=2x3 inputs=2x1 axis=1 +mul +relu", "resize x=1x64x28x28:bf16 mode=linear sizes=1,64,56,56",
+        "relu x=scalar"}) {
     Problem problem = Problem::parse(text);
     EXPECT_EQ(problem.str(), text);
     EXPECT_EQ(problemFromJson(toJson(problem)).str(), text);
@@ -43,6 +44,33 @@ TEST(Problem, textAndJsonBothWays) {
   // One order and no defaults, so that equal problems have equal texts.
   EXPECT_EQ(Problem::parse("gemm trans_b=true alpha=1.0 b=1000x2048 trans_a=false a=1x2048").str(),
             "gemm a=1x2048 b=1000x2048 trans_b=true");
+}
+
+TEST(Problem, epiloguesOfTwoOperands) {
+  Problem p =
+      Problem::parse("conv x=1x4x5x5:bf16 w=8x4x1x1:bf16:const strides=1,1 dilations=1,1 pads=0,0,0,0 +relu +add");
+  auto inputs = p.inputs();
+  ASSERT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(inputs[2]->name, "epilogue.1");
+  EXPECT_EQ(inputs[2]->dims, p.results()[0].dims);
+  EXPECT_EQ(inputs[2]->type, ElementType::bf16);
+  EXPECT_FALSE(inputs[2]->constant);
+  EXPECT_DOUBLE_EQ(p.bytes(), 2.0 * (4 * 25 + 32 + 2 * 8 * 25));
+  EXPECT_DOUBLE_EQ(p.constantBytes(), 2.0 * 32);
+  EXPECT_EQ(p.kind(), "1x1"); // whatever follows
+  // benchdnn's names for it.
+  EXPECT_EQ(Problem::parse("relu x=3 +sum +binary_mul").str(), "relu x=3 +add +mul");
+  // A variadic operand's and one that is missing.
+  inputs = Problem::parse("concat inputs=2x3 inputs=2x1 axis=1 +add").inputs();
+  ASSERT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(inputs[1]->name, "inputs.1");
+  EXPECT_EQ(inputs[2]->name, "epilogue.0");
+  SyntaxOptions residual;
+  setEpilogue(residual, "bias+sum+relu");
+  EXPECT_EQ(parseProblem("fc", "ic4oc3", residual).str(), "gemm a=1x4 b=3x4:const c=3:const trans_b=true +add +relu");
+  setEpilogue(residual, "none");
+  EXPECT_EQ(parseProblem("fc", "ic4oc3", residual).str(), "gemm a=1x4 b=3x4:const trans_b=true");
+  EXPECT_NE(messageOf([&] { setEpilogue(residual, "bias++relu"); }).find("bias++relu"), std::string::npos);
 }
 
 TEST(Problem, figures) {
@@ -65,6 +93,8 @@ TEST(Problem, wrongTextsSayWhatIsWrong) {
                               {"relu x=3:2..1", "no range of values"},
                               {"relu x=3 fast", "neither NAME=VALUE"},
                               {"relu x=3 +conv", "'+conv' is no element-wise operator"},
+                              {"relu x=3 +div", "'+div' is no element-wise operator of one operand"},
+                              {"is_nan x=3 +add", "'+add' has no meaning for bool"},
                               {"relu x=3:string", "no values to make up"},
                               {"relu x=99999x99999", "too large"},
                               {"softmax x=3 axis=one", "expected a number"},
@@ -93,7 +123,7 @@ TEST(ProblemSyntax, everyKindsExampleIsUnderstoodBothWays) {
   EXPECT_EQ(parseProblem("depthwise", "ic64ih56kh3ph1").kind(), "depthwise");
   EXPECT_EQ(parseProblem("softmax", "softmax x=3x4 axis=0").str(), "softmax x=3x4 axis=0");
   EXPECT_EQ(parseProblem("relu", "x=3x4").str(), "relu x=3x4");
-  SyntaxOptions bare{ElementType::bf16, false, ""};
+  SyntaxOptions bare{ElementType::bf16, false, {}};
   EXPECT_EQ(parseProblem("fc", "ic4oc3", bare).str(), "gemm a=1x4:bf16 b=3x4:bf16:const trans_b=true");
   for (auto [kind, text, wanted] : {std::tuple{"gemm", "64x256:255x128", "inner extents 256 and 255"},
                                     {"pool", "ic64ih112kh3:median", "'median' is no pooling"},

@@ -81,6 +81,7 @@ Result<ProviderWorker> ProviderWorker::start(const ProviderSpec &spec, const pro
     provider.schedules = greeted->value("schedules", false);
     provider.layouts = greeted->value("layouts", std::vector<std::string>());
     provider.statedPlatform = greeted->value("platform", json());
+    provider.flushesConstants = greeted->value("cold_constants", false);
   } catch (const json::exception &exception) {
     return provider.garbage(std::string("answer to 'hello': ") + exception.what());
   }
@@ -90,6 +91,32 @@ Result<ProviderWorker> ProviderWorker::start(const ProviderSpec &spec, const pro
 std::vector<std::string> ProviderWorker::variants(const std::string &op) const {
   auto found = operators.find(op);
   return found == operators.end() ? std::vector<std::string>{} : found->second;
+}
+
+/// How requests say what is to be cold.
+static json coldField(store::CacheState caches) {
+  switch (caches) {
+  case store::CacheState::hot:
+    return json::object();
+  case store::CacheState::cold:
+    return {{"cold", true}};
+  case store::CacheState::coldConstants:
+    return {{"cold", "constants"}};
+  }
+  return {};
+}
+
+std::string cannotEmptyCaches(const std::string &provider) {
+  return provider + " cannot empty the caches before a run";
+}
+
+std::set<store::CacheState> ProviderWorker::caches() const {
+  std::set<store::CacheState> states = {store::CacheState::hot};
+  if (flushes)
+    states.insert(store::CacheState::cold);
+  if (flushesConstants)
+    states.insert(store::CacheState::coldConstants);
+  return states;
 }
 
 std::string ProviderWorker::declines(const ProviderRequest &request) const {
@@ -120,14 +147,16 @@ static std::string declinedReason(const json &answer) {
 }
 
 Result<ProviderPreparation> ProviderWorker::prepare(const Problem &problem, const ProviderRequest &request,
-                                                    const ProviderOperands &operands) {
+                                                    const ProviderOperands &operands, store::CacheState state) {
   ProviderPreparation declined;
   declined.declined = remote && !takesSeeds
                           ? "it reads its operands from files, which a machine beyond --via does not have"
-                          : declines(request);
+                      : !caches().contains(state) ? cannotEmptyCaches(name())
+                                                  : declines(request);
   if (!declined.declined.empty())
     return declined;
   json message = messageOf("prepare", problem, request);
+  message.update(coldField(state));
   if (remote)
     message["seed"] = operands.seed;
   else
@@ -193,17 +222,15 @@ Result<std::map<std::string, Tensor>> ProviderWorker::run(const std::string &dir
   return tensors;
 }
 
-Result<Timing> ProviderWorker::time(int warmup, int repetitions, bool cold) {
-  if (!cold)
-    return TimingWorker::time(warmup, repetitions);
-  if (!flushes) {
+Result<Timing> ProviderWorker::time(int warmup, int repetitions, store::CacheState state) {
+  if (!caches().contains(state)) {
     process::Failure failure;
     failure.kind = process::FailureKind::threw;
     failure.who = name();
-    failure.detail = name() + ": it cannot empty the caches before a run";
+    failure.detail = cannotEmptyCaches(name());
     return failure;
   }
-  return timeWith({{"cold", true}}, warmup, repetitions);
+  return timeWith(coldField(state), warmup, repetitions);
 }
 
 ProviderSpec viaCommand(ProviderSpec spec, const std::string &via, const std::string &directory) {

@@ -6,8 +6,10 @@
 #include "lab/ProviderRequest.h"
 #include "lab/TimingWorker.h"
 #include "runtime/Tensor.h"
+#include "store/Records.h"
 
 #include <map>
+#include <set>
 
 namespace lathe::lab {
 
@@ -46,11 +48,16 @@ struct ProviderTimeouts {
   double start = 60, prepare = 120, run = 60; // seconds
 };
 
+/// Why a provider has no point under such a setting.
+std::string cannotEmptyCaches(const std::string &provider);
+
 class ProviderWorker : public TimingWorker {
 public:
   static process::Result<ProviderWorker> start(const ProviderSpec &spec, const process::Limits &limits = {},
                                                const ProviderTimeouts &timeouts = {});
 
+  /// The states to which it can bring the caches before a run.
+  std::set<store::CacheState> caches() const;
   /// Variants of an operator, the default first; none where the provider does not have it.
   std::vector<std::string> variants(const std::string &op) const;
 
@@ -58,15 +65,16 @@ public:
   /// What it says of where it runs, in the fields of store::Platform; null where it says nothing.
   const nlohmann::json &platform() const { return statedPlatform; }
 
-  /// Layouts and schedules that it cannot be asked for are declined.
+  /// Layouts and schedules that it cannot be asked for are declined, and states to which it cannot bring the caches.
   process::Result<ProviderPreparation> prepare(const Problem &problem, const ProviderRequest &request,
-                                               const ProviderOperands &operands);
+                                               const ProviderOperands &operands,
+                                               store::CacheState state = store::CacheState::hot);
   /// The task that the problem is without the request's schedule, or why it was declined.
   process::Result<Outcome<std::string>> task(const Problem &problem, const ProviderRequest &request);
   /// Runs once; the results by name. Files of theirs are written below `directory` and gone when this returns.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
-  /// As TimingWorker::time, with all caches flushed before every run when `cold`; an error where it cannot.
-  process::Result<Timing> time(int warmup, int repetitions, bool cold);
+  /// As TimingWorker::time, with the caches in this state before every run; an error where it cannot.
+  process::Result<Timing> time(int warmup, int repetitions, store::CacheState state);
 
 private:
   ProviderWorker(process::Worker worker, const ProviderSpec &spec, const ProviderTimeouts &timeouts)
@@ -76,7 +84,7 @@ private:
   /// Why it cannot be asked for this; "" where it can.
   std::string declines(const ProviderRequest &request) const;
 
-  bool remote, takesSeeds = false, flushes = false, schedules = false;
+  bool remote, takesSeeds = false, flushes = false, flushesConstants = false, schedules = false;
   std::map<std::string, std::vector<std::string>> operators;
   std::vector<std::string> layouts;
   nlohmann::json statedPlatform;

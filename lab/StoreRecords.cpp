@@ -70,7 +70,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
     point.provider = measured.provider;
     point.variant = measured.variant;
     point.setting.threads = row.setting.threads;
-    point.setting.cache = row.setting.cold ? store::CacheState::cold : store::CacheState::hot;
+    point.setting.cache = row.setting.cache;
     if (row.setting.layout != ActivationLayout::any)
       point.setting.layout = name(row.setting.layout);
     point.setting.schedule = measured.schedule;
@@ -98,7 +98,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
 
 std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
   std::vector<store::TuningRecord> records;
-  if (row.setting.cold) // a schedule's time is that of warm caches
+  if (row.setting.cache != store::CacheState::hot) // a schedule's time is that of warm caches
     return records;
   for (const OpsPoint &point : row.points) {
     bool timed = point.status == PointStatus::passed && point.timed();

@@ -31,7 +31,7 @@ static OpsPoint opsPoint(const std::string &variant, PointStatus status) {
 TEST(StoreRecords, pointsOfARow) {
   OpsRow row;
   row.listed.problem = Problem::parse("relu x=2x3:f32");
-  row.setting = {2, true};
+  row.setting = {2, store::CacheState::cold};
   row.otherProcessors = 0.25;
   row.points = {opsPoint("auto", PointStatus::passed), opsPoint("plain", PointStatus::crashed)};
   row.points[0].implementation = "map/1";
@@ -179,6 +179,6 @@ TEST(StoreRecords, tuningOfARow) {
   EXPECT_EQ(points[0].setting.layout, "blocked");
   EXPECT_EQ(points[0].setting.schedule, "");
   EXPECT_EQ(points[1].setting.schedule, "map/1 unroll=1");
-  row.setting.cold = true;
+  row.setting.cache = store::CacheState::cold;
   EXPECT_TRUE(tuningOf(row).empty());
 }

@@ -10,6 +10,7 @@ namespace lathe::report {
 struct Part {
   std::string problem;
   int64_t count = 1;
+  std::vector<std::string> nodes = {}; // of a model: those it stands for
 };
 
 struct Estimate {

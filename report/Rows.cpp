@@ -206,8 +206,8 @@ std::string settingText(const store::Setting &setting) {
     text += ", " + setting.type;
   if (!setting.layout.empty())
     text += ", " + setting.layout;
-  if (setting.cache == store::CacheState::cold)
-    text += ", cold";
+  if (setting.cache != store::CacheState::hot)
+    text += fmt::format(", {}", name(setting.cache));
   if (setting.extra.is_object())
     for (auto &[word, value] : setting.extra.items())
       if (value != "" && !value.is_null())

@@ -15,7 +15,7 @@ using nlohmann::json;
 static constexpr std::array<std::string_view, 6> kinds = {"ops", "bench", "compare", "profile", "segments", "tune"};
 static constexpr std::array<std::string_view, 8> statuses = {"passed",  "failed",  "mistrusted", "unimplemented",
                                                              "same_as", "crashed", "timed_out",  "memory_exceeded"};
-static constexpr std::array<std::string_view, 2> cacheStates = {"hot", "cold"};
+static constexpr std::array<std::string_view, 3> cacheStates = {"hot", "cold", "cold-constants"};
 
 std::string_view name(ExperimentKind kind) { return kinds[size_t(kind)]; }
 std::string_view name(PointStatus status) { return statuses[size_t(status)]; }

@@ -57,8 +57,12 @@ enum class PointStatus {
 };
 std::string_view name(PointStatus status); // "same_as", "timed_out", ...
 
-enum class CacheState { hot, cold };
-std::string_view name(CacheState state);
+enum class CacheState {
+  hot,          // as the run before left them
+  cold,         // of everything
+  coldConstants // of operands known before the run, everything else hot
+};
+std::string_view name(CacheState state); // "cold-constants"
 
 /// The value called `text`; throws Error with the names there are.
 ExperimentKind experimentKind(std::string_view text);

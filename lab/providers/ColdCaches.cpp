@@ -11,11 +11,11 @@ namespace lathe::lab {
 
 #if defined(__x86_64__)
 static constexpr size_t lineBytes = 64;
-static void flushLine(char *line) { __builtin_ia32_clflush(line); }
+static void flushLine(const char *line) { __builtin_ia32_clflush(line); }
 static void finish() { __builtin_ia32_mfence(); }
 #elif defined(__aarch64__)
 static constexpr size_t lineBytes = 64; // the least in use: larger ones are flushed twice
-static void flushLine(char *line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
+static void flushLine(const char *line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
 static void finish() { asm volatile("dsb ish" ::: "memory"); }
 #endif
 
@@ -65,9 +65,22 @@ Outcome<bool> flushCaches() {
   return true;
 }
 
+Outcome<bool> flushCaches(std::span<const std::span<const char>> ranges) {
+  for (auto &range : ranges) {
+    for (size_t at = 0; at < range.size(); at += lineBytes)
+      flushLine(range.data() + at);
+    if (!range.empty()) // whose line may begin before the range does
+      flushLine(&range.back());
+  }
+  finish();
+  return true;
+}
+
 #else
 
-Outcome<bool> flushCaches() { return NotApplicable{"no program may flush this processor's caches"}; }
+static NotApplicable notHere() { return {"no program may flush this processor's caches"}; }
+Outcome<bool> flushCaches() { return notHere(); }
+Outcome<bool> flushCaches(std::span<const std::span<const char>>) { return notHere(); }
 
 #endif
 

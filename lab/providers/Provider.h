@@ -10,12 +10,13 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace lathe::lab {
 
-/// Values of a problem's operands in plain row-major order, by position in Problem::byRecord(); undefined where one is
+/// Values of a problem's operands in plain row-major order, by position in Problem::inputs(); undefined where one is
 /// missing.
 using ProblemInputs = std::vector<Tensor>;
 
@@ -59,9 +60,15 @@ public:
   /// Whether it computes in this process, whose memory can be flushed from the caches before a run and whose threads
   /// can be counted.
   virtual bool computesHere() const { return true; }
+  /// Where the operands of what is prepared that are constant lie as it computes with them: packed, say. Nothing where
+  /// it does not know.
+  virtual std::optional<std::vector<std::span<const char>>> constants() const { return std::nullopt; }
   /// What the last run computed, in plain row-major order: the results by position.
   virtual std::vector<Tensor> outputs() = 0;
 };
+
+/// The bytes of inputs that are constant: of providers that compute with them as they are.
+std::vector<std::span<const char>> constantInputs(const Problem &problem, const ProblemInputs &inputs);
 
 /// Answers requests on standard input until it ends; the program's exit code.
 int serveProvider(Provider &provider);

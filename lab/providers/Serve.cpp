@@ -46,6 +46,7 @@ public:
               {"platform", platformFacts()},
               {"seeds", true},
               {"cold", provider.computesHere()},
+              {"cold_constants", provider.computesHere()},
               {"uncounted", counters ? counters->uncounted()
                                      : "cycles, instructions, cache_misses: it computes in another process"}};
     if (what == "task")
@@ -59,7 +60,7 @@ public:
           {"outputs", request.value("inline", false) ? inlined() : write(request.at("directory").get<std::string>())}};
     }
     if (what == "time")
-      return time(request.value("warmup", 0), request.at("repetitions").get<int>(), request.value("cold", false));
+      return time(request.value("warmup", 0), request.at("repetitions").get<int>(), flushOf(request));
     fail("unknown request '{}'", what);
   }
 
@@ -70,6 +71,34 @@ private:
     char *end = nullptr;
     double share = text ? std::strtod(text, &end) : 0;
     return text && *text && *end == 0 && share > 0 && share < 10 ? share : 0;
+  }
+
+  /// What is evicted from the caches before a run.
+  enum class Flush { nothing, everything, constants };
+  static Flush flushOf(const json &request) {
+    auto cold = request.find("cold");
+    if (cold == request.end() || *cold == false)
+      return Flush::nothing;
+    require(*cold == true || *cold == "constants", "\"cold\" is {}, expected true, false or \"constants\"",
+            cold->dump());
+    return *cold == true ? Flush::everything : Flush::constants;
+  }
+
+  /// Why this cannot be done before a run; "" where it can.
+  std::string unflushable(Flush flush) const {
+    if (flush != Flush::nothing && !provider.computesHere())
+      return provider.name() + " computes in another process, whose caches it cannot empty before a run";
+    if (flush == Flush::constants && hasConstants && !provider.constants())
+      return provider.name() + " does not know where the constants lie that it computes this with";
+    return "";
+  }
+
+  void empty(Flush flush) const {
+    if (flush == Flush::nothing || (flush == Flush::constants && !hasConstants))
+      return;
+    auto flushed = flush == Flush::everything ? flushCaches() : flushCaches(*provider.constants());
+    if (!flushed)
+      fail("{}", flushed.reason());
   }
 
   std::vector<std::string> layouts() const {
@@ -114,6 +143,9 @@ private:
     auto implementation = provider.prepare(problem, *wanted, inputs);
     if (!implementation)
       return {{"declined", implementation.reason()}};
+    hasConstants = problem.constantBytes() > 0;
+    if (std::string reason = unflushable(flushOf(request)); !reason.empty())
+      return {{"declined", reason}};
     prepared = true;
     collapsed = false;
     json answer = {{"prepare_ns", nanosecondsSince(begin)}, {"implementation", *implementation}};
@@ -126,13 +158,11 @@ private:
 
   static ProblemInputs readOperands(const Problem &problem, const json &files) {
     ProblemInputs inputs;
-    std::map<std::string, size_t> counts; // a variadic operand's files: "inputs", "inputs.1", ...
-    for (const ProblemOperand *operand : problem.byRecord()) {
+    for (const auto &operand : problem.inputs()) {
       inputs.emplace_back();
       if (!operand)
         continue;
-      size_t number = counts[operand->name]++;
-      std::string name = operand->name + (number ? fmt::format(".{}", number) : "");
+      const std::string &name = operand->name;
       Tensor tensor = toTensor(readNpy(files.at(name).get<std::string>()));
       require(tensor.type() == operand->type && tensor.dims() == operand->dims, "input '{}' is {} {}, expected {} {}",
               name, lathe::name(tensor.type()), fmt::join(tensor.dims(), "x"), lathe::name(operand->type),
@@ -142,8 +172,10 @@ private:
     return inputs;
   }
 
-  json time(int warmup, int repetitions, bool cold) {
-    require(!cold || provider.computesHere(), "{} cannot empty the caches before a run", provider.name());
+  json time(int warmup, int repetitions, Flush flush) {
+    std::string reason = unflushable(flush);
+    require(reason.empty(), "{}", reason);
+    bool cold = flush == Flush::everything || (flush == Flush::constants && hasConstants);
     if (auto timing = provider.time(warmup, repetitions)) {
       std::vector<int64_t> samples;
       for (double seconds : timing->seconds)
@@ -171,8 +203,7 @@ private:
     };
     for (int64_t &sample : samples) {
       if (cold) {
-        if (auto flushed = flushCaches(); !flushed)
-          fail("{}", flushed.reason());
+        empty(flush);
         before = counters->read();
       }
       auto begin = Clock::now();
@@ -218,11 +249,20 @@ private:
   std::optional<Counters> counters;      // where it computes here; made before it starts threads
   std::vector<ProblemOperand> results;   // of what is prepared
   double injectedSlowdown = injection(); // share of a run's time
-  bool prepared = false;
+  bool prepared = false, hasConstants = false;
   bool collapsed = false; // since it was prepared
 };
 
 } // namespace
+
+std::vector<std::span<const char>> constantInputs(const Problem &problem, const ProblemInputs &inputs) {
+  std::vector<std::span<const char>> ranges;
+  auto known = problem.inputs();
+  for (size_t i = 0; i < known.size(); ++i)
+    if (known[i] && known[i]->constant)
+      ranges.emplace_back(static_cast<const char *>(inputs[i].data()), size_t(inputs[i].bytes()));
+  return ranges;
+}
 
 int serveProvider(Provider &provider) {
   Serving serving(provider);

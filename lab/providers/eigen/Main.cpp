@@ -60,6 +60,8 @@ public:
                                const ProblemInputs &inputs) override {
     program.reset();
     arrays.reset();
+    operands = inputs;
+    constantRanges = constantInputs(problem, inputs);
     auto named = [](const std::string &implementation) {
       return fmt::format("{} ({})", implementation, LATHE_PEER_ARCH);
     };
@@ -75,7 +77,6 @@ public:
     if (!made)
       return NotApplicable{made.reason()};
     arrays = std::move(*made);
-    operands = inputs;
     if (!pool || pool->slots() != request.threads)
       pool = std::make_unique<runtime::ThreadPool>(request.threads);
     return named(arrays->implementation);
@@ -90,11 +91,13 @@ public:
     pool->run(arrays->units, share, &*arrays);
   }
   std::vector<Tensor> outputs() override { return {program ? program->output() : arrays->y}; }
+  std::optional<std::vector<std::span<const char>>> constants() const override { return constantRanges; }
 
 private:
   std::unique_ptr<ProductProgram> program; // this or
   std::optional<ArrayProgram> arrays;
   ProblemInputs operands; // of the arrays, which point to them
+  std::vector<std::span<const char>> constantRanges;
   std::unique_ptr<runtime::ThreadPool> pool;
 };
 

@@ -6,16 +6,21 @@
 
 namespace lathe::lab {
 
-/// The operator and its epilogue on `operands` (by position in Problem::byRecord(), null where one is missing); its
+/// The operator and its epilogue on `operands` (by position in Problem::inputs(), null where one is missing); its
 /// results.
 inline llvm::SmallVector<mlir::Value> buildOperator(mlir::OpBuilder &builder, const Problem &problem,
                                                     llvm::ArrayRef<mlir::Value> operands) {
   auto located = [&](const std::string &name) { return mlir::NameLoc::get(builder.getStringAttr(name)); };
   auto attrs = problem.attrs->clone();
-  mlir::Operation *op = nn::build(builder, located(problem.op), problem.op, operands, *attrs);
+  size_t next = problem.byRecord().size();
+  mlir::Operation *op = nn::build(builder, located(problem.op), problem.op, operands.take_front(next), *attrs);
   llvm::SmallVector<mlir::Value> results(op->getResults());
-  for (auto &unary : problem.epilogue)
-    results[0] = nn::buildValue(builder, located(unary), unary, {results[0]}, std::move(*findOp(unary)->makeAttrs()));
+  for (auto &name : problem.epilogue) {
+    llvm::SmallVector<mlir::Value> taken = {results[0]};
+    if (takesSecondOperand(name))
+      taken.push_back(operands[next++]);
+    results[0] = nn::buildValue(builder, located(name), name, taken, std::move(*findOp(name)->makeAttrs()));
+  }
   return results;
 }
 

@@ -9,9 +9,9 @@ mlir::OwningOpRef<mlir::ModuleOp> problemGraph(mlir::MLIRContext *context, const
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
   mlir::OpBuilder b = mlir::OpBuilder::atBlockEnd(module->getBody());
   auto located = [&](const std::string &name) { return mlir::NameLoc::get(b.getStringAttr(name)); };
-  auto operands = problem.byRecord();
+  auto operands = problem.inputs();
   llvm::SmallVector<mlir::Type> types;
-  for (const ProblemOperand *operand : operands)
+  for (const auto &operand : operands)
     if (operand && !operand->constant)
       types.push_back(mlir::RankedTensorType::get(operand->dims, nn::toMlir(context, operand->type)));
   auto function = b.create<mlir::func::FuncOp>(located("main"), "main", b.getFunctionType(types, {}));
@@ -20,7 +20,7 @@ mlir::OwningOpRef<mlir::ModuleOp> problemGraph(mlir::MLIRContext *context, const
   llvm::SmallVector<mlir::Value> values;
   unsigned next = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
-    const ProblemOperand *operand = operands[i];
+    const auto &operand = operands[i];
     if (!operand) {
       values.emplace_back();
     } else if (operand->constant) {

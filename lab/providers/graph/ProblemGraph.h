@@ -9,7 +9,7 @@
 namespace lathe::lab {
 
 /// @main around the operator and its epilogue, row-major. Operands that are constant become constants; the others are
-/// the inputs "in0", "in2", ... by their position in Problem::byRecord(), results "out0", "out1", ...
+/// the inputs "in0", "in2", ... by their position in Problem::inputs(), results "out0", "out1", ...
 mlir::OwningOpRef<mlir::ModuleOp> problemGraph(mlir::MLIRContext *context, const Problem &problem,
                                                const ProblemInputs &inputs);
 

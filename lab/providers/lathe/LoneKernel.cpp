@@ -113,9 +113,9 @@ mlir::func::FuncOp kernelFunction(mlir::ModuleOp module, const Problem &problem)
   mlir::MLIRContext *context = module.getContext();
   mlir::OpBuilder b = mlir::OpBuilder::atBlockEnd(module.getBody());
   mlir::Location loc = b.getUnknownLoc();
-  auto operands = problem.byRecord();
+  auto operands = problem.inputs();
   llvm::SmallVector<mlir::Type> types;
-  for (const ProblemOperand *operand : operands)
+  for (const auto &operand : operands)
     if (operand)
       types.push_back(mlir::RankedTensorType::get(operand->dims, nn::toMlir(context, operand->type)));
   auto function = b.create<mlir::func::FuncOp>(loc, "kernel", b.getFunctionType(types, {}));
@@ -125,11 +125,11 @@ mlir::func::FuncOp kernelFunction(mlir::ModuleOp module, const Problem &problem)
   b.setInsertionPointToStart(body);
   llvm::SmallVector<mlir::Value> values;
   unsigned next = 0;
-  for (const ProblemOperand *operand : operands) {
+  for (const auto &operand : operands) {
     values.push_back(operand ? mlir::Value(body->getArgument(next)) : mlir::Value());
     if (operand && operand->constant)
       function.setArgAttr(next, "nn.constant", b.getUnitAttr());
-    next += operand != nullptr;
+    next += operand.has_value();
   }
   auto results = buildOperator(b, problem, values);
   b.create<mlir::func::ReturnOp>(loc, results);
@@ -148,8 +148,12 @@ void setLayouts(mlir::func::FuncOp function, const LayoutRule &rule, Choice choi
   for (auto [result, port] : llvm::zip(anchor->getResults(), rule.results))
     if (port == Port::output && canBeBlocked(result))
       setLayout(result, blockedBy(context, choice.out));
-  for (mlir::Operation &op : llvm::drop_begin(body.without_terminator()))
-    setLayout(op.getResult(0), nn::layoutOf(op.getOperand(0)));
+  for (mlir::Operation &op : llvm::drop_begin(body.without_terminator())) {
+    nn::BlockedAttr layout = nn::layoutOf(op.getOperand(0));
+    for (mlir::Value second : llvm::drop_begin(op.getOperands()))
+      setLayout(second, layout);
+    setLayout(op.getResult(0), layout);
+  }
   mlir::OpBuilder b(context);
   function.setType(b.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
 }
@@ -173,6 +177,7 @@ struct LoneKernel::State {
   std::string implementation;
   TaskSchedule scheduled;
   std::vector<Tensor> operands; // as the kernel's arguments: inputs, packed constants, results
+  std::vector<bool> constant;   // of them
   std::vector<void *> buffers;
   std::vector<Stored> results; // the last operands
   int64_t units = 0, stages = 1;
@@ -193,7 +198,7 @@ struct LoneKernel::State {
     results.clear();
     for (mlir::Value result : body.getTerminator()->getOperands())
       results.push_back(storedForm(result));
-    std::vector<bool> constant;
+    constant.clear();
     for (unsigned i = 0; i < stored.size(); ++i)
       constant.push_back(bool(function.getArgAttr(i, "nn.constant")));
     Outcome<GeneratedKernel> kernel = lathe::generate(problem, *schedule);
@@ -317,6 +322,14 @@ void LoneKernel::run(runtime::ThreadPool &pool) const {
                     job->scratch ? job->scratch + size_t(slot) * job->scratchStride : nullptr);
       },
       &job);
+}
+
+std::vector<std::span<const char>> LoneKernel::constants() const {
+  std::vector<std::span<const char>> ranges;
+  for (size_t i = 0; i < state->constant.size(); ++i)
+    if (state->constant[i])
+      ranges.emplace_back(static_cast<const char *>(state->operands[i].data()), size_t(state->operands[i].bytes()));
+  return ranges;
 }
 
 std::vector<Tensor> LoneKernel::outputs() const {

@@ -32,6 +32,8 @@ public:
   const TaskSchedule &scheduled() const;
   void run(runtime::ThreadPool &pool) const;
   std::vector<Tensor> outputs() const;
+  /// Where its constant operands lie, packed.
+  std::vector<std::span<const char>> constants() const;
 
 private:
   struct State;

@@ -22,7 +22,7 @@ Outcome<std::unique_ptr<LonePackage>> LonePackage::make(const Problem &problem, 
   made->context = std::make_unique<runtime::Context>(runtime::Model::fromBytes(*made->bytes, problem.op, made->bytes),
                                                      runtime::ContextOptions{.threads = threads});
   size_t next = 0;
-  auto operands = problem.byRecord();
+  auto operands = problem.inputs();
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i] && !operands[i]->constant)
       made->context->setInput(next++, inputs[i]);

@@ -17,6 +17,8 @@ public:
   const std::string &implementation() const { return description; }
   void run() { context->run(); }
   std::vector<Tensor> outputs() const;
+  /// The package: its constants are used where they lie in it.
+  std::vector<std::span<const char>> constants() const { return {std::span<const char>(*bytes)}; }
 
 private:
   std::shared_ptr<std::vector<char>> bytes; // constants are used in place

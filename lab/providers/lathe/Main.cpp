@@ -77,6 +77,9 @@ public:
   }
 
   std::vector<Tensor> outputs() override { return kernel ? kernel->outputs() : package->outputs(); }
+  std::optional<std::vector<std::span<const char>>> constants() const override {
+    return kernel ? kernel->constants() : package->constants();
+  }
 
 private:
   /// Declines what a variant rules out.

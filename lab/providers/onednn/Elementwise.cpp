@@ -42,14 +42,34 @@ std::optional<Eltwise> eltwiseOf(const std::string &op, const Attrs &attributes)
   return std::nullopt;
 }
 
-Outcome<dnnl::post_ops> postOpsOf(const Problem &problem) {
-  dnnl::post_ops operators;
+static const std::map<std::string, algorithm> &binaries() {
+  static const std::map<std::string, algorithm> table = {
+      {"add", algorithm::binary_add}, {"sub", algorithm::binary_sub}, {"mul", algorithm::binary_mul},
+      {"div", algorithm::binary_div}, {"max", algorithm::binary_max}, {"min", algorithm::binary_min}};
+  return table;
+}
+
+Outcome<bool> appendEpilogue(dnnl::post_ops &operators, const Problem &problem, const Desc *second) {
   for (auto &name : problem.epilogue) {
+    if (takesSecondOperand(name)) {
+      if (!second)
+        return NotApplicable{fmt::format("behind {} no operator of two operands is implemented", problem.op)};
+      operators.append_binary(binaries().at(name), *second);
+      continue;
+    }
     auto next = eltwiseOf(name, *findOp(name)->makeAttrs());
     if (!next)
       return NotApplicable{"oneDNN has no " + name + " to be applied to a result"};
     operators.append_eltwise(1.0f, next->algorithm, next->alpha, next->beta);
   }
+  return true;
+}
+
+Outcome<dnnl::post_ops> postOpsOf(const Problem &problem) {
+  dnnl::post_ops operators;
+  auto appended = appendEpilogue(operators, problem);
+  if (!appended)
+    return NotApplicable{appended.reason()};
   return operators;
 }
 
@@ -75,11 +95,8 @@ Outcome<std::string> prepareEltwise(Job &job) {
 }
 
 Outcome<std::string> prepareBinary(Job &job) {
-  static const std::map<std::string, algorithm> table = {
-      {"add", algorithm::binary_add}, {"sub", algorithm::binary_sub}, {"mul", algorithm::binary_mul},
-      {"div", algorithm::binary_div}, {"max", algorithm::binary_max}, {"min", algorithm::binary_min}};
-  auto known = table.find(job.problem.op);
-  if (known == table.end())
+  auto known = binaries().find(job.problem.op);
+  if (known == binaries().end())
     return NotApplicable{"oneDNN has no " + job.problem.op};
   auto postOps = postOpsOf(job.problem);
   if (!postOps)

@@ -71,6 +71,15 @@ const ProblemOperand *Job::operand(size_t index) const {
 
 void Job::give(int argument, size_t index, const Desc &row, const Desc &wanted) {
   give(argument, inputs[index], row, wanted);
+  if (const ProblemOperand *given = operand(index); given && given->constant)
+    constantMemory.push_back(arguments[argument]);
+}
+
+std::vector<std::span<const char>> Job::constants() const {
+  std::vector<std::span<const char>> ranges;
+  for (auto &memory : constantMemory)
+    ranges.emplace_back(static_cast<const char *>(memory.get_data_handle()), memory.get_desc().get_size());
+  return ranges;
 }
 
 void Job::give(int argument, const Tensor &values, const Desc &row, const Desc &wanted) {
@@ -78,6 +87,14 @@ void Job::give(int argument, const Tensor &values, const Desc &row, const Desc &
   dnnl::reorder(from, to).execute(stream, from, to);
   stream.wait();
   arguments[argument] = to;
+}
+
+void Job::giveEpilogue(const Desc &result, int before) {
+  size_t next = problem.byRecord().size();
+  for (size_t i = 0; i < problem.epilogue.size(); ++i)
+    if (takesSecondOperand(problem.epilogue[i]))
+      give(DNNL_ARG_ATTR_MULTIPLE_POST_OP(before + int(i)) | DNNL_ARG_SRC_1, next++,
+           rowMajor(results[0], result.dims()), result);
 }
 
 void Job::take(int argument, const Desc &made) { take(argument, made, made); }

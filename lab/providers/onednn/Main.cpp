@@ -123,6 +123,7 @@ public:
   }
 
   std::vector<Tensor> outputs() override { return job->outputs(); }
+  std::optional<std::vector<std::span<const char>>> constants() const override { return job->constants(); }
 
 private:
   Problem given; // a job refers to all three

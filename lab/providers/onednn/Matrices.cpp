@@ -33,19 +33,23 @@ static Outcome<std::string> asInnerProduct(Job &job, const MatrixProblem &p, con
   job.give(DNNL_ARG_WEIGHTS, 1, rowB, chosen.weights_desc());
   if (c)
     job.give(DNNL_ARG_BIAS, 2, rowC, chosen.bias_desc());
+  job.giveEpilogue(rowY);
   job.take(DNNL_ARG_DST, chosen.dst_desc());
   return fmt::format("inner product {}, weights {}", chosen.impl_info_str(), layoutName(chosen.weights_desc()));
 }
 
 Outcome<std::string> prepareMatrices(Job &job) {
   MatrixProblem p = *matrixOf(job.problem);
-  auto unary = postOpsOf(job.problem);
-  if (!unary)
-    return NotApplicable{unary.reason()};
   dnnl::primitive_attr attributes;
-  attributes.set_post_ops(*unary);
-  if (job.variant == "inner_product")
+  if (job.variant == "inner_product") {
+    Desc rowY = Job::rowMajor(job.results[0]);
+    dnnl::post_ops operators;
+    auto appended = appendEpilogue(operators, job.problem, &rowY);
+    if (!appended)
+      return NotApplicable{appended.reason()};
+    attributes.set_post_ops(operators);
     return asInnerProduct(job, p, attributes);
+  }
 
   const ProblemOperand &a = *job.operand(0), &b = *job.operand(1);
   const ProblemOperand *c = job.operand(2);
@@ -62,15 +66,13 @@ Outcome<std::string> prepareMatrices(Job &job) {
     addend = Job::rowMajor(*c, {p.addendRow ? p.rows : 1, p.addendColumn ? p.columns : 1});
   if (p.alpha != 1)
     attributes.set_output_scales(0, {float(p.alpha)});
-  if (!addend.is_zero()) {
-    dnnl::post_ops operators; // the addend comes before what follows the product
+  dnnl::post_ops operators; // the addend comes before what follows the product
+  if (!addend.is_zero())
     operators.append_binary(dnnl::algorithm::binary_add, addend);
-    for (auto &name : job.problem.epilogue) {
-      Eltwise next = *eltwiseOf(name, *findOp(name)->makeAttrs());
-      operators.append_eltwise(1.0f, next.algorithm, next.alpha, next.beta);
-    }
-    attributes.set_post_ops(operators);
-  }
+  auto appended = appendEpilogue(operators, job.problem, &rowY);
+  if (!appended)
+    return NotApplicable{appended.reason()};
+  attributes.set_post_ops(operators);
   auto description =
       bias.is_zero() ? dnnl::matmul::desc(rowA, wantedB, rowY) : dnnl::matmul::desc(rowA, wantedB, bias, rowY);
   dnnl::matmul::primitive_desc chosen(description, attributes, job.engine);
@@ -81,6 +83,7 @@ Outcome<std::string> prepareMatrices(Job &job) {
     job.give(DNNL_ARG_BIAS, 2, bias, chosen.bias_desc());
   if (!addend.is_zero())
     job.give(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, 2, addend, addend);
+  job.giveEpilogue(rowY, !addend.is_zero());
   job.take(DNNL_ARG_DST, chosen.dst_desc());
   return fmt::format("matmul {}, weights {}", chosen.impl_info_str(), layoutName(chosen.weights_desc()));
 }

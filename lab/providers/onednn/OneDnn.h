@@ -48,17 +48,21 @@ public:
   /// Values of operand `index`, described by `row`, reordered to `wanted` for `argument`.
   void give(int argument, size_t index, const Desc &row, const Desc &wanted);
   void give(int argument, const Tensor &values, const Desc &row, const Desc &wanted);
+  /// The second operands of the epilogue, laid out as the result is. `before`: how many post-operations precede it.
+  void giveEpilogue(const Desc &result, int before = 0);
   /// Memory for what `argument` receives, laid out as `made`; it is the next result. `seen`: the same memory as it is
   /// to be read in the result's order of axes, where that is another.
   void take(int argument, const Desc &made);
   void take(int argument, const Desc &made, const Desc &seen);
+  /// Where the constant operands among those given lie.
+  std::vector<std::span<const char>> constants() const;
   /// The results row-major.
   std::vector<Tensor> outputs();
 
   const ProblemOperand *operand(size_t index) const; // of the record; null where it is missing
 
 private:
-  std::vector<dnnl::memory> taken;
+  std::vector<dnnl::memory> taken, constantMemory;
 };
 
 /// What f32 and so on is called; none for types that oneDNN does not compute with.
@@ -75,7 +79,10 @@ struct Eltwise {
 };
 /// None where oneDNN has no such algorithm.
 std::optional<Eltwise> eltwiseOf(const std::string &op, const Attrs &attrs);
-/// The problem's epilogue as attributes of a primitive; declines with the operator that it does not have.
+/// Appends the problem's epilogue to `operators`; declines with the operator that oneDNN does not have, and second
+/// operands where `second`, which describes them, is null.
+Outcome<bool> appendEpilogue(dnnl::post_ops &operators, const Problem &problem, const Desc *second = nullptr);
+/// The epilogue of one operand each as attributes of a primitive; declines others.
 Outcome<dnnl::post_ops> postOpsOf(const Problem &problem);
 
 /// Prepares `job`, handing back the implementation's name; declines with the reason. dnnl_unimplemented may be thrown.

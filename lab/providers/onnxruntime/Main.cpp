@@ -71,7 +71,7 @@ public:
       return NotApplicable{std::string("not as ONNX: ") + error.what()};
     }
     std::map<std::string, std::string> files;
-    auto operands = problem.byRecord();
+    auto operands = problem.inputs();
     for (size_t i = 0; i < operands.size(); ++i)
       if (operands[i] && !operands[i]->constant) {
         auto name = fmt::format("in{}", i);
@@ -86,8 +86,8 @@ public:
       valueOf(std::move(loaded));
       valueOf(runner.setInputs(files));
       std::string nodes = problem.op;
-      for (auto &unary : problem.epilogue)
-        nodes += "+" + unary;
+      for (auto &applied : problem.epilogue)
+        nodes += "+" + applied;
       return "session of " + nodes + ", row-major";
     });
   }

@@ -51,6 +51,7 @@ public:
     if (!made)
       return NotApplicable{made.reason()};
     program = std::move(*made);
+    constantRanges = constantInputs(problem, inputs);
     auto products = matrixOf(problem);
     bool vector = products && (products->rows == 1 || products->columns == 1);
     return (vector ? "sgemv: " : "sgemm: ") + program->implementation();
@@ -58,9 +59,11 @@ public:
 
   void run() override { program->run(); }
   std::vector<Tensor> outputs() override { return {program->output()}; }
+  std::optional<std::vector<std::span<const char>>> constants() const override { return constantRanges; }
 
 private:
   std::unique_ptr<ProductProgram> program;
+  std::vector<std::span<const char>> constantRanges; // of what the program keeps
 };
 
 } // namespace

@@ -11,11 +11,11 @@ namespace {
 
 using Body = std::function<void(int64_t begin, int64_t end)>;
 
-/// One reference with its operands and results.
+/// One reference with its results.
 struct Step {
   const ReferenceEntry *entry;
   std::shared_ptr<const Attrs> attrs;
-  std::vector<Value> inputs, results;
+  std::vector<Value> results;
   std::vector<const Value *> pointers; // what it reads; null where an operand is missing
 };
 
@@ -34,17 +34,19 @@ public:
   Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     steps.clear();
+    values.assign(inputs.begin(), inputs.end());
+    constantRanges = constantInputs(problem, inputs);
+    size_t own = problem.byRecord().size(), second = own;
     Step &first = steps.emplace_back(step(problem.op, problem.attrs));
-    for (auto &input : inputs)
-      first.inputs.emplace_back(input);
-    for (size_t i = 0; i < inputs.size(); ++i)
-      first.pointers.push_back(inputs[i].defined() ? &first.inputs[i] : nullptr);
+    for (size_t i = 0; i < own; ++i)
+      first.pointers.push_back(inputs[i].defined() ? &values[i] : nullptr);
     first.results.resize(problem.results().size()); // the first run allocates them
-    steps.reserve(1 + problem.epilogue.size());
-    for (const std::string &unary : problem.epilogue) {
-      const Value *x = steps.back().results.data();
-      Step &next = steps.emplace_back(step(unary, findOp(unary)->makeAttrs()));
+    for (const std::string &name : problem.epilogue) {
+      const Value *x = steps.back().results.data(); // stays where it is when steps move
+      Step &next = steps.emplace_back(step(name, findOp(name)->makeAttrs()));
       next.pointers = {x};
+      if (takesSecondOperand(name))
+        next.pointers.push_back(&values.at(second++));
       next.results.resize(1);
     }
     if (!pool || pool->slots() != request.threads)
@@ -72,14 +74,17 @@ public:
     tensors[0] = steps.back().results[0].tensor();
     return tensors;
   }
+  std::optional<std::vector<std::span<const char>>> constants() const override { return constantRanges; }
 
 private:
   static Step step(const std::string &op, std::shared_ptr<const Attrs> attrs) {
     const ReferenceEntry *entry = findReference(op);
     require(entry != nullptr, "{} has no reference", op);
-    return {entry, std::move(attrs), {}, {}, {}};
+    return {entry, std::move(attrs), {}, {}};
   }
 
+  std::vector<Value> values; // the problem's inputs
+  std::vector<std::span<const char>> constantRanges;
   std::vector<Step> steps;
   std::unique_ptr<runtime::ThreadPool> pool;
 };

@@ -1,0 +1,235 @@
+#include "report/Account.h"
+
+#include "report/Best.h"
+
+#include <algorithm>
+#include <map>
+
+namespace lathe::report {
+
+using nlohmann::json;
+using store::CacheState;
+
+CacheState networkState(double constantBytes, double lastLevelBytes) {
+  return lastLevelBytes > 0 && constantBytes > lastLevelBytes ? CacheState::coldConstants : CacheState::hot;
+}
+
+CacheState operatorState(const std::string &problem, CacheState network) {
+  return lab::Problem::parse(problem).constantBytes() > 0 ? network : CacheState::hot;
+}
+
+double constantBytes(const std::vector<Part> &parts) {
+  double bytes = 0;
+  for (const Part &part : parts)
+    bytes += double(part.count) * lab::Problem::parse(part.problem).constantBytes();
+  return bytes;
+}
+
+double lastLevelBytes(const store::Platform &platform) {
+  double bytes = 0;
+  for (auto &cache : platform.caches)
+    bytes = std::max(bytes, double(cache.bytes));
+  return bytes;
+}
+
+std::vector<Row> rowsAsInNetwork(const std::vector<Row> &rows,
+                                 const std::function<CacheState(const std::string &platform)> &state) {
+  std::vector<Row> chosen;
+  for (const Row &row : rows)
+    if (row.shape && row.setting.cache == (row.shape->constantBytes() > 0 ? state(row.platform) : CacheState::hot)) {
+      Row &copy = chosen.emplace_back(row);
+      copy.setting.cache = CacheState::hot;
+      copy.setting.extra["caches"] = "as in the network";
+    }
+  return chosen;
+}
+
+// Profiles.
+
+namespace {
+
+/// Seconds of a point's repetitions, in the order of the runs.
+std::vector<double> secondsOf(const store::Point &point) {
+  std::vector<double> seconds;
+  for (auto &round : point.rounds)
+    for (const store::Sample &sample : round)
+      seconds.push_back(double(sample.wallNs) * 1e-9);
+  return seconds;
+}
+
+/// Which runs count: the middle half by their whole time.
+std::vector<size_t> middleHalf(const std::vector<double> &whole) {
+  std::vector<size_t> order(whole.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return whole[a] < whole[b]; });
+  size_t cut = order.size() / 4;
+  return {order.begin() + int64_t(cut), order.end() - int64_t(cut)};
+}
+
+double meanOver(const std::vector<double> &seconds, const std::vector<size_t> &chosen) {
+  double sum = 0;
+  for (size_t i : chosen)
+    sum += seconds.at(i);
+  return sum / double(chosen.size());
+}
+
+} // namespace
+
+std::optional<Profile> lastProfile(store::Store &store, const std::string &model, const std::string &platform,
+                                   int threads) {
+  store::Filter filter;
+  filter.kind = store::ExperimentKind::profile;
+  filter.platform = platform;
+  filter.op = "model";
+  std::optional<store::Point> whole;
+  store.points(filter, true, [&](const store::Point &point) {
+    bool fits = point.problem.text.starts_with(model) && point.setting.threads == threads && point.setting.batch <= 1 &&
+                !point.setting.extra.contains("until") && !point.rounds.empty();
+    if (fits && (!whole || whole->measured <= point.measured))
+      whole = point;
+  });
+  if (!whole)
+    return std::nullopt;
+  Profile profile;
+  profile.experiment = whole->experiment;
+  std::vector<double> runs = secondsOf(*whole);
+  std::vector<size_t> chosen = middleHalf(runs);
+  profile.seconds = profile.overhead = meanOver(runs, chosen);
+  filter = {};
+  filter.experiments = {whole->experiment};
+  filter.op = "kernel";
+  std::map<size_t, ProfiledKernel> kernels; // by place in the plan
+  store.points(filter, true, [&](const store::Point &point) {
+    auto seconds = secondsOf(point);
+    if (seconds.size() != runs.size())
+      return;
+    const json &detail = point.problem.detail;
+    ProfiledKernel &kernel = kernels[detail.at("index").get<size_t>()];
+    detail.at("name").get_to(kernel.name);
+    detail.at("kind").get_to(kernel.kind);
+    detail.at("nodes").get_to(kernel.nodes);
+    kernel.seconds = meanOver(seconds, chosen);
+  });
+  for (auto &[index, kernel] : kernels) {
+    profile.overhead -= kernel.seconds;
+    profile.kernels.push_back(std::move(kernel));
+  }
+  return profile;
+}
+
+// Accounts.
+
+double Account::estimated() const {
+  double sum = 0;
+  for (auto &line : lines)
+    sum += line.estimated;
+  return sum;
+}
+
+/// Adds the kernels' times to the lines of the problems they compute, and lines for those that compute none.
+static void addProfile(Account &account, const std::vector<Part> &parts, const Profile &profile) {
+  std::map<std::string, size_t> lineOf; // node -> problem's line
+  for (size_t i = 0; i < parts.size(); ++i)
+    for (auto &node : parts[i].nodes)
+      lineOf[node] = i;
+  std::map<std::string, AccountLine> others; // by what they are
+  for (const ProfiledKernel &kernel : profile.kernels) {
+    auto node = std::find_if(kernel.nodes.begin(), kernel.nodes.end(), [&](auto &node) { return lineOf.count(node); });
+    bool known = node != kernel.nodes.end();
+    std::string what = kernel.name.substr(0, kernel.name.find_last_not_of("0123456789_") + 1);
+    AccountLine &line = known ? account.lines[lineOf[*node]] : others[what];
+    if (!known) {
+      line.what = what;
+      ++line.count;
+    }
+    line.inNetwork += kernel.seconds;
+    ++line.kernels;
+  }
+  auto longest = [](auto &a, auto &b) { return a.inNetwork > b.inNetwork; };
+  std::stable_sort(account.lines.begin(), account.lines.end(), longest);
+  for (auto &[what, line] : others)
+    account.lines.push_back(std::move(line));
+  std::stable_sort(account.lines.begin() + int64_t(parts.size()), account.lines.end(), longest);
+}
+
+std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Part> &parts, const std::string &provider,
+                              const AccountSources &sources) {
+  // By everything but the state of the caches.
+  std::map<std::string, std::map<std::string, std::map<CacheState, std::vector<const Row *>>>> contexts;
+  std::map<std::string, const Row *> any;
+  for (const Row &row : rows) {
+    if (!row.counts() || !row.shape || row.provider != provider)
+      continue;
+    Row bare = row;
+    bare.setting.type.clear();
+    bare.setting.cache = CacheState::hot;
+    std::string context = contextText(bare);
+    contexts[context][row.problem][row.setting.cache].push_back(&row);
+    any[context] = &row;
+  }
+  std::vector<Account> result;
+  for (auto &[context, problems] : contexts) {
+    const std::string &platform = any[context]->platform;
+    int threads = any[context]->setting.threads;
+    auto profile = sources.profile(platform, threads);
+    auto measured = sources.measured(platform, threads);
+    bool measuresAny =
+        std::any_of(parts.begin(), parts.end(), [&](auto &part) { return problems.count(part.problem); });
+    if (!profile || !measured || !measuresAny)
+      continue;
+    Account account;
+    account.context = context;
+    account.constants = constantBytes(parts);
+    account.last = sources.lastLevelBytes(platform);
+    account.state = networkState(account.constants, account.last);
+    for (const Part &part : parts) {
+      AccountLine &line = account.lines.emplace_back();
+      line.problem = part.problem;
+      line.count = part.count;
+      for (auto &[state, measuredRows] : problems[part.problem])
+        line.alone[state] = fastest(measuredRows)->median;
+      CacheState wanted = operatorState(part.problem, account.state);
+      if (auto found = line.alone.find(wanted); found != line.alone.end()) {
+        line.state = wanted;
+        line.estimated = double(part.count) * found->second;
+      }
+    }
+    account.overhead = profile->overhead;
+    account.profiled = profile->seconds;
+    account.measured = *measured;
+    addProfile(account, parts, *profile);
+    result.push_back(std::move(account));
+  }
+  return result;
+}
+
+json toJson(const Account &account) {
+  json lines = json::array();
+  for (const AccountLine &line : account.lines) {
+    json alone = json::object();
+    for (auto &[state, seconds] : line.alone)
+      alone[std::string(name(state))] = seconds * 1e3;
+    json document = {{"count", line.count},
+                     {"alone_ms", alone},
+                     {"estimate_ms", line.estimated * 1e3},
+                     {"in_network_ms", line.inNetwork * 1e3},
+                     {"kernels", line.kernels},
+                     {"difference_ms", line.difference() * 1e3}};
+    document[line.problem.empty() ? "in_no_problem" : "problem"] = line.problem.empty() ? line.what : line.problem;
+    if (line.state)
+      document["state"] = name(*line.state);
+    lines.push_back(std::move(document));
+  }
+  return {{"context", account.context},
+          {"state", name(account.state)},
+          {"constant_bytes", account.constants},
+          {"last_level_cache_bytes", account.last},
+          {"lines", lines},
+          {"overhead_ms", account.overhead * 1e3},
+          {"profiled_ms", account.profiled * 1e3},
+          {"measured_ms", account.measured * 1e3},
+          {"estimate_ms", account.estimated() * 1e3}};
+}
+
+} // namespace lathe::report
