@@ -133,6 +133,18 @@ int availableCpus() {
   return online > 0 ? static_cast<int>(online) : 1;
 }
 
+void moveOffThisCpu(pthread_t thread) {
+  int here = ::sched_getcpu();
+  cpu_set_t allowed;
+  if (here < 0 || here >= CPU_SETSIZE || ::pthread_getaffinity_np(thread, sizeof allowed, &allowed) != 0)
+    return;
+  cpu_set_t elsewhere = allowed;
+  CPU_CLR(here, &elsewhere);
+  if (CPU_COUNT(&elsewhere) == 0 || ::pthread_setaffinity_np(thread, sizeof elsewhere, &elsewhere) != 0)
+    return;
+  ::pthread_setaffinity_np(thread, sizeof allowed, &allowed);
+}
+
 #if defined(__x86_64__)
 KernelFloatMode::KernelFloatMode() : saved(_mm_getcsr()) {
   _mm_setcsr(0x1f80 | 0x8000 | 0x0040); // all exceptions masked; flush to zero; denormals are zero

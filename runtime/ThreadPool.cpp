@@ -33,6 +33,9 @@ void relax() {
 }
 
 constexpr std::chrono::microseconds spinTime{100};
+// Longer than any thread takes to wake up on a CPU of its own, far shorter than what the scheduler takes to see that
+// one CPU has two threads and another none: a slice of time, some milliseconds.
+constexpr std::chrono::microseconds patience{200};
 
 template <class Done> bool spinBriefly(const Done &done) {
   for (int i = 0; i < 64; ++i) {
@@ -75,6 +78,9 @@ struct alignas(64) ThreadPool::Worker {
   std::atomic<bool> quit{false};
   std::exception_ptr error;
   std::thread thread;
+  // Only the caller's: since when it has done every share of this slot, and in which job the last one.
+  std::chrono::steady_clock::time_point lateSince;
+  uint32_t lastLate = 0;
 };
 
 ThreadPool::ThreadPool(int slots) : slotCount(slots), spin(slots <= availableCpus()) {
@@ -138,6 +144,20 @@ void ThreadPool::work(Worker &worker) {
   }
 }
 
+/// The caller has done the share of `ticket` for a worker that should have been running.
+void ThreadPool::late(Worker &worker, uint32_t ticket) {
+  if (!spin)
+    return; // threads are expected to wait for each other's CPUs
+  auto now = std::chrono::steady_clock::now();
+  if (worker.lastLate + 1 != ticket)
+    worker.lateSince = now;
+  worker.lastLate = ticket;
+  if (now - worker.lateSince < patience)
+    return;
+  moveOffThisCpu(worker.thread.native_handle());
+  worker.lateSince = now;
+}
+
 /// Runs the share of a worker's slot.
 void ThreadPool::share(Worker &worker) {
   try {
@@ -189,6 +209,7 @@ void ThreadPool::run(int64_t first, int64_t count, Body body, void *context) {
         worker.claimed.compare_exchange_strong(before, ticket)) {
       share(worker);
       pending.fetch_sub(1);
+      late(worker, ticket);
     }
   }
   if (!done() && !(spin && spinUntil(done))) {

@@ -3,7 +3,8 @@
 // The caller is slot 0. Workers spin for a short while after each job, then sleep, so that a run of many small kernels
 // costs no system calls and an idle model costs nothing. With more slots than CPUs nobody spins. On a busy machine a
 // slot whose thread is not running when the caller has finished its own share is done by the caller: who computes never
-// changes what is computed.
+// changes what is computed. A thread that stays late although it is awake waits for the caller's own CPU, mostly, and
+// is moved to another.
 #pragma once
 
 #include <atomic>
@@ -48,6 +49,7 @@ private:
   void run(int64_t first, int64_t count, Body body, void *context); // [first, first + count)
   void work(Worker &worker);
   void share(Worker &worker);
+  void late(Worker &worker, uint32_t ticket);
   void finish();
 };
 

@@ -1,4 +1,5 @@
 #include "runtime/ThreadPool.h"
+#include "runtime/Cpu.h"
 #include "support/Error.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+
+#include <sched.h>
 
 using namespace lathe;
 using namespace lathe::runtime;
@@ -114,6 +117,36 @@ void wave(void *context, int, int64_t begin, int64_t end) {
             : (from[static_cast<size_t>((i + 1) % width)] * 3 + from[static_cast<size_t>((i + width - 1) % width)]) %
                   10007;
   }
+}
+
+// A thread that waits for the CPU of one that does not stop runs elsewhere at once, and may run everywhere as before.
+TEST(ThreadPoolTest, aThreadIsMovedToAnotherCpu) {
+  cpu_set_t all, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2)
+    GTEST_SKIP() << "one CPU";
+  int here = ::sched_getcpu();
+  CPU_ZERO(&one);
+  CPU_SET(here, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0); // a thread that is made now inherits it
+  std::atomic<int> ranOn{-1};
+  std::atomic<bool> begin{false};
+  std::thread other([&] {
+    while (!begin)
+      std::this_thread::yield();
+    ranOn = ::sched_getcpu();
+  });
+  ASSERT_EQ(::pthread_setaffinity_np(other.native_handle(), sizeof all, &all), 0);
+  begin = true;
+  moveOffThisCpu(other.native_handle());
+  cpu_set_t after;
+  EXPECT_EQ(::pthread_getaffinity_np(other.native_handle(), sizeof after, &after), 0);
+  while (ranOn < 0)
+    ; // never gives its CPU away
+  other.join();
+  ::sched_setaffinity(0, sizeof all, &all);
+  EXPECT_NE(ranOn, here);
+  EXPECT_TRUE(CPU_EQUAL(&after, &all));
 }
 
 TEST(ThreadPoolTest, stagesWaitForEachOther) {
