@@ -63,6 +63,8 @@ DirectPlan makeDirectPlan(const ContractionProblem &problem, const ConvGeometry 
                           bool computed = false);
 /// How the weights are stored.
 Packing directPacking(const DirectPlan &plan);
+
+/// Emits the loops of a plan into a kernel that has begun.
 class DirectGenerator {
 public:
   using Value = mlir::Value;

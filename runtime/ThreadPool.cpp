@@ -33,8 +33,8 @@ void relax() {
 }
 
 constexpr std::chrono::microseconds spinTime{100};
-// Longer than any thread takes to wake up on a CPU of its own, far shorter than what the scheduler takes to see that
-// one CPU has two threads and another none: a slice of time, some milliseconds.
+// Meant to be longer than a thread takes to wake up on a CPU of its own and shorter than the scheduler takes to see
+// that one CPU has two threads and another none.
 constexpr std::chrono::microseconds patience{200};
 
 template <class Done> bool spinBriefly(const Done &done) {

@@ -99,26 +99,6 @@ TEST(ThreadPoolTest, manyMoreSlotsThanCpus) {
   EXPECT_EQ(sum, 300 * 64);
 }
 
-/// Units of a stage read what both neighbours wrote in the one before.
-struct Waves {
-  int64_t width;
-  std::vector<int64_t> even, odd;
-};
-
-void wave(void *context, int, int64_t begin, int64_t end) {
-  auto *waves = static_cast<Waves *>(context);
-  int64_t width = waves->width;
-  for (int64_t unit = begin; unit < end; ++unit) {
-    int64_t stage = unit / width, i = unit % width;
-    std::vector<int64_t> &to = stage % 2 ? waves->odd : waves->even, &from = stage % 2 ? waves->even : waves->odd;
-    to[static_cast<size_t>(i)] =
-        stage == 0
-            ? i
-            : (from[static_cast<size_t>((i + 1) % width)] * 3 + from[static_cast<size_t>((i + width - 1) % width)]) %
-                  10007;
-  }
-}
-
 // A thread that waits for the CPU of one that does not stop runs elsewhere at once, and may run everywhere as before.
 TEST(ThreadPoolTest, aThreadIsMovedToAnotherCpu) {
   cpu_set_t all, one;
@@ -147,6 +127,26 @@ TEST(ThreadPoolTest, aThreadIsMovedToAnotherCpu) {
   ::sched_setaffinity(0, sizeof all, &all);
   EXPECT_NE(ranOn, here);
   EXPECT_TRUE(CPU_EQUAL(&after, &all));
+}
+
+/// Units of a stage read what both neighbours wrote in the one before.
+struct Waves {
+  int64_t width;
+  std::vector<int64_t> even, odd;
+};
+
+void wave(void *context, int, int64_t begin, int64_t end) {
+  auto *waves = static_cast<Waves *>(context);
+  int64_t width = waves->width;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    int64_t stage = unit / width, i = unit % width;
+    std::vector<int64_t> &to = stage % 2 ? waves->odd : waves->even, &from = stage % 2 ? waves->even : waves->odd;
+    to[static_cast<size_t>(i)] =
+        stage == 0
+            ? i
+            : (from[static_cast<size_t>((i + 1) % width)] * 3 + from[static_cast<size_t>((i + width - 1) % width)]) %
+                  10007;
+  }
 }
 
 TEST(ThreadPoolTest, stagesWaitForEachOther) {
