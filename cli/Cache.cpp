@@ -9,13 +9,13 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -51,8 +51,8 @@ private:
   size_t bytes = 0;
 };
 
-/// Names of the external data files an ONNX file refers to, found without decoding it: a StringStringEntryProto with key
-/// "location" is 0x0a 0x08 "location" 0x12 LENGTH VALUE.
+/// Names of the external data files an ONNX file refers to, found without decoding it: a StringStringEntryProto with
+/// key "location" is 0x0a 0x08 "location" 0x12 LENGTH VALUE.
 std::vector<std::string> externalFiles(std::string_view model) {
   static constexpr std::string_view key = "\x0a\x08location\x12";
   std::vector<std::string> names;
@@ -161,7 +161,8 @@ void runSelf(const Arguments &arguments) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
-    fmt::print(stderr, "lathe {} was ended by signal {} ({})\n", arguments.at(0), WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    fmt::print(stderr, "lathe {} was ended by signal {} ({})\n", arguments.at(0), WTERMSIG(status),
+               ::strsignal(WTERMSIG(status)));
   throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
 }
 

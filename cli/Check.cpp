@@ -9,16 +9,19 @@ namespace lathe::cli {
 int checkVerb(const Arguments &arguments) {
   ModelFlags model;
   bool strict = false;
-  Options options("check", "Lists everything that is unsupported or falls back to a reference, all at once, without making code.\n"
-                           "Exit code 1 when a node is unsupported.",
-                  "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n");
+  Options options(
+      "check",
+      "Lists everything that is unsupported or falls back to a reference, all at once, without making code.\n"
+      "Exit code 1 when a node is unsupported.",
+      "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n");
   model.add(options);
   options.add_flag("--strict", strict, "exit code 1 for operators that fall back to references, too");
   options.addJson();
   options.parseAll(arguments);
 
   Progress progress("check " + model.model);
-  nlohmann::json json{{"model", model.model}, {"unsupported", nlohmann::json::array()}, {"references", nlohmann::json::array()}};
+  nlohmann::json json{
+      {"model", model.model}, {"unsupported", nlohmann::json::array()}, {"references", nlohmann::json::array()}};
   Source source;
   try {
     source = loadSource(model);
@@ -26,7 +29,11 @@ int checkVerb(const Arguments &arguments) {
     Table table({"node", "operator", "opset", "type", "reason"});
     for (const ImportIssue &issue : error.issues) {
       table.row({issue.node, issue.op, std::to_string(issue.opset), issue.type, issue.reason});
-      json["unsupported"].push_back({{"node", issue.node}, {"op", issue.op}, {"opset", issue.opset}, {"type", issue.type}, {"reason", issue.reason}});
+      json["unsupported"].push_back({{"node", issue.node},
+                                     {"op", issue.op},
+                                     {"opset", issue.opset},
+                                     {"type", issue.type},
+                                     {"reason", issue.reason}});
     }
     json["supported"] = false;
     if (options.printsText())

@@ -43,7 +43,8 @@ int guarded(const std::string &verb, const std::function<int()> &body) {
 
 Options::Options(const std::string &verb, const std::string &summary, const std::string &examples)
     : CLI::App(summary, "lathe " + verb) {
-  footer("Examples:\n" + examples + "\nExit code: 0 done, 1 the verdict is no, 2 wrong input or options, 3 internal error.");
+  footer("Examples:\n" + examples +
+         "\nExit code: 0 done, 1 the verdict is no, 2 wrong input or options, 3 internal error.");
   get_formatter()->column_width(34);
 }
 
@@ -56,7 +57,10 @@ void Options::parseAll(const Arguments &arguments) {
   }
 }
 
-void Options::addJson() { add_option("--json", jsonPath, "writes every figure to FILE as JSON, the unit in each key (-: standard output)")->type_name("FILE"); }
+void Options::addJson() {
+  add_option("--json", jsonPath, "writes every figure to FILE as JSON, the unit in each key (-: standard output)")
+      ->type_name("FILE");
+}
 
 void Options::writeJson(const nlohmann::json &document) const {
   if (jsonPath.empty())
@@ -79,7 +83,8 @@ std::string Table::str() const {
     for (size_t c = 0; c < columns && c < rows[r].size(); ++c) {
       const std::string &cell = rows[r][c];
       widths[c] = std::max(widths[c], cell.size());
-      if (r > 0 && !cell.empty() && !std::isdigit(static_cast<unsigned char>(cell[0])) && cell[0] != '-' && cell[0] != '.')
+      if (r > 0 && !cell.empty() && !std::isdigit(static_cast<unsigned char>(cell[0])) && cell[0] != '-' &&
+          cell[0] != '.')
         numeric[c] = false;
       if (r > 0 && cell.find_first_of("x*>/") != std::string::npos) // a shape or a name
         numeric[c] = false;
@@ -105,8 +110,9 @@ std::string scaled(double value, double base, const char *const *units, size_t c
     value /= base;
     ++unit;
   }
-  return unit == 0 && value == static_cast<int64_t>(value) ? fmt::format("{} {}", static_cast<int64_t>(value), units[unit])
-                                                           : fmt::format("{:.4g} {}", value, units[unit]);
+  return unit == 0 && value == static_cast<int64_t>(value)
+             ? fmt::format("{} {}", static_cast<int64_t>(value), units[unit])
+             : fmt::format("{:.4g} {}", value, units[unit]);
 }
 } // namespace
 

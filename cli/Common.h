@@ -70,8 +70,8 @@ std::string bytesText(double bytes);
 std::string flopsText(double flops);
 std::string secondsText(double seconds);
 
-/// Says on stderr how far a long task is, with the time left; silent for the first two seconds. On a terminal the line is
-/// rewritten, elsewhere one is printed every ten seconds.
+/// Says on stderr how far a long task is, with the time left; silent for the first two seconds. On a terminal the line
+/// is rewritten, elsewhere one is printed every ten seconds.
 class Progress {
 public:
   explicit Progress(std::string task);

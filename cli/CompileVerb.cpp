@@ -9,11 +9,22 @@ nlohmann::json toJson(const CompileReport &report) {
   nlohmann::json references = nlohmann::json::array();
   for (const ReferenceUse &use : report.references)
     references.push_back({{"node", use.node}, {"op", use.op}, {"type", use.type}, {"reason", use.reason}});
-  return {{"time_s", report.seconds}, {"passes_s", report.passSeconds}, {"code_s", report.codeSeconds},
-          {"package_bytes", report.packageBytes}, {"constant_bytes", report.constantBytes}, {"code_bytes", report.codeBytes},
-          {"source_constant_bytes", report.sourceConstantBytes}, {"kernels", report.kernels},
-          {"distinct_kernels", report.distinctKernels}, {"cached_kernels", report.cachedKernels}, {"layout_conversions", report.layoutConversions}, {"conversions", report.conversions},
-          {"references", references}, {"notes", report.notes}, {"flops", report.flops}, {"compiled_flops", report.compiledFlops},
+  return {{"time_s", report.seconds},
+          {"passes_s", report.passSeconds},
+          {"code_s", report.codeSeconds},
+          {"package_bytes", report.packageBytes},
+          {"constant_bytes", report.constantBytes},
+          {"code_bytes", report.codeBytes},
+          {"source_constant_bytes", report.sourceConstantBytes},
+          {"kernels", report.kernels},
+          {"distinct_kernels", report.distinctKernels},
+          {"cached_kernels", report.cachedKernels},
+          {"layout_conversions", report.layoutConversions},
+          {"conversions", report.conversions},
+          {"references", references},
+          {"notes", report.notes},
+          {"flops", report.flops},
+          {"compiled_flops", report.compiledFlops},
           {"target", report.target}};
 }
 
@@ -24,19 +35,26 @@ int compileVerb(const Arguments &arguments) {
   std::string output, emit;
   bool quiet = false;
   int jobs = 1;
-  Options options("compile", "Makes a native package, or shows a level of its making.",
-                  "  lathe compile resnet50.onnx -o resnet50.lathe --threads 2\n"
-                  "  lathe compile zoo:resnet18 -o r18.lathe --target x86-64-v3\n"
-                  "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
-                  "  lathe compile model.onnx --emit asm | less\n"
-                  "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
-                  "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n");
+  Options options(
+      "compile", "Makes a native package, or shows a level of its making.",
+      "  lathe compile resnet50.onnx -o resnet50.lathe --threads 2\n"
+      "  lathe compile zoo:resnet18 -o r18.lathe --target x86-64-v3\n"
+      "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
+      "  lathe compile model.onnx --emit asm | less\n"
+      "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
+      "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n");
   model.add(options);
-  options.add_option("-o,--output", output, "the package, or the text of --emit (default: standard output)")->type_name("FILE");
-  options.add_option("--emit", emit, "graph, kernels, schedule, loops, llvm or asm instead of a package; graph and kernels can be compiled again, a "
-                     "schedule given to --schedule")
+  options.add_option("-o,--output", output, "the package, or the text of --emit (default: standard output)")
+      ->type_name("FILE");
+  options
+      .add_option("--emit", emit,
+                  "graph, kernels, schedule, loops, llvm or asm instead of a package; graph and kernels can be "
+                  "compiled again, a "
+                  "schedule given to --schedule")
       ->check(CLI::IsMember({"graph", "kernels", "schedule", "loops", "llvm", "asm"}));
-  options.add_option("--jobs", jobs, "threads the compiler itself uses")->check(CLI::Range(1, 1024))->capture_default_str();
+  options.add_option("--jobs", jobs, "threads the compiler itself uses")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   options.add_flag("--quiet", quiet, "prints nothing but errors and progress");
   options.addJson();
   options.parseAll(arguments);
@@ -59,12 +77,14 @@ int compileVerb(const Arguments &arguments) {
   options.writeJson(json);
   if (quiet || !options.printsText())
     return success;
-  std::cout << fmt::format("{}: {} kernels, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n", output,
-                           report.kernels, report.distinctKernels, report.cachedKernels, report.target, report.seconds, report.passSeconds,
-                           report.codeSeconds);
-  std::cout << fmt::format("package {} (constants {}, code {}), the original has {}\n",
-                           bytesText(static_cast<double>(report.packageBytes)), bytesText(static_cast<double>(report.constantBytes)),
-                           bytesText(static_cast<double>(report.codeBytes)), bytesText(static_cast<double>(source.fileBytes)));
+  std::cout << fmt::format(
+      "{}: {} kernels, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n",
+      output, report.kernels, report.distinctKernels, report.cachedKernels, report.target, report.seconds,
+      report.passSeconds, report.codeSeconds);
+  std::cout << fmt::format(
+      "package {} (constants {}, code {}), the original has {}\n", bytesText(static_cast<double>(report.packageBytes)),
+      bytesText(static_cast<double>(report.constantBytes)), bytesText(static_cast<double>(report.codeBytes)),
+      bytesText(static_cast<double>(source.fileBytes)));
   std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const std::string &conversion : report.conversions)
     std::cout << "  " << conversion << "\n";

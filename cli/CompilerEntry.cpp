@@ -6,17 +6,20 @@ extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const ch
                                                                         const char *const *arguments) {
   using namespace lathe::cli;
   static const Verb verbs[] = {
-      {"check", "", checkVerb},         {"inspect", "", inspectVerb}, {"compile", "", compileVerb},
-      {"extract", "", extractVerb},     {"verify", "", verifyVerb},   {"zoo", "", zooVerb},
-      {"problems", "", problemsVerb},   {"segments", "", segmentsVerb},   {"reference", "", referenceVerb},
+      {"check", "", checkVerb},       {"inspect", "", inspectVerb},   {"compile", "", compileVerb},
+      {"extract", "", extractVerb},   {"verify", "", verifyVerb},     {"zoo", "", zooVerb},
+      {"problems", "", problemsVerb}, {"segments", "", segmentsVerb}, {"reference", "", referenceVerb},
   };
   lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);
   std::string name = verb;
-  return guarded(name == "reference" ? "run" : name == "problems" ? "ops problems" : name, [&]() -> int {
-    for (const Verb &candidate : verbs)
-      if (name == candidate.name)
-        return candidate.run(words);
-    lathe::fail("this compiler library has no verb '{}': it is of another version", name);
-  });
+  return guarded(name == "reference"  ? "run"
+                 : name == "problems" ? "ops problems"
+                                      : name,
+                 [&]() -> int {
+                   for (const Verb &candidate : verbs)
+                     if (name == candidate.name)
+                       return candidate.run(words);
+                   lathe::fail("this compiler library has no verb '{}': it is of another version", name);
+                 });
 }

@@ -4,7 +4,9 @@
 
 namespace lathe::cli {
 
-Tolerance toleranceOf(Precision precision) { return precision == Precision::bf16 ? Tolerance{5e-2, 1e-1} : Tolerance{}; }
+Tolerance toleranceOf(Precision precision) {
+  return precision == Precision::bf16 ? Tolerance{5e-2, 1e-1} : Tolerance{};
+}
 
 Precision precisionOfPackage(const std::string &options) {
   return options.find("--precision " + name(Precision::bf16)) != std::string::npos ? Precision::bf16 : Precision::fp32;
@@ -19,7 +21,8 @@ std::string Difference::str() const {
 Difference difference(const Tensor &computed, const Tensor &reference) {
   Difference result;
   if (computed.dims() != reference.dims()) {
-    result.broken = fmt::format("has shape {}, the reference {}", fmt::join(computed.dims(), "x"), fmt::join(reference.dims(), "x"));
+    result.broken = fmt::format("has shape {}, the reference {}", fmt::join(computed.dims(), "x"),
+                                fmt::join(reference.dims(), "x"));
     return result;
   }
   if (computed.type() == ElementType::string || reference.type() == ElementType::string) {
@@ -50,7 +53,8 @@ Difference difference(const Tensor &computed, const Tensor &reference) {
   if (odd)
     result.broken = fmt::format("{} elements are not finite on one side", odd);
   else if (!floats && largest > 0)
-    result.broken = fmt::format("element {} is {}, the reference has {}", result.worst, result.computed, result.expected);
+    result.broken =
+        fmt::format("element {} is {}, the reference has {}", result.worst, result.computed, result.expected);
   auto ratio = [](double x, double y) { return x == 0 ? 0 : y == 0 ? INFINITY : x / y; };
   result.relative = ratio(std::sqrt(squares), std::sqrt(referenceSquares));
   result.maximum = ratio(largest, referenceLargest);

@@ -10,15 +10,13 @@ double atOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
 }
 
-double bytesOf(const TensorInfo &info) {
-  return atOne(product(info.dims)) * bitWidth(info.type) / 8;
-}
+double bytesOf(const TensorInfo &info) { return atOne(product(info.dims)) * bitWidth(info.type) / 8; }
 
 /// What two convolutions or matrix products must share to be one row of the table.
 std::string shapeKey(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
   std::string text;
   for (mlir::Value operand : nn::operandsByRecord(op).size() > 2 ? mlir::ValueRange(op->getOperands()).take_front(2)
-                                                                  : mlir::ValueRange(op->getOperands()))
+                                                                 : mlir::ValueRange(op->getOperands()))
     text += (text.empty() ? "" : " * ") + str(shapes.of(operand).dims);
   return text + " -> " + str(shapes.of(op->getResult(0)).dims);
 }
@@ -34,9 +32,11 @@ struct ShapeRow {
 
 int inspectVerb(const Arguments &arguments) {
   ModelFlags model;
-  Options options("inspect", "What is in a model: inputs, outputs, operators, parameters, FLOPs, bytes, and the distinct shapes of its\n"
-                             "convolutions and matrix products. A multiply-accumulate counts as two operations; symbolic extents count as 1.",
-                  "  lathe inspect resnet50.onnx\n  lathe inspect zoo:vgg16 --json vgg16.json\n");
+  Options options(
+      "inspect",
+      "What is in a model: inputs, outputs, operators, parameters, FLOPs, bytes, and the distinct shapes of its\n"
+      "convolutions and matrix products. A multiply-accumulate counts as two operations; symbolic extents count as 1.",
+      "  lathe inspect resnet50.onnx\n  lathe inspect zoo:vgg16 --json vgg16.json\n");
   model.add(options);
   options.addJson();
   options.parseAll(arguments);
@@ -44,8 +44,11 @@ int inspectVerb(const Arguments &arguments) {
   Source source = loadSource(model);
   mlir::func::FuncOp main = mainOf(*source.module);
   nn::SymbolicShapes shapes(main);
-  nlohmann::json json{{"model", model.model}, {"file_bytes", source.fileBytes}, {"inputs", nlohmann::json::array()},
-                      {"outputs", nlohmann::json::array()}, {"operators", nlohmann::json::object()}};
+  nlohmann::json json{{"model", model.model},
+                      {"file_bytes", source.fileBytes},
+                      {"inputs", nlohmann::json::array()},
+                      {"outputs", nlohmann::json::array()},
+                      {"operators", nlohmann::json::object()}};
   std::string text;
 
   std::vector<runtime::Port> ports = inputPorts(*source.module);
@@ -93,8 +96,9 @@ int inspectVerb(const Arguments &arguments) {
       same->nodes.push_back(node);
   }
 
-  text += fmt::format("{:.0f} parameters ({}), {} a run, {} of activations, file {}\n\n", parameters, bytesText(parameterBytes),
-                      flopsText(flops), bytesText(activationBytes), bytesText(static_cast<double>(source.fileBytes)));
+  text += fmt::format("{:.0f} parameters ({}), {} a run, {} of activations, file {}\n\n", parameters,
+                      bytesText(parameterBytes), flopsText(flops), bytesText(activationBytes),
+                      bytesText(static_cast<double>(source.fileBytes)));
   json["parameters"] = parameters;
   json["parameter_bytes"] = parameterBytes;
   json["activation_bytes"] = activationBytes;
@@ -107,7 +111,8 @@ int inspectVerb(const Arguments &arguments) {
   Table byOperator({"operator", "count", "MFLOP", "share"});
   for (const auto &[op, figures] : sorted) {
     double share = flops > 0 ? figures.second / flops * 100 : 0;
-    byOperator.row({op, std::to_string(figures.first), fmt::format("{:.2f}", figures.second * 1e-6), fmt::format("{:.2f} %", share)});
+    byOperator.row({op, std::to_string(figures.first), fmt::format("{:.2f}", figures.second * 1e-6),
+                    fmt::format("{:.2f} %", share)});
     json["operators"][op] = {{"count", figures.first}, {"flops", figures.second}};
   }
   text += byOperator.str();
@@ -123,8 +128,12 @@ int inspectVerb(const Arguments &arguments) {
       double share = flops > 0 ? row.flops * row.count / flops * 100 : 0;
       table.row({std::to_string(row.count), row.op, row.shapes, row.attributes, fmt::format("{:.2f}", row.flops * 1e-6),
                  fmt::format("{:.2f} %", share), row.nodes.empty() ? "" : row.nodes[0]});
-      json["contractions"].push_back({{"op", row.op}, {"shapes", row.shapes}, {"attributes", row.attributes}, {"count", row.count},
-                                      {"flops", row.flops}, {"nodes", row.nodes}});
+      json["contractions"].push_back({{"op", row.op},
+                                      {"shapes", row.shapes},
+                                      {"attributes", row.attributes},
+                                      {"count", row.count},
+                                      {"flops", row.flops},
+                                      {"nodes", row.nodes}});
     }
     text += fmt::format("\n{} distinct convolution and matrix product shapes:\n{}", rows.size(), table.str());
   }

@@ -8,11 +8,14 @@ namespace lathe::cli {
 int machineVerb(const Arguments &arguments) {
   bool refresh = false;
   int threads = 0;
-  Options options("machine", "What this machine can do: arithmetic by type, bandwidth of caches and memory, by threads. Measured once, then\n"
-                             "read from ~/.cache/lathe/machine.json.",
-                  "  lathe machine\n  lathe machine --refresh --json machine.json\n");
+  Options options(
+      "machine",
+      "What this machine can do: arithmetic by type, bandwidth of caches and memory, by threads. Measured once, then\n"
+      "read from ~/.cache/lathe/machine.json.",
+      "  lathe machine\n  lathe machine --refresh --json machine.json\n");
   options.add_flag("--refresh", refresh, "measures again");
-  options.add_option("--threads", threads, "measures 1..N threads (default: all this process may use)")->check(CLI::Range(1, 1024));
+  options.add_option("--threads", threads, "measures 1..N threads (default: all this process may use)")
+      ->check(CLI::Range(1, 1024));
   options.addJson();
   options.parseAll(arguments);
 
@@ -25,11 +28,11 @@ int machineVerb(const Arguments &arguments) {
   const lab::MachineCeilings &machine =
       refresh || threads ? lab::refreshMachineCeilings(measure) : lab::machineCeilings();
   if (options.printsText()) {
-    std::cout << fmt::format("{} ({}), {} cores, {} hardware threads\n", machine.cpu, machine.architecture, machine.cores,
-                             machine.hardwareThreads);
-    std::cout << fmt::format("{}{}{}; measured {}\n", machine.kernel,
-                             machine.governor.empty() ? "" : ", governor " + machine.governor,
-                             machine.virtualized ? ", virtual machine (" + machine.hypervisor + ")" : "", machine.measured);
+    std::cout << fmt::format("{} ({}), {} cores, {} hardware threads\n", machine.cpu, machine.architecture,
+                             machine.cores, machine.hardwareThreads);
+    std::cout << fmt::format(
+        "{}{}{}; measured {}\n", machine.kernel, machine.governor.empty() ? "" : ", governor " + machine.governor,
+        machine.virtualized ? ", virtual machine (" + machine.hypervisor + ")" : "", machine.measured);
     std::cout << fmt::format("features: {}\n\n", fmt::join(machine.features, " "));
     size_t most = 0;
     for (const auto &ceiling : machine.arithmetic)

@@ -18,7 +18,7 @@ struct ModelFlags {
   int level = 3;
   bool exactMath = false;
   bool referencesOnly = false;
-  std::string memory = "any"; // or "small"
+  std::string memory = "any";     // or "small"
   std::string precision = "fp32"; // or "bf16" (support/Precision.h)
   bool noCache = false;
   std::string scheduleFile;

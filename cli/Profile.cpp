@@ -36,8 +36,8 @@ Sample sampleOf(const runtime::RunProfile &profile, size_t instructions) {
   return sample;
 }
 
-/// Mean of the fastest quarter of the samples (by whole time): rows and overhead still add up to the whole, and what disturbed
-/// runs from outside is left out.
+/// Mean of the fastest quarter of the samples (by whole time): rows and overhead still add up to the whole, and what
+/// disturbed runs from outside is left out.
 Sample fastestQuarter(std::vector<Sample> samples) {
   std::sort(samples.begin(), samples.end(), [](const Sample &a, const Sample &b) { return a.whole < b.whole; });
   samples.resize((samples.size() + 3) / 4);
@@ -65,7 +65,8 @@ int64_t instructionOf(const runtime::Context &context, const std::string &node) 
     if (info.name == node || std::find(info.nodes.begin(), info.nodes.end(), node) != info.nodes.end())
       found = static_cast<int64_t>(i);
   }
-  require(found >= 0, "--until {}: no node of the plan has that name (folded away, or misspelt; lathe profile lists them)", node);
+  require(found >= 0,
+          "--until {}: no node of the plan has that name (folded away, or misspelt; lathe profile lists them)", node);
   return found;
 }
 
@@ -115,15 +116,20 @@ int profileVerb(const Arguments &arguments) {
   std::string until;
   size_t repetitions = 40;
   bool wide = false, unchecked = false;
-  Options options("profile", "One row per kernel: its source nodes, time, share, speed, and how close it comes to what the machine can do.\n"
-                             "The outputs are verified first where that was not done before, and the machine's peak is measured beside the runs.",
-                  "  lathe profile resnet50.lathe\n"
-                  "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
-                  "  lathe profile model.onnx --until conv4_1\n");
+  Options options(
+      "profile",
+      "One row per kernel: its source nodes, time, share, speed, and how close it comes to what the machine can do.\n"
+      "The outputs are verified first where that was not done before, and the machine's peak is measured beside the "
+      "runs.",
+      "  lathe profile resnet50.lathe\n"
+      "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
+      "  lathe profile model.onnx --until conv4_1\n");
   model.add(options);
   inputs.add(options, "random");
   options.add_option("--until", until, "stops after the kernel that computes NODE")->type_name("NODE");
-  options.add_option("--repetitions", repetitions, "profiled runs; the fastest quarter counts")->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_option("--repetitions", repetitions, "profiled runs; the fastest quarter counts")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   options.add_flag("--wide", wide, "does not shorten names, shapes and schedules");
   options.add_flag("--no-check", unchecked, "profiles outputs that nobody has verified");
   flags.add(options);
@@ -139,7 +145,8 @@ int profileVerb(const Arguments &arguments) {
     fmt::print(stderr, "lathe profile: the outputs are mistrusted: {}\n", mistrust);
 
   // No timing without an answer (decision 9).
-  Verification verification = unchecked ? verificationOf(prepared.package) : checkedFirst(model, inputs, prepared.package);
+  Verification verification =
+      unchecked ? verificationOf(prepared.package) : checkedFirst(model, inputs, prepared.package);
   if (verification.judged && !verification.verified && !verification.mistrusted && !unchecked) {
     fmt::print(stderr, "lathe profile: not profiled, {}\n", verification.text);
     options.writeJson({{"model", model.model}, {"verified", false}, {"verification", verification.text}});
@@ -182,37 +189,59 @@ int profileVerb(const Arguments &arguments) {
   for (size_t i = 0; i < count; ++i) {
     runtime::InstructionInfo info = context.instruction(i);
     double seconds = mean.rows[i];
-    lab::Roofline roofline = lab::roofline(machine, operandsOf(info), info.flops, info.bytes, seconds, context.threads());
+    lab::Roofline roofline =
+        lab::roofline(machine, operandsOf(info), info.flops, info.bytes, seconds, context.threads());
     bool kernel = std::string_view(info.kind) == "kernel";
     flops += info.flops;
     bytes += info.bytes;
     limit += roofline.limitSeconds;
     auto rate = [&](double amount) { return seconds > 0 ? amount / seconds * 1e-9 : 0; };
     std::string schedule(info.schedule), shapes(info.shapes);
-    auto shorten = [&](const std::string &text) { return text.size() > width ? text.substr(0, width - 3) + "..." : text; };
-    table.row({std::to_string(i), fmt::format("{:.4f}", seconds * 1e3), fmt::format("{:.1f} %", seconds / mean.whole * 100),
-               kernel ? fmt::format("{:.1f}", rate(info.flops)) : "", kernel ? fmt::format("{:.1f}", rate(info.bytes)) : "",
-               kernel ? fmt::format("{:.0f} %", roofline.share * 100) : "", kernel ? roofline.bound : "",
-               kernel ? std::string(info.family) : info.kind, nodesText(info.nodes, width), shorten(shapes), shorten(schedule)});
-    rows.push_back({{"index", i}, {"kind", info.kind}, {"name", info.name}, {"family", info.family}, {"nodes", info.nodes},
-                    {"shapes", info.shapes}, {"schedule", info.schedule}, {"time_ms", seconds * 1e3}, {"min_ms", least[i] * 1e3},
-                    {"share", seconds / mean.whole}, {"flops", info.flops}, {"bytes", info.bytes}, {"gflops", rate(info.flops)},
-                    {"gb_s", rate(info.bytes)}, {"roofline_share", kernel ? roofline.share : 0},
-                    {"limit_ms", roofline.limitSeconds * 1e3}, {"bound", kernel ? roofline.bound : ""}});
+    auto shorten = [&](const std::string &text) {
+      return text.size() > width ? text.substr(0, width - 3) + "..." : text;
+    };
+    table.row(
+        {std::to_string(i), fmt::format("{:.4f}", seconds * 1e3), fmt::format("{:.1f} %", seconds / mean.whole * 100),
+         kernel ? fmt::format("{:.1f}", rate(info.flops)) : "", kernel ? fmt::format("{:.1f}", rate(info.bytes)) : "",
+         kernel ? fmt::format("{:.0f} %", roofline.share * 100) : "", kernel ? roofline.bound : "",
+         kernel ? std::string(info.family) : info.kind, nodesText(info.nodes, width), shorten(shapes),
+         shorten(schedule)});
+    rows.push_back({{"index", i},
+                    {"kind", info.kind},
+                    {"name", info.name},
+                    {"family", info.family},
+                    {"nodes", info.nodes},
+                    {"shapes", info.shapes},
+                    {"schedule", info.schedule},
+                    {"time_ms", seconds * 1e3},
+                    {"min_ms", least[i] * 1e3},
+                    {"share", seconds / mean.whole},
+                    {"flops", info.flops},
+                    {"bytes", info.bytes},
+                    {"gflops", rate(info.flops)},
+                    {"gb_s", rate(info.bytes)},
+                    {"roofline_share", kernel ? roofline.share : 0},
+                    {"limit_ms", roofline.limitSeconds * 1e3},
+                    {"bound", kernel ? roofline.bound : ""}});
   }
-  table.row({"", fmt::format("{:.4f}", mean.overhead * 1e3), fmt::format("{:.1f} %", mean.overhead / mean.whole * 100), "", "", "", "",
-             "overhead"});
+  table.row({"", fmt::format("{:.4f}", mean.overhead * 1e3), fmt::format("{:.1f} %", mean.overhead / mean.whole * 100),
+             "", "", "", "", "overhead"});
   table.row({"", fmt::format("{:.4f}", mean.whole * 1e3), "100.0 %", fmt::format("{:.1f}", flops / mean.whole * 1e-9),
-             fmt::format("{:.1f}", bytes / mean.whole * 1e-9), fmt::format("{:.0f} %", limit / mean.whole * 100), "", "whole"});
+             fmt::format("{:.1f}", bytes / mean.whole * 1e-9), fmt::format("{:.0f} %", limit / mean.whole * 100), "",
+             "whole"});
   double overheadEach = mean.overhead / static_cast<double>(std::max<size_t>(count, 1));
   double callOne = callSeconds(1), forkJoin = callSeconds(context.threads());
   if (options.printsText()) {
-    std::cout << fmt::format("{} ({}), {} thread{}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n", model.model,
-                             prepared.inputText, context.threads(), context.threads() == 1 ? "" : "s", prepared.model->target(), peak,
-                             kept.gflops(ElementType::f32, context.threads()));
+    std::cout << fmt::format(
+        "{} ({}), {} thread{}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n", model.model,
+        prepared.inputText, context.threads(), context.threads() == 1 ? "" : "s", prepared.model->target(), peak,
+        kept.gflops(ElementType::f32, context.threads()));
     std::cout << table.str();
-    std::cout << fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread", overheadEach * 1e6, callOne * 1e6);
-    std::cout << (context.threads() > 1 ? fmt::format(", {:.2f} us to fork and join on {}\n", forkJoin * 1e6, context.threads()) : "\n");
+    std::cout << fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread",
+                             overheadEach * 1e6, callOne * 1e6);
+    std::cout << (context.threads() > 1
+                      ? fmt::format(", {:.2f} us to fork and join on {}\n", forkJoin * 1e6, context.threads())
+                      : "\n");
     std::cout << "outputs: " << verification.text << "\n" << recording.line();
   }
   options.writeJson({{"model", model.model},

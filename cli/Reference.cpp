@@ -11,7 +11,8 @@ int referenceVerb(const Arguments &arguments) {
   InputFlags inputs;
   std::string output;
   bool reference = false;
-  Options options("run", "Runs a model on the reference operators.", "  lathe run model.onnx --reference --fill random\n");
+  Options options("run", "Runs a model on the reference operators.",
+                  "  lathe run model.onnx --reference --fill random\n");
   model.add(options);
   inputs.add(options, "");
   options.add_option("-o,--output", output, "writes the outputs: FILE.npz, or a folder of .npy files");
@@ -27,7 +28,8 @@ int referenceVerb(const Arguments &arguments) {
   std::vector<Value> results = evaluate(*source.module, values, evaluation);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<std::string> names = outputNames(*source.module);
-  nlohmann::json json{{"model", model.model}, {"reference", true}, {"run_ms", seconds * 1e3}, {"outputs", nlohmann::json::array()}};
+  nlohmann::json json{
+      {"model", model.model}, {"reference", true}, {"run_ms", seconds * 1e3}, {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());
   if (!output.empty())
     writeValues(output, names, results);

@@ -14,16 +14,19 @@ int runVerb(const Arguments &arguments) {
   InputFlags inputs;
   std::string output;
   bool reference = false;
-  Options options("run", "Runs a model or a package once and describes its outputs.",
-                  "  lathe run resnet50.lathe -i data=cat.npy -o outputs.npz\n"
-                  "  lathe run resnet50.onnx --fill random --seed 7\n"
-                  "  lathe run zoo:resnet18 --fill ones --reference\n"
-                  "A model is compiled first; the package is kept in ~/.cache/lathe and used again while the model, the flags\n"
-                  "and the compiler stay the same.\n");
+  Options options(
+      "run", "Runs a model or a package once and describes its outputs.",
+      "  lathe run resnet50.lathe -i data=cat.npy -o outputs.npz\n"
+      "  lathe run resnet50.onnx --fill random --seed 7\n"
+      "  lathe run zoo:resnet18 --fill ones --reference\n"
+      "A model is compiled first; the package is kept in ~/.cache/lathe and used again while the model, the flags\n"
+      "and the compiler stay the same.\n");
   model.add(options);
   inputs.add(options, "");
-  options.add_option("-o,--output", output, "writes the outputs: FILE.npz, or a folder of .npy files")->type_name("PATH");
-  options.add_flag("--reference", reference, "runs the whole model on the reference operators instead of compiled code");
+  options.add_option("-o,--output", output, "writes the outputs: FILE.npz, or a folder of .npy files")
+      ->type_name("PATH");
+  options.add_flag("--reference", reference,
+                   "runs the whole model on the reference operators instead of compiled code");
   options.addJson();
   options.parseAll(arguments);
   if (reference)

@@ -206,10 +206,12 @@ int verifyVerb(const Arguments &arguments) {
   options.add_option("--output", nodes, "also compares the value of this source node")->type_name("NODE");
   options.add_flag("--all", all, "also compares what every kernel computes");
   Tolerance fp32, bf16 = toleranceOf(Precision::bf16);
-  options.add_option("--relative", relative,
-                     fmt::format("largest relative L2 error ({}; packages of --precision bf16: {})", fp32.relative, bf16.relative));
-  options.add_option("--maximum", maximum,
-                     fmt::format("largest |difference| over largest |reference| ({}; of bf16: {})", fp32.maximum, bf16.maximum));
+  options.add_option(
+      "--relative", relative,
+      fmt::format("largest relative L2 error ({}; packages of --precision bf16: {})", fp32.relative, bf16.relative));
+  options.add_option(
+      "--maximum", maximum,
+      fmt::format("largest |difference| over largest |reference| ({}; of bf16: {})", fp32.maximum, bf16.maximum));
   options.addJson();
   options.parseAll(arguments);
   require(seeds > 0 || !inputs.given.empty(), "nothing to run: give -i, or --seeds 1 or more");
@@ -278,7 +280,8 @@ int verifyVerb(const Arguments &arguments) {
       std::string why = summarizeOutput(reference[i].tensor()).mistrust;
       if (!why.empty() && mistrust.empty())
         mistrust = fmt::format("output '{}' ({}) is {}: {}", output, title, why,
-                               traceMistrust(*source.module, values, i, static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))));
+                               traceMistrust(*source.module, values, i,
+                                             static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))));
     }
 
     if (inside) {
@@ -318,13 +321,14 @@ int verifyVerb(const Arguments &arguments) {
   }
 
   bool passed = failure.empty() && mistrust.empty();
-  std::string summary = !failure.empty()    ? failure
-                        : !mistrust.empty() ? "mistrusted: " + mistrust
-                                            : fmt::format("{} on {} input sets{}", worst.str(), sets,
-                                                          precision == Precision::bf16
-                                                              ? fmt::format(", computed from operands rounded to bf16 (bounds {} and {})",
-                                                                            tolerance.relative, tolerance.maximum)
-                                                              : "");
+  std::string summary =
+      !failure.empty()    ? failure
+      : !mistrust.empty() ? "mistrusted: " + mistrust
+                          : fmt::format("{} on {} input sets{}", worst.str(), sets,
+                                        precision == Precision::bf16
+                                            ? fmt::format(", computed from operands rounded to bf16 (bounds {} and {})",
+                                                          tolerance.relative, tolerance.maximum)
+                                            : "");
   json["passed"] = passed;
   json["mistrusted"] = mistrust;
   json["relative_error"] = worst.relative;

@@ -22,8 +22,8 @@ ElementType rawType(ElementType type) {
   }
 }
 
-void copyRun(KernelHarness &h, const KernelTensor &from, Value fromOffset, const KernelTensor &to, Value toOffset, Value count,
-             int64_t lanes) {
+void copyRun(KernelHarness &h, const KernelTensor &from, Value fromOffset, const KernelTensor &to, Value toOffset,
+             Value count, int64_t lanes) {
   KernelBuilder &k = h.k;
   Value source = k.buffer(from.buffer), target = k.buffer(to.buffer);
   h.forVectors(k.constant(0), count, lanes, 4, [&](Value i, Value mask) {
@@ -92,7 +92,8 @@ void moveAxis(CopyJob &job, size_t from, size_t to) {
     ++block;
 }
 
-/// Both sides contiguous along the last axis, or not contiguous at all: loops over the other axes around a run of vectors.
+/// Both sides contiguous along the last axis, or not contiguous at all: loops over the other axes around a run of
+/// vectors.
 class RunCopy : public Piece {
 public:
   RunCopy(CopyJob given, const Target &target, int64_t grain) : job(std::move(given)) {
@@ -164,7 +165,8 @@ public:
     // Units: the other axes, then runs of tiles along b.
     outer = job.space;
     outer.extents.pop_back();
-    work = cutUnits(outer, std::max<int64_t>(1, grain / job.space.extents[a].constantOr(64)), size, outer.extents.size());
+    work =
+        cutUnits(outer, std::max<int64_t>(1, grain / job.space.extents[a].constantOr(64)), size, outer.extents.size());
     overlap[0] = overlaps(job.space.extents[a], true);
     overlap[1] = overlaps(job.space.extents[b], work.axis != b || work.chunks == Dim(1));
   }
@@ -226,7 +228,8 @@ private:
         enter(h, tile, b, atB);
         enter(h, tile, a, atA);
         // How many rows of either side there are, where not all of a tile.
-        Value restA = overlap[0] ? Value() : k.sub(extentA, startA), restB = overlap[1] ? Value() : k.sub(extentB, startB);
+        Value restA = overlap[0] ? Value() : k.sub(extentA, startA),
+              restB = overlap[1] ? Value() : k.sub(extentB, startB);
         move(h, tile, restA, restB, atA, atB);
       });
     });

@@ -23,15 +23,16 @@ struct CopyJob {
   Access from, to;
 };
 
-/// Chooses by the strides: runs of vectors where both sides are contiguous along one axis; tiles transposed in registers where
-/// each is contiguous along its own; otherwise element by element (gathered).
+/// Chooses by the strides: runs of vectors where both sides are contiguous along one axis; tiles transposed in
+/// registers where each is contiguous along its own; otherwise element by element (gathered).
 std::unique_ptr<Piece> makeCopy(CopyJob job, const Target &target, int64_t grain);
 
 /// Copies `count` contiguous elements, whole vectors and a masked rest.
-void copyRun(KernelHarness &h, const KernelTensor &from, mlir::Value fromOffset, const KernelTensor &to, mlir::Value toOffset,
-             mlir::Value count, int64_t lanes);
+void copyRun(KernelHarness &h, const KernelTensor &from, mlir::Value fromOffset, const KernelTensor &to,
+             mlir::Value toOffset, mlir::Value count, int64_t lanes);
 /// Stores `value` (a scalar) to `count` contiguous elements.
-void fillRun(KernelHarness &h, mlir::Value value, const KernelTensor &to, mlir::Value toOffset, mlir::Value count, int64_t lanes);
+void fillRun(KernelHarness &h, mlir::Value value, const KernelTensor &to, mlir::Value toOffset, mlir::Value count,
+             int64_t lanes);
 
 /// The unsigned integer type as wide as `type`.
 ElementType rawType(ElementType type);

@@ -89,7 +89,8 @@ TEST(Emit, importsAreRejected) {
 TEST(Emit, textOfEveryStage) {
   auto context = makeContext();
   Target target = Target::parse("x86-64-v3");
-  EXPECT_THAT(emitText(*scaleKernel(context.get(), target, 2), target, EmitStage::loops), testing::HasSubstr("scf.for"));
+  EXPECT_THAT(emitText(*scaleKernel(context.get(), target, 2), target, EmitStage::loops),
+              testing::HasSubstr("scf.for"));
   EXPECT_THAT(emitText(*scaleKernel(context.get(), target, 2), target, EmitStage::llvm), testing::HasSubstr("define"));
   EXPECT_THAT(emitText(*scaleKernel(context.get(), target, 2), target, EmitStage::assembly), testing::HasSubstr("ymm"));
 }

@@ -4,7 +4,8 @@
 //   kernel-bench [--target T] [--schedule S] [--check] [--cold] [--loops|--llvm|--asm] [--threads N] PROBLEM...
 //   PROBLEM: conv C H O K [stride=1 pad=K/2 group=1 n=1 res=0 rowin=0 rowout=0] | gemm M N K | matmul BATCH M N K |
 //            attention B H S D [keys=S bias=0 causal=0] | softmax ROWS LENGTH | resnet50 | mobilenet | transformer |
-//            suite FILE.csv[:NAME] (convolutions as columns of /problems/conv2d.csv, of suites whose names contain NAME)
+//            suite FILE.csv[:NAME] (convolutions as columns of /problems/conv2d.csv, of suites whose names contain
+//            NAME)
 //   --cold   weights come from memory for every run and the other operands from the third-level cache, as in a network
 #include "codegen/KernelBenchSuite.h"
 #include "codegen/KernelBuilder.h"
@@ -26,9 +27,7 @@ using namespace lathe;
 
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Multiply-adds a second of this core, in GFLOP/s: independent chains in registers.
 double peakGflops(mlir::MLIRContext *context, const Target &target) {
@@ -71,7 +70,9 @@ struct Options {
 
 struct Buffer {
   std::vector<float> data;
-  float *aligned() { return reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(data.data()) + 63) & ~uintptr_t(63)); }
+  float *aligned() {
+    return reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(data.data()) + 63) & ~uintptr_t(63));
+  }
   explicit Buffer(int64_t count) : data(count + 16) {}
 };
 
@@ -120,7 +121,8 @@ struct Bench {
     Schedule schedule = *prior;
     if (!options.schedule.empty()) {
       Schedule given = Schedule::parse(options.schedule);
-      if (given.algorithm != schedule.algorithm) { // what was not given comes from that algorithm's own prior, where there is one
+      if (given.algorithm !=
+          schedule.algorithm) { // what was not given comes from that algorithm's own prior, where there is one
         KernelProblem exact = problem;
         exact.exactMath = true;
         Outcome<Schedule> direct = priorSchedule(exact);
@@ -162,7 +164,8 @@ struct Bench {
       if (i < kernel->packings.size() && kernel->packings[i]) {
         auto type = llvm::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
         nn::ConstantData data{ElementType::f32, std::vector<int64_t>(type.getShape()),
-                              llvm::ArrayRef<char>(reinterpret_cast<char *>(buffers[i].aligned()), counts[i] * 4), false};
+                              llvm::ArrayRef<char>(reinterpret_cast<char *>(buffers[i].aligned()), counts[i] * 4),
+                              false};
         packed[i] = kernel->packings[i]->pack(data);
         packedBuffers.emplace_back(packed[i].size() / 4);
         std::memcpy(packedBuffers.back().aligned(), packed[i].data(), packed[i].size());
@@ -189,11 +192,12 @@ struct Bench {
       total += times.back();
     }
     std::sort(times.begin(), times.end());
-    double median = options.cold ? times[times.size() / 4] : times[0], gflops = flop / median / 1e9; // the machine may be shared
+    double median = options.cold ? times[times.size() / 4] : times[0],
+           gflops = flop / median / 1e9; // the machine may be shared
     shares.push_back({gflops / peak, gflops / peak / lanesUsed, label});
-    std::printf("%-34s %9.1f us %7.1f GFLOPS %6.1f %%  gen %4.0f ms llvm %4.0f ms %6zu B units %5ld  %s", label.c_str(), median * 1e6, gflops,
-                100 * gflops / peak, (generated - compileStart) * 1e3, (compiled - generated) * 1e3, loaded.codeBytes(), long(units),
-                kernel->schedule.str().c_str());
+    std::printf("%-34s %9.1f us %7.1f GFLOPS %6.1f %%  gen %4.0f ms llvm %4.0f ms %6zu B units %5ld  %s", label.c_str(),
+                median * 1e6, gflops, 100 * gflops / peak, (generated - compileStart) * 1e3,
+                (compiled - generated) * 1e3, loaded.codeBytes(), long(units), kernel->schedule.str().c_str());
     if (options.check && error)
       std::printf("  error %.2g", error(buffers));
     std::printf("\n");
@@ -203,19 +207,25 @@ struct Bench {
   void conv(int64_t c, int64_t h, int64_t o, int64_t k, std::map<std::string, int64_t> more) {
     auto get = [&](const char *name, int64_t fallback) { return more.count(name) ? more[name] : fallback; };
     int64_t w = get("w", h), g = get("group", 1), n = get("n", 1), kw = get("kw", k);
-    int64_t s = get("stride", 1), sw = get("sw", s), d = get("dilation", 1), dw = get("dw", d), p = get("pad", k / 2), pw = get("pw", get("pad", kw / 2));
+    int64_t s = get("stride", 1), sw = get("sw", s), d = get("dilation", 1), dw = get("dw", d), p = get("pad", k / 2),
+            pw = get("pw", get("pad", kw / 2));
     bool rowIn = get("rowin", 0), rowOut = get("rowout", 0), residual = get("res", 0), relu = get("relu", 0);
-    int64_t oh = (h + 2 * p - d * (k - 1) - 1) / s + 1, ow = (w + 2 * pw - dw * (kw - 1) - 1) / sw + 1, block = target.channelBlock();
+    int64_t oh = (h + 2 * p - d * (k - 1) - 1) / s + 1, ow = (w + 2 * pw - dw * (kw - 1) - 1) / sw + 1,
+            block = target.channelBlock();
     auto tensor = [&](int64_t channels, int64_t hh, int64_t ww, bool row) {
-      return fmt::format("tensor<{}x{}x{}x{}xf32{}>", n, channels, hh, ww, row ? "" : fmt::format(", #nn.blocked<1, {}>", block));
+      return fmt::format("tensor<{}x{}x{}x{}xf32{}>", n, channels, hh, ww,
+                         row ? "" : fmt::format(", #nn.blocked<1, {}>", block));
     };
     auto blocks = [&](int64_t channels, bool row) { return row ? channels : (channels + block - 1) / block * block; };
     std::string x = tensor(c, h, w, rowIn), y = tensor(o, oh, ow, rowOut);
-    std::string weights = fmt::format("tensor<{}x{}x{}x{}xf32>", o, c / g, k, kw), bias = fmt::format("tensor<{}xf32>", o);
-    std::string text = fmt::format("func.func private @k(%x: {}, %w: {} {{nn.constant}}, %b: {} {{nn.constant}}{}) -> {} attributes {{nn.family = "
-                                   "\"contraction\"}} {{\n  %0 = nn.conv %x, %w, %b {{strides = array<i64: {}, {}>, dilations = array<i64: {}, {}>, pads = "
-                                   "array<i64: {}, {}, {}, {}>, group = {} : i64}} : ({}, {}, {}) -> {}\n",
-                                   x, weights, bias, residual ? ", %r: " + y : "", y, s, sw, d, dw, p, pw, p, pw, g, x, weights, bias, y);
+    std::string weights = fmt::format("tensor<{}x{}x{}x{}xf32>", o, c / g, k, kw),
+                bias = fmt::format("tensor<{}xf32>", o);
+    std::string text = fmt::format(
+        "func.func private @k(%x: {}, %w: {} {{nn.constant}}, %b: {} {{nn.constant}}{}) -> {} attributes {{nn.family = "
+        "\"contraction\"}} {{\n  %0 = nn.conv %x, %w, %b {{strides = array<i64: {}, {}>, dilations = array<i64: {}, "
+        "{}>, pads = "
+        "array<i64: {}, {}, {}, {}>, group = {} : i64}} : ({}, {}, {}) -> {}\n",
+        x, weights, bias, residual ? ", %r: " + y : "", y, s, sw, d, dw, p, pw, p, pw, g, x, weights, bias, y);
     std::string last = "%0";
     if (residual) {
       text += fmt::format("  %1 = nn.add %0, %r : ({0}, {0}) -> {0}\n", y);
@@ -235,7 +245,8 @@ struct Bench {
       auto at = [&](int64_t image, int64_t channel, int64_t pixel, int64_t channels, int64_t pixels, bool row) {
         if (row)
           return (image * channels + channel) * pixels + pixel;
-        return ((image * ((channels + block - 1) / block) + channel / block) * pixels + pixel) * block + channel % block;
+        return ((image * ((channels + block - 1) / block) + channel / block) * pixels + pixel) * block +
+               channel % block;
       };
       for (int64_t image = 0; image < n; ++image)
         for (int64_t oc = 0; oc < o; ++oc)
@@ -261,8 +272,10 @@ struct Bench {
             }
       return worst;
     };
-    std::string label = fmt::format("conv {}->{} @{} {}x{}/{}", c, o, w == h ? std::to_string(h) : fmt::format("{}x{}", h, w), k, kw, s);
-    for (auto [name, value, usual] : {std::tuple<const char *, int64_t, int64_t>{"g", g, 1}, {"n", n, 1}, {"d", d, 1}, {"pad", p, k / 2}})
+    std::string label = fmt::format("conv {}->{} @{} {}x{}/{}", c, o,
+                                    w == h ? std::to_string(h) : fmt::format("{}x{}", h, w), k, kw, s);
+    for (auto [name, value, usual] :
+         {std::tuple<const char *, int64_t, int64_t>{"g", g, 1}, {"n", n, 1}, {"d", d, 1}, {"pad", p, k / 2}})
       if (value != usual)
         label += fmt::format(" {}{}", name, value);
     lanesUsed = g == 1 ? double(o) / double((o + block - 1) / block * block) : 1;
@@ -286,39 +299,47 @@ struct Bench {
       peaks += std::log(share.ofPeak) / double(shares.size());
       lanes += std::log(share.ofLanes) / double(shares.size());
     }
-    std::printf("%zu problems: geometric mean %.1f %% of peak, %.1f %% of what lanes that hold a channel can reach; below 95 %% of that:\n", shares.size(),
-                100 * std::exp(peaks), 100 * std::exp(lanes));
+    std::printf("%zu problems: geometric mean %.1f %% of peak, %.1f %% of what lanes that hold a channel can reach; "
+                "below 95 %% of that:\n",
+                shares.size(), 100 * std::exp(peaks), 100 * std::exp(lanes));
     for (const Share &share : shares)
       if (share.ofLanes < 0.95)
-        std::printf("  %5.1f %%  (%5.1f %% of peak)  %s\n", 100 * share.ofLanes, 100 * share.ofPeak, share.problem.c_str());
+        std::printf("  %5.1f %%  (%5.1f %% of peak)  %s\n", 100 * share.ofLanes, 100 * share.ofPeak,
+                    share.problem.c_str());
   }
 
   void gemm(int64_t m, int64_t n, int64_t k) {
-    std::string a = fmt::format("tensor<{}x{}xf32>", m, k), b = fmt::format("tensor<{}x{}xf32>", k, n), y = fmt::format("tensor<{}x{}xf32>", m, n);
-    std::string text = fmt::format("func.func private @k(%a: {}, %b: {} {{nn.constant}}) -> {} attributes {{nn.family = \"contraction\"}} {{\n"
-                                   "  %0 = nn.matmul %a, %b : ({}, {}) -> {}\n  return %0 : {}\n}}\n",
-                                   a, b, y, a, b, y, y);
-    run(fmt::format("gemm {}x{}x{}", m, n, k), text, 2.0 * m * n * k, {m * k, k * n, m * n}, [&](std::vector<Buffer> &buffers) {
-      double worst = 0;
-      for (int64_t i = 0; i < m; ++i)
-        for (int64_t j = 0; j < n; ++j) {
-          double sum = 0;
-          for (int64_t l = 0; l < k; ++l)
-            sum += double(buffers[0].aligned()[i * k + l]) * buffers[1].aligned()[l * n + j];
-          worst = std::max(worst, std::abs(sum - buffers[2].aligned()[i * n + j]));
-        }
-      return worst;
-    });
+    std::string a = fmt::format("tensor<{}x{}xf32>", m, k), b = fmt::format("tensor<{}x{}xf32>", k, n),
+                y = fmt::format("tensor<{}x{}xf32>", m, n);
+    std::string text = fmt::format(
+        "func.func private @k(%a: {}, %b: {} {{nn.constant}}) -> {} attributes {{nn.family = \"contraction\"}} {{\n"
+        "  %0 = nn.matmul %a, %b : ({}, {}) -> {}\n  return %0 : {}\n}}\n",
+        a, b, y, a, b, y, y);
+    run(fmt::format("gemm {}x{}x{}", m, n, k), text, 2.0 * m * n * k, {m * k, k * n, m * n},
+        [&](std::vector<Buffer> &buffers) {
+          double worst = 0;
+          for (int64_t i = 0; i < m; ++i)
+            for (int64_t j = 0; j < n; ++j) {
+              double sum = 0;
+              for (int64_t l = 0; l < k; ++l)
+                sum += double(buffers[0].aligned()[i * k + l]) * buffers[1].aligned()[l * n + j];
+              worst = std::max(worst, std::abs(sum - buffers[2].aligned()[i * n + j]));
+            }
+          return worst;
+        });
   }
 
   /// A stack of products whose right operands are computed.
   void matmul(int64_t batch, int64_t m, int64_t n, int64_t k) {
-    std::string a = fmt::format("tensor<{}x{}x{}xf32>", batch, m, k), b = fmt::format("tensor<{}x{}x{}xf32>", batch, k, n),
+    std::string a = fmt::format("tensor<{}x{}x{}xf32>", batch, m, k),
+                b = fmt::format("tensor<{}x{}x{}xf32>", batch, k, n),
                 y = fmt::format("tensor<{}x{}x{}xf32>", batch, m, n);
-    std::string text = fmt::format("func.func private @k(%a: {0}, %b: {1}) -> {2} attributes {{nn.family = \"contraction\"}} {{\n"
-                                   "  %0 = nn.matmul %a, %b : ({0}, {1}) -> {2}\n  return %0 : {2}\n}}\n",
-                                   a, b, y);
-    run(fmt::format("matmul {}x{}x{}x{}", batch, m, n, k), text, 2.0 * batch * m * n * k, {batch * m * k, batch * k * n, batch * m * n}, {});
+    std::string text =
+        fmt::format("func.func private @k(%a: {0}, %b: {1}) -> {2} attributes {{nn.family = \"contraction\"}} {{\n"
+                    "  %0 = nn.matmul %a, %b : ({0}, {1}) -> {2}\n  return %0 : {2}\n}}\n",
+                    a, b, y);
+    run(fmt::format("matmul {}x{}x{}x{}", batch, m, n, k), text, 2.0 * batch * m * n * k,
+        {batch * m * k, batch * k * n, batch * m * n}, {});
   }
 
   /// Heads of one projection [B, S, 3, H, D], the result as [B, S, H, D].
@@ -326,23 +347,26 @@ struct Bench {
     int64_t keys = more.count("keys") ? more["keys"] : s;
     bool bias = more["bias"], causal = more["causal"];
     auto tensor = [](std::vector<int64_t> dims) { return fmt::format("tensor<{}xf32>", fmt::join(dims, "x")); };
-    std::string q = tensor({batch, s, heads, d}), k = tensor({batch, keys, heads, d}), qt = tensor({batch, heads, s, d}),
-                kt = tensor({batch, heads, keys, d}), b = tensor({heads, s, keys});
-    std::string text = fmt::format("func.func private @k(%q: {0}, %k: {1}, %v: {1}{4}) -> {0} attributes {{nn.family = \"attention\"}} {{\n"
-                                   "  %0 = nn.transpose %q {{perm = array<i64: 0, 2, 1, 3>}} : ({0}) -> {2}\n"
-                                   "  %1 = nn.transpose %k {{perm = array<i64: 0, 2, 1, 3>}} : ({1}) -> {3}\n"
-                                   "  %2 = nn.transpose %v {{perm = array<i64: 0, 2, 1, 3>}} : ({1}) -> {3}\n"
-                                   "  %3 = nn.attention %0, %1, %2{5} {{scale = 0.125 : f64, causal = \"{6}\", operandSegmentSizes = array<i32: 1, 1, 1, {7}, 0>}} : "
-                                   "({2}, {3}, {3}{8}) -> {2}\n"
-                                   "  %4 = nn.transpose %3 {{perm = array<i64: 0, 2, 1, 3>}} : ({2}) -> {0}\n  return %4 : {0}\n}}\n",
-                                   q, k, qt, kt, bias ? ", %b: " + b : "", bias ? ", %b" : "", causal ? "upper_left" : "none", bias ? 1 : 0,
-                                   bias ? ", " + b : "");
+    std::string q = tensor({batch, s, heads, d}), k = tensor({batch, keys, heads, d}),
+                qt = tensor({batch, heads, s, d}), kt = tensor({batch, heads, keys, d}), b = tensor({heads, s, keys});
+    std::string text = fmt::format(
+        "func.func private @k(%q: {0}, %k: {1}, %v: {1}{4}) -> {0} attributes {{nn.family = \"attention\"}} {{\n"
+        "  %0 = nn.transpose %q {{perm = array<i64: 0, 2, 1, 3>}} : ({0}) -> {2}\n"
+        "  %1 = nn.transpose %k {{perm = array<i64: 0, 2, 1, 3>}} : ({1}) -> {3}\n"
+        "  %2 = nn.transpose %v {{perm = array<i64: 0, 2, 1, 3>}} : ({1}) -> {3}\n"
+        "  %3 = nn.attention %0, %1, %2{5} {{scale = 0.125 : f64, causal = \"{6}\", operandSegmentSizes = array<i32: "
+        "1, 1, 1, {7}, 0>}} : "
+        "({2}, {3}, {3}{8}) -> {2}\n"
+        "  %4 = nn.transpose %3 {{perm = array<i64: 0, 2, 1, 3>}} : ({2}) -> {0}\n  return %4 : {0}\n}}\n",
+        q, k, qt, kt, bias ? ", %b: " + b : "", bias ? ", %b" : "", causal ? "upper_left" : "none", bias ? 1 : 0,
+        bias ? ", " + b : "");
     std::vector<int64_t> counts = {batch * s * heads * d, batch * keys * heads * d, batch * keys * heads * d};
     if (bias)
       counts.push_back(heads * s * keys);
     counts.push_back(batch * s * heads * d);
-    run(fmt::format("attention {}x{}x{}x{}x{}{}{}", batch, heads, s, keys, d, bias ? " bias" : "", causal ? " causal" : ""), text,
-        4.0 * batch * heads * s * keys * d, counts, {});
+    run(fmt::format("attention {}x{}x{}x{}x{}{}{}", batch, heads, s, keys, d, bias ? " bias" : "",
+                    causal ? " causal" : ""),
+        text, 4.0 * batch * heads * s * keys * d, counts, {});
   }
 
   void softmax(int64_t rows, int64_t length) {
@@ -350,7 +374,8 @@ struct Bench {
     // Reported in "GFLOPS" of one operation an element.
     run(fmt::format("softmax {}x{}", rows, length),
         fmt::format("func.func private @k(%x: {0}) -> {0} attributes {{nn.family = \"softmax\"}} {{\n"
-                    "  %0 = nn.softmax %x {{axis = -1 : i64}} : ({0}) -> {0}\n  return %0 : {0}\n}}\n", x),
+                    "  %0 = nn.softmax %x {{axis = -1 : i64}} : ({0}) -> {0}\n  return %0 : {0}\n}}\n",
+                    x),
         double(rows * length), {rows * length, rows * length}, {});
   }
 
@@ -397,8 +422,16 @@ struct Bench {
 
   void mobilenet() {
     conv(3, 224, 32, 3, {{"stride", 2}, {"rowin", 1}});
-    for (auto [c, h, s] : std::vector<std::array<int64_t, 3>>{
-             {32, 112, 1}, {96, 112, 2}, {144, 56, 1}, {144, 56, 2}, {192, 28, 1}, {192, 28, 2}, {384, 14, 1}, {576, 14, 1}, {576, 14, 2}, {960, 7, 1}})
+    for (auto [c, h, s] : std::vector<std::array<int64_t, 3>>{{32, 112, 1},
+                                                              {96, 112, 2},
+                                                              {144, 56, 1},
+                                                              {144, 56, 2},
+                                                              {192, 28, 1},
+                                                              {192, 28, 2},
+                                                              {384, 14, 1},
+                                                              {576, 14, 1},
+                                                              {576, 14, 2},
+                                                              {960, 7, 1}})
       conv(c, h, c, 3, {{"stride", s}, {"group", c}});
     conv(16, 112, 96, 1, {});
     conv(96, 56, 24, 1, {});
@@ -444,7 +477,8 @@ int main(int argc, char **argv) {
     bench.target = Target::parse(bench.options.target);
     if (!bench.options.stage) {
       bench.peak = peakGflops(bench.context.get(), bench.target);
-      std::printf("%s, %u-bit vectors: peak %.1f GFLOPS\n", bench.target.str().c_str(), bench.target.vectorBits, bench.peak);
+      std::printf("%s, %u-bit vectors: peak %.1f GFLOPS\n", bench.target.str().c_str(), bench.target.vectorBits,
+                  bench.peak);
     }
     for (size_t i = 0; i < words.size();) {
       std::string kind = words[i++];

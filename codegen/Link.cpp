@@ -139,7 +139,8 @@ void Linker::relocate(const ElfFile &elf, llvm::ArrayRef<Shdr> sections, const S
     if (home == offsets.end())
       fail("kernel object {}: imports '{}'; kernels call no library", index, get(symbol->getName(names), index).str());
     uint64_t address = target->second + entry.r_offset;
-    require(entry.r_offset + 4 <= sections[table.sh_info].sh_size, "kernel object {}: relocation outside its section", index);
+    require(entry.r_offset + 4 <= sections[table.sh_info].sh_size, "kernel object {}: relocation outside its section",
+            index);
     int64_t value = home->second + symbol->st_value + entry.r_addend;
     (x86 ? patchX86 : patchAArch64)(image.bytes.data() + address, entry.getType(false), address, value, index);
   }

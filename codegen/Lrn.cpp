@@ -2,8 +2,8 @@
 //
 //   grain  elements a unit of the parallel range has, about
 //
-// Row-major: lanes are pixels, and the squares of a window of channels are summed anew for each channel. Blocked: lanes are channels, and neighbours come
-// from shifting a block and the two beside it.
+// Row-major: lanes are pixels, and the squares of a window of channels are summed anew for each channel. Blocked: lanes
+// are channels, and neighbours come from shifting a block and the two beside it.
 #include "codegen/Families.h"
 #include "codegen/KernelHarness.h"
 
@@ -79,8 +79,8 @@ private:
 class LrnKernel {
 public:
   LrnKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule),
-        units(cutUnits(plan.space, schedule.number("grain", 8192), plan.lanes, 3)), h(problem, plan.tensors, extents()), k(h.k) {}
+      : plan(plan), schedule(schedule), units(cutUnits(plan.space, schedule.number("grain", 8192), plan.lanes, 3)),
+        h(problem, plan.tensors, extents()), k(h.k) {}
 
   GeneratedKernel generate() {
     h.forUnits(plan.space, units, [&](Values indices, Value lo, Value hi) { walk(indices, lo, hi); });
@@ -122,7 +122,8 @@ private:
   /// x * (bias + alpha / size * squares)^-beta, then the epilogue.
   void finish(const std::vector<Value> &base, Value pixel, Value x, Value squares, Value mask, Value channelMask) {
     ScalarBuilder b = h.scalar(plan.type, x);
-    Value scale = b.fma(squares, b.constant(plan.attrs.alpha / static_cast<double>(plan.attrs.size)), b.constant(plan.attrs.bias));
+    Value scale = b.fma(squares, b.constant(plan.attrs.alpha / static_cast<double>(plan.attrs.size)),
+                        b.constant(plan.attrs.bias));
     Value result;
     if (plan.attrs.beta == 0.75) {
       Value root = b.sqrt(scale); // scale^0.75 without a logarithm
@@ -135,7 +136,9 @@ private:
       result = b.mul(x, b.exp(b.mul(b.log(scale), b.constant(-plan.attrs.beta))));
     }
     auto maskOf = [&](const Access &access) { return access.partial ? h.both(mask, channelMask) : mask; };
-    auto offsetOf = [&](const Access &access) { return h.advance(base[access.tensor->buffer], pixel, access.strides[2]); };
+    auto offsetOf = [&](const Access &access) {
+      return h.advance(base[access.tensor->buffer], pixel, access.strides[2]);
+    };
     Pointwise body(k, [&](Value value) -> Value {
       if (value == plan.anchor->getResult(0))
         return result;
@@ -161,7 +164,9 @@ private:
     Value first = k.max(k.constant(0), k.sub(channel, k.constant(plan.before)));
     Value last = k.min(h.extent(plan.x->dims[1]), k.add(channel, plan.behind + 1));
     Value image = h.advance(k.constant(0), batch, xAccess().strides[0]);
-    auto load = [&](Value offset, Value mask) { return k.splat(h.load(xAccess(), offset, plan.lanes, mask), plan.lanes); };
+    auto load = [&](Value offset, Value mask) {
+      return k.splat(h.load(xAccess(), offset, plan.lanes, mask), plan.lanes);
+    };
     h.forVectors(lo, hi, plan.lanes, 1, [&](Value pixel, Value mask) {
       mlir::Type vector = KernelBuilder::vectorOf(k.computeType(plan.type), plan.lanes);
       Value squares = k.loop(first, last, 1, {k.zero(vector)}, [&](Value other, mlir::ValueRange state) {

@@ -1,7 +1,8 @@
-// The transcendental functions of ScalarBuilder as straight-line code on scalars and vectors: no call, no table, no branch.
+// The transcendental functions of ScalarBuilder as straight-line code on scalars and vectors: no call, no table, no
+// branch.
 //
-// Largest error in units in the last place, as measured by codegen/MathTest.cpp against libm in float64 (float32) and long
-// double (float64), over all magnitudes:
+// Largest error in units in the last place, as measured by codegen/MathTest.cpp against libm in float64 (float32) and
+// long double (float64), over all magnitudes:
 //
 //            float32   float64                                     float32   float64
 //   exp        1.0       1.0                             tanh        1.3       2.4
@@ -12,9 +13,9 @@
 //
 // erfBrief: 2.5e-7 absolute, 8 ULP.
 //
-// Kernels run with denormals flushed: a denormal result may come out as zero and a denormal argument counts as zero. Infinities and
-// NaN behave as IEEE and C say. sin and cos of |x| > 2^50 (where neighbouring floats are periods apart) are those of 0.
-// Coefficients: dev/minimax.py.
+// Kernels run with denormals flushed: a denormal result may come out as zero and a denormal argument counts as zero.
+// Infinities and NaN behave as IEEE and C say. sin and cos of |x| > 2^50 (where neighbouring floats are periods apart)
+// are those of 0. Coefficients: dev/minimax.py.
 #include "codegen/Scalar.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -130,10 +131,11 @@ public:
     // ln 2 in two parts; the upper has enough zero bits that n times it is exact.
     Value r = fma(n, wide ? -6.93147180369123816490e-01 : -0.693359375, x);
     r = fma(n, wide ? -1.90821492927058770002e-10 : 2.12194440e-4, r);
-    Value p = wide ? polynomial(r, {0.50000000000000111, 0.16666666666666421, 0.041666666666526624, 0.0083333333334884279,
-                                    0.0013888888944495691, 0.00019841269520295813, 2.4801492240202126e-5, 2.7557573528188698e-6,
-                                    2.7630546408837876e-7, 2.5004317612745555e-8})
-                   : polynomial(r, {0.499999940, 0.166665196, 0.0416682363, 0.00836882368, 0.00138235523});
+    Value p =
+        wide ? polynomial(r, {0.50000000000000111, 0.16666666666666421, 0.041666666666526624, 0.0083333333334884279,
+                              0.0013888888944495691, 0.00019841269520295813, 2.4801492240202126e-5,
+                              2.7557573528188698e-6, 2.7630546408837876e-7, 2.5004317612745555e-8})
+             : polynomial(r, {0.499999940, 0.166665196, 0.0416682363, 0.00836882368, 0.00138235523});
     return fma(mul(r, r), p, r);
   }
   struct Reduced {
@@ -156,8 +158,8 @@ public:
   /// Arguments of expBounded: e^x is finite at the upper one and denormal, which counts as zero, below the lower one.
   double lowestBound() const { return wide ? -709 : -88; }
   double highestBound() const { return wide ? 709 : 88; }
-  /// e^x between the bounds. The biased exponent of 2^n appears in the low bits of the sum that rounds, 0 (so that 2^n is zero)
-  /// at the lower bound.
+  /// e^x between the bounds. The biased exponent of 2^n appears in the low bits of the sum that rounds, 0 (so that 2^n
+  /// is zero) at the lower bound.
   Value expBounded(Value x) {
     Powers n = powersOfTwoIn(x, bias());
     Value p = reducedExp(x, n.number), factor = fromBits(shiftLeft(bits(n.shifted), mantissa()));
@@ -194,13 +196,14 @@ public:
     if (wide) {
       // log(1 + f) = f - (f^2/2 - t (f^2/2 + R)), t = f / (2 + f), R = t^2 P(t^2).
       Value t = div(f, add(f, 2)), z = mul(t, t), half = mul(mul(f, f), 0.5);
-      Value r = mul(z, polynomial(z, {0.66666666666666663, 0.40000000000004937, 0.28571428569404184, 0.22222222608282907,
-                                      0.18181778234825652, 0.15386994621901567, 0.13252009340498647, 0.13236100668524836}));
+      Value r =
+          mul(z, polynomial(z, {0.66666666666666663, 0.40000000000004937, 0.28571428569404184, 0.22222222608282907,
+                                0.18181778234825652, 0.15386994621901567, 0.13252009340498647, 0.13236100668524836}));
       Value low = fma(s.exponent, 1.90821492927058770002e-10, mul(t, add(half, r)));
       result = fma(s.exponent, 6.93147180369123816490e-01, sub(f, sub(half, low)));
     } else {
-      Value p = polynomial(f, {0.333333105, -0.249999866, 0.200022236, -0.166692466, 0.142187133, -0.123844817, 0.118727364,
-                               -0.117888413, 0.0691463128});
+      Value p = polynomial(f, {0.333333105, -0.249999866, 0.200022236, -0.166692466, 0.142187133, -0.123844817,
+                               0.118727364, -0.117888413, 0.0691463128});
       Value square = mul(f, f);
       Value low = fma(mul(square, f), p, mul(s.exponent, -2.12194440e-4));
       result = fma(s.exponent, 0.693359375, add(f, fma(square, -0.5, low)));
@@ -231,7 +234,8 @@ public:
 
   Value erf(Value x) {
     Value magnitude = abs(x), z = mul(x, x);
-    Value near = polynomial(z, {0.128379166, -0.376126289, 0.112836204, -0.0268551204, 0.00519005535, -0.000801328511, 7.79917100e-5});
+    Value near = polynomial(
+        z, {0.128379166, -0.376126289, 0.112836204, -0.0268551204, 0.00519005535, -0.000801328511, 7.79917100e-5});
     Value small = fma(x, near, x);
     // 1 - exp(log erfc).
     Value t = sub(clamp(magnitude, 0.875, 4), number(0.875));
@@ -241,14 +245,15 @@ public:
     return select(less(magnitude, 0.875), small, large);
   }
 
-  /// x P(s) with s in [-1, 1] for x limited to where erf is 1 to the last bit but one: no second branch, no exponential.
+  /// x P(s) with s in [-1, 1] for x limited to where erf is 1 to the last bit but one: no second branch, no
+  /// exponential.
   Value erfBrief(Value x) {
     constexpr double limit = 3.85;
     x = clamp(x, -limit, limit);
     Value s = fma(mul(x, x), 2 / (limit * limit), number(-1));
-    return mul(x, polynomial(s, {0.367284805, -0.183301687, 0.136211962, -0.110375345, 0.0908147171, -0.0733125061, 0.0564287193,
-                                 -0.0404039584, 0.0282649696, -0.0202157684, 0.0111780418, -0.00337909488, 0.00256147189,
-                                 -0.00333098485, 0.00131491967}));
+    return mul(x, polynomial(s, {0.367284805, -0.183301687, 0.136211962, -0.110375345, 0.0908147171, -0.0733125061,
+                                 0.0564287193, -0.0404039584, 0.0282649696, -0.0202157684, 0.0111780418, -0.00337909488,
+                                 0.00256147189, -0.00333098485, 0.00131491967}));
   }
 
   Value atan(Value x) {
@@ -258,10 +263,11 @@ public:
     Value numerator = select(top, number(-1), select(middle, add(a, -1), a));
     Value denominator = select(top, a, select(middle, add(a, 1), number(1)));
     Value r = div(numerator, denominator), z = mul(r, r);
-    Value p = wide ? polynomial(z, {-0.33333333333333326, 0.19999999999997176, -0.14285714285332748, 0.11111111085030194,
-                                    -0.090909080390906033, 0.076922805199049843, -0.066661954422519043, 0.058767293248406419,
-                                    -0.052165986053129512, 0.044964738537694615, -0.033315099886015380, 0.015038060658302784})
-                   : polynomial(z, {-0.333333164, 0.199985310, -0.142444640, 0.105997249, -0.0609139055});
+    Value p =
+        wide ? polynomial(z, {-0.33333333333333326, 0.19999999999997176, -0.14285714285332748, 0.11111111085030194,
+                              -0.090909080390906033, 0.076922805199049843, -0.066661954422519043, 0.058767293248406419,
+                              -0.052165986053129512, 0.044964738537694615, -0.033315099886015380, 0.015038060658302784})
+             : polynomial(z, {-0.333333164, 0.199985310, -0.142444640, 0.105997249, -0.0609139055});
     Value base = select(top, number(M_PI / 2), select(middle, number(M_PI / 4), number(0)));
     // What rounding takes from base.
     double lost = wide ? 6.123233995736766e-17 : M_PI / 2 - static_cast<double>(static_cast<float>(M_PI / 2));
@@ -280,12 +286,16 @@ public:
     r = fma(n.number, -6.123233995736766e-17, r);
     r = fma(n.number, 1.4973849048591833e-33, r);
     Value z = mul(r, r);
-    Value s = full ? polynomial(z, {-0.16666666666666666, 0.0083333333333330400, -0.00019841269840958860, 2.7557319071439511e-6,
-                                    -2.5052070123079271e-8, 1.6054195818916677e-10, -7.3831750654458162e-13})
-                   : polynomial(z, {-0.16666666641500591, 0.0083333293719051529, -0.00019839330433807281, 2.7182700244998523e-6});
-    Value c = full ? polynomial(z, {0.041666666666666664, -0.0013888888888888378, 2.4801587301164768e-5, -2.7557319051848158e-7,
-                                    2.0876719712514754e-9, -1.1466576694471701e-11, 4.5790482906126860e-14})
-                   : polynomial(z, {0.041666666622589422, -0.0013888883733538218, 2.4799514878568638e-5, -2.7209819978584957e-7});
+    Value s = full ? polynomial(z, {-0.16666666666666666, 0.0083333333333330400, -0.00019841269840958860,
+                                    2.7557319071439511e-6, -2.5052070123079271e-8, 1.6054195818916677e-10,
+                                    -7.3831750654458162e-13})
+                   : polynomial(z, {-0.16666666641500591, 0.0083333293719051529, -0.00019839330433807281,
+                                    2.7182700244998523e-6});
+    Value c = full ? polynomial(z, {0.041666666666666664, -0.0013888888888888378, 2.4801587301164768e-5,
+                                    -2.7557319051848158e-7, 2.0876719712514754e-9, -1.1466576694471701e-11,
+                                    4.5790482906126860e-14})
+                   : polynomial(z, {0.041666666622589422, -0.0013888883733538218, 2.4799514878568638e-5,
+                                    -2.7209819978584957e-7});
     s = fma(mul(z, r), s, r);
     c = fma(mul(z, z), c, fma(z, -0.5, number(1)));
     Value quadrant = cosine ? addI(n.integer, integer(1)) : n.integer;
@@ -352,12 +362,13 @@ Value ScalarBuilder::pow(Value x, Value y) {
   Value one = a.number(1);
   // The sign of the base, zero included, survives an odd exponent.
   Value odd = a.logicalAnd(whole, a.make<arith::XOrIOp>(even, kernel.b.create<arith::ConstantOp>(
-                                                                   kernel.loc, kernel.b.getOneAttr(even.getType()))));
+                                                                  kernel.loc, kernel.b.getOneAttr(even.getType()))));
   result = a.select(odd, a.copySign(result, x), result);
   // A negative finite base needs an integer exponent.
   Value negative = a.logicalAnd(a.less(x, 0), a.greater(x, -infinity));
-  Value undefined = a.logicalAnd(negative, a.make<arith::XOrIOp>(whole, kernel.b.create<arith::ConstantOp>(
-                                                                            kernel.loc, kernel.b.getOneAttr(whole.getType()))));
+  Value undefined =
+      a.logicalAnd(negative, a.make<arith::XOrIOp>(whole, kernel.b.create<arith::ConstantOp>(
+                                                              kernel.loc, kernel.b.getOneAttr(whole.getType()))));
   result = a.select(undefined, a.number(std::numeric_limits<double>::quiet_NaN()), result);
   // 1^y and x^0 are 1 even for NaN; so is (-1)^(+-infinity).
   Value minusOne = a.logicalAnd(a.equal(x, -1), a.equal(a.abs(y), infinity));

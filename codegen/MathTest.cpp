@@ -54,7 +54,8 @@ std::unique_ptr<LoadedKernel> compile(const Target &target, int64_t lanes,
   return std::make_unique<LoadedKernel>(*module, target);
 }
 
-template <class T> std::vector<T> evaluate(const LoadedKernel &kernel, int64_t lanes, std::vector<T> a, std::vector<T> b) {
+template <class T>
+std::vector<T> evaluate(const LoadedKernel &kernel, int64_t lanes, std::vector<T> a, std::vector<T> b) {
   size_t count = a.size();
   a.resize((count + lanes - 1) / lanes * lanes);
   b.resize(a.size());
@@ -75,7 +76,10 @@ template <class T> double ulps(T y, long double exact) {
       return 0;
     // At the border of overflow the largest finite number is as good.
     T top = std::numeric_limits<T>::max();
-    return std::isinf(nearest) != std::isinf(y) && std::fabs(exact) > 0.99999L * top && std::fabs(exact) < 1.00001L * top ? 1 : 1e9;
+    return std::isinf(nearest) != std::isinf(y) && std::fabs(exact) > 0.99999L * top &&
+                   std::fabs(exact) < 1.00001L * top
+               ? 1
+               : 1e9;
   }
   T least = std::numeric_limits<T>::min();
   if (std::fabs(exact) < least)
@@ -87,9 +91,15 @@ template <class T> double ulps(T y, long double exact) {
 
 /// Arguments of every magnitude, dense near the interesting ones, and the special values.
 template <class T> std::vector<T> arguments(double largest, std::mt19937_64 &random) {
-  std::vector<T> result = {T(0), T(-0.0), T(1), T(-1), std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
+  std::vector<T> result = {T(0),
+                           T(-0.0),
+                           T(1),
+                           T(-1),
+                           std::numeric_limits<T>::infinity(),
+                           -std::numeric_limits<T>::infinity(),
                            std::numeric_limits<T>::quiet_NaN()};
-  std::uniform_real_distribution<double> exponent(-std::numeric_limits<T>::max_exponent + 2, std::numeric_limits<T>::max_exponent);
+  std::uniform_real_distribution<double> exponent(-std::numeric_limits<T>::max_exponent + 2,
+                                                  std::numeric_limits<T>::max_exponent);
   std::uniform_real_distribution<double> mantissa(-2, 2), sign(-1, 1);
   auto put = [&](double x) {
     if (std::fabs(x) <= largest && std::fabs(x) >= std::numeric_limits<T>::min())
@@ -130,8 +140,10 @@ template <class T> void measure(const Function &f, double limit) {
     if (error > worst)
       worst = error, where = x[i], got = y[i];
   }
-  printf("%-8s %s  %.3f ULP at %.17g\n", f.name, sizeof(T) == 4 ? "float32" : "float64", worst, static_cast<double>(where));
-  EXPECT_LE(worst, limit) << f.name << "(" << where << ") = " << got << ", exact " << static_cast<double>(f.exact(where));
+  printf("%-8s %s  %.3f ULP at %.17g\n", f.name, sizeof(T) == 4 ? "float32" : "float64", worst,
+         static_cast<double>(where));
+  EXPECT_LE(worst, limit) << f.name << "(" << where << ") = " << got << ", exact "
+                          << static_cast<double>(f.exact(where));
 }
 
 TEST(Math, float32) {
@@ -163,7 +175,9 @@ TEST(Math, pow) {
   auto kernel = compile<float>(target, 16, [](ScalarBuilder &b, Value x, Value y) { return b.pow(x, y); });
   std::mt19937_64 random(13);
   const float inf = INFINITY, nan = NAN;
-  std::vector<float> special = {0.0f, -0.0f, 1, -1, 2, -2, 3, -3, 0.5f, -0.5f, 1.5f, -2.5f, 1e30f, -1e30f, 1e-30f, 33554432.0f, 16777217.0f, -16777215.0f, inf, -inf, nan};
+  std::vector<float> special = {0.0f,   -0.0f,       1,           -1,           2,     -2,    3,
+                                -3,     0.5f,        -0.5f,       1.5f,         -2.5f, 1e30f, -1e30f,
+                                1e-30f, 33554432.0f, 16777217.0f, -16777215.0f, inf,   -inf,  nan};
   std::vector<float> a, b;
   for (float x : special)
     for (float y : special)
@@ -179,7 +193,8 @@ TEST(Math, pow) {
     long double exact = powl(a[i], b[i]);
     double error = ulps<float>(y[i], exact);
     worst = std::max(worst, error);
-    ASSERT_LE(error, 0.6) << "pow(" << a[i] << ", " << b[i] << ") = " << y[i] << ", exact " << static_cast<double>(exact);
+    ASSERT_LE(error, 0.6) << "pow(" << a[i] << ", " << b[i] << ") = " << y[i] << ", exact "
+                          << static_cast<double>(exact);
     if (y[i] == 0)
       ASSERT_EQ(std::signbit(y[i]), std::signbit(exact)) << "pow(" << a[i] << ", " << b[i] << ")";
   }

@@ -78,7 +78,8 @@ void Microkernel::fetchAhead(Value base, Value iteration) {
 mlir::Value Microkernel::launder(Value pointer) {
   auto dialect = mlir::LLVM::AsmDialectAttr::get(k.b.getContext(), mlir::LLVM::AsmDialect::AD_ATT);
   return k.b
-      .create<mlir::LLVM::InlineAsmOp>(k.loc, k.pointer(), mlir::ValueRange{pointer}, "", "=r,0", /*has_side_effects=*/false,
+      .create<mlir::LLVM::InlineAsmOp>(k.loc, k.pointer(), mlir::ValueRange{pointer}, "", "=r,0",
+                                       /*has_side_effects=*/false,
                                        /*is_align_stack=*/false, dialect, mlir::ArrayAttr())
       .getRes();
 }
@@ -98,8 +99,9 @@ mlir::Value Microkernel::loadVector(const VectorOperand &b, Value pointer, int64
   return vector;
 }
 
-void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
-                        const VectorOperand &b, Value bPointer, int64_t first, int64_t count) {
+void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a,
+                        const ReductionAxis &axis, const VectorOperand &b, Value bPointer, int64_t first,
+                        int64_t count) {
   int64_t rows = rowOffsets.size(), sums = acc.size() / (rows * vectors);
   int64_t group = std::max<int64_t>(1, groupSize(k.target, rows * sums, vectors));
   Value zero = k.constant(0);
@@ -163,7 +165,8 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
         Values next(carried.begin(), carried.end());
         Value bStep = k.gep(bRun, k.mul(i, unroll * b.stepStride), element);
         fetchAhead(b.base, k.add(before, i));
-        steps(next, offsets, vectors, k.gep(aRun, k.mul(i, unroll * axis.stepStride), element), axis, b, bStep, 0, unroll);
+        steps(next, offsets, vectors, k.gep(aRun, k.mul(i, unroll * axis.stepStride), element), axis, b, bStep, 0,
+              unroll);
         return next;
       });
     if (count % unroll)

@@ -1,5 +1,5 @@
-// The one register-blocked microkernel under every dense contraction: rows of broadcast scalars times vectors of output channels,
-// accumulated in registers over any number of reductions.
+// The one register-blocked microkernel under every dense contraction: rows of broadcast scalars times vectors of output
+// channels, accumulated in registers over any number of reductions.
 #pragma once
 
 #include "codegen/KernelBuilder.h"
@@ -13,7 +13,8 @@ struct ReductionAxis {
   int64_t run = 1, stepStride = 1, runStride = 1;
 };
 
-/// How the vector operand is stepped through: step k's vectors start at k * stepStride, vector v `v * lanes * laneStride` on.
+/// How the vector operand is stepped through: step k's vectors start at k * stepStride, vector v `v * lanes *
+/// laneStride` on.
 struct VectorOperand {
   mlir::Value base;
   int64_t stepStride = 0;
@@ -33,13 +34,16 @@ class Microkernel {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  /// With `bf16Pairs` a step is a unit of codegen/Bf16.h in both operands, and `type` f32: what sums are, and as wide as a unit.
+  /// With `bf16Pairs` a step is a unit of codegen/Bf16.h in both operands, and `type` f32: what sums are, and as wide
+  /// as a unit.
   Microkernel(KernelBuilder &kernel, ElementType type, int64_t lanes, int64_t unroll, bool bf16Pairs = false)
       : k(kernel), type(type), lanes(lanes), unroll(unroll), bf16Pairs(bf16Pairs) {}
 
-  /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset + at(k)][v] for the rows listed.
-  Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors,
-                Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b, Value bOffset);
+  /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset + at(k)][v] for the rows
+  /// listed.
+  Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets,
+                int64_t vectors, Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b,
+                Value bOffset);
 
   PanelPrefetch prefetch; // of the reduction to come
 
@@ -52,8 +56,8 @@ public:
 
   Values zeros(int64_t count);
 
-  /// The same address, which LLVM takes for another: loads through it are not merged with loads through `pointer` and then
-  /// kept in registers that are not there.
+  /// The same address, which LLVM takes for another: loads through it are not merged with loads through `pointer` and
+  /// then kept in registers that are not there.
   Value launder(Value pointer);
 
   /// Rows and vectors fit the registers (one vector is re-read from memory when the block is just too large).
@@ -70,8 +74,8 @@ private:
   int64_t lanes, unroll;
   bool bf16Pairs;
 
-  void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis, const VectorOperand &b,
-             Value bPointer, int64_t first, int64_t count);
+  void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
+             const VectorOperand &b, Value bPointer, int64_t first, int64_t count);
   Value at(Value pointer, int64_t elements);
   void fetchAhead(Value base, Value iteration);
   int64_t iterationsOfRun(int64_t steps) const { return std::max<int64_t>(1, steps / unroll); }

@@ -2,8 +2,9 @@
 //
 //   grain  elements a unit of the parallel range has, about
 //
-// Every operator becomes a few pieces (Copy.h, MovementPieces.h), most of them copies between two sets of strides. Blocked tensors move block
-// by block; where channels shift by less than a block, vectors are put together from two neighbours.
+// Every operator becomes a few pieces (Copy.h, MovementPieces.h), most of them copies between two sets of strides.
+// Blocked tensors move block by block; where channels shift by less than a block, vectors are put together from two
+// neighbours.
 #include "codegen/Families.h"
 #include "codegen/MovementPieces.h"
 #include "ir/SymbolicShapes.h"
@@ -20,7 +21,8 @@ public:
   std::vector<std::unique_ptr<Piece>> pieces;
 
   Plan(const KernelProblem &problem, int64_t grain)
-      : tensors(problem.function), op(movementOf(problem.function)), target(problem.target), grain(grain), block(blockOf(tensors)) {
+      : tensors(problem.function), op(movementOf(problem.function)), target(problem.target), grain(grain),
+        block(blockOf(tensors)) {
     // Nothing but the operator: a movement kernel has no epilogue.
     for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
       if (&other != op && !llvm::isa<nn::ConstantOp>(other) && !saysExtents(&other) && !isJoined(&other))
@@ -47,8 +49,8 @@ private:
   int64_t grain, block;
   ElementType firstType = ElementType::invalid, secondType = ElementType::invalid; // before elements became raw
 
-  /// An expansion may stand behind arithmetic that names its extents; those are known without it. So is what a shape holds. A concatenation may
-  /// stand behind slices.
+  /// An expansion may stand behind arithmetic that names its extents; those are known without it. So is what a shape
+  /// holds. A concatenation may stand behind slices.
   static mlir::Operation *movementOf(mlir::func::FuncOp function) {
     mlir::Operation *last = function.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
     return llvm::isa_and_nonnull<nn::ExpandOp, nn::ShapeOp, nn::ConcatOp>(last) ? last : soleAnchor(function);
@@ -139,7 +141,8 @@ private:
   void transpose() {
     auto attrs = nn::attrsAs<TransposeAttrs>(op);
     size_t rank = x().rank();
-    if (block && attrs.perm.size() == rank) { // one side is blocked: its space, in which the other side's axes lie elsewhere
+    if (block &&
+        attrs.perm.size() == rank) { // one side is blocked: its space, in which the other side's axes lie elsewhere
       if (x().block && y().block)
         throw Declined{"a transpose between blocked tensors"};
       std::vector<size_t> axes(attrs.perm.begin(), attrs.perm.end()), inverse(rank);
@@ -170,7 +173,9 @@ private:
     Dims dims, starts;
     std::vector<int64_t> steps;
 
-    bool isCut(size_t axis) const { return !(starts[axis] == Dim(0) && steps[axis] == 1 && dims[axis] == tensor->dims[axis]); }
+    bool isCut(size_t axis) const {
+      return !(starts[axis] == Dim(0) && steps[axis] == 1 && dims[axis] == tensor->dims[axis]);
+    }
   };
 
   Joined joined(Value value, const nn::SymbolicShapes &shapes) const {
@@ -192,7 +197,8 @@ private:
 
   void concat() {
     requireOneLayout();
-    auto axis = static_cast<size_t>(normalizeAxis(nn::attrsAs<ConcatAttrs>(op).axis, static_cast<int64_t>(y().rank()), "axis"));
+    auto axis =
+        static_cast<size_t>(normalizeAxis(nn::attrsAs<ConcatAttrs>(op).axis, static_cast<int64_t>(y().rank()), "axis"));
     nn::SymbolicShapes shapes(op->getParentOfType<mlir::func::FuncOp>());
     std::vector<Joined> parts;
     bool whole = true; // blocks of channels stay together
@@ -228,7 +234,8 @@ private:
     }
   }
 
-  /// Channels that shift by less than a block: every block of the result is put together from those its channels lie in.
+  /// Channels that shift by less than a block: every block of the result is put together from those its channels lie
+  /// in.
   void joinChannels(const std::vector<Joined> &parts) {
     std::vector<ChannelRun> runs;
     for (const Joined &part : parts) {
@@ -293,7 +300,8 @@ private:
       throw Declined{"parameters that are not constant"};
     auto attrs = nn::attrsAs<SliceAttrs>(slice);
     for (size_t i = 0; i < attrs.starts.size(); ++i) {
-      int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i) : normalizeAxis(attrs.axes[i], static_cast<int64_t>(x.rank()), "axis");
+      int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i)
+                                        : normalizeAxis(attrs.axes[i], static_cast<int64_t>(x.rank()), "axis");
       const Dim &extent = x.dims[axis];
       steps[axis] = attrs.steps.empty() ? 1 : attrs.steps[i];
       Dim start = attrs.starts[i];
@@ -381,11 +389,12 @@ private:
     bool rowsFirst = attrs.mode == "DCR", blocked = wholeBlocks(y());
     if (blocked && !rowsFirst)
       throw Declined{"'depth_to_space' that splits a block of channels"};
-    Dim size = attrs.block_size, channels = blocked ? floorDiv(y().dims[1], block) : y().dims[1],
-        height = x().dims[2], width = x().dims[3];
+    Dim size = attrs.block_size, channels = blocked ? floorDiv(y().dims[1], block) : y().dims[1], height = x().dims[2],
+        width = x().dims[3];
     Dims s = memoryStrides(x());
     // channel = (row * b + column) * C' + c, otherwise (c * b + row) * b + column
-    Dim column = rowsFirst ? channels * s[1] : s[1], row = column * size, channel = rowsFirst ? s[1] : size * size * s[1];
+    Dim column = rowsFirst ? channels * s[1] : s[1], row = column * size,
+        channel = rowsFirst ? s[1] : size * size * s[1];
     Space space;
     space.extents = {y().dims[0], channels, height, size, width, size};
     Dims t = memoryStrides(y());
@@ -406,7 +415,8 @@ private:
 
   void spaceToDepth() {
     bool blocked = wholeBlocks(x());
-    Dim size = nn::attrsAs<SpaceToDepthAttrs>(op).block_size, channels = blocked ? floorDiv(x().dims[1], block) : x().dims[1];
+    Dim size = nn::attrsAs<SpaceToDepthAttrs>(op).block_size,
+        channels = blocked ? floorDiv(x().dims[1], block) : x().dims[1];
     Dims s = memoryStrides(x()), t = memoryStrides(y());
     Space space;
     space.extents = {x().dims[0], size, size, channels, y().dims[2], y().dims[3]};

@@ -11,7 +11,8 @@ namespace {
 
 // ---- Channels that shift by less than a block ----
 
-/// Loops over batch, blocks of one side, and pixels; a pixel's lanes come from or go to two neighbouring blocks of the other side.
+/// Loops over batch, blocks of one side, and pixels; a pixel's lanes come from or go to two neighbouring blocks of the
+/// other side.
 class ChannelShift : public Piece {
 public:
   ChannelShift(const KernelTensor &from, const KernelTensor &to, int64_t offset, bool concat, int64_t grain)
@@ -93,7 +94,8 @@ private:
     // Lanes [shift, shift + valid) of the near block, what exceeds it in the far one.
     Value nearMask = k.prefixMask(k.add(valid, shift), block);
     if (shift)
-      nearMask = k.b.create<mlir::arith::XOrIOp>(k.loc, nearMask, k.prefixMask(k.min(k.constant(shift), k.add(valid, shift)), block));
+      nearMask = k.b.create<mlir::arith::XOrIOp>(k.loc, nearMask,
+                                                 k.prefixMask(k.min(k.constant(shift), k.add(valid, shift)), block));
     Value exceeding = k.sub(k.add(valid, shift), k.constant(block));
     Value farMask = k.prefixMask(exceeding, block), isFar = k.less(k.constant(0), exceeding);
     h.forUnrolled(lo, hi, 2, [&](Value pixel) {
@@ -104,7 +106,9 @@ private:
       Value target = k.add(nearBase, at);
       k.maskedStore(x, k.buffer(to.buffer), target, to.type, nearMask);
       if (shift)
-        k.ifThen(isFar, [&] { k.maskedStore(x, k.buffer(to.buffer), h.advance(target, k.constant(1), toStrides[1]), to.type, farMask); });
+        k.ifThen(isFar, [&] {
+          k.maskedStore(x, k.buffer(to.buffer), h.advance(target, k.constant(1), toStrides[1]), to.type, farMask);
+        });
     });
   }
 };
@@ -202,7 +206,8 @@ private:
 
 class Gather : public Piece {
 public:
-  Gather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis, const Target &target, int64_t grain)
+  Gather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis, const Target &target,
+         int64_t grain)
       : x(x), indices(indices), y(y), extent(x.dims[axis]), lanes(target.lanes(bitWidth(x.type))) {
     Dim outer = product({x.dims.data(), static_cast<size_t>(axis)});
     inner = product({x.dims.data() + axis + 1, x.rank() - axis - 1});
@@ -296,7 +301,8 @@ public:
     }
     for (const Axis &axis : axes)
       space.extents.push_back(axis.out);
-    work = cutUnits(space, std::max<int64_t>(1, grain / std::max<int64_t>(1, axes.back().out.constantOr(64))), 1, axes.size() - 1);
+    work = cutUnits(space, std::max<int64_t>(1, grain / std::max<int64_t>(1, axes.back().out.constantOr(64))), 1,
+                    axes.size() - 1);
     if (axes.size() == 1)
       work = Units{};
   }
@@ -305,7 +311,8 @@ public:
   Dims extents() const override {
     Dims result{work.chunks};
     for (size_t i = 0; i < axes.size(); ++i)
-      result.insert(result.end(), {axes[i].in, axes[i].out, xStrides[i], yStrides[i], interiorLo(axes[i]), interiorHi(axes[i])});
+      result.insert(result.end(),
+                    {axes[i].in, axes[i].out, xStrides[i], yStrides[i], interiorLo(axes[i]), interiorHi(axes[i])});
     return result;
   }
 
@@ -402,15 +409,17 @@ private:
     if (isFloat(type)) {
       llvm::APFloat value(number);
       bool exact;
-      value.convert(type == ElementType::f32   ? llvm::APFloat::IEEEsingle()
-                    : type == ElementType::f64 ? llvm::APFloat::IEEEdouble()
-                    : type == ElementType::f16 ? llvm::APFloat::IEEEhalf()
+      value.convert(type == ElementType::f32    ? llvm::APFloat::IEEEsingle()
+                    : type == ElementType::f64  ? llvm::APFloat::IEEEdouble()
+                    : type == ElementType::f16  ? llvm::APFloat::IEEEhalf()
                     : type == ElementType::bf16 ? llvm::APFloat::BFloat()
                                                 : throw Declined{"padding of 8-bit floats"},
                     llvm::APFloat::rmNearestTiesToEven, &exact);
       bits = value.bitcastToAPInt();
     } else {
-      bits = llvm::APInt(width, static_cast<uint64_t>(type == ElementType::boolean ? number != 0 : static_cast<int64_t>(number)), true);
+      bits = llvm::APInt(
+          width, static_cast<uint64_t>(type == ElementType::boolean ? number != 0 : static_cast<int64_t>(number)),
+          true);
     }
     return k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getIntegerAttr(k.b.getIntegerType(width), bits));
   }
@@ -419,7 +428,9 @@ private:
     KernelBuilder &k = h.k;
     const Axis &a = axes.back();
     Value lo = h.extent(interiorLo(a)), hi = h.extent(interiorHi(a)), out = h.extent(a.out);
-    auto middle = [&] { copyRun(h, x, k.add(from, k.sub(lo, k.constant(a.begin))), y, k.add(to, lo), k.sub(hi, lo), lanes); };
+    auto middle = [&] {
+      copyRun(h, x, k.add(from, k.sub(lo, k.constant(a.begin))), y, k.add(to, lo), k.sub(hi, lo), lanes);
+    };
     if (!constantMode()) {
       auto border = [&](Value index) {
         Value source = k.add(from, mapped(h, a, index));
@@ -444,23 +455,26 @@ private:
 
 } // namespace
 
-std::unique_ptr<Piece> makeChannelConcat(const KernelTensor &from, const KernelTensor &to, int64_t offset, const Target &, int64_t grain) {
+std::unique_ptr<Piece> makeChannelConcat(const KernelTensor &from, const KernelTensor &to, int64_t offset,
+                                         const Target &, int64_t grain) {
   return std::make_unique<ChannelShift>(from, to, offset, true, grain);
 }
 
-std::unique_ptr<Piece> makeChannelSlice(const KernelTensor &from, const KernelTensor &to, int64_t start, const Target &, int64_t grain) {
+std::unique_ptr<Piece> makeChannelSlice(const KernelTensor &from, const KernelTensor &to, int64_t start, const Target &,
+                                        int64_t grain) {
   return std::make_unique<ChannelShift>(from, to, start, false, grain);
 }
 
-std::vector<std::unique_ptr<Piece>> makeChannelJoin(const std::vector<ChannelRun> &runs, const KernelTensor &to, const Target &, int64_t grain) {
+std::vector<std::unique_ptr<Piece>> makeChannelJoin(const std::vector<ChannelRun> &runs, const KernelTensor &to,
+                                                    const Target &, int64_t grain) {
   std::vector<std::unique_ptr<Piece>> pieces;
   for (int64_t number = 0; number * to.block < to.dims[1].constant(); ++number)
     pieces.push_back(std::make_unique<JoinedBlock>(runs, to, number, grain));
   return pieces;
 }
 
-std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis, const Target &target,
-                                  int64_t grain) {
+std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y,
+                                  int64_t axis, const Target &target, int64_t grain) {
   return std::make_unique<Gather>(x, indices, y, axis, target, grain);
 }
 
@@ -468,8 +482,8 @@ std::unique_ptr<Piece> makeNumbers(Dims numbers, const KernelTensor &y) {
   return std::make_unique<Numbers>(std::move(numbers), y);
 }
 
-std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, ElementType type, const KernelTensor *value,
-                               const Target &target, int64_t grain) {
+std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, ElementType type,
+                               const KernelTensor *value, const Target &target, int64_t grain) {
   return std::make_unique<Pad>(x, y, attrs, type, value, target, grain);
 }
 

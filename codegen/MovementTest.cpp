@@ -41,9 +41,10 @@ protected:
       return result;
     return result + fmt::format(" {{nn.dims = [\"N\", \"{}\"]}}", fmt::join(dims.begin() + 1, dims.end(), "\", \""));
   }
-  void check(uint64_t seed, const std::string &arguments, const std::string &result, const std::string &body, int64_t batch = 1, double lo = -100,
-             double hi = 100) {
-    std::string text = fmt::format("func.func @k({}) -> {} attributes {{nn.family = \"movement\"}} {{\n  {}\n}}", arguments, result, body);
+  void check(uint64_t seed, const std::string &arguments, const std::string &result, const std::string &body,
+             int64_t batch = 1, double lo = -100, double hi = 100) {
+    std::string text = fmt::format("func.func @k({}) -> {} attributes {{nn.family = \"movement\"}} {{\n  {}\n}}",
+                                   arguments, result, body);
     std::string schedule = maybe() ? "" : fmt::format("move/1 grain={}", upTo(3000));
     EXPECT_EQ(checkKernel(text, target, seed, 0, lo, hi, schedule, {{"N", batch}}), "") << "seed " << seed;
   }
@@ -53,7 +54,9 @@ protected:
       extent = maybe(4) ? 1 : upTo(largest);
     return result;
   }
-  static std::string list(const Shape &values) { return fmt::format("array<i64{}{}>", values.empty() ? "" : ": ", fmt::join(values, ", ")); }
+  static std::string list(const Shape &values) {
+    return fmt::format("array<i64{}{}>", values.empty() ? "" : ": ", fmt::join(values, ", "));
+  }
 };
 
 TEST_F(Movement, layouts) {
@@ -65,7 +68,8 @@ TEST_F(Movement, layouts) {
       dims.push_back(upTo(seed % 3 == 0 ? 70 : 12));
     bool to = maybe();
     std::string from = tensor(dims, !to), result = tensor(dims, to);
-    check(seed, argument("%x", dims, !to), result, fmt::format("%y = nn.convert_layout %x : {0} -> {1}\n  return %y : {1}", from, result), dims[0]);
+    check(seed, argument("%x", dims, !to), result,
+          fmt::format("%y = nn.convert_layout %x : {0} -> {1}\n  return %y : {1}", from, result), dims[0]);
   }
 }
 
@@ -80,7 +84,9 @@ TEST_F(Movement, transposes) {
     for (int64_t axis : perm)
       out.push_back(dims[axis]);
     check(seed, argument("%x", dims), tensor(out),
-          fmt::format("%y = nn.transpose %x {{perm = {}}} : ({}) -> {}\n  return %y : {}", list(perm), tensor(dims), tensor(out), tensor(out)), dims[0]);
+          fmt::format("%y = nn.transpose %x {{perm = {}}} : ({}) -> {}\n  return %y : {}", list(perm), tensor(dims),
+                      tensor(out), tensor(out)),
+          dims[0]);
   }
 }
 
@@ -98,8 +104,9 @@ TEST_F(Movement, transposesBetweenLayouts) {
       out.push_back(dims[axis]);
     bool from = maybe();
     check(seed, argument("%x", dims, from), tensor(out, !from),
-          fmt::format("%y = nn.transpose %x {{perm = {}}} : ({}) -> {}\n  return %y : {}", list(perm), tensor(dims, from), tensor(out, !from),
-                      tensor(out, !from)), dims[0]);
+          fmt::format("%y = nn.transpose %x {{perm = {}}} : ({}) -> {}\n  return %y : {}", list(perm),
+                      tensor(dims, from), tensor(out, !from), tensor(out, !from)),
+          dims[0]);
   }
 }
 
@@ -132,18 +139,22 @@ TEST_F(Movement, concatAndSplit) {
       names.push_back(fmt::format("%p{}", i));
       arguments.push_back(argument(names.back(), shapes[i], blocked));
     }
-    std::string all = fmt::format("{}", fmt::join(types, ", ")), y = tensor(whole, blocked), operands = fmt::format("{}", fmt::join(names, ", "));
+    std::string all = fmt::format("{}", fmt::join(types, ", ")), y = tensor(whole, blocked),
+                operands = fmt::format("{}", fmt::join(names, ", "));
     if (!split) {
       check(seed, fmt::format("{}", fmt::join(arguments, ", ")), y,
-            fmt::format("%y = nn.concat {} {{axis = {} : i64}} : ({}) -> {}\n  return %y : {}", operands, axis, all, y, y), dims[0]);
+            fmt::format("%y = nn.concat {} {{axis = {} : i64}} : ({}) -> {}\n  return %y : {}", operands, axis, all, y,
+                        y),
+            dims[0]);
     } else {
       std::vector<std::string> results;
       for (size_t i = 0; i < parts; ++i)
         results.push_back(fmt::format("%s#{}", i));
       std::string group = parts == 1 ? all : "(" + all + ")";
       check(seed, argument("%x", whole, blocked), "(" + all + ")",
-            fmt::format("%s:{} = nn.split %x {{axis = {} : i64, sizes = {}}} : ({}) -> {}\n  return {} : {}", parts, axis, list(sizes), y, group,
-                        fmt::join(results, ", "), all), dims[0]);
+            fmt::format("%s:{} = nn.split %x {{axis = {} : i64, sizes = {}}} : ({}) -> {}\n  return {} : {}", parts,
+                        axis, list(sizes), y, group, fmt::join(results, ", "), all),
+            dims[0]);
     }
   }
 }
@@ -179,8 +190,11 @@ TEST_F(Movement, slices) {
     }
     symbolic = maybe(3) && (axes.empty() || axes[0] != 0) && dims.size() > 1;
     check(seed, argument("%x", dims, blocked), tensor(out, blocked),
-          fmt::format("%y = nn.slice %x {{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = {}, ends = {}, axes = {}, steps = {}}} : ({}) -> {}\n  return %y : {}",
-                      list(starts), list(ends), list(axes), list(steps), tensor(dims, blocked), tensor(out, blocked), tensor(out, blocked)), dims[0]);
+          fmt::format("%y = nn.slice %x {{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = {}, ends = {}, "
+                      "axes = {}, steps = {}}} : ({}) -> {}\n  return %y : {}",
+                      list(starts), list(ends), list(axes), list(steps), tensor(dims, blocked), tensor(out, blocked),
+                      tensor(out, blocked)),
+          dims[0]);
   }
 }
 
@@ -228,15 +242,18 @@ TEST_F(Movement, joinsSlices) { // a concatenation of slices of a few tensors, a
           steps.push_back(1);
         }
         parts.push_back(fmt::format("%s{}", i));
-        body += fmt::format("{} = nn.slice %x{} {{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = {}, ends = {}, axes = {}, steps = {}}} : ({}) -> {}\n  ",
-                            parts.back(), from, list(starts), list(ends), list(axes), list(steps), tensor(source, blocked), tensor(part, blocked));
+        body += fmt::format("{} = nn.slice %x{} {{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = {}, ends = "
+                            "{}, axes = {}, steps = {}}} : ({}) -> {}\n  ",
+                            parts.back(), from, list(starts), list(ends), list(axes), list(steps),
+                            tensor(source, blocked), tensor(part, blocked));
       }
       types.push_back(tensor(part, blocked));
       out[axis] += part[axis];
     }
     check(seed, fmt::format("{}", fmt::join(arguments, ", ")), tensor(out, blocked),
-          fmt::format("{}%y = nn.concat {} {{axis = {} : i64}} : ({}) -> {}\n  return %y : {}", body, fmt::join(parts, ", "), axis, fmt::join(types, ", "),
-                      tensor(out, blocked), tensor(out, blocked)), dims[0]);
+          fmt::format("{}%y = nn.concat {} {{axis = {} : i64}} : ({}) -> {}\n  return %y : {}", body,
+                      fmt::join(parts, ", "), axis, fmt::join(types, ", "), tensor(out, blocked), tensor(out, blocked)),
+          dims[0]);
   }
 }
 
@@ -258,10 +275,14 @@ TEST_F(Movement, pads) {
         pads[i] = -upTo(2);
       out[i] += pads[i] + pads[dims.size() + i];
     }
-    std::string value = mode == "constant" && type[0] != 'i' ? ", value = -1.5" : mode == "constant" ? ", value = 1.0" : "";
+    std::string value = mode == "constant" && type[0] != 'i' ? ", value = -1.5"
+                        : mode == "constant"                 ? ", value = 1.0"
+                                                             : "";
     check(seed, argument("%x", dims, blocked), tensor(out, blocked),
-          fmt::format("%y = nn.pad %x {{operandSegmentSizes = array<i32: 1, 0, 0>, mode = \"{}\", pads = {}{}}} : ({}) -> {}\n  return %y : {}", mode,
-                      list(pads), value, tensor(dims, blocked), tensor(out, blocked), tensor(out, blocked)), dims[0]);
+          fmt::format("%y = nn.pad %x {{operandSegmentSizes = array<i32: 1, 0, 0>, mode = \"{}\", pads = {}{}}} : ({}) "
+                      "-> {}\n  return %y : {}",
+                      mode, list(pads), value, tensor(dims, blocked), tensor(out, blocked), tensor(out, blocked)),
+          dims[0]);
   }
 }
 
@@ -281,7 +302,8 @@ TEST_F(Movement, gathers) {
       indexType += std::to_string(extent) + "x";
     indexType += maybe() ? "i64>" : "i32>";
     check(seed, argument("%x", dims) + ", %i: " + indexType, tensor(out),
-          fmt::format("%y = nn.gather %x, %i {{axis = {} : i64}} : ({}, {}) -> {}\n  return %y : {}", axis, tensor(dims), indexType, tensor(out), tensor(out)),
+          fmt::format("%y = nn.gather %x, %i {{axis = {} : i64}} : ({}, {}) -> {}\n  return %y : {}", axis,
+                      tensor(dims), indexType, tensor(out), tensor(out)),
           1, -9.4, 9.4);
   }
 }
@@ -301,13 +323,17 @@ TEST_F(Movement, expandAndTile) {
         wanted.insert(wanted.begin(), 3);
         out.insert(out.begin(), 3);
       }
-      check(seed, argument("%x", dims), tensor(out), fmt::format("%y = nn.expand %x {{shape = {}}} : ({}) -> {}\n  return %y : {}", list(wanted), tensor(dims), tensor(out), tensor(out)));
+      check(seed, argument("%x", dims), tensor(out),
+            fmt::format("%y = nn.expand %x {{shape = {}}} : ({}) -> {}\n  return %y : {}", list(wanted), tensor(dims),
+                        tensor(out), tensor(out)));
     } else {
       for (int64_t &extent : out) {
         repeats.push_back(upTo(3));
         extent *= repeats.back();
       }
-      check(seed, argument("%x", dims), tensor(out), fmt::format("%y = nn.tile %x {{repeats = {}}} : ({}) -> {}\n  return %y : {}", list(repeats), tensor(dims), tensor(out), tensor(out)));
+      check(seed, argument("%x", dims), tensor(out),
+            fmt::format("%y = nn.tile %x {{repeats = {}}} : ({}) -> {}\n  return %y : {}", list(repeats), tensor(dims),
+                        tensor(out), tensor(out)));
     }
   }
 }
@@ -329,7 +355,8 @@ TEST_F(Movement, expandsToAnOpenBatch) {
     for (size_t i = 1; i < out.size(); ++i) {
       if (out[i] == 1)
         out[i] = upTo(20);
-      extents += fmt::format("  %e{0} = nn.constant {{value = dense<{1}> : tensor<1xi64>}} : tensor<1xi64>\n", i, out[i]);
+      extents +=
+          fmt::format("  %e{0} = nn.constant {{value = dense<{1}> : tensor<1xi64>}} : tensor<1xi64>\n", i, out[i]);
       parts += fmt::format(", %e{}", i);
       types += ", tensor<1xi64>";
     }
@@ -353,8 +380,9 @@ TEST_F(Movement, shapes) {
     bool blocked = maybe() && rank > 2;
     std::string x = tensor(dims, blocked);
     check(seed, argument("%x", dims, blocked), fmt::format("tensor<{}xi64>", end - begin),
-          fmt::format("%y = nn.shape %x {{start = {0} : i64, end = {1} : i64}} : ({2}) -> tensor<{3}xi64>\n  return %y : tensor<{3}xi64>", begin,
-                      end, x, end - begin),
+          fmt::format("%y = nn.shape %x {{start = {0} : i64, end = {1} : i64}} : ({2}) -> tensor<{3}xi64>\n  return %y "
+                      ": tensor<{3}xi64>",
+                      begin, end, x, end - begin),
           dims[0]);
   }
 }
@@ -375,7 +403,8 @@ TEST_F(Movement, depthAndSpace) {
     std::string x = tensor(in, blocked), y = tensor(out, blocked);
     check(seed, argument("%x", in, blocked), y,
           fmt::format("%y = nn.{} %x {{block_size = {} : i64{}}} : ({}) -> {}\n  return %y : {}",
-                      toSpace ? "depth_to_space" : "space_to_depth", size, mode, x, y, y), in[0]);
+                      toSpace ? "depth_to_space" : "space_to_depth", size, mode, x, y, y),
+          in[0]);
   }
 }
 

@@ -17,7 +17,8 @@ protected:
 
   int64_t upTo(int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
   std::string tensor(const std::vector<int64_t> &dims, const std::string &type, bool blocked) {
-    return fmt::format("tensor<{}x{}{}>", fmt::join(dims, "x"), type, blocked ? fmt::format(", #nn.blocked<1, {}>", block) : "");
+    return fmt::format("tensor<{}x{}{}>", fmt::join(dims, "x"), type,
+                       blocked ? fmt::format(", #nn.blocked<1, {}>", block) : "");
   }
 };
 
@@ -33,25 +34,37 @@ TEST_F(Norm, softmax) {
     int64_t axis = static_cast<int64_t>(random() % dims.size());
     if (blocked && axis == 1)
       axis = 2;
-    std::string type = std::vector<std::string>{"f32", "f32", "f64", "f16"}[random() % 4], x = tensor(dims, type, blocked);
-    std::string text = fmt::format("func.func @k(%x: {0}) -> {0} attributes {{nn.family = \"softmax\"}} {{\n"
-                                   "  %y = nn.{1}softmax %x {{axis = {2} : i64}} : ({0}) -> {0}\n  return %y : {0}\n}}",
-                                   x, random() % 3 ? "" : "log_", random() % 2 ? axis : axis - static_cast<int64_t>(dims.size()));
+    std::string type = std::vector<std::string>{"f32", "f32", "f64", "f16"}[random() % 4],
+                x = tensor(dims, type, blocked);
+    std::string text =
+        fmt::format("func.func @k(%x: {0}) -> {0} attributes {{nn.family = \"softmax\"}} {{\n"
+                    "  %y = nn.{1}softmax %x {{axis = {2} : i64}} : ({0}) -> {0}\n  return %y : {0}\n}}",
+                    x, random() % 3 ? "" : "log_", random() % 2 ? axis : axis - static_cast<int64_t>(dims.size()));
     std::string schedule = random() % 2 ? "" : fmt::format("softmax/1 grain={}", upTo(2000));
-    EXPECT_EQ(checkKernel(text, target, seed, type == "f16" ? 5e-3 : type == "f32" ? 1e-6 : 1e-13, -8, 8, schedule), "") << "seed " << seed;
+    EXPECT_EQ(checkKernel(text, target, seed,
+                          type == "f16"   ? 5e-3
+                          : type == "f32" ? 1e-6
+                                          : 1e-13,
+                          -8, 8, schedule),
+              "")
+        << "seed " << seed;
   }
 }
 
 TEST_F(Norm, softmaxOfLargeNumbers) {
-  EXPECT_EQ(checkKernel("func.func @k(%x: tensor<5x77xf32>) -> tensor<5x77xf32> attributes {nn.family = \"softmax\"} {\n"
-                        "  %y = nn.softmax %x : (tensor<5x77xf32>) -> tensor<5x77xf32>\n  return %y : tensor<5x77xf32>\n}",
-                        target, 1, 1e-6, 5e4, 5.0001e4), "");
+  EXPECT_EQ(
+      checkKernel("func.func @k(%x: tensor<5x77xf32>) -> tensor<5x77xf32> attributes {nn.family = \"softmax\"} {\n"
+                  "  %y = nn.softmax %x : (tensor<5x77xf32>) -> tensor<5x77xf32>\n  return %y : tensor<5x77xf32>\n}",
+                  target, 1, 1e-6, 5e4, 5.0001e4),
+      "");
 }
 
 TEST_F(Norm, softmaxOverBlockedChannelsDeclines) {
   std::string x = tensor({1, 20, 3}, "f32", true);
   KernelUnderTest kernel(fmt::format("func.func @k(%x: {0}) -> {0} attributes {{nn.family = \"softmax\"}} {{\n"
-                                     "  %y = nn.softmax %x {{axis = 1 : i64}} : ({0}) -> {0}\n  return %y : {0}\n}}", x), target);
+                                     "  %y = nn.softmax %x {{axis = 1 : i64}} : ({0}) -> {0}\n  return %y : {0}\n}}",
+                                     x),
+                         target);
   EXPECT_EQ(kernel.declined(), "softmax over blocked channels");
 }
 
@@ -64,9 +77,11 @@ TEST_F(Norm, lrn) {
       dims.push_back(upTo(25));
     std::string type = random() % 4 ? "f32" : "f64", x = tensor(dims, type, blocked);
     double beta = std::vector<double>{0.75, 0.5, 1, 0.6}[random() % 4];
-    std::string text = fmt::format("func.func @k(%x: {0}) -> {0} attributes {{nn.family = \"lrn\"}} {{\n"
-                                   "  %y = nn.lrn %x {{size = {1} : i64, alpha = 0.3, beta = {2:e}, bias = 1.5}} : ({0}) -> {0}\n"
-                                   "  %z = nn.relu %y : ({0}) -> {0}\n  return %z : {0}\n}}", x, upTo(9), beta);
+    std::string text =
+        fmt::format("func.func @k(%x: {0}) -> {0} attributes {{nn.family = \"lrn\"}} {{\n"
+                    "  %y = nn.lrn %x {{size = {1} : i64, alpha = 0.3, beta = {2:e}, bias = 1.5}} : ({0}) -> {0}\n"
+                    "  %z = nn.relu %y : ({0}) -> {0}\n  return %z : {0}\n}}",
+                    x, upTo(9), beta);
     std::string schedule = random() % 2 ? "" : fmt::format("lrn/1 grain={}", upTo(1000));
     EXPECT_EQ(checkKernel(text, target, seed, type == "f32" ? 5e-7 : 1e-14, -5, 5, schedule), "") << "seed " << seed;
   }
@@ -86,7 +101,8 @@ TEST_F(Norm, normalizations) {
     std::string attributes = "epsilon = 1.0e-3", operands, types, arguments;
     std::vector<int64_t> parameter;
     if (kind == 4) {
-      int64_t groups = upTo(6), of = std::vector<int64_t>{1, 2, 4, 8, block, 2 * block, 3, 5}[random() % (blocked ? 6 : 8)];
+      int64_t groups = upTo(6),
+              of = std::vector<int64_t>{1, 2, 4, 8, block, 2 * block, 3, 5}[random() % (blocked ? 6 : 8)];
       dims[1] = groups * of;
       attributes += fmt::format(", num_groups = {} : i64", groups);
     }
@@ -120,10 +136,10 @@ TEST_F(Norm, normalizations) {
     }
     const char *names[] = {"layer_norm", "rms_norm", "lp_normalize", "instance_norm", "group_norm"};
     int64_t epilogue = static_cast<int64_t>(random() % 3); // none, activation, residual and activation
-    std::string text = fmt::format(
-        "func.func @k(%x: {0}{1}{2}{3}) -> {0} attributes {{nn.family = \"normalize\"}} {{\n"
-        "  %y = nn.{4} %x{5} {{{6}}} : ({0}{7}) -> {0}\n",
-        x, symbols, arguments, epilogue == 2 ? fmt::format(", %r: {}{}", x, symbols) : "", names[kind], operands, attributes, types);
+    std::string text = fmt::format("func.func @k(%x: {0}{1}{2}{3}) -> {0} attributes {{nn.family = \"normalize\"}} {{\n"
+                                   "  %y = nn.{4} %x{5} {{{6}}} : ({0}{7}) -> {0}\n",
+                                   x, symbols, arguments, epilogue == 2 ? fmt::format(", %r: {}{}", x, symbols) : "",
+                                   names[kind], operands, attributes, types);
     if (epilogue == 2)
       text += fmt::format("  %s = nn.add %y, %r : ({0}, {0}) -> {0}\n", x);
     if (epilogue)
@@ -131,37 +147,49 @@ TEST_F(Norm, normalizations) {
     text += fmt::format("  return %{} : {}\n}}", epilogue ? "z" : "y", x);
     std::string schedule = random() % 2 ? "" : fmt::format("normalize/1 grain={} hold={}", upTo(2000), random() % 20);
     double tolerance = type == "f16" ? 5e-3 : type == "f32" ? 2e-6 : 1e-13;
-    EXPECT_EQ(checkKernel(text, target, seed, tolerance, -3, 8, schedule, {{"N", dims[0]}}), "") << "seed " << seed << "\n" << text;
+    EXPECT_EQ(checkKernel(text, target, seed, tolerance, -3, 8, schedule, {{"N", dims[0]}}), "")
+        << "seed " << seed << "\n"
+        << text;
   }
 }
 
 TEST_F(Norm, normalizationOfAlmostEqualNumbers) {
   // Deviations of a few thousandths from a mean of a thousand.
-  EXPECT_EQ(checkKernel("func.func @k(%x: tensor<5x777xf32>, %s: tensor<777xf32>) -> tensor<5x777xf32> attributes {nn.family = \"normalize\"} {\n"
-                        "  %y = nn.layer_norm %x, %s {epsilon = 1.0e-12} : (tensor<5x777xf32>, tensor<777xf32>) -> tensor<5x777xf32>\n"
+  EXPECT_EQ(checkKernel("func.func @k(%x: tensor<5x777xf32>, %s: tensor<777xf32>) -> tensor<5x777xf32> attributes "
+                        "{nn.family = \"normalize\"} {\n"
+                        "  %y = nn.layer_norm %x, %s {epsilon = 1.0e-12} : (tensor<5x777xf32>, tensor<777xf32>) -> "
+                        "tensor<5x777xf32>\n"
                         "  return %y : tensor<5x777xf32>\n}",
-                        target, 1, 2e-3, 1000, 1000.5), "");
+                        target, 1, 2e-3, 1000, 1000.5),
+            "");
 }
 
 TEST_F(Norm, normalizationsOfConstantParameters) {
-  EXPECT_EQ(checkKernel("func.func @k(%x: tensor<2x3x77xf32>) -> tensor<2x3x77xf32> attributes {nn.family = \"normalize\"} {\n"
-                        "  %s = nn.constant {value = dense<2.0> : tensor<3xf32>} : tensor<3xf32>\n"
-                        "  %b = nn.constant {value = dense<0.5> : tensor<3xf32>} : tensor<3xf32>\n"
-                        "  %y = nn.instance_norm %x, %s, %b : (tensor<2x3x77xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x77xf32>\n"
-                        "  return %y : tensor<2x3x77xf32>\n}",
-                        target, 1, 2e-6), "");
+  EXPECT_EQ(checkKernel(
+                "func.func @k(%x: tensor<2x3x77xf32>) -> tensor<2x3x77xf32> attributes {nn.family = \"normalize\"} {\n"
+                "  %s = nn.constant {value = dense<2.0> : tensor<3xf32>} : tensor<3xf32>\n"
+                "  %b = nn.constant {value = dense<0.5> : tensor<3xf32>} : tensor<3xf32>\n"
+                "  %y = nn.instance_norm %x, %s, %b : (tensor<2x3x77xf32>, tensor<3xf32>, tensor<3xf32>) -> "
+                "tensor<2x3x77xf32>\n"
+                "  return %y : tensor<2x3x77xf32>\n}",
+                target, 1, 2e-6),
+            "");
 }
 
 TEST_F(Norm, normalizationsDecline) {
   auto reason = [&](const std::string &text) { return KernelUnderTest(text, target).declined(); };
   std::string x = tensor({1, 3 * block, 3}, "f32", true), p = fmt::format("tensor<{}xf32>", 3 * block);
-  EXPECT_EQ(reason(fmt::format("func.func @k(%x: {0}, %s: {1}) -> {0} attributes {{nn.family = \"normalize\"}} {{\n"
-                               "  %y = nn.group_norm %x, %s, %s {{num_groups = {2} : i64}} : ({0}, {1}, {1}) -> {0}\n  return %y : {0}\n}}",
-                               x, p, block)),
-            fmt::format("groups of 3 channels in blocks of {}", block));
-  EXPECT_EQ(reason(fmt::format("func.func @k(%x: {0}, %s: tensor<3xf32>) -> {0} attributes {{nn.family = \"normalize\"}} {{\n"
-                               "  %y = nn.layer_norm %x, %s : ({0}, tensor<3xf32>) -> {0}\n  return %y : {0}\n}}", x)),
-            "normalises over blocked channels");
+  EXPECT_EQ(
+      reason(fmt::format(
+          "func.func @k(%x: {0}, %s: {1}) -> {0} attributes {{nn.family = \"normalize\"}} {{\n"
+          "  %y = nn.group_norm %x, %s, %s {{num_groups = {2} : i64}} : ({0}, {1}, {1}) -> {0}\n  return %y : {0}\n}}",
+          x, p, block)),
+      fmt::format("groups of 3 channels in blocks of {}", block));
+  EXPECT_EQ(
+      reason(fmt::format("func.func @k(%x: {0}, %s: tensor<3xf32>) -> {0} attributes {{nn.family = \"normalize\"}} {{\n"
+                         "  %y = nn.layer_norm %x, %s : ({0}, tensor<3xf32>) -> {0}\n  return %y : {0}\n}}",
+                         x)),
+      "normalises over blocked channels");
 }
 
 } // namespace

@@ -27,7 +27,8 @@ TEST_F(Pool, randomWindows) {
     bool average = random() % 2, ceil = random() % 3 == 0, includePad = average && random() % 2;
     bool xBlocked = random() % 3, yBlocked = random() % 8 ? xBlocked : !xBlocked;
     bool symbolic = random() % 3 == 0;
-    std::vector<int64_t> in{symbolic ? -1 : upTo(2), upTo(40)}, kernel, strides, dilations, pads(2 * rank), out{in[0], in[1]};
+    std::vector<int64_t> in{symbolic ? -1 : upTo(2), upTo(40)}, kernel, strides, dilations, pads(2 * rank),
+        out{in[0], in[1]};
     bool legal = true;
     for (size_t i = 0; i < rank; ++i) {
       in.push_back(upTo(i + 1 == rank ? 40 : 9));
@@ -48,8 +49,9 @@ TEST_F(Pool, randomWindows) {
     if (!legal)
       continue;
     ++run;
-    const char *type = average ? std::vector<const char *>{"f32", "f32", "f64", "f16"}[random() % 4]
-                               : std::vector<const char *>{"f32", "f32", "f64", "bf16", "i8", "ui8", "i32"}[random() % 7];
+    const char *type = average
+                           ? std::vector<const char *>{"f32", "f32", "f64", "f16"}[random() % 4]
+                           : std::vector<const char *>{"f32", "f32", "f64", "bf16", "i8", "ui8", "i32"}[random() % 7];
     auto tensor = [&](const std::vector<int64_t> &dims, bool blocked) {
       std::string result = "tensor<";
       for (int64_t extent : dims)
@@ -69,13 +71,21 @@ TEST_F(Pool, randomWindows) {
     bias += fmt::format("x{}>", type);
     // With an epilogue half of the time: a per-channel bias and a residual.
     bool epilogue = random() % 2;
-    std::string text = fmt::format(
-        "func.func @k(%x: {0}{9}{6}) -> {1} attributes {{nn.family = \"pool\"}} {{\n"
-        "  %p = nn.{2} %x {{kernel = {3}, strides = {4}, pads = {5}, dilations = {7}, ceil_mode = {8}{10}}} : ({0}) -> {1}\n",
-        x, y, average ? "average_pool" : "max_pool", list(kernel), list(strides), list(pads), epilogue ? fmt::format(", %b: {}, %r: {}{}", bias, y, symbolic ? fmt::format(" {{nn.dims = [\"N\", \"{}\"]}}", fmt::join(out.begin() + 1, out.end(), "\", \"")) : "") : "",
-        list(dilations), ceil ? "true" : "false", dims, includePad ? ", count_include_pad = true" : "");
+    std::string text =
+        fmt::format("func.func @k(%x: {0}{9}{6}) -> {1} attributes {{nn.family = \"pool\"}} {{\n"
+                    "  %p = nn.{2} %x {{kernel = {3}, strides = {4}, pads = {5}, dilations = {7}, ceil_mode = "
+                    "{8}{10}}} : ({0}) -> {1}\n",
+                    x, y, average ? "average_pool" : "max_pool", list(kernel), list(strides), list(pads),
+                    epilogue ? fmt::format(", %b: {}, %r: {}{}", bias, y,
+                                           symbolic ? fmt::format(" {{nn.dims = [\"N\", \"{}\"]}}",
+                                                                  fmt::join(out.begin() + 1, out.end(), "\", \""))
+                                                    : "")
+                             : "",
+                    list(dilations), ceil ? "true" : "false", dims, includePad ? ", count_include_pad = true" : "");
     if (epilogue)
-      text += fmt::format("  %s = nn.add %p, %b : ({0}, {1}) -> {0}\n  %y = nn.max %s, %r : ({0}, {0}) -> {0}\n  return %y : {0}\n}}", y, bias);
+      text += fmt::format(
+          "  %s = nn.add %p, %b : ({0}, {1}) -> {0}\n  %y = nn.max %s, %r : ({0}, {0}) -> {0}\n  return %y : {0}\n}}",
+          y, bias);
     else
       text += fmt::format("  return %p : {}\n}}", y);
     std::string schedule = random() % 2 ? "" : fmt::format("pool/1 grain={} unroll={}", upTo(300), upTo(5));

@@ -2,9 +2,9 @@
 //
 //   grain  elements of the result a unit of the parallel range has, about
 //
-// Along every resized axis a position of the result is a weighted sum of a few positions of x (its taps). Both are computed here and
-// become tables beside the code. Blocked: lanes are channels. Row-major: lanes are neighbouring positions of the last axis, gathered where
-// that axis is resized.
+// Along every resized axis a position of the result is a weighted sum of a few positions of x (its taps). Both are
+// computed here and become tables beside the code. Blocked: lanes are channels. Row-major: lanes are neighbouring
+// positions of the last axis, gathered where that axis is resized.
 #include "codegen/Families.h"
 #include "codegen/KernelHarness.h"
 
@@ -67,11 +67,13 @@ private:
     return center; // half_pixel
   }
 
-  int64_t clamped(double index) const { return static_cast<int64_t>(std::clamp(index, 0.0, static_cast<double>(in - 1))); }
+  int64_t clamped(double index) const {
+    return static_cast<int64_t>(std::clamp(index, 0.0, static_cast<double>(in - 1)));
+  }
 
   std::vector<std::pair<int64_t, double>> nearest(double position) const {
     double below = std::floor(position), part = position - below;
-    bool above = attrs.nearest_mode == "ceil"                ? part > 0
+    bool above = attrs.nearest_mode == "ceil"                 ? part > 0
                  : attrs.nearest_mode == "round_prefer_ceil"  ? part >= 0.5
                  : attrs.nearest_mode == "round_prefer_floor" ? part > 0.5
                                                               : false;
@@ -116,7 +118,7 @@ struct Plan {
   Space space;   // of the result
   Access from, to;
   std::vector<std::optional<Taps>> taps; // by axis of the space
-  size_t last;   // axis lanes run along
+  size_t last;                           // axis lanes run along
   int64_t lanes;
 
   explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
@@ -165,7 +167,9 @@ private:
       throw Declined{"resize of an extent that is not static"};
     int64_t n = in.constant(), m = out.constant();
     double length = attrs.scales.empty() ? static_cast<double>(m) : scale * static_cast<double>(n);
-    taps[axis] = TapMaker(attrs, n, m, attrs.scales.empty() ? static_cast<double>(m) / static_cast<double>(n) : scale, length).make();
+    taps[axis] =
+        TapMaker(attrs, n, m, attrs.scales.empty() ? static_cast<double>(m) / static_cast<double>(n) : scale, length)
+            .make();
     auto itself = [&] { // a single tap, at the position itself
       for (int64_t i = 0; i < m; ++i)
         if (taps[axis]->indices[0][i] != i)
@@ -187,7 +191,8 @@ class ResizeKernel {
 public:
   ResizeKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule),
-        units(plan.last ? cutUnits(plan.space, schedule.number("grain", 8192), 1, plan.last) : Units{}), h(problem, plan.tensors, extents()), k(h.k) {}
+        units(plan.last ? cutUnits(plan.space, schedule.number("grain", 8192), 1, plan.last) : Units{}),
+        h(problem, plan.tensors, extents()), k(h.k) {}
 
   GeneratedKernel generate() {
     for (size_t axis = 0; axis < plan.taps.size(); ++axis)
@@ -234,11 +239,13 @@ private:
   template <class T> Value table(const std::string &name, const std::vector<T> &values) {
     auto module = k.b.getInsertionBlock()->getParentOp()->getParentOfType<mlir::ModuleOp>();
     mlir::Type element = std::is_same_v<T, float> ? mlir::Type(k.b.getF32Type()) : k.b.getI32Type();
-    auto data = mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({static_cast<int64_t>(values.size())}, element), llvm::ArrayRef<T>(values));
+    auto data = mlir::DenseElementsAttr::get(
+        mlir::RankedTensorType::get({static_cast<int64_t>(values.size())}, element), llvm::ArrayRef<T>(values));
     auto type = mlir::LLVM::LLVMArrayType::get(element, values.size());
     mlir::OpBuilder::InsertionGuard guard(k.b);
     mlir::OpBuilder top(module.getBodyRegion());
-    auto global = top.create<mlir::LLVM::GlobalOp>(k.loc, type, /*isConstant=*/true, mlir::LLVM::Linkage::Private, name, data, /*alignment=*/64);
+    auto global = top.create<mlir::LLVM::GlobalOp>(k.loc, type, /*isConstant=*/true, mlir::LLVM::Linkage::Private, name,
+                                                   data, /*alignment=*/64);
     return k.b.create<mlir::LLVM::AddressOfOp>(k.loc, global);
   }
 
@@ -311,7 +318,8 @@ private:
         for (const Term &term : terms) {
           Value at = k.add(term.offset, index);
           Value base = k.buffer(plan.x->buffer);
-          add(mask ? k.maskedLoad(base, at, plan.type, plan.lanes, mask) : k.load(base, at, plan.type, plan.lanes), term.weight);
+          add(mask ? k.maskedLoad(base, at, plan.type, plan.lanes, mask) : k.load(base, at, plan.type, plan.lanes),
+              term.weight);
         }
       } else {
         const Tables &own = tables.at(plan.last);
@@ -322,7 +330,8 @@ private:
           if (plan.weighted)
             factors = mask ? maskedWeight(own.weights[t], index, mask) : weight(own.weights[t], index, plan.lanes);
           for (const Term &term : terms)
-            add(h.gather(*plan.x, term.offset, steps, mask), factors ? product(term.weight ? k.splat(term.weight, plan.lanes) : Value(), factors) : Value());
+            add(h.gather(*plan.x, term.offset, steps, mask),
+                factors ? product(term.weight ? k.splat(term.weight, plan.lanes) : Value(), factors) : Value());
         }
       }
       Value base = k.buffer(plan.y->buffer), at = k.add(to, index);

@@ -6,8 +6,8 @@
 
 namespace lathe {
 
-/// Every extent that is not constant becomes one entry of GeneratedKernel::dims; whole expressions ("N*196"), since the plan evaluates
-/// them and code then only loads them.
+/// Every extent that is not constant becomes one entry of GeneratedKernel::dims; whole expressions ("N*196"), since the
+/// plan evaluates them and code then only loads them.
 class RunTimeDims {
 public:
   /// Registers `dim`; must come before the KernelBuilder is made.

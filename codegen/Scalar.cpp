@@ -17,7 +17,8 @@ Value ScalarBuilder::constantLike(Value value, double number) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
   if (llvm::isa<mlir::FloatType>(element))
     return kernel.constantF(number, type);
-  auto bits = kernel.b.getIntegerAttr(element, llvm::APInt(element.getIntOrFloatBitWidth(), static_cast<int64_t>(number), true));
+  auto bits = kernel.b.getIntegerAttr(element,
+                                      llvm::APInt(element.getIntOrFloatBitWidth(), static_cast<int64_t>(number), true));
   if (auto vector = llvm::dyn_cast<mlir::VectorType>(type))
     return kernel.b.create<arith::ConstantOp>(kernel.loc, mlir::DenseElementsAttr::get(vector, bits.getValue()));
   return kernel.b.create<arith::ConstantOp>(kernel.loc, bits);
@@ -117,13 +118,15 @@ Value ScalarBuilder::equal(Value x, Value y) {
 Value ScalarBuilder::less(Value x, Value y) {
   if (isFloat())
     return kernel.b.create<arith::CmpFOp>(kernel.loc, arith::CmpFPredicate::OLT, x, y);
-  return kernel.b.create<arith::CmpIOp>(kernel.loc, isUnsigned() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x, y);
+  return kernel.b.create<arith::CmpIOp>(kernel.loc,
+                                        isUnsigned() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x, y);
 }
 
 Value ScalarBuilder::lessEqual(Value x, Value y) {
   if (isFloat())
     return kernel.b.create<arith::CmpFOp>(kernel.loc, arith::CmpFPredicate::OLE, x, y);
-  return kernel.b.create<arith::CmpIOp>(kernel.loc, isUnsigned() ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle, x, y);
+  return kernel.b.create<arith::CmpIOp>(kernel.loc,
+                                        isUnsigned() ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle, x, y);
 }
 
 Value ScalarBuilder::select(Value condition, Value x, Value y) {
@@ -137,7 +140,9 @@ FindScalarLowering registered = nullptr;
 }
 
 void setScalarLowerings(FindScalarLowering find) { registered = find; }
-const ScalarLowering *findScalarLowering(std::string_view mnemonic) { return registered ? registered(mnemonic) : nullptr; }
+const ScalarLowering *findScalarLowering(std::string_view mnemonic) {
+  return registered ? registered(mnemonic) : nullptr;
+}
 
 Value Pointwise::evaluate(Value nnValue) {
   if (auto found = done.find(nnValue); found != done.end())

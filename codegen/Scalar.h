@@ -75,8 +75,8 @@ struct ScalarLowering {
   const char *name;
   mlir::Value (*lower)(ScalarBuilder &b, const Attrs &attrs, mlir::ValueRange operands);
 };
-/// Null when the operator has no scalar expression. Defined in ops/Lowerings.cpp (library lathe_lowerings, above codegen);
-/// kernels reach it through this function so that codegen knows no single operator.
+/// Null when the operator has no scalar expression. Defined in ops/Lowerings.cpp (library lathe_lowerings, above
+/// codegen); kernels reach it through this function so that codegen knows no single operator.
 using FindScalarLowering = const ScalarLowering *(*)(std::string_view mnemonic);
 void setScalarLowerings(FindScalarLowering find);
 const ScalarLowering *findScalarLowering(std::string_view mnemonic);
@@ -86,9 +86,10 @@ const ScalarLowering *findScalarLowering(std::string_view mnemonic);
 /// value once.
 class Pointwise {
 public:
-  Pointwise(KernelBuilder &kernel, std::function<mlir::Value(mlir::Value)> leaf) : kernel(kernel), leaf(std::move(leaf)) {}
-  /// `leaf` returns null for a value that is to be computed from its defining operation. Throws Declined for an operation that has no
-  /// scalar lowering.
+  Pointwise(KernelBuilder &kernel, std::function<mlir::Value(mlir::Value)> leaf)
+      : kernel(kernel), leaf(std::move(leaf)) {}
+  /// `leaf` returns null for a value that is to be computed from its defining operation. Throws Declined for an
+  /// operation that has no scalar lowering.
   mlir::Value evaluate(mlir::Value nnValue);
 
 private:

@@ -66,7 +66,9 @@ void addFeatures(Request &request, llvm::StringRef list, const std::string &text
 }
 
 /// Baseline CPU of an architecture when a spelling names none.
-std::string baseline(const llvm::Triple &triple) { return triple.getArch() == llvm::Triple::x86_64 ? "x86-64-v2" : "generic"; }
+std::string baseline(const llvm::Triple &triple) {
+  return triple.getArch() == llvm::Triple::x86_64 ? "x86-64-v2" : "generic";
+}
 
 Request parseTvm(const std::string &text) {
   Request request;
@@ -81,7 +83,8 @@ Request parseTvm(const std::string &text) {
       request.triple = value.str();
     else if (name == "mattr")
       addFeatures(request, value, text);
-    else if (name != "device" && name != "keys" && name != "num-cores" && name != "model" && name != "opt-level" && name != "libs")
+    else if (name != "device" && name != "keys" && name != "num-cores" && name != "model" && name != "opt-level" &&
+             name != "libs")
       fail("target '{}': option '{}' is unknown; expected -mcpu, -mattr, -mtriple", text, word.str());
   }
   return request;
@@ -131,8 +134,7 @@ std::string Target::key() const { return cpu + " " + package::featureNames(featu
 
 Target Target::parse(const std::string &text) {
   initializeTargets();
-  Request request =
-      text == "llvm" || llvm::StringRef(text).starts_with("llvm ") ? parseTvm(text) : parseWords(text);
+  Request request = text == "llvm" || llvm::StringRef(text).starts_with("llvm ") ? parseTvm(text) : parseWords(text);
 
   bool native = request.cpu == "native";
   if (native) {
@@ -149,8 +151,10 @@ Target Target::parse(const std::string &text) {
   target.triple = llvm::Triple::normalize(request.triple);
   llvm::Triple triple(target.triple);
   bool x86 = triple.getArch() == llvm::Triple::x86_64;
-  require(x86 || triple.getArch() == llvm::Triple::aarch64, "target '{}': architecture '{}' is not supported, expected "
-          "x86_64 or aarch64", text, triple.getArchName().str());
+  require(x86 || triple.getArch() == llvm::Triple::aarch64,
+          "target '{}': architecture '{}' is not supported, expected "
+          "x86_64 or aarch64",
+          text, triple.getArchName().str());
   // Package code is loaded by our own loader; whatever system the triple names, objects are made as ELF.
   triple.setObjectFormat(llvm::Triple::ELF);
   if (triple.getOS() != llvm::Triple::Linux)

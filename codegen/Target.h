@@ -25,7 +25,8 @@ struct Target {
   /// Key for caches and tuning records: architecture, CPU and features.
   std::string key() const;
 
-  /// "native", an LLVM CPU name ("x86-64-v3", "znver4"), a triple with options ("aarch64-linux-gnu,cpu=cortex-a76"), or TVM's spelling
+  /// "native", an LLVM CPU name ("x86-64-v3", "znver4"), a triple with options ("aarch64-linux-gnu,cpu=cortex-a76"), or
+  /// TVM's spelling
   /// ("llvm -mcpu=core-avx2 -mattr=+avx512f -mtriple=..."). Throws Error listing what was expected.
   static Target parse(const std::string &text);
 };

@@ -22,8 +22,8 @@ struct WinogradTransform {
   int64_t size() const { return outputs + taps - 1; } // alpha
 };
 
-/// F(m, 3) for m of 2, 4 and 6, on the points 0, 1, -1, 2, -2, 1/2, -1/2 (as many as needed) and infinity. Where what is
-/// multiplied is `rounded` to few bits, for m of 2, 3 and 4 on the points that magnify those errors least
+/// F(m, 3) for m of 2, 4 and 6, on the points 0, 1, -1, 2, -2, 1/2, -1/2 (as many as needed) and infinity. Where what
+/// is multiplied is `rounded` to few bits, for m of 2, 3 and 4 on the points that magnify those errors least
 /// (docs/kernels.md).
 WinogradTransform winogradTransform(int64_t outputs, bool rounded = false);
 

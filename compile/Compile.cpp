@@ -54,7 +54,8 @@ public:
     require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
     if (options.precision == Precision::bf16)
       if (std::string reason = bf16::obstacle(target); !reason.empty())
-        fail("--precision bf16: the target {}; expected one with AVX512-BF16, such as znver4 or sapphirerapids", reason);
+        fail("--precision bf16: the target {}; expected one with AVX512-BF16, such as znver4 or sapphirerapids",
+             reason);
     registerLowerings();
     report.target = target.str();
     report.sourceConstantBytes = constantBytesOf(module);
@@ -77,7 +78,8 @@ public:
       noteRowMajor(formed);
       fusions = std::move(formed.fusions);
       for (const PipelineReport::Conversion &conversion : formed.conversions)
-        report.conversions.push_back(fmt::format("{}: {} -> {}, {} bytes", conversion.node.empty() ? "an input" : conversion.node,
+        report.conversions.push_back(fmt::format("{}: {} -> {}, {} bytes",
+                                                 conversion.node.empty() ? "an input" : conversion.node,
                                                  conversion.from, conversion.to, conversion.bytes));
       for (const PipelineReport::Declined &declined : formed.references)
         referenceReasons[declined.node] = declined.reason;
@@ -117,7 +119,8 @@ public:
     if (library.size()) {
       Clock::time_point begin = Clock::now();
       KernelCache cache(options.kernelCache, target);
-      CodeImage image = library.emit(options.jobs, cache, [&](size_t done, size_t total) { step("kernels", done, total); });
+      CodeImage image =
+          library.emit(options.jobs, cache, [&](size_t done, size_t total) { step("kernels", done, total); });
       report.cachedKernels = cache.found();
       package::CodeSection section{target.str(), target.featureBits, std::move(image.bytes), {}};
       for (size_t index : built.code)
@@ -131,8 +134,9 @@ public:
     program.producer = "lathe " LATHE_VERSION;
     if (auto source = module->getAttrOfType<mlir::StringAttr>("nn.source"))
       program.model = source.str();
-    program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}", target.str(), options.threads, options.level,
-                                  name(options.precision), options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "");
+    program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}", target.str(), options.threads,
+                                  options.level, name(options.precision), options.exactMath ? " --exact-math" : "",
+                                  options.smallMemory ? " --memory small" : "");
     program.plans.push_back(std::move(built.plan));
     write(program, code);
     step("package", 1, 1);

@@ -4,7 +4,8 @@
 //   auto module = importModel(*context, "resnet50.onnx");
 //   CompileReport report = compile(*module, {.target = "native", .threads = 2}, "resnet50.lathe");
 //
-// The module may be at graph level or at kernels level (text that `--emit kernels` wrote, edited or not): the second skips the passes.
+// The module may be at graph level or at kernels level (text that `--emit kernels` wrote, edited or not): the second
+// skips the passes.
 #pragma once
 
 #include "compile/PlanBuilder.h"
@@ -20,9 +21,9 @@
 namespace lathe {
 
 struct CompileProgress {
-  std::string what;    // "passes", "kernels", "package"
+  std::string what; // "passes", "kernels", "package"
   size_t done = 0, total = 0;
-  double seconds = 0;  // since compile() began
+  double seconds = 0; // since compile() began
 };
 
 struct CompileOptions {
@@ -30,28 +31,28 @@ struct CompileOptions {
   int threads = 1;               // the schedules are chosen for; any number may run the package
   int level = 3;                 // 0..4
   bool exactMath = false;
-  bool smallMemory = false;      // no algorithm that grows the weights
+  bool smallMemory = false;              // no algorithm that grows the weights
   Precision precision = Precision::fp32; // a target that cannot is an Error
-  bool shareStorage = true;      // PipelineOptions::shareStorage
-  bool referencesOnly = false;   // no code is made: every operator runs on its reference
-  std::string scheduleText;      // compile/ScheduleBook.h
+  bool shareStorage = true;              // PipelineOptions::shareStorage
+  bool referencesOnly = false;           // no code is made: every operator runs on its reference
+  std::string scheduleText;              // compile/ScheduleBook.h
   std::string scheduleName = "schedule";
-  int jobs = 1;                  // threads the compiler itself uses
-  std::string kernelCache;       // folder of compile/KernelCache.h; empty: no kernel is kept or taken
+  int jobs = 1;            // threads the compiler itself uses
+  std::string kernelCache; // folder of compile/KernelCache.h; empty: no kernel is kept or taken
   std::function<void(const CompileProgress &)> progress; // may be empty; called from compiler threads, one at a time
 };
 
 struct CompileReport {
   double seconds = 0, passSeconds = 0, codeSeconds = 0;
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
-  uint64_t sourceConstantBytes = 0;        // of the module's constants before compilation
+  uint64_t sourceConstantBytes = 0; // of the module's constants before compilation
   int kernels = 0, distinctKernels = 0;
-  int cachedKernels = 0;                   // of the distinct ones: machine code that CompileOptions::kernelCache held
-  int layoutConversions = 0;               // kept in the plan
-  std::vector<std::string> conversions;    // each: "conv1: from -> to, bytes"
-  std::vector<ReferenceUse> references;    // operators the plan leaves to references
-  std::vector<std::string> notes;          // what passes declined and why
-  double flops = 0, compiledFlops = 0;     // of one run at batch 1 where the batch is symbolic
+  int cachedKernels = 0;                // of the distinct ones: machine code that CompileOptions::kernelCache held
+  int layoutConversions = 0;            // kept in the plan
+  std::vector<std::string> conversions; // each: "conv1: from -> to, bytes"
+  std::vector<ReferenceUse> references; // operators the plan leaves to references
+  std::vector<std::string> notes;       // what passes declined and why
+  double flops = 0, compiledFlops = 0;  // of one run at batch 1 where the batch is symbolic
   std::string target;
 };
 
@@ -61,13 +62,14 @@ CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, cons
 /// The same package in memory.
 CompileReport compileToBytes(mlir::ModuleOp module, const CompileOptions &options, std::vector<char> &package);
 
-/// Levels that can be looked at. graph: after the graph passes; kernels: outlined; schedule: every choice made (ScheduleBook.h);
-/// loops, llvm, assembly: of every kernel.
+/// Levels that can be looked at. graph: after the graph passes; kernels: outlined; schedule: every choice made
+/// (ScheduleBook.h); loops, llvm, assembly: of every kernel.
 enum class Level { graph, kernels, schedule, loops, llvm, assembly };
 /// "graph", "kernels", "schedule", "loops", "llvm", "asm"; throws Error listing them.
 Level levelFromName(const std::string &name);
-/// The module (which is rewritten) at `level`, written to `path`; graph and kernels text can be compiled again, its weights lie
-/// beside it (ir/ModelText.h); schedule text is what `scheduleText` takes. With an empty path the text is returned instead, large weights left out.
+/// The module (which is rewritten) at `level`, written to `path`; graph and kernels text can be compiled again, its
+/// weights lie beside it (ir/ModelText.h); schedule text is what `scheduleText` takes. With an empty path the text is
+/// returned instead, large weights left out.
 std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path = "");
 
 /// What `lathe check` prints: runs the passes and trials every kernel, without machine code.

@@ -22,14 +22,14 @@ struct ReferenceUse {
 
 struct BuiltPlan {
   std::unique_ptr<plan::PlanT> plan;
-  std::vector<size_t> code;              // by plan kernel: index into the library's code entries
+  std::vector<size_t> code; // by plan kernel: index into the library's code entries
   std::vector<ReferenceUse> references;
-  double referenceFlops = 0;             // of operators left to references, symbols at 1
-  int layoutConversions = 0;             // calls of kernels that only convert a layout
+  double referenceFlops = 0; // of operators left to references, symbols at 1
+  int layoutConversions = 0; // calls of kernels that only convert a layout
 };
 
-/// Builds the plan of @main. Kernels are asked from `library`; constants are packed into `constants`, each distinct form once.
-/// Throws Error naming the node where the module is not at kernels level.
+/// Builds the plan of @main. Kernels are asked from `library`; constants are packed into `constants`, each distinct
+/// form once. Throws Error naming the node where the module is not at kernels level.
 BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants);
 
 /// Operations of one evaluation of `op`, by its record; may depend on symbols.

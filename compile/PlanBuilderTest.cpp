@@ -117,7 +117,8 @@ TEST_F(PlanBuilderTest, partsLieInTheWhole) {
   const plan::PlanT &p = plan(with("%1", "1", "1"));
   ASSERT_EQ(p.blocks[0]->instructions.size(), 3u);
   auto buffers = [&](size_t i) { return p.blocks[0]->instructions[i]->operation.AsCallKernel()->buffers; };
-  const plan::ValueT &low = *p.values[buffers(0)[1]], &high = *p.values[buffers(1)[1]], &middle = *p.values[buffers(2)[0]];
+  const plan::ValueT &low = *p.values[buffers(0)[1]], &high = *p.values[buffers(1)[1]],
+                     &middle = *p.values[buffers(2)[0]];
   EXPECT_EQ(low.alias_of, static_cast<int>(p.outputs[0]));
   EXPECT_EQ(low.alias_offset, "");
   EXPECT_EQ(high.alias_of, static_cast<int>(p.outputs[0]));
@@ -166,7 +167,8 @@ TEST_F(PlanBuilderTest, aKernelNobodyCanCompileIsNamed) {
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       %0 = call @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
       return %0 : tensor<4xf32>
-    })"), Error);
+    })"),
+               Error);
 }
 
 TEST(ScheduleBook, findsByKernelThenNodeAndReportsUnusedLines) {
@@ -191,8 +193,8 @@ TEST(ScheduleBook, holdsChoicesAboveKernels) {
   EXPECT_THROW(book.requireAllUsed(), Error);
   EXPECT_EQ(book.find("r", {}), "map/1 unroll=2");
   book.requireAllUsed();
-  for (const char *wrong : {"c: layout/1", "c: layout/1 in=nchw", "c: layout/1 in=row px=3", "c: layout/2 in=row", "c: fuse/1",
-                            "c: fuse/1 into=d", "c: fuse/1 with=d\nc: fuse/1 with=e"})
+  for (const char *wrong : {"c: layout/1", "c: layout/1 in=nchw", "c: layout/1 in=row px=3", "c: layout/2 in=row",
+                            "c: fuse/1", "c: fuse/1 into=d", "c: fuse/1 with=d\nc: fuse/1 with=e"})
     EXPECT_THROW(ScheduleBook(wrong, "s.txt"), Error) << wrong;
 }
 
@@ -210,13 +212,16 @@ protected:
         %2 = nn.conv %1, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("c2")
         %3 = nn.tanh %2 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> loc("t2")
         return %3 : tensor<1x16x8x8xf32>
-      })", context.get());
+      })",
+                                                                                       context.get());
     EXPECT_TRUE(module);
     CompileOptions options;
     options.scheduleText = given;
     return emitLevel(*module, options, Level::schedule);
   }
-  static bool has(const std::string &text, const std::string &line) { return ("\n" + text).find("\n" + line) != std::string::npos; }
+  static bool has(const std::string &text, const std::string &line) {
+    return ("\n" + text).find("\n" + line) != std::string::npos;
+  }
 };
 
 TEST_F(GraphScheduleTest, whatIsPrintedIsTakenBack) {

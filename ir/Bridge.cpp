@@ -137,7 +137,8 @@ mlir::Operation *build(mlir::OpBuilder &builder, mlir::Location loc, llvm::Strin
         state.operands.push_back(operands[position]);
         ++count;
       }
-    require(count > 0 || operand.optional || operand.variadic, "{}: operand '{}' is missing", record->name, operand.name);
+    require(count > 0 || operand.optional || operand.variadic, "{}: operand '{}' is missing", record->name,
+            operand.name);
     segments.push_back(count);
   }
   require(position >= operands.size(), "{}: has {} operands, expected at most {}", record->name, operands.size(),
@@ -283,7 +284,8 @@ ConstantData constantData(mlir::ElementsAttr attr) {
   ConstantData data{toElementType(type.getElementType()), {type.getShape().begin(), type.getShape().end()}, {}, false};
   if (auto resource = llvm::dyn_cast<mlir::DenseResourceElementsAttr>(attr)) {
     mlir::AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    require(blob != nullptr, "constant '{}' has no data; is its weights file missing?", resource.getRawHandle().getKey().str());
+    require(blob != nullptr, "constant '{}' has no data; is its weights file missing?",
+            resource.getRawHandle().getKey().str());
     data.bytes = blob->getData();
     return data;
   }
@@ -294,7 +296,8 @@ ConstantData constantData(mlir::ElementsAttr attr) {
     data.bytes = dense.getRawData();
     return data;
   }
-  // MLIR packs booleans eight a byte; everywhere else they take one byte each. Kept for the life of the process, by attribute.
+  // MLIR packs booleans eight a byte; everywhere else they take one byte each. Kept for the life of the process, by
+  // attribute.
   static thread_local std::map<const void *, std::vector<char>> expanded;
   auto &bytes = expanded[dense.getAsOpaquePointer()];
   bytes.clear();
@@ -327,7 +330,8 @@ mlir::ElementsAttr makeConstant(mlir::MLIRContext *context, ElementType type, ll
     return mlir::DenseElementsAttr::get(tensor, values);
   }
   if (bytes.size() >= 1024 || bitWidth(type) < 8)
-    return mlir::DenseResourceElementsAttr::get(tensor, resourceKey(name), mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64));
+    return mlir::DenseResourceElementsAttr::get(tensor, resourceKey(name),
+                                                mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64));
   return mlir::DenseElementsAttr::getFromRawBuffer(tensor, bytes);
 }
 

@@ -45,8 +45,8 @@ mlir::TensorType toMlirType(mlir::MLIRContext *context, const TensorInfo &info, 
 /// The layout encoding, or null for row-major.
 BlockedAttr layoutOf(mlir::Value value);
 
-/// Elements of a constant's attribute, whatever its storage (dense, splat or resource); throws Error for resources without data.
-/// The span lives as long as the context; splats are not expanded: see `isSplat`.
+/// Elements of a constant's attribute, whatever its storage (dense, splat or resource); throws Error for resources
+/// without data. The span lives as long as the context; splats are not expanded: see `isSplat`.
 struct ConstantData {
   ElementType type;
   std::vector<int64_t> dims;

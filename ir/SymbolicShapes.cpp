@@ -111,7 +111,8 @@ TensorInfo SymbolicShapes::of(mlir::Value value) const {
 
 std::vector<TensorInfo> SymbolicShapes::results() const {
   std::vector<TensorInfo> infos;
-  for (mlir::Value operand : const_cast<mlir::func::FuncOp &>(function).getBody().front().getTerminator()->getOperands())
+  for (mlir::Value operand :
+       const_cast<mlir::func::FuncOp &>(function).getBody().front().getTerminator()->getOperands())
     infos.push_back(of(operand));
   return infos;
 }

@@ -1,8 +1,8 @@
 // Attribute structs: an operator's static parameters as plain data, outside any IR.
 //
-// dev/gen_ops.py writes one struct per operator record (ops/Attrs.inc). The same struct is what shape functions, references,
-// lowerings and the plan's reference calls see. `visit` enumerates its fields, from which every other form (MLIR
-// attributes, flexbuffers in a plan, JSON, text) is derived.
+// dev/gen_ops.py writes one struct per operator record (ops/Attrs.inc). The same struct is what shape functions,
+// references, lowerings and the plan's reference calls see. `visit` enumerates its fields, from which every other form
+// (MLIR attributes, flexbuffers in a plan, JSON, text) is derived.
 #pragma once
 
 #include "support/ElementType.h"

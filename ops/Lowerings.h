@@ -3,7 +3,8 @@
 
 namespace lathe {
 
-/// Makes findScalarLowering (codegen/Scalar.h) know every operator. Call once before kernels are generated; harmless when repeated.
+/// Makes findScalarLowering (codegen/Scalar.h) know every operator. Call once before kernels are generated; harmless
+/// when repeated.
 void registerLowerings();
 
 } // namespace lathe

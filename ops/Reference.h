@@ -11,8 +11,8 @@
 
 namespace lathe {
 
-/// One evaluation. Inputs are in plain row-major layout. Outputs come allocated with the shapes the shape function gave;
-/// where it could not (data-dependent extents) the output is an empty tensor and the reference assigns it.
+/// One evaluation. Inputs are in plain row-major layout. Outputs come allocated with the shapes the shape function
+/// gave; where it could not (data-dependent extents) the output is an empty tensor and the reference assigns it.
 struct ReferenceCall {
   std::span<const Value *const> inputs; // null where an optional operand is absent
   std::span<Value> outputs;

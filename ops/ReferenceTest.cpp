@@ -125,9 +125,9 @@ TEST(Reference, ConvTransposeScattersEveryElement) {
                   int64_t p = h * a.strides[0] + i * a.dilations[0] - a.pads[0],
                           q = v * a.strides[1] + j * a.dilations[1] - a.pads[1];
                   if (p >= 0 && p < out[0] && q >= 0 && q < out[1])
-                    expected[((n * a.group * outChannels + c / channels * outChannels + o) * out[0] + p) * out[1] + q] +=
-                        x.as<double>()[((n * x.dim(1) + c) * x.dim(2) + h) * x.dim(3) + v] *
-                        w.as<double>()[((c * outChannels + o) * w.dim(2) + i) * w.dim(3) + j];
+                    expected[((n * a.group * outChannels + c / channels * outChannels + o) * out[0] + p) * out[1] +
+                             q] += x.as<double>()[((n * x.dim(1) + c) * x.dim(2) + h) * x.dim(3) + v] *
+                                   w.as<double>()[((c * outChannels + o) * w.dim(2) + i) * w.dim(3) + j];
                 }
     expectTensor(evaluate("conv_transpose", a, {x, w}), {x.dim(0), a.group * outChannels, out[0], out[1]}, expected,
                  1e-12);
@@ -137,9 +137,9 @@ TEST(Reference, ConvTransposeScattersEveryElement) {
 TEST(Reference, ConvTransposeOfRankOneWithBias) { // the kernel twice, two apart
   ConvTransposeAttrs a;
   a.strides = {2}, a.dilations = {1}, a.pads = {0, 0}, a.output_padding = {1};
-  expectTensor(evaluate("conv_transpose", a,
-                        {f32({1, 1, 2}, {1, 10}), f32({1, 2, 3}, {1, 2, 3, 4, 5, 6}), f32({2}, {0.5, 0})}),
-               {1, 2, 6}, {1.5, 2.5, 13.5, 20.5, 30.5, 0.5, 4, 5, 46, 50, 60, 0});
+  expectTensor(
+      evaluate("conv_transpose", a, {f32({1, 1, 2}, {1, 10}), f32({1, 2, 3}, {1, 2, 3, 4, 5, 6}), f32({2}, {0.5, 0})}),
+      {1, 2, 6}, {1.5, 2.5, 13.5, 20.5, 30.5, 0.5, 4, 5, 46, 50, 60, 0});
 }
 
 TEST(Reference, ConvEqualsItsDefinitionOnRandomShapes) {
@@ -289,8 +289,9 @@ TEST(Reference, Attention) {
   AttentionAttrs zero;
   zero.zero_masked_rows = true;
   zero.scale = 0;
-  expectTensor(evaluate("attention", zero, {f64({2, 1, 1}, {5, 6}), f64({1, 3, 1}, {0, 1, 2}), f64({1, 3, 2}, {1, 0, 3, 0, 8, 7})}), {2, 1, 2},
-               {4, 7 / 3.0, 4, 7 / 3.0}, 1e-12);
+  expectTensor(evaluate("attention", zero,
+                        {f64({2, 1, 1}, {5, 6}), f64({1, 3, 1}, {0, 1, 2}), f64({1, 3, 2}, {1, 0, 3, 0, 8, 7})}),
+               {2, 1, 2}, {4, 7 / 3.0, 4, 7 / 3.0}, 1e-12);
   Tensor mask(ElementType::boolean, {2, 3});
   std::copy_n(std::initializer_list<uint8_t>{1, 0, 1, 0, 0, 0}.begin(), 6, mask.as<uint8_t>());
   expectTensor(evaluate("attention", zero, {q, k, v, Tensor(), mask}), {2, 2}, {4.5, 3.5, 0, 0}, 1e-12);

@@ -43,7 +43,9 @@ int64_t normalizeAxis(int64_t axis, int64_t rank, const char *what);
 std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t rank, const char *what);
 
 /// Operand `index`, null where it is absent.
-inline const TensorInfo *operand(const InferInputs &in, size_t index) { return index < in.size() ? in[index] : nullptr; }
+inline const TensorInfo *operand(const InferInputs &in, size_t index) {
+  return index < in.size() ? in[index] : nullptr;
+}
 
 /// False when the extents are known to differ: both constant and unequal.
 bool mayAgree(const Dim &a, const Dim &b);
@@ -61,7 +63,8 @@ Dims unknownDims(size_t rank);
 constexpr size_t maxContents = 64;
 constexpr size_t maxRank = 32;
 
-/// `info` with contents where they are few and of an integer type or bool; `make` may throw Error (overflow): then without.
+/// `info` with contents where they are few and of an integer type or bool; `make` may throw Error (overflow): then
+/// without.
 template <class Make> TensorInfo withContents(TensorInfo info, Make &&make) {
   try {
     if (isInteger(info.type) || info.type == ElementType::boolean)
@@ -69,7 +72,8 @@ template <class Make> TensorInfo withContents(TensorInfo info, Make &&make) {
   } catch (const Error &) {
     info.contents.reset();
   }
-  if (info.contents && (info.contents->size() > maxContents || Dim(static_cast<int64_t>(info.contents->size())) != product(info.dims)))
+  if (info.contents &&
+      (info.contents->size() > maxContents || Dim(static_cast<int64_t>(info.contents->size())) != product(info.dims)))
     info.contents.reset();
   return info;
 }
@@ -79,6 +83,7 @@ InferResult checkedResults(const char *op, InferResult results);
 
 /// The static value of operand `index` if present and known, otherwise `attribute`. Throws Error if the operand is
 /// present but its contents are not known and `optionalContents` is false.
-std::vector<int64_t> staticOperand(const InferInputs &in, size_t index, const std::vector<int64_t> &attribute, const char *what);
+std::vector<int64_t> staticOperand(const InferInputs &in, size_t index, const std::vector<int64_t> &attribute,
+                                   const char *what);
 
 } // namespace lathe

@@ -468,7 +468,8 @@ TEST(Shape, Indexed) {
   TensorInfo updates = tensor("f32 2 5 3");
   EXPECT_EQ(infer("scatter_elements", axis(ScatterElementsAttrs(), 2), {x, indices, updates}), "f32 N 5 7");
   expectViolation("scatter_elements_c1", "scatter_elements", axis(ScatterElementsAttrs(), -4), {x, indices, updates});
-  expectViolation("scatter_elements_c2", "scatter_elements", ScatterElementsAttrs(), {x, tensor("bool 2 5 3"), updates});
+  expectViolation("scatter_elements_c2", "scatter_elements", ScatterElementsAttrs(),
+                  {x, tensor("bool 2 5 3"), updates});
   expectViolation("scatter_elements_c3", "scatter_elements", ScatterElementsAttrs(), {x, tensor("i64 2 5 8"), updates});
   expectViolation("scatter_elements_c4", "scatter_elements", ScatterElementsAttrs(), {x, indices, tensor("f32 2 5 2")});
   expectViolation("scatter_elements_c4", "scatter_elements", ScatterElementsAttrs(), {x, indices, tensor("f64 2 5 3")});
@@ -551,13 +552,15 @@ TEST(Shape, Sampled) {
   expectViolation("roi_align_c3", "roi_align", with(align, [](auto &a) { a.mode = "sum"; }), {image, rois, batch});
   expectViolation("roi_align_c4", "roi_align", align, {image, tensor("f64 6 4"), batch});
 
-  MaxUnpoolAttrs unpool = with(MaxUnpoolAttrs(), [](auto &a) { a.kernel = {2, 2}, a.strides = {2, 2}, a.pads = {0, 0, 0, 0}; });
+  MaxUnpoolAttrs unpool =
+      with(MaxUnpoolAttrs(), [](auto &a) { a.kernel = {2, 2}, a.strides = {2, 2}, a.pads = {0, 0, 0, 0}; });
   TensorInfo pooled = tensor("f32 1 3 4 4"), at = tensor("i64 1 3 4 4");
   EXPECT_EQ(infer("max_unpool", unpool, {pooled, at}), "f32 1 3 8 8");
   expectViolation("max_unpool_c1", "max_unpool", unpool, {pooled, tensor("i32 1 3 4 4")});
   expectViolation("max_unpool_c1", "max_unpool", unpool, {pooled, tensor("i64 1 3 4 5")});
   expectViolation("max_unpool_c2", "max_unpool", with(unpool, [](auto &a) { a.kernel = {2}; }), {pooled, at});
-  expectViolation("max_unpool_c3", "max_unpool", with(unpool, [](auto &a) { a.output_shape = {1, 4, 9, 9}; }), {pooled, at});
+  expectViolation("max_unpool_c3", "max_unpool", with(unpool, [](auto &a) { a.output_shape = {1, 4, 9, 9}; }),
+                  {pooled, at});
   expectViolation("max_unpool_c4", "max_unpool", with(unpool, [](auto &a) { a.pads = {9, 0, 9, 0}; }), {pooled, at});
 
   Col2ImAttrs columns = with(Col2ImAttrs(), [](auto &a) {

@@ -17,7 +17,7 @@
 namespace lathe::package {
 
 inline constexpr char magic[8] = {'L', 'A', 'T', 'H', 'E', 'P', 'K', 'G'};
-inline constexpr uint32_t formatVersion = 2; // 2: aliases with an offset
+inline constexpr uint32_t formatVersion = 2;        // 2: aliases with an offset
 inline constexpr uint64_t sectionAlignment = 16384; // a multiple of the page size of every supported machine
 inline constexpr uint64_t constantAlignment = 64;
 
@@ -57,7 +57,8 @@ struct CodePrefix {
 /// Append only: the numbers are stored in packages.
 #define LATHE_CPU_FEATURES(X)                                                                                          \
   X(0, x86_64, "x86_64")                                                                                               \
-  X(1, avx, "avx") X(2, avx2, "avx2") X(3, fma, "fma") X(4, f16c, "f16c") X(5, bmi2, "bmi2") X(6, avx512f, "avx512f")  \
+  X(1, avx, "avx")                                                                                                     \
+  X(2, avx2, "avx2") X(3, fma, "fma") X(4, f16c, "f16c") X(5, bmi2, "bmi2") X(6, avx512f, "avx512f")                   \
       X(7, avx512bw, "avx512bw") X(8, avx512dq, "avx512dq") X(9, avx512vl, "avx512vl") X(10, avx512cd, "avx512cd")     \
           X(11, avx512vnni, "avx512vnni") X(12, avx512bf16, "avx512bf16") X(13, avxvnni, "avxvnni")                    \
               X(14, sse42, "sse4.2") X(15, bmi, "bmi") X(16, lzcnt, "lzcnt") X(17, movbe, "movbe")                     \

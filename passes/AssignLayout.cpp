@@ -88,7 +88,8 @@ private:
       }
       cut.addEdge(*blocked ? MinCut::source : node, *blocked ? node : MinCut::sink, MinCut::infinite);
     };
-    require(!choice.rule.uniform || !given.blockedInput || !given.blockedOutput || *given.blockedInput == *given.blockedOutput,
+    require(!choice.rule.uniform || !given.blockedInput || !given.blockedOutput ||
+                *given.blockedInput == *given.blockedOutput,
             "{}: reads and writes one layout, different ones were asked for", nn::describe(op->getLoc()));
     fix(given.blockedInput, choice.input, "input");
     fix(given.blockedOutput, choice.output, "result");

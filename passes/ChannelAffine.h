@@ -11,8 +11,9 @@ struct ChannelAffine {
   std::vector<double> scale, shift; // one a channel
 };
 
-/// Folds `affine`, applied by `consumer` to the result of a conv, conv_transpose or gemm with constant weights and no other user, into
-/// that operator and replaces `consumer` by its result. False, with nothing changed, where that is not possible.
+/// Folds `affine`, applied by `consumer` to the result of a conv, conv_transpose or gemm with constant weights and no
+/// other user, into that operator and replaces `consumer` by its result. False, with nothing changed, where that is not
+/// possible.
 bool foldIntoProducer(mlir::Value x, const ChannelAffine &affine, mlir::Operation *consumer);
 
 /// Folds `affine`, applied by `producer` to `x`, into the conv that is its only user, where padding allows it. Replaces

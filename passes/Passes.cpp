@@ -8,7 +8,8 @@ std::span<const GraphPass> graphPasses() {
   using Module = mlir::ModuleOp;
   using Options = const PipelineOptions &;
   static const GraphPass passes[] = {
-      {"absorb-shuffle", "shuffles of channels in the weights of convolutions", [](Module m, Options) { absorbShuffle(m); }},
+      {"absorb-shuffle", "shuffles of channels in the weights of convolutions",
+       [](Module m, Options) { absorbShuffle(m); }},
       {"assign-layout", "row-major or blocked channels for every value",
        [](Module m, Options o) {
          PipelineReport report;
@@ -26,7 +27,8 @@ std::span<const GraphPass> graphPasses() {
       {"fold-scale", "scales and offsets a channel into the weights before",
        [](Module m, Options o) { foldScale(m, o.exactMath); }},
       {"infer-shapes", "refine types, fold known shape arithmetic", [](Module m, Options) { inferShapes(m); }},
-      {"recognize-attention", "product, softmax, product as one attention", [](Module m, Options) { recognizeAttention(m); }},
+      {"recognize-attention", "product, softmax, product as one attention",
+       [](Module m, Options) { recognizeAttention(m); }},
       {"recognize-activation", "gelu, hard_swish and mish from their formulas",
        [](Module m, Options) { recognizeActivation(m); }},
       {"recognize-group-norm", "instance_norm between reshapes as group_norm",
@@ -37,9 +39,11 @@ std::span<const GraphPass> graphPasses() {
        [](Module m, Options) { recognizeLpNormalize(m); }},
       {"recognize-softmax", "softmax and log_softmax from their formulas",
        [](Module m, Options) { recognizeSoftmax(m); }},
-      {"share-storage", "concatenations, slices and splits of contiguous parts without copies", [](Module m, Options) { shareStorage(m); }},
+      {"share-storage", "concatenations, slices and splits of contiguous parts without copies",
+       [](Module m, Options) { shareStorage(m); }},
       {"simplify", "remove and merge operators", [](Module m, Options) { simplify(m); }},
-      {"sink-reshape", "reshapes of matrix products behind what is element-wise", [](Module m, Options) { sinkReshape(m); }},
+      {"sink-reshape", "reshapes of matrix products behind what is element-wise",
+       [](Module m, Options) { sinkReshape(m); }},
       {"split-recurrence", "the input's share of recurrent gates as one matrix product",
        [](Module m, Options) { splitRecurrence(m); }},
       {"static-operands", "constant operands become attributes", [](Module m, Options) { staticOperands(m); }},

@@ -52,18 +52,21 @@ void simplify(mlir::ModuleOp module);
 /// Channel shuffles (reshape, transpose, reshape) become one gather over the channels.
 void channelShuffle(mlir::ModuleOp module);
 
-/// Where shuffled channels are only read by dense convolutions, through depthwise ones and element-wise operators, and made by dense
-/// convolutions, the order of channels moves into the weights: what is read becomes a concatenation of runs. Sums change their order.
+/// Where shuffled channels are only read by dense convolutions, through depthwise ones and element-wise operators, and
+/// made by dense convolutions, the order of channels moves into the weights: what is read becomes a concatenation of
+/// runs. Sums change their order.
 void absorbShuffle(mlir::ModuleOp module);
 
-/// softmax(scale * q k^T + bias, masked) v, spelled out in operators, becomes one attention. Not for exact math: factors move.
+/// softmax(scale * q k^T + bias, masked) v, spelled out in operators, becomes one attention. Not for exact math:
+/// factors move.
 void recognizeAttention(mlir::ModuleOp module);
 
-/// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its kernel.
+/// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its
+/// kernel.
 void sinkReshape(mlir::ModuleOp module);
 
-/// Rewrites lstm, gru and rnn: the input's share of all gates as one matmul over all steps and directions, with the biases
-/// that can be added there, and a recurrence for the rest.
+/// Rewrites lstm, gru and rnn: the input's share of all gates as one matmul over all steps and directions, with the
+/// biases that can be added there, and a recurrence for the rest.
 void splitRecurrence(mlir::ModuleOp module);
 
 /// The formulas exporters write for one operator become that operator: layer_norm, rms_norm, instance_norm.
@@ -80,9 +83,10 @@ void recognizeLpNormalize(mlir::ModuleOp module);
 /// Chooses row-major or blocked channels for every value and inserts the conversions that remain.
 void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
-/// At kernels level: kernels that only concatenate, slice or split where the parts are contiguous in the whole become operators in
-/// @main with the attribute nn.in_place (passes/ShareStorage.h); a concatenation that begins with the parts of an earlier one takes that
-/// in their place. Returns how many kernels went.
+/// At kernels level: kernels that only concatenate, slice or split where the parts are contiguous in the whole become
+/// operators in
+/// @main with the attribute nn.in_place (passes/ShareStorage.h); a concatenation that begins with the parts of an
+/// earlier one takes that in their place. Returns how many kernels went.
 int shareStorage(mlir::ModuleOp module);
 
 /// A pass as lathe-opt and tests see it.

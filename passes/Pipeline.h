@@ -14,7 +14,8 @@ namespace lathe {
 /// Choices above one kernel for one operator, as a graph schedule holds them. What is empty the passes decide.
 struct GraphChoice {
   std::optional<bool> blockedInput, blockedOutput; // the layout it reads and writes
-  std::optional<std::string> kernelOf; // a node of the anchor in whose kernel it is computed; its own node: it starts one
+  std::optional<std::string>
+      kernelOf; // a node of the anchor in whose kernel it is computed; its own node: it starts one
 };
 
 struct PipelineOptions {
@@ -32,8 +33,8 @@ struct PipelineOptions {
   /// "" or the reason no code can be made for a candidate kernel; such a kernel is split into its operators and,
   /// failing that, left to the reference. Empty: every candidate is accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines; // with nn.divisible: also where two should be made
-  /// Choices given for the operator made of these source nodes. Empty: all are the passes'. One that cannot be followed is
-  /// an Error naming the node.
+  /// Choices given for the operator made of these source nodes. Empty: all are the passes'. One that cannot be followed
+  /// is an Error naming the node.
   std::function<GraphChoice(const std::vector<std::string> &nodes)> given;
 };
 
@@ -48,7 +49,8 @@ struct PipelineReport {
   struct Declined {
     std::string node, op, reason;
   };
-  /// What was chosen, in the order of the graph; together with the kernels' schedules it says all (compile --emit schedule).
+  /// What was chosen, in the order of the graph; together with the kernels' schedules it says all (compile --emit
+  /// schedule).
   struct Layouts {
     std::string node;
     bool blockedInput, blockedOutput;

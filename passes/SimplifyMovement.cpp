@@ -190,9 +190,11 @@ bool gatherOfOne(mlir::Operation *op) {
   auto indices = constantOf(op->getOperand(1));
   mlir::Value x = op->getOperand(0);
   auto type = rankedType(x), result = rankedType(op->getResult(0));
-  if (!indices || indices->elements() != 1 || indices->rank() > 1 || !type || !result || type.getRank() < 2 || dynamicCount(result) > 1)
+  if (!indices || indices->elements() != 1 || indices->rank() > 1 || !type || !result || type.getRank() < 2 ||
+      dynamicCount(result) > 1)
     return false;
-  int64_t axis = axisOf(nn::attrsAs<GatherAttrs>(op).axis, x), extent = type.getDimSize(axis), index = indices->asInteger(0);
+  int64_t axis = axisOf(nn::attrsAs<GatherAttrs>(op).axis, x), extent = type.getDimSize(axis),
+          index = indices->asInteger(0);
   if (mlir::ShapedType::isDynamic(extent) || index < -extent || index >= extent)
     return false; // an error the reference reports
   index += index < 0 ? extent : 0;
@@ -249,7 +251,8 @@ std::optional<std::vector<std::pair<int64_t, int64_t>>> slicedFrom(mlir::Operati
   auto attrs = nn::attrsAs<SliceAttrs>(op);
   std::vector<std::pair<int64_t, int64_t>> result(static_cast<size_t>(type.getRank()), {0, 1});
   for (size_t i = 0; i < attrs.starts.size(); ++i) {
-    int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i) : axisOf(attrs.axes[i], op->getOperand(0)), extent = type.getDimSize(axis);
+    int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i) : axisOf(attrs.axes[i], op->getOperand(0)),
+            extent = type.getDimSize(axis);
     int64_t start = attrs.starts[i], step = attrs.steps.empty() ? 1 : attrs.steps[i];
     if (mlir::ShapedType::isDynamic(extent) || step < 1)
       return std::nullopt;
@@ -281,7 +284,8 @@ bool sliceOfSlice(mlir::Operation *op) {
   }
   mlir::Operation *before = op->getOperand(0).getDefiningOp();
   mlir::OpBuilder b(op);
-  replaceWith(op, nn::buildValue(b, fuseLocations(before, op), "slice", {before->getOperand(0), {}, {}, {}, {}}, std::move(attrs)));
+  replaceWith(op, nn::buildValue(b, fuseLocations(before, op), "slice", {before->getOperand(0), {}, {}, {}, {}},
+                                 std::move(attrs)));
   return true;
 }
 

@@ -48,7 +48,8 @@ public:
   /// Same storage, other extents with the same number of elements.
   Tensor reshaped(std::vector<int64_t> dims) const;
   /// Element-wise conversion with the semantics of ONNX Cast (float to integer truncates; what does not fit becomes the
-  /// nearest value that does; of four-bit integers the low bits are kept). `saturate`: likewise for 8-bit floats, otherwise infinity or NaN. The same type: no copy.
+  /// nearest value that does; of four-bit integers the low bits are kept). `saturate`: likewise for 8-bit floats,
+  /// otherwise infinity or NaN. The same type: no copy.
   Tensor convertedTo(ElementType type, bool saturate = true) const;
   /// Element `index` (row-major) widened to double or int64; for messages, shape arithmetic and tests.
   double asDouble(int64_t index) const;
@@ -115,8 +116,12 @@ template <class T> Tensor Tensor::of(std::vector<int64_t> dims, std::span<const 
 }
 
 /// 16-bit and 8-bit floating-point formats as bit patterns; conversions round to nearest even.
-struct Half { uint16_t bits; };
-struct BFloat16 { uint16_t bits; };
+struct Half {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
 float toFloat(Half value);
 float toFloat(BFloat16 value);
 Half toHalf(float value);

@@ -36,14 +36,15 @@ Schedule Schedule::parse(const std::string &text) {
   require(static_cast<bool>(stream >> word), "schedule '{}': expected 'algorithm/version name=value ...'", text);
   size_t slash = word.find('/');
   int64_t version = 0;
-  require(slash != std::string::npos && slash > 0 && integer(std::string_view(word).substr(slash + 1), version) && version > 0,
+  require(slash != std::string::npos && slash > 0 && integer(std::string_view(word).substr(slash + 1), version) &&
+              version > 0,
           "schedule '{}': expected 'algorithm/version', got '{}'", text, word);
   result.algorithm = word.substr(0, slash);
   result.version = static_cast<int>(version);
   while (stream >> word) {
     size_t equals = word.find('=');
-    require(equals != std::string::npos && equals > 0 && equals + 1 < word.size(), "schedule '{}': expected name=value, got '{}'",
-            text, word);
+    require(equals != std::string::npos && equals > 0 && equals + 1 < word.size(),
+            "schedule '{}': expected name=value, got '{}'", text, word);
     std::string name = word.substr(0, equals), value = word.substr(equals + 1);
     int64_t number;
     if (integer(value, number))

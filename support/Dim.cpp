@@ -124,7 +124,8 @@ Dim operator*(const Dim &a, const Dim &b) {
           it->second.second += factor.second;
       }
       result.add(term);
-      require(result.terms.size() <= mostTerms, "shape arithmetic is too wide: an extent is a sum of more than {} terms", mostTerms);
+      require(result.terms.size() <= mostTerms,
+              "shape arithmetic is too wide: an extent is a sum of more than {} terms", mostTerms);
     }
   return result;
 }

@@ -88,7 +88,7 @@ public:
   Signal transpose(Signal x, std::vector<int64_t> perm, const std::string &name);
   Signal softmax(Signal x, int64_t axis, const std::string &name);
   Signal layerNorm(Signal x, const std::string &name, double epsilon = 1e-5); // over the last axis
-  Signal matmul(Signal x, Signal y, const std::string &name); // over the last two axes
+  Signal matmul(Signal x, Signal y, const std::string &name);                 // over the last two axes
   Signal scale(Signal x, double factor, const std::string &name);
   Signal joined(llvm::ArrayRef<Signal> parts, int64_t axis, const std::string &name); // concat along any axis
   /// Position `index` along `axis`, which disappears.

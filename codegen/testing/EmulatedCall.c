@@ -1,8 +1,8 @@
-/* Runs a kernel of another architecture inside an emulator: what codegen/KernelEmulation.cpp writes to its standard input, the
- * buffers as the kernel leaves them to its standard output. Everything is 64-bit words, little endian:
+/* Runs a kernel of another architecture inside an emulator: what codegen/KernelEmulation.cpp writes to its standard
+ * input, the buffers as the kernel leaves them to its standard output. Everything is 64-bit words, little endian:
  *
- *   code bytes, entry, buffers, dims, slots, scratch bytes; the code; each buffer's bytes, 1 where it is aligned to a cache line, its
- *   contents; the dims; each slot's begin and end.
+ *   code bytes, entry, buffers, dims, slots, scratch bytes; the code; each buffer's bytes, 1 where it is aligned to a
+ * cache line, its contents; the dims; each slot's begin and end.
  *
  * Buffers end right before a page that is not mapped: a kernel that touches what is not its own ends the program.
  */
@@ -61,7 +61,9 @@ int main(void) {
 #if defined(__aarch64__)
   unsigned long mode;
   __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-  __asm__ volatile("msr fpcr, %0" : : "r"(mode | 1ul << 24 | 1ul << 19)); /* denormals are flushed, as the runtime does */
+  __asm__ volatile("msr fpcr, %0"
+                   :
+                   : "r"(mode | 1ul << 24 | 1ul << 19)); /* denormals are flushed, as the runtime does */
 #endif
   for (int64_t i = 0; i < slotCount; ++i) {
     int64_t begin = word(), end = word();

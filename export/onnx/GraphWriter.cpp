@@ -106,8 +106,8 @@ void GraphWriter::writeNode(mlir::Operation &op) {
     if (!names.contains(result))
       names[result] = uniqueValueName(sourceNames.empty() ? "indices" : sourceNames.front());
     pool.add_output(names[result]);
-    NodeWriter(*this, op, pool).attr("storage_order",
-                                     static_cast<int64_t>(nn::attrsAs<MaxPoolIndicesAttrs>(&op).column_major));
+    NodeWriter(*this, op, pool)
+        .attr("storage_order", static_cast<int64_t>(nn::attrsAs<MaxPoolIndicesAttrs>(&op).column_major));
     return;
   }
   NodeProto &node = *graph->add_node();

@@ -102,7 +102,7 @@ double shortestDouble(float value);
 using Handler = void (*)(Node &);
 using Handlers = std::unordered_map<std::string, Handler>;
 const Handlers &handlers();
-void addAttentionHandlers(Handlers &table);    // Attention.cpp
+void addAttentionHandlers(Handlers &table);   // Attention.cpp
 void addWindowHandlers(Handlers &table);      // Window.cpp: convolution and pooling
 void addNormalizeHandlers(Handlers &table);   // Normalize.cpp: batch norm, softmax, global pools, gemm
 void addElementwiseHandlers(Handlers &table); // Elementwise.cpp

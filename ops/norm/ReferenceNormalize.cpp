@@ -71,8 +71,9 @@ void normalizeChannels(ReferenceCall &call, int64_t channelsOfRow, double epsilo
         double factor = 1 / std::sqrt(s.variance + epsilon);
         for (int64_t i = row * length; i < (row + 1) * length; ++i) {
           int64_t c = i / pixels % channels;
-          call.out(0).as<T>()[i] = static_cast<T>((static_cast<double>(x.as<T>()[i]) - s.mean) * factor * static_cast<double>(scale[c]) +
-                                                  static_cast<double>(bias[c]));
+          call.out(0).as<T>()[i] =
+              static_cast<T>((static_cast<double>(x.as<T>()[i]) - s.mean) * factor * static_cast<double>(scale[c]) +
+                             static_cast<double>(bias[c]));
         }
       }
     });

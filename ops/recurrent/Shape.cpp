@@ -98,8 +98,8 @@ RecurrentForm recurrentForm(const Attrs &attrs) {
   if (auto *a = dynamic_cast<const RnnAttrs *>(&attrs))
     return whole(common("rnn", Cell::rnn, *a));
   auto &a = dynamic_cast<const RecurrenceAttrs &>(attrs);
-  require(a.cell == "lstm" || a.cell == "gru" || a.cell == "rnn",
-          "{}_c8: cell is '{}', expected lstm, gru or rnn", "recurrence", a.cell);
+  require(a.cell == "lstm" || a.cell == "gru" || a.cell == "rnn", "{}_c8: cell is '{}', expected lstm, gru or rnn",
+          "recurrence", a.cell);
   RecurrentForm form = common("recurrence", a.cell == "lstm" ? Cell::lstm : a.cell == "gru" ? Cell::gru : Cell::rnn, a);
   form.inputForget = a.input_forget;
   form.linearBeforeReset = a.linear_before_reset;

@@ -1,4 +1,5 @@
-// The six light networks give their golden outputs, on the references and compiled: input arange(n)/n, relative tolerance 1e-5.
+// The six light networks give their golden outputs, on the references and compiled: input arange(n)/n, relative
+// tolerance 1e-5.
 #include "compile/Compile.h"
 #include "import/Import.h"
 #include "import/onnx/TensorData.h"

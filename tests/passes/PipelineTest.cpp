@@ -114,7 +114,8 @@ mlir::OwningOpRef<mlir::ModuleOp> randomConvTranspose(mlir::MLIRContext &context
   std::vector<int64_t> channel(spatial + 1, 1);
   channel[0] = out * attrs.group;
   mlir::Value bias = random() % 2 ? constant({out * attrs.group}) : mlir::Value();
-  mlir::Value y = nn::buildValue(b, loc, "conv_transpose", {function.getArgument(0), constant(w), bias}, std::move(attrs));
+  mlir::Value y =
+      nn::buildValue(b, loc, "conv_transpose", {function.getArgument(0), constant(w), bias}, std::move(attrs));
   if (random() % 2)
     y = nn::buildValue(b, loc, "mul", {y, constant(channel)}, MulAttrs());
   if (random() % 2)

@@ -18,8 +18,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run(int operators) {
     bool symbolic = chance(0.5);
     int64_t channels = pick({3, 4, 8, 12, 16}), size = 4 + below(8);
-    auto input =
-        mlir::RankedTensorType::get({symbolic ? mlir::ShapedType::kDynamic : pick({1, 1, 2}), channels, size, size}, b.getF32Type());
+    auto input = mlir::RankedTensorType::get(
+        {symbolic ? mlir::ShapedType::kDynamic : pick({1, 1, 2}), channels, size, size}, b.getF32Type());
     b.setInsertionPointToEnd(module->getBody());
     function = b.create<mlir::func::FuncOp>(b.getUnknownLoc(), "main", b.getFunctionType({input}, {}));
     if (symbolic)

@@ -8,8 +8,8 @@
 
 namespace lathe {
 
-/// A graph-level module of about `operators` operators with one input, batch symbolic, 1 or 2 by the seed, and one or two
-/// outputs.
+/// A graph-level module of about `operators` operators with one input, batch symbolic, 1 or 2 by the seed, and one or
+/// two outputs.
 mlir::OwningOpRef<mlir::ModuleOp> randomGraph(mlir::MLIRContext &context, uint64_t seed, int operators);
 
 } // namespace lathe
