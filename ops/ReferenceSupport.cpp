@@ -38,6 +38,21 @@ void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::spa
   });
 }
 
+Tensor lessZeroPoint(const ReferenceCall &call, const Tensor &value, const Tensor &zero,
+                     std::span<const int64_t> zeroDims) {
+  Tensor from = value.convertedTo(ElementType::i64), zeros = zero.convertedTo(ElementType::i64);
+  Tensor result(ElementType::i64, value.dims());
+  StridedLoop<2> loop(value.dims(), {stridesOf(value.dims()), broadcastStrides(zeroDims, value.dims())});
+  call.parallelFor(loop.count(), [&](int64_t begin, int64_t end) {
+    loop.run(begin, end, [&](int64_t at, const std::array<int64_t, 2> &offsets, int64_t length) {
+      for (int64_t i = 0; i < length; ++i)
+        result.as<int64_t>()[at + i] =
+            from.as<int64_t>()[at + i] - zeros.as<int64_t>()[offsets[1] + i * loop.innerStride(1)];
+    });
+  });
+  return result;
+}
+
 void assign(Tensor &out, const Tensor &value) {
   if (!out.defined()) {
     out = value;

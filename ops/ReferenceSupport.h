@@ -67,6 +67,11 @@ std::vector<int64_t> stridesOf(std::span<const int64_t> dims);
 /// Strides with which `operand` is read at positions of `dims`, to which it broadcasts (0 on broadcast axes).
 std::vector<int64_t> broadcastStrides(std::span<const int64_t> operand, std::span<const int64_t> dims);
 
+/// The integers of `value` less their zero points as i64; `zeroDims` is an extent list of the zero point's elements
+/// that broadcasts to the value.
+Tensor lessZeroPoint(const ReferenceCall &call, const Tensor &value, const Tensor &zero,
+                     std::span<const int64_t> zeroDims);
+
 /// Integer arithmetic wraps around.
 template <class T> T wrapAdd(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)

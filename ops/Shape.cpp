@@ -67,6 +67,11 @@ void requireNumber(ElementType type, const char *constraint) {
   require(isFloat(type) || isInteger(type), "{}: the element type is {}, expected a number", constraint, name(type));
 }
 
+void requireByte(ElementType type, const char *constraint) {
+  require(type == ElementType::i8 || type == ElementType::u8, "{}: the element type is {}, expected i8 or u8",
+          constraint, name(type));
+}
+
 Dims unknownDims(size_t rank) {
   require(rank <= maxRank, "rank {} is more than the {} supported", rank, maxRank);
   Dims result;

@@ -52,9 +52,11 @@ bool mayAgree(const Dim &a, const Dim &b);
 /// True when the extent cannot be negative, as far as its form tells (symbols are extents).
 bool isNonNegative(const Dim &dim);
 
-/// Throw Error, starting with `constraint`, unless the type is floating-point / a number (not bool or string).
+/// Throw Error, starting with `constraint`, unless the type is floating-point / a number (not bool or string) / an
+/// 8-bit integer.
 void requireFloat(ElementType type, const char *constraint);
 void requireNumber(ElementType type, const char *constraint);
+void requireByte(ElementType type, const char *constraint);
 
 /// Extents of a result whose value nobody knows yet.
 Dims unknownDims(size_t rank);

@@ -117,8 +117,8 @@ void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
 
 // Of Window.cpp. The attributes every pooling operator has; and ceil_mode replaced by padding behind.
 Fields averagePoolFields(Node &node);
-/// A convolution by the node's attributes over these operands (b may be null).
-mlir::Value emitConv(Node &node, mlir::Value x, mlir::Value w, mlir::Value b);
+/// A convolution of integers by the node's attributes over these operands (zero points may be null).
+mlir::Value emitConvInteger(Node &node, mlir::Value x, mlir::Value w, mlir::Value xZero, mlir::Value wZero);
 void padForCeil(const Dims &x, Fields &fields);
 
 /// Imports through the operator records' direct mappings.

@@ -98,27 +98,6 @@ void importDynamicQuantizeLinear(Node &node) {
   node.set(2, zero);
 }
 
-/// `value` less its zero point as i32; a zero point with several elements has one an index of `axis`.
-mlir::Value centred(Node &node, mlir::Value value, mlir::Value zero, int64_t axis) {
-  mlir::Value wide = node.cast(value, ElementType::i32);
-  if (!zero)
-    return wide;
-  return node.emit("sub", {wide, node.cast(alongAxis(node, zero, value, axis, 0), ElementType::i32)});
-}
-
-/// Rows of the first factor and columns of the second have zero points of their own, or all one.
-void importMatMulInteger(Node &node) {
-  node.expectInputs(2, 4);
-  node.set(0, node.emit("matmul", {centred(node, node.in(0), node.inOrNull(2), -2),
-                                   centred(node, node.in(1), node.inOrNull(3), -1)}));
-}
-
-void importConvInteger(Node &node) {
-  node.expectInputs(2, 4);
-  node.set(0, emitConv(node, centred(node, node.in(0), node.inOrNull(2), 1),
-                       centred(node, node.in(1), node.inOrNull(3), 0), {}));
-}
-
 /// sums * a * b, quantised again.
 mlir::Value requantized(Node &node, mlir::Value sums, mlir::Value a, mlir::Value b, mlir::Value scale,
                         mlir::Value zero) {
@@ -130,15 +109,16 @@ mlir::Value requantized(Node &node, mlir::Value sums, mlir::Value a, mlir::Value
 void importQLinearMatMul(Node &node) {
   node.expectInputs(8, 8);
   mlir::Value a = node.in(0), b = node.in(3);
-  mlir::Value sums = node.emit("matmul", {centred(node, a, node.in(2), -2), centred(node, b, node.in(5), -1)});
+  mlir::Value sums = node.emit("matmul_integer", {a, b, node.in(2), node.in(5)});
   node.set(0, requantized(node, sums, alongAxis(node, node.in(1), a, -2, 0), alongAxis(node, node.in(4), b, -1, 0),
                           alongAxis(node, node.in(6), sums, -2, 0), alongAxis(node, node.in(7), sums, -2, 0)));
 }
 
 void importQLinearConv(Node &node) {
   node.expectInputs(8, 9);
-  mlir::Value x = node.in(0), w = node.in(3);
-  mlir::Value sums = emitConv(node, centred(node, x, node.in(2), 1), centred(node, w, node.in(5), 0), node.inOrNull(8));
+  mlir::Value sums = emitConvInteger(node, node.in(0), node.in(3), node.in(2), node.in(5));
+  if (mlir::Value bias = node.inOrNull(8))
+    sums = node.emit("add", {sums, alongAxis(node, bias, sums, 1, 0)});
   node.set(0, requantized(node, sums, alongAxis(node, node.in(1), sums, 1, 0), alongAxis(node, node.in(4), sums, 1, 0),
                           alongAxis(node, node.in(6), sums, 1, 0), alongAxis(node, node.in(7), sums, 1, 0)));
 }
@@ -149,8 +129,6 @@ void addQuantizeHandlers(Handlers &table) {
   table["DequantizeLinear"] = importDequantizeLinear;
   table["QuantizeLinear"] = importQuantizeLinear;
   table["DynamicQuantizeLinear"] = importDynamicQuantizeLinear;
-  table["MatMulInteger"] = importMatMulInteger;
-  table["ConvInteger"] = importConvInteger;
   table["QLinearMatMul"] = importQLinearMatMul;
   table["QLinearConv"] = importQLinearConv;
 }

@@ -67,8 +67,8 @@ Window readWindow(Node &node, const TensorInfo &x, std::vector<int64_t> kernel) 
   return window;
 }
 
-mlir::Value convolution(Node &node, mlir::Value data, mlir::Value weights, mlir::Value bias) {
-  const TensorInfo x = node.info(data), w = node.info(weights);
+mlir::Value convolution(Node &node, const char *mnemonic, const Values &operands) {
+  const TensorInfo x = node.info(operands.at(0)), w = node.info(operands.at(1));
   require(w.rank() == x.rank(), "x has rank {} and w rank {}, expected equal ranks", x.rank(), w.rank());
   require(w.rank() >= 3, "w has rank {}, expected at least 3", w.rank());
   std::vector<int64_t> kernel;
@@ -84,13 +84,18 @@ mlir::Value convolution(Node &node, mlir::Value data, mlir::Value weights, mlir:
   int64_t group = node.intAttr("group", 1);
   require(group > 0 && group < (int64_t(1) << 31), "group is {}, expected a positive number", group);
   return node.emit(
-      "conv", {data, weights, bias},
+      mnemonic, operands,
       {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads}, {"group", group}});
 }
 
 void importConv(Node &node) {
   node.expectInputs(2, 3);
-  node.set(0, convolution(node, node.in(0), node.in(1), node.inOrNull(2)));
+  node.set(0, convolution(node, "conv", {node.in(0), node.in(1), node.inOrNull(2)}));
+}
+
+void importConvInteger(Node &node) {
+  node.expectInputs(2, 4);
+  node.set(0, emitConvInteger(node, node.in(0), node.in(1), node.inOrNull(2), node.inOrNull(3)));
 }
 
 /// ConvTranspose states its padding in four ways; all become explicit pads and output_padding.
@@ -196,7 +201,9 @@ void importGlobalPool(Node &node) {
 
 } // namespace
 
-mlir::Value emitConv(Node &node, mlir::Value x, mlir::Value w, mlir::Value b) { return convolution(node, x, w, b); }
+mlir::Value emitConvInteger(Node &node, mlir::Value x, mlir::Value w, mlir::Value xZero, mlir::Value wZero) {
+  return convolution(node, "conv_integer", {x, w, xZero, wZero});
+}
 
 Fields averagePoolFields(Node &node) { return poolFields(node); }
 
@@ -231,6 +238,7 @@ void padForCeil(const Dims &x, Fields &fields) {
 
 void addWindowHandlers(Handlers &table) {
   table["Conv"] = importConv;
+  table["ConvInteger"] = importConvInteger;
   table["ConvTranspose"] = importConvTranspose;
   table["MaxPool"] = importMaxPool;
   table["AveragePool"] = importAveragePool;

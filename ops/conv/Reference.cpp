@@ -121,4 +121,22 @@ void runConvTranspose(const ConvTransposeAttrs &a, ReferenceCall &call) {
   });
 }
 
+void runConvInteger(const ConvIntegerAttrs &a, ReferenceCall &call) {
+  auto centred = [&](size_t i) {
+    const Tensor &factor = call.in(i);
+    if (!call.has(2 + i))
+      return factor.convertedTo(ElementType::i64);
+    const Tensor &zero = call.in(2 + i);
+    std::vector<int64_t> dims;
+    if (zero.elements() > 1) { // one an output channel
+      dims.assign(factor.rank(), 1);
+      dims[0] = zero.elements();
+    }
+    return lessZeroPoint(call, factor, zero, dims);
+  };
+  Tensor x = centred(0), w = centred(1);
+  convolve<uint64_t>(ConvShape(a, x, w, call.out(0)), x.as<uint64_t>(), w.as<uint64_t>(), nullptr,
+                     call.out(0).as<uint64_t>(), call);
+}
+
 } // namespace lathe

@@ -35,3 +35,24 @@ def Nn_MatMulOp : NnOp<"matmul"> {
   let tolerance = "1e-5";
   let benchmarkAxes = ["batch", "m", "n", "k"];
 }
+
+def Nn_MatMulIntegerOp : NnOp<"matmul_integer", [AttrSizedOperandSegments]> {
+  let summary = "matrix product of 8-bit integers less their zero points, summed in 32 bits";
+  let description = [{
+    a: batch... x M x K, b: batch... x K x N, as matmul's operands, each i8 or u8; a_zero_point has a's type and one
+    value, one a row of a (M), or the shape of a with K replaced by 1; b_zero_point has b's type and one value, one a
+    column of b (N), or the shape of b with K replaced by 1. Result, i32:
+    sum over k of (a[m, k] - a_zero_point[m]) * (b[k, n] - b_zero_point[n]), modulo 2^32.
+
+    Constraints: matmul_integer_c1: neither operand is a scalar. matmul_integer_c2: the inner extents agree.
+    matmul_integer_c3: the batch extents broadcast. matmul_integer_c4: a and b are i8 or u8, zero points of their
+    operand's type. matmul_integer_c5: zero points have one of the shapes above.
+  }];
+  let arguments = (ins NnTensor:$a, NnTensor:$b, Optional<NnTensor>:$a_zero_point, Optional<NnTensor>:$b_zero_point);
+  let results = (outs NnTensor:$y);
+  let onnx = [Onnx<"MatMulInteger", 10>];
+  let lowering = "contraction";
+  let flops = "product(out[0]->dims) * in[0]->dims.back() * 2";
+  let tolerance = "0";
+  let benchmarkAxes = ["batch", "m", "n", "k"];
+}

@@ -99,4 +99,22 @@ void runMatMul(const MatMulAttrs &, ReferenceCall &call) {
   });
 }
 
+void runMatMulInteger(const MatMulIntegerAttrs &, ReferenceCall &call) {
+  // One value a row of a, one a column of b: a vector of zero points for a lies along the axis before the last.
+  auto centred = [&](size_t i) {
+    const Tensor &factor = call.in(i);
+    if (!call.has(2 + i))
+      return Value(factor.convertedTo(ElementType::i64));
+    const Tensor &zero = call.in(2 + i);
+    std::vector<int64_t> dims = zero.dims();
+    if (i == 0 && dims.size() == 1 && factor.rank() > 1)
+      dims.push_back(1);
+    return Value(lessZeroPoint(call, factor, zero, dims));
+  };
+  std::array<Value, 2> factors{centred(0), centred(1)};
+  std::array<const Value *, 2> inputs{&factors[0], &factors[1]};
+  ReferenceCall product{inputs, call.outputs, call.parallel};
+  runMatMul({}, product);
+}
+
 } // namespace lathe
