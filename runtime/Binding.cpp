@@ -235,9 +235,12 @@ void Context::State::layOut() {
       checkSizes(plan->values[i], slots[i]);
   findImageLoops();
   requestImages(requests);
+  size_t values = requests.size();
+  kernels.assign(plan->instructions.size(), {});
+  auto scratchRequests = requestScratch(requests);
   ArenaPlan layout = planArena(requests);
   arenaBytes = layout.bytes;
-  liveBytes = layout.liveBytes;
+  liveBytes = largestLiveSet(std::span(requests).first(values));
   if (arena.bytes() < layout.bytes) {
     arena = Mapping(); // before the new one is there: both at once may be too much
     arena = Mapping::allocate(layout.bytes, file);
@@ -254,7 +257,8 @@ void Context::State::layOut() {
   for (const ImageLoop &loop : imageLoops)
     for (size_t i = 0; i < loop.inside.size(); ++i)
       slots[loop.inside[i]].data = arena.data() + layout.offsets[loop.request] + loop.offsets[i];
-  kernels.assign(plan->instructions.size(), {});
+  for (auto [instruction, request] : scratchRequests)
+    kernels[instruction].scratch = arena.data() + layout.offsets[request];
   references.assign(plan->instructions.size(), {});
 }
 
@@ -354,11 +358,11 @@ void Context::State::prepareKernel(const Instruction &instruction, const CallKer
   prepared.code = model->kernel(plan->firstKernel + call.kernel);
   prepared.dims = evaluate(call.dims);
   prepared.units = evaluate(call.units);
-  prepared.scratchBytes = evaluate(call.scratchBytes);
   prepared.stages = evaluate(call.stages);
   require(prepared.stages >= 1 && prepared.units % prepared.stages == 0, "{}: malformed plan: {} units in {} stages",
           file, prepared.units, prepared.stages);
-  growScratch(prepared.scratchBytes);
+  if (!instruction.known)
+    placeLateScratch(prepared, call);
 }
 
 bool Context::State::writes(const Instruction &instruction, uint32_t value) const {
@@ -385,21 +389,11 @@ bool Context::State::writes(const Instruction &instruction, uint32_t value) cons
   return true;
 }
 
-void Context::State::growScratch(int64_t bytes) {
-  require(bytes >= 0 && bytes < int64_t(1) << 48, "{}: absurd dimensions: {} bytes of scratch", file, bytes);
-  size_t stride = (static_cast<size_t>(bytes) + 4095) / 4096 * 4096; // slots never share a page
-  if (stride <= scratchStride)
-    return;
-  scratch = Mapping();
-  scratch = Mapping::allocate(stride * static_cast<size_t>(pool.slots()), file);
-  scratchStride = stride;
-}
-
 MemoryUse Context::State::memory() const {
   MemoryUse use;
   use.arenaBytes = arenaBytes;
   use.liveBytes = liveBytes;
-  use.scratchBytes = scratch.bytes();
+  use.scratchBytes = scratchBytes;
   use.constantBytes = model->constantBytes();
   for (const Tensor &tensor : ownedOutputs)
     use.outputBytes += tensor.defined() ? static_cast<uint64_t>(tensor.bytes()) : 0;

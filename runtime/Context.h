@@ -60,9 +60,9 @@ struct RunOptions {
 };
 
 struct MemoryUse {
-  uint64_t arenaBytes = 0;    // planned temporaries
+  uint64_t arenaBytes = 0;    // planned temporaries and scratch
   uint64_t liveBytes = 0;     // largest sum of temporaries alive at once: what no planner can go below
-  uint64_t scratchBytes = 0;  // all slots
+  uint64_t scratchBytes = 0;  // the largest of a call, all slots; in the arena unless its size follows from data
   uint64_t outputBytes = 0;   // owned by the runtime
   uint64_t copiedBytes = 0;   // inputs that had to be aligned, values whose extents were known late
   uint64_t constantBytes = 0; // mapped, shared by all contexts of the model

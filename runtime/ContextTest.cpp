@@ -106,6 +106,41 @@ TEST_F(ContextTest, splitsStatically) {
   }
 }
 
+TEST_F(ContextTest, scratchLiesWhereNothingIsAlive) {
+  for (bool kept : {false, true}) { // whether `big` is read again behind the kernel with scratch
+    TestPlan p;
+    uint32_t x = p.input("x", {"N", "64"}), big = p.temporary("big", {"N", "64"}), sums = p.temporary("sums", {"N"});
+    p.half(x, big, "N*64");
+    if (!kept)
+      p.half(big, p.output("quarter", {"N", "64"}), "N*64");
+    p.rowsum(x, sums, "N", "64");
+    p.half(sums, p.output("halves", {"N"}), "N");
+    if (kept)
+      p.half(big, p.output("quarter", {"N", "64"}), "N*64");
+    auto model = p.model();
+    for (uint64_t threads : {1, 2, 3, 8}) {
+      Context context(model, {.threads = int(threads)});
+      constexpr int64_t rows = 1024;
+      Tensor data = ramp(rows * 64);
+      context.setInput(0, Tensor::borrow(ElementType::f32, {rows, 64}, data.data()));
+      context.run();
+      std::vector<float> halves = floats(context.output(kept ? 0 : 1)), quarter = floats(context.output(kept ? 1 : 0));
+      for (int64_t i : {int64_t(0), rows / 2, rows - 1}) {
+        float sum = 0;
+        for (int64_t c = 0; c < 64; ++c)
+          sum += float(i * 64 + c);
+        EXPECT_EQ(halves[i], sum * 0.5f);
+        EXPECT_EQ(quarter[i * 64], float(i * 64) * 0.25f);
+      }
+      constexpr uint64_t bigBytes = rows * 64 * 4, sumBytes = rows * 4;
+      MemoryUse use = context.memory();
+      EXPECT_EQ(use.scratchBytes, threads * 4096);
+      EXPECT_EQ(use.liveBytes, kept ? bigBytes + sumBytes : bigBytes);
+      EXPECT_EQ(use.arenaBytes, kept ? bigBytes + sumBytes + use.scratchBytes : bigBytes) << threads << " threads";
+    }
+  }
+}
+
 TEST_F(ContextTest, stagesWaitForEachOtherAndShareScratch) {
   for (const char *width : {"1", "2", "13"}) {
     TestPlan p;

@@ -126,8 +126,7 @@ void Context::State::call(const Instruction &instruction, const CallKernel &call
   PreparedKernel &prepared = kernels[instruction.id];
   if (!instruction.known)
     prepareKernel(instruction, call);
-  KernelJob job{prepared.code, prepared.buffers.data(), prepared.dims.data(),
-                prepared.scratchBytes ? scratch.data() : nullptr, prepared.stages > 1 ? 0 : scratchStride};
+  KernelJob job{prepared.code, prepared.buffers.data(), prepared.dims.data(), prepared.scratch, prepared.scratchStride};
   pool.runStages(prepared.stages, prepared.units / prepared.stages, runKernel, &job);
 }
 

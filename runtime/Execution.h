@@ -1,5 +1,5 @@
-// The inside of a Context: extents and memory bound to a plan (Binding.cpp), the loop that runs it (Execution.cpp), and
-// runs of kernels that a batch passes image by image (ImageLoops.cpp).
+// The inside of a Context: extents and memory bound to a plan (Binding.cpp, Scratch.cpp), the loop that runs it
+// (Execution.cpp), and runs of kernels that a batch passes image by image (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -55,7 +55,9 @@ struct Context::State {
     LatheKernel code = nullptr;
     std::vector<void *> buffers;
     std::vector<int64_t> dims;
-    int64_t units = 0, scratchBytes = 0, stages = 1;
+    int64_t units = 0, stages = 1;
+    char *scratch = nullptr; // of the first slot; null where the kernel needs none
+    size_t scratchStride = 0;
   };
   /// Consecutive kernel calls of the entry block that a batch passes image by image, so that what they hand on stays in
   /// the caches. Values that live inside only are there once a replica: one image of each slot at a time.
@@ -98,9 +100,9 @@ struct Context::State {
   std::vector<Slot> slots;                   // by value
   std::vector<PreparedKernel> kernels;       // by instruction
   std::vector<PreparedReference> references; // by instruction
-  Mapping arena, scratch;
-  size_t scratchStride = 0;
-  uint64_t arenaBytes = 0, liveBytes = 0;
+  Mapping arena;
+  Mapping lateScratch; // of calls whose extents are known only when it is their turn
+  uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
   RunProfile times;
   std::vector<ImageLoop> imageLoops; // in order
   bool wholeBatches = false;         // none, because every value is to be seen after every instruction
@@ -114,8 +116,16 @@ private:
   void layOut();
   void checkSizes(const ValueInfo &info, const Slot &slot) const;
   void prepareKernel(const Instruction &instruction, const CallKernel &call);
-  void growScratch(int64_t bytes);
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
+
+  // ---- Scratch.cpp
+  /// Bytes of a slot's scratch in whole pages, which slots do not share; and of all of them.
+  size_t scratchStride(const CallKernel &call) const;
+  size_t scratchOfAllSlots(const CallKernel &call) const;
+  /// Scratch of a call whose extents are known is a temporary that lives as long as the call, or as the loop over
+  /// images the call is in. Adds the requests; gives each such instruction with its request's index.
+  std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests);
+  void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
 
   // ---- ImageLoops.cpp
   void findImageLoops();

@@ -149,8 +149,7 @@ struct Context::State::ImageJob {
         pointers[i] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(pointers[i]) +
                                                static_cast<uintptr_t>(replica) * loop.replicaBytes -
                                                static_cast<uintptr_t>(image) * static_cast<uintptr_t>(bytes));
-    char *scratch =
-        kernel.scratchBytes ? state.scratch.data() + static_cast<size_t>(slot) * state.scratchStride : nullptr;
+    char *scratch = kernel.scratch ? kernel.scratch + static_cast<size_t>(slot) * kernel.scratchStride : nullptr;
     kernel.code(pointers.data(), kernel.dims.data(), first, last, scratch);
   }
   int64_t unitsOfImage(size_t number) const {

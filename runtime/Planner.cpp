@@ -10,6 +10,9 @@ namespace {
 
 uint64_t aligned(uint64_t bytes) { return (bytes + arenaAlignment - 1) / arenaAlignment * arenaAlignment; }
 
+/// Whether it needs a place at all.
+bool isPlaced(const ArenaRequest &request) { return request.bytes > 0 && request.first <= request.last; }
+
 bool overlap(const ArenaRequest &a, const ArenaRequest &b) { return a.first <= b.last && b.first <= a.last; }
 
 /// Places the requests in the given order, each into the tightest gap it fits in.
@@ -39,12 +42,16 @@ ArenaPlan place(std::span<const ArenaRequest> requests, const std::vector<uint32
   return plan;
 }
 
-uint64_t largestLiveSet(std::span<const ArenaRequest> requests, const std::vector<uint32_t> &placed) {
+} // namespace
+
+uint64_t largestLiveSet(std::span<const ArenaRequest> requests) {
   std::vector<std::pair<uint64_t, int64_t>> changes; // when, bytes
-  for (uint32_t i : placed) {
-    auto size = static_cast<int64_t>(aligned(requests[i].bytes));
-    changes.emplace_back(requests[i].first, size);
-    changes.emplace_back(uint64_t(requests[i].last) + 1, -size);
+  for (const ArenaRequest &request : requests) {
+    if (!isPlaced(request))
+      continue;
+    auto size = static_cast<int64_t>(aligned(request.bytes));
+    changes.emplace_back(request.first, size);
+    changes.emplace_back(uint64_t(request.last) + 1, -size);
   }
   std::sort(changes.begin(), changes.end()); // at one moment, ends come before beginnings
   int64_t now = 0, most = 0;
@@ -53,20 +60,18 @@ uint64_t largestLiveSet(std::span<const ArenaRequest> requests, const std::vecto
   return static_cast<uint64_t>(most);
 }
 
-} // namespace
-
 ArenaPlan planArena(std::span<const ArenaRequest> requests) {
   std::vector<uint32_t> order;
   uint64_t total = 0;
   for (uint32_t i = 0; i < requests.size(); ++i) {
-    if (requests[i].bytes == 0 || requests[i].first > requests[i].last)
+    if (!isPlaced(requests[i]))
       continue;
     constexpr uint64_t limit = uint64_t(1) << 62;
     require(requests[i].bytes < limit && (total += aligned(requests[i].bytes)) < limit,
             "absurd dimensions: temporaries of more than 2^62 bytes");
     order.push_back(i);
   }
-  uint64_t liveBytes = largestLiveSet(requests, order);
+  uint64_t liveBytes = largestLiveSet(requests);
 
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return std::pair(requests[b].bytes, a) < std::pair(requests[a].bytes, b); });

@@ -24,4 +24,7 @@ inline constexpr uint64_t arenaAlignment = 64;
 /// first); the smaller arena wins. Deterministic. Throws Error when sizes add up beyond 2^62 bytes.
 ArenaPlan planArena(std::span<const ArenaRequest> requests);
 
+/// ArenaPlan::liveBytes of these requests; their sizes must add up to less than 2^62 bytes.
+uint64_t largestLiveSet(std::span<const ArenaRequest> requests);
+
 } // namespace lathe::runtime

@@ -170,9 +170,9 @@ LATHE_API lathe_status lathe_context_output_by_name(lathe_context *context, cons
 
 typedef struct lathe_memory_use {
   size_t struct_size;
-  uint64_t arena_bytes;    /* temporaries, planned */
+  uint64_t arena_bytes;    /* temporaries and scratch, planned */
   uint64_t live_bytes;     /* the largest set of temporaries alive at once: no plan is smaller */
-  uint64_t scratch_bytes;  /* of all threads */
+  uint64_t scratch_bytes;  /* the largest of a step, all threads; in the arena unless its size depends on data */
   uint64_t output_bytes;   /* owned by the runtime */
   uint64_t copied_bytes;   /* inputs that were not aligned; values of extents that depend on data */
   uint64_t constant_bytes; /* mapped, shared by all contexts */
