@@ -257,7 +257,7 @@ class Page:
 
     def write(self):
         parts = ["<!-- Written by bench/bench.py (make bench); do not edit. -->\n# Performance\n\nWritten by `make bench` from one interleaved run: each side has its turn while "
-                 "the others stand still, figures are medians, ratios are medians over the rounds with a distribution-free 95 % interval, *same* is within 2 %.\n", self.head()]
+                 "the others stand still, figures are medians, ratios have a 95 % interval and a verdict by the rule of [measuring.md](measuring.md).\n", self.head()]
         parts.append(self.goalSection())
         if "networks" in self.settings.parts:
             parts.append(self.networkSection())

@@ -312,9 +312,10 @@ private:
       size_t common = std::min(ours.size(), theirs.size());
       if (!peer.agrees || common == 0 || comparison.sides[peer.peer].failure || comparison.sides[0].failure)
         continue;
-      peer.ratio = ratioOfMediansInRounds({theirs.begin(), theirs.begin() + int64_t(common)},
-                                          {ours.begin(), ours.begin() + int64_t(common)});
-      peer.verdict = lab::verdict(*peer.ratio);
+      auto [ratio, verdict] = judgeInTurns({{theirs.begin(), theirs.begin() + int64_t(common)}},
+                                           {{ours.begin(), ours.begin() + int64_t(common)}});
+      peer.ratio = ratio;
+      peer.verdict = verdict;
     }
   }
 

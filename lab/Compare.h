@@ -5,7 +5,7 @@
 #pragma once
 
 #include "lab/Runner.h"
-#include "lab/Statistics.h"
+#include "lab/Verdict.h"
 #include "runtime/Tensor.h"
 
 #include <functional>
@@ -29,10 +29,10 @@ struct CompareOptions {
   double maxDifference = 1e-3;          // max |a - b| / max |b|
   bool checkOnly = false;               // outputs are compared and nothing is timed
   double precision = 0.01;              // half width of a ratio's interval at which rounds stop
-  int minRounds = 8, maxRounds = 60;
-  double roundSeconds = 0.2; // of timing in one side's turn; at least one run
-  double maxSeconds = 30;    // of rounds; at least three are made
-  process::Limits limits;    // of each runner
+  int minRounds = 9, maxRounds = 60;    // 9: as many as a verdict needs (Verdict.h)
+  double roundSeconds = 0.2;            // of timing in one side's turn; at least one run
+  double maxSeconds = 30;               // of rounds; at least three are made
+  process::Limits limits;               // of each runner
   RunnerTimeouts timeouts;
   std::function<void(const std::string &what)> progress; // may be empty
 };

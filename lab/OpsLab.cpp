@@ -355,9 +355,8 @@ struct OpsLab::State {
   }
 
   /// A point's rounds by start, as far as both points of a pair have them.
-  static std::vector<std::vector<std::vector<double>>> byStart(const OpsRow &row, const OpsPoint &point,
-                                                               size_t rounds) {
-    std::vector<std::vector<std::vector<double>>> result;
+  static Starts byStart(const OpsRow &row, const OpsPoint &point, size_t rounds) {
+    Starts result;
     size_t begin = 0;
     for (size_t count : row.starts) {
       size_t end = std::min(begin + count, rounds);
@@ -396,8 +395,9 @@ struct OpsLab::State {
       auto &mine = row.points[verdict.ours], &theirs = row.points[verdict.theirs];
       size_t common = std::min(mine.rounds.size(), theirs.rounds.size());
       auto above = byStart(row, theirs, common), below = byStart(row, mine, common);
-      verdict.ratio = ratioOverStarts(above, below);
-      verdict.verdict = verdict.alone = verdictOverStarts(above, below);
+      auto [ratio, found] = judgeInTurns(above, below);
+      verdict.ratio = ratio;
+      verdict.verdict = verdict.alone = found;
       auto [low, high] = verdict.ratio.interval;
       bool enough =
           verdict.verdict != Verdict::ambiguous || (high - low) / 2 <= options.precision * verdict.ratio.ratio;

@@ -9,7 +9,7 @@
 #include "lab/Compare.h"
 #include "lab/ProblemList.h"
 #include "lab/ProviderWorker.h"
-#include "lab/Statistics.h"
+#include "lab/Verdict.h"
 #include "store/Records.h"
 
 #include <functional>

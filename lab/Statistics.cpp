@@ -129,12 +129,6 @@ static std::vector<double> ratiosOfRounds(const std::vector<std::vector<double>>
   return ratios;
 }
 
-RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
-                                     const std::vector<std::vector<double>> &denominator, double confidence) {
-  auto ratios = ratiosOfRounds(numerator, denominator);
-  return {median(ratios), medianInterval(ratios, confidence)};
-}
-
 /// The largest w for which P(signed-rank sum of `n` <= w) is at most `tail`, or -1.
 static int64_t signedRankQuantile(size_t n, double tail) {
   size_t most = n * (n + 1) / 2;
@@ -218,15 +212,6 @@ RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>
   return {std::exp(summary.mean), {std::exp(summary.mean - half), std::exp(summary.mean + half)}};
 }
 
-Verdict verdictOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
-                          const std::vector<std::vector<std::vector<double>>> &denominator, double band) {
-  Verdict found = verdict(ratioOverStarts(numerator, denominator, 0.995), band);
-  if (found != Verdict::ambiguous)
-    return found;
-  return verdict(ratioOverStarts(numerator, denominator, 0.95), band) == Verdict::same ? Verdict::same
-                                                                                       : Verdict::ambiguous;
-}
-
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds) {
   SeriesCheck check;
   std::vector<double> pooled, medians;
@@ -284,30 +269,6 @@ bool StoppingRule::satisfied(std::span<const double> samples, double elapsedSeco
     return false;
   Interval interval = medianInterval(samples);
   return (interval.high - interval.low) / 2 <= relativeHalfWidth * median(samples);
-}
-
-std::string_view name(Verdict verdict) {
-  switch (verdict) {
-  case Verdict::faster:
-    return "faster";
-  case Verdict::slower:
-    return "slower";
-  case Verdict::same:
-    return "same";
-  case Verdict::ambiguous:
-    return "ambiguous";
-  }
-  return "ambiguous";
-}
-
-Verdict verdict(const RatioEstimate &speed, double band) {
-  if (speed.interval.low >= 1 - band && speed.interval.high <= 1 + band)
-    return Verdict::same;
-  if (speed.interval.low > 1 && speed.ratio > 1 + band)
-    return Verdict::faster;
-  if (speed.interval.high < 1 && speed.ratio < 1 - band)
-    return Verdict::slower;
-  return Verdict::ambiguous;
 }
 
 nlohmann::json toJson(const Summary &seconds) {

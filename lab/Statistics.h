@@ -1,8 +1,8 @@
 // What a set of timings says, and how sure one may be of it.
 //
 // Times of programs are not normal: they have a floor and a long tail. So the centre is the median, its uncertainty
-// comes from order statistics or resampling, and a verdict needs both an interval and a size of effect that matters.
-// Samples are in any one unit.
+// comes from ranks or resampling. What follows from a ratio and its interval is in Verdict.h. Samples are in any one
+// unit.
 #pragma once
 
 #include "lab/Counts.h"
@@ -46,30 +46,19 @@ struct RatioEstimate {
   Interval interval;
 };
 
-enum class Verdict { faster, slower, same, ambiguous };
-std::string_view name(Verdict verdict);
-
-/// Of `speed` = peer's time / our time. Same: the whole interval lies within 1 +- `band`. Faster (slower): the whole
-/// interval lies above (below) 1 and the estimate outside the band. Otherwise ambiguous: measure longer.
-Verdict verdict(const RatioEstimate &speed, double band = 0.02);
-
 /// Percentile bootstrap of the ratio of medians of two independent sets. Deterministic for a given seed.
 RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator,
                              double confidence = 0.95, int resamples = 2000, uint64_t seed = 1);
 
-/// The same for sets that were measured in turns: element i of each holds the samples of round i. The ratio is the
-/// median over the rounds of each round's ratio of medians, its interval that of medianInterval over the rounds: what
-/// slowed down both sides of a round (clock, neighbours) cancels, what slowed down one side of a few rounds is
-/// outvoted, and what lasts for a round is not taken for many independent observations. Throws Error when the numbers
-/// of rounds differ or a round is empty.
-RatioEstimate ratioOfMediansInRounds(const std::vector<std::vector<double>> &numerator,
-                                     const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
-
-/// The same by signed ranks: the Hodges-Lehmann estimate (median of the means of all pairs, on logarithms) of the
-/// rounds' ratios, with the interval of the ratios that Wilcoxon's signed-rank test does not reject (Hollander, Wolfe,
-/// Chicken: Nonparametric Statistical Methods, 3.2 and 3.3; exact up to 60 rounds, normal beyond). It is sharper than
-/// order statistics where a round's ratio errs as often by a factor as by its inverse, which turns taken in one run see
-/// to. With too few rounds for the confidence (fewer than 6 at 0.95) the interval is the whole range.
+/// The same for sets that were measured in turns: element i of each holds the samples of round i. What slowed down both
+/// sides of a round (clock, neighbours) cancels in the round's ratio of medians, what slowed down one side of a few
+/// rounds is outvoted, and what lasts for a round is not taken for many independent observations: the Hodges-Lehmann
+/// estimate (median of the means of all pairs, on logarithms) of the rounds' ratios, with the interval of the ratios
+/// that Wilcoxon's signed-rank test does not reject (Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 3.2
+/// and 3.3; exact up to 60 rounds, normal beyond). It is sharper than order statistics where a round's ratio errs as
+/// often by a factor as by its inverse, which turns taken in one run see to. With too few rounds for the confidence
+/// (fewer than 6 at 0.95, than 9 at 0.995) the interval is the whole range. Throws Error when the numbers of rounds
+/// differ or a round is empty.
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
@@ -80,12 +69,6 @@ RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numera
 RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
                               const std::vector<std::vector<std::vector<double>>> &denominator,
                               double confidence = 0.95);
-
-/// The verdict on such a ratio when it is asked for after each start until it is no longer ambiguous. Every look is a
-/// chance to be wrong, so it is the interval of 99.5 % that has to exclude 1 for faster or slower; same: that of 95 %
-/// lies within 1 +- `band`.
-Verdict verdictOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
-                          const std::vector<std::vector<std::vector<double>>> &denominator, double band = 0.02);
 
 /// What a series of rounds shows besides its centre.
 struct SeriesCheck {

@@ -29,8 +29,9 @@ std::vector<Best> best(const std::vector<Row> &rows) {
     entry.row = first;
     entry.second = fastest(cell, [&](const Row &row) { return &row != first; });
     if (entry.second) {
-      entry.ratio = ratioOfTimes(*entry.second, *first);
-      entry.verdict = lab::verdict(entry.ratio);
+      auto [ratio, verdict] = judgeTimes(*entry.second, *first);
+      entry.ratio = ratio;
+      entry.verdict = verdict;
     }
   }
   return result;

@@ -1,7 +1,6 @@
 // What is fastest for each problem, and what does not work.
 #pragma once
 
-#include "lab/Statistics.h"
 #include "report/Rows.h"
 
 namespace lathe::report {

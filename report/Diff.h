@@ -1,7 +1,6 @@
 // Two sets of measurements, point by point: before and after.
 #pragma once
 
-#include "lab/Statistics.h"
 #include "report/Rows.h"
 
 namespace lathe::report {
@@ -23,8 +22,8 @@ struct Diff {
 
 /// Points match by operator, problem, provider, variant and setting, wherever and by whatever kind of experiment they
 /// were measured. Of several of one key the last one counts. The sides were not measured in turns: what else changed
-/// between them is in the ratio. `band`: as for lab::verdict.
-Diff diff(const std::vector<Row> &before, const std::vector<Row> &after, double band = 0.02);
+/// between them is in the ratio. `band`: as for lab::verdictOn.
+Diff diff(const std::vector<Row> &before, const std::vector<Row> &after, double band = lab::indifference);
 
 /// What makes a difference fail: "slower:3%" (beyond doubt and by more than that; "slower": by more than the band),
 /// "failed" (passed before, not now), "missing" (only before).

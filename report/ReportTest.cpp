@@ -65,12 +65,12 @@ TEST(Ratio, followsTheRoundsOnlyWhereTheyWereMeasuredInTurns) {
     ours.rounds[round] = {2 * speed, 2 * speed};
     peer.rounds[round] = {speed, speed};
   }
-  lab::RatioEstimate inTurns = ratioOfTimes(ours, peer);
+  lab::RatioEstimate inTurns = judgeTimes(ours, peer).ratio;
   EXPECT_DOUBLE_EQ(inTurns.ratio, 2);
   EXPECT_DOUBLE_EQ(inTurns.interval.low, 2);
   EXPECT_DOUBLE_EQ(inTurns.interval.high, 2);
   peer.experiment = "another";
-  lab::RatioEstimate apart = ratioOfTimes(ours, peer);
+  lab::RatioEstimate apart = judgeTimes(ours, peer).ratio;
   EXPECT_DOUBLE_EQ(apart.ratio, 2);
   EXPECT_LT(apart.interval.low, 1);
   EXPECT_GT(apart.interval.high, 4);
@@ -85,12 +85,12 @@ TEST(Ratio, takesAStartOfTheProcessForOneObservation) {
     peer.rounds[round] = {1};
   }
   ours.starts = peer.starts = {2, 2, 2};
-  lab::RatioEstimate inTurns = ratioOfTimes(ours, peer);
+  lab::RatioEstimate inTurns = judgeTimes(ours, peer).ratio;
   EXPECT_NEAR(inTurns.ratio, 2, 1e-12);
   double half = 4.302653 * std::log(2.0) / std::sqrt(3.0); // Student's t of two degrees of freedom
   EXPECT_NEAR(inTurns.interval.low, 2 / std::exp(half), 1e-5);
   peer.experiment = "another";
-  lab::RatioEstimate apart = ratioOfTimes(ours, peer);
+  lab::RatioEstimate apart = judgeTimes(ours, peer).ratio;
   EXPECT_DOUBLE_EQ(apart.ratio, 2);
   EXPECT_DOUBLE_EQ(apart.interval.low, 1); // of three values, each may be drawn twice
   EXPECT_DOUBLE_EQ(apart.interval.high, 4);

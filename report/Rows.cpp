@@ -228,10 +228,10 @@ const std::string &scheduleOf(const Row &row) {
 }
 
 /// Rounds by start of the process.
-static std::vector<std::vector<std::vector<double>>> roundsByStart(const Row &row) {
+static lab::Starts roundsByStart(const Row &row) {
   if (row.starts.empty())
     return {row.rounds};
-  std::vector<std::vector<std::vector<double>>> starts;
+  lab::Starts starts;
   auto next = row.rounds.begin();
   for (size_t count : row.starts) {
     starts.emplace_back(next, next + int64_t(count));
@@ -240,14 +240,12 @@ static std::vector<std::vector<std::vector<double>>> roundsByStart(const Row &ro
   return starts;
 }
 
-lab::RatioEstimate ratioOfTimes(const Row &numerator, const Row &denominator) {
+lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band) {
   using store::ExperimentKind;
   bool inTurns = numerator.experiment == denominator.experiment && numerator.starts == denominator.starts &&
                  numerator.rounds.size() == denominator.rounds.size();
-  if (inTurns && numerator.kind == ExperimentKind::ops)
-    return lab::ratioOverStarts(roundsByStart(numerator), roundsByStart(denominator));
-  if (inTurns && numerator.kind == ExperimentKind::compare)
-    return lab::ratioOfMediansInRounds(numerator.rounds, denominator.rounds);
+  if (inTurns && (numerator.kind == ExperimentKind::ops || numerator.kind == ExperimentKind::compare))
+    return lab::judgeInTurns(roundsByStart(numerator), roundsByStart(denominator), band);
   constexpr size_t enoughStarts = 3, enoughRounds = 6;
   bool byStarts = std::min(numerator.starts.size(), denominator.starts.size()) >= enoughStarts;
   bool byRounds = std::min(numerator.rounds.size(), denominator.rounds.size()) >= enoughRounds;
@@ -263,7 +261,7 @@ lab::RatioEstimate ratioOfTimes(const Row &numerator, const Row &denominator) {
         medians.push_back(lab::median(round));
     return medians;
   };
-  return lab::ratioOfMedians(observations(numerator), observations(denominator));
+  return lab::judgeApart(observations(numerator), observations(denominator), band);
 }
 
 json identityJson(const Row &row) {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "lab/Problem.h"
-#include "lab/Statistics.h"
+#include "lab/Verdict.h"
 #include "store/Store.h"
 
 #include <functional>
@@ -77,11 +77,11 @@ std::string contextText(const Row &row);
 /// the implementation.
 const std::string &scheduleOf(const Row &row);
 
-/// The numerator's time over the denominator's. As `lathe ops bench` and `lathe compare` judge where both were measured
-/// in turns (one experiment of that kind, the same starts and rounds). Else of the medians of two independent sets,
-/// whose values are the medians of starts of the process where both have three at least, of rounds where both have six,
-/// and all samples otherwise: what lasts for a start or a round is one observation, not many. Both rows count.
-lab::RatioEstimate ratioOfTimes(const Row &numerator, const Row &denominator);
+/// The numerator's time over the denominator's, judged in turns where both were measured so (one experiment of `lathe
+/// ops bench` or `lathe compare`, the same starts and rounds). Else as two independent sets, whose values are the
+/// medians of starts of the process where both have three at least, of rounds where both have six, and all samples
+/// otherwise: what lasts for a start or a round is one observation, not many. Both rows count.
+lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
 
 /// The fields that tell what a row is, for documents.
 nlohmann::json identityJson(const Row &row);

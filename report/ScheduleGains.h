@@ -1,7 +1,6 @@
 // What a schedule gains over the one that is chosen without search.
 #pragma once
 
-#include "lab/Statistics.h"
 #include "report/Rows.h"
 
 namespace lathe::report {

@@ -45,7 +45,7 @@ Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
     for (const Row *row : cell) {
       if (!row->counts() || row == base)
         continue;
-      lab::RatioEstimate ratio = ratioOfTimes(*base, *row);
+      lab::RatioEstimate ratio = judgeTimes(*base, *row).ratio;
       result.rows.push_back({row, base, ratio});
       std::string column = scheduledColumnOf(*row), setting = contextText(*row);
       ratios[{setting, column}].push_back(ratio.ratio);

@@ -1,7 +1,6 @@
 // How much faster everything is than one of its own.
 #pragma once
 
-#include "lab/Statistics.h"
 #include "report/Rows.h"
 
 namespace lathe::report {
