@@ -45,6 +45,7 @@ std::string problemCell(const Row &row) {
 std::string columnCell(const Row &row) { return shortened(report::scheduledColumnOf(row), 40); }
 
 std::string ms(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
+std::string signedMs(double seconds) { return fmt::format("{:+.4f}", seconds * 1e3); }
 
 std::string intervalText(const lab::Interval &interval) {
   return fmt::format("{:.3f} to {:.3f}", interval.low, interval.high);
@@ -177,33 +178,30 @@ std::string accountText(const std::vector<report::Account> &accounts, size_t lim
         auto found = line.alone.find(state);
         return found == line.alone.end() ? std::string() : ms(found->second);
       };
-      bool problem = !line.problem.empty();
+      bool problem = !line.operators.empty();
+      std::string what = problem ? "" : "in no problem: " + line.what;
+      for (auto &one : line.operators)
+        what += (what.empty() ? "" : " and ") + problemText(lab::Problem::parse(one.problem));
       (problem ? inProblems : besides) += line.inNetwork;
-      table.row({problem ? problemText(lab::Problem::parse(line.problem)) : "in no problem: " + line.what,
-                 std::to_string(line.count), alone(CacheState::hot), alone(CacheState::coldConstants),
-                 alone(CacheState::cold),
-                 line.state ? std::string(name(*line.state))
-                 : problem  ? "none"
-                            : "",
-                 problem ? ms(line.estimated) : "", ms(line.inNetwork),
-                 fmt::format("{:+.4f}", line.difference() * 1e3)});
+      table.row({what, std::to_string(line.count), alone(CacheState::hot), alone(CacheState::coldConstants),
+                 alone(CacheState::cold), line.states(), problem ? ms(line.estimated) : "", ms(line.inNetwork),
+                 signedMs(line.difference())});
     }
-    auto share = [&](double seconds) {
-      return fmt::format("{:+.4f} ms, {:+.1f} %", seconds * 1e3, seconds / account.measured * 100);
+    Table sums({"", "ms", "of the measured"});
+    auto sum = [&](const std::string &what, double seconds) {
+      sums.row({what, signedMs(seconds), fmt::format("{:+.1f} %", seconds / account.measured * 100)});
     };
-    text +=
-        fmt::format("{}{}: {:.1f} MB of constants, {:.1f} MB of last-level cache: {}\n{}", text.empty() ? "" : "\n",
-                    account.context, account.constants * 1e-6, account.last * 1e-6, name(account.state), table.str());
-    text += fmt::format("estimate {} ms, measured {} ms: {}\n", ms(account.estimated()), ms(account.measured),
-                        share(account.estimated() - account.measured));
-    text += fmt::format("  of that operators that take another time alone than in the profiled run  {}\n",
-                        share(account.estimated() - inProblems));
-    text +=
-        fmt::format("  kernels in no problem                                                    {}\n", share(-besides));
-    text += fmt::format("  between kernels                                                          {}\n",
-                        share(-account.overhead));
-    text += fmt::format("  the profiled run ({} ms) against the measured one                  {}\n",
-                        ms(account.profiled), share(account.profiled - account.measured));
+    double profiled = account.profiled - account.measured;
+    sum("operators that take another time alone than in the profiled run", account.estimated() - inProblems);
+    sum("kernels in no problem", -besides);
+    sum("between kernels", -account.overhead);
+    sum(fmt::format("the profiled run ({} ms) against the measured one", ms(account.profiled)), profiled);
+    sum(fmt::format("all: the estimate ({} ms) against the measured run ({} ms)", ms(account.estimated()),
+                    ms(account.measured)),
+        account.estimated() - account.measured);
+    text += fmt::format("{}{}: {:.1f} MB of constants, {:.1f} MB of last-level cache: {}\n{}\n{}",
+                        text.empty() ? "" : "\n", account.context, account.constants * 1e-6, account.last * 1e-6,
+                        name(account.state), table.str(), sums.str());
   }
   return text;
 }

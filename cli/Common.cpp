@@ -84,7 +84,7 @@ std::string Table::str() const {
       const std::string &cell = rows[r][c];
       widths[c] = std::max(widths[c], cell.size());
       if (r > 0 && !cell.empty() && !std::isdigit(static_cast<unsigned char>(cell[0])) && cell[0] != '-' &&
-          cell[0] != '.')
+          cell[0] != '+' && cell[0] != '.')
         numeric[c] = false;
       if (r > 0 && cell.find_first_of("x*>/") != std::string::npos) // a shape or a name
         numeric[c] = false;

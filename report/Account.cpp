@@ -3,7 +3,8 @@
 #include "report/Best.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
+#include <utility>
 
 namespace lathe::report {
 
@@ -127,31 +128,114 @@ double Account::estimated() const {
   return sum;
 }
 
-/// Adds the kernels' times to the lines of the problems they compute, and lines for those that compute none.
-static void addProfile(Account &account, const std::vector<Part> &parts, const Profile &profile) {
-  std::map<std::string, size_t> lineOf; // node -> problem's line
-  for (size_t i = 0; i < parts.size(); ++i)
-    for (auto &node : parts[i].nodes)
-      lineOf[node] = i;
-  std::map<std::string, AccountLine> others; // by what they are
-  for (const ProfiledKernel &kernel : profile.kernels) {
-    auto node = std::find_if(kernel.nodes.begin(), kernel.nodes.end(), [&](auto &node) { return lineOf.count(node); });
-    bool known = node != kernel.nodes.end();
-    std::string what = kernel.name.substr(0, kernel.name.find_last_not_of("0123456789_") + 1);
-    AccountLine &line = known ? account.lines[lineOf[*node]] : others[what];
-    if (!known) {
-      line.what = what;
-      ++line.count;
+std::string AccountLine::states() const {
+  std::string text;
+  for (const Operator &one : operators) {
+    std::string state = one.state ? std::string(name(*one.state)) : "none";
+    if (text != state)
+      text += (text.empty() ? "" : " + ") + state;
+  }
+  return text;
+}
+
+namespace {
+
+/// Seconds of one run of a part alone, by state.
+using Alone = std::map<CacheState, double>;
+
+/// Sorts kernels and parts into lines.
+class Accounting {
+public:
+  Accounting(const std::vector<Part> &parts, std::vector<Alone> alone, CacheState network)
+      : parts(parts), alone(std::move(alone)), network(network) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      left.push_back(parts[i].count);
+      for (auto &node : parts[i].nodes)
+        if (!node.empty())
+          ++occurrences[node][i];
     }
-    line.inNetwork += kernel.seconds;
+  }
+
+  void add(const ProfiledKernel &kernel) {
+    std::set<size_t> computed;
+    std::map<size_t, int64_t> counts;
+    for (auto &node : kernel.nodes)
+      if (auto found = occurrences.find(node); found != occurrences.end())
+        for (auto &[part, count] : found->second) {
+          computed.insert(part);
+          counts[part] += std::exchange(count, 0); // another kernel of the same node is the same operator
+        }
+    std::string what = kernel.name.substr(0, kernel.name.find_last_not_of("0123456789_") + 1);
+    Line &line = computed.empty() ? others[what] : lines[computed];
+    for (auto &[part, count] : counts) {
+      line.counts[part] += count;
+      left[part] -= count;
+    }
+    line.seconds += kernel.seconds;
     ++line.kernels;
   }
-  auto longest = [](auto &a, auto &b) { return a.inNetwork > b.inNetwork; };
-  std::stable_sort(account.lines.begin(), account.lines.end(), longest);
-  for (auto &[what, line] : others)
-    account.lines.push_back(std::move(line));
-  std::stable_sort(account.lines.begin() + int64_t(parts.size()), account.lines.end(), longest);
-}
+
+  /// The longest in the network first; what no problem says last.
+  std::vector<AccountLine> take() {
+    for (size_t part = 0; part < parts.size(); ++part)
+      if (left[part] > 0) // in no kernel of the profile
+        lines[{part}].counts[part] += left[part];
+    std::vector<AccountLine> result, besides;
+    for (auto &[computed, line] : lines)
+      result.push_back(lineOf(line));
+    for (auto &[what, line] : others) {
+      besides.push_back(lineOf(line));
+      besides.back().what = what;
+      besides.back().count = int64_t(line.kernels);
+    }
+    auto longest = [](auto &a, auto &b) { return a.inNetwork > b.inNetwork; };
+    std::stable_sort(result.begin(), result.end(), longest);
+    std::stable_sort(besides.begin(), besides.end(), longest);
+    result.insert(result.end(), besides.begin(), besides.end());
+    return result;
+  }
+
+private:
+  struct Line {
+    std::map<size_t, int64_t> counts; // by part
+    double seconds = 0;
+    size_t kernels = 0;
+  };
+  const std::vector<Part> &parts;
+  std::vector<Alone> alone;
+  CacheState network;
+  std::map<std::string, std::map<size_t, int64_t>> occurrences; // node -> part -> operators that no kernel has taken
+  std::vector<int64_t> left;                                    // by part
+  std::map<std::set<size_t>, Line> lines;
+  std::map<std::string, Line> others; // by what they are
+
+  AccountLine lineOf(const Line &line) const {
+    AccountLine result;
+    result.inNetwork = line.seconds;
+    result.kernels = line.kernels;
+    std::map<CacheState, std::pair<size_t, double>> sums; // how many have the state, seconds of all of them
+    for (auto &[part, count] : line.counts) {
+      AccountLine::Operator one{parts[part].problem, count, std::nullopt};
+      for (auto &[state, seconds] : alone[part]) {
+        ++sums[state].first;
+        sums[state].second += double(count) * seconds;
+      }
+      CacheState wanted = operatorState(one.problem, network);
+      if (auto found = alone[part].find(wanted); found != alone[part].end()) {
+        one.state = wanted;
+        result.estimated += double(count) * found->second;
+      }
+      result.count = std::max(result.count, count);
+      result.operators.push_back(std::move(one));
+    }
+    for (auto &[state, sum] : sums)
+      if (sum.first == line.counts.size())
+        result.alone[state] = sum.second / double(result.count);
+    return result;
+  }
+};
+
+} // namespace
 
 std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Part> &parts, const std::string &provider,
                               const AccountSources &sources) {
@@ -183,22 +267,19 @@ std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Pa
     account.constants = constantBytes(parts);
     account.last = sources.lastLevelBytes(platform);
     account.state = networkState(account.constants, account.last);
+    std::vector<Alone> alone;
     for (const Part &part : parts) {
-      AccountLine &line = account.lines.emplace_back();
-      line.problem = part.problem;
-      line.count = part.count;
+      alone.emplace_back();
       for (auto &[state, measuredRows] : problems[part.problem])
-        line.alone[state] = fastest(measuredRows)->median;
-      CacheState wanted = operatorState(part.problem, account.state);
-      if (auto found = line.alone.find(wanted); found != line.alone.end()) {
-        line.state = wanted;
-        line.estimated = double(part.count) * found->second;
-      }
+        alone.back()[state] = fastest(measuredRows)->median;
     }
+    Accounting accounting(parts, std::move(alone), account.state);
+    for (const ProfiledKernel &kernel : profile->kernels)
+      accounting.add(kernel);
+    account.lines = accounting.take();
     account.overhead = profile->overhead;
     account.profiled = profile->seconds;
     account.measured = *measured;
-    addProfile(account, parts, *profile);
     result.push_back(std::move(account));
   }
   return result;
@@ -216,9 +297,15 @@ json toJson(const Account &account) {
                      {"in_network_ms", line.inNetwork * 1e3},
                      {"kernels", line.kernels},
                      {"difference_ms", line.difference() * 1e3}};
-    document[line.problem.empty() ? "in_no_problem" : "problem"] = line.problem.empty() ? line.what : line.problem;
-    if (line.state)
-      document["state"] = name(*line.state);
+    if (line.operators.empty())
+      document["in_no_problem"] = line.what;
+    else
+      document["state"] = line.states();
+    if (line.operators.size() == 1)
+      document["problem"] = line.operators[0].problem;
+    else
+      for (auto &one : line.operators)
+        document["problems"].push_back({{"problem", one.problem}, {"count", one.count}});
     lines.push_back(std::move(document));
   }
   return {{"context", account.context},

@@ -42,16 +42,25 @@ struct Profile {
 std::optional<Profile> lastProfile(store::Store &store, const std::string &model, const std::string &platform,
                                    int threads);
 
+/// What kernels compute that compute the same problems. Where that is several in one kernel, nobody knows whose its
+/// time is: they are one line.
 struct AccountLine {
-  std::string problem;                       // "": no problem says it
+  struct Operator {
+    std::string problem;
+    int64_t count = 0;                      // in these kernels
+    std::optional<store::CacheState> state; // that counts, where it was measured
+  };
+  std::vector<Operator> operators;           // none: no problem says it
   std::string what;                          // then: what it is
-  int64_t count = 0;                         // operators; kernels where no problem says them
-  std::map<store::CacheState, double> alone; // seconds of one run, in the states measured
-  std::optional<store::CacheState> state;    // that counts, where it was measured
-  double estimated = 0;                      // seconds: count x alone[state]
+  int64_t count = 0;                         // of the operator that occurs most often; else of kernels
+  std::map<store::CacheState, double> alone; // seconds of all operators, over `count`; where all of them were measured
+  double estimated = 0;                      // seconds: of the operators measured, each in its state, count times
   double inNetwork = 0;                      // seconds of its kernels in the profiled run, together
   size_t kernels = 0;                        // how many those are
   double difference() const { return estimated - inNetwork; }
+  /// The states that count: "hot", "none" of an operator that was not measured, "cold-constants + hot" where they
+  /// differ.
+  std::string states() const;
 };
 
 struct Account {
@@ -65,7 +74,7 @@ struct Account {
 
 /// `provider`'s fastest column of every part under the settings that `rows` have, beside the profile and the whole that
 /// the functions hand out for a platform and a number of threads; settings without them are left out. A kernel belongs
-/// to the problem one of whose nodes it computes.
+/// to the problems whose nodes it computes.
 struct AccountSources {
   std::function<std::optional<Profile>(const std::string &platform, int threads)> profile;
   std::function<std::optional<double>(const std::string &platform, int threads)> measured;

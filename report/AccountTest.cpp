@@ -60,13 +60,15 @@ TEST(Account, everythingIsAccountedFor) {
   EXPECT_EQ(account.context, "ops, 1 thread");
   EXPECT_EQ(account.state, CacheState::coldConstants);
   ASSERT_EQ(account.lines.size(), 4u); // the longest problem first, what no problem says last
-  EXPECT_EQ(account.lines[0].problem, conv);
+  ASSERT_EQ(account.lines[0].operators.size(), 1u);
+  EXPECT_EQ(account.lines[0].operators[0].problem, conv);
+  EXPECT_EQ(account.lines[0].states(), "cold-constants");
   EXPECT_EQ(account.lines[0].alone.size(), 2u);
   EXPECT_EQ(account.lines[0].kernels, 2u);
   EXPECT_NEAR(account.lines[0].estimated, 4e-3, 1e-12);
   EXPECT_NEAR(account.lines[0].inNetwork, 4e-3, 1e-12);
   EXPECT_NEAR(account.lines[1].difference(), 1e-3, 1e-12);
-  EXPECT_FALSE(account.lines[2].state); // not measured, and not in the profile
+  EXPECT_EQ(account.lines[2].states(), "none"); // not measured, and not in the profile
   EXPECT_EQ(account.lines[3].what, "move");
   EXPECT_EQ(account.lines[3].count, 2);
   double lines = 0;
@@ -77,6 +79,59 @@ TEST(Account, everythingIsAccountedFor) {
   rows.push_back(timed(conv, 1e-3, CacheState::hot));
   rows.back().setting.threads = 2; // of which there is no profile
   EXPECT_EQ(accounts(rows, parts, "lathe", sources).size(), 1u);
+}
+
+/// Depthwise and pointwise convolutions, of which two pairs are one kernel each and a third one is two kernels.
+TEST(Account, aKernelOfTwoProblemsIsALineOfBoth) {
+  std::vector<Row> rows = {timed(conv, 1e-3, CacheState::coldConstants), timed(conv, 0.5e-3, CacheState::hot),
+                           timed(pool, 3e-3, CacheState::hot)};
+  std::vector<Part> parts = {{conv, 3, {"d1", "d2", "d3"}}, {pool, 3, {"p1", "p2", "p3"}}, {convText(3, 5), 1, {"u"}}};
+  Profile profile;
+  profile.kernels = {{"d1_p1", "kernel", {"d1", "r1", "p1"}, 5e-3},
+                     {"d2_p2", "kernel", {"d2", "r2", "p2"}, 4e-3},
+                     {"d3", "kernel", {"d3"}, 1.5e-3},
+                     {"p3", "kernel", {"p3"}, 2.5e-3},
+                     {"p3_1", "kernel", {"p3"}, 0.25e-3}, // of the same operator
+                     {"u_d1", "kernel", {"u", "d1"}, 1e-3}};
+  profile.overhead = 0.5e-3;
+  profile.seconds = 14.75e-3;
+  AccountSources sources{[&](auto &, int) { return std::optional(profile); },
+                         [](auto &, int) { return std::optional(15e-3); }, [](auto &) { return 1000.0; }};
+  auto found = accounts(rows, parts, "lathe", sources);
+  ASSERT_EQ(found.size(), 1u);
+  auto &lines = found[0].lines;
+  ASSERT_EQ(lines.size(), 4u);
+  ASSERT_EQ(lines[0].operators.size(), 2u);
+  EXPECT_EQ(lines[0].operators[0].problem, conv);
+  EXPECT_EQ(lines[0].operators[1].problem, pool);
+  EXPECT_EQ(lines[0].count, 2);
+  EXPECT_EQ(lines[0].kernels, 2u);
+  EXPECT_EQ(lines[0].states(), "cold-constants + hot");
+  EXPECT_NEAR(lines[0].estimated, 2 * 1e-3 + 2 * 3e-3, 1e-12);
+  EXPECT_NEAR(lines[0].inNetwork, 9e-3, 1e-12);
+  ASSERT_EQ(lines[0].alone.size(), 1u); // both were measured hot only
+  EXPECT_NEAR(lines[0].alone.at(CacheState::hot), 3.5e-3, 1e-12);
+  EXPECT_EQ(lines[1].operators[0].problem, pool);
+  EXPECT_EQ(lines[1].count, 1);
+  EXPECT_EQ(lines[1].kernels, 2u);
+  EXPECT_NEAR(lines[1].difference(), 3e-3 - 2.75e-3, 1e-12);
+  EXPECT_EQ(lines[2].operators[0].problem, conv);
+  EXPECT_EQ(lines[2].count, 1);
+  EXPECT_EQ(lines[3].states(), "cold-constants + none"); // half of it is unknown
+  EXPECT_NEAR(lines[3].estimated, 0, 1e-12);             // d1 was counted where it came first
+  double inNetwork = 0;
+  int64_t operators = 0;
+  for (auto &line : lines) {
+    inNetwork += line.inNetwork;
+    for (auto &one : line.operators)
+      operators += one.count;
+  }
+  EXPECT_EQ(operators, 7);
+  EXPECT_NEAR(inNetwork + found[0].overhead, found[0].profiled, 1e-12);
+  EXPECT_NEAR(found[0].estimated(), 3 * 1e-3 + 3 * 3e-3, 1e-12);
+  auto document = toJson(found[0]);
+  EXPECT_EQ(document["lines"][0]["problems"][1]["problem"], pool);
+  EXPECT_EQ(document["lines"][1]["problem"], pool);
 }
 
 class Profiles : public store::StoreFolder {};
