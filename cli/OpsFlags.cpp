@@ -87,7 +87,7 @@ void OpsFlags::add(Options &options) {
   options.add_option("operator", kind, kinds);
   options.add_option("problem", texts,
                      "short texts, with ranges: ic{16,32}ih{14..56*2}oc64kh3ph1; or operators' own:\n"
-                     "'conv x=1x64x56x56 w=64x64x3x3:const pads=1,1,1,1 +relu'");
+                     "'conv x=1x64x56x56 w=64x64x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1 +relu'");
   options.add_option("--suite", suites, "problems of the list, by suite: benchdnn/resnet50, 'benchdnn/*'")
       ->delimiter(',');
   options.add_option("--problems", problems, "the list, CSV (../shared/problems/conv2d.csv or in $LATHE_TEST_DATA)");
@@ -209,7 +209,7 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
   }
   const lab::ProblemSyntax *syntax = lab::findSyntax(kind);
   require(!entries.empty(), "give problems (such as {}), --suite or --from-model",
-          syntax ? syntax->form : "'conv x=1x64x56x56 w=64x64x3x3:const pads=1,1,1,1'");
+          syntax ? syntax->form : "'conv x=1x64x56x56 w=64x64x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1'");
   lab::ProblemList list;
   if (batches.empty())
     for (auto &entry : entries)
