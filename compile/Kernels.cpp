@@ -38,6 +38,18 @@ KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const K
   return {kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
 }
 
+/// Whether a kernel that may be two should be one: as schedules given for it or for one of the two say, else as
+/// predicted.
+bool staysWhole(ScheduleBook &schedules, const KernelProblem &problem, mlir::ArrayAttr parts) {
+  if (std::optional<std::string> given = scheduleGiven(schedules, problem.function))
+    return isSeparable(Schedule::parse(*given));
+  for (mlir::Attribute part : parts)
+    if (auto given = schedules.find(llvm::cast<mlir::StringAttr>(part).str(), {}))
+      if (!isSeparable(Schedule::parse(*given))) // else another kernel has that name now
+        return false;
+  return separablePays(problem);
+}
+
 } // namespace
 
 std::string kernelIdentity(mlir::func::FuncOp kernel) {
@@ -75,15 +87,18 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
 }
 
 std::string KernelLibrary::declines(mlir::func::FuncOp kernel) {
-  if (kernel->hasAttr("nn.divisible")) {
-    // A schedule of one part alone is for a kernel of its own.
-    std::optional<std::string> given = scheduleGiven(schedules, kernel);
-    if (given ? !isSeparable(Schedule::parse(*given)) : !separablePays(problemOf(kernel, target, options)))
-      return "two kernels are predicted to take less time, or were asked for";
-    kernel->removeAttr("nn.divisible"); // a question, nothing the code depends on
-  }
+  // Questions, nothing the code depends on.
+  auto parts = llvm::cast_or_null<mlir::ArrayAttr>(kernel->removeAttr("nn.parts"));
+  bool divisible = kernel->removeAttr("nn.divisible") != nullptr;
+  if (divisible && !staysWhole(schedules, problemOf(kernel, target, options), parts))
+    return "two kernels are predicted to take less time, or were asked for";
   Entry &entry = lookUp(kernel);
-  return entry.outcome.done() ? "" : entry.outcome.reason();
+  if (!entry.outcome.done())
+    return entry.outcome.reason();
+  if (parts)
+    for (mlir::Attribute part : parts)
+      schedules.noteInside(llvm::cast<mlir::StringAttr>(part).str(), kernel.getName().str());
+  return "";
 }
 
 const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {

@@ -108,9 +108,16 @@ GraphChoice ScheduleBook::graphChoice(const std::vector<std::string> &nodes) {
 
 void ScheduleBook::requireAllUsed() const {
   for (const auto &kind : lines)
-    for (const auto &[name, line] : kind)
+    for (const auto &[name, line] : kind) {
+      bool ofKernel = &kind == &lines[kernel];
+      if (auto whole = inside.find(name); ofKernel && !line.used && whole != inside.end())
+        fail("{}: line {}: '{}' is computed in the kernel '{}': expected '{}: separable/1 ...', or no line that asks "
+             "for "
+             "one kernel",
+             fileName, line.number, name, whole->second, whole->second);
       require(line.used, "{}: line {}: no {} is called '{}'", fileName, line.number,
-              &kind == &lines[kernel] ? "kernel or node" : "operator with this choice", name);
+              ofKernel ? "kernel or node" : "operator with this choice", name);
+    }
 }
 
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,

@@ -35,6 +35,9 @@ public:
   GraphChoice graphChoice(const std::vector<std::string> &nodes);
   bool hasGraphChoices() const { return !lines[layout].empty() || !lines[fuse].empty(); }
 
+  /// Says that what would be kernel `name` is computed in `kernel` with others.
+  void noteInside(const std::string &name, const std::string &kernel) { inside[name] = kernel; }
+
   /// Throws Error naming a line that nothing asked for.
   void requireAllUsed() const;
 
@@ -47,6 +50,7 @@ private:
   enum Kind { kernel, layout, fuse };
   std::string fileName;
   std::array<std::map<std::string, Line>, 3> lines;
+  std::map<std::string, std::string> inside; // what is no kernel of its own, and the kernel that computes it
 
   static Kind checked(const std::string &schedule);
   Line *take(Kind kind, const std::string &name);

@@ -21,12 +21,12 @@ public:
   void run() {
     placeExpansions();
     placeShapes();
-    std::vector<Group> groups =
-        options.level >= 2 ? settled(formFusedGroups(main, shapes, options)) : formSingleGroups(main);
-    for (const Group &group : groups)
-      record(group);
-    for (const Group &group : groups)
-      place(group);
+    // One after the other: a kernel's name depends on those before it, and schedules go by names.
+    for (Group &group : options.level >= 2 ? formFusedGroups(main, shapes, options) : formSingleGroups(main))
+      for (const Group &one : settled(std::move(group))) {
+        record(one);
+        place(one);
+      }
     for (mlir::Operation &op : main.getBody().front())
       if (std::string_view lowering = loweringOf(&op); lowering == "fold" || lowering == "reference")
         leave(&op, lowering == "fold" ? "its operands are computed at run time" : "the operator has no compiled form");
@@ -63,18 +63,16 @@ private:
         record(op, group.anchor);
   }
 
-  /// The groups with those of two parts left whole or divided.
-  std::vector<Group> settled(std::vector<Group> groups) {
+  /// A group of two parts left whole or divided; any other as it is.
+  std::vector<Group> settled(Group group) {
+    std::string reason = group.parts.empty() ? "" : reasonToDivide(group);
+    if (group.together.value_or(false) && !reason.empty())
+      fail("{}: cannot be computed in the kernel of '{}' as asked for: {}",
+           nn::describe(group.parts.front().anchor->getLoc()), nn::describe(group.anchor->getLoc()), reason);
     std::vector<Group> result;
-    for (Group &group : groups) {
-      std::string reason = group.parts.empty() ? "" : reasonToDivide(group);
-      if (group.together.value_or(false) && !reason.empty())
-        fail("{}: cannot be computed in the kernel of '{}' as asked for: {}",
-             nn::describe(group.parts.front().anchor->getLoc()), nn::describe(group.anchor->getLoc()), reason);
-      if (reason.empty()) {
-        result.push_back(std::move(group));
-        continue;
-      }
+    if (reason.empty()) {
+      result.push_back(std::move(group));
+    } else {
       record(group.parts.front().anchor, group.parts.front().anchor);
       llvm::move(group.parts, std::back_inserter(result));
     }
@@ -87,8 +85,14 @@ private:
     for (mlir::Operation *op : group.ops)
       if (std::string reason = obstacle(op); !reason.empty())
         return reason;
+    llvm::SmallVector<mlir::Attribute> partNames;
+    for (const Group &part : group.parts)
+      partNames.push_back(mlir::StringAttr::get(module.getContext(), kernelName(locationOf(part), part.family)));
+    for (mlir::Attribute part : partNames)
+      names.erase(llvm::cast<mlir::StringAttr>(part).getValue());
     std::string name = kernelName(locationOf(group), group.family);
     mlir::func::FuncOp kernel = outline(module, group, shapes, name).function;
+    kernel->setAttr("nn.parts", mlir::ArrayAttr::get(module.getContext(), partNames));
     if (!group.together)
       kernel->setAttr("nn.divisible", mlir::UnitAttr::get(module.getContext()));
     std::string reason = options.declines ? options.declines(kernel) : "";

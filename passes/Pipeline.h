@@ -31,7 +31,7 @@ struct PipelineOptions {
   /// Channels in one block of the blocked layout.
   int64_t channelBlock = 16;
   /// "" or the reason no code can be made for a candidate kernel; such a kernel is split into its operators and,
-  /// failing that, left to the reference. Empty: every candidate is accepted.
+  /// failing that, left to the reference. Empty: all are accepted. nn.parts: the names of the two kernels it may be.
   std::function<std::string(mlir::func::FuncOp kernel)> declines; // with nn.divisible: also where two should be made
   /// Choices given for the operator made of these source nodes. Empty: all are the passes'. One that cannot be followed
   /// is an Error naming the node.

@@ -163,6 +163,66 @@ TEST(Separable, aScheduleSaysWhoseKernelItIsFor) {
   EXPECT_THAT(scheduleOf(1, options), testing::HasSubstr("lanewise/1 px=2 rows=2"));
 }
 
+/// Files of versions that knew no such kernels name what was a kernel then.
+TEST(Separable, theNameOfOneOfTheTwoAsksForTwo) {
+  for (std::string line : {"d1_a1: lanewise/1 px=2 rows=2\n", "p1: direct/1 px=2\n"}) {
+    CompileOptions options;
+    options.scheduleText = layouts + line;
+    std::string chosen = scheduleOf(1, options);
+    EXPECT_THAT(chosen, testing::HasSubstr("\nd1_a1: lanewise/1 "));
+    EXPECT_THAT(chosen, testing::HasSubstr("\np1: direct/1 "));
+    EXPECT_THAT(chosen, testing::HasSubstr(line.substr(line.find('/'), line.find(" rows") - line.find('/'))));
+    EXPECT_EQ(kernelsOfTwo(chosen), 0u);
+  }
+  CompileOptions options;
+  options.scheduleName = "old.txt";
+  options.scheduleText = std::string(layouts) + "d1: fuse/1 with=p1\nd1_a1: lanewise/1 px=2\n";
+  try {
+    scheduleOf(1, options);
+    FAIL() << "one kernel and two were asked for";
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "old.txt: line 6: 'd1_a1' is computed in the kernel 'd1_a1_p1': expected 'd1_a1_p1: "
+                               "separable/1 ...', or no line that asks for one kernel");
+  }
+}
+
+/// A large pair that is one kernel without being asked for, twice, and a convolution between; operators have no names.
+TEST(Separable, namesInASchedulesFileAreThoseOfTheKernels) {
+  std::string text, last = "x";
+  int64_t channels = 16;
+  auto tensor = [&] { return fmt::format("tensor<1x{}x112x112xf32>", channels); };
+  text = fmt::format("func.func @main(%x: {0}) -> {0} {{\n", tensor());
+  auto conv = [&](const std::string &name, int64_t outputs, int64_t kernel, int64_t groups) {
+    std::string w = fmt::format("tensor<{}x{}x{}x{}xf32>", outputs, channels / groups, kernel, kernel), x = tensor();
+    channels = outputs;
+    text +=
+        fmt::format("%w{0} = nn.constant {{value = dense<0.1> : {1}}} : {1}\n%{0} = nn.conv %{2}, %w{0} {{strides = "
+                    "array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: {3}, {3}, {3}, {3}>, group "
+                    "= {4} : i64}} : ({5}, {1}) -> {6}\n",
+                    name, w, last, kernel / 2, groups, x, tensor());
+    last = name;
+  };
+  for (std::string n : {"1", "2"}) {
+    conv("s" + n, 32, 3, 1);
+    conv("d" + n, 32, 3, 32);
+    conv("p" + n, 16, 1, 1);
+  }
+  text += fmt::format("return %p2 : {}\n}}", tensor());
+  auto scheduled = [&](const std::string &given) {
+    CompileOptions options;
+    options.target = "x86-64-v4";
+    options.scheduleText = given;
+    auto context = makeContext();
+    return emitLevel(*mlir::parseSourceString<mlir::ModuleOp>(text, context.get()), options, Level::schedule);
+  };
+  std::string chosen = scheduled("");
+  ASSERT_EQ(kernelsOfTwo(chosen), 2u) << chosen; // as in mobilenet_v2
+  EXPECT_EQ(scheduled(chosen), chosen);
+  size_t at = chosen.rfind(": separable/1 "), px = chosen.find(" px=", at), end = chosen.find_first_of(" \n", px + 4);
+  std::string edited = chosen.substr(0, px) + " px=3" + chosen.substr(end);
+  EXPECT_EQ(scheduled(edited), edited);
+}
+
 TEST(Separable, whatCannotBeFollowedIsAnError) {
   for (std::string wrong :
        {"d1: fuse/1 with=p2\n", "d1: fuse/1 with=nowhere\n", "d1: fuse/1 with=p1\np1: direct/1 px=2\n"}) {
