@@ -226,16 +226,19 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
 }
 
 std::vector<lab::OpsSetting> OpsFlags::settings() const {
+  std::vector<store::CacheState> states;
+  for (const std::string &cache : wordsOf(caches))
+    try {
+      states.push_back(store::cacheState(cache));
+    } catch (const Error &error) {
+      fail("--cache: {}", error.what());
+    }
+  // Hot last: it takes what another state has prepared.
+  std::stable_partition(states.begin(), states.end(), [](auto state) { return state != store::CacheState::hot; });
   std::vector<lab::OpsSetting> result;
   for (int64_t count : numbers("--threads", threads, 1024))
-    for (const std::string &cache : wordsOf(caches))
-      for (const std::string &layout : wordsOf(layouts)) {
-        store::CacheState state;
-        try {
-          state = store::cacheState(cache);
-        } catch (const Error &error) {
-          fail("--cache: {}", error.what());
-        }
+    for (const std::string &layout : wordsOf(layouts))
+      for (store::CacheState state : states) {
         try {
           result.push_back({int(count), state, lab::activationLayout(layout)});
         } catch (const Error &error) {

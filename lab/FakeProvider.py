@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 """A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", "moody", "counted", "shared",
-or AT-WHAT with AT a request
-(prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
+"flushes" (it says that it has cold caches), or AT-WHAT with AT a request (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
 import array, json, os, re, signal, sys, time
 
 how = sys.argv[1] if len(sys.argv) > 1 else ""
-held = None
+held, preparations = None, 0
 # "moody": as fast as the process happens to be.
 mood = 0.9 + 0.2 * (os.getpid() * 7919 % 101) / 101 if how == "moody" else 1
 
@@ -78,10 +77,10 @@ def convolve(p, x, w, b):
 
 
 def answer(request):
-    global held
+    global held, preparations
     what = request["do"]
     if what == "hello":
-        return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"]}}
+        return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"]}, "cold": how == "flushes"}
     if misbehave(what):
         return {}
     if what == "prepare":
@@ -89,7 +88,8 @@ def answer(request):
             return {"declined": "not on Sundays"}
         p, files = convolution(request["problem"]), request["inputs"]
         held = p, convolve(p, *(read_npy(files[name]) if name in files else None for name in "xwb"))
-        return {"implementation": "loops", "prepare_ns": 1000}
+        preparations += 1
+        return {"implementation": "loops", "prepare_ns": 1000 * preparations}
     if what == "run":
         p, y = held
         if how == "wrong":

@@ -79,6 +79,15 @@ struct Contender {
   double secondsPerRun = 0;
   OpsPoint *point = nullptr;
 
+  /// What the worker was last asked to prepare, and did; none after any failure.
+  struct Ready {
+    std::string problem;
+    store::CacheState cache;
+    ProviderRequest request;
+    ProviderPreparation preparation;
+  };
+  std::optional<Ready> ready;
+
   bool running() const { return worker && point->status == PointStatus::passed; }
   double cpuOfWorker() const { return worker ? worker->usage().cpuSeconds : 0; }
   double cpuSeconds() const { return cpuOfEnded + cpuOfWorker(); }
@@ -144,6 +153,7 @@ struct OpsLab::State {
     contender.point->reason = outcome.failure().message();
     contender.point->rounds.clear();
     contender.point->counts.clear();
+    contender.ready.reset();
     if (contender.worker && !contender.worker->alive()) {
       contender.cpuOfEnded += contender.worker->usage().cpuSeconds;
       contender.worker.reset();
@@ -177,6 +187,21 @@ struct OpsLab::State {
     return true;
   }
 
+  /// The worker's preparation. What it has prepared for a row that differs in the caches only serves where they are
+  /// hot; whether it can be timed otherwise a provider says while preparing.
+  std::optional<ProviderPreparation> prepare(Contender &contender, const Problem &problem,
+                                             const ProviderRequest &request) {
+    auto &ready = contender.ready;
+    bool timeable = ready && (setting.cache == store::CacheState::hot || setting.cache == ready->cache);
+    if (timeable && ready->problem == key && ready->request == request)
+      return ready->preparation;
+    ready.reset();
+    auto prepared = take(contender, contender.worker->prepare(problem, request, operands, setting.cache));
+    if (prepared && prepared->declined.empty())
+      ready = {key, setting.cache, request, *prepared};
+    return prepared;
+  }
+
   /// From a problem to a checked answer. `earlier`: the points of columns before this one.
   void answer(Contender &contender, const Problem &problem, std::span<const OpsPoint> earlier) {
     OpsPoint &point = *contender.point;
@@ -200,7 +225,7 @@ struct OpsLab::State {
     ProviderRequest request{point.variant, setting.threads, setting.layout, ""};
     if (!point.schedule.empty() && !chooseSchedule(contender, problem, request))
       return;
-    auto prepared = take(contender, contender.worker->prepare(problem, request, operands, setting.cache));
+    auto prepared = prepare(contender, problem, request);
     if (!prepared)
       return;
     point.implementation = prepared->implementation;
@@ -306,6 +331,7 @@ struct OpsLab::State {
       contender->cpuOfEnded += contender->cpuOfWorker();
       contender->worker->quit();
       contender->worker.reset();
+      contender->ready.reset();
       answer(*contender, problem, {});
       if (contender->worker)
         contender->worker->pause();

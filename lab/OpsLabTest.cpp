@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace lathe;
 using namespace lathe::lab;
 
@@ -119,6 +121,24 @@ TEST(OpsLab, startsAreNotTakenForRounds) {
   EXPECT_LT(row.verdicts[0].ratio.interval.low, 1);
   EXPECT_GT(row.verdicts[0].ratio.interval.high, 1);
   EXPECT_EQ(row.verdicts[0].verdict, Verdict::ambiguous);
+}
+
+TEST(OpsLab, preparesOnceForColdAndHot) {
+  auto preparations = [](const OpsRow &row) { return std::lround(row.points[0].prepareSeconds * 1e6); }; // it says so
+  constexpr OpsSetting hot{1, store::CacheState::hot}, cold{1, store::CacheState::cold};
+  OpsLab bench({fake("flushes")}, quick());
+  EXPECT_EQ(preparations(bench.measure(problem(), cold)), 1);
+  OpsRow row = bench.measure(problem(), hot);
+  EXPECT_EQ(row.points[0].status, PointStatus::passed) << row.points[0].reason;
+  EXPECT_TRUE(row.points[0].timed());
+  EXPECT_EQ(preparations(row), 1);
+  EXPECT_EQ(preparations(bench.measure(problem(), {2})), 2); // other threads are another matter
+  EXPECT_EQ(preparations(bench.measure(problem("ic3ih5oc4kh3ph1"), {2})), 3);
+  EXPECT_EQ(preparations(bench.measure(problem(), hot)), 4);  // what it had before is gone
+  EXPECT_EQ(preparations(bench.measure(problem(), cold)), 5); // which it might decline
+  OpsLab failing({fake("time-error")}, quick());              // what failed while it was timed is not timed again
+  EXPECT_EQ(failing.measure(problem(), hot).points[0].status, PointStatus::failed);
+  EXPECT_EQ(preparations(failing.measure(problem(), hot)), 2);
 }
 
 TEST(OpsLab, misbehaviourCostsItsPointOnly) {

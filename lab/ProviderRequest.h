@@ -19,6 +19,7 @@ struct ProviderRequest {
   int threads = 1;
   ActivationLayout layout = ActivationLayout::any;
   std::string schedule = {}; // "direct/1 px=14 oc=2", of a provider that takes schedules; "": its own choice
+  bool operator==(const ProviderRequest &) const = default;
 };
 
 } // namespace lathe::lab
