@@ -52,6 +52,36 @@ void addEpilogue(KernelText &text, Random &random, const std::string &channel, c
     }
 }
 
+/// The spatial axes of a convolution as they are drawn.
+struct SpatialAxes {
+  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends;
+
+  /// One axis more of `rank`, whose extent is long enough for an output.
+  void add(Random &random, int64_t rank, int64_t taps, int64_t stride, int64_t dilation, bool padded) {
+    int64_t begin = padded ? random.in(0, 3) : 0, end = padded ? random.in(0, 3) : 0;
+    int64_t reach = dilation * (taps - 1) + 1;
+    int64_t extent = std::max(random.in(1, rank == 3 ? 6 : rank == 2 ? 19 : 40), reach - begin - end);
+    in.push_back(extent);
+    kernel.push_back(taps);
+    strides.push_back(stride);
+    dilations.push_back(dilation);
+    begins.push_back(begin);
+    ends.push_back(end);
+    out.push_back((extent + begin + end - reach) / stride + 1);
+  }
+  std::vector<int64_t> pads() const {
+    std::vector<int64_t> all = begins;
+    all.insert(all.end(), ends.begin(), ends.end());
+    return all;
+  }
+};
+
+std::string convAttributes(const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
+                           const std::vector<int64_t> &pads, int64_t groups) {
+  return fmt::format("strides = array<i64: {}>, dilations = array<i64: {}>, pads = array<i64: {}>, group = {} : i64",
+                     join(strides, ", "), join(dilations, ", "), join(pads, ", "), groups);
+}
+
 } // namespace
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed) {
@@ -66,7 +96,7 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
     outGroup = random.of<int64_t>({inGroup, inGroup, 1, 2, 6, 16, 32});
   }
   int64_t channels = groups * inGroup, outChannels = groups * outGroup;
-  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends;
+  SpatialAxes axes;
   bool pointwise = random.chance(4) && grouping == Grouping::dense;
   int64_t stride = random.of<int64_t>({1, 1, 2}); // of one tap
   for (int64_t i = 0; i < rank; ++i) {
@@ -74,16 +104,7 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
             d = random.of<int64_t>({1, 1, 2});
     if (winograd)
       k = 3, s = 1, d = 1;
-    int64_t b = pointwise ? 0 : random.in(0, 3), e = pointwise ? 0 : random.in(0, 3);
-    int64_t extent = random.in(1, rank == 3 ? 6 : rank == 2 ? 19 : 40);
-    extent = std::max(extent, d * (k - 1) + 1 - b - e);
-    in.push_back(extent);
-    kernel.push_back(k);
-    strides.push_back(s);
-    dilations.push_back(d);
-    begins.push_back(b);
-    ends.push_back(e);
-    out.push_back((extent + b + e - d * (k - 1) - 1) / s + 1);
+    axes.add(random, rank, k, s, d, !pointwise);
   }
   int64_t images = random.in(1, 3);
   bool symbolic = random.chance(3), blocks = typed.name != "f64", inBlocked = blocks && (winograd || random.chance(2)),
@@ -98,29 +119,24 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
   auto dims = [&](int64_t count, const std::vector<int64_t> &extents) {
     return symbolic ? "\"N\", \"" + std::to_string(count) + "\", \"" + join(extents, "\", \"") + "\"" : "";
   };
-  std::string x = tensor(channels, in, inBlocked);
-  std::string w = "tensor<" + std::to_string(outChannels) + "x" + std::to_string(inGroup) + "x" + join(kernel, "x") +
-                  "x" + typed.name + ">";
+  std::string x = tensor(channels, axes.in, inBlocked);
+  std::string w = "tensor<" + std::to_string(outChannels) + "x" + std::to_string(inGroup) + "x" +
+                  join(axes.kernel, "x") + "x" + typed.name + ">";
   std::string b = "tensor<" + std::to_string(outChannels) + "x" + typed.name + ">";
-  text.type = tensor(outChannels, out, outBlocked);
-  std::string operands = text.argument(x, false, dims(channels, in));
+  text.type = tensor(outChannels, axes.out, outBlocked);
+  std::string operands = text.argument(x, false, dims(channels, axes.in));
   operands += ", " + text.argument(w, true);
   std::string types = x + ", " + w;
   if (random.chance(2)) {
     operands += ", " + text.argument(b, !random.chance(4));
     types += ", " + b;
   }
-  std::vector<int64_t> pads = begins;
-  pads.insert(pads.end(), ends.begin(), ends.end());
-  text.op("conv " + operands + " {strides = array<i64: " + join(strides, ", ") +
-              ">, dilations = array<i64: " + join(dilations, ", ") + ">, pads = array<i64: " + join(pads, ", ") +
-              ">, group = " + std::to_string(groups) + " : i64}",
-          types);
+  text.op("conv " + operands + " {" + convAttributes(axes.strides, axes.dilations, axes.pads(), groups) + "}", types);
   std::string ones;
   for (int64_t i = 0; i < rank; ++i)
     ones += "x1";
   addEpilogue(text, random, "tensor<1x" + std::to_string(outChannels) + ones + "x" + typed.name + ">",
-              dims(outChannels, out), typed);
+              dims(outChannels, axes.out), typed);
   return text;
 }
 
@@ -128,19 +144,12 @@ KernelText randomSeparable(Random &random, const Target &target) {
   KernelText text;
   int64_t rank = random.of<int64_t>({1, 2, 2, 2, 2, 3});
   int64_t channels = random.in(2, 70), outChannels = random.in(1, 100), images = random.in(1, 3);
-  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends, ones(rank, 1), zeros(2 * rank, 0);
+  SpatialAxes axes;
+  std::vector<int64_t> ones(rank, 1), zeros(2 * rank, 0);
   for (int64_t i = 0; i < rank; ++i) {
     int64_t k = random.of<int64_t>({3, 3, 5, 1, 2, 4}), s = random.of<int64_t>({1, 1, 2, 3}),
             d = random.of<int64_t>({1, 1, 1, 2});
-    int64_t b = random.in(0, 3), e = random.in(0, 3);
-    int64_t extent = std::max(random.in(1, rank == 3 ? 6 : rank == 2 ? 19 : 40), d * (k - 1) + 1 - b - e);
-    in.push_back(extent);
-    kernel.push_back(k);
-    strides.push_back(s);
-    dilations.push_back(d);
-    begins.push_back(b);
-    ends.push_back(e);
-    out.push_back((extent + b + e - d * (k - 1) - 1) / s + 1);
+    axes.add(random, rank, k, s, d, /*padded=*/true);
   }
   bool symbolic = random.chance(3);
   if (symbolic)
@@ -161,24 +170,18 @@ KernelText randomSeparable(Random &random, const Target &target) {
       types += ", " + bias;
     }
     text.op(fmt::format("conv {} {{{}}}", operands, attributes), types);
-    addEpilogue(text, random, fmt::format("tensor<1x{}x{}xf32>", outputs, join(ones, "x")), dims(outputs, out), {});
+    addEpilogue(text, random, fmt::format("tensor<1x{}x{}xf32>", outputs, join(ones, "x")), dims(outputs, axes.out),
+                {});
   };
-  auto attributes = [](const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
-                       const std::vector<int64_t> &pads, int64_t groups) {
-    return fmt::format("strides = array<i64: {}>, dilations = array<i64: {}>, pads = array<i64: {}>, group = {} : i64",
-                       join(strides, ", "), join(dilations, ", "), join(pads, ", "), groups);
-  };
-  std::vector<int64_t> pads = begins;
-  pads.insert(pads.end(), ends.begin(), ends.end());
-  std::string x = tensor(channels, in), argument = text.argument(x, false, dims(channels, in));
-  text.type = tensor(channels, out);
-  conv(argument, x, fmt::format("tensor<{}x1x{}xf32>", channels, join(kernel, "x")), channels,
-       attributes(strides, dilations, pads, channels));
+  std::string x = tensor(channels, axes.in), argument = text.argument(x, false, dims(channels, axes.in));
+  text.type = tensor(channels, axes.out);
+  conv(argument, x, fmt::format("tensor<{}x1x{}xf32>", channels, join(axes.kernel, "x")), channels,
+       convAttributes(axes.strides, axes.dilations, axes.pads(), channels));
   std::string between = text.last, betweenType = text.type;
-  text.type = tensor(outChannels, out, random.chance(2));
+  text.type = tensor(outChannels, axes.out, random.chance(2));
   conv(between, betweenType, fmt::format("tensor<{}x{}x{}xf32>", outChannels, channels, join(ones, "x")), outChannels,
-       attributes(ones, ones, zeros, 1));
-  text.width = out.back();
+       convAttributes(ones, ones, zeros, 1));
+  text.width = axes.out.back();
   return text;
 }
 
