@@ -19,6 +19,7 @@ TYPES = [
     (r"_c\d+: [^:]*?\b(?:has|have|are|is a) (?:numbers?)\b(?! or bool)", "number"),
     (r"_c\d+: [^:]*?\bintegers\b", "integer"),
     (r"_c\d+: (?:x is|they are) bool", "bool"),
+    (r"_c\d+: \w and \w are i8 or u8", "i8, u8"),
 ]
 # Where the constraints of a record do not say: what its shape function demands.
 FAMILY_TYPES = {"softmax": "float", "normalize": "float", "lrn": "float", "pool": "number", "recurrent": "float", "attention": "float"}

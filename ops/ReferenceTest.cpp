@@ -165,6 +165,56 @@ TEST(Reference, ConvEqualsItsDefinitionOnRandomShapes) {
   }
 }
 
+Tensor u8(Shape dims, std::initializer_list<uint8_t> values) { return Tensor::of<uint8_t>(std::move(dims), values); }
+Tensor i8(Shape dims, std::initializer_list<int8_t> values) { return Tensor::of<int8_t>(std::move(dims), values); }
+
+TEST(Reference, ConvInteger) {
+  auto attrs = [](std::vector<int64_t> strides, std::vector<int64_t> pads, int64_t group = 1) {
+    ConvIntegerAttrs a;
+    a.dilations.assign(strides.size(), 1);
+    a.strides = std::move(strides), a.pads = std::move(pads), a.group = group;
+    return a;
+  };
+  // The example of ONNX's ConvInteger: every element less 1; what pads is 0 after that, not before.
+  Tensor x = u8({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10}), ones = u8({1, 1, 2, 2}, {1, 1, 1, 1}), one = u8({}, {1});
+  Tensor y = evaluate("conv_integer", attrs({1, 1}, {0, 0, 0, 0}), {x, ones, one});
+  EXPECT_EQ(y.type(), ElementType::i32);
+  expectTensor(y, {1, 1, 2, 2}, {12, 16, 24, 28}, 0);
+  expectTensor(evaluate("conv_integer", attrs({1, 1}, {1, 1, 1, 1}), {x, ones, one}), {1, 1, 4, 4},
+               {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9}, 0);
+  // Extremes of both types; a zero point a channel of the result; two groups.
+  Tensor wide = u8({1, 2, 2}, {255, 0, 255, 255}), w = i8({2, 1, 2}, {-128, 127, -128, -128});
+  expectTensor(evaluate("conv_integer", attrs({1}, {0, 0}, 2), {wide, w}), {1, 2, 1}, {-32640, -65280}, 0);
+  expectTensor(evaluate("conv_integer", attrs({1}, {1, 0}, 2), {wide, w, u8({1}, {128}), i8({2}, {127, -128})}),
+               {1, 2, 2}, {0, 127 * -255, 0, 0}, 0);
+}
+
+TEST(Reference, MatMulInteger) {
+  MatMulIntegerAttrs none;
+  // The example of ONNX's MatMulInteger.
+  Tensor a = u8({4, 3}, {11, 7, 3, 10, 6, 2, 9, 5, 1, 8, 4, 0}), b = u8({3, 2}, {1, 4, 2, 5, 3, 6});
+  Tensor y = evaluate("matmul_integer", none, {a, b, u8({1}, {12}), u8({1}, {0})});
+  EXPECT_EQ(y.type(), ElementType::i32);
+  expectTensor(y, {4, 2}, {-38, -83, -44, -98, -50, -113, -56, -128}, 0);
+  // A zero point a row and one a column.
+  Tensor rows = u8({2, 2}, {255, 0, 1, 2}), columns = i8({2, 2}, {-128, 127, 3, 4});
+  expectTensor(evaluate("matmul_integer", none, {rows, columns}), {2, 2}, {-32640, 32385, -122, 135}, 0);
+  expectTensor(evaluate("matmul_integer", none, {rows, columns, u8({2}, {255, 1})}), {2, 2}, {-765, -1020, 3, 4}, 0);
+  expectTensor(evaluate("matmul_integer", none, {rows, columns, u8({2, 1}, {255, 1})}), {2, 2}, {-765, -1020, 3, 4}, 0);
+  expectTensor(evaluate("matmul_integer", none, {rows, columns, {}, i8({2}, {-128, 127})}), {2, 2}, {0, 0, 262, -246},
+               0);
+  // A batch of right factors, each with zero points of its own; vectors.
+  expectTensor(
+      evaluate("matmul_integer", none, {u8({1, 2}, {1, 2}), i8({2, 2, 1}, {1, 2, 3, 4}), {}, i8({2, 1, 1}, {1, 3})}),
+      {2, 1, 1}, {2, 2}, 0);
+  expectTensor(evaluate("matmul_integer", none, {i8({2}, {-128, 127}), i8({2}, {-128, 127}), i8({}, {1})}), {},
+               {129 * 128 + 126 * 127}, 0);
+  // Modulo 2^32: 2^16 products of 255 * 255 are 4261478400.
+  Tensor most(ElementType::u8, {1 << 16});
+  std::fill_n(most.as<uint8_t>(), most.elements(), 255);
+  expectTensor(evaluate("matmul_integer", none, {most, most}), {}, {4261478400.0 - 4294967296.0}, 0);
+}
+
 TEST(Reference, Gemm) {
   Tensor a = counting({2, 3}), b = counting({3, 2}, 1), c = f32({2}, {100, 200});
   expectTensor(evaluate("gemm", GemmAttrs(), {a, b}), {2, 2}, {13, 16, 40, 52});

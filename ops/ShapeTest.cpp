@@ -147,6 +147,58 @@ TEST(Shape, Products) {
   expectViolation("matmul_c4", "matmul", MatMulAttrs(), {tensor("f32 2 3"), tensor("i32 3 2")});
 }
 
+TEST(Shape, ProductsOfBytes) {
+  MatMulIntegerAttrs none;
+  TensorInfo a = tensor("u8 N 4 8"), b = tensor("i8 8 5");
+  EXPECT_EQ(infer("matmul_integer", none, {a, b}), "i32 N 4 5");
+  EXPECT_EQ(infer("matmul_integer", none, {tensor("i8 8"), tensor("u8 8")}), "i32");
+  for (const char *zero : {"u8", "u8 1", "u8 4", "u8 N 4 1"})
+    EXPECT_EQ(infer("matmul_integer", none, {a, b, tensor(zero), absent}), "i32 N 4 5") << zero;
+  for (const char *zero : {"i8", "i8 1", "i8 5", "i8 1 5"})
+    EXPECT_EQ(infer("matmul_integer", none, {a, b, absent, tensor(zero)}), "i32 N 4 5") << zero;
+  expectViolation("matmul_integer_c1", "matmul_integer", none, {tensor("u8"), b});
+  expectViolation("matmul_integer_c2", "matmul_integer", none, {tensor("u8 4 7"), b});
+  expectViolation("matmul_integer_c3", "matmul_integer", none, {tensor("u8 2 4 8"), tensor("i8 3 8 5")});
+  expectViolation("matmul_integer_c4", "matmul_integer", none, {tensor("i32 4 8"), b});
+  expectViolation("matmul_integer_c4", "matmul_integer", none, {a, tensor("bool 8 5")});
+  expectViolation("matmul_integer_c4", "matmul_integer", none, {a, b, tensor("i8")});
+  expectViolation("matmul_integer_c4", "matmul_integer", none, {a, b, absent, tensor("u8")});
+  for (const char *zero : {"u8 8", "u8 4 1", "u8 N 1 8", "u8 1 1"})
+    expectViolation("matmul_integer_c5", "matmul_integer", none, {a, b, tensor(zero)});
+  for (const char *zero : {"i8 8", "i8 8 1", "i8 1 1 5"})
+    expectViolation("matmul_integer_c5", "matmul_integer", none, {a, b, absent, tensor(zero)});
+  expectViolation("matmul_integer_c5", "matmul_integer", none, {tensor("u8 8"), b, tensor("u8 8")});
+}
+
+ConvIntegerAttrs convInteger2d() {
+  ConvIntegerAttrs a;
+  a.strides = {2, 2}, a.dilations = {1, 1}, a.pads = {3, 3, 3, 3};
+  return a;
+}
+
+TEST(Shape, ConvolutionsOfBytes) {
+  const char *op = "conv_integer";
+  TensorInfo x = tensor("u8 N 3 224 224"), w = tensor("i8 64 3 7 7");
+  auto a = convInteger2d();
+  EXPECT_EQ(infer(op, a, {x, w}), "i32 N 64 112 112");
+  for (const char *zero : {"i8", "i8 1", "i8 64"})
+    EXPECT_EQ(infer(op, a, {x, w, tensor("u8"), tensor(zero)}), "i32 N 64 112 112") << zero;
+  expectViolation("conv_integer_c1", op, a, {tensor("u8 1 3"), w});
+  expectViolation("conv_integer_c1", op, a, {x, tensor("i8 64 3 7")});
+  expectViolation("conv_integer_c2", op, a, {tensor("u8 1 4 224 224"), w});
+  expectViolation("conv_integer_c3", op, with(a, [](auto &a) { a.strides = {1}; }), {x, w});
+  expectViolation("conv_integer_c4", op, with(a, [](auto &a) { a.group = 3; }), {tensor("u8 1 9 224 224"), w});
+  expectViolation("conv_integer_c5", op, with(a, [](auto &a) { a.dilations = {0, 1}; }), {x, w});
+  expectViolation("conv_integer_c6", op, a, {tensor("u8 1 3 0 9"), w});
+  expectViolation("conv_integer_c7", op, a, {x, w, tensor("u8 3")});
+  expectViolation("conv_integer_c7", op, a, {x, w, absent, tensor("i8 3")});
+  expectViolation("conv_integer_c7", op, a, {x, w, absent, tensor("i8 64 1 1 1")});
+  expectViolation("conv_integer_c8", op, a, {tensor("f32 1 3 9 9"), w});
+  expectViolation("conv_integer_c8", op, a, {x, tensor("i16 64 3 7 7")});
+  expectViolation("conv_integer_c8", op, a, {x, w, tensor("i8")});
+  expectViolation("conv_integer_c8", op, a, {x, w, absent, tensor("u8 64")});
+}
+
 TEST(Shape, PoolsAndNormalisation) {
   MaxPoolAttrs a;
   a.kernel = {3, 3};
@@ -587,9 +639,18 @@ TEST(Shape, EveryConstraintIsViolatedOnce) { // the last of the suite
     std::stringstream text;
     text << std::ifstream(file.path()).rdbuf();
     std::string source = text.str();
-    std::regex number("\"([a-z_0-9]+_c[0-9]+)");
-    for (std::sregex_iterator it(source.begin(), source.end(), number), end; it != end; ++it)
-      declared.insert((*it)[1]);
+    auto matches = [&](const char *pattern) {
+      std::regex regex(pattern);
+      std::set<std::string> found;
+      for (std::sregex_iterator it(source.begin(), source.end(), regex), end; it != end; ++it)
+        found.insert((*it)[1]);
+      return found;
+    };
+    declared.merge(matches("\"([a-z_0-9]+_c[0-9]+)"));
+    // What a function checks for several operators, each of which hands it its name.
+    for (const std::string &op : matches("Extents\\(\"([a-z_0-9]+)\""))
+      for (const std::string &number : matches("\"\\{\\}(_c[0-9]+)"))
+        declared.insert(op + number);
   }
   EXPECT_GT(declared.size(), 50u);
   if (::testing::GTEST_FLAG(filter) == "*") {

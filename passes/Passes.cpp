@@ -47,6 +47,8 @@ std::span<const GraphPass> graphPasses() {
       {"split-recurrence", "the input's share of recurrent gates as one matrix product",
        [](Module m, Options) { splitRecurrence(m); }},
       {"static-operands", "constant operands become attributes", [](Module m, Options) { staticOperands(m); }},
+      {"widen-integer", "products of 8-bit integers as products of 32-bit ones",
+       [](Module m, Options) { widenInteger(m); }},
       {"optimize-graph", "the whole pipeline at graph level", [](Module m, Options o) { optimizeGraph(m, o); }},
       {"form-kernels", "outline kernels", [](Module m, Options o) { formKernels(m, o); }},
   };

@@ -43,6 +43,10 @@ void foldScale(mlir::ModuleOp module, bool exactMath);
 /// Under exact math only where no weight is added (one without a tap turns infinite inputs into NaN).
 void convTranspose(mlir::ModuleOp module, bool exactMath);
 
+/// Rewrites conv_integer and matmul_integer: a conv or matmul of 32-bit integers, from which zero points have been
+/// subtracted, in constants at once.
+void widenInteger(mlir::ModuleOp module);
+
 /// Moves a pad into the conv or pool behind it.
 void foldPad(mlir::ModuleOp module);
 

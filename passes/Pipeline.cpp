@@ -61,8 +61,10 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
     stripLayouts(main);
   }
 
-  // Required at any level: kernels have static parameters, and there is no kernel for a batch norm as such.
+  // Required at any level: kernels have static parameters, and there is no kernel for a batch norm as such, nor one
+  // that reads 8-bit factors and sums in 32.
   settleShapes(module);
+  widenInteger(module);
   if (options.level == 0) {
     foldBatchNorm(module, /*decomposeOnly=*/true, options.exactMath);
     convTranspose(module, options.exactMath);

@@ -172,6 +172,8 @@ template <class AnyConvAttrs> void writeAnyConv(NodeWriter &w, const char *op, c
 
 void writeConv(NodeWriter &w) { writeAnyConv(w, "Conv", nn::attrsAs<ConvAttrs>(&w.op)); }
 
+void writeConvInteger(NodeWriter &w) { writeAnyConv(w, "ConvInteger", nn::attrsAs<ConvIntegerAttrs>(&w.op)); }
+
 void writeConvTranspose(NodeWriter &w) {
   auto a = nn::attrsAs<ConvTransposeAttrs>(&w.op);
   writeAnyConv(w, "ConvTranspose", a);
@@ -320,6 +322,7 @@ void writeRecurrent(NodeWriter &w, const char *op) {
 const Writers writers = [] {
   Writers table = {
       {"conv", writeConv},
+      {"conv_integer", writeConvInteger},
       {"conv_transpose", writeConvTranspose},
       {"max_pool", writeMaxPool},
       {"average_pool", writeAveragePool},

@@ -51,6 +51,8 @@ def Nn_ConvIntegerOp : NnOp<"conv_integer", [AttrSizedOperandSegments]> {
     w_zero_point w's type and one value or one an output channel (O). Result, i32, of conv's extents: the convolution of
     x - x_zero_point with w - w_zero_point, modulo 2^32; padding is zero after the subtraction.
 
+    Compiled as a convolution of 32-bit integers (passes/WidenInteger.cpp).
+
     Constraints: conv_integer_c1 to c6 as conv_c1 to c6. conv_integer_c7: zero points have one of the shapes above.
     conv_integer_c8: x and w are i8 or u8, zero points of their operand's type.
   }];
@@ -58,7 +60,7 @@ def Nn_ConvIntegerOp : NnOp<"conv_integer", [AttrSizedOperandSegments]> {
     NnI64s<>:$strides, NnI64s<>:$dilations, NnI64s<>:$pads, NnI64<"1">:$group);
   let results = (outs NnTensor:$y);
   let onnx = [Onnx<"ConvInteger", 10, 1000, 0>];
-  let lowering = "contraction";
+  let lowering = "fold";
   let flops = "product(out[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2";
   let tolerance = "0";
   let benchmarkAxes = ["batch", "inChannels", "height", "width", "outChannels", "kernel", "stride", "pad", "dilation", "group"];
