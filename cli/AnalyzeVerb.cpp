@@ -54,34 +54,38 @@ struct AnalyzeFlags {
     options.add_option("--rows", rows, "of each table at most; 0: all. JSON has all")->capture_default_str();
     options.addJson();
   }
-  bool namesNetwork() const { return !network.model.empty() || !network.suites.empty(); }
   bool wants(const std::string &analysis) const {
     return what.empty() || std::find(what.begin(), what.end(), analysis) != what.end();
   }
 };
 
-std::vector<report::Part> partsOf(AnalyzeFlags &flags) {
+struct AnalyzedNetwork {
   std::vector<report::Part> parts;
-  if (!flags.namesNetwork())
-    return parts;
-  if (flags.network.model.empty())
-    flags.network.kind = flags.filters.op.empty() ? "conv2d" : flags.filters.op;
-  for (auto &entry : flags.network.listed())
-    parts.push_back({entry.problem.str(), entry.count, entry.nodes});
-  return parts;
-}
+  std::string text; // how the texts of points of a model begin; what follows are the inputs. Of a suite: empty
+};
 
-/// How the texts of points of a model begin; what follows are the inputs.
-std::string modelText(const std::string &model) {
-  ModelFlags flags;
-  flags.model = model;
-  return modelProblem(flags, "").text;
+AnalyzedNetwork networkOf(AnalyzeFlags &flags) {
+  AnalyzedNetwork network;
+  auto add = [&](const std::vector<lab::ListedProblem> &entries) {
+    for (auto &entry : entries)
+      network.parts.push_back({entry.problem.str(), entry.count, entry.nodes});
+  };
+  if (!flags.network.model.empty()) {
+    ListedModel listed = listModel(flags.network.model);
+    add(listed.problems);
+    ModelFlags model;
+    model.model = flags.network.model;
+    network.text = modelProblem(model, listed.source, "").text;
+  } else if (!flags.network.suites.empty()) {
+    flags.network.kind = flags.filters.op.empty() ? "conv2d" : flags.filters.op;
+    add(flags.network.listed());
+  }
+  return network;
 }
 
 /// The last verified time of the model as `lathe bench` kept it.
-std::optional<double> benchSeconds(store::Store &store, const std::string &model, const std::string &platform,
+std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
                                    int threads) {
-  std::string named = modelText(model);
   store::Filter filter;
   filter.kind = store::ExperimentKind::bench;
   filter.op = "model";
@@ -145,11 +149,12 @@ private:
 };
 
 void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store, const std::vector<Row> &rows,
-             const std::vector<report::Part> &parts) {
+             const AnalyzedNetwork &network) {
+  const std::vector<report::Part> &parts = network.parts;
   auto measured = [&](const std::string &platform, int threads) -> std::optional<double> {
     if (flags.measuredMs > 0)
       return flags.measuredMs * 1e-3;
-    return flags.network.model.empty() ? std::nullopt : benchSeconds(store, flags.network.model, platform, threads);
+    return network.text.empty() ? std::nullopt : benchSeconds(store, network.text, platform, threads);
   };
   auto lastLevel = [&](const std::string &platform) { return report::lastLevelBytes(store.platform(platform)); };
   if (flags.wants("roofline")) {
@@ -217,16 +222,16 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
   }
   if (flags.wants("account")) {
     std::vector<report::Account> found;
-    const std::string &model = flags.network.model;
-    if (!model.empty())
+    if (!network.text.empty())
       found = report::accounts(rows, parts, lab::knownProviders().front(),
                                {[&](const std::string &platform, int threads) {
-                                  return report::lastProfile(store, modelText(model), platform, threads);
+                                  return report::lastProfile(store, network.text, platform, threads);
                                 },
                                 measured, lastLevel});
     findings.add("account", "Where the network's time goes", found,
-                 model.empty() ? "give --from-model"
-                               : "needs `lathe profile` and `lathe bench` of the model, and times of its operators",
+                 network.text.empty()
+                     ? "give --from-model"
+                     : "needs `lathe profile` and `lathe bench` of the model, and times of its operators",
                  accountText);
   }
   if (flags.wants("table"))
@@ -265,9 +270,9 @@ int analyzeVerb(const Arguments &arguments) {
       return std::find(flags.threads.begin(), flags.threads.end(), row.setting.threads) == flags.threads.end();
     });
   require(!rows.empty(), "{}: no points are kept there that the flags choose", store.path());
-  std::vector<report::Part> parts = partsOf(flags);
+  AnalyzedNetwork network = networkOf(flags);
   Findings findings(flags, options.printsText());
-  analyze(findings, flags, store, rows, parts);
+  analyze(findings, flags, store, rows, network);
   if (options.printsText() && !findings.without.empty())
     std::cout << "Nothing to say of:\n" << findings.without;
   findings.document["points"] = rows.size();

@@ -166,12 +166,13 @@ int compareVerb(const Arguments &arguments) {
     if (isPackage(side.model))
       setTolerance(precisionOfPackage(runtime::Model::load(side.model)->options()));
   std::string inputText = shapesText(loaded->inputs(), compare);
+  std::string source = loaded->source();
   loaded.reset();
   Progress progress("compare " + model.model);
   compare.progress = [&](const std::string &what) { progress.update(what, 0, 0); };
 
   lab::Comparison comparison = lab::compare(sides, compare);
-  recording.add(lab::pointsOf(comparison, modelProblem(model, inputText), modelSetting(model, inputs.batch)));
+  recording.add(lab::pointsOf(comparison, modelProblem(model, source, inputText), modelSetting(model, inputs.batch)));
   recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
   if (options.printsText())
     std::cout << lab::describe(comparison) << recording.line();

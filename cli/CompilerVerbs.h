@@ -30,8 +30,11 @@ struct Source {
   uint64_t fileBytes = 0; // of the file, or of the constants where these lie elsewhere
 };
 
-/// Builds or imports `flags.model`. Diagnostics of the IR's parser and verifier become an Error.
+/// Builds or imports `flags.model`. Diagnostics of the IR's parser and verifier become an Error. A zoo network's graph
+/// and weights are hashed: the module's nn.content.
 Source loadSource(const ModelFlags &flags);
+/// What a package compiled from it says that it is: "zoo:resnet50@83a1...", or the name of a file.
+std::string sourceText(const ModelFlags &flags, const Source &source);
 
 /// The compiler's options from the flags; `progress` may be null.
 CompileOptions compileOptions(const ModelFlags &flags, Progress *progress);

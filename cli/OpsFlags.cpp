@@ -55,14 +55,16 @@ lab::Problem withBatch(lab::Problem problem, int64_t batch) {
   return problem;
 }
 
-/// Problems of a model, by the compiler.
-std::vector<lab::ListedProblem> modelProblems(const std::string &model) {
+} // namespace
+
+ListedModel listModel(const std::string &model) {
   lab::TemporaryDirectory directory("problems");
   auto file = (directory.path / "problems.json").string();
   int code = forwardToCompiler("problems", {model, "--json", file, "--quiet"});
   require(code == success, "--from-model {}: its operators could not be listed", model);
-  std::vector<lab::ListedProblem> problems;
+  ListedModel result;
   json document = json::parse(readFile(file));
+  document.at("source").get_to(result.source);
   for (auto &entry : document.at("problems")) {
     lab::ListedProblem listed;
     listed.problem = lab::problemFromJson(entry.at("problem"));
@@ -72,12 +74,10 @@ std::vector<lab::ListedProblem> modelProblems(const std::string &model) {
     entry.at("count").get_to(listed.count);
     entry.at("nodes").get_to(listed.nodes);
     listed.suites = {model};
-    problems.push_back(std::move(listed));
+    result.problems.push_back(std::move(listed));
   }
-  return problems;
+  return result;
 }
-
-} // namespace
 
 void OpsFlags::add(Options &options) {
   std::string kinds = "kind of problem, each with its own short text (docs/problems.md), or an operator's name:\n";
@@ -179,7 +179,7 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
     const lab::ProblemSyntax *syntax = lab::findSyntax(kind);
     std::string wanted = syntax ? lab::parseProblem(kind, syntax->form).op : kind;
     require(kind.empty() || findOp(wanted), "'{}' is neither a kind of problem nor an operator", kind);
-    for (auto &entry : modelProblems(model))
+    for (auto &entry : listModel(model).problems)
       if (kind.empty() || entry.problem.op == wanted)
         entries.push_back(std::move(entry));
     require(!entries.empty(), "{} has no {}", model, kind);

@@ -34,4 +34,11 @@ struct OpsFlags {
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const;
 };
 
+/// A model as the compiler lists its operators.
+struct ListedModel {
+  std::vector<lab::ListedProblem> problems;
+  std::string source; // what a package compiled from it says that it is
+};
+ListedModel listModel(const std::string &model);
+
 } // namespace lathe::cli

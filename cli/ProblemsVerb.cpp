@@ -61,7 +61,8 @@ int problemsVerb(const Arguments &arguments) {
     if (!also.empty())
       std::cout << "Kernels compute besides: " << also << "\n";
   }
-  options.writeJson({{"model", model.model}, {"problems", problems}, {"besides", besides}});
+  options.writeJson(
+      {{"model", model.model}, {"source", sourceText(model, source)}, {"problems", problems}, {"besides", besides}});
   return success;
 }
 

@@ -141,10 +141,12 @@ std::string Recording::line() const {
              : fmt::format("kept in {}, experiment {}\n", opened->path(), experiment.uuid.substr(0, 8));
 }
 
-store::Problem modelProblem(const ModelFlags &model, const std::string &inputs) {
+store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs) {
   json detail = {{"model", model.model}, {"inputs", inputs}};
   std::string text = model.model;
   if (model.isZoo()) {
+    text = source;
+    detail["hash"] = source.substr(source.find('@') + 1);
     for (auto &[word, value] : {std::pair{"batch", model.zooBatch}, std::pair{"sequence", model.zooSequence},
                                 std::pair{"seed", int64_t(model.zooSeed)}})
       if (value)
@@ -171,7 +173,7 @@ store::Setting modelSetting(const ModelFlags &model, int64_t batch) {
 store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
                         const Verification &verification) {
   store::Point point;
-  point.problem = modelProblem(model, prepared.inputText);
+  point.problem = modelProblem(model, prepared.model->source(), prepared.inputText);
   point.provider = "lathe";
   point.providerVersion = LATHE_VERSION;
   point.setting = modelSetting(model, inputs.batch);

@@ -54,9 +54,10 @@ private:
   std::set<std::string> kept; // keys of the points of an experiment gone on with
 };
 
-/// A whole model as a problem: its file's name with a hash of the content, or zoo:NAME with what it is built with, then
-/// its inputs ("data 1x3x224x224").
-store::Problem modelProblem(const ModelFlags &model, const std::string &inputs);
+/// A whole model as a problem: its file's name or zoo:NAME with a hash of the content, of the latter what it is built
+/// with, then its inputs ("data 1x3x224x224"). `source`: what its package says that it is (runtime::Model::source),
+/// which has the hash of a zoo network.
+store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs);
 /// How it is compiled and run.
 store::Setting modelSetting(const ModelFlags &model, int64_t batch);
 /// A package that was run in this process, as a point without times. Passed when the outputs were verified, mistrusted

@@ -36,7 +36,7 @@ public:
     std::vector<runtime::Port> ports = inputPorts(*source.module);
     values = gatherInputs(ports, inputs, model.shapes);
     if (recording.on()) {
-      whole = modelProblem(model, inputsText(ports, values));
+      whole = modelProblem(model, sourceText(model, source), inputsText(ports, values));
       setting = modelSetting(model, inputs.batch);
     }
     if (!model.isZoo())

@@ -5,14 +5,37 @@
 #include "import/Import.h"
 #include "ir/Context.h"
 #include "ir/SymbolicShapes.h"
+#include "package/Hash.h"
 #include "zoo/Zoo.h"
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <filesystem>
 #include <sys/stat.h>
 #include <thread>
 
 namespace lathe::cli {
+
+/// Of a module's text and of its weights, which the text leaves out.
+static std::string contentOf(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  mlir::OpPrintingFlags printing;
+  printing.elideLargeElementsAttrs(64).elideLargeResourceString(64);
+  module.print(stream, printing);
+  package::Hasher hasher;
+  hasher.update(text.data(), text.size());
+  module.walk([&](nn::ConstantOp constant) {
+    nn::ConstantData data = nn::constantData(constant.getValue());
+    hasher.update(data.bytes.data(), data.bytes.size());
+  });
+  return fmt::format("{:016x}", hasher.digest());
+}
+
+std::string sourceText(const ModelFlags &flags, const Source &source) {
+  auto content = (*source.module)->getAttrOfType<mlir::StringAttr>("nn.content");
+  return content ? flags.model + "@" + content.str() : std::filesystem::path(flags.model).filename().string();
+}
 
 Source loadSource(const ModelFlags &flags) {
   Source source;
@@ -32,6 +55,7 @@ Source loadSource(const ModelFlags &flags) {
       zoo.batch = flags.zooBatch;
     zoo.sequence = flags.zooSequence;
     source.module = buildZoo(*source.context, flags.zooName(), zoo);
+    (*source.module)->setAttr("nn.content", mlir::StringAttr::get(source.context.get(), contentOf(*source.module)));
     source.fileBytes = constantBytes();
     return source;
   }
@@ -42,6 +66,7 @@ Source loadSource(const ModelFlags &flags) {
     require(options.shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
   }
   source.module = importModel(*source.context, flags.model, options);
+  (*source.module)->removeAttr("nn.content"); // of the network that the text was written from
   struct stat status;
   if (::stat(flags.model.c_str(), &status) == 0)
     source.fileBytes = static_cast<uint64_t>(status.st_size);

@@ -745,6 +745,19 @@ class Cli(unittest.TestCase):
         self.error("bench", self.package, "--store", self.path("text.db"), says="text.db: file is not a database")
         self.error("store", "list", "--store", self.path("text.db"), says="text.db: file is not a database")
 
+    def test_zoo_networks_are_told_apart_by_content(self):
+        at = ["--store", self.path("zoo.db")]
+        for seed in ["0", "1", "0"]:
+            self.lathe("bench", "zoo:squeezenet", "--zoo-seed", seed, "--repetitions", "2", *at)
+        kept = self.figures("store", "list", *at)["experiments"]
+        texts = [self.figures("store", "show", e["uuid"], *at)["points"][0]["problem"] for e in kept]
+        for text, seed in zip(texts, ["", " seed=1", ""]):
+            self.assertRegex(text, "^zoo:squeezenet@[0-9a-f]{16}" + seed + " input 1x3x224x224$")
+        hashes = [re.search("@([0-9a-f]+)", text)[1] for text in texts]
+        self.assertEqual(hashes[0], hashes[2])
+        self.assertNotEqual(hashes[0], hashes[1])
+        self.assertEqual(self.figures("ops", "problems", "zoo:squeezenet")["source"], "zoo:squeezenet@" + hashes[0])
+
     def test_many_programs_measure_at_once(self):
         store = self.path("many.db")
         running = [subprocess.Popen([LATHE, "bench", self.package, "--repetitions", "3", "--store", store], stdout=subprocess.DEVNULL,

@@ -134,6 +134,8 @@ public:
     program.producer = "lathe " LATHE_VERSION;
     if (auto source = module->getAttrOfType<mlir::StringAttr>("nn.source"))
       program.model = source.str();
+    if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
+      program.model += "@" + content.str();
     program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}", target.str(), options.threads,
                                   options.level, name(options.precision), options.exactMath ? " --exact-math" : "",
                                   options.smallMemory ? " --memory small" : "");
