@@ -1,0 +1,35 @@
+"""`lathe check` and `inspect`: what a model is and what of it is compiled."""
+from fixture import Cli, main, onnx_model, onnx_node
+
+
+class Check(Cli):
+    def test_unsupported_nodes_are_listed_all_at_once(self):
+        path = self.path("unsupported.onnx")
+        with open(path, "wb") as file:
+            file.write(onnx_model(onnx_node("Frobnicate", ["x"], ["a"], "first"), onnx_node("Relu", ["a"], ["b"], "good"),
+                                  onnx_node("Twiddle", ["b"], ["y"], "second")))
+        report = self.figures("check", path, code=1)
+        self.assertEqual([issue["node"] for issue in report["unsupported"]], ["first", "second"])
+        self.assertEqual(report["unsupported"][0]["op"], "Frobnicate")
+        self.error("compile", path, "-o", self.path("u.lathe"), says="first")
+
+    def test_references_only(self):
+        report = self.figures("check", self.net, "--references-only")
+        self.assertEqual(report["compiled_flops_share"], 0)
+        self.assertGreater(len(report["references"]), 0)
+        self.lathe("check", self.net, "--references-only", "--strict", code=1)
+
+    def test_check_finds_everything_compiled(self):
+        report = self.figures("check", self.net)
+        self.assertEqual(report["references"], [])
+        self.assertEqual(report["compiled_flops_share"], 1)
+
+    def test_inspect_counts(self):
+        report = self.figures("inspect", self.net)
+        self.assertEqual(report["operators"]["conv"]["count"], 2)
+        self.assertEqual(report["parameters"], 8 * 27 + 8 + 8 * 72 + 40)
+        self.assertEqual(report["inputs"], [{"name": "data", "type": "f32", "dims": "1x3x12x12"}])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""`lathe compile`: packages, their levels, schedules and caches."""
+import os
+
+import numpy as np
+
+from fixture import Cli, main, network
+
+
+class Compile(Cli):
+    def test_memory_small_forbids_what_grows_the_weights(self):
+        schedule = self.path("winograd.txt")
+        with open(schedule, "w") as file:
+            file.write("conv2: winograd/1 m=2\n")
+        out = self.path("small.lathe")
+        self.lathe("compile", self.net, "-o", out, "--schedule", schedule)
+        self.error("compile", self.net, "-o", out, "--schedule", schedule, "--memory", "small",
+                   says="conv2.*winograd/1 m=2.*--memory small forbids")
+        self.lathe("compile", self.net, "-o", out, "--memory", "small")
+        self.assertNotIn("winograd", self.lathe("profile", out, "--no-check", "--wide", "--repetitions", "1").stdout)
+        report = self.figures("run", out, "--fill", "random")
+        memory = report["memory"]
+        self.assertGreater(report["peak_rss_bytes"], memory["constant_bytes"] + memory["live_bytes"])
+        self.assertLessEqual(memory["live_bytes"], memory["arena_bytes"])
+
+    def test_kernels_are_kept_for_all_models(self):
+        other = self.path("other.mlir")
+        with open(other, "w") as file:
+            file.write(network(seed=2))
+        out = self.path("other.lathe")
+        self.lathe("compile", self.net, "-o", out)
+        report = self.figures("compile", other, "-o", out)  # other weights, the same kernels
+        self.assertGreater(report["distinct_kernels"], 2)
+        self.assertEqual(report["cached_kernels"], report["distinct_kernels"])
+        with open(out, "rb") as file:
+            cached = file.read()
+        self.assertEqual(self.figures("compile", other, "-o", out, "--no-cache")["cached_kernels"], 0)
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), cached)
+
+    def test_a_model_is_compiled_once(self):
+        packages = os.path.join(os.environ["XDG_CACHE_HOME"], "lathe", "packages")
+        self.outputs(self.net, "--fill", "ones")
+        before = {name: os.stat(os.path.join(packages, name)).st_mtime_ns for name in os.listdir(packages)}
+        self.outputs(self.net, "--fill", "random")
+        after = {name: os.stat(os.path.join(packages, name)).st_mtime_ns for name in os.listdir(packages)}
+        self.assertEqual(before, after)
+
+    def test_levels_can_be_read_and_compiled_again(self):
+        expected = self.outputs(self.net, "--fill", "random")["prob"]
+        for level in ["graph", "kernels"]:
+            text = self.path(f"{level}.mlir")
+            self.lathe("compile", self.net, "--emit", level, "-o", text)
+            np.testing.assert_allclose(self.outputs(text, "--fill", "random")["prob"], expected, rtol=1e-6)
+        for level, word in [("loops", "scf.for"), ("llvm", "define"), ("asm", "ret")]:
+            self.assertIn(word, self.lathe("compile", self.net, "--emit", level).stdout)
+
+    def test_schedules_from_a_file(self):
+        path = self.path("schedule.txt")
+        with open(path, "w") as file:
+            file.write("nowhere: direct/1 px=3\n")
+        self.error("compile", self.net, "-o", self.path("s.lathe"), "--schedule", path, says="schedule.txt: line 1.*nowhere")
+        with open(path, "w") as file:
+            file.write("this is no schedule\n")
+        self.error("compile", self.net, "-o", self.path("s.lathe"), "--schedule", path, says="line 1")
+
+    def test_a_package_for_another_processor_is_refused(self):
+        package = self.path("foreign.lathe")
+        self.lathe("compile", self.net, "-o", package, "--target", "aarch64-linux-gnu,cpu=cortex-a76")
+        if os.uname().machine == "x86_64":
+            self.error("run", package, "--fill", "ones", says="aarch64")
+
+    def test_compiling_with_several_threads_gives_the_same_package(self):
+        one, two = self.path("one.lathe"), self.path("two.lathe")
+        self.lathe("compile", self.net, "-o", one, "--jobs", "1")
+        self.lathe("compile", self.net, "-o", two, "--jobs", "2")
+        np.testing.assert_array_equal(self.outputs(one, "--fill", "random")["prob"], self.outputs(two, "--fill", "random")["prob"])
+
+
+if __name__ == "__main__":
+    main()

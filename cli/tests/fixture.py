@@ -1,0 +1,124 @@
+"""What the tests of the command line share. Usage of each: VERB_test.py PATH/TO/lathe"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+LATHE = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "lathe"
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab", "runners", "onnxruntime", "node_modules")
+
+# A small network with everything that has a road of its own: convolution with bias and relu, a residual, pooling, a view, gemm, softmax.
+NETWORK = """
+func.func @main(%data: tensor<1x3x12x12xf32> {nn.name = "data"}) -> (tensor<1x5xf32> {nn.name = "prob"}) {
+  %w1 = nn.constant {value = dense<WEIGHTS1> : tensor<8x3x3x3xf32>} : tensor<8x3x3x3xf32>
+  %b1 = nn.constant {value = dense<[0.1, -0.2, 0.3, 0.0, 0.5, -0.1, 0.2, 0.4]> : tensor<8xf32>} : tensor<8xf32>
+  %w2 = nn.constant {value = dense<WEIGHTS2> : tensor<8x8x3x3xf32>} : tensor<8x8x3x3xf32>
+  %fc = nn.constant {value = dense<WEIGHTS3> : tensor<5x8xf32>} : tensor<5x8xf32>
+  %0 = nn.conv %data, %w1, %b1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x3x12x12xf32>, tensor<8x3x3x3xf32>, tensor<8xf32>) -> tensor<1x8x12x12xf32> loc("conv1")
+  %1 = nn.relu %0 : (tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> loc("relu1")
+  %2 = nn.conv %1, %w2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x8x12x12xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x12x12xf32> loc("conv2")
+  %3 = nn.add %2, %1 : (tensor<1x8x12x12xf32>, tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> loc("add2")
+  %4 = nn.relu %3 : (tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> loc("relu2")
+  %5 = nn.reduce_mean %4 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x8x12x12xf32>) -> tensor<1x8x1x1xf32> loc("pool")
+  %6 = nn.reshape %5 {shape = array<i64: 1, 8>} : (tensor<1x8x1x1xf32>) -> tensor<1x8xf32> loc("flatten")
+  %7 = nn.gemm %6, %fc {trans_b = true} : (tensor<1x8xf32>, tensor<5x8xf32>) -> tensor<1x5xf32> loc("fc")
+  %8 = nn.softmax %7 {axis = -1 : i64} : (tensor<1x5xf32>) -> tensor<1x5xf32> loc("prob")
+  return %8 : tensor<1x5xf32>
+}
+"""
+
+
+def network(seed=1):
+    rng = np.random.default_rng(seed)
+
+    def text(*shape):
+        scale = 1 / np.sqrt(np.prod(shape[1:]))
+        return '"0x' + (rng.standard_normal(shape) * scale).astype("<f4").tobytes().hex().upper() + '"'
+
+    return (NETWORK.replace("WEIGHTS1", text(8, 3, 3, 3)).replace("WEIGHTS2", text(8, 8, 3, 3))
+            .replace("WEIGHTS3", text(5, 8)))
+
+
+# The least of protobuf needed to write broken ONNX files.
+def field(number, value):
+    def varint(n):
+        out = b""
+        while n > 127:
+            out += bytes([n & 127 | 128])
+            n >>= 7
+        return out + bytes([n])
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, str):
+        value = value.encode()
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx_model(*nodes, opset=13):
+    shape = field(2, field(1, field(1, 1)) + field(1, field(1, 4)))
+    tensor = lambda name: field(1, name) + field(2, field(1, field(1, 1) + shape))
+    graph = b"".join(field(1, node) for node in nodes) + field(2, "g") + field(11, tensor("x")) + field(12, tensor("y"))
+    return field(1, 8) + field(8, field(2, opset)) + field(7, graph)
+
+
+def onnx_node(op, inputs, outputs, name=""):
+    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name) + field(4, op))
+
+
+class Cli(unittest.TestCase):
+    """With a folder, caches and a store of its own, and the network compiled in it."""
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = lambda self, name: os.path.join(cls.folder.name, name)
+        os.environ["XDG_CACHE_HOME"] = os.path.join(cls.folder.name, "cache")
+        os.environ["XDG_DATA_HOME"] = os.path.join(cls.folder.name, "data")
+        with open(os.path.join(cls.folder.name, "net.mlir"), "w") as file:
+            file.write(network())
+        cls.net = os.path.join(cls.folder.name, "net.mlir")
+        cls.package = os.path.join(cls.folder.name, "net.lathe")
+        done = subprocess.run([LATHE, "compile", cls.net, "-o", cls.package], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def lathe(self, *arguments, code=0):
+        done = subprocess.run([LATHE, *arguments], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, code, f"lathe {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def error(self, *arguments, says=""):
+        """A user error: exit code 2 and one line that says what is wrong."""
+        done = self.lathe(*arguments, code=2)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertRegex(done.stderr, says)
+        return done.stderr
+
+    def figures(self, *arguments, code=0):
+        path = self.path("figures.json")
+        self.lathe(*arguments, "--json", path, code=code)
+        with open(path) as file:
+            return json.load(file)
+
+    def outputs(self, *arguments):
+        path = self.path("outputs.npz")
+        self.lathe("run", *arguments, "-o", path)
+        return dict(np.load(path))
+
+    def pretend(self, cpu):
+        """A command for --via: a shell beyond which the machine says that it has another processor."""
+        script = self.path(cpu.replace(" ", "-") + ".sh")
+        with open(script, "w") as file:
+            file.write("#!/bin/sh\n" + r"""exec "$@" | sed -u 's/"cpu":"[^"]*"/"cpu":"%s"/'""" % cpu + "\n")
+        os.chmod(script, 0o755)
+        return script
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,65 @@
+"""`lathe run`: inputs, outputs, and packages that can be trusted."""
+import numpy as np
+
+from fixture import Cli, main
+
+
+class Run(Cli):
+    def test_packages_that_are_damaged(self):
+        with open(self.package, "rb") as file:
+            good = file.read()
+        damaged = self.path("damaged.lathe")
+        for title, content in [("truncated", good[:len(good) // 2]), ("header only", good[:64]),
+                               ("another plan", good[:16400] + bytes([good[16400] ^ 1]) + good[16401:])]:
+            with open(damaged, "wb") as file:
+                file.write(content)
+            with self.subTest(title):
+                self.error("run", damaged, "--fill", "ones", says="damaged.lathe")
+
+    def test_inputs_that_do_not_fit(self):
+        for name, array in [("shape", np.zeros((1, 3, 9, 9), np.float32)), ("type", np.zeros((1, 3, 12, 12), np.float64))]:
+            path = self.path(f"{name}.npy")
+            np.save(path, array)
+            self.error("run", self.package, "-i", f"data={path}", says="data.*expected")
+        np.save(self.path("good.npy"), np.zeros((1, 3, 12, 12), np.float32))
+        self.error("run", self.package, "-i", f"picture={self.path('good.npy')}", says="no input 'picture'")
+        self.error("run", self.package, says="'data' is missing")
+        self.error("run", self.package, "-i", self.path("absent.npy"), says="absent.npy")
+
+    def test_run_agrees_with_the_reference(self):
+        for level in "01234":
+            compiled = self.outputs(self.net, "-O", level, "--fill", "random", "--seed", "5")["prob"]
+            reference = self.outputs(self.net, "--reference", "--fill", "random", "--seed", "5")["prob"]
+            self.assertEqual(compiled.shape, (1, 5))
+            np.testing.assert_allclose(compiled, reference, rtol=1e-4, atol=1e-6)
+
+    def test_threads_do_not_change_a_bit(self):
+        one = self.outputs(self.package, "--fill", "random", "--threads", "1")["prob"]
+        two = self.outputs(self.package, "--fill", "random", "--threads", "2")["prob"]
+        np.testing.assert_array_equal(one, two)
+
+    def test_shapes_that_depend_on_data(self):
+        path = self.path("reshape.mlir")
+        with open(path, "w") as file:
+            file.write("""func.func @main(%x: tensor<2x6xf32> {nn.name = "x"}, %s: tensor<2xi64> {nn.name = "s"})
+                -> (tensor<?x?xf32> {nn.name = "y"}) {
+              %0 = nn.reshape %x, %s : (tensor<2x6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+              %1 = nn.neg %0 : (tensor<?x?xf32>) -> tensor<?x?xf32>
+              return %1 : tensor<?x?xf32> }""")
+        x = np.arange(12, dtype=np.float32).reshape(2, 6)
+        np.savez(self.path("reshape.npz"), x=x, s=np.array([3, 4], np.int64))
+        np.testing.assert_array_equal(self.outputs(path, "-i", self.path("reshape.npz"))["y"], -x.reshape(3, 4))
+
+    def test_inputs_from_files(self):
+        array = np.random.default_rng(3).standard_normal((1, 3, 12, 12)).astype(np.float32)
+        np.save(self.path("x.npy"), array)
+        np.savez(self.path("x.npz"), data=array)
+        first = self.outputs(self.package, "-i", f"data={self.path('x.npy')}")["prob"]
+        np.testing.assert_array_equal(first, self.outputs(self.package, "-i", self.path("x.npy"))["prob"])
+        np.testing.assert_array_equal(first, self.outputs(self.package, "-i", self.path("x.npz"))["prob"])
+        self.lathe("run", self.package, "--fill", "ones", "-o", self.path("folder"))
+        self.assertEqual(np.load(self.path("folder/prob.npy")).shape, (1, 5))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""`lathe store`: what is kept, archives, exports."""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+
+import numpy as np
+
+from fixture import LATHE, Cli, main, network
+
+
+class Store(Cli):
+    def test_a_store_that_is_not_there(self):
+        nowhere = self.path("nowhere.db")
+        for verb in [["list"], ["show"], ["export", self.path("x.jsonl")]]:
+            self.error("store", *verb, "--store", nowhere, says="nowhere.db: does not exist")
+        self.assertFalse(os.path.exists(nowhere))
+        self.error("store", says="lathe store VERB")
+        self.error("store", "frobnicate", says="one of path, list, .*got 'frobnicate'")
+        self.assertEqual(self.lathe("store", "path").stdout, os.path.join(os.environ["XDG_DATA_HOME"], "lathe", "lathe.db") + "\n")
+
+    def test_what_is_measured_is_kept(self):
+        store = self.path("kept.db")
+        at = ["--store", store]
+        self.lathe("verify", self.net)
+        self.lathe("bench", self.net, "--repetitions", "5", *at)
+        self.lathe("profile", self.net, "--repetitions", "3", *at)
+        self.lathe("ops", "bench", "conv2d", "ic16ih9oc24kh3ph1", "ic8ih7oc8kh1", "--provider", "lathe,lathe:plain", "--max-seconds", "0.05", *at)
+        self.lathe("compare", self.net, "--with", "reference", "--max-rounds", "3", "--max-seconds", "1", *at)
+        kept = self.figures("store", "list", *at)
+        self.assertEqual([(e["kind"], e["points"] == e["passed"]) for e in kept["experiments"]],
+                         [("bench", True), ("profile", True), ("ops", True), ("compare", True)])
+        self.assertEqual(kept["counts"]["platforms"], 1)
+        self.assertTrue(all(e["finished"] and e["build"] for e in kept["experiments"]))
+        bench, profile, ops, compare = (self.figures("store", "show", e["uuid"][:8], *at)["points"] for e in kept["experiments"])
+        self.assertEqual([(p["operator"], p["provider"], p["time"]["count"]) for p in bench], [("model", "lathe", 5)])
+        self.assertRegex(bench[0]["problem"], r"^net\.mlir@[0-9a-f]{16} data 1x3x12x12$")
+        self.assertIn(f"lathe bench {self.net} --repetitions 5", bench[0]["repro"])
+        self.assertEqual(profile[0]["problem"], bench[0]["problem"])
+        self.assertEqual(compare[0]["problem"], bench[0]["problem"])
+        self.assertIn("direct/1", " ".join(p["setting"]["schedule"] for p in profile[1:]))
+        self.assertEqual({p["operator"] for p in profile[1:]}, {"kernel"})
+        self.assertEqual(sorted((p["problem"], p["variant"]) for p in ops), sorted((p, v) for p in {p["problem"] for p in ops} for v in ["auto", "plain"]))
+        self.assertEqual(len(ops), 4)
+        for point in ops:
+            self.assertLess(point["relative_l2"], 2e-5)
+            self.assertIn("ops bench conv2d", point["repro"])
+            self.assertGreater(point["time"]["count"], 2)
+        self.assertEqual([p["provider"] for p in compare], ["lathe", "reference"])
+        # Wrong outputs have no time; outputs nobody judged are mistrusted.
+        other, package = self.path("unjudged.mlir"), self.path("unjudged.lathe")
+        with open(other, "w") as file:
+            file.write(network(seed=9))
+        self.lathe("compile", other, "-o", package)
+        self.lathe("bench", package, "--repetitions", "3", *at)
+        point = self.figures("store", "show", *at)["points"][0]
+        self.assertEqual((point["status"], point["time"]["count"]), ("mistrusted", 3))
+        self.assertIn("unverified", point["reason"])
+
+    def test_what_is_not_kept(self):
+        none = self.path("none.db")
+        self.assertNotIn("kept in", self.lathe("bench", self.package, "--repetitions", "3", "--no-store").stdout)
+        self.error("bench", self.package, "--store", none, "--no-store", says="no-store.*excludes|excludes.*store")
+        self.error("bench", self.path("absent.onnx"), "--store", none, says="absent.onnx")
+        self.assertEqual(self.figures("store", "list", "--store", none)["counts"]["experiments"], 0)
+        folder = self.path("a-file")
+        with open(folder, "w") as file:
+            file.write("no folder")
+        self.error("bench", self.package, "--store", os.path.join(folder, "x.db"), says="a-file/x.db: .*--no-store measures without keeping")
+        with open(self.path("text.db"), "w") as file:
+            file.write("no database, but a text that is long enough to be taken for one " * 20)
+        self.error("bench", self.package, "--store", self.path("text.db"), says="text.db: file is not a database")
+        self.error("store", "list", "--store", self.path("text.db"), says="text.db: file is not a database")
+
+    def test_zoo_networks_are_told_apart_by_content(self):
+        at = ["--store", self.path("zoo.db")]
+        for seed in ["0", "1", "0"]:
+            self.lathe("bench", "zoo:squeezenet", "--zoo-seed", seed, "--repetitions", "2", *at)
+        kept = self.figures("store", "list", *at)["experiments"]
+        texts = [self.figures("store", "show", e["uuid"], *at)["points"][0]["problem"] for e in kept]
+        for text, seed in zip(texts, ["", " seed=1", ""]):
+            self.assertRegex(text, "^zoo:squeezenet@[0-9a-f]{16}" + seed + " input 1x3x224x224$")
+        hashes = [re.search("@([0-9a-f]+)", text)[1] for text in texts]
+        self.assertEqual(hashes[0], hashes[2])
+        self.assertNotEqual(hashes[0], hashes[1])
+        self.assertEqual(self.figures("ops", "problems", "zoo:squeezenet")["source"], "zoo:squeezenet@" + hashes[0])
+
+    def test_many_programs_measure_at_once(self):
+        store = self.path("many.db")
+        running = [subprocess.Popen([LATHE, "bench", self.package, "--repetitions", "3", "--store", store], stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, text=True) for _ in range(6)]
+        for program in running:
+            self.assertEqual(program.communicate()[1], "")
+            self.assertEqual(program.returncode, 0)
+        self.assertEqual(self.figures("store", "list", "--store", store)["counts"],
+                         {"platforms": 1, "experiments": 6, "points": 6, "samples": 18, "tuning": 0})
+
+    def test_archives_go_from_machine_to_machine(self):
+        one, two, all_, archive = (self.path(name) for name in ["one.db", "two.db", "all.db", "one.jsonl.gz"])
+        self.lathe("bench", self.package, "--repetitions", "4", "--store", one)
+        self.lathe("bench", self.package, "--repetitions", "4", "--store", two)
+        self.assertIn("1 experiments, 1 points, 4 samples", self.lathe("store", "export", archive, "--store", one).stdout)
+        merged = self.figures("store", "merge", all_, archive, two)
+        self.assertEqual((merged["points"]["added"], merged["samples"]), (2, 8))
+        self.assertEqual(merged["counts"], {"platforms": 1, "experiments": 2, "points": 2, "samples": 8, "tuning": 0})
+        again = self.figures("store", "import", archive, two, all_, "--store", all_)
+        self.assertEqual((again["points"]["added"], again["points"]["known"], again["samples"]), (0, 4, 0))
+        self.assertEqual(again["counts"], merged["counts"])
+        with open(archive, "rb") as file:
+            packed = file.read()
+        with open(self.path("cut.jsonl.gz"), "wb") as file:
+            file.write(packed[:len(packed) // 2])
+        self.error("store", "merge", self.path("fresh.db"), two, self.path("cut.jsonl.gz"), says="cut.jsonl.gz: the compressed file is cut")
+        self.assertEqual(self.figures("store", "list", "--store", self.path("fresh.db"))["counts"]["points"], 0)
+        self.error("store", "merge", all_, self.net, says="net.mlir: is no archive")
+        with open(self.path("plain.jsonl"), "w") as file:
+            file.write(self.lathe("store", "export", "-", "--store", all_).stdout)
+        self.assertEqual(self.figures("store", "import", self.path("plain.jsonl"), "--store", all_)["points"]["known"], 2)
+
+    def test_other_programs_read_the_figures(self):
+        store = ["--store", self.path("read.db")]
+        self.lathe("ops", "bench", "conv2d", "ic16ih9oc24kh3ph1", "--provider", "lathe,lathe:plain", "--max-seconds", "0.05", *store)
+        self.lathe("verify", self.net, "--seeds", "1")
+        self.lathe("bench", self.net, "--repetitions", "5", *store)
+        rows = list(csv.DictReader(io.StringIO(self.lathe("store", "export", "-", "--format", "csv", *store).stdout)))
+        self.assertEqual([row["operator"] for row in rows], ["conv", "conv", "model"])
+        samples = list(csv.DictReader(io.StringIO(self.lathe("store", "export", "-", "--format", "csv", "--samples", *store).stdout)))
+        for row in rows:
+            own = sorted(int(s["wall_ns"]) for s in samples if all(s[key] == row[key] for key in ["experiment", "problem", "provider", "variant"]))
+            self.assertEqual(len(own), int(row["samples"]))
+            self.assertAlmostEqual(float(row["median_ns"]), float(np.median(own)), delta=1e-3)
+            self.assertEqual(float(row["min_ns"]), own[0])
+        self.assertTrue(all(sample["cpu_ns"] for sample in samples))
+        for row in rows:
+            self.assertEqual(row["cycles"] != "", row["frequency_khz"] != "")
+        self.lathe("store", "export", self.path("gb.json"), "--format", "benchmark-json", *store)
+        with open(self.path("gb.json")) as file:
+            document = json.load(file)
+        self.assertGreaterEqual(document["context"]["num_cpus"], 1)
+        for entry in document["benchmarks"]:
+            self.assertEqual((entry["run_type"], entry["time_unit"]), ("iteration", "ns"))
+            self.assertGreater(entry["real_time"], 0)
+            self.assertGreater(entry["cpu_time"], 0)
+            if not any(row["cycles"] for row in rows):
+                self.assertNotIn("CYCLES", entry)
+        counted = self.figures("ops", "analyze", "--what", "counters", *store)["counters"]
+        self.assertEqual(len(counted), sum(1 for row in rows if row["status"] == "passed"))
+        self.assertTrue(all(figures["processors"] > 0 for figures in counted))
+        self.assertEqual(sum(entry["iterations"] for entry in document["benchmarks"]), len(samples))
+        only = list(csv.DictReader(io.StringIO(self.lathe("store", "export", "-", "--format", "csv", "--kind", "bench", *store).stdout)))
+        self.assertEqual([row["operator"] for row in only], ["model"])
+        self.error("store", "export", "-", "--format", "xml", *store, says="xml")
+        self.error("store", "export", "-", "--samples", *store, says="--samples: only --format csv")
+        self.error("store", "export", "-", "--kind", "nonsense", *store, says="no kind of experiment is called 'nonsense', expected ops, bench")
+        self.error("store", "export", "-", "--experiment", "zz", *store, says="begins with 'zz'")
+
+    def test_exports_of_two_machines_add_up(self):
+        stores = [self.path("laptop.db"), self.path("server.db")]
+        bench = ["ops", "bench", "eltwise", "{2..4}x64:relu", "--provider", "lathe", "--max-seconds", "0.02", "--starts", "1"]
+        self.lathe(*bench, "--store", stores[0])
+        self.lathe(*bench, "--store", stores[1], "--via", self.pretend("Pretended 7000"))
+        self.lathe("bench", self.package, "--repetitions", "4", "--store", stores[1])
+        archives = [store + ".jsonl.gz" for store in stores]
+        for store, archive in zip(stores, archives):
+            self.lathe("store", "export", archive, "--store", store)
+        single = [self.figures("store", "list", "--store", store)["counts"] for store in stores]
+        self.assertEqual([c["platforms"] for c in single], [1, 2])  # the server's bench was of this machine
+        self.assertTrue(all(c["tuning"] == 3 for c in single), single)
+        both = self.path("both.db")
+        merged = self.figures("store", "merge", both, *archives)
+        added = {key: single[0][key] + single[1][key] for key in single[0]}
+        added["platforms"] -= 1  # which both know
+        self.assertEqual(merged["counts"], added)
+        self.assertEqual(merged["samples"], added["samples"])
+        again = self.figures("store", "merge", both, *reversed(archives), stores[0])
+        self.assertEqual(again["counts"], added)
+        self.assertEqual([again[kind][how] for kind in ["platforms", "experiments", "points", "tuning"] for how in ["added", "replaced"]], [0] * 8)
+        # The same from the other side, and exported again: to the byte.
+        other = self.path("other.db")
+        self.lathe("store", "merge", other, *reversed(archives))
+        exported = [self.lathe("store", "export", "-", "--store", store).stdout for store in [both, other]]
+        self.assertEqual(*exported)
+
+
+if __name__ == "__main__":
+    main()
