@@ -78,8 +78,13 @@ fit("log f64", "f64", limited(log_s, num(2) / 3), lambda z: z / 2, 7, 0, smax **
 fit("tanh f32", "f32", limited(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, -num(1) / 3), lambda z: z, 5, 0, num("0.625") ** 2)
 # erf(x) = x + x P(x^2) below 0.875
 fit("erf near 0 f32", "f32", limited(lambda z: erf(sqrt(z)) / sqrt(z) - 1, 2 / sqrt(pi) - 1), lambda z: 1, 6, 0, num("0.875") ** 2)
-# log(erfc(x)) = P(x) on [0.875, 4], weighted by what it does to erf
-fit("erf tail f32", "f32", lambda x: log(erfc(x + num("0.875"))), lambda x: erfc(x + num("0.875")) + num("1e-3"), 8, 0, num("3.125"))
+# erfc(x) = erfc(0.875) 2^(t P(t)), t = x - 0.875 up to 3.125, weighted by what it does to erf; and erfc(0.875) 2^r
+border = num("0.875")
+fit("erf tail f32", "f32", limited(lambda t: log(erfc(t + border) / erfc(border)) / log(2) / t, -2 / sqrt(pi) * exp(-border ** 2) / erfc(border) / log(2)),
+    lambda t: t * (erfc(t + border) + num("1e-3")) * log(2), 6, 0, num("3.125"))
+fit("erf power f32", "f32", lambda r: erfc(border) * num(2) ** r, lambda r: 1 / (erfc(border) * num(2) ** r), 5, num("-0.5005"), num("0.5005"))
+# 2^r, of whose coefficients the first is 1 and left out: tanh(x) = 1 - 2 / (2^(n + r) + 1) from 0.625 on
+fit("tanh power f32", "f32", lambda r: num(2) ** r, lambda r: 1 / num(2) ** r, 6, num("-0.5005"), num("0.5005"))
 # erf(x) = x P(s), s = 2 (x / 3.85)^2 - 1, for |x| limited to 3.85, where it is to be 1: absolute error
 limit = num("3.85")
 at = lambda s: limit * sqrt((s + 1) / 2)
