@@ -10,7 +10,7 @@
 #include "codegen/Contraction.h"
 #include "codegen/Copy.h"
 #include "codegen/Families.h"
-#include "codegen/Scalar.h"
+#include "codegen/RowSweep.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -347,8 +347,12 @@ private:
   void emitVisible(int64_t rows, Value firstRow, Value firstKey, Value count) {
     k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) { packQuery(row, k.add(firstRow, row)); });
     emitScores(rows, count);
-    k.loop(k.constant(0), k.constant(rows), 1,
-           [&](Value row) { emitSoftmax(row, k.add(firstRow, row), firstKey, count); });
+    // Their exponentials stay in registers.
+    int64_t together = std::min<int64_t>(k.target.vectorRegisters / 8, plan.lanes), main = rows / together * together;
+    k.loop(k.constant(0), k.constant(main), together,
+           [&](Value row) { emitSoftmax(together, row, k.add(firstRow, row), firstKey, count); });
+    if (main < rows)
+      emitSoftmax(rows - main, k.constant(main), k.add(firstRow, main), firstKey, count);
     for (int64_t tile = 0; tile < valueTiles(); ++tile)
       emitResults(rows, firstRow, count, tile);
   }
@@ -379,60 +383,6 @@ private:
       panel(whole, tail);
   }
 
-  /// Carries one state through the vectors of a row of scores; the last may be masked. Few vectors are emitted one
-  /// after another.
-  Value sweep(Value count, double start, size_t partials,
-              const std::function<Value(Value state, Value index, Value mask)> &take,
-              const std::function<Value(ScalarBuilder &, Value, Value)> &merge) {
-    constexpr int64_t mostInline = 16;
-    auto known = mlir::getConstantIntValue(count);
-    Values state(partials, k.constantF(start, vector));
-    Value whole = k.mul(k.div(count, plan.lanes), plan.lanes);
-    if (known && *known <= mostInline * plan.lanes) {
-      for (int64_t at = 0, i = 0; at + plan.lanes <= *known; at += plan.lanes, ++i)
-        state[i % partials] = take(state[i % partials], k.constant(at), {});
-    } else {
-      auto step = static_cast<int64_t>(partials) * plan.lanes;
-      Value main = k.mul(k.div(count, step), step);
-      state = k.loop(k.constant(0), main, step, state, [&](Value index, mlir::ValueRange carried) {
-        Values next;
-        for (size_t i = 0; i < partials; ++i)
-          next.push_back(take(carried[i], k.add(index, static_cast<int64_t>(i) * plan.lanes), {}));
-        return next;
-      });
-      state = k.loop(main, whole, plan.lanes, state, [&](Value index, mlir::ValueRange carried) {
-        Values next(carried);
-        next[0] = take(next[0], index, {});
-        return next;
-      });
-    }
-    state = k.loop(whole, count, plan.lanes, state, [&](Value index, mlir::ValueRange carried) {
-      Values next(carried);
-      next[0] = take(next[0], index, k.prefixMask(k.sub(count, index), plan.lanes));
-      return next;
-    });
-    ScalarBuilder b = scalar(state[0]);
-    for (size_t i = 1; i < partials; ++i)
-      state[0] = merge(b, state[0], state[i]);
-    return across(state[0], merge);
-  }
-
-  /// All lanes put together.
-  Value across(Value whole, const std::function<Value(ScalarBuilder &, Value, Value)> &merge) {
-    for (int64_t lanes = plan.lanes / 2; lanes > 0; lanes /= 2) {
-      llvm::SmallVector<int64_t> low(lanes), high(lanes);
-      for (int64_t i = 0; i < lanes; ++i) {
-        low[i] = i;
-        high[i] = lanes + i;
-      }
-      Value x = k.b.create<mlir::vector::ShuffleOp>(k.loc, whole, whole, low);
-      Value y = k.b.create<mlir::vector::ShuffleOp>(k.loc, whole, whole, high);
-      ScalarBuilder b = scalar(x);
-      whole = merge(b, x, y);
-    }
-    return k.b.create<mlir::vector::ExtractOp>(k.loc, whole, int64_t(0));
-  }
-
   bool changesScores() const { return plan.bias || plan.mask || plan.causal; }
 
   /// Bias, mask and causality applied to one vector of scores.
@@ -453,62 +403,73 @@ private:
     return score;
   }
 
-  /// Scores of one query become exponentials, zero behind the last key; what the result is to be multiplied by goes to
-  /// factorsAt.
-  void emitSoftmax(Value row, Value query, Value firstKey, Value count) {
-    auto place = [&](Value index) { return scratch(plan.scoresAt(), k.add(k.mul(row, plan.scorePitch()), index)); };
+  /// Scores of `rows` queries from `first` on become exponentials, zero behind the last key; what the results are to be
+  /// multiplied by goes to factorsAt.
+  void emitSoftmax(int64_t rows, Value first, Value query, Value firstKey, Value count) {
+    auto place = [&](int64_t row, Value index) {
+      return scratch(plan.scoresAt(), k.add(k.mul(k.add(first, row), plan.scorePitch()), index));
+    };
     auto larger = [](ScalarBuilder &b, Value x, Value y) { return b.select(b.less(x, y), y, x); };
     auto sum = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); };
-    Value greatest = sweep(
-        count, -std::numeric_limits<double>::infinity(), 4,
-        [&](Value state, Value index, Value mask) {
-          Value score = read(place(index), plan.lanes);
+    RowSweep sweep(k, plan.compute, plan.lanes, 1);
+    auto greatest = sweep.over(
+        count, rows, -std::numeric_limits<double>::infinity(),
+        [&](int64_t row, Value state, Value index, Value mask) {
+          Value score = read(place(row, index), plan.lanes);
           ScalarBuilder b = scalar(score);
           if (changesScores()) {
-            score = changed(score, query, firstKey, index, mask);
-            write(score, place(index));
+            score = changed(score, k.add(query, row), firstKey, index, mask);
+            write(score, place(row, index));
           }
           Value next = larger(b, state, score);
           return mask ? b.select(mask, next, state) : next;
         },
         larger);
-    Value unitRow = plan.single() ? Value() : k.sub(query, unitFirst);
-    Value before;
-    ScalarBuilder g = scalar(greatest);
-    if (plan.single()) {
-      if (plan.zeroMaskedRows) // weights of zero, where -inf - -inf would be NaN
-        greatest = larger(g, g.constant(lowest()), greatest);
-    } else {
-      before = read(scratch(plan.greatestAt(), unitRow), 1); // finite
-      greatest = larger(g, before, greatest);
-      write(greatest, scratch(plan.greatestAt(), unitRow));
+    Values before, shifts;
+    if (plan.single() && plan.zeroMaskedRows) { // weights of zero, where -inf - -inf would be NaN
+      ScalarBuilder b = scalar(greatest.all);
+      greatest.all = larger(b, b.constant(lowest()), greatest.all);
     }
-    Value shift = k.splat(greatest, plan.lanes);
-    Value total = sweep(
-        count, 0, 2,
-        [&](Value state, Value index, Value mask) {
-          Value score = read(place(index), plan.lanes);
+    auto ofUnit = [&](int64_t at, int64_t row) { return scratch(at, k.add(k.sub(query, unitFirst), row)); };
+    for (int64_t row = 0; row < rows; ++row) {
+      if (plan.single()) {
+        shifts.push_back(sweep.splat(greatest, row));
+        continue;
+      }
+      before.push_back(read(ofUnit(plan.greatestAt(), row), 1)); // finite
+      ScalarBuilder b = scalar(before.back());
+      Value now = larger(b, before.back(), sweep.scalar(greatest, row));
+      write(now, ofUnit(plan.greatestAt(), row));
+      before.back() = b.sub(before.back(), now);
+      shifts.push_back(k.splat(now, plan.lanes));
+    }
+    auto total = sweep.over(
+        count, rows, 0,
+        [&](int64_t row, Value state, Value index, Value mask) {
+          Value score = read(place(row, index), plan.lanes);
           ScalarBuilder b = scalar(score);
-          Value weight = b.expNegative(b.sub(score, shift));
+          Value weight = b.expNegative(b.sub(score, shifts[row]));
           if (mask)
             weight = b.select(mask, weight, k.zero(vector));
           if (plan.bf16) // units take half the place, so none is written over before it is read
-            bf16::storeNeighbours(k, weight, place(k.constant(0)), k.div(index, bf16::pair));
+            bf16::storeNeighbours(k, weight, place(row, k.constant(0)), k.div(index, bf16::pair));
           else
-            write(weight, place(index));
+            write(weight, place(row, index));
           return b.add(state, weight);
         },
         sum);
-    Value factor;
-    if (plan.single()) {
-      factor = inverse(total);
-    } else {
-      ScalarBuilder b = scalar(total);
-      factor = b.expNegative(b.sub(before, greatest));
-      Value sums = scratch(plan.sumsAt(), unitRow);
-      write(b.fma(read(sums, 1), factor, total), sums);
+    if (plan.single())
+      total.all = inverse(total.all);
+    for (int64_t row = 0; row < rows; ++row) {
+      Value factor = sweep.scalar(total, row);
+      if (!plan.single()) {
+        ScalarBuilder b = scalar(factor);
+        Value sums = ofUnit(plan.sumsAt(), row), added = factor;
+        factor = b.expNegative(before[row]);
+        write(b.fma(read(sums, 1), factor, added), sums);
+      }
+      write(factor, scratch(plan.factorsAt(), k.add(first, row)));
     }
-    write(factor, scratch(plan.factorsAt(), row));
   }
 
   void emitResults(int64_t rows, Value firstRow, Value count, int64_t tile) {

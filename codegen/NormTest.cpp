@@ -40,7 +40,13 @@ TEST_F(Norm, softmax) {
         fmt::format("func.func @k(%x: {0}) -> {0} attributes {{nn.family = \"softmax\"}} {{\n"
                     "  %y = nn.{1}softmax %x {{axis = {2} : i64}} : ({0}) -> {0}\n  return %y : {0}\n}}",
                     x, random() % 3 ? "" : "log_", random() % 2 ? axis : axis - static_cast<int64_t>(dims.size()));
-    std::string schedule = random() % 2 ? "" : fmt::format("softmax/1 grain={}", upTo(2000));
+    bool innermost = !blocked && std::all_of(dims.begin() + axis + 1, dims.end(), [](int64_t n) { return n == 1; });
+    std::string schedule =
+        random() % 2
+            ? ""
+            : fmt::format(
+                  "softmax/1 grain={} rows={}", upTo(2000),
+                  innermost ? std::min<int64_t>(int64_t(1) << random() % 3, target.lanes(type == "f64" ? 64 : 32)) : 1);
     EXPECT_EQ(checkKernel(text, target, seed,
                           type == "f16"   ? 5e-3
                           : type == "f32" ? 1e-6
@@ -57,6 +63,29 @@ TEST_F(Norm, softmaxOfLargeNumbers) {
                   "  %y = nn.softmax %x : (tensor<5x77xf32>) -> tensor<5x77xf32>\n  return %y : tensor<5x77xf32>\n}",
                   target, 1, 1e-6, 5e4, 5.0001e4),
       "");
+}
+
+/// A row comes out the same to the last bit whether it stands alone or beside others: units differ with the threads.
+TEST_F(Norm, rowsBesideOthers) {
+  for (const char *family : {"softmax", "normalize"})
+    for (int64_t length : {3, 16, 77, 200}) {
+      std::string x = tensor({11, length}, "f32", false), parameter = tensor({length}, "f32", false);
+      bool softmax = std::string_view(family) == "softmax";
+      std::string argument = softmax ? "" : fmt::format(", %s: {}", parameter);
+      std::string row = softmax ? fmt::format("nn.softmax %x : ({})", x)
+                                : fmt::format("nn.layer_norm %x, %s : ({}, {})", x, parameter);
+      std::string text = fmt::format("func.func @k(%x: {0}{1}) -> {0} attributes {{nn.family = \"{2}\"}} {{\n"
+                                     "  %y = {3} -> {0}\n  return %y : {0}\n}}",
+                                     x, argument, family, row);
+      KernelUnderTest kernel(text, target);
+      std::vector<Tensor> inputs = kernel.randomInputs(-8, 8);
+      for (int64_t rows : {1, 2, 4}) {
+        std::string version = softmax ? "softmax/1" : "normalize/1 hold=8";
+        Tensor alone = kernel.run(inputs, fmt::format("{} grain=1 rows={}", version, rows))[0];
+        Tensor together = kernel.run(inputs, fmt::format("{} grain=100000 rows={}", version, rows))[0];
+        EXPECT_EQ(difference(together, alone, 0), "") << family << " of " << length << ", rows " << rows;
+      }
+    }
 }
 
 TEST_F(Norm, softmaxOverBlockedChannelsDeclines) {
@@ -145,7 +174,10 @@ TEST_F(Norm, normalizations) {
     if (epilogue)
       text += fmt::format("  %z = nn.relu %{1} : ({0}) -> {0}\n", x, epilogue == 2 ? "s" : "y");
     text += fmt::format("  return %{} : {}\n}}", epilogue ? "z" : "y", x);
-    std::string schedule = random() % 2 ? "" : fmt::format("normalize/1 grain={} hold={}", upTo(2000), random() % 20);
+    int64_t together = std::min<int64_t>(int64_t(1) << random() % 3, target.lanes(type == "f64" ? 64 : 32));
+    std::string schedule = random() % 2 ? ""
+                                        : fmt::format("normalize/1 grain={} hold={} rows={}", upTo(2000), random() % 20,
+                                                      blocked || kind == 2 ? 1 : together);
     double tolerance = type == "f16" ? 5e-3 : type == "f32" ? 2e-6 : 1e-13;
     EXPECT_EQ(checkKernel(text, target, seed, tolerance, -3, 8, schedule, {{"N", dims[0]}}), "")
         << "seed " << seed << "\n"

@@ -2,7 +2,8 @@
 // element-wise epilogue.
 //
 //   grain  elements a unit of the parallel range has, about
-//   hold   vectors of a row that stay in registers between the passes; a longer row is read again
+//   hold   vectors that stay in registers between the passes, of all rows side by side; longer rows are read again
+//   rows   rows walked side by side where rows are contiguous; a row that stands alone has four partial sums
 //
 // Statistics belong to a run of elements that is read three times while it lies in the nearest cache: mean, deviations
 // from the mean, result. Sums are kept in several vectors, put together in a fixed order.
@@ -11,6 +12,7 @@
 // groups), and for lp_normalize along an outer axis they are the neighbours behind that axis.
 #include "codegen/Families.h"
 #include "codegen/NormalizePlan.h"
+#include "codegen/RowSweep.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -20,10 +22,14 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
+/// Rows that stand side by side at most.
+constexpr int64_t mostRows = 4;
+
 class NormalizeKernel {
 public:
   NormalizeKernel(const KernelProblem &problem, const NormalizePlan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule), units(cut(plan, schedule)), h(problem, plan.tensors, extents()), k(h.k) {}
+      : plan(plan), schedule(schedule), rows(schedule.number("rows", 1)), units(cut(plan, schedule, rows)),
+        h(problem, plan.tensors, extents()), k(h.k), sweep(k, plan.type, plan.lanes, rows > 1 ? 1 : 4) {}
 
   GeneratedKernel generate() {
     h.forUnits(plan.keptSpace, units, [&](Values indices, Value lo, Value hi) {
@@ -45,14 +51,17 @@ private:
 
   const NormalizePlan &plan;
   const Schedule &schedule;
+  int64_t rows;
   Units units;
   KernelHarness h;
   KernelBuilder &k;
+  RowSweep sweep;
 
-  static Units cut(const NormalizePlan &plan, const Schedule &schedule) {
+  static Units cut(const NormalizePlan &plan, const Schedule &schedule, int64_t rows) {
     int64_t elements = plan.length.constantOr(256) * (plan.row || plan.kind == NormKind::lp ? 1 : plan.lanes);
     int64_t grain = std::max<int64_t>(1, schedule.number("grain", 16384) / std::max<int64_t>(1, elements));
-    return cutUnits(plan.keptSpace, grain, lanesAreKept(plan) ? plan.lanes : 1, plan.keptSpace.extents.size());
+    int64_t granule = lanesAreKept(plan) ? plan.lanes : grain >= rows ? rows : 1;
+    return cutUnits(plan.keptSpace, grain, granule, plan.keptSpace.extents.size());
   }
   static bool lanesAreKept(const NormalizePlan &plan) { return plan.axes[plan.kept.back()] == NormalizePlan::across; }
 
@@ -76,20 +85,28 @@ private:
       Frame inner = frame;
       inner.mask = mask;
       enter(inner, axis, index);
-      if (last)
-        normalize(inner);
-      else
-        run(inner, depth + 1, k.constant(0), h.extent(plan.keptSpace.extents[depth + 1]));
+      return inner;
     };
     if (last && lanesAreKept(plan))
-      h.forVectors(lo, hi, plan.lanes, 1, at);
-    else
-      k.loop(lo, hi, 1, [&](Value index) { at(index, {}); });
+      return h.forVectors(lo, hi, plan.lanes, 1, [&](Value index, Value mask) { normalize({at(index, mask)}); });
+    if (!last)
+      return k.loop(lo, hi, 1, [&](Value index) {
+        run(at(index, {}), depth + 1, k.constant(0), h.extent(plan.keptSpace.extents[depth + 1]));
+      });
+    Value main = k.add(lo, k.mul(k.div(k.sub(hi, lo), rows), rows));
+    k.loop(lo, main, rows, [&](Value index) {
+      std::vector<Frame> frames;
+      for (int64_t row = 0; row < rows; ++row)
+        frames.push_back(at(k.add(index, row), {}));
+      normalize(frames);
+    });
+    if (rows > 1)
+      k.loop(main, hi, 1, [&](Value index) { normalize({at(index, {})}); });
   }
 
   // ---- Statistics ----
 
-  using Take = std::function<Value(ScalarBuilder &, Value sum, Value x)>;
+  using Take = std::function<Value(ScalarBuilder &, size_t row, Value sum, Value x)>;
 
   mlir::Type element() { return k.computeType(plan.type); }
   mlir::Type vector() { return KernelBuilder::vectorOf(element(), plan.lanes); }
@@ -104,9 +121,10 @@ private:
     Values vectors, masks;
   };
 
-  bool holds() const {
+  bool holds(size_t rowCount) const {
     int64_t length = plan.row && plan.inner.size() == 1 ? plan.length.constantOr(-1) : -1;
-    return length > 0 && (length + plan.lanes - 1) / plan.lanes <= schedule.number("hold", 0);
+    return length > 0 &&
+           (length + plan.lanes - 1) / plan.lanes * static_cast<int64_t>(rowCount) <= schedule.number("hold", 0);
   }
   Held hold(Value base) {
     Held held;
@@ -118,63 +136,55 @@ private:
     return held;
   }
 
-  /// `take` applied to every element, in lanes and partial sums that are put together at the end. A scalar splatted
-  /// where lanes are elements of a row, otherwise one value a lane (equal within a lane group).
-  Value sum(const Frame &frame, const Held &held, const Take &take) {
-    Value base = frame.offsets[plan.x->buffer];
-    auto masked = [&](Value state, Value x, Value mask) {
+  static Value add(ScalarBuilder &b, Value x, Value y) { return b.add(x, y); }
+
+  /// `take` applied to every element of rows, whose lanes and partial sums are put together.
+  RowSweep::Results sumRows(const std::vector<Frame> &frames, const std::vector<Held> &held, const Take &take) {
+    return sweep.over(
+        h.extent(plan.length), static_cast<int64_t>(frames.size()), 0,
+        [&](int64_t row, Value state, Value index, Value mask) {
+          Value x;
+          if (!held.empty())
+            x = held[row].vectors[*mlir::getConstantIntValue(index) / plan.lanes];
+          else
+            x = loadX(k.add(frames[row].offsets[plan.x->buffer], index), mask);
+          ScalarBuilder b = scalar(x);
+          Value next = take(b, row, state, x);
+          return mask ? b.select(mask, next, state) : next;
+        },
+        add, !held.empty());
+  }
+
+  /// Likewise one value a lane (equal within a lane group).
+  RowSweep::Results sumLanes(const Frame &frame, const Take &take) {
+    Value base = frame.offsets[plan.x->buffer], length = h.extent(plan.length);
+    auto next = [&](Value state, Value index) {
+      Value x = loadX(h.advance(base, index, plan.step), frame.mask);
       ScalarBuilder b = scalar(x);
-      Value next = take(b, state, x);
-      return mask ? b.select(mask, next, state) : next;
+      return take(b, 0, state, x);
     };
     Values state(4, k.zero(vector()));
-    if (!held.vectors.empty()) {
-      for (auto [i, x] : llvm::enumerate(held.vectors))
-        state[i % 4] = masked(state[i % 4], x, held.masks[i]);
-      state.truncate(std::min<size_t>(4, held.vectors.size()));
-    } else {
-      int64_t each = plan.row ? plan.lanes : 1; // indices a vector takes
-      Value length = h.extent(plan.length);
-      auto offset = [&](Value index) { return h.advance(base, index, plan.step); };
-      Value main = k.mul(k.div(length, 4 * each), 4 * each), whole = k.mul(k.div(length, each), each);
-      state = k.loop(k.constant(0), main, 4 * each, state, [&](Value index, mlir::ValueRange carried) {
-        Values next;
-        for (int64_t i = 0; i < 4; ++i)
-          next.push_back(masked(carried[i], loadX(offset(k.add(index, i * each)), frame.mask), {}));
-        return next;
-      });
-      auto first = [&](Value index, mlir::ValueRange carried, Value mask) {
-        Values next(carried);
-        next[0] = masked(next[0], loadX(offset(index), mask ? mask : frame.mask), mask);
-        return next;
-      };
-      state = k.loop(main, whole, each, state,
-                     [&](Value index, mlir::ValueRange carried) { return first(index, carried, {}); });
-      if (plan.row) // at most one masked run
-        state = k.loop(whole, length, each, state, [&](Value index, mlir::ValueRange carried) {
-          return first(index, carried, k.prefixMask(k.sub(length, index), plan.lanes));
-        });
-    }
-    auto add = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); };
+    Value main = k.mul(k.div(length, 4), 4);
+    state = k.loop(k.constant(0), main, 4, state, [&](Value index, mlir::ValueRange carried) {
+      Values all;
+      for (int64_t i = 0; i < 4; ++i)
+        all.push_back(next(carried[i], k.add(index, i)));
+      return all;
+    });
+    state = k.loop(main, length, 1, state, [&](Value index, mlir::ValueRange carried) {
+      Values all(carried);
+      all[0] = next(all[0], index);
+      return all;
+    });
     ScalarBuilder b = scalar(state[0]);
-    while (state.size() > 1) {
-      Values halves;
-      for (size_t i = 0; i + 1 < state.size(); i += 2)
-        halves.push_back(b.add(state[i], state[i + 1]));
-      if (state.size() % 2)
-        halves.push_back(state.back());
-      state = halves;
-    }
-    if (plan.row)
-      return h.across(plan.type, state[0], add);
-    Value total = state[0];
+    Value total = b.add(b.add(state[0], state[1]), b.add(state[2], state[3]));
     for (int64_t distance = 1; distance < plan.laneGroup; distance *= 2) {
       llvm::SmallVector<int64_t> other;
       for (int64_t lane = 0; lane < plan.lanes; ++lane)
         other.push_back(lane ^ distance);
       total = b.add(total, k.b.create<mlir::vector::ShuffleOp>(k.loc, total, total, other));
     }
-    return total;
+    return {total, {0}};
   }
 
   /// sum / count
@@ -190,67 +200,83 @@ private:
     Value mean, factor; // vectors; mean may be null
   };
 
-  Statistics statistics(const Frame &frame, const Held &held) {
-    Statistics s;
-    Take add = [](ScalarBuilder &b, Value sum, Value x) { return b.add(sum, x); };
-    Take square = [](ScalarBuilder &b, Value sum, Value x) { return b.fma(x, x, sum); };
-    Take absolute = [](ScalarBuilder &b, Value sum, Value x) { return b.add(sum, b.abs(x)); };
+  /// Of every row, or of the lanes of the one frame.
+  std::vector<Statistics> statistics(const std::vector<Frame> &frames, const std::vector<Held> &held) {
+    std::vector<Statistics> all(frames.size());
+    auto sum = [&](const Take &take) { return plan.row ? sumRows(frames, held, take) : sumLanes(frames[0], take); };
+    auto spread = [&](const RowSweep::Results &results, Value Statistics::*member) {
+      for (size_t row = 0; row < all.size(); ++row)
+        all[row].*member = plan.row ? sweep.splat(results, static_cast<int64_t>(row)) : results.all;
+    };
+    Take first = [](ScalarBuilder &b, size_t, Value sum, Value x) { return b.add(sum, x); };
+    Take square = [](ScalarBuilder &b, size_t, Value sum, Value x) { return b.fma(x, x, sum); };
+    Take absolute = [](ScalarBuilder &b, size_t, Value sum, Value x) { return b.add(sum, b.abs(x)); };
+    Take deviation = [&](ScalarBuilder &b, size_t row, Value sum, Value x) {
+      Value difference = b.sub(x, all[row].mean);
+      return b.fma(difference, difference, sum);
+    };
+    RowSweep::Results factor;
     if (plan.kind == NormKind::lp) {
-      Value norm = sum(frame, held, plan.p == 1 ? absolute : square);
-      ScalarBuilder b = scalar(norm);
-      norm = plan.p == 1 ? norm : b.sqrt(norm);
+      factor = sum(plan.p == 1 ? absolute : square);
+      ScalarBuilder b = scalar(factor.all);
+      Value norm = plan.p == 1 ? factor.all : b.sqrt(factor.all);
       if (plan.epsilon > 0)
         norm = b.atLeast(norm, plan.epsilon);
       Value zero = b.constant(0);
-      s.factor = b.select(b.equal(norm, zero), zero, b.div(b.constant(1), norm));
+      factor.all = b.select(b.equal(norm, zero), zero, b.div(b.constant(1), norm));
     } else {
-      Value squares;
-      if (plan.kind == NormKind::rms) {
-        squares = sum(frame, held, square);
-      } else {
-        s.mean = k.splat(average(sum(frame, held, add)), plan.lanes);
-        squares = sum(frame, held, [&](ScalarBuilder &b, Value sum, Value x) {
-          Value deviation = b.sub(x, s.mean);
-          return b.fma(deviation, deviation, sum);
-        });
+      if (plan.kind != NormKind::rms) {
+        RowSweep::Results mean = sum(first);
+        mean.all = average(mean.all);
+        spread(mean, &Statistics::mean);
       }
-      ScalarBuilder b = scalar(squares);
-      s.factor = b.div(b.constant(1), b.sqrt(b.add(average(squares), b.constant(plan.epsilon))));
+      factor = sum(plan.kind == NormKind::rms ? square : deviation);
+      ScalarBuilder b = scalar(factor.all);
+      factor.all = b.div(b.constant(1), b.sqrt(b.add(average(factor.all), b.constant(plan.epsilon))));
     }
-    s.factor = k.splat(s.factor, plan.lanes);
-    return s;
+    spread(factor, &Statistics::factor);
+    return all;
   }
 
   // ---- Results ----
 
-  void normalize(const Frame &frame) {
-    Held held = holds() ? hold(frame.offsets[plan.x->buffer]) : Held();
-    Statistics s = statistics(frame, held);
-    if (held.vectors.empty())
-      return walk(frame, s, 0);
-    for (auto [i, x] : llvm::enumerate(held.vectors)) {
-      Frame at = frame;
-      enter(at, plan.inner[0], k.constant(static_cast<int64_t>(i) * plan.lanes));
-      finish(at, s, x, held.masks[i]);
-    }
+  void normalize(const std::vector<Frame> &frames) {
+    std::vector<Held> held;
+    if (holds(frames.size()))
+      for (const Frame &frame : frames)
+        held.push_back(hold(frame.offsets[plan.x->buffer]));
+    std::vector<Statistics> all = statistics(frames, held);
+    if (held.empty())
+      return walk(frames, all, 0);
+    for (size_t i = 0; i < held[0].vectors.size(); ++i)
+      k.sideBySide(static_cast<int64_t>(frames.size()), [&](int64_t row) {
+        Frame at = frames[row];
+        enter(at, plan.inner[0], k.constant(static_cast<int64_t>(i) * plan.lanes));
+        finish(at, all[row], held[row].vectors[i], held[row].masks[i]);
+      });
   }
 
-  void walk(const Frame &frame, const Statistics &s, size_t depth) {
+  /// Rows go side by side, so that scale and bias are loaded once for all of them.
+  void walk(const std::vector<Frame> &frames, const std::vector<Statistics> &all, size_t depth) {
+    auto rowsAt = [&](const std::vector<Frame> &at, Value mask) {
+      k.sideBySide(static_cast<int64_t>(at.size()), [&](int64_t row) { finish(at[row], all[row], {}, mask); });
+    };
     if (depth == plan.inner.size())
-      return finish(frame, s, {}, {});
+      return rowsAt(frames, {});
     size_t axis = plan.inner[depth];
     bool vectors = plan.row && depth + 1 == plan.inner.size();
     auto at = [&](Value index, Value mask) {
-      Frame next = frame;
-      enter(next, axis, index);
+      std::vector<Frame> next = frames;
+      for (Frame &frame : next)
+        enter(frame, axis, index);
       if (vectors)
-        finish(next, s, {}, mask);
+        rowsAt(next, mask);
       else
-        walk(next, s, depth + 1);
+        walk(next, all, depth + 1);
     };
     Value hi = h.extent(plan.space.extents[axis]);
     if (vectors)
-      return h.forVectors(k.constant(0), hi, plan.lanes, 2, at);
+      return h.forVectors(k.constant(0), hi, plan.lanes, frames.size() > 1 ? 1 : 2, at);
     h.forUnrolled(k.constant(0), hi, plan.row ? 1 : 2, [&](Value index) { at(index, {}); });
   }
 
@@ -293,11 +319,18 @@ private:
 
 Outcome<Schedule> priorNormalize(const KernelProblem &problem) {
   NormalizePlan plan(problem);
-  // A held row leaves registers for scale, bias and the epilogue.
-  return Schedule{"normalize",
-                  1,
-                  {{"grain", problem.threads > 1 ? 4096 : 32768}, {"hold", problem.target.vectorRegisters / 2}},
-                  {}};
+  // As many rows side by side as lie in the nearest cache between the passes, and not by the number of threads, because
+  // it decides the order of sums.
+  constexpr int64_t longest = 4096; // bytes
+  int64_t rows = 1, length = plan.length.constantOr(64), count = plan.keptSpace.extents.back().constantOr(longest);
+  while (plan.row && length * bitWidth(plan.type) / 8 <= longest && rows < std::min(mostRows, plan.lanes) &&
+         count >= 2 * rows)
+    rows *= 2;
+  int64_t grain = problem.threads > 1 ? 4096 : 32768;
+  if (count >= rows * problem.threads) // a unit has at least as many rows as stand side by side
+    grain = std::max(grain, rows * length);
+  // Held rows leave registers for scale, bias and the epilogue.
+  return Schedule{"normalize", 1, {{"grain", grain}, {"hold", problem.target.vectorRegisters / 2}, {"rows", rows}}, {}};
 }
 
 Outcome<GeneratedKernel> generateNormalize(const KernelProblem &problem, const Schedule &schedule) {
@@ -305,7 +338,14 @@ Outcome<GeneratedKernel> generateNormalize(const KernelProblem &problem, const S
     return NotApplicable{fmt::format("algorithm {}/{}, expected normalize/1", schedule.algorithm, schedule.version)};
   require(schedule.number("grain", 1) > 0 && schedule.number("hold", 0) >= 0 && schedule.number("hold", 0) <= 64,
           "schedule '{}': grain must be positive, hold between 0 and 64", schedule.str());
+  int64_t rows = schedule.number("rows", 1);
+  require(rows == 1 || rows == 2 || rows == mostRows, "schedule '{}': rows must be 1, 2 or {}", schedule.str(),
+          mostRows);
   NormalizePlan plan(problem);
+  if (rows > plan.lanes)
+    return NotApplicable{fmt::format("rows={} beside one another in vectors of {} lanes", rows, plan.lanes)};
+  if (rows > 1 && !plan.row)
+    return NotApplicable{fmt::format("rows={} where rows are not contiguous", rows)};
   return NormalizeKernel(problem, plan, schedule).generate();
 }
 

@@ -1,12 +1,14 @@
 // Family "softmax", algorithm softmax/1: softmax and log_softmax over one axis, the greatest element subtracted first.
 //
 //   grain  elements a unit of the parallel range has, about
+//   rows   rows walked side by side where the axis is innermost; a row that stands alone has two partial sums
 //
 // Where the axis is innermost, lanes are its elements; otherwise lanes are neighbours behind the axis (in a blocked
 // tensor: the channels of a block, so that only the channels themselves are no axis for it). Three passes: greatest,
 // sum, result.
 #include "codegen/Families.h"
 #include "codegen/KernelHarness.h"
+#include "codegen/RowSweep.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -61,21 +63,25 @@ struct Plan {
   }
 };
 
+/// Rows that stand side by side at most.
+constexpr int64_t mostRows = 4;
+
 class SoftmaxKernel {
 public:
   SoftmaxKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule),
-        units(cutUnits(
-            plan.space,
-            std::max<int64_t>(1, schedule.number("grain", 8192) / std::max<int64_t>(1, plan.length.constantOr(64))),
-            plan.lanes, plan.space.extents.size())),
-        h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}),
-        k(h.k) {}
+      : plan(plan), schedule(schedule), rows(schedule.number("rows", 1)), units(cut(plan, schedule, rows)),
+        h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}), k(h.k),
+        sweep(k, plan.type, plan.lanes, rows > 1 ? 1 : 2) {}
 
   GeneratedKernel generate() {
     h.forUnits(plan.space, units, [&](Values indices, Value lo, Value hi) {
-      if (plan.row)
-        return k.loop(lo, hi, 1, [&](Value row) { rowOf(h.advance(k.constant(0), row, plan.length)); });
+      if (plan.row) {
+        Value main = k.add(lo, k.mul(k.div(k.sub(hi, lo), rows), rows));
+        k.loop(lo, main, rows, [&](Value row) { rowsFrom(row, rows); });
+        if (rows > 1)
+          k.loop(main, hi, 1, [&](Value row) { rowsFrom(row, 1); });
+        return;
+      }
       auto columnsOf = [&](Value outer, Value first, Value last) {
         Value base = h.advance(k.constant(0), outer, plan.length * plan.inner);
         h.forVectors(first, last, plan.lanes, 1, [&](Value column, Value mask) { columns(k.add(base, column), mask); });
@@ -90,9 +96,17 @@ public:
 private:
   const Plan &plan;
   const Schedule &schedule;
+  int64_t rows;
   Units units;
   KernelHarness h;
   KernelBuilder &k;
+  RowSweep sweep;
+
+  static Units cut(const Plan &plan, const Schedule &schedule, int64_t rows) {
+    int64_t grain = schedule.number("grain", 8192) / std::max<int64_t>(1, plan.length.constantOr(64));
+    int64_t granule = !plan.row ? plan.lanes : grain >= rows ? rows : 1;
+    return cutUnits(plan.space, std::max<int64_t>(1, grain), granule, plan.space.extents.size());
+  }
 
   /// Exponentials are kept in y between the passes unless that would round them.
   bool keeps() const { return !plan.logarithm && (plan.type == ElementType::f32 || plan.type == ElementType::f64); }
@@ -116,7 +130,7 @@ private:
   Value result(Value x, Value greatest, Value scale) {
     ScalarBuilder b = scalar(x);
     Value difference = b.sub(x, greatest);
-    return plan.logarithm ? b.sub(difference, scale) : b.mul(b.exp(difference), scale);
+    return plan.logarithm ? b.sub(difference, scale) : b.mul(b.expNegative(difference), scale);
   }
   Value scaleOf(Value sum) {
     ScalarBuilder b = scalar(sum);
@@ -125,67 +139,45 @@ private:
 
   // ---- Lanes along the axis ----
 
-  /// Walks the row by vectors with `partials` states, then puts the states and their lanes together with `merge`.
-  Value sweep(double start, size_t partials, const std::function<Value(Value state, Value index, Value mask)> &take,
-              const std::function<Value(ScalarBuilder &, Value, Value)> &merge) {
-    Value length = h.extent(plan.length);
-    int64_t step = plan.lanes * static_cast<int64_t>(partials);
-    Value main = k.mul(k.div(length, step), step), whole = k.mul(k.div(length, plan.lanes), plan.lanes);
-    Values state(partials, k.constantF(start, vector()));
-    state = k.loop(k.constant(0), main, step, state, [&](Value index, mlir::ValueRange carried) {
-      Values next(partials);
-      k.sideBySide(static_cast<int64_t>(partials),
-                   [&](int64_t i) { next[i] = take(carried[i], k.add(index, i * plan.lanes), {}); });
-      return next;
-    });
-    auto first = [&](Value index, mlir::ValueRange carried, Value mask) {
-      Values next(carried);
-      next[0] = take(next[0], index, mask);
-      return next;
-    };
-    state = k.loop(main, whole, plan.lanes, state,
-                   [&](Value index, mlir::ValueRange carried) { return first(index, carried, {}); });
-    state = k.loop(whole, length, plan.lanes, state, [&](Value index, mlir::ValueRange carried) {
-      return first(index, carried, k.prefixMask(k.sub(length, index), plan.lanes));
-    });
-    ScalarBuilder b = scalar(state[0]);
-    for (size_t i = 1; i < partials; ++i)
-      state[0] = merge(b, state[0], state[i]);
-    return h.across(plan.type, state[0], merge);
-  }
-
-  void rowOf(Value base) {
+  void rowsFrom(Value first, int64_t count) {
+    Values bases;
+    for (int64_t row = 0; row < count; ++row)
+      bases.push_back(h.advance(k.constant(0), k.add(first, row), plan.length));
     auto larger = [](ScalarBuilder &b, Value x, Value y) { return b.select(b.less(x, y), y, x); };
     auto sum = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); };
-    Value greatest = sweep(
-        -std::numeric_limits<double>::infinity(), 4,
-        [&](Value state, Value index, Value mask) {
-          Value x = read(*plan.x, k.add(base, index), mask);
+    auto greatest = sweep.over(
+        h.extent(plan.length), count, -std::numeric_limits<double>::infinity(),
+        [&](int64_t row, Value state, Value index, Value mask) {
+          Value x = read(*plan.x, k.add(bases[row], index), mask);
           ScalarBuilder b = scalar(x);
           Value next = larger(b, state, x);
           return mask ? b.select(mask, next, state) : next;
         },
         larger);
-    Value shift = k.splat(greatest, plan.lanes);
-    Value total = sweep(
-        0, 2,
-        [&](Value state, Value index, Value mask) {
-          Value x = read(*plan.x, k.add(base, index), mask);
+    Values shifts, scales;
+    for (int64_t row = 0; row < count; ++row)
+      shifts.push_back(sweep.splat(greatest, row));
+    auto total = sweep.over(
+        h.extent(plan.length), count, 0,
+        [&](int64_t row, Value state, Value index, Value mask) {
+          Value at = k.add(bases[row], index), x = read(*plan.x, at, mask);
           ScalarBuilder b = scalar(x);
-          Value e = b.exp(b.sub(x, shift));
+          Value e = b.expNegative(b.sub(x, shifts[row]));
           if (keeps())
-            write(e, k.add(base, index), mask);
+            write(e, at, mask);
           Value next = b.add(state, e);
           return mask ? b.select(mask, next, state) : next;
         },
         sum);
-    Value scale = k.splat(scaleOf(total), plan.lanes);
-    h.forVectors(k.constant(0), h.extent(plan.length), plan.lanes, 2, [&](Value index, Value mask) {
-      Value at = k.add(base, index);
-      Value x = read(keeps() ? *plan.y : *plan.x, at, mask);
-      ScalarBuilder b = scalar(x);
-      write(keeps() ? b.mul(x, scale) : result(x, shift, scale), at, mask);
-    });
+    total.all = scaleOf(total.all);
+    for (int64_t row = 0; row < count; ++row)
+      scales.push_back(sweep.splat(total, row));
+    for (int64_t row = 0; row < count; ++row)
+      h.forVectors(k.constant(0), h.extent(plan.length), plan.lanes, 4, [&](Value index, Value mask) {
+        Value at = k.add(bases[row], index), x = read(keeps() ? *plan.y : *plan.x, at, mask);
+        ScalarBuilder b = scalar(x);
+        write(keeps() ? b.mul(x, scales[row]) : result(x, shifts[row], scales[row]), at, mask);
+      });
   }
 
   // ---- Lanes behind the axis ----
@@ -202,7 +194,7 @@ private:
     Value total = k.loop(k.constant(0), length, 1, {k.zero(vector())}, [&](Value index, mlir::ValueRange state) {
       Value x = read(*plan.x, offset(index), mask);
       ScalarBuilder b = scalar(x);
-      Value e = b.exp(b.sub(x, greatest));
+      Value e = b.expNegative(b.sub(x, greatest));
       if (keeps())
         write(e, offset(index), mask);
       return Values{b.add(state[0], e)};
@@ -218,14 +210,30 @@ private:
 
 Outcome<Schedule> priorSoftmax(const KernelProblem &problem) {
   Plan plan(problem);
-  return Schedule{"softmax", 1, {{"grain", problem.threads > 1 ? 4096 : 32768}}, {}};
+  // Rows stand side by side while they lie in the nearest cache between the passes and their exponentials in registers.
+  // How many does not depend on the threads, because it decides the order of sums.
+  constexpr int64_t longest = 1024;
+  int64_t rows = 1, length = plan.length.constantOr(64), count = plan.outer.constantOr(longest),
+          most = std::min<int64_t>(problem.target.vectorRegisters / 8, plan.lanes);
+  while (plan.row && length <= longest && rows < most && count >= 2 * rows)
+    rows *= 2;
+  int64_t grain = problem.threads > 1 ? 4096 : 32768;
+  if (count >= rows * problem.threads) // a unit has at least as many rows as stand side by side
+    grain = std::max(grain, rows * length);
+  return Schedule{"softmax", 1, {{"grain", grain}, {"rows", rows}}, {}};
 }
 
 Outcome<GeneratedKernel> generateSoftmax(const KernelProblem &problem, const Schedule &schedule) {
   if (schedule.algorithm != "softmax" || schedule.version != 1)
     return NotApplicable{fmt::format("algorithm {}/{}, expected softmax/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0, "schedule '{}': grain must be positive", schedule.str());
+  int64_t rows = schedule.number("rows", 1);
+  require(schedule.number("grain", 1) > 0 && (rows == 1 || rows == 2 || rows == mostRows),
+          "schedule '{}': grain must be positive, rows 1, 2 or {}", schedule.str(), mostRows);
   Plan plan(problem);
+  if (rows > plan.lanes)
+    return NotApplicable{fmt::format("rows={} beside one another in vectors of {} lanes", rows, plan.lanes)};
+  if (rows > 1 && !plan.row)
+    return NotApplicable{fmt::format("rows={} where the axis is not innermost", rows)};
   return SoftmaxKernel(problem, plan, schedule).generate();
 }
 
