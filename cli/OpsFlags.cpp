@@ -44,10 +44,11 @@ std::vector<int64_t> numbers(const char *flag, const std::string &list, int64_t 
 
 /// The problem with another extent along the batch of its activations.
 lab::Problem withBatch(lab::Problem problem, int64_t batch) {
-  static const std::vector<std::string> batched = {"conv",   "conv_transpose", "max_pool",  "average_pool",
-                                                   "resize", "gemm",           "softmax",   "layer_norm",
-                                                   "lrn",    "batch_norm",     "group_norm"};
-  bool isBatched = std::find(batched.begin(), batched.end(), problem.op) != batched.end();
+  static const std::vector<std::string> batched = {"conv",   "conv_transpose", "max_pool",   "average_pool",
+                                                   "resize", "gemm",           "softmax",    "layer_norm",
+                                                   "lrn",    "batch_norm",     "group_norm", "conv_integer"};
+  bool isBatched = std::find(batched.begin(), batched.end(), problem.op) != batched.end() ||
+                   (problem.op == "matmul_integer" && problem.operands[0].dims.size() == 2);
   bool rows = problem.op == "gemm" && problem.attrsAs<GemmAttrs>().trans_a;
   require(isBatched && !rows && !problem.operands[0].dims.empty(), "--batch: '{}' has no batch", problem.str());
   problem.operands[0].dims[0] = batch;
@@ -102,7 +103,10 @@ void OpsFlags::add(Options &options) {
                   "all: every provider that is installed")
       ->capture_default_str();
   options.add_option("--threads", threads, "numbers of threads, separated by commas")->capture_default_str();
-  options.add_option("--type", types, "element types of short texts, separated by commas: f32, bf16, f16")
+  options
+      .add_option("--type", types,
+                  "element types of short texts, separated by commas: f32, bf16, f16; of convolutions and products\n"
+                  "u8:s8:s32 (activations, weights, sums; int8 for short) and s8:s8:s32 (i8), too")
       ->capture_default_str();
   options.add_option("--batch", batches, "batches instead of the problems' own, separated by commas");
   options
@@ -125,7 +129,8 @@ void OpsFlags::add(Options &options) {
   options
       .add_option("--epilogue", epilogue,
                   "of convolutions and fc: none, or what follows joined by +: bias, bias+relu, bias+add+relu (add, or\n"
-                  "benchdnn's sum: an operand of the result's extents is added, as a residual connection does)")
+                  "benchdnn's sum: an operand of the result's extents is added, as a residual connection does);\n"
+                  "bias+relu where it is not given, none of integers")
       ->capture_default_str();
   options
       .add_option("--repetitions", repetitions,
@@ -185,13 +190,16 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
     require(!entries.empty(), "{} has no {}", model, kind);
   }
   for (const std::string &typeName : wordsOf(types)) {
-    auto type = elementTypeFromName(typeName);
-    require(type && isFloat(*type), "--type: '{}' is no floating-point type", typeName);
     lab::SyntaxOptions syntax;
-    syntax.type = *type;
-    setEpilogue(syntax, epilogue);
+    try {
+      setTypes(syntax, typeName);
+    } catch (const Error &error) {
+      fail("--type: {}", error.what());
+    }
+    setEpilogue(syntax, epilogue.empty() ? syntax.bytes() ? "none" : "bias+relu" : epilogue);
+    require(!syntax.bytes() || !syntax.bias, "--epilogue {}: a product of {} has no bias", epilogue, typeName);
     auto shortOrOwn = [&](const lab::Problem &problem, const std::string &text) {
-      if (*type != ElementType::f32)
+      if (syntax.type != ElementType::f32)
         return problem.str();
       bool conv = problem.op == "conv" && text.find('=') == std::string::npos;
       return conv ? lab::shortText(problem) : text;
@@ -287,7 +295,7 @@ std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetti
     command += fmt::format(" --layout {}", name(setting.layout));
   if (schedules != "default")
     command += fmt::format(" --schedule '{}'", schedules);
-  if (epilogue != "bias+relu" && !quoted)
+  if (!epilogue.empty() && epilogue != "bias+relu" && !quoted)
     command += " --epilogue " + epilogue;
   if (!bench.via.empty())
     command += fmt::format(" --via '{}'", bench.via);

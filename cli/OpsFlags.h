@@ -9,7 +9,7 @@ namespace lathe::cli {
 struct OpsFlags {
   std::string kind, providers = "lathe,onednn", threads = "1", types = "f32", batches, caches = "hot";
   std::string layouts = "any", schedules = "default";
-  std::string epilogue = "bias+relu", problems, model, log;
+  std::string epilogue, problems, model, log;
   std::vector<std::string> texts, suites;
   int repetitions = 8;
   bool list = false, dryRun = false, fresh = false;

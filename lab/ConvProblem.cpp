@@ -24,14 +24,14 @@ std::string ConvProblem::kind() const {
 }
 
 std::optional<ConvProblem> convOf(const Problem &problem) {
-  if (problem.op != "conv" || problem.operand("x")->dims.size() != 4)
+  if ((problem.op != "conv" && problem.op != "conv_integer") || problem.operand("x")->dims.size() != 4)
     return std::nullopt;
   if (problem.epilogue.size() > 1 || (problem.epilogue.size() == 1 && problem.epilogue[0] != "relu"))
     return std::nullopt;
   Window window = *windowOf(problem);
   ConvProblem p;
   p.batch = problem.operand("x")->dims[0];
-  p.groups = problem.attrsAs<ConvAttrs>().group;
+  p.groups = window.groups;
   p.inChannels = problem.operand("x")->dims[1];
   p.outChannels = problem.operand("w")->dims[0];
   p.inHeight = window.in[1], p.inWidth = window.in[2];

@@ -56,7 +56,7 @@ static MatrixProblem ofMatMul(const Problem &problem) {
 std::optional<MatrixProblem> matrixOf(const Problem &problem) {
   if (problem.op == "gemm")
     return ofGemm(problem);
-  if (problem.op == "matmul")
+  if (problem.op == "matmul" || problem.op == "matmul_integer")
     return ofMatMul(problem);
   return std::nullopt;
 }

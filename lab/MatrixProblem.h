@@ -1,4 +1,4 @@
-// A product of matrices as libraries want it told: a view of a Problem (gemm or matmul).
+// A product of matrices as libraries want it told: a view of a Problem (gemm, matmul or matmul_integer).
 #pragma once
 
 #include "lab/Problem.h"
@@ -24,7 +24,7 @@ struct MatrixProblem {
   bool broadcasts() const { return batchOfA != batch || batchOfB != batch; }
 };
 
-/// None of other operators. The epilogue is not looked at.
+/// None of other operators. The epilogue and zero points are not looked at.
 std::optional<MatrixProblem> matrixOf(const Problem &problem);
 
 } // namespace lathe::lab

@@ -104,8 +104,9 @@ struct OpsLab::State {
   std::vector<Tensor> references; // by result
   std::vector<std::string> names; // of results
   CompareOptions tolerances;
-  OpsSetting setting;       // of the row
-  double constantBytes = 0; // of its problem
+  std::string aboutFailures; // what a wrong answer to it may come from
+  OpsSetting setting;        // of the row
+  double constantBytes = 0;  // of its problem
 
   void say(const std::string &what) {
     if (options.progress)
@@ -135,6 +136,9 @@ struct OpsLab::State {
     OpsTolerance tolerance = toleranceOf(problem);
     tolerances.relativeL2 = tolerance.relativeL2;
     tolerances.maxDifference = tolerance.maxDifference;
+    aboutFailures = problem.op.ends_with("_integer")
+                        ? "; without VNNI libraries add pairs of 8-bit products in 16 bits, which saturates"
+                        : "";
     // Rounded once, so that an output can be held against it element by element.
     auto types = problem.results();
     auto results = referenceResults(problem, values);
@@ -267,7 +271,7 @@ struct OpsLab::State {
       point.maxDifference = std::max(point.maxDifference, agreement.maxDifference);
       if (!agreement.agrees && point.status != PointStatus::failed) {
         point.status = PointStatus::failed;
-        point.reason = agreement.reason;
+        point.reason = agreement.reason + aboutFailures;
       } else if (point.status == PointStatus::passed && !agreement.mistrust.empty() && references[i].elements() > 1) {
         point.status = PointStatus::mistrusted;
         point.reason = "the right output is " + agreement.mistrust;

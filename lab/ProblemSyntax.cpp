@@ -145,6 +145,18 @@ std::string epilogueText(const SyntaxOptions &options) {
   return options.epilogue.empty() ? "" : fmt::format(" +{}", fmt::join(options.epilogue, " +"));
 }
 
+/// ":u8:0..256": a type of 8 bits and all of its values.
+std::string wholeRange(ElementType type) {
+  return fmt::format(":{}:{}", name(type), type == ElementType::i8 ? "-128..128" : "0..256");
+}
+
+/// The operator over integers of 8 bits with these operands; weights that are known before the run are `constant`.
+Problem ofBytes(const char *op, const std::string &left, const std::string &right, bool constant,
+                const std::string &rest, const SyntaxOptions &options) {
+  return Problem::parse(fmt::format("{} {}{} {}{}{}{}", op, left, wholeRange(options.type), right,
+                                    wholeRange(options.weights), constant ? ":const" : "", rest));
+}
+
 Problem convolution(const std::string &text, const SyntaxOptions &options, size_t rank, bool depthwise) {
   Letters letters(text, {"g",  "mb", "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd",
                          "kh", "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"});
@@ -156,10 +168,13 @@ Problem convolution(const std::string &text, const SyntaxOptions &options, size_
   require(groups > 0 && in % groups == 0 && out % groups == 0, "{} and {} channels are not divided by {} groups", in,
           out, groups);
   require(!depthwise || groups == in, "{} groups of {} channels are not depthwise", groups, in);
-  return Problem::parse(fmt::format("conv x={}x{}x{} w={}x{}x{}:const{} {} group={}{}", letters.get("mb", 1), in,
-                                    values(axes, &Axis::in, "x"), out, in / groups, values(axes, &Axis::kernel, "x"),
-                                    options.bias ? fmt::format(" b={}:const", out) : "", windowAttrs(axes), groups,
-                                    epilogueText(options)));
+  std::string x = fmt::format("x={}x{}x{}", letters.get("mb", 1), in, values(axes, &Axis::in, "x")),
+              w = fmt::format("w={}x{}x{}", out, in / groups, values(axes, &Axis::kernel, "x")),
+              rest = fmt::format(" {} group={}{}", windowAttrs(axes), groups, epilogueText(options));
+  if (options.bytes())
+    return ofBytes("conv_integer", x, w, true, rest, options);
+  return Problem::parse(
+      fmt::format("conv {} {}:const{}{}", x, w, options.bias ? fmt::format(" b={}:const", out) : "", rest));
 }
 
 Problem conv1d(const std::string &text, const SyntaxOptions &options) { return convolution(text, options, 1, false); }
@@ -228,9 +243,14 @@ MatrixExtents matrixExtents(const std::string &text) {
   return e;
 }
 
-Problem gemm(const std::string &text, const SyntaxOptions &) {
+Problem gemm(const std::string &text, const SyntaxOptions &options) {
   auto e = matrixExtents(text);
   require(e.batchA.empty() && e.batchB.empty(), "a batch needs 'matmul'");
+  if (options.bytes()) {
+    require(!e.transA && !e.transB, "products of {} have no transposed operands", name(options.type));
+    return ofBytes("matmul_integer", fmt::format("a={}x{}", e.m, e.k), fmt::format("b={}x{}", e.k, e.n), false, "",
+                   options);
+  }
   auto matrix = [](int64_t rows, int64_t columns, bool transposed) {
     return transposed ? fmt::format("{}x{}", columns, rows) : fmt::format("{}x{}", rows, columns);
   };
@@ -238,14 +258,17 @@ Problem gemm(const std::string &text, const SyntaxOptions &) {
                                     matrix(e.k, e.n, e.transB), e.transA, e.transB));
 }
 
-Problem matmul(const std::string &text, const SyntaxOptions &) {
+Problem matmul(const std::string &text, const SyntaxOptions &options) {
   auto e = matrixExtents(text);
   require(!e.transA && !e.transB, "transposed operands need 'gemm'");
   auto operand = [](std::vector<int64_t> dims, int64_t rows, int64_t columns) {
     dims.push_back(rows), dims.push_back(columns);
     return joined(dims, "x");
   };
-  return Problem::parse(fmt::format("matmul a={} b={}", operand(e.batchA, e.m, e.k), operand(e.batchB, e.k, e.n)));
+  std::string a = "a=" + operand(e.batchA, e.m, e.k), b = "b=" + operand(e.batchB, e.k, e.n);
+  if (options.bytes())
+    return ofBytes("matmul_integer", a, b, false, "", options);
+  return Problem::parse(fmt::format("matmul {} {}", a, b));
 }
 
 Problem fullyConnected(const std::string &text, const SyntaxOptions &options) {
@@ -253,6 +276,9 @@ Problem fullyConnected(const std::string &text, const SyntaxOptions &options) {
   int64_t in = letters.get("ic"), side = letters.get("ih", 1);
   in *= letters.get("id", 1) * side * letters.get("iw", side);
   int64_t out = letters.get("oc");
+  if (options.bytes())
+    return ofBytes("matmul_integer", fmt::format("a={}x{}", letters.get("mb", 1), in), fmt::format("b={}x{}", in, out),
+                   true, epilogueText(options), options);
   return Problem::parse(fmt::format("gemm a={}x{} b={}x{}:const{} trans_b=true{}", letters.get("mb", 1), in, out, in,
                                     options.bias ? fmt::format(" c={}:const", out) : "", epilogueText(options)));
 }
@@ -375,6 +401,27 @@ const ProblemSyntax table[] = {
 
 } // namespace
 
+void setTypes(SyntaxOptions &options, const std::string &text) {
+  auto typeOf = [&](const std::string &word) {
+    bool benchdnn = word == "s8" || word == "s32";
+    auto type = elementTypeFromName(benchdnn ? "i" + word.substr(1) : word);
+    require(type.has_value(), "'{}' is no element type", word);
+    return *type;
+  };
+  auto isByte = [](ElementType type) { return type == ElementType::i8 || type == ElementType::u8; };
+  auto words = split(text == "int8" ? "u8" : text, ':');
+  options.type = typeOf(words[0]);
+  options.weights = ElementType::i8;
+  if (words.size() == 3 && isByte(options.type)) {
+    options.weights = typeOf(words[1]);
+    require(isByte(options.weights) && typeOf(words[2]) == ElementType::i32,
+            "types '{}': expected activations and weights of s8 or u8 and sums of s32, such as u8:s8:s32", text);
+    return;
+  }
+  require(words.size() == 1 && (isFloat(options.type) || isByte(options.type)),
+          "type '{}': expected a floating-point type, int8, u8, i8, or three types such as u8:s8:s32", text);
+}
+
 void setEpilogue(SyntaxOptions &options, const std::string &text) {
   options.bias = false;
   options.epilogue.clear();
@@ -416,7 +463,11 @@ Problem parseProblem(const std::string &kind, const std::string &text, const Syn
     require(findOp(kind) != nullptr, "'{}' is neither a kind of problem nor an operator", kind);
     problem = Problem::parse(kind + " " + text);
   }
-  if (options.type != ElementType::f32)
+  if (options.bytes())
+    require(problem.op == "conv_integer" || problem.op == "matmul_integer",
+            "problem '{}' of {}: operands of {} are for convolutions and products only", text, kind,
+            name(options.type));
+  else if (options.type != ElementType::f32)
     for (auto &operand : problem.operands)
       if (operand.type == ElementType::f32)
         operand.type = options.type;

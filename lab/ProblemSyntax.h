@@ -10,11 +10,20 @@ namespace lathe::lab {
 
 /// What a short text leaves open.
 struct SyntaxOptions {
-  ElementType type = ElementType::f32; // of all operands that are floats
+  /// Of all operands that are floats. Where it is i8 or u8 convolutions and products are those of integers: this is
+  /// their activations' type, their values are of its whole range, and they have no bias.
+  ElementType type = ElementType::f32;
   // Of convolutions and fully connected layers:
   bool bias = true;
   std::vector<std::string> epilogue = {"relu"}; // as in Problem
+  ElementType weights = ElementType::i8;        // of integers, i8 or u8
+
+  bool bytes() const { return type == ElementType::i8 || type == ElementType::u8; }
 };
+
+/// Types as `--type` and benchdnn's `--dt` have them: f32 and other floats; u8:s8:s32 (activations, weights, sums; s8
+/// is i8), of which int8 and u8 are short forms, as i8 is of s8:s8:s32. Throws Error for others.
+void setTypes(SyntaxOptions &options, const std::string &text);
 
 /// "none", or what follows these operators, joined by +: "bias+relu", "bias+add+relu" (a residual addition in between).
 /// Operators are those of Problem's text. Throws Error for an empty word.

@@ -73,6 +73,45 @@ TEST(Problem, epiloguesOfTwoOperands) {
   EXPECT_NE(messageOf([&] { setEpilogue(residual, "bias++relu"); }).find("bias++relu"), std::string::npos);
 }
 
+TEST(ProblemSyntax, integersOfEightBits) {
+  SyntaxOptions bytes;
+  setTypes(bytes, "int8");
+  setEpilogue(bytes, "none");
+  Problem p = parseProblem("conv2d", "mb2g2ic4ih6oc6kh3ph1sh2", bytes);
+  EXPECT_EQ(p.str(), "conv_integer x=2x4x6x6:u8:0..256 w=6x2x3x3:i8:const:-128..128 strides=2,2 dilations=1,1 "
+                     "pads=1,1,0,0 group=2");
+  EXPECT_EQ(p.kind(), "strided");
+  EXPECT_EQ(p.results().at(0).type, ElementType::i32);
+  EXPECT_DOUBLE_EQ(p.flops(), convOf(p)->flops());
+  EXPECT_DOUBLE_EQ(p.bytes(), 2 * 4 * 36 + 6 * 2 * 9 + 4.0 * 2 * 6 * 9);
+  EXPECT_EQ(parseProblem("depthwise", "ic8ih6kh3ph1", bytes).kind(), "depthwise");
+  EXPECT_EQ(parseProblem("gemm", "m3n4k5", bytes).str(), "matmul_integer a=3x5:u8:0..256 b=5x4:i8:-128..128");
+  EXPECT_EQ(parseProblem("fc", "mb2ic3ih2oc5", bytes).str(),
+            "matmul_integer a=2x12:u8:0..256 b=12x5:i8:const:-128..128");
+  setTypes(bytes, "s8:u8:s32");
+  EXPECT_EQ(parseProblem("matmul", "2x3x4:4x5", bytes).str(), "matmul_integer a=2x3x4:i8:-128..128 b=4x5:u8:0..256");
+  setEpilogue(bytes, "relu");
+  EXPECT_EQ(parseProblem("conv1d", "ic1iw4oc1", bytes).epilogue, std::vector<std::string>{"relu"});
+  for (auto [text, type] : {std::pair{"i8", ElementType::i8}, {"u8", ElementType::u8}, {"int8", ElementType::u8}}) {
+    setTypes(bytes, text);
+    EXPECT_EQ(bytes.type, type);
+    EXPECT_EQ(bytes.weights, ElementType::i8);
+  }
+  setTypes(bytes, "bf16");
+  EXPECT_FALSE(bytes.bytes());
+  for (auto [text, wanted] : {std::pair{"i32", "expected a floating-point type"},
+                              {"u8:s8", "three types"},
+                              {"u8:s8:f32", "sums of s32"},
+                              {"u8:f32:s32", "sums of s32"},
+                              {"f32:f32:f32", "expected a floating-point type"},
+                              {"int4:", "no element type"}})
+    EXPECT_NE(messageOf([&, text = text] { setTypes(bytes, text); }).find(wanted), std::string::npos) << text;
+  setTypes(bytes, "int8");
+  EXPECT_NE(messageOf([&] { parseProblem("gemm", "m3n4k5ta1", bytes); }).find("transposed"), std::string::npos);
+  EXPECT_NE(messageOf([&] { parseProblem("softmax", "3x4", bytes); }).find("convolutions and products"),
+            std::string::npos);
+}
+
 TEST(Problem, figures) {
   Problem p = Problem::parse("matmul a=12x64x256 b=12x256x32");
   EXPECT_EQ(p.results().at(0).dims, (std::vector<int64_t>{12, 64, 32}));

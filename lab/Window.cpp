@@ -38,11 +38,17 @@ std::optional<Window> windowOf(const Problem &problem) {
     return pooled(problem.attrsAs<MaxPoolAttrs>());
   if (problem.op == "average_pool")
     return pooled(problem.attrsAs<AveragePoolAttrs>());
-  if (problem.op != "conv")
-    return std::nullopt;
-  auto &attrs = problem.attrsAs<ConvAttrs>();
-  auto &w = problem.operand("w")->dims;
-  return windowFrom(problem, {w.begin() + 2, w.end()}, attrs.strides, attrs.dilations, attrs.pads);
+  auto convolved = [&](auto &attrs) {
+    auto &w = problem.operand("w")->dims;
+    Window window = windowFrom(problem, {w.begin() + 2, w.end()}, attrs.strides, attrs.dilations, attrs.pads);
+    window.groups = attrs.group;
+    return window;
+  };
+  if (problem.op == "conv")
+    return convolved(problem.attrsAs<ConvAttrs>());
+  if (problem.op == "conv_integer")
+    return convolved(problem.attrsAs<ConvIntegerAttrs>());
+  return std::nullopt;
 }
 
 } // namespace lathe::lab

@@ -12,6 +12,7 @@ namespace lathe::lab {
 struct Window {
   using Extents = std::array<int64_t, 3>;
   size_t axes = 2; // that the problem has
+  int64_t groups = 1;
   Extents in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1};
   Extents dilation{1, 1, 1}; // 1: dense
   Extents padBefore{0, 0, 0};
@@ -26,7 +27,7 @@ struct Window {
   std::vector<int64_t> own(const Extents &extents) const { return {extents.end() - ptrdiff_t(axes), extents.end()}; }
 };
 
-/// Of conv, max_pool and average_pool; none of other operators.
+/// Of conv, conv_integer, max_pool and average_pool; none of other operators.
 std::optional<Window> windowOf(const Problem &problem);
 
 } // namespace lathe::lab

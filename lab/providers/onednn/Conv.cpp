@@ -9,8 +9,8 @@ Outcome<std::string> prepareConv(Job &job) {
   const Problem &problem = job.problem;
   Window window = *windowOf(problem);
   const ProblemOperand &x = *job.operand(0), &w = *job.operand(1);
-  const ProblemOperand *b = job.operand(2);
-  int64_t groups = problem.attrsAs<ConvAttrs>().group;
+  const ProblemOperand *b = problem.operand("b");
+  int64_t groups = window.groups;
   Dims weightDims = w.dims;
   if (groups > 1) {
     weightDims[0] /= groups;

@@ -17,6 +17,12 @@ std::optional<dnnl::memory::data_type> dataType(ElementType type) {
     return dnnl::memory::data_type::f32;
   case ElementType::bf16:
     return dnnl::memory::data_type::bf16;
+  case ElementType::i8:
+    return dnnl::memory::data_type::s8;
+  case ElementType::u8:
+    return dnnl::memory::data_type::u8;
+  case ElementType::i32:
+    return dnnl::memory::data_type::s32;
   default:
     return std::nullopt;
   }

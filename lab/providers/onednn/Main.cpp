@@ -25,6 +25,8 @@ const std::map<std::string, Entry> &entries() {
     std::map<std::string, Entry> all = {{"conv", {prepareConv, {"auto", "direct", "winograd", "plain"}}},
                                         {"gemm", {prepareMatrices, {"auto", "inner_product"}, true}},
                                         {"matmul", {prepareMatrices, one, true}},
+                                        {"conv_integer", {prepareConv, {"auto", "direct", "plain"}}},
+                                        {"matmul_integer", {prepareMatrices, {"auto", "inner_product"}, true}},
                                         {"max_pool", {preparePool, layouts}},
                                         {"average_pool", {preparePool, layouts}},
                                         {"resize", {prepareResize, layouts}},
@@ -60,6 +62,15 @@ Outcome<ActivationLayout> layoutOf(const Problem &problem, const ProviderRequest
   return request.layout;
 }
 
+/// Why a product of 8-bit integers is not given to oneDNN; "" where it is.
+std::string declineBytes(const Problem &problem) {
+  if (problem.operands.size() > 2)
+    return "zero points are not implemented";
+  if (problem.operands[1].type != ElementType::i8)
+    return "oneDNN's weights of 8 bits are s8";
+  return "";
+}
+
 /// How many threads OpenMP uses from now on, whichever OpenMP the library was built with.
 void setThreads(int count) {
   auto set = reinterpret_cast<void (*)(int)>(::dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
@@ -92,10 +103,15 @@ public:
   Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     job.reset();
-    for (auto &operand : problem.operands)
-      if (!dataType(operand.type))
-        return NotApplicable{
-            fmt::format("only f32 and bf16 are implemented, '{}' is {}", operand.name, lathe::name(operand.type))};
+    if (problem.op.ends_with("_integer")) {
+      if (auto reason = declineBytes(problem); !reason.empty())
+        return NotApplicable{reason};
+    } else {
+      for (auto &operand : problem.operands)
+        if (operand.type != ElementType::f32 && operand.type != ElementType::bf16)
+          return NotApplicable{
+              fmt::format("only f32 and bf16 are implemented, '{}' is {}", operand.name, lathe::name(operand.type))};
+    }
     auto layout = layoutOf(problem, request);
     if (!layout)
       return NotApplicable{layout.reason()};

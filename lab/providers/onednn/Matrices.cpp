@@ -17,9 +17,9 @@ static Desc matrix(const ProblemOperand &operand, Dims batch, int64_t rows, int6
 
 static Outcome<std::string> asInnerProduct(Job &job, const MatrixProblem &p, const dnnl::primitive_attr &attributes) {
   const ProblemOperand &a = *job.operand(0), &b = *job.operand(1);
-  const ProblemOperand *c = job.operand(2);
+  const ProblemOperand *c = job.problem.operand("c");
   bool biasOnly = !c || (p.beta == 1 && p.addendRow == 0 && c->elements() == p.columns);
-  if (p.transA || p.alpha != 1 || !biasOnly || job.problem.op != "gemm")
+  if (p.transA || p.alpha != 1 || !biasOnly || a.dims.size() != 2 || b.dims.size() != 2)
     return NotApplicable{"an inner product has a row-major source, a bias and nothing else"};
   // Weights are outputs x inputs.
   Desc rowA = Job::rowMajor(a), rowB = matrix(b, {}, p.columns, p.inner, !p.transB),
@@ -52,7 +52,7 @@ Outcome<std::string> prepareMatrices(Job &job) {
   }
 
   const ProblemOperand &a = *job.operand(0), &b = *job.operand(1);
-  const ProblemOperand *c = job.operand(2);
+  const ProblemOperand *c = job.problem.operand("c");
   Desc rowA = matrix(a, p.batchOfA, p.rows, p.inner, p.transA);
   Desc rowB = matrix(b, p.batchOfB, p.inner, p.columns, p.transB);
   Desc rowY = matrix(job.results[0], p.batch, p.rows, p.columns, false);

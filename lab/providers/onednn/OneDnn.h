@@ -65,7 +65,7 @@ private:
   std::vector<dnnl::memory> taken, constantMemory;
 };
 
-/// What f32 and so on is called; none for types that oneDNN does not compute with.
+/// What f32 and so on is called; none for types that no primitive here computes with.
 std::optional<dnnl::memory::data_type> dataType(ElementType type);
 
 /// "nChw16c": axes outermost first, blocked ones in capitals, then the blocks. Of tensors with less than three or more
@@ -87,8 +87,8 @@ Outcome<dnnl::post_ops> postOpsOf(const Problem &problem);
 
 /// Prepares `job`, handing back the implementation's name; declines with the reason. dnnl_unimplemented may be thrown.
 using Prepare = Outcome<std::string> (*)(Job &job);
-Outcome<std::string> prepareConv(Job &job);
-Outcome<std::string> prepareMatrices(Job &job);
+Outcome<std::string> prepareConv(Job &job);     // conv_integer, too
+Outcome<std::string> prepareMatrices(Job &job); // matmul_integer, too
 Outcome<std::string> preparePool(Job &job);
 Outcome<std::string> prepareSoftmax(Job &job);
 Outcome<std::string> prepareLayerNorm(Job &job);
