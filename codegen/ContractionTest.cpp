@@ -171,15 +171,16 @@ TEST_F(Contraction, otherTargetsCompileAndLink) {
   }
 }
 
-std::string denseConv() {
-  return "func.func private @k(%x: tensor<1x32x14x14xf32, #nn.blocked<1, 16>>, %w: tensor<64x32x3x3xf32> "
-         "{nn.constant}) -> "
-         "tensor<1x64x14x14xf32, #nn.blocked<1, 16>> attributes {nn.family = \"contraction\"} {\n"
-         "  %0 = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, "
-         "1>} : "
-         "(tensor<1x32x14x14xf32, #nn.blocked<1, 16>>, tensor<64x32x3x3xf32>) -> tensor<1x64x14x14xf32, #nn.blocked<1, "
-         "16>>\n"
-         "  return %0 : tensor<1x64x14x14xf32, #nn.blocked<1, 16>>\n}\n";
+std::string denseConv(int64_t lanes = 16, int64_t channels = 32, int64_t outChannels = 64, int64_t size = 14) {
+  auto blocked = [&](int64_t count) {
+    return fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, {2}>>", count, size, lanes);
+  };
+  return fmt::format("func.func private @k(%x: {0}, %w: tensor<{2}x{3}x3x3xf32> {{nn.constant}}) -> {1} attributes "
+                     "{{nn.family = \"contraction\"}} {{\n"
+                     "  %0 = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, "
+                     "pads = array<i64: 1, 1, 1, 1>}} : ({0}, tensor<{2}x{3}x3x3xf32>) -> {1}\n"
+                     "  return %0 : {1}\n}}\n",
+                     blocked(channels), blocked(outChannels), outChannels, channels);
 }
 
 TEST_F(Contraction, exactMathForbidsWinograd) {
@@ -213,9 +214,54 @@ TEST_F(Contraction, illegalSchedulesDeclineWithAReason) {
   EXPECT_THAT(reason("winograd/1 m=3"), testing::HasSubstr("3 outputs"));
   EXPECT_THAT(reason("winograd/1 oc=3"), testing::HasSubstr("oc=3"));
   EXPECT_THAT(reason("winograd/1 px=14 oc=4"), testing::HasSubstr("registers"));
+  EXPECT_EQ(reason("winograd/1 m=4 px=8 blocks=2 oc=2 points=6"), "");
+  EXPECT_THAT(reason("winograd/1 m=4 px=8 blocks=2 points=7"), testing::HasSubstr("points=7"));
+  EXPECT_THAT(reason("winograd/1 m=4 px=8 points=2"), testing::HasSubstr("all 16 tiles"));
+  EXPECT_THAT(reason("winograd/1 m=4 px=16 split=2 points=2"), testing::HasSubstr("split=1"));
   EXPECT_THAT(reason("direct/2 px=7"), testing::HasSubstr("version 2"));
   EXPECT_THAT(reason("gemm/1 rows=4"), testing::HasSubstr("gemm"));
   EXPECT_THROW(reason("direct/1 colour=7"), Error);
+}
+
+/// Finer units are the same sums in the same order.
+TEST_F(Contraction, howPointsAreSharedChangesNoBit) {
+  Target target = testTarget();
+  int64_t lanes = target.lanes(32);
+  struct Case {
+    int64_t channels, outChannels, size;
+    const char *whole;
+    std::vector<const char *> shared;
+  };
+  for (const Case &c :
+       {Case{35, 12, 8, "winograd/1 m=4 px=4 oc=1 unroll=4", {"points=2", "points=3", "points=4", "points=6"}},
+        Case{20, 40, 7, "winograd/1 m=2 px=2 blocks=8 oc=1 unroll=4", {"points=2", "points=3", "points=4"}}}) {
+    KernelUnderTest kernel(denseConv(lanes, c.channels, c.outChannels, c.size), target, baseSeed());
+    std::vector<Tensor> inputs = kernel.randomInputs(-1, 1);
+    Tensor whole = kernel.run(inputs, c.whole)[0];
+    for (const char *shared : c.shared) {
+      std::string schedule = fmt::format("{} {}", c.whole, shared);
+      EXPECT_EQ(difference(kernel.run(inputs, schedule)[0], whole, 0), "") << schedule << ", LATHE_SEED=" << baseSeed();
+    }
+  }
+}
+
+TEST_F(Contraction, slotsShareThePointsOfFewTiles) {
+  auto staged = [](KernelUnderTest &kernel) {
+    Outcome<GeneratedKernel> generated = generate(kernel.problem(), *priorSchedule(kernel.problem()));
+    return generated.done() && generated->stages == Dim(2);
+  };
+  for (const char *name : {"znver4", "x86-64-v3"}) {
+    Target target = Target::parse(name);
+    std::string text = denseConv(target.lanes(32), 436, 12, 8);
+    KernelUnderTest one(text, target, 1, 1), two(text, target, 1, 2);
+    EXPECT_FALSE(staged(one)) << name;
+    EXPECT_TRUE(staged(two)) << name << ": " << priorSchedule(two.problem())->str();
+    if (!runsHere(target) || needsEmulator(target))
+      continue;
+    KernelUnderTest::Lines lines = two.lines(two.randomInputs(-1, 1), 2);
+    EXPECT_EQ(lines.shared, 0);
+    EXPECT_EQ(lines.most * 2, lines.written);
+  }
 }
 
 /// A depthwise convolution of 20 channels and `second` on its result, which the function returns where `also` does.

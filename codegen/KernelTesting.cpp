@@ -259,38 +259,47 @@ KernelUnderTest::Lines KernelUnderTest::lines(std::span<const Tensor> inputs, in
   auto prepared = prepare(inputs, "");
   require(prepared->code != nullptr, "code for {} does not run here", target.str());
   constexpr size_t line = 64;
+  constexpr int none = -1, several = -2;
   std::vector<std::vector<int>> writers; // by result and line; results are aligned to lines in a program
   std::vector<std::vector<char>> before;
   for (size_t i = inputs.size(); i < prepared->memory.size(); ++i) {
     GuardedBuffer &buffer = prepared->memory[i];
-    writers.emplace_back((buffer.bytes() + line - 1) / line);
+    writers.emplace_back((buffer.bytes() + line - 1) / line, none);
     before.emplace_back(buffer.data(), buffer.data() + buffer.bytes());
   }
   Lines result;
-  require(prepared->stages == 1, "the lines of a kernel with stages are written by more than one call of a slot");
-  slots = static_cast<int>(std::min<int64_t>(slots, prepared->units));
-  for (int slot = 0; slot < slots; ++slot) {
-    GuardedBuffer scratch(prepared->scratchBytes, true);
-    prepared->code->call(prepared->buffers.data(), prepared->dims.data(), prepared->units * slot / slots,
-                         prepared->units * (slot + 1) / slots, scratch.data());
-    int64_t own = 0;
+  int64_t stageUnits = prepared->units / prepared->stages;
+  slots = static_cast<int>(std::min<int64_t>(slots, stageUnits));
+  std::vector<int64_t> own(slots);
+  std::optional<GuardedBuffer> scratch; // of the slot, or of all stages
+  for (int64_t call = 0; call < prepared->stages * slots; ++call) {
+    auto slot = static_cast<int>(call % slots);
+    int64_t first = call / slots * stageUnits;
+    if (!scratch || prepared->stages == 1)
+      scratch.emplace(prepared->scratchBytes, true);
+    prepared->code->call(prepared->buffers.data(), prepared->dims.data(), first + stageUnits * slot / slots,
+                         first + stageUnits * (slot + 1) / slots, scratch->data());
     for (size_t i = 0; i < writers.size(); ++i) {
       const char *now = prepared->memory[inputs.size() + i].data();
       for (size_t at = 0; at < before[i].size(); at += line) {
         size_t bytes = std::min(line, before[i].size() - at);
+        int &writer = writers[i][at / line];
         if (std::memcmp(now + at, before[i].data() + at, bytes) == 0)
           continue;
         std::memcpy(before[i].data() + at, now + at, bytes);
-        ++writers[i][at / line];
-        ++own;
+        if (writer == slot)
+          continue;
+        writer = writer == none ? slot : several;
+        ++own[slot];
       }
     }
-    result.most = std::max(result.most, own);
   }
-  for (const std::vector<int> &counts : writers)
-    for (int count : counts) {
-      result.written += count > 0;
-      result.shared += count > 1;
+  if (slots > 0)
+    result.most = *std::max_element(own.begin(), own.end());
+  for (const std::vector<int> &slotOf : writers)
+    for (int writer : slotOf) {
+      result.written += writer != none;
+      result.shared += writer == several;
     }
   return result;
 }

@@ -239,8 +239,9 @@ std::string randomSchedule(Random &random, const std::string &algorithm) {
   };
   if (algorithm == "winograd")
     return "winograd/1" + number("m", {2, 3, 4, 6}) + number("px", {1, 2, 3, 5, 7, 14}) +
-           number("blocks", {1, 2, 3, 9}) + number("oc", {1, 2, 4}) + number("split", {1, 2, 3}) +
-           number("unroll", {1, 2, 4, 8}) + number("prefetch", {0, 1});
+           (random.chance(3) ? " blocks=40" + number("points", {2, 3, 4, 6, 8})
+                             : number("blocks", {1, 2, 3, 9}) + number("split", {1, 2, 3})) +
+           number("oc", {1, 2, 4}) + number("unroll", {1, 2, 4, 8}) + number("prefetch", {0, 1});
   if (algorithm == "gemm")
     return "gemm/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4, 8}) +
            number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("kc", {0, 1, 8, 13, 32}) +

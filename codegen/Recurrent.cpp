@@ -17,6 +17,7 @@
 #include "codegen/Families.h"
 #include "codegen/Microkernel.h"
 #include "codegen/RunTimeDims.h"
+#include "codegen/Runs.h"
 #include "codegen/Scalar.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -96,22 +97,14 @@ private:
 
   /// The tiles of [begin, end), stage by stage and in each block by block.
   void emitStages() {
-    forRuns(k.begin(), k.end(), plan.stageUnits(), [&](Value number, Value low, Value high) {
+    forRuns(k, k.begin(), k.end(), plan.stageUnits(), [&](Value number, Value low, Value high) {
       stage = number;
-      forRuns(low, high, plan.tiles(), [&](Value unit, Value lowTile, Value highTile) {
+      forRuns(k, low, high, plan.tiles(), [&](Value unit, Value lowTile, Value highTile) {
         firstColumn = k.mul(lowTile, plan.tileColumns());
         endColumn = k.mul(highTile, plan.tileColumns());
         scratchStart = plan.blocks() > 1 ? k.mul(unit, plan.blockScratch()) : Value();
         emitUnit(unit);
       });
-    });
-  }
-
-  /// body(run, low, high) for every run of `size` numbers that [begin, end) touches; low and high count from its start.
-  void forRuns(Value begin, Value end, int64_t size, const std::function<void(Value, Value, Value)> &body) {
-    k.loop(k.div(begin, size), k.div(k.add(end, size - 1), size), 1, [&](Value run) {
-      Value start = k.mul(run, size);
-      body(run, k.max(k.sub(begin, start), k.constant(0)), k.min(k.sub(end, start), k.constant(size)));
     });
   }
 
