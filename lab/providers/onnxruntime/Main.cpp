@@ -62,6 +62,11 @@ public:
     for (auto &operand : problem.operands)
       if (operand.type == ElementType::bf16)
         return NotApplicable{"the runner has no arrays of bf16"};
+    // It says so when it runs, not when it loads.
+    for (auto &operand : problem.operands)
+      if (operand.name.ends_with("_zero_point") && operand.elements() != 1)
+        return NotApplicable{
+            fmt::format("ONNX Runtime has one zero point a tensor, '{}' has {}", operand.name, operand.elements())};
     auto model = (directory.path / "model.onnx").string();
     try {
       auto context = makeContext();
