@@ -142,10 +142,12 @@ Progress::~Progress() {
 
 void Progress::update(const std::string &what, size_t done, size_t total) {
   Clock::time_point now = Clock::now();
-  if (what != stage) {
-    stage = what;
+  if (total != stageTotal || done < lastDone) {
+    stageTotal = total;
+    stageFirst = done;
     stageStart = now;
   }
+  lastDone = done;
   auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
   if (seconds(now - start) < 2 || seconds(now - lastLine) < (terminal ? 0.2 : 10))
     return;
@@ -154,8 +156,10 @@ void Progress::update(const std::string &what, size_t done, size_t total) {
   std::string line = fmt::format("{}: {}", task, what);
   if (total)
     line += fmt::format(" {}/{}", done, total);
-  if (done && done < total)
-    line += fmt::format(", about {:.0f} s left", seconds(now - stageStart) / done * (total - done));
+  if (done > stageFirst && done < total) {
+    double left = seconds(now - stageStart) / double(done - stageFirst) * double(total - done);
+    line += left < 120 ? fmt::format(", about {:.0f} s left", left) : fmt::format(", about {:.0f} min left", left / 60);
+  }
   if (terminal)
     fmt::print(stderr, "\r\033[K{}", line);
   else

@@ -76,12 +76,14 @@ class Progress {
 public:
   explicit Progress(std::string task);
   ~Progress();
-  /// `total` 0: `what` says all there is.
+  /// `total` 0: `what` says all there is. The rest's time follows from what was done since `total` last changed or
+  /// `done` went back.
   void update(const std::string &what, size_t done, size_t total);
 
 private:
   using Clock = std::chrono::steady_clock;
-  std::string task, stage;
+  std::string task;
+  size_t stageTotal = 0, stageFirst = 0, lastDone = 0; // of the stage: all, done when it began, done now
   Clock::time_point start, stageStart, lastLine;
   bool terminal, shown = false;
 };
