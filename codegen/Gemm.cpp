@@ -570,6 +570,7 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
     partial = k.add(partials, k.mul(k.sub(firstRow, chunkRow), vectors * plan.lanes));
   ReductionAxis axis{steps(), steps(), gemm.aStepStride, 0};
   micro.prefetch = nextTile(vectors, blockOfChunk, axis, bOffset);
+  micro.widest = plan.vectors;
   Value aOffset = plan.bf16 ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.roundedRow()))
                             : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
   Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors,

@@ -144,7 +144,7 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
       acc.push_back(result[row * vectors + v]);
   }
   constexpr int64_t longEnough = 64; // steps, for the additions at the end
-  int64_t sums = chains(k.target, rows.size(), vectors), results = acc.size();
+  int64_t sums = chains(k.target, rows.size(), std::max(vectors, widest)), results = acc.size();
   if (axis.extent < longEnough || unroll % sums)
     sums = 1;
   acc.append(zeros((sums - 1) * results));

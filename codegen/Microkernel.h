@@ -46,6 +46,8 @@ public:
                 Value bOffset);
 
   PanelPrefetch prefetch; // of the reduction to come
+  /// Vectors of whole tiles: a narrower one at the edge sums in their order, so that equal columns have equal results.
+  int64_t widest = 0;
 
   /// What register block `block` of `blocks`, each `reductions` calls of reduce over `axis`, fetches of a panel of
   /// `elements` elements at `panel`: a run of lines of its own, so that memory sees one stream.
