@@ -141,9 +141,11 @@ void OpsFlags::add(Options &options) {
       .add_option(
           "--starts", bench.minStarts,
           "how often at least each provider's process is started anew: where its memory lies is chance. As many\n"
-          "more as verdicts need, 24 in all and no longer than --max-seconds; 1: one process, and verdicts that\n"
-          "say so much less")
-      ->check(CLI::Range(1, 100))
+          "more as verdicts need, no longer than --max-seconds; 1: one process, and verdicts that say so much less")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  options.add_option("--max-starts", bench.maxStarts, "after which a verdict stays ambiguous")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   options.add_option("--max-seconds", bench.maxSeconds, "of timing a row, preparing and checking not included")
       ->check(CLI::PositiveNumber)

@@ -160,21 +160,29 @@ private:
   std::map<std::string, std::vector<lab::OpsColumn>> byOperator;
 };
 
-/// How much there is to do; times are bounds that follow from --max-seconds, and what the checks cost at 1 GFLOP/s.
+/// How much there is to do and how long it takes: if every verdict is clear after the first starts, and if none is until
+/// the last. With what starting a provider costs, 0.2 s, and the checks, at 1 GFLOP/s.
 void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &problems, Columns &columns) {
   size_t rows = 0, points = 0;
-  double seconds = 0;
+  double least = 0, most = 0;
   auto settings = flags.settings();
+  const lab::OpsLabOptions &bench = flags.bench;
+  double timing = bench.checkOnly ? 0 : bench.maxSeconds;
   for (auto &entry : problems) {
     size_t wide = columns.of(entry.problem.op).size();
     rows += settings.size();
     points += settings.size() * wide;
-    seconds += entry.problem.flops() * 1e-9;
-    seconds += double(settings.size()) *
-               (0.2 * double(wide) * flags.bench.minStarts + (flags.bench.checkOnly ? 0 : flags.bench.maxSeconds));
+    auto add = [&](double &seconds, int starts) {
+      if (bench.checkOnly)
+        starts = 1;
+      seconds += entry.problem.flops() * 1e-9;
+      seconds += double(settings.size()) * (0.2 * double(wide) * starts + timing * starts / bench.maxStarts);
+    };
+    add(least, bench.minStarts);
+    add(most, bench.maxStarts);
   }
-  std::cout << fmt::format("{} problems x {} settings = {} rows, {} points; at most about {}\n", problems.size(),
-                           settings.size(), rows, points, secondsText(seconds));
+  std::cout << fmt::format("{} problems x {} settings = {} rows, {} points; about {}, at most {}\n", problems.size(),
+                           settings.size(), rows, points, secondsText(least), secondsText(most));
 }
 
 /// True when the store has every point of the row.
@@ -231,6 +239,7 @@ int benchOps(const Arguments &arguments) {
                    {"check_only", flags.bench.checkOnly},
                    {"repetitions", flags.repetitions},
                    {"starts", flags.bench.minStarts},
+                   {"max_starts", flags.bench.maxStarts},
                    {"max_seconds", flags.bench.maxSeconds}};
   const std::string &via = flags.bench.via;
   if (!via.empty())

@@ -17,7 +17,7 @@ struct Caches {
   }
 };
 
-/// By the CPU the code is made for; a mainstream core's where it is not known.
+/// By the instructions of the CPU the code is made for: virtual machines hide its name, and nobody names "x86-64-v3".
 Caches cachesOf(const Target &target);
 
 } // namespace lathe

@@ -19,8 +19,9 @@ namespace lathe {
 namespace {
 
 constexpr const char *spellings =
-    "expected native, an LLVM CPU name (x86-64-v3, znver4, cortex-a76), TRIPLE[,cpu=NAME][,+feature][,-feature], or "
-    "\"llvm -mcpu=NAME -mattr=+feature -mtriple=TRIPLE\"";
+    "expected native, an LLVM CPU name (x86-64-v3, znver4, cortex-a76) or a triple, each with "
+    "[,cpu=NAME][,+feature][,-feature][,vector-width=BITS], or \"llvm -mcpu=NAME -mattr=+feature -mtriple=TRIPLE "
+    "-vector-width=BITS\"";
 
 void initializeTargets() {
   static std::once_flag once;
@@ -37,6 +38,7 @@ void initializeTargets() {
 struct Request {
   std::string triple, cpu;
   std::vector<std::string> features; // "+x" or "-x"
+  unsigned vectorBits = 0;           // 0: the CPU's
 };
 
 std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string &triple, const std::string &cpu,
@@ -65,6 +67,12 @@ void addFeatures(Request &request, llvm::StringRef list, const std::string &text
   }
 }
 
+void setVectorWidth(Request &request, llvm::StringRef value, const std::string &text) {
+  require(value == "128" || value == "256" || value == "512", "target '{}': vector-width '{}', expected 128, 256 or 512",
+          text, value.str());
+  value.getAsInteger(10, request.vectorBits);
+}
+
 /// Baseline CPU of an architecture when a spelling names none.
 std::string baseline(const llvm::Triple &triple) {
   return triple.getArch() == llvm::Triple::x86_64 ? "x86-64-v2" : "generic";
@@ -83,9 +91,11 @@ Request parseTvm(const std::string &text) {
       request.triple = value.str();
     else if (name == "mattr")
       addFeatures(request, value, text);
+    else if (name == "vector-width")
+      setVectorWidth(request, value, text);
     else if (name != "device" && name != "keys" && name != "num-cores" && name != "model" && name != "opt-level" &&
              name != "libs")
-      fail("target '{}': option '{}' is unknown; expected -mcpu, -mattr, -mtriple", text, word.str());
+      fail("target '{}': option '{}' is unknown; expected -mcpu, -mattr, -mtriple, -vector-width", text, word.str());
   }
   return request;
 }
@@ -99,6 +109,8 @@ Request parseWords(const std::string &text) {
     llvm::StringRef part = parts[i].trim();
     if (part.consume_front("cpu="))
       request.cpu = part.str();
+    else if (part.consume_front("vector-width="))
+      setVectorWidth(request, part, text);
     else if (part.starts_with("+") || part.starts_with("-"))
       addFeatures(request, part, text);
     else if (i > 0)
@@ -130,7 +142,10 @@ bool Target::has(const std::string &feature) const {
 
 std::string Target::str() const { return llvm::Triple(triple).getArchName().str() + " " + cpu; }
 
-std::string Target::key() const { return cpu + " " + package::featureNames(featureBits); }
+std::string Target::key() const {
+  std::string width = chosenVectorBits ? fmt::format(" vector-width={}", vectorBits) : "";
+  return cpu + " " + package::featureNames(featureBits) + width;
+}
 
 Target Target::parse(const std::string &text) {
   initializeTargets();
@@ -198,6 +213,12 @@ Target Target::parse(const std::string &text) {
   } else {
     require(target.has("neon"), "target '{}': CPU '{}' lacks neon", text, target.cpu);
     target.vectorRegisters = 32;
+  }
+  if (request.vectorBits && request.vectorBits != target.vectorBits) {
+    require(x86, "target '{}': vectors of {} have {} bits", text, triple.getArchName().str(), target.vectorBits);
+    target.vectorBits = request.vectorBits;
+    target.vectorRegisters = request.vectorBits == 512 ? 32 : 16;
+    target.chosenVectorBits = true;
   }
   return target;
 }

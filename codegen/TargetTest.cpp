@@ -66,6 +66,20 @@ TEST(Target, tvmSpelling) {
   EXPECT_NE(removed.key(), Target::parse("znver4").key());
 }
 
+TEST(Target, vectorWidth) {
+  Target wide = Target::parse("x86-64-v3,vector-width=512");
+  EXPECT_EQ(wide.channelBlock(), 16u);
+  EXPECT_EQ(wide.vectorRegisters, 32u);
+  EXPECT_FALSE(wide.has("avx512f"));
+  EXPECT_NE(wide.key(), Target::parse("x86-64-v3").key());
+  Target narrow = Target::parse("llvm -mcpu=znver4 -vector-width=256");
+  EXPECT_EQ(narrow.channelBlock(), 8u);
+  EXPECT_EQ(narrow.vectorRegisters, 16u);
+  EXPECT_EQ(Target::parse("znver4,vector-width=512").key(), Target::parse("znver4").key());
+  EXPECT_THAT(errorOf("native,vector-width=100"), testing::HasSubstr("'100', expected 128, 256 or 512"));
+  EXPECT_THAT(errorOf("cortex-a76,vector-width=512"), testing::HasSubstr("have 128 bits"));
+}
+
 TEST(Target, errors) {
   EXPECT_THAT(errorOf("pentium99"), testing::HasSubstr("pentium99"));
   EXPECT_THAT(errorOf(""), testing::HasSubstr("empty"));

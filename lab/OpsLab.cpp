@@ -3,7 +3,6 @@
 #include "lab/Disturbance.h"
 #include "lab/Operands.h"
 #include "lab/TemporaryDirectory.h"
-#include "ops/Reference.h"
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>
@@ -14,62 +13,6 @@ namespace lathe::lab {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-using process::FailureKind;
-
-PointStatus statusOf(const process::Failure &failure) {
-  switch (failure.kind) {
-  case FailureKind::threw:
-    return PointStatus::failed;
-  case FailureKind::timedOut:
-  case FailureKind::cpuExceeded:
-    return PointStatus::timedOut;
-  case FailureKind::memoryExceeded:
-    return PointStatus::memoryExceeded;
-  default:
-    return PointStatus::crashed;
-  }
-}
-
-OpsTolerance toleranceOf(const Problem &problem) {
-  auto narrowest = ElementType::f64;
-  bool floats = false;
-  for (auto &list : {problem.operands, problem.results()})
-    for (auto &tensor : list)
-      if (isFloat(tensor.type)) {
-        floats = true;
-        if (bitWidth(tensor.type) < bitWidth(narrowest))
-          narrowest = tensor.type;
-      }
-  if (!floats)
-    return {0, 0};
-  // One rounding of the result is off by 2^-9 (bf16) or 2^-12 (f16) of a value, and sums in the type itself by a few.
-  if (narrowest == ElementType::bf16)
-    return {8e-3, 2e-2};
-  if (narrowest == ElementType::f16)
-    return {1e-3, 4e-3};
-  return {};
-}
-
-std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands) {
-  std::vector<Value> values;
-  for (auto &operand : operands)
-    values.emplace_back(operand.defined() && isFloat(operand.type()) ? operand.convertedTo(ElementType::f64) : operand);
-  size_t own = problem.byRecord().size(), next = own;
-  std::vector<const Value *> pointers;
-  for (size_t i = 0; i < own; ++i)
-    pointers.push_back(operands[i].defined() ? &values[i] : nullptr);
-  auto results = evaluateReference(problem.op, *problem.attrs, pointers);
-  for (auto &name : problem.epilogue) {
-    std::vector<const Value *> taken = {results.data()};
-    if (takesSecondOperand(name))
-      taken.push_back(&values.at(next++));
-    results[0] = evaluateReference(name, *findOp(name)->makeAttrs(), taken).at(0);
-  }
-  std::vector<Tensor> tensors;
-  for (auto &result : results)
-    tensors.push_back(result.tensor());
-  return tensors;
-}
 
 /// One column during a row.
 struct Contender {
@@ -367,18 +310,24 @@ struct OpsLab::State {
   void timeRounds(OpsRow &row, const Problem &problem) {
     DisturbanceMeter meter([this] { return cpuSeconds(); });
     double timed = 0;
-    for (int start = 0; start < options.maxStarts && !running().empty(); ++start) {
-      if (start > 0)
+    // Every look at the verdicts is a chance to be wrong: each comes after a third more starts than the one before.
+    int look = options.minStarts;
+    for (int made = 1; made <= options.maxStarts && !running().empty(); ++made) {
+      if (made > 1)
         startAgain(problem);
       auto began = Clock::now();
       row.starts.push_back(timeStart(options.maxSeconds / options.maxStarts));
       timed += std::chrono::duration<double>(Clock::now() - began).count();
+      if (made >= options.minStarts && timed >= options.maxSeconds)
+        break;
+      if (made < look)
+        continue;
+      look = std::max(look + 1, look * 4 / 3);
       decide(row);
-      bool decided =
-          std::all_of(row.verdicts.begin(), row.verdicts.end(), [](auto &verdict) { return verdict.decidedAfter > 0; });
-      if (start + 1 >= options.minStarts && (decided || timed >= options.maxSeconds))
+      if (std::all_of(row.verdicts.begin(), row.verdicts.end(), [](auto &verdict) { return verdict.decidedAfter > 0; }))
         break;
     }
+    decide(row);
     auto [others, stolen] = meter.read();
     row.otherProcessors = others;
     row.stolenProcessors = stolen;
@@ -481,47 +430,6 @@ OpsRow OpsLab::measure(const ListedProblem &problem, const OpsSetting &setting) 
   if (!state->options.checkOnly)
     state->timeRounds(row, problem.problem);
   return row;
-}
-
-std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
-                                  const OpsLabOptions &options, const std::vector<std::string> &schedules) {
-  std::vector<OpsColumn> columns;
-  for (auto &word : words) {
-    size_t colon = word.find(':');
-    std::string provider = word.substr(0, colon);
-    auto spec = findProvider(provider);
-    require(spec.done(), "provider '{}': {}", provider, spec.done() ? "" : spec.reason());
-    if (!options.via.empty())
-      *spec = viaCommand(*spec, options.via, options.viaDirectory);
-    auto worker = ProviderWorker::start(*spec, options.limits, options.timeouts);
-    require(worker.ok(), "provider '{}': {}", provider, worker.ok() ? "" : worker.failure().message());
-    auto variants = worker->variants(op);
-    OpsColumn asked{*spec, "", "", worker->platform(), worker->version(), "", worker->caches()};
-    worker->quit();
-    if (variants.empty()) {
-      asked.lacks = fmt::format("{} has no {}", provider, op);
-      variants = {"auto"};
-    }
-    if (colon != std::string::npos) {
-      std::string variant = word.substr(colon + 1);
-      require(std::find(variants.begin(), variants.end(), variant) != variants.end(),
-              "provider '{}' has no variant '{}' of {}, expected {}", provider, variant, op, fmt::join(variants, ", "));
-      variants = {variant};
-    } else if (provider == knownProviders().front()) {
-      variants.resize(1); // what a user gets
-    }
-    for (auto &variant : variants)
-      for (auto &schedule : worker->takesSchedules() ? schedules : std::vector<std::string>{""}) {
-        OpsColumn column = asked;
-        column.variant = variant;
-        column.schedule = schedule;
-        require(
-            std::none_of(columns.begin(), columns.end(), [&](auto &other) { return other.name() == column.name(); }),
-            "provider '{}' is given twice", column.name());
-        columns.push_back(std::move(column));
-      }
-  }
-  return columns;
 }
 
 } // namespace lathe::lab

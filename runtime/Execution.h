@@ -119,9 +119,11 @@ private:
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
 
   // ---- Scratch.cpp
-  /// Bytes of a slot's scratch in whole pages, which slots do not share; and of all of them.
-  size_t scratchStride(const CallKernel &call) const;
-  size_t scratchOfAllSlots(const CallKernel &call) const;
+  /// Whole pages: slots share none, but for a call in stages, whose slots have one scratch together.
+  struct SlotScratch {
+    size_t stride, bytes; // from slot to slot; of all slots
+  };
+  SlotScratch scratchOf(const CallKernel &call) const;
   /// Scratch of a call whose extents are known is a temporary that lives as long as the call, or as the loop over
   /// images the call is in. Adds the requests; gives each such instruction with its request's index.
   std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests);

@@ -82,7 +82,7 @@ void Context::State::findImageLoops() {
   for (const Instruction &instruction : plan->blocks[0].instructions) {
     auto *call = std::get_if<CallKernel>(&instruction.operation);
     int64_t count = call && instruction.known ? evaluate(call->images) : 1;
-    bool fits = count > 1 && evaluate(call->units) % count == 0 &&
+    bool fits = count > 1 && evaluate(call->stages) == 1 && evaluate(call->units) % count == 0 &&
                 std::none_of(call->buffers.begin(), call->buffers.end(), [&](uint32_t v) { return slots[v].boxed; });
     if (!run.empty() && (!fits || count != images))
       close();

@@ -4,14 +4,13 @@
 
 namespace lathe::runtime {
 
-size_t Context::State::scratchStride(const CallKernel &call) const {
-  int64_t bytes = evaluate(call.scratchBytes);
-  require(bytes >= 0 && bytes < int64_t(1) << 48, "{}: absurd dimensions: {} bytes of scratch", file, bytes);
-  return (static_cast<size_t>(bytes) + 4095) / 4096 * 4096;
-}
-
-size_t Context::State::scratchOfAllSlots(const CallKernel &call) const {
-  return scratchStride(call) * static_cast<size_t>(evaluate(call.stages) > 1 ? 1 : pool.slots());
+Context::State::SlotScratch Context::State::scratchOf(const CallKernel &call) const {
+  int64_t wanted = evaluate(call.scratchBytes);
+  require(wanted >= 0 && wanted < int64_t(1) << 48, "{}: absurd dimensions: {} bytes of scratch", file, wanted);
+  size_t bytes = (static_cast<size_t>(wanted) + 4095) / 4096 * 4096;
+  if (evaluate(call.stages) > 1)
+    return {0, bytes};
+  return {bytes, bytes * static_cast<size_t>(pool.slots())};
 }
 
 std::vector<std::pair<uint32_t, size_t>> Context::State::requestScratch(std::vector<ArenaRequest> &requests) {
@@ -28,7 +27,7 @@ std::vector<std::pair<uint32_t, size_t>> Context::State::requestScratch(std::vec
     // Slots are not at the same step at the same time: each has a place of its own, as large as the largest step needs.
     size_t stride = 0;
     for (const ImageLoop::Step &step : loop.steps)
-      stride = std::max(stride, scratchStride(std::get<CallKernel>(step.instruction->operation)));
+      stride = std::max(stride, scratchOf(std::get<CallKernel>(step.instruction->operation)).stride);
     for (const ImageLoop::Step &step : loop.steps) {
       looped[step.instruction->id] = true;
       kernels[step.instruction->id].scratchStride = stride;
@@ -39,20 +38,21 @@ std::vector<std::pair<uint32_t, size_t>> Context::State::requestScratch(std::vec
     auto *call = std::get_if<CallKernel>(&instruction->operation);
     if (!call || !instruction->known || looped[instruction->id])
       continue;
-    kernels[instruction->id].scratchStride = evaluate(call->stages) > 1 ? 0 : scratchStride(*call);
-    request(scratchOfAllSlots(*call), instruction->id, instruction->id);
+    SlotScratch scratch = scratchOf(*call);
+    kernels[instruction->id].scratchStride = scratch.stride;
+    request(scratch.bytes, instruction->id, instruction->id);
   }
   return requested;
 }
 
 void Context::State::placeLateScratch(PreparedKernel &prepared, const CallKernel &call) {
-  size_t bytes = scratchOfAllSlots(call);
+  auto [stride, bytes] = scratchOf(call);
   if (bytes > lateScratch.bytes()) {
     lateScratch = Mapping(); // before the new one is there: both at once may be too much
     lateScratch = Mapping::allocate(bytes, file);
     scratchBytes = std::max<uint64_t>(scratchBytes, bytes);
   }
-  prepared.scratchStride = prepared.stages > 1 ? 0 : scratchStride(call);
+  prepared.scratchStride = stride;
   prepared.scratch = bytes > 0 ? lateScratch.data() : nullptr;
 }
 

@@ -1,0 +1,63 @@
+// What a right answer is and how near it has to be.
+#include "lab/OpsLab.h"
+
+#include "ops/Reference.h"
+
+namespace lathe::lab {
+
+PointStatus statusOf(const process::Failure &failure) {
+  switch (failure.kind) {
+  case process::FailureKind::threw:
+    return PointStatus::failed;
+  case process::FailureKind::timedOut:
+  case process::FailureKind::cpuExceeded:
+    return PointStatus::timedOut;
+  case process::FailureKind::memoryExceeded:
+    return PointStatus::memoryExceeded;
+  default:
+    return PointStatus::crashed;
+  }
+}
+
+OpsTolerance toleranceOf(const Problem &problem) {
+  auto narrowest = ElementType::f64;
+  bool floats = false;
+  for (auto &list : {problem.operands, problem.results()})
+    for (auto &tensor : list)
+      if (isFloat(tensor.type)) {
+        floats = true;
+        if (bitWidth(tensor.type) < bitWidth(narrowest))
+          narrowest = tensor.type;
+      }
+  if (!floats)
+    return {0, 0};
+  // One rounding of the result is off by 2^-9 (bf16) or 2^-12 (f16) of a value, and sums in the type itself by a few.
+  if (narrowest == ElementType::bf16)
+    return {8e-3, 2e-2};
+  if (narrowest == ElementType::f16)
+    return {1e-3, 4e-3};
+  return {};
+}
+
+std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands) {
+  std::vector<Value> values;
+  for (auto &operand : operands)
+    values.emplace_back(operand.defined() && isFloat(operand.type()) ? operand.convertedTo(ElementType::f64) : operand);
+  size_t own = problem.byRecord().size(), next = own;
+  std::vector<const Value *> pointers;
+  for (size_t i = 0; i < own; ++i)
+    pointers.push_back(operands[i].defined() ? &values[i] : nullptr);
+  auto results = evaluateReference(problem.op, *problem.attrs, pointers);
+  for (auto &name : problem.epilogue) {
+    std::vector<const Value *> taken = {results.data()};
+    if (takesSecondOperand(name))
+      taken.push_back(&values.at(next++));
+    results[0] = evaluateReference(name, *findOp(name)->makeAttrs(), taken).at(0);
+  }
+  std::vector<Tensor> tensors;
+  for (auto &result : results)
+    tensors.push_back(result.tensor());
+  return tensors;
+}
+
+} // namespace lathe::lab
