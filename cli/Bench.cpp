@@ -1,4 +1,5 @@
 #include "cli/FrontVerbs.h"
+#include "cli/Progress.h"
 #include "cli/Recording.h"
 #include "lab/Counters.h"
 #include "lab/Disturbance.h"

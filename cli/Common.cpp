@@ -132,38 +132,10 @@ std::string secondsText(double seconds) {
   return fmt::format("{:.4g} s", seconds);
 }
 
-Progress::Progress(std::string task)
-    : task(std::move(task)), start(Clock::now()), stageStart(start), lastLine(start), terminal(::isatty(2)) {}
-
-Progress::~Progress() {
-  if (shown && terminal)
-    fmt::print(stderr, "\r\033[K");
-}
-
-void Progress::update(const std::string &what, size_t done, size_t total) {
-  Clock::time_point now = Clock::now();
-  if (total != stageTotal || done < lastDone) {
-    stageTotal = total;
-    stageFirst = done;
-    stageStart = now;
-  }
-  lastDone = done;
-  auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
-  if (seconds(now - start) < 2 || seconds(now - lastLine) < (terminal ? 0.2 : 10))
-    return;
-  lastLine = now;
-  shown = true;
-  std::string line = fmt::format("{}: {}", task, what);
-  if (total)
-    line += fmt::format(" {}/{}", done, total);
-  if (done > stageFirst && done < total) {
-    double left = seconds(now - stageStart) / double(done - stageFirst) * double(total - done);
-    line += left < 120 ? fmt::format(", about {:.0f} s left", left) : fmt::format(", about {:.0f} min left", left / 60);
-  }
-  if (terminal)
-    fmt::print(stderr, "\r\033[K{}", line);
-  else
-    fmt::print(stderr, "{}\n", line);
+std::string waitText(double seconds) {
+  if (seconds < 120)
+    return fmt::format("{:.0f} s", seconds);
+  return seconds < 120 * 60 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
 }
 
 std::string readFile(const std::string &path) {

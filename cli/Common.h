@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -69,24 +68,8 @@ private:
 std::string bytesText(double bytes);
 std::string flopsText(double flops);
 std::string secondsText(double seconds);
-
-/// Says on stderr how far a long task is, with the time left; silent for the first two seconds. On a terminal the line
-/// is rewritten, elsewhere one is printed every ten seconds.
-class Progress {
-public:
-  explicit Progress(std::string task);
-  ~Progress();
-  /// `total` 0: `what` says all there is. The rest's time follows from what was done since `total` last changed or
-  /// `done` went back.
-  void update(const std::string &what, size_t done, size_t total);
-
-private:
-  using Clock = std::chrono::steady_clock;
-  std::string task;
-  size_t stageTotal = 0, stageFirst = 0, lastDone = 0; // of the stage: all, done when it began, done now
-  Clock::time_point start, stageStart, lastLine;
-  bool terminal, shown = false;
-};
+/// "40 s", "12 min", "3.5 h": of waiting.
+std::string waitText(double seconds);
 
 std::string readFile(const std::string &path);
 void writeFile(const std::string &path, const std::string &text);

@@ -1,6 +1,7 @@
 #include "cli/Cache.h"
 #include "cli/Difference.h"
 #include "cli/FrontVerbs.h"
+#include "cli/Progress.h"
 #include "cli/Recording.h"
 #include "lab/StoreRecords.h"
 

@@ -3,6 +3,7 @@
 
 #include "cli/Inputs.h"
 #include "cli/ModelFlags.h"
+#include "cli/Progress.h"
 #include "compile/Compile.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,4 +1,5 @@
 #include "cli/FrontVerbs.h"
+#include "cli/Progress.h"
 #include "lab/Machine.h"
 
 #include <iostream>

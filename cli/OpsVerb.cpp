@@ -1,6 +1,7 @@
 // `lathe ops`: single operators in the laboratory.
 #include "cli/FrontVerbs.h"
 #include "cli/OpsFlags.h"
+#include "cli/Progress.h"
 #include "cli/Recording.h"
 #include "lab/Disturbance.h"
 #include "lab/StoreRecords.h"
@@ -182,7 +183,7 @@ void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &p
     add(most, bench.maxStarts);
   }
   std::cout << fmt::format("{} problems x {} settings = {} rows, {} points; about {}, at most {}\n", problems.size(),
-                           settings.size(), rows, points, secondsText(least), secondsText(most));
+                           settings.size(), rows, points, waitText(least), waitText(most));
 }
 
 /// True when the store has every point of the row.

@@ -1,4 +1,5 @@
 #include "cli/FrontVerbs.h"
+#include "cli/Progress.h"
 #include "cli/Recording.h"
 #include "lab/Disturbance.h"
 #include "lab/Machine.h"

@@ -106,7 +106,12 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
   int64_t group = std::max<int64_t>(1, groupSize(k.target, rows * sums, vectors));
   Value zero = k.constant(0);
   bool floating = isFloat(type);
-  for (int64_t s = first; s < first + count; ++s)
+  // LLVM makes up to four loads from one base together; where the vectors of two steps have no room, sums would wait in
+  // memory for them.
+  bool tight = group == vectors && rows * sums * vectors + 2 * vectors >= int64_t(k.target.vectorRegisters);
+  for (int64_t s = first; s < first + count; ++s) {
+    if (s > first && tight)
+      bPointer = launder(bPointer);
     for (int64_t v0 = 0; v0 < vectors; v0 += group) {
       int64_t v1 = std::min(vectors, v0 + group);
       Values vectorsOfStep;
@@ -128,6 +133,7 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
         }
       }
     }
+  }
 }
 
 Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows,
