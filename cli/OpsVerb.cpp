@@ -161,8 +161,8 @@ private:
   std::map<std::string, std::vector<lab::OpsColumn>> byOperator;
 };
 
-/// How much there is to do and how long it takes: if every verdict is clear after the first starts, and if none is until
-/// the last. With what starting a provider costs, 0.2 s, and the checks, at 1 GFLOP/s.
+/// How much there is to do and how long it takes: if every verdict is clear after the first starts, and if none is
+/// until the last. With what starting a provider costs, 0.2 s, and the checks, at 1 GFLOP/s.
 void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &problems, Columns &columns) {
   size_t rows = 0, points = 0;
   double least = 0, most = 0;

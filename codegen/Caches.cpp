@@ -11,8 +11,9 @@ Caches cachesOf(const Target &target) {
   // Zen 5, measured in a virtual machine at 4.0 to 4.2 GHz (237 GB/s and 44 GB/s).
   if (target.has("avx512f"))
     return {48 * kib, 1024 * kib, 48, 10};
-  // Zen 3, measured in a virtual machine at 3.2 GHz (20 to 32 GB/s from memory). Its 76 GB/s from the second level are 24
-  // bytes a cycle: with those the prior chose tiles of four vectors, which its 16 registers serve worse (docs/kernels.md).
+  // Zen 3, measured in a virtual machine at 3.2 GHz (20 to 32 GB/s from memory). Its 76 GB/s from the second level are
+  // 24 bytes a cycle: with those the prior chose tiles of four vectors, which its 16 registers serve worse
+  // (docs/kernels.md).
   return {32 * kib, 512 * kib, 48, 7};
 }
 

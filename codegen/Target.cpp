@@ -68,8 +68,8 @@ void addFeatures(Request &request, llvm::StringRef list, const std::string &text
 }
 
 void setVectorWidth(Request &request, llvm::StringRef value, const std::string &text) {
-  require(value == "128" || value == "256" || value == "512", "target '{}': vector-width '{}', expected 128, 256 or 512",
-          text, value.str());
+  require(value == "128" || value == "256" || value == "512",
+          "target '{}': vector-width '{}', expected 128, 256 or 512", text, value.str());
   value.getAsInteger(10, request.vectorBits);
 }
 

@@ -27,9 +27,9 @@ struct Target {
   std::string key() const;
 
   /// "native", an LLVM CPU name ("x86-64-v3", "znver4"), a triple with options ("aarch64-linux-gnu,cpu=cortex-a76"), or
-  /// TVM's spelling ("llvm -mcpu=core-avx2 -mattr=+avx512f -mtriple=..."). "vector-width=BITS" (128, 256, 512) makes the
-  /// generator use other vectors than the CPU's widest: code laid out for AVX-512 can be run without it. Throws Error
-  /// listing what was expected.
+  /// TVM's spelling ("llvm -mcpu=core-avx2 -mattr=+avx512f -mtriple=..."). "vector-width=BITS" (128, 256, 512) makes
+  /// the generator use other vectors than the CPU's widest: code laid out for AVX-512 can be run without it. Throws
+  /// Error listing what was expected.
   static Target parse(const std::string &text);
 };
 
