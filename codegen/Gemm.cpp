@@ -1,254 +1,30 @@
 // gemm/1: a matrix product as tiles of `rows` broadcast rows times `vectors` vectors of columns.
 //
-//   rows     rows a register block (at most; a static row count is split evenly)
-//   vectors  vectors of columns a register block
-//   unroll   reduction steps per loop iteration
-//   mc       register blocks of rows a work unit
-//   kc       reduction steps done for all units of a chunk of rows before the next ones (0: all); partial sums then
-//   wait in scratch prefetch 1: while one tile of a constant right operand is used, the next one is fetched packb    1:
-//   a right operand that is not constant is copied into scratch, one tile of columns at a time type     bf16: both
-//   operands are rounded (codegen/Bf16.h); a slot rounds the rows of one chunk into its scratch and runs all its
-//            units of that chunk from there. A right operand that is not constant is rounded while it is copied
-//            (packb=1)
+// - rows: a register block has at most (a static row count is split evenly)
+// - vectors: of columns a register block has
+// - unroll: reduction steps per loop iteration
+// - mc: register blocks of rows a work unit
+// - kc: reduction steps done for all units of a chunk of rows before the next ones (0: all); partial sums then wait in
+//   scratch
+// - prefetch=1: while one tile of a constant right operand is used, the next one is fetched
+// - packb=1: a right operand that is not constant is copied into scratch, one tile of columns at a time
+// - type=bf16: both operands are rounded (codegen/Bf16.h); a slot rounds the rows of a chunk into its scratch and runs
+//   all its units of that chunk from there, a right operand that is not constant is rounded as it is copied (packb=1)
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
-#include "codegen/Bf16.h"
-#include "codegen/Caches.h"
-#include "codegen/Contraction.h"
 #include "codegen/Copy.h"
-#include "codegen/OperandView.h"
+#include "codegen/GemmPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include <cmath>
-#include <cstring>
-#include <numeric>
-
 namespace lathe {
 namespace {
-
-/// The axes of a stack of `all` matrices as an operand with stack extents `own`, matrices of `size` elements, walks
-/// them.
-ViewAxis stackWalk(const Dims &own, const Dims &all, Dim size) {
-  ViewAxis walk;
-  size_t missing = all.size() - own.size();
-  for (size_t i = all.size(); i-- > 0;) {
-    bool there = i >= missing && own[i - missing] == all[i];
-    if (!there && i >= missing && !(own[i - missing] == Dim(1)))
-      throw Declined{fmt::format("a stack of {} matrices meets one of {}", str(own), str(all))};
-    if (!(all[i] == Dim(1)))
-      walk.insert(walk.begin(), {all[i], there ? size : Dim(0)});
-    if (there)
-      size = size * all[i];
-  }
-  return walk;
-}
-
-int64_t fixed(const Dim &dim, const char *what) {
-  if (!dim.isConstant())
-    throw Declined{fmt::format("{} {} is not static", what, dim.str())};
-  return dim.constant();
-}
-
-} // namespace
-
-GemmGeometry gemmGeometry(const ContractionProblem &problem) {
-  mlir::Operation *anchor = problem.anchor;
-  auto operands = nn::operandsByRecord(anchor);
-  TensorInfo a = problem.shapes.of(operands[0]), b = problem.shapes.of(operands[1]);
-  GemmGeometry gemm;
-  gemm.type = a.type;
-  if (bitWidth(gemm.type) < 8 || gemm.type == ElementType::boolean || (!isFloat(gemm.type) && !isInteger(gemm.type)))
-    throw Declined{fmt::format("no matrix product of elements of type {}", name(gemm.type))};
-  gemm.result = anchor->getResult(0);
-  for (mlir::Value value : {operands[0], operands[1], gemm.result})
-    if (nn::layoutOf(value))
-      throw Declined{"a matrix product in a blocked layout"};
-  gemm.a = argumentOf(operands[0], "the left operand");
-  gemm.b = argumentOf(operands[1], "the right operand");
-  mlir::func::FuncOp function = problem.function();
-  gemm.constantB = function.getArgAttr(gemm.b, "nn.constant") && gemm.a != gemm.b;
-
-  if (nn::recordOf(anchor)->name == std::string_view("gemm")) {
-    auto attrs = nn::attrsAs<GemmAttrs>(anchor);
-    gemm.batch = 1;
-    gemm.m = a.dims[attrs.trans_a ? 1 : 0];
-    gemm.k = fixed(a.dims[attrs.trans_a ? 0 : 1], "the reduction extent");
-    gemm.n = fixed(b.dims[attrs.trans_b ? 0 : 1], "the column count");
-    gemm.aRowStride = attrs.trans_a ? 1 : gemm.k;
-    gemm.aStepStride = attrs.trans_a ? fixed(gemm.m, "the row count of a transposed operand") : 1;
-    gemm.transB = attrs.trans_b;
-    gemm.alpha = attrs.alpha;
-    gemm.beta = attrs.beta;
-    gemm.addend = operands.size() > 2 ? operands[2] : mlir::Value();
-  } else {
-    if (b.rank() < 2)
-      throw Declined{"the right operand is a vector"};
-    bool row = a.rank() == 1;
-    gemm.m = row ? Dim(1) : a.dims[a.rank() - 2];
-    gemm.k = fixed(a.dims.back(), "the reduction extent");
-    gemm.n = fixed(b.dims.back(), "the column count");
-    gemm.aRowStride = gemm.k;
-    gemm.aStepStride = 1;
-    Dims aBatch(a.dims.begin(), a.dims.end() - std::min<size_t>(2, a.rank())), bBatch(b.dims.begin(), b.dims.end() - 2);
-    Dim aCount = product(aBatch), bCount = product(bBatch);
-    Dims all = problem.shapes.of(gemm.result).dims;
-    all.resize(all.size() - (row ? 1 : 2));
-    gemm.batch = product(all);
-    if (bCount == Dim(1) && !row) {
-      // One right operand for all: the outer axes of the left one are just more rows.
-      gemm.m = gemm.m * aCount;
-      gemm.batch = 1;
-      gemm.pixelAxes = all.size() + 1;
-    } else {
-      if (gemm.batch == Dim(0))
-        throw Declined{"a matrix product without elements"};
-      CommonAxes common =
-          commonAxes({stackWalk(aBatch, all, gemm.m * Dim(gemm.k)), stackWalk(bBatch, all, gemm.k * gemm.n)});
-      gemm.outer = common.extents;
-      gemm.aOuter = common.strides[0];
-      gemm.bOuter = common.strides[1];
-      gemm.constantB = gemm.constantB && bCount == Dim(1);
-      if (row)
-        gemm.pixelAxes = 0;
-    }
-  }
-  gemm.bStepStride = gemm.transB ? 1 : gemm.n;
-  gemm.bLaneStride = gemm.transB ? gemm.k : 1;
-  if (gemm.n == 0 || gemm.k == 0)
-    throw Declined{"a matrix product without elements"};
-  return gemm;
-}
-
-namespace {
-
-struct Plan {
-  GemmGeometry gemm;
-  int64_t lanes, unroll, rows, vectors, mc, kc;
-  bool packB, prefetch, bf16;
-  int64_t allSteps() const { return bf16 ? bf16::pairsOf(gemm.k) : gemm.k; }
-  int64_t passes() const { return (allSteps() + kc - 1) / kc; }
-  /// Reduction steps of a pass but the last one, and of the last one; with bf16 pairs of them, and kc counts pairs.
-  int64_t steps(bool last) const { return last ? allSteps() - (passes() - 1) * kc : kc; }
-  int64_t tiles() const { return (columnVectors() + vectors - 1) / vectors; }
-  int64_t columnVectors() const { return (gemm.n + lanes - 1) / lanes; }
-  int64_t tailVectors() const { return columnVectors() - (tiles() - 1) * vectors; }
-  /// Register blocks of rows.
-  Dim pieces() const { return ceilDiv(gemm.m, rows); }
-  Dim chunks() const { return ceilDiv(pieces(), mc); }
-  /// Rows of a chunk, at most.
-  int64_t chunkRows() const { return gemm.m.isConstant() ? std::min(gemm.m.constant(), mc * rows) : mc * rows; }
-  /// What accumulators are, and so what waits in scratch.
-  ElementType partialType() const {
-    return isFloat(gemm.type) && bitWidth(gemm.type) == 16 ? ElementType::f32 : gemm.type;
-  }
-  int64_t partialBytes() const { return bitWidth(partialType()) / 8; }
-  /// Elements of one tile's partial sums, and the byte of scratch where the first one's begin: behind a tile of the
-  /// right operand and rounded rows of the left one.
-  int64_t partialStride() const { return chunkRows() * vectors * lanes; }
-  int64_t partialStart() const { return leftStart() + (bf16 ? chunkRows() * roundedRow() * bf16::unitBytes : 0); }
-  /// The byte where rounded rows of the left operand begin. A unit of bf16 is as large as an element.
-  int64_t leftStart() const { return packB ? (kc * vectors * lanes * bitWidth(gemm.type) / 8 + 63) / 64 * 64 : 0; }
-  /// Units between rounded rows: whole vectors, and a line more where rows would lie in the same sets of the
-  /// first-level cache.
-  int64_t roundedRow() const {
-    int64_t line = 64 / bf16::unitBytes, units = (allSteps() + line - 1) / line * line;
-    return units % (16 * line) ? units : units + line;
-  }
-};
-
-Plan makePlan(const ContractionProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "packb", "prefetch", "type"});
-  Plan plan;
-  plan.gemm = gemmGeometry(problem);
-  plan.lanes = problem.target().lanes(std::max(32u, bitWidth(plan.gemm.type)));
-  if (bitWidth(plan.gemm.type) < 32 && !isFloat(plan.gemm.type))
-    plan.lanes = problem.target().lanes(bitWidth(plan.gemm.type));
-  plan.rows = parameter(schedule, "rows", 1, 1, 64);
-  if (plan.gemm.m.isConstant())
-    plan.rows = std::max<int64_t>(1, std::min(plan.rows, plan.gemm.m.constant()));
-  plan.vectors = std::min(parameter(schedule, "vectors", 1, 1, 32), plan.columnVectors());
-  plan.unroll = parameter(schedule, "unroll", 4, 1, 64);
-  plan.mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 40);
-  plan.kc = parameter(schedule, "kc", 0, 0, int64_t(1) << 40);
-  plan.bf16 = bf16::scheduled(schedule, problem.target(), plan.gemm.type);
-  if (plan.bf16 && plan.gemm.aStepStride != 1)
-    throw Declined{"type=bf16 is not for transposed left operands"};
-  plan.kc = plan.kc == 0 ? plan.allSteps() : std::min(plan.kc, plan.allSteps());
-  plan.packB = parameter(schedule, "packb", 0, 0, 1) && !plan.gemm.constantB;
-  if (plan.bf16 && !plan.gemm.constantB && !plan.packB)
-    throw Declined{"type=bf16 copies a right operand that is not constant (packb=1)"};
-  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1) && plan.gemm.constantB;
-  if (!Microkernel::fits(problem.target(), plan.rows, plan.vectors))
-    throw Declined{fmt::format("rows={} vectors={} needs more than {} registers", plan.rows, plan.vectors,
-                               problem.target().vectorRegisters)};
-  return plan;
-}
-
-/// K x N (or N x K) to [pass][tile][k][lane of all vectors of the tile], columns beyond the last zero.
-std::vector<char> packColumns(const nn::ConstantData &data, const Plan &plan) {
-  const GemmGeometry &gemm = plan.gemm;
-  int64_t size = bitWidth(data.type) / 8;
-  std::vector<char> packed(plan.columnVectors() * plan.lanes * gemm.k * size);
-  char *to = packed.data();
-  for (int64_t begin = 0; begin < gemm.k; begin += plan.kc)
-    for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
-      int64_t first = tile * plan.vectors * plan.lanes, steps = std::min(plan.kc, gemm.k - begin);
-      int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
-      int64_t real = std::min(wide, gemm.n - first);
-      auto copy = [&](int64_t k, int64_t j, int64_t from) {
-        std::memcpy(to + (k * wide + j) * size, data.bytes.data() + (data.splat ? 0 : from * size), size);
-      };
-      if (gemm.transB) // a row of the source at a time: it is as long as the reduction
-        for (int64_t j = 0; j < real; ++j)
-          for (int64_t k = 0; k < steps; ++k)
-            copy(k, j, (first + j) * gemm.k + begin + k);
-      else
-        for (int64_t k = 0; k < steps; ++k)
-          for (int64_t j = 0; j < real; ++j)
-            copy(k, j, (begin + k) * gemm.n + first + j);
-      to += wide * steps * size;
-    }
-  return packed;
-}
-
-/// K x N (or N x K) rounded, to [pass][tile][pair of steps][lane of all vectors of the tile][step of the pair].
-std::vector<char> packPairs(const nn::ConstantData &data, const Plan &plan) {
-  const GemmGeometry &gemm = plan.gemm;
-  std::vector<char> packed(plan.columnVectors() * plan.lanes * plan.allSteps() * bf16::unitBytes);
-  char *to = packed.data();
-  for (int64_t begin = 0; begin < plan.allSteps(); begin += plan.kc)
-    for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
-      int64_t first = tile * plan.vectors * plan.lanes, steps = std::min(plan.kc, plan.allSteps() - begin);
-      int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
-      int64_t real = std::min(wide, gemm.n - first), low = begin * bf16::pair,
-              high = std::min(gemm.k, low + steps * bf16::pair);
-      auto copy = [&](int64_t k, int64_t j) {
-        int64_t from = gemm.transB ? (first + j) * gemm.k + k : k * gemm.n + first + j;
-        float value;
-        std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
-        uint16_t half = bf16::rounded(value);
-        std::memcpy(to + ((k - low) / bf16::pair * wide + j) * bf16::unitBytes + k % bf16::pair * sizeof half, &half,
-                    sizeof half);
-      };
-      if (gemm.transB) // a row of the source at a time: it is as long as the reduction
-        for (int64_t j = 0; j < real; ++j)
-          for (int64_t k = low; k < high; ++k)
-            copy(k, j);
-      else
-        for (int64_t k = low; k < high; ++k)
-          for (int64_t j = 0; j < real; ++j)
-            copy(k, j);
-      to += wide * steps * bf16::unitBytes;
-    }
-  return packed;
-}
 
 class GemmGenerator {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  GemmGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims)
+  GemmGenerator(KernelBuilder &k, const GemmPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims)
       : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims),
         micro(k, gemm.type, plan.lanes, plan.unroll, plan.bf16) {}
 
@@ -279,7 +55,7 @@ public:
 
 private:
   KernelBuilder &k;
-  const Plan &plan;
+  const GemmPlan &plan;
   const GemmGeometry &gemm;
   const Epilogue &epilogue;
   const RunTimeDims &dims;
@@ -584,7 +360,7 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
 } // namespace
 
 GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &schedule) {
-  Plan plan = makePlan(problem, schedule);
+  GemmPlan plan = makeGemmPlan(problem, schedule);
   const GemmGeometry &gemm = plan.gemm;
   RunTimeDims dims;
   for (const Dim &dim : {gemm.batch, gemm.m, plan.chunks()})
@@ -614,107 +390,10 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   if (gemm.constantB) {
     if (result.packings[gemm.b])
       throw Declined{"the right operand is also a bias"};
-    result.packings[gemm.b] = Packing{
-        [plan](const nn::ConstantData &data) { return plan.bf16 ? packPairs(data, plan) : packColumns(data, plan); },
-        fmt::format("kn/{}x{}{}", plan.vectors, plan.lanes, plan.bf16 ? " bf16" : ""),
-        plan.bf16 ? ElementType::bf16 : gemm.type};
+    result.packings[gemm.b] = gemmPacking(plan);
   }
   result.schedule = schedule;
   return result;
-}
-
-namespace {
-
-/// Left rows whose elements of one step fall into the same set of the first-level cache, of `rows` rows (a way has 4
-/// KiB).
-int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
-  int64_t bytes = gemm.aRowStride * int64_t(bitWidth(gemm.type) / 8), way = 4096;
-  int64_t sets = std::max<int64_t>(1, way / std::gcd(bytes, way));
-  return (rows + sets - 1) / sets;
-}
-
-/// Cuts rows into chunks and the reduction into passes. While all columns pass by, the chunk's rows of one pass stay in
-/// the second-level cache beside two tiles of columns, the one in use and the one that is fetched. Chunks read the
-/// right operand again, passes read and write all partial sums.
-void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Caches &caches, Schedule &schedule) {
-  constexpr int64_t leastSteps = 256;
-  auto secondLevel = int64_t(caches.secondLevel * 0.86);
-  int64_t rows = schedule.number("rows", 1), wide = schedule.number("vectors", 1) * lanes,
-          size = bitWidth(gemm.type) / 8;
-  int64_t steps = pairs ? bf16::pairsOf(gemm.k) : gemm.k; // of `size` bytes each
-  int64_t m = gemm.m.constantOr(0);
-  // Open extents are cut into chunks of a few hundred rows at most.
-  int64_t pieces = m > 0 ? (m + rows - 1) / rows : std::max<int64_t>(1, 392 / rows), all = m > 0 ? m : pieces * rows;
-  schedule.numbers["mc"] = 1;
-  schedule.numbers["kc"] = 0;
-  if (pieces == 1)
-    return;
-  double least = INFINITY;
-  for (int64_t chunks = 1; chunks <= pieces; ++chunks) {
-    int64_t mc = (pieces + chunks - 1) / chunks, held = mc * rows;
-    int64_t most =
-        (secondLevel / size - held * wide) / (held + 2 * wide); // held * kc + 2 * kc * wide + held * wide elements
-    if (most < std::min(leastSteps, steps) && mc > 1)
-      continue;
-    int64_t passes = most < leastSteps ? 1 : (steps + most - 1) / most, kc = (steps + passes - 1) / passes;
-    double moved =
-        double(chunks) * double(steps) * double(gemm.n) + 2 * double(passes - 1) * double(all) * double(gemm.n);
-    if (moved >= least)
-      continue;
-    least = moved;
-    schedule.numbers["mc"] = mc;
-    schedule.numbers["kc"] = passes == 1 ? 0 : (kc + lanes - 1) / lanes * lanes;
-  }
-}
-
-} // namespace
-
-Schedule gemmPrior(const ContractionProblem &problem) {
-  GemmGeometry gemm = gemmGeometry(problem);
-  if (std::optional<Schedule> tiles = tilePrior(problem, gemm))
-    return *tiles;
-  const Target &target = problem.target();
-  int64_t lanes = target.lanes(std::max(32u, bitWidth(gemm.type)));
-  int64_t columns = (gemm.n + lanes - 1) / lanes;
-  bool wide = target.vectorRegisters >= 32;
-  Schedule schedule;
-  schedule.algorithm = "gemm";
-  auto set = [&](int64_t rows, int64_t vectors, int64_t unroll) {
-    schedule.numbers = {{"rows", rows}, {"vectors", std::min(vectors, columns)}, {"unroll", unroll}};
-  };
-  int64_t m = gemm.m.constantOr(0);
-  // What the row count is at least: a symbolic batch times the rows of one image.
-  int64_t least = gemm.m.evaluate([](const std::string &) { return 1; });
-  if (m == 1)
-    set(1, wide ? 8 : 4, 4); // bound by memory: long runs of the right operand
-  else if (!gemm.m.isConstant() && least < (wide ? 28 : 12))
-    set(wide ? 6 : 3, wide ? 4 : 3, 4);
-  else if (m > 0 && m <= (wide ? 6 : 3))
-    set(m, wide ? 4 : 3, 4);
-  else
-    set(wide ? 14 : 6, 2, 4);
-  // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
-  bool packs = !gemm.constantB && (m == 0 || m >= 8);
-  bool pairs = bf16::wanted(problem.kernel, gemm.type) && gemm.aStepStride == 1 &&
-               (gemm.constantB || (packs && !bf16::pairsAreSlow(target)));
-  if (!pairs && wide && schedule.number("rows", 1) == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
-    set(9, 3, 4);
-  setBlocking(gemm, lanes, pairs, cachesOf(target), schedule);
-  int64_t rows = schedule.number("rows", 1);
-  int64_t bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8) / (pairs ? bf16::pair : 1);
-  if (pairs)
-    schedule.words["type"] = "bf16";
-  // Weights of this size come from memory each time the network runs. One row uses each once and in order, which the
-  // hardware follows; the next tile, far ahead, would be gone again when its turn comes.
-  if (gemm.constantB && (m == 0 || m >= rows))
-    schedule.numbers["prefetch"] = m != 1 && bytes * gemm.n > (96 << 10);
-  if (!gemm.constantB) {
-    schedule.numbers["packb"] = packs;
-    schedule.numbers["kc"] = 0;
-    if (m > 0 && packs && !pairs) // rounded rows have to stay near
-      schedule.numbers["mc"] = (m + rows - 1) / rows;
-  }
-  return schedule;
 }
 
 } // namespace lathe

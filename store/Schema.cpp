@@ -139,10 +139,13 @@ static constexpr int64_t applicationId = 0x4c746865;
 
 int64_t schemaVersion(Database &database, std::span<const char *const> steps) {
   auto newest = int64_t(steps.size());
-  int64_t version = database.integer("PRAGMA user_version");
-  int64_t application = database.integer("PRAGMA application_id");
-  bool empty = version == 0 && application == 0 && database.integer("SELECT count(*) FROM sqlite_schema") == 0;
-  require(empty || application == applicationId, "{}: is a database of another program", database.path());
+  // In one statement, and so at one moment: another process may be making the tables of a new file.
+  int64_t version = database.integer(fmt::format(
+      "SELECT CASE WHEN application_id = {} THEN user_version"
+      " WHEN application_id = 0 AND user_version = 0 AND (SELECT count(*) FROM sqlite_schema) = 0 THEN 0 ELSE -1 END"
+      " FROM pragma_application_id, pragma_user_version",
+      applicationId));
+  require(version >= 0, "{}: is a database of another program", database.path());
   require(version <= newest, "{}: has version {} of the schema, this lathe knows versions up to {}: use a newer lathe",
           database.path(), version, newest);
   return version;
