@@ -285,23 +285,47 @@ struct OpsLab::State {
     }
   }
 
-  /// Rounds of one start; how many were made.
-  size_t timeStart(double seconds) {
-    auto chosen = running();
-    for (Contender *contender : chosen)
+  /// True when the rounds made since `first` know the ratio of each column's time to the first one's to a quarter of
+  /// what matters (one standard error).
+  bool settled(const std::vector<Contender *> &columns, const std::vector<size_t> &first) const {
+    auto logarithm = [&](size_t column, size_t round) {
+      return std::log(median(columns[column]->point->rounds[first[column] + round]));
+    };
+    size_t rounds = columns.empty() ? 0 : columns[0]->point->rounds.size() - first[0];
+    for (size_t column = columns.size() > 1 ? 1 : 0; column < columns.size(); ++column) {
+      std::vector<double> ratios;
+      for (size_t round = 0; round < std::min(rounds, columns[column]->point->rounds.size() - first[column]); ++round)
+        ratios.push_back(logarithm(column, round) - (column > 0 ? logarithm(0, round) : 0));
+      if (summarize(ratios).standardDeviation / std::sqrt(double(ratios.size())) > indifference / 4)
+        return false;
+    }
+    return true;
+  }
+
+  /// Rounds of one start; how many were made. They take `least` seconds; where rounds differ so much that they say
+  /// little of the start, up to `most`.
+  size_t timeStart(double least, double most) {
+    auto columns = running();
+    for (Contender *contender : columns)
       inTurn(*contender, [&] { estimate(*contender); });
+    columns = running();
+    std::vector<size_t> first;
+    for (Contender *contender : columns)
+      first.push_back(contender->point->rounds.size());
+    auto chosen = columns;
     auto began = Clock::now();
-    int least = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, 3),
-        most = std::max(options.maxRounds / options.minStarts, least);
+    int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, 3),
+        limit = std::max(options.maxRounds / options.minStarts, fewest);
     int round = 0;
-    while (round < most && !chosen.empty()) {
+    while (round < limit && !chosen.empty()) {
       std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
       for (Contender *contender : chosen)
         inTurn(*contender, [&] { takeTurn(*contender); });
       std::erase_if(chosen, [](Contender *contender) { return !contender->running(); });
       ++round;
       double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
-      if (round >= 3 && elapsed >= seconds)
+      bool all = chosen.size() == columns.size(); // what failed has no rounds any more
+      if (round >= 3 && elapsed >= least && (elapsed >= most || !all || settled(columns, first)))
         break;
     }
     return size_t(round);
@@ -313,11 +337,15 @@ struct OpsLab::State {
     // Every look at the verdicts is a chance to be wrong: each comes after a third more starts than the one before.
     int look = options.minStarts;
     for (int made = 1; made <= options.maxStarts && !running().empty(); ++made) {
+      auto start = Clock::now();
       if (made > 1)
         startAgain(problem);
       auto began = Clock::now();
-      row.starts.push_back(timeStart(options.maxSeconds / options.maxStarts));
-      timed += std::chrono::duration<double>(Clock::now() - began).count();
+      auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
+      // Timing may take as long as starting did, and no start more than its share.
+      double most = std::min(seconds(began - start), options.maxSeconds / options.minStarts);
+      row.starts.push_back(timeStart(options.maxSeconds / options.maxStarts, most));
+      timed += seconds(Clock::now() - began);
       if (made >= options.minStarts && timed >= options.maxSeconds)
         break;
       if (made < look)

@@ -87,11 +87,11 @@ struct OpsRow {
 struct OpsLabOptions {
   uint64_t seed = 0; // of the operands
   bool checkOnly = false;
-  int minRounds = 8, maxRounds = 60; // over all starts
+  int minRounds = 8, maxRounds = 240; // over the first minStarts starts
   /// How often every provider's process is started anew: at least, and at most until every verdict is decided.
   int minStarts = 6, maxStarts = 64;
   double roundSeconds = 0.01; // of one column's turn; at least one run
-  double maxSeconds = 10;     // of a row's rounds, divided over maxStarts; at least three in each of minStarts starts
+  double maxSeconds = 20;     // of a row's rounds, divided over maxStarts; at least three in each of minStarts starts
   double precision = 0.01;    // half width of every ratio's interval at which rounds stop
   process::Limits limits;     // of each worker
   ProviderTimeouts timeouts;
