@@ -1,4 +1,4 @@
-// What a right answer is and how near it has to be.
+// What a right answer is, how near it has to be, and what becomes of a point without one.
 #include "lab/OpsLab.h"
 
 #include "ops/Reference.h"
