@@ -165,25 +165,22 @@ private:
 /// until the last. With what starting a provider costs, 0.2 s, and the checks, at 1 GFLOP/s.
 void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &problems, Columns &columns) {
   size_t rows = 0, points = 0;
-  double least = 0, most = 0;
+  double checks = 0;
   auto settings = flags.settings();
-  const lab::OpsLabOptions &bench = flags.bench;
-  double timing = bench.checkOnly ? 0 : bench.maxSeconds;
   for (auto &entry : problems) {
-    size_t wide = columns.of(entry.problem.op).size();
     rows += settings.size();
-    points += settings.size() * wide;
-    auto add = [&](double &seconds, int starts) {
-      if (bench.checkOnly)
-        starts = 1;
-      seconds += entry.problem.flops() * 1e-9;
-      seconds += double(settings.size()) * (0.2 * double(wide) * starts + timing * starts / bench.maxStarts);
-    };
-    add(least, bench.minStarts);
-    add(most, bench.maxStarts);
+    points += settings.size() * columns.of(entry.problem.op).size();
+    checks += entry.problem.flops() * 1e-9;
   }
+  const lab::OpsLabOptions &bench = flags.bench;
+  auto seconds = [&](int starts) {
+    return bench.checkOnly
+               ? checks + 0.2 * double(points)
+               : checks + starts * (0.2 * double(points) + double(rows) * bench.maxSeconds / bench.maxStarts);
+  };
   std::cout << fmt::format("{} problems x {} settings = {} rows, {} points; about {}, at most {}\n", problems.size(),
-                           settings.size(), rows, points, waitText(least), waitText(most));
+                           settings.size(), rows, points, waitText(seconds(bench.minStarts)),
+                           waitText(seconds(bench.maxStarts)));
 }
 
 /// True when the store has every point of the row.

@@ -285,18 +285,17 @@ struct OpsLab::State {
     }
   }
 
-  /// True when the rounds made since `first` know the ratio of each column's time to the first one's to a quarter of
-  /// what matters (one standard error).
-  bool settled(const std::vector<Contender *> &columns, const std::vector<size_t> &first) const {
-    auto logarithm = [&](size_t column, size_t round) {
-      return std::log(median(columns[column]->point->rounds[first[column] + round]));
+  /// True when the last `rounds` rounds know the ratio of each column's time to the first one's to a quarter of what
+  /// matters (one standard error).
+  static bool settled(const std::vector<Contender *> &columns, size_t rounds) {
+    auto logarithm = [&](const Contender &column, size_t back) {
+      return std::log(median(column.point->rounds.rbegin()[std::ptrdiff_t(back)]));
     };
-    size_t rounds = columns.empty() ? 0 : columns[0]->point->rounds.size() - first[0];
     for (size_t column = columns.size() > 1 ? 1 : 0; column < columns.size(); ++column) {
       std::vector<double> ratios;
-      for (size_t round = 0; round < std::min(rounds, columns[column]->point->rounds.size() - first[column]); ++round)
-        ratios.push_back(logarithm(column, round) - (column > 0 ? logarithm(0, round) : 0));
-      if (summarize(ratios).standardDeviation / std::sqrt(double(ratios.size())) > indifference / 4)
+      for (size_t back = 0; back < rounds; ++back)
+        ratios.push_back(logarithm(*columns[column], back) - (column > 0 ? logarithm(*columns[0], back) : 0));
+      if (summarize(ratios).standardDeviation / std::sqrt(double(rounds)) > indifference / 4)
         return false;
     }
     return true;
@@ -305,14 +304,9 @@ struct OpsLab::State {
   /// Rounds of one start; how many were made. They take `least` seconds; where rounds differ so much that they say
   /// little of the start, up to `most`.
   size_t timeStart(double least, double most) {
-    auto columns = running();
-    for (Contender *contender : columns)
+    auto chosen = running();
+    for (Contender *contender : chosen)
       inTurn(*contender, [&] { estimate(*contender); });
-    columns = running();
-    std::vector<size_t> first;
-    for (Contender *contender : columns)
-      first.push_back(contender->point->rounds.size());
-    auto chosen = columns;
     auto began = Clock::now();
     int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, 3),
         limit = std::max(options.maxRounds / options.minStarts, fewest);
@@ -324,8 +318,7 @@ struct OpsLab::State {
       std::erase_if(chosen, [](Contender *contender) { return !contender->running(); });
       ++round;
       double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
-      bool all = chosen.size() == columns.size(); // what failed has no rounds any more
-      if (round >= 3 && elapsed >= least && (elapsed >= most || !all || settled(columns, first)))
+      if (round >= 3 && elapsed >= least && (elapsed >= most || settled(chosen, size_t(round))))
         break;
     }
     return size_t(round);
