@@ -141,19 +141,25 @@ TEST_F(ContextTest, scratchLiesWhereNothingIsAlive) {
   }
 }
 
+/// What `stages` stages of TestPlan::waves over `width` units leave.
+static std::vector<int64_t> wavesAfter(int stages, size_t width) {
+  std::vector<int64_t> numbers(width);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  for (int stage = 1; stage < stages; ++stage) {
+    std::vector<int64_t> from = numbers;
+    for (size_t i = 0; i < width; ++i)
+      numbers[i] = (from[(i + 1) % width] * 3 + from[(i + width - 1) % width]) % 10007;
+  }
+  return numbers;
+}
+
 TEST_F(ContextTest, stagesWaitForEachOtherAndShareScratch) {
   for (const char *width : {"1", "2", "13"}) {
     TestPlan p;
     uint32_t out = p.output("out", {width}, ElementType::i64);
     p.waves(out, width, "100");
     auto model = p.model();
-    std::vector<int64_t> expected(static_cast<size_t>(std::stoll(width)));
-    std::iota(expected.begin(), expected.end(), 0);
-    for (int stage = 1; stage < 100; ++stage) {
-      std::vector<int64_t> from = expected;
-      for (size_t i = 0; i < from.size(); ++i)
-        expected[i] = (from[(i + 1) % from.size()] * 3 + from[(i + from.size() - 1) % from.size()]) % 10007;
-    }
+    std::vector<int64_t> expected = wavesAfter(100, std::stoul(width));
     for (int threads : {1, 2, 3, 8}) {
       Context context(model, {.threads = threads});
       context.run();
@@ -584,20 +590,38 @@ TEST_F(ContextTest, profilesAndStops) {
 }
 
 /// out = (x / 2 + x / 4) + x, late = (x / 2 + x / 4) / 2; N images of 40960 elements, all but the last kernel by
-/// images.
-TestPlan batches() {
+/// images. With `stages`, 100 stages of 13 N units, called by images as well, stand in the middle of them.
+TestPlan batches(bool stages = false) {
   TestPlan p;
   const std::vector<std::string> image = {"N", "40960"};
   uint32_t x = p.input("x", image), half = p.temporary("half", image), quarter = p.temporary("quarter", image);
   uint32_t sum = p.temporary("sum", image), out = p.output("out", image), late = p.output("late", image);
   p.half(x, half, "N*40960");
   p.half(half, quarter, "N*40960");
+  if (stages)
+    p.waves(p.output("waves", {"13*N"}, ElementType::i64), "13*N", "100");
   p.add(half, quarter, sum, "N*40960");
   p.add(sum, x, out, "N*40960");
   for (auto &instruction : p.plan().blocks[0]->instructions)
     instruction->operation.AsCallKernel()->images = "N";
   p.half(sum, late, "N*40960");
   return p;
+}
+
+TEST_F(ContextTest, callsInStagesRunWholeBesideImages) {
+  auto model = batches(true).model();
+  for (int threads : {1, 2, 3, 8}) {
+    constexpr int64_t images = 16;
+    Context context(model, {.threads = threads});
+    Tensor x = ramp(images * 40960);
+    context.setInput(0, Tensor::borrow(ElementType::f32, {images, 40960}, x.data()));
+    context.run();
+    const int64_t *got = context.output(2).tensor().as<int64_t>();
+    EXPECT_EQ(std::vector<int64_t>(got, got + 13 * images), wavesAfter(100, 13 * images)) << threads << " threads";
+    int64_t last = images * 40960 - 1;
+    EXPECT_EQ(floats(context.output(0))[static_cast<size_t>(last)],
+              float(last) * 0.5f + float(last) * 0.25f + float(last));
+  }
 }
 
 TEST_F(ContextTest, batchesPassImageByImage) {
