@@ -133,8 +133,10 @@ void OpsFlags::add(Options &options) {
                   "bias+relu where it is not given, none of integers")
       ->capture_default_str();
   options
-      .add_option("--repetitions", repetitions,
-                  "rounds at least, each provider having its turn in each; three when --max-seconds are over")
+      .add_option(
+          "--repetitions", repetitions,
+          "rounds at least over the --starts, each provider having its turn in each; three a start when --max-seconds\n"
+          "are over")
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
   options

@@ -301,15 +301,18 @@ struct OpsLab::State {
     return true;
   }
 
-  /// Rounds of one start; how many were made. They take `least` seconds; where rounds differ so much that they say
-  /// little of the start, up to `most`.
+  /// Rounds of one start; how many were made: its share of minRounds, more for `least` seconds, and where rounds differ
+  /// so much that they say little of the start, for up to `most`. Its share of maxSeconds ends them after three.
   size_t timeStart(double least, double most) {
     auto chosen = running();
     for (Contender *contender : chosen)
       inTurn(*contender, [&] { estimate(*contender); });
     auto began = Clock::now();
-    int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, 3),
+    constexpr int always = 3;
+    int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, always),
         limit = std::max(options.maxRounds / options.minStarts, fewest);
+    double share = options.maxSeconds / options.minStarts;
+    most = std::min(most, share);
     int round = 0;
     while (round < limit && !chosen.empty()) {
       std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
@@ -318,7 +321,8 @@ struct OpsLab::State {
       std::erase_if(chosen, [](Contender *contender) { return !contender->running(); });
       ++round;
       double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
-      if (round >= 3 && elapsed >= least && (elapsed >= most || settled(chosen, size_t(round))))
+      bool enough = round >= fewest && elapsed >= least && (elapsed >= most || settled(chosen, size_t(round)));
+      if (enough || (round >= always && elapsed >= share))
         break;
     }
     return size_t(round);
@@ -335,9 +339,8 @@ struct OpsLab::State {
         startAgain(problem);
       auto began = Clock::now();
       auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
-      // Timing may take as long as starting did, and no start more than its share.
-      double most = std::min(seconds(began - start), options.maxSeconds / options.minStarts);
-      row.starts.push_back(timeStart(options.maxSeconds / options.maxStarts, most));
+      // Timing may take as long as starting did.
+      row.starts.push_back(timeStart(options.maxSeconds / options.maxStarts, seconds(began - start)));
       timed += seconds(Clock::now() - began);
       if (made >= options.minStarts && timed >= options.maxSeconds)
         break;
