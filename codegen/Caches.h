@@ -8,7 +8,8 @@ namespace lathe {
 struct Caches {
   double firstLevel, secondLevel; // bytes
   double fromSecond,
-      fromMemory; // bytes a cycle one core reads; a third level counts as memory: a network's weights exceed it
+      fromMemory;    // bytes a cycle one core reads; a third level counts as memory: a network's weights exceed it
+  double aheadCosts; // of reading weights ahead, over waiting for as many bytes: the rest hides behind multiplications
 
   /// Cycles to read `bytes` again that were read before: what the second level does not hold comes from memory.
   double read(double bytes) const {

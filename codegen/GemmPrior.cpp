@@ -19,7 +19,7 @@ int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
 
 /// Cuts rows into chunks and the reduction into passes. While all columns pass by, the chunk's rows of one pass stay in
 /// the second-level cache beside two tiles of columns, the one in use and the one that is fetched. Chunks read the
-/// right operand again, passes read and write all partial sums.
+/// right operand again, ahead of its use, passes read and write all partial sums.
 void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Caches &caches, Schedule &schedule) {
   constexpr int64_t leastSteps = 256;
   auto secondLevel = int64_t(caches.secondLevel * 0.86);
@@ -41,8 +41,8 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Cach
     if (most < std::min(leastSteps, steps) && mc > 1)
       continue;
     int64_t passes = most < leastSteps ? 1 : (steps + most - 1) / most, kc = (steps + passes - 1) / passes;
-    double moved =
-        double(chunks) * double(steps) * double(gemm.n) + 2 * double(passes - 1) * double(all) * double(gemm.n);
+    double moved = caches.aheadCosts * double(chunks) * double(steps) * double(gemm.n) +
+                   2 * double(passes - 1) * double(all) * double(gemm.n);
     if (moved >= least)
       continue;
     least = moved;

@@ -476,6 +476,10 @@ int main(int argc, char **argv) {
     }
     bench.target = Target::parse(bench.options.target);
     if (!bench.options.stage) {
+      Target here = Target::parse("native");
+      require(!(bench.target.featureBits & ~here.featureBits),
+              "code for {} cannot be run on this {}: --loops, --llvm and --asm show it", bench.target.str(),
+              here.str());
       bench.peak = peakGflops(bench.context.get(), bench.target);
       std::printf("%s, %u-bit vectors: peak %.1f GFLOPS\n", bench.target.str().c_str(), bench.target.vectorBits,
                   bench.peak);
