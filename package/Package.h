@@ -55,22 +55,51 @@ struct CodePrefix {
 
 /// CPU features that code may require, by bit; names are LLVM's ("avx512f"). Architecture is a feature too.
 /// Append only: the numbers are stored in packages.
-#define LATHE_CPU_FEATURES(X)                                                                                          \
-  X(0, x86_64, "x86_64")                                                                                               \
-  X(1, avx, "avx")                                                                                                     \
-  X(2, avx2, "avx2") X(3, fma, "fma") X(4, f16c, "f16c") X(5, bmi2, "bmi2") X(6, avx512f, "avx512f")                   \
-      X(7, avx512bw, "avx512bw") X(8, avx512dq, "avx512dq") X(9, avx512vl, "avx512vl") X(10, avx512cd, "avx512cd")     \
-          X(11, avx512vnni, "avx512vnni") X(12, avx512bf16, "avx512bf16") X(13, avxvnni, "avxvnni")                    \
-              X(14, sse42, "sse4.2") X(15, bmi, "bmi") X(16, lzcnt, "lzcnt") X(17, movbe, "movbe")                     \
-                  X(18, popcnt, "popcnt") X(19, avx512ifma, "avx512ifma") X(20, avx512vbmi, "avx512vbmi")              \
-                      X(21, avx512vbmi2, "avx512vbmi2") X(22, avx512bitalg, "avx512bitalg")                            \
-                          X(23, avx512vpopcntdq, "avx512vpopcntdq") X(24, gfni, "gfni") X(25, vaes, "vaes")            \
-                              X(26, vpclmulqdq, "vpclmulqdq") X(27, amxtile, "amx-tile") X(28, amxint8, "amx-int8")    \
-                                  X(29, amxbf16, "amx-bf16") X(30, avx512fp16, "avx512fp16")                           \
-                                      X(31, avx512vp2intersect, "avx512vp2intersect") X(40, aarch64, "aarch64")        \
-                                          X(41, neon, "neon") X(42, dotprod, "dotprod") X(43, i8mm, "i8mm")            \
-                                              X(44, bf16, "bf16") X(45, fullfp16, "fullfp16") X(46, sve, "sve")        \
-                                                  X(47, sve2, "sve2") X(56, riscv64, "riscv64") X(57, rvv, "v")
+// clang-format off: a feature a line
+#define LATHE_CPU_FEATURES(X) \
+  X(0, x86_64, "x86_64") \
+  X(1, avx, "avx") \
+  X(2, avx2, "avx2") \
+  X(3, fma, "fma") \
+  X(4, f16c, "f16c") \
+  X(5, bmi2, "bmi2") \
+  X(6, avx512f, "avx512f") \
+  X(7, avx512bw, "avx512bw") \
+  X(8, avx512dq, "avx512dq") \
+  X(9, avx512vl, "avx512vl") \
+  X(10, avx512cd, "avx512cd") \
+  X(11, avx512vnni, "avx512vnni") \
+  X(12, avx512bf16, "avx512bf16") \
+  X(13, avxvnni, "avxvnni") \
+  X(14, sse42, "sse4.2") \
+  X(15, bmi, "bmi") \
+  X(16, lzcnt, "lzcnt") \
+  X(17, movbe, "movbe") \
+  X(18, popcnt, "popcnt") \
+  X(19, avx512ifma, "avx512ifma") \
+  X(20, avx512vbmi, "avx512vbmi") \
+  X(21, avx512vbmi2, "avx512vbmi2") \
+  X(22, avx512bitalg, "avx512bitalg") \
+  X(23, avx512vpopcntdq, "avx512vpopcntdq") \
+  X(24, gfni, "gfni") \
+  X(25, vaes, "vaes") \
+  X(26, vpclmulqdq, "vpclmulqdq") \
+  X(27, amxtile, "amx-tile") \
+  X(28, amxint8, "amx-int8") \
+  X(29, amxbf16, "amx-bf16") \
+  X(30, avx512fp16, "avx512fp16") \
+  X(31, avx512vp2intersect, "avx512vp2intersect") \
+  X(40, aarch64, "aarch64") \
+  X(41, neon, "neon") \
+  X(42, dotprod, "dotprod") \
+  X(43, i8mm, "i8mm") \
+  X(44, bf16, "bf16") \
+  X(45, fullfp16, "fullfp16") \
+  X(46, sve, "sve") \
+  X(47, sve2, "sve2") \
+  X(56, riscv64, "riscv64") \
+  X(57, rvv, "v")
+// clang-format on
 
 enum class CpuFeature : uint32_t {
 #define X(bit, id, text) id = bit,
