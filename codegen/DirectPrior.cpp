@@ -134,8 +134,8 @@ double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weig
          loads = (vectors + rows * groups) / 2.0;
   double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
   double wait = (pairs ? 6.0 : 4.0) / Microkernel::chains(target, rows, vectors);
-  // Measured: vectors of a step that do not stay in registers beside the sums cost 3 to 20 %, the more the more is
-  // going on beside (docs/kernels.md, "AVX2").
+  // Vectors of a step that do not stay in registers beside the sums: measured 1 to 2 % alone on the core, 7 to 28 %
+  // between other processes (docs/kernels.md, "AVX2").
   double reloading = groups > 1 ? 1.06 : 1;
   return (std::max({multiplies, loads, arrival, wait}) + 0.05 * loads + 0.05 * arrival) * reloading;
 }

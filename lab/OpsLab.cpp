@@ -312,7 +312,6 @@ struct OpsLab::State {
     int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, always),
         limit = std::max(options.maxRounds / options.minStarts, fewest);
     double share = options.maxSeconds / options.minStarts;
-    most = std::min(most, share);
     int round = 0;
     while (round < limit && !chosen.empty()) {
       std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
