@@ -1,0 +1,17 @@
+// Text for messages and tables: counted nouns, and strings that a terminal can show safely.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lathe {
+
+/// "1 operator", "3 operators", "0 operators". `plural` is for nouns that do not just take an s.
+std::string counted(int64_t count, std::string_view noun, std::string_view plural = "");
+
+/// `text` with control characters (escape sequences, line ends, tabs) and bytes that are not valid UTF-8 written as
+/// \n, \t or \xNN. Names in models and files come from strangers: no terminal may take them as commands.
+std::string printable(std::string_view text);
+
+} // namespace lathe
