@@ -3,6 +3,7 @@
 #include "import/Import.h"
 #include "ir/Context.h"
 #include "lathe/compiler.h"
+#include "support/PendingFile.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -107,6 +108,7 @@ lathe_status lathe_compile_file(const char *model_path, const char *package_path
       return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_file: a path is null");
     if (std::string mistake = mistakeIn(options); !mistake.empty())
       return failed(LATHE_INVALID_ARGUMENT, "lathe_compile_file: " + mistake);
+    requireApart(package_path, model_path);
     Parsed parsed = parse(options);
     auto context = makeContext();
     auto module = importModel(*context, model_path, parsed.import);

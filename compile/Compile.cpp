@@ -5,13 +5,9 @@
 #include "ir/ModelText.h"
 #include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
+#include "support/PendingFile.h"
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <fstream>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace lathe {
 namespace {
@@ -30,17 +26,6 @@ uint64_t constantBytesOf(mlir::ModuleOp module) {
 
 double atBatchOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
-}
-
-/// Throws Error when no file can appear at `path`.
-void requireWritable(const std::string &path) {
-  struct stat status;
-  bool exists = ::stat(path.c_str(), &status) == 0;
-  require(!exists || !S_ISDIR(status.st_mode), "{}: cannot write: Is a directory", path);
-  size_t slash = path.rfind('/');
-  std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  const std::string &checked = exists && !S_ISREG(status.st_mode) ? path : folder; // devices are written in place
-  require(::access(checked.c_str(), W_OK) == 0, "{}: cannot write: {}", path, std::strerror(errno));
 }
 
 /// One compilation from module to parts, shared by every door of the facade.
@@ -190,17 +175,14 @@ private:
 
 CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath) {
   // An output that cannot be written is better said before the work than after it.
-  requireWritable(outputPath);
+  PendingFile::check(outputPath);
   Compilation compilation(module, options);
   compilation.optimize();
   compilation.formKernels();
   compilation.buildPlan();
   compilation.writeTo([&](const plan::ProgramT &program, std::span<const package::CodeSection> code) {
-    package::writePackage(outputPath, program, compilation.constants, code);
+    compilation.report.packageBytes = package::writePackage(outputPath, program, compilation.constants, code);
   });
-  struct stat status;
-  if (::stat(outputPath.c_str(), &status) == 0)
-    compilation.report.packageBytes = static_cast<uint64_t>(status.st_size);
   return compilation.report;
 }
 
@@ -257,19 +239,11 @@ std::string moduleText(mlir::ModuleOp module) {
   return text + "\n";
 }
 
-void writeText(const std::string &path, const std::string &text) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  require(static_cast<bool>(file), "{}: cannot write: {}", path, std::strerror(errno ? errno : EIO));
-}
-
 } // namespace
 
 std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path) {
   if (!path.empty())
-    requireWritable(path);
+    PendingFile::check(path);
   Compilation compilation(module, options);
   compilation.optimize();
   if (level == Level::kernels)
@@ -288,7 +262,9 @@ std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Leve
                                                                                                 : EmitStage::assembly);
   if (path.empty())
     return text;
-  writeText(path, text);
+  PendingFile file(path);
+  file.write(text);
+  file.commit();
   return "";
 }
 

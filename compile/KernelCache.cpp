@@ -2,18 +2,17 @@
 
 #include "package/Hash.h"
 #include "support/CacheFolder.h"
+#include "support/PendingFile.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/TargetSelect.h"
 
-#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace lathe {
 namespace {
@@ -91,24 +90,19 @@ std::optional<std::vector<char>> KernelCache::find(const std::string &loops) {
 void KernelCache::store(const std::string &loops, std::span<const char> object) {
   if (!enabled())
     return;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  // Written beside its place and moved there whole: a reader sees all of an entry or none.
-  static std::atomic<unsigned> number = 0;
-  std::string path = pathOf(loops), draft = fmt::format("{}.{}.{}", path, ::getpid(), number++);
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
   EntryHeader header;
   header.bytes = object.size();
   header.hash = package::hash(object.data(), object.size());
-  std::ofstream file(draft, std::ios::binary);
-  file.write(reinterpret_cast<const char *>(&header), sizeof header);
-  file.write(object.data(), static_cast<std::streamsize>(object.size()));
-  file.close();
-  if (file)
-    std::filesystem::rename(draft, path, error);
-  if (!file || error)
-    std::filesystem::remove(draft, error);
-  else
+  try {
+    PendingFile file(pathOf(loops)); // a reader sees all of an entry or none
+    file.write(reinterpret_cast<const char *>(&header), sizeof header);
+    file.write(object.data(), object.size());
+    file.commit();
     stored = true;
+  } catch (const Error &) { // the cache only saves time
+  }
 }
 
 } // namespace lathe

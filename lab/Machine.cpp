@@ -1,10 +1,11 @@
 #include "lab/Machine.h"
 
+#include "support/CacheFolder.h"
+#include "support/PendingFile.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <list>
 #include <mutex>
@@ -79,10 +80,8 @@ MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops) {
 // The cache file.
 
 std::string machineCachePath() {
-  const char *base = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (base && *base)
-    return std::string(base) + "/lathe/machine.json";
-  return home && *home ? std::string(home) + "/.cache/lathe/machine.json" : "";
+  std::string folder = cacheFolder();
+  return folder.empty() ? "" : folder + "/machine.json";
 }
 
 // Raised when the kernels or the document change.
@@ -109,16 +108,12 @@ static void writeCache(const MachineCeilings &machine) {
   std::string path = machineCachePath();
   if (path.empty())
     return;
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  std::string temporary = fmt::format("{}.{}", path, getpid());
-  {
-    std::ofstream file(temporary);
-    file << json{{"format", cacheFormat}, {"key", cacheKey(machine)}, {"machine", toJson(machine)}}.dump(2) << "\n";
-    if (!file)
-      return;
+  try {
+    PendingFile file(path); // at once: another process may be reading
+    file.write(json{{"format", cacheFormat}, {"key", cacheKey(machine)}, {"machine", toJson(machine)}}.dump(2) + "\n");
+    file.commit();
+  } catch (const Error &) { // measured again next time
   }
-  std::filesystem::rename(temporary, path, ignored); // at once: another process may be reading
 }
 
 // References handed out stay valid when the figures are measured again.

@@ -100,7 +100,7 @@ MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops);
 /// Measures, writes the cache file, and makes the result what machineCeilings() returns.
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options = {});
 
-/// "~/.cache/lathe/machine.json" (XDG_CACHE_HOME respected).
+/// "~/.cache/lathe/machine.json" (support/CacheFolder.h); "" where there is no cache folder.
 std::string machineCachePath();
 
 /// Units are in the keys: "gflops", "read_gb_s", "capacity_bytes".

@@ -3,14 +3,10 @@
 #include "package/Hash.h"
 #include "package/KernelAbi.h"
 #include "support/Error.h"
+#include "support/PendingFile.h"
 
-#include <atomic>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <functional>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace lathe::package {
 namespace {
@@ -141,61 +137,6 @@ void write(const plan::ProgramT &program, const Constants &constants, std::span<
   }
 }
 
-/// A file that appears under its name only when `commit` is reached. What exists and is no regular file (/dev/null,
-/// a pipe) cannot be replaced and is written directly.
-class TemporaryFile {
-public:
-  explicit TemporaryFile(const std::string &target) : target(target), name(target) {
-    struct stat status;
-    bool direct = ::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-    static std::atomic<unsigned> counter = 0;
-    if (!direct)
-      name += fmt::format(".{}-{}.tmp", ::getpid(), counter++);
-    else if (S_ISDIR(status.st_mode))
-      failWith(EISDIR);
-    descriptor = ::open(name.c_str(), direct ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0)
-      failWith(errno);
-  }
-  ~TemporaryFile() {
-    if (descriptor >= 0) {
-      ::close(descriptor);
-      discard();
-    }
-  }
-  void put(const void *data, size_t bytes) {
-    auto *at = static_cast<const char *>(data);
-    while (bytes) {
-      ssize_t written = ::write(descriptor, at, bytes);
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written < 0)
-        failWith(errno);
-      at += written;
-      bytes -= static_cast<size_t>(written);
-    }
-  }
-  void commit() {
-    int closed = ::close(descriptor);
-    int error = errno;
-    descriptor = -1;
-    if (closed == 0 && (name == target || ::rename(name.c_str(), target.c_str()) == 0))
-      return;
-    error = closed != 0 ? error : errno;
-    discard();
-    failWith(error);
-  }
-
-private:
-  std::string target, name;
-  int descriptor = -1;
-  void discard() {
-    if (name != target)
-      ::unlink(name.c_str());
-  }
-  [[noreturn]] void failWith(int error) { fail("{}: cannot write: {}", target, std::strerror(error)); }
-};
-
 } // namespace
 
 uint64_t Constants::add(std::vector<char> bytes) {
@@ -223,11 +164,16 @@ uint64_t Constants::addStrings(std::span<const std::string> elements, uint64_t &
   return add(std::move(bytes));
 }
 
-void writePackage(const std::string &path, const plan::ProgramT &program, const Constants &constants,
-                  std::span<const CodeSection> code) {
-  TemporaryFile file(path);
-  write(program, constants, code, [&](const void *data, size_t bytes) { file.put(data, bytes); });
+uint64_t writePackage(const std::string &path, const plan::ProgramT &program, const Constants &constants,
+                      std::span<const CodeSection> code) {
+  PendingFile file(path);
+  uint64_t written = 0;
+  write(program, constants, code, [&](const void *data, size_t bytes) {
+    file.write(static_cast<const char *>(data), bytes);
+    written += bytes;
+  });
   file.commit();
+  return written;
 }
 
 std::vector<char> packageBytes(const plan::ProgramT &program, const Constants &constants,

@@ -53,11 +53,11 @@ struct CodeSection {
 /// Boundary at which an image starts inside its section: what page-relative addressing (AArch64 ADRP) relies on.
 inline constexpr uint64_t imageAlignment = 4096;
 
-/// Writes the package beside `path` and renames it into place, so that a reader sees the old file or the new one.
-/// Throws Error ("model.lathe: cannot write: No space left on device") and leaves nothing behind on failure.
+/// Writes the package as a PendingFile, so that a reader sees the old file or the new one, and returns its size in
+/// bytes. Throws Error ("model.lathe: cannot write: No space left on device") and leaves nothing behind on failure.
 /// `code` may be empty for a program without kernels (references only).
-void writePackage(const std::string &path, const plan::ProgramT &program, const Constants &constants,
-                  std::span<const CodeSection> code);
+uint64_t writePackage(const std::string &path, const plan::ProgramT &program, const Constants &constants,
+                      std::span<const CodeSection> code);
 
 /// The same bytes in memory.
 std::vector<char> packageBytes(const plan::ProgramT &program, const Constants &constants,

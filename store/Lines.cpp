@@ -6,13 +6,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <iostream>
 
 namespace lathe::store {
 
-LineWriter::LineWriter(const std::string &path) : path(path) {
-  if (path != "-")
-    file.emplace(path);
+LineWriter::LineWriter(const std::string &path) : path(path), file(path) {
   if (!path.ends_with(".gz"))
     return;
   deflater = std::make_unique<z_stream>();
@@ -26,13 +23,6 @@ LineWriter::~LineWriter() {
     deflateEnd(deflater.get());
 }
 
-void LineWriter::put(std::string_view bytes) {
-  if (file)
-    file->write(bytes);
-  else
-    std::cout.write(bytes.data(), std::streamsize(bytes.size()));
-}
-
 void LineWriter::deflate(std::string_view bytes, bool finish) {
   std::array<char, 1 << 16> out;
   deflater->next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
@@ -41,7 +31,7 @@ void LineWriter::deflate(std::string_view bytes, bool finish) {
     deflater->next_out = reinterpret_cast<Bytef *>(out.data());
     deflater->avail_out = uInt(out.size());
     ::deflate(deflater.get(), finish ? Z_FINISH : Z_NO_FLUSH);
-    put({out.data(), out.size() - deflater->avail_out});
+    file.write(out.data(), out.size() - deflater->avail_out);
   } while (deflater->avail_out == 0);
 }
 
@@ -50,14 +40,13 @@ void LineWriter::line(std::string_view text) {
     if (deflater)
       deflate(part, false);
     else
-      put(part);
+      file.write(part);
 }
 
 void LineWriter::commit() {
   if (deflater)
     deflate({}, true);
-  if (file)
-    file->commit();
+  file.commit();
 }
 
 LineReader::LineReader(const std::string &path) : path(path), buffer(1 << 16) {

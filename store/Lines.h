@@ -14,7 +14,8 @@ struct gzFile_s;
 
 namespace lathe::store {
 
-/// The file appears under its name when it is complete: `commit`. "-" is the standard output. Throws Error.
+/// The file appears under its name when it is complete: `commit`. "-" is the standard output (support/PendingFile.h).
+/// Throws Error.
 class LineWriter {
 public:
   explicit LineWriter(const std::string &path);
@@ -24,12 +25,11 @@ public:
   void commit();
 
 private:
-  void put(std::string_view bytes);
   /// Compresses what was given; `finish` ends the stream.
   void deflate(std::string_view bytes, bool finish);
 
   std::string path;
-  std::optional<PendingFile> file;      // none: standard output
+  PendingFile file;
   std::unique_ptr<z_stream_s> deflater; // none: as it is
 };
 

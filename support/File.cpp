@@ -1,6 +1,7 @@
 #include "support/File.h"
 
 #include "support/Error.h"
+#include "support/PendingFile.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -45,24 +46,9 @@ std::vector<char> readFile(const std::string &path) {
 }
 
 void writeFile(const std::string &path, std::span<const char> bytes) {
-  Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-  require(file.number >= 0, "{}: cannot write: {}", path, std::strerror(errno));
-  const char *at = bytes.data();
-  size_t left = bytes.size();
-  while (left) {
-    ssize_t written = ::write(file.number, at, left);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0) {
-      int error = errno;
-      struct stat status;
-      if (::fstat(file.number, &status) == 0 && S_ISREG(status.st_mode))
-        ::unlink(path.c_str());
-      fail("{}: cannot write: {}", path, std::strerror(error));
-    }
-    at += written;
-    left -= static_cast<size_t>(written);
-  }
+  PendingFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
 }
 
 } // namespace lathe

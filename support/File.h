@@ -10,7 +10,7 @@ namespace lathe {
 /// Throws Error ("x.npy: cannot open: No such file or directory").
 std::vector<char> readFile(const std::string &path);
 
-/// Throws Error when any byte could not be written; a partial file is removed.
+/// Throws Error when any byte could not be written; the file is complete or not there (support/PendingFile.h).
 void writeFile(const std::string &path, std::span<const char> bytes);
 
 } // namespace lathe

@@ -1,49 +1,58 @@
-// A file that appears under its name only when it is complete.
+// A file that appears under its name only when it is complete, or a stream that takes what it is given at once.
+//
+//   PendingFile file("model.onnx");
+//   file.write(bytes);
+//   file.commit(); // without it nothing appears
+//
+// "-" and "/dev/stdout" are the standard output. A device, pipe or socket is written directly: it cannot be replaced. A
+// symbolic link to a file stays, the file it names is replaced. Every byte that the system does not take is an Error,
+// and a file that was declared with `protectInput` is never replaced.
 #pragma once
 
 #include "support/Error.h"
 
-#include <filesystem>
-#include <fstream>
 #include <string>
+#include <string_view>
 
 namespace lathe {
 
-/// Writes to `<path>.partial` and renames on `commit`; removes it when destroyed before that. Throws Error.
 class PendingFile {
 public:
-  explicit PendingFile(std::string path) : path(std::move(path)), temporary(this->path + ".partial") {
-    stream.open(temporary, std::ios::binary | std::ios::trunc);
-    require(stream.good(), "{}: cannot be written", this->path);
-  }
-  ~PendingFile() {
-    std::error_code ignored;
-    if (!committed)
-      std::filesystem::remove(temporary, ignored);
-  }
+  /// Throws what `check` throws, and Error where the system refuses.
+  explicit PendingFile(std::string path);
+  /// Removes what was not committed.
+  ~PendingFile();
   PendingFile(const PendingFile &) = delete;
   PendingFile &operator=(const PendingFile &) = delete;
 
-  void write(const char *data, size_t size) { stream.write(data, static_cast<std::streamsize>(size)); }
+  void write(const char *data, size_t size);
   void write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
-  /// All bytes have been taken by the system, or Error.
-  void close() {
-    stream.close();
-    require(!stream.fail(), "{}: cannot be written completely", path);
-  }
-  void commit() {
-    if (stream.is_open())
-      close();
-    std::error_code error;
-    std::filesystem::rename(temporary, path, error);
-    require(!error, "{}: cannot be written: {}", path, error.message());
-    committed = true;
-  }
+  /// Returns when the system has taken all bytes; throws Error otherwise.
+  void close();
+  /// Closes the file and gives it its name.
+  void commit();
+
+  /// Throws Error where nothing can be written at `path` or where it is an input: to be called before long work.
+  static void check(const std::string &path);
+  /// True when `path` is written directly: the standard output, a device, a pipe.
+  static bool isStream(const std::string &path);
 
 private:
-  std::string path, temporary;
-  std::ofstream stream;
-  bool committed = false;
+  std::string path, target, temporary; // temporary: "" for streams
+  std::string buffer;
+  int descriptor = -1;
+
+  void flush();
+  void put(const char *data, size_t size);
+  void openTemporary();
+  void discard();
 };
+
+/// Declares that this process reads the file `path`: from now on no PendingFile replaces it, whatever name it is
+/// reached by. A path that names no regular file is ignored.
+void protectInput(const std::string &path);
+
+/// Throws Error where `output` and `input` are the same regular file, also by different names.
+void requireApart(const std::string &output, const std::string &input);
 
 } // namespace lathe

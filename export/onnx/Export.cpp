@@ -38,6 +38,8 @@ std::string exportOnnx(mlir::ModuleOp module) {
 
 void exportOnnxFile(mlir::ModuleOp module, const std::string &path, const ExportOptions &options) {
   bool outside = constantBytes(module) > options.externalDataThreshold;
+  require(!outside || !PendingFile::isStream(path),
+          "{}: cannot take the model: its weights go to a second file beside it, expected the name of a file", path);
   onnx::GraphWriter writer(module);
   onnx::ModelProto model = writer.write(outside ? smallestExternal : INT64_MAX);
   std::optional<PendingFile> dataFile;
