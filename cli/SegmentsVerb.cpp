@@ -83,7 +83,8 @@ private:
   std::vector<Value> runWhole(Cut &cut) {
     auto bytes = std::make_shared<std::vector<char>>();
     compileToBytes(*cut.whole, compileOptions(model, nullptr), *bytes);
-    runtime::Context context(runtime::Model::fromBytes(*bytes, model.model, bytes), {.threads = model.threads});
+    runtime::Context context(runtime::Model::fromBytes(*bytes, model.model, bytes, {.checkConstants = false}),
+                             {.threads = model.threads});
     return context.run(values);
   }
 

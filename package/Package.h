@@ -4,9 +4,11 @@
 //   Section table                Header::sectionCount x Section
 //   sections, each page-aligned  plan (flatbuffer, plan.fbs), constants, code per target
 //
-// Little-endian. The header's hash covers section table, plan and code and is always checked on load; the constants'
-// own hash is checked on request (it would read the whole file). A package holds native code: loading one means
-// trusting it.
+// Little-endian. Sections follow each other in the order of the table; what lies between them is less than one
+// alignment of zeros, and nothing lies behind the last. The header's hash covers section table, plan and code and is
+// always checked on load; the constants' own hash is checked too unless the caller declines it (it reads the whole
+// file). So every byte of a package is checked. That finds damage, not malice: a package holds native code, and loading
+// one means trusting it.
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,7 @@ def runtime_version():
     return _runtime().lathe_runtime_version().decode()
 
 
-def load(path, check_constants=False, threads=1):
+def load(path, check_constants=True, threads=1):
     """Loads a package file; `threads` is the default of the model's contexts (0: all CPUs)."""
     return Model(path, check_constants, threads)
 
@@ -153,9 +153,9 @@ class Port:
 class Model:
     """Immutable; may be shared by threads. `run` uses a context of its own: not from several threads at once."""
 
-    def __init__(self, path, check_constants=False, threads=1):
+    def __init__(self, path, check_constants=True, threads=1):
         self._handle = ctypes.c_void_p()
-        options = _new(_LoadOptions, 1 if check_constants else 0, 0)
+        options = _new(_LoadOptions, 0 if check_constants else 4, 0)  # LATHE_LOAD_SKIP_CONSTANTS
         _call("lathe_model_load", os.fsencode(path), ctypes.byref(options), ctypes.byref(self._handle))
         self.threads = threads
         self.inputs = self._ports("input")

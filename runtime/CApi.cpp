@@ -114,9 +114,11 @@ LoadOptions loadOptions(const lathe_load_options *options, bool &keep) {
   if (!options)
     return result;
   lathe_load_options given = readStruct(options, sizeof(lathe_load_options), "options");
-  expect((given.flags & ~(LATHE_LOAD_CHECK_CONSTANTS | LATHE_LOAD_KEEP_MEMORY)) == 0, "options: unknown flags {:#x}",
-         given.flags);
-  result.checkConstants = given.flags & LATHE_LOAD_CHECK_CONSTANTS;
+  constexpr uint32_t known = LATHE_LOAD_CHECK_CONSTANTS | LATHE_LOAD_KEEP_MEMORY | LATHE_LOAD_SKIP_CONSTANTS;
+  expect((given.flags & ~known) == 0, "options: unknown flags {:#x}", given.flags & ~known);
+  bool check = given.flags & LATHE_LOAD_CHECK_CONSTANTS, skip = given.flags & LATHE_LOAD_SKIP_CONSTANTS;
+  expect(!(check && skip), "options: LATHE_LOAD_CHECK_CONSTANTS and LATHE_LOAD_SKIP_CONSTANTS exclude each other");
+  result.checkConstants = !skip;
   keep = given.flags & LATHE_LOAD_KEEP_MEMORY;
   return result;
 }

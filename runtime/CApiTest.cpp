@@ -159,6 +159,32 @@ TEST_F(CApiTest, misuseIsAStatusNeverACrash) {
   lathe_context_free(nullptr);
 }
 
+TEST_F(CApiTest, damagedConstantsAreFoundUnlessTheCheckIsSkipped) {
+  TestPlan p;
+  uint32_t x = p.input("x", {"4"});
+  p.add(x, p.constant<float>("c", {"4"}, {1, 2, 3, 4}), p.output("out", {"4"}), "4");
+  std::vector<char> damaged = p.bytes();
+  float two = 2;
+  auto found = std::search(damaged.begin(), damaged.end(), reinterpret_cast<char *>(&two),
+                           reinterpret_cast<char *>(&two) + sizeof two);
+  ASSERT_NE(found, damaged.end());
+  *found ^= 1;
+  auto load = [&](const lathe_load_options *options) {
+    lathe_model *loaded = nullptr;
+    lathe_status status = lathe_model_load_memory(damaged.data(), damaged.size(), options, &loaded);
+    lathe_model_free(loaded);
+    return status;
+  };
+  EXPECT_EQ(load(nullptr), LATHE_FAILED);
+  EXPECT_NE(std::string(lathe_last_error()).find("altered"), std::string::npos) << lathe_last_error();
+  lathe_load_options options{sizeof options, 0, 0};
+  EXPECT_EQ(load(&options), LATHE_FAILED);
+  options.flags = LATHE_LOAD_SKIP_CONSTANTS;
+  EXPECT_EQ(load(&options), LATHE_OK);
+  options.flags = LATHE_LOAD_SKIP_CONSTANTS | LATHE_LOAD_CHECK_CONSTANTS;
+  EXPECT_EQ(load(&options), LATHE_INVALID_ARGUMENT);
+}
+
 TEST_F(CApiTest, newerAndOlderStructuresWork) {
   struct { // a caller of a later version
     lathe_port port;

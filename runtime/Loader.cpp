@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -52,13 +53,16 @@ public:
   /// [offset, offset + bytes) lies inside; throws Error when reading fails.
   virtual void read(uint64_t offset, void *to, size_t bytes) const = 0;
   virtual void placeConstants(const Section &section, LoadedPackage &package) const = 0;
+  /// Nothing for memory.
+  virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 };
 
 class File : public Source {
 public:
-  explicit File(const std::string &path) : path(path) {
+  /// `name` stands for the file in messages.
+  File(const std::string &file, const std::string &name) : path(name) {
     // Not blocking: a pipe without writer must not hang the program.
-    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     require(descriptor >= 0, "{}: cannot open: {}", path, std::strerror(errno));
     struct stat status;
     bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
@@ -90,6 +94,15 @@ public:
     ::madvise(address, section.bytes, MADV_WILLNEED);
     package.constantPages = Mapping(address, section.bytes);
     package.constants = {package.constantPages.data(), section.bytes};
+  }
+
+  std::optional<FileIdentity> identity() const override {
+    struct stat status;
+    if (::fstat(descriptor, &status) != 0)
+      return std::nullopt;
+    auto nanoseconds = [](const timespec &time) { return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec; };
+    return FileIdentity{status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+                        nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
   }
 
 private:
@@ -151,6 +164,8 @@ public:
     }
     if (code)
       package.target = targetOf(*code);
+    if (options.checkConstants)
+      package.contentHash = contentHash();
     return package;
   }
 
@@ -189,6 +204,7 @@ private:
     sections.resize(header.sectionCount);
     source.read(sizeof header, sections.data(), sections.size() * sizeof(Section));
     int plans = 0, constants = 0;
+    uint64_t end = sizeof header + sections.size() * sizeof(Section);
     for (const Section &section : sections) {
       require(section.kind >= SectionKind::plan && section.kind <= SectionKind::code && section.flags == 0,
               "{}: altered: a section of kind {} with flags {}", name, uint32_t(section.kind), section.flags);
@@ -196,13 +212,35 @@ private:
                   section.bytes <= source.size() - section.offset && section.offset >= sizeof header,
               "{}: altered: a section of {} bytes at {} in a file of {}", name, section.bytes, section.offset,
               source.size());
+      // One after the other without room for anything else: what lies between is padding, which must be zero.
+      uint64_t expected = (end + package::sectionAlignment - 1) / package::sectionAlignment * package::sectionAlignment;
+      require(section.offset == expected, "{}: altered: a section at byte {}, expected {}", name, section.offset,
+              expected);
+      checkPadding(end, section.offset);
+      end = section.offset + section.bytes;
       plans += section.kind == SectionKind::plan;
       constants += section.kind == SectionKind::constants;
     }
     require(plans == 1 && constants <= 1, "{}: altered: {} plans and {} sections of constants", name, plans, constants);
+    require(end == source.size(), "{}: altered: {} bytes behind the last section", name, source.size() - end);
   }
 
-  /// Plan and code sections, by section; their hash, and the constants' where asked for, is right.
+  void checkPadding(uint64_t begin, uint64_t end) const {
+    std::vector<char> padding(end - begin);
+    source.read(begin, padding.data(), padding.size());
+    for (size_t i = 0; i < padding.size(); ++i)
+      require(padding[i] == 0, "{}: altered: byte {} lies between sections and is not zero", name, begin + i);
+  }
+
+  /// Header and section table hold the hashes of everything else.
+  uint64_t contentHash() const {
+    package::Hasher hasher;
+    hasher.update(&header, sizeof header);
+    hasher.update(sections.data(), sections.size() * sizeof(Section));
+    return hasher.digest();
+  }
+
+  /// Plan and code sections, by section; their hash, and the constants' unless not asked for, is right.
   std::vector<std::vector<char>> readChecked() {
     package::Hasher hasher;
     hasher.update(sections.data(), sections.size() * sizeof(Section));
@@ -216,10 +254,25 @@ private:
         }
     require(hasher.digest() == header.hash, "{}: altered: the hash of plan and code is {:016x}, expected {:016x}", name,
             hasher.digest(), header.hash);
-    for (const Section &section : sections)
-      if (options.checkConstants && section.kind == SectionKind::constants)
-        checkConstants(section);
+    if (options.checkConstants)
+      checkConstants();
     return contents;
+  }
+
+  void checkConstants() const {
+    std::optional<FileIdentity> before = options.checkedFiles ? source.identity() : std::nullopt;
+    if (before && options.checkedFiles->has(*before, contentHash()))
+      return;
+    for (const Section &section : sections)
+      if (section.kind == SectionKind::constants)
+        checkConstants(section);
+    // A change within the resolution of a file system's times (up to two seconds) would not show later.
+    constexpr int64_t resolution = 2000000000;
+    timespec now;
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    int64_t latest = int64_t(now.tv_sec) * 1000000000 + now.tv_nsec - resolution;
+    if (before && before->modified < latest && before->changed < latest && source.identity() == before)
+      options.checkedFiles->add(*before, contentHash());
   }
 
   void checkConstants(const Section &section) const {
@@ -282,8 +335,9 @@ private:
 } // namespace
 
 LoadedPackage loadPackageFile(const std::string &path, const LoadOptions &options) {
-  File file(path);
-  return PackageReader(file, path, options).read();
+  const std::string &name = options.name.empty() ? path : options.name;
+  File file(path, name);
+  return PackageReader(file, name, options).read();
 }
 
 LoadedPackage loadPackageBytes(std::span<const char> bytes, const std::string &name,

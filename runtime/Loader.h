@@ -5,6 +5,7 @@
 #include "runtime/Model.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,9 +35,10 @@ struct LoadedPackage {
   std::span<const char> constants; // in `constantPages`, or in the caller's memory
   Mapping constantPages;
   std::shared_ptr<const void> keepAlive;
-  Mapping code;                  // read-execute; empty without code
-  std::vector<uint64_t> entries; // of each kernel in `code`
-  std::string target;            // of the code section chosen
+  Mapping code;                        // read-execute; empty without code
+  std::vector<uint64_t> entries;       // of each kernel in `code`
+  std::string target;                  // of the code section chosen
+  std::optional<uint64_t> contentHash; // of header and section table; none where the constants were not checked
 };
 
 LoadedPackage loadPackageFile(const std::string &path, const LoadOptions &options);

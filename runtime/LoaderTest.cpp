@@ -6,11 +6,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <thread>
 #include <unistd.h>
 
 using namespace lathe;
@@ -234,28 +237,77 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   bytes.back() ^= 1; // code
   EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: the hash of plan and code is "));
   bytes = good;
-  bytes[sections(good)[1].offset] ^= 1; // constants: only on request
-  EXPECT_EQ(loadError(bytes), "no error");
-  EXPECT_THAT(loadError(bytes, {.checkConstants = true}),
-              StartsWith("m.lathe: altered: the hash of the constants is "));
+  bytes[sections(good)[1].offset] ^= 1; // constants: unless they are trusted
+  EXPECT_EQ(loadError(bytes, {.checkConstants = false}), "no error");
+  EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: the hash of the constants is "));
+  bytes = good;
+  bytes[sections(good)[1].offset - 1] = 1;
+  EXPECT_EQ(loadError(bytes), fmt::format("m.lathe: altered: byte {} lies between sections and is not zero",
+                                          sections(good)[1].offset - 1));
 }
 
 TEST_F(LoaderTest, everyAlteredByteIsFound) {
   const std::vector<char> good = everything().bytes();
   std::vector<Section> table = sections(good);
   size_t tableEnd = sizeof(Header) + table.size() * sizeof(Section);
-  auto altered = [&](size_t at) {
-    std::vector<char> bytes = good;
+  std::vector<char> bytes = good;
+  for (size_t at = 0; at < good.size(); ++at) {
     bytes[at] ^= static_cast<char>(1 << at % 8);
-    EXPECT_NE(loadError(bytes, {.checkConstants = true}), "no error") << "byte " << at;
-  };
-  for (size_t at = 0; at < tableEnd; ++at)
-    altered(at);
-  for (const Section &section : table)
-    for (size_t i = 0; i < section.bytes; i += section.kind == SectionKind::plan ? 3 : 61)
-      altered(section.offset + i);
+    EXPECT_NE(loadError(bytes), "no error") << "byte " << at << " of " << good.size();
+    bytes[at] = good[at];
+  }
   for (size_t length = 0; length < good.size(); length += length < tableEnd ? 1 : 97)
     EXPECT_NE(loadError({good.begin(), good.begin() + static_cast<ptrdiff_t>(length)}), "no error") << length;
+}
+
+/// In memory, for one test.
+class Remembered : public CheckedFiles {
+public:
+  bool has(const FileIdentity &file, uint64_t content) override {
+    ++asked;
+    return std::find(known.begin(), known.end(), std::pair(file, content)) != known.end();
+  }
+  void add(const FileIdentity &file, uint64_t content) override { known.emplace_back(file, content); }
+  std::vector<std::pair<FileIdentity, uint64_t>> known;
+  int asked = 0;
+};
+
+TEST_F(LoaderTest, aFileIsCheckedUntilItIsRemembered) {
+  std::vector<char> bytes = everything().bytes();
+  Remembered files;
+  LoadOptions options{.checkedFiles = &files};
+  write(bytes);
+  Model::load(path, options);
+  EXPECT_EQ(files.asked, 1);
+  EXPECT_TRUE(files.known.empty()) << "a file this young could still change without a sign";
+  std::this_thread::sleep_for(std::chrono::milliseconds(2200));
+  auto intact = Model::load(path, options);
+  ASSERT_EQ(files.known.size(), 1u);
+  EXPECT_EQ(files.known[0].second, intact->contentHash());
+  EXPECT_EQ(files.known[0].first.bytes, bytes.size());
+  Model::load(path, options);
+  EXPECT_EQ(files.known.size(), 1u);
+
+  // Changed in place, with the old time of its last modification: the time of the change tells.
+  auto modified = std::filesystem::last_write_time(path);
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(sections(bytes)[1].offset)).put('\x7f');
+  file.close();
+  std::filesystem::last_write_time(path, modified);
+  EXPECT_THAT(errorOf([&] { Model::load(path, options); }), HasSubstr("altered: the hash of the constants is "));
+  EXPECT_EQ(files.known.size(), 1u);
+}
+
+TEST_F(LoaderTest, theContentHashIsOfCheckedContent) {
+  std::vector<char> bytes = everything().bytes();
+  auto content = Model::fromBytes(bytes, "m.lathe")->contentHash();
+  EXPECT_TRUE(content.has_value());
+  EXPECT_EQ(Model::fromBytes(bytes, "m.lathe", {}, {.checkConstants = false})->contentHash(), std::nullopt);
+  TestPlan other = everything();
+  other.constant<float>("more", {"1"}, {7.0f});
+  EXPECT_NE(Model::fromBytes(other.bytes(), "m.lathe")->contentHash(), content);
+  EXPECT_EQ(errorOf([&] { Model::load("/nowhere.lathe", {.name = "net.onnx"}); }),
+            "net.onnx: cannot open: No such file or directory");
 }
 
 /// Section tables and plans that are nonsense although their hash fits: an Error or a model, never a crash. Models that

@@ -41,7 +41,7 @@ Model::~Model() = default;
 
 std::shared_ptr<const Model> Model::load(const std::string &path, const LoadOptions &options) {
   std::shared_ptr<Model> model(new Model);
-  model->state = std::make_unique<State>(loadPackageFile(path, options), path);
+  model->state = std::make_unique<State>(loadPackageFile(path, options), options.name.empty() ? path : options.name);
   return model;
 }
 
@@ -71,6 +71,7 @@ const std::string &Model::target() const { return state->package.target; }
 const std::string &Model::producer() const { return state->program.producer; }
 const std::string &Model::source() const { return state->program.model; }
 const std::string &Model::options() const { return state->program.options; }
+std::optional<uint64_t> Model::contentHash() const { return state->package.contentHash; }
 uint64_t Model::constantBytes() const { return state->package.constants.size(); }
 uint64_t Model::codeBytes() const { return state->package.code.bytes(); }
 const Program &Model::program() const { return state->program; }

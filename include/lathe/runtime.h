@@ -1,4 +1,4 @@
-/* Lathe's runtime, C interface, version 1.
+/* Lathe's runtime, C interface, version 2.
 
      lathe_model *model;
      lathe_context *context;
@@ -25,8 +25,9 @@
 extern "C" {
 #endif
 
-#define LATHE_RUNTIME_API_VERSION 1
-/* LATHE_RUNTIME_API_VERSION of the library at run time. */
+#define LATHE_RUNTIME_API_VERSION 2
+/* LATHE_RUNTIME_API_VERSION of the library at run time. From version 2 on the constants' hash is checked unless
+   LATHE_LOAD_SKIP_CONSTANTS says otherwise, a flag that version 1 refuses. */
 LATHE_API uint32_t lathe_runtime_api_version(void);
 /* "0.1.0" */
 LATHE_API const char *lathe_runtime_version(void);
@@ -82,17 +83,22 @@ typedef struct lathe_tensor {
 
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
 
-#define LATHE_LOAD_CHECK_CONSTANTS 1u /* verify the constants' hash too, which reads the whole file */
+#define LATHE_LOAD_CHECK_CONSTANTS 1u /* verify the constants' hash too: the default since version 2 */
 #define LATHE_LOAD_KEEP_MEMORY                                                                                         \
   2u /* load_memory: `data` stays valid until the model is freed; nothing is copied that                               \
         is aligned to 64 bytes */
+#define LATHE_LOAD_SKIP_CONSTANTS                                                                                      \
+  4u /* do not verify the constants' hash: damaged constants give wrong results silently. For files that cannot have   \
+        changed, or that the program has checked itself. */
 typedef struct lathe_load_options {
   size_t struct_size;
   uint32_t flags;
   uint32_t reserved; /* 0 */
 } lathe_load_options;
 
-/* `options` may be null. The file's constants are mapped, not read. */
+/* `options` may be null. Every byte is checked against the package's hashes, which reads the file once (docs/c-api.md
+   says what that costs); nothing is kept on disk about it. The constants are then mapped in place: the file must not be
+   changed in place while the model lives. */
 LATHE_API lathe_status lathe_model_load(const char *path, const lathe_load_options *options, lathe_model **model);
 LATHE_API lathe_status lathe_model_load_memory(const void *data, size_t bytes, const lathe_load_options *options,
                                                lathe_model **model);

@@ -19,8 +19,9 @@ Outcome<std::unique_ptr<LonePackage>> LonePackage::make(const Problem &problem, 
   if (!report.references.empty())
     return NotApplicable{
         fmt::format("{} is left to its reference: {}", report.references[0].op, report.references[0].reason)};
-  made->context = std::make_unique<runtime::Context>(runtime::Model::fromBytes(*made->bytes, problem.op, made->bytes),
-                                                     runtime::ContextOptions{.threads = threads});
+  made->context = std::make_unique<runtime::Context>(
+      runtime::Model::fromBytes(*made->bytes, problem.op, made->bytes, {.checkConstants = false}),
+      runtime::ContextOptions{.threads = threads});
   size_t next = 0;
   auto operands = problem.inputs();
   for (size_t i = 0; i < operands.size(); ++i)
