@@ -25,6 +25,7 @@ int benchVerb(const Arguments &arguments) {
       "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
       "  lathe bench model.onnx --batch 8 --max-seconds 30\n");
   model.add(options);
+  model.addLoading(options);
   inputs.add(options, "random");
   options.add_option("--repetitions", repetitions, "exactly this many timed runs instead of the stopping rule")
       ->check(CLI::PositiveNumber);
@@ -55,7 +56,7 @@ int benchVerb(const Arguments &arguments) {
     options.writeJson({{"model", model.model}, {"mistrusted", mistrust}});
     return failedVerdict;
   }
-  Verification verification = verificationOf(prepared.package);
+  Verification verification = verificationOf(*prepared.model);
 
   runtime::Context &context = *prepared.context;
   for (size_t i = 0; i < warmUp; ++i)

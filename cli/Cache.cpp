@@ -1,12 +1,13 @@
 #include "cli/Cache.h"
 
+#include "lab/TemporaryDirectory.h"
 #include "package/Hash.h"
 #include "package/Package.h"
+#include "runtime/Cpu.h"
 #include "support/CacheFolder.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -56,7 +57,11 @@ private:
 std::vector<std::string> externalFiles(std::string_view model) {
   static constexpr std::string_view key = "\x0a\x08location\x12";
   std::vector<std::string> names;
-  for (size_t at = model.find(key); at != std::string_view::npos; at = model.find(key, at + 1)) {
+  auto next = [&](size_t from) {
+    const void *found = ::memmem(model.data() + from, model.size() - from, key.data(), key.size());
+    return found ? static_cast<size_t>(static_cast<const char *>(found) - model.data()) : std::string_view::npos;
+  };
+  for (size_t at = next(0); at != std::string_view::npos; at = next(at + 1)) {
     size_t begin = at + key.size();
     size_t length = 0;
     for (int shift = 0; begin < model.size() && shift < 28; shift += 7) {
@@ -74,19 +79,38 @@ std::vector<std::string> externalFiles(std::string_view model) {
   return names;
 }
 
-void hashContent(const ModelFlags &flags, package::Hasher &hasher) {
-  Mapped model(flags.model);
-  hasher.update(model.view().data(), model.view().size());
+/// The files that the model consists of: its own, external data, the weights of textual IR.
+std::vector<std::string> modelFiles(const ModelFlags &flags) {
+  std::vector<std::string> files{flags.model};
   std::filesystem::path folder = std::filesystem::path(flags.model).parent_path();
-  std::vector<std::string> beside = externalFiles(model.view());
+  std::vector<std::string> beside = externalFiles(Mapped(flags.model).view());
   beside.push_back(std::filesystem::path(flags.model).filename().string() + ".safetensors"); // weights of textual IR
   for (const std::string &name : beside) {
     std::error_code ignored;
-    if (std::filesystem::path file = folder / name; std::filesystem::is_regular_file(file, ignored)) {
-      Mapped external(file.string());
-      hasher.update(external.view().data(), external.view().size());
-    }
+    if (std::filesystem::path file = folder / name; std::filesystem::is_regular_file(file, ignored))
+      files.push_back(file.string());
   }
+  return files;
+}
+
+void hashContent(const ModelFlags &flags, package::Hasher &hasher) {
+  for (const std::string &file : modelFiles(flags)) {
+    Mapped content(file);
+    hasher.update(content.view().data(), content.view().size());
+  }
+}
+
+/// What "native" stands for here: the processor's name and features, which a machine that shares the home folder may
+/// not have.
+std::string nativeProcessor() {
+  std::string text = package::featureNames(runtime::cpuFeatures());
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line) && !line.empty();) // the first processor
+    for (const char *key :
+         {"vendor_id", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part", "isa"})
+      if (line.starts_with(key))
+        text += "\n" + line;
+  return text;
 }
 
 /// Everything the package depends on.
@@ -100,6 +124,8 @@ uint64_t keyOf(const ModelFlags &flags) {
     if (::stat(file.c_str(), &status) == 0)
       text(fmt::format("{}.{} {}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size));
   }
+  if (flags.target.find("native") != std::string::npos)
+    text(nativeProcessor());
   for (const std::string &word : flags.compileArguments())
     text(word);
   if (!flags.scheduleFile.empty())
@@ -142,17 +168,32 @@ std::string compilerLibrary() {
   return "liblathe_cli_compiler.so";
 }
 
-void runSelf(const Arguments &arguments) {
-  std::string program = ownProgram();
-  std::vector<char *> argv{program.data()};
+std::vector<std::string> filesOf(const ModelFlags &flags) {
+  std::vector<std::string> files;
+  std::error_code ignored;
+  if (!flags.isZoo() && std::filesystem::is_regular_file(flags.model, ignored))
+    files = isPackage(flags.model) ? std::vector<std::string>{flags.model} : modelFiles(flags);
+  if (!flags.scheduleFile.empty())
+    files.push_back(flags.scheduleFile);
+  return files;
+}
+
+void runSelf(const Arguments &arguments, const std::string &verb) {
+  std::string program = ownProgram(), typed = "LATHE_TYPED_VERB=" + shownVerb(verb);
+  std::vector<char *> argv{program.data()}, environment;
   for (const std::string &argument : arguments)
     argv.push_back(const_cast<char *>(argument.c_str()));
   argv.push_back(nullptr);
+  for (char **entry = environ; *entry; ++entry)
+    if (!std::string_view(*entry).starts_with("LATHE_TYPED_VERB="))
+      environment.push_back(*entry);
+  environment.push_back(typed.data());
+  environment.push_back(nullptr);
   pid_t child;
   posix_spawn_file_actions_t actions; // stdout belongs to the verb that asked, which may write JSON there
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
+  int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   require(error == 0, "cannot start {}: {}", program, std::strerror(error));
   int status = 0;
@@ -161,53 +202,61 @@ void runSelf(const Arguments &arguments) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
-    fmt::print(stderr, "lathe {} was ended by signal {} ({})\n", arguments.at(0), WTERMSIG(status),
-               ::strsignal(WTERMSIG(status)));
+    fmt::print(stderr, "lathe {}: {}: 'lathe {}' was ended by signal {} ({})\n", shownVerb(verb), arguments.at(1),
+               arguments.at(0), WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
 }
 
-std::string cacheFolder() {
-  const char *xdg = std::getenv("XDG_CACHE_HOME");
-  const char *home = std::getenv("HOME");
-  if (xdg && *xdg)
-    return std::string(xdg) + "/lathe";
-  return std::string(home && *home ? home : "/tmp") + "/.cache/lathe";
+std::string cacheFolderOrSay(const std::string &part) {
+  std::string why, folder = cacheFolder(part, &why);
+  if (folder.empty() && !std::getenv("LATHE_NO_CACHE_SAID")) {
+    fmt::print(stderr, "lathe: works without a cache: {}\n", why);
+    ::setenv("LATHE_NO_CACHE_SAID", "1", 1); // to the processes that this one starts, too
+  }
+  return folder;
 }
 
-std::string kernelCacheFolder() { return cacheFolder() + "/kernels"; }
+std::filesystem::path temporaryFolder() {
+  static lab::TemporaryDirectory folder("cli");
+  return folder.path;
+}
 
-std::string packageFor(const ModelFlags &flags) {
+Package openPackage(const std::string &path, const ModelFlags &flags) {
+  return {path, runtime::Model::load(path, flags.loadOptions())};
+}
+
+Package packageFor(const ModelFlags &flags) {
   if (!flags.isZoo() && isPackage(flags.model))
-    return flags.model;
-  std::string folder = cacheFolder() + "/packages";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  require(!error, "{}: cannot create: {}", folder, error.message());
+    return openPackage(flags.model, flags);
+  runtime::LoadOptions loading = flags.loadOptions();
+  loading.name = flags.model; // which is what messages are about, not where its package lies
+  std::string folder = flags.noCache ? "" : cacheFolderOrSay("packages");
+  bool cached = !folder.empty();
+  if (!cached)
+    folder = temporaryFolder().string();
   std::string path = fmt::format("{}/{:016x}.lathe", folder, keyOf(flags));
-  if (!flags.noCache && std::filesystem::exists(path, error) && isPackage(path))
-    return path;
-  pruneOldest(folder, cacheLimit);
+  std::error_code ignored;
+  if (cached && std::filesystem::exists(path, ignored)) {
+    try {
+      return {path, runtime::Model::load(path, loading)};
+    } catch (const Error &) { // damaged: made again
+    }
+  }
+  if (cached)
+    pruneOldest(folder, cacheLimit);
   Arguments arguments{"compile", flags.model, "-o", path, "--quiet"};
   Arguments rest = flags.compileArguments();
   arguments.insert(arguments.end(), rest.begin(), rest.end());
-  if (flags.noCache)
+  if (!cached)
     arguments.push_back("--no-cache");
-  runSelf(arguments);
-  return path;
+  runSelf(arguments, "compile");
+  return {path, runtime::Model::load(path, loading)};
 }
 
-std::string verdictPath(const std::string &package) {
-  // The header and the section table hold the hashes of everything else.
-  std::ifstream file(package, std::ios::binary);
-  package::Header header{};
-  file.read(reinterpret_cast<char *>(&header), sizeof header);
-  std::vector<char> table(std::min<uint32_t>(header.sectionCount, 64) * sizeof(package::Section));
-  file.read(table.data(), static_cast<std::streamsize>(table.size()));
-  require(static_cast<bool>(file), "{}: is not a package", package);
-  package::Hasher hasher;
-  hasher.update(&header, sizeof header);
-  hasher.update(table.data(), table.size());
-  return fmt::format("{}/verdicts/{:016x}.json", cacheFolder(), hasher.digest());
+std::string verdictPath(const runtime::Model &package) {
+  std::optional<uint64_t> content = package.contentHash();
+  std::string folder = content ? cacheFolder("verdicts") : "";
+  return folder.empty() ? "" : fmt::format("{}/{:016x}.json", folder, *content);
 }
 
 } // namespace lathe::cli

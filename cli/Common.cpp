@@ -1,30 +1,51 @@
 #include "cli/Common.h"
 
+#include "support/File.h"
+#include "support/PendingFile.h"
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <new>
-#include <sstream>
 #include <unistd.h>
 
 namespace lathe::cli {
 
-int guarded(const std::string &verb, const std::function<int()> &body) {
+namespace {
+
+/// Throws Error when anything that was printed did not reach the standard output.
+void finishOutput() {
+  errno = 0;
+  std::cout.flush();
+  bool good = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  require(good, "cannot write standard output: {}", std::strerror(errno ? errno : EIO));
+}
+
+} // namespace
+
+std::string shownVerb(const std::string &verb) {
+  const char *typed = std::getenv("LATHE_TYPED_VERB");
+  return typed && *typed ? typed : verb;
+}
+
+int guarded(const std::string &given, const std::function<int()> &body) {
+  std::string verb = shownVerb(given);
   auto say = [&](const std::string &message) { fmt::print(stderr, "lathe {}: {}\n", verb, message); };
   try {
-    int code = body();
-    std::cout.flush();
-    if (!std::cout || std::fflush(stdout) != 0) {
-      say(fmt::format("cannot write standard output: {}", std::strerror(errno)));
-      return userError;
+    int code = success;
+    try {
+      code = body();
+    } catch (const CLI::CallForHelp &) { // printed by Options::parseAll
     }
+    if (code == success || code == failedVerdict) // otherwise an inner guard has said why
+      finishOutput();
     return code;
   } catch (const ChildFailed &child) {
     return child.exitCode;
-  } catch (const CLI::CallForHelp &) {
-    return success; // printed by Options::parseAll
   } catch (const CLI::ParseError &error) {
     std::string message = error.what();
     say(message.substr(0, message.find('\n')) + fmt::format(" (see lathe {} --help)", verb));
@@ -55,21 +76,46 @@ void Options::parseAll(const Arguments &arguments) {
     std::cout << help();
     throw;
   }
+  std::string streams;
+  bool writes = false;
+  for (const Output &output : outputs) {
+    writes |= !output.path->empty();
+    if (*output.path != "-")
+      continue;
+    require(streams.empty(), "{} and {} both write to the standard output: give a file for one of them", streams,
+            output.flags);
+    streams = output.flags;
+  }
+  if (!writes)
+    return;
+  for (const auto &files : readers)
+    for (const std::string &file : files())
+      protectInput(file);
+  // Said before the work, and before another output is written.
+  std::error_code ignored;
+  for (const Output &output : outputs)
+    if (!output.path->empty() && !output.path->ends_with('/') && !std::filesystem::is_directory(*output.path, ignored))
+      PendingFile::check(*output.path);
+}
+
+CLI::Option *Options::addOutput(const std::string &flags, std::string &path, const std::string &help) {
+  outputs.push_back({flags.substr(flags.rfind(',') + 1), &path});
+  return add_option(flags, path, help)->type_name("FILE");
+}
+
+bool Options::printsText() const {
+  return std::none_of(outputs.begin(), outputs.end(), [](const Output &output) { return *output.path == "-"; });
 }
 
 void Options::addJson() {
-  add_option("--json", jsonPath, "writes every figure to FILE as JSON, the unit in each key (-: standard output)")
-      ->type_name("FILE");
+  addOutput("--json", jsonPath, "writes every figure to FILE as JSON, the unit in each key (-: standard output)");
 }
 
 void Options::writeJson(const nlohmann::json &document) const {
   if (jsonPath.empty())
     return;
   std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  if (jsonPath == "-")
-    std::cout << text;
-  else
-    writeFile(jsonPath, text);
+  writeFile(jsonPath, text);
 }
 
 Table::Table(std::vector<std::string> titles) { rows.push_back(std::move(titles)); }
@@ -139,20 +185,20 @@ std::string waitText(double seconds) {
 }
 
 std::string readFile(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  require(file.is_open(), "{}: cannot read: {}", path, std::strerror(errno));
-  text << file.rdbuf();
-  require(!file.bad() && !(file.fail() && !file.eof()), "{}: cannot read: {}", path, std::strerror(errno));
-  return text.str();
+  std::vector<char> bytes = lathe::readFile(path);
+  protectInput(path);
+  return {bytes.begin(), bytes.end()};
 }
 
 void writeFile(const std::string &path, const std::string &text) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  require(static_cast<bool>(file), "{}: cannot write: {}", path, std::strerror(errno ? errno : EIO));
+  PendingFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+void requireNoTerminal(const std::string &path, const std::string &what) {
+  require((path != "-" && path != "/dev/stdout") || !::isatty(STDOUT_FILENO),
+          "{}: the standard output is a terminal, which cannot show {}: give a file, or redirect it", path, what);
 }
 
 } // namespace lathe::cli

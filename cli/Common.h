@@ -34,23 +34,39 @@ struct ChildFailed {
   int exitCode;
 };
 
-/// Runs `body` and turns what it throws into a line on stderr and an exit code.
+/// Runs `body` and turns what it throws, and a standard output that could not be written, into a line on stderr and an
+/// exit code. Lines name the verb that was typed (`shownVerb`).
 int guarded(const std::string &verb, const std::function<int()> &body);
+
+/// The verb that the user typed: `verb`, or in a process that another verb started (runSelf) that one.
+std::string shownVerb(const std::string &verb);
 
 /// The options of one verb: `--help` shows `examples` below them.
 class Options : public CLI::App {
 public:
   Options(const std::string &verb, const std::string &summary, const std::string &examples);
-  /// Throws CLI::ParseError (help included), which `guarded` handles.
+  /// Throws CLI::ParseError (help included), which `guarded` handles, and Error for an output that cannot be written or
+  /// that is a file the command reads.
   void parseAll(const Arguments &arguments);
   void addJson();
+  /// An option whose value names a file to write; "-" is the standard output, which one output may have.
+  CLI::Option *addOutput(const std::string &flags, std::string &path, const std::string &help);
+  /// `files` names files that the command reads; it is called by parseAll, when the options have their values, and only
+  /// when the command writes something.
+  void reads(std::function<std::vector<std::string>()> files) { readers.push_back(std::move(files)); }
   /// Writes `document` where --json says, if it does ("-": standard output).
   void writeJson(const nlohmann::json &document) const;
-  /// False when the JSON document goes to standard output, which then holds nothing else.
-  bool printsText() const { return jsonPath != "-"; }
+  /// False when the JSON document or another output goes to standard output, which then holds nothing else.
+  bool printsText() const;
 
 private:
+  struct Output {
+    std::string flags;
+    const std::string *path;
+  };
   std::string jsonPath;
+  std::vector<Output> outputs;
+  std::vector<std::function<std::vector<std::string>()>> readers;
 };
 
 /// Columns of text, numbers to the right.
@@ -71,7 +87,11 @@ std::string secondsText(double seconds);
 /// "40 s", "12 min", "3.5 h": of waiting.
 std::string waitText(double seconds);
 
+/// The file is an input of this process: no output replaces it (support/PendingFile.h).
 std::string readFile(const std::string &path);
+/// "-": standard output.
 void writeFile(const std::string &path, const std::string &text);
+/// Throws Error where `path` means the standard output and that is a terminal. `what`: "a package".
+void requireNoTerminal(const std::string &path, const std::string &what);
 
 } // namespace lathe::cli

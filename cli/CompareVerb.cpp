@@ -6,11 +6,16 @@
 #include "lab/StoreRecords.h"
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 namespace lathe::cli {
 namespace {
+
+/// The folder for generated models. Each is written whole under its name, so that several processes may do so at once.
+std::string cachedFiles(const char *part) {
+  std::string folder = cacheFolderOrSay(part);
+  return folder.empty() ? temporaryFolder().string() : folder;
+}
 
 /// The file a peer that reads ONNX loads: the model itself, or what `lathe zoo` writes for it.
 std::string onnxFor(const ModelFlags &flags) {
@@ -18,10 +23,7 @@ std::string onnxFor(const ModelFlags &flags) {
     require(looksLikeOnnx(flags.model), "{}: peers read ONNX: give the ONNX model, or zoo:NAME", flags.model);
     return flags.model;
   }
-  std::string folder = cacheFolder() + "/zoo";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  require(!error, "{}: cannot create: {}", folder, error.message());
+  std::string folder = cachedFiles("zoo");
   std::string path =
       fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
   Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), "--quiet"};
@@ -29,24 +31,18 @@ std::string onnxFor(const ModelFlags &flags) {
     arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
   if (flags.zooSequence)
     arguments.insert(arguments.end(), {"--sequence", std::to_string(flags.zooSequence)});
-  runSelf(arguments); // always anew: the architecture may have changed with the program
+  runSelf(arguments, "compare"); // always anew: the architecture may have changed with the program
   return path;
 }
 
 /// A package that hands one element through: what calling our runner costs.
 std::string identityPackage(const ModelFlags &model) {
-  std::string folder = cacheFolder();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
   ModelFlags identity = model;
-  identity.model = folder + "/identity.onnx";
+  identity.model = cachedFiles("zoo") + "/identity.onnx";
   identity.shapes.clear();
   identity.scheduleFile.clear();
-  std::ofstream file(identity.model, std::ios::binary);
-  file << lab::identityOnnx();
-  file.close();
-  require(file.good(), "{}: cannot be written", identity.model);
-  return packageFor(identity);
+  writeFile(identity.model, lab::identityOnnx());
+  return packageFor(identity).path;
 }
 
 /// "data 1x3x224x224, mask 1x128": the inputs' extents in this run.
@@ -83,9 +79,11 @@ int compareVerb(const Arguments &arguments) {
       "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
       "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
   model.add(options);
+  model.addLoading(options);
   inputs.add(options, "random");
   options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference, or a package (F.lathe)")
       ->capture_default_str();
+  options.reads([&] { return CLI::detail::split(with, ','); });
   options.add_flag("--check-only", compare.checkOnly, "compares outputs and times nothing");
   options.add_option("--max-seconds", compare.maxSeconds, "of timing")
       ->check(CLI::PositiveNumber)
@@ -133,7 +131,7 @@ int compareVerb(const Arguments &arguments) {
     sides.push_back(std::move(side));
   }
   require(sides.size() > 1, "--with: give at least one runner");
-  std::string package = packageFor(model);
+  auto [package, loaded] = packageFor(model);
   sides[0].model = package;
   sides[0].identity = identityPackage(model);
   for (size_t i = 1; i < sides.size(); ++i) {
@@ -141,14 +139,13 @@ int compareVerb(const Arguments &arguments) {
     references.referencesOnly = true;
     bool onnx = sides[i].runner.format == "onnx";
     if (sides[i].model.empty())
-      sides[i].model = onnx ? onnxFor(model) : packageFor(references);
+      sides[i].model = onnx ? onnxFor(model) : packageFor(references).path;
     if (!onnx)
       sides[i].identity = sides[0].identity;
   }
 
   compare.threads = model.threads;
   compare.seed = inputs.seed;
-  auto loaded = runtime::Model::load(package);
   if (!inputs.given.empty() || inputs.fill != "random") {
     std::vector<Value> values = gatherInputs(loaded->inputs(), inputs, model.shapes);
     for (size_t i = 0; i < values.size(); ++i)
@@ -165,7 +162,7 @@ int compareVerb(const Arguments &arguments) {
     }
   for (const lab::CompareSide &side : sides)
     if (isPackage(side.model))
-      setTolerance(precisionOfPackage(runtime::Model::load(side.model)->options()));
+      setTolerance(precisionOfPackage(openPackage(side.model, model).model->options()));
   std::string inputText = shapesText(loaded->inputs(), compare);
   std::string source = loaded->source();
   loaded.reset();

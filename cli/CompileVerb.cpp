@@ -44,8 +44,8 @@ int compileVerb(const Arguments &arguments) {
       "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
       "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n");
   model.add(options);
-  options.add_option("-o,--output", output, "the package, or the text of --emit (default: standard output)")
-      ->type_name("FILE");
+  options.addOutput("-o,--output", output,
+                    "the package, or the text of --emit (default: standard output); -: standard output");
   options
       .add_option("--emit", emit,
                   "graph, kernels, schedule, loops, llvm or asm instead of a package; graph and kernels can be "
@@ -59,6 +59,8 @@ int compileVerb(const Arguments &arguments) {
   options.addJson();
   options.parseAll(arguments);
   require(!emit.empty() || !output.empty(), "give -o FILE for the package, or --emit to see a level");
+  if (emit.empty())
+    requireNoTerminal(output, "a package");
 
   Progress progress("compile " + model.model);
   CompileOptions compiling = compileOptions(model, &progress);

@@ -4,6 +4,7 @@
 #include "import/Import.h"
 #include "passes/Evaluate.h"
 #include "passes/Extract.h"
+#include "support/PendingFile.h"
 
 #include <iostream>
 #include <thread>
@@ -44,7 +45,9 @@ int extractVerb(const Arguments &arguments) {
   options.add_option("--to", cutOptions.to, "what becomes the outputs (default: the model's outputs)")
       ->type_name("NAME...");
   options.add_option("--node", nodes, "this operator alone: as --from and --to")->type_name("NAME...");
-  options.add_option("-o,--output", output, "where the cut goes")->type_name("CUT.onnx")->required();
+  options.addOutput("-o,--output", output, "where the cut goes (-: standard output)")
+      ->type_name("CUT.onnx")
+      ->required();
   options.add_flag(
       "--inputs", withInputs,
       "also runs the model on the references, in its own types, and keeps what the cut is fed in CUT.inputs/ and\n"
@@ -53,6 +56,9 @@ int extractVerb(const Arguments &arguments) {
   options.parseAll(arguments);
   require(!nodes.empty() || !cutOptions.from.empty() || !cutOptions.to.empty(),
           "nothing to cut: give --from, --to or --node");
+  require(!withInputs || !PendingFile::isStream(output),
+          "--inputs: names folders after the file of -o, got {}: give -o CUT.onnx", output);
+  requireNoTerminal(output, "an ONNX file");
   for (std::vector<std::string> *ends : {&cutOptions.from, &cutOptions.to})
     ends->insert(ends->end(), nodes.begin(), nodes.end());
 
@@ -88,12 +94,12 @@ int extractVerb(const Arguments &arguments) {
         evaluate(*cut.whole, gatherInputs(inputPorts(*source.module), inputs, model.shapes), run);
     std::span<const Value> all(values);
     size_t count = cut.inputs.size();
-    std::string fed = stem(output) + ".inputs", expected = stem(output) + ".expected";
+    std::string fed = stem(output) + ".inputs/", expected = stem(output) + ".expected/";
     writeValues(fed, cut.inputs, all.first(count));
     writeValues(expected, cut.outputs, all.subspan(count));
     json["inputs_folder"] = fed;
     json["expected_folder"] = expected;
-    text += fmt::format("inputs in {}/, what must come out in {}/\n", fed, expected);
+    text += fmt::format("inputs in {}, what must come out in {}\n", fed, expected);
   }
   if (options.printsText())
     std::cout << text;

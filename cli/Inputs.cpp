@@ -1,6 +1,7 @@
 #include "cli/Inputs.h"
 
 #include "support/Npy.h"
+#include "support/PendingFile.h"
 
 #include <cmath>
 #include <cstring>
@@ -51,6 +52,12 @@ std::string fileNameOf(std::string name) {
   return name + ".npy";
 }
 
+/// The file that -i `text` names. A name may hold '=' only if no file of the whole text exists.
+std::string pathOf(const std::string &text) {
+  size_t equals = text.find('=');
+  return equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
+}
+
 NpyView viewOf(const Tensor &tensor) { return {tensor.type(), tensor.dims(), tensor.data()}; }
 
 std::string portsText(std::span<const runtime::Port> ports) {
@@ -79,8 +86,20 @@ std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flag
 
 } // namespace
 
-void InputFlags::add(CLI::App &app, const std::string &defaultFill) {
+void InputFlags::add(Options &app, const std::string &defaultFill) {
   fill = defaultFill;
+  app.reads([this] {
+    std::vector<std::string> files;
+    for (const std::string &text : given) {
+      std::string path = pathOf(text);
+      std::error_code ignored;
+      files.push_back(path);
+      if (std::filesystem::is_directory(path, ignored))
+        for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
+          files.push_back(entry.path().string());
+    }
+    return files;
+  });
   app.add_option("-i,--input", given,
                  "an input: NAME=FILE.npy, FILE.npy where there is one, FILE.npz or a folder with all")
       ->type_name("INPUT");
@@ -103,9 +122,8 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
     require(given.emplace(name, std::move(tensor)).second, "{}: input '{}' is given twice", from, name);
   };
   for (const std::string &text : flags.given) {
-    // A name may hold '=' only if no file of the whole text exists.
     size_t equals = text.find('=');
-    std::string path = equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
+    std::string path = pathOf(text);
     bool named = path.size() != text.size();
     if (std::filesystem::is_directory(path)) {
       require(!named, "-i {}: the files of a folder name their arrays themselves", text);
@@ -249,6 +267,16 @@ void printOutputs(std::span<const std::string> names, std::span<const Value> out
   }
 }
 
+void requireValuesPath(const std::string &path, size_t count) {
+  std::error_code ignored;
+  if (path.ends_with('/') || std::filesystem::is_directory(path, ignored) || path.ends_with(".npz"))
+    return;
+  bool one = PendingFile::isStream(path) || path.ends_with(".npy");
+  require(one, "-o {}: expected FILE.npy, FILE.npz, or a folder (FOLDER/)", path);
+  require(count == 1, "-o {}: takes one output and the model has {}: give FILE.npz or a folder (FOLDER/)", path, count);
+  requireNoTerminal(path, "an array");
+}
+
 void writeValues(const std::string &path, std::span<const std::string> names, std::span<const Value> values) {
   for (size_t i = 0; i < names.size(); ++i)
     require(values[i].isTensor() && values[i].tensor().type() != ElementType::string,
@@ -259,6 +287,10 @@ void writeValues(const std::string &path, std::span<const std::string> names, st
       entries.push_back({names[i], viewOf(values[i].tensor())});
     return writeNpz(path, entries);
   }
+  requireValuesPath(path, names.size());
+  if (PendingFile::isStream(path) || path.ends_with(".npy"))
+    if (std::error_code ignored; !std::filesystem::is_directory(path, ignored) && !path.ends_with('/'))
+      return writeNpy(path, viewOf(values[0].tensor()));
   std::error_code error;
   std::filesystem::create_directories(path, error);
   require(!error, "{}: cannot create: {}", path, error.message());

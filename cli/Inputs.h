@@ -14,7 +14,7 @@ struct InputFlags {
   int64_t batch = 0; // extent of symbolic first dimensions; 0: 1
 
   /// `defaultFill`: what is done where inputs are missing and --fill is not given ("" refuses).
-  void add(CLI::App &app, const std::string &defaultFill);
+  void add(Options &app, const std::string &defaultFill);
 };
 
 /// One value a port, in order. `shapes` as in ModelFlags. Throws Error naming the input: missing, unknown, of another
@@ -47,7 +47,15 @@ std::string dimsText(std::span<const int64_t> dims);
 /// One line an output on standard output (when `print`), and the same in json["outputs"].
 void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json, bool print);
 
-/// Writes values to `path`: a .npz file, or one NAME.npy each in a folder (made when missing).
+/// Help of an option that takes such a path.
+inline constexpr const char *outputHelp =
+    "writes the outputs: FILE.npz, FILE.npy or - (.npy on standard output) for a single one, or FOLDER/ for .npy files";
+
+/// Throws Error where writeValues could not write `count` outputs at `path`: to be called before long work.
+void requireValuesPath(const std::string &path, size_t count);
+
+/// Writes values to `path`: an .npz file; an .npy file or the standard output ("-", as .npy) where there is one; or one
+/// NAME.npy each in a folder (its name ends in "/", and it is made when missing, or it is there).
 void writeValues(const std::string &path, std::span<const std::string> names, std::span<const Value> values);
 
 } // namespace lathe::cli

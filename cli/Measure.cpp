@@ -14,8 +14,9 @@ namespace lathe::cli {
 
 Prepared prepare(const ModelFlags &model, const InputFlags &inputs) {
   Prepared prepared;
-  prepared.package = packageFor(model);
-  prepared.model = runtime::Model::load(prepared.package);
+  Package package = packageFor(model);
+  prepared.package = package.path;
+  prepared.model = std::move(package.model);
   prepared.context =
       std::make_unique<runtime::Context>(prepared.model, runtime::ContextOptions{.threads = model.threads});
   std::vector<Value> values = gatherInputs(prepared.model->inputs(), inputs, model.shapes);
@@ -45,9 +46,9 @@ std::string mistrusted(const Prepared &prepared) {
   return reasons;
 }
 
-Verification verificationOf(const std::string &package) {
-  std::ifstream file(verdictPath(package));
-  nlohmann::json verdict = nlohmann::json::parse(file, nullptr, false);
+namespace {
+/// `verdict`: as `lathe verify` keeps it.
+Verification verificationFrom(const nlohmann::json &verdict) {
   if (!verdict.is_object() || !verdict.contains("passed"))
     return {.text = "unverified (lathe verify checks the outputs against the reference)"};
   std::string summary = verdict.value("summary", "");
@@ -55,12 +56,23 @@ Verification verificationOf(const std::string &package) {
     return {.judged = true, .mistrusted = summary.starts_with("mistrusted"), .text = "FAILED verification: " + summary};
   return {.judged = true, .verified = true, .text = fmt::format("verified {}: {}", verdict.value("date", ""), summary)};
 }
+} // namespace
 
-Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const std::string &package) {
-  Verification kept = verificationOf(package);
-  if (kept.judged || model.model == package)
+Verification verificationOf(const runtime::Model &package) {
+  if (!package.contentHash())
+    return {.text = "unverified (--check-constants never: a verdict is only looked up for weights that were checked)"};
+  std::ifstream file(verdictPath(package));
+  return verificationFrom(nlohmann::json::parse(file, nullptr, false));
+}
+
+Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared) {
+  Verification kept = verificationOf(*prepared.model);
+  if (kept.judged || model.model == prepared.package)
     return kept;
-  Arguments arguments{"verify", model.model, "--package", package, "--seeds", inputs.given.empty() ? "1" : "0"};
+  std::string verdict = (temporaryFolder() / "verdict.json").string(); // there may be no cache that keeps it
+  Arguments arguments{"verify", model.model, "--package", prepared.package, "--json", verdict};
+  arguments.insert(arguments.end(), {"--seeds", inputs.given.empty() ? "1" : "0"});
+  arguments.insert(arguments.end(), {"--check-constants", model.checkConstants});
   Arguments flags = model.compileArguments();
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   for (const std::string &given : inputs.given)
@@ -69,10 +81,11 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
   if (inputs.batch)
     arguments.insert(arguments.end(), {"--batch", std::to_string(inputs.batch)});
   try {
-    runSelf(arguments);
-  } catch (const ChildFailed &) { // it has said why; the verdict it kept, if it came to one, decides
+    runSelf(arguments, "verify");
+  } catch (const ChildFailed &) { // it has said why; the verdict, if it came to one, decides
   }
-  return verificationOf(package);
+  std::ifstream file(verdict);
+  return verificationFrom(nlohmann::json::parse(file, nullptr, false));
 }
 
 namespace {

@@ -9,7 +9,7 @@ namespace lathe::cli {
 
 /// A model ready to run again and again.
 struct Prepared {
-  std::string package;
+  std::string package; // its file
   std::shared_ptr<const runtime::Model> model;
   std::unique_ptr<runtime::Context> context;
   std::string inputText;       // "data 1x3x224x224, random"
@@ -28,10 +28,10 @@ struct Verification {
   bool mistrusted = false; // judged, and nothing follows from it
   std::string text;
 };
-Verification verificationOf(const std::string &package);
+Verification verificationOf(const runtime::Model &package);
 /// Likewise; a package that nobody has judged is verified first on the same inputs, in a process of its own, where
 /// there is a model to judge it by.
-Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const std::string &package);
+Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared);
 
 /// Seconds from calling a kernel that does nothing on `threads` slots until all of them have done it: with one, what a
 /// call costs beside the kernel; with more, a fork and join. The median of many, with slots still spinning from the

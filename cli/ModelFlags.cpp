@@ -1,5 +1,8 @@
 #include "cli/ModelFlags.h"
 
+#include "cli/Cache.h"
+#include "cli/CheckedPackages.h"
+
 #include "package/Package.h"
 
 #include <cerrno>
@@ -9,7 +12,8 @@
 
 namespace lathe::cli {
 
-void ModelFlags::add(CLI::App &app) {
+void ModelFlags::add(Options &app) {
+  app.reads([this] { return filesOf(*this); });
   app.add_option("MODEL", model, "ONNX file, textual IR, package (F.lathe) or zoo:NAME")->required();
   app.add_option("--shape", shapes, "extents of an input whose dimensions are symbolic: NAME=1x3x224x224")
       ->type_name("NAME=DIMS");
@@ -36,6 +40,23 @@ void ModelFlags::add(CLI::App &app) {
   app.add_option("--zoo-batch", zooBatch, "batch a zoo model is built with")->type_name("N");
   app.add_option("--zoo-sequence", zooSequence, "steps or tokens a zoo model that reads sequences is built with")
       ->type_name("T");
+}
+
+void ModelFlags::addLoading(Options &app) {
+  app.add_option(
+         "--check-constants", checkConstants,
+         "when the weights of a package are checked against their hash: once (until its file changes), always or "
+         "never")
+      ->check(CLI::IsMember({"once", "always", "never"}))
+      ->capture_default_str();
+}
+
+runtime::LoadOptions ModelFlags::loadOptions() const {
+  static CheckedPackages checked;
+  runtime::LoadOptions options;
+  options.checkConstants = checkConstants != "never";
+  options.checkedFiles = checkConstants == "once" ? &checked : nullptr;
+  return options;
 }
 
 Arguments ModelFlags::compileArguments() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/Common.h"
+#include "runtime/Model.h"
 
 #include <string>
 #include <vector>
@@ -26,9 +27,15 @@ struct ModelFlags {
   int64_t zooSequence = 0; // likewise, for networks that read sequences
   uint64_t zooSeed = 0;
 
-  void add(CLI::App &app);
+  std::string checkConstants = "once"; // or "always", "never"
+
+  void add(Options &app);
+  /// --check-constants, for a verb that loads packages.
+  void addLoading(Options &app);
   /// The flags (not the model) as arguments of `lathe compile`.
   Arguments compileArguments() const;
+  /// How packages are loaded.
+  runtime::LoadOptions loadOptions() const;
 
   bool isZoo() const { return model.rfind("zoo:", 0) == 0; }
   std::string zooName() const { return model.substr(4); }

@@ -2,7 +2,6 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/ModelProblems.h"
 
-#include <fstream>
 #include <iostream>
 
 namespace lathe::cli {
@@ -18,7 +17,7 @@ int problemsVerb(const Arguments &arguments) {
       "  lathe ops problems zoo:mobilenet_v1 --csv mobilenet.csv\n"
       "  lathe ops bench --problems mobilenet.csv --suite zoo:mobilenet_v1\n");
   model.add(options);
-  options.add_option("--csv", csv, "writes the list, its suite called as the model")->type_name("FILE");
+  options.addOutput("--csv", csv, "writes the list, its suite called as the model (-: standard output)");
   bool quiet = false;
   options.add_flag("--quiet", quiet, "prints nothing but errors and progress");
   options.addJson();
@@ -47,12 +46,8 @@ int problemsVerb(const Arguments &arguments) {
   }
   for (auto &[op, count] : found.besides)
     besides[op] = count;
-  if (!csv.empty()) {
-    std::ofstream file(csv);
-    file << lines;
-    file.close();
-    require(file.good(), "{}: cannot be written", csv);
-  }
+  if (!csv.empty())
+    writeFile(csv, lines);
   if (options.printsText() && !quiet) {
     std::cout << table.str();
     std::string also;

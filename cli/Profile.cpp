@@ -126,6 +126,7 @@ int profileVerb(const Arguments &arguments) {
       "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
       "  lathe profile model.onnx --until conv4_1\n");
   model.add(options);
+  model.addLoading(options);
   inputs.add(options, "random");
   options.add_option("--until", until, "stops after the kernel that computes NODE")->type_name("NODE");
   options.add_option("--repetitions", repetitions, "profiled runs; the fastest quarter counts")
@@ -146,8 +147,7 @@ int profileVerb(const Arguments &arguments) {
     fmt::print(stderr, "lathe profile: the outputs are mistrusted: {}\n", mistrust);
 
   // No timing without an answer (decision 9).
-  Verification verification =
-      unchecked ? verificationOf(prepared.package) : checkedFirst(model, inputs, prepared.package);
+  Verification verification = unchecked ? verificationOf(*prepared.model) : checkedFirst(model, inputs, prepared);
   if (verification.judged && !verification.verified && !verification.mistrusted && !unchecked) {
     fmt::print(stderr, "lathe profile: not profiled, {}\n", verification.text);
     options.writeJson({{"model", model.model}, {"verified", false}, {"verification", verification.text}});

@@ -10,7 +10,8 @@ namespace lathe::cli {
 
 using nlohmann::json;
 
-void RecordFlags::add(CLI::App &app) {
+void RecordFlags::add(Options &app) {
+  app.reads([this] { return off || file.empty() ? std::vector<std::string>{} : std::vector{file, file + "-wal"}; });
   auto *store = app.add_option("--store", file, "keeps the figures in FILE (~/.local/share/lathe/lathe.db)");
   store->type_name("FILE");
   app.add_flag("--no-store", off, "keeps no figures")->excludes(store);

@@ -15,7 +15,7 @@ struct RecordFlags {
   std::string file; // "": the default
   bool off = false;
 
-  void add(CLI::App &app);
+  void add(Options &app);
 };
 
 /// One experiment of this process. All points given are in the store when `add` returns, or none and it throws Error;

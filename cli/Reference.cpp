@@ -14,13 +14,16 @@ int referenceVerb(const Arguments &arguments) {
   Options options("run", "Runs a model on the reference operators.",
                   "  lathe run model.onnx --reference --fill random\n");
   model.add(options);
+  model.addLoading(options); // of run, of which this is a flag
   inputs.add(options, "");
-  options.add_option("-o,--output", output, "writes the outputs: FILE.npz, or a folder of .npy files");
+  options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "");
   options.addJson();
   options.parseAll(arguments);
 
   Source source = loadSource(model);
+  if (!output.empty())
+    requireValuesPath(output, outputNames(*source.module).size());
   std::vector<Value> values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);
   auto start = std::chrono::steady_clock::now();
   EvaluateOptions evaluation;

@@ -22,17 +22,21 @@ int runVerb(const Arguments &arguments) {
       "A model is compiled first; the package is kept in ~/.cache/lathe and used again while the model, the flags\n"
       "and the compiler stay the same.\n");
   model.add(options);
+  model.addLoading(options);
   inputs.add(options, "");
-  options.add_option("-o,--output", output, "writes the outputs: FILE.npz, or a folder of .npy files")
-      ->type_name("PATH");
+  options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference,
                    "runs the whole model on the reference operators instead of compiled code");
   options.addJson();
   options.parseAll(arguments);
   if (reference)
     return forwardToCompiler("reference", arguments);
+  if (!output.empty())
+    requireValuesPath(output, 1);
 
-  auto package = runtime::Model::load(packageFor(model));
+  auto package = packageFor(model).model;
+  if (!output.empty())
+    requireValuesPath(output, package->outputs().size());
   runtime::Context context(package, {.threads = model.threads});
   std::vector<Value> values = gatherInputs(package->inputs(), inputs, model.shapes);
   for (size_t i = 0; i < values.size(); ++i)

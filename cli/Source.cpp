@@ -84,7 +84,7 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   options.smallMemory = flags.memory == "small";
   options.precision = precisionOf(flags.precision);
   if (!flags.noCache)
-    options.kernelCache = kernelCacheFolder();
+    options.kernelCache = cacheFolderOrSay("kernels");
   if (!flags.scheduleFile.empty()) {
     options.scheduleText = readFile(flags.scheduleFile);
     options.scheduleName = flags.scheduleFile;

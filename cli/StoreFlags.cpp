@@ -1,10 +1,16 @@
 #include "cli/StoreFlags.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace lathe::cli {
 
-void StoreFlags::add(CLI::App &app) {
+void StoreFlags::add(Options &app) {
+  app.reads([this]() -> std::vector<std::string> {
+    if (file.empty() && !std::getenv("XDG_DATA_HOME") && !std::getenv("HOME"))
+      return {}; // there is no default
+    return {path(), path() + "-wal"};
+  });
   app.add_option("--store", file, "the measurements' file (~/.local/share/lathe/lathe.db)")->type_name("FILE");
 }
 

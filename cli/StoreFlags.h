@@ -10,7 +10,7 @@ namespace lathe::cli {
 struct StoreFlags {
   std::string file; // "": the default
 
-  void add(CLI::App &app);
+  void add(Options &app);
   std::string path() const { return file.empty() ? store::defaultStorePath() : file; }
   /// Opens what is there; throws Error where nothing was kept yet.
   store::Store open() const;

@@ -135,7 +135,7 @@ int storeExport(const Arguments &arguments) {
                   "  lathe store export points.csv --format csv --kind ops\n"
                   "  lathe store export - --format csv --samples --experiment 3f2a\n"
                   "  lathe store export bench.json --format benchmark-json --experiment 3f2a\n");
-  options.add_option("file", file, "the archive (-: standard output)")->required();
+  options.addOutput("file", file, "the archive (-: standard output)")->required();
   options
       .add_option("--format", format,
                   "jsonl (the archive), csv (a row a point), benchmark-json (as Google Benchmark writes it)")
@@ -163,7 +163,7 @@ int storeExport(const Arguments &arguments) {
     document["rows"] = rows;
     said = fmt::format("{} {}", rows, samples ? "samples" : "points");
   }
-  if (file != "-" && options.printsText())
+  if (options.printsText())
     std::cout << fmt::format("{}: {}\n", file, said);
   options.writeJson(document);
   return success;

@@ -9,7 +9,6 @@
 #include "runtime/Program.h"
 
 #include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <thread>
 
@@ -95,12 +94,12 @@ std::string today() {
 }
 
 /// For `bench`, which says whether what it times was checked. Not being able to keep it is no error.
-void keepVerdict(const std::string &package, bool passed, const std::string &summary) {
+void keepVerdict(const runtime::Model &package, const nlohmann::json &verdict) {
   std::string path = verdictPath(package);
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  if (path.empty())
+    return;
   try {
-    writeFile(path, nlohmann::json({{"passed", passed}, {"date", today()}, {"summary", summary}}).dump());
+    writeFile(path, verdict.dump());
   } catch (const Error &) {
   }
 }
@@ -199,9 +198,11 @@ int verifyVerb(const Arguments &arguments) {
       "  lathe verify model.onnx --output conv3_1              an intermediate value, too\n"
       "  lathe verify model.onnx --package other.lathe         judges a package by this model\n");
   model.add(options);
+  model.addLoading(options);
   inputs.add(options, "random");
   options.add_option("--package", package, "the package to judge (default: the model compiled with these flags)")
       ->type_name("F.lathe");
+  options.reads([&] { return std::vector<std::string>{package}; });
   options.add_option("--seeds", seeds, "sets of random inputs")->check(CLI::Range(0, 1000))->capture_default_str();
   options.add_option("--output", nodes, "also compares the value of this source node")->type_name("NODE");
   options.add_flag("--all", all, "also compares what every kernel computes");
@@ -217,9 +218,9 @@ int verifyVerb(const Arguments &arguments) {
   require(seeds > 0 || !inputs.given.empty(), "nothing to run: give -i, or --seeds 1 or more");
 
   Progress progress("verify " + model.model);
-  if (package.empty())
-    package = packageFor(model);
-  auto loaded = runtime::Model::load(package);
+  Package opened = package.empty() ? packageFor(model) : openPackage(package, model);
+  package = opened.path;
+  std::shared_ptr<const runtime::Model> loaded = opened.model;
   Precision precision = precisionOfPackage(loaded->options());
   Tolerance tolerance = toleranceOf(precision);
   tolerance.relative = relative.value_or(tolerance.relative);
@@ -329,13 +330,14 @@ int verifyVerb(const Arguments &arguments) {
                                             ? fmt::format(", computed from operands rounded to bf16 (bounds {} and {})",
                                                           tolerance.relative, tolerance.maximum)
                                             : "");
-  json["passed"] = passed;
   json["mistrusted"] = mistrust;
   json["relative_error"] = worst.relative;
   json["maximum_error"] = worst.maximum;
   if (options.printsText())
     std::cout << (passed ? "verified: " : "not verified: ") << summary << "\n";
-  keepVerdict(package, passed, summary);
+  nlohmann::json verdict{{"passed", passed}, {"date", today()}, {"summary", summary}};
+  json.update(verdict);
+  keepVerdict(*loaded, verdict);
   options.writeJson(json);
   return passed ? success : failedVerdict;
 }

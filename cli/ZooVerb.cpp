@@ -17,7 +17,8 @@ int zooVerb(const Arguments &arguments) {
                   "--seed 1 -o m.onnx\n"
                   "Every other verb takes zoo:NAME in place of a file: lathe profile zoo:resnet50\n");
   options.add_option("NAME", name, "architecture");
-  options.add_option("-o,--output", output, "where the ONNX file goes (default: NAME.onnx)")->type_name("F.onnx");
+  options.addOutput("-o,--output", output, "where the ONNX file goes (default: NAME.onnx; -: standard output)")
+      ->type_name("F.onnx");
   auto *batch =
       options.add_option("--batch", zoo.batch, "images at once")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   options.add_flag("--dynamic-batch", zoo.dynamicBatch, "leaves the batch open as symbol N")->excludes(batch);
@@ -47,6 +48,7 @@ int zooVerb(const Arguments &arguments) {
   auto module = buildZoo(*context, name, zoo);
   if (output.empty())
     output = name + ".onnx";
+  requireNoTerminal(output, "an ONNX file");
   exportOnnxFile(*module, output);
   if (!quiet && options.printsText())
     std::cout << "wrote " << output << "\n";

@@ -57,8 +57,9 @@ class Run(Cli):
         first = self.outputs(self.package, "-i", f"data={self.path('x.npy')}")["prob"]
         np.testing.assert_array_equal(first, self.outputs(self.package, "-i", self.path("x.npy"))["prob"])
         np.testing.assert_array_equal(first, self.outputs(self.package, "-i", self.path("x.npz"))["prob"])
-        self.lathe("run", self.package, "--fill", "ones", "-o", self.path("folder"))
+        self.lathe("run", self.package, "--fill", "ones", "-o", self.path("folder/"))
         self.assertEqual(np.load(self.path("folder/prob.npy")).shape, (1, 5))
+        self.lathe("run", self.package, "--fill", "ones", "-o", self.path("folder"))  # it is one now
 
 
 if __name__ == "__main__":
