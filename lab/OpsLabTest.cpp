@@ -532,6 +532,15 @@ TEST(OpsLab, schedulesThatAreAskedFor) {
   EXPECT_NE(rows.points[0].task, points[0].task);
 }
 
+TEST(OpsLab, viaIsSplitAsAShellDoes) {
+  ProviderSpec spec;
+  spec.command.argv = {"/usr/bin/lathe-provider-lathe"};
+  EXPECT_EQ(viaCommand(spec, "ssh 'my host' -p 22", "").command.prefix,
+            (std::vector<std::string>{"ssh", "my host", "-p", "22"}));
+  for (const char *wrong : {"ssh 'my host", "", "  "})
+    EXPECT_THROW(viaCommand(spec, wrong, ""), Error) << wrong;
+}
+
 TEST(OpsLab, providersBeyondAPipe) {
   auto spec = findProvider("lathe");
   if (!spec)

@@ -1,6 +1,7 @@
 #include "lab/ProviderWorker.h"
 
 #include "lab/Runner.h"
+#include "process/ShellWords.h"
 #include "runtime/NpyTensor.h"
 #include "support/Base64.h"
 
@@ -8,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 #include <unistd.h>
 
 namespace lathe::lab {
@@ -234,10 +234,10 @@ Result<Timing> ProviderWorker::time(int warmup, int repetitions, store::CacheSta
 }
 
 ProviderSpec viaCommand(ProviderSpec spec, const std::string &via, const std::string &directory) {
-  std::istringstream words(via);
-  for (std::string word; words >> word;)
-    spec.command.prefix.push_back(word);
-  require(!spec.command.prefix.empty(), "--via: no command");
+  process::ShellWords split = process::splitShellWords(via);
+  require(split.problem.empty(), "--via {}: {}", via, split.problem);
+  require(!split.words.empty(), "--via: expected a command, got nothing");
+  spec.command.prefix.insert(spec.command.prefix.end(), split.words.begin(), split.words.end());
   auto program = std::filesystem::path(spec.command.prefix.front()).filename().string();
   spec.command.prefixIsShell = program == "ssh" || program == "rsh" || spec.command.prefix.back() == "-c";
   if (!directory.empty())

@@ -1,5 +1,6 @@
 // Starting children. Between fork and exec only async-signal-safe calls are made: other threads may hold any lock.
 #include "process/Child.h"
+#include "process/ShellWords.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -44,13 +45,6 @@ struct Pipe {
   static int take(int &end) { return std::exchange(end, -1); }
 };
 
-std::string quoted(const std::string &text) {
-  std::string result = "'";
-  for (char c : text)
-    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 /// What is really executed: prefix, and the command as arguments or as one text for a shell.
 std::vector<std::string> fullArguments(const Command &command) {
   std::vector<std::string> arguments = command.prefix;
@@ -60,12 +54,12 @@ std::vector<std::string> fullArguments(const Command &command) {
   }
   std::string text;
   if (!command.directory.empty())
-    text += "cd " + quoted(command.directory) + " && ";
+    text += "cd " + shellQuoted(command.directory) + " && ";
   text += "exec env";
   for (auto &[key, value] : command.environment)
-    text += " " + quoted(key + "=" + value);
+    text += " " + shellQuoted(key + "=" + value);
   for (auto &argument : command.argv)
-    text += " " + quoted(argument);
+    text += " " + shellQuoted(argument);
   arguments.push_back(text);
   return arguments;
 }
