@@ -53,6 +53,24 @@ struct AnalyzeFlags {
         ->check(CLI::PositiveNumber);
     options.add_option("--rows", rows, "of each table at most; 0: all. JSON has all")->capture_default_str();
     options.addJson();
+    options.afterParse([this, &options] { requireHonoured(options); });
+  }
+  /// Throws Error for a flag that no analysis asked for looks at.
+  void requireHonoured(const Options &options) const {
+    auto any = [&](std::initializer_list<const char *> names) {
+      return std::any_of(names.begin(), names.end(), [&](const char *name) { return wants(name); });
+    };
+    if (!wants("speedup"))
+      options.refuse({"--baseline"}, "only the analysis `speedup` has a baseline, which --what leaves out");
+    if (!any({"estimate", "account", "table"}))
+      options.refuse({"--from-model", "--suite"},
+                     "only estimate, account and table look at a network, which --what leaves out");
+    if (!any({"estimate", "account"}))
+      options.refuse({"--measured-ms"}, "only estimate and account compare with it, which --what leaves out");
+    if (network.model.empty() && network.suites.empty())
+      options.refuse({"--measured-ms"}, "no network is given, give --from-model or --suite");
+    if (network.suites.empty())
+      options.refuse({"--problems", "--epilogue"}, "no list of problems is read without --suite");
   }
   bool wants(const std::string &analysis) const {
     return what.empty() || std::find(what.begin(), what.end(), analysis) != what.end();

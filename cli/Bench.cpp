@@ -24,7 +24,7 @@ int benchVerb(const Arguments &arguments) {
       "  lathe bench resnet50.lathe --threads 2\n"
       "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
       "  lathe bench model.onnx --batch 8 --max-seconds 30\n");
-  model.add(options);
+  model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "random");
   options.add_option("--repetitions", repetitions, "exactly this many timed runs instead of the stopping rule")
@@ -38,7 +38,12 @@ int benchVerb(const Arguments &arguments) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   record.add(options);
+  options.addQuiet();
   options.addJson();
+  options.afterParse([&] {
+    if (repetitions)
+      options.refuse({"--max-seconds", "--interval"}, "--repetitions decides how many runs there are");
+  });
   options.parseAll(arguments);
   Recording recording(record, store::ExperimentKind::bench, "bench", arguments,
                       {{"warm_up", warmUp},
@@ -76,7 +81,10 @@ int benchVerb(const Arguments &arguments) {
     wall.push_back(seconds(before));
     counts.push_back(lab::between(countersBefore, counters.read()));
     cpu.push_back(double(counts.back().cpuNs.value_or(0)) * 1e-9);
-    progress.update("run", wall.size(), repetitions ? repetitions : rule.maxSamples);
+    if (repetitions)
+      progress.update("run", wall.size(), repetitions);
+    else
+      progress.updateUntil(fmt::format("run {}", wall.size()), rule.maxSeconds - seconds(start));
   }
 
   uint64_t peakBytes = peakResidentBytes(); // of running the package, before anything is made of the figures

@@ -244,7 +244,7 @@ Package packageFor(const ModelFlags &flags) {
   }
   if (cached)
     pruneOldest(folder, cacheLimit);
-  Arguments arguments{"compile", flags.model, "-o", path, "--quiet"};
+  Arguments arguments{"compile", flags.model, "-o", path, quietFlag()};
   Arguments rest = flags.compileArguments();
   arguments.insert(arguments.end(), rest.begin(), rest.end());
   if (!cached)

@@ -14,8 +14,9 @@ int checkVerb(const Arguments &arguments) {
       "Lists everything that is unsupported or falls back to a reference, all at once, without making code.\n"
       "Exit code 1 when a node is unsupported.",
       "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n");
-  model.add(options);
+  model.add(options, ModelUse::kernels);
   options.add_flag("--strict", strict, "exit code 1 for operators that fall back to references, too");
+  options.addQuiet();
   options.addJson();
   options.parseAll(arguments);
 

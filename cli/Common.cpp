@@ -1,5 +1,6 @@
 #include "cli/Common.h"
 
+#include "cli/Progress.h"
 #include "support/File.h"
 #include "support/PendingFile.h"
 
@@ -62,10 +63,39 @@ int guarded(const std::string &given, const std::function<int()> &body) {
   }
 }
 
+static std::string footerText(const std::string &examples) {
+  return "Examples:\n" + examples +
+         "\nExit code: 0 done, 1 the verdict is no, 2 wrong input or options, 3 internal error.";
+}
+
+int runSubVerb(const std::string &group, const std::string &summary, std::span<const Verb> verbs,
+               const std::string &examples, const Arguments &arguments) {
+  std::string name = arguments.empty() ? "" : arguments[0], names, list;
+  for (const Verb &verb : verbs) {
+    if (name == verb.name)
+      return guarded(group + " " + name, [&] { return verb.run(Arguments(arguments.begin() + 1, arguments.end())); });
+    names += (names.empty() ? "" : ", ") + std::string(verb.name);
+    list += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+  }
+  if (name != "--help" && name != "-h")
+    fail("expected lathe {} VERB with one of {}, got '{}'", group, names, name);
+  std::cout << fmt::format(
+      "{}\nUsage: lathe {} VERB [OPTIONS]     (lathe {} VERB --help tells more)\n\nVerbs:\n{}\n{}\n", summary, group,
+      group, list, footerText(examples));
+  return success;
+}
+
+std::string spelled(const CLI::Option &option) {
+  std::string text = option.get_name();
+  if (option.get_items_expected_max() > 0) // else a flag, whose value is its presence
+    for (const std::string &value : option.results())
+      text += " " + value;
+  return text;
+}
+
 Options::Options(const std::string &verb, const std::string &summary, const std::string &examples)
     : CLI::App(summary, "lathe " + verb) {
-  footer("Examples:\n" + examples +
-         "\nExit code: 0 done, 1 the verdict is no, 2 wrong input or options, 3 internal error.");
+  footer(footerText(examples));
   get_formatter()->column_width(34);
 }
 
@@ -76,6 +106,14 @@ void Options::parseAll(const Arguments &arguments) {
     std::cout << help();
     throw;
   }
+  if (quiet)
+    Progress::silence();
+  for (const std::function<void()> &check : checks)
+    check();
+  requireOutputs();
+}
+
+void Options::requireOutputs() const {
   std::string streams;
   bool writes = false;
   for (const Output &output : outputs) {
@@ -103,9 +141,27 @@ CLI::Option *Options::addOutput(const std::string &flags, std::string &path, con
   return add_option(flags, path, help)->type_name("FILE");
 }
 
-bool Options::printsText() const {
-  return std::none_of(outputs.begin(), outputs.end(), [](const Output &output) { return *output.path == "-"; });
+void Options::afterParse(std::function<void()> check) { checks.push_back(std::move(check)); }
+
+bool Options::given(const char *name) const { return get_option(name)->count() > 0; }
+
+void Options::refuse(std::initializer_list<const char *> names, const std::string &reason) const {
+  for (const char *name : names)
+    require(!given(name), "{}: {}", spelled(*get_option(name)), reason);
 }
+
+void Options::addQuiet() {
+  add_flag("--quiet", quiet, "prints nothing but errors");
+  add_flag("--only-progress", onlyProgress)->group(""); // hidden: of our own children (quietFlag)
+}
+
+bool Options::printsText() const {
+  Progress::endLine();
+  return !quiet && !onlyProgress &&
+         std::none_of(outputs.begin(), outputs.end(), [](const Output &output) { return *output.path == "-"; });
+}
+
+std::string quietFlag() { return Progress::isSilent() ? "--quiet" : "--only-progress"; }
 
 void Options::addJson() {
   addOutput("--json", jsonPath, "writes every figure to FILE as JSON, the unit in each key (-: standard output)");

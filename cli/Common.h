@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,14 +43,29 @@ int guarded(const std::string &verb, const std::function<int()> &body);
 /// The verb that the user typed: `verb`, or in a process that another verb started (runSelf) that one.
 std::string shownVerb(const std::string &verb);
 
+/// Runs the verb of `group` that the first argument names: `lathe GROUP VERB ...`. With --help, lists the verbs.
+int runSubVerb(const std::string &group, const std::string &summary, std::span<const Verb> verbs,
+               const std::string &examples, const Arguments &arguments);
+
+/// "--precision bf16": an option as it was given.
+std::string spelled(const CLI::Option &option);
+
 /// The options of one verb: `--help` shows `examples` below them.
 class Options : public CLI::App {
 public:
   Options(const std::string &verb, const std::string &summary, const std::string &examples);
-  /// Throws CLI::ParseError (help included), which `guarded` handles, and Error for an output that cannot be written or
-  /// that is a file the command reads.
+  /// Throws CLI::ParseError (help included), what the checks throw, and Error for an output that cannot be written or
+  /// that is a file the command reads; `guarded` handles them.
   void parseAll(const Arguments &arguments);
+  /// Adds a check of options that depend on each other or on files. `parseAll` runs the checks in this order.
+  void afterParse(std::function<void()> check);
+  /// True when the option was given. The name must exist.
+  bool given(const char *name) const;
+  /// Throws Error "--name value: REASON" for the first of these options that was given: no option is ignored.
+  void refuse(std::initializer_list<const char *> names, const std::string &reason) const;
   void addJson();
+  /// --quiet, for verbs that print progress.
+  void addQuiet();
   /// An option whose value names a file to write; "-" is the standard output, which one output may have.
   CLI::Option *addOutput(const std::string &flags, std::string &path, const std::string &help);
   /// `files` names files that the command reads; it is called by parseAll, when the options have their values, and only
@@ -56,7 +73,8 @@ public:
   void reads(std::function<std::vector<std::string>()> files) { readers.push_back(std::move(files)); }
   /// Writes `document` where --json says, if it does ("-": standard output).
   void writeJson(const nlohmann::json &document) const;
-  /// False when the JSON document or another output goes to standard output, which then holds nothing else.
+  /// False with --quiet, and when the JSON document or another output goes to standard output, which then holds nothing
+  /// else. Takes a progress line off the terminal first.
   bool printsText() const;
 
 private:
@@ -64,10 +82,18 @@ private:
     std::string flags;
     const std::string *path;
   };
+  void requireOutputs() const;
+
   std::string jsonPath;
+  bool quiet = false, onlyProgress = false;
+  std::vector<std::function<void()>> checks;
   std::vector<Output> outputs;
   std::vector<std::function<std::vector<std::string>()>> readers;
 };
+
+/// The flag for a `lathe` of our own whose text nobody reads: it prints its progress, or nothing when this process was
+/// told --quiet.
+std::string quietFlag();
 
 /// Columns of text, numbers to the right.
 class Table {

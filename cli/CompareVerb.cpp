@@ -26,7 +26,7 @@ std::string onnxFor(const ModelFlags &flags) {
   std::string folder = cachedFiles("zoo");
   std::string path =
       fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
-  Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), "--quiet"};
+  Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), quietFlag()};
   if (flags.zooBatch)
     arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
   if (flags.zooSequence)
@@ -78,7 +78,7 @@ int compareVerb(const Arguments &arguments) {
       "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
       "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
       "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
-  model.add(options);
+  model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "random");
   options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference, or a package (F.lathe)")
@@ -99,7 +99,12 @@ int compareVerb(const Arguments &arguments) {
       "--maximum", maximum,
       fmt::format("largest |difference| over largest |value| ({}; of bf16: {})", compare.maxDifference, bf16.maximum));
   record.add(options);
+  options.addQuiet();
   options.addJson();
+  options.afterParse([&] {
+    if (compare.checkOnly)
+      options.refuse({"--max-seconds", "--max-rounds"}, "--check-only times nothing");
+  });
   options.parseAll(arguments);
   auto setTolerance = [&](Precision precision) {
     compare.relativeL2 = relative.value_or(precision == Precision::bf16 ? bf16.relative : compare.relativeL2);
@@ -123,6 +128,9 @@ int compareVerb(const Arguments &arguments) {
     lab::CompareSide side;
     bool given = name.ends_with(".lathe");
     require(!given || isPackage(name), "--with {}: is not a package", name);
+    require(given || model.isZoo() || !isPackage(model.model),
+            "--with {}: {} is a compiled package, only other packages can be compared with it; give the model", name,
+            model.model);
     side.runner = find(given ? "lathe" : name);
     if (given) {
       side.model = name;
@@ -146,8 +154,8 @@ int compareVerb(const Arguments &arguments) {
 
   compare.threads = model.threads;
   compare.seed = inputs.seed;
-  if (!inputs.given.empty() || inputs.fill != "random") {
-    std::vector<Value> values = gatherInputs(loaded->inputs(), inputs, model.shapes);
+  std::vector<Value> values = gatherInputs(loaded->inputs(), inputs, model.shapes);
+  if (!inputs.given.empty() || inputs.fill != "random" || !model.shapes.empty()) {
     for (size_t i = 0; i < values.size(); ++i)
       if (values[i].isTensor())
         compare.inputs[loaded->inputs()[i].name] = values[i].tensor();

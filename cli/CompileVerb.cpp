@@ -33,7 +33,6 @@ nlohmann::json toJson(const CompileReport &report) {
 int compileVerb(const Arguments &arguments) {
   ModelFlags model;
   std::string output, emit;
-  bool quiet = false;
   int jobs = 1;
   Options options(
       "compile", "Makes a native package, or shows a level of its making.",
@@ -43,7 +42,7 @@ int compileVerb(const Arguments &arguments) {
       "  lathe compile model.onnx --emit asm | less\n"
       "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
       "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n");
-  model.add(options);
+  model.add(options, ModelUse::compile);
   options.addOutput("-o,--output", output,
                     "the package, or the text of --emit (default: standard output); -: standard output");
   options
@@ -55,8 +54,12 @@ int compileVerb(const Arguments &arguments) {
   options.add_option("--jobs", jobs, "threads the compiler itself uses")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  options.add_flag("--quiet", quiet, "prints nothing but errors and progress");
+  options.addQuiet();
   options.addJson();
+  options.afterParse([&] {
+    if (!emit.empty())
+      options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
+  });
   options.parseAll(arguments);
   require(!emit.empty() || !output.empty(), "give -o FILE for the package, or --emit to see a level");
   if (emit.empty())
@@ -77,7 +80,7 @@ int compileVerb(const Arguments &arguments) {
   json["original_bytes"] = source.fileBytes;
   json["package"] = output;
   options.writeJson(json);
-  if (quiet || !options.printsText())
+  if (!options.printsText())
     return success;
   std::cout << fmt::format(
       "{}: {} kernels, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n",

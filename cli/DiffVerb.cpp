@@ -55,6 +55,10 @@ int diffVerb(const Arguments &arguments) {
   options.add_option("--rows", rows, "of the table at most; 0: all. JSON has all")->capture_default_str();
   store.add(options);
   options.addJson();
+  options.afterParse([&] {
+    if (std::filesystem::is_regular_file(before) && std::filesystem::is_regular_file(after))
+      options.refuse({"--store"}, "both sides are files, no store is read");
+  });
   options.parseAll(arguments);
 
   std::vector<report::FailRule> rules;

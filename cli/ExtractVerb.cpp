@@ -38,7 +38,7 @@ int extractVerb(const Arguments &arguments) {
                   "  lathe extract resnet50.onnx --node /layer1/layer1.0/conv1/Conv -o conv.onnx\n"
                   "  lathe extract model.onnx --from conv3 --to relu5 -o part.onnx --inputs\n"
                   "  lathe verify part.onnx -i part.inputs --seeds 0       on what the whole model feeds it\n");
-  model.add(options);
+  model.add(options, ModelUse::graph);
   inputs.add(options, "random");
   options.add_option("--from", cutOptions.from, "where the cut begins (default: the model's inputs)")
       ->type_name("NAME...");
@@ -52,7 +52,12 @@ int extractVerb(const Arguments &arguments) {
       "--inputs", withInputs,
       "also runs the model on the references, in its own types, and keeps what the cut is fed in CUT.inputs/ and\n"
       "what it must compute in CUT.expected/, one .npy file each");
+  options.addQuiet();
   options.addJson();
+  options.afterParse([&] {
+    if (!withInputs)
+      options.refuse({"--input", "--fill", "--seed", "--batch"}, "the model is only run with --inputs");
+  });
   options.parseAll(arguments);
   require(!nodes.empty() || !cutOptions.from.empty() || !cutOptions.to.empty(),
           "nothing to cut: give --from, --to or --node");

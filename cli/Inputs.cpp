@@ -3,11 +3,12 @@
 #include "support/Npy.h"
 #include "support/PendingFile.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <set>
+#include <map>
 
 namespace lathe::cli {
 namespace {
@@ -67,57 +68,51 @@ std::string portsText(std::span<const runtime::Port> ports) {
   return text;
 }
 
-/// Extents to fill: given by --shape, otherwise the port's with its symbols bound.
-std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags,
-                               const std::vector<std::string> &shapes) {
-  for (const std::string &text : shapes)
-    if (auto [name, dims] = parseShape(text); name == port.name)
-      return dims;
-  std::vector<std::string> batchSymbols;
+/// The symbol that --batch binds: the one in the port's first dimension; "" where there is none.
+std::string batchSymbol(const runtime::Port &port) {
+  std::vector<std::string> symbols;
   if (!port.dims.empty())
-    port.dims[0].collectSymbols(batchSymbols);
+    port.dims[0].collectSymbols(symbols);
+  return symbols.empty() ? "" : symbols[0];
+}
+
+/// Extents of a port in this run: those of --shape, otherwise the port's with its symbols bound.
+std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags,
+                               const std::map<std::string, std::vector<int64_t>> &shapes) {
+  auto shape = shapes.find(port.name);
+  std::string batch = batchSymbol(port);
   std::vector<int64_t> dims;
-  for (const Dim &dim : port.dims)
-    dims.push_back(dim.evaluate([&](const std::string &symbol) -> int64_t {
-      return flags.batch && !batchSymbols.empty() && symbol == batchSymbols[0] ? flags.batch : 1;
-    }));
+  for (size_t axis = 0; axis < port.dims.size(); ++axis)
+    dims.push_back(shape != shapes.end() && shape->second[axis] >= 0
+                       ? shape->second[axis]
+                       : port.dims[axis].evaluate([&](const std::string &symbol) -> int64_t {
+                           return flags.batch && symbol == batch ? flags.batch : 1;
+                         }));
   return dims;
 }
 
-} // namespace
-
-void InputFlags::add(Options &app, const std::string &defaultFill) {
-  fill = defaultFill;
-  app.reads([this] {
-    std::vector<std::string> files;
-    for (const std::string &text : given) {
-      std::string path = pathOf(text);
-      std::error_code ignored;
-      files.push_back(path);
-      if (std::filesystem::is_directory(path, ignored))
-        for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
-          files.push_back(entry.path().string());
-    }
-    return files;
-  });
-  app.add_option("-i,--input", given,
-                 "an input: NAME=FILE.npy, FILE.npy where there is one, FILE.npz or a folder with all")
-      ->type_name("INPUT");
-  app.add_option("--fill", fill, "what other inputs hold")
-      ->check(CLI::IsMember({"zeros", "ones", "random"}))
-      ->capture_default_str();
-  app.add_option("--seed", seed, "of random inputs")->capture_default_str();
-  app.add_option("--batch", batch, "extent of a symbolic first dimension")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
+/// --shape by name; throws Error where a shape is of no input or not one that the input can have.
+std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
+                                                         const std::vector<std::string> &texts) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string &text : texts) {
+    auto [name, dims] = parseShape(text);
+    auto port = std::find_if(ports.begin(), ports.end(), [&](const runtime::Port &p) { return p.name == name; });
+    require(port != ports.end(), "--shape {}: the model has no input '{}', expected {}", text, name, portsText(ports));
+    bool fits = dims.size() == port->dims.size();
+    for (size_t axis = 0; fits && axis < dims.size(); ++axis)
+      fits = dims[axis] < 0 || !port->dims[axis].isConstant() || port->dims[axis].constant() == dims[axis];
+    require(fits, "--shape {}: input '{}' is {}, and only symbolic extents can be chosen", text, name, str(port->dims));
+    require(shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
+  }
+  return shapes;
 }
 
-std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
-                                const std::vector<std::string> &shapes) {
+/// What -i gives, by name.
+std::map<std::string, Tensor> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
   std::map<std::string, Tensor> given;
   auto give = [&](const std::string &name, Tensor tensor, const std::string &from) {
-    bool known = false;
-    for (const runtime::Port &port : ports)
-      known |= port.name == name;
+    bool known = std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
     require(known, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
     require(given.emplace(name, std::move(tensor)).second, "{}: input '{}' is given twice", from, name);
   };
@@ -127,9 +122,12 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
     bool named = path.size() != text.size();
     if (std::filesystem::is_directory(path)) {
       require(!named, "-i {}: the files of a folder name their arrays themselves", text);
+      size_t before = given.size();
       for (const runtime::Port &port : ports)
         if (std::string file = path + "/" + fileNameOf(port.name); std::filesystem::exists(file))
           give(port.name, tensorOf(readNpy(file)), file);
+      require(given.size() > before, "-i {}: the folder holds no input, expected files NAME.npy with a name of {}",
+              text, portsText(ports));
       continue;
     }
     if (path.size() > 4 && path.ends_with(".npz")) {
@@ -142,14 +140,106 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
             ports.size(), text, portsText(ports));
     give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
   }
+  return given;
+}
 
+/// What is missing must be fillable, and --fill and --seed must have something to fill.
+void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
+                         const std::map<std::string, Tensor> &given) {
   std::string missing;
   for (const runtime::Port &port : ports)
     if (!given.contains(port.name))
       missing += (missing.empty() ? "'" : ", '") + port.name + "'";
   require(missing.empty() || !flags.fill.empty(),
           "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
+  require(!missing.empty() || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input", flags.fill);
+  require(!missing.empty() || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input", flags.seed);
+}
 
+/// --batch must have decided the extent of the inputs' symbolic first dimensions, and --shape the others'.
+void requireExtentsHonoured(std::span<const runtime::Port> ports, std::span<const Value> values,
+                            const InputFlags &flags, const std::map<std::string, std::vector<int64_t>> &shapes) {
+  bool batched = false;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!values[i].isTensor())
+      continue;
+    std::span<const int64_t> dims = values[i].tensor().dims();
+    if (auto shape = shapes.find(ports[i].name); shape != shapes.end())
+      for (size_t axis = 0; axis < shape->second.size(); ++axis)
+        require(dims.size() == shape->second.size() && (shape->second[axis] < 0 || shape->second[axis] == dims[axis]),
+                "--shape {}={}: the input given is {}", ports[i].name, dimsText(shape->second), dimsText(dims));
+    if (std::string symbol = batchSymbol(ports[i]); flags.batch && !symbol.empty() && !dims.empty()) {
+      batched = true;
+      int64_t expected =
+          ports[i].dims[0].evaluate([&](const std::string &s) { return s == symbol ? flags.batch : int64_t(1); });
+      require(dims[0] == expected, "--batch {}: input '{}' is {}", flags.batch, ports[i].name, dimsText(dims));
+    }
+  }
+  if (!flags.batch || batched)
+    return;
+  std::string inputs;
+  for (const runtime::Port &port : ports)
+    inputs += fmt::format("{}'{}' is {}", inputs.empty() ? "" : ", ", port.name, str(port.dims));
+  fail("--batch {}: no input has a symbolic first dimension ({}); --batch chooses nothing else. A zoo network is built "
+       "with another batch by --zoo-batch",
+       flags.batch, inputs);
+}
+
+} // namespace
+
+void InputFlags::add(Options &options, const std::string &defaultFill) {
+  fill = defaultFill;
+  options.reads([this] {
+    std::vector<std::string> files;
+    for (const std::string &text : given) {
+      std::string path = pathOf(text);
+      std::error_code ignored;
+      files.push_back(path);
+      if (std::filesystem::is_directory(path, ignored))
+        for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
+          files.push_back(entry.path().string());
+    }
+    return files;
+  });
+  options
+      .add_option("-i,--input", given,
+                  "an input: NAME=FILE.npy, FILE.npy where there is one, FILE.npz or a folder with all")
+      ->type_name("INPUT");
+  options.add_option("--fill", fill, "what other inputs hold")
+      ->check(CLI::IsMember({"zeros", "ones", "random"}))
+      ->capture_default_str();
+  options.add_option("--seed", seed, "of random inputs")->capture_default_str();
+  options.add_option("--batch", batch, "extent of a symbolic first dimension")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
+  options.afterParse([this, &options] {
+    fillAsked = options.given("--fill");
+    seedAsked = options.given("--seed");
+    require(!seedAsked || fill.empty() || fill == "random", "--seed {}: --fill {} draws no random numbers", seed, fill);
+  });
+}
+
+Arguments InputFlags::arguments(bool fills) const {
+  Arguments result;
+  for (const std::string &input : given)
+    result.insert(result.end(), {"-i", input});
+  if (fills)
+    result.insert(result.end(), {"--fill", fill});
+  if (fills && fill == "random")
+    result.insert(result.end(), {"--seed", std::to_string(seed)});
+  if (batch)
+    result.insert(result.end(), {"--batch", std::to_string(batch)});
+  return result;
+}
+
+bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
+  return givenInputs(ports, flags).size() < ports.size();
+}
+
+std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
+                                const std::vector<std::string> &shapeTexts) {
+  std::map<std::string, Tensor> given = givenInputs(ports, flags);
+  std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
+  requireFillHonoured(ports, flags, given);
   std::vector<Value> values;
   uint64_t index = 0;
   for (const runtime::Port &port : ports) {
@@ -164,6 +254,7 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
     values.push_back(flags.fill == "random" ? randomTensor(port.type, dims, flags.seed * 1000003 + index)
                                             : filled(port.type, dims, flags.fill == "ones"));
   }
+  requireExtentsHonoured(ports, values, flags, shapes);
   return values;
 }
 

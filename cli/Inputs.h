@@ -12,15 +12,22 @@ struct InputFlags {
   std::string fill;               // "zeros", "ones", "random"; "": every input must be given
   uint64_t seed = 0;
   int64_t batch = 0; // extent of symbolic first dimensions; 0: 1
+  // --fill and --seed were asked for: where no input is filled they are Errors.
+  bool fillAsked = false, seedAsked = false;
 
   /// `defaultFill`: what is done where inputs are missing and --fill is not given ("" refuses).
-  void add(Options &app, const std::string &defaultFill);
+  void add(Options &options, const std::string &defaultFill);
+  /// The flags as arguments; --fill and --seed where `fills`, which says that inputs are left to fill.
+  Arguments arguments(bool fills) const;
 };
 
-/// One value a port, in order. `shapes` as in ModelFlags. Throws Error naming the input: missing, unknown, of another
-/// type or shape.
+/// One value a port, in order. `shapes` as in ModelFlags. Throws Error naming the input (missing, unknown, of another
+/// type or shape) or the flag that has nothing to act on.
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
                                 const std::vector<std::string> &shapes);
+
+/// True when `flags.given` leaves inputs to fill.
+bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 
 /// Random values of `type`: floats uniform in [-1, 1), integers in [0, 10), booleans either. The same for the same seed
 /// everywhere.

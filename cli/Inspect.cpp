@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/InspectPackage.h"
 
 #include <algorithm>
 #include <iostream>
@@ -35,12 +36,18 @@ int inspectVerb(const Arguments &arguments) {
   Options options(
       "inspect",
       "What is in a model: inputs, outputs, operators, parameters, FLOPs, bytes, and the distinct shapes of its\n"
-      "convolutions and matrix products. A multiply-accumulate counts as two operations; symbolic extents count as 1.",
-      "  lathe inspect resnet50.onnx\n  lathe inspect zoo:vgg16 --json vgg16.json\n");
-  model.add(options);
+      "convolutions and matrix products. Of a package: what it was compiled from and for, its sections, and the "
+      "kernels\n"
+      "with their schedules. A multiply-accumulate counts as two operations; symbolic extents count as 1.",
+      "  lathe inspect resnet50.onnx\n"
+      "  lathe inspect zoo:vgg16 --json vgg16.json\n"
+      "  lathe inspect resnet50.lathe\n");
+  model.add(options, ModelUse::graph, true);
   options.addJson();
   options.parseAll(arguments);
 
+  if (!model.isZoo() && isPackage(model.model))
+    return inspectPackage(options, model.model);
   Source source = loadSource(model);
   mlir::func::FuncOp main = mainOf(*source.module);
   nn::SymbolicShapes shapes(main);

@@ -17,6 +17,7 @@ int machineVerb(const Arguments &arguments) {
   options.add_flag("--refresh", refresh, "measures again");
   options.add_option("--threads", threads, "measures 1..N threads (default: all this process may use)")
       ->check(CLI::Range(1, 1024));
+  options.addQuiet();
   options.addJson();
   options.parseAll(arguments);
 

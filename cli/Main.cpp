@@ -16,7 +16,7 @@ const Verb frontVerbs[] = {
     {"bench", "times one run: mean, median, percentiles, GFLOPS, memory", benchVerb},
     {"compare", "beside other runtimes: outputs, times, verdict", compareVerb},
     {"profile", "time, speed and share of the roofline of every kernel", profileVerb},
-    {"ops", "times libraries on single operators, side by side", opsVerb},
+    {"ops", "single operators: times libraries side by side, analyses what was measured", opsVerb},
     {"store", "what was measured: lists, exports, imports, merges", storeVerb},
     {"machine", "measures what this machine can do: arithmetic and bandwidth", machineVerb},
 };
@@ -35,7 +35,7 @@ const Summary compilerVerbs[] = {
 
 void printHelp() {
   std::cout << "lathe: compiles neural networks to native packages, runs, checks and measures them\n\n"
-               "Usage: lathe VERB [OPTIONS]     (lathe VERB --help tells more, with examples)\n\nVerbs:\n";
+               "Usage: lathe VERB [OPTIONS]     (lathe help VERB tells more, with examples)\n\nVerbs:\n";
   auto line = [](const char *name, const char *summary) { std::cout << fmt::format("  {:<9} {}\n", name, summary); };
   for (const Summary &verb : compilerVerbs)
     line(verb.name, verb.summary);
@@ -74,9 +74,10 @@ int mainVerb(int argc, char **argv) {
   runtime::registerReferences(); // what of them a plan does not use is never paged in
   std::string name = argc > 1 ? argv[1] : "";
   Arguments arguments(argv + std::min(argc, 2), argv + argc);
-  if (name == "help" && !arguments.empty()) {
+  if (name == "help" && !arguments.empty()) { // `help ops bench` as well as `help run`
     name = arguments[0];
-    arguments = {"--help"};
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
   }
   if (name.empty() || name == "--help" || name == "-h" || name == "help") {
     printHelp();

@@ -1,6 +1,7 @@
 #include "cli/Measure.h"
 
 #include "cli/Cache.h"
+#include "cli/Progress.h"
 #include "runtime/Cpu.h"
 #include "runtime/ThreadPool.h"
 
@@ -71,15 +72,17 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
     return kept;
   std::string verdict = (temporaryFolder() / "verdict.json").string(); // there may be no cache that keeps it
   Arguments arguments{"verify", model.model, "--package", prepared.package, "--json", verdict};
-  arguments.insert(arguments.end(), {"--seeds", inputs.given.empty() ? "1" : "0"});
+  arguments.insert(arguments.end(), {"--threads", std::to_string(model.threads)});
   arguments.insert(arguments.end(), {"--check-constants", model.checkConstants});
-  Arguments flags = model.compileArguments();
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  for (const std::string &given : inputs.given)
-    arguments.insert(arguments.end(), {"-i", given});
-  arguments.insert(arguments.end(), {"--fill", inputs.fill, "--seed", std::to_string(inputs.seed)});
-  if (inputs.batch)
-    arguments.insert(arguments.end(), {"--batch", std::to_string(inputs.batch)});
+  if (!inputs.given.empty())
+    arguments.insert(arguments.end(), {"--seeds", "0"});
+  else if (inputs.fill == "random")
+    arguments.insert(arguments.end(), {"--seeds", "1"});
+  Arguments fill = inputs.arguments(fillsInputs(prepared.model->inputs(), inputs));
+  for (const Arguments &flags : {model.graphArguments(), fill})
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+  if (Progress::isSilent())
+    arguments.push_back("--quiet");
   try {
     runSelf(arguments, "verify");
   } catch (const ChildFailed &) { // it has said why; the verdict, if it came to one, decides

@@ -12,34 +12,97 @@
 
 namespace lathe::cli {
 
-void ModelFlags::add(Options &app) {
-  app.reads([this] { return filesOf(*this); });
-  app.add_option("MODEL", model, "ONNX file, textual IR, package (F.lathe) or zoo:NAME")->required();
-  app.add_option("--shape", shapes, "extents of an input whose dimensions are symbolic: NAME=1x3x224x224")
+void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
+  takesPackages |= use == ModelUse::run;
+  options.reads([this] { return filesOf(*this); });
+  options
+      .add_option("MODEL", model,
+                  takesPackages ? "ONNX file, textual IR, zoo:NAME or package (F.lathe)"
+                                : "ONNX file, textual IR or zoo:NAME")
+      ->required();
+  auto add = [&](Scope scope, CLI::Option *option) {
+    flags.push_back({option, scope});
+    return option;
+  };
+  add(Scope::shape,
+      options.add_option("--shape", shapes, "extents of an input whose dimensions are symbolic: NAME=1x3x224x224"))
       ->type_name("NAME=DIMS");
-  app.add_option("--target", target, "native, an LLVM CPU name, or LLVM/TVM target text")->capture_default_str();
-  app.add_option("--threads", threads, "threads to compile and run for")
+  if (use != ModelUse::graph)
+    addCompileFlags(options, use != ModelUse::kernels);
+  add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "seed of a zoo model's weights"))->capture_default_str();
+  add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "batch a zoo model is built with"))
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
+      ->type_name("N");
+  add(Scope::zoo, options.add_option("--zoo-sequence", zooSequence,
+                                     "steps or tokens a zoo model that reads sequences is built with"))
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
+      ->type_name("T");
+  options.afterParse([this, use, takesPackages] { requireHonoured(use, takesPackages); });
+}
+
+void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
+  auto add = [&](CLI::Option *option) {
+    flags.push_back({option, Scope::compile});
+    return option;
+  };
+  add(options.add_option("--target", target, "native, an LLVM CPU name, or LLVM/TVM target text"))
+      ->capture_default_str();
+  options.add_option("--threads", threads, "threads to compile and run for")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_option("-O", level, "0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 relaxed math")
+  add(options.add_option("-O", level,
+                         "0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 relaxed math"))
       ->check(CLI::Range(0, 4))
       ->capture_default_str();
-  app.add_flag("--exact-math", exactMath, "forbids algorithms that reassociate (Winograd)");
-  app.add_flag("--references-only", referencesOnly, "compiles nothing: every operator runs on its reference");
-  app.add_option("--memory", memory, "small: forbids algorithms that grow the weights (Winograd)")
+  add(options.add_flag("--exact-math", exactMath, "forbids algorithms that reassociate (Winograd)"));
+  add(options.add_flag("--references-only", referencesOnly, "compiles nothing: every operator runs on its reference"));
+  add(options.add_option("--memory", memory, "small: forbids algorithms that grow the weights (Winograd)"))
       ->check(CLI::IsMember({"any", "small"}))
       ->capture_default_str();
-  app.add_option("--precision", precision,
-                 "bf16: operands of convolutions and matrix products are rounded to bf16, sums stay fp32")
+  add(options.add_option("--precision", precision,
+                         "bf16: operands of convolutions and matrix products are rounded to bf16, sums stay fp32"))
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
-  app.add_flag("--no-cache", noCache, "compiles everything again, and keeps no kernel");
-  app.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each")
+  if (makesCode)
+    add(options.add_flag("--no-cache", noCache, "compiles everything again, and keeps no kernel"));
+  add(options.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each"))
       ->type_name("FILE");
-  app.add_option("--zoo-seed", zooSeed, "seed of a zoo model's weights")->capture_default_str();
-  app.add_option("--zoo-batch", zooBatch, "batch a zoo model is built with")->type_name("N");
-  app.add_option("--zoo-sequence", zooSequence, "steps or tokens a zoo model that reads sequences is built with")
-      ->type_name("T");
+  options.afterParse([this, &options] {
+    if (referencesOnly)
+      options.refuse({"-O", "--exact-math", "--memory", "--precision", "--schedule"},
+                     "--references-only makes no code, so there is nothing to choose");
+  });
+}
+
+void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
+  bool isOne = !isZoo() && isPackage(model); // a file that cannot be read is an Error
+  require(takesPackages || !isOne, "{}: is a compiled package, expected a model (ONNX, textual IR or zoo:NAME)", model);
+  const std::string &compiled = isOne ? model : package;
+  for (const Flag &flag : flags) {
+    if (!flag.option->count())
+      continue;
+    std::string text = spelled(*flag.option);
+    switch (flag.scope) {
+    case Scope::zoo:
+      require(isZoo(), "{}: {} is a file; only zoo:NAME is built with it", text, model);
+      break;
+    case Scope::shape:
+      require(!isZoo(), "{}: {} has no symbolic extents; choose with --zoo-batch or --zoo-sequence", text, model);
+      require(!isOne || use == ModelUse::run,
+              "{}: {} is a compiled package, its symbolic extents are bound when it runs", text, model);
+      break;
+    case Scope::compile:
+      require(compiled.empty(),
+              "{}: {} is a compiled package, used as `lathe compile` made it; compile the model again with this flag",
+              text, compiled);
+      break;
+    }
+  }
+}
+
+void ModelFlags::refuseCompileFlags(const std::string &reason) const {
+  for (const Flag &flag : flags)
+    require(flag.scope != Scope::compile || !flag.option->count(), "{}: {}", spelled(*flag.option), reason);
 }
 
 void ModelFlags::addLoading(Options &app) {
@@ -60,26 +123,36 @@ runtime::LoadOptions ModelFlags::loadOptions() const {
 }
 
 Arguments ModelFlags::compileArguments() const {
-  Arguments result{"--target", target, "--threads", std::to_string(threads), "-O", std::to_string(level)};
+  Arguments result{"--target", target, "--threads", std::to_string(threads)};
+  if (referencesOnly) { // of code that is not made nothing is chosen
+    result.push_back("--references-only");
+  } else {
+    result.insert(result.end(), {"-O", std::to_string(level)});
+    if (exactMath)
+      result.push_back("--exact-math");
+    if (memory != "any")
+      result.insert(result.end(), {"--memory", memory});
+    if (precision != "fp32")
+      result.insert(result.end(), {"--precision", precision});
+    if (!scheduleFile.empty())
+      result.insert(result.end(), {"--schedule", scheduleFile});
+  }
+  Arguments graph = graphArguments();
+  result.insert(result.end(), graph.begin(), graph.end());
+  return result;
+}
+
+Arguments ModelFlags::graphArguments() const {
+  Arguments result;
   for (const std::string &shape : shapes)
     result.insert(result.end(), {"--shape", shape});
-  if (exactMath)
-    result.push_back("--exact-math");
-  if (referencesOnly)
-    result.push_back("--references-only");
-  if (memory != "any")
-    result.insert(result.end(), {"--memory", memory});
-  if (precision != "fp32")
-    result.insert(result.end(), {"--precision", precision});
-  if (!scheduleFile.empty())
-    result.insert(result.end(), {"--schedule", scheduleFile});
-  if (isZoo()) {
-    result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});
-    if (zooBatch)
-      result.insert(result.end(), {"--zoo-batch", std::to_string(zooBatch)});
-    if (zooSequence)
-      result.insert(result.end(), {"--zoo-sequence", std::to_string(zooSequence)});
-  }
+  if (!isZoo())
+    return result;
+  result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});
+  if (zooBatch)
+    result.insert(result.end(), {"--zoo-batch", std::to_string(zooBatch)});
+  if (zooSequence)
+    result.insert(result.end(), {"--zoo-sequence", std::to_string(zooSequence)});
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/FrontVerbs.h"
 #include "lab/ProblemList.h"
 #include "lab/TemporaryDirectory.h"
+#include "process/ShellWords.h"
 #include "schedule/Schedule.h"
 
 #include <algorithm>
@@ -42,6 +43,21 @@ std::vector<int64_t> numbers(const char *flag, const std::string &list, int64_t 
   return result;
 }
 
+/// True for a kind's short text; operators' own texts name their operands.
+bool isShort(const std::string &text) { return text.find('=') == std::string::npos; }
+
+/// Throws Error when the epilogue changes nothing of such a problem.
+void requireEpilogueHonoured(const std::string &kind, const std::string &text, const lab::SyntaxOptions &syntax,
+                             const std::string &epilogue) {
+  lab::SyntaxOptions other = syntax;
+  other.bias = !syntax.bias;
+  other.epilogue.clear();
+  if (syntax.epilogue.empty())
+    other.epilogue.push_back("relu");
+  require(lab::parseProblem(kind, text, syntax).str() != lab::parseProblem(kind, text, other).str(),
+          "--epilogue {}: {} has none; only convolutions and fc do", epilogue, kind);
+}
+
 /// The problem with another extent along the batch of its activations.
 lab::Problem withBatch(lab::Problem problem, int64_t batch) {
   static const std::vector<std::string> batched = {"conv",   "conv_transpose", "max_pool",   "average_pool",
@@ -61,7 +77,7 @@ lab::Problem withBatch(lab::Problem problem, int64_t batch) {
 ListedModel listModel(const std::string &model) {
   lab::TemporaryDirectory directory("problems");
   auto file = (directory.path / "problems.json").string();
-  int code = forwardToCompiler("problems", {model, "--json", file, "--quiet"});
+  int code = forwardToCompiler("problems", {model, "--json", file, quietFlag()});
   require(code == success, "--from-model {}: its operators could not be listed", model);
   ListedModel result;
   json document = json::parse(readFile(file));
@@ -170,9 +186,32 @@ void OpsFlags::add(Options &options) {
       ->type_name("COMMAND");
   options.add_option("--via-directory", bench.viaDirectory, "where the programs lathe-provider-* lie there (as here)")
       ->type_name("DIR");
+  options.afterParse([this, &options] { requireHonoured(options); });
   options.add_flag("--fresh", fresh, "measures everything, although the same command was interrupted before");
   options.add_option("--log", log,
                      "finished rows as JSON lines: those in FILE are not measured again, new ones are added");
+}
+
+void OpsFlags::requireHonoured(const Options &options) const {
+  bool open = !suites.empty() || std::any_of(texts.begin(), texts.end(), isShort);
+  if (!open && (!model.empty() || !texts.empty()))
+    options.refuse({"--type", "--epilogue"},
+                   "only short texts and suites leave it open, a model and operators' own texts say it themselves");
+  if (suites.empty())
+    options.refuse({"--problems"}, "the list is only read with --suite");
+  if (bench.via.empty())
+    options.refuse({"--via-directory"}, "the providers only run elsewhere with --via");
+  if (bench.checkOnly)
+    options.refuse({"--cache", "--repetitions", "--starts", "--max-starts", "--max-seconds"},
+                   "--check-only times nothing");
+  if (list)
+    options.refuse({"--dry-run"}, "--list prints the problems and ends");
+  if (list || dryRun)
+    options.refuse({"--json", "--log", "--fresh"}, "nothing is measured with --list and --dry-run");
+  require(!options.given("--max-starts") || bench.maxStarts >= bench.minStarts,
+          "--max-starts {}: is less than --starts {}", bench.maxStarts, bench.minStarts);
+  require(!options.given("--max-starts") || bench.minStarts > 1,
+          "--max-starts {}: --starts 1 is one process and no more", bench.maxStarts);
 }
 
 void OpsFlags::finish() {
@@ -211,6 +250,8 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
     for (const std::string &given : texts)
       for (const std::string &text : lab::expandRanges(given)) {
         lab::Problem problem = lab::parseProblem(kind, text, syntax);
+        if (!epilogue.empty() && !syntax.bytes() && isShort(text))
+          requireEpilogueHonoured(kind, text, syntax, epilogue);
         entries.push_back({problem, kind, shortOrOwn(problem, text), text, {}, 1});
       }
     if (!suites.empty())
@@ -286,26 +327,48 @@ std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
       if (lab::findProvider(name))
         words.push_back(name);
   }
-  return lab::opsColumns(op, words, bench, scheduleList());
+  std::vector<std::string> asked = scheduleList();
+  std::vector<lab::OpsColumn> columns = lab::opsColumns(op, words, bench, asked);
+  auto isOne = [](const std::string &schedule) { return !schedule.empty(); };
+  require(std::none_of(asked.begin(), asked.end(), isOne) ||
+              std::any_of(columns.begin(), columns.end(), [&](const lab::OpsColumn &c) { return isOne(c.schedule); }),
+          "--schedule {}: none of {} takes schedules", schedules, providers);
+  return columns;
 }
 
 std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const {
-  bool quoted = entry.text.find(' ') != std::string::npos;
-  std::string command = fmt::format("lathe ops bench {} {}{}{} --provider {} --threads {}", entry.kind,
-                                    quoted ? "'" : "", entry.text, quoted ? "'" : "", providers, setting.threads);
+  const OpsFlags defaults;
+  std::vector<std::string> words = {"lathe",
+                                    "ops",
+                                    "bench",
+                                    entry.kind,
+                                    entry.text,
+                                    "--provider",
+                                    providers,
+                                    "--threads",
+                                    std::to_string(setting.threads),
+                                    "--seed",
+                                    std::to_string(bench.seed)};
+  auto add = [&](const char *flag, const std::string &value) { words.insert(words.end(), {flag, value}); };
   if (setting.cache != store::CacheState::hot)
-    command += fmt::format(" --cache {}", store::name(setting.cache));
+    add("--cache", std::string(store::name(setting.cache)));
   if (setting.layout != lab::ActivationLayout::any)
-    command += fmt::format(" --layout {}", name(setting.layout));
-  if (schedules != "default")
-    command += fmt::format(" --schedule '{}'", schedules);
-  if (!epilogue.empty() && epilogue != "bias+relu" && !quoted)
-    command += " --epilogue " + epilogue;
+    add("--layout", std::string(name(setting.layout)));
+  if (schedules != defaults.schedules)
+    add("--schedule", schedules);
+  if (!epilogue.empty() && epilogue != "bias+relu" && isShort(entry.text)) // else it says what follows
+    add("--epilogue", epilogue);
+  if (bench.checkOnly)
+    words.push_back("--check-only");
+  if (bench.timeouts.run != defaults.bench.timeouts.run)
+    add("--timeout", fmt::format("{}", bench.timeouts.run));
+  if (bench.limits.residentBytes != defaults.bench.limits.residentBytes)
+    add("--memory-limit", std::to_string(bench.limits.residentBytes));
   if (!bench.via.empty())
-    command += fmt::format(" --via '{}'", bench.via);
+    add("--via", bench.via);
   if (!bench.viaDirectory.empty())
-    command += " --via-directory " + bench.viaDirectory;
-  return command;
+    add("--via-directory", bench.viaDirectory);
+  return process::shellCommand(words);
 }
 
 } // namespace lathe::cli

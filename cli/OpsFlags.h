@@ -17,6 +17,8 @@ struct OpsFlags {
   lab::OpsLabOptions bench;
 
   void add(Options &options);
+  /// Throws Error for a flag that others leave nothing to do.
+  void requireHonoured(const Options &options) const;
   /// After parsing: fills in what follows from the flags.
   void finish();
 

@@ -338,22 +338,24 @@ int benchOps(const Arguments &arguments) {
   return wrong ? failedVerdict : success;
 }
 
+int problemsOps(const Arguments &arguments) { return forwardToCompiler("problems", arguments); }
+
+const Verb verbs[] = {
+    {"bench", "times libraries on single operators, side by side", benchOps},
+    {"problems", "lists the operators of a model as problems for bench", problemsOps},
+    {"analyze", "says what the measurements in the store show", analyzeVerb},
+    {"diff", "compares two experiments, point by point", diffVerb},
+};
+
 } // namespace
 
 int opsVerb(const Arguments &arguments) {
-  std::string what = arguments.empty() ? "" : arguments[0];
-  Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
-  if (what == "bench")
-    return benchOps(rest);
-  if (what == "problems")
-    return forwardToCompiler("problems", rest);
-  if (what == "analyze")
-    return analyzeVerb(rest);
-  if (what == "diff")
-    return diffVerb(rest);
-  if (what == "--help" || what == "-h")
-    return benchOps({"--help"});
-  fail("expected: lathe ops bench, problems, analyze or diff, got '{}'", what);
+  return runSubVerb("ops", "Single operators: times libraries on them and says what the times show.\n", verbs,
+                    "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe,onednn\n"
+                    "  lathe ops problems zoo:resnet18\n"
+                    "  lathe ops analyze --what best\n"
+                    "  lathe ops diff before.jsonl.gz after.jsonl.gz\n",
+                    arguments);
 }
 
 } // namespace lathe::cli

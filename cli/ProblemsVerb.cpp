@@ -15,11 +15,10 @@ int problemsVerb(const Arguments &arguments) {
       "often each\noccurs: problems for `lathe ops bench`. Symbolic extents that no --shape gives are 1.",
       "  lathe ops problems resnet50.onnx\n"
       "  lathe ops problems zoo:mobilenet_v1 --csv mobilenet.csv\n"
-      "  lathe ops bench --problems mobilenet.csv --suite zoo:mobilenet_v1\n");
-  model.add(options);
+      "  lathe ops bench conv --problems mobilenet.csv --suite zoo:mobilenet_v1\n");
+  model.add(options, ModelUse::kernels);
   options.addOutput("--csv", csv, "writes the list, its suite called as the model (-: standard output)");
-  bool quiet = false;
-  options.add_flag("--quiet", quiet, "prints nothing but errors and progress");
+  options.addQuiet();
   options.addJson();
   options.parseAll(arguments);
 
@@ -48,7 +47,7 @@ int problemsVerb(const Arguments &arguments) {
     besides[op] = count;
   if (!csv.empty())
     writeFile(csv, lines);
-  if (options.printsText() && !quiet) {
+  if (options.printsText()) {
     std::cout << table.str();
     std::string also;
     for (auto &[op, count] : found.besides)

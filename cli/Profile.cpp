@@ -125,7 +125,7 @@ int profileVerb(const Arguments &arguments) {
       "  lathe profile resnet50.lathe\n"
       "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
       "  lathe profile model.onnx --until conv4_1\n");
-  model.add(options);
+  model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "random");
   options.add_option("--until", until, "stops after the kernel that computes NODE")->type_name("NODE");
@@ -135,6 +135,7 @@ int profileVerb(const Arguments &arguments) {
   options.add_flag("--wide", wide, "does not shorten names, shapes and schedules");
   options.add_flag("--no-check", unchecked, "profiles outputs that nobody has verified");
   flags.add(options);
+  options.addQuiet();
   options.addJson();
   options.parseAll(arguments);
   Recording recording(flags, store::ExperimentKind::profile, "profile", arguments,

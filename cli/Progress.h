@@ -26,15 +26,30 @@ class Progress {
 public:
   explicit Progress(std::string task);
   ~Progress();
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
   /// `total` 0: `what` says all there is.
   void update(const std::string &what, size_t done, size_t total);
+  /// Of a task that a limit in seconds ends, if nothing ends it before: that much is left at most.
+  void updateUntil(const std::string &what, double secondsLeft);
+
+  /// Takes the line off the terminal, so that what is printed next begins at the left edge. The next update shows it
+  /// again.
+  static void endLine();
+  /// No progress is shown in this process from now on.
+  static void silence();
+  static bool isSilent();
 
 private:
   using Clock = std::chrono::steady_clock;
+  /// True when a line is due.
+  bool isDue();
+  void show(const std::string &line);
+
   std::string task;
   TimeLeft left;
   Clock::time_point start = Clock::now(), lastLine;
-  bool terminal, shown = false;
+  bool terminal;
 };
 
 } // namespace lathe::cli

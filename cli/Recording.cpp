@@ -1,6 +1,7 @@
 #include "cli/Recording.h"
 
 #include "lab/StoreRecords.h"
+#include "process/ShellWords.h"
 #include "store/ContentKey.h"
 
 #include <filesystem>
@@ -31,24 +32,6 @@ static std::string buildKey() {
   return hasher.digest().substr(0, 16);
 }
 
-/// As it can be typed again.
-static std::string commandOf(const std::string &verb, const Arguments &arguments) {
-  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  std::string command = "lathe " + verb;
-  for (const std::string &word : arguments) {
-    command += ' ';
-    if (!word.empty() && word.find_first_not_of(plain) == word.npos) {
-      command += word;
-      continue;
-    }
-    command += '\'';
-    for (char c : word)
-      command += c == '\'' ? "'\\''" : std::string(1, c);
-    command += '\'';
-  }
-  return command;
-}
-
 Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb,
                      const Arguments &arguments, json settings) {
   if (flags.off)
@@ -59,7 +42,7 @@ Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const
     fail("{}; --no-store measures without keeping", error.what());
   }
   experiment.kind = kind;
-  experiment.command = commandOf(verb, arguments);
+  experiment.command = "lathe " + verb + " " + process::shellCommand(arguments);
   experiment.version = LATHE_VERSION;
   experiment.build = buildKey();
   experiment.settings = std::move(settings);

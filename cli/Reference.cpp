@@ -13,11 +13,12 @@ int referenceVerb(const Arguments &arguments) {
   bool reference = false;
   Options options("run", "Runs a model on the reference operators.",
                   "  lathe run model.onnx --reference --fill random\n");
-  model.add(options);
+  model.add(options, ModelUse::run);
   model.addLoading(options); // of run, of which this is a flag
   inputs.add(options, "");
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "");
+  options.addQuiet();
   options.addJson();
   options.parseAll(arguments);
 

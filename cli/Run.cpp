@@ -16,18 +16,25 @@ int runVerb(const Arguments &arguments) {
   bool reference = false;
   Options options(
       "run", "Runs a model or a package once and describes its outputs.",
-      "  lathe run resnet50.lathe -i data=cat.npy -o outputs.npz\n"
+      "  lathe run resnet50.lathe -i input=cat.npy -o outputs.npz\n"
       "  lathe run resnet50.onnx --fill random --seed 7\n"
       "  lathe run zoo:resnet18 --fill ones --reference\n"
       "A model is compiled first; the package is kept in ~/.cache/lathe and used again while the model, the flags\n"
       "and the compiler stay the same.\n");
-  model.add(options);
+  model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "");
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference,
                    "runs the whole model on the reference operators instead of compiled code");
+  options.addQuiet();
   options.addJson();
+  options.afterParse([&] {
+    if (!reference)
+      return;
+    model.refuseCompileFlags("--reference compiles nothing");
+    options.refuse({"--check-constants"}, "--reference loads no package");
+  });
   options.parseAll(arguments);
   if (reference)
     return forwardToCompiler("reference", arguments);

@@ -178,7 +178,7 @@ int segmentsVerb(const Arguments &arguments) {
       "  lathe segments zoo:inception_v3 --with onnxruntime\n"
       "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
       "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n");
-  model.add(options);
+  model.add(options, ModelUse::compile);
   inputs.add(options, "random");
   options.add_option("--with", with, "runner: onnxruntime")->capture_default_str();
   options
@@ -198,16 +198,32 @@ int segmentsVerb(const Arguments &arguments) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   record.add(options);
+  options.addQuiet();
   options.addJson();
+  options.afterParse([&] {
+    if (list)
+      options.refuse({"--input", "--fill", "--seed", "--batch", "--with", "--checkpoints", "--at", "--repeat",
+                      "--max-seconds", "--store", "--no-store"},
+                     "--list measures nothing");
+    if (!at.empty())
+      options.refuse({"--checkpoints"}, "--at names the checkpoints");
+    if (repeat)
+      options.refuse({"--max-seconds"}, "--repeat decides how many runs there are");
+  });
   options.parseAll(arguments);
   require(with == "onnxruntime", "--with {}: expected onnxruntime, which reads ONNX", with);
 
   Source source = loadSource(model);
   if (list) {
     Table table({"node", "GFLOP so far", "one tensor passes"});
-    for (const Checkpoint &point : checkpoints(*source.module))
+    json places = json::array();
+    for (const Checkpoint &point : checkpoints(*source.module)) {
       table.row({point.node, fmt::format("{:.3f}", point.flops * 1e-9), point.separates ? "yes" : ""});
-    std::cout << table.str();
+      places.push_back({{"node", point.node}, {"flops", point.flops}, {"one_tensor_passes", point.separates}});
+    }
+    if (options.printsText())
+      std::cout << table.str();
+    options.writeJson({{"model", model.model}, {"places", places}});
     return success;
   }
   lab::RunnerSpec ours = lab::runnerNamed("lathe", "lathe"), peer = lab::runnerNamed(with, "--with " + with);

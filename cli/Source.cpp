@@ -6,6 +6,7 @@
 #include "ir/Context.h"
 #include "ir/SymbolicShapes.h"
 #include "package/Hash.h"
+#include "passes/Pipeline.h"
 #include "zoo/Zoo.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -66,6 +67,12 @@ Source loadSource(const ModelFlags &flags) {
     require(options.shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
   }
   source.module = importModel(*source.context, flags.model, options);
+  if (hasKernels(*source.module)) { // formed already: the passes are skipped
+    const ModelFlags defaults;
+    require(flags.level == defaults.level && !flags.referencesOnly,
+            "{}: {} is text at kernels level, which was chosen when its kernels were formed; start from the model",
+            flags.referencesOnly ? "--references-only" : fmt::format("-O {}", flags.level), flags.model);
+  }
   (*source.module)->removeAttr("nn.content"); // of the network that the text was written from
   struct stat status;
   if (::stat(flags.model.c_str(), &status) == 0)

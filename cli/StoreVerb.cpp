@@ -147,6 +147,8 @@ int storeExport(const Arguments &arguments) {
   options.addJson();
   options.parseAll(arguments);
   require(!samples || format == "csv", "--samples: only --format csv has rows of samples, got {}", format);
+  require(file != "-" || options.printsText() || !options.given("--json"),
+          "--json -: the archive goes to standard output already");
   store::Store store = flags.open();
   store::Filter filter = filters.filter(store);
   std::string said;
@@ -287,24 +289,14 @@ const Verb verbs[] = {
 } // namespace
 
 int storeVerb(const Arguments &arguments) {
-  std::string name = arguments.empty() ? "" : arguments[0];
-  std::vector<std::string> names;
-  std::string summary =
-      "Measurements that `ops`, `bench`, `compare`, `profile` and `segments` have kept (docs/store.md).\n\n";
-  for (const Verb &verb : verbs) {
-    if (name == verb.name)
-      return verb.run(Arguments(arguments.begin() + 1, arguments.end()));
-    names.emplace_back(verb.name);
-    summary += fmt::format("  {:<8} {}\n", verb.name, verb.summary);
-  }
-  if (name == "--help" || name == "-h")
-    Options("store", summary,
-            "  lathe store list\n"
-            "  lathe store show\n"
-            "  lathe store export machine.jsonl.gz\n"
-            "  lathe store merge all.db laptop.jsonl.gz server.jsonl.gz\n")
-        .parseAll({"--help"});
-  fail("expected: lathe store VERB ..., one of {}, got '{}'", fmt::join(names, ", "), name);
+  return runSubVerb(
+      "store", "Measurements that `ops`, `bench`, `compare`, `profile` and `segments` have kept (docs/store.md).\n",
+      verbs,
+      "  lathe store list\n"
+      "  lathe store show\n"
+      "  lathe store export machine.jsonl.gz\n"
+      "  lathe store merge all.db laptop.jsonl.gz server.jsonl.gz\n",
+      arguments);
 }
 
 } // namespace lathe::cli

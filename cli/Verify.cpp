@@ -5,6 +5,7 @@
 #include "import/Import.h"
 #include "passes/Evaluate.h"
 #include "passes/Extract.h"
+#include "process/ShellWords.h"
 #include "runtime/Context.h"
 #include "runtime/Program.h"
 
@@ -104,16 +105,6 @@ void keepVerdict(const runtime::Model &package, const nlohmann::json &verdict) {
   }
 }
 
-std::string shellQuoted(const std::string &word) {
-  const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
-    return word;
-  std::string quoted = "'";
-  for (char c : word)
-    quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 /// The `lathe extract` that cuts the kernel of `finding` out of the model, with the inputs of this run; "" where the
 /// source has no such part.
 std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, mlir::ModuleOp module,
@@ -147,21 +138,18 @@ std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, ml
     words.insert(words.end(), {"--to", finding.value});
   }
   words.insert(words.end(), {"-o", "diverging.onnx", "--inputs"});
-  for (const std::string &shape : model.shapes)
-    words.insert(words.end(), {"--shape", shape});
-  if (model.isZoo() && model.zooSeed)
-    words.insert(words.end(), {"--zoo-seed", std::to_string(model.zooSeed)});
-  if (model.isZoo() && model.zooBatch)
-    words.insert(words.end(), {"--zoo-batch", std::to_string(model.zooBatch)});
-  for (const std::string &given : inputs.given)
-    words.insert(words.end(), {"-i", given});
-  words.insert(words.end(), {"--fill", inputs.fill, "--seed", std::to_string(inputs.seed)});
-  if (inputs.batch)
-    words.insert(words.end(), {"--batch", std::to_string(inputs.batch)});
-  std::string command;
-  for (const std::string &word : words)
-    command += (command.empty() ? "" : " ") + shellQuoted(word);
-  return command;
+  for (const Arguments &flags : {model.graphArguments(), inputs.arguments(fillsInputs(inputPorts(module), inputs))})
+    words.insert(words.end(), flags.begin(), flags.end());
+  return process::shellCommand(words);
+}
+
+/// The model to judge `package` by when none is named: the zoo network that it says it was compiled from.
+std::string modelOfPackage(const std::string &package) {
+  std::string source = runtime::Model::load(package)->source();
+  require(source.starts_with("zoo:"),
+          "{}: a package holds no references to be judged by; give the model it was compiled from: --model {}", package,
+          source.empty() ? "MODEL" : source);
+  return source.substr(0, source.find('@'));
 }
 
 /// The same inputs for both sides: ports must agree or nothing can be judged.
@@ -177,13 +165,22 @@ void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
   }
 }
 
+/// A zoo package that names its network by name only is judged by the very same weights and extents.
+void requireSameZoo(const ModelFlags &model, const Source &source, const runtime::Model &package, bool named) {
+  if (!named || !model.isZoo() || model.package.empty())
+    return;
+  require(sourceText(model, source) == package.source(),
+          "{}: was compiled from {}, this is {}; give the --zoo-seed, --zoo-batch and --zoo-sequence it was built with",
+          package.file(), package.source(), sourceText(model, source));
+}
+
 } // namespace
 
 int verifyVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
   std::optional<double> relative, maximum;
-  std::string package;
+  std::string judgedBy; // --model
   std::vector<std::string> nodes;
   int seeds = 2;
   bool all = false;
@@ -194,15 +191,30 @@ int verifyVerb(const Arguments &arguments) {
       "node whose value diverges is named. Outputs that are constant, all zero or not finite are mistrusted: nothing\n"
       "follows from their agreement. Exit code 1 when a value differs or is mistrusted.",
       "  lathe verify resnet50.onnx\n"
-      "  lathe verify model.onnx -i data=cat.npy --seeds 0     only this input\n"
+      "  lathe verify model.onnx -i input=cat.npy --seeds 0     only this input\n"
       "  lathe verify model.onnx --output conv3_1              an intermediate value, too\n"
-      "  lathe verify model.onnx --package other.lathe         judges a package by this model\n");
-  model.add(options);
+      "  lathe verify model.onnx --package other.lathe         judges a package by this model\n"
+      "  lathe verify other.lathe --model model.onnx           likewise\n");
+  options.afterParse([&] {
+    bool isOne = !model.isZoo() && isPackage(model.model);
+    require(isOne || judgedBy.empty(), "--model {}: {} is a model, which is its own judge", judgedBy, model.model);
+    require(!isOne || model.package.empty(), "--package {}: {} is a package, too; give one package", model.package,
+            model.model);
+    if (!isOne)
+      return;
+    model.package = model.model;
+    model.model = judgedBy.empty() ? modelOfPackage(model.package) : judgedBy;
+  });
+  model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "random");
-  options.add_option("--package", package, "the package to judge (default: the model compiled with these flags)")
+  options.add_option("--package", model.package, "the package to judge (default: the model compiled with these flags)")
       ->type_name("F.lathe");
-  options.reads([&] { return std::vector<std::string>{package}; });
+  options.reads([&] { return std::vector<std::string>{model.package}; });
+  options
+      .add_option("--model", judgedBy,
+                  "the model that a package given as MODEL was compiled from (default: the zoo network it names)")
+      ->type_name("F.onnx");
   options.add_option("--seeds", seeds, "sets of random inputs")->check(CLI::Range(0, 1000))->capture_default_str();
   options.add_option("--output", nodes, "also compares the value of this source node")->type_name("NODE");
   options.add_flag("--all", all, "also compares what every kernel computes");
@@ -213,20 +225,26 @@ int verifyVerb(const Arguments &arguments) {
   options.add_option(
       "--maximum", maximum,
       fmt::format("largest |difference| over largest |reference| ({}; of bf16: {})", fp32.maximum, bf16.maximum));
+  options.addQuiet();
   options.addJson();
+  options.afterParse([&] {
+    if (inputs.fill == "random")
+      return;
+    options.refuse({"--seeds"}, fmt::format("--fill {} draws no random numbers", inputs.fill));
+    seeds = inputs.given.empty() ? 1 : 0;
+  });
   options.parseAll(arguments);
   require(seeds > 0 || !inputs.given.empty(), "nothing to run: give -i, or --seeds 1 or more");
 
   Progress progress("verify " + model.model);
-  Package opened = package.empty() ? packageFor(model) : openPackage(package, model);
-  package = opened.path;
-  std::shared_ptr<const runtime::Model> loaded = opened.model;
+  auto [package, loaded] = model.package.empty() ? packageFor(model) : openPackage(model.package, model);
   Precision precision = precisionOfPackage(loaded->options());
   Tolerance tolerance = toleranceOf(precision);
   tolerance.relative = relative.value_or(tolerance.relative);
   tolerance.maximum = maximum.value_or(tolerance.maximum);
   Source source = loadSource(model);
   requireSamePorts(*loaded, *source.module);
+  requireSameZoo(model, source, *loaded, judgedBy.empty() && !options.given("--package"));
   Judge judge(*source.module, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   runtime::Context context(loaded, {.threads = model.threads});
 
@@ -245,8 +263,12 @@ int verifyVerb(const Arguments &arguments) {
     bool given = !inputs.given.empty() && set == 0;
     if (!given)
       flags.given.clear();
+    else if (seeds > 0) // --fill and --seed are of the other sets
+      flags.fillAsked = flags.seedAsked = false;
     flags.seed = inputs.seed + set;
-    std::string title = given ? "given inputs" : fmt::format("{}, seed {}", flags.fill, flags.seed);
+    std::string title = given                    ? "given inputs"
+                        : flags.fill == "random" ? fmt::format("random, seed {}", flags.seed)
+                                                 : flags.fill;
     std::vector<Value> values = gatherInputs(loaded->inputs(), flags, model.shapes);
     for (size_t i = 0; i < values.size(); ++i)
       context.setInput(i, values[i]);

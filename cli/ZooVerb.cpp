@@ -11,7 +11,7 @@ namespace lathe::cli {
 int zooVerb(const Arguments &arguments) {
   std::string name, output;
   ZooOptions zoo;
-  bool list = false, quiet = false;
+  bool list = false;
   Options options("zoo", "Built-in architectures with seeded random weights that keep every layer's values near one.",
                   "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 "
                   "--seed 1 -o m.onnx\n"
@@ -27,8 +27,13 @@ int zooVerb(const Arguments &arguments) {
       ->type_name("T");
   options.add_option("--seed", zoo.seed, "of the weights")->capture_default_str();
   options.add_flag("--list", list, "lists the architectures");
-  options.add_flag("--quiet", quiet, "prints nothing but errors");
+  options.addQuiet();
   options.addJson();
+  options.afterParse([&] {
+    if (list)
+      options.refuse({"NAME", "--output", "--batch", "--dynamic-batch", "--sequence", "--seed"},
+                     "--list only lists the architectures");
+  });
   options.parseAll(arguments);
 
   if (list) {
@@ -50,7 +55,7 @@ int zooVerb(const Arguments &arguments) {
     output = name + ".onnx";
   requireNoTerminal(output, "an ONNX file");
   exportOnnxFile(*module, output);
-  if (!quiet && options.printsText())
+  if (options.printsText())
     std::cout << "wrote " << output << "\n";
   options.writeJson({{"name", name}, {"file", output}, {"batch", zoo.batch}, {"seed", zoo.seed}});
   return success;

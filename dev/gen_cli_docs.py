@@ -8,14 +8,20 @@ With --check compares OUTPUT with what would be written and exits with 1 when th
 import subprocess
 import sys
 
-VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "segments", "compare", "ops bench", "ops problems", "ops analyze", "ops diff",
-         "store", "store list", "store show", "store export", "store import", "store merge", "store path", "machine", "zoo"]
+VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
+         "store", "store list", "store show", "store tuning", "store export", "store import", "store merge", "store path", "machine", "zoo"]
 
 INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; do not edit. -->
 # The command line
 
-A `MODEL` is an ONNX file, a model as text (`.mlir`, from `--emit graph` or `--emit kernels`) or `zoo:NAME`; an `F.lathe` is a compiled package. `run`, `bench` and `profile` take
-both; a model is compiled first and the package kept in `~/.cache/lathe` (`XDG_CACHE_HOME` is respected) under a hash of its content and the options.
+A `MODEL` is an ONNX file, a model as text (`.mlir`, from `--emit graph` or `--emit kernels`) or `zoo:NAME`; an `F.lathe` is a compiled package. `run`, `bench`, `profile`, `compare`,
+`verify` and `inspect` take both. The verbs that run a model compile it first and keep the package in `~/.cache/lathe` (`XDG_CACHE_HOME` is respected) under a hash of its content and the
+options.
+
+A flag that a verb, a model or another flag leaves nothing to do is an error: the choices of the compilation on a package, `--zoo-batch` on a file, `--batch` where no input has a
+symbolic first dimension, `--seed` where no input is random. A zoo network is built with another batch by `--zoo-batch`.
+
+`--quiet` prints nothing but errors; `--json` and exit codes stay.
 
 Every verb that prints figures takes `--json FILE` (`-` for standard output); the unit is in each key: `median_ms`, `gflops`, `peak_rss_bytes`, `ratio`.
 

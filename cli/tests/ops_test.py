@@ -51,7 +51,7 @@ class Ops(Cli):
         self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--threads", "0", says="'0' is no number from 1")
         self.error("ops", "bench", "conv2d", "--suite", "benchdnn/resnet50", "--problems", "/nowhere.csv", says="/nowhere.csv")
         self.error("ops", "bench", "conv2d", says="--suite")
-        self.error("ops", "measure", says="lathe ops bench, problems, analyze or diff, got 'measure'")
+        self.error("ops", "measure", says="one of bench, problems, analyze, diff, got 'measure'")
 
     def test_schedules_and_their_records(self):
         at = ["--store", self.path("tuned.db")]

@@ -64,7 +64,7 @@ class Store(Cli):
         self.assertNotIn("kept in", self.lathe("bench", self.package, "--repetitions", "3", "--no-store").stdout)
         self.error("bench", self.package, "--store", none, "--no-store", says="no-store.*excludes|excludes.*store")
         self.error("bench", self.path("absent.onnx"), "--store", none, says="absent.onnx")
-        self.assertEqual(self.figures("store", "list", "--store", none)["counts"]["experiments"], 0)
+        self.error("store", "list", "--store", none, says="none.db: does not exist")
         folder = self.path("a-file")
         with open(folder, "w") as file:
             file.write("no folder")

@@ -1,0 +1,236 @@
+"""A flag that cannot be honoured is an error: every verb, every flag, every kind of model."""
+import re
+
+import numpy as np
+
+from fixture import Cli, field, main, onnx_model, onnx_node
+
+# A value for each flag of MODEL, by what it is about.
+COMPILE = {"--target": ["x86-64-v3"], "-O": ["2"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--precision": ["bf16"],
+           "--schedule": ["nowhere.txt"]}
+CODE = {"--no-cache": []}
+SHAPE = {"--shape": ["x=1x4"]}
+ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
+THREADS = {"--threads": ["2"]}
+INPUTS = {"--input": ["x.npy"], "--fill": ["ones"], "--seed": ["1"], "--batch": ["2"]}
+RECORD = ["--store", "--no-store"]
+
+# What each verb does with MODEL.
+GRAPH, KERNELS, COMPILES, RUNS = range(4)
+USE = {"inspect": GRAPH, "extract": GRAPH, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "run": RUNS,
+       "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
+WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
+NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
+          "compare": ["--with", "other.lathe"]}
+
+# Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
+OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--jobs", "--quiet"],
+       "run": ["--output", "--reference", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
+       "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
+       "verify": ["--package", "--model", "--seeds", "--output", "--all", "--relative", "--maximum", "--quiet"],
+       "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
+       "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
+       "compare": ["--with", "--check-only", "--max-seconds", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
+       "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
+       "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
+       "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
+                     "--epilogue", "--repetitions", "--starts", "--max-starts", "--max-seconds", "--max-minutes", "--timeout", "--memory-limit",
+                     "--seed", "--check-only", "--list", "--dry-run", "--via", "--via-directory", "--fresh", "--log", "--quiet", *RECORD],
+       "ops analyze": ["--store", "--experiment", "--kind", "--operator", "--provider", "--threads", "--what", "--baseline", "--from-model",
+                       "--suite", "--problems", "--epilogue", "--measured-ms", "--rows", "--wide"],
+       "ops diff": ["--fail-on", "--all", "--rows", "--store"],
+       "store path": ["--store"], "store list": ["--store", "--kind"], "store show": ["--store"],
+       "store tuning": ["--task", "--best", "--rows", "--store"],
+       "store export": ["--format", "--samples", "--store", "--experiment", "--kind", "--operator", "--provider"],
+       "store import": ["--store"], "store merge": []}
+MAY_HAVE = ["--wide", "--quiet"]  # flags of tables and progress, which never change a figure
+WITHOUT_JSON = ["store path"]
+
+# Command lines in which one flag leaves another nothing to do. The flag that the error names comes first.
+# No word of these commands holds a blank.
+CONFLICTS = [
+    ("--max-seconds 1", "bench MODEL --repetitions 3 --max-seconds 1", "--repetitions decides"),
+    ("--interval 0.1", "bench MODEL --repetitions 3 --interval 0.1", "--repetitions decides"),
+    ("--max-seconds 1", "compare MODEL --check-only --max-seconds 1", "times nothing"),
+    ("--max-rounds 3", "compare MODEL --check-only --max-rounds 3", "times nothing"),
+    ("--with reference", "compare PACKAGE --with reference", "net.lathe is a compiled package"),
+    ("--seed 4", "run MODEL --fill ones --seed 4", "draws no random numbers"),
+    ("--check-constants never", "run MODEL --reference --fill ones --check-constants never", "loads no package"),
+    ("--seeds 3", "verify MODEL --fill ones --seeds 3", "draws no random numbers"),
+    ("--model", "verify MODEL --model MODEL", "is its own judge"),
+    ("--package", "verify PACKAGE --package PACKAGE", "give one package"),
+    ("--fill ones", "extract MODEL --to conv1 -o CUT --fill ones", "only run with --inputs"),
+    ("--input", "extract MODEL --to conv1 -o CUT -i x.npy", "only run with --inputs"),
+    ("--batch 2", "extract MODEL --to conv1 -o CUT --batch 2", "only run with --inputs"),
+    ("--repeat 4", "segments MODEL --list --repeat 4", "--list measures nothing"),
+    ("--store", "segments MODEL --list --store x.db", "--list measures nothing"),
+    ("--checkpoints 4", "segments MODEL --at relu1 --checkpoints 4", "--at names"),
+    ("--max-seconds 1", "segments MODEL --repeat 4 --max-seconds 1", "--repeat decides"),
+    ("--json", "compile MODEL --emit graph --json x.json", "makes no package"),
+    ("--jobs 2", "compile MODEL --emit asm --jobs 2", "makes no package"),
+    ("--no-cache", "compile MODEL --emit asm --no-cache", "makes no package"),
+    ("--batch 2", "zoo --list --batch 2", "--list only"),
+    ("--output", "zoo --list -o x.onnx", "--list only"),
+    ("NAME resnet18", "zoo resnet18 --list", "--list only"),
+    ("--type f16", "ops bench --from-model MODEL --type f16", "say it themselves"),
+    ("--epilogue none", "ops bench --from-model MODEL --epilogue none", "say it themselves"),
+    ("--type f16", "ops bench relu x=3 --type f16", "say it themselves"),
+    ("--epilogue none", "ops bench softmax 3x4 --list --epilogue none", "has none"),
+    ("--schedule direct/1", "ops bench conv2d ic8ih8oc8 --provider reference --schedule direct/1", "takes schedules"),
+    ("--problems", "ops bench conv2d ic8ih8oc8 --problems x.csv", "--suite"),
+    ("--via-directory", "ops bench conv2d ic8ih8oc8 --via-directory /opt", "--via"),
+    ("--cache cold", "ops bench conv2d ic8ih8oc8 --check-only --cache cold", "times nothing"),
+    ("--starts 3", "ops bench conv2d ic8ih8oc8 --check-only --starts 3", "times nothing"),
+    ("--max-starts 2", "ops bench conv2d ic8ih8oc8 --starts 5 --max-starts 2", "less than --starts 5"),
+    ("--max-starts 9", "ops bench conv2d ic8ih8oc8 --starts 1 --max-starts 9", "one process"),
+    ("--json", "ops bench conv2d ic8ih8oc8 --list --json x.json", "nothing is measured"),
+    ("--log", "ops bench conv2d ic8ih8oc8 --dry-run --log x.jsonl", "nothing is measured"),
+    ("--dry-run", "ops bench conv2d ic8ih8oc8 --list --dry-run", "--list prints"),
+    ("--baseline onednn", "ops analyze --what best --baseline onednn", "leaves out"),
+    ("--from-model", "ops analyze --what best --from-model MODEL", "leaves out"),
+    ("--suite", "ops analyze --what best --suite x", "leaves out"),
+    ("--measured-ms 3", "ops analyze --what estimate --measured-ms 3", "no network"),
+    ("--problems", "ops analyze --problems x.csv", "--suite"),
+    ("--epilogue none", "ops analyze --epilogue none", "--suite"),
+    ("--store", "ops diff MODEL MODEL --store x.db", "both sides are files"),
+]
+
+
+def symbolic_onnx():
+    """y = relu(x), x of N x 4."""
+    shape = field(2, field(1, field(2, "N")) + field(1, field(1, 4)))
+    tensor = lambda name: field(1, name) + field(2, field(1, field(1, 1) + shape))
+    graph = field(1, onnx_node("Relu", ["x"], ["y"], "relu")) + field(2, "g") + field(11, tensor("x")) + field(12, tensor("y"))
+    return field(1, 8) + field(8, field(2, 13)) + field(7, graph)
+
+
+class Flags(Cli):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        at = cls.path
+        with open(at(cls, "fixed.onnx"), "wb") as file:
+            file.write(onnx_model(onnx_node("Relu", ["x"], ["y"], "relu")))
+        with open(at(cls, "open.onnx"), "wb") as file:
+            file.write(symbolic_onnx())
+        for batch in (1, 2):
+            np.save(at(cls, f"x{batch}.npy"), np.arange(batch * 4, dtype="f4").reshape(batch, 4) - 1.5)
+
+    def options_of(self, verb):
+        return re.findall(r"^  (?:-\w,)?(-O|--[\w-]+)", self.lathe(*verb.split(), "--help").stdout, re.M)
+
+    def verbs(self):
+        for verb in re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M):
+            if verb in ("ops", "store"):
+                listed = re.search(r"Verbs:\n(.*?)\n\n", self.lathe(verb, "--help").stdout, re.S)[1]
+                yield from (f"{verb} {name}" for name in re.findall(r"^  ([a-z]+) {2,}", listed, re.M))
+            else:
+                yield verb
+
+    def test_every_flag_of_every_verb_stands_in_the_tables(self):
+        for verb in self.verbs():
+            with self.subTest(verb):
+                known = set(OWN[verb]) | {"--help"} | set(MAY_HAVE) | (set() if verb in WITHOUT_JSON else {"--json"})
+                if verb in USE:
+                    known |= set(SHAPE) | set(ZOO)
+                    known |= set(COMPILE) | set(THREADS) if USE[verb] > GRAPH else set()
+                    known |= set(CODE) if USE[verb] > KERNELS else set()
+                    known |= {"--check-constants"} if USE[verb] == RUNS else set()
+                known |= set(INPUTS) if verb in WITH_INPUTS else set()
+                found = set(self.options_of(verb))
+                self.assertEqual(found - known, set(), "flags that the tables of this test do not know")
+                self.assertEqual(known - found - set(MAY_HAVE), set(), "flags that the verb has lost")
+
+    def test_a_package_is_not_compiled_again(self):
+        for verb, use in USE.items():
+            if use != RUNS:
+                continue
+            for flag, value in {**COMPILE, **CODE}.items():
+                with self.subTest(f"{verb} {flag}"):
+                    self.error(verb, self.package, flag, *value, *NEEDED.get(verb, []) if verb != "verify" else ["--model", self.net],
+                               says=f"{flag}.*net.lathe is a compiled package.*compile the model again")
+                if verb == "verify":
+                    self.error(verb, self.net, "--package", self.package, flag, *value, says=f"{flag}.*net.lathe is a compiled package")
+
+    def test_zoo_flags_are_of_zoo_networks(self):
+        for verb in USE:
+            for flag, value in ZOO.items():
+                for model in [self.net, self.path("fixed.onnx")] + ([self.package] if verb in ("run", "bench", "inspect") else []):
+                    with self.subTest(f"{verb} {flag}"):
+                        self.error(*verb.split(), model, flag, *value, *NEEDED.get(verb, []) if verb != "verify" else [],
+                                   says=f"{flag} .*is a file; only zoo:NAME")
+
+    def test_zoo_networks_have_no_symbolic_extents(self):
+        for verb in USE:
+            if verb != "verify":
+                self.error(*verb.split(), "zoo:squeezenet", "--shape", "data=1x3x9x9", *NEEDED.get(verb, []), says="--shape.*--zoo-batch")
+        for verb in ["run", "bench", "verify", "profile"]:
+            self.error(verb, "zoo:lstm", "--references-only", "--quiet", "--batch", "8", *["--fill", "ones"] if verb == "run" else [],
+                       says="--batch 8.*symbolic.*--zoo-batch")
+
+    def test_what_takes_no_package_says_so(self):
+        for verb in ["check", "compile", "extract", "segments", "ops problems"]:
+            self.error(*verb.split(), self.package, *NEEDED.get(verb, []), says="net.lathe: is a compiled package, expected a model")
+            self.assertNotIn("F.lathe)", self.lathe(*verb.split(), "--help").stdout.split("Options:")[0])
+
+    def test_flags_that_a_verb_cannot_honour_are_none_of_it(self):
+        for verb in ["inspect", "extract"]:
+            for flag, value in {**COMPILE, **CODE, **THREADS}.items():
+                self.error(verb, self.net, flag, *value, *NEEDED.get(verb, []), says="not expected")
+        for verb in ["check", "ops problems"]:
+            self.error(*verb.split(), self.net, "--no-cache", says="--no-cache")
+
+    def test_references_have_no_choices(self):
+        for flag in ["-O", "--exact-math", "--memory", "--precision", "--schedule"]:
+            self.error("run", self.net, "--fill", "ones", "--references-only", flag, *COMPILE[flag], says=f"{flag}.*--references-only makes no code")
+        for flag, value in {**COMPILE, **CODE}.items():
+            self.error("run", self.net, "--fill", "ones", "--reference", flag, *value, says=f"{flag}.*--reference compiles nothing")
+
+    def test_text_at_kernels_level_has_its_kernels(self):
+        text = self.path("kernels.mlir")
+        self.lathe("compile", self.net, "--emit", "kernels", "-o", text)
+        self.error("compile", text, "-O", "1", "-o", self.path("k.lathe"), says="-O 1.*kernels level")
+        self.error("run", text, "--references-only", "--fill", "ones", says="--references-only.*kernels level")
+
+    def test_a_fixed_batch_stays(self):
+        fixed = self.path("fixed.onnx")
+        for verb in ["run", "bench", "profile", "verify", "compare"]:
+            extra = {"run": ["--fill", "random"], "compare": ["--with", "reference"]}.get(verb, [])
+            self.error(verb, fixed, "--batch", "8", *extra, says=r"--batch 8.*no input has a symbolic first dimension \('x' is 1x4\)")
+            self.error(verb, self.package, "--batch", "8", *extra if verb == "run" else [] if verb != "verify" else ["--model", self.net],
+                       *["--with", self.package] if verb == "compare" else [], says="--batch 8.*'data' is 1x3x12x12")
+        self.error("extract", self.net, "--to", "conv1", "-o", self.path("cut.onnx"), "--inputs", "--batch", "8", says="--batch 8.*symbolic")
+
+    def test_extents_are_those_asked_for(self):
+        model, package = self.path("open.onnx"), self.path("open.lathe")
+        self.lathe("compile", model, "-o", package)
+        for one in [model, package]:
+            self.assertEqual(self.outputs(one, "--fill", "ones", "--batch", "2")["y"].shape, (2, 4))
+            self.assertEqual(self.outputs(one, "--fill", "ones", "--shape", "x=2x4")["y"].shape, (2, 4))
+            self.assertEqual(self.outputs(one, "-i", self.path("x2.npy"), "--batch", "2")["y"].shape, (2, 4))
+            self.error("run", one, "-i", self.path("x1.npy"), "--batch", "2", says="--batch 2: input 'x' is 1x4")
+            self.error("run", one, "--fill", "ones", "--shape", "z=2x4", says="'z'")
+            self.error("run", one, "--fill", "ones", "--shape", "x=2x5", says="--shape|extent 5")
+            self.error("run", one, "--fill", "ones", "--shape", "x=3x4", "--batch", "2", says="--batch 2")
+        self.error("run", package, "-i", self.path("x1.npy"), "--shape", "x=2x4", says="--shape x=2x4: the input given is 1x4")
+        self.error("run", self.package, "--fill", "ones", "--shape", "data=1x3x24x24", says="--shape.*only symbolic extents")
+        self.error("run", self.net, "--fill", "ones", "--shape", "data=1x3x24x24", says="textual IR states its shapes")
+        self.error("inspect", package, "--shape", "x=2x4", says="--shape.*bound when it runs")
+
+    def test_nothing_is_left_to_fill(self):
+        given = ["-i", f"x={self.path('x1.npy')}"]
+        for verb in ["run", "bench", "profile"]:
+            self.error(verb, self.path("fixed.onnx"), *given, "--fill", "ones", says="--fill ones: nothing is left to fill")
+            self.error(verb, self.path("fixed.onnx"), *given, "--seed", "3", says="--seed 3: nothing is left to fill")
+        self.error("run", self.path("fixed.onnx"), "-i", self.folder.name, says="the folder holds no input")
+        self.lathe("verify", self.path("fixed.onnx"), *given, "--seeds", "1", "--seed", "7")  # of the other set
+
+    def test_flags_that_leave_others_nothing_to_do(self):
+        words = {"MODEL": self.net, "PACKAGE": self.package, "CUT": self.path("cut.onnx")}
+        for flag, command, reason in CONFLICTS:
+            with self.subTest(command):
+                self.error(*[words.get(word, word) for word in command.split()], says=f"{re.escape(flag)}.*{reason}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What `inspect` and `verify` say of a package."""
+import subprocess
+
+from fixture import LATHE, Cli, main, network
+
+
+class Packages(Cli):
+    def test_a_package_is_inspected(self):
+        report = self.figures("inspect", self.package)
+        self.assertEqual([(p["name"], p["dims"]) for p in report["inputs"] + report["outputs"]], [("data", "1x3x12x12"), ("prob", "1x5")])
+        self.assertEqual(report["source"], "net.mlir")
+        self.assertIn("--precision fp32", report["compile_options"])
+        self.assertRegex(report["hash"], "^[0-9a-f]{16}$")
+        self.assertEqual([s["section"] for s in report["sections"]], ["plan", "constants", "code"])
+        self.assertTrue(report["sections"][2]["target"])
+        self.assertTrue(report["sections"][2]["features"])
+        plan, = report["plans"]
+        kernels = plan["kernels"]
+        self.assertTrue(all(k["schedule"] and k["family"] for k in kernels if k["flops"]))
+        self.assertEqual(plan["flops"], sum(k["flops"] for k in kernels))
+        text = self.lathe("inspect", self.package).stdout
+        for word in ["data: f32 1x3x12x12", "net.mlir", report["hash"], kernels[0]["name"]]:
+            self.assertIn(word, text)
+
+    def test_references_in_a_package_are_listed(self):
+        path = self.path("references.lathe")
+        self.lathe("compile", self.net, "--references-only", "-o", path)
+        plan, = self.figures("inspect", path)["plans"]
+        self.assertEqual(plan["kernels"], [])
+        self.assertEqual(plan["reference_calls"]["conv"], 2)
+
+    def test_a_package_for_another_processor_is_inspected(self):
+        path = self.path("arm.lathe")
+        self.lathe("compile", self.net, "-o", path, "--target", "aarch64-linux-gnu,cpu=cortex-a76")
+        self.assertIn("aarch64", self.figures("inspect", path)["sections"][-1]["features"])
+
+    def test_a_damaged_package_is_refused(self):
+        with open(self.package, "rb") as file:
+            content = bytearray(file.read())
+        content[len(content) - 1] ^= 1
+        path = self.path("damaged.lathe")
+        with open(path, "wb") as file:
+            file.write(content[:-100])
+        self.error("inspect", path, says="damaged.lathe: truncated")
+
+    def test_a_package_is_verified_by_its_model(self):
+        report = self.figures("verify", self.package, "--model", self.net)
+        self.assertTrue(report["passed"])
+        self.assertEqual((report["model"], report["package"]), (self.net, self.package))
+        self.assertTrue(self.figures("bench", self.package, "--repetitions", "2", "--no-store")["verified"])
+        self.error("verify", self.package, says="net.lathe: a package holds no references.*--model net.mlir")
+        other = self.path("other.mlir")
+        with open(other, "w") as file:
+            file.write(network(seed=2))
+        self.lathe("verify", self.package, "--model", other, code=1)
+
+    def test_a_package_of_a_zoo_network_knows_its_model(self):
+        package = self.path("zoo.lathe")
+        self.lathe("compile", "zoo:squeezenet", "--references-only", "--zoo-seed", "4", "-o", package)
+        self.lathe("verify", package, "--zoo-seed", "4", "--seeds", "1")
+        self.error("verify", package, says="was compiled from zoo:squeezenet@.*--zoo-seed")
+
+    def test_the_printed_command_repeats_the_divergence(self):
+        package = self.path("wrong.lathe")
+        other = self.path("wrong.mlir")
+        with open(self.net) as file:
+            text = file.read()
+        with open(other, "w") as file:
+            file.write(text.replace("nn.relu %3", "nn.neg %3"))
+        self.lathe("compile", other, "-o", package)
+        command = self.figures("verify", package, "--model", self.net, "--seed", "9", "--seeds", "1", code=1)["extract_command"]
+        self.assertIn("--seed 9", command)
+        done = subprocess.run(command.replace("lathe ", LATHE + " ", 1), shell=True, cwd=self.folder.name, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    main()
