@@ -1,5 +1,4 @@
 #include "cli/Cache.h"
-#include "cli/Difference.h"
 #include "cli/FrontVerbs.h"
 #include "cli/Progress.h"
 #include "cli/Recording.h"
@@ -62,6 +61,23 @@ std::string shapesText(std::span<const runtime::Port> ports, const lab::CompareO
   return text;
 }
 
+/// Bounds of outputs that agree: the widest of those the packages ask for.
+lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab::CompareOptions &compare) {
+  lab::Tolerance widest{0, 0};
+  for (const lab::CompareSide &side : sides) {
+    if (!isPackage(side.model))
+      continue;
+    auto model = runtime::Model::load(side.model);
+    std::map<std::string, int64_t> symbols = compare.dims;
+    for (const runtime::Port &port : model->inputs())
+      if (auto given = compare.inputs.find(port.name); given != compare.inputs.end())
+        symbols.merge(boundSymbols({&port, 1}, std::vector<Value>{given->second}));
+    lab::Tolerance one = lab::toleranceOf(lab::roundingsOf(*model, symbols), lab::Against::peer);
+    widest = {std::max(widest.relative, one.relative), std::max(widest.maximum, one.maximum)};
+  }
+  return widest;
+}
+
 } // namespace
 
 int compareVerb(const Arguments &arguments) {
@@ -90,14 +106,11 @@ int compareVerb(const Arguments &arguments) {
       ->capture_default_str();
   options.add_option("--max-rounds", compare.maxRounds, "of turns")->check(CLI::PositiveNumber)->capture_default_str();
   std::optional<double> relative, maximum;
-  Tolerance bf16 = toleranceOf(Precision::bf16);
   options.add_option("--relative", relative,
-                     fmt::format("largest relative L2 difference of outputs that agree ({}; where a package is of "
-                                 "--precision bf16: {})",
-                                 compare.relativeL2, bf16.relative));
-  options.add_option(
-      "--maximum", maximum,
-      fmt::format("largest |difference| over largest |value| ({}; of bf16: {})", compare.maxDifference, bf16.maximum));
+                     "largest relative L2 difference of outputs that agree (default: by element types and lengths of "
+                     "sums, docs/numerics.md; 0.0001 for fp32)");
+  options.add_option("--maximum", maximum,
+                     "largest |difference| over largest |value| (default: likewise; 0.001 for fp32)");
   record.add(options);
   options.addQuiet();
   options.addJson();
@@ -106,17 +119,12 @@ int compareVerb(const Arguments &arguments) {
       options.refuse({"--max-seconds", "--max-rounds"}, "--check-only times nothing");
   });
   options.parseAll(arguments);
-  auto setTolerance = [&](Precision precision) {
-    compare.relativeL2 = relative.value_or(precision == Precision::bf16 ? bf16.relative : compare.relativeL2);
-    compare.maxDifference = maximum.value_or(precision == Precision::bf16 ? bf16.maximum : compare.maxDifference);
-  };
-  setTolerance(precisionOf(model.precision));
   Recording recording(record, store::ExperimentKind::compare, "compare", arguments,
                       {{"check_only", compare.checkOnly},
+                       {"relative_l2", relative ? nlohmann::json(*relative) : nlohmann::json("by type")},
+                       {"max_difference", maximum ? nlohmann::json(*maximum) : nlohmann::json("by type")},
                        {"max_seconds", compare.maxSeconds},
                        {"max_rounds", compare.maxRounds},
-                       {"relative_l2", compare.relativeL2},
-                       {"max_difference", compare.maxDifference},
                        {"fill", inputs.fill},
                        {"seed", inputs.seed}});
 
@@ -168,9 +176,8 @@ int compareVerb(const Arguments &arguments) {
       for (const std::string &symbol : symbols)
         compare.dims[symbol] = inputs.batch;
     }
-  for (const lab::CompareSide &side : sides)
-    if (isPackage(side.model))
-      setTolerance(precisionOfPackage(openPackage(side.model, model).model->options()));
+  compare.tolerance = toleranceOf(sides, compare);
+  compare.tolerance = {relative.value_or(compare.tolerance.relative), maximum.value_or(compare.tolerance.maximum)};
   std::string inputText = shapesText(loaded->inputs(), compare);
   std::string source = loaded->source();
   loaded.reset();

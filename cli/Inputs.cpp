@@ -1,5 +1,6 @@
 #include "cli/Inputs.h"
 
+#include "runtime/Program.h"
 #include "support/Npy.h"
 #include "support/PendingFile.h"
 
@@ -289,34 +290,57 @@ std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text)
   return {text.substr(0, equals), dims};
 }
 
+std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports, std::span<const Value> values) {
+  std::map<std::string, int64_t> symbols;
+  for (size_t i = 0; i < ports.size() && i < values.size(); ++i)
+    for (size_t axis = 0; values[i].isTensor() && axis < ports[i].dims.size(); ++axis)
+      if (std::string symbol = runtime::loneSymbol(ports[i].dims[axis]); !symbol.empty())
+        symbols[symbol] = values[i].tensor().dim(axis);
+  return symbols;
+}
+
+std::string OutputSummary::str() const {
+  if (texts || elements == 0)
+    return texts ? "texts" : "no elements";
+  std::string text =
+      measured() ? fmt::format("min {:.6g}, max {:.6g}, mean {:.6g}", min, max, mean) : "no finite element";
+  if (nan)
+    text += fmt::format("; NaN in {} of {} elements", nan, elements);
+  if (infinite)
+    text += fmt::format("; infinity in {} of {} elements", infinite, elements);
+  return text;
+}
+
 OutputSummary summarizeOutput(const Tensor &tensor) {
   OutputSummary summary;
-  if (tensor.type() == ElementType::string || tensor.elements() == 0)
+  summary.elements = tensor.elements();
+  summary.texts = tensor.type() == ElementType::string;
+  if (summary.texts || summary.elements == 0)
     return summary;
   bool first = true, constant = true;
   double sum = 0;
-  int64_t finite = 0;
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
+  for (int64_t i = 0; i < summary.elements; ++i) {
     double value = tensor.asDouble(i);
-    if (!std::isfinite(value)) {
-      ++summary.notFinite;
+    summary.nan += std::isnan(value);
+    summary.infinite += std::isinf(value);
+    if (!std::isfinite(value))
       continue;
-    }
     if (first)
       summary.min = summary.max = value;
     constant &= value == summary.min;
     summary.min = std::min(summary.min, value);
     summary.max = std::max(summary.max, value);
     sum += value;
-    ++finite;
     first = false;
   }
-  summary.mean = finite ? sum / static_cast<double>(finite) : 0;
-  if (summary.notFinite)
-    summary.mistrust = fmt::format("{} of {} elements are not finite", summary.notFinite, tensor.elements());
+  summary.mean = summary.measured() ? sum / static_cast<double>(summary.elements - summary.nan - summary.infinite) : 0;
+  if (!summary.measured())
+    summary.mistrust = summary.infinite == 0 ? "NaN everywhere"
+                       : summary.nan == 0    ? "infinite everywhere"
+                                             : "without a finite element";
   else if (isFloat(tensor.type()) && summary.min == 0 && summary.max == 0)
     summary.mistrust = "all zero";
-  else if (isFloat(tensor.type()) && tensor.elements() > 1 && constant)
+  else if (isFloat(tensor.type()) && summary.elements > 1 && constant)
     summary.mistrust = fmt::format("constant ({})", summary.min);
   return summary;
 }
@@ -344,16 +368,19 @@ void printOutputs(std::span<const std::string> names, std::span<const Value> out
     const Tensor &tensor = outputs[i].tensor();
     OutputSummary summary = summarizeOutput(tensor);
     if (print)
-      std::cout << fmt::format("{}: {} {}, min {:.6g}, max {:.6g}, mean {:.6g} {}{}\n", names[i], name(tensor.type()),
-                               dimsText(tensor.dims()), summary.min, summary.max, summary.mean, firstElements(tensor),
+      std::cout << fmt::format("{}: {} {}, {} {}{}\n", names[i], name(tensor.type()), dimsText(tensor.dims()),
+                               summary.str(), firstElements(tensor),
                                summary.mistrust.empty() ? "" : "  -- mistrusted: " + summary.mistrust);
+    auto finite = [&](double value) { return summary.measured() ? nlohmann::json(value) : nlohmann::json(); };
     json["outputs"].push_back({{"name", names[i]},
                                {"type", name(tensor.type())},
                                {"dims", tensor.dims()},
-                               {"min", summary.min},
-                               {"max", summary.max},
-                               {"mean", summary.mean},
-                               {"not_finite", summary.notFinite},
+                               {"min", finite(summary.min)},
+                               {"max", finite(summary.max)},
+                               {"mean", finite(summary.mean)},
+                               {"not_finite", summary.nan + summary.infinite},
+                               {"nan_count", summary.nan},
+                               {"infinite_count", summary.infinite},
                                {"mistrusted", summary.mistrust}});
   }
 }

@@ -42,7 +42,7 @@ std::string mistrusted(const Prepared &prepared) {
     std::string reason = summarizeOutput(value.tensor()).mistrust;
     if (!reason.empty())
       reasons +=
-          fmt::format("{}output '{}': {}", reasons.empty() ? "" : "; ", prepared.model->outputs()[i].name, reason);
+          fmt::format("{}output '{}' is {}", reasons.empty() ? "" : "; ", prepared.model->outputs()[i].name, reason);
   }
   return reasons;
 }

@@ -18,6 +18,11 @@ bool allEqual(const nn::ConstantData &data) {
   return data.splat || bytes <= width || std::memcmp(data.bytes.data(), data.bytes.data() + width, bytes - width) == 0;
 }
 
+bool holdsNan(mlir::Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  return constant && summarizeOutput(toTensor(constant.getValue())).nan > 0;
+}
+
 Weights weightsOf(mlir::func::FuncOp main) {
   Weights weights;
   for (mlir::Operation &op : main.getBody().front()) {
@@ -42,21 +47,33 @@ Weights weightsOf(mlir::func::FuncOp main) {
 
 std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, size_t output, int threads) {
   mlir::func::FuncOp main = mainOf(module);
-  llvm::DenseMap<mlir::Value, std::string> useless; // with the reason
+  llvm::DenseMap<mlir::Value, OutputSummary> summaries;
+  auto keep = [&](mlir::Value value, const Value &computed) {
+    if (computed.isTensor())
+      summaries[value] = summarizeOutput(computed.tensor());
+  };
   for (auto [argument, input] : llvm::zip(main.getArguments(), inputs))
-    if (std::string why = input.isTensor() ? summarizeOutput(input.tensor()).mistrust : ""; !why.empty())
-      useless[argument] = why;
+    keep(argument, input);
   EvaluateOptions options;
   options.judge = true;
   options.threads = threads;
   options.observe = [&](mlir::Operation *op, std::span<const Value> results) {
     for (size_t i = 0; i < results.size(); ++i)
-      if (std::string why = results[i].isTensor() ? summarizeOutput(results[i].tensor()).mistrust : ""; !why.empty())
-        useless[op->getResult(i)] = why;
+      keep(op->getResult(i), results[i]);
   };
   evaluate(module, inputs, options);
 
   mlir::Value value = main.getBody().front().getTerminator()->getOperand(output);
+  const OutputSummary last = summaries.lookup(value);
+  // One NaN is where all of them began.
+  auto reason = [&](mlir::Value of) -> std::string {
+    OutputSummary summary = summaries.lookup(of);
+    if (last.nan)
+      return summary.nan ? "NaN" : "";
+    if (last.infinite)
+      return summary.infinite ? "infinity" : "";
+    return summary.mistrust;
+  };
   auto next = [&]() -> mlir::Value {
     mlir::Operation *op = value.getDefiningOp();
     if (!op)
@@ -65,7 +82,7 @@ std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, 
       mlir::Operation *producer = operand.getDefiningOp();
       bool constant = producer && (llvm::isa<nn::ConstantOp>(producer) || producer->getNumOperands() == 0 ||
                                    llvm::isa<nn::ConstantOfShapeOp>(producer));
-      if (!constant && useless.contains(operand))
+      if (!constant && !reason(operand).empty())
         return operand;
     }
     return {};
@@ -76,12 +93,14 @@ std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, 
   std::string text;
   mlir::Operation *op = value.getDefiningOp();
   if (!op) {
-    text = "so is an input";
+    text = last.nan || last.infinite ? fmt::format("an input holds {}", reason(value)) : "so is an input";
   } else {
     std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
-    text = fmt::format("first {} in node '{}' ({})", useless.contains(value) ? useless.at(value) : "so",
+    text = fmt::format("first {} in node '{}' ({})", reason(value).empty() ? "so" : reason(value),
                        nodes.empty() ? "?" : nodes.back(),
                        nn::recordOf(op) ? nn::recordOf(op)->name : op->getName().getStringRef().str());
+    if (last.nan && llvm::any_of(op->getOperands(), holdsNan))
+      text += ", which has a constant operand with NaN";
   }
   Weights weights = weightsOf(main);
   if (weights.all && weights.equal == weights.all)

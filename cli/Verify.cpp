@@ -1,19 +1,23 @@
 #include "cli/Cache.h"
 #include "cli/CompilerVerbs.h"
-#include "cli/Difference.h"
 #include "cli/Mistrust.h"
 #include "import/Import.h"
+#include "lab/Difference.h"
 #include "passes/Evaluate.h"
 #include "passes/Extract.h"
 #include "process/ShellWords.h"
 #include "runtime/Context.h"
 #include "runtime/Program.h"
+#include "support/Text.h"
 
 #include <ctime>
 #include <iostream>
 #include <thread>
 
 namespace lathe::cli {
+
+using lab::Difference, lab::Tolerance, lab::difference;
+
 namespace {
 
 /// The reference's values of one run, by the names plan values have: source node, or output.
@@ -73,8 +77,8 @@ std::vector<Finding> compareInside(runtime::Context &context, const std::map<std
       if (found == expected.end())
         continue;
       Value computed = context.readValue(value);
-      if (!computed.isTensor() || computed.tensor().dims() != found->second.dims())
-        continue; // a pass moved the shape; the next value tells
+      if (!computed.isTensor() || !lab::comparable(computed.tensor(), found->second))
+        continue; // a pass moved the shape or the type; the next value tells
       findings.push_back({name,
                           std::string(info.name),
                           {info.nodes.begin(), info.nodes.end()},
@@ -152,6 +156,17 @@ std::string modelOfPackage(const std::string &package) {
   return source.substr(0, source.find('@'));
 }
 
+/// Bounds of a right result: of the package's plan at the extents of `inputs`, and of the types of all values of the
+/// model, some of which live inside a kernel.
+Tolerance toleranceFor(const runtime::Model &package, std::span<const Value> inputs, mlir::ModuleOp module) {
+  lab::Roundings roundings = lab::roundingsOf(package, boundSymbols(package.inputs(), inputs));
+  for (mlir::Operation &op : mainOf(module).getBody().front())
+    if (nn::recordOf(&op))
+      for (mlir::Value result : op.getResults())
+        roundings.add(nn::infoOf(result).type);
+  return lab::toleranceOf(roundings);
+}
+
 /// The same inputs for both sides: ports must agree or nothing can be judged.
 void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
   std::vector<runtime::Port> ports = inputPorts(module);
@@ -188,8 +203,9 @@ int verifyVerb(const Arguments &arguments) {
       "verify",
       "Runs the compiled model beside the reference operators in float64 and compares the outputs. On a mismatch the "
       "first\n"
-      "node whose value diverges is named. Outputs that are constant, all zero or not finite are mistrusted: nothing\n"
-      "follows from their agreement. Exit code 1 when a value differs or is mistrusted.",
+      "node whose value diverges is named. NaN and infinities must be in the same places of both. Outputs that are\n"
+      "constant, all zero or nowhere finite are mistrusted: nothing follows from their agreement. Exit code 1 when a\n"
+      "value differs or is mistrusted.",
       "  lathe verify resnet50.onnx\n"
       "  lathe verify model.onnx -i input=cat.npy --seeds 0     only this input\n"
       "  lathe verify model.onnx --output conv3_1              an intermediate value, too\n"
@@ -218,13 +234,11 @@ int verifyVerb(const Arguments &arguments) {
   options.add_option("--seeds", seeds, "sets of random inputs")->check(CLI::Range(0, 1000))->capture_default_str();
   options.add_option("--output", nodes, "also compares the value of this source node")->type_name("NODE");
   options.add_flag("--all", all, "also compares what every kernel computes");
-  Tolerance fp32, bf16 = toleranceOf(Precision::bf16);
-  options.add_option(
-      "--relative", relative,
-      fmt::format("largest relative L2 error ({}; packages of --precision bf16: {})", fp32.relative, bf16.relative));
-  options.add_option(
-      "--maximum", maximum,
-      fmt::format("largest |difference| over largest |reference| ({}; of bf16: {})", fp32.maximum, bf16.maximum));
+  options.add_option("--relative", relative,
+                     "largest relative L2 error (default: by element types and lengths of sums, docs/numerics.md; "
+                     "2e-05 for fp32)");
+  options.add_option("--maximum", maximum,
+                     "largest |difference| over largest |reference| (default: likewise; 0.0001 for fp32)");
   options.addQuiet();
   options.addJson();
   options.afterParse([&] {
@@ -238,22 +252,16 @@ int verifyVerb(const Arguments &arguments) {
 
   Progress progress("verify " + model.model);
   auto [package, loaded] = model.package.empty() ? packageFor(model) : openPackage(model.package, model);
-  Precision precision = precisionOfPackage(loaded->options());
-  Tolerance tolerance = toleranceOf(precision);
-  tolerance.relative = relative.value_or(tolerance.relative);
-  tolerance.maximum = maximum.value_or(tolerance.maximum);
+  Precision precision = lab::precisionOfPackage(loaded->options());
+  Tolerance tolerance;
   Source source = loadSource(model);
   requireSamePorts(*loaded, *source.module);
   requireSameZoo(model, source, *loaded, judgedBy.empty() && !options.given("--package"));
   Judge judge(*source.module, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   runtime::Context context(loaded, {.threads = model.threads});
 
-  nlohmann::json json{{"model", model.model},
-                      {"package", package},
-                      {"precision", name(precision)},
-                      {"relative_tolerance", tolerance.relative},
-                      {"maximum_tolerance", tolerance.maximum},
-                      {"runs", nlohmann::json::array()}};
+  nlohmann::json json{
+      {"model", model.model}, {"package", package}, {"precision", name(precision)}, {"runs", nlohmann::json::array()}};
   Difference worst;
   std::string failure, mistrust;
   size_t sets = static_cast<size_t>(seeds) + !inputs.given.empty();
@@ -273,6 +281,10 @@ int verifyVerb(const Arguments &arguments) {
     for (size_t i = 0; i < values.size(); ++i)
       context.setInput(i, values[i]);
     context.run();
+    tolerance = toleranceFor(*loaded, values, *source.module);
+    tolerance = {relative.value_or(tolerance.relative), maximum.value_or(tolerance.maximum)};
+    json["relative_tolerance"] = tolerance.relative;
+    json["maximum_tolerance"] = tolerance.maximum;
 
     bool inside = all || !nodes.empty();
     std::map<std::string, Tensor> expected;
@@ -286,11 +298,18 @@ int verifyVerb(const Arguments &arguments) {
                               {"relative_error", found.relative},
                               {"maximum_error", found.maximum},
                               {"broken", found.broken},
+                              {"nan_count", found.nan},
+                              {"infinite_count", found.infinite},
                               {"passed", good}});
       if (!good && failure.empty())
         failure = fmt::format("{} ({}): {}", value, title, found.str());
       worst.relative = std::max(worst.relative, found.relative);
       worst.maximum = std::max(worst.maximum, found.maximum);
+      if (found.nan + found.infinite > worst.nan + worst.infinite) {
+        worst.nan = found.nan;
+        worst.infinite = found.infinite;
+        worst.elements = found.elements;
+      }
     };
     for (size_t i = 0; i < reference.size(); ++i) {
       const std::string &output = judge.outputs()[i];
@@ -344,14 +363,12 @@ int verifyVerb(const Arguments &arguments) {
   }
 
   bool passed = failure.empty() && mistrust.empty();
-  std::string summary =
-      !failure.empty()    ? failure
-      : !mistrust.empty() ? "mistrusted: " + mistrust
-                          : fmt::format("{} on {} input sets{}", worst.str(), sets,
-                                        precision == Precision::bf16
-                                            ? fmt::format(", computed from operands rounded to bf16 (bounds {} and {})",
-                                                          tolerance.relative, tolerance.maximum)
-                                            : "");
+  std::string summary = !failure.empty() ? failure
+                        : !mistrust.empty()
+                            ? "mistrusted: " + mistrust
+                            : fmt::format("{} on {} (bounds {:.2g} and {:.2g}{})", worst.str(),
+                                          counted(sets, "input set"), tolerance.relative, tolerance.maximum,
+                                          precision == Precision::bf16 ? "; operands rounded to bf16" : "");
   json["mistrusted"] = mistrust;
   json["relative_error"] = worst.relative;
   json["maximum_error"] = worst.maximum;

@@ -4,6 +4,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/APSInt.h"
+
+#include <algorithm>
 
 namespace lathe {
 
@@ -12,13 +15,27 @@ using mlir::Value;
 
 // ---- Arithmetic ----
 
+namespace {
+
+/// `number` truncated, and limited to what an integer of `width` bits can hold; NaN gives 0. As the references convert
+/// it (toElement in ops/ReferenceSupport.h).
+llvm::APInt integerOf(double number, unsigned width, bool isUnsigned) {
+  llvm::APSInt result(width, isUnsigned);
+  bool exact;
+  llvm::APFloat(number).convertToInteger(result, llvm::APFloat::rmTowardZero, &exact); // saturates
+  return result;
+}
+
+} // namespace
+
 Value ScalarBuilder::constantLike(Value value, double number) {
   mlir::Type type = value.getType();
   mlir::Type element = mlir::getElementTypeOrSelf(type);
   if (llvm::isa<mlir::FloatType>(element))
     return kernel.constantF(number, type);
-  auto bits = kernel.b.getIntegerAttr(element,
-                                      llvm::APInt(element.getIntOrFloatBitWidth(), static_cast<int64_t>(number), true));
+  unsigned width = element.getIntOrFloatBitWidth();
+  bool natural = width == 1 || (isUnsigned() && number >= 0); // -1: all bits set
+  auto bits = kernel.b.getIntegerAttr(element, integerOf(number, width, natural));
   if (auto vector = llvm::dyn_cast<mlir::VectorType>(type))
     return kernel.b.create<arith::ConstantOp>(kernel.loc, mlir::DenseElementsAttr::get(vector, bits.getValue()));
   return kernel.b.create<arith::ConstantOp>(kernel.loc, bits);
@@ -49,17 +66,17 @@ Value ScalarBuilder::mul(Value x, Value y) {
 Value ScalarBuilder::div(Value x, Value y) {
   if (isFloat())
     return kernel.b.create<arith::DivFOp>(kernel.loc, x, y);
-  // Division by zero and INT_MIN / -1 trap on some machines and are undefined in LLVM: divide by one instead.
+  // Division by zero and INT_MIN / -1 trap on some machines and are undefined in LLVM: those lanes divide by one.
   Value one = constantLike(y, 1), zero = constantLike(y, 0);
-  Value unsafe = equal(y, zero);
-  if (!isUnsigned()) {
-    Value minusOne = constantLike(y, -1);
-    Value negated = sub(zero, x);
-    Value isMinusOne = equal(y, minusOne);
-    Value divisor = select(kernel.b.create<arith::OrIOp>(kernel.loc, unsafe, isMinusOne), one, y);
-    return select(isMinusOne, negated, kernel.b.create<arith::DivSIOp>(kernel.loc, x, divisor));
+  Value isZero = equal(y, zero), quotient;
+  if (isUnsigned()) {
+    quotient = kernel.b.create<arith::DivUIOp>(kernel.loc, x, select(isZero, one, y));
+  } else {
+    Value isMinusOne = equal(y, constantLike(y, -1));
+    Value divisor = select(kernel.b.create<arith::OrIOp>(kernel.loc, isZero, isMinusOne), one, y);
+    quotient = select(isMinusOne, sub(zero, x), kernel.b.create<arith::DivSIOp>(kernel.loc, x, divisor));
   }
-  return kernel.b.create<arith::DivUIOp>(kernel.loc, x, select(unsafe, one, y));
+  return select(isZero, zero, quotient);
 }
 
 Value ScalarBuilder::neg(Value x) {
@@ -81,6 +98,8 @@ Value ScalarBuilder::min(Value x, Value y) {
 }
 
 Value ScalarBuilder::atLeast(Value x, double bound) {
+  if (isUnsigned() && bound < 0)
+    return x;
   Value limit = constantLike(x, bound);
   if (!isFloat())
     return max(x, limit);
@@ -89,7 +108,7 @@ Value ScalarBuilder::atLeast(Value x, double bound) {
 }
 
 Value ScalarBuilder::atMost(Value x, double bound) {
-  Value limit = constantLike(x, bound);
+  Value limit = constantLike(x, isUnsigned() ? std::max(bound, 0.0) : bound);
   if (!isFloat())
     return min(x, limit);
   Value above = kernel.b.create<arith::CmpFOp>(kernel.loc, arith::CmpFPredicate::OLT, limit, x);

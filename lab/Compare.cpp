@@ -221,7 +221,7 @@ private:
         agreement.reason = "not an output of " + ours.result->name;
       else
         try {
-          agreement = agreementOf(name, toTensor(readNpy(mine->second)), toTensor(readNpy(file)), options);
+          agreement = agreementOf(name, toTensor(readNpy(mine->second)), toTensor(readNpy(file)), options.tolerance);
         } catch (const Error &error) {
           agreement.reason = error.what();
         }
@@ -334,47 +334,51 @@ private:
   std::vector<Running> running;
 };
 
+/// Why the agreement with `expected` says little, or "".
+std::string mistrustOf(const Tensor &expected, const Difference &found) {
+  int64_t finite = expected.elements() - found.nan - found.infinite, saturated = 0;
+  if (expected.type() == ElementType::string || expected.elements() < 2)
+    return "";
+  if (finite == 0)
+    return "not finite in any element";
+  double low = INFINITY, high = -INFINITY;
+  for (int64_t i = 0; i < expected.elements(); ++i) {
+    double value = expected.asDouble(i);
+    if (!std::isfinite(value))
+      continue;
+    saturated += std::abs(value) < 1e-6 || std::abs(value - 1) < 1e-6;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  if (high == low)
+    return high == 0 ? "all zero" : "constant";
+  // A saturated softmax hides what came before it.
+  return isFloat(expected.type()) && saturated == finite ? "only zeros and ones" : "";
+}
+
 } // namespace
 
-Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const CompareOptions &options) {
+Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const Tolerance &tolerance) {
   Agreement result;
   result.output = name;
-  if (ours.type() != peers.type() || ours.dims() != peers.dims()) {
+  if (ours.type() != peers.type()) {
     result.reason = fmt::format("{} {} against {} {}", lathe::name(ours.type()), fmt::join(ours.dims(), "x"),
                                 lathe::name(peers.type()), fmt::join(peers.dims(), "x"));
     return result;
   }
-  double squares = 0, norm = 0, largest = 0, difference = 0, low = INFINITY, high = -INFINITY;
-  int64_t count = peers.elements(), unequal = 0, saturated = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    double a = ours.asDouble(i), b = peers.asDouble(i);
-    if (!std::isfinite(a) || !std::isfinite(b)) {
-      result.reason = fmt::format("element {} is {} against {}", i, a, b);
-      return result;
-    }
-    unequal += a != b;
-    saturated += std::abs(b) < 1e-6 || std::abs(b - 1) < 1e-6;
-    squares += (a - b) * (a - b);
-    norm += b * b;
-    difference = std::max(difference, std::abs(a - b));
-    largest = std::max(largest, std::abs(b));
-    low = std::min(low, b);
-    high = std::max(high, b);
+  Difference found = difference(ours, peers);
+  result.relativeL2 = found.relative;
+  result.maxDifference = found.maximum;
+  result.agrees = found.within(tolerance);
+  if (!result.agrees) {
+    result.reason = !found.broken.empty()
+                        ? found.broken
+                        : fmt::format("relative L2 {:.2g} (limit {:.2g}), largest difference {:.2g} of the largest "
+                                      "value (limit {:.2g})",
+                                      found.relative, tolerance.relative, found.maximum, tolerance.maximum);
+    return result;
   }
-  result.relativeL2 = squares == 0 ? 0 : std::sqrt(squares / norm);
-  result.maxDifference = difference == 0 ? 0 : difference / largest;
-  if (isFloat(peers.type()))
-    result.agrees = result.relativeL2 <= options.relativeL2 && result.maxDifference <= options.maxDifference;
-  else
-    result.agrees = unequal == 0;
-  if (!result.agrees)
-    result.reason =
-        fmt::format("relative L2 {:.2g} (limit {:.2g}), largest difference {:.2g} of the largest value (limit {:.2g})",
-                    result.relativeL2, options.relativeL2, result.maxDifference, options.maxDifference);
-  if (count > 1 && high == low)
-    result.mistrust = high == 0 ? "all zero" : "constant";
-  else if (isFloat(peers.type()) && count > 1 && saturated == count)
-    result.mistrust = "only zeros and ones"; // a saturated softmax hides what came before it
+  result.mistrust = mistrustOf(peers, found);
   return result;
 }
 

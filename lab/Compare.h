@@ -4,6 +4,7 @@
 // others are its peers.
 #pragma once
 
+#include "lab/Difference.h"
 #include "lab/Runner.h"
 #include "lab/Verdict.h"
 #include "runtime/Tensor.h"
@@ -25,8 +26,7 @@ struct CompareOptions {
   uint64_t seed = 0;                    // of inputs that are not given
   std::map<std::string, Tensor> inputs; // by name
   std::map<std::string, int64_t> dims;  // of free dimensions in inputs made here; 1 where absent
-  double relativeL2 = 1e-4;             // ||a - b|| / ||b||
-  double maxDifference = 1e-3;          // max |a - b| / max |b|
+  Tolerance tolerance = {1e-4, 1e-3};   // of outputs that agree (lab/Tolerance.h)
   bool checkOnly = false;               // outputs are compared and nothing is timed
   double precision = 0.01;              // half width of a ratio's interval at which rounds stop
   int minRounds = 9, maxRounds = 60;    // 9: as many as a verdict needs (Verdict.h)
@@ -42,8 +42,10 @@ struct Agreement {
   std::string output;
   double relativeL2 = 0, maxDifference = 0;
   bool agrees = false;
-  std::string reason;   // why not
-  std::string mistrust; // "constant", "all zero", "only zeros and ones": agrees, but so would much that is wrong
+  std::string reason; // why not
+  /// "constant", "all zero", "only zeros and ones", "not finite in any element": agrees, but so would much that is
+  /// wrong.
+  std::string mistrust;
 };
 
 struct SideResult {
@@ -87,8 +89,8 @@ struct Comparison {
 /// is in the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
 
-/// Of one output. Floating-point types by the tolerances, others exactly. Not-finite values never agree.
-Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const CompareOptions &options);
+/// Of one output, as lab/Difference.h compares.
+Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const Tolerance &tolerance);
 
 /// The ONNX file of a network that hands one f32 element from "x" to "y": what every call of a runner costs.
 std::string identityOnnx();

@@ -132,7 +132,7 @@ TEST_F(CompareTest, givenInputs) {
 }
 
 TEST(Agreement, tolerancesAndShapes) {
-  CompareOptions options;
+  Tolerance options = CompareOptions().tolerance;
   auto of = [](std::initializer_list<float> values) { return Tensor::of<float>({int64_t(values.size())}, values); };
   EXPECT_TRUE(agreementOf("y", of({1, 2}), of({1, 2}), options).agrees);
   EXPECT_TRUE(agreementOf("y", of({1, 2.0001f}), of({1, 2}), options).agrees);
@@ -140,7 +140,11 @@ TEST(Agreement, tolerancesAndShapes) {
   EXPECT_FALSE(differs.agrees);
   EXPECT_NEAR(differs.relativeL2, 0.1 / std::sqrt(5), 1e-6);
   EXPECT_NEAR(differs.maxDifference, 0.05, 1e-6);
-  EXPECT_FALSE(agreementOf("y", of({1, NAN}), of({1, NAN}), options).agrees);
+  EXPECT_TRUE(agreementOf("y", of({1, NAN, 2}), of({1, NAN, 2}), options).agrees);
+  EXPECT_EQ(agreementOf("y", of({1, NAN, 2}), of({1, NAN, 2}), options).mistrust, "");
+  EXPECT_FALSE(agreementOf("y", of({1, NAN}), of({NAN, 1}), options).agrees);
+  EXPECT_FALSE(agreementOf("y", of({1, INFINITY}), of({1, -INFINITY}), options).agrees);
+  EXPECT_EQ(agreementOf("y", of({NAN, NAN}), of({NAN, NAN}), options).mistrust, "not finite in any element");
   EXPECT_FALSE(agreementOf("y", of({1}), of({0}), options).agrees);
   EXPECT_EQ(agreementOf("y", of({0, 0}), of({0, 0}), options).mistrust, "all zero");
   EXPECT_EQ(agreementOf("y", of({0, 1, 1e-9f}), of({0, 1, 0}), options).mistrust, "only zeros and ones");

@@ -19,24 +19,17 @@ PointStatus statusOf(const process::Failure &failure) {
   }
 }
 
-OpsTolerance toleranceOf(const Problem &problem) {
-  auto narrowest = ElementType::f64;
-  bool floats = false;
-  for (auto &list : {problem.operands, problem.results()})
-    for (auto &tensor : list)
-      if (isFloat(tensor.type)) {
-        floats = true;
-        if (bitWidth(tensor.type) < bitWidth(narrowest))
-          narrowest = tensor.type;
-      }
-  if (!floats)
-    return {0, 0};
-  // One rounding of the result is off by 2^-9 (bf16) or 2^-12 (f16) of a value, and sums in the type itself by a few.
-  if (narrowest == ElementType::bf16)
-    return {8e-3, 2e-2};
-  if (narrowest == ElementType::f16)
-    return {1e-3, 4e-3};
-  return {};
+Tolerance toleranceOf(const Problem &problem) {
+  Roundings roundings;
+  double elements = 0;
+  for (auto &tensor : problem.operands)
+    roundings.add(tensor.type);
+  for (auto &tensor : problem.results()) {
+    roundings.add(tensor.type);
+    elements += static_cast<double>(tensor.elements());
+  }
+  roundings.terms = std::max(1.0, elements > 0 ? problem.flops() / elements / 2 : 1);
+  return toleranceOf(roundings);
 }
 
 std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands) {

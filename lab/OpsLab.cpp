@@ -46,7 +46,7 @@ struct OpsLab::State {
   ProviderOperands operands;
   std::vector<Tensor> references; // by result
   std::vector<std::string> names; // of results
-  CompareOptions tolerances;
+  Tolerance tolerance;
   std::string aboutFailures; // what a wrong answer to it may come from
   OpsSetting setting;        // of the row
   double constantBytes = 0;  // of its problem
@@ -76,9 +76,7 @@ struct OpsLab::State {
     say("reference");
     references.clear();
     names.clear();
-    OpsTolerance tolerance = toleranceOf(problem);
-    tolerances.relativeL2 = tolerance.relativeL2;
-    tolerances.maxDifference = tolerance.maxDifference;
+    tolerance = toleranceOf(problem);
     aboutFailures = problem.op.ends_with("_integer")
                         ? "; without VNNI libraries add pairs of 8-bit products in 16 bits, which saturates"
                         : "";
@@ -207,7 +205,7 @@ struct OpsLab::State {
     for (size_t i = 0; i < names.size(); ++i) {
       Agreement agreement;
       if (auto output = outputs.find(names[i]); output != outputs.end())
-        agreement = agreementOf(names[i], output->second, references[i], tolerances);
+        agreement = agreementOf(names[i], output->second, references[i], tolerance);
       else
         agreement.reason = fmt::format("no output '{}'", names[i]);
       point.relativeL2 = std::max(point.relativeL2, agreement.relativeL2);

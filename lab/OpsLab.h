@@ -101,12 +101,8 @@ struct OpsLabOptions {
   std::function<void(const std::string &what)> progress; // may be empty
 };
 
-/// Largest relative L2 error, and largest difference over the largest value, of a right answer: that of `lathe verify`
-/// for f32 and wider, what rounding to the type costs for narrower floats, none for integers.
-struct OpsTolerance {
-  double relativeL2 = 2e-5, maxDifference = 1e-4;
-};
-OpsTolerance toleranceOf(const Problem &problem);
+/// Of a right answer: by the types of operands and results, and the length of the sums.
+Tolerance toleranceOf(const Problem &problem);
 
 /// Measures rows one after the other; workers live on between them. The first column's provider is "ours".
 class OpsLab {

@@ -572,11 +572,11 @@ TEST(OpsLab, providersBeyondAPipe) {
 }
 
 TEST(OpsLab, narrowTypesHaveTheirOwnBounds) {
-  EXPECT_EQ(toleranceOf(Problem::parse("relu x=3")).relativeL2, 2e-5);
-  EXPECT_GT(toleranceOf(Problem::parse("relu x=3:f16")).relativeL2, 2e-5);
-  EXPECT_GT(toleranceOf(Problem::parse("relu x=3:bf16")).relativeL2,
-            toleranceOf(Problem::parse("relu x=3:f16")).relativeL2);
-  EXPECT_EQ(toleranceOf(Problem::parse("gather x=3:i32 indices=2:i64:0..3")).maxDifference, 0);
+  EXPECT_EQ(toleranceOf(Problem::parse("relu x=3")).relative, 2e-5);
+  EXPECT_GT(toleranceOf(Problem::parse("relu x=3:f16")).relative, 2e-5);
+  EXPECT_GT(toleranceOf(Problem::parse("relu x=3:bf16")).relative,
+            toleranceOf(Problem::parse("relu x=3:f16")).relative);
+  EXPECT_EQ(toleranceOf(Problem::parse("gather x=3:i32 indices=2:i64:0..3")).maximum, 0);
 }
 
 TEST(OpsLab, unknownAndMissingProvidersDeclineWithAReason) {

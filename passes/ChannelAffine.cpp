@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace lathe {
 namespace {
 
-bool allFinite(const std::vector<double> &values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+/// False where a value would be NaN or infinite as an element of `type`.
+bool allFinite(const std::vector<double> &values, ElementType type) {
+  double greatest = type == ElementType::f64   ? std::numeric_limits<double>::max()
+                    : type == ElementType::f16 ? 65504
+                                               : 0x1.fep127; // bf16's, which float32 hardly exceeds
+  return std::all_of(values.begin(), values.end(), [&](double v) { return std::abs(v) <= greatest; });
 }
 
 /// Replaces `op` by one of the same kind with other weights and a bias, at the position of `at`.
@@ -42,7 +47,7 @@ bool foldIntoConv(mlir::Operation *conv, const ChannelAffine &affine, mlir::Oper
         w[(c * outGroup + o) * rest + i] *= affine.scale[c / inGroup * outGroup + o];
   for (int64_t o = 0; o < outChannels; ++o)
     b[o] = b[o] * affine.scale[o] + affine.shift[o];
-  if (!allFinite(w) || !allFinite(b))
+  if (!allFinite(w, weights->type()) || !allFinite(b, weights->type()))
     return false;
   mlir::OpBuilder builder(consumer);
   mlir::Value newWeights =
@@ -74,7 +79,7 @@ bool foldIntoGemm(mlir::Operation *gemm, const ChannelAffine &affine, mlir::Oper
       w[attrs.trans_b ? n * rows + k : k * columns + n] *= affine.scale[n];
     b[n] = attrs.beta * b[n] * affine.scale[n] + affine.shift[n];
   }
-  if (!allFinite(w) || !allFinite(b))
+  if (!allFinite(w, weights->type()) || !allFinite(b, weights->type()))
     return false;
   attrs.beta = 1;
   mlir::OpBuilder builder(consumer);
@@ -129,7 +134,7 @@ bool foldIntoConsumer(mlir::Value x, const ChannelAffine &affine, mlir::Operatio
         weight *= affine.scale[channel];
       }
     }
-  if (!allFinite(w) || !allFinite(b))
+  if (!allFinite(w, weights->type()) || !allFinite(b, weights->type()))
     return false;
   mlir::OpBuilder builder(conv);
   conv->setOperand(0, x);

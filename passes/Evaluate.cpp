@@ -3,8 +3,10 @@
 #include "mlir/IR/SymbolTable.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <thread>
 
 namespace lathe {
@@ -142,6 +144,39 @@ bool setStaticAttribute(Attrs &attrs, std::string_view attribute, const Tensor &
   return set.done;
 }
 
+namespace {
+
+/// The judge's values of a tensor that holds `type` in the model, as far as the type reaches: kernels compute narrower
+/// floats in float32, where numbers beyond the greatest are infinite and those below the smallest normal one are zero.
+void keepInRange(Value &value, ElementType type) {
+  if (!value.isTensor() || value.tensor().type() != ElementType::f64 || type == ElementType::f64 || !isFloat(type))
+    return;
+  constexpr double roundsToInfinity = 0x1.ffffffp127, smallestNormal = 0x1p-126;
+  auto kept = [](double number) {
+    double magnitude = std::abs(number);
+    return magnitude >= roundsToInfinity ? std::copysign(std::numeric_limits<double>::infinity(), number)
+           : magnitude < smallestNormal  ? std::copysign(0.0, number)
+                                         : number;
+  };
+  auto range = [&] { return std::span(value.tensor().as<double>(), static_cast<size_t>(value.tensor().elements())); };
+  if (std::all_of(range().begin(), range().end(), [&](double x) { return std::isnan(x) || kept(x) == x; }))
+    return;
+  value = value.tensor().clone(); // an operand may share its bytes
+  for (double &number : range())
+    number = kept(number);
+}
+
+/// A conversion to a type of 16 or 8 bits is the model's wish to lose digits: the judge loses them, too.
+void keepRounding(const OpRecord &record, const Attrs &attrs, Value &result) {
+  if (std::string_view(record.name) != "cast")
+    return;
+  auto &cast = static_cast<const CastAttrs &>(attrs);
+  if (isFloat(cast.to) && bitWidth(cast.to) < 32)
+    result = result.tensor().convertedTo(cast.to, cast.saturate).convertedTo(ElementType::f64);
+}
+
+} // namespace
+
 std::vector<Value> evaluateOperator(const OpRecord &record, const Attrs &given, std::span<const Value *const> operands,
                                     const EvaluateOptions &options) {
   const ReferenceEntry *reference = findReference(record.name);
@@ -176,6 +211,8 @@ std::vector<Value> evaluateOperator(const OpRecord &record, const Attrs &given, 
       runParallel(options.threads, count, body);
     };
   reference->run(*attrs, call);
+  if (options.judge)
+    keepRounding(record, given, outputs[0]);
   return outputs;
 }
 
@@ -256,6 +293,8 @@ private:
     } catch (const Error &error) {
       fail("{}: {}", nn::describe(op.getLoc()), error.what());
     }
+    for (size_t i = 0; options.judge && i < results.size(); ++i)
+      keepInRange(results[i], nn::infoOf(op.getResult(i)).type);
     if (options.observe)
       options.observe(&op, results);
     return results;

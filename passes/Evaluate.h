@@ -14,7 +14,8 @@
 namespace lathe {
 
 struct EvaluateOptions {
-  /// Every float tensor (inputs, constants, results) in float64; conversions to a narrower float type keep float64.
+  /// Every float tensor (inputs, constants, results) in float64, within the range of its type; conversions to floats of
+  /// 16 and 8 bits round (docs/numerics.md).
   bool judge = false;
   /// Threads a reference's outer loop is split over; results do not depend on it.
   int threads = 1;

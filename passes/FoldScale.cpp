@@ -2,6 +2,8 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
+#include <algorithm>
+
 namespace lathe {
 namespace {
 
@@ -27,10 +29,12 @@ std::optional<Step> stepOf(mlir::Operation *op) {
       step.affine.scale = *constants;
     else if (add)
       step.affine.shift = *constants;
-    else if (div && position == 0)
+    else if (div && position == 0) {
+      if (std::count(constants->begin(), constants->end(), 0.0))
+        continue; // 0 / 0 is NaN, which no factor gives
       for (size_t c = 0; c < constants->size(); ++c)
         step.affine.scale[c] = 1 / (*constants)[c];
-    else if (sub && position == 0)
+    } else if (sub && position == 0)
       for (size_t c = 0; c < constants->size(); ++c)
         step.affine.shift[c] = -(*constants)[c];
     else if (sub) { // constant - x

@@ -3,6 +3,8 @@
 #include "ir/SymbolicShapes.h"
 #include "passes/Rewrite.h"
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace lathe {
@@ -41,9 +43,13 @@ std::optional<std::pair<mlir::Value, double>> scaled(mlir::Operation *op) {
   if (!isOp(op, "mul") && !isOp(op, "div"))
     return std::nullopt;
   for (unsigned side = 0; side < (isOp(op, "mul") ? 2u : 1u); ++side)
-    if (auto factor = splatValue(op->getOperand(1 - side));
-        factor && op->getOperand(side).getType() == op->getResult(0).getType())
-      return std::pair(op->getOperand(side), isOp(op, "mul") ? *factor : 1 / *factor);
+    if (auto number = splatValue(op->getOperand(1 - side));
+        number && op->getOperand(side).getType() == op->getResult(0).getType()) {
+      // Dividing by 0, or by what has no reciprocal in float32, is not scaling: 0 / 0 is NaN, x / 0 has the sign of x.
+      double factor = isOp(op, "mul") ? *number : 1 / *number;
+      if (std::abs(factor) <= std::numeric_limits<float>::max())
+        return std::pair(op->getOperand(side), factor);
+    }
   return std::nullopt;
 }
 

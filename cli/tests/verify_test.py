@@ -44,6 +44,85 @@ class Verify(Cli):
         self.assertRegex(said, r"output 'y' .* is all zero: first all zero in node '.*' \(sub\)")
         self.assertIn("mistrusted", self.lathe("bench", path, code=1).stderr)
 
+    def module(self, name, arguments, results, body):
+        """A textual model: its path."""
+        path = self.path(name + ".mlir")
+        with open(path, "w") as file:
+            file.write(f"func.func @main({arguments}) -> ({results}) {{\n{body}\n}}")
+        return path
+
+    def test_nan_in_the_same_places_agrees(self):
+        path = self.module("partly", '%x: tensor<512xf32> {nn.name = "x"}', 'tensor<512xf32> {nn.name = "y"}',
+                           """%0 = nn.sqrt %x : (tensor<512xf32>) -> tensor<512xf32>
+                              return %0 : tensor<512xf32>""")
+        self.assertRegex(self.lathe("verify", path).stdout, r"ok +y .*; NaN in \d+ of 512 elements, in both\n")
+        self.assertRegex(self.lathe("run", path, "--fill", "random").stdout, r"y: .* min [^0].*; NaN in \d+ of 512 elements")
+        self.assertEqual(self.lathe("bench", path, "--repetitions", "3").stderr.count("mistrusted"), 0)
+
+    def test_nan_everywhere_is_mistrusted(self):
+        path = self.module("nan", '%x: tensor<512xf32> {nn.name = "x"}', 'tensor<512xf32> {nn.name = "y"}',
+                           """%c = nn.constant {value = dense<2.0> : tensor<f32>} : tensor<f32>
+                              %0 = nn.sub %x, %c : (tensor<512xf32>, tensor<f32>) -> tensor<512xf32>
+                              %1 = nn.sqrt %0 : (tensor<512xf32>) -> tensor<512xf32>
+                              return %1 : tensor<512xf32>""")
+        said = self.lathe("verify", path, code=1).stdout
+        self.assertIn("NaN in 512 of 512 elements, in both", said)
+        self.assertRegex(said, r"mistrusted: output 'y' .* is NaN everywhere: first NaN in node '.*' \(sqrt\)")
+        run = self.lathe("run", path, "--fill", "random").stdout
+        self.assertIn("no finite element; NaN in 512 of 512 elements", run)
+        self.assertNotIn("min", run)
+
+    def test_halves_are_judged_as_halves(self):
+        weights = ", ".join(f"[[[{(7 * i % 13 - 6) / 10}]], [[{(5 * i % 11 - 5) / 10}]]]" for i in range(64))
+        path = self.module("half", '%x: tensor<1x2x8x8xf16> {nn.name = "x"}', 'tensor<1x64x8x8xf16> {nn.name = "y"}',
+                           f"""%w = nn.constant {{value = dense<[{weights}]> : tensor<64x2x1x1xf16>}} : tensor<64x2x1x1xf16>
+                              %0 = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}} : (tensor<1x2x8x8xf16>, tensor<64x2x1x1xf16>) -> tensor<1x64x8x8xf16>
+                              %1 = nn.relu %0 : (tensor<1x64x8x8xf16>) -> tensor<1x64x8x8xf16>
+                              %2 = nn.softplus %1 : (tensor<1x64x8x8xf16>) -> tensor<1x64x8x8xf16>
+                              return %2 : tensor<1x64x8x8xf16>""")
+        report = self.figures("verify", path)
+        self.assertLess(report["relative_error"], report["relative_tolerance"])
+        self.assertGreater(report["relative_tolerance"], 2e-5)
+        self.assertLess(report["relative_tolerance"], 3e-3)
+        self.assertTrue(self.figures("profile", path, "--repetitions", "3")["verified"])
+        # A wrong weight is still seen.
+        mutant, package = self.path("half-mutant.mlir"), self.path("half-mutant.lathe")
+        with open(path) as file, open(mutant, "w") as other:
+            other.write(file.read().replace("[[[0.1]]", "[[[0.15]]", 1))
+        self.lathe("compile", mutant, "-o", package)
+        self.assertFalse(self.figures("verify", path, "--package", package, code=1)["passed"])
+
+    def test_conversions_to_narrow_floats_round_in_the_judge_too(self):
+        for kind in ("f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "f16", "bf16"):
+            with self.subTest(kind):
+                path = self.module("cast", '%x: tensor<64xf32> {nn.name = "x"}', f'tensor<64x{kind}> {{nn.name = "y"}}',
+                                   f"""%0 = nn.cast %x {{to = {kind}}} : (tensor<64xf32>) -> tensor<64x{kind}>
+                                       return %0 : tensor<64x{kind}>""")
+                self.assertEqual(self.figures("verify", path)["relative_error"], 0)
+
+    def test_what_integers_and_casts_do_at_the_edges(self):
+        for op, result in (("div", "i32"), ("mod", "i32")):
+            path = self.module(op, '%x: tensor<333xi32> {nn.name = "x"}, %z: tensor<333xi32> {nn.name = "z"}',
+                               'tensor<333xi32> {nn.name = "y"}',
+                               f"""%0 = nn.{op} %x, %z : (tensor<333xi32>, tensor<333xi32>) -> tensor<333xi32>
+                                   return %0 : tensor<333xi32>""")
+            self.assertTrue(self.figures("verify", path)["passed"])
+        path = self.module("overflow", '%x: tensor<333xf32> {nn.name = "x"}', 'tensor<333xi32> {nn.name = "y"}',
+                           """%c = nn.constant {value = dense<1.0e11> : tensor<f32>} : tensor<f32>
+                              %0 = nn.mul %x, %c : (tensor<333xf32>, tensor<f32>) -> tensor<333xf32>
+                              %1 = nn.cast %0 {to = i32} : (tensor<333xf32>) -> tensor<333xi32>
+                              return %1 : tensor<333xi32>""")
+        self.assertTrue(self.figures("verify", path)["passed"])
+
+    def test_results_are_judged_in_the_range_of_their_type(self):
+        path = self.module("product", '%x: tensor<4x1000xf32> {nn.name = "x"}', 'tensor<4xf32> {nn.name = "y"}, tensor<4x1000xf32> {nn.name = "z"}',
+                           """%0 = nn.reduce_prod %x {axes = array<i64: 1>, keepdims = false} : (tensor<4x1000xf32>) -> tensor<4xf32>
+                              %1 = nn.relu %x : (tensor<4x1000xf32>) -> tensor<4x1000xf32>
+                              return %0, %1 : tensor<4xf32>, tensor<4x1000xf32>""")
+        said = self.lathe("verify", path, code=1).stdout # all zero, which is what float32 holds of 1e-434
+        self.assertNotIn("MISMATCH", said)
+        self.assertIn("output 'y' (random, seed 0) is all zero", said)
+
 
 if __name__ == "__main__":
     main()

@@ -4,21 +4,27 @@
 namespace lathe::onnx {
 namespace {
 
-/// f(f(a, b), c)...
-mlir::Value chain(Node &node, const char *mnemonic) {
-  require(node.inputCount() >= 1, "has no inputs, expected at least 1");
-  mlir::Value result = node.in(0);
-  for (size_t i = 1; i < node.inputCount(); ++i)
-    result = node.emit(mnemonic, {result, node.in(i)});
-  return result;
+/// f over inputs [begin, end), half with half: of n terms none goes through more than log2(n) roundings, where a chain
+/// would round the first one n times (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2).
+mlir::Value pairwise(Node &node, const char *mnemonic, size_t begin, size_t end) {
+  if (end - begin == 1)
+    return node.in(begin);
+  size_t middle = begin + (end - begin + 1) / 2;
+  mlir::Value left = pairwise(node, mnemonic, begin, middle);
+  return node.emit(mnemonic, {left, pairwise(node, mnemonic, middle, end)});
 }
 
-void importSum(Node &node) { node.set(0, chain(node, "add")); }
-void importMax(Node &node) { node.set(0, chain(node, "max")); }
-void importMin(Node &node) { node.set(0, chain(node, "min")); }
+mlir::Value pairwise(Node &node, const char *mnemonic) {
+  require(node.inputCount() >= 1, "has no inputs, expected at least 1");
+  return pairwise(node, mnemonic, 0, node.inputCount());
+}
+
+void importSum(Node &node) { node.set(0, pairwise(node, "add")); }
+void importMax(Node &node) { node.set(0, pairwise(node, "max")); }
+void importMin(Node &node) { node.set(0, pairwise(node, "min")); }
 
 void importMean(Node &node) {
-  mlir::Value sum = chain(node, "add");
+  mlir::Value sum = pairwise(node, "add");
   if (node.inputCount() > 1) {
     mlir::Value count = node.constantScalar(node.info(sum).type, static_cast<double>(node.inputCount()));
     sum = node.emit("div", {sum, count});

@@ -232,6 +232,18 @@ TEST(Binary, BeforeOpset7BroadcastingHasAnAxis) {
   EXPECT_THAT(plain.imported(), HasSubstr("expected equal extents without broadcast"));
 }
 
+TEST(Sum, ManyOperandsAreAddedPairwise) {
+  auto three = over(13, {4});
+  three.node("Sum", {"x", "x", "x"}, {"y"});
+  EXPECT_THAT(three.imported(), AllOf(HasSubstr("%0 = nn.add %arg0, %arg0"), HasSubstr("nn.add %0, %arg0")));
+  auto four = over(13, {4});
+  four.node("Sum", {"x", "x", "x", "x"}, {"y"});
+  EXPECT_THAT(four.imported(), AllOf(HasSubstr("%1 = nn.add %arg0, %arg0"), HasSubstr("nn.add %0, %1")));
+  auto one = over(13, {4});
+  one.node("Sum", {"x"}, {"y"});
+  EXPECT_THAT(one.imported(), Not(HasSubstr("nn.add")));
+}
+
 TEST(Pow, ExponentOfAnotherType) {
   auto m = over(13, {4});
   m.ints("two", {}, {2}).node("Pow", {"x", "two"}, {"y"});

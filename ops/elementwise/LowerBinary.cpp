@@ -50,12 +50,11 @@ Value lowerPow(ScalarBuilder &b, const PowAttrs &, ValueRange in) {
 Value lowerMod(ScalarBuilder &b, const ModAttrs &attrs, ValueRange in) {
   if (b.isFloat())
     throw Declined{"remainder of floating-point numbers"};
-  Value quotient = b.div(in[0], in[1]);
-  Value rest = b.sub(in[0], b.mul(quotient, in[1]));
+  Value zero = b.constant(0), quotient = b.div(in[0], in[1]);
+  Value rest = b.select(b.equal(in[1], zero), zero, b.sub(in[0], b.mul(quotient, in[1])));
   if (attrs.fmod || b.isUnsigned())
     return rest;
   // The sign of the divisor.
-  Value zero = b.constant(0);
   Value different = b.kernel.b.create<mlir::arith::XOrIOp>(b.kernel.loc, b.less(rest, zero), b.less(in[1], zero));
   Value adjusted = b.select(different, b.add(rest, in[1]), rest);
   return b.select(b.equal(rest, zero), rest, adjusted);

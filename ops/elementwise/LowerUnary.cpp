@@ -200,64 +200,22 @@ Value lowerBitwiseNot(ScalarBuilder &b, const BitwiseNotAttrs &, ValueRange in) 
 }
 
 Value lowerClip(ScalarBuilder &b, const ClipAttrs &attrs, ValueRange in) {
-  // The lower bound first: where min exceeds max, max wins.
+  // The lower bound first: where min exceeds max, max wins. A bound that is NaN gives NaN.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   Value x = in[0];
   if (in.size() > 1 && in[1])
     x = b.max(x, in[1]);
-  else if (attrs.min > -std::numeric_limits<double>::infinity())
+  else if (std::isnan(attrs.min))
+    x = b.max(x, b.constant(attrs.min));
+  else if (attrs.min > -infinity)
     x = b.atLeast(x, attrs.min);
   if (in.size() > 2 && in[2])
     x = b.min(x, in[2]);
-  else if (attrs.max < std::numeric_limits<double>::infinity())
+  else if (std::isnan(attrs.max))
+    x = b.min(x, b.constant(attrs.max));
+  else if (attrs.max < infinity)
     x = b.atMost(x, attrs.max);
   return x;
-}
-
-Value lowerCast(ScalarBuilder &b, const CastAttrs &, ValueRange in) {
-  namespace arith = mlir::arith;
-  KernelBuilder &k = b.kernel;
-  Value x = in[0];
-  ElementType from = b.operandType, to = b.resultType;
-  mlir::Type source = mlir::getElementTypeOrSelf(x.getType()), element = k.computeType(to);
-  auto shaped = [&](mlir::Type type) {
-    auto vector = llvm::dyn_cast<mlir::VectorType>(x.getType());
-    return vector ? mlir::Type(vector.clone(type)) : type;
-  };
-  mlir::Type target = shaped(element);
-  if (to == ElementType::boolean) {
-    if (from == to)
-      return x;
-    if (isFloat(from))
-      return k.b.create<arith::CmpFOp>(k.loc, arith::CmpFPredicate::UNE, x, k.zero(x.getType()));
-    return k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::ne, x, k.zero(x.getType()));
-  }
-  bool fromUnsigned = isUnsignedInteger(from) || from == ElementType::boolean;
-  if (isFloat(from) && isFloat(to)) {
-    if (source.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
-      x = k.b.create<arith::ExtFOp>(k.loc, target, x);
-    else if (source.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth())
-      x = k.b.create<arith::TruncFOp>(k.loc, target, x);
-    return to == ElementType::f16 || to == ElementType::bf16 ? k.rounded(x, to) : x;
-  }
-  if (isFloat(to))
-    return fromUnsigned ? k.b.create<arith::UIToFPOp>(k.loc, target, x).getResult()
-                        : k.b.create<arith::SIToFPOp>(k.loc, target, x).getResult();
-  unsigned width = element.getIntOrFloatBitWidth();
-  if (isFloat(from)) {
-    if (to == ElementType::u64)
-      return k.b.create<arith::FPToUIOp>(k.loc, target, x);
-    // Through the next signed type that holds every value of the target; what does not fit wraps.
-    unsigned through = width < 32 ? 32 : to == ElementType::u32 ? 64 : width;
-    x = k.b.create<arith::FPToSIOp>(k.loc, shaped(k.b.getIntegerType(through)), x);
-    return through == width ? x : k.b.create<arith::TruncIOp>(k.loc, target, x).getResult();
-  }
-  unsigned sourceWidth = source.getIntOrFloatBitWidth();
-  if (sourceWidth > width)
-    return k.b.create<arith::TruncIOp>(k.loc, target, x);
-  if (sourceWidth == width)
-    return x;
-  return fromUnsigned ? k.b.create<arith::ExtUIOp>(k.loc, target, x).getResult()
-                      : k.b.create<arith::ExtSIOp>(k.loc, target, x).getResult();
 }
 
 } // namespace lathe

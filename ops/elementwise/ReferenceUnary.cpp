@@ -206,8 +206,9 @@ void runClip(const ClipAttrs &a, ReferenceCall &call) {
     T most = bound(2, a.max, real ? infinity : std::numeric_limits<T>::max());
     numbers(call, [&]<class U>(U x) -> U {
       if constexpr (std::is_same_v<U, T>) {
-        U low = x < least ? least : x; // the upper bound wins where they cross, as min(max, max(x, min)) has it
-        return low > most ? most : low;
+        // The upper bound wins where they cross, as min(max, max(x, min)) has it; NaN in any of the three wins.
+        U low = x < least || isNan(least) ? least : x;
+        return low > most || isNan(most) ? most : low;
       }
       return x;
     });

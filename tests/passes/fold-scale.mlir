@@ -59,3 +59,21 @@ func.func @main(%x: tensor<1x1x2x2xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2
   %b = nn.mul %a, %s : (tensor<1x2x2x2xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32>
   return %b, %y : tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>
 }
+
+// -----
+
+// Neither a divisor of zero nor a factor that takes weights beyond float32 moves into them.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.conv
+// CHECK: nn.div
+// CHECK: nn.mul
+func.func @main(%x: tensor<1x1x2x2xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>) {
+  %w = nn.constant {value = dense<[[[[0.0]]], [[[1.0e30]]]]> : tensor<2x1x1x1xf32>} : tensor<2x1x1x1xf32>
+  %zero = nn.constant {value = dense<0.0> : tensor<f32>} : tensor<f32>
+  %big = nn.constant {value = dense<1.0e30> : tensor<f32>} : tensor<f32>
+  %y = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x2x2xf32>
+  %a = nn.div %y, %zero : (tensor<1x2x2x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
+  %z = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x2x2xf32>
+  %b = nn.mul %z, %big : (tensor<1x2x2x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
+  return %a, %b : tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>
+}

@@ -98,3 +98,19 @@ func.func @main(%q: tensor<2x3x4xf32>, %k: tensor<2x4x3xf32>, %v: tensor<2x3x4xf
   %y = nn.matmul %p, %v : (tensor<2x3x3xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
   return %y : tensor<2x3x4xf32>
 }
+
+// -----
+
+// Scores divided by zero are not scaled: 0 / 0 is NaN.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: nn.attention
+// CHECK: nn.div
+// CHECK: twin: equal
+func.func @main(%q: tensor<2x5x4xf32>, %k: tensor<2x4x6xf32>, %v: tensor<2x6x4xf32>) -> tensor<2x5x4xf32> {
+  %c = nn.constant {value = dense<0.0> : tensor<f32>} : tensor<f32>
+  %a = nn.matmul %q, %k : (tensor<2x5x4xf32>, tensor<2x4x6xf32>) -> tensor<2x5x6xf32>
+  %d = nn.div %a, %c : (tensor<2x5x6xf32>, tensor<f32>) -> tensor<2x5x6xf32>
+  %p = nn.softmax %d {axis = 2 : i64} : (tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+  %y = nn.matmul %p, %v : (tensor<2x5x6xf32>, tensor<2x6x4xf32>) -> tensor<2x5x4xf32>
+  return %y : tensor<2x5x4xf32>
+}
