@@ -28,6 +28,17 @@ nlohmann::json toJson(const CompileReport &report) {
           {"target", report.target}};
 }
 
+/// The line that says where the weights of a text went.
+std::string writtenText(const std::vector<nn::WrittenFile> &written) {
+  if (written.empty())
+    return "";
+  std::string line = fmt::format("{}: {} of text", written[0].path, bytesText(static_cast<double>(written[0].bytes)));
+  if (written.size() > 1)
+    line += fmt::format("; {}: {} of weights, which the text needs beside it", written[1].path,
+                        bytesText(static_cast<double>(written[1].bytes)));
+  return line + "\n";
+}
+
 } // namespace
 
 int compileVerb(const Arguments &arguments) {
@@ -70,7 +81,10 @@ int compileVerb(const Arguments &arguments) {
   compiling.jobs = jobs;
   Source source = loadSource(model);
   if (!emit.empty()) {
-    std::cout << emitLevel(*source.module, compiling, levelFromName(emit), output == "-" ? "" : output);
+    std::vector<nn::WrittenFile> written;
+    std::cout << emitLevel(*source.module, compiling, levelFromName(emit), output == "-" ? "" : output, &written);
+    if (!quiet && options.printsText())
+      std::cout << writtenText(written);
     return success;
   }
 

@@ -4,7 +4,7 @@
 #include "lab/ProblemList.h"
 #include "lab/TemporaryDirectory.h"
 #include "process/ShellWords.h"
-#include "schedule/Schedule.h"
+#include "schedule/Algorithms.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -306,7 +306,7 @@ std::vector<std::string> OpsFlags::scheduleList() const {
   for (const std::string &word : wordsOf(schedules))
     try {
       bool named = word == "default" || word == lab::recordedSchedule;
-      result.push_back(word == "default" ? "" : named ? word : Schedule::parse(word).str());
+      result.push_back(word == "default" ? "" : named ? word : readSchedule(word).str());
     } catch (const Error &error) {
       fail("--schedule: {}; or default, or {}", error.what(), lab::recordedSchedule);
     }

@@ -1,7 +1,7 @@
 // Family "attention", algorithm attention/1: softmax(q k^T) v for a register block of queries at a time, the scores in
 // scratch.
 //
-// Parameters: codegen/AttentionPlan.h. Keys (transposed) and values of a head are brought into scratch in the order in
+// Keys (transposed) and values of a head are brought into scratch in the order in
 // which the microkernel reads them, wherever they come from; then, for each register block of queries: scores of all
 // keys, bias and mask, exponentials and their sum, product with the values, division by the sum, store. With keys in
 // blocks the greatest score, the sum and the result of each query are kept and rescaled from block to block (the online
@@ -520,8 +520,6 @@ private:
 Outcome<Schedule> priorAttention(const KernelProblem &problem) { return attentionPrior(problem); }
 
 Outcome<GeneratedKernel> generateAttention(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "attention" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected attention/1", schedule.algorithm, schedule.version)};
   AttentionPlan plan(problem, schedule);
   RunTimeDims dims;
   for (const Dim &dim : {plan.queries, plan.keys, plan.chunks(), plan.visible})

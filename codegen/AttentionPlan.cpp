@@ -58,7 +58,6 @@ ViewAxis broadcastAxis(const TensorView &view, const Dims &scores, size_t axis) 
 } // namespace
 
 AttentionPlan::AttentionPlan(const KernelProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "type"});
   mlir::func::FuncOp function = problem.function;
   nn::SymbolicShapes shapes(function);
   mlir::Operation *anchor = attentionOf(function);
@@ -132,13 +131,13 @@ AttentionPlan::AttentionPlan(const KernelProblem &problem, const Schedule &sched
   if (mask)
     mask->outer = common.strides.back();
 
-  rows = parameter(schedule, "rows", 1, 1, 64);
+  rows = schedule.number("rows");
   if (queries.isConstant())
     rows = std::min(rows, queries.constant());
-  vectors = parameter(schedule, "vectors", 1, 1, 8);
-  unroll = parameter(schedule, "unroll", 4, 1, 64);
-  mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 20);
-  kc = parameter(schedule, "kc", 0, 0, int64_t(1) << 20);
+  vectors = schedule.number("vectors");
+  unroll = schedule.number("unroll");
+  mc = schedule.number("mc");
+  kc = schedule.number("kc");
   if (kc == 0 && !keys.isConstant())
     throw Declined{"kc=0 with a number of keys that is not static"};
   if (kc != 0 && keys.isConstant() && keys.constant() <= kc)

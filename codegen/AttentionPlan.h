@@ -18,14 +18,8 @@ struct AttentionWalk {
   Dims outer; // strides over AttentionPlan::outer
 };
 
-/// Schedule attention/1:
-///   rows     queries of one register block
-///   vectors  vectors of keys (of the scores) and of value lanes (of the result) in one
-///   unroll   reduction steps per loop iteration
-///   mc       register blocks of queries a work unit
-///   kc       keys worked on at a time; 0: all (only where their number is static)
-///   type     bf16: queries (scaled), keys, values and the exponentials are rounded (codegen/Bf16.h) where they enter a
-///            product; scores, their softmax, sums and the result stay fp32
+/// A schedule of attention/1 on one problem. With type=bf16 queries (scaled), keys, values and the exponentials are
+/// rounded (codegen/Bf16.h) where they enter a product; scores, their softmax, sums and the result stay fp32.
 struct AttentionPlan {
   ElementType type, compute; // in memory, and of scratch and arithmetic
   int64_t lanes, rows, vectors, unroll, mc, kc;

@@ -313,7 +313,7 @@ TEST_F(Attention, bf16MatchesReferenceOnRoundedOperands) {
     KernelUnderTest kernel(text.str(), target, seed);
     kernel.precision = Precision::bf16;
     if (schedule.empty())
-      ASSERT_EQ(priorSchedule(kernel.problem())->word("type", "f32"), "bf16") << text.str();
+      ASSERT_EQ(priorSchedule(kernel.problem())->word("type"), "bf16") << text.str();
     if (!kernel.declined(schedule).empty())
       continue; // with a reason
     ++ran;
@@ -372,9 +372,8 @@ TEST_F(Attention, illegalSchedulesDeclineWithAReason) {
   KernelUnderTest kernel(plain(20, 30, "scale = 1.0 : f64"), Target::parse("znver4"), 1);
   EXPECT_EQ(kernel.declined("attention/1 rows=14 vectors=2"), "");
   EXPECT_THAT(kernel.declined("attention/1 rows=14 vectors=4"), testing::HasSubstr("registers"));
-  EXPECT_THAT(kernel.declined("attention/1 rows=0"), testing::HasSubstr("rows=0"));
-  EXPECT_THAT(kernel.declined("attention/2"), testing::HasSubstr("attention/1"));
-  EXPECT_THROW(kernel.declined("attention/1 colour=7"), Error);
+  for (const char *undeclared : {"attention/1 colour=7", "attention/1 rows=0", "attention/2"})
+    EXPECT_THROW(kernel.declined(undeclared), Error) << undeclared;
 }
 
 } // namespace

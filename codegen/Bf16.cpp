@@ -38,11 +38,8 @@ bool wanted(const KernelProblem &problem, ElementType type) {
 }
 
 bool scheduled(const Schedule &schedule, const Target &target, ElementType type) {
-  std::string word = schedule.word("type", "f32");
-  if (word == "f32")
+  if (schedule.word("type") == "f32")
     return false;
-  if (word != "bf16")
-    throw Declined{fmt::format("type={} is neither f32 nor bf16", word)};
   if (type != ElementType::f32)
     throw Declined{fmt::format("type=bf16 rounds operands of type f32, these are {}", name(type))};
   if (std::string reason = obstacle(target); !reason.empty())

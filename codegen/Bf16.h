@@ -29,7 +29,7 @@ double productsACycle(const Target &target);
 /// Pairs are no faster than as many multiply-adds: only what waits for weights from memory gains from them.
 bool pairsAreSlow(const Target &target);
 
-/// What a schedule's `type` (f32 where it says nothing) means for a contraction of `type`; throws Declined for what
+/// What a schedule's `type` means for a contraction of `type`; throws Declined for what
 /// cannot be had.
 bool scheduled(const Schedule &schedule, const Target &target, ElementType type);
 

@@ -57,7 +57,7 @@ void checkPriors(const Target &target, bool groupsToo) {
       kernel.precision = Precision::bf16;
       Outcome<Schedule> prior = priorSchedule(kernel.problem());
       ASSERT_TRUE(prior.done()) << prior.reason() << "\n" << text.str();
-      if (prior->word("type", "f32") == "f32")
+      if (!prior->words.contains("type"))
         continue; // depthwise, transposed, few rows by a computed operand: judged as fp32 in ContractionTest
       ++rounded[kind];
       computed += bothComputed(text);
@@ -199,7 +199,7 @@ TEST_F(Bf16, whatCannotBeRoundedDeclinesWithAReason) {
   EXPECT_EQ(reason(product(plain, "{nn.constant}"), "x86-64-v3", "gemm/1 type=f32"), "");
   EXPECT_THAT(reason(product(plain, "{nn.constant}"), "x86-64-v3", "gemm/1 type=bf16"),
               testing::HasSubstr("avx512bf16"));
-  EXPECT_THAT(reason(product(plain, "{nn.constant}"), "znver4", "gemm/1 type=f64"), testing::HasSubstr("type=f64"));
+  EXPECT_THROW(reason(product(plain, "{nn.constant}"), "znver4", "gemm/1 type=f64"), Error);
   EXPECT_THAT(reason(product(plain, ""), "znver4", "gemm/1 type=bf16"), testing::HasSubstr("packb=1"));
   EXPECT_EQ(reason(product(plain, ""), "znver4", "gemm/1 type=bf16 packb=1"), "");
   EXPECT_THAT(reason(product(transposed, "{nn.constant}"), "znver4", "gemm/1 type=bf16"),

@@ -148,21 +148,10 @@ std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometr
   return {low, high};
 }
 
-int64_t parameter(const Schedule &schedule, const char *name, int64_t fallback, int64_t low, int64_t high) {
-  int64_t value = schedule.number(name, fallback);
-  if (value < low || value > high)
-    throw Declined{fmt::format("{}={} is outside {}..{}", name, value, low, high)};
+int64_t atMost(const char *name, int64_t value, int64_t most) {
+  if (value > most)
+    throw Declined{fmt::format("{}={} is more than {}", name, value, most)};
   return value;
-}
-
-void onlyParameters(const Schedule &schedule, std::initializer_list<const char *> names) {
-  auto known = [&](const std::string &name) {
-    return std::find_if(names.begin(), names.end(), [&](const char *n) { return name == n; }) != names.end();
-  };
-  for (auto &[name, value] : schedule.numbers)
-    require(known(name), "schedule '{}': {}/1 has no parameter '{}'", schedule.str(), schedule.algorithm, name);
-  for (auto &[name, value] : schedule.words)
-    require(known(name), "schedule '{}': {}/1 has no parameter '{}'", schedule.str(), schedule.algorithm, name);
 }
 
 std::vector<int64_t> evenPieces(int64_t extent, int64_t most) {
@@ -206,9 +195,6 @@ Outcome<Schedule> contractionPrior(const KernelProblem &kernel) {
 
 Outcome<GeneratedKernel> generateContraction(const KernelProblem &kernel, const Schedule &schedule) {
   ContractionProblem problem(kernel);
-  if (schedule.version != 1)
-    return NotApplicable{
-        fmt::format("schedule '{}': version {} is unknown, expected 1", schedule.str(), schedule.version)};
   if (problem.before || isSeparable(schedule))
     return generateSeparable(problem, schedule);
   bool isConv = nn::recordOf(problem.anchor)->name == std::string_view("conv");

@@ -145,10 +145,8 @@ std::optional<Schedule> tilePrior(const ContractionProblem &problem, const GemmG
 GeneratedKernel generateTiles(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
 GeneratedKernel generateTiles(const ContractionProblem &problem, const GemmGeometry &gemm, const Schedule &schedule);
 
-/// Reads a schedule's parameter; throws Declined unless it lies in [low, high].
-int64_t parameter(const Schedule &schedule, const char *name, int64_t fallback, int64_t low, int64_t high);
-/// Throws Declined for parameters an algorithm does not have.
-void onlyParameters(const Schedule &schedule, std::initializer_list<const char *> names);
+/// `value` of parameter `name`; throws Declined where the problem or the target allows less, `most`.
+int64_t atMost(const char *name, int64_t value, int64_t most);
 
 /// A static partition of `extent` into pieces of at most `most`, differing by at most one.
 std::vector<int64_t> evenPieces(int64_t extent, int64_t most);

@@ -3,16 +3,8 @@
 // along the width statically (each class of tiles knows which of its positions a tap reaches), along height and depth
 // by the bounds of the tap loops.
 //
-//   px      output positions a register block (at most; rows are split evenly)
-//   oc      vectors of output channels a register block
-//   unroll  reduction steps per loop iteration
-//   rows    output rows a work unit
-//   width   output positions a row; pointwise convolutions may merge or split rows, strided ones of one tap may merge
-//   them kc      input channels reduced before the next row (0: all); partial sums then wait in scratch prefetch  1:
-//   while one panel of weights (a tile's share of one pass) is used, the next one is fetched outer   rows: units of one
-//   row range follow each other (input stays hot); channels: units of one weight tile do type    bf16: both operands
-//   are rounded (codegen/Bf16.h); a slot rounds the input rows of one row range into its scratch and
-//           runs all its units of that range from there, so that only outer=rows and kc=0 are possible
+// With type=bf16 a slot rounds the input rows of one row range into its scratch (codegen/Bf16.h) and runs all its work
+// items of that range from there.
 #include "codegen/DirectConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -339,7 +331,6 @@ GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan
 
 GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &geometry,
                                const Schedule &schedule) {
-  onlyParameters(schedule, {"px", "oc", "unroll", "rows", "width", "kc", "outer", "prefetch", "type"});
   return directKernel(problem, makeDirectPlan(problem, geometry, schedule), schedule);
 }
 

@@ -19,7 +19,7 @@ DirectPlan makeDirectPlan(const ContractionProblem &problem, const ConvGeometry 
     throw Declined{"the groups do not end where channel blocks do"};
 
   int64_t pixels = conv.outPixels();
-  int64_t width = parameter(schedule, "width", conv.out[2], 1, pixels);
+  int64_t width = atMost("width", schedule.number("width", conv.out[2]), pixels);
   plan.rowWidth = conv.out[2];
   if (width != conv.out[2]) {
     bool pointwise = conv.pointwise();
@@ -32,19 +32,19 @@ DirectPlan makeDirectPlan(const ContractionProblem &problem, const ConvGeometry 
       plan.rowWidth = width;
     }
   }
-  plan.px = parameter(schedule, "px", 1, 1, 64);
+  plan.px = schedule.number("px");
   plan.px = std::min(plan.px, width);
   int64_t vectors = (conv.outChannels + plan.lanes - 1) / plan.lanes;
-  int64_t oc = std::min(vectors, parameter(schedule, "oc", 1, 1, 32));
+  int64_t oc = std::min(vectors, schedule.number("oc"));
   if (!Microkernel::fits(problem.target(), evenPieces(width, plan.px)[0], oc))
     throw Declined{
         fmt::format("px={} oc={} needs more than {} registers", plan.px, oc, problem.target().vectorRegisters)};
   plan.tiles = {vectors / oc, oc, vectors % oc};
-  plan.unroll = parameter(schedule, "unroll", 8, 1, 64);
-  plan.rows = std::min(plan.allRows(), parameter(schedule, "rows", plan.allRows(), 1, int64_t(1) << 40));
+  plan.unroll = schedule.number("unroll");
+  plan.rows = std::min(plan.allRows(), schedule.number("rows", plan.allRows()));
   plan.bf16 = bf16::scheduled(schedule, problem.target(), conv.type);
   plan.steps = plan.bf16 ? bf16::pairsOf(conv.inChannels) : conv.inChannels;
-  plan.kc = parameter(schedule, "kc", 0, 0, conv.inChannels);
+  plan.kc = atMost("kc", schedule.number("kc"), conv.inChannels);
   plan.held = plan.bf16 || computed;
   if (plan.held && plan.kc)
     throw Declined{
@@ -66,16 +66,13 @@ DirectPlan makeDirectPlan(const ContractionProblem &problem, const ConvGeometry 
   } else {
     plan.axis = {plan.kc, plan.kc, conv.inPixels(), 0};
   }
-  std::string outer = schedule.word("outer", "rows");
-  if (outer != "rows" && outer != "channels")
-    throw Declined{fmt::format("outer={} is neither rows nor channels", outer)};
-  plan.channelsOuter = outer == "channels";
+  plan.channelsOuter = schedule.word("outer") == "channels";
   if (plan.held && plan.channelsOuter)
     throw Declined{fmt::format("outer=channels: {} a range of rows once for all its channels",
                                computed ? "separable/1 computes" : "type=bf16 rounds")};
   if (plan.held && plan.heldUnits() * bf16::unitBytes > (int64_t(1) << 28))
     throw Declined{fmt::format("rows={} need {} MiB of scratch", plan.rows, plan.heldUnits() * bf16::unitBytes >> 20)};
-  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1);
+  plan.prefetch = schedule.number("prefetch") == 1;
   plan.classes = tileClasses(conv, plan.px);
   if (plan.rowWidth != width) { // every tile steps over the ends of rows in its own way
     plan.classes.clear();

@@ -1,5 +1,5 @@
-// The kernel families of Generate.cpp's table. Parameters of each one's schedules are described in its source file's
-// head.
+// The kernel families of Generate.cpp's table. schedule/Algorithms.cpp declares the
+// parameters of their schedules.
 #pragma once
 
 #include "codegen/Generate.h"

@@ -1,15 +1,7 @@
 // gemm/1: a matrix product as tiles of `rows` broadcast rows times `vectors` vectors of columns.
 //
-// - rows: a register block has at most (a static row count is split evenly)
-// - vectors: of columns a register block has
-// - unroll: reduction steps per loop iteration
-// - mc: register blocks of rows a work unit
-// - kc: reduction steps done for all units of a chunk of rows before the next ones (0: all); partial sums then wait in
-//   scratch
-// - prefetch=1: while one tile of a constant right operand is used, the next one is fetched
-// - packb=1: a right operand that is not constant is copied into scratch, one tile of columns at a time
-// - type=bf16: both operands are rounded (codegen/Bf16.h); a slot rounds the rows of a chunk into its scratch and runs
-//   all its units of that chunk from there, a right operand that is not constant is rounded as it is copied (packb=1)
+// With type=bf16 a slot rounds the rows of a chunk into its scratch (codegen/Bf16.h) and runs all its work items of
+// that chunk from there; a right operand that is not constant is rounded as it is copied (packb=1).
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
 #include "codegen/Copy.h"

@@ -101,27 +101,26 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
 }
 
 GemmPlan makeGemmPlan(const ContractionProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "mc", "kc", "packb", "prefetch", "type"});
   GemmPlan plan;
   plan.gemm = gemmGeometry(problem);
   plan.lanes = problem.target().lanes(std::max(32u, bitWidth(plan.gemm.type)));
   if (bitWidth(plan.gemm.type) < 32 && !isFloat(plan.gemm.type))
     plan.lanes = problem.target().lanes(bitWidth(plan.gemm.type));
-  plan.rows = parameter(schedule, "rows", 1, 1, 64);
+  plan.rows = schedule.number("rows");
   if (plan.gemm.m.isConstant())
     plan.rows = std::max<int64_t>(1, std::min(plan.rows, plan.gemm.m.constant()));
-  plan.vectors = std::min(parameter(schedule, "vectors", 1, 1, 32), plan.columnVectors());
-  plan.unroll = parameter(schedule, "unroll", 4, 1, 64);
-  plan.mc = parameter(schedule, "mc", 1, 1, int64_t(1) << 40);
-  plan.kc = parameter(schedule, "kc", 0, 0, int64_t(1) << 40);
+  plan.vectors = std::min(schedule.number("vectors"), plan.columnVectors());
+  plan.unroll = schedule.number("unroll");
+  plan.mc = schedule.number("mc");
+  plan.kc = schedule.number("kc");
   plan.bf16 = bf16::scheduled(schedule, problem.target(), plan.gemm.type);
   if (plan.bf16 && plan.gemm.aStepStride != 1)
     throw Declined{"type=bf16 is not for transposed left operands"};
   plan.kc = plan.kc == 0 ? plan.allSteps() : std::min(plan.kc, plan.allSteps());
-  plan.packB = parameter(schedule, "packb", 0, 0, 1) && !plan.gemm.constantB;
+  plan.packB = schedule.number("packb") == 1 && !plan.gemm.constantB;
   if (plan.bf16 && !plan.gemm.constantB && !plan.packB)
     throw Declined{"type=bf16 copies a right operand that is not constant (packb=1)"};
-  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1) && plan.gemm.constantB;
+  plan.prefetch = schedule.number("prefetch") == 1 && plan.gemm.constantB;
   if (!Microkernel::fits(problem.target(), plan.rows, plan.vectors))
     throw Declined{fmt::format("rows={} vectors={} needs more than {} registers", plan.rows, plan.vectors,
                                problem.target().vectorRegisters)};

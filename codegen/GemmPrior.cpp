@@ -23,8 +23,7 @@ int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
 void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Caches &caches, Schedule &schedule) {
   constexpr int64_t leastSteps = 256;
   auto secondLevel = int64_t(caches.secondLevel * 0.86);
-  int64_t rows = schedule.number("rows", 1), wide = schedule.number("vectors", 1) * lanes,
-          size = bitWidth(gemm.type) / 8;
+  int64_t rows = schedule.number("rows"), wide = schedule.number("vectors") * lanes, size = bitWidth(gemm.type) / 8;
   int64_t steps = pairs ? bf16::pairsOf(gemm.k) : gemm.k; // of `size` bytes each
   int64_t m = gemm.m.constantOr(0);
   // Open extents are cut into chunks of a few hundred rows at most.
@@ -81,10 +80,10 @@ Schedule gemmPrior(const ContractionProblem &problem) {
   bool packs = !gemm.constantB && (m == 0 || m >= 8);
   bool pairs = bf16::wanted(problem.kernel, gemm.type) && gemm.aStepStride == 1 &&
                (gemm.constantB || (packs && !bf16::pairsAreSlow(target)));
-  if (!pairs && wide && schedule.number("rows", 1) == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
+  if (!pairs && wide && schedule.number("rows") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
   setBlocking(gemm, lanes, pairs, cachesOf(target), schedule);
-  int64_t rows = schedule.number("rows", 1);
+  int64_t rows = schedule.number("rows");
   int64_t bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8) / (pairs ? bf16::pair : 1);
   if (pairs)
     schedule.words["type"] = "bf16";

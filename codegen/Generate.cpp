@@ -3,6 +3,8 @@
 #include "codegen/Families.h"
 #include "codegen/KernelBuilder.h"
 #include "ir/SymbolicShapes.h"
+#include "schedule/Algorithms.h"
+#include "support/Text.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -49,6 +51,28 @@ void requireConversions(const KernelProblem &problem) {
   });
 }
 
+/// A prior may want more than any schedule has, of a problem without bounds: throws Declined then.
+void requireDeclared(const Schedule &chosen) {
+  try {
+    validate(chosen);
+  } catch (const Error &error) {
+    throw Declined{error.what()};
+  }
+}
+
+/// Throws Error for a schedule that is not declared as it stands, Declined for one of another family.
+void requireOwn(const KernelFamily &family, const Schedule &schedule) {
+  const Algorithm &algorithm = validate(schedule);
+  if (std::string_view(algorithm.family) == family.name)
+    return;
+  std::vector<std::string> own;
+  for (const Algorithm &candidate : algorithms())
+    if (std::string_view(candidate.family) == family.name)
+      own.push_back(candidate.str());
+  throw Declined{fmt::format("{} is no algorithm of the family '{}', expected {}", algorithm.str(), family.name,
+                             listed(own, "or"))};
+}
+
 } // namespace
 
 Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
@@ -57,7 +81,10 @@ Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
     return NotApplicable{family.reason()};
   try {
     requireConversions(problem);
-    return (*family)->prior(problem);
+    Outcome<Schedule> chosen = (*family)->prior(problem);
+    if (chosen)
+      requireDeclared(*chosen);
+    return chosen;
   } catch (const Declined &declined) {
     return NotApplicable{declined.reason};
   }
@@ -69,6 +96,7 @@ Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &
     return NotApplicable{family.reason()};
   try {
     requireConversions(problem);
+    requireOwn(**family, schedule);
     return (*family)->generate(problem, schedule);
   } catch (const Declined &declined) {
     return NotApplicable{declined.reason};

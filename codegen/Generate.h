@@ -56,7 +56,8 @@ struct KernelProblem {
 /// The schedule the prior chooses, or the reason the family declines (the kernel then stays with references).
 Outcome<Schedule> priorSchedule(const KernelProblem &problem);
 
-/// Generates code. Declines with a reason when schedule or shapes are not legal; throws Error for malformed schedules.
+/// Generates code. Declines with a reason when the schedule is of another family or not legal for the problem; throws
+/// Error for what schedule/Algorithms.h does not declare.
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
 
 /// Extents of a kernel argument or result with symbols (from nn.dims).

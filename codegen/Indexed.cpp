@@ -1,7 +1,5 @@
 // Family "indexed", algorithm index/1: elements read from or written to places that another tensor names.
 //
-//   grain  elements a unit of the parallel range has, about
-//
 // An index outside its axis is taken as the nearest one inside: code never leaves a tensor (the references report it).
 #include "codegen/Copy.h"
 #include "codegen/Families.h"
@@ -313,15 +311,12 @@ private:
 
 Outcome<Schedule> priorIndexed(const KernelProblem &problem) {
   Schedule schedule{"index", 1, {{"grain", problem.threads > 1 ? 4096 : 65536}}, {}};
-  Indexed check(problem, schedule.number("grain", 1)); // declines
+  Indexed check(problem, schedule.number("grain")); // declines
   return schedule;
 }
 
 Outcome<GeneratedKernel> generateIndexed(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "index" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected index/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0, "schedule '{}': grain must be positive", schedule.str());
-  return Indexed(problem, schedule.number("grain", 16384)).generate(problem, schedule);
+  return Indexed(problem, schedule.number("grain")).generate(problem, schedule);
 }
 
 } // namespace

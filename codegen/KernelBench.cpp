@@ -111,7 +111,7 @@ struct Bench {
     mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
     KernelProblem problem{function, target, options.threads};
     problem.precision = options.precision;
-    if (!options.schedule.empty() && Schedule::parse(options.schedule).word("type", "") == "bf16")
+    if (!options.schedule.empty() && Schedule::parse(options.schedule).words["type"] == "bf16")
       problem.precision = Precision::bf16; // what the schedule does not say is chosen for bf16, too
     Outcome<Schedule> prior = priorSchedule(problem);
     if (!prior) {

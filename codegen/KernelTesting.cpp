@@ -4,6 +4,7 @@
 #include "ir/Context.h"
 #include "ir/SymbolicShapes.h"
 #include "ops/Reference.h"
+#include "schedule/Algorithms.h"
 #include "support/Error.h"
 
 #include "mlir/Parser/Parser.h"
@@ -128,7 +129,7 @@ KernelUnderTest::KernelUnderTest(const std::string &text, const Target &target, 
 KernelUnderTest::~KernelUnderTest() = default;
 
 std::string KernelUnderTest::declined(const std::string &text) {
-  Outcome<Schedule> schedule = text.empty() ? priorSchedule(problem()) : Outcome<Schedule>(Schedule::parse(text));
+  Outcome<Schedule> schedule = text.empty() ? priorSchedule(problem()) : Outcome<Schedule>(readSchedule(text));
   if (!schedule)
     return schedule.reason();
   Outcome<GeneratedKernel> kernel = generate(problem(), *schedule);
@@ -152,7 +153,7 @@ struct KernelUnderTest::Prepared {
 
 std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<const Tensor> inputs,
                                                                     const std::string &text) {
-  Outcome<Schedule> schedule = text.empty() ? priorSchedule(problem()) : Outcome<Schedule>(Schedule::parse(text));
+  Outcome<Schedule> schedule = text.empty() ? priorSchedule(problem()) : Outcome<Schedule>(readSchedule(text));
   require(schedule.done(), "declined: {}", schedule ? "" : schedule.reason());
   Outcome<GeneratedKernel> kernel = generate(problem(), *schedule);
   require(kernel.done(), "declined: {}", kernel ? "" : kernel.reason());

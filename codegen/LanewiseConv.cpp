@@ -1,9 +1,6 @@
 // lanewise/1: convolutions whose groups are narrower than a vector, above all depthwise ones. Each vector lane is one
 // output channel and reads its own group's input channels: the lane of the same number (depthwise), a permutation of
 // the input block (groups of one size that fill a block), or gathered elements (anything else).
-//
-//   px    output positions of one row a register block
-//   rows  output rows a work unit
 #include "codegen/LanewiseConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,8 +16,8 @@ LanewisePlan makeLanewisePlan(const ContractionProblem &problem, const ConvGeome
   plan.lanes = problem.target().lanes(std::max(32u, bitWidth(conv.type)));
   if (conv.outBlock && conv.outBlock != plan.lanes)
     throw Declined{fmt::format("the result has blocks of {} channels, vectors have {}", conv.outBlock, plan.lanes)};
-  plan.px = std::min(conv.out[2], parameter(schedule, "px", 1, 1, int64_t(problem.target().vectorRegisters) - 2));
-  plan.rows = std::min(plan.allRows(), parameter(schedule, "rows", plan.allRows(), 1, int64_t(1) << 40));
+  plan.px = std::min(conv.out[2], atMost("px", schedule.number("px"), int64_t(problem.target().vectorRegisters) - 2));
+  plan.rows = std::min(plan.allRows(), schedule.number("rows", plan.allRows()));
   bool blockOfLanes = conv.inBlock == plan.lanes;
   plan.access = blockOfLanes && conv.inChannels == 1 && conv.outChannels == 1 ? Lanes::same
                 : blockOfLanes && conv.inChannels == conv.outChannels && plan.lanes % conv.inChannels == 0
@@ -217,7 +214,6 @@ void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column)
 
 GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv,
                                  const Schedule &schedule) {
-  onlyParameters(schedule, {"px", "rows"});
   LanewisePlan plan = makeLanewisePlan(problem, conv, schedule);
   RunTimeDims dims;
   mlir::func::FuncOp function = problem.function();

@@ -1,7 +1,5 @@
 // Family "lrn", algorithm lrn/1: local response normalisation across channels, with an element-wise epilogue.
 //
-//   grain  elements a unit of the parallel range has, about
-//
 // Row-major: lanes are pixels, and the squares of a window of channels are summed anew for each channel. Blocked: lanes
 // are channels, and neighbours come from shifting a block and the two beside it.
 #include "codegen/Families.h"
@@ -79,7 +77,7 @@ private:
 class LrnKernel {
 public:
   LrnKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule), units(cutUnits(plan.space, schedule.number("grain", 8192), plan.lanes, 3)),
+      : plan(plan), schedule(schedule), units(cutUnits(plan.space, schedule.number("grain"), plan.lanes, 3)),
         h(problem, plan.tensors, extents()), k(h.k) {}
 
   GeneratedKernel generate() {
@@ -222,9 +220,6 @@ Outcome<Schedule> priorLrn(const KernelProblem &problem) {
 }
 
 Outcome<GeneratedKernel> generateLrn(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "lrn" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected lrn/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0, "schedule '{}': grain must be positive", schedule.str());
   Plan plan(problem);
   return LrnKernel(problem, plan, schedule).generate();
 }

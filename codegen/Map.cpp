@@ -1,8 +1,5 @@
 // Family "elementwise", algorithm map/1: a DAG of element-wise operations with one or more results of one shape.
 //
-//   grain   elements a unit of the parallel range has, about
-//   unroll  vectors an iteration of the innermost loop handles
-//
 // Axes over which all tensors lie alike are merged first, so that most kernels are one or two loops. In a blocked space
 // the lanes are the channels of a block and the innermost loop runs over the pixels; what does not vary with them is
 // loaded once.
@@ -67,8 +64,7 @@ struct Plan {
 class MapKernel {
 public:
   MapKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule),
-        units(cutUnits(plan.space, schedule.number("grain", 16384), plan.lanes, limit())),
+      : plan(plan), schedule(schedule), units(cutUnits(plan.space, schedule.number("grain"), plan.lanes, limit())),
         h(problem, plan.tensors, extents()) {}
 
   GeneratedKernel generate() {
@@ -136,7 +132,7 @@ private:
   }
 
   void run(const Frame &frame, size_t axis, Value lo, Value hi) {
-    int64_t unroll = schedule.number("unroll", 1);
+    int64_t unroll = schedule.number("unroll");
     bool last = axis + 1 == depth;
     if (!last) {
       h.k.loop(lo, hi, 1, [&](Value index) {
@@ -197,10 +193,6 @@ Outcome<Schedule> priorMap(const KernelProblem &problem) {
 }
 
 Outcome<GeneratedKernel> generateMap(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "map" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected map/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0 && schedule.number("unroll", 1) > 0 && schedule.number("unroll", 1) <= 16,
-          "schedule '{}': grain and unroll must be positive, unroll at most 16", schedule.str());
   Plan plan(problem);
   return MapKernel(problem, plan, schedule).generate();
 }

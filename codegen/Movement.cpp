@@ -1,7 +1,5 @@
 // Family "movement", algorithm move/1: one operator that puts elements elsewhere, or one change of layout.
 //
-//   grain  elements a unit of the parallel range has, about
-//
 // Every operator becomes a few pieces (Copy.h, MovementPieces.h), most of them copies between two sets of strides.
 // Blocked tensors move block by block; where channels shift by less than a block, vectors are put together from two
 // neighbours.
@@ -433,10 +431,7 @@ Outcome<Schedule> priorMovement(const KernelProblem &problem) {
 }
 
 Outcome<GeneratedKernel> generateMovement(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "move" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected move/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0, "schedule '{}': grain must be positive", schedule.str());
-  Plan plan(problem, schedule.number("grain", 16384));
+  Plan plan(problem, schedule.number("grain"));
   Dims extents;
   Dim before = 0;
   for (const auto &piece : plan.pieces) {

@@ -1,12 +1,9 @@
 // Family "normalize", algorithm normalize/1: layer_norm, rms_norm, instance_norm, group_norm and lp_normalize, with an
 // element-wise epilogue.
 //
-//   grain  elements a unit of the parallel range has, about
-//   hold   vectors that stay in registers between the passes, of all rows side by side; longer rows are read again
-//   rows   rows walked side by side where rows are contiguous; a row that stands alone has four partial sums
-//
 // Statistics belong to a run of elements that is read three times while it lies in the nearest cache: mean, deviations
-// from the mean, result. Sums are kept in several vectors, put together in a fixed order.
+// from the mean, result. Sums are kept in several vectors (four for a row
+// that stands alone), put together in a fixed order.
 //
 // Lanes are elements of a row where rows are contiguous. In a blocked tensor they are channels (of one or several
 // groups), and for lp_normalize along an outer axis they are the neighbours behind that axis.
@@ -28,7 +25,7 @@ constexpr int64_t mostRows = 4;
 class NormalizeKernel {
 public:
   NormalizeKernel(const KernelProblem &problem, const NormalizePlan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule), rows(schedule.number("rows", 1)), units(cut(plan, schedule, rows)),
+      : plan(plan), schedule(schedule), rows(schedule.number("rows")), units(cut(plan, schedule, rows)),
         h(problem, plan.tensors, extents()), k(h.k), sweep(k, plan.type, plan.lanes, rows > 1 ? 1 : 4) {}
 
   GeneratedKernel generate() {
@@ -59,7 +56,7 @@ private:
 
   static Units cut(const NormalizePlan &plan, const Schedule &schedule, int64_t rows) {
     int64_t elements = plan.length.constantOr(256) * (plan.row || plan.kind == NormKind::lp ? 1 : plan.lanes);
-    int64_t grain = std::max<int64_t>(1, schedule.number("grain", 16384) / std::max<int64_t>(1, elements));
+    int64_t grain = std::max<int64_t>(1, schedule.number("grain") / std::max<int64_t>(1, elements));
     int64_t granule = lanesAreKept(plan) ? plan.lanes : grain >= rows ? rows : 1;
     return cutUnits(plan.keptSpace, grain, granule, plan.keptSpace.extents.size());
   }
@@ -124,7 +121,7 @@ private:
   bool holds(size_t rowCount) const {
     int64_t length = plan.row && plan.inner.size() == 1 ? plan.length.constantOr(-1) : -1;
     return length > 0 &&
-           (length + plan.lanes - 1) / plan.lanes * static_cast<int64_t>(rowCount) <= schedule.number("hold", 0);
+           (length + plan.lanes - 1) / plan.lanes * static_cast<int64_t>(rowCount) <= schedule.number("hold");
   }
   Held hold(Value base) {
     Held held;
@@ -334,13 +331,7 @@ Outcome<Schedule> priorNormalize(const KernelProblem &problem) {
 }
 
 Outcome<GeneratedKernel> generateNormalize(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "normalize" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected normalize/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0 && schedule.number("hold", 0) >= 0 && schedule.number("hold", 0) <= 64,
-          "schedule '{}': grain must be positive, hold between 0 and 64", schedule.str());
-  int64_t rows = schedule.number("rows", 1);
-  require(rows == 1 || rows == 2 || rows == mostRows, "schedule '{}': rows must be 1, 2 or {}", schedule.str(),
-          mostRows);
+  int64_t rows = schedule.number("rows");
   NormalizePlan plan(problem);
   if (rows > plan.lanes)
     return NotApplicable{fmt::format("rows={} beside one another in vectors of {} lanes", rows, plan.lanes)};

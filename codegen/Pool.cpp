@@ -1,8 +1,5 @@
 // Family "pool", algorithm pool/1: max_pool and average_pool of rank 1 to 3, with an element-wise epilogue.
 //
-//   grain   elements of the result a unit of the parallel range has, about
-//   unroll  output pixels of a row computed side by side
-//
 // Blocked tensors: lanes are the channels of a block. Row-major ones: lanes are neighbouring output pixels of a row.
 // Either way a row is cut into the pixels whose windows lie inside the row (no bounds to check) and those at its
 // borders. Outer window axes are clipped to the input before they are walked, so padding is never read; rows whose
@@ -115,7 +112,7 @@ class PoolKernel {
 public:
   PoolKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule),
-        units(cutUnits(plan.space, std::max<int64_t>(1, schedule.number("grain", 8192)), 1, plan.row)),
+        units(cutUnits(plan.space, std::max<int64_t>(1, schedule.number("grain")), 1, plan.row)),
         h(problem, plan.tensors, extents()), k(h.k) {}
 
   GeneratedKernel generate() {
@@ -232,7 +229,7 @@ private:
       pixels(r, {pixel}, plan.space.block ? plan.lanes : 1, {}, &range);
     };
     k.loop(k.constant(0), lo, 1, border);
-    int64_t unroll = schedule.number("unroll", 1);
+    int64_t unroll = schedule.number("unroll");
     if (plan.space.block) {
       Value main = k.add(lo, k.mul(k.div(k.sub(hi, lo), unroll), unroll));
       if (unroll > 1)
@@ -468,10 +465,6 @@ Outcome<Schedule> priorPool(const KernelProblem &problem) {
 }
 
 Outcome<GeneratedKernel> generatePool(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "pool" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected pool/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0 && schedule.number("unroll", 1) > 0 && schedule.number("unroll", 1) <= 16,
-          "schedule '{}': grain and unroll must be positive, unroll at most 16", schedule.str());
   Plan plan(problem);
   return PoolKernel(problem, plan, schedule).generate();
 }

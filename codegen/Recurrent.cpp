@@ -1,12 +1,9 @@
 // recurrent/1: all steps of a recurrent network in one call. A unit is one direction of one block of batch rows; it
 // carries the states through all steps in scratch, so there is no overhead a step beyond the loop itself.
 //
-//   rows     rows of the batch a unit works on together
-//   vectors  vectors of hidden columns a tile, for every gate
-//   unroll   reduction steps per loop iteration
-//   split    1: slots share the columns of every step. A stage (GeneratedKernel::stages) is one step, or one of the two
-//            products of a gru's; a unit is one tile of one block of rows, and the states lie in scratch that all slots
-//            see. Each sum is still made by one slot, in the same order
+// With split=1 the slots share the columns of every step. A stage (GeneratedKernel::stages) is one step, or one of the
+// two products of a gru's; a unit is one tile of one block of rows, and the states lie in scratch that all slots see.
+// Each sum is still made by one slot, in the same order.
 //
 // A step is a matrix product of the block's hidden states with the recurrent weights, tile by tile of columns, the same
 // columns of all gates together; then the cell's functions on vectors. The weights are read once a step: their traffic
@@ -417,8 +414,6 @@ private:
 };
 
 Outcome<GeneratedKernel> generateRecurrent(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "recurrent" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected recurrent/1", schedule.algorithm, schedule.version)};
   RecurrentPlan plan(problem, schedule);
   RunTimeDims dims;
   for (const Dim &dim : {plan.steps, plan.batch, plan.chunks()})

@@ -104,14 +104,13 @@ void readProblem(RecurrentPlan &plan, const KernelProblem &problem) {
 } // namespace
 
 RecurrentPlan::RecurrentPlan(const KernelProblem &problem, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "vectors", "unroll", "split"});
   readProblem(*this, problem);
-  rows = parameter(schedule, "rows", 1, 1, 32);
+  rows = schedule.number("rows");
   if (batch.isConstant())
     rows = std::max<int64_t>(1, std::min(rows, batch.constant()));
-  vectors = std::min(parameter(schedule, "vectors", 1, 1, 16), (hidden + lanes - 1) / lanes);
-  unroll = parameter(schedule, "unroll", 4, 1, 64);
-  split = parameter(schedule, "split", 0, 0, 1) == 1;
+  vectors = std::min(schedule.number("vectors"), (hidden + lanes - 1) / lanes);
+  unroll = schedule.number("unroll");
+  split = schedule.number("split") == 1;
   if (split && (!batch.isConstant() || batch.constant() < 1))
     throw Declined{fmt::format("split=1 for a batch of {}, expected a static one", batch.str())};
   if (split && !constantR)

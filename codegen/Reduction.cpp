@@ -1,8 +1,5 @@
 // Family "reduction", algorithm reduce/1: reduce_* over any axes, with an element-wise epilogue.
 //
-//   grain    elements read a unit of the parallel range has, about
-//   columns  vectors of results computed side by side where the lanes are results
-//
 // Axes are merged as far as kept and reduced ones allow. When the innermost axis is kept (blocked channels always are),
 // lanes are results; otherwise lanes are terms, summed up in four vectors and then pairwise: the order is fixed,
 // whatever the number of threads. A result is never split across units.
@@ -175,10 +172,10 @@ private:
 
   static Units cut(const Plan &plan, const Schedule &schedule) {
     int64_t terms = std::max<int64_t>(1, plan.count.constantOr(64)) * (plan.single ? plan.lanes : 1);
-    int64_t grain = std::max<int64_t>(1, schedule.number("grain", 16384) / terms);
+    int64_t grain = std::max<int64_t>(1, schedule.number("grain") / terms);
     bool vectors = plan.lanesAreResults && !plan.single;
     if (vectors)
-      grain = std::max(grain, schedule.number("columns", 1) * plan.lanes);
+      grain = std::max(grain, schedule.number("columns") * plan.lanes);
     return cutUnits(plan.keptSpace, grain, vectors ? plan.lanes : 1, plan.keptSpace.extents.size());
   }
 
@@ -199,7 +196,7 @@ private:
   void run(const Frame &frame, size_t depth, Value lo, Value hi) {
     size_t axis = plan.kept[depth];
     if (depth + 1 == plan.kept.size() && vectorLoop()) {
-      int64_t columns = schedule.number("columns", 1) * plan.lanes;
+      int64_t columns = schedule.number("columns") * plan.lanes;
       Value main = k.add(lo, k.mul(k.div(k.sub(hi, lo), columns), columns));
       auto many = [&](Value first, int64_t count, Value mask) {
         std::vector<Frame> frames;
@@ -472,10 +469,6 @@ Outcome<Schedule> priorReduction(const KernelProblem &problem) {
 }
 
 Outcome<GeneratedKernel> generateReduction(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "reduce" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected reduce/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0 && schedule.number("columns", 1) > 0 && schedule.number("columns", 1) <= 16,
-          "schedule '{}': grain and columns must be positive, columns at most 16", schedule.str());
   Plan plan(problem);
   return ReductionKernel(problem, plan, schedule).generate();
 }

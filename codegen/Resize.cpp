@@ -1,7 +1,5 @@
 // Family "resize", algorithm resize/1: nearest, linear and cubic sampling at static extents.
 //
-//   grain  elements of the result a unit of the parallel range has, about
-//
 // Along every resized axis a position of the result is a weighted sum of a few positions of x (its taps). Both are
 // computed here and become tables beside the code. Blocked: lanes are channels. Row-major: lanes are neighbouring
 // positions of the last axis, gathered where that axis is resized.
@@ -191,7 +189,7 @@ class ResizeKernel {
 public:
   ResizeKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule),
-        units(plan.last ? cutUnits(plan.space, schedule.number("grain", 8192), 1, plan.last) : Units{}),
+        units(plan.last ? cutUnits(plan.space, schedule.number("grain"), 1, plan.last) : Units{}),
         h(problem, plan.tensors, extents()), k(h.k) {}
 
   GeneratedKernel generate() {
@@ -356,9 +354,6 @@ Outcome<Schedule> priorResize(const KernelProblem &problem) {
 }
 
 Outcome<GeneratedKernel> generateResize(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "resize" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected resize/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0, "schedule '{}': grain must be positive", schedule.str());
   Plan plan(problem);
   return ResizeKernel(problem, plan, schedule).generate();
 }

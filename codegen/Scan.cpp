@@ -1,8 +1,6 @@
 // Family "scan", algorithm scan/1: along one axis in order - positions of extremes, running sums, the greatest elements
 // - and range.
 //
-//   grain  elements a unit of the parallel range has, about
-//
 // x is outer x length x inner around the axis. Lines side by side (inner) are walked as vectors; where the axis is the
 // last, a search for an extreme keeps one candidate a lane, everything else goes element by element.
 #include "codegen/Families.h"
@@ -299,15 +297,12 @@ private:
 
 Outcome<Schedule> priorScan(const KernelProblem &problem) {
   Schedule schedule{"scan", 1, {{"grain", problem.threads > 1 ? 8192 : 65536}}, {}};
-  Scan check(problem, schedule.number("grain", 1)); // declines
+  Scan check(problem, schedule.number("grain")); // declines
   return schedule;
 }
 
 Outcome<GeneratedKernel> generateScan(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "scan" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected scan/1", schedule.algorithm, schedule.version)};
-  require(schedule.number("grain", 1) > 0, "schedule '{}': grain must be positive", schedule.str());
-  return Scan(problem, schedule.number("grain", 16384)).generate(schedule);
+  return Scan(problem, schedule.number("grain")).generate(schedule);
 }
 
 } // namespace

@@ -2,10 +2,6 @@
 // one kernel. A slot computes a range of rows of all channels of the first into its scratch, from where direct/1's code
 // for the second reads them: a position of the second needs that one position of the first only, so no row is computed
 // twice but where two slots share a range.
-//
-//   px, oc, unroll, width, prefetch, type   as in direct/1, of the pointwise convolution; width: whole rows
-//   rows        rows (of `width` positions) computed at once
-//   depthwise   output positions of one row a register block of the depthwise convolution
 #include "codegen/Caches.h"
 #include "codegen/DirectConv.h"
 #include "codegen/LanewiseConv.h"
@@ -117,14 +113,16 @@ constexpr double leastSaving = 1.0 / 16;
 GeneratedKernel generateSeparable(const ContractionProblem &problem, const Schedule &schedule) {
   if (!isSeparable(schedule))
     throw Declined{fmt::format("algorithm '{}' does not compute two convolutions", schedule.algorithm)};
-  onlyParameters(schedule, {"px", "oc", "unroll", "rows", "width", "prefetch", "type", "depthwise"});
   Separable pair = readSeparable(problem);
   const ConvGeometry &conv = pair.depthwise;
   if (int64_t width = schedule.number("width", conv.out[2]); width % conv.out[2])
     throw Declined{fmt::format("width={} is no multiple of the {} positions of a row", width, conv.out[2])};
-  DirectPlan plan = makeDirectPlan(problem, pair.pointwise, schedule, /*computed=*/true);
-  Schedule first;
-  first.numbers["px"] = parameter(schedule, "depthwise", 1, 1, int64_t(problem.target().vectorRegisters) - 2);
+  Schedule second = schedule; // separable/1 has parameters of direct/1 beside its own
+  second.algorithm = "direct";
+  second.numbers.erase("depthwise");
+  DirectPlan plan = makeDirectPlan(problem, pair.pointwise, second, /*computed=*/true);
+  int64_t px = atMost("depthwise", schedule.number("depthwise"), int64_t(problem.target().vectorRegisters) - 2);
+  Schedule first{"lanewise", 1, {{"px", px}}, {}};
   LanewisePlan rowsPlan = makeLanewisePlan(problem, conv, first);
   int64_t rowsOfOne = plan.conv.out[2] / conv.out[2]; // rows merged for the pointwise convolution
 

@@ -1,11 +1,8 @@
 // Family "softmax", algorithm softmax/1: softmax and log_softmax over one axis, the greatest element subtracted first.
 //
-//   grain  elements a unit of the parallel range has, about
-//   rows   rows walked side by side where the axis is innermost; a row that stands alone has two partial sums
-//
 // Where the axis is innermost, lanes are its elements; otherwise lanes are neighbours behind the axis (in a blocked
 // tensor: the channels of a block, so that only the channels themselves are no axis for it). Three passes: greatest,
-// sum, result.
+// sum, result. A row that stands alone has two partial sums.
 #include "codegen/Families.h"
 #include "codegen/KernelHarness.h"
 #include "codegen/RowSweep.h"
@@ -63,13 +60,10 @@ struct Plan {
   }
 };
 
-/// Rows that stand side by side at most.
-constexpr int64_t mostRows = 4;
-
 class SoftmaxKernel {
 public:
   SoftmaxKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule), rows(schedule.number("rows", 1)), units(cut(plan, schedule, rows)),
+      : plan(plan), schedule(schedule), rows(schedule.number("rows")), units(cut(plan, schedule, rows)),
         h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}), k(h.k),
         sweep(k, plan.type, plan.lanes, rows > 1 ? 1 : 2) {}
 
@@ -103,7 +97,7 @@ private:
   RowSweep sweep;
 
   static Units cut(const Plan &plan, const Schedule &schedule, int64_t rows) {
-    int64_t grain = schedule.number("grain", 8192) / std::max<int64_t>(1, plan.length.constantOr(64));
+    int64_t grain = schedule.number("grain") / std::max<int64_t>(1, plan.length.constantOr(64));
     int64_t granule = !plan.row ? plan.lanes : grain >= rows ? rows : 1;
     return cutUnits(plan.space, std::max<int64_t>(1, grain), granule, plan.space.extents.size());
   }
@@ -224,11 +218,7 @@ Outcome<Schedule> priorSoftmax(const KernelProblem &problem) {
 }
 
 Outcome<GeneratedKernel> generateSoftmax(const KernelProblem &problem, const Schedule &schedule) {
-  if (schedule.algorithm != "softmax" || schedule.version != 1)
-    return NotApplicable{fmt::format("algorithm {}/{}, expected softmax/1", schedule.algorithm, schedule.version)};
-  int64_t rows = schedule.number("rows", 1);
-  require(schedule.number("grain", 1) > 0 && (rows == 1 || rows == 2 || rows == mostRows),
-          "schedule '{}': grain must be positive, rows 1, 2 or {}", schedule.str(), mostRows);
+  int64_t rows = schedule.number("rows");
   Plan plan(problem);
   if (rows > plan.lanes)
     return NotApplicable{fmt::format("rows={} beside one another in vectors of {} lanes", rows, plan.lanes)};

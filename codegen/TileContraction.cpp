@@ -2,10 +2,6 @@
 // product of 16 rows x 32 channels and 32 channels x 16 columns to 16 x 16 sums in fp32; a register block is two tiles
 // of rows times `oc` tiles of columns.
 //
-//   rows      output rows (of a matrix or a pointwise convolution: positions) whose input a slot rounds into its
-//   scratch at once oc        vectors of output channels a register block: 1 or 2 prefetch  1: while one tile of
-//   columns is used, the next one's weights are fetched type      bf16
-//
 // Rounded input lies as [block of 32 channels][phase][row][column][channel], zeros where it is padding. Positions of a
 // row and of the next one follow each other, so that 16 consecutive ones are the rows of a tile whatever the width;
 // those in the columns that only the kernel reaches are computed in vain. Strided kernels read every stride-th
@@ -111,16 +107,13 @@ void setGeometry(Plan &plan, const Target &target, const GemmGeometry &gemm) {
 }
 
 template <class Geometry> Plan makePlan(const Target &target, const Geometry &geometry, const Schedule &schedule) {
-  onlyParameters(schedule, {"rows", "oc", "prefetch", "type"});
   Plan plan;
   setGeometry(plan, target, geometry);
-  if (schedule.word("type", "bf16") != "bf16")
-    throw Declined{fmt::format("type={} is not bf16", schedule.word("type", ""))};
-  plan.rows = parameter(schedule, "rows", 32, 1, int64_t(1) << 32);
+  plan.rows = schedule.number("rows");
   if (plan.height.isConstant())
     plan.rows = std::min(plan.rows, plan.height.constant());
-  plan.oc = std::min(plan.vectors(), parameter(schedule, "oc", 2, 1, 2));
-  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1);
+  plan.oc = std::min(plan.vectors(), schedule.number("oc"));
+  plan.prefetch = schedule.number("prefetch") == 1;
   if (plan.scratchBytes() > (int64_t(1) << 28))
     throw Declined{fmt::format("rows={} need {} MiB of scratch", plan.rows, plan.scratchBytes() >> 20)};
   return plan;

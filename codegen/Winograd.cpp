@@ -3,17 +3,8 @@
 // share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels after
 // the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
-//   m         outputs a tile and axis: 2, 4 or 6; with type=bf16 2, 3 or 4
-//   px        tiles a register block of the multiplication
-//   blocks    register blocks a chunk: a chunk is px * blocks tiles
-//   oc        vectors of output channels a register block; divides the number of vectors
-//   split     shares of the output channels; the input transform is repeated in each
-//   points    shares of the rows of points (1): units of a first stage in which each makes those points of all tiles
-//   and channels, reading its own share of the weights only; a second stage transforms back. One chunk, split=1
-//   unroll    reduction steps per loop iteration
-//   prefetch  1: while one point's weights are used, the next one's are fetched
-//   type      bf16: transformed input and transformed weights are rounded (codegen/Bf16.h); transforms and products
-//   stay fp32
+// With points > 1 a work item of a first stage makes its share of the points for all tiles and channels and reads its
+// own share of the weights only; a second stage transforms back. Transforms and products stay fp32 with type=bf16.
 //
 // Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
 #include "codegen/Runs.h"

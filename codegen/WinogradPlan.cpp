@@ -22,31 +22,29 @@ std::string winogradObstacle(const ContractionProblem &problem, const ConvGeomet
 }
 
 WinogradPlan makeWinogradPlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
-  onlyParameters(schedule, {"m", "px", "blocks", "oc", "split", "points", "unroll", "prefetch", "type"});
   if (std::string reason = winogradObstacle(problem, conv); !reason.empty())
     throw Declined{reason};
   int64_t lanes = problem.target().lanes(32);
   bool rounds = bf16::scheduled(schedule, problem.target(), conv.type);
-  WinogradPlan plan{conv,  winogradTransform(parameter(schedule, "m", 4, 2, 6), rounds), lanes, 1, 1, 1, 1, 1, false,
-                    rounds};
-  plan.px = parameter(schedule, "px", 1, 1, 64);
-  plan.blocks = parameter(schedule, "blocks", 1, 1, 4096);
-  plan.oc = parameter(schedule, "oc", 1, 1, 32);
+  WinogradPlan plan{conv, winogradTransform(schedule.number("m"), rounds), lanes, 1, 1, 1, 1, 1, false, rounds};
+  plan.px = schedule.number("px");
+  plan.blocks = schedule.number("blocks");
+  plan.oc = schedule.number("oc");
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
   if (vectors % plan.oc)
     throw Declined{fmt::format("oc={} does not divide {} vectors of output channels", plan.oc, vectors)};
   if (!Microkernel::fits(problem.target(), plan.px, plan.oc))
     throw Declined{
         fmt::format("px={} oc={} needs more than {} registers", plan.px, plan.oc, problem.target().vectorRegisters)};
-  plan.split = parameter(schedule, "split", 1, 1, plan.channelTiles());
-  plan.pointShares = parameter(schedule, "points", 1, 1, plan.alpha());
+  plan.split = atMost("split", schedule.number("split"), plan.channelTiles());
+  plan.pointShares = atMost("points", schedule.number("points"), plan.alpha());
   if (plan.staged() && (plan.chunks() > 1 || plan.split > 1))
     throw Declined{
         fmt::format("points={} is for one chunk of all {} tiles and for split=1", plan.pointShares, plan.tiles())};
-  plan.unroll = parameter(schedule, "unroll", 8, 1, lanes);
+  plan.unroll = atMost("unroll", schedule.number("unroll"), lanes);
   if (plan.blockSteps() % plan.unroll)
     throw Declined{fmt::format("unroll={} does not divide blocks of {} channels", plan.unroll, lanes)};
-  plan.prefetch = parameter(schedule, "prefetch", 0, 0, 1);
+  plan.prefetch = schedule.number("prefetch") == 1;
   if (plan.scratchFloats() > (int64_t(1) << 26))
     throw Declined{fmt::format("chunks of {} tiles need {} MiB of scratch", plan.chunk(), plan.scratchFloats() >> 18)};
   return plan;

@@ -2,7 +2,6 @@
 
 #include "codegen/Bf16.h"
 #include "codegen/Scalar.h"
-#include "ir/ModelText.h"
 #include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
 #include "support/PendingFile.h"
@@ -241,7 +240,8 @@ std::string moduleText(mlir::ModuleOp module) {
 
 } // namespace
 
-std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path) {
+std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path,
+                      std::vector<nn::WrittenFile> *written) {
   if (!path.empty())
     PendingFile::check(path);
   Compilation compilation(module, options);
@@ -251,7 +251,9 @@ std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Leve
   if (level == Level::graph || level == Level::kernels) {
     if (path.empty())
       return moduleText(module);
-    nn::writeModelText(module, path);
+    std::vector<nn::WrittenFile> files = nn::writeModelText(module, path);
+    if (written)
+      *written = std::move(files);
     return "";
   }
   compilation.formKernels();

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "compile/PlanBuilder.h"
+#include "ir/ModelText.h"
 #include "support/Precision.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -70,7 +71,9 @@ Level levelFromName(const std::string &name);
 /// The module (which is rewritten) at `level`, written to `path`; graph and kernels text can be compiled again, its
 /// weights lie beside it (ir/ModelText.h); schedule text is what `scheduleText` takes. With an empty path the text is
 /// returned instead, large weights left out.
-std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path = "");
+/// `written`, where given, receives the files that graph and kernels text made.
+std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path = "",
+                      std::vector<nn::WrittenFile> *written = nullptr);
 
 /// What `lathe check` prints: runs the passes and trials every kernel, without machine code.
 CompileReport checkCompiled(mlir::ModuleOp module, const CompileOptions &options);

@@ -2,6 +2,7 @@
 
 #include "codegen/Separable.h"
 #include "ir/Context.h"
+#include "schedule/Algorithms.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -34,6 +35,15 @@ std::optional<std::string> scheduleGiven(ScheduleBook &schedules, mlir::func::Fu
   return given;
 }
 
+/// A schedule from outside as data; throws Error naming the kernel's nodes.
+Schedule readGiven(const std::string &given, mlir::func::FuncOp kernel) {
+  try {
+    return readSchedule(given);
+  } catch (const Error &error) {
+    fail("{}: {}", nn::describe(kernel.getLoc()), error.what());
+  }
+}
+
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
   return {kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
 }
@@ -42,10 +52,10 @@ KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const K
 /// predicted.
 bool staysWhole(ScheduleBook &schedules, const KernelProblem &problem, mlir::ArrayAttr parts) {
   if (std::optional<std::string> given = scheduleGiven(schedules, problem.function))
-    return isSeparable(Schedule::parse(*given));
+    return isSeparable(readGiven(*given, problem.function));
   for (mlir::Attribute part : parts)
     if (auto given = schedules.find(llvm::cast<mlir::StringAttr>(part).str(), {}))
-      if (!isSeparable(Schedule::parse(*given))) // else another kernel has that name now
+      if (!isSeparable(readGiven(*given, problem.function))) // else another kernel has that name now
         return false;
   return separablePays(problem);
 }
@@ -69,7 +79,7 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
 
   KernelProblem problem = problemOf(kernel, target, options);
   auto make = [&]() -> Entry {
-    Outcome<Schedule> schedule = given ? Outcome<Schedule>(Schedule::parse(*given)) : priorSchedule(problem);
+    Outcome<Schedule> schedule = given ? Outcome<Schedule>(readGiven(*given, kernel)) : priorSchedule(problem);
     if (!schedule)
       return {NotApplicable{schedule.reason()}, {}};
     Outcome<GeneratedKernel> generated = generate(problem, *schedule);

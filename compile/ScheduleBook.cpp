@@ -1,6 +1,6 @@
 #include "compile/ScheduleBook.h"
 
-#include "schedule/Schedule.h"
+#include "schedule/Algorithms.h"
 #include "support/Error.h"
 
 #include <set>
@@ -16,10 +16,12 @@ std::string trimmed(const std::string &text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// A name as a parameter's value; one of digits alone was read as a number.
+/// A name as a parameter's value, "" where there is none; one of digits alone was read as a number.
 std::string nameIn(const Schedule &schedule, const char *parameter) {
-  auto number = schedule.numbers.find(parameter);
-  return number == schedule.numbers.end() ? schedule.word(parameter, "") : std::to_string(number->second);
+  if (auto number = schedule.numbers.find(parameter); number != schedule.numbers.end())
+    return std::to_string(number->second);
+  auto word = schedule.words.find(parameter);
+  return word == schedule.words.end() ? "" : word->second;
 }
 
 std::optional<bool> blockedIn(const Schedule &schedule, const char *parameter) {
@@ -33,21 +35,11 @@ bool canBeListed(const std::string &name) { return !name.empty() && name.find_fi
 } // namespace
 
 ScheduleBook::Kind ScheduleBook::checked(const std::string &text) {
-  Schedule schedule = Schedule::parse(text);
+  Schedule schedule = readSchedule(text);
   Kind kind = schedule.algorithm == "layout" ? layout : schedule.algorithm == "fuse" ? fuse : kernel;
-  if (kind == kernel)
-    return kind;
-  require(schedule.version == 1, "schedule '{}': expected version 1", text);
-  if (kind == fuse) {
-    require(schedule.numbers.size() + schedule.words.size() == 1 && !nameIn(schedule, "with").empty(),
-            "schedule '{}': expected with=NODE", text);
-    return kind;
-  }
-  require(schedule.numbers.empty() && !schedule.words.empty(),
-          "schedule '{}': expected in= and out=, each row or blocked", text);
-  for (const auto &[name, value] : schedule.words)
-    require((name == "in" || name == "out") && (value == "row" || value == "blocked"),
-            "schedule '{}': got {}={}, expected in= and out=, each row or blocked", text, name, value);
+  require(kind != fuse || !nameIn(schedule, "with").empty(), "schedule '{}': expected with=NODE", text);
+  require(kind != layout || !schedule.words.empty(), "schedule '{}': expected in=, out= or both, each row or blocked",
+          text);
   return kind;
 }
 

@@ -2,7 +2,8 @@
 //
 // `model.mlir` holds the operations, locations included; constants of 1 KiB or more (dense resources) lie under
 // their names in `model.mlir.safetensors`, the format of github.com/huggingface/safetensors, which other tools read
-// too. Element types safetensors has no name for are stored as bytes.
+// too. Element types safetensors has no name for are stored as bytes. The module's attribute `nn.weights` names that
+// file, relative to the text's folder, so that a renamed text still finds it.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -10,15 +11,21 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lathe::nn {
 
-/// Writes any module of the nn dialect (graph or kernels level). The weights' file is only written where there are
-/// such constants. Throws Error; nothing is left behind then.
-void writeModelText(mlir::ModuleOp module, const std::string &path);
+struct WrittenFile {
+  std::string path;
+  uint64_t bytes;
+};
 
-/// Reads what `writeModelText` wrote, or was edited since; parsed and verified. Errors read
-/// "model.mlir: line 12: ...". `context` must have the dialects the text uses (nn and func are loaded here).
+/// Writes any module of the nn dialect (graph or kernels level): the text, and a file of weights where there are such
+/// constants. Returns what it wrote. Throws Error; nothing is left behind then.
+std::vector<WrittenFile> writeModelText(mlir::ModuleOp module, const std::string &path);
+
+/// Reads what `writeModelText` wrote, or was edited since; parsed, verified, and checked for what would be ignored or
+/// not understood. Errors read "model.mlir: line 12: ... (m.onnx: node 3 'conv1' (Conv))". nn and func are loaded here.
 mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, const std::string &path);
 
 /// True when `bytes` (of a file of unknown kind) can only be text.

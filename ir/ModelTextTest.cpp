@@ -39,6 +39,10 @@ protected:
     module->print(out, mlir::OpPrintingFlags().enableDebugInfo(true, false));
     return result;
   }
+  static std::string readFile(const std::string &file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
   void writeFile(const std::string &content) { std::ofstream(path, std::ios::binary) << content; }
   std::string errorOfReading() {
     mlir::MLIRContext fresh;
@@ -163,7 +167,154 @@ TEST_F(ModelText, DamagedWeightsAreErrors) {
   other.replace(other.find("F32"), 3, "I32");
   EXPECT_THAT(with(other), testing::HasSubstr("is I32"));
   fs::remove(weights);
-  EXPECT_THAT(errorOfReading(), testing::HasSubstr("is not in"));
+  EXPECT_THAT(errorOfReading(), testing::AllOf(testing::HasSubstr("'" + weights + "', which does not exist"),
+                                               testing::HasSubstr("put the file there")));
+}
+
+TEST_F(ModelText, ARenamedTextFindsItsWeights) {
+  auto written = writeModelText(*withWeight(7), path);
+  ASSERT_EQ(written.size(), 2u);
+  for (const WrittenFile &file : written)
+    EXPECT_EQ(fs::file_size(file.path), file.bytes) << file.path;
+  std::string weights = path + ".safetensors", original = path;
+  path = (folder / "renamed.mlir").string();
+  fs::rename(original, path);
+  EXPECT_EQ(errorOfReading(), "no error");
+  // Both elsewhere, and the text changed to say so.
+  fs::create_directories(folder / "below");
+  fs::rename(weights, folder / "below" / "other.bin");
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("m.mlir.safetensors', which does not exist"));
+  std::string text = readFile(path), named = "m.mlir.safetensors";
+  text.replace(text.find(named), named.size(), "below/other.bin");
+  writeFile(text);
+  EXPECT_EQ(errorOfReading(), "no error");
+  // A text that names no file has its weights beside it, as before there was a name.
+  text.erase(text.find(" attributes {nn.weights"),
+             std::string(" attributes {nn.weights = \"below/other.bin\"}").size());
+  writeFile(text);
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("'" + path + ".safetensors' does not exist"));
+  fs::rename(folder / "below" / "other.bin", path + ".safetensors");
+  EXPECT_EQ(errorOfReading(), "no error");
+}
+
+TEST_F(ModelText, WeightsLeftOutOfAPrintAreSaidToBe) {
+  writeFile("func.func @main() -> tensor<1024xf32> {\n"
+            "  %0 = nn.constant {value = dense_resource<__elided__> : tensor<1024xf32>} : tensor<1024xf32>\n"
+            "  return %0 : tensor<1024xf32>\n}\n");
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("was left out when the text was printed"));
+}
+
+TEST_F(ModelText, ConstantsOfOneResourceHaveItsSize) {
+  writeModelText(*withWeight(7), path);
+  std::string text = readFile(path), constant = "nn.constant {value = dense_resource<";
+  size_t begin = text.rfind('\n', text.find(constant)) + 1;
+  std::string line = text.substr(begin, text.find('\n', begin) + 1 - begin);
+  for (size_t at; (at = line.find("1024x")) != std::string::npos;)
+    line.replace(at, 5, "9999x");
+  line.replace(line.find('%'), line.find(' ', line.find('%')) - line.find('%'), "%other");
+  writeFile(text.insert(begin, line));
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("4096 bytes"));
+}
+
+TEST_F(ModelText, SmallConstantsOfSmallTypesComeBack) {
+  mlir::OpBuilder b(&context);
+  auto module = mlir::ModuleOp::create(b.getUnknownLoc());
+  std::vector<char> nibbles = {1, 2, 3, 4};
+  auto value = makeConstant(&context, ElementType::i4, {8}, nibbles, "n");
+  auto function = mlir::func::FuncOp::create(b.getUnknownLoc(), "main", b.getFunctionType({}, {value.getShapedType()}));
+  module.push_back(function);
+  b.setInsertionPointToEnd(function.addEntryBlock());
+  mlir::Value constant = b.create<ConstantOp>(b.getUnknownLoc(), value.getShapedType(), value);
+  b.create<mlir::func::ReturnOp>(b.getUnknownLoc(), constant);
+  writeModelText(module, path);
+  mlir::MLIRContext fresh;
+  auto back = readModelText(fresh, path);
+  back->walk([&](ConstantOp read) {
+    auto bytes = constantData(read.getValue()).bytes;
+    EXPECT_EQ(std::vector<char>(bytes.begin(), bytes.end()), nibbles);
+  });
+  module->erase();
+}
+
+/// A text of one function whose attributes, argument and operator a test chooses.
+std::string oneOperator(const std::string &op, const std::string &argument = "", const std::string &function = "",
+                        const std::string &module = "") {
+  return fmt::format("module {} {{\n  func.func @main(%x: tensor<4xf32> {}) -> tensor<4xf32> {} {{\n    %0 = {} : "
+                     "(tensor<4xf32>) -> tensor<4xf32>\n    return %0 : tensor<4xf32>\n  }}\n}}\n",
+                     module, argument, function, op);
+}
+
+TEST_F(ModelText, AttributesThatNothingReadsAreErrors) {
+  auto error = [&](const std::string &text) {
+    writeFile(text);
+    std::string said = errorOfReading();
+    return said.starts_with(path + ": ") ? said.substr(path.size() + 2) : said;
+  };
+  EXPECT_EQ(error(oneOperator("nn.leaky_relu %x {alpha = 0.3 : f64}")), "no error");
+  EXPECT_EQ(error(oneOperator("nn.leaky_relu %x {nn.reason = \"why\"}", "{nn.name = \"x\", nn.dims = [\"4\"]}",
+                              "attributes {nn.family = \"elementwise\", nn.schedule = \"map/1\"}",
+                              "attributes {nn.source = \"m.onnx\", nn.producer = \"p\"}")),
+            "no error");
+  EXPECT_EQ(error(oneOperator("nn.leaky_relu %x {alhpa = 0.3 : f64}")),
+            "line 3: nn.leaky_relu has no attribute 'alhpa'; it has alpha, nn.reason and nn.in_place (did you mean "
+            "'alpha'?)");
+  EXPECT_THAT(error(oneOperator("nn.leaky_relu %x {nn.inplace}")), testing::HasSubstr("did you mean 'nn.in_place'?"));
+  EXPECT_THAT(error(oneOperator("nn.relu %x {other.alpha = 1}")), testing::HasSubstr("has no attribute 'other.alpha'"));
+  EXPECT_THAT(error(oneOperator("nn.relu %x", "{nn.nmae = \"x\"}")),
+              testing::AllOf(testing::StartsWith("line 2: "), testing::HasSubstr("did you mean 'nn.name'?")));
+  EXPECT_THAT(error(oneOperator("nn.relu %x", "{nn.name = 3}")), testing::HasSubstr("is not a string"));
+  EXPECT_THAT(error(oneOperator("nn.relu %x", "{nn.dims = [3]}")), testing::HasSubstr("is not an array of strings"));
+  EXPECT_THAT(error(oneOperator("nn.relu %x", "{nn.dims = [\"4\", \"4\"]}")), testing::HasSubstr("expected 1"));
+  EXPECT_THAT(error(oneOperator("nn.relu %x", "", "attributes {nn.familiy = \"elementwise\"}")),
+              testing::HasSubstr("did you mean 'nn.family'?"));
+  EXPECT_THAT(error(oneOperator("nn.relu %x", "", "attributes {family = \"elementwise\"}")),
+              testing::HasSubstr("has no attribute 'family'"));
+  EXPECT_THAT(error(oneOperator("nn.relu %x", "", "", "attributes {nn.suorce = \"m.onnx\"}")),
+              testing::HasSubstr("did you mean 'nn.source'?"));
+}
+
+TEST_F(ModelText, VerifierErrorsNameLineAndNode) {
+  std::string wrong = oneOperator("nn.relu %x");
+  wrong.replace(wrong.find("-> tensor<4xf32>\n    return"), 16,
+                "-> tensor<3xf32> loc(\"act1 (Relu)\"(\"m.onnx\":0:0))");
+  writeFile(wrong);
+  EXPECT_EQ(errorOfReading(), path +
+                                  ": line 3: 'nn.relu' op result is 'tensor<3xf32>', expected 'tensor<4xf32>' (m.onnx: "
+                                  "node 0 'act1' (Relu))");
+  wrong.replace(wrong.find("(\"m.onnx\":0:0)"), 14, "");
+  writeFile(wrong);
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("line 3: 'nn.relu' op result is"));
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("'act1' (Relu)"));
+}
+
+TEST_F(ModelText, LocationsOutliveTheChecks) {
+  writeModelText(*withWeight(7), path);
+  mlir::MLIRContext fresh;
+  auto back = readModelText(fresh, path);
+  back->walk([&](mlir::Operation *op) {
+    if (recordOf(op)) {
+      EXPECT_EQ(describe(op->getLoc()), "m.onnx: node 4 'add1' (Add, opset 13)");
+    }
+  });
+}
+
+TEST_F(ModelText, WhatIsNoModelIsAnError) {
+  auto error = [&](const std::string &text) {
+    writeFile(text);
+    return errorOfReading();
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(error("func.func private @main(tensor<4xf32>) -> tensor<4xf32>\n"), HasSubstr("no body of one block"));
+  EXPECT_THAT(error("func.func @main(%x: i32) -> i32 {\n  return %x : i32\n}\n"), HasSubstr("a value of type i32"));
+  EXPECT_THAT(error("func.func @main(%x: tensor<4xcomplex<f32>>) {\n  return\n}\n"), HasSubstr("expected a tensor of"));
+  EXPECT_THAT(error("func.func @main(%x: tensor<4294967296x4294967296xf32>) {\n  return\n}\n"),
+              HasSubstr("more bytes than can be counted"));
+  EXPECT_THAT(error("module {\n  module {\n  }\n}\n"), HasSubstr("line 2: expected functions"));
+  EXPECT_THAT(error("func.func @main() -> tensor<2xf32> {\n  %0 = nn.constant {value = dense<1.0> : tensor<3xf32>} : "
+                    "tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n"),
+              HasSubstr("line 2: the constant's value and its result have different types"));
+  EXPECT_THAT(error("func.func @main(%x: tensor<4xf32>) {\n  %0 = nn.relu %x : (tensor<4xf32>)"),
+              HasSubstr("line 2, at the end of the file: "));
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "ir/Safetensors.h"
 
 #include "support/PendingFile.h"
+#include "support/Text.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -78,12 +79,12 @@ Safetensors Safetensors::open(const std::string &path) {
       Entry entry{name, value.at("dtype"), value.at("shape"), value.at("data_offsets").at(0),
                   value.at("data_offsets").at(1)};
       require(entry.begin <= entry.end && entry.end <= result.data.size(),
-              "{}: '{}' lies at bytes {} to {}, the data has {}", path, name, entry.begin, entry.end,
+              "{}: '{}' lies at bytes {} to {}, the data has {}", path, printable(name), entry.begin, entry.end,
               result.data.size());
       result.list.push_back(std::move(entry));
     }
   } catch (const nlohmann::json::exception &error) {
-    fail("{}: the header is not a safetensors header: {}", path, error.what());
+    fail("{}: the header is not a safetensors header: {}", path, printable(error.what()));
   }
   return result;
 }
@@ -93,7 +94,7 @@ void SafetensorsWriter::add(const std::string &name, ElementType type, const std
   items.push_back({name, type, dims, bytes});
 }
 
-void SafetensorsWriter::write(PendingFile &file) const {
+uint64_t SafetensorsWriter::write(PendingFile &file) const {
   nlohmann::ordered_json header;
   header["__metadata__"] = {{"writer", "lathe"}};
   size_t offset = 0;
@@ -113,6 +114,7 @@ void SafetensorsWriter::write(PendingFile &file) const {
   file.write(text);
   for (const Item &item : items)
     file.write(item.bytes);
+  return sizeof size + text.size() + offset;
 }
 
 } // namespace lathe

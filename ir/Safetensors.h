@@ -42,7 +42,8 @@ class SafetensorsWriter {
 public:
   /// `bytes` must live until `write`.
   void add(const std::string &name, ElementType type, const std::vector<int64_t> &dims, std::string_view bytes);
-  void write(PendingFile &file) const;
+  /// Returns the number of bytes written.
+  uint64_t write(PendingFile &file) const;
 
 private:
   struct Item {

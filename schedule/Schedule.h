@@ -1,9 +1,10 @@
 // A schedule is data: how one kernel is computed. Printable, storable, replayable.
 //
-//   direct/1 px=14 oc=2 unroll=8 parallel=rows
+//   direct/1 px=14 oc=2 unroll=8 outer=rows
 //
-// An algorithm with the version of its parameters' meaning, then named parameters. Which parameters an algorithm has,
-// their legal values and the choice made without search (the prior) belong to the kernel family (codegen/<Family>.h).
+// An algorithm with the version of its parameters' meaning, then named parameters. schedule/Algorithms.h declares which
+// parameters an algorithm has, what they mean and which values they take. The choice made without search (the prior)
+// belongs to the kernel family (codegen/).
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,19 @@ struct Schedule {
   std::string algorithm; // "direct", "gemm", "map", ...
   int version = 1;
   std::map<std::string, int64_t> numbers;   // px=14
-  std::map<std::string, std::string> words; // parallel=rows
+  std::map<std::string, std::string> words; // outer=rows
 
+  /// The parameter's value, or the default that its algorithm declares. Throws std::logic_error for a parameter that
+  /// the algorithm does not declare with a default of its own: code may read nothing else.
+  int64_t number(const std::string &name) const;
+  std::string word(const std::string &name) const;
+  /// For parameters whose default depends on the problem: the declaration has none. Throws std::logic_error otherwise.
   int64_t number(const std::string &name, int64_t fallback) const;
-  std::string word(const std::string &name, const std::string &fallback) const;
 
   std::string str() const;
-  /// Throws Error naming the offending word.
+  /// Reads the syntax alone: any algorithm, any parameters, each once. A value is a number where it is written as str()
+  /// writes numbers, else a word. Throws Error naming the offending word. readSchedule (schedule/Algorithms.h) is the
+  /// way in for text of users.
   static Schedule parse(const std::string &text);
   bool operator==(const Schedule &) const = default;
 };

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 namespace lathe {
 namespace {
 
@@ -22,6 +25,23 @@ size_t sequenceLength(std::string_view text) {
   bool control = point < 0x20 || (point >= 0x7f && point < 0xa0);
   bool surrogate = point >= 0xd800 && point < 0xe000;
   return control || surrogate || point < least[length] || point > 0x10ffff ? 0 : length;
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> beforeLast, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), size_t(0));
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], beforeLast[j - 2] + 1);
+    }
+    beforeLast = last;
+    std::swap(last, row);
+  }
+  return last.back();
 }
 
 } // namespace
@@ -46,6 +66,28 @@ std::string printable(std::string_view text) {
     }
     text.remove_prefix(length);
   }
+  return result;
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string> &candidates) {
+  constexpr size_t longest = 200; // the distance takes quadratic time
+  if (name.size() > longest)
+    return "";
+  const std::string *nearest = nullptr;
+  size_t least = std::max<size_t>(1, name.size() / 3) + 1;
+  for (const std::string &candidate : candidates)
+    if (candidate.size() <= longest)
+      if (size_t distance = editDistance(name, candidate); distance < least && distance < candidate.size()) {
+        least = distance;
+        nearest = &candidate;
+      }
+  return nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : "";
+}
+
+std::string listed(const std::vector<std::string> &items, std::string_view conjunction) {
+  std::string result;
+  for (size_t i = 0; i < items.size(); ++i)
+    result += (i == 0 ? "" : i + 1 < items.size() ? ", " : fmt::format(" {} ", conjunction)) + items[i];
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lathe {
 
@@ -13,5 +14,11 @@ std::string counted(int64_t count, std::string_view noun, std::string_view plura
 /// `text` with control characters (escape sequences, line ends, tabs) and bytes that are not valid UTF-8 written as
 /// \n, \t or \xNN. Names in models and files come from strangers: no terminal may take them as commands.
 std::string printable(std::string_view text);
+
+/// " (did you mean 'grain'?)" for the candidate that the fewest edits turn into `name`; "" where none is near.
+std::string suggestion(std::string_view name, const std::vector<std::string> &candidates);
+
+/// "a", "a and b", "a, b and c".
+std::string listed(const std::vector<std::string> &items, std::string_view conjunction = "and");
 
 } // namespace lathe

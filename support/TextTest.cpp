@@ -28,4 +28,22 @@ TEST(Text, NamesInAnyLanguageStay) {
   EXPECT_EQ(printable("\xc0\xaf\xed\xa0\x80"), "\\xc0\\xaf\\xed\\xa0\\x80") << "overlong, surrogate";
 }
 
+TEST(Text, SuggestsTheNearestName) {
+  std::vector<std::string> names = {"grain", "rows", "unroll"};
+  EXPECT_EQ(suggestion("grian", names), " (did you mean 'grain'?)");
+  EXPECT_EQ(suggestion("row", names), " (did you mean 'rows'?)");
+  EXPECT_EQ(suggestion("unrol1", names), " (did you mean 'unroll'?)");
+  EXPECT_EQ(suggestion("prefetch", names), "");
+  EXPECT_EQ(suggestion("", names), "");
+  EXPECT_EQ(suggestion("x", {"y"}), "") << "nothing of it is left";
+  EXPECT_EQ(suggestion(std::string(100'000, 'x'), names), "");
+}
+
+TEST(Text, ListsNames) {
+  EXPECT_EQ(listed({}), "");
+  EXPECT_EQ(listed({"a"}), "a");
+  EXPECT_EQ(listed({"a", "b"}), "a and b");
+  EXPECT_EQ(listed({"a", "b", "c"}, "or"), "a, b or c");
+}
+
 } // namespace lathe

@@ -54,6 +54,42 @@ class Compile(Cli):
         for level, word in [("loops", "scf.for"), ("llvm", "define"), ("asm", "ret")]:
             self.assertIn(word, self.lathe("compile", self.net, "--emit", level).stdout)
 
+    def test_a_text_says_where_its_weights_are(self):
+        text = self.path("large.mlir")
+        said = self.lathe("compile", "zoo:squeezenet", "--emit", "graph", "-o", text).stdout
+        self.assertRegex(said, r"large\.mlir: .*of text; .*large\.mlir\.safetensors: .*of weights")
+        self.assertEqual(self.lathe("compile", "zoo:squeezenet", "--emit", "graph", "-o", text, "--quiet").stdout, "")
+        renamed = self.path("renamed.mlir")
+        os.rename(text, renamed)
+        self.lathe("inspect", renamed)
+        os.remove(text + ".safetensors")
+        self.error("inspect", renamed, says="renamed.mlir: .*large.mlir.safetensors', which does not exist: put")
+
+    def test_misspelt_attributes_and_schedules_are_errors(self):
+        text = self.path("misspelt.mlir")
+        with open(text, "w") as file:
+            file.write(network().replace("trans_b = true", "trans_b = true, aplha = 2.0 : f64"))
+        self.error("run", text, says="misspelt.mlir: line 14: nn.gemm has no attribute 'aplha'.*mean 'alpha'")
+        schedule = self.path("misspelt.txt")
+        for line, says in [
+                ("prob: softmax/1 grian=1", "line 1: .*softmax/1 has no parameter 'grian'.*grain and rows.*'grain'"),
+                ("fc: gemm/1 rows=abc", "line 1: .*got rows=abc, expected a whole number from 1 to 64"),
+                ("fc: gemm/1 kc=99999999999999999999999", "line 1: .*got kc=9+, expected a whole number"),
+                ("conv1: direct/1 px=2 px=3", "line 1: .*px is given twice"),
+                ("pool: reduce/1 rows=2", "line 1: .*reduce/1 has no parameter 'rows'; it has grain and columns"),
+                ("prob: sofmax/1", "line 1: .*there is no algorithm 'sofmax'.*did you mean 'softmax'")]:
+            with open(schedule, "w") as file:
+                file.write(line + "\n")
+            self.error("compile", self.net, "-o", self.path("m.lathe"), "--schedule", schedule, says=says)
+        kernels = self.path("kernels.mlir")
+        self.lathe("compile", self.net, "--emit", "kernels", "-o", kernels)
+        with open(kernels) as file:
+            content = file.read()
+        self.assertIn('nn.family = "softmax"', content)
+        with open(kernels, "w") as file:
+            file.write(content.replace('nn.family = "softmax"', 'nn.family = "softmax", nn.schedule = "softmax/1 rosw=2"'))
+        self.error("compile", kernels, "-o", self.path("m.lathe"), says="'prob'.*softmax/1 has no parameter 'rosw'")
+
     def test_schedules_from_a_file(self):
         path = self.path("schedule.txt")
         with open(path, "w") as file:

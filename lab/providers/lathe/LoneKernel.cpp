@@ -8,6 +8,7 @@
 #include "passes/Layout.h"
 #include "passes/LayoutRules.h"
 #include "runtime/Cpu.h"
+#include "schedule/Algorithms.h"
 
 #include <cstring>
 #include <sys/mman.h>
@@ -187,7 +188,7 @@ struct LoneKernel::State {
   Outcome<bool> generate(const KernelProblem &problem, const std::string &given, const ProblemInputs &inputs) {
     mlir::func::FuncOp function = problem.function;
     const Target &target = problem.target;
-    Outcome<Schedule> schedule = given.empty() ? priorSchedule(problem) : Outcome<Schedule>(Schedule::parse(given));
+    Outcome<Schedule> schedule = given.empty() ? priorSchedule(problem) : Outcome<Schedule>(readSchedule(given));
     if (!schedule)
       return NotApplicable{schedule.reason()};
     scheduled.task = taskOf(problem);
