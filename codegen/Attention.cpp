@@ -214,8 +214,7 @@ private:
   void forBlocks(Value chunk, const std::function<void(int64_t, Value)> &body) {
     Value first = k.mul(chunk, plan.mc);
     if (plan.queries.isConstant()) {
-      std::vector<int64_t> pieces = evenPieces(plan.queries.constant(), plan.rows);
-      int64_t count = pieces.size(), small = pieces.back(), large = std::count(pieces.begin(), pieces.end(), small + 1);
+      auto [count, small, large] = evenPieces(plan.queries.constant(), plan.rows);
       Value last = k.min(k.add(first, plan.mc), k.constant(count));
       if (large > 0)
         k.loop(first, k.min(last, k.constant(large)), 1,
@@ -237,8 +236,7 @@ private:
     Value piece = k.mul(chunk, plan.mc);
     if (!plan.queries.isConstant())
       return k.mul(piece, plan.rows);
-    std::vector<int64_t> pieces = evenPieces(plan.queries.constant(), plan.rows);
-    int64_t small = pieces.back(), large = std::count(pieces.begin(), pieces.end(), small + 1);
+    auto [count, small, large] = evenPieces(plan.queries.constant(), plan.rows);
     return k.add(k.mul(piece, small), k.min(piece, k.constant(large)));
   }
 

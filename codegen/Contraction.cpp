@@ -103,14 +103,29 @@ ConvGeometry convGeometry(mlir::func::FuncOp function, mlir::Operation *anchor, 
   return conv;
 }
 
+namespace {
+
+/// How many tiles from number `first` on are alike, where that one lies inside the row with all its taps.
+int64_t tilesInside(const ConvGeometry &conv, const EvenPieces &tiles, int64_t first) {
+  int64_t width = tiles.size(first), alike = (first < tiles.large ? tiles.large : tiles.count) - first;
+  // The last position of which all taps lie in the row.
+  int64_t reach = conv.in[2] - 1 + conv.padBegin[2] - (conv.kernel[2] - 1) * conv.dilation[2];
+  int64_t room = reach / conv.stride[2] - (tiles.start(first) + width - 1); // for more tiles behind
+  return std::min(alike, 1 + std::max<int64_t>(0, room) / width);
+}
+
+} // namespace
+
 std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px) {
   std::vector<TileClass> classes;
-  int64_t start = 0;
-  for (int64_t width : evenPieces(conv.out[2], px)) {
+  EvenPieces tiles = evenPieces(conv.out[2], px);
+  for (int64_t number = 0; number < tiles.count;) {
+    int64_t start = tiles.start(number), width = tiles.size(number);
     TileClass tile;
     tile.start = start;
     tile.count = 1;
     tile.width = width;
+    bool inside = true;
     for (int64_t kw = 0; kw < conv.kernel[2]; ++kw) {
       int64_t first = width, last = 0;
       for (int64_t p = 0; p < width; ++p) {
@@ -121,10 +136,13 @@ std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px) {
         }
       }
       tile.reach.emplace_back(std::min(first, last), last);
+      inside &= first == 0 && last == width;
     }
-    start += width;
+    if (inside)
+      tile.count = tilesInside(conv, tiles, number);
+    number += tile.count;
     if (!classes.empty() && classes.back().width == width && classes.back().reach == tile.reach)
-      ++classes.back().count;
+      classes.back().count += tile.count;
     else
       classes.push_back(std::move(tile));
   }
@@ -154,12 +172,9 @@ int64_t atMost(const char *name, int64_t value, int64_t most) {
   return value;
 }
 
-std::vector<int64_t> evenPieces(int64_t extent, int64_t most) {
+EvenPieces evenPieces(int64_t extent, int64_t most) {
   int64_t count = (extent + most - 1) / most;
-  std::vector<int64_t> pieces(count, extent / count);
-  for (int64_t i = 0; i < extent % count; ++i)
-    ++pieces[i];
-  return pieces;
+  return {count, extent / count, extent % count};
 }
 
 namespace {

@@ -148,7 +148,15 @@ GeneratedKernel generateTiles(const ContractionProblem &problem, const GemmGeome
 /// `value` of parameter `name`; throws Declined where the problem or the target allows less, `most`.
 int64_t atMost(const char *name, int64_t value, int64_t most);
 
-/// A static partition of `extent` into pieces of at most `most`, differing by at most one.
-std::vector<int64_t> evenPieces(int64_t extent, int64_t most);
+/// A static partition of an extent: `large` pieces of `small` + 1, then pieces of `small`, `count` in all. Never a list
+/// of the pieces: there may be billions.
+struct EvenPieces {
+  int64_t count, small, large;
+
+  int64_t size(int64_t piece) const { return small + (piece < large); }
+  int64_t start(int64_t piece) const { return piece * small + std::min(piece, large); }
+};
+/// `extent` in the fewest pieces of at most `most`.
+EvenPieces evenPieces(int64_t extent, int64_t most);
 
 } // namespace lathe

@@ -6,6 +6,8 @@
 
 namespace lathe {
 
+static constexpr int64_t mostBodies = 1500; // of tiles and taps: each is code
+
 DirectPlan makeDirectPlan(const ContractionProblem &problem, const ConvGeometry &geometry, const Schedule &schedule,
                           bool computed) {
   DirectPlan plan;
@@ -36,7 +38,7 @@ DirectPlan makeDirectPlan(const ContractionProblem &problem, const ConvGeometry 
   plan.px = std::min(plan.px, width);
   int64_t vectors = (conv.outChannels + plan.lanes - 1) / plan.lanes;
   int64_t oc = std::min(vectors, schedule.number("oc"));
-  if (!Microkernel::fits(problem.target(), evenPieces(width, plan.px)[0], oc))
+  if (!Microkernel::fits(problem.target(), evenPieces(width, plan.px).size(0), oc))
     throw Declined{
         fmt::format("px={} oc={} needs more than {} registers", plan.px, oc, problem.target().vectorRegisters)};
   plan.tiles = {vectors / oc, oc, vectors % oc};
@@ -76,21 +78,22 @@ DirectPlan makeDirectPlan(const ContractionProblem &problem, const ConvGeometry 
   plan.classes = tileClasses(conv, plan.px);
   if (plan.rowWidth != width) { // every tile steps over the ends of rows in its own way
     plan.classes.clear();
-    int64_t start = 0;
-    for (int64_t piece : evenPieces(width, plan.px)) {
+    EvenPieces pieces = evenPieces(width, plan.px);
+    if (pieces.count > mostBodies)
+      throw Declined{fmt::format("px={} cuts {} positions into {} different tiles", plan.px, width, pieces.count)};
+    for (int64_t piece = 0; piece < pieces.count; ++piece) {
       TileClass tile;
-      tile.start = start;
+      tile.start = pieces.start(piece);
       tile.count = 1;
-      tile.width = piece;
-      tile.reach.emplace_back(0, piece);
+      tile.width = pieces.size(piece);
+      tile.reach.emplace_back(0, tile.width);
       plan.classes.push_back(tile);
-      start += piece;
     }
   }
   int64_t bodies = 0;
   for (const TileClass &tile : plan.classes)
     bodies += tile.reach.size();
-  if (bodies * (plan.tiles.tailVectors ? 2 : 1) > 1500)
+  if (bodies * (plan.tiles.tailVectors ? 2 : 1) > mostBodies)
     throw Declined{fmt::format("px={} gives {} different tile and tap bodies", plan.px, bodies)};
   return plan;
 }

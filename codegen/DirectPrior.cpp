@@ -78,15 +78,17 @@ Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int
   for (int64_t width : widths)
     for (int64_t px = 1; px <= std::min<int64_t>(width, 28); ++px)
       for (int64_t oc = 1; oc <= std::min<int64_t>(vectors, 8); ++oc) {
-        std::vector<int64_t> pieces = evenPieces(width, px);
-        if (pieces[0] != px || !Microkernel::fits(target, px, oc))
+        EvenPieces pieces = evenPieces(width, px);
+        if (pieces.size(0) != px || !Microkernel::fits(target, px, oc))
           continue;
         double cycles = 0;
         bool far = panelIsFar(target, conv.taps() * (pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels), oc);
-        for (int64_t piece : pieces) {
-          cycles += vectors / oc * stepCycles(target, piece, oc, far, pairs);
-          if (vectors % oc)
-            cycles += stepCycles(target, piece, vectors % oc, far, pairs);
+        for (auto [piece, times] :
+             {std::pair(pieces.small + 1, pieces.large), std::pair(pieces.small, pieces.count - pieces.large)}) {
+          if (times)
+            cycles += double(times) * (vectors / oc) * stepCycles(target, piece, oc, far, pairs);
+          if (times && vectors % oc)
+            cycles += double(times) * stepCycles(target, piece, vectors % oc, far, pairs);
         }
         cycles *= double(conv.outPixels()) / width;
         // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few
@@ -112,7 +114,7 @@ Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int
         Block block{width, px, oc, cycles};
         block.cycles *= slowdown(slotWaste(conv, block, lanes, rows, 1, false, std::max(2, problem.kernel.threads)),
                                  problem.kernel.threads);
-        if (int64_t tiles = rows * int64_t(pieces.size()); prefetch && tiles >= leastTiles)
+        if (int64_t tiles = rows * pieces.count; prefetch && tiles >= leastTiles)
           block.cycles *= 1 + prefetchCost(target, px, oc, tiles);
         if (block.cycles < best.cycles * 0.999)
           best = block;
@@ -150,11 +152,12 @@ double directCycles(const ContractionProblem &problem, const ConvGeometry &conv)
   Block block = bestBlock(problem, conv, lanes, weightsFromMemory(conv));
   auto reached = [&](int axis) { // pairs of a position and a tap of one axis that meet
     double count = 0;
-    for (int64_t o = 0; o < conv.out[axis]; ++o)
-      for (int64_t t = 0; t < conv.kernel[axis]; ++t) {
-        int64_t at = o * conv.stride[axis] + t * conv.dilation[axis] - conv.padBegin[axis];
-        count += at >= 0 && at < conv.in[axis];
-      }
+    for (int64_t t = 0; t < conv.kernel[axis]; ++t) {
+      int64_t shift = t * conv.dilation[axis] - conv.padBegin[axis], stride = conv.stride[axis];
+      int64_t first = (std::max<int64_t>(0, -shift) + stride - 1) / stride;
+      int64_t end = (std::max<int64_t>(0, conv.in[axis] - shift) + stride - 1) / stride;
+      count += double(std::max<int64_t>(0, std::min(end, conv.out[axis]) - first));
+    }
     return count;
   };
   bool pairs = multipliesPairs(problem, conv);

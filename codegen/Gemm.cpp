@@ -84,8 +84,7 @@ std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
     return {first, k.min(k.add(first, plan.mc * plan.rows), dims.value(k, gemm.m))};
   }
   // Blocks of two sizes, larger ones first.
-  std::vector<int64_t> pieces = evenPieces(gemm.m.constant(), plan.rows);
-  int64_t count = pieces.size(), small = pieces.back(), large = std::count(pieces.begin(), pieces.end(), small + 1);
+  auto [count, small, large] = evenPieces(gemm.m.constant(), plan.rows);
   auto start = [&](Value piece) { return k.add(k.mul(piece, small), k.min(piece, k.constant(large))); };
   Value first = k.mul(chunkNumber, plan.mc);
   return {start(first), start(k.min(k.add(first, plan.mc), k.constant(count)))};
@@ -261,9 +260,7 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
   };
   if (gemm.m.isConstant()) {
     // Blocks of two sizes, larger ones first.
-    std::vector<int64_t> pieces = evenPieces(gemm.m.constant(), plan.rows);
-    int64_t count = pieces.size(), small = pieces.back();
-    int64_t large = std::count(pieces.begin(), pieces.end(), small + 1);
+    auto [count, small, large] = evenPieces(gemm.m.constant(), plan.rows);
     last = k.min(k.add(first, plan.mc), k.constant(count));
     chunkRow = rowsOf(chunk).first;
     if (large > 0)

@@ -33,8 +33,10 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Cach
   if (pieces == 1)
     return;
   double least = INFINITY;
-  for (int64_t chunks = 1; chunks <= pieces; ++chunks) {
+  // Of the numbers of chunks that give chunks of one size the least: the others read more.
+  for (int64_t chunks = 1, next = 0; chunks <= pieces; chunks = next) {
     int64_t mc = (pieces + chunks - 1) / chunks, held = mc * rows;
+    next = mc > 1 ? (pieces + mc - 2) / (mc - 1) : pieces + 1;
     int64_t most =
         (secondLevel / size - held * wide) / (held + 2 * wide); // held * kc + 2 * kc * wide + held * wide elements
     if (most < std::min(leastSteps, steps) && mc > 1)

@@ -51,6 +51,22 @@ void requireConversions(const KernelProblem &problem) {
   });
 }
 
+/// Throws Declined for operands and results that never have elements. A family divides by extents and packs whole
+/// vectors; what is left to compute over nothing is little, and references define it.
+void requireElements(mlir::func::FuncOp function) {
+  auto check = [](mlir::Type type) {
+    auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    if (tensor && llvm::is_contained(tensor.getShape(), 0))
+      throw Declined{"it computes with a tensor that has no elements"};
+  };
+  for (mlir::Type type : function.getArgumentTypes())
+    check(type);
+  function.walk([&](mlir::Operation *op) {
+    for (mlir::Type type : op->getResultTypes())
+      check(type);
+  });
+}
+
 /// A prior may want more than any schedule has, of a problem without bounds: throws Declined then.
 void requireDeclared(const Schedule &chosen) {
   try {
@@ -80,6 +96,7 @@ Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
   if (!family)
     return NotApplicable{family.reason()};
   try {
+    requireElements(problem.function);
     requireConversions(problem);
     Outcome<Schedule> chosen = (*family)->prior(problem);
     if (chosen)
@@ -95,6 +112,7 @@ Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &
   if (!family)
     return NotApplicable{family.reason()};
   try {
+    requireElements(problem.function);
     requireConversions(problem);
     requireOwn(**family, schedule);
     return (*family)->generate(problem, schedule);

@@ -247,7 +247,7 @@ Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &co
   // Accumulators leave room for a kernel row of weights and the inputs under way. Gathers are long code.
   bool whole = conv.inBlock == lanes && conv.inChannels == conv.outChannels && lanes % conv.inChannels == 0;
   int64_t most = whole ? std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2) : 4;
-  schedule.numbers["px"] = evenPieces(conv.out[2], most)[0];
+  schedule.numbers["px"] = evenPieces(conv.out[2], most).size(0);
   int64_t rows = conv.out[0] * conv.out[1], blocks = (conv.groups * conv.outChannels + lanes - 1) / lanes;
   int64_t chunk = rows, threads = std::max(2, problem.kernel.threads);
   int64_t images = conv.images.isConstant() ? conv.images.constant() : 1;

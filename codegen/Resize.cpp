@@ -30,6 +30,9 @@ public:
       : attrs(attrs), in(in), out(out), scale(scale), length(length) {}
 
   Taps make() const {
+    constexpr int64_t mostPositions = 1 << 20; // of which the code has tables
+    if (out > mostPositions)
+      throw Declined{fmt::format("a table of {} positions", out)};
     Taps taps;
     for (int64_t i = 0; i < out; ++i) {
       double position = source(static_cast<double>(i));

@@ -71,7 +71,7 @@ Separable readSeparable(const ContractionProblem &problem) {
 }
 
 int64_t depthwisePositions(const Target &target, const ConvGeometry &conv) {
-  return evenPieces(conv.out[2], std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2))[0];
+  return evenPieces(conv.out[2], std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2)).size(0);
 }
 
 /// Cycles of a row of the depthwise convolution: two multiply-adds and two loads a cycle, inputs loaded once a kernel

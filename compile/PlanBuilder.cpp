@@ -1,10 +1,10 @@
 #include "compile/PlanBuilder.h"
 
+#include "passes/Rewrite.h"
 #include "passes/ShareStorage.h"
+#include "support/UniqueNames.h"
 
 #include "mlir/IR/SymbolTable.h"
-
-#include <set>
 
 namespace lathe {
 namespace {
@@ -25,12 +25,13 @@ bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnkno
 class PlanBuilder {
 public:
   PlanBuilder(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants)
-      : module(module), library(library), constants(constants), main(mainOf(module)), shapes(main) {}
+      : symbols(module), library(library), constants(constants), main(mainOf(module)), shapes(main) {}
 
   BuiltPlan build() {
     built.plan = std::make_unique<plan::PlanT>();
     built.plan->blocks.push_back(std::make_unique<plan::BlockT>());
     findLive();
+    namePorts();
     addInputs();
     placeOutputs();
     placeParts();
@@ -42,7 +43,7 @@ public:
   }
 
 private:
-  mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
   KernelLibrary &library;
   package::Constants &constants;
   mlir::func::FuncOp main;
@@ -51,7 +52,9 @@ private:
   llvm::DenseMap<mlir::Value, uint32_t> values;                    // row-major or activation form
   std::map<std::pair<const void *, std::string>, uint32_t> packed; // constant and packing text -> value
   llvm::DenseSet<mlir::Operation *> live;
-  std::set<std::string> names;
+  UniqueNames names{":"}; // of ports and of values inside
+  std::vector<std::string> inputNames,
+      outputNames; // as callers know them: an input that is returned has its name twice
   struct Copy {
     mlir::Value from;
     uint32_t output;
@@ -78,6 +81,8 @@ private:
       if (llvm::none_of(op.getResults(), [&](mlir::Value result) { return needed.contains(result); }))
         continue;
       live.insert(&op);
+      if (computesNothing(&op, shapes))
+        continue;
       if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
         needed.insert(op.getOperand(0));
       else
@@ -85,26 +90,28 @@ private:
     }
   }
 
-  std::string uniqueName(std::string name) {
-    if (name.empty())
-      name = "value";
-    std::string candidate = name;
-    for (int i = 1; !names.insert(candidate).second; ++i)
-      candidate = fmt::format("{}:{}", name, i);
-    return candidate;
+  /// Inputs and outputs keep the model's names, each kind on its own; values inside get out of their way.
+  void namePorts() {
+    UniqueNames ofInputs(":"), ofOutputs(":");
+    for (unsigned i = 0; i < main.getNumArguments(); ++i)
+      inputNames.push_back(ofInputs.take(attrText(main.getArgAttr(i, "nn.name"), fmt::format("input{}", i))));
+    for (unsigned i = 0; i < main.getNumResults(); ++i)
+      outputNames.push_back(ofOutputs.take(attrText(main.getResultAttr(i, "nn.name"), fmt::format("output{}", i))));
+    for (const auto *kind : {&inputNames, &outputNames})
+      llvm::for_each(*kind, [&](const std::string &name) { names.reserve(name); });
   }
 
   /// A value named after the last of its source nodes: after fusion that is the one whose result it is.
-  static std::string nameOf(mlir::Value value) {
+  std::string nameInside(mlir::Value value) {
     std::vector<std::string> nodes;
     if (mlir::Operation *op = value.getDefiningOp())
       nodes = nn::nodeNames(op->getLoc());
-    return nodes.empty() ? "" : nodes.back();
+    return names.take(nodes.empty() ? "value" : nodes.back());
   }
 
   uint32_t addValue(std::string name, const TensorInfo &info, nn::BlockedAttr layout, plan::Storage storage) {
     auto value = std::make_unique<plan::ValueT>();
-    value->name = uniqueName(std::move(name));
+    value->name = std::move(name);
     value->type = static_cast<uint8_t>(info.type);
     for (const Dim &dim : info.dims)
       value->dims.push_back(dim.str());
@@ -130,9 +137,8 @@ private:
 
   void addInputs() {
     for (mlir::BlockArgument argument : main.getArguments()) {
-      unsigned i = argument.getArgNumber();
-      built.plan->inputs.push_back(
-          addValue(argument, attrText(main.getArgAttr(i, "nn.name"), fmt::format("input{}", i)), plan::Storage::Input));
+      const std::string &name = inputNames[argument.getArgNumber()];
+      built.plan->inputs.push_back(addValue(argument, name, plan::Storage::Input));
     }
   }
 
@@ -141,7 +147,7 @@ private:
   void placeOutputs() {
     mlir::Operation *end = main.getBody().front().getTerminator();
     for (auto [i, value] : llvm::enumerate(end->getOperands())) {
-      std::string name = attrText(main.getResultAttr(i, "nn.name"), fmt::format("output{}", i));
+      const std::string &name = outputNames[i];
       TensorInfo info = shapes.of(value);
       require(!nn::layoutOf(value), "internal: output '{}' is left in a blocked layout", name);
       mlir::Operation *maker = value.getDefiningOp();
@@ -181,7 +187,7 @@ private:
   }
 
   uint32_t addAlias(mlir::Value value, uint32_t of, const Dim &offset = 0) {
-    uint32_t alias = addValue(value, nameOf(value), plan::Storage::Alias);
+    uint32_t alias = addValue(value, nameInside(value), plan::Storage::Alias);
     row(alias).alias_of = static_cast<int>(of);
     if (!(offset == Dim(0)))
       row(alias).alias_offset = offset.str();
@@ -204,7 +210,7 @@ private:
       mlir::Value result = op.getResult(0);
       Dims places = partsOf(&op);
       if (!values.contains(result))
-        addValue(result, nameOf(result), plan::Storage::Temporary);
+        addValue(result, nameInside(result), plan::Storage::Temporary);
       for (auto [part, place] : llvm::zip(op.getOperands(), places)) {
         mlir::Value source = behindViews(part, shapes);
         mlir::Operation *maker = source.getDefiningOp();
@@ -271,7 +277,7 @@ private:
     bool converted = packing && packing->stored != ElementType::invalid;
     TensorInfo info{converted ? packing->stored : data.type, toDims(data.dims), std::nullopt};
     uint32_t value =
-        addValue(nameOf(constant.getOutput()), info, nn::layoutOf(constant.getOutput()), plan::Storage::Constant);
+        addValue(nameInside(constant.getOutput()), info, nn::layoutOf(constant.getOutput()), plan::Storage::Constant);
     row(value).bytes = std::to_string(bytes.size());
     row(value).offset = constants.add(std::move(bytes));
     return packed[key] = value;
@@ -290,12 +296,17 @@ private:
     if (auto found = values.find(value); found != values.end())
       return found->second;
     bool dynamic = hasUnknown(shapes.of(value));
-    return addValue(value, nameOf(value), dynamic ? plan::Storage::Dynamic : plan::Storage::Temporary);
+    return addValue(value, nameInside(value), dynamic ? plan::Storage::Dynamic : plan::Storage::Temporary);
   }
 
   void visit(mlir::Operation &op) {
     if (llvm::isa<nn::ConstantOp, mlir::func::ReturnOp>(op))
       return;
+    if (computesNothing(&op, shapes)) {
+      for (mlir::Value result : op.getResults())
+        resultOf(result);
+      return;
+    }
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       return callKernel(call);
     require(nn::recordOf(&op) != nullptr || isView(&op), "{}: '{}' is not an operation of the kernels level",
@@ -354,7 +365,7 @@ private:
   }
 
   void callKernel(mlir::func::CallOp call) {
-    auto function = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, call.getCalleeAttr());
+    auto function = symbols.lookup<mlir::func::FuncOp>(call.getCallee());
     require(function && !function.isExternal(), "@{} is called but not defined", call.getCallee().str());
     const CompiledKernel &kernel = library.compiled(function);
 
@@ -459,7 +470,11 @@ Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
     out.push_back(shapes.of(result));
   for (TensorInfo &info : out)
     outPointers.push_back(&info);
-  return record->flops(*nn::attrsOf(op), inPointers, outPointers);
+  try {
+    return record->flops(*nn::attrsOf(op), inPointers, outPointers);
+  } catch (const Error &error) {
+    fail("{}: its operations cannot be counted: {}", nn::describe(op->getLoc()), error.what());
+  }
 }
 
 BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants) {

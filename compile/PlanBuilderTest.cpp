@@ -145,6 +145,37 @@ TEST_F(PlanBuilderTest, oddOutputsAreCopied) { // an input, a view of it, a cons
   EXPECT_EQ(reference(p, 1).op, "reshape");
 }
 
+/// An input that is returned keeps its name as an output; a node that is called like one does not take it.
+TEST_F(PlanBuilderTest, portsKeepTheirNames) {
+  const plan::PlanT &p = plan(R"(
+    func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> (tensor<2xf32> {nn.name = "y"}, tensor<2xf32> {nn.name = "x"}, tensor<2xf32> {nn.name = "z"}) {
+      %0 = nn.relu %x : (tensor<2xf32>) -> tensor<2xf32> loc("z")
+      %1 = nn.relu %0 : (tensor<2xf32>) -> tensor<2xf32> loc("x")
+      %2 = nn.relu %1 : (tensor<2xf32>) -> tensor<2xf32>
+      return %2, %x, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+    })");
+  EXPECT_EQ(p.values[p.inputs[0]]->name, "x");
+  ASSERT_EQ(p.outputs.size(), 3u);
+  EXPECT_EQ(p.values[p.outputs[0]]->name, "y");
+  EXPECT_EQ(p.values[p.outputs[1]]->name, "x");
+  EXPECT_EQ(p.values[p.outputs[2]]->name, "z");
+  EXPECT_EQ(p.values[reference(p, 0).outputs[0]]->name, "z:1");
+  EXPECT_EQ(p.values[reference(p, 1).outputs[0]]->name, "x:1");
+}
+
+/// Values without elements have a place, and no instruction.
+TEST_F(PlanBuilderTest, nothingIsNoInstruction) {
+  const plan::PlanT &p = plan(R"(
+    func.func @main(%x: tensor<?x0xf32> {nn.name = "x", nn.dims = ["N", "0"]}) -> (tensor<?x0xf32> {nn.name = "y"}) {
+      %0 = nn.relu %x : (tensor<?x0xf32>) -> tensor<?x0xf32>
+      %1 = nn.softmax %0 {axis = 0 : i64} : (tensor<?x0xf32>) -> tensor<?x0xf32>
+      return %1 : tensor<?x0xf32>
+    })");
+  EXPECT_TRUE(p.blocks[0]->instructions.empty());
+  EXPECT_EQ(p.values[p.outputs[0]]->dims, (std::vector<std::string>{"N", "0"}));
+  EXPECT_TRUE(built.references.empty());
+}
+
 TEST_F(PlanBuilderTest, constantsAreStoredOnceAndSplatsWrittenOut) {
   const plan::PlanT &p = plan(R"(
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

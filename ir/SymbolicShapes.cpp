@@ -65,23 +65,28 @@ SymbolicShapes::SymbolicShapes(mlir::func::FuncOp function, llvm::ArrayRef<Tenso
 }
 
 void SymbolicShapes::walk(mlir::Block &block) {
-  for (mlir::Operation &op : block)
-    visit(op);
-}
-
-void SymbolicShapes::visit(mlir::Operation &op) {
-  if (auto convert = llvm::dyn_cast<ConvertLayoutOp>(op)) {
-    known[convert.getOutput()] = of(convert.getInput());
-    return;
-  }
-  if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op)) {
-    auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(&op, call.getCalleeAttr());
+  std::optional<mlir::SymbolTable> symbols; // made at the first call: a search of the module a call is quadratic
+  for (mlir::Operation &op : block) {
+    auto call = llvm::dyn_cast<mlir::func::CallOp>(op);
+    if (!call) {
+      visit(op);
+      continue;
+    }
+    if (!symbols)
+      symbols.emplace(op.getParentOfType<mlir::ModuleOp>());
+    auto callee = symbols->lookup<mlir::func::FuncOp>(call.getCallee());
     require(callee && !callee.isExternal(), "@{} is called but not defined", call.getCallee().str());
     std::vector<TensorInfo> arguments;
     for (mlir::Value operand : op.getOperands())
       arguments.push_back(of(operand));
     for (auto [result, info] : llvm::zip(op.getResults(), SymbolicShapes(callee, arguments).results()))
       known[result] = refine(std::move(info), result);
+  }
+}
+
+void SymbolicShapes::visit(mlir::Operation &op) {
+  if (auto convert = llvm::dyn_cast<ConvertLayoutOp>(op)) {
+    known[convert.getOutput()] = of(convert.getInput());
     return;
   }
   const OpRecord *record = recordOf(&op);

@@ -1,7 +1,7 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
-#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace lathe {
 
@@ -10,8 +10,10 @@ void deadCode(mlir::ModuleOp module) {
     if (!op.hasTrait<mlir::OpTrait::IsTerminator>() &&
         op.use_empty()) // nn operators and kernel calls have no side effects
       op.erase();
+  llvm::DenseSet<mlir::StringAttr> called; // in one walk: to ask for the uses of each function is a walk a function
+  module.walk([&](mlir::func::CallOp call) { called.insert(call.getCalleeAttr().getAttr()); });
   for (auto function : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>()))
-    if (function.isPrivate() && mlir::SymbolTable::symbolKnownUseEmpty(function, module))
+    if (function.isPrivate() && !called.contains(function.getSymNameAttr()))
       function.erase();
 }
 

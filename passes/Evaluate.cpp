@@ -258,6 +258,7 @@ public:
 private:
   using Frame = llvm::DenseMap<mlir::Value, Value>;
   const EvaluateOptions &options;
+  std::optional<mlir::SymbolTable> symbols; // where there are calls
 
   void load(Frame &frame, mlir::Value value) {
     auto constant = value.getDefiningOp<nn::ConstantOp>();
@@ -273,7 +274,9 @@ private:
     if (llvm::isa<nn::ConvertLayoutOp>(op))
       return {frame[op.getOperand(0)]};
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op)) {
-      auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(&op, call.getCalleeAttr());
+      if (!symbols)
+        symbols.emplace(op.getParentOfType<mlir::ModuleOp>());
+      auto callee = symbols->lookup<mlir::func::FuncOp>(call.getCallee());
       require(callee && !callee.isExternal(), "{}: @{} is called but not defined", nn::describe(op.getLoc()),
               call.getCallee().str());
       std::vector<Value> arguments;

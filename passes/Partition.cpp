@@ -4,8 +4,7 @@
 #include "passes/Outline.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
-
-#include "llvm/ADT/StringSet.h"
+#include "support/UniqueNames.h"
 
 namespace lathe {
 namespace {
@@ -15,7 +14,7 @@ public:
   Partition(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report)
       : module(module), options(options), report(report), main(mainFunction(module)), shapes(main) {
     for (auto function : module.getOps<mlir::func::FuncOp>())
-      names.insert(function.getName());
+      names.reserve(function.getName().str());
   }
 
   void run() {
@@ -28,7 +27,8 @@ public:
         place(one);
       }
     for (mlir::Operation &op : main.getBody().front())
-      if (std::string_view lowering = loweringOf(&op); lowering == "fold" || lowering == "reference")
+      if (std::string_view lowering = loweringOf(&op);
+          (lowering == "fold" || lowering == "reference") && !computesNothing(&op, shapes))
         leave(&op, lowering == "fold" ? "its operands are computed at run time" : "the operator has no compiled form");
   }
 
@@ -38,7 +38,7 @@ private:
   PipelineReport &report;
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
-  llvm::StringSet<> names;
+  UniqueNames names{"_"};
 
   void leave(mlir::Operation *op, const std::string &reason) {
     if (op->hasAttr("nn.reason"))
@@ -89,7 +89,7 @@ private:
     for (const Group &part : group.parts)
       partNames.push_back(mlir::StringAttr::get(module.getContext(), kernelName(locationOf(part), part.family)));
     for (mlir::Attribute part : partNames)
-      names.erase(llvm::cast<mlir::StringAttr>(part).getValue());
+      names.release(llvm::cast<mlir::StringAttr>(part).getValue().str());
     std::string name = kernelName(locationOf(group), group.family);
     mlir::func::FuncOp kernel = outline(module, group, shapes, name).function;
     kernel->setAttr("nn.parts", mlir::ArrayAttr::get(module.getContext(), partNames));
@@ -97,7 +97,7 @@ private:
       kernel->setAttr("nn.divisible", mlir::UnitAttr::get(module.getContext()));
     std::string reason = options.declines ? options.declines(kernel) : "";
     kernel.erase();
-    names.erase(name);
+    names.release(name);
     return reason;
   }
 
@@ -232,6 +232,8 @@ private:
   }
 
   void place(const Group &group) {
+    if (llvm::all_of(group.ops, [&](mlir::Operation *op) { return computesNothing(op, shapes); }))
+      return; // stays in @main, where it is no instruction
     if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(group.ops.front())) {
       if (movesNothing(convert))
         return; // an alias
@@ -307,10 +309,7 @@ private:
         c = '_';
     if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())))
       name = std::string(family) + (name.empty() ? "" : "_") + name;
-    std::string candidate = name;
-    for (int i = 1; !names.insert(candidate).second; ++i)
-      candidate = fmt::format("{}_{}", name, i);
-    return candidate;
+    return names.take(name);
   }
 
   /// "" when the group is now a call, otherwise the reason there is no code for it.
@@ -320,7 +319,7 @@ private:
     OutlinedKernel kernel = outline(module, group, shapes, name);
     if (std::string reason = options.declines ? options.declines(kernel.function) : ""; !reason.empty()) {
       kernel.function.erase();
-      names.erase(name);
+      names.release(name);
       return reason;
     }
     mlir::OpBuilder b(group.ops.back());

@@ -12,7 +12,8 @@ namespace lathe {
 ///   nn.constant  the caller always passes an nn.constant
 /// Constants with a single element, or all elements equal, move into the function. What `declines` rejects is tried
 /// operator by operator, then in row-major layout, and stays in @main for the reference with attribute nn.reason. Views
-/// (reshape), conversions that move no byte and operators without a kernel stay in @main.
+/// (reshape), conversions that move no byte, operators whose results have no elements and operators without a kernel
+/// stay in @main.
 void partition(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
 } // namespace lathe

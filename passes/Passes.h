@@ -27,6 +27,10 @@ void staticOperands(mlir::ModuleOp module);
 /// left to run time unless all its elements are equal.
 void foldConstants(mlir::ModuleOp module);
 
+/// Replaces inputs and results without elements by constants, drops them from concatenations, and removes what only
+/// they needed: no pass and no kernel family has to know what an operator over nothing is.
+void foldEmpty(mlir::ModuleOp module);
+
 /// Removes operators without a used result and private functions without a caller.
 void deadCode(mlir::ModuleOp module);
 
@@ -52,6 +56,9 @@ void foldPad(mlir::ModuleOp module);
 
 /// Removes operators that do nothing and merges those that undo or repeat one another.
 void simplify(mlir::ModuleOp module);
+
+/// Rewrites concatenations and splits of more than `widestMovement` parts as trees of narrower ones.
+void narrowMovement(mlir::ModuleOp module);
 
 /// Channel shuffles (reshape, transpose, reshape) become one gather over the channels.
 void channelShuffle(mlir::ModuleOp module);

@@ -18,6 +18,7 @@ void settleShapes(mlir::ModuleOp module) {
   inferShapes(module);
   staticOperands(module);
   inferShapes(module); // operands that became attributes, and targets rewritten with 0 and -1, tell more
+  foldEmpty(module);   // before the rules, which divide by extents
 }
 
 void commonSubexpressions(mlir::ModuleOp module) {
@@ -70,6 +71,7 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
     convTranspose(module, options.exactMath);
     splitRecurrence(module); // only the recurrence itself has a kernel
     settleShapes(module);
+    narrowMovement(module);
     deadCode(module);
     return report;
   }
@@ -117,6 +119,9 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
     sinkReshape(module);
     simplify(module); // the keys' transposes, reshapes of reshapes
   }
+
+  // After the rules that look for the whole of a concatenation.
+  narrowMovement(module);
 
   // Last at this level: every rule above may assume row-major values.
   if (options.level >= 3)

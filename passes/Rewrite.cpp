@@ -76,6 +76,18 @@ std::optional<std::vector<int64_t>> staticShape(mlir::Value value) {
   return std::vector<int64_t>(type.getShape().begin(), type.getShape().end());
 }
 
+bool hasNoElements(const TensorInfo &info) {
+  return llvm::any_of(info.dims, [](const Dim &dim) { return dim.isConstant() && dim.constant() == 0; });
+}
+
+bool computesNothing(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
+  auto isNothing = [&](mlir::Value value) {
+    TensorInfo info = shapes.of(value);
+    return hasNoElements(info) && llvm::none_of(info.dims, isUnknown);
+  };
+  return op->getNumResults() > 0 && llvm::all_of(op->getResults(), isNothing);
+}
+
 void replaceWith(mlir::Operation *op, mlir::Value value) {
   op->getResult(0).replaceAllUsesWith(value);
   op->erase();

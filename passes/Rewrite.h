@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/Bridge.h"
+#include "ir/SymbolicShapes.h"
 #include "passes/Evaluate.h"
 
 #include <optional>
@@ -36,6 +37,15 @@ std::optional<double> splatValue(mlir::Value value);
 mlir::RankedTensorType rankedType(mlir::Value value);
 /// The static shape, or nothing while an extent is symbolic.
 std::optional<std::vector<int64_t>> staticShape(mlir::Value value);
+
+/// True where an extent is 0 whatever the symbols are.
+bool hasNoElements(const TensorInfo &info);
+/// True where that holds for every result and the other extents are known when inputs are bound: there is nothing to
+/// compute.
+bool computesNothing(mlir::Operation *op, const nn::SymbolicShapes &shapes);
+
+/// Most operands of one concatenation and most results of one split that a kernel is made for.
+constexpr size_t widestMovement = 64;
 
 /// Replaces the uses of the (only) result of `op` and erases it.
 void replaceWith(mlir::Operation *op, mlir::Value value);

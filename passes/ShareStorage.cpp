@@ -59,7 +59,7 @@ std::optional<Cut> cutOf(mlir::Operation *op, const nn::SymbolicShapes &shapes) 
 
 class Sharing {
 public:
-  explicit Sharing(mlir::ModuleOp module) : main(mainFunction(module)), shapes(main) {
+  explicit Sharing(mlir::ModuleOp module) : symbols(module), main(mainFunction(module)), shapes(main) {
     for (mlir::Value result : main.getBody().front().getTerminator()->getOperands())
       for (returned.insert(result); isView(result.getDefiningOp());)
         returned.insert(result = result.getDefiningOp()->getOperand(0));
@@ -68,7 +68,7 @@ public:
   int run() {
     int removed = 0;
     for (auto call : llvm::make_early_inc_range(main.getBody().front().getOps<mlir::func::CallOp>())) {
-      auto kernel = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, call.getCalleeAttr());
+      auto kernel = symbols.lookup<mlir::func::FuncOp>(call.getCallee());
       mlir::Operation *op = kernel ? soleMovement(kernel) : nullptr;
       if (op && (isOp(op, "concat") ? writeInPlace(call, kernel, op) : readInPlace(call, kernel, op)))
         ++removed;
@@ -77,6 +77,7 @@ public:
   }
 
 private:
+  mlir::SymbolTable symbols;
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
   llvm::DenseSet<mlir::Value> returned; // results of @main and what they are views of
@@ -119,7 +120,7 @@ private:
         returned.insert(result);
     call->replaceAllUsesWith(op);
     call.erase();
-    kernel.erase();
+    symbols.erase(kernel);
     return true;
   }
 

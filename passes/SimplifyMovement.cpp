@@ -116,7 +116,7 @@ bool simplifyConcat(mlir::Operation *op) {
       operands.push_back(operand);
     }
   }
-  if (!nested)
+  if (!nested || operands.size() > widestMovement) // wide ones would only be cut up again, and chains copied each time
     return false;
   mlir::OpBuilder b(op);
   replaceWith(op, nn::build(b, op->getLoc(), "concat", operands, attrs)->getResult(0));

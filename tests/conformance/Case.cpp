@@ -28,11 +28,6 @@ std::string contents(const fs::path &path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-/// Thrown for data the runner has no value for.
-struct NoTensor {
-  std::string reason;
-};
-
 onnx::TensorProto readTensor(const fs::path &path, bool isTensor) {
   if (!isTensor)
     throw NoTensor{path.filename().string() + " is not a tensor"};
@@ -57,7 +52,8 @@ std::string extents(const Tensor &tensor) {
   return fmt::format("{} [{}]", name(tensor.type()), fmt::join(tensor.dims(), "x"));
 }
 
-/// "" when they agree.
+} // namespace
+
 std::string difference(const Tensor &got, const Tensor &expected) {
   if (got.type() != expected.type() || got.dims() != expected.dims())
     return fmt::format("is {}, expected {}", extents(got), extents(expected));
@@ -74,10 +70,11 @@ std::string difference(const Tensor &got, const Tensor &expected) {
   return "";
 }
 
-struct DataSet {
-  std::vector<onnx::TensorProto> inputs;
-  std::vector<Tensor> inputTensors, outputs;
-};
+onnx::ModelProto readModel(const fs::path &folder) {
+  onnx::ModelProto model;
+  require(model.ParseFromString(contents(folder / "model.onnx")), "model.onnx: is damaged");
+  return model;
+}
 
 DataSet readSet(const fs::path &folder, const onnx::ModelProto &model) {
   DataSet set;
@@ -101,7 +98,6 @@ DataSet readSet(const fs::path &folder, const onnx::ModelProto &model) {
   return set;
 }
 
-/// The model with the small vectors and scalars after its first input bound to this set's values.
 std::string specialised(onnx::ModelProto model, const DataSet &set) {
   for (size_t i = 1; i < set.inputs.size(); ++i)
     if (set.inputs[i].dims_size() <= 1 && set.inputTensors[i].elements() <= 64)
@@ -119,11 +115,8 @@ std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Valu
   return context.run(inputs);
 }
 
-/// "" when all outputs agree; throws UnsupportedError or Error.
-std::string evaluateSet(const std::string &bytes, const DataSet &set, const RunOptions &options) {
-  auto context = makeContext();
-  auto module = importOnnxBytes(*context, bytes, "model.onnx");
-  auto main = mainFunction(*module);
+std::vector<Value> argumentsOf(mlir::ModuleOp module, const DataSet &set) {
+  auto main = mainFunction(module);
   std::vector<Value> inputs;
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     std::string wanted = main.getArgAttrOfType<mlir::StringAttr>(i, "nn.name").str();
@@ -131,6 +124,16 @@ std::string evaluateSet(const std::string &bytes, const DataSet &set, const RunO
       if (set.inputs[k].name() == wanted)
         inputs.push_back(set.inputTensors[k]);
   }
+  return inputs;
+}
+
+namespace {
+
+/// "" when all outputs agree; throws UnsupportedError or Error.
+std::string evaluateSet(const std::string &bytes, const DataSet &set, const RunOptions &options) {
+  auto context = makeContext();
+  auto module = importOnnxBytes(*context, bytes, "model.onnx");
+  std::vector<Value> inputs = argumentsOf(*module, set);
   auto results = options.compiled ? compiledResults(*module, inputs, options.level) : evaluate(*module, inputs);
   require(results.size() == set.outputs.size(), "has {} outputs, expected {}", results.size(), set.outputs.size());
   for (size_t i = 0; i < results.size(); ++i)
@@ -141,8 +144,7 @@ std::string evaluateSet(const std::string &bytes, const DataSet &set, const RunO
 
 Result runChecked(const fs::path &folder, const RunOptions &options) {
   std::string bytes = contents(folder / "model.onnx");
-  onnx::ModelProto model;
-  require(model.ParseFromString(bytes), "model.onnx: is damaged");
+  onnx::ModelProto model = readModel(folder);
   Result result;
   for (auto &entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory())

@@ -1,0 +1,60 @@
+// Values without elements: nothing computes them.
+#include "passes/Passes.h"
+#include "passes/Rewrite.h"
+
+namespace lathe {
+namespace {
+
+/// True where the type alone says that the value has no elements and that its shape is static: the value is known.
+bool isKnownEmpty(mlir::Value value) {
+  auto type = rankedType(value);
+  return type && type.hasStaticShape() && type.getNumElements() == 0 && !type.getEncoding() &&
+         !llvm::isa<nn::StringType>(type.getElementType());
+}
+
+/// The constant that stands for an empty value, before `at`.
+mlir::Value emptyConstant(mlir::Operation *at, mlir::Location loc, mlir::RankedTensorType type) {
+  mlir::OpBuilder b(at);
+  return makeConstant(b, loc, Tensor(nn::toElementType(type.getElementType()), type.getShape().vec()), "empty");
+}
+
+/// A concatenation without the operands that have nothing to add.
+void dropEmptyParts(mlir::Operation *concat) {
+  llvm::SmallVector<mlir::Value> parts;
+  for (mlir::Value part : concat->getOperands())
+    if (!isKnownEmpty(part))
+      parts.push_back(part);
+  if (parts.empty() || parts.size() == concat->getNumOperands())
+    return;
+  if (parts.size() > 1)
+    concat->setOperands(parts);
+  else if (parts[0].getType() == concat->getResult(0).getType())
+    replaceWith(concat, parts[0]);
+}
+
+} // namespace
+
+void foldEmpty(mlir::ModuleOp module) {
+  mlir::Block &body = mainFunction(module).getBody().front();
+  bool changed = false;
+  auto replace = [&](mlir::Value value, mlir::Operation *at) {
+    if (!isKnownEmpty(value) || value.use_empty() || value.getDefiningOp<nn::ConstantOp>())
+      return;
+    value.replaceAllUsesWith(emptyConstant(at, value.getLoc(), rankedType(value)));
+    changed = true;
+  };
+  for (mlir::BlockArgument argument : body.getArguments())
+    replace(argument, &body.front());
+  for (mlir::Operation &op : llvm::make_early_inc_range(body)) {
+    if (!nn::recordOf(&op))
+      continue;
+    for (mlir::Value result : op.getResults())
+      replace(result, &op);
+    if (isOp(&op, "concat") && !op.use_empty())
+      dropEmptyParts(&op);
+  }
+  if (changed)
+    deadCode(module);
+}
+
+} // namespace lathe

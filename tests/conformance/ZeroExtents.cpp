@@ -1,0 +1,343 @@
+// zero_extents [-O0 ... -O4] [--jobs N] [--every N] [--verbose] [CASE...]: runs the ONNX backend test cases with
+// extents of zero, on the references and compiled, and compares the two.
+//
+// Every extent of every input and initializer is set to 0 in turn, alone and together with all extents that equal it;
+// inputs once as static extents and once as a symbol that is 0 when the program runs. Each variant runs in a process of
+// its own. Expected: equal outputs, or an error from both. Exit code 1: a variant ended otherwise; 77: no test data.
+#include "tests/conformance/Case.h"
+
+#include "import/Import.h"
+#include "ir/Context.h"
+#include "passes/Evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include <csignal>
+#include <cstring>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace lathe::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Outcome { equal, error, different, unclear, crash, hang };
+constexpr std::array outcomeNames = {"equal outputs",     "errors",       "different outputs", "unclear errors",
+                                     "ended by a signal", "ran past 10 s"};
+
+struct Finding {
+  Outcome outcome = Outcome::equal;
+  std::string detail;
+};
+
+constexpr unsigned processorSeconds = 10, wallSeconds = 300; // the second for waits; machines are busy
+constexpr rlim_t mostMemory = rlim_t(16) << 30;
+
+/// An extent of a tensor the graph is given.
+struct Place {
+  bool initializer;
+  int tensor, axis; // of the data set's inputs or of the graph's initializers
+  auto operator<=>(const Place &) const = default;
+};
+
+struct Variant {
+  std::set<Place> zeros;
+  bool symbolic = false;
+  std::string name;
+};
+
+struct Case {
+  onnx::ModelProto model;
+  DataSet set;
+};
+
+void emptyTensor(onnx::TensorProto &tensor, int axis) {
+  std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  onnx::TensorProto empty;
+  empty.set_name(tensor.name());
+  empty.set_data_type(tensor.data_type());
+  dims[static_cast<size_t>(axis)] = 0;
+  for (int64_t extent : dims)
+    empty.add_dims(extent);
+  tensor = std::move(empty);
+}
+
+onnx::ValueInfoProto *inputNamed(onnx::ModelProto &model, const std::string &name) {
+  for (onnx::ValueInfoProto &input : *model.mutable_graph()->mutable_input())
+    if (input.name() == name)
+      return &input;
+  return nullptr;
+}
+
+/// The case with the extents of `variant` set to zero.
+Case changed(Case original, const Variant &variant) {
+  onnx::GraphProto &graph = *original.model.mutable_graph();
+  graph.clear_value_info();
+  for (onnx::ValueInfoProto &output : *graph.mutable_output())
+    if (output.type().has_tensor_type())
+      output.mutable_type()->mutable_tensor_type()->clear_shape();
+  for (const Place &place : variant.zeros) {
+    onnx::TensorProto &tensor =
+        place.initializer ? *graph.mutable_initializer(place.tensor) : original.set.inputs[place.tensor];
+    emptyTensor(tensor, place.axis);
+    onnx::ValueInfoProto *input = inputNamed(original.model, tensor.name());
+    if (input && input->type().tensor_type().shape().dim_size() > place.axis) {
+      auto *dim = input->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(place.axis);
+      dim->Clear();
+      if (variant.symbolic)
+        dim->set_dim_param("zero");
+      else
+        dim->set_dim_value(0);
+    }
+    if (place.initializer)
+      continue;
+    Tensor &given = original.set.inputTensors[place.tensor];
+    std::vector<int64_t> dims = given.dims();
+    dims[static_cast<size_t>(place.axis)] = 0;
+    given = Tensor(given.type(), dims);
+  }
+  return original;
+}
+
+/// Every extent alone, then all extents of one size together.
+std::vector<Variant> variantsOf(const Case &one) {
+  std::set<Place> places;
+  std::map<int64_t, std::set<Place>> bySize;
+  auto add = [&](Place place, int64_t extent) {
+    if (extent == 0)
+      return;
+    places.insert(place);
+    bySize[extent].insert(place);
+  };
+  for (size_t i = 0; i < one.set.inputTensors.size(); ++i)
+    for (size_t axis = 0; axis < one.set.inputTensors[i].rank(); ++axis)
+      add({false, static_cast<int>(i), static_cast<int>(axis)}, one.set.inputTensors[i].dim(axis));
+  for (int i = 0; i < one.model.graph().initializer_size(); ++i)
+    for (int axis = 0; axis < one.model.graph().initializer(i).dims_size(); ++axis)
+      add({true, i, axis}, one.model.graph().initializer(i).dims(axis));
+  std::vector<Variant> variants;
+  std::set<std::set<Place>> seen;
+  auto both = [&](const std::set<Place> &zeros, const std::string &name) {
+    if (!seen.insert(zeros).second)
+      return;
+    variants.push_back({zeros, false, name});
+    if (!zeros.begin()->initializer) // sorted: those of inputs come first
+      variants.push_back({zeros, true, name + ", symbolic"});
+  };
+  for (const Place &place : places)
+    both({place}, fmt::format("{} {} axis {}", place.initializer ? "initializer" : "input", place.tensor, place.axis));
+  for (auto &[extent, zeros] : bySize)
+    both(zeros, fmt::format("all extents of {}", extent));
+  return variants;
+}
+
+/// What references and compiled code make of a model: outputs, or why there are none.
+struct Answer {
+  std::vector<Value> outputs;
+  std::string error;
+  bool unsupported = false, unclear = false;
+};
+
+Answer answer(const std::string &bytes, const DataSet &set, int level) {
+  Answer result;
+  try {
+    auto context = makeContext();
+    auto module = importOnnxBytes(*context, bytes, "model.onnx");
+    std::vector<Value> inputs = argumentsOf(*module, set);
+    result.outputs = level < 0 ? evaluate(*module, inputs) : compiledResults(*module, inputs, level);
+  } catch (const UnsupportedError &error) {
+    result.error = error.what();
+    result.unsupported = true;
+  } catch (const Error &error) {
+    result.error = error.what();
+    result.unclear = result.error.find("internal") != std::string::npos;
+  } catch (const std::exception &error) {
+    result.error = fmt::format("exception: {}", error.what());
+    result.unclear = true;
+  }
+  return result;
+}
+
+Finding compareBoth(const Case &one, int level) {
+  std::string bytes = one.model.SerializeAsString();
+  Answer reference = answer(bytes, one.set, -1);
+  if (reference.unsupported) {
+    bytes = specialised(one.model, one.set);
+    reference = answer(bytes, one.set, -1);
+  }
+  Answer compiled = answer(bytes, one.set, level);
+  if (reference.unclear || compiled.unclear)
+    return {Outcome::unclear, reference.unclear ? reference.error : "compiled: " + compiled.error};
+  if (!reference.error.empty() && !compiled.error.empty())
+    return {Outcome::error, reference.error};
+  if (reference.error.empty() != compiled.error.empty())
+    return {Outcome::different, reference.error.empty() ? "compiled alone fails: " + compiled.error
+                                                        : "the reference alone fails: " + reference.error};
+  for (size_t i = 0; i < reference.outputs.size(); ++i)
+    if (std::string text = difference(compiled.outputs[i].tensor(), reference.outputs[i].tensor()); !text.empty())
+      return {Outcome::different, fmt::format("output {} {}", i, text)};
+  return {};
+}
+
+Finding runIsolated(const Case &original, const Variant &variant, int level) {
+  int ends[2];
+  require(pipe(ends) == 0, "no pipe");
+  std::fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    rlimit processor{processorSeconds, processorSeconds + 1}, core{0, 0};
+    setrlimit(RLIMIT_CPU, &processor);
+    setrlimit(RLIMIT_CORE, &core);
+#ifndef __SANITIZE_ADDRESS__
+    rlimit memory{mostMemory, mostMemory};
+    setrlimit(RLIMIT_AS, &memory);
+#endif
+    alarm(wallSeconds);
+    Finding found = compareBoth(changed(original, variant), level);
+    std::string message = std::to_string(static_cast<int>(found.outcome)) + found.detail;
+    bool written = write(ends[1], message.data(), message.size()) == static_cast<ssize_t>(message.size());
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string message;
+  char buffer[4096];
+  for (ssize_t count = 0; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    message.append(buffer, static_cast<size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) {
+    int signal = WTERMSIG(status);
+    bool late = signal == SIGXCPU || signal == SIGALRM || signal == SIGKILL;
+    return {late ? Outcome::hang : Outcome::crash, strsignal(signal)};
+  }
+  if (message.empty())
+    return {Outcome::crash, "ended without a result"};
+  return {static_cast<Outcome>(message[0] - '0'), message.substr(1)};
+}
+
+struct Options {
+  int level = 3;
+  size_t jobs = 2, every = 1;
+  bool verbose = false;
+  std::set<std::string> wanted;
+};
+
+using Counts = std::array<int64_t, outcomeNames.size()>;
+
+/// The variants of one case; prints those that ended badly.
+void sweepCase(const fs::path &folder, const Options &options, Counts &counts) {
+  Case original;
+  try {
+    original.model = readModel(folder);
+    fs::path data = folder / "test_data_set_0";
+    if (!fs::exists(data))
+      return;
+    original.set = readSet(data, original.model);
+  } catch (const NoTensor &) {
+    return; // sequences and types without tensors of ours have no extents to change
+  }
+  for (const Variant &variant : variantsOf(original)) {
+    Finding found = runIsolated(original, variant, options.level);
+    ++counts[static_cast<size_t>(found.outcome)];
+    if (options.verbose || found.outcome > Outcome::error)
+      fmt::print("{}: {}: {}{}{}\n", folder.filename().string(), variant.name,
+                 outcomeNames[static_cast<size_t>(found.outcome)], found.detail.empty() ? "" : ": ", found.detail);
+  }
+  std::fflush(stdout);
+}
+
+/// The cases of one worker; its counts go to `end` when all are done.
+void sweepShare(const std::vector<fs::path> &folders, size_t share, const Options &options, int end) {
+  Counts counts{};
+  for (size_t i = share; i < folders.size(); i += options.jobs)
+    sweepCase(folders[i], options, counts);
+  bool written = write(end, counts.data(), sizeof counts) == sizeof counts;
+  std::fflush(stdout);
+  _exit(written ? 0 : 1);
+}
+
+int sweep(const std::vector<fs::path> &folders, const Options &options) {
+  int ends[2];
+  require(pipe(ends) == 0, "no pipe");
+  std::vector<pid_t> workers;
+  for (size_t share = 0; share < options.jobs; ++share) {
+    std::fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+      sweepShare(folders, share, options, ends[1]);
+    workers.push_back(child);
+  }
+  close(ends[1]);
+  Counts total{}, counts{};
+  size_t reports = 0;
+  for (; read(ends[0], counts.data(), sizeof counts) == sizeof counts; ++reports)
+    for (size_t i = 0; i < total.size(); ++i)
+      total[i] += counts[i];
+  for (pid_t worker : workers)
+    waitpid(worker, nullptr, 0);
+  int64_t bad = 0, all = 0;
+  for (size_t i = 0; i < total.size(); ++i) {
+    fmt::print("{:6} {}\n", total[i], outcomeNames[i]);
+    all += total[i];
+    bad += i > static_cast<size_t>(Outcome::error) ? total[i] : 0;
+  }
+  if (reports != options.jobs)
+    fmt::print("{} of {} workers ended without a report\n", options.jobs - reports, options.jobs);
+  return bad > 0 || all == 0 || reports != options.jobs ? 1 : 0;
+}
+
+Options parse(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    bool more = i + 1 < argc;
+    if (argument == "--verbose")
+      options.verbose = true;
+    else if (argument == "--jobs" && more)
+      options.jobs = std::max<size_t>(1, std::strtoul(argv[++i], nullptr, 10));
+    else if (argument == "--every" && more)
+      options.every = std::max<size_t>(1, std::strtoul(argv[++i], nullptr, 10));
+    else if (argument.size() == 3 && argument.starts_with("-O"))
+      options.level = argument[2] - '0';
+    else
+      options.wanted.insert(argument);
+  }
+  return options;
+}
+
+} // namespace
+} // namespace lathe::conformance
+
+int main(int argc, char **argv) {
+  using namespace lathe::conformance;
+  Options options = parse(argc, argv);
+  const char *given = std::getenv("LATHE_TEST_DATA");
+  fs::path root = fs::path(given ? given : LATHE_TEST_DATA) / "conformance/onnx";
+  if (!fs::exists(root)) {
+    std::cout << "SKIPPED, NO TEST DATA: " << root << " is not there (set LATHE_TEST_DATA)\n";
+    return 77;
+  }
+  std::vector<fs::path> folders;
+  for (auto &entry : fs::recursive_directory_iterator(root))
+    if (entry.path().filename() == "model.onnx") {
+      fs::path folder = entry.path().parent_path();
+      if (options.wanted.empty() || options.wanted.contains(folder.filename().string()))
+        folders.push_back(folder);
+    }
+  std::sort(folders.begin(), folders.end());
+  std::vector<fs::path> chosen;
+  for (size_t i = 0; i < folders.size(); i += options.every)
+    chosen.push_back(folders[i]);
+  return sweep(chosen, options);
+}
