@@ -1,6 +1,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Progress.h"
 #include "cli/Recording.h"
+#include "cli/Terminal.h"
 #include "lab/Counters.h"
 #include "lab/Disturbance.h"
 #include "lab/Statistics.h"
@@ -57,7 +58,7 @@ int benchVerb(const Arguments &arguments) {
   // No timing without an answer (decision 11).
   std::string mistrust = mistrusted(prepared);
   if (!mistrust.empty()) {
-    fmt::print(stderr, "lathe bench: not timed, the outputs are mistrusted: {}\n", mistrust);
+    say(fmt::format("lathe bench: not timed, the outputs are mistrusted: {}", mistrust));
     options.writeJson({{"model", model.model}, {"mistrusted", mistrust}});
     return failedVerdict;
   }

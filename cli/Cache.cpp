@@ -5,9 +5,11 @@
 #include "package/Package.h"
 #include "runtime/Cpu.h"
 #include "support/CacheFolder.h"
+#include "support/Interrupt.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -193,9 +195,20 @@ void runSelf(const Arguments &arguments, const std::string &verb) {
   posix_spawn_file_actions_t actions; // stdout belongs to the verb that asked, which may write JSON there
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environment.data());
+  posix_spawnattr_t attributes; // a group of its own: a signal from the terminal reaches it through us alone
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  int error =
+      ::posix_spawn(&child, program.c_str(), &actions, &attributes, argv.data(), environment.data());
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   require(error == 0, "cannot start {}: {}", program, std::strerror(error));
+  Cleanup cleanup([child] { // SIGHUP: it removes its files and says nothing
+    ::kill(child, SIGHUP);
+    for (int tries = 0; tries < 500 && ::kill(child, 0) == 0; ++tries) // until the waitpid below has fetched it
+      ::usleep(10000);
+    ::kill(child, SIGKILL);
+  });
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

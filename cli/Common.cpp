@@ -1,7 +1,9 @@
 #include "cli/Common.h"
 
 #include "cli/Progress.h"
+#include "cli/Terminal.h"
 #include "support/File.h"
+#include "support/Interrupt.h"
 #include "support/PendingFile.h"
 
 #include <algorithm>
@@ -35,7 +37,9 @@ std::string shownVerb(const std::string &verb) {
 
 int guarded(const std::string &given, const std::function<int()> &body) {
   std::string verb = shownVerb(given);
-  auto say = [&](const std::string &message) { fmt::print(stderr, "lathe {}: {}\n", verb, message); };
+  auto say = [&](const std::string &message) { cli::say(fmt::format("lathe {}: {}", verb, message)); };
+  catchInterrupts("lathe " + verb);
+  makeOutputPrintable();
   try {
     int code = success;
     try {

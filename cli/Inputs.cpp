@@ -1,8 +1,10 @@
 #include "cli/Inputs.h"
 
 #include "runtime/Program.h"
+#include "support/ArrayNames.h"
 #include "support/Npy.h"
 #include "support/PendingFile.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,12 +48,11 @@ Tensor tensorOf(NpyArray array) {
   return tensor;
 }
 
-/// A name may hold slashes; a file name may not.
-std::string fileNameOf(std::string name) {
-  for (char &c : name)
-    if (c == '/' || c == '\\' || c == ':')
-      c = '_';
-  return name + ".npy";
+std::vector<std::string> namesOf(std::span<const runtime::Port> ports) {
+  std::vector<std::string> names;
+  for (const runtime::Port &port : ports)
+    names.push_back(port.name);
+  return names;
 }
 
 /// The file that -i `text` names. A name may hold '=' only if no file of the whole text exists.
@@ -112,6 +113,7 @@ std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime
 /// What -i gives, by name.
 std::map<std::string, Tensor> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
   std::map<std::string, Tensor> given;
+  std::vector<std::string> names = namesOf(ports);
   auto give = [&](const std::string &name, Tensor tensor, const std::string &from) {
     bool known = std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
     require(known, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
@@ -124,17 +126,23 @@ std::map<std::string, Tensor> givenInputs(std::span<const runtime::Port> ports, 
     if (std::filesystem::is_directory(path)) {
       require(!named, "-i {}: the files of a folder name their arrays themselves", text);
       size_t before = given.size();
-      for (const runtime::Port &port : ports)
-        if (std::string file = path + "/" + fileNameOf(port.name); std::filesystem::exists(file))
-          give(port.name, tensorOf(readNpy(file)), file);
+      std::vector<std::string> files = fileNames(names);
+      for (size_t i = 0; i < ports.size(); ++i)
+        if (std::string file = path + "/" + files[i] + ".npy"; std::filesystem::exists(file))
+          give(names[i], tensorOf(readNpy(file)), file);
       require(given.size() > before, "-i {}: the folder holds no input, expected files NAME.npy with a name of {}",
               text, portsText(ports));
       continue;
     }
     if (path.size() > 4 && path.ends_with(".npz")) {
       require(!named, "-i {}: a .npz file names its arrays itself", text);
-      for (NpzMember &member : readNpz(path))
-        give(member.name, tensorOf(std::move(member.array)), path);
+      std::vector<std::string> members = memberNames(names); // as writeValues calls them
+      for (NpzMember &member : readNpz(path)) {
+        auto port = std::find(members.begin(), members.end(), member.name);
+        bool exact = std::find(names.begin(), names.end(), member.name) != names.end();
+        give(exact || port == members.end() ? member.name : names[size_t(port - members.begin())],
+             tensorOf(std::move(member.array)), path);
+      }
       continue;
     }
     require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
@@ -362,14 +370,14 @@ void printOutputs(std::span<const std::string> names, std::span<const Value> out
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].isTensor()) {
       if (print)
-        std::cout << fmt::format("{}: not a tensor\n", names[i]);
+        std::cout << fmt::format("{}: not a tensor\n", printable(names[i]));
       continue;
     }
     const Tensor &tensor = outputs[i].tensor();
     OutputSummary summary = summarizeOutput(tensor);
     if (print)
-      std::cout << fmt::format("{}: {} {}, {} {}{}\n", names[i], name(tensor.type()), dimsText(tensor.dims()),
-                               summary.str(), firstElements(tensor),
+      std::cout << fmt::format("{}: {} {}, {} {}{}\n", printable(names[i]), name(tensor.type()),
+                               dimsText(tensor.dims()), summary.str(), firstElements(tensor),
                                summary.mistrust.empty() ? "" : "  -- mistrusted: " + summary.mistrust);
     auto finite = [&](double value) { return summary.measured() ? nlohmann::json(value) : nlohmann::json(); };
     json["outputs"].push_back({{"name", names[i]},
@@ -412,8 +420,9 @@ void writeValues(const std::string &path, std::span<const std::string> names, st
   std::error_code error;
   std::filesystem::create_directories(path, error);
   require(!error, "{}: cannot create: {}", path, error.message());
+  std::vector<std::string> files = fileNames(names);
   for (size_t i = 0; i < names.size(); ++i)
-    writeNpy(path + "/" + fileNameOf(names[i]), viewOf(values[i].tensor()));
+    writeNpy(path + "/" + files[i] + ".npy", viewOf(values[i].tensor()));
 }
 
 } // namespace lathe::cli

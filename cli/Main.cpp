@@ -3,6 +3,7 @@
 #include "cli/Cache.h"
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
+#include "cli/Terminal.h"
 #include "runtime/References.h"
 
 #include <dlfcn.h>
@@ -93,7 +94,7 @@ int mainVerb(int argc, char **argv) {
   for (const Summary &verb : compilerVerbs)
     if (name == verb.name)
       return guarded(name, [&] { return compilerVerb(name, arguments); });
-  fmt::print(stderr, "lathe: no verb is called '{}' (see lathe --help)\n", name);
+  say(fmt::format("lathe: no verb is called '{}' (see lathe --help)", name));
   return userError;
 }
 

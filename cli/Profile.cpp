@@ -1,6 +1,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Progress.h"
 #include "cli/Recording.h"
+#include "cli/Terminal.h"
 #include "lab/Disturbance.h"
 #include "lab/Machine.h"
 
@@ -145,12 +146,12 @@ int profileVerb(const Arguments &arguments) {
   runtime::Context &context = *prepared.context;
   std::string mistrust = mistrusted(prepared);
   if (!mistrust.empty())
-    fmt::print(stderr, "lathe profile: the outputs are mistrusted: {}\n", mistrust);
+    say(fmt::format("lathe profile: the outputs are mistrusted: {}", mistrust));
 
   // No timing without an answer (decision 9).
   Verification verification = unchecked ? verificationOf(*prepared.model) : checkedFirst(model, inputs, prepared);
   if (verification.judged && !verification.verified && !verification.mistrusted && !unchecked) {
-    fmt::print(stderr, "lathe profile: not profiled, {}\n", verification.text);
+    say(fmt::format("lathe profile: not profiled, {}", verification.text));
     options.writeJson({{"model", model.model}, {"verified", false}, {"verification", verification.text}});
     return failedVerdict;
   }

@@ -1,6 +1,7 @@
 #include "cli/Progress.h"
 
 #include "cli/Common.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <atomic>
@@ -52,11 +53,12 @@ bool Progress::isDue() {
 }
 
 void Progress::show(const std::string &line) {
+  std::string text = printable(fmt::format("{}: {}", task, line));
   if (terminal) {
-    fmt::print(stderr, "\r\033[K{}: {}", task, line);
+    fmt::print(stderr, "\r\033[K{}", text);
     lineShown = true;
   } else {
-    fmt::print(stderr, "{}: {}\n", task, line);
+    fmt::print(stderr, "{}\n", text);
   }
 }
 

@@ -37,6 +37,7 @@ if(LATHE_SANITIZE)
   add_link_options(-fsanitize=${LATHE_SANITIZE})
   if(LATHE_SANITIZE MATCHES address)
     add_library(lathe_asan_options OBJECT cmake/AsanOptions.c)
+    target_compile_options(lathe_asan_options PRIVATE -fno-sanitize=all) # also linked where nothing is sanitized
     link_libraries(lathe_asan_options)
   endif()
 endif()

@@ -5,6 +5,7 @@
 #include "lathe/compiler.h"
 #include "support/PendingFile.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -41,8 +42,10 @@ void addShape(ImportOptions &options, const std::string &text) {
   const char *at = text.c_str() + equals + 1;
   while (*at) {
     char *end = nullptr;
+    errno = 0;
     long long extent = std::strtoll(at, &end, 10);
-    require(end != at && (*end == 0 || *end == 'x') && extent >= -1, "shape '{}': expected NAME=1x3x224x224", text);
+    require(end != at && (*end == 0 || (*end == 'x' && end[1])) && extent >= -1 && errno == 0,
+            "shape '{}': expected NAME=1x3x224x224", text);
     dims.push_back(extent);
     at = *end ? end + 1 : end;
   }
@@ -61,6 +64,8 @@ Parsed parse(const lathe_compile_options *options) {
     return parsed;
   if (options->target)
     parsed.compile.target = options->target;
+  require(options->threads >= 0 && options->threads <= 1024, "options.threads is {}, expected 0 to 1024",
+          options->threads);
   if (options->threads)
     parsed.compile.threads = options->threads;
   parsed.compile.level = options->level;

@@ -26,10 +26,12 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=sudo
 fi
 echo "installing:$missing"
-export DEBIAN_FRONTEND=noninteractive
-$as_root env apt-get update -qq
+log=$(mktemp) # a name that nobody else can have prepared
+trap 'rm -f "$log"' EXIT
+trap 'exit 130' INT TERM HUP
+$as_root apt-get update -qq
 # shellcheck disable=SC2086 # a list of words
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing </dev/null >/tmp/lathe-apt.log 2>&1 || {
-  tail -20 /tmp/lathe-apt.log >&2
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null >"$log" 2>&1 || {
+  tail -20 "$log" >&2
   exit 1
 }

@@ -118,7 +118,9 @@ private:
     run.result->name = side.runner.name;
     run.result->model = side.model;
     say("starting " + side.runner.name);
-    auto started = Runner::start(side.runner, options.limits, options.timeouts);
+    RunnerSpec spec = side.runner;
+    spec.command = directory.keepingFilesHere(spec.command);
+    auto started = Runner::start(spec, options.limits, options.timeouts);
     if (!started) {
       run.result->failure = started.failure();
       return;

@@ -34,7 +34,7 @@ store::Disturbance DisturbanceMeter::read() const {
   if (!before || !after || elapsed <= 0)
     return {};
   double others = after->busySeconds - before->busySeconds - (ownSeconds() - ownBefore);
-  return {std::max(0.0, others / elapsed), (after->stolenSeconds - before->stolenSeconds) / elapsed};
+  return {std::max(0.0, others / elapsed), std::max(0.0, (after->stolenSeconds - before->stolenSeconds) / elapsed)};
 }
 
 } // namespace lathe::lab

@@ -159,7 +159,9 @@ struct OpsLab::State {
       return;
     }
     if (!contender.worker) {
-      auto started = take(contender, ProviderWorker::start(column.provider, options.limits, options.timeouts));
+      ProviderSpec spec = column.provider;
+      spec.command = directory.keepingFilesHere(spec.command);
+      auto started = take(contender, ProviderWorker::start(spec, options.limits, options.timeouts));
       if (!started)
         return;
       contender.worker.emplace(std::move(*started));

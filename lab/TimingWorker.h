@@ -27,7 +27,8 @@ public:
   process::Result<Timing> time(int warmup, int repetitions) { return timeWith({}, warmup, repetitions); }
 
   bool alive() const { return worker.alive(); }
-  void pause() { worker.pause(); }
+  /// A worker that cannot be stopped is ended: the next request tells.
+  void pause() { (void)worker.pause(); }
   void resume() { worker.resume(); }
   process::Usage usage() const { return worker.usage(); }
   /// Asks it to leave; ends it if it does not.

@@ -70,9 +70,17 @@ double secondsBetween(std::chrono::steady_clock::time_point from, std::chrono::s
 
 } // namespace
 
-void Child::killGroup(int signal) const {
-  if (pid > 0)
-    ::kill(-pid, signal);
+static bool signalGroupOf(pid_t pid, int signal) {
+  // A process may have moved to another group; one that is in ours gets the signal once more.
+  bool group = ::kill(-pid, signal) == 0;
+  return ::kill(pid, signal) == 0 || group;
+}
+
+bool Child::signalGroup(int signal) const { return pid > 0 && signalGroupOf(pid, signal); }
+
+void Child::watchOver(pid_t started) {
+  pid = started;
+  cleanup.emplace([started] { signalGroupOf(started, SIGKILL); });
 }
 
 Child::~Child() {
@@ -94,19 +102,34 @@ static bool hasExited(pid_t pid) {
   return waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-void Child::stop() {
-  if (!alive() || stopped)
-    return;
-  stopped = true;
-  killGroup(SIGSTOP);
-  siginfo_t info{};
-  while (waitid(P_PID, id_t(pid), &info, WSTOPPED | WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+/// Waits until one of `events` (WEXITED, WSTOPPED) is there to be fetched; false after `seconds`.
+static bool waitFor(pid_t pid, int events, double seconds) {
+  auto entered = std::chrono::steady_clock::now();
+  for (useconds_t pause = 50;; pause = std::min<useconds_t>(2 * pause, 5000)) {
+    siginfo_t info{};
+    if (waitid(P_PID, id_t(pid), &info, events | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+      return true;
+    if (secondsBetween(entered, std::chrono::steady_clock::now()) >= seconds)
+      return false;
+    usleep(pause);
   }
+}
+
+std::optional<std::string> Child::stop() {
+  if (!alive() || stopped)
+    return std::nullopt;
+  std::string why = signalGroup(SIGSTOP) ? "does not stop" : fmt::format("cannot be stopped: {}", std::strerror(errno));
+  if (!waitFor(pid, WSTOPPED | WEXITED, signalGraceSeconds)) {
+    signalGroup(SIGCONT); // those of the group that did
+    return fmt::format("'{}' (process {}) {}", who, pid, why);
+  }
+  stopped = true;
+  return std::nullopt;
 }
 
 void Child::resume() {
   if (alive() && stopped)
-    killGroup(SIGCONT);
+    signalGroup(SIGCONT);
   stopped = false;
 }
 
@@ -230,22 +253,23 @@ Failure Child::end(FailureKind kind, const std::string &detail) {
   Failure failure = reap(0, Killed::byUs, 0);
   failure.kind = kind;
   failure.exitCode = failure.signal = 0;
-  failure.detail = detail;
+  failure.detail = failure.detail.empty() || detail.empty() ? detail + failure.detail : detail + "; " + failure.detail;
   return failure;
 }
 
 /// Waits up to `graceSeconds` for the process to leave, ends its group, reaps it and drains stderr.
 Failure Child::reap(double graceSeconds, Killed why, double seconds) {
   final.peakResidentBytes = std::max(final.peakResidentBytes, peakResident(pid));
-  auto entered = Clock::now();
-  while (!hasExited(pid) && secondsBetween(entered, Clock::now()) < graceSeconds)
-    usleep(1000);
+  waitFor(pid, WEXITED, graceSeconds);
   // While the leader is unreaped its group number cannot be anyone else's.
-  killGroup(SIGKILL);
+  std::string refused = signalGroup(SIGKILL) ? "" : fmt::format(": {}", std::strerror(errno));
   int status = 0;
   rusage used{};
-  while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR) {
-  }
+  bool ended = waitFor(pid, WEXITED, signalGraceSeconds);
+  cleanup.reset();
+  if (ended)
+    while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR) {
+    }
   final.wallSeconds = secondsBetween(started, Clock::now());
   auto inSeconds = [](timeval time) { return double(time.tv_sec) + double(time.tv_usec) * 1e-6; };
   final.cpuSeconds = inSeconds(used.ru_utime) + inSeconds(used.ru_stime);
@@ -261,6 +285,8 @@ Failure Child::reap(double graceSeconds, Killed why, double seconds) {
   if (stderrTail.size() > tailBytes)
     stderrTail.erase(0, stderrTail.size() - tailBytes);
   Failure failure = classify(status, why, seconds);
+  if (!ended)
+    failure.detail = fmt::format("process {} could not be ended and still runs{}", pid, refused);
   pid = 0;
   return failure;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "process/Failure.h"
+#include "support/Interrupt.h"
 
 #include <sys/types.h>
 
@@ -46,8 +47,11 @@ struct Usage {
 };
 
 /// A started process, the leader of its own group. The destructor ends the group and reaps it: no zombies, no orphans.
-/// It is also ended by the kernel when the thread that started it ends (Linux), so that a killed supervisor leaves
-/// nothing behind. One thread at a time.
+/// So does a signal that ends us (support/Interrupt.h). It is also ended by the kernel when the thread that started it
+/// ends (Linux), so that a killed supervisor leaves nothing behind. One thread at a time.
+///
+/// No call waits for a process that cannot be signalled (one that has taken another user's identity, as setuid programs
+/// do) or that hangs in the kernel: after `signalGraceSeconds` it is given up, and the Failure says that it still runs.
 class Child {
 public:
   static Result<std::unique_ptr<Child>> start(const Command &command, const Limits &limits);
@@ -69,8 +73,9 @@ public:
   Failure leave(double graceSeconds);
 
   void closeInput();
-  /// Stops and continues the whole group. `stop` returns when the process stands still.
-  void stop();
+  /// Stops and continues the whole group. `stop` returns when the process stands still or has ended; otherwise the
+  /// reason why it goes on.
+  [[nodiscard]] std::optional<std::string> stop();
   void resume();
   bool alive() const { return pid > 0; }
   pid_t id() const { return pid; }
@@ -80,6 +85,8 @@ public:
   std::string output; // what came from its stdout and was not taken yet
   std::string stderrTail;
   std::string who;
+  /// How long a process may take to stop or to end after the signal for it was sent.
+  double signalGraceSeconds = 10;
   bool outputMayEnd = false; // otherwise a process that closed its output is given two seconds to leave
 
 private:
@@ -92,9 +99,12 @@ private:
   bool writeSome();
   bool readSome(int &descriptor, std::string &into, bool tail);
   bool overMemory();
-  void killGroup(int signal) const;
+  /// Signals the group, and the process itself where it has left its group. False when neither can be reached.
+  bool signalGroup(int signal) const;
+  void watchOver(pid_t started);
 
   pid_t pid = 0;
+  std::optional<Cleanup> cleanup; // ends the group when a signal ends us
   int stdinPipe = -1, stdoutPipe = -1, stderrPipe = -1;
   bool stopped = false;
   Limits limits;

@@ -45,6 +45,18 @@ int main(int argc, char **argv) {
       close(1);
       pause();
     }
+    if (how == "leave-group") { // beyond the reach of signals to its group, as programs that start shells do
+      pid_t other = fork();
+      if (other == 0) {
+        setpgid(0, 0);
+        std::cin.ignore(1 << 20); // until its supervisor is gone
+        return 0;
+      }
+      while (setpgid(other, other) != 0 || setpgid(0, other) != 0) {
+      }
+    }
+    if (how == "other-user" && setresuid(0, 0, 0) != 0) // a setuid program that takes its owner's identity
+      return 8;
     if (how == "orphan" && fork() == 0) // a descendant that keeps the pipes open
       for (;;)
         pause();

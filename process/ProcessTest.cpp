@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -218,6 +220,81 @@ TEST_F(Process, pauseStopsItsClock) {
   for (int i = 0; i < 6000 && worker.usage().cpuSeconds == before; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_GT(worker.usage().cpuSeconds, before);
+}
+
+TEST_F(Process, aWorkerThatLeavesItsGroupIsStoppedAndEnded) {
+  Worker worker = startWorker({"leave-group"});
+  ASSERT_TRUE(worker.request({{"n", 1}}, 60).ok());
+  EXPECT_FALSE(worker.pause().has_value());
+  EXPECT_EQ(worker.request({{"n", 2}}, 0.3).failure().kind, FailureKind::timedOut); // ended and reaped
+  EXPECT_FALSE(worker.alive());
+}
+
+TEST_F(Process, aWorkerThatMayNotBeSignalledIsGivenUp) {
+  // A setuid program that has become another user. Nobody may signal it but that user, so nobody is who we are.
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can make a program of another user";
+  auto program = std::filesystem::temp_directory_path() / ("lathe-setuid-" + std::to_string(getpid()));
+  std::filesystem::copy_file(workerPath(), program);
+  ASSERT_EQ(::chmod(program.c_str(), 04755), 0);
+  auto said = runForked("test", [&]() -> std::string {
+    if (::setgid(65534) != 0 || ::setuid(65534) != 0)
+      return "cannot become nobody";
+    auto started =
+        Worker::start({.argv = {program.string(), "other-user"}, .environment = {}, .directory = {}, .prefix = {}});
+    if (!started)
+      return started.failure().message();
+    Worker worker = std::move(*started);
+    worker.setSignalGrace(0.2);
+    if (auto answer = worker.request({{"n", 1}}, 60); !answer)
+      return "skip: " + answer.failure().message();
+    auto failure = worker.pause();
+    return (failure ? failure->message() : "stopped") + (worker.alive() ? "; alive" : "; given up");
+  });
+  std::filesystem::remove(program);
+  ASSERT_TRUE(said.ok()) << said.failure().message();
+  if (said->starts_with("skip: "))
+    GTEST_SKIP() << "setuid programs have no effect here: " << *said;
+  EXPECT_NE(said->find("cannot be stopped: Operation not permitted"), said->npos) << *said;
+  EXPECT_NE(said->find("could not be ended and still runs: Operation not permitted"), said->npos) << *said;
+  EXPECT_NE(said->find("; given up"), said->npos) << *said;
+}
+
+TEST_F(Process, aSupervisorThatIsKilledLeavesNothingBehind) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  for (int signal : {SIGKILL, SIGINT, SIGTERM}) {
+    pid_t supervisor = fork();
+    if (supervisor == 0) {
+      lathe::catchInterrupts("test");
+      Worker worker = startWorker({"well"});
+      pid_t id = worker.id();
+      (void)!write(ends[1], &id, sizeof id);
+      for (;;)
+        pause();
+    }
+    pid_t worker = 0;
+    ASSERT_EQ(read(ends[0], &worker, sizeof worker), ssize_t(sizeof worker));
+    EXPECT_EQ(::kill(supervisor, signal), 0);
+    int status = 0;
+    waitpid(supervisor, &status, 0);
+    if (signal == SIGKILL)
+      EXPECT_TRUE(WIFSIGNALED(status));
+    else
+      EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
+    // It is nobody's child here: it is gone when its number is nobody's, or a zombie that its new parent has not
+    // fetched.
+    auto gone = [&] {
+      std::ifstream stat("/proc/" + std::to_string(worker) + "/stat");
+      std::string id, name, state;
+      return !(stat >> id >> name >> state) || state == "Z" || state == "X";
+    };
+    for (int tries = 0; tries < 1000 && !gone(); ++tries)
+      usleep(10000);
+    EXPECT_TRUE(gone()) << "signal " << signal;
+  }
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST_F(Process, usageCountsWhatAWorkerHasStarted) {

@@ -182,7 +182,7 @@ Result<std::unique_ptr<Child>> Child::start(const Command &command, const Limits
     _exit(127);
   }
   setpgid(pid, pid); // in both, so that neither depends on the other being first
-  child->pid = pid;
+  child->watchOver(pid);
   ::close(Pipe::take(status.write));
   int error = 0;
   ssize_t count;
@@ -234,7 +234,7 @@ Result<std::unique_ptr<Child>> Child::fork(const std::string &who, const std::fu
     _exit(code);
   }
   setpgid(pid, pid);
-  child->pid = pid;
+  child->watchOver(pid);
   child->stdoutPipe = Pipe::take(out.read);
   child->stderrPipe = Pipe::take(err.read);
   for (int descriptor : {child->stdoutPipe, child->stderrPipe})

@@ -69,7 +69,16 @@ Result<json> Worker::request(const json &message, double timeoutSeconds) {
   return dead ? Result<json>(*dead) : answer;
 }
 
-void Worker::pause() { child->stop(); }
+std::optional<Failure> Worker::pause() {
+  if (dead)
+    return dead;
+  if (auto why = child->stop()) {
+    Failure failure = child->end(FailureKind::timedOut, *why);
+    failure.seconds = child->signalGraceSeconds;
+    return failWith(failure);
+  }
+  return std::nullopt;
+}
 void Worker::resume() { child->resume(); }
 
 Result<int> Worker::close(double graceSeconds) {

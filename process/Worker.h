@@ -22,8 +22,9 @@ public:
   std::optional<Failure> send(const nlohmann::json &message, double timeoutSeconds);
 
   /// SIGSTOP and SIGCONT to the worker's process group; `pause` returns when it stands still. Through a prefix such as
-  /// ssh only the local end stops. Requests to a paused worker time out.
-  void pause();
+  /// ssh only the local end stops. Requests to a paused worker time out. A worker that cannot be stopped is ended, and
+  /// the failure returned: times taken beside one that runs would mean nothing.
+  std::optional<Failure> pause();
   void resume();
 
   /// Closes its input and waits for it to leave by itself; ends it after `graceSeconds`. Its exit code, or how else it
@@ -34,6 +35,8 @@ public:
 
   bool alive() const;
   pid_t id() const { return child->id(); }
+  /// How long it may take to stop or to end after the signal for it was sent: 10 s where nothing else is said.
+  void setSignalGrace(double seconds) { child->signalGraceSeconds = seconds; }
   Usage usage() const { return child->usage(); }
   std::string stderrTail() const { return child->stderrTail; }
 

@@ -1,14 +1,19 @@
 """Lathe from Python: load, compile and run models with NumPy arrays. One file on top of the C libraries.
 
-    import lathe
-    model = lathe.load("resnet50.lathe")             # or lathe.compile("resnet50.onnx", "resnet50.lathe")
-    outputs = model.run({"data": image})             # {"prob": array}
+    import lathe, numpy
+    model = lathe.compile("squeezenet.onnx", "squeezenet.lathe")  # or lathe.load("squeezenet.lathe")
+    image = numpy.zeros((1, 3, 224, 224), numpy.float32)
+    outputs = model.run({"input": image})                         # {"output": array}
 
-The libraries are looked for in $LATHE_LIBRARY_DIR, beside this file, in ../lib and ../../../lib, then where the system looks.
+The example's network is made by `lathe zoo squeezenet -o squeezenet.onnx`; `model.inputs` and `model.outputs` tell the names
+of any other. The libraries are looked for in $LATHE_LIBRARY_DIR, beside this file, in the build folder of a clone
+(build/release/lib), in the lib folders of an installation, then where the system looks.
 A package contains native code: loading one means trusting it.
 """
 import ctypes
+import glob
 import os
+import threading
 
 import numpy as np
 
@@ -62,18 +67,29 @@ def _new(structure, *fields):
     return structure(ctypes.sizeof(structure), *fields)
 
 
-def _open(name):
+def _folders():
+    """Where the libraries may lie: in order, without what does not exist."""
+    given = os.environ.get("LATHE_LIBRARY_DIR")
+    if given:
+        return [given]  # meant, and so nothing else is
     here = os.path.dirname(os.path.abspath(__file__))
-    folders = [os.environ.get("LATHE_LIBRARY_DIR"), here, os.path.join(here, "..", "lib"),
-               os.path.join(here, "..", "..", "..", "lib")]
-    for folder in filter(None, folders):
-        path = os.path.join(folder, name)
-        if os.path.exists(path):
-            return ctypes.CDLL(path)
+    clone = os.path.dirname(here)
+    prefix = os.path.join(here, "..", "..", "..")  # installed as PREFIX/share/lathe/python/lathe.py
+    folders = [here, os.path.join(clone, "build", "release", "lib"), os.path.join(clone, "lib"), os.path.join(prefix, "lib"),
+               *sorted(glob.glob(os.path.join(prefix, "lib", "*-linux-gnu*"))), os.path.join(prefix, "lib64")]
+    return [os.path.normpath(folder) for folder in folders]
+
+
+def _open(name):
+    folders = _folders()
+    path = next((path for path in (os.path.join(folder, name) for folder in folders) if os.path.exists(path)), None)
     try:
-        return ctypes.CDLL(name)
+        return ctypes.CDLL(path or name)
     except OSError as error:
-        raise Error(f"cannot load {name}: {error}; set LATHE_LIBRARY_DIR to its folder") from None
+        if path:
+            raise Error(f"{path}: cannot be loaded: {error}") from None
+        raise Error(f"{name} is not in {', '.join(folders)} nor where the system looks: build it (make build), or set "
+                    f"LATHE_LIBRARY_DIR to its folder") from None
 
 
 _loaded = {}
@@ -100,12 +116,27 @@ def _runtime():
 
 def _check(status, last_error):
     if status != 0:
-        raise Error(last_error().decode())
+        raise Error(last_error().decode(errors="replace"))
+
+
+def _path(path):
+    """A path as C takes it."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise Error(f"{path!r}: expected a path, got one with a zero byte")
+    return encoded
 
 
 def _call(name, *arguments):
     library = _runtime()
     _check(getattr(library, name)(*arguments), library.lathe_last_error)
+
+
+def _int32(what, value):
+    """C would take the low bits of a larger number."""
+    if not -2**31 <= value < 2**31:
+        raise Error(f"{what} is {value}, expected a number of 32 bits")
+    return int(value)
 
 
 def runtime_version():
@@ -128,9 +159,9 @@ def compile(model, package, target=None, threads=1, level=3, exact_math=False, s
         raise Error(f"precision '{precision}': liblathe_compiler.so is of a version that knows fp32 only")
     texts = [f"{name}={'x'.join(map(str, dims))}".encode() for name, dims in (shapes or {}).items()]
     array = (ctypes.c_char_p * len(texts))(*texts)
-    options = _new(_CompileOptions, target and target.encode(), threads, level, int(exact_math),
+    options = _new(_CompileOptions, target and target.encode(), _int32("threads", threads), _int32("level", level), int(exact_math),
                    _PRECISIONS[precision], schedule and schedule.encode(), array, len(texts))
-    _check(library.lathe_compile_file(os.fsencode(model), os.fsencode(package), ctypes.byref(options)),
+    _check(library.lathe_compile_file(_path(model), _path(package), ctypes.byref(options)),
            library.lathe_compiler_last_error)
     return load(package, threads=threads)
 
@@ -139,31 +170,36 @@ class Port:
     """An input or output: name, dtype (None where NumPy has none), dims (None where free), texts ("N")."""
 
     def __init__(self, raw):
-        self.name = raw.name.decode()
+        self.name = raw.name.decode(errors="replace")
         self.element_type = raw.element_type
         self.dtype = np.dtype(np.uint16 if raw.element_type == _BF16 else _DTYPES[raw.element_type]) \
             if raw.element_type in _DTYPES or raw.element_type == _BF16 else None
         self.dims = tuple(d if d >= 0 else None for d in raw.dims[:raw.rank])
-        self.texts = tuple(t.decode() for t in raw.dim_texts[:raw.rank])
+        self.texts = tuple(t.decode(errors="replace") for t in raw.dim_texts[:raw.rank])
 
     def __repr__(self):
         return f"{self.name}: {self.dtype} {'x'.join(self.texts) or 'scalar'}"
 
 
+def _quoted(names):
+    return ", ".join(f"'{name}'" for name in names) or "none"
+
+
 class Model:
-    """Immutable; may be shared by threads. `run` uses a context of its own: not from several threads at once."""
+    """Immutable; may be shared by threads. `run` has one context, which its callers use in turn."""
 
     def __init__(self, path, check_constants=True, threads=1):
         self._handle = ctypes.c_void_p()
         options = _new(_LoadOptions, 0 if check_constants else 4, 0)  # LATHE_LOAD_SKIP_CONSTANTS
-        _call("lathe_model_load", os.fsencode(path), ctypes.byref(options), ctypes.byref(self._handle))
+        _call("lathe_model_load", _path(path), ctypes.byref(options), ctypes.byref(self._handle))
         self.threads = threads
         self.inputs = self._ports("input")
         self.outputs = self._ports("output")
         self._context = None
+        self._lock = threading.Lock()
 
     def __del__(self):
-        if getattr(self, "_handle", None):
+        if getattr(self, "_handle", None) and _loaded:  # nothing is there any more when the interpreter ends
             _runtime().lathe_model_free(self._handle)
 
     def _ports(self, kind):
@@ -178,64 +214,109 @@ class Model:
         return Context(self, self.threads if threads is None else threads)
 
     def run(self, inputs):
-        """`inputs`: {name: array} or a list in order; returns {name: array}."""
-        if self._context is None:
-            self._context = self.context()
-        return self._context.run(inputs)
+        """`inputs`: {name: array} or a list in order, all of them; returns {name: array}."""
+        if inputs is None:
+            inputs = {}
+        with self._lock:
+            if self._context is None:
+                self._context = self.context()
+            return self._context.run(inputs)
 
 
 class Context:
-    """Working memory and threads of one caller."""
+    """Working memory and threads of one caller; threads that share one use it in turn. `close`, or the end of a `with`
+    block, gives the memory back."""
 
     def __init__(self, model, threads=1):
         self.model = model
         self._handle = ctypes.c_void_p()
         self._bound = {}
-        options = _new(_ContextOptions, threads, 0)
+        self._lock = threading.RLock()
+        options = _new(_ContextOptions, _int32("threads", threads), 0)
         _call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(self._handle))
 
     def __del__(self):
-        if getattr(self, "_handle", None):
-            _runtime().lathe_context_free(self._handle)
+        if getattr(self, "_lock", None) and _loaded:
+            self.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        with self._lock:
+            if self._handle:
+                _runtime().lathe_context_free(self._handle)
+            self._handle = ctypes.c_void_p()
+            self._bound = {}
+
+    def _use(self):
+        if not self._handle:
+            raise Error("the context is closed")
+        return self._handle
 
     def set_input(self, name, value):
-        """Binds an array in place where its type and order fit, a copy otherwise."""
+        """Binds an array in place where its type, order and alignment fit, a copy otherwise."""
         port = next((p for p in self.model.inputs if p.name == name), None)
         if port is None:
             raise Error(f"no input is called '{name}'; there are: {', '.join(p.name for p in self.model.inputs)}")
-        array = np.asarray(value, order="C")
+        array = np.asarray(value)
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        array = np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
         number = port.element_type if port.element_type == _BF16 and array.dtype == np.uint16 else _TYPES.get(array.dtype)
         if number is None:
             raise Error(f"input '{name}': expected {port.dtype}, got {array.dtype}")
         dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
         tensor = _new(_Tensor, number, 0, array.ndim, dims, array.ctypes.data, array.nbytes)
-        _call("lathe_context_set_input_by_name", self._handle, name.encode(), ctypes.byref(tensor))
-        self._bound[name] = array  # kept alive: the runtime reads it in place
+        with self._lock:
+            _call("lathe_context_set_input_by_name", self._use(), name.encode(), ctypes.byref(tensor))
+            self._bound[name] = array  # kept alive: the runtime reads it in place
 
     def output(self, index):
         """A copy of an output of the last run."""
-        raw = _new(_Tensor)
-        _call("lathe_context_output", self._handle, ctypes.c_size_t(index), ctypes.byref(raw))
+        if not 0 <= index < len(self.model.outputs):
+            raise Error(f"output {index} of {len(self.model.outputs)}")
         dtype = self.model.outputs[index].dtype
         if dtype is None:
             raise Error(f"output '{self.model.outputs[index].name}': NumPy has no such element type")
-        data = ctypes.string_at(raw.data, raw.bytes) if raw.bytes else b""
-        return np.frombuffer(bytearray(data), dtype).reshape(raw.dims[:raw.rank])
+        raw = _new(_Tensor)
+        with self._lock:
+            _call("lathe_context_output", self._use(), ctypes.c_size_t(index), ctypes.byref(raw))
+            data = ctypes.string_at(raw.data, raw.bytes) if raw.bytes else b""
+            return np.frombuffer(bytearray(data), dtype).reshape(raw.dims[:raw.rank] if raw.rank else ())
 
     def run(self, inputs=None, profile=False):
+        """`inputs`: {name: array} or a list in order, all of them; None: those that are bound. Returns {name: array}."""
+        names = [port.name for port in self.model.inputs]
         if inputs is not None and not hasattr(inputs, "items"):
-            inputs = dict(zip((port.name for port in self.model.inputs), inputs))
-        for name, value in (inputs or {}).items():
-            self.set_input(name, value)
-        _call("lathe_context_run_profiled" if profile else "lathe_context_run", self._handle)
-        return {port.name: self.output(index) for index, port in enumerate(self.model.outputs)}
+            if isinstance(inputs, (str, bytes, np.ndarray)) or not hasattr(inputs, "__iter__"):
+                raise Error(f"inputs: expected {{name: array}} or a list of arrays for {_quoted(names)}, got "
+                            f"{type(inputs).__name__}")
+            inputs = list(inputs)
+            if len(inputs) != len(names):
+                raise Error(f"inputs: expected {len(names)} arrays ({_quoted(names)}), got {len(inputs)}")
+            inputs = dict(zip(names, inputs))
+        with self._lock:
+            self._use()
+            if inputs is not None:
+                for name, value in inputs.items():
+                    self.set_input(name, value)
+                missing = [name for name in names if name not in inputs]
+                if missing:
+                    raise Error(f"input {_quoted(missing)} is missing: run() without inputs uses those that are bound")
+            _call("lathe_context_run_profiled" if profile else "lathe_context_run", self._use())
+            return {port.name: self.output(index) for index, port in enumerate(self.model.outputs)}
 
     def profile(self):
         """Rows of the last run with profile=True: dicts with name, nodes, nanoseconds, ...; the last is the overhead."""
         rows = []
-        for index in range(_runtime().lathe_context_profile_rows(self._handle, None)):
-            raw = _new(_ProfileRow)
-            _call("lathe_context_profile_row", self._handle, ctypes.c_size_t(index), ctypes.byref(raw))
-            row = {name: getattr(raw, name) for name, _ in _ProfileRow._fields_[1:]}
-            rows.append({k: v.decode() if isinstance(v, bytes) else v for k, v in row.items()})
+        with self._lock:
+            for index in range(_runtime().lathe_context_profile_rows(self._use(), None)):
+                raw = _new(_ProfileRow)
+                _call("lathe_context_profile_row", self._use(), ctypes.c_size_t(index), ctypes.byref(raw))
+                row = {name: getattr(raw, name) for name, _ in _ProfileRow._fields_[1:]}
+                rows.append({k: v.decode(errors="replace") if isinstance(v, bytes) else v for k, v in row.items()})
         return rows

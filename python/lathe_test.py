@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of the Python wrapper:  lathe_test.py PACKAGE_WRITER  (LATHE_LIBRARY_DIR names the libraries)"""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,11 @@ class WrapperTest(unittest.TestCase):
 
     def test_compile_errors(self):
         self.compiled("test_relu")
+        path = os.path.join(os.environ["LATHE_TEST_DATA"], "conformance", "onnx", "node", "test_relu", "model.onnx")
+        for options in ({"threads": 2**40}, {"threads": 1025}, {"threads": -1}, {"level": 5}, {"level": 2**32},
+                        {"shapes": {"x": (3, 10**30)}}, {"shapes": {"x": (-2,)}}):
+            with self.assertRaisesRegex(lathe.Error, "threads|level|shape"):
+                lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), **options)
         with self.assertRaisesRegex(lathe.Error, "/nowhere.onnx"):
             lathe.compile("/nowhere.onnx", os.path.join(self.folder.name, "x.lathe"))
 
@@ -112,6 +118,97 @@ class WrapperTest(unittest.TestCase):
             model.context().run()
         with self.assertRaisesRegex(lathe.Error, "cannot open"):
             lathe.load("/nowhere.lathe")
+
+    def test_all_inputs_and_no_others(self):
+        model, x = lathe.load(self.plain), np.ones((2, 4), np.float32)
+        model.run({"x": x})
+        for inputs in ({}, None):  # nothing of the run before is used again
+            with self.assertRaisesRegex(lathe.Error, "input 'x' is missing"):
+                model.run(inputs)
+        with self.assertRaisesRegex(lathe.Error, r"expected 1 arrays \('x'\), got 2"):
+            model.run([x, x])
+        with self.assertRaisesRegex(lathe.Error, r"expected 1 arrays \('x'\), got 0"):
+            model.run([])
+        for inputs in (x, "x", 7):
+            with self.assertRaisesRegex(lathe.Error, "inputs: expected {name: array} or a list of arrays for 'x', got"):
+                model.run(inputs)
+        context = model.context()
+        with self.assertRaisesRegex(lathe.Error, "input 'x' is missing"):
+            context.run({})
+        context.set_input("x", x)
+        np.testing.assert_array_equal(context.run()["out"], x * 1.5)
+
+    def test_arrays_of_any_kind(self):
+        model = lathe.load(self.plain)
+        x = np.arange(8, dtype=np.float32).reshape(2, 4)
+        unaligned = np.frombuffer(b"x" + x.tobytes(), np.float32, offset=1).reshape(2, 4)
+        self.assertFalse(unaligned.flags.aligned)
+        for same in (x.astype(">f4"), np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x[::-1][::-1], unaligned,
+                     np.ma.masked_array(x), x[None][0]):
+            np.testing.assert_array_equal(model.run({"x": same})["out"], x * 1.5)
+        for wrong in (x.astype(np.int32), x.astype(complex), x.astype(object), x.astype(str), np.float32(1), 1.0, [], None,
+                      np.zeros((0, 4), np.float64), np.zeros((2, 4, 1), np.float32), np.zeros((1,) * 32, np.float32)):
+            with self.assertRaisesRegex(lathe.Error, "input 'x': expected f"):
+                model.run({"x": wrong})
+        self.assertEqual(model.run({"x": np.zeros((0, 4), np.float32)})["out"].shape, (0, 4))
+
+    def test_contexts_that_are_closed(self):
+        x = np.ones((2, 4), np.float32)
+        with lathe.load(self.plain).context() as context:
+            context.run({"x": x}, profile=True)
+        for use in (context.run, context.profile, lambda: context.output(0), lambda: context.set_input("x", x)):
+            with self.assertRaisesRegex(lathe.Error, "the context is closed"):
+                use()
+        context.close()
+        other = lathe.load(self.plain).context()
+        for index in (-1, 1):
+            with self.assertRaisesRegex(lathe.Error, f"output {index} of 1"):
+                other.output(index)
+        with self.assertRaises(lathe.Error):
+            lathe.load("a\0b.lathe")
+        for threads in (-1, 1025, 2**40):
+            with self.assertRaisesRegex(lathe.Error, "threads"):
+                lathe.load(self.plain).context(threads=threads)
+
+    def test_one_model_from_many_threads(self):
+        model, failures = lathe.load(self.plain), []
+
+        def work(value):
+            x = np.full((50, 4), value, np.float32)
+            for _ in range(100):
+                if not (model.run({"x": x})["out"] == value * 1.5).all():
+                    failures.append(value)
+
+        threads = [threading.Thread(target=work, args=(value,)) for value in (1, 2, 3)]
+        [t.start() for t in threads], [t.join() for t in threads]
+        self.assertEqual(failures, [])
+
+    def test_libraries_are_found_or_the_places_named(self):
+        def imported(folder, **environment):
+            """What `import lathe` and a call say with lathe.py in `folder`."""
+            os.makedirs(folder)
+            shutil.copy(lathe.__file__, folder)
+            done = subprocess.run([sys.executable, "-c", "import lathe; print(lathe.runtime_version())"], capture_output=True, text=True,
+                                  env={"PATH": os.environ["PATH"], "PYTHONPATH": folder, **environment})
+            return done.stdout.strip() if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+        libraries, version = os.environ["LATHE_LIBRARY_DIR"], lathe.runtime_version()
+        clone, prefix = os.path.join(self.folder.name, "clone"), os.path.join(self.folder.name, "prefix")
+        os.makedirs(os.path.join(clone, "build", "release"))
+        os.symlink(libraries, os.path.join(clone, "build", "release", "lib"))
+        self.assertEqual(imported(os.path.join(clone, "python")), version)
+        os.makedirs(os.path.join(prefix, "lib"))
+        os.symlink(libraries, os.path.join(prefix, "lib", "x86_64-linux-gnu"))
+        self.assertEqual(imported(os.path.join(prefix, "share", "lathe", "python")), version)
+        alone = os.path.join(self.folder.name, "alone", "python")
+        self.assertRegex(imported(alone), "lathe.Error: liblathe_runtime.so is not in .*alone/python, .*alone/build/release/lib, .*"
+                                          "nor where the system looks: build it .* or set LATHE_LIBRARY_DIR")
+        wrong = os.path.join(self.folder.name, "wrong")
+        os.makedirs(wrong)
+        with open(os.path.join(wrong, "liblathe_runtime.so"), "w") as file:
+            file.write("no library")
+        self.assertRegex(imported(os.path.join(self.folder.name, "other"), LATHE_LIBRARY_DIR=wrong),
+                         "lathe.Error: .*wrong/liblathe_runtime.so: cannot be loaded")
 
     def test_threads(self):
         model, failures = lathe.load(self.plain), []

@@ -2,6 +2,7 @@
 
 #include "store/ContentKey.h"
 #include "store/Lines.h"
+#include "support/Text.h"
 
 #include <set>
 
@@ -45,7 +46,7 @@ std::string lineOf(const Record &record) {
 }
 
 Record recordOf(const std::string &line) {
-  json document = json::parse(line, nullptr, false);
+  json document = parseDocument(line);
   require(document.is_object() && document.size() == 1, "'{:.40}' is no record of an archive", line);
   auto entry = document.begin();
   if (entry.key() == "platform")
@@ -71,8 +72,12 @@ void eachRecord(Store &store, const Filter &filter, const std::function<void(con
     platforms.insert(summary.experiment.platform);
   for (auto &record : tuning)
     platforms.insert(record.platform);
-  for (auto &key : platforms)
-    visit(store.platform(key));
+  for (auto &key : platforms) {
+    Platform platform = store.platform(key);
+    require(platform.key() == key, "{}: platform {}: what is there belongs to another key", store.path(),
+            printable(key));
+    visit(platform);
+  }
   for (auto &summary : experiments)
     visit(summary.experiment);
   for (auto &record : tuning)
@@ -93,7 +98,7 @@ Store::Counts exportArchive(Store &store, const Filter &filter, const std::strin
 }
 
 static json manifestOf(const std::string &path, const std::optional<std::string> &line) {
-  json document = line ? json::parse(*line, nullptr, false) : json();
+  json document = line ? parseDocument(*line) : json();
   require(document.is_object() && document.contains(manifestKey) && document[manifestKey].is_object(),
           "{}: is no archive of measurements (the first line has no \"{}\")", path, manifestKey);
   json manifest = document[manifestKey];
@@ -130,7 +135,7 @@ void readArchive(const std::string &path, const std::function<void(const Record 
       tally.add(*line, record);
       visit(record);
     } catch (const Error &error) {
-      fail("{}:{}: {}", path, reader.number(), error.what());
+      fail("{}:{}: {}", path, reader.number(), printable(error.what()));
     }
   json found = tally.manifest();
   for (auto &[key, value] : found.items())

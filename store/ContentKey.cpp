@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -40,6 +41,31 @@ std::string contentKey(std::string_view bytes) {
 
 std::string documentKey(const json &document) {
   return contentKey(std::string_view(document.dump(-1, ' ', false, json::error_handler_t::replace)));
+}
+
+/// The largest number of brackets that are open at once outside of strings.
+static size_t nestingOf(std::string_view text) {
+  size_t open = 0, most = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '"')
+      inString = !inString;
+    else if (inString)
+      i += c == '\\'; // the character after it ends no string
+    else if (c == '[' || c == '{')
+      most = std::max(most, ++open);
+    else if ((c == ']' || c == '}') && open)
+      --open;
+  }
+  return most;
+}
+
+nlohmann::json parseDocument(std::string_view text) {
+  constexpr size_t deepest = 64;
+  if (nestingOf(text) > deepest)
+    return nlohmann::json(nlohmann::json::value_t::discarded);
+  return nlohmann::json::parse(text, nullptr, false);
 }
 
 std::string newUuid() {

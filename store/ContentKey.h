@@ -27,6 +27,10 @@ std::string contentKey(std::string_view bytes);
 /// Of a document: keys are sorted, so the order in which it was made does not matter.
 std::string documentKey(const nlohmann::json &document);
 
+/// The JSON document that `text` holds; discarded (is_discarded) where it holds none, or one whose lists and objects
+/// lie more than 64 deep in one another: code that walks documents calls itself once a level.
+nlohmann::json parseDocument(std::string_view text);
+
 /// A random UUID (version 4), "f3b1c0de-...".
 std::string newUuid();
 

@@ -36,6 +36,8 @@ void LineWriter::deflate(std::string_view bytes, bool finish) {
 }
 
 void LineWriter::line(std::string_view text) {
+  require(text.size() <= maxLineBytes, "{}: a record of {} MiB, expected at most {}", path, text.size() >> 20,
+          maxLineBytes >> 20);
   for (std::string_view part : {text, std::string_view("\n")})
     if (deflater)
       deflate(part, false);
@@ -78,6 +80,8 @@ std::optional<std::string> LineReader::next() {
     any = true;
     auto from = buffer.begin() + std::ptrdiff_t(begin), to = buffer.begin() + std::ptrdiff_t(end);
     auto newline = std::find(from, to, '\n');
+    require(line.size() + size_t(newline - from) <= maxLineBytes, "{}:{}: a line longer than {} MiB", path, lines + 1,
+            maxLineBytes >> 20);
     line.append(from, newline);
     begin = size_t(newline - buffer.begin());
     if (newline != to) {

@@ -14,13 +14,17 @@ struct gzFile_s;
 
 namespace lathe::store {
 
+/// Bytes of the longest line, end excluded. Some kilobytes can unpack to gigabytes: a reader takes no more than this.
+/// A point of 100,000 samples needs about 5 MB.
+constexpr size_t maxLineBytes = size_t(64) << 20;
+
 /// The file appears under its name when it is complete: `commit`. "-" is the standard output (support/PendingFile.h).
 /// Throws Error.
 class LineWriter {
 public:
   explicit LineWriter(const std::string &path);
   ~LineWriter();
-  /// Adds `text` and a newline.
+  /// Adds `text` and a newline. Throws Error beyond maxLineBytes.
   void line(std::string_view text);
   void commit();
 
@@ -33,8 +37,8 @@ private:
   std::unique_ptr<z_stream_s> deflater; // none: as it is
 };
 
-/// Reads both kinds, whatever the name. Throws Error for a file that is not there or whose compression is cut or
-/// damaged.
+/// Reads both kinds, whatever the name. Throws Error for a file that is not there, whose compression is cut or damaged,
+/// or that has a line beyond maxLineBytes.
 class LineReader {
 public:
   explicit LineReader(const std::string &path);

@@ -1,5 +1,11 @@
 #include "store/Store.h"
 
+#include "store/ContentKey.h"
+#include "support/Text.h"
+
+#include <algorithm>
+#include <cmath>
+
 namespace lathe::store {
 
 using nlohmann::json;
@@ -52,13 +58,28 @@ void restrictPoints(Where &where, const Filter &filter) {
 class Row {
 public:
   explicit Row(const Statement &statement) : statement(statement) {}
-  std::string text() { return statement.text(column++); }
+  /// UTF-8, whatever the file holds: JSON takes nothing else.
+  std::string text() {
+    std::string value = statement.text(column++);
+    bool ascii = std::all_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x80; });
+    return ascii ? value : validUtf8(value);
+  }
   int64_t integer() { return statement.integer(column++); }
-  std::optional<double> real() { return statement.optionalReal(column++); }
-  std::optional<int64_t> count() { return statement.optionalInteger(column++); }
+  /// An integer from `least` to 2^20.
+  int count(const char *what, int least) {
+    int64_t value = integer();
+    require(value >= least && value <= 1 << 20, "{} is {}, expected {} to {}", what, value, least, 1 << 20);
+    return int(value);
+  }
+  std::optional<double> real() {
+    auto value = statement.optionalReal(column++);
+    require(!value || std::isfinite(*value), "column {} is {}, expected a finite number", column, value.value_or(0));
+    return value;
+  }
+  std::optional<int64_t> optionalInteger() { return statement.optionalInteger(column++); }
   json document() {
-    json parsed = json::parse(text(), nullptr, false);
-    require(!parsed.is_discarded(), "column {} holds no JSON", column - 1);
+    json parsed = parseDocument(text());
+    require(!parsed.is_discarded(), "column {} holds no JSON", column);
     return parsed;
   }
   Disturbance disturbance() {
@@ -70,6 +91,17 @@ private:
   const Statement &statement;
   int column = 0;
 };
+
+/// Runs `read`, which makes a record of a row; what is wrong with the row becomes an Error that names file and row.
+template <class Read> auto inRow(const std::string &path, const char *table, const auto &row, Read read) {
+  try {
+    return read();
+  } catch (const Error &error) {
+    fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(error.what()));
+  } catch (const json::exception &error) {
+    fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(error.what()));
+  }
+}
 
 constexpr const char *experimentColumns =
     "experiment.uuid, experiment.kind, experiment.command, experiment.version, experiment.build, platform.key,\n"
@@ -88,6 +120,7 @@ Experiment experimentOf(Row &row) {
   e.started = row.text();
   e.finished = row.text();
   e.disturbance = row.disturbance();
+  check(e);
   return e;
 }
 
@@ -109,7 +142,7 @@ Point pointOf(Row &row) {
   p.problem.detail = row.document();
   p.provider = row.text();
   p.variant = row.text();
-  p.setting.threads = int(row.integer());
+  p.setting.threads = row.count("threads", 1);
   p.setting.batch = row.integer();
   p.setting.type = row.text();
   p.setting.layout = row.text();
@@ -126,7 +159,8 @@ Point pointOf(Row &row) {
   p.repro = row.text();
   p.prepareSeconds = row.real();
   p.disturbance = row.disturbance();
-  p.starts = row.document().get<std::vector<size_t>>();
+  p.starts = startsFromJson(row.document());
+  check(p, false);
   return p;
 }
 
@@ -143,7 +177,25 @@ TuningRecord tuningOf(Row row) {
   r.reason = row.text();
   r.seconds = row.real();
   r.measured = row.text();
+  check(r);
   return r;
+}
+
+/// The next of a point's samples, which come in the order of rounds and repetitions. Both count from 0 without a gap:
+/// whatever a file says, no more memory is taken than it has rows.
+void addSample(std::vector<std::vector<Sample>> &rounds, Row &row) {
+  int64_t round = row.integer(), repetition = row.integer();
+  if (repetition == 0 && round == int64_t(rounds.size()))
+    rounds.emplace_back();
+  require(!rounds.empty() && round == int64_t(rounds.size()) - 1 && repetition == int64_t(rounds.back().size()),
+          "a sample is repetition {} of round {}, expected repetition {} of round {}", repetition, round,
+          rounds.empty() ? 0 : rounds.back().size(), rounds.empty() ? 0 : rounds.size() - 1);
+  Sample sample;
+  sample.wallNs = row.integer();
+  for (auto counter :
+       {&Sample::cpuNs, &Sample::cycles, &Sample::instructions, &Sample::cacheMisses, &Sample::frequencyKhz})
+    sample.*counter = row.optionalInteger();
+  rounds.back().push_back(sample);
 }
 
 } // namespace
@@ -164,7 +216,7 @@ std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
   while (select.step()) {
     Row row(select);
     ExperimentSummary summary;
-    summary.experiment = experimentOf(row);
+    summary.experiment = inRow(path(), "experiment", select.text(0), [&] { return experimentOf(row); });
     summary.cpu = row.text();
     summary.points = size_t(row.integer());
     summary.passed = size_t(row.integer());
@@ -198,7 +250,7 @@ Experiment Store::experiment(const std::string &prefix) {
   select.bind(prefix);
   require(!prefix.empty() && select.step(), "{}: no experiment's id begins with '{}'", path(), prefix);
   Row row(select);
-  Experiment found = experimentOf(row);
+  Experiment found = inRow(path(), "experiment", select.text(0), [&] { return experimentOf(row); });
   require(!select.step(), "{}: the ids of several experiments begin with '{}'", path(), prefix);
   return found;
 }
@@ -208,22 +260,24 @@ Platform Store::platform(const std::string &key) {
                              "  governor, boost, hypervisor, virtualized, kernel, compiler, libraries\n"
                              "FROM platform WHERE key = ?");
   select.bind(key);
-  require(select.step(), "{}: no platform has the key {}", path(), key);
+  require(select.step(), "{}: no platform has the key {}", path(), printable(key));
   Row row(select);
-  json document;
-  for (const char *field : {"cpu", "architecture"})
-    document[field] = row.text();
-  for (const char *field : {"features", "caches"})
-    document[field] = row.document();
-  for (const char *field : {"cores", "hardware_threads", "memory_bytes"})
-    document[field] = row.integer();
-  for (const char *field : {"governor", "boost", "hypervisor"})
-    document[field] = row.text();
-  document["virtualized"] = row.integer() != 0;
-  for (const char *field : {"kernel", "compiler"})
-    document[field] = row.text();
-  document["libraries"] = row.document();
-  return platformFromJson(document);
+  return inRow(path(), "platform", key, [&] {
+    json document;
+    for (const char *field : {"cpu", "architecture"})
+      document[field] = row.text();
+    for (const char *field : {"features", "caches"})
+      document[field] = row.document();
+    for (const char *field : {"cores", "hardware_threads", "memory_bytes"})
+      document[field] = row.integer();
+    for (const char *field : {"governor", "boost", "hypervisor"})
+      document[field] = row.text();
+    document["virtualized"] = row.integer() != 0;
+    for (const char *field : {"kernel", "compiler"})
+      document[field] = row.text();
+    document["libraries"] = row.document();
+    return platformFromJson(document);
+  });
 }
 
 void Store::points(const Filter &filter, bool withSamples, const std::function<void(const Point &)> &visit) {
@@ -233,24 +287,20 @@ void Store::points(const Filter &filter, bool withSamples, const std::function<v
   Statement select(database, selectPoints + where.sql +
                                  "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key");
   where.bindTo(select);
-  Statement samples(database, "SELECT round, wall_ns, cpu_ns, cycles, instructions, cache_misses, frequency_khz\n"
-                              "FROM sample WHERE point = ? ORDER BY round, repetition");
+  Statement samples(database,
+                    "SELECT round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses, frequency_khz\n"
+                    "FROM sample WHERE point = ? ORDER BY round, repetition");
   while (select.step()) {
     Row row(select);
     int64_t id = row.integer();
-    Point point = pointOf(row);
+    Point point = inRow(path(), "point", id, [&] { return pointOf(row); });
     if (withSamples) {
       samples.bind(id);
       while (samples.step()) {
         Row values(samples);
-        point.rounds.resize(size_t(values.integer()) + 1);
-        Sample sample;
-        sample.wallNs = values.integer();
-        for (auto counter :
-             {&Sample::cpuNs, &Sample::cycles, &Sample::instructions, &Sample::cacheMisses, &Sample::frequencyKhz})
-          sample.*counter = values.count();
-        point.rounds.back().push_back(sample);
+        inRow(path(), "point", id, [&] { addSample(point.rounds, values); });
       }
+      inRow(path(), "point", id, [&] { check(point); });
     }
     visit(point);
   }
@@ -270,8 +320,8 @@ std::optional<Point> Store::measured(const std::string &identity, const Point &p
   if (!select.step())
     return std::nullopt;
   Row row(select);
-  row.integer(); // the id
-  return pointOf(row);
+  int64_t id = row.integer();
+  return inRow(path(), "point", id, [&] { return pointOf(row); });
 }
 
 std::optional<TuningRecord> Store::bestTuning(const std::string &task, const std::string &platform) {
@@ -289,7 +339,7 @@ std::vector<TuningRecord> Store::tuning(const std::string &task, const std::stri
   where.bindTo(select);
   std::vector<TuningRecord> records;
   while (select.step())
-    records.push_back(tuningOf(Row(select)));
+    records.push_back(inRow(path(), "tuning record", select.text(1), [&] { return tuningOf(Row(select)); }));
   return records;
 }
 

@@ -3,7 +3,10 @@
 #include "store/ContentKey.h"
 #include "support/Error.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <cmath>
 #include <numeric>
 #include <span>
 
@@ -80,21 +83,21 @@ static void checkTime(const std::string &text, const char *what) {
 
 void check(const Experiment &experiment) {
   require(!experiment.uuid.empty(), "experiment without uuid");
+  require(std::all_of(experiment.uuid.begin(), experiment.uuid.end(),
+                      [](unsigned char c) { return std::isalnum(c) || c == '-'; }),
+          "uuid is '{}', expected letters, digits and '-'", experiment.uuid);
   checkObject(experiment.settings, "settings");
   checkTime(experiment.started, "started");
   if (!experiment.finished.empty())
     checkTime(experiment.finished, "finished");
 }
 
-void check(const Point &point) {
-  require(!point.experiment.empty(), "point without experiment");
-  require(!point.problem.op.empty() && !point.problem.text.empty(), "point without operator or problem");
-  require(!point.provider.empty(), "point without provider");
-  require(point.setting.threads >= 1, "{} threads, expected at least 1", point.setting.threads);
-  require(point.setting.batch >= 0, "batch {}, expected at least 0", point.setting.batch);
-  checkObject(point.problem.detail, "detail of the problem");
-  checkObject(point.setting.extra, "extra settings");
-  checkTime(point.measured, "measured");
+/// Not finite means not known. `what` with its unit.
+static void checkFigure(const std::optional<double> &value, const char *what) {
+  require(!value || !(*value < 0), "{} is {}, expected 0 or more", what, value.value_or(0));
+}
+
+static void checkSamples(const Point &point) {
   bool mayHaveTime = point.status == PointStatus::passed || point.status == PointStatus::mistrusted;
   require(mayHaveTime || point.rounds.empty(), "a point that is {} has {} samples, expected none", name(point.status),
           point.sampleCount());
@@ -110,10 +113,27 @@ void check(const Point &point) {
   }
 }
 
+void check(const Point &point, bool withSamples) {
+  require(!point.experiment.empty(), "point without experiment");
+  require(!point.problem.op.empty() && !point.problem.text.empty(), "point without operator or problem");
+  require(!point.provider.empty(), "point without provider");
+  require(point.setting.threads >= 1, "{} threads, expected at least 1", point.setting.threads);
+  require(point.setting.batch >= 0, "batch {}, expected at least 0", point.setting.batch);
+  checkObject(point.problem.detail, "detail of the problem");
+  checkObject(point.setting.extra, "extra settings");
+  checkTime(point.measured, "measured");
+  checkFigure(point.relativeL2, "relative_l2");
+  checkFigure(point.maxDifference, "max_difference");
+  checkFigure(point.prepareSeconds, "prepare_seconds");
+  if (withSamples)
+    checkSamples(point);
+}
+
 void check(const TuningRecord &record) {
   require(!record.platform.empty() && !record.task.empty() && !record.schedule.empty(),
           "tuning record without platform, task or schedule");
-  require(!record.seconds || (record.status == PointStatus::passed && *record.seconds > 0),
+  require(!record.seconds ||
+              (record.status == PointStatus::passed && *record.seconds > 0 && std::isfinite(*record.seconds)),
           "tuning record that is {} with {} s", name(record.status), record.seconds.value_or(0));
   checkTime(record.measured, "measured");
 }

@@ -162,9 +162,13 @@ Point pointFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const TuningRecord &record);
 TuningRecord tuningRecordFromJson(const nlohmann::json &document);
 
-// Throw Error for what must not be kept; both ways in (measuring and archives) go through them.
+/// Rounds of each start: a list of integers from 1. Throws Error for anything else.
+std::vector<size_t> startsFromJson(const nlohmann::json &list);
+
+// Throw Error for what must not be kept. Measuring and reading (archives, store files) both go through them.
 void check(const Experiment &experiment);
-void check(const Point &point);
+/// `withSamples`: false where the samples were not read.
+void check(const Point &point, bool withSamples = true);
 void check(const TuningRecord &record);
 
 } // namespace lathe::store

@@ -33,7 +33,9 @@ template <class Read> static auto reading(const char *what, const json &document
     require(document.is_object(), "{} is {}, expected an object", what, document.type_name());
     return read();
   } catch (const json::exception &exception) {
-    fail("{}: {}", what, exception.what());
+    // "[json.exception.type_error.302] type must be string, but is number"
+    std::string_view said = exception.what();
+    fail("{}: {}", what, said.substr(std::min(said.size(), said.find("] ") + 2)));
   }
 }
 
@@ -42,6 +44,19 @@ static int64_t integerOf(const json &value, const char *what) {
   require(value.is_number_integer() && !(value.is_number_unsigned() && value.get<uint64_t>() > uint64_t(INT64_MAX)),
           "{} is {}, expected an integer", what, value.dump());
   return value.get<int64_t>();
+}
+
+/// An integer from `least` to 2^20: a number of processors, threads or rounds.
+static int countOf(const json &value, const char *what, int least) {
+  int64_t count = integerOf(value, what);
+  require(count >= least && count <= 1 << 20, "{} is {}, expected {} to {}", what, count, least, 1 << 20);
+  return int(count);
+}
+
+static int64_t bytesOf(const json &value, const char *what) {
+  int64_t bytes = integerOf(value, what);
+  require(bytes >= 0, "{} is {}, expected 0 or more", what, bytes);
+  return bytes;
 }
 
 json toJson(const Platform &p) {
@@ -71,11 +86,11 @@ Platform platformFromJson(const json &document) {
     document.at("architecture").get_to(p.architecture);
     document.at("features").get_to(p.features);
     for (auto &cache : document.at("caches"))
-      p.caches.push_back({cache.at("name").get<std::string>(), integerOf(cache.at("bytes"), "bytes"),
-                          int(integerOf(cache.at("shared_by_threads"), "shared_by_threads"))});
-    p.cores = int(integerOf(document.at("cores"), "cores"));
-    p.hardwareThreads = int(integerOf(document.at("hardware_threads"), "hardware_threads"));
-    p.memoryBytes = integerOf(document.at("memory_bytes"), "memory_bytes");
+      p.caches.push_back({cache.at("name").get<std::string>(), bytesOf(cache.at("bytes"), "bytes"),
+                          countOf(cache.at("shared_by_threads"), "shared_by_threads", 0)});
+    p.cores = countOf(document.at("cores"), "cores", 0);
+    p.hardwareThreads = countOf(document.at("hardware_threads"), "hardware_threads", 0);
+    p.memoryBytes = bytesOf(document.at("memory_bytes"), "memory_bytes");
     document.at("governor").get_to(p.governor);
     document.at("boost").get_to(p.boost);
     document.at("hypervisor").get_to(p.hypervisor);
@@ -140,9 +155,7 @@ json toJson(const Setting &s) {
 Setting settingFromJson(const json &document) {
   return reading("setting", document, [&] {
     Setting s;
-    int64_t threads = integerOf(document.at("threads"), "threads");
-    require(threads >= 1 && threads <= 1 << 20, "{} threads, expected at least 1", threads);
-    s.threads = int(threads);
+    s.threads = countOf(document.at("threads"), "threads", 1);
     s.batch = integerOf(document.at("batch"), "batch");
     document.at("type").get_to(s.type);
     document.at("layout").get_to(s.layout);
@@ -190,9 +203,23 @@ static json samplesOf(const Point &point) {
   return samples;
 }
 
+/// `value`, which the loop over it would take for a list of one where it is none.
+static const json &listOf(const json &value, const char *what) {
+  require(value.is_array(), "{} is {}, expected a list", what, value.type_name());
+  return value;
+}
+
+std::vector<size_t> startsFromJson(const json &list) {
+  std::vector<size_t> starts;
+  for (auto &count : listOf(list, "starts"))
+    starts.push_back(size_t(countOf(count, "rounds of a start", 1)));
+  return starts;
+}
+
 static std::vector<std::vector<Sample>> roundsOf(const json &samples) {
   std::vector<std::vector<Sample>> rounds;
-  for (auto &values : samples.at("wall_ns")) {
+  for (auto &values : listOf(samples.at("wall_ns"), "wall_ns")) {
+    listOf(values, "a round of wall_ns");
     rounds.emplace_back();
     for (auto &value : values)
       rounds.back().push_back({integerOf(value, "wall_ns"), {}, {}, {}, {}, {}});
@@ -201,9 +228,10 @@ static std::vector<std::vector<Sample>> roundsOf(const json &samples) {
     auto found = samples.find(key);
     if (found == samples.end())
       continue;
-    require(found->size() == rounds.size(), "{} has {} rounds, wall_ns {}", key, found->size(), rounds.size());
+    require(listOf(*found, key).size() == rounds.size(), "{} has {} rounds, wall_ns {}", key, found->size(),
+            rounds.size());
     for (size_t i = 0; i < rounds.size(); ++i) {
-      const json &values = found->at(i);
+      const json &values = listOf(found->at(i), key);
       require(values.size() == rounds[i].size(), "round {} has {} values of {}, {} of wall_ns", i, values.size(), key,
               rounds[i].size());
       for (size_t k = 0; k < values.size(); ++k)
@@ -262,12 +290,7 @@ Point pointFromJson(const json &document) {
     if (auto samples = document.find("samples"); samples != document.end())
       p.rounds = roundsOf(*samples);
     if (auto starts = document.find("starts"); starts != document.end())
-      for (auto &count : *starts) {
-        int64_t rounds = integerOf(count, "rounds of a start");
-        require(rounds >= 1 && size_t(rounds) <= p.rounds.size(), "a start with {} rounds of {}", rounds,
-                p.rounds.size());
-        p.starts.push_back(size_t(rounds));
-      }
+      p.starts = startsFromJson(*starts);
     check(p);
     return p;
   });

@@ -1,5 +1,7 @@
 #include "store/Schema.h"
 
+#include "support/Text.h"
+
 namespace lathe::store {
 
 // Names of kinds and statuses are checked where records are made (Records.cpp), not here: a new one needs no migration.
@@ -146,6 +148,12 @@ int64_t schemaVersion(Database &database, std::span<const char *const> steps) {
       " FROM pragma_application_id, pragma_user_version",
       applicationId));
   require(version >= 0, "{}: is a database of another program", database.path());
+  // Statements on our tables do what our schema says and nothing else.
+  std::string foreign = database.text(
+      "SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'trigger' OR ((type = 'view' OR sql LIKE 'CREATE "
+      "VIRTUAL%') AND lower(name) IN ('platform', 'experiment', 'problem', 'setting', 'point', 'sample', 'tuning', "
+      "'owner')) LIMIT 1");
+  require(foreign.empty(), "{}: has a {}, which lathe does not make", database.path(), printable(foreign));
   require(version <= newest, "{}: has version {} of the schema, this lathe knows versions up to {}: use a newer lathe",
           database.path(), version, newest);
   return version;

@@ -1,5 +1,7 @@
 #include "store/Sqlite.h"
 
+#include "support/Text.h"
+
 #include <sqlite3.h>
 
 #include <cmath>
@@ -24,39 +26,47 @@ Database::Database(const std::string &path, Mode mode, double busySeconds) : fil
   int flags = mode == Mode::create     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
               : mode == Mode::existing ? SQLITE_OPEN_READWRITE
                                        : SQLITE_OPEN_READONLY;
-  sqlite3 *opened = nullptr;
-  int code = sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
-  connection.reset(opened); // there even when opening failed, to tell why
-  if (code != SQLITE_OK)
-    fail("open");
-  sqlite3_busy_timeout(opened, int(busySeconds * 1000));
+  open(path, flags);
+  sqlite3_busy_timeout(handle(), int(busySeconds * 1000));
 }
 
-Database Database::temporary() {
+Database Database::temporary(const std::string &name) {
   Database database;
-  database.file = "temporary database";
-  sqlite3 *opened = nullptr;
-  int code = sqlite3_open_v2("", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, nullptr);
-  database.connection.reset(opened);
-  if (code != SQLITE_OK)
-    database.fail("open");
+  database.file = name;
+  database.open("", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   return database;
 }
 
-void Database::fail(std::string_view sql) const {
-  // The first line of the statement is enough to find it.
-  std::string_view line = sql.substr(0, std::min(sql.find('\n'), size_t(60)));
+void Database::open(const std::string &name, int flags) {
+  sqlite3 *opened = nullptr;
+  int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
+  connection.reset(opened); // there even when opening failed, to tell why
+  if (code != SQLITE_OK)
+    fail();
+  // Files come from strangers: what their schema says may call no functions with effects, and no statement of ours
+  // may write to SQLite's own tables.
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+}
+
+void Database::fail() const {
   if (!connection)
-    lathe::fail("{}: out of memory in SQLite ({})", file, line);
+    lathe::fail("{}: out of memory in SQLite", file);
   int code = sqlite3_extended_errcode(connection.get()), system = sqlite3_system_errno(connection.get());
-  bool tellsMore = system && ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN);
-  lathe::fail("{}: {}{}{} ({})", file, sqlite3_errmsg(connection.get()), tellsMore ? ": " : "",
-              tellsMore ? std::strerror(system) : "", line);
+  int kind = code & 0xff;
+  std::string more;
+  if (system && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN))
+    more = fmt::format(": {}", std::strerror(system));
+  else if (kind == SQLITE_CORRUPT)
+    more = ": the file is damaged";
+  else if (kind == SQLITE_BUSY)
+    more = ": another process writes to it";
+  lathe::fail("{}: {}{}", file, printable(sqlite3_errmsg(connection.get())), more);
 }
 
 void Database::execute(const std::string &sql) {
   if (sqlite3_exec(connection.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
-    fail(sql);
+    fail();
 }
 
 int64_t Database::integer(const std::string &sql) {
@@ -74,7 +84,7 @@ int64_t Database::changes() const { return sqlite3_changes64(connection.get()); 
 void Database::copyFrom(Database &source) {
   sqlite3_backup *backup = sqlite3_backup_init(connection.get(), "main", source.connection.get(), "main");
   if (!backup)
-    fail("backup");
+    fail();
   int code = sqlite3_backup_step(backup, -1);
   for (int tries = 0; (code == SQLITE_BUSY || code == SQLITE_LOCKED) && tries < 1000; ++tries) {
     sqlite3_sleep(10);
@@ -84,32 +94,32 @@ void Database::copyFrom(Database &source) {
   require(code == SQLITE_DONE, "{}: cannot be read: {}", source.file, sqlite3_errstr(code));
 }
 
-Statement::Statement(Database &database, std::string_view sql) : database(database), sql(sql) {
+Statement::Statement(Database &database, std::string_view sql) : database(database) {
   sqlite3_stmt *prepared = nullptr;
   int code = sqlite3_prepare_v2(database.handle(), sql.data(), int(sql.size()), &prepared, nullptr);
   statement.reset(prepared);
   if (code != SQLITE_OK)
-    database.fail(sql);
+    database.fail();
 }
 
 void Statement::bindOne(int index, int64_t value) {
   if (sqlite3_bind_int64(statement.get(), index, value) != SQLITE_OK)
-    database.fail(sql);
+    database.fail();
 }
 void Statement::bindOne(int index, double value) {
   if (!std::isfinite(value)) // SQLite makes NULL of what is not a number; infinities go the same way
     return bindOne(index, std::nullopt);
   if (sqlite3_bind_double(statement.get(), index, value) != SQLITE_OK)
-    database.fail(sql);
+    database.fail();
 }
 void Statement::bindOne(int index, std::string_view value) {
   const char *bytes = value.data() ? value.data() : ""; // a null pointer would bind NULL
   if (sqlite3_bind_text(statement.get(), index, bytes, int(value.size()), SQLITE_TRANSIENT) != SQLITE_OK)
-    database.fail(sql);
+    database.fail();
 }
 void Statement::bindOne(int index, std::nullopt_t) {
   if (sqlite3_bind_null(statement.get(), index) != SQLITE_OK)
-    database.fail(sql);
+    database.fail();
 }
 
 bool Statement::step() {
@@ -117,7 +127,7 @@ bool Statement::step() {
   if (code == SQLITE_ROW)
     return true;
   if (code != SQLITE_DONE)
-    database.fail(sql);
+    database.fail();
   reset();
   return false;
 }

@@ -1,5 +1,5 @@
 // sqlite3's C API with owners: what is opened is closed, what is prepared is finalised, a transaction that is not
-// committed is rolled back. Every failure is an Error that names the file, SQLite's message and the statement.
+// committed is rolled back. Every failure is an Error of one line that names the file and what SQLite says.
 #pragma once
 
 #include "support/Error.h"
@@ -25,8 +25,8 @@ public:
   };
   /// `busySeconds`: how long a statement waits for another process that is writing.
   Database(const std::string &path, Mode mode, double busySeconds = 30);
-  /// A private one that goes with its owner; SQLite spills it to a temporary file.
-  static Database temporary();
+  /// A private one that goes with its owner; SQLite spills it to a temporary file. `name` stands for it in messages.
+  static Database temporary(const std::string &name);
 
   const std::string &path() const { return file; }
   /// One statement or several, without parameters; rows are ignored.
@@ -39,7 +39,7 @@ public:
   /// Makes `*this` a copy of `source` as it is at this moment.
   void copyFrom(Database &source);
   /// Throws the Error of what failed last.
-  [[noreturn]] void fail(std::string_view sql) const;
+  [[noreturn]] void fail() const;
   sqlite3 *handle() const { return connection.get(); }
 
 private:
@@ -47,6 +47,8 @@ private:
     void operator()(sqlite3 *connection) const;
   };
   Database() = default;
+  /// Opens `name` ("": a temporary database).
+  void open(const std::string &name, int flags);
 
   std::string file;
   std::unique_ptr<sqlite3, Close> connection;
@@ -96,7 +98,6 @@ private:
     void operator()(sqlite3_stmt *statement) const;
   };
   Database &database;
-  std::string sql;
   std::unique_ptr<sqlite3_stmt, Finalize> statement;
 };
 

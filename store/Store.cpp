@@ -2,6 +2,7 @@
 
 #include "store/ContentKey.h"
 #include "store/Schema.h"
+#include "support/Text.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -50,11 +51,14 @@ Store::Store(const std::string &path, const StoreOptions &options)
 Store Store::copyOf(const std::string &path) {
   Database source(path, Database::Mode::readOnly);
   schemaVersion(source);
-  Database copy = Database::temporary();
+  Database copy = Database::temporary(path);
   copy.copyFrom(source);
   std::string health = copy.text("PRAGMA quick_check(1)");
+  // "*** in database main ***" and a line end stand before the finding.
+  if (size_t end = health.rfind("***\n"); end != health.npos)
+    health.erase(0, end + 4);
   require(health == "ok" && copy.text("PRAGMA foreign_key_check").empty(), "{}: is damaged: {}", path,
-          health == "ok" ? "a row refers to one that is not there" : health);
+          health == "ok" ? "a row refers to one that is not there" : printable(health));
   migrate(copy);
   return Store(std::move(copy));
 }

@@ -13,6 +13,8 @@
 
 namespace lathe {
 namespace {
+constexpr size_t longestStream = size_t(4) << 30; // of what is no regular file
+
 struct Descriptor {
   int number;
   ~Descriptor() {
@@ -40,6 +42,9 @@ std::vector<char> readFile(const std::string &path) {
     if (got == 0)
       break;
     used += static_cast<size_t>(got);
+    // A device may never end.
+    require(S_ISREG(status.st_mode) || used <= longestStream,
+            "{}: more than {} GiB, expected a file or a stream that ends", path, longestStream >> 30);
   }
   bytes.resize(used);
   return bytes;

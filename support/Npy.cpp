@@ -249,8 +249,10 @@ NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
   for (int64_t dim : array.dims)
     overflow |= __builtin_mul_overflow(elements, dim, &elements);
   overflow |= __builtin_mul_overflow(elements, static_cast<int64_t>(width), &total);
-  require(!overflow && data.size() == static_cast<uint64_t>(total),
-          "{}: {} bytes of data, expected {} elements of {} bytes", name, data.size(), elements, width);
+  require(!overflow, "{}: malformed .npy header: the extents {} need more than 2^63 bytes", name,
+          fmt::join(array.dims, "x"));
+  require(data.size() == static_cast<uint64_t>(total), "{}: {} bytes of data, expected {} elements of {} bytes", name,
+          data.size(), elements, width);
 
   std::vector<char> values(data.begin(), data.end());
   if (order == '>' && unit > 1)

@@ -44,7 +44,7 @@ std::vector<char> npyBytes(const NpyView &view);
 void writeNpy(const std::string &path, const NpyView &view);
 
 struct NpzEntry {
-  std::string name; // ".npy" is added
+  std::string name; // made a path that stays below a folder (support/ArrayNames.h), ".npy" is added
   NpyView view;
 };
 /// A stored (not deflated) archive; each member must be below 4 GiB and so must the whole.

@@ -1,6 +1,7 @@
 // .npz: the zip format (PKWARE APPNOTE) as far as archives of arrays need it.
 #include "support/Npy.h"
 
+#include "support/ArrayNames.h"
 #include "support/Error.h"
 #include "support/File.h"
 
@@ -22,7 +23,7 @@ public:
   std::vector<NpzMember> read() {
     findDirectory();
     std::vector<NpzMember> members;
-    uint64_t at = directory;
+    uint64_t at = directory, packed = 0;
     for (uint64_t i = 0; i < count; ++i) {
       need(at, centralBytes);
       require(u32(at) == centralSignature, "{}: malformed archive: member {} of {} is missing", name, i, count);
@@ -34,6 +35,10 @@ public:
       at += centralBytes + nameBytes + extraBytes + commentBytes;
       if (member.ends_with('/'))
         continue; // a folder
+      // Members that share their data would unpack to any size.
+      packed += info.packed;
+      require(info.packed <= bytes.size() && packed <= bytes.size(),
+              "{}: malformed archive: member '{}' overlaps others", name, member);
       std::string place = name + "(" + member + ")";
       NpyArray array = parseNpy(contents(info), place);
       members.push_back({member.ends_with(".npy") ? member.substr(0, member.size() - 4) : member, std::move(array)});
@@ -182,11 +187,15 @@ std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &
 std::vector<NpzMember> readNpz(const std::string &path) { return parseNpz(readFile(path), path); }
 
 void writeNpz(const std::string &path, std::span<const NpzEntry> entries) {
+  std::vector<std::string> names;
+  for (const NpzEntry &entry : entries)
+    names.push_back(entry.name);
+  names = memberNames(names);
   Bytes file, directory;
   constexpr uint64_t limit = 0xfffffffe, date = 0x21; // 1 January 1980: equal arrays make equal files
-  for (const NpzEntry &entry : entries) {
-    std::vector<char> data = npyBytes(entry.view);
-    std::string member = entry.name + ".npy";
+  for (size_t i = 0; i < entries.size(); ++i) {
+    std::vector<char> data = npyBytes(entries[i].view);
+    std::string member = names[i] + ".npy";
     uint64_t offset = file.data.size();
     require(offset + data.size() + member.size() + localBytes <= limit && member.size() < 65536 &&
                 entries.size() < 65535,

@@ -1,0 +1,97 @@
+"""Signals leave nothing behind: no temporary folders, no processes, and what was measured is kept."""
+import os
+import signal
+import subprocess
+import time
+
+from fixture import LATHE, Cli, main
+
+
+def processes_of(session):
+    """Those of a session that are neither gone nor only waiting to be fetched."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                state, _, _, of = file.read().rsplit(")", 1)[1].split()[:4]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(of) == session and state not in "ZX":
+            found.append(int(pid))
+    return found
+
+
+class Interrupted(Cli):
+    BENCH = ["ops", "bench", "eltwise", "{1..60}x64:relu", "--provider", "lathe:auto,reference", "--repetitions", "3", "--starts", "1", "--max-seconds", "0.3"]
+
+    def begun(self, *command, ready):
+        """The command in a session of its own, with its own folder for temporary files, once `ready` holds."""
+        folder = self.path("tmp")
+        os.makedirs(folder, exist_ok=True)
+        running = subprocess.Popen([LATHE, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                   env={**os.environ, "TMPDIR": folder})
+        for _ in range(3000):
+            if ready(running, os.listdir(folder)):
+                return running, folder
+            time.sleep(0.01)
+        self.fail("the command did not begin")
+
+    def ended(self, running, folder, number):
+        said = running.communicate(timeout=60)[1]
+        for _ in range(500):
+            if not processes_of(running.pid):
+                break
+            time.sleep(0.01)
+        self.assertEqual(processes_of(running.pid), [], "processes are left")
+        self.assertEqual(os.listdir(folder), [], "files are left")
+        self.assertEqual(running.returncode, 128 + number)
+        return said
+
+    def test_measuring(self):
+        store = self.path("interrupted.db")
+        for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+            running, folder = self.begun(*self.BENCH, "--store", store, ready=lambda running, files: files and (running.stdout.readline() or True))
+            os.kill(running.pid, number)
+            said = self.ended(running, folder, number)
+            if number == signal.SIGHUP:
+                self.assertEqual(said, "")  # nobody is there to read it
+            else:
+                self.assertRegex(said, rf"lathe ops[ a-z]*: interrupted \({number.name}\)\n$")
+        self.assertEqual(len(self.figures("store", "list", "--store", store)["experiments"]), 1, "each went on with the one before")
+
+    def test_a_reader_that_leaves(self):
+        running, folder = self.begun(*self.BENCH, "--no-store", ready=lambda running, files: files and running.stdout.readline())
+        running.stdout.close()
+        running.stdout = None
+        self.assertEqual(self.ended(running, folder, signal.SIGPIPE), "")
+
+    def test_what_a_killed_process_leaves_the_next_one_removes(self):
+        running, folder = self.begun(*self.BENCH, "--no-store", ready=lambda running, files: files and running.stdout.readline())
+        os.kill(running.pid, signal.SIGKILL)
+        running.communicate()
+        self.assertNotEqual(os.listdir(folder), [])
+        time.sleep(0.5)  # its workers die with it
+        self.assertEqual(processes_of(running.pid), [])
+        other = os.path.join(folder, "lathe-not-ours")
+        os.makedirs(other)  # without our lock file: no folder of ours
+        subprocess.run([LATHE, "ops", "bench", "eltwise", "1x64:relu", "--provider", "lathe:auto", "--no-store", "--max-seconds", "0.01"], check=True,
+                       env={**os.environ, "TMPDIR": folder}, stdout=subprocess.DEVNULL)
+        self.assertEqual(os.listdir(folder), ["lathe-not-ours"])
+        os.rmdir(other)
+
+    def test_a_compiler_that_was_started(self):
+        compiling = lambda running, files: len(processes_of(running.pid)) > 1
+        for number in [signal.SIGINT, signal.SIGTERM]:
+            running, folder = self.begun("run", "zoo:vgg16", "--no-cache", "--fill", "ones", ready=compiling)
+            os.kill(running.pid, number)
+            self.assertEqual(self.ended(running, folder, number), f"lathe run: interrupted ({number.name})\n")
+
+    def test_comparing(self):
+        running, folder = self.begun("compare", self.net, "--with", "reference", "--no-store", "--max-seconds", "60", "--max-rounds", "100000",
+                                     ready=lambda running, files: files and len(processes_of(running.pid)) > 2)
+        os.kill(running.pid, signal.SIGINT)
+        self.assertRegex(self.ended(running, folder, signal.SIGINT), r"lathe compare: interrupted \(SIGINT\)\n$")
+
+
+if __name__ == "__main__":
+    main()
