@@ -11,25 +11,26 @@
 #include "report/ScheduleGains.h"
 #include "report/Speedup.h"
 #include "report/TurningPoint.h"
+#include "support/Table.h"
 
 #include <string>
 #include <vector>
 
 namespace lathe::cli {
 
-/// Tables with at most `limit` rows each, and a line that says how many there are beyond; 0: all.
-std::string rooflineText(const std::vector<report::RooflineShare> &shares, size_t limit);
-std::string speedupText(const report::Speedups &speedups, const std::string &baseline, size_t limit);
-std::string countedText(const std::vector<report::Counted> &counted, size_t limit);
-std::string bestText(const std::vector<report::Best> &best, size_t limit);
-std::string schedulesText(const report::ScheduleGains &gains, size_t limit);
-std::string failedText(const std::vector<const report::Row *> &failed, size_t limit);
-std::string estimateText(const std::vector<report::Estimate> &estimates, size_t limit);
-std::string accountText(const std::vector<report::Account> &accounts, size_t limit);
-std::string convTableText(const std::vector<report::ConvTable> &tables, size_t limit);
-std::string correlationText(const std::vector<report::Correlation> &correlations, size_t limit);
-std::string turningText(const std::vector<report::Turning> &turnings, size_t limit);
+/// Tables with at most `style.rows` rows each.
+std::string rooflineText(const std::vector<report::RooflineShare> &shares, const TableStyle &style);
+std::string speedupText(const report::Speedups &speedups, const std::string &baseline, const TableStyle &style);
+std::string countedText(const std::vector<report::Counted> &counted, const TableStyle &style);
+std::string bestText(const std::vector<report::Best> &best, const TableStyle &style);
+std::string schedulesText(const report::ScheduleGains &gains, const TableStyle &style);
+std::string failedText(const std::vector<const report::Row *> &failed, const TableStyle &style);
+std::string estimateText(const std::vector<report::Estimate> &estimates, const TableStyle &style);
+std::string accountText(const std::vector<report::Account> &accounts, const TableStyle &style);
+std::string convTableText(const std::vector<report::ConvTable> &tables, const TableStyle &style);
+std::string correlationText(const std::vector<report::Correlation> &correlations, const TableStyle &style);
+std::string turningText(const std::vector<report::Turning> &turnings, const TableStyle &style);
 /// Points that are the same on both sides only with `all`.
-std::string diffText(const report::Diff &diff, bool all, size_t limit);
+std::string diffText(const report::Diff &diff, bool all, const TableStyle &style);
 
 } // namespace lathe::cli

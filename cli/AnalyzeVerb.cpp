@@ -1,5 +1,5 @@
 // `lathe ops analyze`: what the measurements in the store say (docs/analysing.md).
-#include "cli/AnalyzeTables.h"
+#include "cli/AnalyzeSummary.h"
 #include "cli/FrontVerbs.h"
 #include "cli/OpsFlags.h"
 #include "cli/Recording.h"
@@ -19,6 +19,11 @@ using report::Row;
 const std::vector<std::string> analyses = {"roofline", "counters", "speedup", "best",        "schedules", "failed",
                                            "estimate", "account",  "table",   "correlation", "turning"};
 
+std::vector<std::string> allAnd(std::vector<std::string> names) {
+  names.emplace_back("all");
+  return names;
+}
+
 struct AnalyzeFlags {
   StoreFlags store;
   FilterFlags filters;
@@ -35,9 +40,11 @@ struct AnalyzeFlags {
     options.add_option("--threads", threads, "only points of these numbers of threads")->delimiter(',');
     options
         .add_option("--what", what,
-                    fmt::format("{}, separated by commas (all that there are figures for)", fmt::join(analyses, ", ")))
+                    fmt::format("tables of {}, separated by commas; all: of every analysis that has figures. Without\n"
+                                "it a summary. JSON has all figures of the analyses chosen (all)",
+                                fmt::join(analyses, ", ")))
         ->delimiter(',')
-        ->check(CLI::IsMember(analyses));
+        ->check(CLI::IsMember(allAnd(analyses)));
     options.add_option("--baseline", baseline, "of the speedups")->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
     auto *model = options.add_option("--from-model", network.model, "the network of the estimate and the table");
     model->type_name("MODEL");
@@ -52,6 +59,7 @@ struct AnalyzeFlags {
                     "what the whole network takes (the last verified `lathe bench` of the model in the store)")
         ->check(CLI::PositiveNumber);
     options.add_option("--rows", rows, "of each table at most; 0: all. JSON has all")->capture_default_str();
+    options.addWide();
     options.addJson();
     options.afterParse([this, &options] { requireHonoured(options); });
   }
@@ -72,14 +80,14 @@ struct AnalyzeFlags {
     if (network.suites.empty())
       options.refuse({"--problems", "--epilogue"}, "no list of problems is read without --suite");
   }
-  bool wants(const std::string &analysis) const {
-    return what.empty() || std::find(what.begin(), what.end(), analysis) != what.end();
-  }
+  bool wants(const std::string &analysis) const { return what.empty() || given("all") || given(analysis); }
+  bool given(const std::string &word) const { return std::find(what.begin(), what.end(), word) != what.end(); }
 };
 
 struct AnalyzedNetwork {
   std::vector<report::Part> parts;
-  std::string text; // how the texts of points of a model begin; what follows are the inputs. Of a suite: empty
+  std::string command; // measures its operators
+  std::string text;    // how the texts of points of a model begin; what follows are the inputs. Of a suite: empty
 };
 
 AnalyzedNetwork networkOf(AnalyzeFlags &flags) {
@@ -94,9 +102,12 @@ AnalyzedNetwork networkOf(AnalyzeFlags &flags) {
     ModelFlags model;
     model.model = flags.network.model;
     network.text = modelProblem(model, listed.source, "").text;
+    network.command = fmt::format("`lathe ops bench --from-model {}`", flags.network.model);
   } else if (!flags.network.suites.empty()) {
-    flags.network.kind = flags.filters.op.empty() ? "conv2d" : flags.filters.op;
+    flags.network.kind = flags.filters.op;
     add(flags.network.listed());
+    network.command = fmt::format("`lathe ops bench {}{}--suite {}`", flags.network.kind,
+                                  flags.network.kind.empty() ? "" : " ", fmt::join(flags.network.suites, ","));
   }
   return network;
 }
@@ -133,10 +144,12 @@ private:
   std::map<std::string, const lab::MachineCeilings *> byPlatform;
 };
 
-/// The results of the analyses one after the other, as text and as one document.
+/// The results of the analyses one after the other, as tables or a line each, and as one document.
 class Findings {
 public:
-  Findings(const AnalyzeFlags &flags, bool printsText) : flags(flags), printsText(printsText) {}
+  Findings(const AnalyzeFlags &flags, const Options &options)
+      : flags(flags), printsText(options.printsText()), style(options.tableStyle(flags.rows)),
+        lines({textColumn("--what"), textColumn("in short").shrink(40)}) {}
 
   template <class Item>
   void add(const std::string &name, const std::string &title, const std::vector<Item> &items, const std::string &reason,
@@ -144,26 +157,39 @@ public:
     json list = json::array();
     for (const Item &item : items)
       list.push_back(toJson(item));
-    add(name, title, items.empty() ? reason : "", [&] { return text(items, flags.rows); }, std::move(list));
+    add(name, title, items.empty() ? reason : "", items, text, std::move(list));
   }
-  /// `reason`: why there is nothing; empty otherwise.
-  void add(const std::string &name, const std::string &title, const std::string &reason, auto &&text, json figures) {
+  /// `text(found, style)` is the analysis as tables. `reason`: why there is nothing; empty otherwise.
+  template <class Found>
+  void add(const std::string &name, const std::string &title, const std::string &reason, const Found &found,
+           auto &&text, json figures) {
     if (!reason.empty()) {
       document["not_applicable"][name] = reason;
-      without += fmt::format("{}: {}\n", name, reason);
+      without += fmt::format("  {:<12} {}\n", name, reason);
       return;
     }
-    if (printsText)
-      std::cout << fmt::format("{}\n\n{}\n", title, text());
+    if (flags.what.empty())
+      lines.row({name, summaryOf(found)});
+    else if (printsText)
+      std::cout << fmt::format("{}\n\n{}\n", title, text(found, style));
     document[name] = std::move(figures);
+  }
+  /// The lines where no table was asked for, and what has no figures.
+  void close() const {
+    if (lines.rowCount())
+      std::cout << "\n" << lines.str({style.width}) << "\n--what NAME,... shows the tables, --what all every one\n";
+    if (!without.empty())
+      std::cout << "No figures:\n" << without;
   }
 
   json document = json::object();
-  std::string without;
 
 private:
   const AnalyzeFlags &flags;
   bool printsText;
+  TableStyle style;
+  std::string without;
+  Table lines;
 };
 
 void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store, const std::vector<Row> &rows,
@@ -192,8 +218,8 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
       reason = speedups.rows.empty() ? "nothing was timed beside " + flags.baseline : "";
     }
     findings.add(
-        "speedup", "Speedup over " + flags.baseline, reason,
-        [&] { return speedupText(speedups, flags.baseline, flags.rows); }, toJson(speedups));
+        "speedup", "Speedup over " + flags.baseline, reason, speedups,
+        [&](auto &found, auto &style) { return speedupText(found, flags.baseline, style); }, toJson(speedups));
   }
   if (flags.wants("best")) {
     auto best = report::best(rows);
@@ -202,24 +228,21 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
       points.push_back(toJson(entry));
     for (auto &count : report::countBest(best))
       counts.push_back(toJson(count));
-    findings.add("best", "Fastest of each problem and setting", best.empty() ? "no timed points" : "",
-                 [&] { return bestText(best, flags.rows); }, {{"points", points}, {"counts", counts}});
+    findings.add("best", "Fastest of each problem and setting", best.empty() ? "no timed points" : "", best, bestText,
+                 {{"points", points}, {"counts", counts}});
   }
   if (flags.wants("schedules")) {
     report::ScheduleGains gains = report::scheduleGains(rows);
-    findings.add(
-        "schedules", "Best schedule over the default",
-        gains.rows.empty() ? "nothing was measured with several schedules (lathe ops bench --schedule)" : "",
-        [&] { return schedulesText(gains, flags.rows); }, toJson(gains));
+    findings.add("schedules", "Best schedule over the default",
+                 gains.rows.empty() ? "nothing was measured with several schedules (lathe ops bench --schedule)" : "",
+                 gains, schedulesText, toJson(gains));
   }
   if (flags.wants("failed")) {
     auto failed = report::failed(rows);
     json points = json::array();
     for (const Row *row : failed)
       points.push_back(report::failedJson(*row));
-    findings.add(
-        "failed", "Points that failed", failed.empty() ? "none" : "", [&] { return failedText(failed, flags.rows); },
-        points);
+    findings.add("failed", "Points that failed", failed.empty() ? "none" : "", failed, failedText, points);
   }
   if (flags.wants("estimate")) {
     std::vector<report::Estimate> found;
@@ -235,7 +258,8 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
           found.push_back(std::move(estimate));
     }
     findings.add("estimate", "Sum over the network's operators", found,
-                 parts.empty() ? "give --from-model or --suite" : "none of the network's operators has a time",
+                 parts.empty() ? "give --from-model MODEL or --suite SUITE"
+                               : "none of the network's operators has a time: " + network.command + " measures them",
                  estimateText);
   }
   if (flags.wants("account")) {
@@ -247,9 +271,9 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
                                 },
                                 measured, lastLevel});
     findings.add("account", "Where the network's time goes", found,
-                 network.text.empty()
-                     ? "give --from-model"
-                     : "needs `lathe profile` and `lathe bench` of the model, and times of its operators",
+                 network.text.empty() ? "give --from-model MODEL"
+                                      : fmt::format("needs `lathe profile {0}`, `lathe bench {0}` and {1}",
+                                                    flags.network.model, network.command),
                  accountText);
   }
   if (flags.wants("table"))
@@ -289,10 +313,12 @@ int analyzeVerb(const Arguments &arguments) {
     });
   require(!rows.empty(), "{}: no points are kept there that the flags choose", store.path());
   AnalyzedNetwork network = networkOf(flags);
-  Findings findings(flags, options.printsText());
+  Findings findings(flags, options);
+  if (flags.what.empty() && options.printsText())
+    std::cout << storeSummary(store.path(), rows);
   analyze(findings, flags, store, rows, network);
-  if (options.printsText() && !findings.without.empty())
-    std::cout << "Nothing to say of:\n" << findings.without;
+  if (options.printsText())
+    findings.close();
   findings.document["points"] = rows.size();
   options.writeJson(findings.document);
   return success;

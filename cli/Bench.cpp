@@ -6,6 +6,7 @@
 #include "lab/Disturbance.h"
 #include "lab/Statistics.h"
 #include "lab/StoreRecords.h"
+#include "support/Text.h"
 
 #include <chrono>
 #include <cmath>
@@ -40,6 +41,7 @@ int benchVerb(const Arguments &arguments) {
       ->capture_default_str();
   record.add(options);
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.afterParse([&] {
     if (repetitions)
@@ -105,9 +107,12 @@ int benchVerb(const Arguments &arguments) {
   runtime::MemoryUse memory = context.memory();
   double gflops = prepared.flops / time.median * 1e-9;
   if (options.printsText()) {
-    std::cout << fmt::format("{} ({}), {} thread{}, {} runs, {}\n", model.model, prepared.inputText, context.threads(),
-                             context.threads() == 1 ? "" : "s", time.count, prepared.model->target());
-    Table table({"", "median ms", "mean", "min", "max", "std", "p05", "p25", "p75", "p95", "p99"});
+    std::cout << fmt::format("{} ({}), {}, {}, {}\n", model.model, prepared.inputText,
+                             counted(context.threads(), "thread"), counted(int64_t(time.count), "run"),
+                             prepared.model->target());
+    auto of = [](const char *title, int order = 0) { return numberColumn(title, "ms").drop(order); };
+    Table table({textColumn(""), of("median"), of("mean"), of("min"), of("max"), of("std", 1), of("p05", 4),
+                 of("p25", 5), of("p75", 5), of("p95", 3), of("p99", 2)});
     auto row = [&](const char *title, const lab::Summary &s) {
       std::vector<std::string> cells{title};
       for (double value : {s.median, s.mean, s.min, s.max, s.standardDeviation, s.p05, s.p25, s.p75, s.p95, s.p99})
@@ -116,7 +121,7 @@ int benchVerb(const Arguments &arguments) {
     };
     row("wall", time);
     row("CPU", cpuTime);
-    std::cout << table.str();
+    std::cout << table.str(options.tableStyle());
     std::cout << fmt::format("{:.2f} GFLOPS ({} a run)\n", gflops, flopsText(prepared.flops));
     lab::Counts sum = counts.front();
     for (size_t i = 1; i < counts.size(); ++i)

@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
 
 #include "import/Import.h"
+#include "support/Text.h"
 
 #include <iostream>
 
@@ -17,6 +18,7 @@ int checkVerb(const Arguments &arguments) {
   model.add(options, ModelUse::kernels);
   options.add_flag("--strict", strict, "exit code 1 for operators that fall back to references, too");
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
 
@@ -27,7 +29,8 @@ int checkVerb(const Arguments &arguments) {
   try {
     source = loadSource(model);
   } catch (const UnsupportedError &error) {
-    Table table({"node", "operator", "opset", "type", "reason"});
+    Table table({textColumn("node").shrink(12), textColumn("operator").shrink(8), numberColumn("opset").drop(2),
+                 textColumn("type").drop(1).shrink(10), textColumn("reason").shrink(30)});
     for (const ImportIssue &issue : error.issues) {
       table.row({issue.node, issue.op, std::to_string(issue.opset), issue.type, issue.reason});
       json["unsupported"].push_back({{"node", issue.node},
@@ -38,7 +41,8 @@ int checkVerb(const Arguments &arguments) {
     }
     json["supported"] = false;
     if (options.printsText())
-      std::cout << fmt::format("{}: {} nodes are not supported\n{}", model.model, error.issues.size(), table.str());
+      std::cout << fmt::format("{}: not supported: {}\n{}", model.model, counted(int64_t(error.issues.size()), "node"),
+                               table.str(options.tableStyle()));
     options.writeJson(json);
     return failedVerdict;
   }
@@ -55,14 +59,15 @@ int checkVerb(const Arguments &arguments) {
   if (options.printsText()) {
     std::cout << fmt::format("{}: every node is supported\n", model.model);
     if (!report.references.empty()) {
-      Table table({"node", "operator", "type", "runs on its reference because"});
+      Table table({textColumn("node").shrink(12), textColumn("operator").shrink(8),
+                   textColumn("type").drop(1).shrink(10), textColumn("runs on its reference because").shrink(30)});
       for (const ReferenceUse &use : report.references)
         table.row({use.node, use.op, use.type, use.reason});
-      std::cout << table.str();
+      std::cout << table.str(options.tableStyle());
     }
-    std::cout << fmt::format("reference calls: {}; {:.2f} % of {} compiled, in {} kernels with {} layout conversions\n",
-                             report.references.size(), share * 100, flopsText(report.flops), report.kernels,
-                             report.layoutConversions);
+    std::cout << fmt::format("reference calls: {}; {:.2f} % of {} compiled, in {} with {}\n", report.references.size(),
+                             share * 100, flopsText(report.flops), counted(int64_t(report.kernels), "kernel"),
+                             counted(int64_t(report.layoutConversions), "layout conversion"));
     for (const std::string &note : report.notes)
       std::cout << "note: " << note << "\n";
   }

@@ -7,6 +7,7 @@
 #include "support/PendingFile.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace lathe::cli {
@@ -178,36 +180,25 @@ void Options::writeJson(const nlohmann::json &document) const {
   writeFile(jsonPath, text);
 }
 
-Table::Table(std::vector<std::string> titles) { rows.push_back(std::move(titles)); }
-void Table::row(std::vector<std::string> cells) { rows.push_back(std::move(cells)); }
-
-std::string Table::str() const {
-  size_t columns = rows[0].size();
-  std::vector<size_t> widths(columns, 0);
-  std::vector<bool> numeric(columns, rows.size() > 1);
-  for (size_t r = 0; r < rows.size(); ++r)
-    for (size_t c = 0; c < columns && c < rows[r].size(); ++c) {
-      const std::string &cell = rows[r][c];
-      widths[c] = std::max(widths[c], cell.size());
-      if (r > 0 && !cell.empty() && !std::isdigit(static_cast<unsigned char>(cell[0])) && cell[0] != '-' &&
-          cell[0] != '+' && cell[0] != '.')
-        numeric[c] = false;
-      if (r > 0 && cell.find_first_of("x*>/") != std::string::npos) // a shape or a name
-        numeric[c] = false;
-    }
-  std::string text;
-  for (const auto &row : rows) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      if (c)
-        line += "  ";
-      std::string pad(widths[c] - std::min(widths[c], row[c].size()), ' ');
-      line += numeric[c] ? pad + row[c] : row[c] + pad;
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
+void Options::addWide() {
+  add_flag("--wide", wide, "shows every column and cell whole; otherwise tables fit the terminal, or $COLUMNS");
 }
+
+/// Characters of a line of standard output; 0, no limit, where it is no terminal: what reads a pipe wants everything.
+static size_t outputWidth() {
+  if (const char *given = std::getenv("COLUMNS"); given && *given) {
+    char *end = nullptr;
+    unsigned long columns = std::strtoul(given, &end, 10);
+    if (*end == 0 && std::isdigit(static_cast<unsigned char>(*given)))
+      return columns;
+  }
+  if (!::isatty(STDOUT_FILENO))
+    return 0;
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+TableStyle Options::tableStyle(size_t rows) const { return {wide ? 0 : outputWidth(), rows}; }
 
 namespace {
 std::string scaled(double value, double base, const char *const *units, size_t count) {

@@ -1,7 +1,8 @@
-// What every verb shares: exit codes, option parsing, tables, JSON files, progress.
+// What every verb shares: exit codes, option parsing, JSON files, how tables are shown.
 #pragma once
 
 #include "support/Error.h"
+#include "support/Table.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -76,6 +77,10 @@ public:
   /// False with --quiet, and when the JSON document or another output goes to standard output, which then holds nothing
   /// else. Takes a progress line off the terminal first.
   bool printsText() const;
+  /// Adds --wide, for a verb that prints tables.
+  void addWide();
+  /// Tables fit the terminal unless --wide was given. `rows`: at most.
+  TableStyle tableStyle(size_t rows = 0) const;
 
 private:
   struct Output {
@@ -85,7 +90,7 @@ private:
   void requireOutputs() const;
 
   std::string jsonPath;
-  bool quiet = false, onlyProgress = false;
+  bool quiet = false, onlyProgress = false, wide = false;
   std::vector<std::function<void()>> checks;
   std::vector<Output> outputs;
   std::vector<std::function<std::vector<std::string>()>> readers;
@@ -94,17 +99,6 @@ private:
 /// The flag for a `lathe` of our own whose text nobody reads: it prints its progress, or nothing when this process was
 /// told --quiet.
 std::string quietFlag();
-
-/// Columns of text, numbers to the right.
-class Table {
-public:
-  explicit Table(std::vector<std::string> titles);
-  void row(std::vector<std::string> cells);
-  std::string str() const;
-
-private:
-  std::vector<std::vector<std::string>> rows;
-};
 
 /// "12.3 MB", "4.56 GFLOP", "1.20 ms".
 std::string bytesText(double bytes);

@@ -113,6 +113,7 @@ int compareVerb(const Arguments &arguments) {
                      "largest |difference| over largest |value| (default: likewise; 0.001 for fp32)");
   record.add(options);
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.afterParse([&] {
     if (compare.checkOnly)
@@ -188,7 +189,7 @@ int compareVerb(const Arguments &arguments) {
   recording.add(lab::pointsOf(comparison, modelProblem(model, source, inputText), modelSetting(model, inputs.batch)));
   recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
   if (options.printsText())
-    std::cout << lab::describe(comparison) << recording.line();
+    std::cout << lab::describe(comparison, options.tableStyle()) << recording.line();
   nlohmann::json json = lab::toJson(comparison);
   json["model"] = model.model;
   options.writeJson(json);

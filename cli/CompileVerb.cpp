@@ -1,5 +1,7 @@
 #include "cli/CompilerVerbs.h"
 
+#include "support/Text.h"
+
 #include <iostream>
 
 namespace lathe::cli {
@@ -97,9 +99,9 @@ int compileVerb(const Arguments &arguments) {
   if (!options.printsText())
     return success;
   std::cout << fmt::format(
-      "{}: {} kernels, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n",
-      output, report.kernels, report.distinctKernels, report.cachedKernels, report.target, report.seconds,
-      report.passSeconds, report.codeSeconds);
+      "{}: {}, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n", output,
+      counted(int64_t(report.kernels), "kernel"), report.distinctKernels, report.cachedKernels, report.target,
+      report.seconds, report.passSeconds, report.codeSeconds);
   std::cout << fmt::format(
       "package {} (constants {}, code {}), the original has {}\n", bytesText(static_cast<double>(report.packageBytes)),
       bytesText(static_cast<double>(report.constantBytes)), bytesText(static_cast<double>(report.codeBytes)),

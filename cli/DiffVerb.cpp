@@ -2,6 +2,7 @@
 #include "cli/AnalyzeTables.h"
 #include "cli/FrontVerbs.h"
 #include "cli/StoreFlags.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +16,8 @@ using nlohmann::json;
 /// A file's points, or those of the experiment whose id begins so.
 std::vector<report::Row> sideOf(const std::string &name, const StoreFlags &flags) {
   if (!std::filesystem::is_regular_file(name)) {
-    require(std::filesystem::exists(flags.path()), "'{}' is no file, and {} does not exist", name, flags.path());
+    require(std::filesystem::exists(flags.path()), "'{}' is not a file, and the store {} does not exist", name,
+            flags.path());
     store::Store store = flags.open();
     return report::rowsOf(store, {.experiments = {store.experiment(name).uuid}});
   }
@@ -44,7 +46,7 @@ int diffVerb(const Arguments &arguments) {
   const char *side = "an experiment's id or its beginning, an archive (`lathe store export`), or a file of\n"
                      "`lathe ops bench --json`";
   options.add_option("before", before, side)->required();
-  options.add_option("after", after, "the other one, likewise")->required();
+  options.add_option("after", after, "the other side, in one of the same forms")->required();
   options
       .add_option("--fail-on", ruleTexts,
                   "slower:3% (beyond doubt and by more than that), slower, failed (passed before), missing (only\n"
@@ -54,6 +56,7 @@ int diffVerb(const Arguments &arguments) {
   options.add_flag("--all", all, "shows points that are the same, too");
   options.add_option("--rows", rows, "of the table at most; 0: all. JSON has all")->capture_default_str();
   store.add(options);
+  options.addWide();
   options.addJson();
   options.afterParse([&] {
     if (std::filesystem::is_regular_file(before) && std::filesystem::is_regular_file(after))
@@ -80,10 +83,10 @@ int diffVerb(const Arguments &arguments) {
     violations.push_back({{"rule", ruleTexts[i]}, {"points", count}});
   }
   if (options.printsText()) {
-    std::cout << diffText(diff, all, rows);
+    std::cout << diffText(diff, all, options.tableStyle(rows));
     for (auto &violation : violations)
-      std::cout << fmt::format("--fail-on {}: {} points\n", violation["rule"].get<std::string>(),
-                               violation["points"].get<size_t>());
+      std::cout << fmt::format("--fail-on {}: {}\n", violation["rule"].get<std::string>(),
+                               counted(violation["points"].get<int64_t>(), "point"));
   }
   json document = toJson(diff);
   document["before"] = before;

@@ -5,6 +5,7 @@
 #include "passes/Evaluate.h"
 #include "passes/Extract.h"
 #include "support/PendingFile.h"
+#include "support/Text.h"
 
 #include <iostream>
 #include <thread>
@@ -79,7 +80,7 @@ int extractVerb(const Arguments &arguments) {
                       {"nodes", cut.nodes},
                       {"inputs", nlohmann::json::array()},
                       {"outputs", nlohmann::json::array()}};
-  std::string text = fmt::format("{}: {} operators\n", output, cut.nodes);
+  std::string text = fmt::format("{}: {}\n", output, counted(int64_t(cut.nodes), "operator"));
   std::vector<runtime::Port> ports = inputPorts(*cut.module);
   for (const runtime::Port &port : ports) {
     text += fmt::format("input  {}: {} {}\n", port.name, name(port.type), str(port.dims));

@@ -43,6 +43,7 @@ int inspectVerb(const Arguments &arguments) {
       "  lathe inspect zoo:vgg16 --json vgg16.json\n"
       "  lathe inspect resnet50.lathe\n");
   model.add(options, ModelUse::graph, true);
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
 
@@ -115,14 +116,14 @@ int inspectVerb(const Arguments &arguments) {
   std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) {
     return std::tie(b.second.second, a.first) < std::tie(a.second.second, b.first);
   });
-  Table byOperator({"operator", "count", "MFLOP", "share"});
+  Table byOperator({textColumn("operator"), numberColumn("count"), numberColumn("MFLOP"), numberColumn("share")});
   for (const auto &[op, figures] : sorted) {
     double share = flops > 0 ? figures.second / flops * 100 : 0;
     byOperator.row({op, std::to_string(figures.first), fmt::format("{:.2f}", figures.second * 1e-6),
                     fmt::format("{:.2f} %", share)});
     json["operators"][op] = {{"count", figures.first}, {"flops", figures.second}};
   }
-  text += byOperator.str();
+  text += byOperator.str(options.tableStyle());
 
   json["contractions"] = nlohmann::json::array();
   if (!rows.empty()) {
@@ -130,7 +131,9 @@ int inspectVerb(const Arguments &arguments) {
       double aFlops = a.flops * a.count, bFlops = b.flops * b.count;
       return std::tie(bFlops, a.shapes, a.attributes) < std::tie(aFlops, b.shapes, b.attributes);
     });
-    Table table({"count", "operator", "shapes", "attributes", "MFLOP each", "share", "first node"});
+    Table table({numberColumn("count"), textColumn("operator").drop(1), textColumn("shapes").shrink(24),
+                 textColumn("attributes").drop(3).shrink(16), numberColumn("MFLOP each"), numberColumn("share"),
+                 textColumn("first node").drop(2).shrink(10)});
     for (const ShapeRow &row : rows) {
       double share = flops > 0 ? row.flops * row.count / flops * 100 : 0;
       table.row({std::to_string(row.count), row.op, row.shapes, row.attributes, fmt::format("{:.2f}", row.flops * 1e-6),
@@ -142,7 +145,8 @@ int inspectVerb(const Arguments &arguments) {
                                       {"flops", row.flops},
                                       {"nodes", row.nodes}});
     }
-    text += fmt::format("\n{} distinct convolution and matrix product shapes:\n{}", rows.size(), table.str());
+    text += fmt::format("\n{} distinct convolution and matrix product shapes:\n{}", rows.size(),
+                        table.str(options.tableStyle()));
   }
   if (options.printsText())
     std::cout << text;

@@ -1,7 +1,9 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Progress.h"
 #include "lab/Machine.h"
+#include "support/Text.h"
 
+#include <bit>
 #include <iostream>
 
 namespace lathe::cli {
@@ -18,6 +20,7 @@ int machineVerb(const Arguments &arguments) {
   options.add_option("--threads", threads, "measures 1..N threads (default: all this process may use)")
       ->check(CLI::Range(1, 1024));
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
 
@@ -30,8 +33,8 @@ int machineVerb(const Arguments &arguments) {
   const lab::MachineCeilings &machine =
       refresh || threads ? lab::refreshMachineCeilings(measure) : lab::machineCeilings();
   if (options.printsText()) {
-    std::cout << fmt::format("{} ({}), {} cores, {} hardware threads\n", machine.cpu, machine.architecture,
-                             machine.cores, machine.hardwareThreads);
+    std::cout << fmt::format("{} ({}), {}, {}\n", machine.cpu, machine.architecture, counted(machine.cores, "core"),
+                             counted(machine.hardwareThreads, "hardware thread"));
     std::cout << fmt::format(
         "{}{}{}; measured {}\n", machine.kernel, machine.governor.empty() ? "" : ", governor " + machine.governor,
         machine.virtualized ? ", virtual machine (" + machine.hypervisor + ")" : "", machine.measured);
@@ -39,24 +42,27 @@ int machineVerb(const Arguments &arguments) {
     size_t most = 0;
     for (const auto &ceiling : machine.arithmetic)
       most = std::max(most, ceiling.gflops.size());
-    std::vector<std::string> titles{"GFLOPS", "instruction"};
-    for (size_t t = 1; t <= most; ++t)
-      titles.push_back(fmt::format("{} thread{}", t, t == 1 ? "" : "s"));
-    Table arithmetic(titles);
+    std::vector<TableColumn> columns{textColumn("GFLOPS"), textColumn("instruction").drop(1)};
+    for (size_t t = 1; t <= most; ++t) { // of many threads one, the powers of two and all remain
+      bool telling = t == 1 || t == most;
+      columns.push_back(numberColumn(counted(int64_t(t), "thread")).drop(telling ? 0 : std::has_single_bit(t) ? 2 : 3));
+    }
+    Table arithmetic(columns);
     for (const auto &ceiling : machine.arithmetic) {
       std::vector<std::string> cells{std::string(name(ceiling.type)), ceiling.instruction};
       for (double gflops : ceiling.gflops)
         cells.push_back(fmt::format("{:.1f}", gflops));
       arithmetic.row(cells);
     }
-    std::cout << arithmetic.str() << "\n";
-    Table memory({"GB/s", "capacity", "threads", "read", "write", "copy"});
+    std::cout << arithmetic.str(options.tableStyle()) << "\n";
+    Table memory({textColumn("GB/s"), numberColumn("capacity"), numberColumn("threads"), numberColumn("read"),
+                  numberColumn("write"), numberColumn("copy")});
     for (const auto &level : machine.levels)
       for (size_t t = 0; t < level.bandwidth.size(); ++t)
         memory.row({level.name, level.bytes ? bytesText(static_cast<double>(level.bytes)) : "", std::to_string(t + 1),
                     fmt::format("{:.1f}", level.bandwidth[t].read), fmt::format("{:.1f}", level.bandwidth[t].write),
                     fmt::format("{:.1f}", level.bandwidth[t].copy)});
-    std::cout << memory.str();
+    std::cout << memory.str(options.tableStyle());
   }
   options.writeJson(lab::toJson(machine));
   return success;

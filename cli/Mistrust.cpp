@@ -2,6 +2,7 @@
 
 #include "cli/CompilerVerbs.h"
 #include "passes/Evaluate.h"
+#include "support/Text.h"
 
 #include <cstring>
 
@@ -104,7 +105,8 @@ std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, 
   }
   Weights weights = weightsOf(main);
   if (weights.all && weights.equal == weights.all)
-    text += fmt::format("; all {} weights hold one value each, so no inputs could make it vary", weights.all);
+    text += fmt::format("; each of the {} holds one value only, so no inputs could make it vary",
+                        counted(int64_t(weights.all), "weight tensor"));
   else if (weights.equal)
     text += fmt::format("; {} of {} weights hold one value each", weights.equal, weights.all);
   return text;

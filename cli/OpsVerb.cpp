@@ -97,23 +97,26 @@ void printRow(const json &row) {
   std::cout.flush();
 }
 
-void printSummaries(const std::vector<lab::OpsSummary> &summaries) {
-  Table table({"kind", "threads", "layout", "caches", "peer", "problems", "geometric mean", "faster", "same",
-               "ambiguous", "slower", "slower by > 3 %"});
+void printSummaries(const std::vector<lab::OpsSummary> &summaries, const TableStyle &style) {
+  Table table({textColumn("kind"), numberColumn("threads").drop(1), textColumn("layout").drop(4),
+               textColumn("caches").drop(3), textColumn("peer"), numberColumn("problems"), numberColumn("mean ratio"),
+               numberColumn("faster"), numberColumn("same").drop(2), numberColumn("ambiguous"), numberColumn("slower"),
+               numberColumn("slower by > 3 %").drop(5)});
   for (const lab::OpsSummary &s : summaries)
     table.row({s.kind, std::to_string(s.threads), s.layout, s.cache, s.peer, std::to_string(s.rows),
                fmt::format("{:.3f}", s.geometricMean), std::to_string(s.faster), std::to_string(s.same),
                std::to_string(s.ambiguous), std::to_string(s.slower), std::to_string(s.slowerBeyond3)});
   if (!summaries.empty())
-    std::cout << "\nPeer's time over ours, best variant of each:\n" << table.str();
+    std::cout << "\nPeer's time over ours, best variant of each; geometric mean over problems:\n" << table.str(style);
 }
 
-void printList(const std::vector<lab::ListedProblem> &problems) {
-  Table table({"problem", "kind", "GFLOP", "count", "name", "suites"});
+void printList(const std::vector<lab::ListedProblem> &problems, const TableStyle &style) {
+  Table table({textColumn("problem").shrink(24), textColumn("kind"), numberColumn("GFLOP"), numberColumn("count"),
+               textColumn("name").drop(2).shrink(10), textColumn("suites").drop(1).shrink(10)});
   for (auto &entry : problems)
     table.row({entry.text, entry.problem.kind(), fmt::format("{:.3f}", entry.problem.flops() * 1e-9),
                std::to_string(entry.count), entry.name, fmt::format("{}", fmt::join(entry.suites, " "))});
-  std::cout << table.str();
+  std::cout << table.str(style);
 }
 
 /// Once for each reason: whose runs were not counted, and why.
@@ -217,13 +220,14 @@ int benchOps(const Arguments &arguments) {
       "  lathe ops bench gemm m{64..1024*2}n1024k1024 --via \"ssh board\" --via-directory /opt/lathe/bin\n");
   flags.add(options);
   record.add(options);
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
   flags.finish();
 
   auto problems = flags.listed();
   if (flags.list) {
-    printList(problems);
+    printList(problems, options.tableStyle());
     return success;
   }
   Columns columns(flags);
@@ -315,7 +319,7 @@ int benchOps(const Arguments &arguments) {
       wrong += !std::set<std::string>{"passed", "unimplemented", "same_as"}.count(point["status"]);
   }
   if (options.printsText()) {
-    printSummaries(summaries);
+    printSummaries(summaries, options.tableStyle());
     std::cout << fmt::format("{} rows, {} measured now, {} points that did not pass", rows.size(), measured, wrong);
     if (disturbed)
       std::cout << fmt::format("; other programs disturbed {} rows: their times are not to be trusted", disturbed);

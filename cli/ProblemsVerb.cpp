@@ -15,10 +15,11 @@ int problemsVerb(const Arguments &arguments) {
       "often each\noccurs: problems for `lathe ops bench`. Symbolic extents that no --shape gives are 1.",
       "  lathe ops problems resnet50.onnx\n"
       "  lathe ops problems zoo:mobilenet_v1 --csv mobilenet.csv\n"
-      "  lathe ops bench conv --problems mobilenet.csv --suite zoo:mobilenet_v1\n");
+      "  lathe ops bench --problems mobilenet.csv --suite zoo:mobilenet_v1\n");
   model.add(options, ModelUse::kernels);
   options.addOutput("--csv", csv, "writes the list, its suite called as the model (-: standard output)");
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
 
@@ -26,9 +27,11 @@ int problemsVerb(const Arguments &arguments) {
   lowerToKernels(*source.module, compileOptions(model, nullptr));
   ModelProblems found = problemsOf(*source.module);
 
-  Table table({"count", "GFLOP", "problem", "first node"});
+  Table table({numberColumn("count"), numberColumn("GFLOP"), textColumn("problem").shrink(30),
+               textColumn("first node").drop(1).shrink(12)});
+  Table list(
+      {textColumn("suite"), textColumn("name"), numberColumn("count"), textColumn("kind"), textColumn("problem")});
   nlohmann::json problems = nlohmann::json::array(), besides = nlohmann::json::object();
-  std::string lines = "suite,name,count,kind,problem\n";
   for (auto &entry : found.problems) {
     table.row(
         {std::to_string(entry.count), fmt::format("{:.3f}", entry.problem.flops() * 1e-9), entry.text, entry.name});
@@ -38,17 +41,14 @@ int problemsVerb(const Arguments &arguments) {
                         {"name", entry.name},
                         {"nodes", entry.nodes},
                         {"count", entry.count}});
-    // A list's cells have no commas; lists of attributes do.
-    auto cell = [](const std::string &text) { return text.find(',') == std::string::npos ? text : '"' + text + '"'; };
-    lines +=
-        fmt::format("{},{},{},{},{}\n", cell(model.model), cell(entry.name), entry.count, entry.kind, cell(entry.text));
+    list.row({model.model, entry.name, std::to_string(entry.count), entry.kind, entry.text});
   }
   for (auto &[op, count] : found.besides)
     besides[op] = count;
   if (!csv.empty())
-    writeFile(csv, lines);
+    writeFile(csv, list.csv());
   if (options.printsText()) {
-    std::cout << table.str();
+    std::cout << table.str(options.tableStyle());
     std::string also;
     for (auto &[op, count] : found.besides)
       also += fmt::format("{}{} {}", also.empty() ? "" : ", ", count, op);

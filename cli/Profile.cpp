@@ -4,6 +4,7 @@
 #include "cli/Terminal.h"
 #include "lab/Disturbance.h"
 #include "lab/Machine.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,11 +53,6 @@ Sample fastestQuarter(std::vector<Sample> samples) {
     mean.whole += sample.whole * weight;
   }
   return mean;
-}
-
-std::string nodesText(std::span<const std::string> nodes, size_t limit) {
-  std::string text = fmt::format("{}", fmt::join(nodes, "+"));
-  return text.size() > limit ? text.substr(0, limit - 3) + "..." : text;
 }
 
 /// The instruction that computes `node` last, or an Error that says what there is.
@@ -117,7 +113,7 @@ int profileVerb(const Arguments &arguments) {
   RecordFlags flags;
   std::string until;
   size_t repetitions = 40;
-  bool wide = false, unchecked = false;
+  bool unchecked = false;
   Options options(
       "profile",
       "One row per kernel: its source nodes, time, share, speed, and how close it comes to what the machine can do.\n"
@@ -133,10 +129,10 @@ int profileVerb(const Arguments &arguments) {
   options.add_option("--repetitions", repetitions, "profiled runs; the fastest quarter counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  options.add_flag("--wide", wide, "does not shorten names, shapes and schedules");
   options.add_flag("--no-check", unchecked, "profiles outputs that nobody has verified");
   flags.add(options);
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
   Recording recording(flags, store::ExperimentKind::profile, "profile", arguments,
@@ -185,10 +181,12 @@ int profileVerb(const Arguments &arguments) {
 
   peak = std::max(peak, lab::measurePeak(context.threads()));
   lab::MachineCeilings machine = lab::withPeak(kept, context.threads(), peak);
-  Table table({"#", "ms", "share", "GFLOPS", "GB/s", "roofline", "bound by", "kind", "nodes", "shapes", "schedule"});
+  Table table({numberColumn("#"), numberColumn("time", "ms"), numberColumn("share"), numberColumn("GFLOPS"),
+               numberColumn("GB/s").drop(1), numberColumn("roofline"), textColumn("bound by").drop(2),
+               textColumn("kind"), textColumn("nodes").shrink(14), textColumn("shapes").drop(4).shrink(16),
+               textColumn("schedule").drop(3).shrink(16)});
   nlohmann::json rows = nlohmann::json::array();
   double flops = 0, bytes = 0, limit = 0;
-  size_t width = wide ? 100000 : 44;
   for (size_t i = 0; i < count; ++i) {
     runtime::InstructionInfo info = context.instruction(i);
     double seconds = mean.rows[i];
@@ -200,15 +198,12 @@ int profileVerb(const Arguments &arguments) {
     limit += roofline.limitSeconds;
     auto rate = [&](double amount) { return seconds > 0 ? amount / seconds * 1e-9 : 0; };
     std::string schedule(info.schedule), shapes(info.shapes);
-    auto shorten = [&](const std::string &text) {
-      return text.size() > width ? text.substr(0, width - 3) + "..." : text;
-    };
     table.row(
         {std::to_string(i), fmt::format("{:.4f}", seconds * 1e3), fmt::format("{:.1f} %", seconds / mean.whole * 100),
          kernel ? fmt::format("{:.1f}", rate(info.flops)) : "", kernel ? fmt::format("{:.1f}", rate(info.bytes)) : "",
          kernel ? fmt::format("{:.0f} %", roofline.share * 100) : "", kernel ? roofline.bound : "",
-         kernel ? std::string(info.family) : info.kind, nodesText(info.nodes, width), shorten(shapes),
-         shorten(schedule)});
+         kernel ? std::string(info.family) : info.kind, fmt::format("{}", fmt::join(info.nodes, "+")), shapes,
+         schedule});
     rows.push_back({{"index", i},
                     {"kind", info.kind},
                     {"name", info.name},
@@ -235,11 +230,10 @@ int profileVerb(const Arguments &arguments) {
   double overheadEach = mean.overhead / static_cast<double>(std::max<size_t>(count, 1));
   double callOne = callSeconds(1), forkJoin = callSeconds(context.threads());
   if (options.printsText()) {
-    std::cout << fmt::format(
-        "{} ({}), {} thread{}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n", model.model,
-        prepared.inputText, context.threads(), context.threads() == 1 ? "" : "s", prepared.model->target(), peak,
-        kept.gflops(ElementType::f32, context.threads()));
-    std::cout << table.str();
+    std::cout << fmt::format("{} ({}), {}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n",
+                             model.model, prepared.inputText, counted(context.threads(), "thread"),
+                             prepared.model->target(), peak, kept.gflops(ElementType::f32, context.threads()));
+    std::cout << table.str(options.tableStyle());
     std::cout << fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread",
                              overheadEach * 1e6, callOne * 1e6);
     std::cout << (context.threads() > 1

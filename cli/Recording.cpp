@@ -3,6 +3,7 @@
 #include "lab/StoreRecords.h"
 #include "process/ShellWords.h"
 #include "store/ContentKey.h"
+#include "support/Text.h"
 
 #include <filesystem>
 #include <fstream>
@@ -104,8 +105,8 @@ std::string Recording::resume() {
   if (!experiment.uuid.empty()) {
     opened->points({.experiments = {experiment.uuid}}, false,
                    [&](const store::Point &point) { kept.insert(point.key()); });
-    return fmt::format("going on with an experiment that was interrupted; it has {} points (--fresh begins anew)\n",
-                       kept.size());
+    return fmt::format("going on with an experiment that was interrupted; it has {} (--fresh begins anew)\n",
+                       counted(int64_t(kept.size()), "point"));
   }
   if (found.busy)
     return fmt::format("process {} on {} is measuring the same: this is an experiment of its own\n", found.busy->pid,

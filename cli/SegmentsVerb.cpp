@@ -8,6 +8,7 @@
 #include "lab/TemporaryDirectory.h"
 #include "passes/Extract.h"
 #include "runtime/Context.h"
+#include "support/Text.h"
 
 #include <iostream>
 
@@ -199,6 +200,7 @@ int segmentsVerb(const Arguments &arguments) {
       ->capture_default_str();
   record.add(options);
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.afterParse([&] {
     if (list)
@@ -215,14 +217,14 @@ int segmentsVerb(const Arguments &arguments) {
 
   Source source = loadSource(model);
   if (list) {
-    Table table({"node", "GFLOP so far", "one tensor passes"});
+    Table table({textColumn("node").shrink(20), numberColumn("GFLOP so far"), textColumn("one tensor passes")});
     json places = json::array();
     for (const Checkpoint &point : checkpoints(*source.module)) {
       table.row({point.node, fmt::format("{:.3f}", point.flops * 1e-9), point.separates ? "yes" : ""});
       places.push_back({{"node", point.node}, {"flops", point.flops}, {"one_tensor_passes", point.separates}});
     }
     if (options.printsText())
-      std::cout << table.str();
+      std::cout << table.str(options.tableStyle());
     options.writeJson({{"model", model.model}, {"places", places}});
     return success;
   }
@@ -271,7 +273,10 @@ int segmentsVerb(const Arguments &arguments) {
 
   bool agrees = true;
   json parts = json::array(), blockParts = json::array();
-  Table table({"up to", "operators", "ms", with + " ms", "ratio", "block: operators", "ms", with + " ms", "ratio"});
+  Table table({textColumn("up to").shrink(10), numberColumn("operators").drop(3), numberColumn("time", "ms"),
+               numberColumn(with, "ms"), textColumn("ratio"), numberColumn("block: operators").drop(4),
+               numberColumn("block: time", "ms").drop(1), numberColumn("block: " + with, "ms").drop(2),
+               textColumn("block: ratio")});
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Part &part = cumulative[i], &block = blocks[i];
     agrees &= part.comparison.agrees() && block.comparison.agrees();
@@ -282,14 +287,15 @@ int segmentsVerb(const Arguments &arguments) {
     blockParts.push_back(partJson(block));
   }
   if (options.printsText()) {
-    std::cout << fmt::format("{}, {} thread{}; mean +- standard deviation; a ratio is {}'s time over ours\n",
-                             model.model, model.threads, model.threads == 1 ? "" : "s", with)
-              << table.str() << turns(cumulative, blocks, with) << recording.line();
+    std::cout << fmt::format("{}, {}; mean +- standard deviation; a ratio is {}'s time over ours\n", model.model,
+                             counted(model.threads, "thread"), with)
+              << table.str(options.tableStyle()) << turns(cumulative, blocks, with) << recording.line();
     for (auto *list : {&cumulative, &blocks})
       for (const Part &part : *list)
         if (!part.comparison.agrees())
           std::cout << fmt::format("between {} and {}:\n{}", part.from.empty() ? "the input" : part.from,
-                                   part.to.empty() ? "the outputs" : part.to, lab::describe(part.comparison));
+                                   part.to.empty() ? "the outputs" : part.to,
+                                   lab::describe(part.comparison, options.tableStyle()));
   }
   options.writeJson({{"model", model.model},
                      {"with", with},

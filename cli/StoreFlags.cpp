@@ -39,8 +39,4 @@ store::Filter FilterFlags::filter(store::Store &store) const {
   return filter;
 }
 
-std::string shortened(const std::string &text, size_t width) {
-  return text.size() > width ? text.substr(0, width - 3) + "..." : text;
-}
-
 } // namespace lathe::cli

@@ -26,7 +26,4 @@ struct FilterFlags {
   store::Filter filter(store::Store &store) const;
 };
 
-/// For a table's cell: at most `width` characters, dots for what is cut off.
-std::string shortened(const std::string &text, size_t width);
-
 } // namespace lathe::cli

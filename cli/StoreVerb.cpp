@@ -4,6 +4,7 @@
 #include "cli/StoreFlags.h"
 #include "report/Rows.h"
 #include "store/Archive.h"
+#include "support/Text.h"
 
 #include <iostream>
 #include <map>
@@ -13,6 +14,8 @@ namespace lathe::cli {
 namespace {
 
 using nlohmann::json;
+
+std::string of(auto count, const char *noun) { return counted(int64_t(count), noun); }
 
 int storePath(const Arguments &arguments) {
   StoreFlags flags;
@@ -39,19 +42,20 @@ int storeList(const Arguments &arguments) {
   flags.add(options);
   options.add_option("--kind", filters.kind,
                      "only experiments of this kind: ops, bench, compare, profile, segments, tune");
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
   store::Store store = flags.open();
-  Table table({"id", "started", "kind", "points", "passed", "CPU", "command"});
+  Table table({textColumn("id"), textColumn("started").drop(1), textColumn("kind"), numberColumn("points"),
+               numberColumn("passed").drop(2), textColumn("CPU").drop(3).shrink(12), textColumn("command").shrink(20)});
   json experiments = json::array();
   for (auto &summary : store.experiments(filters.filter(store))) {
     const store::Experiment &e = summary.experiment;
-    table.row(
-        {e.uuid.substr(0, 8), e.started.substr(0, 19) + "Z", std::string(name(e.kind)), std::to_string(summary.points),
-         std::to_string(summary.passed), summary.cpu,
-         shortened(e.command, 80) + (!e.finished.empty() ? ""
-                                     : summary.owner     ? fmt::format(" (measured by process {})", summary.owner->pid)
-                                                         : " (not finished)")});
+    table.row({e.uuid.substr(0, 8), e.started.substr(0, 19) + "Z", std::string(name(e.kind)),
+               std::to_string(summary.points), std::to_string(summary.passed), summary.cpu,
+               e.command + (!e.finished.empty() ? ""
+                            : summary.owner     ? fmt::format(" (measured by process {})", summary.owner->pid)
+                                                : " (not finished)")});
     json document = store::toJson(e);
     document["points"] = summary.points;
     document["passed"] = summary.passed;
@@ -60,10 +64,10 @@ int storeList(const Arguments &arguments) {
   }
   store::Store::Counts counts = store.counts();
   if (options.printsText()) {
-    std::cout << table.str();
-    std::cout << fmt::format("{}: {} experiments on {} platforms, {} points, {} samples, {} tuning records\n",
-                             store.path(), counts.experiments, counts.platforms, counts.points, counts.samples,
-                             counts.tuning);
+    std::cout << table.str(options.tableStyle());
+    std::cout << fmt::format("{}: {} on {}, {}, {}, {}\n", store.path(), of(counts.experiments, "experiment"),
+                             of(counts.platforms, "platform"), of(counts.points, "point"), of(counts.samples, "sample"),
+                             of(counts.tuning, "tuning record"));
   }
   options.writeJson({{"store", store.path()}, {"counts", countsJson(counts)}, {"experiments", experiments}});
   return success;
@@ -76,6 +80,7 @@ int storeShow(const Arguments &arguments) {
                   "  lathe store show\n  lathe store show 3f2a --json experiment.json\n");
   options.add_option("id", id, "the experiment's id or its beginning (the last experiment)");
   flags.add(options);
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
   store::Store store = flags.open();
@@ -89,14 +94,16 @@ int storeShow(const Arguments &arguments) {
   if (options.printsText()) {
     std::cout << fmt::format("{} ({}), {} to {}\n{}\n", e.uuid, name(e.kind), e.started,
                              e.finished.empty() ? "(not finished)" : e.finished, e.command);
-    std::cout << fmt::format("{}, {} cores, {} hardware threads, {}{}; lathe {} ({})\n", platform.cpu, platform.cores,
-                             platform.hardwareThreads, platform.kernel,
+    std::cout << fmt::format("{}, {}, {}, {}{}; lathe {} ({})\n", platform.cpu, counted(platform.cores, "core"),
+                             counted(platform.hardwareThreads, "hardware thread"), platform.kernel,
                              platform.virtualized ? ", virtual machine (" + platform.hypervisor + ")" : "", e.version,
                              e.build);
     if (e.disturbance.otherProcessors)
       std::cout << fmt::format("others kept {:.2f} processors busy\n", *e.disturbance.otherProcessors);
   }
-  Table table({"operator", "problem", "provider", "setting", "status", "samples", "median ms", "min ms"});
+  Table table({textColumn("operator").drop(1), textColumn("problem").shrink(20), textColumn("provider").shrink(12),
+               textColumn("setting").drop(2).shrink(8), textColumn("status"), numberColumn("samples").drop(3),
+               numberColumn("median", "ms"), numberColumn("min", "ms").drop(4)});
   json points = json::array();
   store.points({.experiments = {e.uuid}}, true, [&](const store::Point &p) {
     lab::Summary time = timeOf(p);
@@ -105,9 +112,8 @@ int storeShow(const Arguments &arguments) {
     row.provider = p.provider;
     row.variant = p.variant;
     row.setting = p.setting;
-    table.row({p.problem.op, shortened(p.problem.text, 60), shortened(report::scheduledColumnOf(row), 40),
-               report::settingText(p.setting), std::string(name(p.status)), std::to_string(time.count), ms(time.median),
-               ms(time.min)});
+    table.row({p.problem.op, p.problem.text, report::scheduledColumnOf(row), report::settingText(p.setting),
+               std::string(name(p.status)), std::to_string(time.count), ms(time.median), ms(time.min)});
     json document = store::toJson(p);
     document.erase("samples");
     if (time.count)
@@ -115,7 +121,7 @@ int storeShow(const Arguments &arguments) {
     points.push_back(std::move(document));
   });
   if (options.printsText())
-    std::cout << table.str();
+    std::cout << table.str(options.tableStyle());
   json document = store::toJson(e);
   document["platform"] = store::toJson(platform);
   document["points"] = points;
@@ -156,14 +162,14 @@ int storeExport(const Arguments &arguments) {
   if (format == "jsonl") {
     store::Store::Counts counts = store::exportArchive(store, filter, file);
     document["counts"] = countsJson(counts);
-    said = fmt::format("{} experiments, {} points, {} samples, {} tuning records", counts.experiments, counts.points,
-                       counts.samples, counts.tuning);
+    said = fmt::format("{}, {}, {}, {}", of(counts.experiments, "experiment"), of(counts.points, "point"),
+                       of(counts.samples, "sample"), of(counts.tuning, "tuning record"));
   } else {
     size_t rows = format == "benchmark-json" ? exportBenchmarkJson(store, filter, file)
                   : samples                  ? exportSamplesCsv(store, filter, file)
                                              : exportPointsCsv(store, filter, file);
     document["rows"] = rows;
-    said = fmt::format("{} {}", rows, samples ? "samples" : "points");
+    said = counted(int64_t(rows), samples ? "sample" : "point");
   }
   if (options.printsText())
     std::cout << fmt::format("{}: {}\n", file, said);
@@ -185,12 +191,14 @@ int storeTuning(const Arguments &arguments) {
   options.add_flag("--best", best, "only the fastest of each task and platform");
   options.add_option("--rows", rows, "of the table at most; 0: all. JSON has all")->capture_default_str();
   flags.add(options);
+  options.addWide();
   options.addJson();
   options.parseAll(arguments);
   store::Store store = flags.open();
   std::map<std::string, std::string> processors; // by platform
   std::set<std::pair<std::string, std::string>> seen;
-  Table table({"CPU", "ms", "status", "schedule", "task"});
+  Table table({textColumn("CPU").drop(1).shrink(12), numberColumn("time", "ms"), textColumn("status"),
+               textColumn("schedule").shrink(16), textColumn("task").shrink(24)});
   json records = json::array();
   for (const store::TuningRecord &record : store.tuning()) {
     bool first = record.seconds && seen.insert({record.task, record.platform}).second;
@@ -199,18 +207,15 @@ int storeTuning(const Arguments &arguments) {
     auto [cpu, isNew] = processors.try_emplace(record.platform);
     if (isNew)
       cpu->second = store.platform(record.platform).cpu;
-    if (rows == 0 || records.size() < rows)
-      table.row({cpu->second, record.seconds ? fmt::format("{:.4f}", *record.seconds * 1e3) : "",
-                 std::string(name(record.status)), shortened(record.schedule, 60), record.task});
+    table.row({cpu->second, record.seconds ? fmt::format("{:.4f}", *record.seconds * 1e3) : "",
+               std::string(name(record.status)), record.schedule, record.task});
     json document = store::toJson(record);
     document["cpu"] = cpu->second;
     records.push_back(std::move(document));
   }
   if (options.printsText()) {
-    std::cout << table.str();
-    if (rows && records.size() > rows)
-      std::cout << fmt::format("... and {} more (--rows 0 shows all)\n", records.size() - rows);
-    std::cout << fmt::format("{}: {} records\n", store.path(), records.size());
+    std::cout << table.str(options.tableStyle(rows));
+    std::cout << fmt::format("{}: {}\n", store.path(), counted(int64_t(records.size()), "tuning record"));
   }
   options.writeJson({{"store", store.path()}, {"records", records}});
   return success;
@@ -232,7 +237,7 @@ int takeOver(const Options &options, const std::string &path, const std::vector<
   store::Store store(path);
   store::ImportCounts counts = store::importInto(store, files);
   if (options.printsText()) {
-    Table table({"", "added", "replaced", "known"});
+    Table table({textColumn(""), numberColumn("added"), numberColumn("replaced"), numberColumn("known")});
     auto row = [&](const char *title, const store::ImportCounts::Kind &kind) {
       table.row({title, std::to_string(kind.added), std::to_string(kind.replaced), std::to_string(kind.known)});
     };
@@ -240,7 +245,7 @@ int takeOver(const Options &options, const std::string &path, const std::vector<
     row("experiments", counts.experiments);
     row("points", counts.points);
     row("tuning", counts.tuning);
-    std::cout << table.str() << fmt::format("{}: {} samples more\n", store.path(), counts.samples);
+    std::cout << table.str() << fmt::format("{}: {} added\n", store.path(), counted(int64_t(counts.samples), "sample"));
   }
   json document = importedJson(counts);
   document["store"] = store.path();
@@ -283,7 +288,7 @@ const Verb verbs[] = {
     {"tuning", "lists tuning records: schedules and their times", storeTuning},
     {"export", "writes an archive, CSV or Google Benchmark's JSON", storeExport},
     {"import", "takes over archives and store files", storeImport},
-    {"merge", "likewise, into any store file", storeMerge},
+    {"merge", "takes over archives and store files into the store file named first", storeMerge},
 };
 
 } // namespace

@@ -28,6 +28,7 @@ int zooVerb(const Arguments &arguments) {
   options.add_option("--seed", zoo.seed, "of the weights")->capture_default_str();
   options.add_flag("--list", list, "lists the architectures");
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.afterParse([&] {
     if (list)
@@ -38,13 +39,13 @@ int zooVerb(const Arguments &arguments) {
 
   if (list) {
     nlohmann::json json = nlohmann::json::array();
-    Table table({"name", "what"});
+    Table table({textColumn("name"), textColumn("what").shrink(20)});
     for (const ZooEntry &entry : zooEntries()) {
       table.row({entry.name, entry.summary});
       json.push_back({{"name", entry.name}, {"summary", entry.summary}});
     }
     if (options.printsText())
-      std::cout << table.str();
+      std::cout << table.str(options.tableStyle());
     options.writeJson({{"networks", json}});
     return success;
   }

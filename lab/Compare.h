@@ -8,6 +8,7 @@
 #include "lab/Runner.h"
 #include "lab/Verdict.h"
 #include "runtime/Tensor.h"
+#include "support/Table.h"
 
 #include <functional>
 #include <optional>
@@ -97,6 +98,6 @@ std::string identityOnnx();
 
 nlohmann::json toJson(const Comparison &comparison);
 /// A few lines for people.
-std::string describe(const Comparison &comparison);
+std::string describe(const Comparison &comparison, const TableStyle &style = {});
 
 } // namespace lathe::lab

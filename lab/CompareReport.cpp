@@ -1,5 +1,6 @@
 #include "lab/Compare.h"
 #include "lab/Disturbance.h"
+#include "support/Text.h"
 
 #include <cmath>
 
@@ -60,26 +61,31 @@ json toJson(const Comparison &comparison) {
   return document;
 }
 
-std::string describe(const Comparison &comparison) {
+std::string describe(const Comparison &comparison, const TableStyle &style) {
   std::string text;
   auto line = [&]<class... Args>(fmt::format_string<Args...> format, Args &&...args) {
     text += fmt::format(format, std::forward<Args>(args)...) + "\n";
   };
-  line("{:<14} {:<10} {:>11} {:>11} {:>8} {:>12} {:>11} {:>10}", "runner", "version", "median ms", "min ms", "runs",
-       "overhead us", "load ms", "peak MiB");
+  Table table({textColumn("runner").shrink(14), textColumn("version").drop(1), numberColumn("median", "ms"),
+               numberColumn("min", "ms"), numberColumn("runs").drop(3), numberColumn("overhead", "us"),
+               numberColumn("load", "ms").drop(2), numberColumn("peak", "MiB").drop(4)});
   for (auto &side : comparison.sides) {
     if (side.failure) {
-      line("{:<14} {:<10} {}", side.name, side.version, side.failure->message());
+      table.row({side.name, side.version, "failed"});
       continue;
     }
     auto timed = [&](double seconds) {
       return side.rounds.empty() ? std::string("-") : fmt::format("{:.3f}", seconds * 1e3);
     };
-    line("{:<14} {:<10} {:>11} {:>11} {:>8} {:>12} {:>11.1f} {:>10.1f}", side.name, side.version,
-         timed(side.time.median), timed(side.time.min), side.time.count,
-         side.overheadSeconds ? fmt::format("{:.1f}", *side.overheadSeconds * 1e6) : "-", side.loadSeconds * 1e3,
-         double(side.peakResidentBytes) / (1 << 20));
+    table.row({side.name, side.version, timed(side.time.median), timed(side.time.min), std::to_string(side.time.count),
+               side.overheadSeconds ? fmt::format("{:.1f}", *side.overheadSeconds * 1e6) : "-",
+               fmt::format("{:.1f}", side.loadSeconds * 1e3),
+               fmt::format("{:.1f}", double(side.peakResidentBytes) / (1 << 20))});
   }
+  text += table.str(style);
+  for (auto &side : comparison.sides)
+    if (side.failure)
+      line("{}: {}", side.name, side.failure->message());
   const std::string &ours = comparison.sides.at(0).name;
   for (auto &peer : comparison.peers) {
     const std::string &theirs = comparison.sides[peer.peer].name;
@@ -95,15 +101,14 @@ std::string describe(const Comparison &comparison) {
     if (peer.agrees)
       line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
     if (peer.ratio)
-      line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {} thread{}): {}", ours,
-           peer.ratio->ratio, theirs, peer.ratio->interval.low, peer.ratio->interval.high, comparison.threads,
-           comparison.threads == 1 ? "" : "s", name(peer.verdict));
+      line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {}): {}", ours, peer.ratio->ratio,
+           theirs, peer.ratio->interval.low, peer.ratio->interval.high, counted(comparison.threads, "thread"),
+           name(peer.verdict));
     else if (comparison.timed)
       line("no ratio to {}: {}", theirs, peer.agrees ? "a side failed" : "no timing without an answer");
   }
   if (comparison.otherProcessors.value_or(0) > disturbingProcessors)
-    line("other programs kept {:.1f} processors busy meanwhile: the times are not to be trusted",
-         *comparison.otherProcessors);
+    line("other programs kept {:.1f} processors busy meanwhile: do not trust the times", *comparison.otherProcessors);
   return text;
 }
 

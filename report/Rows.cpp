@@ -3,6 +3,7 @@
 #include "lab/OpsLab.h"
 #include "lab/StoreRecords.h"
 #include "store/Archive.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <map>
@@ -199,7 +200,7 @@ std::string scheduledColumnOf(const Row &row) {
 std::string settingText(const store::Setting &setting) {
   std::string text;
   if (setting.threads)
-    text = fmt::format(", {} thread{}", setting.threads, setting.threads == 1 ? "" : "s");
+    text = ", " + counted(setting.threads, "thread");
   if (setting.batch)
     text += fmt::format(", batch {}", setting.batch);
   if (!setting.type.empty() && setting.type != "f32")

@@ -213,7 +213,7 @@ Tensor::Tensor(ElementType type, std::vector<int64_t> dims) : elementType(type),
   }
   size_t size = static_cast<size_t>(std::max<int64_t>(byteSize(type, count), 1) + 63) / 64 * 64;
   void *memory = std::aligned_alloc(64, size);
-  require(memory != nullptr, "tensor {} of {}: {} bytes are not to be had", fmt::join(extents, "x"), name(type), size);
+  require(memory != nullptr, "tensor {} of {}: cannot allocate {} bytes", fmt::join(extents, "x"), name(type), size);
   storage = std::shared_ptr<void>(memory, std::free);
   pointer = memory;
 }

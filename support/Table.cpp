@@ -1,0 +1,228 @@
+#include "support/Table.h"
+
+#include "support/Text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace lathe {
+namespace {
+
+constexpr size_t gap = 2; // between columns
+constexpr std::string_view dots = "...";
+
+/// Takes one code point off the front of valid UTF-8.
+std::string_view takePoint(std::string_view &text) {
+  size_t length = 1;
+  while (length < text.size() && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80)
+    ++length;
+  std::string_view point = text.substr(0, length);
+  text.remove_prefix(length);
+  return point;
+}
+
+uint32_t valueOf(std::string_view point) {
+  auto lead = static_cast<unsigned char>(point[0]);
+  if (point.size() == 1)
+    return lead;
+  uint32_t value = lead & (0xffu >> (point.size() + 1));
+  for (char byte : point.substr(1))
+    value = value << 6 | (static_cast<unsigned char>(byte) & 0x3f);
+  return value;
+}
+
+/// After Unicode's East Asian Width (W and F) and the usual combining marks, by blocks.
+size_t widthOf(std::string_view point) {
+  uint32_t value = valueOf(point);
+  auto in = [&](uint32_t first, uint32_t last) { return first <= value && value <= last; };
+  if (in(0x300, 0x36f) || in(0x200b, 0x200f) || in(0x20d0, 0x20ff) || in(0xfe00, 0xfe0f))
+    return 0;
+  bool wide = in(0x1100, 0x115f) || in(0x2e80, 0x303e) || in(0x3041, 0xa4cf) || in(0xac00, 0xd7a3) ||
+              in(0xf900, 0xfaff) || in(0xfe30, 0xfe6f) || in(0xff00, 0xff60) || in(0xffe0, 0xffe6) ||
+              in(0x1f300, 0x1f64f) || in(0x1f900, 0x1f9ff) || in(0x20000, 0x3fffd);
+  return wide ? 2 : 1;
+}
+
+/// As much of the front of `text` as takes at most `width` columns.
+std::string_view front(std::string_view text, size_t width) {
+  std::string_view rest = text;
+  for (size_t taken = 0; !rest.empty();) {
+    std::string_view before = rest;
+    taken += widthOf(takePoint(rest));
+    if (taken > width)
+      return text.substr(0, text.size() - before.size());
+  }
+  return text;
+}
+
+/// Which columns are shown and how wide they are.
+struct Fit {
+  std::vector<size_t> shown, widths; // widths of all columns
+  std::vector<size_t> leftOut, cut;
+};
+
+size_t lineWidth(const Fit &fit) {
+  size_t width = fit.shown.empty() ? 0 : gap * (fit.shown.size() - 1);
+  for (size_t column : fit.shown)
+    width += fit.widths[column];
+  return width;
+}
+
+/// `natural`: the width of each column's widest cell, `least`: the width to which it may shrink.
+Fit fitted(const std::vector<TableColumn> &columns, const std::vector<size_t> &natural,
+           const std::vector<size_t> &least, size_t width) {
+  Fit fit;
+  fit.shown.resize(columns.size());
+  std::iota(fit.shown.begin(), fit.shown.end(), size_t(0));
+  fit.widths = natural;
+  if (!width || lineWidth(fit) <= width)
+    return fit;
+  fit.widths = least;
+  while (lineWidth(fit) > width) {
+    auto last = std::max_element(fit.shown.rbegin(), fit.shown.rend(),
+                                 [&](size_t a, size_t b) { return columns[a].dropOrder < columns[b].dropOrder; });
+    if (last == fit.shown.rend() || columns[*last].dropOrder == 0)
+      break;
+    fit.leftOut.push_back(*last);
+    fit.shown.erase(std::next(last).base());
+  }
+  std::sort(fit.leftOut.begin(), fit.leftOut.end());
+  // The narrowest of those that are too narrow grows first: what is short stays whole.
+  for (size_t used = lineWidth(fit); used < width; ++used) {
+    size_t chosen = columns.size();
+    for (size_t column : fit.shown)
+      if (fit.widths[column] < natural[column] && (chosen == columns.size() || fit.widths[column] < fit.widths[chosen]))
+        chosen = column;
+    if (chosen == columns.size())
+      break;
+    ++fit.widths[chosen];
+  }
+  for (size_t column : fit.shown)
+    if (fit.widths[column] < natural[column])
+      fit.cut.push_back(column);
+  return fit;
+}
+
+} // namespace
+
+TableColumn TableColumn::drop(int order) const {
+  TableColumn column = *this;
+  column.dropOrder = order;
+  return column;
+}
+
+TableColumn TableColumn::shrink(size_t least) const {
+  TableColumn column = *this;
+  column.leastWidth = least;
+  return column;
+}
+
+std::string TableColumn::heading() const { return title + (title.empty() || unit.empty() ? "" : " ") + unit; }
+
+TableColumn textColumn(std::string title) {
+  TableColumn column;
+  column.title = std::move(title);
+  return column;
+}
+
+TableColumn numberColumn(std::string title, std::string unit) {
+  TableColumn column = textColumn(std::move(title));
+  column.unit = std::move(unit);
+  column.alignsRight = true;
+  return column;
+}
+
+size_t displayWidth(std::string_view text) {
+  size_t width = 0;
+  while (!text.empty())
+    width += widthOf(takePoint(text));
+  return width;
+}
+
+std::string shortened(std::string_view text, size_t width) {
+  if (displayWidth(text) <= width)
+    return std::string(text);
+  if (width <= dots.size())
+    return std::string(dots.substr(0, width));
+  size_t kept = width - dots.size(), end = kept / 3;
+  std::string_view head = front(text, kept - end), tail = text;
+  while (displayWidth(tail) > end)
+    takePoint(tail);
+  return std::string(head) + std::string(dots) + std::string(tail);
+}
+
+std::string csvCell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos)
+    return std::string(text);
+  std::string cell = "\"";
+  for (char c : text)
+    cell += c == '"' ? "\"\"" : std::string(1, c);
+  return cell + '"';
+}
+
+void Table::row(std::vector<std::string> cells) {
+  cells.resize(columns.size());
+  rows.push_back(std::move(cells));
+}
+
+std::string Table::str(const TableStyle &style) const {
+  size_t count = style.rows ? std::min(style.rows, rows.size()) : rows.size();
+  std::vector<std::vector<std::string>> lines(1 + count);
+  std::vector<size_t> natural(columns.size(), 0), least(columns.size(), 0);
+  for (const TableColumn &column : columns)
+    lines[0].push_back(printable(column.heading()));
+  for (size_t r = 0; r < count; ++r)
+    for (const std::string &cell : rows[r])
+      lines[r + 1].push_back(printable(cell));
+  for (const auto &line : lines)
+    for (size_t c = 0; c < columns.size(); ++c)
+      natural[c] = std::max(natural[c], displayWidth(line[c]));
+  for (size_t c = 0; c < columns.size(); ++c)
+    least[c] = columns[c].leastWidth ? std::min(natural[c], std::max(columns[c].leastWidth, displayWidth(lines[0][c])))
+                                     : natural[c];
+  Fit fit = fitted(columns, natural, least, style.width);
+  std::string text;
+  for (const auto &line : lines) {
+    std::string shown;
+    for (size_t c : fit.shown) {
+      std::string cell = shortened(line[c], fit.widths[c]);
+      std::string pad(fit.widths[c] - std::min(fit.widths[c], displayWidth(cell)), ' ');
+      shown += c == fit.shown.front() ? "" : std::string(gap, ' ');
+      shown += columns[c].alignsRight ? pad + cell : cell + pad;
+    }
+    text += shown.substr(0, shown.find_last_not_of(' ') + 1) + "\n";
+  }
+  if (count < rows.size())
+    text += fmt::format("... and {} more (--rows 0 shows all)\n", rows.size() - count);
+  std::vector<std::string> said;
+  for (auto &[what, which] : {std::pair("left out", &fit.leftOut), std::pair("shortened", &fit.cut)}) {
+    std::vector<std::string> names;
+    for (size_t c : *which)
+      names.push_back(lines[0][c]);
+    if (!names.empty())
+      said.push_back(fmt::format("{}: {}", what, fmt::join(names, ", ")));
+  }
+  if (!said.empty())
+    text += fmt::format("{}; --wide shows all\n", fmt::join(said, "; "));
+  return text;
+}
+
+std::string Table::csv() const {
+  std::string text;
+  for (const TableColumn &column : columns) {
+    std::string name = column.title + (column.unit.empty() ? "" : "_" + column.unit);
+    std::replace(name.begin(), name.end(), ' ', '_');
+    text += (text.empty() ? "" : ",") + csvCell(name);
+  }
+  text += "\n";
+  for (const auto &row : rows) {
+    for (size_t c = 0; c < columns.size(); ++c)
+      text += (c ? "," : "") + csvCell(row[c]);
+    text += "\n";
+  }
+  return text;
+}
+
+} // namespace lathe
