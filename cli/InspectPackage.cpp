@@ -58,8 +58,9 @@ std::string describePorts(const char *what, std::span<const runtime::Port> ports
   return text;
 }
 
-std::string describeSections(const Contents &contents, json &list) {
-  Table table({"section", "size", "hash", "target", "needs"});
+std::string describeSections(const Contents &contents, const TableStyle &style, json &list) {
+  Table table({textColumn("section"), numberColumn("size"), textColumn("hash").drop(2), textColumn("target").shrink(12),
+               textColumn("needs").drop(1).shrink(16)});
   for (const package::Section &section : contents.sections) {
     std::string target(section.target, ::strnlen(section.target, sizeof section.target));
     std::string features = package::featureNames(section.features), hash = fmt::format("{:016x}", section.hash);
@@ -71,12 +72,14 @@ std::string describeSections(const Contents &contents, json &list) {
                     {"target", target},
                     {"features", features}});
   }
-  return table.str();
+  return table.str(style);
 }
 
 /// The kernels in the order of the plan, then the operators that references compute.
-std::string describePlan(const runtime::Plan &plan, json &document) {
-  Table table({"#", "kernel", "family", "MFLOP", "nodes", "shapes", "schedule"});
+std::string describePlan(const runtime::Plan &plan, const TableStyle &style, json &document) {
+  Table table({numberColumn("#"), textColumn("kernel").shrink(12), textColumn("family"), numberColumn("MFLOP"),
+               textColumn("nodes").drop(1).shrink(14), textColumn("shapes").drop(3).shrink(16),
+               textColumn("schedule").drop(2).shrink(16)});
   json kernels = json::array(), references = json::object();
   double flops = 0;
   for (size_t i = 0; i < plan.kernels.size(); ++i) {
@@ -98,7 +101,7 @@ std::string describePlan(const runtime::Plan &plan, json &document) {
       ++calls[call->op];
   std::string text = fmt::format("{}, {} a run\n", counted(int64_t(plan.kernels.size()), "kernel"), flopsText(flops));
   if (!plan.kernels.empty())
-    text += table.str();
+    text += table.str(style);
   std::string others;
   for (auto &[op, count] : calls) {
     others += fmt::format("{}{} {}", others.empty() ? "" : ", ", count, printable(op));
@@ -135,11 +138,11 @@ int inspectPackage(const Options &options, const std::string &path) {
                       printable(loaded->options()));
   text += describePorts("input", loaded->inputs(), document["inputs"]);
   text += describePorts("output", loaded->outputs(), document["outputs"]);
-  text += "\n" + describeSections(contents, document["sections"]) + "\n";
+  text += "\n" + describeSections(contents, options.tableStyle(), document["sections"]) + "\n";
   document["plans"] = json::array();
   for (const runtime::Plan &plan : loaded->program().plans) {
     document["plans"].push_back(json::object());
-    text += describePlan(plan, document["plans"].back());
+    text += describePlan(plan, options.tableStyle(), document["plans"].back());
   }
   if (options.printsText())
     std::cout << text;

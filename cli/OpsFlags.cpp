@@ -14,21 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-/// The list of problems of a kind: --problems, else beside the test data or the checkout.
-std::string problemsFile(const std::string &given, const std::string &kind) {
-  if (!given.empty())
-    return given;
-  std::string name = kind == "gemm" || kind == "matmul" || kind == "fc" ? "gemm.csv" : "conv2d.csv";
-  std::vector<std::string> places;
-  if (const char *data = std::getenv("LATHE_TEST_DATA"); data && *data)
-    places.push_back(std::string(data) + "/problems/" + name);
-  places.push_back("../shared/problems/" + name);
-  for (const std::string &place : places)
-    if (std::filesystem::exists(place))
-      return place;
-  fail("no list of problems at {}: give one with --problems", fmt::join(places, " or "));
-}
-
 std::vector<std::string> wordsOf(const std::string &list) { return CLI::detail::split(list, ','); }
 
 std::vector<int64_t> numbers(const char *flag, const std::string &list, int64_t most) {
@@ -105,19 +90,22 @@ void OpsFlags::add(Options &options) {
   options.add_option("problem", texts,
                      "short texts, with ranges: ic{16,32}ih{14..56*2}oc64kh3ph1; or operators' own:\n"
                      "'conv x=1x64x56x56 w=64x64x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1 +relu'");
-  options.add_option("--suite", suites, "problems of the list, by suite: benchdnn/resnet50, 'benchdnn/*'")
+  options
+      .add_option(
+          "--suite", suites,
+          "problems of published lists, by suite: networks/resnet50, 'deepbench/*' (of the operator, where one\n"
+          "is given); list: shows the suites there are")
       ->delimiter(',');
-  options.add_option("--problems", problems, "the list, CSV (../shared/problems/conv2d.csv or in $LATHE_TEST_DATA)");
+  options.add_option("--problems", problems, "looks for the suites in this list only")->type_name("CSV");
   options
       .add_option("--from-model", model,
                   "the distinct operators of a model as it is compiled (`lathe ops problems`); with an operator's\n"
                   "name only those")
       ->type_name("MODEL");
-  options
-      .add_option("--provider", providers,
-                  "NAME or NAME:VARIANT, separated by commas, ours first; a peer's NAME alone is all its variants;\n"
-                  "all: every provider that is installed")
-      ->capture_default_str();
+  options.add_option(
+      "--provider", providers,
+      "NAME or NAME:VARIANT, separated by commas, ours first; a peer's NAME alone is all its variants;\n"
+      "all: every provider that is installed (lathe,onednn; without oneDNN every peer that is installed)");
   options.add_option("--threads", threads, "numbers of threads, separated by commas")->capture_default_str();
   options
       .add_option("--type", types,
@@ -214,24 +202,58 @@ void OpsFlags::requireHonoured(const Options &options) const {
           "--max-starts {}: --starts 1 is one process and no more", bench.maxStarts);
 }
 
-void OpsFlags::finish() {
+std::string OpsFlags::finish() {
   bench.maxStarts = bench.minStarts == 1 ? 1 : std::max(bench.maxStarts, bench.minStarts);
   bench.minRounds = repetitions;
   bench.maxRounds = std::max(bench.maxRounds, repetitions);
+  if (!providers.empty())
+    return "";
+  const std::string usual = "onednn";
+  providers = lab::knownProviders().front() + "," + usual;
+  auto missing = lab::findProvider(usual);
+  if (missing.done())
+    return "";
+  std::vector<std::string> installed;
+  for (const std::string &name : lab::knownProviders())
+    if (name != "reference" && lab::findProvider(name).done())
+      installed.push_back(name);
+  require(!installed.empty(), "no provider is installed: {}", lab::findProvider("lathe").reason());
+  providers = fmt::format("{}", fmt::join(installed, ","));
+  return fmt::format("without {}: {}. Measured: {}", usual, missing.reason(), providers);
+}
+
+std::vector<std::string> OpsFlags::problemLists() const {
+  if (!problems.empty())
+    return {problems};
+  std::vector<std::string> lists = lab::shippedLists();
+  const char *data = std::getenv("LATHE_TEST_DATA");
+  for (const char *name : {"conv2d.csv", "gemm.csv"})
+    for (const std::string &folder : {std::string(data ? data : ""), std::string("../shared")})
+      if (std::string list = folder + "/problems/" + name; !folder.empty() && std::filesystem::exists(list)) {
+        lists.push_back(list);
+        break;
+      }
+  require(!lists.empty(), "--suite: no list of problems is installed: give one with --problems CSV");
+  return lists;
 }
 
 std::vector<lab::ListedProblem> OpsFlags::listed() const {
   std::vector<lab::ListedProblem> entries;
-  require(!kind.empty() || !model.empty(), "expected an operator or --from-model");
-  if (!model.empty()) {
-    const lab::ProblemSyntax *syntax = lab::findSyntax(kind);
-    std::string wanted = syntax ? lab::parseProblem(kind, syntax->form).op : kind;
+  require(!kind.empty() || !model.empty() || !suites.empty(), "expected an operator, --suite or --from-model");
+  const lab::ProblemSyntax *known = lab::findSyntax(kind);
+  // Those of the operator, where one is given.
+  auto take = [&](std::vector<lab::ListedProblem> listed, const std::string &source,
+                  const lab::SyntaxOptions &options) {
+    std::string wanted = known ? lab::parseProblem(kind, known->form, options).op : kind;
     require(kind.empty() || findOp(wanted), "'{}' is neither a kind of problem nor an operator", kind);
-    for (auto &entry : listModel(model).problems)
+    size_t before = entries.size();
+    for (auto &entry : listed)
       if (kind.empty() || entry.problem.op == wanted)
         entries.push_back(std::move(entry));
-    require(!entries.empty(), "{} has no {}", model, kind);
-  }
+    require(entries.size() > before, "{} has no {}", source, kind);
+  };
+  if (!model.empty())
+    take(listModel(model).problems, model, {});
   for (const std::string &typeName : wordsOf(types)) {
     lab::SyntaxOptions syntax;
     try {
@@ -254,15 +276,15 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
           requireEpilogueHonoured(kind, text, syntax, epilogue);
         entries.push_back({problem, kind, shortOrOwn(problem, text), text, {}, 1});
       }
-    if (!suites.empty())
-      for (auto &entry : lab::readProblems(problemsFile(problems, kind), suites, syntax)) {
+    if (!suites.empty()) {
+      auto listed = lab::readProblems(problemLists(), suites, syntax);
+      for (auto &entry : listed)
         entry.text = shortOrOwn(entry.problem, entry.text);
-        entries.push_back(std::move(entry));
-      }
+      take(std::move(listed), fmt::format("--suite {}", fmt::join(suites, ",")), syntax);
+    }
   }
-  const lab::ProblemSyntax *syntax = lab::findSyntax(kind);
   require(!entries.empty(), "give problems (such as {}), --suite or --from-model",
-          syntax ? syntax->form : "'conv x=1x64x56x56 w=64x64x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1'");
+          known ? known->form : "'conv x=1x64x56x56 w=64x64x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1'");
   lab::ProblemList list;
   if (batches.empty())
     for (auto &entry : entries)

@@ -7,7 +7,7 @@
 namespace lathe::cli {
 
 struct OpsFlags {
-  std::string kind, providers = "lathe,onednn", threads = "1", types = "f32", batches, caches = "hot";
+  std::string kind, providers, threads = "1", types = "f32", batches, caches = "hot";
   std::string layouts = "any", schedules = "default";
   std::string epilogue, problems, model, log;
   std::vector<std::string> texts, suites;
@@ -19,8 +19,13 @@ struct OpsFlags {
   void add(Options &options);
   /// Throws Error for a flag that others leave nothing to do.
   void requireHonoured(const Options &options) const;
-  /// After parsing: fills in what follows from the flags.
-  void finish();
+  /// After parsing: fills in what follows from the flags. Returns what the user should know of that (which providers
+  /// were chosen where none is named and the usual peer is missing); "" mostly.
+  std::string finish();
+  /// True for `--suite list`.
+  bool listsSuites() const { return suites == std::vector<std::string>{"list"}; }
+  /// The lists in which --suite looks.
+  std::vector<std::string> problemLists() const;
 
   /// Every problem asked for, with every type and batch, each once.
   std::vector<lab::ListedProblem> listed() const;

@@ -4,7 +4,9 @@
 #include "cli/Progress.h"
 #include "cli/Recording.h"
 #include "lab/Disturbance.h"
+#include "lab/ProblemList.h"
 #include "lab/StoreRecords.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -61,9 +63,26 @@ private:
   std::ofstream file;
 };
 
-std::string microseconds(const json &point) {
-  return point.contains("time") ? fmt::format("{:.1f}", point["time"]["median_ms"].get<double>() * 1e3)
+/// "12.3 us", or the status of what has no time.
+std::string timeText(const json &point) {
+  return point.contains("time") ? fmt::format("{:.1f} us", point["time"]["median_ms"].get<double>() * 1e3)
                                 : point["status"].get<std::string>();
+}
+
+/// `parts` two spaces apart, on as many lines as a terminal of `width` columns needs (0: one).
+std::string wrapped(const std::vector<std::string> &parts, size_t width) {
+  std::string text, line;
+  for (const std::string &part : parts) {
+    std::string shown = printable(part);
+    if (width && !line.empty() && displayWidth(line) + 2 + displayWidth(shown) > width) {
+      text += line + "\n";
+      line = "    ";
+    } else if (!line.empty()) {
+      line += "  ";
+    }
+    line += shown;
+  }
+  return text + line + "\n";
 }
 
 /// "lathe:auto:records"
@@ -73,17 +92,20 @@ std::string columnOf(const json &point) {
          (schedule.empty() ? "" : ":" + schedule);
 }
 
-/// A row for people: the problem, each column's time or status, the verdicts.
-void printRow(const json &row) {
+/// A row for people: the problem with its setting, each column's time or status, the verdicts.
+void printRow(const json &row, size_t width) {
   std::string layout = row.value("layout", "any");
-  std::cout << fmt::format("{:<52} {} thread{} {} {}{:<9}", row["text"].get<std::string>(), row["threads"].get<int>(),
-                           row["threads"] == 1 ? " " : "s", row.value("cache", "hot"),
-                           layout == "any" ? "" : layout + " ", row["kind"].get<std::string>());
+  std::vector<std::string> parts = {fmt::format("{:<52}", row["text"].get<std::string>()),
+                                    fmt::format("{} {} {}{}", counted(row["threads"].get<int>(), "thread"),
+                                                row.value("cache", "hot"), layout == "any" ? "" : layout + " ",
+                                                row["kind"].get<std::string>())};
   for (const json &point : row["points"])
-    std::cout << fmt::format("  {} {}", columnOf(point), microseconds(point));
+    parts.push_back(fmt::format("{} {}", columnOf(point), timeText(point)));
   for (const json &verdict : row["verdicts"])
-    std::cout << fmt::format("  {:.3f} {}", verdict["ratio"].get<double>(), verdict["verdict"].get<std::string>());
-  std::cout << "\n";
+    parts.push_back(fmt::format("{} / {} {:.3f} {}", verdict["peer"].get<std::string>(),
+                                row["points"][0]["provider"].get<std::string>(), verdict["ratio"].get<double>(),
+                                verdict["verdict"].get<std::string>()));
+  std::cout << wrapped(parts, width);
   bool wrong = false;
   for (const json &point : row["points"]) {
     std::string status = point["status"];
@@ -142,6 +164,26 @@ std::string uncountedText(const std::vector<json> &rows) {
   return text;
 }
 
+void printSuites(const std::vector<lab::SuiteSummary> &suites, const TableStyle &style) {
+  Table table({textColumn("suite"), numberColumn("problems"), textColumn("kinds").shrink(12),
+               textColumn("list").drop(1).shrink(16)});
+  for (auto &suite : suites)
+    table.row({suite.name, std::to_string(suite.problems), fmt::format("{}", fmt::join(suite.kinds, " ")), suite.path});
+  std::cout << table.str(style);
+}
+
+int listSuites(const OpsFlags &flags, const Options &options) {
+  auto suites = lab::suitesOf(flags.problemLists());
+  if (options.printsText())
+    printSuites(suites, options.tableStyle());
+  json document = json::array();
+  for (auto &suite : suites)
+    document.push_back(
+        {{"suite", suite.name}, {"problems", suite.problems}, {"kinds", suite.kinds}, {"list", suite.path}});
+  options.writeJson({{"suites", document}});
+  return success;
+}
+
 /// The columns of each operator among the problems.
 class Columns {
 public:
@@ -181,8 +223,9 @@ void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &p
                ? checks + 0.2 * double(points)
                : checks + starts * (0.2 * double(points) + double(rows) * bench.maxSeconds / bench.maxStarts);
   };
-  std::cout << fmt::format("{} problems x {} settings = {} rows, {} points; about {}, at most {}\n", problems.size(),
-                           settings.size(), rows, points, waitText(seconds(bench.minStarts)),
+  std::cout << fmt::format("{} x {} = {}, {}; about {}, at most {}\n", counted(int64_t(problems.size()), "problem"),
+                           counted(int64_t(settings.size()), "setting"), counted(int64_t(rows), "row"),
+                           counted(int64_t(points), "point"), waitText(seconds(bench.minStarts)),
                            waitText(seconds(bench.maxStarts)));
 }
 
@@ -220,16 +263,20 @@ int benchOps(const Arguments &arguments) {
       "  lathe ops bench gemm m{64..1024*2}n1024k1024 --via \"ssh board\" --via-directory /opt/lathe/bin\n");
   flags.add(options);
   record.add(options);
+  options.addQuiet();
   options.addWide();
   options.addJson();
   options.parseAll(arguments);
-  flags.finish();
-
+  if (flags.listsSuites())
+    return listSuites(flags, options);
+  std::string note = flags.finish();
   auto problems = flags.listed();
   if (flags.list) {
     printList(problems, options.tableStyle());
     return success;
   }
+  if (!note.empty())
+    fmt::print(stderr, "lathe ops bench: {}\n", note);
   Columns columns(flags);
   auto settings = flags.settings();
   if (flags.dryRun) {
@@ -301,7 +348,7 @@ int benchOps(const Arguments &arguments) {
         log.add(row);
         ++measured;
         if (options.printsText())
-          printRow(row);
+          printRow(row, options.tableStyle().width);
       }
       ++done;
       rows.push_back(std::move(row));
@@ -320,15 +367,17 @@ int benchOps(const Arguments &arguments) {
   }
   if (options.printsText()) {
     printSummaries(summaries, options.tableStyle());
-    std::cout << fmt::format("{} rows, {} measured now, {} points that did not pass", rows.size(), measured, wrong);
+    auto of = [](size_t count, const char *noun) { return counted(int64_t(count), noun); };
+    std::cout << fmt::format("{}, {} measured now, {} did not pass", of(rows.size(), "row"), measured,
+                             of(wrong, "point"));
     if (disturbed)
-      std::cout << fmt::format("; other programs disturbed {} rows: their times are not to be trusted", disturbed);
+      std::cout << fmt::format("; other programs disturbed {}: do not trust the times", of(disturbed, "row"));
     if (drifting)
-      std::cout << fmt::format("; times of {} rows rose or fell all along (\"drift\" in the JSON)", drifting);
+      std::cout << fmt::format("; times of {} rose or fell all along (\"drift\" in the JSON)", of(drifting, "row"));
     if (kept)
-      std::cout << fmt::format("; {} rows were there already", kept);
+      std::cout << fmt::format("; {} measured before", of(kept, "row"));
     if (left)
-      std::cout << fmt::format("; {} rows left for another time", left);
+      std::cout << fmt::format("; {} left for another time", of(left, "row"));
     std::cout << "\n" << uncountedText(rows) << recording.line();
   }
   json documents = json::array();

@@ -3,6 +3,7 @@
 #include "support/Error.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -29,7 +30,8 @@ public:
   explicit Csv(const std::string &path) : path(path), file(path) {
     require(file.good(), "{}: cannot be read", path);
     std::string line;
-    std::getline(file, line);
+    while (std::getline(file, line) && line.starts_with('#'))
+      ++number;
     for (auto &title : cellsOf(line))
       columns.emplace(title, columns.size());
   }
@@ -43,7 +45,7 @@ public:
     for (std::string line; std::getline(file, line);) {
       ++number;
       cells = cellsOf(line);
-      if (cells.empty())
+      if (cells.empty() || line.starts_with('#'))
         continue;
       require(cells.size() == columns.size(), "{}: {} columns, expected {}", where(), cells.size(), columns.size());
       return true;
@@ -95,60 +97,121 @@ std::string convolutionText(const Csv &row) {
   return text + fmt::format("dh{}dw{}", row.whole("dilation_height") - 1, row.whole("dilation_width") - 1);
 }
 
+/// The lines of a list, whichever columns it has.
+class ListRows {
+public:
+  explicit ListRows(const std::string &path)
+      : rows(path), convolutions(rows.has("in_channels")), matrices(rows.has("trans_a")) {
+    rows.need({"suite", "name", "count"});
+    if (convolutions)
+      rows.need({"batch", "in_height", "in_width", "out_channels", "kernel_height", "kernel_width", "stride_height",
+                 "stride_width", "pad_height", "pad_width", "dilation_height", "dilation_width", "groups"});
+    else if (matrices)
+      rows.need({"m", "n", "k", "trans_b"});
+    else
+      rows.need({"kind", "problem"});
+  }
+  bool next() { return rows.next(); }
+  std::string where() const { return rows.where(); }
+  const std::string &suite() const { return rows.text("suite"); }
+  std::string kind() const { return convolutions ? "conv2d" : matrices ? "gemm" : rows.text("kind"); }
+  /// The texts of the line's problems.
+  std::vector<std::string> texts() const {
+    if (convolutions)
+      return {convolutionText(rows)};
+    if (!matrices)
+      return expandRanges(rows.text("problem"));
+    auto text = fmt::format("m{}n{}k{}", rows.whole("m"), rows.whole("n"), rows.whole("k"));
+    for (auto &[title, letters] : {std::pair{"trans_a", "ta1"}, {"trans_b", "tb1"}})
+      text += rows.whole(title) ? letters : "";
+    return {text};
+  }
+  /// Throws Error that names the line.
+  void add(ProblemList &list, const SyntaxOptions &options) const {
+    try {
+      for (const std::string &text : texts()) {
+        ListedProblem entry{
+            parseProblem(kind(), text, options), kind(), text, rows.text("name"), {suite()}, rows.whole("count")};
+        if (convolutions)
+          entry.text = shortText(entry.problem);
+        list.add(std::move(entry));
+      }
+    } catch (const Error &error) {
+      std::string message = error.what();
+      fail("{}", message.starts_with(where()) ? message : where() + ": " + message);
+    }
+  }
+
+private:
+  Csv rows;
+  bool convolutions, matrices;
+};
+
+bool matches(const std::string &pattern, const std::string &suite) {
+  bool open = !pattern.empty() && pattern.back() == '*';
+  return open ? suite.starts_with(pattern.substr(0, pattern.size() - 1)) : pattern == suite;
+}
+
 } // namespace
+
+std::vector<ListedProblem> readProblems(const std::vector<std::string> &paths, const std::vector<std::string> &suites,
+                                        const SyntaxOptions &options) {
+  ProblemList list;
+  std::map<std::string, size_t> owners; // suite -> the first list that has it
+  std::set<std::string> used;
+  for (size_t i = 0; i < paths.size(); ++i)
+    for (ListRows rows(paths[i]); rows.next();) {
+      auto owner = owners.try_emplace(rows.suite(), i).first;
+      auto wanted = std::find_if(suites.begin(), suites.end(),
+                                 [&](const std::string &pattern) { return matches(pattern, rows.suite()); });
+      if (wanted == suites.end() || owner->second != i)
+        continue;
+      used.insert(*wanted);
+      rows.add(list, options);
+    }
+  std::vector<std::string> known;
+  for (auto &[suite, list] : owners)
+    known.push_back(suite);
+  for (auto &pattern : suites)
+    require(used.count(pattern), "{}: no suite '{}'; there are {}", fmt::join(paths, ", "), pattern,
+            fmt::join(known, ", "));
+  return list.take();
+}
 
 std::vector<ListedProblem> readProblems(const std::string &path, const std::vector<std::string> &suites,
                                         const SyntaxOptions &options) {
-  Csv rows(path);
-  rows.need({"suite", "name", "count"});
-  bool convolutions = rows.has("in_channels"), matrices = rows.has("trans_a");
-  if (convolutions)
-    rows.need({"batch", "in_height", "in_width", "out_channels", "kernel_height", "kernel_width", "stride_height",
-               "stride_width", "pad_height", "pad_width", "dilation_height", "dilation_width", "groups"});
-  else if (matrices)
-    rows.need({"m", "n", "k", "trans_b"});
-  else
-    rows.need({"kind", "problem"});
-  ProblemList list;
-  std::set<std::string> seen, used;
-  while (rows.next()) {
-    std::string suite = rows.text("suite");
-    seen.insert(suite);
-    auto wanted = std::find_if(suites.begin(), suites.end(), [&](const std::string &pattern) {
-      return pattern == suite || (!pattern.empty() && pattern.back() == '*' &&
-                                  suite.compare(0, pattern.size() - 1, pattern, 0, pattern.size() - 1) == 0);
-    });
-    if (wanted == suites.end())
-      continue;
-    used.insert(*wanted);
-    ListedProblem entry;
-    if (convolutions) {
-      entry.kind = "conv2d";
-      entry.text = convolutionText(rows);
-    } else if (matrices) {
-      entry.kind = "gemm";
-      entry.text = fmt::format("m{}n{}k{}", rows.whole("m"), rows.whole("n"), rows.whole("k"));
-      for (auto &[title, letters] : {std::pair{"trans_a", "ta1"}, {"trans_b", "tb1"}})
-        entry.text += rows.whole(title) ? letters : "";
-    } else {
-      entry.kind = rows.text("kind");
-      entry.text = rows.text("problem");
-    }
-    try {
-      entry.problem = parseProblem(entry.kind, entry.text, options);
-    } catch (const Error &error) {
-      fail("{}: {}", rows.where(), error.what());
-    }
-    if (convolutions)
-      entry.text = shortText(entry.problem);
-    entry.name = rows.text("name");
-    entry.suites = {suite};
-    entry.count = rows.whole("count");
-    list.add(std::move(entry));
+  return readProblems(std::vector{path}, suites, options);
+}
+
+std::vector<std::string> shippedLists() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path installed = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "share/lathe/suites";
+  for (const fs::path &folder : {installed, fs::path(LATHE_SOURCE_DIR) / "lab/suites"}) {
+    std::vector<std::string> lists;
+    for (auto &entry : fs::directory_iterator(folder, ignored))
+      if (entry.path().extension() == ".csv")
+        lists.push_back(entry.path().string());
+    std::sort(lists.begin(), lists.end());
+    if (!lists.empty())
+      return lists;
   }
-  for (auto &pattern : suites)
-    require(used.count(pattern), "{}: no suite '{}'; there are {}", path, pattern, fmt::join(seen, ", "));
-  return list.take();
+  return {};
+}
+
+std::vector<SuiteSummary> suitesOf(const std::vector<std::string> &paths) {
+  std::vector<SuiteSummary> suites;
+  for (const std::string &path : paths)
+    for (ListRows rows(path); rows.next();) {
+      auto known = std::find_if(suites.begin(), suites.end(), [&](auto &suite) { return suite.name == rows.suite(); });
+      if (known == suites.end())
+        known = suites.insert(known, SuiteSummary{rows.suite(), path, {}, 0});
+      if (known->path != path)
+        continue;
+      known->kinds.insert(rows.kind());
+      known->problems += rows.texts().size();
+    }
+  return suites;
 }
 
 } // namespace lathe::lab

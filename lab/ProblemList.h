@@ -4,6 +4,7 @@
 #include "lab/ProblemSyntax.h"
 
 #include <map>
+#include <set>
 
 namespace lathe::lab {
 
@@ -18,12 +19,27 @@ struct ListedProblem {
   std::vector<std::string> nodes = {}; // of a model: the node behind each occurrence
 };
 
-/// Problems of a CSV list whose suite is in `suites`: a name, or a name with `*` at its end. The first line names the
-/// columns: suite, name, count and either those of shared convolution lists (batch, in_channels, ... groups), or m, n,
-/// k, trans_a, trans_b, or `kind` and `problem` with a short text. Throws Error: no such file, a malformed line, a
+/// Problems of CSV lists whose suite is in `suites`: a name, or a name with `*` at its end. A suite is read from the
+/// first list that has it. Lines that begin with # are comments. The first other line names the columns: suite, name,
+/// count and either those of shared convolution lists (batch, in_channels, ... groups), or m, n, k, trans_a, trans_b,
+/// or `kind` and `problem` with a short text, which may have ranges. Throws Error: no such file, a malformed line, a
 /// suite without problems (with those there are).
+std::vector<ListedProblem> readProblems(const std::vector<std::string> &paths, const std::vector<std::string> &suites,
+                                        const SyntaxOptions &options = {});
 std::vector<ListedProblem> readProblems(const std::string &path, const std::vector<std::string> &suites,
                                         const SyntaxOptions &options = {});
+
+/// The lists that come with this program: the CSV files of share/lathe/suites beside its folder, else of lab/suites in
+/// the source tree.
+std::vector<std::string> shippedLists();
+
+struct SuiteSummary {
+  std::string name, path;
+  std::set<std::string> kinds; // of problems, as `lathe ops bench KIND`
+  size_t problems = 0;         // distinct lines, ranges counted out
+};
+/// Every suite of the lists, in their order; of two of one name the first.
+std::vector<SuiteSummary> suitesOf(const std::vector<std::string> &paths);
 
 /// Adds to a list, or to the count of an equal problem that is in it.
 class ProblemList {
