@@ -37,7 +37,7 @@ std::string number(const std::optional<double> &value, const char *otherwise = "
 } // namespace
 
 std::string rooflineText(const std::vector<report::RooflineShare> &shares, const TableStyle &style) {
-  Table table({problemColumn(), providerColumn(), textColumn("setting").drop(1).shrink(8), numberColumn("time", "ms"),
+  Table table({problemColumn(), providerColumn(), textColumn("setting").drop(1).shrink(8), numberColumn("", "ms"),
                numberColumn("GFLOPS"), numberColumn("GB/s").drop(3), numberColumn("FLOP/byte").drop(4),
                numberColumn("roofline"), textColumn("bound by").drop(2)});
   bool unknown = false;
@@ -56,7 +56,7 @@ std::string rooflineText(const std::vector<report::RooflineShare> &shares, const
 }
 
 std::string countedText(const std::vector<report::Counted> &counted, const TableStyle &style) {
-  Table table({problemColumn(), providerColumn(), textColumn("setting").drop(2).shrink(8), numberColumn("time", "ms"),
+  Table table({problemColumn(), providerColumn(), textColumn("setting").drop(2).shrink(8), numberColumn("", "ms"),
                numberColumn("CPU", "ms").drop(4), numberColumn("processors"), numberColumn("instr./cycle").drop(1),
                numberColumn("GHz").drop(3), numberColumn("FLOP/cycle").drop(5), numberColumn("cache misses").drop(6)});
   bool hardware = false;
@@ -74,7 +74,7 @@ std::string countedText(const std::vector<report::Counted> &counted, const Table
 }
 
 std::string speedupText(const report::Speedups &speedups, const std::string &baseline, const TableStyle &style) {
-  Table points({problemColumn(), textColumn("setting").drop(2).shrink(8), providerColumn(), numberColumn("time", "ms"),
+  Table points({problemColumn(), textColumn("setting").drop(2).shrink(8), providerColumn(), numberColumn("", "ms"),
                 numberColumn(baseline, "ms").drop(3), numberColumn("speedup"), textColumn("95 % interval").drop(1)});
   for (auto &speedup : speedups.rows)
     points.row({problemCell(*speedup.row), report::contextText(*speedup.row), report::scheduledColumnOf(*speedup.row),
@@ -90,7 +90,7 @@ std::string speedupText(const report::Speedups &speedups, const std::string &bas
 
 std::string bestText(const std::vector<report::Best> &best, const TableStyle &style) {
   Table table({problemColumn(), textColumn("setting").drop(1).shrink(8), textColumn("fastest").shrink(12),
-               textColumn("schedule").drop(4).shrink(16), numberColumn("time", "ms"),
+               textColumn("schedule").drop(4).shrink(16), numberColumn("", "ms"),
                textColumn("next").drop(3).shrink(12), numberColumn("next / fastest").drop(2), textColumn("verdict")});
   for (auto &entry : best)
     table.row({problemCell(*entry.row), report::contextText(*entry.row), report::columnOf(*entry.row),
@@ -176,7 +176,7 @@ std::string accountText(const std::vector<report::Account> &accounts, const Tabl
                  alone(CacheState::cold), line.states(), problem ? ms(line.estimated) : "", ms(line.inNetwork),
                  signedMs(line.difference())});
     }
-    Table sums({textColumn("").shrink(30), numberColumn("time", "ms"), numberColumn("of the measured")});
+    Table sums({textColumn("").shrink(30), numberColumn("", "ms"), numberColumn("of the measured")});
     auto sum = [&](const std::string &what, double seconds) {
       sums.row({what, signedMs(seconds), fmt::format("{:+.1f} %", seconds / account.measured * 100)});
     };

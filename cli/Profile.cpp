@@ -181,7 +181,7 @@ int profileVerb(const Arguments &arguments) {
 
   peak = std::max(peak, lab::measurePeak(context.threads()));
   lab::MachineCeilings machine = lab::withPeak(kept, context.threads(), peak);
-  Table table({numberColumn("#"), numberColumn("time", "ms"), numberColumn("share"), numberColumn("GFLOPS"),
+  Table table({numberColumn("#"), numberColumn("", "ms"), numberColumn("share"), numberColumn("GFLOPS"),
                numberColumn("GB/s").drop(1), numberColumn("roofline"), textColumn("bound by").drop(2),
                textColumn("kind"), textColumn("nodes").shrink(14), textColumn("shapes").drop(4).shrink(16),
                textColumn("schedule").drop(3).shrink(16)});

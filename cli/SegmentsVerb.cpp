@@ -273,7 +273,7 @@ int segmentsVerb(const Arguments &arguments) {
 
   bool agrees = true;
   json parts = json::array(), blockParts = json::array();
-  Table table({textColumn("up to").shrink(10), numberColumn("operators").drop(3), numberColumn("time", "ms"),
+  Table table({textColumn("up to").shrink(10), numberColumn("operators").drop(3), numberColumn("", "ms"),
                numberColumn(with, "ms"), textColumn("ratio"), numberColumn("block: operators").drop(4),
                numberColumn("block: time", "ms").drop(1), numberColumn("block: " + with, "ms").drop(2),
                textColumn("block: ratio")});

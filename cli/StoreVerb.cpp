@@ -197,7 +197,7 @@ int storeTuning(const Arguments &arguments) {
   store::Store store = flags.open();
   std::map<std::string, std::string> processors; // by platform
   std::set<std::pair<std::string, std::string>> seen;
-  Table table({textColumn("CPU").drop(1).shrink(12), numberColumn("time", "ms"), textColumn("status"),
+  Table table({textColumn("CPU").drop(1).shrink(12), numberColumn("", "ms"), textColumn("status"),
                textColumn("schedule").shrink(16), textColumn("task").shrink(24)});
   json records = json::array();
   for (const store::TuningRecord &record : store.tuning()) {

@@ -23,6 +23,8 @@ symbolic first dimension, `--seed` where no input is random. A zoo network is bu
 
 `--quiet` prints nothing but errors; `--json` and exit codes stay.
 
+Tables fit the terminal, or `$COLUMNS`: columns of less importance are left out, long cells shortened, and a last line says which; `--wide` shows everything. Output to a pipe or file is whole.
+
 Every verb that prints figures takes `--json FILE` (`-` for standard output); the unit is in each key: `median_ms`, `gflops`, `peak_rss_bytes`, `ratio`.
 
 | exit code | means |

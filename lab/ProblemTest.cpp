@@ -269,6 +269,69 @@ TEST(ProblemList, lists) {
   EXPECT_NE(said({"a/one"}).find("cannot be read"), std::string::npos);
 }
 
+TEST(ProblemList, severalListsWithRangesAndComments) {
+  auto folder = std::filesystem::temp_directory_path() / ("lathe-lists-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::string first = folder / "first.csv", second = folder / "second.csv";
+  std::ofstream(first) << "# where the figures come from\nsuite,name,count,kind,problem\n"
+                       << "a,x,2,gemm,\"m{8,16}n4k32\"\n# a comment between lines\nb,y,1,conv2d,ic8ih7oc8kh1\n";
+  std::ofstream(second) << "suite,name,count,kind,problem\na,z,9,gemm,m1n1k1\nc,z,1,gemm,m2n2k2\n";
+  auto both = readProblems(std::vector{first, second}, {"a", "c"});
+  ASSERT_EQ(both.size(), 3u); // the second list's suite of a known name is left out
+  EXPECT_EQ(both[0].text, "m8n4k32");
+  EXPECT_EQ(both[1].text, "m16n4k32");
+  EXPECT_EQ(both[1].count, 2);
+  EXPECT_EQ(both[2].suites, std::vector<std::string>{"c"});
+  auto suites = suitesOf({first, second});
+  ASSERT_EQ(suites.size(), 3u);
+  EXPECT_EQ(suites[0].problems, 2u);
+  EXPECT_EQ(suites[1].kinds, std::set<std::string>{"conv2d"});
+  EXPECT_EQ(suites[2].path, second);
+  std::ofstream(first) << "# comment\nsuite,name,count,kind,problem\na,x,1,conv2d,ic8\n";
+  try {
+    readProblems(first, {"a"});
+    FAIL() << "a malformed problem was read";
+  } catch (const Error &error) {
+    EXPECT_NE(std::string(error.what()).find("first.csv:3: "), std::string::npos) << error.what();
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ProblemList, shippedLists) {
+  std::map<std::string, size_t> counts;
+  for (auto &suite : suitesOf(shippedLists()))
+    counts[suite.name] = suite.problems;
+  // As many as DeepBench's tables have.
+  EXPECT_EQ(counts["deepbench/gemm-training"], 160u);
+  EXPECT_EQ(counts["deepbench/gemm-inference-server"], 75u);
+  EXPECT_EQ(counts["deepbench/gemm-inference-device"], 13u);
+  EXPECT_EQ(counts["networks/vgg16"], 12u);
+  EXPECT_GT(readProblems(shippedLists(), {"*"}).size(), 600u); // each of them is a problem
+  int64_t layers = 0; // of ResNet-50: 49 convolutions, 4 in downsampling, a fully connected layer
+  for (auto &entry : readProblems(shippedLists(), {"networks/resnet50"}))
+    layers += entry.count;
+  EXPECT_EQ(layers, 54);
+}
+
+/// The tables that other projects publish, as test data has them.
+TEST(ProblemList, shippedListsAreThePublishedOnes) {
+  std::string folder = LATHE_TEST_DATA "/problems/";
+  if (!std::filesystem::exists(folder + "gemm.csv"))
+    GTEST_SKIP() << "no test data: " << folder << "gemm.csv is absent";
+  auto texts = [](const std::vector<ListedProblem> &list) {
+    std::set<std::string> result;
+    for (auto &entry : list)
+      result.insert(entry.problem.str());
+    return result;
+  };
+  for (const std::string suite : {"deepbench/gemm-training", "deepbench/gemm-inference-server",
+                                  "deepbench/gemm-inference-device", "deepbench/conv-training",
+                                  "deepbench/conv-inference-server"}) {
+    std::string list = folder + (suite.find("gemm") != suite.npos ? "gemm.csv" : "conv2d.csv");
+    EXPECT_EQ(texts(readProblems(shippedLists(), {suite})), texts(readProblems(list, {suite}))) << suite;
+  }
+}
+
 TEST(ProblemList, sharedLists) {
   std::string path = LATHE_TEST_DATA "/problems/conv2d.csv";
   if (!std::filesystem::exists(path))

@@ -212,7 +212,7 @@ std::string Table::str(const TableStyle &style) const {
 std::string Table::csv() const {
   std::string text;
   for (const TableColumn &column : columns) {
-    std::string name = column.title + (column.unit.empty() ? "" : "_" + column.unit);
+    std::string name = column.heading();
     std::replace(name.begin(), name.end(), ' ', '_');
     text += (text.empty() ? "" : ",") + csvCell(name);
   }

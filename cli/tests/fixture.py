@@ -93,6 +93,16 @@ class Cli(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"lathe {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
         return done
 
+    def narrow(self, *arguments, columns=80):
+        """The output for a terminal of so many columns; no line of its tables is wider."""
+        environment = {**os.environ, "COLUMNS": str(columns)}
+        done = subprocess.run([LATHE, *arguments], capture_output=True, text=True, timeout=300, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line in done.stdout.splitlines():
+            if "  " in line.strip():  # of a table: its cells are two spaces apart
+                self.assertLessEqual(len(line), columns, done.stdout)
+        return done.stdout
+
     def error(self, *arguments, says=""):
         """A user error: exit code 2 and one line that says what is wrong."""
         done = self.lathe(*arguments, code=2)

@@ -22,6 +22,8 @@ class OpsAnalyze(Cli):
 
         found = self.figures("ops", "analyze", "--baseline", "lathe:plain", "--from-model", self.net, *at)
         self.assertEqual(set(found["not_applicable"]), {"failed", "schedules", "account"})  # nothing failed, no profile yet
+        needed = f"needs `lathe profile {self.net}`, `lathe bench {self.net}` and `lathe ops bench --from-model {self.net}`"
+        self.assertEqual(found["not_applicable"]["account"], needed)
         last = {(p["problem"], p["variant"]): p for p in points[1]}  # of the same points twice the last ones count
         speedups = {p["problem"]: p for p in found["speedup"]["points"]}
         self.assertEqual(len(speedups), 3)
@@ -52,6 +54,13 @@ class OpsAnalyze(Cli):
         self.assertAlmostEqual(sum(line["in_network_ms"] for line in account["lines"]) + account["overhead_ms"], account["profiled_ms"], delta=1e-6)
         self.assertIn("in the network ms", self.lathe("ops", "analyze", "--what", "account", "--from-model", self.net, *at).stdout)
         self.assertIn([8, 16, 32], [[int(x) for x in t["x"]] for t in found["turning"] if t["resource"].startswith("w[0]")])
+        summary = self.narrow("ops", "analyze", "--baseline", "lathe:plain", "--from-model", self.net, *at)
+        self.assertLess(len(summary.splitlines()), 25, summary)  # a screenful
+        self.assertRegex(summary, r"analysed.db: \d+ points of \d+ problems on 1 platform, measured")
+        for name in ["roofline", "best", "speedup", "estimate", "turning"]:
+            self.assertRegex(summary, rf"\n{name} +\S")
+        self.assertIn("--what NAME,... shows the tables", summary)
+        self.assertGreater(len(self.narrow("ops", "analyze", "--what", "all", "--from-model", self.net, *at).splitlines()), len(summary.splitlines()))
         text = self.lathe("ops", "analyze", "--what", "best,speedup,estimate", "--operator", "conv2d", *at).stdout
         self.assertIn("Fastest of each problem", text)
         self.assertIn("speedup: give --baseline", text)

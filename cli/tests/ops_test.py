@@ -22,10 +22,35 @@ class Ops(Cli):
         self.assertIn("x 4 settings", planned)
         figures = self.figures("ops", "bench", "--from-model", self.net, "--provider", "lathe", "--check-only")
         self.assertEqual({point["status"] for row in figures["rows"] for point in row["points"]}, {"passed"})
-        self.error("ops", "bench", says="expected an operator")
+        self.error("ops", "bench", says="expected an operator, --suite or --from-model")
         self.error("ops", "bench", "softmax", "3xx4", "--list", says="no extents")
         self.error("ops", "bench", "conv2d", "ic8ih8oc8", "--cache", "warm", "--provider", "lathe", says="--cache: no state of caches is called 'warm', expected hot, cold, cold-constants")
         self.error("ops", "bench", "eltwise", "3x4:relu", "--batch", "2", "--provider", "lathe", says="has no batch")
+
+    def test_suites_come_with_the_program(self):
+        os.environ.pop("LATHE_TEST_DATA", None)
+        suites = {s["suite"]: s for s in self.figures("ops", "bench", "--suite", "list")["suites"]}
+        self.assertIn("networks/resnet50", suites)
+        self.assertEqual(suites["deepbench/gemm-inference-device"]["problems"], 13)
+        self.assertIn("networks/resnet50", self.lathe("ops", "bench", "--suite", "list").stdout)
+        both = self.lathe("ops", "bench", "--suite", "networks/squeezenet", "--list").stdout
+        self.assertIn("ic3ih224oc64kh3sh2", both)
+        self.assertIn("mb1ic2048oc1000", self.lathe("ops", "bench", "fc", "--suite", "networks/resnet50", "--list").stdout)
+        self.assertNotIn("mb1ic2048oc1000", self.lathe("ops", "bench", "conv2d", "--suite", "networks/resnet50", "--list").stdout)
+        self.error("ops", "bench", "softmax", "--suite", "networks/resnet50", "--list", says="--suite networks/resnet50 has no softmax")
+        self.error("ops", "bench", "--suite", "networks/resnet5", "--list", says="no suite 'networks/resnet5'; there are ")
+
+    def test_the_default_is_what_is_installed(self):
+        bench = ["ops", "bench", "conv2d", "ic8ih7oc8kh1"]
+        done = self.lathe(*bench, "--dry-run")
+        if "oneDNN" in done.stderr:  # this build has none: said once, with what to install
+            self.assertRegex(done.stderr, "without onednn: .*install libdnnl-dev.*Measured: lathe")
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            self.error(*bench, "--provider", "lathe,onednn", "--dry-run", says="provider 'onednn': .*install libdnnl-dev")
+        self.assertIn("1 problem x 1 setting = 1 row, ", done.stdout)
+        row = self.lathe(*bench, "--provider", "lathe", "--max-seconds", "0.02", "--starts", "1", "--quiet", "--no-store")
+        self.assertRegex(row.stdout, r"lathe:auto \d+\.\d us")
+        self.assertEqual(row.stderr, "")
 
     def test_single_operators_go_on_where_they_were(self):
         log = self.path("rows.jsonl")
@@ -123,7 +148,7 @@ class Ops(Cli):
         begun.communicate()
         again = self.lathe(*command, "--layout", "blocked", *at).stdout
         self.assertIn("going on with an experiment that was interrupted", again)
-        self.assertIn("1 rows, 1 measured now", again)
+        self.assertIn("1 row, 1 measured now", again)
         self.error(*command, "--layout", "nhwc", "--no-store", says="--layout: no layout is called 'nhwc', expected any, row, blocked, channels_last")
 
     def test_the_platform_is_that_of_the_other_end(self):

@@ -1,5 +1,11 @@
 """`lathe bench` and `profile`: whole networks, timed."""
-from fixture import Cli, main, network
+import fcntl
+import os
+import pty
+import struct
+import termios
+
+from fixture import LATHE, Cli, main, network
 
 
 class Profile(Cli):
@@ -14,6 +20,32 @@ class Profile(Cli):
         until = self.figures("profile", self.package, "--until", "relu1")
         self.assertLess(len(until["rows"]), len(report["rows"]))
         self.error("profile", self.package, "--until", "nowhere", says="nowhere")
+
+    def test_tables_fit_the_terminal(self):
+        whole = self.lathe("profile", self.net, "--repetitions", "3").stdout
+        self.assertIn("schedule", whole)
+        self.assertNotIn("--wide shows all", whole)  # what reads a pipe wants everything
+        text = self.narrow("profile", self.net, "--repetitions", "3")
+        self.assertRegex(text, "left out: .*schedule.*; --wide shows all")
+        self.assertIn("direct/1", self.lathe("profile", self.net, "--repetitions", "3", "--wide").stdout)
+        for verb in [["zoo", "--list"], ["inspect", self.net], ["ops", "problems", self.net], ["bench", self.net, "--repetitions", "3"],
+                     ["store", "list"], ["store", "show"], ["segments", self.net, "--list"], ["machine"]]:
+            self.narrow(*verb)
+        # On a terminal its own width counts.
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.environ.pop("COLUMNS", None)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+            os.execv(LATHE, [LATHE, "zoo", "--list"])
+        said = b""
+        try:
+            while block := os.read(terminal, 4096):
+                said += block
+        except OSError:  # how Linux says that the other end is gone
+            pass
+        os.waitpid(pid, 0)
+        self.assertIn("shortened: what; --wide shows all", said.decode())
+        self.assertLessEqual(max(len(line) for line in said.decode().split("\r\n")), 60)
 
     def test_profile_wants_an_answer_first(self):
         report = self.figures("profile", self.net)

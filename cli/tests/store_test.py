@@ -101,7 +101,7 @@ class Store(Cli):
         one, two, all_, archive = (self.path(name) for name in ["one.db", "two.db", "all.db", "one.jsonl.gz"])
         self.lathe("bench", self.package, "--repetitions", "4", "--store", one)
         self.lathe("bench", self.package, "--repetitions", "4", "--store", two)
-        self.assertIn("1 experiments, 1 points, 4 samples", self.lathe("store", "export", archive, "--store", one).stdout)
+        self.assertIn("1 experiment, 1 point, 4 samples", self.lathe("store", "export", archive, "--store", one).stdout)
         merged = self.figures("store", "merge", all_, archive, two)
         self.assertEqual((merged["points"]["added"], merged["samples"]), (2, 8))
         self.assertEqual(merged["counts"], {"platforms": 1, "experiments": 2, "points": 2, "samples": 8, "tuning": 0})
