@@ -1,7 +1,9 @@
 #include "cli/AnalyzeTables.h"
 
 #include "lab/ProblemSyntax.h"
+#include "support/Text.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lathe::cli {
@@ -85,13 +87,17 @@ std::string speedupText(const report::Speedups &speedups, const std::string &bas
   for (auto &summary : speedups.summaries)
     summaries.row({summary.column, summary.setting, std::to_string(summary.problems),
                    number(summary.geometricMean.ratio), intervalText(summary.geometricMean.interval)});
-  return points.str(style) + "\n" + summaries.str({style.width});
+  auto within = std::count_if(speedups.rows.begin(), speedups.rows.end(), [](auto &s) { return s.withinOverhead; });
+  return points.str(style) + "\n" + summaries.str({style.width}) +
+         (within ? fmt::format("{} left out of the means: the difference may be that of the calls' overhead\n",
+                               counted(within, "row"))
+                 : "");
 }
 
 std::string bestText(const std::vector<report::Best> &best, const TableStyle &style) {
   Table table({problemColumn(), textColumn("setting").drop(1).shrink(8), textColumn("fastest").shrink(12),
-               textColumn("schedule").drop(4).shrink(16), numberColumn("", "ms"),
-               textColumn("next").drop(3).shrink(12), numberColumn("next / fastest").drop(2), textColumn("verdict")});
+               textColumn("schedule").drop(4).shrink(16), numberColumn("", "ms"), textColumn("next").drop(3).shrink(12),
+               numberColumn("next / fastest").drop(2), textColumn("verdict")});
   for (auto &entry : best)
     table.row({problemCell(*entry.row), report::contextText(*entry.row), report::columnOf(*entry.row),
                report::scheduleOf(*entry.row), ms(entry.row->median),

@@ -314,10 +314,18 @@ private:
       size_t common = std::min(ours.size(), theirs.size());
       if (!peer.agrees || common == 0 || comparison.sides[peer.peer].failure || comparison.sides[0].failure)
         continue;
-      auto [ratio, verdict] = judgeInTurns({{theirs.begin(), theirs.begin() + int64_t(common)}},
-                                           {{ours.begin(), ours.begin() + int64_t(common)}});
-      peer.ratio = ratio;
-      peer.verdict = verdict;
+      auto side = [&](size_t index, const std::vector<std::vector<double>> &rounds) {
+        std::vector<double> all;
+        for (size_t i = 0; i < common; ++i)
+          all.insert(all.end(), rounds[i].begin(), rounds[i].end());
+        return SideTime{median(all), comparison.sides[index].overheadSeconds};
+      };
+      JudgedRatio judged = judgeInTurns({{theirs.begin(), theirs.begin() + int64_t(common)}},
+                                        {{ours.begin(), ours.begin() + int64_t(common)}});
+      judged = besideOverhead(judged, side(peer.peer, theirs), side(0, ours));
+      peer.ratio = judged.ratio;
+      peer.verdict = judged.verdict;
+      peer.withinOverhead = judged.withinOverhead;
     }
   }
 

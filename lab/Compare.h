@@ -71,6 +71,7 @@ struct PeerResult {
   std::optional<RatioEstimate>
       ratio; // peer's time / our time: our speed in units of the peer's; none without agreement
   Verdict verdict = Verdict::ambiguous;
+  bool withinOverhead = false; // ambiguous for this reason (Verdict.h)
 };
 
 struct Comparison {

@@ -46,6 +46,7 @@ json toJson(const Comparison &comparison) {
       entry["ratio_low"] = peer.ratio->interval.low;
       entry["ratio_high"] = peer.ratio->interval.high;
       entry["verdict"] = std::string(name(peer.verdict));
+      entry["within_overhead"] = peer.withinOverhead;
     }
     peers.push_back(std::move(entry));
   }
@@ -101,9 +102,9 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     if (peer.agrees)
       line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
     if (peer.ratio)
-      line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {}): {}", ours, peer.ratio->ratio,
+      line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {}): {}{}", ours, peer.ratio->ratio,
            theirs, peer.ratio->interval.low, peer.ratio->interval.high, counted(comparison.threads, "thread"),
-           name(peer.verdict));
+           name(peer.verdict), peer.withinOverhead ? ", the difference may be that of the calls' overhead" : "");
     else if (comparison.timed)
       line("no ratio to {}: {}", theirs, peer.agrees ? "a side failed" : "no timing without an answer");
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", "moody", "counted", "shared",
-"flushes" (it says that it has cold caches), or AT-WHAT with AT a request (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
+"flushes" (it says that it has cold caches), "local" (it has relu, too), "remote" (so, and every call takes 0.6 ms more), or AT-WHAT with AT a request (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
 import array, json, os, re, signal, sys, time
 
 how = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -80,12 +80,15 @@ def answer(request):
     global held, preparations
     what = request["do"]
     if what == "hello":
-        return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"]}, "cold": how == "flushes"}
+        return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"], **({"relu": ["auto"]} if how in ("remote", "local") else {})}, "cold": how == "flushes"}
     if misbehave(what):
         return {}
     if what == "prepare":
         if how == "decline":
             return {"declined": "not on Sundays"}
+        if request["problem"]["op"] == "relu":
+            held = None
+            return {"implementation": "relu", "prepare_ns": 1000}
         p, files = convolution(request["problem"]), request["inputs"]
         held = p, convolve(p, *(read_npy(files[name]) if name in files else None for name in "xwb"))
         preparations += 1
@@ -99,7 +102,8 @@ def answer(request):
         return {"outputs": {"y": path}}
     if what == "time":
         runs = request["repetitions"]
-        answer = {"samples_ns": [int(mood * (1000000 + 1000 * (i % 7))) for i in range(runs)]}
+        work = (1000000 if held else 1000) + (600000 if how == "remote" else 0)
+        answer = {"samples_ns": [int(mood * (work + 1000 * (i % 7))) for i in range(runs)]}
         if how == "counted":
             answer["counts"] = {"cpu_ns": 2000000 * runs, "cycles": 6000000 * runs, "instructions": 9000000 * runs, "cache_misses": 70 * runs}
         if how == "shared":

@@ -1,5 +1,6 @@
 #include "lab/OpsLab.h"
 
+#include "lab/CallCost.h"
 #include "lab/Disturbance.h"
 #include "lab/Operands.h"
 #include "lab/TemporaryDirectory.h"
@@ -50,6 +51,7 @@ struct OpsLab::State {
   std::string aboutFailures; // what a wrong answer to it may come from
   OpsSetting setting;        // of the row
   double constantBytes = 0;  // of its problem
+  std::map<std::pair<std::string, int>, std::optional<double>> callSeconds; // by provider and threads
 
   void say(const std::string &what) {
     if (options.progress)
@@ -147,6 +149,33 @@ struct OpsLab::State {
     return prepared;
   }
 
+  /// Starts the worker where there is none; false: the point says why not.
+  bool start(Contender &contender) {
+    if (contender.worker)
+      return true;
+    ProviderSpec spec = contender.column.provider;
+    spec.command = directory.keepingFilesHere(spec.command);
+    auto started = take(contender, ProviderWorker::start(spec, options.limits, options.timeouts));
+    if (started)
+      contender.worker.emplace(std::move(*started));
+    return started.has_value();
+  }
+
+  /// Fills in what a call of the provider costs; measured once for each number of threads.
+  void measureCall(Contender &contender) {
+    OpsPoint &point = *contender.point;
+    auto [known, isNew] = callSeconds.try_emplace({point.provider, setting.threads});
+    if (isNew && !options.checkOnly) {
+      known->second = secondsOfCall(*contender.worker, setting.threads, options.seed, directory.path.string());
+      contender.ready.reset();
+      if (!contender.worker->alive()) {
+        contender.cpuOfEnded += contender.worker->usage().cpuSeconds;
+        contender.worker.reset();
+      }
+    }
+    point.callSeconds = known->second;
+  }
+
   /// From a problem to a checked answer. `earlier`: the points of columns before this one.
   void answer(Contender &contender, const Problem &problem, std::span<const OpsPoint> earlier) {
     OpsPoint &point = *contender.point;
@@ -158,15 +187,12 @@ struct OpsLab::State {
       point.reason = column.lacks.empty() ? cannotEmptyCaches(point.provider) : column.lacks;
       return;
     }
-    if (!contender.worker) {
-      ProviderSpec spec = column.provider;
-      spec.command = directory.keepingFilesHere(spec.command);
-      auto started = take(contender, ProviderWorker::start(spec, options.limits, options.timeouts));
-      if (!started)
-        return;
-      contender.worker.emplace(std::move(*started));
-    }
+    if (!start(contender))
+      return;
     contender.worker->resume();
+    measureCall(contender);
+    if (!start(contender)) // where the least problem broke it
+      return;
     point.version = contender.worker->version();
     point.uncounted = contender.worker->uncounted();
     ProviderRequest request{point.variant, setting.threads, setting.layout, ""};
@@ -397,12 +423,14 @@ struct OpsLab::State {
       auto &mine = row.points[verdict.ours], &theirs = row.points[verdict.theirs];
       size_t common = std::min(mine.rounds.size(), theirs.rounds.size());
       auto above = byStart(row, theirs, common), below = byStart(row, mine, common);
-      auto [ratio, found] = judgeInTurns(above, below);
-      verdict.ratio = ratio;
-      verdict.verdict = verdict.alone = found;
+      JudgedRatio judged = besideOverhead(judgeInTurns(above, below), {theirs.time.median, theirs.callSeconds},
+                                          {mine.time.median, mine.callSeconds});
+      verdict.ratio = judged.ratio;
+      verdict.verdict = verdict.alone = judged.verdict;
+      verdict.withinOverhead = judged.withinOverhead;
       auto [low, high] = verdict.ratio.interval;
-      bool enough =
-          verdict.verdict != Verdict::ambiguous || (high - low) / 2 <= options.precision * verdict.ratio.ratio;
+      bool enough = verdict.verdict != Verdict::ambiguous || verdict.withinOverhead ||
+                    (high - low) / 2 <= options.precision * verdict.ratio.ratio;
       if (enough && row.starts.size() >= size_t(options.minStarts))
         verdict.decidedAfter = row.starts.size();
       for (auto &before : earlier)

@@ -47,6 +47,7 @@ struct OpsPoint {
   std::string reason;         // of every status but passed
   std::string implementation; // where it was prepared
   double prepareSeconds = 0;
+  std::optional<double> callSeconds;        // what a call of its provider takes that does next to nothing
   double relativeL2 = 0, maxDifference = 0; // against the reference in float64, where there is an output
   std::vector<std::vector<double>> rounds;  // seconds; all samples of all rounds
   std::vector<Counts> counts;               // of each round, over its samples
@@ -69,6 +70,7 @@ struct OpsVerdict {
   size_t ours = 0, theirs = 0; // indices of points
   RatioEstimate ratio;         // peer's time / our time
   Verdict verdict = Verdict::ambiguous;
+  bool withinOverhead = false; // ambiguous for this reason (Verdict.h)
   /// After how many starts nothing more was needed for this peer (0: it never was enough), and what the verdict was
   /// then: that of a run with no other peers.
   size_t decidedAfter = 0;
@@ -134,8 +136,9 @@ struct OpsSummary {
   int threads = 1;
   std::string layout = "any", cache = "hot";
   size_t rows = 0, faster = 0, slower = 0, same = 0, ambiguous = 0;
-  size_t slowerBeyond3 = 0; // verdict slower and the ratio below 1/1.03
-  double geometricMean = 0;
+  size_t withinOverhead = 0;           // of the ambiguous ones: the difference may be that of the calls
+  size_t slowerBeyond3 = 0;            // verdict slower and the ratio below 1/1.03
+  std::optional<double> geometricMean; // over the rows that are not withinOverhead; none where all are
 };
 
 nlohmann::json toJson(const OpsRow &row);

@@ -66,7 +66,30 @@ TEST(OpsLab, timesInTurnsAndJudges) {
   ASSERT_EQ(summaries.size(), 2u); // all, strided
   EXPECT_EQ(summaries[0].rows, 2u);
   EXPECT_EQ(summaries[1].kind, "strided");
-  EXPECT_NEAR(summaries[0].geometricMean, 1, 1e-9);
+  EXPECT_NEAR(summaries[0].geometricMean.value_or(0), 1, 1e-9);
+}
+
+TEST(OpsLab, whatCallsCostIsNoVictory) {
+  OpsLab bench({fake("local", "ours"), fake("remote", "peer"), fake("", "silent")}, quick());
+  OpsRow row = bench.measure(problem(), {});
+  ASSERT_EQ(row.verdicts.size(), 2u);
+  const OpsVerdict &peer = row.verdicts[0], &silent = row.verdicts[1];
+  EXPECT_NEAR(row.points[0].callSeconds.value_or(0), 4e-6, 1e-9); // 1 us and what its samples differ by
+  EXPECT_NEAR(row.points[1].callSeconds.value_or(0), 604e-6, 1e-9);
+  EXPECT_FALSE(row.points[2].callSeconds); // it has no problem so small
+  EXPECT_NEAR(peer.ratio.ratio, 1.6, 0.01);
+  EXPECT_EQ(peer.verdict, Verdict::ambiguous);
+  EXPECT_TRUE(peer.withinOverhead);
+  EXPECT_EQ(silent.verdict, Verdict::same);
+  auto document = toJson(row);
+  EXPECT_NEAR(document["points"][1]["call_us"], 604, 1e-3);
+  EXPECT_EQ(document["verdicts"][0]["within_overhead"], true);
+  auto summaries = summarizeOps({document});
+  ASSERT_EQ(summaries.size(), 4u); // of each peer: all, strided
+  EXPECT_EQ(summaries[0].withinOverhead, 1u);
+  EXPECT_FALSE(summaries[0].geometricMean); // nothing is left to take it of
+  EXPECT_EQ(toJson(summaries[0])["geometric_mean"], nullptr);
+  EXPECT_NEAR(summaries[1].geometricMean.value_or(0), 1, 1e-9);
 }
 
 TEST(OpsLab, countsOfEveryRound) {

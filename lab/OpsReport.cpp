@@ -27,6 +27,8 @@ static json toJson(const OpsPoint &point) {
     document["relative_l2"] = point.relativeL2;
     document["max_difference"] = point.maxDifference;
   }
+  if (point.callSeconds)
+    document["call_us"] = *point.callSeconds * 1e6;
   document.update(timesToJson(point.time, point.rounds, point.counts));
   if (!point.uncounted.empty())
     document["uncounted"] = point.uncounted;
@@ -51,6 +53,7 @@ json toJson(const OpsRow &row) {
                         {"ratio_low", verdict.ratio.interval.low},
                         {"ratio_high", verdict.ratio.interval.high},
                         {"verdict", std::string(name(verdict.verdict))},
+                        {"within_overhead", verdict.withinOverhead},
                         {"decided_after_starts", verdict.decidedAfter},
                         {"verdict_alone", std::string(name(verdict.alone))}});
   const Problem &problem = row.listed.problem;
@@ -105,7 +108,10 @@ std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
     summary.same += word == name(Verdict::same);
     summary.ambiguous += word == name(Verdict::ambiguous);
     summary.slowerBeyond3 += word == name(Verdict::slower) && ratio < 1 / 1.03;
-    logarithms[at] += std::log(ratio);
+    if (verdict.value("within_overhead", false)) // rows of earlier versions do not say
+      ++summary.withinOverhead;
+    else
+      logarithms[at] += std::log(ratio);
   };
   std::vector<std::string> kinds = {"all", "3x3", "1x1", "depthwise", "strided", "other"};
   for (auto &row : rows)
@@ -117,11 +123,13 @@ std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
         for (auto &verdict : row.at("verdicts"))
           count(kind, row, verdict);
   for (size_t i = 0; i < summaries.size(); ++i)
-    summaries[i].geometricMean = std::exp(logarithms[i] / double(summaries[i].rows));
+    if (size_t rows = summaries[i].rows - summaries[i].withinOverhead)
+      summaries[i].geometricMean = std::exp(logarithms[i] / double(rows));
   return summaries;
 }
 
 json toJson(const OpsSummary &summary) {
+  json mean = summary.geometricMean ? json(*summary.geometricMean) : json();
   return {{"kind", summary.kind},
           {"peer", summary.peer},
           {"threads", summary.threads},
@@ -132,8 +140,9 @@ json toJson(const OpsSummary &summary) {
           {"slower", summary.slower},
           {"same", summary.same},
           {"ambiguous", summary.ambiguous},
+          {"within_overhead", summary.withinOverhead},
           {"slower_beyond_3_percent", summary.slowerBeyond3},
-          {"geometric_mean", summary.geometricMean}};
+          {"geometric_mean", mean}};
 }
 
 } // namespace lathe::lab

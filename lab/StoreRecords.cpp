@@ -88,6 +88,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
     }
     if (!measured.implementation.empty())
       point.prepareSeconds = measured.prepareSeconds;
+    point.callSeconds = measured.callSeconds;
     point.disturbance = {row.otherProcessors, row.stolenProcessors};
     point.rounds = samplesOf(measured.rounds, measured.counts);
     if (row.starts.size() > 1) // a column that failed on the way has no rounds, and no starts either
@@ -161,6 +162,7 @@ std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Pr
       point.variant = fmt::format("side {}", i + 1);
     point.providerVersion = side.version;
     point.prepareSeconds = side.loadSeconds;
+    point.callSeconds = side.overheadSeconds;
     point.disturbance = {comparison.otherProcessors, comparison.stolenProcessors};
     const PeerResult *verdict = i == 0 ? best : &comparison.peers.at(i - 1);
     if (side.failure) {

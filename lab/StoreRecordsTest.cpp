@@ -36,6 +36,7 @@ TEST(StoreRecords, pointsOfARow) {
   row.points = {opsPoint("auto", PointStatus::passed), opsPoint("plain", PointStatus::crashed)};
   row.points[0].implementation = "map/1";
   row.points[0].prepareSeconds = 0.5;
+  row.points[0].callSeconds = 1e-6;
   row.points[0].relativeL2 = 1e-7;
   row.points[0].rounds = {{1.5e-6, 2e-6}, {1.4999e-6}, {1e-6}};
   row.points[0].counts.resize(3);
@@ -63,6 +64,7 @@ TEST(StoreRecords, pointsOfARow) {
   EXPECT_TRUE(points[1].starts.empty());
   EXPECT_EQ(points[0].relativeL2, 1e-7);
   EXPECT_EQ(points[0].prepareSeconds, 0.5);
+  EXPECT_EQ(points[0].callSeconds, 1e-6);
   EXPECT_EQ(points[1].status, PointStatus::crashed);
   EXPECT_EQ(points[1].reason, "signal 11");
   EXPECT_FALSE(points[1].relativeL2);

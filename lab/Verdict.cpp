@@ -28,6 +28,23 @@ Verdict verdictOn(const RatioEstimate &speed, const Interval &sure, double band)
   return Verdict::ambiguous;
 }
 
+bool withinOverhead(const SideTime &a, const SideTime &b) {
+  if (!a.callSeconds || !b.callSeconds)
+    return false;
+  double difference = a.seconds - b.seconds, ofCalls = *a.callSeconds - *b.callSeconds;
+  if (difference < 0)
+    difference = -difference, ofCalls = -ofCalls;
+  return difference <= overheadReach * ofCalls;
+}
+
+JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const SideTime &denominator) {
+  bool decided = judged.verdict == Verdict::faster || judged.verdict == Verdict::slower;
+  judged.withinOverhead = decided && withinOverhead(numerator, denominator);
+  if (judged.withinOverhead)
+    judged.verdict = Verdict::ambiguous;
+  return judged;
+}
+
 JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band) {
   RatioEstimate ratio = ratioOverStarts(numerator, denominator, shownConfidence);
   return {ratio, verdictOn(ratio, ratioOverStarts(numerator, denominator, sureConfidence).interval, band)};

@@ -7,6 +7,8 @@
 
 #include "lab/Statistics.h"
 
+#include <optional>
+
 namespace lathe::lab {
 
 enum class Verdict { faster, slower, same, ambiguous };
@@ -23,7 +25,24 @@ Verdict verdictOn(const RatioEstimate &speed, const Interval &sure, double band 
 struct JudgedRatio {
   RatioEstimate ratio; // numerator's time / denominator's, interval of 95 %
   Verdict verdict = Verdict::ambiguous;
+  bool withinOverhead = false; // ambiguous because the calls alone may make the difference
 };
+
+/// Seconds of one side: a run's time, and what a call takes that does next to nothing; none where nobody knows.
+struct SideTime {
+  double seconds = 0;
+  std::optional<double> callSeconds;
+};
+
+/// A call of an operator may cost this many times what the empty call costs: it hands over more operands.
+constexpr double overheadReach = 2;
+
+/// Whether the difference of two times may be that of their calls: the slower side's call is the more expensive one,
+/// and `overheadReach` times the difference of the calls is at least that of the times.
+bool withinOverhead(const SideTime &a, const SideTime &b);
+
+/// `judged`, whose faster and slower become ambiguous where the times are `withinOverhead`.
+JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const SideTime &denominator);
 
 /// Seconds of each start of a process, of each of its rounds, of each repetition.
 using Starts = std::vector<std::vector<std::vector<double>>>;

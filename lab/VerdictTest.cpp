@@ -93,3 +93,28 @@ TEST(Verdict, askedForAfterEachStart) {
   EXPECT_GE(same, rows * 8 / 10);
   EXPECT_GE(finds, rows * 98 / 100);
 }
+
+TEST(Verdict, whatCallsCostIsNoSpeed) {
+  // Softmax of ten values: ONNX Runtime's session call takes 12.9 us, ours 0.05 us.
+  SideTime peer{13.4e-6, 12.9e-6}, ours{0.1e-6, 0.05e-6};
+  EXPECT_TRUE(withinOverhead(peer, ours));
+  EXPECT_TRUE(withinOverhead(ours, peer));
+  JudgedRatio judged{{134, {130, 138}}, Verdict::faster};
+  JudgedRatio beside = besideOverhead(judged, peer, ours);
+  EXPECT_EQ(beside.verdict, Verdict::ambiguous);
+  EXPECT_TRUE(beside.withinOverhead);
+  EXPECT_EQ(beside.ratio.ratio, 134); // as measured
+  // A convolution of 400 us against 300: the calls make 13 of the 100.
+  EXPECT_FALSE(withinOverhead({400e-6, 12.9e-6}, {300e-6, 0.05e-6}));
+  // Up to twice the difference of the calls, and not beyond.
+  EXPECT_TRUE(withinOverhead({30e-6, 11e-6}, {10e-6, 1e-6}));
+  EXPECT_FALSE(withinOverhead({30.1e-6, 11e-6}, {10e-6, 1e-6}));
+  // The side whose call costs more is the faster one all the same.
+  EXPECT_FALSE(withinOverhead({20e-6, 12e-6}, {24e-6, 1e-6}));
+  EXPECT_FALSE(withinOverhead({20e-6, 5e-6}, {10e-6, 5e-6})); // calls cost the same
+  EXPECT_FALSE(withinOverhead({20e-6, {}}, {10e-6, 5e-6}));   // nobody knows
+  // What is the same or ambiguous by its times stays so.
+  JudgedRatio same = besideOverhead({{1.0, {0.99, 1.01}}, Verdict::same}, peer, ours);
+  EXPECT_EQ(same.verdict, Verdict::same);
+  EXPECT_FALSE(same.withinOverhead);
+}

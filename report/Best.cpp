@@ -29,9 +29,9 @@ std::vector<Best> best(const std::vector<Row> &rows) {
     entry.row = first;
     entry.second = fastest(cell, [&](const Row &row) { return &row != first; });
     if (entry.second) {
-      auto [ratio, verdict] = judgeTimes(*entry.second, *first);
-      entry.ratio = ratio;
-      entry.verdict = verdict;
+      lab::JudgedRatio judged = judgeTimes(*entry.second, *first);
+      entry.ratio = judged.ratio;
+      entry.verdict = judged.verdict;
     }
   }
   return result;

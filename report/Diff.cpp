@@ -49,9 +49,9 @@ Diff diff(const std::vector<Row> &before, const std::vector<Row> &after, double 
     point.after = news[found->second];
     if (!old->counts() || !point.after->counts())
       continue;
-    auto [speed, verdict] = judgeTimes(*old, *point.after, band);
-    point.speed = speed;
-    point.verdict = verdict;
+    lab::JudgedRatio judged = judgeTimes(*old, *point.after, band);
+    point.speed = judged.ratio;
+    point.verdict = judged.verdict;
     speeds.push_back(point.speed->ratio);
     result.faster += point.verdict == lab::Verdict::faster;
     result.slower += point.verdict == lab::Verdict::slower;

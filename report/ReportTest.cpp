@@ -167,6 +167,22 @@ TEST(Speedup, overABaselineWithTheGeometricMean) {
   EXPECT_TRUE(speedups(rows, ColumnChoice::parse("eigen")).rows.empty());
 }
 
+TEST(Speedup, whatCallsCostIsInNoMean) {
+  std::vector<Row> rows = {report::rowOf(small, "lathe", 1e-6), report::rowOf(small, "onnxruntime", 14e-6),
+                           report::rowOf(large, "lathe", 100e-6), report::rowOf(large, "onnxruntime", 200e-6)};
+  for (Row &row : rows)
+    row.callSeconds = row.provider == "lathe" ? 1e-7 : 13e-6;
+  Speedups found = speedups(rows, ColumnChoice::parse("onnxruntime"));
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_TRUE(found.rows[0].withinOverhead);
+  EXPECT_FALSE(found.rows[1].withinOverhead);
+  ASSERT_EQ(found.summaries.size(), 1u);
+  EXPECT_EQ(found.summaries[0].problems, 1u);
+  EXPECT_DOUBLE_EQ(found.summaries[0].geometricMean.ratio, 2);
+  EXPECT_EQ(judgeTimes(rows[1], rows[0]).verdict, lab::Verdict::ambiguous);
+  EXPECT_EQ(judgeTimes(rows[3], rows[2]).verdict, lab::Verdict::faster);
+}
+
 TEST(Speedup, theBaselineIsWrittenProviderVariantSchedule) {
   ColumnChoice choice = ColumnChoice::parse("lathe:auto:direct/1 px=4");
   EXPECT_EQ(choice.str(), "lathe:auto:direct/1 px=4");

@@ -59,6 +59,7 @@ Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::stri
   row.rounds = lab::secondsOf(point.rounds);
   count(row, point);
   row.starts = point.starts;
+  row.callSeconds = point.callSeconds;
   row.median = lab::median(pooled(row.rounds));
   const json &detail = point.problem.detail;
   if (row.op == "kernel" && detail.is_object()) { // of a profile, which knows what its plan says
@@ -125,6 +126,8 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
       point.setting.type = lathe::name(problem.operands.front().type);
     point.status = store::pointStatus(result.at("status").get<std::string>());
     point.reason = result.value("reason", "");
+    if (result.contains("call_us"))
+      point.callSeconds = result.at("call_us").get<double>() * 1e-6;
     point.implementation = result.value("implementation", "");
     point.repro = row.value("repro", "");
     auto rounds = result.value("rounds_ns", std::vector<std::vector<double>>());
@@ -241,7 +244,8 @@ static lab::Starts roundsByStart(const Row &row) {
   return starts;
 }
 
-lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band) {
+/// By the times alone.
+static lab::JudgedRatio judgeMedians(const Row &numerator, const Row &denominator, double band) {
   using store::ExperimentKind;
   bool inTurns = numerator.experiment == denominator.experiment && numerator.starts == denominator.starts &&
                  numerator.rounds.size() == denominator.rounds.size();
@@ -263,6 +267,11 @@ lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double
     return medians;
   };
   return lab::judgeApart(observations(numerator), observations(denominator), band);
+}
+
+lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band) {
+  return lab::besideOverhead(judgeMedians(numerator, denominator, band), {numerator.median, numerator.callSeconds},
+                             {denominator.median, denominator.callSeconds});
 }
 
 json identityJson(const Row &row) {

@@ -29,6 +29,7 @@ struct Row {
   std::vector<std::vector<double>> rounds; // seconds
   std::vector<size_t> starts;              // rounds of each start of the process; empty: it was started once
   double median = 0;                       // of all samples; 0 where there are none
+  std::optional<double> callSeconds;       // of a call of the provider that does next to nothing
 
   // Means of one run over the samples that were counted; none where none was.
   std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
@@ -80,7 +81,8 @@ const std::string &scheduleOf(const Row &row);
 /// The numerator's time over the denominator's, judged in turns where both were measured so (one experiment of `lathe
 /// ops bench` or `lathe compare`, the same starts and rounds). Else as two independent sets, whose values are the
 /// medians of starts of the process where both have three at least, of rounds where both have six, and all samples
-/// otherwise: what lasts for a start or a round is one observation, not many. Both rows count.
+/// otherwise: what lasts for a start or a round is one observation, not many. What the calls may explain is ambiguous
+/// (lab::besideOverhead). Both rows count.
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
 
 /// The fields that tell what a row is, for documents.

@@ -28,9 +28,9 @@ ScheduleGains scheduleGains(const std::vector<Row> &rows) {
       ScheduleGain gain{fastest(members), standard, {}, lab::Verdict::same, members.size()};
       gain.ratio = {1, {1, 1}};
       if (!gain.isDefault()) {
-        auto [ratio, verdict] = judgeTimes(*standard, *gain.best);
-        gain.ratio = ratio;
-        gain.verdict = verdict;
+        lab::JudgedRatio judged = judgeTimes(*standard, *gain.best);
+        gain.ratio = judged.ratio;
+        gain.verdict = judged.verdict;
       }
       Group &group = groups[{contextText(*standard), column}];
       group.ratios.push_back(gain.ratio.ratio);

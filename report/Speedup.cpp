@@ -45,8 +45,10 @@ Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
     for (const Row *row : cell) {
       if (!row->counts() || row == base)
         continue;
-      lab::RatioEstimate ratio = judgeTimes(*base, *row).ratio;
-      result.rows.push_back({row, base, ratio});
+      auto [ratio, verdict, withinOverhead] = judgeTimes(*base, *row);
+      result.rows.push_back({row, base, ratio, withinOverhead});
+      if (withinOverhead)
+        continue;
       std::string column = scheduledColumnOf(*row), setting = contextText(*row);
       ratios[{setting, column}].push_back(ratio.ratio);
       auto &known = columns[row->provider];
@@ -77,6 +79,7 @@ json toJson(const Speedups &speedups) {
   for (const Speedup &speedup : speedups.rows) {
     json document = identityJson(*speedup.row);
     document.update(toJson(speedup.ratio));
+    document["within_overhead"] = speedup.withinOverhead;
     document["median_ms"] = speedup.row->median * 1e3;
     document["baseline"] = scheduledColumnOf(*speedup.baseline);
     document["baseline_median_ms"] = speedup.baseline->median * 1e3;

@@ -18,13 +18,14 @@ struct ColumnChoice {
 
 struct Speedup {
   const Row *row = nullptr, *baseline = nullptr;
-  lab::RatioEstimate ratio; // baseline's time / the row's: above 1 the row is faster
+  lab::RatioEstimate ratio;    // baseline's time / the row's: above 1 the row is faster
+  bool withinOverhead = false; // the difference may be that of the calls (lab/Verdict.h): in no geometric mean
 };
 
 struct SpeedupSummary {
   std::string column; // "onednn:auto", or a provider alone: the fastest of what it has in each cell
   std::string setting;
-  size_t problems = 0;
+  size_t problems = 0;              // in the mean
   lab::RatioEstimate geometricMean; // interval: over problems (lab::geometricMean)
 };
 

@@ -125,6 +125,7 @@ void check(const Point &point, bool withSamples) {
   checkFigure(point.relativeL2, "relative_l2");
   checkFigure(point.maxDifference, "max_difference");
   checkFigure(point.prepareSeconds, "prepare_seconds");
+  checkFigure(point.callSeconds, "call_seconds");
   if (withSamples)
     checkSamples(point);
 }

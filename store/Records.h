@@ -129,6 +129,7 @@ struct Point {
   std::string implementation, providerVersion;
   std::string repro; // a command that measures this point again
   std::optional<double> prepareSeconds;
+  std::optional<double> callSeconds; // what a call of the provider takes that does next to nothing
   Disturbance disturbance;
   std::vector<std::vector<Sample>> rounds; // none of them empty; only where the status has a time
   /// How many of the rounds each start of the measured process made, in order; empty when there was one start.

@@ -259,6 +259,7 @@ json toJson(const Point &p) {
   put(document, "relative_l2", p.relativeL2);
   put(document, "max_difference", p.maxDifference);
   put(document, "prepare_seconds", p.prepareSeconds);
+  put(document, "call_seconds", p.callSeconds);
   put(document, p.disturbance);
   if (!p.starts.empty())
     document["starts"] = p.starts;
@@ -286,6 +287,7 @@ Point pointFromJson(const json &document) {
     get(document, "relative_l2", p.relativeL2);
     get(document, "max_difference", p.maxDifference);
     get(document, "prepare_seconds", p.prepareSeconds);
+    get(document, "call_seconds", p.callSeconds);
     p.disturbance = disturbanceOf(document);
     if (auto samples = document.find("samples"); samples != document.end())
       p.rounds = roundsOf(*samples);

@@ -25,7 +25,7 @@ TEST_F(StoreTest, givesBackWhatItWasGiven) {
     Point failed = somePoint(uuid, 2, 0);
     failed.status = PointStatus::crashed;
     failed.reason = "signal 11";
-    failed.prepareSeconds = std::nullopt;
+    failed.prepareSeconds = failed.callSeconds = std::nullopt;
     store.addPoint(failed);
     store.finishExperiment(uuid, {0.5, std::nullopt});
   }
@@ -40,6 +40,8 @@ TEST_F(StoreTest, givesBackWhatItWasGiven) {
   EXPECT_EQ(points[1].status, PointStatus::crashed);
   EXPECT_EQ(points[1].reason, "signal 11");
   EXPECT_FALSE(points[1].prepareSeconds);
+  EXPECT_EQ(points[0].callSeconds, 2e-8);
+  EXPECT_FALSE(points[1].callSeconds);
   EXPECT_TRUE(points[1].rounds.empty());
   EXPECT_EQ(toJson(store.platform(platform.key())), toJson(platform));
   Experiment experiment = store.experiment(uuid.substr(0, 8));

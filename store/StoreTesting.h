@@ -76,6 +76,7 @@ inline Point somePoint(const std::string &experiment, int number, size_t rounds 
   point.providerVersion = "0.1.0";
   point.repro = "lathe ops bench conv2d " + point.problem.text;
   point.prepareSeconds = 0.25;
+  point.callSeconds = 2e-8;
   point.disturbance.otherProcessors = 0.01;
   point.rounds.resize(rounds);
   if (rounds > 1 && number % 2)
