@@ -21,8 +21,8 @@ std::vector<int64_t> numbers(const char *flag, const std::string &list, int64_t 
   for (const std::string &word : wordsOf(list)) {
     char *end = nullptr;
     long value = std::strtol(word.c_str(), &end, 10);
-    require(!word.empty() && *end == 0 && value >= 1 && value <= most, "{}: '{}' is no number from 1 to {}", flag, word,
-            most);
+    require(!word.empty() && *end == 0 && value >= 1 && value <= most, "{}: '{}' is not a number from 1 to {}", flag,
+            word, most);
     result.push_back(value);
   }
   return result;
@@ -137,23 +137,25 @@ void OpsFlags::add(Options &options) {
                   "bias+relu where it is not given, none of integers")
       ->capture_default_str();
   options
-      .add_option(
-          "--repetitions", repetitions,
-          "rounds at least over the --starts, each provider having its turn in each; three a start when --max-seconds\n"
-          "are over")
+      .add_option("--repetitions", repetitions,
+                  "minimum rounds over all --starts, in each of which every provider has one turn; three a start when\n"
+                  "--max-seconds have passed")
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
   options
-      .add_option(
-          "--starts", bench.minStarts,
-          "how often at least each provider's process is started anew: where its memory lies is chance. As many\n"
-          "more as verdicts need, no longer than --max-seconds; 1: one process, and verdicts that say so much less")
+      .add_option("--starts", bench.minStarts,
+                  "minimum process starts per provider; more are made until the verdict is decided or --max-seconds\n"
+                  "have passed. 1: a single start, whose verdicts say less")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  options.add_option("--max-starts", bench.maxStarts, "after which a verdict stays ambiguous")
+  options
+      .add_option("--max-starts", bench.maxStarts,
+                  "maximum process starts per provider, after which a verdict stays ambiguous")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  options.add_option("--max-seconds", bench.maxSeconds, "of timing a row, preparing and checking not included")
+  options
+      .add_option("--max-seconds", bench.maxSeconds,
+                  "maximum time of timing a row, without preparing and checking, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   options.add_option("--max-minutes", minutes, "after which no new row is begun (0: no limit)")

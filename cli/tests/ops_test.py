@@ -73,7 +73,7 @@ class Ops(Cli):
         self.error("ops", "bench", "conv2d", "ic8", says="'ih' is missing")
         self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--provider", "mkl", says="unknown provider 'mkl'")
         self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--provider", "lathe:fast", says="no variant 'fast'")
-        self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--threads", "0", says="'0' is no number from 1")
+        self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--threads", "0", says="'0' is not a number from 1")
         self.error("ops", "bench", "conv2d", "--suite", "benchdnn/resnet50", "--problems", "/nowhere.csv", says="/nowhere.csv")
         self.error("ops", "bench", "conv2d", says="--suite")
         self.error("ops", "measure", says="one of bench, problems, analyze, diff, got 'measure'")
