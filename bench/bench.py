@@ -65,7 +65,7 @@ class Settings:
 def fingerprint(lathe):
     """Changes when the program does."""
     folder = pathlib.Path(lathe).resolve().parent
-    files = [folder / name for name in ("lathe", "lathe-runner", "lathe-provider-lathe", "lathe-provider-onednn")]
+    files = [folder / name for name in ("lathe", "lathe-runner", "lathe-runner-onnxruntime", "lathe-provider-lathe", "lathe-provider-onednn")]
     files += sorted(folder.glob("liblathe*.so")) + sorted((folder.parent / "lib").glob("liblathe_cli_compiler*.so"))
     digest = hashlib.sha256()
     for file in files:

@@ -4,8 +4,8 @@
 usage: memory.py LATHE MODEL... [--json FILE]      MODEL: an ONNX file or zoo:NAME
 
 Each figure is the peak resident size (VmHWM) of a process of its own that loads the model and runs it once on one thread. Of each
-process its own share is subtracted: what it needs for a model that is a single Identity of one element. So Node's engine
-does not count against ONNX Runtime, nor the program's own pages against Lathe. Files are in the page cache before; pages of a mapped
+process its own share is subtracted: what it needs for a model that is a single Identity of one element. So the pages of a program and
+its libraries count against neither. Files are in the page cache before; pages of a mapped
 package count as resident. Only the standard library is needed.
 """
 import argparse
@@ -19,7 +19,6 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RUNNER = os.path.join(HERE, "..", "lab", "runners", "onnxruntime", "runner.mjs")
 TYPES = {"f32": ("<f4", "f"), "f64": ("<f8", "d"), "i32": ("<i4", "i"), "i64": ("<i8", "q"), "bool": ("|b1", "B"), "u8": ("|u1", "B")}
 
 
@@ -63,9 +62,10 @@ def peak(pid):
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
 
 
-def onnxruntime(path, folder):
+def onnxruntime(lathe, path, folder):
     """Peak bytes of a process that loads the model and runs it once."""
-    runner = subprocess.Popen(["node", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    program = os.path.join(os.path.dirname(os.path.realpath(lathe)), "lathe-runner-onnxruntime")
+    runner = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def ask(**request):
         runner.stdin.write(json.dumps(request) + "\n")
@@ -112,8 +112,8 @@ def main():
             file.write(identity())
         subprocess.run([options.lathe, "compile", own, "-o", own + ".lathe", "--quiet"], check=True)
         base = lathe_memory(options.lathe, own + ".lathe", folder)["peak_rss_bytes"]
-        peer_base = onnxruntime(own, folder)
-        print(f"Subtracted: {mib(base)} MiB of lathe run, {mib(peer_base)} MiB of Node with ONNX Runtime.\n")
+        peer_base = onnxruntime(options.lathe, own, folder)
+        print(f"Subtracted: {mib(base)} MiB of lathe run, {mib(peer_base)} MiB of the runner with ONNX Runtime.\n")
         print("| network | source's weights | packed | live set | lathe run | of packed + live | packed, small | lathe run, small | ONNX Runtime | small / ONNX Runtime |")
         print("|---|---|---|---|---|---|---|---|---|---|")
         for model in options.models:
@@ -129,7 +129,7 @@ def main():
                 row[mode] = lathe_memory(options.lathe, package, folder)
                 with open(report) as file:
                     row["source_bytes"] = json.load(file)["source_constant_bytes"]
-            row["onnxruntime"] = onnxruntime(os.path.abspath(onnx), folder)
+            row["onnxruntime"] = onnxruntime(options.lathe, os.path.abspath(onnx), folder)
             a, s = row["any"], row["small"]
             held = a["constant_bytes"] + a["live_bytes"]
             used, small, peer = a["peak_rss_bytes"] - base, s["peak_rss_bytes"] - base, row["onnxruntime"] - peer_base

@@ -3,6 +3,7 @@
 #include "cli/Progress.h"
 #include "cli/Recording.h"
 #include "lab/StoreRecords.h"
+#include "lab/TemporaryDirectory.h"
 
 #include <filesystem>
 #include <iostream>
@@ -34,13 +35,14 @@ std::string onnxFor(const ModelFlags &flags) {
   return path;
 }
 
-/// A package that hands one element through: what calling our runner costs.
-std::string identityPackage(const ModelFlags &model) {
+/// A package that hands such inputs through: what calling our runner costs.
+std::string identityPackage(const ModelFlags &model, const std::vector<lab::IdentityPort> &inputs) {
+  lab::TemporaryDirectory folder("identity"); // packages are kept by the model's bytes
   ModelFlags identity = model;
-  identity.model = cachedFiles("zoo") + "/identity.onnx";
+  identity.model = (folder.path / "identity.onnx").string();
   identity.shapes.clear();
   identity.scheduleFile.clear();
-  writeFile(identity.model, lab::identityOnnx());
+  writeFile(identity.model, lab::identityOnnx(inputs));
   return packageFor(identity).path;
 }
 
@@ -150,7 +152,7 @@ int compareVerb(const Arguments &arguments) {
   require(sides.size() > 1, "--with: give at least one runner");
   auto [package, loaded] = packageFor(model);
   sides[0].model = package;
-  sides[0].identity = identityPackage(model);
+  sides[0].identity = [&](const std::vector<lab::IdentityPort> &ports) { return identityPackage(model, ports); };
   for (size_t i = 1; i < sides.size(); ++i) {
     ModelFlags references = model;
     references.referencesOnly = true;

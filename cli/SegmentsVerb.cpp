@@ -61,7 +61,7 @@ public:
     std::string stem = (directory.path / "part").string();
     exportOnnxFile(*cut.module, stem + ".onnx");
     lathe::compile(*cut.module, compileOptions(model, nullptr), stem + ".lathe");
-    part.comparison = lab::compare({{ours, stem + ".lathe", ""}, {peer, stem + ".onnx", ""}}, timing);
+    part.comparison = lab::compare({{ours, stem + ".lathe", {}}, {peer, stem + ".onnx", {}}}, timing);
     record(part);
     return part;
   }

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Installs the runtimes that lathe compares with, each beside its runner: pinned by lock files, without running install scripts.
+# Installs the libraries of the runtimes that lathe compares with, each beside its runner: pinned by lock files, without
+# running install scripts. npm only fetches them: the runners are native programs and need no Node.js.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v npm >/dev/null; then
@@ -9,10 +10,14 @@ fi
 for runner in onnxruntime; do
   (cd lab/runners/$runner && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
 done
-# Half of what it unpacks is for other systems and processors.
-rm -rf lab/runners/onnxruntime/node_modules/onnxruntime-node/bin/napi-v6/{darwin,win32}
-node --input-type=module -e '
-  import { createRequire } from "node:module";
-  const require = createRequire(process.cwd() + "/lab/runners/onnxruntime/runner.mjs");
-  const ort = require("onnxruntime-node");
-  console.log("onnxruntime-node " + require("onnxruntime-node/package.json").version + " is ready");'
+# Of what it unpacks only the library is used: not the addon for Node.js, and nothing for other systems.
+found=
+for library in lab/runners/onnxruntime/node_modules/onnxruntime-node/bin/napi-v*/linux/*/libonnxruntime.so.1; do
+  if [ -f "$library" ]; then found=$library; fi
+done
+if [ -z "$found" ]; then
+  echo "dev/peers.sh: onnxruntime-node has no bin/napi-v*/linux/*/libonnxruntime.so.1: it is another package than package-lock.json pins" >&2
+  exit 1
+fi
+rm -rf lab/runners/onnxruntime/node_modules/onnxruntime-node/bin/napi-v*/{darwin,win32}
+echo "onnxruntime-node $(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' lab/runners/onnxruntime/node_modules/onnxruntime-node/package.json) is ready"

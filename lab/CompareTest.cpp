@@ -162,7 +162,7 @@ TEST_F(CompareTest, onnxRuntimeIsAsFastAsItself) {
   std::string path = LATHE_TEST_DATA "/models/onnx/light_squeezenet.onnx";
   if (!fs::exists(path))
     GTEST_SKIP() << "no test data: " << path << " is absent";
-  CompareSide side{*spec, path, ""};
+  CompareSide side{*spec, path, {}};
   options.maxRounds = 5;
   auto comparison = compare({side, side}, options);
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);

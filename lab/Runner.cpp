@@ -1,6 +1,7 @@
 #include "lab/Runner.h"
 
-#include <cstdlib>
+#include "lab/OnnxRuntimePlace.h"
+
 #include <filesystem>
 #include <unistd.h>
 
@@ -13,62 +14,37 @@ static constexpr int protocolVersion = 1;
 
 // Where runners are.
 
-static std::filesystem::path programDirectory() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-}
-
-static std::vector<std::filesystem::path> runnerDirectories() {
-  std::vector<std::filesystem::path> directories;
-  if (const char *given = std::getenv("LATHE_RUNNERS"); given && *given)
-    directories.emplace_back(given);
-  directories.push_back(programDirectory().parent_path() / "share" / "lathe" / "runners");
-  directories.emplace_back(LATHE_SOURCE_DIR "/lab/runners");
-  return directories;
-}
-
-static std::string findProgram(const std::string &name) {
-  const char *path = std::getenv("PATH");
-  std::string list = path ? path : "/usr/bin:/bin";
-  for (size_t begin = 0; begin <= list.size();) {
-    size_t end = std::min(list.find(':', begin), list.size());
-    std::string candidate = list.substr(begin, end - begin) + "/" + name;
-    if (access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-    begin = end + 1;
-  }
+/// "" where there is none.
+static std::string runnerProgram(const std::string &name) {
+  // Tests lie in other folders of the build than programs.
+  for (auto &directory : {programDirectory(), programDirectory().parent_path() / "bin"})
+    if (auto program = directory / name; access(program.c_str(), X_OK) == 0)
+      return program.string();
   return "";
 }
 
+static NotApplicable notBesideUs(const std::string &program) {
+  return NotApplicable{"the program " + program + " is not beside " + programDirectory().string()};
+}
+
 static Outcome<RunnerSpec> findOnnxRuntime() {
-  for (auto &directory : runnerDirectories()) {
-    auto script = directory / "onnxruntime" / "runner.mjs";
-    if (!std::filesystem::exists(directory / "onnxruntime" / "node_modules" / "onnxruntime-node") ||
-        !std::filesystem::exists(script))
-      continue;
-    std::string node = findProgram("node");
-    if (node.empty())
-      node = findProgram("nodejs");
-    if (node.empty())
-      return NotApplicable{"the runner onnxruntime needs Node.js, which is not installed: run \"make peers\""};
-    RunnerSpec spec{"onnxruntime", {}, "onnx"};
-    spec.command.argv = {node, script.string()};
-    return spec;
-  }
-  return NotApplicable{"ONNX Runtime is not installed: run \"make peers\""};
+  if (!onnxRuntimeLibrary())
+    return NotApplicable{"ONNX Runtime is not installed: run \"make peers\""};
+  std::string program = runnerProgram("lathe-runner-onnxruntime");
+  if (program.empty())
+    return notBesideUs("lathe-runner-onnxruntime");
+  RunnerSpec spec{"onnxruntime", {}, "onnx"};
+  spec.command.argv = {program};
+  return spec;
 }
 
 static Outcome<RunnerSpec> findLathe(const std::string &name) {
-  // Tests lie in other folders of the build than programs.
-  for (auto &directory : {programDirectory(), programDirectory().parent_path() / "bin"}) {
-    auto program = directory / "lathe-runner";
-    if (access(program.c_str(), X_OK) != 0)
-      continue;
-    RunnerSpec spec{name, {}, "lathe"};
-    spec.command.argv = {program.string(), "--name", name};
-    return spec;
-  }
-  return NotApplicable{"the program lathe-runner is not beside " + programDirectory().string()};
+  std::string program = runnerProgram("lathe-runner");
+  if (program.empty())
+    return notBesideUs("lathe-runner");
+  RunnerSpec spec{name, {}, "lathe"};
+  spec.command.argv = {program, "--name", name};
+  return spec;
 }
 
 Outcome<RunnerSpec> findRunner(const std::string &name) {

@@ -17,8 +17,8 @@ struct RunnerSpec {
   std::string format; // "onnx", "lathe"
 };
 
-/// The runner called `name` ("onnxruntime", "lathe", "reference"): looked for in $LATHE_RUNNERS, beside this program,
-/// in its installation and in the source tree. Declines with what to do about it when it is not installed.
+/// The runner called `name` ("onnxruntime", "lathe", "reference"): a program beside this one. Declines with what to do
+/// about it when the program, or the library that it needs (lab/OnnxRuntimePlace.h), is not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
 /// The same; throws Error that begins with `where` instead of declining.
 RunnerSpec runnerNamed(const std::string &name, const std::string &where);

@@ -155,7 +155,8 @@ TEST_F(RunnerTest, packages) {
   options.roundSeconds = 0.01;
   auto reference = findRunner("reference");
   ASSERT_TRUE(reference.done());
-  auto comparison = compare({{*spec, package, package}, {*reference, package, ""}}, options);
+  auto comparison = compare({{*spec, package, [&](auto &) { return package; }}, {*reference, package, {}}},
+                            options); // x/2 is as good
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);
   EXPECT_EQ(comparison.sides[1].name, "reference");
   EXPECT_TRUE(comparison.peers[0].ratio.has_value());

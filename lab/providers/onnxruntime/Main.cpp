@@ -1,6 +1,6 @@
 // ONNX Runtime as a provider: a problem is written as an ONNX model of one node and its epilogue, constant operands as
 // initializers, and run by the runner that `lathe compare` uses. Times are taken inside that process: each is a whole
-// call of a session, as a program gets it; `settings` states what a call takes that does nothing.
+// call of a session whose operands and results are bound; `settings` states what a call takes that does nothing.
 #include "export/onnx/Export.h"
 #include "ir/Context.h"
 #include "lab/Compare.h"
@@ -48,7 +48,7 @@ public:
     writeNpy(input, npyView(Tensor::of<float>({1}, {1.0f})));
     auto seconds = awake([&](Runner &runner) {
       valueOf(runner.load(path, 1));
-      valueOf(runner.setInputs({{"x", input}}));
+      valueOf(runner.setInputs({{"x0", input}}));
       return valueOf(runner.time(100, 101)).seconds;
     });
     std::nth_element(seconds.begin(), seconds.begin() + 50, seconds.end());
@@ -59,9 +59,6 @@ public:
 
   Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
-    for (auto &operand : problem.operands)
-      if (operand.type == ElementType::bf16)
-        return NotApplicable{"the runner has no arrays of bf16"};
     // It says so when it runs, not when it loads.
     for (auto &operand : problem.operands)
       if (operand.name.ends_with("_zero_point") && operand.elements() != 1)
@@ -127,10 +124,7 @@ private:
     if (!started || !started->alive()) {
       auto spec = findRunner("onnxruntime");
       require(spec.done(), "{}", spec.done() ? "" : spec.reason());
-      // Every call copies its operands and results into fresh memory: let that be memory which was there before, not
-      // new pages of the system's.
-      spec->command.environment["MALLOC_MMAP_THRESHOLD_"] = std::to_string(32 << 20); // the most that glibc takes
-      spec->command.environment["MALLOC_TRIM_THRESHOLD_"] = std::to_string(1 << 30);
+      spec->command.argv.push_back("--huge-pages"); // as providers that compute in their own process
       started.emplace(valueOf(Runner::start(*spec)));
     }
     return *started;

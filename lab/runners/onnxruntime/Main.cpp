@@ -1,0 +1,108 @@
+// ONNX Runtime as a runner (docs/runner-protocol.md), through the C API of the library that npm fetches.
+#include "lab/OnnxRuntimePlace.h"
+#include "lab/providers/HugePages.h"
+#include "lab/runners/ServeRunner.h"
+#include "lab/runners/onnxruntime/Network.h"
+
+#include <iostream>
+#include <optional>
+
+using nlohmann::json;
+using namespace lathe;
+
+namespace {
+
+json portsJson(const std::vector<ort::Port> &ports) {
+  json list = json::array();
+  for (const ort::Port &port : ports) {
+    json dims = json::array();
+    for (size_t i = 0; i < port.dims.size(); ++i)
+      dims.push_back(port.dims[i] >= 0 ? json(port.dims[i]) : json(port.names[i]));
+    list.push_back({{"name", port.name}, {"type", std::string(name(port.type))}, {"dims", dims}});
+  }
+  return list;
+}
+
+class OnnxRuntimeRunner : public lab::ServedRunner {
+public:
+  explicit OnnxRuntimeRunner(bool hugePages) : hugePages(hugePages) {}
+
+  json hello() override {
+    open();
+    return {{"name", "onnxruntime"},
+            {"version", library.version},
+            {"formats", {"onnx"}},
+            {"settings",
+             {{"execution", "sequential"}, {"graph_optimization", "all"}, {"provider", "cpu"}, {"api", "c, bound"}}}};
+  }
+
+  void load(const std::string &file, int threads) override {
+    open();
+    network.reset(); // first: two models at once would count as its memory
+    network.emplace(*library.api, *env, file, threads);
+    path = file;
+  }
+
+  json describe() override {
+    return {{"inputs", portsJson(network->inputs())}, {"outputs", portsJson(network->outputs())}};
+  }
+
+  void setThreads(int threads) override {
+    auto bound = network->bound();
+    load(path, threads);
+    for (auto &[input, tensor] : bound)
+      network->bind(input, tensor);
+  }
+
+  void bind(const std::string &input, Tensor tensor) override { network->bind(input, std::move(tensor)); }
+
+  bool prepare() override {
+    bool ran = network->prepare();
+    if (ran && hugePages)
+      lab::collapseMappings();
+    return ran;
+  }
+
+  void run() override { network->run(); }
+
+  std::vector<lab::NamedTensor> outputs() override {
+    std::vector<lab::NamedTensor> list;
+    for (const ort::Port &port : network->outputs())
+      list.push_back({port.name, network->results()[list.size()]});
+    return list;
+  }
+
+private:
+  /// At the first request: where the library is missing or another one, the request is answered so.
+  void open() {
+    if (library.api)
+      return;
+    auto place = lab::onnxRuntimeLibrary();
+    require(place.has_value(), "ONNX Runtime is not installed: run \"make peers\"");
+    ort::Library opened = ort::openOnnxRuntime(place->string());
+    env = ort::make(*opened.api, opened.api->releaseEnv, opened.api->createEnv, ort::errorLevel, "lathe");
+    library = opened;
+  }
+
+  bool hugePages;
+  ort::Library library;
+  ort::Owned<ort::Env> env{nullptr, nullptr};
+  std::string path;
+  std::optional<ort::Network> network;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  bool hugePages = argc == 2 && std::string_view(argv[1]) == "--huge-pages";
+  if (argc != 1 && !hugePages) {
+    std::cerr << "usage: lathe-runner-onnxruntime [--huge-pages]\n"
+                 "Answers the requests of docs/runner-protocol.md on standard input.\n"
+                 "--huge-pages: keep operands in huge pages, as providers do\n";
+    return 2;
+  }
+  if (hugePages)
+    lab::allocateInHugePages();
+  OnnxRuntimeRunner runner(hugePages);
+  return lab::serveRunner(runner);
+}
