@@ -60,6 +60,9 @@ public:
   /// Whether it computes in this process, whose memory can be flushed from the caches before a run and whose threads
   /// can be counted.
   virtual bool computesHere() const { return true; }
+  /// Why the Timing of `time` does not count everything; "" where it does. Of a provider that computes in another
+  /// process.
+  virtual std::string uncounted() const { return ""; }
   /// Where the operands of what is prepared that are constant lie as it computes with them: packed, say. Nothing where
   /// it does not know.
   virtual std::optional<std::vector<std::span<const char>>> constants() const { return std::nullopt; }

@@ -47,8 +47,7 @@ public:
               {"seeds", true},
               {"cold", provider.computesHere()},
               {"cold_constants", provider.computesHere()},
-              {"uncounted", counters ? counters->uncounted()
-                                     : "cycles, instructions, cache_misses: it computes in another process"}};
+              {"uncounted", counters ? counters->uncounted() : provider.uncounted()}};
     if (what == "task")
       return task(request);
     if (what == "prepare")

@@ -102,6 +102,7 @@ public:
     return awake([&](Runner &runner) { return valueOf(runner.time(warmup, repetitions)); });
   }
   bool computesHere() const override { return false; }
+  std::string uncounted() const override { return runner().uncounted(); }
 
   std::vector<Tensor> outputs() override {
     std::vector<Tensor> tensors;

@@ -67,8 +67,8 @@ public:
 
   std::vector<lab::NamedTensor> outputs() override {
     std::vector<lab::NamedTensor> list;
-    for (const ort::Port &port : network->outputs())
-      list.push_back({port.name, network->results()[list.size()]});
+    for (Tensor tensor : network->results())
+      list.push_back({network->outputs()[list.size()].name, std::move(tensor)});
     return list;
   }
 

@@ -128,38 +128,66 @@ void Network::bind(const std::string &input, Tensor tensor) {
   check(api, api.bindInput(binding.get(), input.c_str(), value.get()));
   tensors.insert_or_assign(input, std::move(tensor));
   inputValues.insert_or_assign(input, std::move(value));
-  outputTensors.clear(); // their extents may depend on it
+  prepared = false; // extents of outputs may depend on it
 }
 
-bool Network::prepare() {
-  if (outputTensors.size() == outputPorts.size())
-    return false;
+// Runs.
+
+void Network::bindOutputsToSession() {
   api.clearBoundOutputs(binding.get());
-  outputValues.clear();
-  outputTensors.clear();
   for (const Port &port : outputPorts)
     check(api, api.bindOutputToDevice(binding.get(), port.name.c_str(), memory.get()));
-  run();
+}
+
+std::vector<Tensor> Network::copyOutputs() const {
   Value **values = nullptr;
   size_t count = 0;
   check(api, api.getBoundOutputValues(binding.get(), allocator, &values, &count));
-  std::vector<Owned<Value>> made;
+  std::vector<Owned<Value>> owned;
   for (size_t i = 0; i < count; ++i)
-    made.emplace_back(values[i], api.releaseValue);
+    owned.emplace_back(values[i], api.releaseValue);
   if (values)
     check(api, api.allocatorFree(allocator, values));
   require(count == outputPorts.size(), "ONNX Runtime gives {} of {}", counted(int64_t(count), "output"),
           outputPorts.size());
   std::vector<Tensor> copies;
   for (size_t i = 0; i < count; ++i)
-    copies.push_back(copyOf(*made[i], outputPorts[i]));
+    copies.push_back(copyOf(*owned[i], outputPorts[i]));
+  return copies;
+}
+
+bool Network::prepare() {
+  if (prepared)
+    return false;
+  for (const Port &port : inputPorts) // the library only notices when a node reads it
+    require(tensors.contains(port.name), "input '{}' has no array", printable(port.name));
+  bindOutputsToSession();
+  check(api, api.runWithBinding(session.get(), runOptions.get(), binding.get()));
+  outputTensors = copyOutputs();
   api.clearBoundOutputs(binding.get());
-  for (size_t i = 0; i < count; ++i) {
-    outputValues.push_back(valueOf(copies[i]));
+  outputValues.clear();
+  for (size_t i = 0; i < outputPorts.size(); ++i) {
+    outputValues.push_back(valueOf(outputTensors[i]));
     check(api, api.bindOutput(binding.get(), outputPorts[i].name.c_str(), outputValues.back().get()));
   }
-  outputTensors = std::move(copies);
+  varying = false;
+  prepared = true;
   return true;
+}
+
+void Network::run() {
+  if (!varying) {
+    Status *status = api.runWithBinding(session.get(), runOptions.get(), binding.get());
+    if (!status)
+      return;
+    if (api.getErrorCode(status) != invalidArgument)
+      check(api, status);
+    // The inputs were right in `prepare`: an output has other extents than it had then.
+    api.releaseStatus(status);
+    varying = true;
+  }
+  bindOutputsToSession();
+  check(api, api.runWithBinding(session.get(), runOptions.get(), binding.get()));
 }
 
 } // namespace lathe::ort

@@ -1,7 +1,7 @@
 // A model in a session of ONNX Runtime, with all inputs and outputs bound to memory of this program.
 //
-// Outputs get their memory in the first run after load, bind or setThreads; later runs write to the same memory. So a
-// run allocates and copies nothing outside of what the session itself does.
+// Outputs get their memory in the first run after load or bind; later runs write to the same memory. So a run allocates
+// and copies nothing outside of what the session itself does.
 #pragma once
 
 #include "lab/runners/ServeRunner.h"
@@ -32,17 +32,21 @@ public:
   /// The tensors bound so far.
   const std::map<std::string, Tensor> &bound() const { return tensors; }
 
-  /// Runs once and makes the memory of the outputs. False, and nothing is done, where it is there.
+  /// Runs once and makes the memory of the outputs. False, and nothing is done, where it is there. Throws Error when an
+  /// input is not bound.
   bool prepare();
-  /// Runs. Only after `prepare`.
-  void run() { check(api, api.runWithBinding(session.get(), runOptions.get(), binding.get())); }
-  /// Of the last run, in the order of the ports; overwritten by the next one.
-  const std::vector<Tensor> &results() const { return outputTensors; }
+  /// Runs. Only after `prepare`. When an output turns out to have other extents than in the first run, from then on the
+  /// session allocates the outputs in each run.
+  void run();
+  /// Of the last run, in the order of the ports; may be overwritten by the next one.
+  std::vector<Tensor> results() const { return varying ? copyOutputs() : outputTensors; }
 
 private:
   std::vector<Port> portsOf(bool ofInputs) const;
   Port portOf(bool ofInputs, size_t index) const;
   Owned<Value> valueOf(Tensor &tensor) const;
+  void bindOutputsToSession();
+  std::vector<Tensor> copyOutputs() const;
   /// A copy of what the session has allocated for an output.
   Tensor copyOf(Value &value, const Port &port) const;
 
@@ -55,6 +59,8 @@ private:
   std::vector<Port> inputPorts, outputPorts;
   std::map<std::string, Tensor> tensors; // of inputs
   std::map<std::string, Owned<Value>> inputValues;
+  bool prepared = false; // outputs are bound to outputTensors
+  bool varying = false;  // they are not any more: each run has other extents
   std::vector<Tensor> outputTensors;
   std::vector<Owned<Value>> outputValues;
 };
