@@ -85,7 +85,7 @@ int compileVerb(const Arguments &arguments) {
   if (!emit.empty()) {
     std::vector<nn::WrittenFile> written;
     std::cout << emitLevel(*source.module, compiling, levelFromName(emit), output == "-" ? "" : output, &written);
-    if (!quiet && options.printsText())
+    if (options.printsText())
       std::cout << writtenText(written);
     return success;
   }

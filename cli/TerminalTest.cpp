@@ -14,7 +14,8 @@ TEST(Terminal, standardOutputTakesNoCommands) {
   std::cout << "plain\ttext\n"
             << "\x1b[2J\x9b" << 'c' << "\r\n"
             << "caf\xc3" << '\xa9' << " \xe4\xb8"
-            << "\x96 \xc2\x9b31m \xc3" << std::flush << "|" << 17 << std::endl;
+            << "\x96 \xc2\x9b"
+            << "31m \xc3" << std::flush << "|" << 17 << std::endl;
   std::cout.rdbuf(before);
   EXPECT_EQ(caught.str(), "plain\ttext\n\\x1b[2J\\x9bc\\r\ncaf\xc3\xa9 \xe4\xb8\x96 \\xc2\\x9b31m \\xc3|17\n");
 }
