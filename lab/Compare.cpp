@@ -114,6 +114,12 @@ private:
       side.runner->pause();
   }
 
+  process::Result<Runner> start(const CompareSide &side) const {
+    RunnerSpec spec = side.runner;
+    spec.command = directory.keepingFilesHere(spec.command);
+    return Runner::start(spec, options.limits, options.timeouts);
+  }
+
   void begin(size_t index) {
     const CompareSide &side = sides[index];
     Running &run = running[index];
@@ -121,9 +127,7 @@ private:
     run.result->name = side.runner.name;
     run.result->model = side.model;
     say("starting " + side.runner.name);
-    RunnerSpec spec = side.runner;
-    spec.command = directory.keepingFilesHere(spec.command);
-    auto started = Runner::start(spec, options.limits, options.timeouts);
+    auto started = start(side);
     if (!started) {
       run.result->failure = started.failure();
       return;
@@ -196,7 +200,7 @@ private:
     std::string identity = side.identity ? side.identity(inputs) : (directory.path / "identity.onnx").string();
     if (!side.identity)
       std::ofstream(identity, std::ios::binary) << identityOnnx(inputs);
-    auto runner = Runner::start(side.runner, options.limits, options.timeouts);
+    auto runner = start(side);
     if (!runner)
       return;
     auto loaded = runner->load(identity, options.threads);
