@@ -203,10 +203,10 @@ TEST_F(PlanBuilderTest, aKernelNobodyCanCompileIsNamed) {
 }
 
 TEST(ScheduleBook, findsByKernelThenNodeAndReportsUnusedLines) {
-  ScheduleBook book("# prior with a smaller tile\nconv1_relu1: direct/1 px=6\nfc:0: gemm/1 m=4\n\n", "s.txt");
+  ScheduleBook book("# prior with a smaller tile\nconv1_relu1: direct/1 px=6\nfc:0: gemm/1 rows=4\n\n", "s.txt");
   EXPECT_EQ(book.find("conv1_relu1", {}), "direct/1 px=6");
   EXPECT_THROW(book.requireAllUsed(), Error);
-  EXPECT_EQ(book.find("other", {"fc:0"}), "gemm/1 m=4");
+  EXPECT_EQ(book.find("other", {"fc:0"}), "gemm/1 rows=4");
   EXPECT_EQ(book.find("other", {"x"}), std::nullopt);
   book.requireAllUsed();
   EXPECT_THROW(ScheduleBook("conv1 direct", "s.txt"), Error);
