@@ -37,7 +37,7 @@ struct AnalyzeFlags {
   void add(Options &options) {
     store.add(options);
     filters.add(options);
-    options.add_option("--threads", threads, "only points of these numbers of threads")->delimiter(',');
+    options.add_option("--threads", threads, "only points measured with these numbers of threads")->delimiter(',');
     options
         .add_option("--what", what,
                     fmt::format("tables of {}, separated by commas; all: of every analysis that has figures. Without\n"
@@ -45,20 +45,24 @@ struct AnalyzeFlags {
                                 fmt::join(analyses, ", ")))
         ->delimiter(',')
         ->check(CLI::IsMember(allAnd(analyses)));
-    options.add_option("--baseline", baseline, "of the speedups")->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
-    auto *model = options.add_option("--from-model", network.model, "the network of the estimate and the table");
+    options.add_option("--baseline", baseline, "provider that the speedups are over")
+        ->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
+    auto *model =
+        options.add_option("--from-model", network.model, "network of the estimate, the account and the table");
     model->type_name("MODEL");
-    options.add_option("--suite", network.suites, "or the suite of a list of problems, which says the counts")
+    options
+        .add_option("--suite", network.suites,
+                    "suite of problems instead of a network; its list says how often each problem occurs")
         ->delimiter(',')
         ->excludes(model);
-    options.add_option("--problems", network.problems, "the list, CSV, as for `lathe ops bench`");
-    options.add_option("--epilogue", network.epilogue, "of the suite's problems, as for `lathe ops bench`")
+    options.add_option("--problems", network.problems, "searches only this list (CSV) for the suite");
+    options.add_option("--epilogue", network.epilogue, "epilogue of the suite's problems, as for `lathe ops bench`")
         ->capture_default_str();
     options
         .add_option("--measured-ms", measuredMs,
-                    "what the whole network takes (the last verified `lathe bench` of the model in the store)")
+                    "time of the whole network, in ms (the last verified `lathe bench` of the model in the store)")
         ->check(CLI::PositiveNumber);
-    options.add_option("--rows", rows, "of each table at most; 0: all. JSON has all")->capture_default_str();
+    options.add_option("--rows", rows, "maximum rows of each table; 0: all. JSON has all")->capture_default_str();
     options.addWide();
     options.addJson();
     options.afterParse([this, &options] { requireHonoured(options); });
@@ -68,6 +72,8 @@ struct AnalyzeFlags {
     auto any = [&](std::initializer_list<const char *> names) {
       return std::any_of(names.begin(), names.end(), [&](const char *name) { return wants(name); });
     };
+    if (what.empty())
+      options.refuse({"--rows"}, "the summary has one row for each analysis; name tables with --what");
     if (!wants("speedup"))
       options.refuse({"--baseline"}, "only the analysis `speedup` has a baseline, which --what leaves out");
     if (!any({"estimate", "account", "table"}))
@@ -298,7 +304,7 @@ int analyzeVerb(const Arguments &arguments) {
                   "  lathe ops analyze --kind ops\n"
                   "  lathe ops analyze --experiment 3f2a --what speedup --baseline onednn\n"
                   "  lathe ops analyze --from-model resnet50.onnx --what estimate,table\n"
-                  "  lathe ops analyze --suite benchdnn/resnet50 --measured-ms 12.5 --what estimate\n"
+                  "  lathe ops analyze --suite networks/resnet50 --measured-ms 12.5 --what estimate\n"
                   "  lathe ops analyze --what turning,correlation --provider lathe --json -\n");
   flags.add(options);
   options.parseAll(arguments);

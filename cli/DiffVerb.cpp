@@ -54,7 +54,7 @@ int diffVerb(const Arguments &arguments) {
       ->delimiter(',')
       ->type_name("RULE");
   options.add_flag("--all", all, "shows points that are the same, too");
-  options.add_option("--rows", rows, "of the table at most; 0: all. JSON has all")->capture_default_str();
+  options.add_option("--rows", rows, "maximum rows of the table; 0: all. JSON has all")->capture_default_str();
   store.add(options);
   options.addWide();
   options.addJson();

@@ -96,7 +96,7 @@ void OpsFlags::add(Options &options) {
           "problems of published lists, by suite: networks/resnet50, 'deepbench/*' (of the operator, where one\n"
           "is given); list: shows the suites there are")
       ->delimiter(',');
-  options.add_option("--problems", problems, "looks for the suites in this list only")->type_name("CSV");
+  options.add_option("--problems", problems, "searches only this list for the suites")->type_name("CSV");
   options
       .add_option("--from-model", model,
                   "the distinct operators of a model as it is compiled (`lathe ops problems`); with an operator's\n"
@@ -123,7 +123,7 @@ void OpsFlags::add(Options &options) {
       .add_option(
           "--layout", layouts,
           "of the activations, separated by commas: any (the provider chooses), row (nchw), blocked (nChw16c),\n"
-          "channels_last (nhwc); who cannot declines")
+          "channels_last (nhwc); a provider without the layout declines")
       ->capture_default_str();
   options
       .add_option("--schedule", schedules,
@@ -158,28 +158,32 @@ void OpsFlags::add(Options &options) {
                   "maximum time of timing a row, without preparing and checking, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  options.add_option("--max-minutes", minutes, "after which no new row is begun (0: no limit)")
+  options.add_option("--max-minutes", minutes, "begins no new row after this time, in minutes (0: no limit)")
       ->check(CLI::NonNegativeNumber);
-  options.add_option("--timeout", bench.timeouts.run, "seconds that one request of a provider may take")
+  options.add_option("--timeout", bench.timeouts.run, "maximum time of one request to a provider, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  options.add_option("--memory-limit", bench.limits.residentBytes, "of a provider, such as 4GB (0: no limit)")
+  options
+      .add_option("--memory-limit", bench.limits.residentBytes,
+                  "maximum memory of a provider, such as 4GB (0: no limit)")
       ->transform(CLI::AsSizeValue(false));
-  options.add_option("--seed", bench.seed, "of the operands");
-  options.add_flag("--check-only", bench.checkOnly, "compares outputs and times nothing");
+  options.add_option("--seed", bench.seed, "seed of the operands");
+  options.add_flag("--check-only", bench.checkOnly, "compares outputs without timing");
   options.add_flag("--list", list, "prints the problems and ends");
-  options.add_flag("--dry-run", dryRun, "says how many points there are and how long they may take, and ends");
+  options.add_flag("--dry-run", dryRun, "prints the number of points and the expected time, and ends");
   options
       .add_option("--via", bench.via,
                   "runs the providers at the other end of a command that passes pipes: \"ssh board\", \"ip netns exec\n"
                   "box\", \"sh -c\"; operands are made there from the seed, results come back through the pipe")
       ->type_name("COMMAND");
-  options.add_option("--via-directory", bench.viaDirectory, "where the programs lathe-provider-* lie there (as here)")
+  options
+      .add_option("--via-directory", bench.viaDirectory,
+                  "folder of the programs lathe-provider-* at the other end (the same as here)")
       ->type_name("DIR");
   options.afterParse([this, &options] { requireHonoured(options); });
-  options.add_flag("--fresh", fresh, "measures everything, although the same command was interrupted before");
+  options.add_flag("--fresh", fresh, "measures everything, even where the same command was interrupted");
   options.add_option("--log", log,
-                     "finished rows as JSON lines: those in FILE are not measured again, new ones are added");
+                     "keeps finished rows as JSON lines in FILE; rows that it has already are not measured again");
 }
 
 void OpsFlags::requireHonoured(const Options &options) const {
@@ -247,7 +251,8 @@ std::vector<lab::ListedProblem> OpsFlags::listed() const {
   auto take = [&](std::vector<lab::ListedProblem> listed, const std::string &source,
                   const lab::SyntaxOptions &options) {
     std::string wanted = known ? lab::parseProblem(kind, known->form, options).op : kind;
-    require(kind.empty() || findOp(wanted), "'{}' is neither a kind of problem nor an operator", kind);
+    require(kind.empty() || findOp(wanted),
+            "'{}' is neither a kind of problem nor an operator (lathe ops bench --help has a list)", kind);
     size_t before = entries.size();
     for (auto &entry : listed)
       if (kind.empty() || entry.problem.op == wanted)

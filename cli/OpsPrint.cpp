@@ -1,7 +1,9 @@
 #include "cli/OpsPrint.h"
 
+#include "lab/Disturbance.h"
 #include "support/Text.h"
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <set>
@@ -92,6 +94,36 @@ void printList(const std::vector<lab::ListedProblem> &problems, const TableStyle
     table.row({entry.text, entry.problem.kind(), fmt::format("{:.3f}", entry.problem.flops() * 1e-9),
                std::to_string(entry.count), entry.name, fmt::format("{}", fmt::join(entry.suites, " "))});
   std::cout << table.str(style);
+}
+
+size_t wrongPoints(const std::vector<json> &rows) {
+  static const std::set<std::string> right = {"passed", "unimplemented", "same_as"};
+  size_t wrong = 0;
+  for (const json &row : rows)
+    for (const json &point : row["points"])
+      wrong += !right.count(point["status"]);
+  return wrong;
+}
+
+std::string totalsText(const std::vector<json> &rows, size_t measured, size_t kept, size_t left) {
+  size_t disturbed = 0, drifting = 0;
+  for (const json &row : rows) {
+    disturbed += row.value("other_processors", 0.0) > lab::disturbingProcessors;
+    drifting += std::any_of(row["points"].begin(), row["points"].end(),
+                            [](const json &point) { return point.value("drifts", false); });
+  }
+  auto of = [](size_t count, const char *noun) { return counted(int64_t(count), noun); };
+  std::string text = fmt::format("{}, {} measured now, {} did not pass", of(rows.size(), "row"), measured,
+                                 of(wrongPoints(rows), "point"));
+  if (disturbed)
+    text += fmt::format("; other programs disturbed {}: do not trust the times", of(disturbed, "row"));
+  if (drifting)
+    text += fmt::format("; times of {} rose or fell all along (\"drift\" in the JSON)", of(drifting, "row"));
+  if (kept)
+    text += fmt::format("; {} measured before", of(kept, "row"));
+  if (left)
+    text += fmt::format("; {} left for another time", of(left, "row"));
+  return text + "\n";
 }
 
 std::string overheadText(const std::vector<json> &rows) {

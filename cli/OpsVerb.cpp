@@ -4,7 +4,6 @@
 #include "cli/OpsPrint.h"
 #include "cli/Progress.h"
 #include "cli/Recording.h"
-#include "lab/Disturbance.h"
 #include "lab/ProblemList.h"
 #include "lab/StoreRecords.h"
 #include "support/Text.h"
@@ -146,9 +145,9 @@ int benchOps(const Arguments &arguments) {
       "first; a wrong one has no time. Activations are in the layout each provider likes best, weights are\n"
       "packed, and neither is timed (variant `plain`: row-major activations). The first provider is ours:\n"
       "a ratio is a peer's best time over our best. Exit code 1 when a point failed, crashed or hung.",
-      "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe,onednn\n"
-      "  lathe ops bench conv2d --suite 'benchdnn/*' --provider lathe,onednn:auto,onednn:winograd --threads 1,2\n"
-      "  lathe ops bench conv2d --suite benchdnn/resnet50 --cache hot,cold --dry-run\n"
+      "  lathe ops bench conv2d ic64ih56oc64kh3ph1\n"
+      "  lathe ops bench --suite networks/resnet50 --cache hot,cold --dry-run\n"
+      "  lathe ops bench conv2d --suite 'deepbench/*' --provider lathe,onednn:auto,onednn:winograd --threads 1,2\n"
       "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --layout any,row,blocked --schedule 'default,records'\n"
       "  lathe ops bench softmax 128x1000 12x128x128 --provider all\n"
       "  lathe ops bench --from-model resnet50.onnx --provider lathe,onnxruntime\n"
@@ -167,7 +166,7 @@ int benchOps(const Arguments &arguments) {
     printList(problems, options.tableStyle());
     return success;
   }
-  if (!note.empty())
+  if (!note.empty() && !Progress::isSilent())
     fmt::print(stderr, "lathe ops bench: {}\n", note);
   Columns columns(flags);
   auto settings = flags.settings();
@@ -249,28 +248,11 @@ int benchOps(const Arguments &arguments) {
   if (!left)
     recording.finish();
   auto summaries = lab::summarizeOps(rows);
-  size_t wrong = 0, disturbed = 0, drifting = 0;
-  for (const json &row : rows) {
-    disturbed += row.value("other_processors", 0.0) > lab::disturbingProcessors;
-    drifting += std::any_of(row["points"].begin(), row["points"].end(),
-                            [](const json &point) { return point.value("drifts", false); });
-    for (const json &point : row["points"])
-      wrong += !std::set<std::string>{"passed", "unimplemented", "same_as"}.count(point["status"]);
-  }
+  size_t wrong = wrongPoints(rows);
   if (options.printsText()) {
     printSummaries(summaries, options.tableStyle());
-    auto of = [](size_t count, const char *noun) { return counted(int64_t(count), noun); };
-    std::cout << fmt::format("{}, {} measured now, {} did not pass", of(rows.size(), "row"), measured,
-                             of(wrong, "point"));
-    if (disturbed)
-      std::cout << fmt::format("; other programs disturbed {}: do not trust the times", of(disturbed, "row"));
-    if (drifting)
-      std::cout << fmt::format("; times of {} rose or fell all along (\"drift\" in the JSON)", of(drifting, "row"));
-    if (kept)
-      std::cout << fmt::format("; {} measured before", of(kept, "row"));
-    if (left)
-      std::cout << fmt::format("; {} left for another time", of(left, "row"));
-    std::cout << "\n" << overheadText(rows) << uncountedText(rows) << recording.line();
+    std::cout << totalsText(rows, measured, kept, left) << overheadText(rows) << uncountedText(rows)
+              << recording.line();
   }
   json documents = json::array();
   for (auto &summary : summaries)

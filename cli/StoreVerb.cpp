@@ -189,7 +189,7 @@ int storeTuning(const Arguments &arguments) {
                   "  lathe store tuning --best\n  lathe store tuning --task '| conv ' --json -\n");
   options.add_option("--task", task, "only tasks whose text contains this");
   options.add_flag("--best", best, "only the fastest of each task and platform");
-  options.add_option("--rows", rows, "of the table at most; 0: all. JSON has all")->capture_default_str();
+  options.add_option("--rows", rows, "maximum rows of the table; 0: all. JSON has all")->capture_default_str();
   flags.add(options);
   options.addWide();
   options.addJson();

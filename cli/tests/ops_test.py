@@ -49,8 +49,10 @@ class Ops(Cli):
             self.error(*bench, "--provider", "lathe,onednn", "--dry-run", says="provider 'onednn': .*install libdnnl-dev")
         self.assertIn("1 problem x 1 setting = 1 row, ", done.stdout)
         row = self.lathe(*bench, "--provider", "lathe", "--max-seconds", "0.02", "--starts", "1", "--quiet", "--no-store")
-        self.assertRegex(row.stdout, r"lathe:auto \d+\.\d us")
-        self.assertEqual(row.stderr, "")
+        self.assertEqual((row.stdout, row.stderr), ("", ""))
+        row = self.lathe(*bench, "--provider", "lathe,lathe:plain", "--max-seconds", "0.02", "--starts", "1", "--no-store")
+        self.assertRegex(row.stdout, r"  lathe:auto \d+\.\d us  lathe:plain \d+\.\d us\n")
+        self.assertRegex(row.stdout, r"a call with one element, 1 thread: lathe \d+\.\d\d us\n")
 
     def test_single_operators_go_on_where_they_were(self):
         log = self.path("rows.jsonl")
