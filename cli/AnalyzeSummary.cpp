@@ -42,10 +42,11 @@ std::string storeSummary(const std::string &path, const std::vector<Row> &rows) 
     first = first.empty() ? row.measured : std::min(first, row.measured);
     last = std::max(last, row.measured);
   }
-  return fmt::format("{}: {} of {} on {}, measured {} to {}\n  status     {}\n  providers  {}\n  kinds      {}\n", path,
+  return fmt::format("{}: {} of {} on {}, measured {}{}\n  status     {}\n  providers  {}\n  kinds      {}\n", path,
                      counted(countOf(rows.size()), "point"), counted(countOf(problems.size()), "problem"),
-                     counted(countOf(platforms.size()), "platform"), first.substr(0, 10), last.substr(0, 10),
-                     countsText(statuses), countsText(providers), countsText(kinds));
+                     counted(countOf(platforms.size()), "platform"), first.substr(0, 10),
+                     first.substr(0, 10) == last.substr(0, 10) ? "" : " to " + last.substr(0, 10), countsText(statuses),
+                     countsText(providers), countsText(kinds));
 }
 
 std::string summaryOf(const std::vector<report::RooflineShare> &shares) {

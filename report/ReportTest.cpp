@@ -168,8 +168,8 @@ TEST(Speedup, overABaselineWithTheGeometricMean) {
 }
 
 TEST(Speedup, whatCallsCostIsInNoMean) {
-  std::vector<Row> rows = {report::rowOf(small, "lathe", 1e-6), report::rowOf(small, "onnxruntime", 14e-6),
-                           report::rowOf(large, "lathe", 100e-6), report::rowOf(large, "onnxruntime", 200e-6)};
+  std::vector<Row> rows = {report::rowOf(small, "lathe:auto", 1e-6), report::rowOf(small, "onnxruntime", 14e-6),
+                           report::rowOf(large, "lathe:auto", 100e-6), report::rowOf(large, "onnxruntime", 200e-6)};
   for (Row &row : rows)
     row.callSeconds = row.provider == "lathe" ? 1e-7 : 13e-6;
   Speedups found = speedups(rows, ColumnChoice::parse("onnxruntime"));
