@@ -274,17 +274,17 @@ TEST_F(ModelText, AttributesThatNothingReadsAreErrors) {
 }
 
 TEST_F(ModelText, VerifierErrorsNameLineAndNode) {
-  std::string wrong = oneOperator("nn.relu %x");
-  wrong.replace(wrong.find("-> tensor<4xf32>\n    return"), 16,
-                "-> tensor<3xf32> loc(\"act1 (Relu)\"(\"m.onnx\":0:0))");
-  writeFile(wrong);
-  EXPECT_EQ(errorOfReading(), path +
-                                  ": line 3: 'nn.relu' op result is 'tensor<3xf32>', expected 'tensor<4xf32>' (m.onnx: "
-                                  "node 0 'act1' (Relu))");
-  wrong.replace(wrong.find("(\"m.onnx\":0:0)"), 14, "");
-  writeFile(wrong);
-  EXPECT_THAT(errorOfReading(), testing::HasSubstr("line 3: 'nn.relu' op result is"));
-  EXPECT_THAT(errorOfReading(), testing::HasSubstr("'act1' (Relu)"));
+  auto wrong = [&](const std::string &loc) {
+    writeFile(
+        fmt::format("func.func @main(%x: tensor<4xf32>) -> tensor<3xf32> {{\n  %0 = nn.relu %x : (tensor<4xf32>) -> "
+                    "tensor<3xf32> {}\n  return %0 : tensor<3xf32>\n}}\n",
+                    loc));
+    return errorOfReading();
+  };
+  std::string said = path + ": line 2: 'nn.relu' op result is 'tensor<3xf32>', expected 'tensor<4xf32>'";
+  EXPECT_EQ(wrong(""), said);
+  EXPECT_EQ(wrong("loc(\"act1 (Relu)\"(\"m.onnx\":0:0))"), said + " (m.onnx: node 0 'act1' (Relu))");
+  EXPECT_EQ(wrong("loc(\"act1\")"), said + " ('act1')");
 }
 
 TEST_F(ModelText, LocationsOutliveTheChecks) {
@@ -313,8 +313,9 @@ TEST_F(ModelText, WhatIsNoModelIsAnError) {
   EXPECT_THAT(error("func.func @main() -> tensor<2xf32> {\n  %0 = nn.constant {value = dense<1.0> : tensor<3xf32>} : "
                     "tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n"),
               HasSubstr("line 2: the constant's value and its result have different types"));
-  EXPECT_THAT(error("func.func @main(%x: tensor<4xf32>) {\n  %0 = nn.relu %x : (tensor<4xf32>)"),
-              HasSubstr("line 2, at the end of the file: "));
+  writeModelText(*withWeight(7), path); // its weights stand behind the text when it is parsed
+  std::string text = readFile(path);
+  EXPECT_THAT(error(text.substr(0, text.find("    %2"))), HasSubstr("line 4, at the end of the file: "));
 }
 
 } // namespace
