@@ -9,8 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 namespace lathe::nn {
 namespace {
@@ -316,6 +318,53 @@ TEST_F(ModelText, WhatIsNoModelIsAnError) {
   writeModelText(*withWeight(7), path); // its weights stand behind the text when it is parsed
   std::string text = readFile(path);
   EXPECT_THAT(error(text.substr(0, text.find("    %2"))), HasSubstr("line 4, at the end of the file: "));
+}
+
+/// One random change of `bytes`: a cut, a byte, a run removed or doubled, digits.
+std::string mutated(std::string bytes, std::mt19937_64 &random) {
+  auto below = [&](size_t n) { return n ? random() % n : 0; };
+  size_t at = below(bytes.size()), length = 1 + below(30);
+  switch (random() % 6) {
+  case 0:
+    return bytes.substr(0, at);
+  case 1:
+    bytes[at] = static_cast<char>(random());
+    return bytes;
+  case 2:
+    return bytes.erase(at, length);
+  case 3:
+    return bytes.insert(below(bytes.size()), bytes.substr(at, length));
+  case 4:
+    return bytes.insert(at, std::array{"-1", "9223372036854775807", "0", "[", "\"", "?x", "1e30"}[below(7)]);
+  default:
+    for (size_t i = at; i < bytes.size(); ++i)
+      if (bytes[i] >= '0' && bytes[i] <= '9') {
+        bytes[i] = static_cast<char>('0' + below(10));
+        break;
+      }
+    return bytes;
+  }
+}
+
+TEST_F(ModelText, MutatedFilesAreReadOrRefusedInOneLine) {
+  uint64_t seed = 20261122;
+  std::mt19937_64 random(seed);
+  writeModelText(*withWeight(7), path);
+  std::string weights = path + ".safetensors", text = readFile(path), data = readFile(weights);
+  size_t header = data.find('\0', 8) == std::string::npos ? data.size() : data.find('\0', 8);
+  int refused = 0;
+  for (int i = 0; i < 1200; ++i) {
+    bool changeText = i % 2;
+    writeFile(changeText ? mutated(text, random) : text);
+    std::string head = data.substr(0, header);
+    std::ofstream(weights, std::ios::binary | std::ios::trunc)
+        << (changeText ? data : mutated(head, random) + data.substr(header));
+    std::string said = errorOfReading();
+    refused += said != "no error";
+    EXPECT_TRUE(std::none_of(said.begin(), said.end(), [](unsigned char c) { return c < 32; }))
+        << said << ", change " << i << " of seed " << seed;
+  }
+  EXPECT_GT(refused, 600) << "seed " << seed;
 }
 
 } // namespace
