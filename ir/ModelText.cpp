@@ -37,15 +37,12 @@ struct Complaint {
   std::string text;
   mlir::ScopedDiagnosticHandler collect;
 
-  Complaint(mlir::MLIRContext *context, const TextScan &scan)
-      : collect(context, [this, &scan](mlir::Diagnostic &diagnostic) {
+  explicit Complaint(mlir::MLIRContext *context)
+      : collect(context, [this](mlir::Diagnostic &diagnostic) {
           if (!text.empty() || diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
             return mlir::success();
-          if (auto at = diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>()) {
-            int line = static_cast<int>(at.getLine());
-            text = line > scan.lines ? fmt::format("line {}, at the end of the file: ", scan.lines)
-                                     : fmt::format("line {}: ", line);
-          }
+          if (auto at = diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
+            text = fmt::format("line {}: ", at.getLine());
           text += printable(diagnostic.str());
           return mlir::success();
         }) {}
@@ -96,7 +93,7 @@ mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, cons
   mlir::AsmParserState state;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   {
-    Complaint complaint(&context, scan);
+    Complaint complaint(&context);
     mlir::Block block;
     mlir::ParserConfig config(&context, /*verifyAfterParse=*/false);
     if (mlir::succeeded(mlir::parseAsmSourceFile(source, &block, config, &state)))

@@ -89,23 +89,25 @@ std::string problemOf(mlir::Type type) {
   auto blocked = llvm::dyn_cast<BlockedAttr>(ranked.getEncoding());
   if (!blocked || blocked.getAxis() < 0 || blocked.getAxis() >= ranked.getRank() || blocked.getSize() < 1 ||
       blocked.getSize() > largestBlock)
-    return fmt::format("a value of type {}, expected no layout or #nn.blocked<AXIS, SIZE> with an axis of the tensor and "
-                       "a size from 1 to {}",
-                       text, largestBlock);
+    return fmt::format(
+        "a value of type {}, expected no layout or #nn.blocked<AXIS, SIZE> with an axis of the tensor and "
+        "a size from 1 to {}",
+        text, largestBlock);
   return "";
 }
 
 } // namespace
 
 TextScan scanText(llvm::StringRef source, const std::string &path) {
-  TextScan scan{1, {}};
+  TextScan scan;
+  int line = 1;
   llvm::StringRef name = weightsAttribute;
   bool named = false; // the attribute's name is behind us, its value is next
   int depth = 0;
   for (size_t i = 0; i < source.size(); ++i) {
     char c = source[i];
     if (c == '\n') {
-      ++scan.lines;
+      ++line;
     } else if (c == '"') { // a string, up to the quote that is not escaped (or the line's end: the parser will say)
       size_t begin = ++i;
       for (; i < source.size() && source[i] != '"' && source[i] != '\n'; ++i)
@@ -113,11 +115,11 @@ TextScan scanText(llvm::StringRef source, const std::string &path) {
       if (named && !scan.weights)
         scan.weights = source.slice(begin, std::min(i, source.size())).str();
       named = false;
-      scan.lines += i < source.size() && source[i] == '\n';
+      line += i < source.size() && source[i] == '\n';
     } else if (c == '/' && i + 1 < source.size() && source[i + 1] == '/') {
       i = std::min(source.find('\n', i), source.size()) - 1;
     } else if (strchr("([{<", c) && c) {
-      require(++depth <= deepestNesting, "{}: line {}: nested more than {} deep", path, scan.lines, deepestNesting);
+      require(++depth <= deepestNesting, "{}: line {}: nested more than {} deep", path, line, deepestNesting);
     } else if ((strchr(")]}", c) && c) || (c == '>' && i > 0 && source[i - 1] != '-')) {
       depth = std::max(depth - 1, 0);
     } else if (source.substr(i).starts_with(name)) {
@@ -198,7 +200,7 @@ std::string problemOfDims(mlir::ArrayAttr texts, mlir::RankedTensorType type) {
       if (dim.isConstant() && !mlir::ShapedType::isDynamic(extent) && dim.constant() != extent)
         return fmt::format("extent {} in nn.dims, expected {}", dim.constant(), extent);
     } catch (const Error &error) {
-      return fmt::format("in nn.dims {}", error.what());
+      return fmt::format("nn.dims with {}", error.what());
     }
   }
   return "";

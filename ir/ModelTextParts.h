@@ -20,7 +20,6 @@ constexpr const char *weightsAttribute = "nn.weights";
 
 /// What is known of a text before it is parsed.
 struct TextScan {
-  int lines = 0;
   std::optional<std::string> weights; // value of nn.weights as it is written, between the quotes
 };
 /// Throws Error for text nested so deeply that the parser, which is recursive, would run out of stack.

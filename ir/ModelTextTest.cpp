@@ -317,7 +317,7 @@ TEST_F(ModelText, WhatIsNoModelIsAnError) {
               HasSubstr("line 2: the constant's value and its result have different types"));
   writeModelText(*withWeight(7), path); // its weights stand behind the text when it is parsed
   std::string text = readFile(path);
-  EXPECT_THAT(error(text.substr(0, text.find("    %2"))), HasSubstr("line 4, at the end of the file: "));
+  EXPECT_THAT(error(text.substr(0, text.find("    %2"))), HasSubstr("line 5: expected operation name"));
 }
 
 /// One random change of `bytes`: a cut, a byte, a run removed or doubled, digits.
@@ -353,7 +353,7 @@ TEST_F(ModelText, MutatedFilesAreReadOrRefusedInOneLine) {
   std::string weights = path + ".safetensors", text = readFile(path), data = readFile(weights);
   size_t header = data.find('\0', 8) == std::string::npos ? data.size() : data.find('\0', 8);
   int refused = 0;
-  for (int i = 0; i < 1200; ++i) {
+  for (int i = 0; i < 400; ++i) {
     bool changeText = i % 2;
     writeFile(changeText ? mutated(text, random) : text);
     std::string head = data.substr(0, header);
@@ -364,7 +364,7 @@ TEST_F(ModelText, MutatedFilesAreReadOrRefusedInOneLine) {
     EXPECT_TRUE(std::none_of(said.begin(), said.end(), [](unsigned char c) { return c < 32; }))
         << said << ", change " << i << " of seed " << seed;
   }
-  EXPECT_GT(refused, 600) << "seed " << seed;
+  EXPECT_GT(refused, 200) << "seed " << seed;
 }
 
 } // namespace
