@@ -83,7 +83,17 @@ Value ScalarBuilder::neg(Value x) {
   return isFloat() ? kernel.b.create<arith::NegFOp>(kernel.loc, x).getResult() : sub(constantLike(x, 0), x);
 }
 
+/// x where it is NaN or `predicate` holds of x and y, else y. For halves: LLVM 19 narrows maximum and minimum of
+/// widened halves to halves, and loses a NaN in y there.
+static Value firstIf(KernelBuilder &k, arith::CmpFPredicate predicate, Value x, Value y) {
+  Value wins = k.b.create<arith::CmpFOp>(k.loc, predicate, x, y);
+  Value isNan = k.b.create<arith::CmpFOp>(k.loc, arith::CmpFPredicate::UNO, x, x);
+  return k.b.create<arith::SelectOp>(k.loc, k.b.create<arith::OrIOp>(k.loc, wins, isNan), x, y);
+}
+
 Value ScalarBuilder::max(Value x, Value y) {
+  if (operandType == ElementType::f16)
+    return firstIf(kernel, arith::CmpFPredicate::OGT, x, y);
   if (isFloat())
     return kernel.b.create<arith::MaximumFOp>(kernel.loc, x, y);
   return isUnsigned() ? kernel.b.create<arith::MaxUIOp>(kernel.loc, x, y).getResult()
@@ -91,6 +101,8 @@ Value ScalarBuilder::max(Value x, Value y) {
 }
 
 Value ScalarBuilder::min(Value x, Value y) {
+  if (operandType == ElementType::f16)
+    return firstIf(kernel, arith::CmpFPredicate::OLT, x, y);
   if (isFloat())
     return kernel.b.create<arith::MinimumFOp>(kernel.loc, x, y);
   return isUnsigned() ? kernel.b.create<arith::MinUIOp>(kernel.loc, x, y).getResult()

@@ -124,7 +124,9 @@ Value lowerAcosh(ScalarBuilder &b, const AcoshAttrs &, ValueRange in) {
   Value t = b.sub(in[0], b.constant(1));
   Value root = b.sqrt(b.mul(t, b.add(t, b.constant(2))));
   Value large = b.add(b.log(in[0]), b.constant(M_LN2));
-  return b.select(b.less(in[0], b.constant(1e9)), log1p(b, b.add(t, root)), large);
+  Value result = b.select(b.less(in[0], b.constant(1e9)), log1p(b, b.add(t, root)), large);
+  // Far below 1 the root of the product of two negative numbers exists.
+  return b.select(b.less(t, b.constant(0)), b.constant(std::numeric_limits<double>::quiet_NaN()), result);
 }
 
 Value lowerAtanh(ScalarBuilder &b, const AtanhAttrs &, ValueRange in) {
