@@ -9,6 +9,7 @@ class Verify(Cli):
         report = self.figures("verify", self.net)
         self.assertTrue(report["passed"])
         self.assertLess(report["relative_error"], 1e-5)
+        self.assertEqual((report["relative_tolerance"], report["maximum_tolerance"]), (2e-5, 1e-4))
         self.assertTrue(self.figures("bench", self.net, "--repetitions", "3")["verified"])
 
     def test_verify_names_the_first_diverging_node(self):
@@ -85,6 +86,7 @@ class Verify(Cli):
         self.assertGreater(report["relative_tolerance"], 2e-5)
         self.assertLess(report["relative_tolerance"], 3e-3)
         self.assertTrue(self.figures("profile", path, "--repetitions", "3")["verified"])
+        self.assertTrue(self.figures("compare", path, "--with", "reference", "--check-only")["agrees"])
         # A wrong weight is still seen.
         mutant, package = self.path("half-mutant.mlir"), self.path("half-mutant.lathe")
         with open(path) as file, open(mutant, "w") as other:
