@@ -1,5 +1,6 @@
 #include "cli/Cache.h"
 
+#include "cli/Terminal.h"
 #include "lab/TemporaryDirectory.h"
 #include "package/Hash.h"
 #include "package/Package.h"
@@ -198,8 +199,7 @@ void runSelf(const Arguments &arguments, const std::string &verb) {
   posix_spawnattr_t attributes; // a group of its own: a signal from the terminal reaches it through us alone
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  int error =
-      ::posix_spawn(&child, program.c_str(), &actions, &attributes, argv.data(), environment.data());
+  int error = ::posix_spawn(&child, program.c_str(), &actions, &attributes, argv.data(), environment.data());
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   require(error == 0, "cannot start {}: {}", program, std::strerror(error));
@@ -215,15 +215,15 @@ void runSelf(const Arguments &arguments, const std::string &verb) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
-    fmt::print(stderr, "lathe {}: {}: 'lathe {}' was ended by signal {} ({})\n", shownVerb(verb), arguments.at(1),
-               arguments.at(0), WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    say(fmt::format("lathe {}: {}: 'lathe {}' was ended by signal {} ({})", shownVerb(verb), arguments.at(1),
+                    arguments.at(0), WTERMSIG(status), ::strsignal(WTERMSIG(status))));
   throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
 }
 
 std::string cacheFolderOrSay(const std::string &part) {
   std::string why, folder = cacheFolder(part, &why);
   if (folder.empty() && !std::getenv("LATHE_NO_CACHE_SAID")) {
-    fmt::print(stderr, "lathe: works without a cache: {}\n", why);
+    say(fmt::format("lathe: works without a cache: {}", why));
     ::setenv("LATHE_NO_CACHE_SAID", "1", 1); // to the processes that this one starts, too
   }
   return folder;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <iostream>
 #include <new>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace lathe::cli {
@@ -41,6 +43,8 @@ int guarded(const std::string &given, const std::function<int()> &body) {
   std::string verb = shownVerb(given);
   auto say = [&](const std::string &message) { cli::say(fmt::format("lathe {}: {}", verb, message)); };
   catchInterrupts("lathe " + verb);
+  if (std::getenv("LATHE_TYPED_VERB")) // another verb started this one, and waits for it: it ends with that one
+    ::prctl(PR_SET_PDEATHSIG, SIGHUP);
   makeOutputPrintable();
   try {
     int code = success;
@@ -176,7 +180,8 @@ void Options::addJson() {
 void Options::writeJson(const nlohmann::json &document) const {
   if (jsonPath.empty())
     return;
-  std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  bool ascii = PendingFile::isStream(jsonPath); // a terminal may read it; \u escapes what JSON itself leaves
+  std::string text = document.dump(2, ' ', ascii, nlohmann::json::error_handler_t::replace) + "\n";
   writeFile(jsonPath, text);
 }
 

@@ -1,5 +1,4 @@
 #include "cli/CompilerVerbs.h"
-
 #include "support/Text.h"
 
 #include <iostream>
@@ -108,12 +107,12 @@ int compileVerb(const Arguments &arguments) {
       bytesText(static_cast<double>(source.fileBytes)));
   std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const std::string &conversion : report.conversions)
-    std::cout << "  " << conversion << "\n";
+    std::cout << "  " << printable(conversion) << "\n";
   for (const std::string &note : report.notes)
-    std::cout << "note: " << note << "\n";
+    std::cout << "note: " << printable(note) << "\n";
   std::cout << fmt::format("operators left to references: {}\n", report.references.size());
   for (const ReferenceUse &use : report.references)
-    std::cout << fmt::format("  {}: {} ({}): {}\n", use.node, use.op, use.type, use.reason);
+    std::cout << fmt::format("  {}: {} ({}): {}\n", printable(use.node), use.op, use.type, printable(use.reason));
   return success;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/InspectPackage.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <iostream>
@@ -61,13 +62,13 @@ int inspectVerb(const Arguments &arguments) {
 
   std::vector<runtime::Port> ports = inputPorts(*source.module);
   for (const runtime::Port &port : ports) {
-    text += fmt::format("input  {}: {} {}\n", port.name, name(port.type), str(port.dims));
+    text += fmt::format("input  {}: {} {}\n", printable(port.name), name(port.type), str(port.dims));
     json["inputs"].push_back({{"name", port.name}, {"type", name(port.type)}, {"dims", str(port.dims)}});
   }
   std::vector<std::string> outputs = outputNames(*source.module);
   std::vector<TensorInfo> results = shapes.results();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    text += fmt::format("output {}: {} {}\n", outputs[i], name(results[i].type), str(results[i].dims));
+    text += fmt::format("output {}: {} {}\n", printable(outputs[i]), name(results[i].type), str(results[i].dims));
     json["outputs"].push_back({{"name", outputs[i]}, {"type", name(results[i].type)}, {"dims", str(results[i].dims)}});
   }
 

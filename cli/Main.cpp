@@ -50,7 +50,8 @@ void printHelp() {
          "  lathe verify resnet50.onnx\n"
          "  lathe profile resnet50.lathe --threads 2\n\n"
          "Exit codes: 0 done; 1 the verb did its work and the verdict is no (unsupported, mismatch, mistrusted);\n"
-         "2 wrong model, file or option, one line on standard error; 3 internal error, please report it.\n";
+         "2 wrong model, file or option, one line on standard error; 3 internal error, please report it;\n"
+         "128 + n ended by signal n (130: Ctrl-C): temporary files are removed, what was measured is kept.\n";
 }
 
 /// Loads the compiler's verbs and runs one.

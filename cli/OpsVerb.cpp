@@ -4,6 +4,7 @@
 #include "cli/OpsPrint.h"
 #include "cli/Progress.h"
 #include "cli/Recording.h"
+#include "cli/Terminal.h"
 #include "lab/ProblemList.h"
 #include "lab/StoreRecords.h"
 #include "support/Text.h"
@@ -167,7 +168,7 @@ int benchOps(const Arguments &arguments) {
     return success;
   }
   if (!note.empty() && !Progress::isSilent())
-    fmt::print(stderr, "lathe ops bench: {}\n", note);
+    say(fmt::format("lathe ops bench: {}", note));
   Columns columns(flags);
   auto settings = flags.settings();
   if (flags.dryRun) {

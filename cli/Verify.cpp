@@ -292,7 +292,8 @@ int verifyVerb(const Arguments &arguments) {
     auto report = [&](const std::string &value, const Difference &found) {
       bool good = found.within(tolerance);
       if (options.printsText())
-        std::cout << fmt::format("{}  {} ({}): {}\n", good ? "ok      " : "MISMATCH", value, title, found.str());
+        std::cout << fmt::format("{}  {} ({}): {}\n", good ? "ok      " : "MISMATCH", printable(value), title,
+                                 found.str());
       json["runs"].push_back({{"inputs", title},
                               {"value", value},
                               {"relative_error", found.relative},

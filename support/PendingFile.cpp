@@ -1,5 +1,7 @@
 #include "support/PendingFile.h"
 
+#include "support/Interrupt.h"
+
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -68,6 +70,33 @@ void removeLeftOvers(const std::string &folder) {
   ::closedir(directory);
 }
 
+/// Files that a signal which ends the process removes (support/Interrupt.h).
+class LiveFiles {
+public:
+  void add(const std::string &path) {
+    std::lock_guard<std::mutex> guard(lock);
+    paths.insert(path);
+  }
+  void remove(const std::string &path) {
+    std::lock_guard<std::mutex> guard(lock);
+    paths.erase(path);
+  }
+
+private:
+  std::mutex lock;
+  std::set<std::string> paths;
+  Cleanup cleanup{[this] {
+    std::lock_guard<std::mutex> guard(lock);
+    for (const std::string &path : paths)
+      ::unlink(path.c_str());
+  }};
+};
+
+LiveFiles &liveFiles() {
+  static auto *files = new LiveFiles; // a file may outlive what is destroyed at the end
+  return *files;
+}
+
 } // namespace
 
 PendingFile::PendingFile(std::string given) : path(std::move(given)), target(path) {
@@ -94,6 +123,8 @@ void PendingFile::openTemporary() {
   removeLeftOvers(folder);
   static std::atomic<unsigned> counter = 0;
   // Another container may have our process id, and share the folder: then the name is taken.
+  LiveFiles &live = liveFiles();
+  HoldCleanups hold;
   for (int attempt = 0; descriptor < 0 && attempt < 1000; ++attempt) {
     temporary = fmt::format("{}/{}{}-{}{}", folder, temporaryStart, ::getpid(), counter++, temporaryEnd);
     descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -104,6 +135,7 @@ void PendingFile::openTemporary() {
     temporary.clear();
     failWith(path, errno);
   }
+  live.add(temporary);
   struct stat old;
   if (::stat(target.c_str(), &old) == 0)
     ::fchmod(descriptor, old.st_mode & 0777); // who may read it stays as it was
@@ -157,6 +189,7 @@ void PendingFile::commit() {
     return;
   if (::rename(temporary.c_str(), target.c_str()) != 0)
     failWith(path, errno);
+  liveFiles().remove(temporary);
   temporary.clear();
 }
 
@@ -164,8 +197,10 @@ void PendingFile::discard() {
   if (descriptor >= 0 && descriptor != STDOUT_FILENO)
     ::close(descriptor);
   descriptor = -1;
-  if (!temporary.empty())
+  if (!temporary.empty()) {
     ::unlink(temporary.c_str());
+    liveFiles().remove(temporary);
+  }
   temporary.clear();
 }
 

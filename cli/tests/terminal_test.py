@@ -6,7 +6,7 @@ import numpy as np
 
 from fixture import Cli, field, main, onnx_node
 
-EVIL = "\x1b[2J\x1b]0;title\x07\r\u009b31m"
+EVIL = "\n\x1b[2J\x1b]0;title\x07\r\u009b31m"
 
 
 def model(nodes, names=("x", "y")):
