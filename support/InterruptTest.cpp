@@ -1,8 +1,11 @@
 #include "support/Interrupt.h"
+#include "support/PendingFile.h"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -165,4 +168,21 @@ TEST(Interrupt, childrenOfForkDieAsUsual) {
     _exit(0);
   });
   EXPECT_EQ(ending.said, "by its signal");
+}
+
+TEST(Interrupt, pendingFilesAreRemoved) {
+  std::string folder = (std::filesystem::temp_directory_path() / "lathe-interrupt-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  Ending ending = endingOf({SIGTERM}, [&](int ready) {
+    catchInterrupts("lathe test");
+    PendingFile whole(folder + "/whole");
+    whole.commit();
+    PendingFile half(folder + "/half");
+    half.write(std::string(1 << 20, 'x'));
+    wait(ready);
+  });
+  EXPECT_EQ(ending.exitCode, 128 + SIGTERM);
+  EXPECT_TRUE(std::filesystem::remove(folder + "/whole"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::remove_all(folder);
 }
