@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -203,7 +204,8 @@ void runSelf(const Arguments &arguments, const std::string &verb) {
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   require(error == 0, "cannot start {}: {}", program, std::strerror(error));
-  Cleanup cleanup([child] { // SIGHUP: it removes its files and says nothing
+  std::optional<Cleanup> cleanup;
+  cleanup.emplace([child] { // SIGHUP: it removes its files and says nothing
     ::kill(child, SIGHUP);
     for (int tries = 0; tries < 500 && ::kill(child, 0) == 0; ++tries) // until the waitpid below has fetched it
       ::usleep(10000);
@@ -212,6 +214,7 @@ void runSelf(const Arguments &arguments, const std::string &verb) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  cleanup.reset(); // waits for the end of this process where a signal has ended the child
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
