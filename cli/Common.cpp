@@ -29,7 +29,8 @@ void finishOutput() {
   errno = 0;
   std::cout.flush();
   bool good = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  require(good, "cannot write standard output: {}", std::strerror(errno ? errno : EIO));
+  int error = outputError() ? outputError() : errno ? errno : EIO;
+  require(good, "cannot write standard output: {}", std::strerror(error));
 }
 
 } // namespace

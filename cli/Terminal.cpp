@@ -2,6 +2,7 @@
 
 #include "support/Text.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <fmt/format.h>
 #include <iostream>
@@ -22,6 +23,8 @@ size_t unfinished(std::string_view text) {
   return 0;
 }
 
+int failed = 0; // see outputError
+
 class PrintableBuffer : public std::streambuf {
 public:
   explicit PrintableBuffer(std::streambuf *target) : target(target) {}
@@ -39,7 +42,11 @@ private:
         safe += text[end++];
       text.remove_prefix(end);
     }
-    return target->sputn(safe.data(), std::streamsize(safe.size())) == std::streamsize(safe.size());
+    errno = 0;
+    bool good = target->sputn(safe.data(), std::streamsize(safe.size())) == std::streamsize(safe.size());
+    if (!good && !failed)
+      failed = errno ? errno : EIO;
+    return good;
   }
 
   std::streamsize xsputn(const char *data, std::streamsize size) override {
@@ -70,6 +77,8 @@ void makeOutputPrintable() {
   done = true;
   std::cout.rdbuf(new PrintableBuffer(std::cout.rdbuf())); // in use until the very end of the program
 }
+
+int outputError() { return failed; }
 
 void say(std::string_view line) { fmt::print(stderr, "{}\n", printable(line)); }
 

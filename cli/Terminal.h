@@ -11,6 +11,9 @@ namespace lathe::cli {
 /// Output that must stay as it is (archives, arrays, packages) goes to the file descriptor (support/PendingFile.h).
 void makeOutputPrintable();
 
+/// errno of the first write to std::cout that did not succeed; 0: none failed.
+int outputError();
+
 /// One line on standard error, whatever is in it.
 void say(std::string_view line);
 

@@ -47,7 +47,7 @@ class Terminal(Cli):
 
     def test_names_of_files_and_flags(self):
         for arguments in [("inspect", self.path(f"absent{EVIL}.onnx")), ("frob" + EVIL,), ("inspect", self.net, "--x" + EVIL.strip()),
-                          ("run", self.net, "-i", EVIL + "=x.npy"), ("store", "list", "--store", self.path(EVIL + "/x.db"))]:
+                          ("run", self.net, "-i", EVIL + ".npy"), ("store", "list", "--store", self.path(EVIL + "/x.db"))]:
             self.assertIn("\\x1b[2J", self.shown(*arguments, code=2))
 
     def test_arrays_stay_in_their_folder(self):
