@@ -317,6 +317,11 @@ TEST(Shape, Views) {
   EXPECT_EQ(infer("reshape", a, {tensor("f32 N 64 7 7")}), "f32 N 3136");
   EXPECT_EQ(infer("reshape", ReshapeAttrs(), {tensor("f32 N 4"), values("N*2 2")}), "f32 N*2 2");
   EXPECT_EQ(infer("reshape", ReshapeAttrs(), {tensor("f32 N 4"), tensor("i64 3")}), "f32 ? ? ?");
+  // What is copied says what is left, also of a tensor without elements.
+  ReshapeAttrs copies;
+  copies.shape = {0, 0, -1};
+  EXPECT_EQ(infer("reshape", copies, {tensor("f32 2 0 3 5")}), "f32 2 0 15");
+  EXPECT_EQ(infer("reshape", copies, {tensor("f32 N K 3 5")}), "f32 N K 15");
   expectViolation("reshape_c1", "reshape", with(a, [](auto &a) { a.shape = {5}; }), {tensor("f32 2 2")});
   expectViolation("reshape_c1", "reshape", with(a, [](auto &a) { a.shape = {3, -1}; }), {tensor("f32 2 2")});
   expectViolation("reshape_c1", "reshape", with(a, [](auto &a) { a.shape = {0, -1}, a.allow_zero = true; }),

@@ -124,6 +124,32 @@ class Verify(Cli):
         said = self.lathe("verify", path, code=1).stdout # all zero, which is what float32 holds of 1e-217
         self.assertNotIn("MISMATCH", said)
         self.assertIn("output 'y' (random, seed 0) is all zero", said)
+    def test_an_input_that_is_an_output_keeps_its_name(self):
+        path = self.path("passed_on.mlir")
+        with open(path, "w") as file:
+            file.write("""func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<4xf32> {nn.name = "y"},
+                tensor<4xf32> {nn.name = "x"}) {
+              %0 = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+              return %0, %x : tensor<4xf32>, tensor<4xf32> }""")
+        report = self.figures("verify", path)
+        self.assertTrue(report["passed"])
+        self.assertEqual({run["value"] for run in report["runs"]}, {"x", "y"})
+
+    def test_extents_of_zero(self):
+        # An empty result, a sum over nothing, and a batch that is empty when the program runs.
+        for title, shapes, operation in [
+                ("transpose", ("0x3", "3x0"), "nn.transpose %x {perm = array<i64: 1, 0>}"),
+                ("softmax", ("1099511627776x0", "1099511627776x0"), "nn.softmax %x {axis = 1 : i64}"),
+                ("sum", ("3x0", "3x1"), "nn.reduce_sum %x {axes = array<i64: 1>}")]:
+            path = self.path(f"{title}.mlir")
+            x, y = (f"tensor<{shape}xf32>" for shape in shapes)
+            with open(path, "w") as file:
+                file.write(f"""func.func @main(%x: {x} {{nn.name = "x"}}) -> ({y} {{nn.name = "y"}}) {{
+                  %0 = {operation} : ({x}) -> {y}
+                  return %0 : {y} }}""")
+            with self.subTest(title):
+                said = self.lathe("run", path, "--fill", "random").stdout
+                self.assertIn(shapes[1], said)
 
 
 if __name__ == "__main__":

@@ -40,8 +40,10 @@ TensorOrigins originsOf(const GraphProto &graph) {
       origins[node.output(i)] = {nodeName(node), static_cast<size_t>(i), used};
       used += read.contains(node.output(i));
     }
-    if ((node.op_type() == "Identity" || node.op_type() == "Dropout") && node.input_size() && node.output_size())
-      passedOn[node.output(0)] = node.input(0);
+    if ((node.op_type() == "Identity" || node.op_type() == "Dropout") && node.input_size() && node.output_size()) {
+      auto before = passedOn.find(node.input(0)); // chains stay short where nodes stand in order
+      passedOn[node.output(0)] = before == passedOn.end() ? node.input(0) : before->second;
+    }
   }
   for (auto &[name, origin] : origins) {
     std::string source = name;

@@ -19,13 +19,18 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   require(target.size() <= maxRank, "reshape_c4: shape has {} values, more than the {} supported", target.size(),
           maxRank);
   Dims result;
-  Dim known = 1;
+  // Extents that are copied stand on both sides: -1 is what is left of x over what is stated, also where x is empty.
+  Dim known = 1, stated = 1;
+  Dims left = x.dims;
   int inferred = -1;
   for (size_t i = 0; i < target.size(); ++i) {
     Dim extent = target[i];
     if (extent == Dim(0) && !a.allow_zero) {
       require(i < x.rank(), "reshape_c3: shape copies extent {} of x, which has rank {}", i, x.rank());
       extent = x.dims[i];
+      left[i] = 1;
+    } else if (!(extent == Dim(-1))) {
+      stated = stated * extent;
     }
     require(extent.constantOr(0) >= -1, "reshape_c2: shape has the extent {}", extent.str());
     if (extent == Dim(-1)) {
@@ -39,11 +44,12 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   }
   Dim total = product(x.dims);
   if (inferred >= 0) {
-    if (total.isConstant() && known.isConstant())
-      require(known.constant() != 0 && total.constant() % known.constant() == 0,
+    Dim rest = product(left);
+    if (rest.isConstant() && stated.isConstant())
+      require(stated.constant() != 0 && rest.constant() % stated.constant() == 0,
               "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
-    require(known != Dim(0), "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
-    result[inferred] = floorDiv(total, known);
+    require(stated != Dim(0), "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
+    result[inferred] = floorDiv(rest, stated);
   } else if (total.isConstant() && known.isConstant()) {
     require(total == known, "reshape_c1: x has {} elements, shape {} has {}", total.str(), str(result), known.str());
   }

@@ -27,7 +27,7 @@ func.func @main(%past: tensor<1x0x8xf32>, %now: tensor<1x1x8xf32>) -> tensor<1x1
 // -----
 
 // CHECK-LABEL: func.func @main
-// CHECK: nn.concat %arg0, %arg2 {
+// CHECK: nn.concat %arg0, %arg2 :
 // CHECK: twin: equal
 func.func @main(%a: tensor<2xf32>, %b: tensor<0xf32>, %c: tensor<3xf32>) -> tensor<5xf32> {
   %y = nn.concat %a, %b, %c {axis = 0 : i64} : (tensor<2xf32>, tensor<0xf32>, tensor<3xf32>) -> tensor<5xf32>

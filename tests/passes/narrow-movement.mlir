@@ -14,7 +14,7 @@ func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<66xf32> {
 // -----
 
 // CHECK-LABEL: func.func @main
-// CHECK: nn.split %arg0 {{.*}sizes = array<i64: 66, 2>}
+// CHECK: nn.split %arg0 {{.*}}sizes = array<i64: 66, 2>}
 // CHECK: nn.split {{.*}} -> (tensor<3xf32>,
 // CHECK: nn.split {{.*}} -> (tensor<1xf32>, tensor<1xf32>)
 // CHECK: twin: equal (max rel 0.0e+00)
