@@ -166,7 +166,9 @@ int compareVerb(const Arguments &arguments) {
   compare.threads = model.threads;
   compare.seed = inputs.seed;
   std::vector<Value> values = gatherInputs(loaded->inputs(), inputs, model.shapes);
-  if (!inputs.given.empty() || inputs.fill != "random" || !model.shapes.empty()) {
+  // Of a model --shape is in the package; a package has symbolic extents still.
+  bool shaped = !model.shapes.empty() && !model.isZoo() && isPackage(model.model);
+  if (!inputs.given.empty() || inputs.fill != "random" || shaped) {
     for (size_t i = 0; i < values.size(); ++i)
       if (values[i].isTensor())
         compare.inputs[loaded->inputs()[i].name] = values[i].tensor();
