@@ -134,7 +134,8 @@ int inspectPackage(const Options &options, const std::string &path) {
                 {"sections", json::array()}};
   std::string text = fmt::format("{}: package of format {}, {}, hash {}\n", path, contents.header.formatVersion,
                                  bytesText(static_cast<double>(contents.header.fileBytes)), hash);
-  text += fmt::format("compiled by {} from {}\n  with {}\n", printable(loaded->producer()), printable(loaded->source()),
+  text += fmt::format("compiled by {} from {}\n  with {}\n", printable(loaded->producer()),
+                      loaded->source().empty() ? "a model without a name" : printable(loaded->source()),
                       printable(loaded->options()));
   text += describePorts("input", loaded->inputs(), document["inputs"]);
   text += describePorts("output", loaded->outputs(), document["outputs"]);

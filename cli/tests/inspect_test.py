@@ -1,14 +1,13 @@
 """What `inspect` and `verify` say of a package."""
 import subprocess
 
-from fixture import LATHE, Cli, main, network
+from fixture import LATHE, Cli, main, network, onnx_model, onnx_node
 
 
 class Packages(Cli):
     def test_a_package_is_inspected(self):
         report = self.figures("inspect", self.package)
         self.assertEqual([(p["name"], p["dims"]) for p in report["inputs"] + report["outputs"]], [("data", "1x3x12x12"), ("prob", "1x5")])
-        self.assertEqual(report["source"], "net.mlir")
         self.assertIn("--precision fp32", report["compile_options"])
         self.assertRegex(report["hash"], "^[0-9a-f]{16}$")
         self.assertEqual([s["section"] for s in report["sections"]], ["plan", "constants", "code"])
@@ -19,7 +18,7 @@ class Packages(Cli):
         self.assertTrue(all(k["schedule"] and k["family"] for k in kernels if k["flops"]))
         self.assertEqual(plan["flops"], sum(k["flops"] for k in kernels))
         text = self.lathe("inspect", self.package).stdout
-        for word in ["data: f32 1x3x12x12", "net.mlir", report["hash"], kernels[0]["name"]]:
+        for word in ["data: f32 1x3x12x12", "from a model without a name", report["hash"], kernels[0]["name"]]:
             self.assertIn(word, text)
 
     def test_references_in_a_package_are_listed(self):
@@ -48,7 +47,12 @@ class Packages(Cli):
         self.assertTrue(report["passed"])
         self.assertEqual((report["model"], report["package"]), (self.net, self.package))
         self.assertTrue(self.figures("bench", self.package, "--repetitions", "2", "--no-store")["verified"])
-        self.error("verify", self.package, says="net.lathe: a package holds no references.*--model net.mlir")
+        self.error("verify", self.package, says="net.lathe: a package holds no references.*--model MODEL")
+        with open(self.path("relu.onnx"), "wb") as file:
+            file.write(onnx_model(onnx_node("Relu", ["x"], ["y"], "relu")))
+        self.lathe("compile", self.path("relu.onnx"), "-o", self.path("relu.lathe"))
+        self.assertIn("from relu.onnx", self.lathe("inspect", self.path("relu.lathe")).stdout)
+        self.error("verify", self.path("relu.lathe"), says="--model relu.onnx")
         other = self.path("other.mlir")
         with open(other, "w") as file:
             file.write(network(seed=2))
