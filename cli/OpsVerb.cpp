@@ -167,11 +167,14 @@ int benchOps(const Arguments &arguments) {
     printList(problems, options.tableStyle());
     return success;
   }
-  if (!note.empty() && !Progress::isSilent())
-    say(fmt::format("lathe ops bench: {}", note));
   Columns columns(flags);
   auto settings = flags.settings();
+  auto sayNote = [&] { // when all flags are known to be good: an error is one line
+    if (!note.empty() && !Progress::isSilent())
+      say(fmt::format("lathe ops bench: {}", note));
+  };
   if (flags.dryRun) {
+    sayNote();
     printDryRun(flags, problems, columns);
     return success;
   }
@@ -187,6 +190,7 @@ int benchOps(const Arguments &arguments) {
     identity["via"] = via;
   Recording recording(record, store::ExperimentKind::ops, "ops bench", arguments, identity);
   require(recording.on() || !flags.readsRecords(), "--schedule records reads the store: not with --no-store");
+  sayNote();
   if (!via.empty())
     recording.elsewhere(via, columns.of(problems.front().problem.op).front().platform);
   flags.bench.bestSchedule = [&](const std::string &task) { return recording.bestSchedule(task); };

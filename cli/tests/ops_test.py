@@ -34,7 +34,7 @@ class Ops(Cli):
         self.assertEqual(suites["deepbench/gemm-inference-device"]["problems"], 13)
         self.assertIn("networks/resnet50", self.lathe("ops", "bench", "--suite", "list").stdout)
         both = self.lathe("ops", "bench", "--suite", "networks/squeezenet", "--list").stdout
-        self.assertIn("ic3ih224oc64kh3sh2", both)
+        self.assertIn("ic3ih224oc64oh111kh3sh2", both)
         self.assertIn("mb1ic2048oc1000", self.lathe("ops", "bench", "fc", "--suite", "networks/resnet50", "--list").stdout)
         self.assertNotIn("mb1ic2048oc1000", self.lathe("ops", "bench", "conv2d", "--suite", "networks/resnet50", "--list").stdout)
         self.error("ops", "bench", "softmax", "--suite", "networks/resnet50", "--list", says="--suite networks/resnet50 has no softmax")
