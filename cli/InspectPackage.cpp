@@ -64,8 +64,7 @@ std::string describeSections(const Contents &contents, const TableStyle &style, 
   for (const package::Section &section : contents.sections) {
     std::string target(section.target, ::strnlen(section.target, sizeof section.target));
     std::string features = package::featureNames(section.features), hash = fmt::format("{:016x}", section.hash);
-    table.row(
-        {name(section.kind), bytesText(static_cast<double>(section.bytes)), "#" + hash, printable(target), features});
+    table.row({name(section.kind), bytesText(static_cast<double>(section.bytes)), hash, printable(target), features});
     list.push_back({{"section", name(section.kind)},
                     {"size_bytes", section.bytes},
                     {"hash", hash},
