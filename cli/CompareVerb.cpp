@@ -35,15 +35,15 @@ std::string onnxFor(const ModelFlags &flags) {
   return path;
 }
 
-/// A package that hands such inputs through: what calling our runner costs.
-std::string identityPackage(const ModelFlags &model, const std::vector<lab::IdentityPort> &inputs) {
-  lab::TemporaryDirectory folder("identity"); // packages are kept by the model's bytes
-  ModelFlags identity = model;
-  identity.model = (folder.path / "identity.onnx").string();
-  identity.shapes.clear();
-  identity.scheduleFile.clear();
-  writeFile(identity.model, lab::identityOnnx(inputs));
-  return packageFor(identity).path;
+/// A package that only has such inputs: what calling our runner costs.
+std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
+  lab::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
+  ModelFlags call = model;
+  call.model = (folder.path / "call.onnx").string();
+  call.shapes.clear();
+  call.scheduleFile.clear();
+  writeFile(call.model, lab::callOnnx(inputs));
+  return packageFor(call).path;
 }
 
 /// "data 1x3x224x224, mask 1x128": the inputs' extents in this run.
@@ -152,7 +152,7 @@ int compareVerb(const Arguments &arguments) {
   require(sides.size() > 1, "--with: give at least one runner");
   auto [package, loaded] = packageFor(model);
   sides[0].model = package;
-  sides[0].identity = [&](const std::vector<lab::IdentityPort> &ports) { return identityPackage(model, ports); };
+  sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
   for (size_t i = 1; i < sides.size(); ++i) {
     ModelFlags references = model;
     references.referencesOnly = true;
@@ -160,7 +160,7 @@ int compareVerb(const Arguments &arguments) {
     if (sides[i].model.empty())
       sides[i].model = onnx ? onnxFor(model) : packageFor(references).path;
     if (!onnx)
-      sides[i].identity = sides[0].identity;
+      sides[i].call = sides[0].call;
   }
 
   compare.threads = model.threads;

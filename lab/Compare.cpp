@@ -184,31 +184,25 @@ private:
     }
     for (auto &side : running)
       inTurn(side, [&] { side.take(side.runner->setInputs(files)); });
-    if (inputs.empty()) { // a network of constants: the least that a call can hand over
-      inputs.emplace_back();
-      inputFiles.push_back((directory.path / "one.npy").string());
-      writeNpy(inputFiles[0], npyView(Tensor::of<float>({1}, {1.0f})));
-    }
   }
 
   /// In a process of its own: the side's keeps its model, and its memory is that of its model. A runner that cannot
-  /// hand such inputs through has no overhead, and that is all.
+  /// be called so has no overhead, and that is all.
   void measureOverhead(const CompareSide &side, Running &run) {
-    if (!run.alive() || (!side.identity && side.runner.format != "onnx"))
+    if (!run.alive() || (!side.call && side.runner.format != "onnx"))
       return;
-    say(side.runner.name + " hands the inputs through");
-    std::string identity = side.identity ? side.identity(inputs) : (directory.path / "identity.onnx").string();
-    if (!side.identity)
-      std::ofstream(identity, std::ios::binary) << identityOnnx(inputs);
+    say(side.runner.name + " is called with such inputs");
+    std::string call = side.call ? side.call(inputs) : (directory.path / "call.onnx").string();
+    if (!side.call)
+      std::ofstream(call, std::ios::binary) << callOnnx(inputs);
     auto runner = start(side);
-    if (!runner)
+    if (!runner || !runner->load(call, options.threads))
       return;
-    auto loaded = runner->load(identity, options.threads);
-    if (!loaded || loaded->inputs.size() != inputFiles.size())
-      return;
-    std::map<std::string, std::string> files;
+    std::string one = (directory.path / "one.npy").string();
+    writeNpy(one, npyView(Tensor::of<float>({1}, {1.0f})));
+    std::map<std::string, std::string> files{{"one", one}};
     for (size_t i = 0; i < inputFiles.size(); ++i)
-      files[loaded->inputs[i].name] = inputFiles[i];
+      files[fmt::format("x{}", i)] = inputFiles[i];
     if (!runner->setInputs(files))
       return;
     auto first = runner->time(1, 3);
@@ -360,7 +354,7 @@ private:
   const std::vector<CompareSide> &sides;
   const CompareOptions &options;
   TemporaryDirectory directory{"compare"};
-  std::vector<IdentityPort> inputs; // as bound, and the files they are in
+  std::vector<CallInput> inputs; // as bound, and the files they are in
   std::vector<std::string> inputFiles;
   Comparison comparison;
   std::vector<Running> running;

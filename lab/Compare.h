@@ -15,18 +15,18 @@
 
 namespace lathe::lab {
 
-/// An input of a network, and the output that is the same.
-struct IdentityPort {
+/// Type and extents of an input.
+struct CallInput {
   ElementType type = ElementType::f32;
-  std::vector<int64_t> dims = {1};
+  std::vector<int64_t> dims;
 };
 
 struct CompareSide {
   RunnerSpec runner;
   std::string model; // a file it loads
-  /// Makes the file of `identityOnnx(inputs)` in the runner's format. Empty: for ONNX it is written here, for other
-  /// formats the overhead is not measured.
-  std::function<std::string(const std::vector<IdentityPort> &inputs)> identity;
+  /// Makes the file of `callOnnx(inputs)` in the runner's format. Empty: for ONNX it is written here, for other formats
+  /// the overhead is not measured.
+  std::function<std::string(const std::vector<CallInput> &inputs)> call;
 };
 
 struct CompareOptions {
@@ -60,7 +60,7 @@ struct SideResult {
   std::string name, version, model;
   nlohmann::json settings;
   double loadSeconds = 0;
-  std::optional<double> overheadSeconds; // median time of `identityOnnx` of the inputs: a call and a copy of each
+  std::optional<double> overheadSeconds; // median time of `callOnnx` of the inputs
   std::vector<std::vector<double>>
       rounds;                 // seconds; all samples of all rounds; empty where there was no answer to time
   std::vector<Counts> counts; // of each round, over its samples
@@ -101,9 +101,10 @@ Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &
 /// Of one output, as lab/Difference.h compares.
 Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const Tolerance &tolerance);
 
-/// The ONNX file of a network that hands its inputs "x0", "x1", ... to outputs "y0", "y1", ...: what a call with such
-/// inputs costs, with one copy of each.
-std::string identityOnnx(const std::vector<IdentityPort> &inputs = {IdentityPort()});
+/// The ONNX file of a network that does next to nothing: it has such inputs, "x0", "x1", ..., reads none of them, and
+/// has one output, the relu of one more input, "one", of one f32 element. Its time is what a call costs that hands over
+/// such inputs.
+std::string callOnnx(const std::vector<CallInput> &inputs);
 
 nlohmann::json toJson(const Comparison &comparison);
 /// A few lines for people.

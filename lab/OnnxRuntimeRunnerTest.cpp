@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Fields of onnx.proto by hand, as lab/IdentityOnnx.cpp writes them: models that no exporter of ours makes.
+// Fields of onnx.proto by hand, as lab/CallOnnx.cpp writes them: models that no exporter of ours makes.
 std::string varint(uint64_t value) {
   std::string bytes;
   for (; value > 127; value >>= 7)
@@ -56,6 +56,21 @@ std::string model(const std::string &nodes, const std::vector<std::string> &from
   for (auto &port : to)
     graph += text(12, port);
   return number(1, 8) + text(7, graph) + text(8, text(1, "") + number(2, 13));
+}
+/// "y0" is "x0", "y1" is "x1", ...
+std::string identities(const std::vector<CallInput> &inputs) {
+  std::string nodes;
+  std::vector<std::string> from, to;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string x = "x" + std::to_string(i), y = "y" + std::to_string(i);
+    std::vector<std::string> extents;
+    for (int64_t extent : inputs[i].dims)
+      extents.push_back(std::to_string(extent));
+    nodes += node("Identity", {x}, y);
+    from.push_back(tensorPort(x, onnxNumber(inputs[i].type), extents));
+    to.push_back(tensorPort(y, onnxNumber(inputs[i].type), extents));
+  }
+  return model(nodes, from, to);
 }
 
 } // namespace
@@ -104,7 +119,7 @@ TEST_F(OnnxRuntime, everyTypeOfNpyFilesPassesThrough) {
                     ElementType::u32, ElementType::u64, ElementType::boolean}) {
     SCOPED_TRACE(std::string(name(type)));
     Tensor x = Tensor::of<float>({2, 3}, {0, 1, 1, 0, 1, 0}).convertedTo(type);
-    auto loaded = runner->load(file("identity.onnx", identityOnnx({{type, x.dims()}})), 1);
+    auto loaded = runner->load(file("identity.onnx", identities({{type, x.dims()}})), 1);
     ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
     EXPECT_EQ(loaded->inputs.at(0).type, name(type));
     EXPECT_EQ(loaded->outputs.at(0).dims, (std::vector<std::string>{"2", "3"}));
@@ -168,8 +183,8 @@ TEST_F(OnnxRuntime, extentsThatChangeFromRunToRun) {
 }
 
 TEST_F(OnnxRuntime, timesAndCounts) {
-  std::vector<IdentityPort> ports{{ElementType::f32, {64, 64}}, {ElementType::i64, {}}};
-  ASSERT_TRUE(runner->load(file("two.onnx", identityOnnx(ports)), 2).ok());
+  std::vector<CallInput> ports{{ElementType::f32, {64, 64}}, {ElementType::i64, {}}};
+  ASSERT_TRUE(runner->load(file("two.onnx", identities(ports)), 2).ok());
   Tensor first = Tensor(ElementType::f32, {64, 64}), second = Tensor::of<int64_t>({}, {7});
   std::memset(first.data(), 0, size_t(first.bytes()));
   ASSERT_TRUE(runner->setInputs({{"x0", npy("0.npy", first)}, {"x1", npy("1.npy", second)}}).ok());
@@ -181,8 +196,27 @@ TEST_F(OnnxRuntime, timesAndCounts) {
   EXPECT_EQ(read(runner->run(directory.path.string())->at("y1")).as<int64_t>()[0], 7);
 }
 
+/// What overheads are measured on: inputs that nobody reads.
+TEST_F(OnnxRuntime, callsWithInputsOfEveryKind) {
+  std::vector<CallInput> inputs{{ElementType::bf16, {2, 3}}, {ElementType::i64, {}}, {ElementType::boolean, {0, 4}}};
+  auto loaded = runner->load(file("call.onnx", callOnnx(inputs)), 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
+  ASSERT_EQ(loaded->inputs.size(), 4u);
+  EXPECT_EQ(loaded->inputs[2].dims, (std::vector<std::string>{"0", "4"}));
+  std::map<std::string, std::string> files{{"one", npy("one.npy", Tensor::of<float>({1}, {1}))}};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto values = Tensor(ElementType::i8, inputs[i].dims);
+    std::memset(values.data(), 1, size_t(values.bytes()));
+    auto name = "x" + std::to_string(i);
+    files[name] = npy(name + ".npy", values.convertedTo(inputs[i].type));
+  }
+  ASSERT_EQ(errorOf(runner->setInputs(files)), "");
+  EXPECT_EQ(errorOf(runner->time(1, 3)), "");
+  EXPECT_EQ(read(runner->run(directory.path.string())->at("y")).as<float>()[0], 1);
+}
+
 TEST_F(OnnxRuntime, wrongInputs) {
-  auto path = file("identity.onnx", identityOnnx({{ElementType::f32, {2}}}));
+  auto path = file("identity.onnx", identities({{ElementType::f32, {2}}}));
   ASSERT_TRUE(runner->load(path, 1).ok());
   EXPECT_EQ(errorOf(runner->time(0, 1)), "onnxruntime: input 'x0' has no array");
   auto two = npy("x.npy", Tensor::of<float>({2}, {1, 2}));

@@ -98,15 +98,20 @@ TEST_F(RunnerTest, unknownRunnersDeclineWithAReason) {
   EXPECT_NE(found.reason().find("torch"), std::string::npos);
 }
 
-/// y = x / 2 for vectors of up to 64 elements, as a package file.
-static void writeHalf(const std::string &path) {
+/// y = `from` / 2 for vectors of up to 64 elements, as a package file with the inputs `names`.
+static void writeHalf(const std::string &path, const std::vector<std::string> &names, const std::string &from) {
   lathe::runtime::testing::TestPlan plan;
-  uint32_t x = plan.input("x", {"N"}), y = plan.output("y", {"N"});
-  auto range = std::make_unique<lathe::plan::RangeT>();
-  range->symbol = "N";
-  range->max = 64;
-  plan.plan().ranges.push_back(std::move(range));
-  plan.half(x, y, "N");
+  uint32_t x = 0;
+  for (const std::string &name : names) {
+    uint32_t input = plan.input(name, {"N_" + name});
+    if (name == from)
+      x = input;
+    auto range = std::make_unique<lathe::plan::RangeT>();
+    range->symbol = "N_" + name;
+    range->max = 64;
+    plan.plan().ranges.push_back(std::move(range));
+  }
+  plan.half(x, plan.output("y", {"N_" + from}), "N_" + from);
   auto bytes = plan.bytes();
   std::ofstream(path, std::ios::binary).write(bytes.data(), int64_t(bytes.size()));
 }
@@ -115,7 +120,7 @@ TEST_F(RunnerTest, packages) {
   auto spec = findRunner("lathe");
   ASSERT_TRUE(spec.done()) << spec.reason();
   std::string package = (directory / "half.lathe").string();
-  writeHalf(package);
+  writeHalf(package, {"x"}, "x");
   auto runner = Runner::start(*spec);
   ASSERT_TRUE(runner.ok()) << runner.failure().message();
   auto early = runner->time(0, 1);
@@ -127,7 +132,7 @@ TEST_F(RunnerTest, packages) {
   auto loaded = runner->load(package, 1);
   ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
   ASSERT_EQ(loaded->inputs.size(), 1u);
-  EXPECT_EQ(loaded->inputs[0].dims, std::vector<std::string>{"N"});
+  EXPECT_EQ(loaded->inputs[0].dims, std::vector<std::string>{"N_x"});
   EXPECT_FALSE(runner->time(0, 1).ok()); // x is not bound
   EXPECT_FALSE(runner->setInputs({{"z", "/none.npy"}}).ok());
   lathe::Tensor x = lathe::Tensor::of<float>({3}, {2, 4, 8});
@@ -150,13 +155,21 @@ TEST_F(RunnerTest, packages) {
   runner->quit();
 
   CompareOptions options; // and through a whole comparison
-  options.dims["N"] = 16;
+  options.dims["N_x"] = 16;
   options.maxRounds = 3;
   options.roundSeconds = 0.01;
   auto reference = findRunner("reference");
   ASSERT_TRUE(reference.done());
-  auto comparison = compare({{*spec, package, [&](auto &) { return package; }}, {*reference, package, {}}},
-                            options); // x/2 is as good
+  std::string call = (directory / "call.lathe").string(); // as callOnnx, but for a half in place of a relu
+  writeHalf(call, {"x0", "one"}, "one");
+  std::vector<CallInput> asked;
+  auto callWith = [&](const std::vector<CallInput> &inputs) {
+    asked = inputs;
+    return call;
+  };
+  auto comparison = compare({{*spec, package, callWith}, {*reference, package, {}}}, options);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].dims, std::vector<int64_t>{16}); // the sizes of this comparison
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);
   EXPECT_EQ(comparison.sides[1].name, "reference");
   EXPECT_TRUE(comparison.peers[0].ratio.has_value());

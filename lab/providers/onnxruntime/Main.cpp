@@ -43,12 +43,12 @@ public:
     return result;
   }
   nlohmann::json settings() const override {
-    auto path = (directory.path / "identity.onnx").string(), input = (directory.path / "identity.npy").string();
-    std::ofstream(path, std::ios::binary) << identityOnnx();
+    auto path = (directory.path / "call.onnx").string(), input = (directory.path / "one.npy").string();
+    std::ofstream(path, std::ios::binary) << callOnnx({});
     writeNpy(input, npyView(Tensor::of<float>({1}, {1.0f})));
     auto seconds = awake([&](Runner &runner) {
       valueOf(runner.load(path, 1));
-      valueOf(runner.setInputs({{"x0", input}}));
+      valueOf(runner.setInputs({{"one", input}}));
       return valueOf(runner.time(100, 101)).seconds;
     });
     std::nth_element(seconds.begin(), seconds.begin() + 50, seconds.end());
