@@ -64,12 +64,13 @@ std::string shapesText(std::span<const runtime::Port> ports, const lab::CompareO
 }
 
 /// Bounds of outputs that agree: the widest of those the packages ask for.
-lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab::CompareOptions &compare) {
+lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab::CompareOptions &compare,
+                           const ModelFlags &flags) {
   lab::Tolerance widest{0, 0};
   for (const lab::CompareSide &side : sides) {
     if (!isPackage(side.model))
       continue;
-    auto model = runtime::Model::load(side.model);
+    auto model = openPackage(side.model, flags).model;
     std::map<std::string, int64_t> symbols = compare.dims;
     for (const runtime::Port &port : model->inputs())
       if (auto given = compare.inputs.find(port.name); given != compare.inputs.end())
@@ -181,7 +182,7 @@ int compareVerb(const Arguments &arguments) {
       for (const std::string &symbol : symbols)
         compare.dims[symbol] = inputs.batch;
     }
-  compare.tolerance = toleranceOf(sides, compare);
+  compare.tolerance = toleranceOf(sides, compare, model);
   compare.tolerance = {relative.value_or(compare.tolerance.relative), maximum.value_or(compare.tolerance.maximum)};
   std::string inputText = shapesText(loaded->inputs(), compare);
   std::string source = loaded->source();

@@ -148,8 +148,8 @@ std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, ml
 }
 
 /// The model to judge `package` by when none is named: the zoo network that it says it was compiled from.
-std::string modelOfPackage(const std::string &package) {
-  std::string source = runtime::Model::load(package)->source();
+std::string modelOfPackage(const std::string &package, const ModelFlags &flags) {
+  std::string source = openPackage(package, flags).model->source();
   require(source.starts_with("zoo:"),
           "{}: a package holds no references to be judged by; give the model it was compiled from: --model {}", package,
           source.empty() ? "MODEL" : source);
@@ -219,7 +219,7 @@ int verifyVerb(const Arguments &arguments) {
     if (!isOne)
       return;
     model.package = model.model;
-    model.model = judgedBy.empty() ? modelOfPackage(model.package) : judgedBy;
+    model.model = judgedBy.empty() ? modelOfPackage(model.package, model) : judgedBy;
   });
   model.add(options, ModelUse::run);
   model.addLoading(options);
