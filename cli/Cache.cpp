@@ -182,8 +182,8 @@ std::vector<std::string> filesOf(const ModelFlags &flags) {
   return files;
 }
 
-void runSelf(const Arguments &arguments, const std::string &verb) {
-  std::string program = ownProgram(), typed = "LATHE_TYPED_VERB=" + shownVerb(verb);
+void runSelf(const Arguments &arguments) {
+  std::string program = ownProgram(), typed = "LATHE_TYPED_VERB=" + shownVerb("");
   std::vector<char *> argv{program.data()}, environment;
   for (const std::string &argument : arguments)
     argv.push_back(const_cast<char *>(argument.c_str()));
@@ -218,7 +218,7 @@ void runSelf(const Arguments &arguments, const std::string &verb) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
-    say(fmt::format("lathe {}: {}: 'lathe {}' was ended by signal {} ({})", shownVerb(verb), arguments.at(1),
+    say(fmt::format("lathe {}: {}: 'lathe {}' was ended by signal {} ({})", shownVerb(""), arguments.at(1),
                     arguments.at(0), WTERMSIG(status), ::strsignal(WTERMSIG(status))));
   throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
 }
@@ -265,7 +265,7 @@ Package packageFor(const ModelFlags &flags) {
   arguments.insert(arguments.end(), rest.begin(), rest.end());
   if (!cached)
     arguments.push_back("--no-cache");
-  runSelf(arguments, "compile");
+  runSelf(arguments);
   return {path, runtime::Model::load(path, loading)};
 }
 

@@ -31,8 +31,8 @@ uint64_t contentHash(const ModelFlags &flags);
 std::vector<std::string> filesOf(const ModelFlags &flags);
 
 /// Runs this program with `arguments` to its end, what it prints goes to stderr; throws ChildFailed when it does not
-/// succeed (it has said why, as the verb `verb` that the user typed).
-void runSelf(const Arguments &arguments, const std::string &verb);
+/// succeed (it has said why, in the name of the verb that the user typed). To be called inside `guarded`.
+void runSelf(const Arguments &arguments);
 
 /// lathe::cacheFolder; where there is none this is said on stderr, once in a command.
 std::string cacheFolderOrSay(const std::string &part);

@@ -35,13 +35,15 @@ void finishOutput() {
 
 } // namespace
 
+static std::string guardedVerb; // the innermost
+
 std::string shownVerb(const std::string &verb) {
   const char *typed = std::getenv("LATHE_TYPED_VERB");
-  return typed && *typed ? typed : verb;
+  return typed && *typed ? typed : verb.empty() ? guardedVerb : verb;
 }
 
 int guarded(const std::string &given, const std::function<int()> &body) {
-  std::string verb = shownVerb(given);
+  std::string verb = guardedVerb = shownVerb(given);
   auto say = [&](const std::string &message) { cli::say(fmt::format("lathe {}: {}", verb, message)); };
   catchInterrupts("lathe " + verb);
   if (std::getenv("LATHE_TYPED_VERB")) // another verb started this one, and waits for it: it ends with that one

@@ -41,7 +41,8 @@ struct ChildFailed {
 /// exit code. Lines name the verb that was typed (`shownVerb`).
 int guarded(const std::string &verb, const std::function<int()> &body);
 
-/// The verb that the user typed: `verb`, or in a process that another verb started (runSelf) that one.
+/// The verb that the user typed: `verb`, or in a process that another verb started (runSelf) that one. With "" for
+/// `verb`: that of the innermost `guarded`.
 std::string shownVerb(const std::string &verb);
 
 /// Runs the verb of `group` that the first argument names: `lathe GROUP VERB ...`. With --help, lists the verbs.

@@ -31,7 +31,7 @@ std::string onnxFor(const ModelFlags &flags) {
     arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
   if (flags.zooSequence)
     arguments.insert(arguments.end(), {"--sequence", std::to_string(flags.zooSequence)});
-  runSelf(arguments, "compare"); // always anew: the architecture may have changed with the program
+  runSelf(arguments); // always anew: the architecture may have changed with the program
   return path;
 }
 

@@ -82,12 +82,17 @@ int mainVerb(int argc, char **argv) {
     arguments.push_back("--help");
   }
   if (name.empty() || name == "--help" || name == "-h" || name == "help") {
-    printHelp();
-    return name.empty() ? userError : success;
+    int code = guarded("help", [] {
+      printHelp();
+      return success;
+    });
+    return name.empty() ? userError : code;
   }
   if (name == "--version" || name == "-v") {
-    std::cout << "lathe " LATHE_VERSION "\n";
-    return success;
+    return guarded("version", [] {
+      std::cout << "lathe " LATHE_VERSION "\n";
+      return success;
+    });
   }
   for (const Verb &verb : frontVerbs)
     if (name == verb.name)

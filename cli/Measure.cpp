@@ -84,7 +84,7 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
   if (Progress::isSilent())
     arguments.push_back("--quiet");
   try {
-    runSelf(arguments, "verify");
+    runSelf(arguments);
   } catch (const ChildFailed &) { // it has said why; the verdict, if it came to one, decides
   }
   std::ifstream file(verdict);

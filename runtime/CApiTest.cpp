@@ -162,11 +162,11 @@ TEST_F(CApiTest, misuseIsAStatusNeverACrash) {
 TEST_F(CApiTest, damagedConstantsAreFoundUnlessTheCheckIsSkipped) {
   TestPlan p;
   uint32_t x = p.input("x", {"4"});
-  p.add(x, p.constant<float>("c", {"4"}, {1, 2, 3, 4}), p.output("out", {"4"}), "4");
+  p.add(x, p.constant<float>("c", {"4"}, {1, 1234.5, 3, 4}), p.output("out", {"4"}), "4");
   std::vector<char> damaged = p.bytes();
-  float two = 2;
-  auto found = std::search(damaged.begin(), damaged.end(), reinterpret_cast<char *>(&two),
-                           reinterpret_cast<char *>(&two) + sizeof two);
+  float weight = 1234.5; // not to be found in the plan
+  auto found = std::search(damaged.begin(), damaged.end(), reinterpret_cast<char *>(&weight),
+                           reinterpret_cast<char *>(&weight) + sizeof weight);
   ASSERT_NE(found, damaged.end());
   *found ^= 1;
   auto load = [&](const lathe_load_options *options) {
