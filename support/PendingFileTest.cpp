@@ -2,14 +2,12 @@
 
 #include <gmock/gmock.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace lathe {
@@ -141,24 +139,6 @@ TEST_F(PendingFileTest, inputsAreNotReplaced) {
   EXPECT_EQ(contentOf(at("in")), "weights");
   PendingFile file(at("other"));
   file.commit();
-}
-
-TEST_F(PendingFileTest, aSignalLeavesNothingBehind) {
-  pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    catchInterrupts("test");
-    PendingFile file(at("a"));
-    file.write("x");
-    ::raise(SIGTERM);
-    while (true)
-      ::pause();
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
-  EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(PendingFileTest, whatKilledProcessesLeftIsRemovedAnHourLater) {
