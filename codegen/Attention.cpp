@@ -310,11 +310,13 @@ private:
                                             : double(std::numeric_limits<float>::lowest());
   }
 
-  /// 1 / sum; a sum is zero where a query sees nothing, and never otherwise.
+  /// 1 / sum; a sum is zero where a query sees nothing, and never otherwise. There may be no keys when the program
+  /// runs.
   Value inverse(Value sum) {
     ScalarBuilder b = scalar(sum);
     Value result = b.div(b.constant(1), sum);
-    return plan.zeroMaskedRows ? b.select(b.equal(sum, b.constant(0)), b.constant(0), result) : result;
+    bool mayBeZero = plan.zeroMaskedRows || !plan.keys.isConstant();
+    return mayBeZero ? b.select(b.equal(sum, b.constant(0)), b.constant(0), result) : result;
   }
 
   void storeResult(Value lanes, Value row, int64_t lane) {

@@ -30,6 +30,12 @@ struct WindowAxis {
     return padBegin == 0 && in.isConstant() && out.isConstant() &&
            (out.constant() - 1) * stride + (kernel - 1) * dilation < in.constant();
   }
+  /// Some window may lie in the padding altogether: extents that are zero when the program runs, wide padding, or steps
+  /// over the input.
+  bool mayMiss() const {
+    return !in.isConstant() || in.constant() < dilation || padBegin > (kernel - 1) * dilation ||
+           padEnd > (kernel - 1) * dilation;
+  }
   /// Output positions [interiorLo, interiorHi) have whole windows.
   Dim interiorLo() const { return minimum(out, (padBegin + stride - 1) / stride); }
   Dim interiorHi() const {
@@ -255,6 +261,8 @@ private:
     Value scale;
     if (plan.average) {
       Value count = k.mul(r.count, range ? range->count : k.constant(plan.axes.back().kernel));
+      if (llvm::any_of(plan.axes, [](const WindowAxis &axis) { return axis.mayMiss(); }))
+        count = k.max(count, k.constant(1)); // the mean of nothing is 0
       if (auto known = mlir::getConstantIntValue(count))
         scale = k.constantF(1.0 / *known, element);
       else
