@@ -160,6 +160,7 @@ bool isPackage(const std::string &path) {
   struct stat status;
   require(::stat(path.c_str(), &status) == 0, "{}: cannot read: {}", path, std::strerror(errno));
   require(!S_ISDIR(status.st_mode), "{}: cannot read: Is a directory", path);
+  require(!S_ISCHR(status.st_mode) && !S_ISBLK(status.st_mode), "{}: expected a file, got a device", path);
   std::ifstream file(path, std::ios::binary);
   require(file.is_open(), "{}: cannot read: {}", path, std::strerror(errno));
   char magic[sizeof package::magic] = {};

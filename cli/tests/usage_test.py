@@ -30,6 +30,8 @@ class Usage(Cli):
     def test_models_that_are_none(self):
         self.error("inspect", self.path("absent.onnx"), says="absent.onnx.*No such file")
         self.error("inspect", self.folder.name, says="directory")
+        for verb in ("check", "inspect", "run"):
+            self.error(verb, "/dev/zero", says="/dev/zero: expected a file, got a device")
         for name, content in [("empty.onnx", b""), ("noise.onnx", bytes(range(256)) * 8), ("text.mlir", b"func.func @main( {")]:
             with open(self.path(name), "wb") as file:
                 file.write(content)
