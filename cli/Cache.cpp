@@ -7,6 +7,7 @@
 #include "runtime/Cpu.h"
 #include "support/CacheFolder.h"
 #include "support/Interrupt.h"
+#include "support/ModelBytes.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -87,7 +88,9 @@ std::vector<std::string> externalFiles(std::string_view model) {
 std::vector<std::string> modelFiles(const ModelFlags &flags) {
   std::vector<std::string> files{flags.model};
   std::filesystem::path folder = std::filesystem::path(flags.model).parent_path();
-  std::vector<std::string> beside = externalFiles(Mapped(flags.model).view());
+  Mapped model(flags.model);
+  requireModelBytes(flags.model, model.view().size()); // a search through more would take minutes
+  std::vector<std::string> beside = externalFiles(model.view());
   beside.push_back(std::filesystem::path(flags.model).filename().string() + ".safetensors"); // weights of textual IR
   for (const std::string &name : beside) {
     std::error_code ignored;

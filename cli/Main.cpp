@@ -6,8 +6,11 @@
 #include "cli/Terminal.h"
 #include "runtime/References.h"
 
+#include <csignal>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <iostream>
+#include <unistd.h>
 
 namespace lathe::cli {
 namespace {
@@ -68,11 +71,24 @@ int compilerVerb(const std::string &name, const Arguments &arguments) {
   return entry(name.c_str(), static_cast<int>(words.size()), words.data());
 }
 
+/// What a caller may have left in a state that no verb expects.
+void prepareProcess() {
+  // A closed standard stream's number would go to the next file that is opened, which messages would then be written
+  // to.
+  for (int descriptor = ::open("/dev/null", O_RDWR); descriptor >= 0; descriptor = ::open("/dev/null", O_RDWR))
+    if (descriptor > STDERR_FILENO) {
+      ::close(descriptor);
+      break;
+    }
+  std::signal(SIGXFSZ, SIG_IGN); // a file above the limit of its size (ulimit -f) is an error of the write
+}
+
 } // namespace
 
 int forwardToCompiler(const std::string &verb, const Arguments &arguments) { return compilerVerb(verb, arguments); }
 
 int mainVerb(int argc, char **argv) {
+  prepareProcess();
   runtime::registerReferences(); // what of them a plan does not use is never paged in
   std::string name = argc > 1 ? argv[1] : "";
   Arguments arguments(argv + std::min(argc, 2), argv + argc);

@@ -2,12 +2,11 @@
 
 #include "import/onnx/Graph.h"
 #include "ir/ModelText.h"
+#include "support/ModelBytes.h"
 
 #include "mlir/IR/Diagnostics.h"
 
 #include <llvm/Support/MemoryBuffer.h>
-
-#include <climits>
 
 namespace lathe {
 namespace {
@@ -24,9 +23,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, std::st
                                              const std::string &name, const std::filesystem::path &folder,
                                              const ImportOptions &options) {
   context.loadDialect<nn::NnDialect, mlir::func::FuncDialect>();
-  require(bytes.size() <= INT_MAX,
-          "{}: has {} bytes, expected at most 2 GB (larger models keep their weights in a file of their own)", name,
-          bytes.size());
+  requireModelBytes(name, bytes.size());
   require(!bytes.empty(), "{}: is empty, expected a model", name);
   onnx::ModelProto model;
   require(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged",

@@ -1,8 +1,10 @@
 """Help, exit codes, one-line errors, figures with units: what holds of every verb."""
 import json
+import os
 import re
+import subprocess
 
-from fixture import Cli, main
+from fixture import LATHE, Cli, main
 
 
 class Usage(Cli):
@@ -38,6 +40,23 @@ class Usage(Cli):
             self.error("inspect", self.path(name), says=name)
             self.error("run", self.path(name), "--fill", "ones", says=name)
         self.error("inspect", "zoo:nonsense", says="nonsense")
+        with open(self.path("big.onnx"), "wb") as file:
+            file.truncate(1 << 40)
+        for verb in ("check", "run", "verify"):
+            self.error(verb, self.path("big.onnx"), says="big.onnx: has 1099511627776 bytes, expected at most 2 GB")
+
+    def test_surroundings(self):
+        model = self.path("whole.onnx")
+        self.lathe("zoo", "squeezenet", "-o", model)
+        for stream in (0, 1, 2):
+            result = subprocess.run(["sh", "-c", f'exec "$@" {stream}>&-', "sh", LATHE, "extract", model, "-o", self.path("part.onnx")],
+                                    capture_output=True, text=True, timeout=60)
+            self.assertIn(result.returncode, (0, 1, 2), f"stream {stream}: {result.stderr}")
+        limited = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", LATHE, "zoo", "squeezenet", "-o", self.path("limited.onnx")],
+                                 capture_output=True, text=True, timeout=60)
+        self.assertEqual(limited.returncode, 2, limited.stderr)
+        self.assertEqual(len(limited.stderr.strip().splitlines()), 1, limited.stderr)
+        self.assertFalse(os.path.exists(self.path("limited.onnx")))
 
     def test_outputs_that_cannot_be_written(self):
         self.error("compile", self.net, "-o", self.path("no/such/folder/x.lathe"), says="cannot write")
