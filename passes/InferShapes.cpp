@@ -33,9 +33,7 @@ void inferShapes(mlir::ModuleOp module) {
       replaceWith(&op, makeConstant(builder, op.getLoc(), tensorOf(info), constantName(&op, "")));
     }
   }
-  mlir::Operation *terminator = function.getBody().front().getTerminator();
-  function.setType(
-      mlir::FunctionType::get(module.getContext(), function.getArgumentTypes(), terminator->getOperandTypes()));
+  settleResultTypes(function);
 }
 
 } // namespace lathe

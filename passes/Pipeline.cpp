@@ -22,6 +22,7 @@ void settleShapes(mlir::ModuleOp module) {
 }
 
 void commonSubexpressions(mlir::ModuleOp module) {
+  settleResultTypes(mainFunction(module)); // the pass verifies
   mlir::PassManager manager(module.getContext());
   manager.addPass(mlir::createCSEPass());
   require(mlir::succeeded(manager.run(module)), "internal: common subexpression elimination failed");

@@ -32,6 +32,12 @@ void dropOperand(mlir::Operation *op, size_t index) {
   }
 }
 
+void settleResultTypes(mlir::func::FuncOp function) {
+  mlir::Operation *terminator = function.getBody().front().getTerminator();
+  function.setType(
+      mlir::FunctionType::get(function.getContext(), function.getArgumentTypes(), terminator->getOperandTypes()));
+}
+
 std::optional<Tensor> constantOf(mlir::Value value) {
   auto constant = value ? value.getDefiningOp<nn::ConstantOp>() : nn::ConstantOp();
   if (!constant)

@@ -50,6 +50,9 @@ constexpr size_t widestMovement = 64;
 /// Replaces the uses of the (only) result of `op` and erases it.
 void replaceWith(mlir::Operation *op, mlir::Value value);
 
+/// Gives the function the types of the values it returns: a rule may know more extents of one than the rule before.
+void settleResultTypes(mlir::func::FuncOp function);
+
 /// The constant `value` seen as one number a channel of `like` (axis 1): a scalar or a tensor that broadcasts to `like`
 /// and whose extents are 1 except on the channel axis. Empty when it is not of that form.
 std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like);

@@ -158,6 +158,9 @@ Answer answer(const std::string &bytes, const DataSet &set, int level) {
     auto module = importOnnxBytes(*context, bytes, "model.onnx");
     std::vector<Value> inputs = argumentsOf(*module, set);
     result.outputs = level < 0 ? evaluate(*module, inputs) : compiledResults(*module, inputs, level);
+    for (Value &output : result.outputs) // a constant lies in the module
+      if (output.isTensor())
+        output = output.tensor().clone();
   } catch (const UnsupportedError &error) {
     result.error = error.what();
     result.unsupported = true;
