@@ -1,3 +1,4 @@
+#include "lab/ServeLines.h"
 #include "lab/providers/Provider.h"
 
 #include "lab/Counters.h"
@@ -265,20 +266,7 @@ std::vector<std::span<const char>> constantInputs(const Problem &problem, const 
 
 int serveProvider(Provider &provider) {
   Serving serving(provider);
-  for (std::string line; std::getline(std::cin, line);) {
-    json answer;
-    try {
-      json request = json::parse(line);
-      if (request.at("do") == "quit")
-        return 0;
-      answer = serving.answer(request);
-      answer["ok"] = true;
-    } catch (const std::exception &exception) {
-      answer = {{"ok", false}, {"error", exception.what()}};
-    }
-    std::cout << answer.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
-  }
-  return 0;
+  return serveLines([&](const json &request) { return serving.answer(request); });
 }
 
 } // namespace lathe::lab

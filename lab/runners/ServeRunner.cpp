@@ -1,4 +1,5 @@
 #include "lab/runners/ServeRunner.h"
+#include "lab/ServeLines.h"
 
 #include "lab/Counters.h"
 #include "runtime/NpyTensor.h"
@@ -113,20 +114,7 @@ private:
 
 int serveRunner(ServedRunner &runner) {
   Serving serving(runner);
-  for (std::string line; std::getline(std::cin, line);) {
-    json answer;
-    try {
-      json request = json::parse(line);
-      if (request.at("do") == "quit")
-        return 0;
-      answer = serving.answer(request);
-      answer["ok"] = true;
-    } catch (const std::exception &exception) {
-      answer = {{"ok", false}, {"error", exception.what()}};
-    }
-    std::cout << answer.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
-  }
-  return 0;
+  return serveLines([&](const json &request) { return serving.answer(request); });
 }
 
 } // namespace lathe::lab
