@@ -51,8 +51,8 @@ struct Agreement {
   double relativeL2 = 0, maxDifference = 0;
   bool agrees = false;
   std::string reason; // why not
-  /// "constant", "all zero", "only zeros and ones", "not finite in any element": agrees, but so would much that is
-  /// wrong.
+  /// Why agreement proves little: "constant", "all zero", "only zeros and ones" or "not finite in any element". Many
+  /// wrong programs give the same output. Empty when the output is trusted.
   std::string mistrust;
 };
 

@@ -27,9 +27,9 @@ struct Schedule {
   int64_t number(const std::string &name, int64_t fallback) const;
 
   std::string str() const;
-  /// Reads the syntax alone: any algorithm, any parameters, each once. A value is a number where it is written as str()
-  /// writes numbers, else a word. Throws Error naming the offending word. readSchedule (schedule/Algorithms.h) is the
-  /// way in for text of users.
+  /// Reads the syntax only: it accepts any algorithm and any parameter, each parameter once. A value in the form that
+  /// str() gives numbers is a number; every other value is a word. Throws Error that names the wrong word. Text from
+  /// users goes through readSchedule (schedule/Algorithms.h), which also checks names and ranges.
   static Schedule parse(const std::string &text);
   bool operator==(const Schedule &) const = default;
 };

@@ -48,8 +48,8 @@ private:
   void discard();
 };
 
-/// Declares that this process reads the file `path`: from now on no PendingFile replaces it, whatever name it is
-/// reached by. A path that names no regular file is ignored.
+/// Declares that this process reads the file `path`. From now on no PendingFile replaces this file, also through a link
+/// or another spelling of the path. The call does nothing when `path` is not a regular file.
 void protectInput(const std::string &path);
 
 /// Throws Error where `output` and `input` are the same regular file, also by different names.
