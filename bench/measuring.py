@@ -36,7 +36,7 @@ PROBLEMS = [("conv2d", ["ic64ih56oc64kh3ph1", "ic256ih14oc256kh3ph1", "ic512ih7o
             ("eltwise", ["1x64x112x112:relu", "128x3072:gelu", "1x256x56x56:1x256x56x56:add"]),
             ("transpose", ["1x64x56x56:0,2,3,1", "768x768:1,0"])]
 SLOWDOWNS = {"twin": 0.0, "slow2": 0.02, "slow5": 0.05, "slow10": 0.10}
-DISTURBING = 0.15  # processors kept busy by others, as in lab/Disturbance.h
+DISTURBING = 0.15  # processors kept busy by others, as in lab/machine/Disturbance.h
 BEGIN, END = "<!-- bench/measuring.py writes from here -->", "<!-- to here -->"
 
 

@@ -7,7 +7,7 @@ import subprocess
 import goals
 import svg_plot
 
-DISTURBING = 0.15  # processors kept busy by others; lab/Disturbance.h
+DISTURBING = 0.15  # processors kept busy by others; lab/machine/Disturbance.h
 KINDS = ["3x3", "1x1", "depthwise", "strided", "other"]
 
 

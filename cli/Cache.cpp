@@ -1,6 +1,6 @@
 #include "cli/Cache.h"
 
-#include "cli/Terminal.h"
+#include "cli/print/Terminal.h"
 #include "lab/TemporaryDirectory.h"
 #include "package/Hash.h"
 #include "package/Package.h"

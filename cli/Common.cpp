@@ -1,7 +1,7 @@
 #include "cli/Common.h"
 
-#include "cli/Progress.h"
-#include "cli/Terminal.h"
+#include "cli/print/Progress.h"
+#include "cli/print/Terminal.h"
 #include "support/File.h"
 #include "support/Interrupt.h"
 #include "support/PendingFile.h"

@@ -3,7 +3,7 @@
 
 #include "cli/Inputs.h"
 #include "cli/ModelFlags.h"
-#include "cli/Progress.h"
+#include "cli/print/Progress.h"
 #include "compile/Compile.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,6 +1,6 @@
 #include "cli/Inputs.h"
 
-#include "runtime/Program.h"
+#include "runtime/plan/Program.h"
 #include "support/ArrayNames.h"
 #include "support/Npy.h"
 #include "support/PendingFile.h"

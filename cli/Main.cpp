@@ -3,7 +3,7 @@
 #include "cli/Cache.h"
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
-#include "cli/Terminal.h"
+#include "cli/print/Terminal.h"
 #include "runtime/References.h"
 
 #include <csignal>

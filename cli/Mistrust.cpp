@@ -1,7 +1,7 @@
 #include "cli/Mistrust.h"
 
 #include "cli/CompilerVerbs.h"
-#include "passes/Evaluate.h"
+#include "passes/interpret/Evaluate.h"
 #include "support/Text.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // The operators of a model as problems of the laboratory.
 #pragma once
 
-#include "lab/ProblemList.h"
+#include "lab/problems/ProblemList.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -1,8 +1,8 @@
 #include "cli/OpsFlags.h"
 
 #include "cli/FrontVerbs.h"
-#include "lab/ProblemList.h"
 #include "lab/TemporaryDirectory.h"
+#include "lab/problems/ProblemList.h"
 #include "process/ShellWords.h"
 #include "schedule/Algorithms.h"
 

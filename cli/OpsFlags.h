@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/Common.h"
-#include "lab/OpsLab.h"
+#include "lab/ops/OpsLab.h"
 
 namespace lathe::cli {
 

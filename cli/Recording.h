@@ -3,7 +3,7 @@
 
 #include "cli/Cache.h"
 #include "cli/Common.h"
-#include "cli/Measure.h"
+#include "cli/verbs/Measure.h"
 #include "store/Store.h"
 
 #include <set>

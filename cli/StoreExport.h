@@ -1,7 +1,7 @@
 // Measurements in other programs' formats.
 #pragma once
 
-#include "lab/Statistics.h"
+#include "lab/judging/Statistics.h"
 #include "store/Store.h"
 
 namespace lathe::cli {

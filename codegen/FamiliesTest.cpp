@@ -1,5 +1,5 @@
 // The table of algorithms (schedule/Algorithms.h) and the table of kernel families agree.
-#include "codegen/KernelTesting.h"
+#include "codegen/testing/KernelTesting.h"
 #include "ops/Lowerings.h"
 #include "schedule/Algorithms.h"
 

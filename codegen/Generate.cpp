@@ -1,7 +1,7 @@
 #include "codegen/Generate.h"
 
 #include "codegen/Families.h"
-#include "codegen/KernelBuilder.h"
+#include "codegen/builder/KernelBuilder.h"
 #include "ir/SymbolicShapes.h"
 #include "schedule/Algorithms.h"
 #include "support/Text.h"

@@ -1,7 +1,7 @@
 // From an outlined kernel (a function of nn ops) and a schedule to loops and vectors: the door to the kernel families.
 #pragma once
 
-#include "codegen/Target.h"
+#include "codegen/target/Target.h"
 #include "ir/Bridge.h"
 #include "schedule/Schedule.h"
 #include "support/Dim.h"

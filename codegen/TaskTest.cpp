@@ -1,6 +1,6 @@
 #include "codegen/Task.h"
 
-#include "codegen/KernelTesting.h"
+#include "codegen/testing/KernelTesting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

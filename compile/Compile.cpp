@@ -1,7 +1,7 @@
 #include "compile/Compile.h"
 
-#include "codegen/Bf16.h"
-#include "codegen/Scalar.h"
+#include "codegen/builder/Scalar.h"
+#include "codegen/contraction/Bf16.h"
 #include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
 #include "support/PendingFile.h"

@@ -28,7 +28,7 @@ struct CompileProgress {
 };
 
 struct CompileOptions {
-  std::string target = "native"; // codegen/Target.h
+  std::string target = "native"; // codegen/target/Target.h
   int threads = 1;               // the schedules are chosen for; any number may run the package
   int level = 3;                 // 0..4
   bool exactMath = false;

@@ -6,7 +6,7 @@
 // use a folder at once. As with packages, code that is found is trusted: the folder must be the user's own.
 #pragma once
 
-#include "codegen/Target.h"
+#include "codegen/target/Target.h"
 
 #include <optional>
 #include <span>

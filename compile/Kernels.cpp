@@ -1,6 +1,6 @@
 #include "compile/Kernels.h"
 
-#include "codegen/Separable.h"
+#include "codegen/contraction/Separable.h"
 #include "ir/Context.h"
 #include "schedule/Algorithms.h"
 

@@ -1,8 +1,8 @@
 // The kernels of one compilation: each distinct one is scheduled, generated and turned into machine code once.
 #pragma once
 
-#include "codegen/Emit.h"
 #include "codegen/Generate.h"
+#include "codegen/target/Emit.h"
 #include "compile/KernelCache.h"
 #include "compile/ScheduleBook.h"
 

@@ -1,7 +1,7 @@
 #include "compile/PlanBuilder.h"
 
 #include "passes/Rewrite.h"
-#include "passes/ShareStorage.h"
+#include "passes/kernels/ShareStorage.h"
 #include "support/UniqueNames.h"
 
 #include "mlir/IR/SymbolTable.h"

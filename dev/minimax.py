@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Coefficients of codegen/Math.cpp: minimax polynomials (Lawson's reweighted least squares), each coefficient rounded to its format in
+"""Coefficients of codegen/builder/Math.cpp: minimax polynomials (Lawson's reweighted least squares), each coefficient rounded to its format in
 turn and the rest fitted again, so that the rounded polynomial stays near the best one. Needs python3-mpmath.
 
-usage: minimax.py            prints every table of codegen/Math.cpp with the error its polynomial has
+usage: minimax.py            prints every table of codegen/builder/Math.cpp with the error its polynomial has
 """
 from mpmath import mp, mpf, mpmathify as num, exp, expm1, log, log1p, tanh, erf, erfc, sin, cos, atan, sqrt, pi, matrix, lu_solve
 import struct

@@ -1,6 +1,6 @@
 #include "lab/StoreRecords.h"
 
-#include "lab/PlatformFacts.h"
+#include "lab/machine/PlatformFacts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // What the laboratory measures, as the records that are kept (store/Records.h).
 #pragma once
 
-#include "lab/Compare.h"
-#include "lab/OpsLab.h"
+#include "lab/compare/Compare.h"
+#include "lab/ops/OpsLab.h"
 #include "store/Records.h"
 
 namespace lathe::lab {

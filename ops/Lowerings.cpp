@@ -1,6 +1,6 @@
 #include "ops/Lowerings.h"
 
-#include "codegen/Scalar.h"
+#include "codegen/builder/Scalar.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 namespace lathe {
 
-/// Makes findScalarLowering (codegen/Scalar.h) know every operator. Call once before kernels are generated; harmless
+/// Makes findScalarLowering (codegen/builder/Scalar.h) know every operator. Call once before kernels are generated; harmless
 /// when repeated.
 void registerLowerings();
 

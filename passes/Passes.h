@@ -96,7 +96,7 @@ void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, Pipelin
 
 /// At kernels level: kernels that only concatenate, slice or split where the parts are contiguous in the whole become
 /// operators in
-/// @main with the attribute nn.in_place (passes/ShareStorage.h); a concatenation that begins with the parts of an
+/// @main with the attribute nn.in_place (passes/kernels/ShareStorage.h); a concatenation that begins with the parts of an
 /// earlier one takes that in their place. Returns how many kernels went.
 int shareStorage(mlir::ModuleOp module);
 

@@ -1,9 +1,9 @@
 #include "passes/Pipeline.h"
 
-#include "passes/Layout.h"
-#include "passes/Partition.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
+#include "passes/kernels/Layout.h"
+#include "passes/kernels/Partition.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"

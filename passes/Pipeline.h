@@ -69,7 +69,7 @@ struct PipelineReport {
 /// Graph level in, graph level out. Throws Error naming the node. A module at kernels level is left as it is.
 PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &options);
 
-/// Graph level to kernels level: see passes/Partition.cpp. Throws Error. A module at kernels level is left as it is.
+/// Graph level to kernels level: see passes/kernels/Partition.cpp. Throws Error. A module at kernels level is left as it is.
 PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options);
 
 /// True when the module holds kernel functions (private, with nn.family).

@@ -3,7 +3,7 @@
 
 #include "ir/Bridge.h"
 #include "ir/SymbolicShapes.h"
-#include "passes/Evaluate.h"
+#include "passes/interpret/Evaluate.h"
 
 #include <optional>
 #include <string_view>

@@ -1,7 +1,7 @@
 #include "passes/Twin.h"
 
 #include "ir/SymbolicShapes.h"
-#include "passes/Evaluate.h"
+#include "passes/interpret/Evaluate.h"
 
 #include <algorithm>
 #include <cmath>

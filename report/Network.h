@@ -1,7 +1,7 @@
 // A network's list of operators against what each was measured to take.
 #pragma once
 
-#include "lab/ProblemList.h"
+#include "lab/problems/ProblemList.h"
 #include "report/Rows.h"
 
 namespace lathe::report {

@@ -1,7 +1,7 @@
 // How far each point is from what its machine can do.
 #pragma once
 
-#include "lab/Machine.h"
+#include "lab/machine/Machine.h"
 #include "report/Rows.h"
 
 namespace lathe::report {

@@ -1,7 +1,7 @@
 #include "report/Rows.h"
 
-#include "lab/OpsLab.h"
 #include "lab/StoreRecords.h"
+#include "lab/ops/OpsLab.h"
 #include "store/Archive.h"
 #include "support/Text.h"
 

@@ -4,8 +4,8 @@
 // same circumstances: only those are held against each other.
 #pragma once
 
-#include "lab/Problem.h"
-#include "lab/Verdict.h"
+#include "lab/judging/Verdict.h"
+#include "lab/problems/Problem.h"
 #include "store/Store.h"
 
 #include <functional>

@@ -19,7 +19,7 @@ struct ColumnChoice {
 struct Speedup {
   const Row *row = nullptr, *baseline = nullptr;
   lab::RatioEstimate ratio;    // baseline's time / the row's: above 1 the row is faster
-  bool withinOverhead = false; // the difference may be that of the calls (lab/Verdict.h): in no geometric mean
+  bool withinOverhead = false; // the difference may be that of the calls (lab/judging/Verdict.h): in no geometric mean
 };
 
 struct SpeedupSummary {

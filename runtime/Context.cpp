@@ -1,7 +1,7 @@
 #include "runtime/Context.h"
 
 #include "runtime/Cpu.h"
-#include "runtime/Execution.h"
+#include "runtime/plan/Execution.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "runtime/Context.h"
 #include "runtime/Cpu.h"
-#include "runtime/Program.h"
+#include "runtime/plan/Program.h"
 #include "runtime/testing/TestPlan.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include "runtime/Model.h"
 
 #include "runtime/Loader.h"
-#include "runtime/Program.h"
+#include "runtime/plan/Program.h"
 
 namespace lathe::runtime {
 

@@ -1,7 +1,7 @@
 // How kernels are cut for any number of threads. Without timing: the units of the busiest slot beside an equal share
 // (units of a kernel are of one size but for the last of a row, so their number is the work), and the cache lines that
 // two slots write to.
-#include "codegen/KernelTesting.h"
+#include "codegen/testing/KernelTesting.h"
 #include "compile/Compile.h"
 #include "ir/Context.h"
 #include "ops/Lowerings.h"

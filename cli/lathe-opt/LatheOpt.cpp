@@ -5,10 +5,10 @@
 // Passes run in the order given. With --twin every module is evaluated before and after them on random inputs and the
 // outputs are compared (in float64, so that only the passes' own rounding shows).
 #include "ir/Context.h"
-#include "passes/Evaluate.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/Twin.h"
+#include "passes/interpret/Evaluate.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"

@@ -1,4 +1,4 @@
-/* Runs a kernel of another architecture inside an emulator: what codegen/KernelEmulation.cpp writes to its standard
+/* Runs a kernel of another architecture inside an emulator: what codegen/testing/KernelEmulation.cpp writes to its standard
  * input, the buffers as the kernel leaves them to its standard output. Everything is 64-bit words, little endian:
  *
  *   code bytes, entry, buffers, dims, slots, scratch bytes; the code; each buffer's bytes, 1 where it is aligned to a

@@ -1,7 +1,7 @@
 // Functions, branches, loops and sequences that are decided while a model is imported.
 #include "import/onnx/TestModel.h"
 #include "ir/Context.h"
-#include "passes/Evaluate.h"
+#include "passes/interpret/Evaluate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

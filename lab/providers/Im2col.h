@@ -1,8 +1,8 @@
 // Matrix products and convolutions with a library that has nothing but a product of matrices.
 #pragma once
 
-#include "lab/MatrixProblem.h"
-#include "lab/Window.h"
+#include "lab/problems/MatrixProblem.h"
+#include "lab/problems/Window.h"
 #include "lab/providers/Provider.h"
 #include "runtime/ThreadPool.h"
 

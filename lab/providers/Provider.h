@@ -1,10 +1,10 @@
 // A provider: a library that runs single operators. Its program implements this interface and hands it to
-// `serveProvider`, which speaks the protocol of docs/provider-protocol.md with the laboratory (lab/ProviderWorker.h).
+// `serveProvider`, which speaks the protocol of docs/provider-protocol.md with the laboratory (lab/ops/ProviderWorker.h).
 #pragma once
 
-#include "lab/Counts.h"
-#include "lab/Problem.h"
-#include "lab/ProviderRequest.h"
+#include "lab/machine/Counts.h"
+#include "lab/ops/ProviderRequest.h"
+#include "lab/problems/Problem.h"
 #include "runtime/Tensor.h"
 #include "support/Error.h"
 

@@ -1,9 +1,9 @@
 #include "lab/ServeLines.h"
 #include "lab/providers/Provider.h"
 
-#include "lab/Counters.h"
-#include "lab/Operands.h"
-#include "lab/PlatformFacts.h"
+#include "lab/machine/Counters.h"
+#include "lab/machine/PlatformFacts.h"
+#include "lab/problems/Operands.h"
 #include "lab/providers/ColdCaches.h"
 #include "lab/providers/HugePages.h"
 #include "runtime/NpyTensor.h"

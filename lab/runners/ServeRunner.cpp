@@ -1,7 +1,7 @@
 #include "lab/runners/ServeRunner.h"
 #include "lab/ServeLines.h"
 
-#include "lab/Counters.h"
+#include "lab/machine/Counters.h"
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>

@@ -27,7 +27,7 @@ def Nn_ConvTransposeOp : NnOp<"conv_transpose", []> {
     x: N x C x spatial..., w: C x O/group x kernel..., b: O. Result: N x O x out..., with
     out = (in - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - padBegin - padEnd.
 
-    Compiled as a convolution whose output channels are the phases of the stride (passes/ConvTranspose.cpp) where the weights are constant.
+    Compiled as a convolution whose output channels are the phases of the stride (passes/rewrites/ConvTranspose.cpp) where the weights are constant.
 
     Constraints: conv_transpose_c1: rank of x is 3 to 5 and equals rank of w. conv_transpose_c2: C = w.dim(0). conv_transpose_c3: strides, dilations
     and output_padding have one value a spatial axis, pads two (all begins, then all ends). conv_transpose_c4: group is positive and divides
@@ -51,7 +51,7 @@ def Nn_ConvIntegerOp : NnOp<"conv_integer", [AttrSizedOperandSegments]> {
     w_zero_point w's type and one value or one an output channel (O). Result, i32, of conv's extents: the convolution of
     x - x_zero_point with w - w_zero_point, modulo 2^32; padding is zero after the subtraction.
 
-    Compiled as a convolution of 32-bit integers (passes/WidenInteger.cpp).
+    Compiled as a convolution of 32-bit integers (passes/rewrites/WidenInteger.cpp).
 
     Constraints: conv_integer_c1 to c6 as conv_c1 to c6. conv_integer_c7: zero points have one of the shapes above.
     conv_integer_c8: x and w are i8 or u8, zero points of their operand's type.

@@ -1,5 +1,5 @@
 // Scalar expressions of the element-wise operators with two or three operands.
-#include "codegen/Scalar.h"
+#include "codegen/builder/Scalar.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

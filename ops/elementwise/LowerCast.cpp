@@ -1,6 +1,6 @@
 // Scalar expression of conversions between element types. What does not fit is defined (docs/numerics.md): the same
 // numbers as Tensor::convertedTo gives, which is the reference.
-#include "codegen/Scalar.h"
+#include "codegen/builder/Scalar.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -44,7 +44,7 @@ def Nn_MatMulIntegerOp : NnOp<"matmul_integer", [AttrSizedOperandSegments]> {
     column of b (N), or the shape of b with K replaced by 1. Result, i32:
     sum over k of (a[m, k] - a_zero_point[m]) * (b[k, n] - b_zero_point[n]), modulo 2^32.
 
-    Compiled as a matrix product of 32-bit integers (passes/WidenInteger.cpp).
+    Compiled as a matrix product of 32-bit integers (passes/rewrites/WidenInteger.cpp).
 
     Constraints: matmul_integer_c1: neither operand is a scalar. matmul_integer_c2: the inner extents agree.
     matmul_integer_c3: the batch extents broadcast. matmul_integer_c4: a and b are i8 or u8, zero points of their

@@ -4,7 +4,7 @@
 #include "import/Import.h"
 #include "import/onnx/TensorData.h"
 #include "ir/Context.h"
-#include "passes/Evaluate.h"
+#include "passes/interpret/Evaluate.h"
 #include "runtime/Context.h"
 #include "runtime/References.h"
 

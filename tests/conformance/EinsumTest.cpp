@@ -1,7 +1,7 @@
 // Einsum as it is imported against its definition: a sum over every assignment of numbers to labels.
 #include "import/onnx/TestModel.h"
 #include "ir/Context.h"
-#include "passes/Evaluate.h"
+#include "passes/interpret/Evaluate.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "import/Import.h"
 #include "ir/Context.h"
-#include "passes/Evaluate.h"
+#include "passes/interpret/Evaluate.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 // Parts of random networks: run on what the whole feeds them they compute what the whole computes, as a graph and as
 // the ONNX file written from it.
-#include "passes/Extract.h"
+#include "passes/interpret/Extract.h"
 #include "export/onnx/Export.h"
 #include "import/Import.h"
 #include "ir/Context.h"
 #include "ir/ModelText.h"
-#include "passes/Evaluate.h"
 #include "passes/Passes.h"
 #include "passes/Twin.h"
+#include "passes/interpret/Evaluate.h"
 #include "support/Error.h"
 #include "tests/passes/RandomGraph.h"
 

@@ -1,9 +1,9 @@
 // Random networks through the pipeline at every level: outputs stay the same, whatever the code generator declines.
 #include "passes/Pipeline.h"
 #include "ir/Context.h"
-#include "passes/Evaluate.h"
 #include "passes/Rewrite.h"
 #include "passes/Twin.h"
+#include "passes/interpret/Evaluate.h"
 #include "tests/passes/RandomGraph.h"
 
 #include "mlir/IR/Verifier.h"

@@ -1,8 +1,8 @@
 #include "tests/passes/RandomGraph.h"
 
 #include "ir/SymbolicShapes.h"
-#include "passes/Evaluate.h"
 #include "passes/Rewrite.h"
+#include "passes/interpret/Evaluate.h"
 
 #include <cmath>
 #include <random>

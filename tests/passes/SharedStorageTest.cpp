@@ -1,8 +1,8 @@
 // Random networks with parts that share storage against the same networks with copies: results are equal bit by bit.
 #include "compile/Compile.h"
 #include "ir/Context.h"
-#include "passes/ShareStorage.h"
 #include "passes/Twin.h"
+#include "passes/kernels/ShareStorage.h"
 #include "runtime/Context.h"
 #include "runtime/References.h"
 #include "tests/passes/RandomGraph.h"

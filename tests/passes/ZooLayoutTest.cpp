@@ -1,9 +1,9 @@
 // Built-in networks through the pipeline: how many conversions of layout and kernels come out. Nothing is compiled
 // here; every candidate kernel is accepted.
 #include "ir/Context.h"
-#include "passes/Evaluate.h"
-#include "passes/Layout.h"
 #include "passes/Pipeline.h"
+#include "passes/interpret/Evaluate.h"
+#include "passes/kernels/Layout.h"
 #include "zoo/Zoo.h"
 
 #include <gtest/gtest.h>

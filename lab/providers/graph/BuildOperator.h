@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/Bridge.h"
-#include "lab/Problem.h"
+#include "lab/problems/Problem.h"
 
 namespace lathe::lab {
 

@@ -1,12 +1,12 @@
 #include "lab/providers/lathe/LoneKernel.h"
 
-#include "codegen/Emit.h"
 #include "codegen/Generate.h"
 #include "codegen/Task.h"
+#include "codegen/target/Emit.h"
 #include "ir/Context.h"
 #include "lab/providers/graph/BuildOperator.h"
-#include "passes/Layout.h"
-#include "passes/LayoutRules.h"
+#include "passes/kernels/Layout.h"
+#include "passes/kernels/LayoutRules.h"
 #include "runtime/Cpu.h"
 #include "schedule/Algorithms.h"
 

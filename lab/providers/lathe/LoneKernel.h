@@ -2,7 +2,7 @@
 // that a network around the operator would keep them in.
 #pragma once
 
-#include "codegen/Target.h"
+#include "codegen/target/Target.h"
 #include "lab/providers/Provider.h"
 #include "package/KernelAbi.h"
 #include "runtime/ThreadPool.h"

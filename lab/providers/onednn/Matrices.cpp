@@ -1,4 +1,4 @@
-#include "lab/MatrixProblem.h"
+#include "lab/problems/MatrixProblem.h"
 #include "lab/providers/onednn/OneDnn.h"
 
 namespace lathe::lab::onednn {

@@ -1,4 +1,4 @@
-#include "lab/Window.h"
+#include "lab/problems/Window.h"
 #include "lab/providers/onednn/OneDnn.h"
 
 #include <algorithm>

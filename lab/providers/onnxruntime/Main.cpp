@@ -3,9 +3,9 @@
 // call of a session whose operands and results are bound; `settings` states what a call takes that does nothing.
 #include "export/onnx/Export.h"
 #include "ir/Context.h"
-#include "lab/Compare.h"
-#include "lab/Runner.h"
 #include "lab/TemporaryDirectory.h"
+#include "lab/compare/Compare.h"
+#include "lab/compare/Runner.h"
 #include "lab/providers/graph/ProblemGraph.h"
 #include "runtime/NpyTensor.h"
 

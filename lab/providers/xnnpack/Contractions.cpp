@@ -1,5 +1,5 @@
-#include "lab/MatrixProblem.h"
-#include "lab/Window.h"
+#include "lab/problems/MatrixProblem.h"
+#include "lab/problems/Window.h"
 #include "lab/providers/xnnpack/XnnPack.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // ONNX Runtime as a runner (docs/runner-protocol.md), through the C API of the library that npm fetches.
-#include "lab/OnnxRuntimePlace.h"
+#include "lab/compare/OnnxRuntimePlace.h"
 #include "lab/providers/HugePages.h"
 #include "lab/runners/ServeRunner.h"
 #include "lab/runners/onnxruntime/Network.h"

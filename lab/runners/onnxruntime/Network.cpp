@@ -1,6 +1,6 @@
 #include "lab/runners/onnxruntime/Network.h"
 
-#include "lab/OnnxTypes.h"
+#include "lab/problems/OnnxTypes.h"
 #include "support/Text.h"
 
 #include <algorithm>

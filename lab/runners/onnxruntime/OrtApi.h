@@ -37,7 +37,7 @@ constexpr int tensorKind = 1;        // ONNXType
 constexpr int invalidArgument = 2;   // OrtErrorCode
 constexpr uint32_t apiVersion = 5;   // the first that has RunWithBinding
 
-/// OrtApi. Element types are the numbers of lab/OnnxTypes.h.
+/// OrtApi. Element types are the numbers of lab/problems/OnnxTypes.h.
 struct Api {
   using Unused = void (*)();
   Status *(*createStatus)(int code, const char *message); // 0

@@ -1,0 +1,24 @@
+// What `lathe ops analyze` says at first: one line an analysis, where its tables would be hundreds.
+#pragma once
+
+#include "cli/print/AnalyzeTables.h"
+
+namespace lathe::cli {
+
+/// What the rows are: how many points, of which problems, providers and platforms, and when they were measured.
+std::string storeSummary(const std::string &path, const std::vector<report::Row> &rows);
+
+// The most telling figures of each analysis, in one line.
+std::string summaryOf(const std::vector<report::RooflineShare> &shares);
+std::string summaryOf(const std::vector<report::Counted> &counted);
+std::string summaryOf(const report::Speedups &speedups);
+std::string summaryOf(const std::vector<report::Best> &best);
+std::string summaryOf(const report::ScheduleGains &gains);
+std::string summaryOf(const std::vector<const report::Row *> &failed);
+std::string summaryOf(const std::vector<report::Estimate> &estimates);
+std::string summaryOf(const std::vector<report::Account> &accounts);
+std::string summaryOf(const std::vector<report::ConvTable> &tables);
+std::string summaryOf(const std::vector<report::Correlation> &correlations);
+std::string summaryOf(const std::vector<report::Turning> &turnings);
+
+} // namespace lathe::cli

@@ -1,0 +1,153 @@
+#include "cli/print/InspectPackage.h"
+
+#include "package/Package.h"
+#include "runtime/Model.h"
+#include "runtime/plan/Program.h"
+#include "support/Text.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+
+double atOne(const Dim &dim) {
+  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
+}
+
+/// Header and section table. The loader has checked them.
+struct Contents {
+  package::Header header{};
+  std::vector<package::Section> sections;
+
+  explicit Contents(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    file.read(reinterpret_cast<char *>(&header), sizeof header);
+    require(static_cast<bool>(file), "{}: cannot read: {}", path, std::strerror(errno));
+    sections.resize(header.sectionCount);
+    file.read(reinterpret_cast<char *>(sections.data()),
+              static_cast<std::streamsize>(sections.size() * sizeof(package::Section)));
+    require(static_cast<bool>(file), "{}: cannot read: {}", path, std::strerror(errno));
+  }
+};
+
+const char *name(package::SectionKind kind) {
+  switch (kind) {
+  case package::SectionKind::plan:
+    return "plan";
+  case package::SectionKind::constants:
+    return "constants";
+  case package::SectionKind::code:
+    return "code";
+  }
+  return "unknown";
+}
+
+std::string describePorts(const char *what, std::span<const runtime::Port> ports, json &list) {
+  std::string text;
+  for (const runtime::Port &port : ports) {
+    std::string type = port.tensor ? std::string(lathe::name(port.type)) : "no tensor";
+    text += fmt::format("{:<6} {}: {} {}\n", what, printable(port.name), type, str(port.dims));
+    list.push_back({{"name", port.name}, {"type", type}, {"dims", str(port.dims)}});
+  }
+  return text;
+}
+
+std::string describeSections(const Contents &contents, const TableStyle &style, json &list) {
+  Table table({textColumn("section"), numberColumn("size"), textColumn("hash").drop(2), textColumn("target").shrink(12),
+               textColumn("needs").drop(1).shrink(16)});
+  for (const package::Section &section : contents.sections) {
+    std::string target(section.target, ::strnlen(section.target, sizeof section.target));
+    std::string features = package::featureNames(section.features), hash = fmt::format("{:016x}", section.hash);
+    table.row({name(section.kind), bytesText(static_cast<double>(section.bytes)), hash, printable(target), features});
+    list.push_back({{"section", name(section.kind)},
+                    {"size_bytes", section.bytes},
+                    {"hash", hash},
+                    {"target", target},
+                    {"features", features}});
+  }
+  return table.str(style);
+}
+
+/// The kernels in the order of the plan, then the operators that references compute.
+std::string describePlan(const runtime::Plan &plan, const TableStyle &style, json &document) {
+  Table table({numberColumn("#"), textColumn("kernel").shrink(12), textColumn("family"), numberColumn("MFLOP"),
+               textColumn("nodes").drop(1).shrink(14), textColumn("shapes").drop(3).shrink(16),
+               textColumn("schedule").drop(2).shrink(16)});
+  json kernels = json::array(), references = json::object();
+  double flops = 0;
+  for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    const runtime::KernelInfo &kernel = plan.kernels[i];
+    double operations = atOne(plan.extents[kernel.flops]);
+    flops += operations;
+    table.row({std::to_string(i), printable(kernel.name), kernel.family, fmt::format("{:.3f}", operations * 1e-6),
+               printable(fmt::format("{}", fmt::join(kernel.nodes, "+"))), kernel.shapes, kernel.schedule});
+    kernels.push_back({{"name", kernel.name},
+                       {"family", kernel.family},
+                       {"flops", operations},
+                       {"nodes", kernel.nodes},
+                       {"shapes", kernel.shapes},
+                       {"schedule", kernel.schedule}});
+  }
+  std::map<std::string, int64_t> calls;
+  for (const runtime::Instruction *instruction : plan.instructions)
+    if (auto *call = std::get_if<runtime::CallReference>(&instruction->operation))
+      ++calls[call->op];
+  std::string text = fmt::format("{}, {} a run\n", counted(int64_t(plan.kernels.size()), "kernel"), flopsText(flops));
+  if (!plan.kernels.empty())
+    text += table.str(style);
+  std::string others;
+  for (auto &[op, count] : calls) {
+    others += fmt::format("{}{} {}", others.empty() ? "" : ", ", count, printable(op));
+    references[op] = count;
+  }
+  if (!others.empty())
+    text += fmt::format("references compute: {}\n", others);
+  document["kernels"] = std::move(kernels);
+  document["reference_calls"] = std::move(references);
+  document["flops"] = flops;
+  return text;
+}
+
+} // namespace
+
+int inspectPackage(const Options &options, const std::string &path) {
+  // Of any processor: nothing of the package is run.
+  auto loaded = runtime::Model::load(path, {.cpuFeatures = ~uint64_t(0)});
+  Contents contents(path);
+  std::string hash = fmt::format("{:016x}", contents.header.hash);
+  json document{{"package", path},
+                {"file_bytes", contents.header.fileBytes},
+                {"format_version", contents.header.formatVersion},
+                {"hash", hash},
+                {"producer", loaded->producer()},
+                {"source", loaded->source()},
+                {"compile_options", loaded->options()},
+                {"inputs", json::array()},
+                {"outputs", json::array()},
+                {"sections", json::array()}};
+  std::string text = fmt::format("{}: package of format {}, {}, hash {}\n", path, contents.header.formatVersion,
+                                 bytesText(static_cast<double>(contents.header.fileBytes)), hash);
+  text += fmt::format("compiled by {} from {}\n  with {}\n", printable(loaded->producer()),
+                      loaded->source().empty() ? "a model without a name" : printable(loaded->source()),
+                      printable(loaded->options()));
+  text += describePorts("input", loaded->inputs(), document["inputs"]);
+  text += describePorts("output", loaded->outputs(), document["outputs"]);
+  text += "\n" + describeSections(contents, options.tableStyle(), document["sections"]) + "\n";
+  document["plans"] = json::array();
+  for (const runtime::Plan &plan : loaded->program().plans) {
+    document["plans"].push_back(json::object());
+    text += describePlan(plan, options.tableStyle(), document["plans"].back());
+  }
+  if (options.printsText())
+    std::cout << text;
+  options.writeJson(document);
+  return success;
+}
+
+} // namespace lathe::cli

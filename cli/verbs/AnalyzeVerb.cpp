@@ -1,0 +1,333 @@
+// `lathe ops analyze`: what the measurements in the store say (docs/analysing.md).
+#include "cli/FrontVerbs.h"
+#include "cli/OpsFlags.h"
+#include "cli/Recording.h"
+#include "cli/StoreFlags.h"
+#include "cli/print/AnalyzeSummary.h"
+#include "lab/problems/ProblemSyntax.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+using report::Row;
+
+const std::vector<std::string> analyses = {"roofline", "counters", "speedup", "best",        "schedules", "failed",
+                                           "estimate", "account",  "table",   "correlation", "turning"};
+
+std::vector<std::string> allAnd(std::vector<std::string> names) {
+  names.emplace_back("all");
+  return names;
+}
+
+struct AnalyzeFlags {
+  StoreFlags store;
+  FilterFlags filters;
+  OpsFlags network; // which operators, and how often
+  std::vector<std::string> what;
+  std::vector<int> threads;
+  std::string baseline;
+  double measuredMs = 0;
+  size_t rows = 40;
+
+  void add(Options &options) {
+    store.add(options);
+    filters.add(options);
+    options.add_option("--threads", threads, "only points measured with these numbers of threads")->delimiter(',');
+    options
+        .add_option("--what", what,
+                    fmt::format("tables of {}, separated by commas; all: of every analysis that has figures. Without\n"
+                                "it a summary. JSON has all figures of the analyses chosen (all)",
+                                fmt::join(analyses, ", ")))
+        ->delimiter(',')
+        ->check(CLI::IsMember(allAnd(analyses)));
+    options.add_option("--baseline", baseline, "provider that the speedups are over")
+        ->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
+    auto *model =
+        options.add_option("--from-model", network.model, "network of the estimate, the account and the table");
+    model->type_name("MODEL");
+    options
+        .add_option("--suite", network.suites,
+                    "suite of problems instead of a network; its list says how often each problem occurs")
+        ->delimiter(',')
+        ->excludes(model);
+    options.add_option("--problems", network.problems, "searches only this list (CSV) for the suite");
+    options.add_option("--epilogue", network.epilogue, "epilogue of the suite's problems, as for `lathe ops bench`")
+        ->capture_default_str();
+    options
+        .add_option("--measured-ms", measuredMs,
+                    "time of the whole network, in ms (the last verified `lathe bench` of the model in the store)")
+        ->check(CLI::PositiveNumber);
+    options.add_option("--rows", rows, "maximum rows of each table; 0: all. JSON has all")->capture_default_str();
+    options.addWide();
+    options.addJson();
+    options.afterParse([this, &options] { requireHonoured(options); });
+  }
+  /// Throws Error for a flag that no analysis asked for looks at.
+  void requireHonoured(const Options &options) const {
+    auto any = [&](std::initializer_list<const char *> names) {
+      return std::any_of(names.begin(), names.end(), [&](const char *name) { return wants(name); });
+    };
+    if (what.empty())
+      options.refuse({"--rows"}, "the summary has one row for each analysis; name tables with --what");
+    if (!wants("speedup"))
+      options.refuse({"--baseline"}, "only the analysis `speedup` has a baseline, which --what leaves out");
+    if (!any({"estimate", "account", "table"}))
+      options.refuse({"--from-model", "--suite"},
+                     "only estimate, account and table look at a network, which --what leaves out");
+    if (!any({"estimate", "account"}))
+      options.refuse({"--measured-ms"}, "only estimate and account compare with it, which --what leaves out");
+    if (network.model.empty() && network.suites.empty())
+      options.refuse({"--measured-ms"}, "no network is given, give --from-model or --suite");
+    if (network.suites.empty())
+      options.refuse({"--problems", "--epilogue"}, "no list of problems is read without --suite");
+  }
+  bool wants(const std::string &analysis) const { return what.empty() || given("all") || given(analysis); }
+  bool given(const std::string &word) const { return std::find(what.begin(), what.end(), word) != what.end(); }
+};
+
+struct AnalyzedNetwork {
+  std::vector<report::Part> parts;
+  std::string command; // measures its operators
+  std::string text;    // how the texts of points of a model begin; what follows are the inputs. Of a suite: empty
+};
+
+AnalyzedNetwork networkOf(AnalyzeFlags &flags) {
+  AnalyzedNetwork network;
+  auto add = [&](const std::vector<lab::ListedProblem> &entries) {
+    for (auto &entry : entries)
+      network.parts.push_back({entry.problem.str(), entry.count, entry.nodes});
+  };
+  if (!flags.network.model.empty()) {
+    ListedModel listed = listModel(flags.network.model);
+    add(listed.problems);
+    ModelFlags model;
+    model.model = flags.network.model;
+    network.text = modelProblem(model, listed.source, "").text;
+    network.command = fmt::format("`lathe ops bench --from-model {}`", flags.network.model);
+  } else if (!flags.network.suites.empty()) {
+    flags.network.kind = flags.filters.op;
+    add(flags.network.listed());
+    network.command = fmt::format("`lathe ops bench {}{}--suite {}`", flags.network.kind,
+                                  flags.network.kind.empty() ? "" : " ", fmt::join(flags.network.suites, ","));
+  }
+  return network;
+}
+
+/// The last verified time of the model as `lathe bench` kept it.
+std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
+                                   int threads) {
+  store::Filter filter;
+  filter.kind = store::ExperimentKind::bench;
+  filter.op = "model";
+  filter.platform = platform;
+  std::optional<Row> last;
+  for (Row &row : report::rowsOf(store, filter))
+    if (row.counts() && row.problem.starts_with(named) && row.setting.threads == threads && row.setting.batch <= 1 &&
+        (!last || last->measured <= row.measured))
+      last = std::move(row);
+  return last ? std::optional(last->median) : std::nullopt;
+}
+
+/// The ceilings of the platforms of rows, where they are this machine's and have been measured.
+class Ceilings {
+public:
+  explicit Ceilings(store::Store &store) : store(store) {}
+  const lab::MachineCeilings *of(const std::string &platform) {
+    auto [known, isNew] = byPlatform.try_emplace(platform, nullptr);
+    if (isNew && std::filesystem::exists(lab::machineCachePath()) &&
+        report::isMachine(store.platform(platform), lab::describeMachine()))
+      known->second = &lab::machineCeilings();
+    return known->second;
+  }
+
+private:
+  store::Store &store;
+  std::map<std::string, const lab::MachineCeilings *> byPlatform;
+};
+
+/// The results of the analyses one after the other, as tables or a line each, and as one document.
+class Findings {
+public:
+  Findings(const AnalyzeFlags &flags, const Options &options)
+      : flags(flags), printsText(options.printsText()), style(options.tableStyle(flags.rows)),
+        lines({textColumn("--what"), textColumn("in short").shrink(40)}) {}
+
+  template <class Item>
+  void add(const std::string &name, const std::string &title, const std::vector<Item> &items, const std::string &reason,
+           auto &&text) {
+    json list = json::array();
+    for (const Item &item : items)
+      list.push_back(toJson(item));
+    add(name, title, items.empty() ? reason : "", items, text, std::move(list));
+  }
+  /// `text(found, style)` is the analysis as tables. `reason`: why there is nothing; empty otherwise.
+  template <class Found>
+  void add(const std::string &name, const std::string &title, const std::string &reason, const Found &found,
+           auto &&text, json figures) {
+    if (!reason.empty()) {
+      document["not_applicable"][name] = reason;
+      without += fmt::format("  {:<12} {}\n", name, reason);
+      return;
+    }
+    if (flags.what.empty())
+      lines.row({name, summaryOf(found)});
+    else if (printsText)
+      std::cout << fmt::format("{}\n\n{}\n", title, text(found, style));
+    document[name] = std::move(figures);
+  }
+  /// The lines where no table was asked for, and what has no figures.
+  void close() const {
+    if (lines.rowCount())
+      std::cout << "\n" << lines.str({style.width}) << "\n--what NAME,... shows the tables, --what all every one\n";
+    if (!without.empty())
+      std::cout << "No figures:\n" << without;
+  }
+
+  json document = json::object();
+
+private:
+  const AnalyzeFlags &flags;
+  bool printsText;
+  TableStyle style;
+  std::string without;
+  Table lines;
+};
+
+void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store, const std::vector<Row> &rows,
+             const AnalyzedNetwork &network) {
+  const std::vector<report::Part> &parts = network.parts;
+  auto measured = [&](const std::string &platform, int threads) -> std::optional<double> {
+    if (flags.measuredMs > 0)
+      return flags.measuredMs * 1e-3;
+    return network.text.empty() ? std::nullopt : benchSeconds(store, network.text, platform, threads);
+  };
+  auto lastLevel = [&](const std::string &platform) { return report::lastLevelBytes(store.platform(platform)); };
+  if (flags.wants("roofline")) {
+    Ceilings ceilings(store);
+    findings.add("roofline", "Share of the roofline",
+                 report::rooflineShares(rows, [&](auto &p) { return ceilings.of(p); }),
+                 "no timed point whose operations and bytes are known", rooflineText);
+  }
+  if (flags.wants("counters"))
+    findings.add("counters", "What the runs cost", report::counted(rows),
+                 "no timed point whose processor time is known", countedText);
+  if (flags.wants("speedup")) {
+    report::Speedups speedups;
+    std::string reason = "give --baseline PROVIDER";
+    if (!flags.baseline.empty()) {
+      speedups = report::speedups(rows, report::ColumnChoice::parse(flags.baseline));
+      reason = speedups.rows.empty() ? "nothing was timed beside " + flags.baseline : "";
+    }
+    findings.add(
+        "speedup", "Speedup over " + flags.baseline, reason, speedups,
+        [&](auto &found, auto &style) { return speedupText(found, flags.baseline, style); }, toJson(speedups));
+  }
+  if (flags.wants("best")) {
+    auto best = report::best(rows);
+    json points = json::array(), counts = json::array();
+    for (auto &entry : best)
+      points.push_back(toJson(entry));
+    for (auto &count : report::countBest(best))
+      counts.push_back(toJson(count));
+    findings.add("best", "Fastest of each problem and setting", best.empty() ? "no timed points" : "", best, bestText,
+                 {{"points", points}, {"counts", counts}});
+  }
+  if (flags.wants("schedules")) {
+    report::ScheduleGains gains = report::scheduleGains(rows);
+    findings.add("schedules", "Best schedule over the default",
+                 gains.rows.empty() ? "nothing was measured with several schedules (lathe ops bench --schedule)" : "",
+                 gains, schedulesText, toJson(gains));
+  }
+  if (flags.wants("failed")) {
+    auto failed = report::failed(rows);
+    json points = json::array();
+    for (const Row *row : failed)
+      points.push_back(report::failedJson(*row));
+    findings.add("failed", "Points that failed", failed.empty() ? "none" : "", failed, failedText, points);
+  }
+  if (flags.wants("estimate")) {
+    std::vector<report::Estimate> found;
+    if (!parts.empty()) {
+      auto asInNetwork = report::rowsAsInNetwork(rows, [&](const std::string &platform) {
+        return report::networkState(report::constantBytes(parts), lastLevel(platform));
+      });
+      auto seconds = [&](const report::Estimate &estimate) {
+        return measured(estimate.platform, estimate.setting.threads);
+      };
+      for (const std::vector<Row> *list : std::initializer_list<const std::vector<Row> *>{&asInNetwork, &rows})
+        for (auto &estimate : report::estimates(*list, parts, seconds))
+          found.push_back(std::move(estimate));
+    }
+    findings.add("estimate", "Sum over the network's operators", found,
+                 parts.empty() ? "give --from-model MODEL or --suite SUITE"
+                               : "none of the network's operators has a time: " + network.command + " measures them",
+                 estimateText);
+  }
+  if (flags.wants("account")) {
+    std::vector<report::Account> found;
+    if (!network.text.empty())
+      found = report::accounts(rows, parts, lab::knownProviders().front(),
+                               {[&](const std::string &platform, int threads) {
+                                  return report::lastProfile(store, network.text, platform, threads);
+                                },
+                                measured, lastLevel});
+    findings.add("account", "Where the network's time goes", found,
+                 network.text.empty() ? "give --from-model MODEL"
+                                      : fmt::format("needs `lathe profile {0}`, `lathe bench {0}` and {1}",
+                                                    flags.network.model, network.command),
+                 accountText);
+  }
+  if (flags.wants("table"))
+    findings.add("table", "Convolutions by shape", report::convTables(rows, parts), "no timed convolution",
+                 convTableText);
+  if (flags.wants("correlation"))
+    findings.add("correlation", "What the times follow", report::correlations(rows),
+                 "no feature varies over three timed points of one operator and provider", correlationText);
+  if (flags.wants("turning"))
+    findings.add("turning", "Turning points (slopes of logarithms)", report::turningPoints(rows),
+                 "no curve: two numbers of threads, or three sizes of otherwise equal problems", turningText);
+}
+
+} // namespace
+
+int analyzeVerb(const Arguments &arguments) {
+  AnalyzeFlags flags;
+  Options options("ops analyze",
+                  "What the measurements in the store say: shares of the roofline, speedups, the fastest, failures,\n"
+                  "a network's sum of its operators, what times follow and where curves turn (docs/analysing.md).\n"
+                  "Of several measurements of the same the last one counts.",
+                  "  lathe ops analyze --kind ops\n"
+                  "  lathe ops analyze --experiment 3f2a --what speedup --baseline onednn\n"
+                  "  lathe ops analyze --from-model resnet50.onnx --what estimate,table\n"
+                  "  lathe ops analyze --suite networks/resnet50 --measured-ms 12.5 --what estimate\n"
+                  "  lathe ops analyze --what turning,correlation --provider lathe --json -\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  if (const lab::ProblemSyntax *syntax = lab::findSyntax(flags.filters.op)) // points have the dialect's name
+    flags.filters.op = lab::parseProblem(flags.filters.op, syntax->form).op;
+
+  store::Store store = flags.store.open();
+  std::vector<Row> rows = report::latest(report::rowsOf(store, flags.filters.filter(store)));
+  if (!flags.threads.empty())
+    std::erase_if(rows, [&](const Row &row) {
+      return std::find(flags.threads.begin(), flags.threads.end(), row.setting.threads) == flags.threads.end();
+    });
+  require(!rows.empty(), "{}: no points are kept there that the flags choose", store.path());
+  AnalyzedNetwork network = networkOf(flags);
+  Findings findings(flags, options);
+  if (flags.what.empty() && options.printsText())
+    std::cout << storeSummary(store.path(), rows);
+  analyze(findings, flags, store, rows, network);
+  if (options.printsText())
+    findings.close();
+  findings.document["points"] = rows.size();
+  options.writeJson(findings.document);
+  return success;
+}
+
+} // namespace lathe::cli

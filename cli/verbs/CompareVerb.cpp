@@ -1,0 +1,204 @@
+#include "cli/Cache.h"
+#include "cli/FrontVerbs.h"
+#include "cli/Recording.h"
+#include "cli/print/Progress.h"
+#include "lab/StoreRecords.h"
+#include "lab/TemporaryDirectory.h"
+
+#include <filesystem>
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+/// The folder for generated models. Each is written whole under its name, so that several processes may do so at once.
+std::string cachedFiles(const char *part) {
+  std::string folder = cacheFolderOrSay(part);
+  return folder.empty() ? temporaryFolder().string() : folder;
+}
+
+/// The file a peer that reads ONNX loads: the model itself, or what `lathe zoo` writes for it.
+std::string onnxFor(const ModelFlags &flags) {
+  if (!flags.isZoo()) {
+    require(looksLikeOnnx(flags.model), "{}: peers read ONNX: give the ONNX model, or zoo:NAME", flags.model);
+    return flags.model;
+  }
+  std::string folder = cachedFiles("zoo");
+  std::string path =
+      fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
+  Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), quietFlag()};
+  if (flags.zooBatch)
+    arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
+  if (flags.zooSequence)
+    arguments.insert(arguments.end(), {"--sequence", std::to_string(flags.zooSequence)});
+  runSelf(arguments); // always anew: the architecture may have changed with the program
+  return path;
+}
+
+/// A package that only has such inputs: what calling our runner costs.
+std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
+  lab::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
+  ModelFlags call = model;
+  call.model = (folder.path / "call.onnx").string();
+  call.shapes.clear();
+  call.scheduleFile.clear();
+  writeFile(call.model, lab::callOnnx(inputs));
+  return packageFor(call).path;
+}
+
+/// "data 1x3x224x224, mask 1x128": the inputs' extents in this run.
+std::string shapesText(std::span<const runtime::Port> ports, const lab::CompareOptions &compare) {
+  std::string text;
+  for (const runtime::Port &port : ports) {
+    std::vector<int64_t> dims;
+    for (const Dim &dim : port.dims)
+      dims.push_back(dim.evaluate([&](const std::string &symbol) {
+        auto found = compare.dims.find(symbol);
+        return found == compare.dims.end() ? 1 : found->second;
+      }));
+    if (auto given = compare.inputs.find(port.name); given != compare.inputs.end())
+      dims = given->second.dims();
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", port.name, dimsText(dims));
+  }
+  return text;
+}
+
+/// Bounds of outputs that agree: the widest of those the packages ask for.
+lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab::CompareOptions &compare,
+                           const ModelFlags &flags) {
+  lab::Tolerance widest{0, 0};
+  for (const lab::CompareSide &side : sides) {
+    if (!isPackage(side.model))
+      continue;
+    auto model = openPackage(side.model, flags).model;
+    std::map<std::string, int64_t> symbols = compare.dims;
+    for (const runtime::Port &port : model->inputs())
+      if (auto given = compare.inputs.find(port.name); given != compare.inputs.end())
+        symbols.merge(boundSymbols({&port, 1}, std::vector<Value>{given->second}));
+    lab::Tolerance one = lab::toleranceOf(lab::roundingsOf(*model, symbols), lab::Against::peer);
+    widest = {std::max(widest.relative, one.relative), std::max(widest.maximum, one.maximum)};
+  }
+  return widest;
+}
+
+} // namespace
+
+int compareVerb(const Arguments &arguments) {
+  ModelFlags model;
+  InputFlags inputs;
+  RecordFlags record;
+  lab::CompareOptions compare;
+  std::string with = "onnxruntime";
+  Options options(
+      "compare",
+      "Runs a model here and in other runtimes, checks their outputs against each other, then times them in turns:\n"
+      "while one runs the others stand still. Exit code 1 when outputs differ or a side fails.",
+      "  lathe compare zoo:resnet50 --with onnxruntime\n"
+      "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
+      "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
+      "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
+  model.add(options, ModelUse::run);
+  model.addLoading(options);
+  inputs.add(options, "random");
+  options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference, or a package (F.lathe)")
+      ->capture_default_str();
+  options.reads([&] { return CLI::detail::split(with, ','); });
+  options.add_flag("--check-only", compare.checkOnly, "compares outputs and times nothing");
+  options.add_option("--max-seconds", compare.maxSeconds, "of timing")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  options.add_option("--max-rounds", compare.maxRounds, "of turns")->check(CLI::PositiveNumber)->capture_default_str();
+  std::optional<double> relative, maximum;
+  options.add_option("--relative", relative,
+                     "largest relative L2 difference of outputs that agree (default: by element types and lengths of "
+                     "sums, docs/numerics.md; 0.0001 for fp32)");
+  options.add_option("--maximum", maximum,
+                     "largest |difference| over largest |value| (default: likewise; 0.001 for fp32)");
+  record.add(options);
+  options.addQuiet();
+  options.addWide();
+  options.addJson();
+  options.afterParse([&] {
+    if (compare.checkOnly)
+      options.refuse({"--max-seconds", "--max-rounds"}, "--check-only times nothing");
+  });
+  options.parseAll(arguments);
+  Recording recording(record, store::ExperimentKind::compare, "compare", arguments,
+                      {{"check_only", compare.checkOnly},
+                       {"relative_l2", relative ? nlohmann::json(*relative) : nlohmann::json("by type")},
+                       {"max_difference", maximum ? nlohmann::json(*maximum) : nlohmann::json("by type")},
+                       {"max_seconds", compare.maxSeconds},
+                       {"max_rounds", compare.maxRounds},
+                       {"fill", inputs.fill},
+                       {"seed", inputs.seed}});
+
+  // A peer that is missing is better said before compiling.
+  auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
+  std::vector<lab::CompareSide> sides(1);
+  sides[0].runner = find("lathe");
+  for (const std::string &name : CLI::detail::split(with, ',')) {
+    lab::CompareSide side;
+    bool given = name.ends_with(".lathe");
+    require(!given || isPackage(name), "--with {}: is not a package", name);
+    require(given || model.isZoo() || !isPackage(model.model),
+            "--with {}: {} is a compiled package, only other packages can be compared with it; give the model", name,
+            model.model);
+    side.runner = find(given ? "lathe" : name);
+    if (given) {
+      side.model = name;
+      side.runner.name = std::filesystem::path(name).filename().string();
+    }
+    sides.push_back(std::move(side));
+  }
+  require(sides.size() > 1, "--with: give at least one runner");
+  auto [package, loaded] = packageFor(model);
+  sides[0].model = package;
+  sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
+  for (size_t i = 1; i < sides.size(); ++i) {
+    ModelFlags references = model;
+    references.referencesOnly = true;
+    bool onnx = sides[i].runner.format == "onnx";
+    if (sides[i].model.empty())
+      sides[i].model = onnx ? onnxFor(model) : packageFor(references).path;
+    if (!onnx)
+      sides[i].call = sides[0].call;
+  }
+
+  compare.threads = model.threads;
+  compare.seed = inputs.seed;
+  std::vector<Value> values = gatherInputs(loaded->inputs(), inputs, model.shapes);
+  // Of a model --shape is in the package; a package has symbolic extents still.
+  bool shaped = !model.shapes.empty() && !model.isZoo() && isPackage(model.model);
+  if (!inputs.given.empty() || inputs.fill != "random" || shaped) {
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i].isTensor())
+        compare.inputs[loaded->inputs()[i].name] = values[i].tensor();
+  }
+  if (inputs.batch)
+    for (const runtime::Port &port : loaded->inputs()) {
+      std::vector<std::string> symbols;
+      if (!port.dims.empty())
+        port.dims[0].collectSymbols(symbols);
+      for (const std::string &symbol : symbols)
+        compare.dims[symbol] = inputs.batch;
+    }
+  compare.tolerance = toleranceOf(sides, compare, model);
+  compare.tolerance = {relative.value_or(compare.tolerance.relative), maximum.value_or(compare.tolerance.maximum)};
+  std::string inputText = shapesText(loaded->inputs(), compare);
+  std::string source = loaded->source();
+  loaded.reset();
+  Progress progress("compare " + model.model);
+  compare.progress = [&](const std::string &what) { progress.update(what, 0, 0); };
+
+  lab::Comparison comparison = lab::compare(sides, compare);
+  recording.add(lab::pointsOf(comparison, modelProblem(model, source, inputText), modelSetting(model, inputs.batch)));
+  recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
+  if (options.printsText())
+    std::cout << lab::describe(comparison, options.tableStyle()) << recording.line();
+  nlohmann::json json = lab::toJson(comparison);
+  json["model"] = model.model;
+  options.writeJson(json);
+  return comparison.agrees() ? success : failedVerdict;
+}
+
+} // namespace lathe::cli

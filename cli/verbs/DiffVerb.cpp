@@ -1,0 +1,99 @@
+// `lathe ops diff`: two experiments, point by point.
+#include "cli/FrontVerbs.h"
+#include "cli/StoreFlags.h"
+#include "cli/print/AnalyzeTables.h"
+#include "support/Text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+
+/// A file's points, or those of the experiment whose id begins so.
+std::vector<report::Row> sideOf(const std::string &name, const StoreFlags &flags) {
+  if (!std::filesystem::is_regular_file(name)) {
+    require(std::filesystem::exists(flags.path()), "'{}' is not a file, and the store {} does not exist", name,
+            flags.path());
+    store::Store store = flags.open();
+    return report::rowsOf(store, {.experiments = {store.experiment(name).uuid}});
+  }
+  json document = json::parse(readFile(name), nullptr, false);
+  bool results = document.is_object() && !document.contains("lathe_store");
+  return results ? report::rowsOfResults(document, name) : report::rowsOfArchive(name);
+}
+
+} // namespace
+
+int diffVerb(const Arguments &arguments) {
+  StoreFlags store;
+  std::string before, after;
+  std::vector<std::string> ruleTexts;
+  bool all = false;
+  size_t rows = 40;
+  Options options(
+      "ops diff",
+      "Two experiments, point by point: ratios of medians with their intervals, verdicts, what changed its\n"
+      "status and what is on one side only. The sides were not measured in turns: use it on a quiet\n"
+      "machine, and `lathe compare` or one `lathe ops bench` where turns are possible.\n"
+      "Exit code 1 when --fail-on holds for a point.",
+      "  lathe ops diff 3f2a 91c0\n"
+      "  lathe ops diff before.jsonl.gz after.jsonl.gz --fail-on slower:3%,failed,missing\n"
+      "  lathe ops diff bench-monday.json bench-today.json --json -\n");
+  const char *side = "an experiment's id or its beginning, an archive (`lathe store export`), or a file of\n"
+                     "`lathe ops bench --json`";
+  options.add_option("before", before, side)->required();
+  options.add_option("after", after, "the other side, in one of the same forms")->required();
+  options
+      .add_option("--fail-on", ruleTexts,
+                  "slower:3% (beyond doubt and by more than that), slower, failed (passed before), missing (only\n"
+                  "before); separated by commas")
+      ->delimiter(',')
+      ->type_name("RULE");
+  options.add_flag("--all", all, "shows points that are the same, too");
+  options.add_option("--rows", rows, "maximum rows of the table; 0: all. JSON has all")->capture_default_str();
+  store.add(options);
+  options.addWide();
+  options.addJson();
+  options.afterParse([&] {
+    if (std::filesystem::is_regular_file(before) && std::filesystem::is_regular_file(after))
+      options.refuse({"--store"}, "both sides are files, no store is read");
+  });
+  options.parseAll(arguments);
+
+  std::vector<report::FailRule> rules;
+  for (const std::string &text : ruleTexts)
+    try {
+      rules.push_back(report::FailRule::parse(text));
+    } catch (const Error &error) {
+      fail("--fail-on {}", error.what());
+    }
+  std::vector<report::Row> old = sideOf(before, store), now = sideOf(after, store);
+  require(!old.empty(), "{}: has no points", before);
+  require(!now.empty(), "{}: has no points", after);
+  report::Diff diff = report::diff(old, now);
+  json violations = json::array();
+  size_t violated = 0;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    auto count = std::count_if(diff.points.begin(), diff.points.end(), [&](auto &p) { return rules[i].holds(p); });
+    violated += size_t(count);
+    violations.push_back({{"rule", ruleTexts[i]}, {"points", count}});
+  }
+  if (options.printsText()) {
+    std::cout << diffText(diff, all, options.tableStyle(rows));
+    for (auto &violation : violations)
+      std::cout << fmt::format("--fail-on {}: {}\n", violation["rule"].get<std::string>(),
+                               counted(violation["points"].get<int64_t>(), "point"));
+  }
+  json document = toJson(diff);
+  document["before"] = before;
+  document["after"] = after;
+  document["fail_on"] = violations;
+  options.writeJson(document);
+  return violated ? failedVerdict : success;
+}
+
+} // namespace lathe::cli

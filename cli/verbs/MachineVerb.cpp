@@ -1,0 +1,71 @@
+#include "cli/FrontVerbs.h"
+#include "cli/print/Progress.h"
+#include "lab/machine/Machine.h"
+#include "support/Text.h"
+
+#include <bit>
+#include <iostream>
+
+namespace lathe::cli {
+
+int machineVerb(const Arguments &arguments) {
+  bool refresh = false;
+  int threads = 0;
+  Options options(
+      "machine",
+      "What this machine can do: arithmetic by type, bandwidth of caches and memory, by threads. Measured once, then\n"
+      "read from ~/.cache/lathe/machine.json.",
+      "  lathe machine\n  lathe machine --refresh --json machine.json\n");
+  options.add_flag("--refresh", refresh, "measures again");
+  options.add_option("--threads", threads, "measures 1..N threads (default: all this process may use)")
+      ->check(CLI::Range(1, 1024));
+  options.addQuiet();
+  options.addWide();
+  options.addJson();
+  options.parseAll(arguments);
+
+  Progress progress("machine");
+  lab::MeasureOptions measure;
+  measure.maxThreads = threads;
+  measure.progress = [&](std::string_view what, int done, int total) {
+    progress.update(std::string(what), static_cast<size_t>(done), static_cast<size_t>(total));
+  };
+  const lab::MachineCeilings &machine =
+      refresh || threads ? lab::refreshMachineCeilings(measure) : lab::machineCeilings();
+  if (options.printsText()) {
+    std::cout << fmt::format("{} ({}), {}, {}\n", machine.cpu, machine.architecture, counted(machine.cores, "core"),
+                             counted(machine.hardwareThreads, "hardware thread"));
+    std::cout << fmt::format(
+        "{}{}{}; measured {}\n", machine.kernel, machine.governor.empty() ? "" : ", governor " + machine.governor,
+        machine.virtualized ? ", virtual machine (" + machine.hypervisor + ")" : "", machine.measured);
+    std::cout << fmt::format("features: {}\n\n", fmt::join(machine.features, " "));
+    size_t most = 0;
+    for (const auto &ceiling : machine.arithmetic)
+      most = std::max(most, ceiling.gflops.size());
+    std::vector<TableColumn> columns{textColumn("GFLOPS"), textColumn("instruction").drop(1)};
+    for (size_t t = 1; t <= most; ++t) { // of many threads one, the powers of two and all remain
+      bool telling = t == 1 || t == most;
+      columns.push_back(numberColumn(counted(int64_t(t), "thread")).drop(telling ? 0 : std::has_single_bit(t) ? 2 : 3));
+    }
+    Table arithmetic(columns);
+    for (const auto &ceiling : machine.arithmetic) {
+      std::vector<std::string> cells{std::string(name(ceiling.type)), ceiling.instruction};
+      for (double gflops : ceiling.gflops)
+        cells.push_back(fmt::format("{:.1f}", gflops));
+      arithmetic.row(cells);
+    }
+    std::cout << arithmetic.str(options.tableStyle()) << "\n";
+    Table memory({textColumn("GB/s"), numberColumn("capacity"), numberColumn("threads"), numberColumn("read"),
+                  numberColumn("write"), numberColumn("copy")});
+    for (const auto &level : machine.levels)
+      for (size_t t = 0; t < level.bandwidth.size(); ++t)
+        memory.row({level.name, level.bytes ? bytesText(static_cast<double>(level.bytes)) : "", std::to_string(t + 1),
+                    fmt::format("{:.1f}", level.bandwidth[t].read), fmt::format("{:.1f}", level.bandwidth[t].write),
+                    fmt::format("{:.1f}", level.bandwidth[t].copy)});
+    std::cout << memory.str(options.tableStyle());
+  }
+  options.writeJson(lab::toJson(machine));
+  return success;
+}
+
+} // namespace lathe::cli

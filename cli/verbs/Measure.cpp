@@ -1,0 +1,141 @@
+#include "cli/verbs/Measure.h"
+
+#include "cli/Cache.h"
+#include "cli/print/Progress.h"
+#include "runtime/Cpu.h"
+#include "runtime/ThreadPool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+
+namespace lathe::cli {
+
+Prepared prepare(const ModelFlags &model, const InputFlags &inputs) {
+  Prepared prepared;
+  Package package = packageFor(model);
+  prepared.package = package.path;
+  prepared.model = std::move(package.model);
+  prepared.context =
+      std::make_unique<runtime::Context>(prepared.model, runtime::ContextOptions{.threads = model.threads});
+  std::vector<Value> values = gatherInputs(prepared.model->inputs(), inputs, model.shapes);
+  prepared.inputText = inputsText(prepared.model->inputs(), values);
+  for (size_t i = 0; i < values.size(); ++i)
+    prepared.context->setInput(i, values[i]);
+  prepared.context->run();
+  for (size_t i = 0; i < prepared.context->instructionCount(); ++i) {
+    runtime::InstructionInfo info = prepared.context->instruction(i);
+    prepared.flops += info.flops;
+    prepared.bytes += info.bytes;
+  }
+  return prepared;
+}
+
+std::string mistrusted(const Prepared &prepared) {
+  std::string reasons;
+  for (size_t i = 0; i < prepared.model->outputs().size(); ++i) {
+    const Value &value = prepared.context->output(i);
+    if (!value.isTensor())
+      continue;
+    std::string reason = summarizeOutput(value.tensor()).mistrust;
+    if (!reason.empty())
+      reasons +=
+          fmt::format("{}output '{}' is {}", reasons.empty() ? "" : "; ", prepared.model->outputs()[i].name, reason);
+  }
+  return reasons;
+}
+
+namespace {
+/// `verdict`: as `lathe verify` keeps it.
+Verification verificationFrom(const nlohmann::json &verdict) {
+  if (!verdict.is_object() || !verdict.contains("passed"))
+    return {.text = "unverified (lathe verify checks the outputs against the reference)"};
+  std::string summary = verdict.value("summary", "");
+  if (!verdict["passed"].get<bool>())
+    return {.judged = true, .mistrusted = summary.starts_with("mistrusted"), .text = "FAILED verification: " + summary};
+  return {.judged = true, .verified = true, .text = fmt::format("verified {}: {}", verdict.value("date", ""), summary)};
+}
+} // namespace
+
+Verification verificationOf(const runtime::Model &package) {
+  if (!package.contentHash())
+    return {.text = "unverified (--check-constants never: a verdict is only looked up for weights that were checked)"};
+  std::ifstream file(verdictPath(package));
+  return verificationFrom(nlohmann::json::parse(file, nullptr, false));
+}
+
+Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared) {
+  Verification kept = verificationOf(*prepared.model);
+  if (kept.judged || model.model == prepared.package)
+    return kept;
+  std::string verdict = (temporaryFolder() / "verdict.json").string(); // there may be no cache that keeps it
+  Arguments arguments{"verify", model.model, "--package", prepared.package, "--json", verdict};
+  arguments.insert(arguments.end(), {"--threads", std::to_string(model.threads)});
+  arguments.insert(arguments.end(), {"--check-constants", model.checkConstants});
+  if (!inputs.given.empty())
+    arguments.insert(arguments.end(), {"--seeds", "0"});
+  else if (inputs.fill == "random")
+    arguments.insert(arguments.end(), {"--seeds", "1"});
+  Arguments fill = inputs.arguments(fillsInputs(prepared.model->inputs(), inputs));
+  for (const Arguments &flags : {model.graphArguments(), fill})
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+  if (Progress::isSilent())
+    arguments.push_back("--quiet");
+  try {
+    runSelf(arguments);
+  } catch (const ChildFailed &) { // it has said why; the verdict, if it came to one, decides
+  }
+  std::ifstream file(verdict);
+  return verificationFrom(nlohmann::json::parse(file, nullptr, false));
+}
+
+namespace {
+/// The caller's slot waits until all others have begun: otherwise it would do their shares of nothing itself.
+struct Meeting {
+  std::atomic<int> begun{0};
+  int others = 0;
+
+  static void body(void *context, int slot, int64_t, int64_t) {
+    runtime::KernelFloatMode mode;
+    auto *meeting = static_cast<Meeting *>(context);
+    if (slot)
+      meeting->begun.fetch_add(1);
+    else
+      while (meeting->begun.load() < meeting->others) {
+      }
+  }
+};
+} // namespace
+
+double callSeconds(int threads) {
+  runtime::ThreadPool pool(threads);
+  Meeting meeting;
+  meeting.others = threads - 1;
+  using Clock = std::chrono::steady_clock;
+  auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
+  constexpr int calls = 64;
+  std::vector<double> samples;
+  for (auto begin = Clock::now(); samples.size() < 501 && (samples.empty() || seconds(begin) < 0.3);) {
+    auto start = Clock::now();
+    for (int call = 0; call < calls; ++call) {
+      meeting.begun.store(0);
+      pool.run(threads, Meeting::body, &meeting);
+    }
+    samples.push_back(seconds(start) / calls);
+  }
+  std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
+  return samples[samples.size() / 2];
+}
+
+uint64_t peakResidentBytes() {
+  // Not getrusage: its figure begins with that of the program that started this one.
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:"))
+      return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  return 0;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,293 @@
+// `lathe ops`: single operators in the laboratory.
+#include "cli/FrontVerbs.h"
+#include "cli/OpsFlags.h"
+#include "cli/Recording.h"
+#include "cli/print/OpsPrint.h"
+#include "cli/print/Progress.h"
+#include "cli/print/Terminal.h"
+#include "lab/StoreRecords.h"
+#include "lab/problems/ProblemList.h"
+#include "support/Text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+
+/// Finished rows as JSON lines: those that are there are not measured again, new ones are added as they come.
+class RowLog {
+public:
+  explicit RowLog(const std::string &path) : path(path) {
+    if (path.empty())
+      return;
+    std::string text;
+    if (std::filesystem::exists(path))
+      text = readFile(path);
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = std::min(text.find('\n', begin), text.size());
+      std::string line = text.substr(begin, end - begin);
+      json row = json::parse(line, nullptr, false);
+      // A line that was cut by a kill is measured again; one that is no row of ours is somebody's file.
+      bool whole = row.is_object() && row.contains("key") && row["key"].is_string() && row.contains("kind") &&
+                   row.contains("points");
+      bool cut = row.is_discarded() && line[0] == '{';
+      require(whole || cut || line.empty(), "{}: '{:.40}' is no row of lathe ops bench", path, line);
+      if (whole)
+        rows[row["key"].get<std::string>()] = row;
+      begin = end + 1;
+    }
+    file.open(path, std::ios::app);
+    require(file.good(), "{}: cannot be written", path);
+    if (!text.empty() && text.back() != '\n')
+      file << '\n';
+  }
+  const json *find(const std::string &key) const {
+    auto found = rows.find(key);
+    return found == rows.end() ? nullptr : &found->second;
+  }
+  void add(const json &row) {
+    if (path.empty())
+      return;
+    file << row.dump() << std::endl;
+    require(file.good(), "{}: cannot be written", path);
+  }
+
+private:
+  std::string path;
+  std::map<std::string, json> rows;
+  std::ofstream file;
+};
+
+int listSuites(const OpsFlags &flags, const Options &options) {
+  auto suites = lab::suitesOf(flags.problemLists());
+  if (options.printsText())
+    printSuites(suites, options.tableStyle());
+  json document = json::array();
+  for (auto &suite : suites)
+    document.push_back(
+        {{"suite", suite.name}, {"problems", suite.problems}, {"kinds", suite.kinds}, {"list", suite.path}});
+  options.writeJson({{"suites", document}});
+  return success;
+}
+
+/// The columns of each operator among the problems.
+class Columns {
+public:
+  explicit Columns(const OpsFlags &flags) : flags(flags) {}
+  const std::vector<lab::OpsColumn> &of(const std::string &op) {
+    auto [found, isNew] = byOperator.try_emplace(op);
+    if (isNew)
+      found->second = flags.columns(op);
+    return found->second;
+  }
+  std::vector<std::string> names(const std::string &op) {
+    std::vector<std::string> names;
+    for (auto &column : of(op))
+      names.push_back(column.name());
+    return names;
+  }
+
+private:
+  const OpsFlags &flags;
+  std::map<std::string, std::vector<lab::OpsColumn>> byOperator;
+};
+
+/// How much there is to do and how long it takes: if every verdict is clear after the first starts, and if none is
+/// until the last. With what starting a provider costs, 0.2 s, and the checks, at 1 GFLOP/s.
+void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &problems, Columns &columns) {
+  size_t rows = 0, points = 0;
+  double checks = 0;
+  auto settings = flags.settings();
+  for (auto &entry : problems) {
+    rows += settings.size();
+    points += settings.size() * columns.of(entry.problem.op).size();
+    checks += entry.problem.flops() * 1e-9;
+  }
+  const lab::OpsLabOptions &bench = flags.bench;
+  auto seconds = [&](int starts) {
+    return bench.checkOnly
+               ? checks + 0.2 * double(points)
+               : checks + starts * (0.2 * double(points) + double(rows) * bench.maxSeconds / bench.maxStarts);
+  };
+  std::cout << fmt::format("{} x {} = {}, {}; about {}, at most {}\n", counted(int64_t(problems.size()), "problem"),
+                           counted(int64_t(settings.size()), "setting"), counted(int64_t(rows), "row"),
+                           counted(int64_t(points), "point"), waitText(seconds(bench.minStarts)),
+                           waitText(seconds(bench.maxStarts)));
+}
+
+/// True when the store has every point of the row.
+bool isKept(const Recording &recording, const lab::ListedProblem &entry, const lab::OpsSetting &setting,
+            const std::vector<lab::OpsColumn> &columns) {
+  lab::OpsRow row;
+  row.listed = entry;
+  row.setting = setting;
+  for (auto &column : columns) {
+    row.points.emplace_back();
+    row.points.back().provider = column.provider.name;
+    row.points.back().variant = column.variant;
+    row.points.back().schedule = column.schedule;
+  }
+  auto points = lab::pointsOf(row);
+  return std::all_of(points.begin(), points.end(), [&](auto &point) { return recording.has(point); });
+}
+
+int benchOps(const Arguments &arguments) {
+  OpsFlags flags;
+  RecordFlags record;
+  Options options(
+      "ops bench",
+      "Times libraries on single operators, side by side. Every output is checked against the reference\n"
+      "first; a wrong one has no time. Activations are in the layout each provider likes best, weights are\n"
+      "packed, and neither is timed (variant `plain`: row-major activations). The first provider is ours:\n"
+      "a ratio is a peer's best time over our best. Exit code 1 when a point failed, crashed or hung.",
+      "  lathe ops bench conv2d ic64ih56oc64kh3ph1\n"
+      "  lathe ops bench --suite networks/resnet50 --cache hot,cold --dry-run\n"
+      "  lathe ops bench conv2d --suite 'deepbench/*' --provider lathe,onednn:auto,onednn:winograd --threads 1,2\n"
+      "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --layout any,row,blocked --schedule 'default,records'\n"
+      "  lathe ops bench softmax 128x1000 12x128x128 --provider all\n"
+      "  lathe ops bench --from-model resnet50.onnx --provider lathe,onnxruntime\n"
+      "  lathe ops bench gemm m{64..1024*2}n1024k1024 --via \"ssh board\" --via-directory /opt/lathe/bin\n");
+  flags.add(options);
+  record.add(options);
+  options.addQuiet();
+  options.addWide();
+  options.addJson();
+  options.parseAll(arguments);
+  if (flags.listsSuites())
+    return listSuites(flags, options);
+  std::string note = flags.finish();
+  auto problems = flags.listed();
+  if (flags.list) {
+    printList(problems, options.tableStyle());
+    return success;
+  }
+  Columns columns(flags);
+  auto settings = flags.settings();
+  auto sayNote = [&] { // when all flags are known to be good: an error is one line
+    if (!note.empty() && !Progress::isSilent())
+      say(fmt::format("lathe ops bench: {}", note));
+  };
+  if (flags.dryRun) {
+    sayNote();
+    printDryRun(flags, problems, columns);
+    return success;
+  }
+  RowLog log(flags.log);
+  json identity = {{"seed", flags.bench.seed},
+                   {"check_only", flags.bench.checkOnly},
+                   {"repetitions", flags.repetitions},
+                   {"starts", flags.bench.minStarts},
+                   {"max_starts", flags.bench.maxStarts},
+                   {"max_seconds", flags.bench.maxSeconds}};
+  const std::string &via = flags.bench.via;
+  if (!via.empty())
+    identity["via"] = via;
+  Recording recording(record, store::ExperimentKind::ops, "ops bench", arguments, identity);
+  require(recording.on() || !flags.readsRecords(), "--schedule records reads the store: not with --no-store");
+  sayNote();
+  if (!via.empty())
+    recording.elsewhere(via, columns.of(problems.front().problem.op).front().platform);
+  flags.bench.bestSchedule = [&](const std::string &task) { return recording.bestSchedule(task); };
+  if (std::string said = flags.fresh ? "" : recording.resume(); options.printsText())
+    std::cout << said << std::flush;
+  Progress progress("ops bench");
+  size_t total = problems.size() * settings.size(), done = 0, left = 0, kept = 0, measured = 0;
+  std::string stage;
+  flags.bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
+  auto began = std::chrono::steady_clock::now();
+  auto timeIsUp = [&] {
+    return flags.minutes > 0 &&
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > flags.minutes * 60;
+  };
+  std::vector<json> rows;
+  std::string op;
+  std::unique_ptr<lab::OpsLab> laboratory; // of the operator of the moment
+  for (auto &entry : problems) {
+    for (const lab::OpsSetting &setting : settings) {
+      stage = entry.text;
+      std::string key = fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}", entry.problem.str(),
+                                    setting.threads, store::name(setting.cache), name(setting.layout), flags.bench.seed,
+                                    fmt::join(columns.names(entry.problem.op), ","),
+                                    flags.bench.checkOnly ? " check" : "", via.empty() ? "" : " via " + via);
+      json row;
+      if (const json *known = log.find(key)) {
+        row = *known;
+      } else if (isKept(recording, entry, setting, columns.of(entry.problem.op))) {
+        ++kept;
+        ++done;
+        continue;
+      } else if (timeIsUp()) {
+        ++left;
+        continue;
+      } else {
+        if (!laboratory || op != entry.problem.op) {
+          op = entry.problem.op;
+          laboratory = std::make_unique<lab::OpsLab>(columns.of(op), flags.bench);
+        }
+        progress.update(stage, done, total);
+        lab::OpsRow result = laboratory->measure(entry, setting);
+        std::string repro = flags.repro(entry, setting);
+        auto points = lab::pointsOf(result);
+        for (store::Point &point : points)
+          point.repro = repro;
+        recording.add(std::move(points));
+        recording.add(lab::tuningOf(result));
+        row = lab::toJson(result);
+        row["key"] = key;
+        row["repro"] = repro;
+        log.add(row);
+        ++measured;
+        if (options.printsText())
+          printRow(row, options.tableStyle().width);
+      }
+      ++done;
+      rows.push_back(std::move(row));
+    }
+  }
+  if (!left)
+    recording.finish();
+  auto summaries = lab::summarizeOps(rows);
+  size_t wrong = wrongPoints(rows);
+  if (options.printsText()) {
+    printSummaries(summaries, options.tableStyle());
+    std::cout << totalsText(rows, measured, kept, left) << overheadText(rows) << uncountedText(rows)
+              << recording.line();
+  }
+  json documents = json::array();
+  for (auto &summary : summaries)
+    documents.push_back(lab::toJson(summary));
+  options.writeJson({{"providers", columns.names(problems.front().problem.op)},
+                     {"rows", rows},
+                     {"summaries", documents},
+                     {"kept", kept},
+                     {"left", left}});
+  return wrong ? failedVerdict : success;
+}
+
+int problemsOps(const Arguments &arguments) { return forwardToCompiler("problems", arguments); }
+
+const Verb verbs[] = {
+    {"bench", "times libraries on single operators, side by side", benchOps},
+    {"problems", "lists the operators of a model as problems for bench", problemsOps},
+    {"analyze", "says what the measurements in the store show", analyzeVerb},
+    {"diff", "compares two experiments, point by point", diffVerb},
+};
+
+} // namespace
+
+int opsVerb(const Arguments &arguments) {
+  return runSubVerb("ops", "Single operators: times libraries on them and says what the times show.\n", verbs,
+                    "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe,onednn\n"
+                    "  lathe ops problems zoo:resnet18\n"
+                    "  lathe ops analyze --what best\n"
+                    "  lathe ops diff before.jsonl.gz after.jsonl.gz\n",
+                    arguments);
+}
+
+} // namespace lathe::cli

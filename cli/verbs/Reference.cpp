@@ -1,0 +1,44 @@
+#include "cli/CompilerVerbs.h"
+
+#include "passes/interpret/Evaluate.h"
+
+#include <chrono>
+
+namespace lathe::cli {
+
+int referenceVerb(const Arguments &arguments) {
+  ModelFlags model;
+  InputFlags inputs;
+  std::string output;
+  bool reference = false;
+  Options options("run", "Runs a model on the reference operators.",
+                  "  lathe run model.onnx --reference --fill random\n");
+  model.add(options, ModelUse::run);
+  model.addLoading(options); // of run, of which this is a flag
+  inputs.add(options, "");
+  options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
+  options.add_flag("--reference", reference, "");
+  options.addQuiet();
+  options.addJson();
+  options.parseAll(arguments);
+
+  Source source = loadSource(model);
+  if (!output.empty())
+    requireValuesPath(output, outputNames(*source.module).size());
+  std::vector<Value> values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);
+  auto start = std::chrono::steady_clock::now();
+  EvaluateOptions evaluation;
+  evaluation.threads = model.threads;
+  std::vector<Value> results = evaluate(*source.module, values, evaluation);
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::vector<std::string> names = outputNames(*source.module);
+  nlohmann::json json{
+      {"model", model.model}, {"reference", true}, {"run_ms", seconds * 1e3}, {"outputs", nlohmann::json::array()}};
+  printOutputs(names, results, json, options.printsText());
+  if (!output.empty())
+    writeValues(output, names, results);
+  options.writeJson(json);
+  return success;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,126 @@
+// Emits one kernel as scf + arith + vector + llvm pointers, in the signature of package/KernelAbi.h.
+//
+// All integers are i64 (no `index`): they go straight into pointer arithmetic. Offsets are in elements. A kernel is an
+// `llvm.func @NAME(buffers, dims, begin, end, scratch)` that unpacks its buffers and calls `@NAME_body`, whose pointer
+// arguments are noalias; the generator writes the body.
+#pragma once
+
+#include "codegen/target/Target.h"
+#include "support/ElementType.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <functional>
+
+namespace lathe {
+
+/// Thrown by a family or lowering that has no code for what it is given; generate() turns it into NotApplicable.
+struct Declined {
+  std::string reason;
+};
+
+class KernelBuilder {
+public:
+  using Value = mlir::Value;
+
+  /// Opens module and body function. `writable[i]` tells which buffers the kernel stores to (others are marked
+  /// readonly).
+  KernelBuilder(mlir::MLIRContext *context, const Target &target, std::string name, std::vector<bool> writable,
+                unsigned dimCount);
+  /// Closes the body and hands the module over.
+  mlir::OwningOpRef<mlir::ModuleOp> finish();
+
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  const Target &target;
+
+  // What the kernel gets.
+  Value buffer(unsigned index) const { return buffers[index]; }
+  Value dim(unsigned index) const { return dims[index]; }
+  Value begin() const { return beginValue; }
+  Value end() const { return endValue; }
+  Value scratch() const { return scratchValue; }
+
+  // Types.
+  mlir::Type i64() { return b.getI64Type(); }
+  mlir::Type pointer();
+  /// The type elements are computed in: f16/bf16 widen to f32, booleans are i1, unsigned integers are signless.
+  mlir::Type computeType(ElementType type);
+  static mlir::VectorType vectorOf(mlir::Type element, int64_t lanes) {
+    return mlir::VectorType::get({lanes}, element);
+  }
+
+  // Integers. Constants fold, so callers write address arithmetic plainly.
+  Value constant(int64_t value);
+  Value add(Value x, Value y);
+  Value add(Value x, int64_t y) { return add(x, constant(y)); }
+  Value sub(Value x, Value y);
+  Value mul(Value x, Value y);
+  Value mul(Value x, int64_t y) { return mul(x, constant(y)); }
+  /// Unsigned division; both operands are known to be non-negative.
+  Value div(Value x, int64_t y);
+  Value rem(Value x, int64_t y);
+  Value min(Value x, Value y);
+  Value max(Value x, Value y);
+  /// x < y, signed, as i1.
+  Value less(Value x, Value y);
+  Value select(Value condition, Value x, Value y);
+
+  // Memory. `offset` counts elements of the accessed type's element; alignment 0 means the element's natural one.
+  Value gep(Value base, Value offset, mlir::Type element);
+  /// Loads `lanes` elements (1: a scalar) of memory type `type`, widened to computeType(type).
+  Value load(Value base, Value offset, ElementType type, int64_t lanes = 1);
+  /// Loads where mask is set, zero elsewhere. `mask`: vector<lanes x i1>.
+  Value maskedLoad(Value base, Value offset, ElementType type, int64_t lanes, Value mask);
+  /// Stores a scalar or vector of computeType(type), narrowed to memory type `type`.
+  void store(Value value, Value base, Value offset, ElementType type);
+  void maskedStore(Value value, Value base, Value offset, ElementType type, Value mask);
+  /// `value` as it is after having been stored in `type` and loaded again.
+  Value rounded(Value value, ElementType type) { return widened(narrowed(value, type), type); }
+  /// The type an element has in memory, and the conversions between it and computeType.
+  mlir::Type memoryType(ElementType type);
+  Value widened(Value value, ElementType type) { return widen(value, type); }
+  Value narrowed(Value value, ElementType type) { return narrow(value, type); }
+  /// Lanes [0, count) set, count a run-time i64.
+  Value prefixMask(Value count, int64_t lanes);
+
+  // Floating point, on scalars and vectors alike.
+  Value constantF(double value, mlir::Type type);
+  Value splat(Value scalar, int64_t lanes);
+  Value zero(mlir::Type type);
+  /// y where y > x, otherwise x - also where either is NaN: x86's maximum, one instruction there.
+  Value firstUnlessGreater(Value x, Value y) { return firstUnless(true, x, y); }
+  /// Likewise with y < x: the minimum.
+  Value firstUnlessLess(Value x, Value y) { return firstUnless(false, x, y); }
+  /// x * y + z in one rounding; in two on a target without the instruction.
+  Value fma(Value x, Value y, Value z);
+
+  // Control flow.
+  using Values = llvm::SmallVector<Value>;
+  /// for (i = lo; i < hi; i += step) carrying `state`; `body` returns the next state. A loop of static trip count 1 is
+  /// emitted inline.
+  Values loop(Value lo, Value hi, int64_t step, mlir::ValueRange state,
+              const std::function<Values(Value, mlir::ValueRange)> &body);
+  void loop(Value lo, Value hi, int64_t step, const std::function<void(Value)> &body);
+  /// Emits both sides; without results.
+  void ifThen(Value condition, const std::function<void()> &then, const std::function<void()> &otherwise = {});
+  /// Emits body(0), body(1), ... body(copies - 1), which do not depend on each other, an instruction of each in turn:
+  /// one long chain after the other fills the scheduler of a CPU with instructions that wait before the next chain
+  /// begins. Copies with control flow are emitted one after the other.
+  void sideBySide(int64_t copies, const std::function<void(int64_t)> &body);
+
+private:
+  std::string name;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<Value> buffers, dims;
+  Value beginValue, endValue, scratchValue;
+  Value firstUnless(bool greater, Value x, Value y);
+  Value widen(Value value, ElementType type);
+  Value narrow(Value value, ElementType type);
+};
+
+} // namespace lathe

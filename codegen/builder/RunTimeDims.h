@@ -1,0 +1,34 @@
+// Extents a kernel learns at run time, collected before its code is built.
+#pragma once
+
+#include "codegen/builder/KernelBuilder.h"
+#include "support/Dim.h"
+
+namespace lathe {
+
+/// Every extent that is not constant becomes one entry of GeneratedKernel::dims; whole expressions ("N*196"), since the
+/// plan evaluates them and code then only loads them.
+class RunTimeDims {
+public:
+  /// Registers `dim`; must come before the KernelBuilder is made.
+  const Dim &need(const Dim &dim) {
+    if (!dim.isConstant() && !indexOf(dim))
+      dims.push_back(dim);
+    return dim;
+  }
+  mlir::Value value(KernelBuilder &k, const Dim &dim) const {
+    return dim.isConstant() ? k.constant(dim.constant()) : k.dim(*indexOf(dim));
+  }
+  const Dims &list() const { return dims; }
+
+private:
+  Dims dims;
+  std::optional<unsigned> indexOf(const Dim &dim) const {
+    for (unsigned i = 0; i < dims.size(); ++i)
+      if (dims[i] == dim)
+        return i;
+    return std::nullopt;
+  }
+};
+
+} // namespace lathe

@@ -1,0 +1,210 @@
+// Contractions with operands rounded to bf16 against the references on rounded operands.
+#include "codegen/contraction/Bf16.h"
+#include "codegen/testing/KernelEmulation.h"
+#include "codegen/testing/KernelTesting.h"
+#include "codegen/testing/RandomContractions.h"
+#include "ops/Lowerings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace lathe {
+namespace {
+
+/// "" where this machine runs kernels of bf16, otherwise what to print.
+std::string missingHere() {
+  Target native = Target::parse(testTargetName());
+  std::string reason = needsEmulator(native) ? "the emulator has none" : bf16::obstacle(native);
+  return reason.empty() ? "" : "PRODUCTS OF BF16 ARE NOT TESTED HERE: " + reason;
+}
+
+Tensor roundedToBf16(Tensor x, size_t = 0) { return x.convertedTo(ElementType::bf16).convertedTo(x.type()); }
+
+/// Products of rounded operands are exact in fp32, so what is left are the roundings of the sums.
+std::string check(KernelUnderTest &kernel, const std::string &schedule, const std::map<std::string, int64_t> &symbols) {
+  std::vector<Tensor> inputs = kernel.randomInputs(-1, 1, symbols), got = kernel.run(inputs, schedule);
+  std::vector<Tensor> expected = kernel.evaluated(inputs, roundedToBf16).results;
+  double magnitude = kernel.largestSum(inputs) + 1; // a bias is at most 1
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (std::string what = difference(got[i], expected[i], 2e-5, magnitude); !what.empty())
+      return fmt::format("result {}: {}", i, what);
+  return "";
+}
+
+KernelText randomProblem(Random &random, const Target &target, int kind) {
+  return kind == 0   ? randomConv(random, target, Grouping::dense)
+         : kind == 1 ? randomConv(random, target, Grouping::grouped)
+                     : randomGemm(random);
+}
+
+struct Bf16 : testing::Test {
+  void SetUp() override { registerLowerings(); }
+};
+
+/// A product of two operands that are both computed.
+bool bothComputed(const KernelText &text) { return text.str().find("nn.constant") == std::string::npos; }
+
+void checkPriors(const Target &target, bool groupsToo) {
+  int rounded[3] = {}, computed = 0;
+  for (int kind = 0; kind < 3; ++kind)
+    for (int i = 0; i < 30; ++i) {
+      uint64_t seed = baseSeed() + i;
+      Random random(seed * 8 + kind);
+      KernelText text = randomProblem(random, target, kind);
+      KernelUnderTest kernel(text.str(), target, seed);
+      kernel.precision = Precision::bf16;
+      Outcome<Schedule> prior = priorSchedule(kernel.problem());
+      ASSERT_TRUE(prior.done()) << prior.reason() << "\n" << text.str();
+      if (!prior->words.contains("type"))
+        continue; // depthwise, transposed, few rows by a computed operand: judged as fp32 in ContractionTest
+      ++rounded[kind];
+      computed += bothComputed(text);
+      ASSERT_EQ(check(kernel, prior->str(), text.symbols), "")
+          << "'" << prior->str() << "', LATHE_SEED=" << seed << " reproduces it as the first case\n"
+          << text.str();
+    }
+  for (int kind : {0, 1, 2})
+    EXPECT_TRUE(rounded[kind] > 3 || (kind == 1 && !groupsToo))
+        << "nearly nothing is rounded, LATHE_SEED=" << baseSeed();
+  EXPECT_TRUE(computed > 1 || bf16::pairsAreSlow(target)) << "no computed operands, LATHE_SEED=" << baseSeed();
+}
+
+TEST_F(Bf16, priorMatchesReferenceOnRoundedOperands) {
+  if (std::string missing = missingHere(); !missing.empty())
+    GTEST_SKIP() << missing;
+  Target target = testTarget();
+  checkPriors(target, !bf16::pairsAreSlow(target));
+  if (target.has("amx-bf16")) // what CPUs without tile registers do
+    checkPriors(Target::parse(testTargetName() + ",-amx-bf16"), true);
+}
+
+TEST_F(Bf16, everyScheduleMatchesReferenceOnRoundedOperands) {
+  if (std::string missing = missingHere(); !missing.empty())
+    GTEST_SKIP() << missing;
+  Target target = testTarget();
+  int ran[2] = {}, computed = 0; // in vectors, in tile registers
+  for (int kind = 0; kind < 3; ++kind)
+    for (int i = 0; i < 80; ++i) {
+      uint64_t seed = baseSeed() + i;
+      Random random(seed * 8 + 4 + kind);
+      KernelText text = randomProblem(random, target, kind);
+      for (const char *algorithm : {kind == 2 ? "gemm" : "direct", "amx"}) {
+        std::string schedule = randomSchedule(random, algorithm) + " type=bf16";
+        KernelUnderTest kernel(text.str(), target, seed);
+        if (!kernel.declined(schedule).empty())
+          continue; // with a reason: legal schedules run, others say why not
+        ++ran[schedule.starts_with("amx")];
+        computed += bothComputed(text);
+        ASSERT_EQ(check(kernel, schedule, text.symbols), "")
+            << "'" << schedule << "', LATHE_SEED=" << seed << " reproduces it as the first case\n"
+            << text.str();
+      }
+    }
+  if (!target.has("amx-bf16"))
+    std::printf("AMX'S TILE REGISTERS ARE NOT TESTED HERE: %s has none\n", target.str().c_str());
+  EXPECT_TRUE(ran[1] > 15 || !target.has("amx-bf16"))
+      << "nearly every schedule of amx/1 is declined, LATHE_SEED=" << baseSeed();
+  EXPECT_GT(computed, 3) << "nearly no product of computed operands, LATHE_SEED=" << baseSeed();
+  EXPECT_GT(ran[0], 15) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
+}
+
+/// Rounded in Winograd's domain, so there is no reference on rounded operands. Both operands are off by at most 2^-8 of
+/// themselves, which the transforms magnify: by F(4x4) to 1e-2 of a layer's result in L2 norm, five times that in a
+/// single element. What reads or writes a wrong place is off by the result itself, a tenth of the products' magnitudes
+/// and more.
+TEST_F(Bf16, winogradIsNearTheReference) {
+  if (std::string missing = missingHere(); !missing.empty())
+    GTEST_SKIP() << missing;
+  Target target = testTarget();
+  int ran = 0;
+  for (int i = 0; i < 60; ++i) {
+    uint64_t seed = baseSeed() + i;
+    Random random(seed * 8 + 3);
+    KernelText text = randomConv(random, target, Grouping::winograd);
+    std::string schedule = randomSchedule(random, "winograd") + " type=bf16";
+    KernelUnderTest kernel(text.str(), target, seed);
+    if (!kernel.declined(schedule).empty())
+      continue;
+    ++ran;
+    std::vector<Tensor> inputs = kernel.randomInputs(-1, 1, text.symbols), got = kernel.run(inputs, schedule);
+    double magnitude = kernel.largestSum(inputs) + 1;
+    ASSERT_EQ(difference(got[0], kernel.expected(inputs)[0], 2e-2, magnitude), "")
+        << "'" << schedule << "', LATHE_SEED=" << seed << " reproduces it as the first case\n"
+        << text.str();
+  }
+  EXPECT_GT(ran, 10) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
+}
+
+TEST_F(Bf16, winogradLosesWhatItsPointsAreChosenFor) {
+  if (std::string missing = missingHere(); !missing.empty())
+    GTEST_SKIP() << missing;
+  std::string x = "tensor<1x48x24x24xf32, #nn.blocked<1, 16>>", w = "tensor<32x48x3x3xf32>",
+              y = "tensor<1x32x24x24xf32, #nn.blocked<1, 16>>";
+  std::string text = fmt::format(
+      "func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {2} attributes {{nn.family = \"contraction\"}} {{\n"
+      "  %0 = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, "
+      "1>}} : ({0}, {1}) -> {2}\n  return %0 : {2}\n}}\n",
+      x, w, y);
+  auto loss = [&](const char *schedule) {
+    KernelUnderTest kernel(text, testTarget(), baseSeed());
+    std::vector<Tensor> inputs = kernel.randomInputs(-1, 1);
+    Tensor got = kernel.run(inputs, schedule)[0], expected = kernel.expected(inputs)[0];
+    double squares = 0, all = 0;
+    for (int64_t i = 0; i < got.elements(); ++i) {
+      squares += std::pow(got.asDouble(i) - expected.asDouble(i), 2);
+      all += std::pow(expected.asDouble(i), 2);
+    }
+    return std::sqrt(squares / all);
+  };
+  // docs/kernels.md: 2.4e-3, 3.0e-3, 5.5e-3 and 1.0e-2; no less than half of that, or operands were not rounded.
+  for (auto [schedule, expected] :
+       std::vector<std::pair<const char *, double>>{{"direct/1 type=bf16 px=6 oc=2", 2.4e-3},
+                                                    {"winograd/1 m=2 px=6 oc=2 type=bf16", 3.0e-3},
+                                                    {"winograd/1 m=3 px=6 oc=2 type=bf16", 5.5e-3},
+                                                    {"winograd/1 m=4 px=6 oc=2 type=bf16", 1.0e-2}}) {
+    double found = loss(schedule);
+    EXPECT_LT(found, 1.4 * expected) << schedule << ", LATHE_SEED=" << baseSeed();
+    EXPECT_GT(found, 0.5 * expected) << schedule << ", LATHE_SEED=" << baseSeed();
+  }
+}
+
+TEST_F(Bf16, weightsAreRoundedToNearestEven) {
+  for (float value :
+       {0.f, -0.f, 1.f, 1.00390625f, 1.01171875f, -3.14159f, 65504.f, 1e-3f, 3.3895314e38f, INFINITY, -INFINITY}) {
+    Tensor x(ElementType::f32, {1});
+    x.as<float>()[0] = value;
+    uint16_t expected;
+    std::memcpy(&expected, x.convertedTo(ElementType::bf16).data(), sizeof expected);
+    EXPECT_EQ(bf16::rounded(value), expected) << value;
+  }
+  EXPECT_GT(bf16::rounded(NAN) & 0x7f, 0); // still no infinity
+}
+
+std::string product(const char *attributes, const char *constant) {
+  return fmt::format(
+      "func.func private @k(%a: tensor<8x8xf32>, %b: tensor<8x8xf32> {}) -> tensor<8x8xf32> attributes {{nn.family = "
+      "\"contraction\"}} {{\n  %0 = nn.gemm %a, %b {{alpha = 1.0 : f64, beta = 1.0 : f64, {}}} : (tensor<8x8xf32>, "
+      "tensor<8x8xf32>) -> tensor<8x8xf32>\n  return %0 : tensor<8x8xf32>\n}}\n",
+      constant, attributes);
+}
+
+TEST_F(Bf16, whatCannotBeRoundedDeclinesWithAReason) {
+  const char *plain = "trans_a = false, trans_b = false", *transposed = "trans_a = true, trans_b = false";
+  auto reason = [](const std::string &text, const char *target, const char *schedule) {
+    return KernelUnderTest(text, Target::parse(target), 1).declined(schedule);
+  };
+  EXPECT_EQ(reason(product(plain, "{nn.constant}"), "znver4", "gemm/1 type=bf16"), "");
+  EXPECT_EQ(reason(product(plain, "{nn.constant}"), "x86-64-v3", "gemm/1 type=f32"), "");
+  EXPECT_THAT(reason(product(plain, "{nn.constant}"), "x86-64-v3", "gemm/1 type=bf16"),
+              testing::HasSubstr("avx512bf16"));
+  EXPECT_THROW(reason(product(plain, "{nn.constant}"), "znver4", "gemm/1 type=f64"), Error);
+  EXPECT_THAT(reason(product(plain, ""), "znver4", "gemm/1 type=bf16"), testing::HasSubstr("packb=1"));
+  EXPECT_EQ(reason(product(plain, ""), "znver4", "gemm/1 type=bf16 packb=1"), "");
+  EXPECT_THAT(reason(product(transposed, "{nn.constant}"), "znver4", "gemm/1 type=bf16"),
+              testing::HasSubstr("transposed"));
+}
+
+} // namespace
+} // namespace lathe

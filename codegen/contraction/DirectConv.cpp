@@ -1,0 +1,337 @@
+// direct/1: a convolution as a batch of small matrix products on unpadded input. A register block is `px` neighbouring
+// output positions of one row times `oc` vectors of output channels; kernel taps that fall into padding are left out:
+// along the width statically (each class of tiles knows which of its positions a tap reaches), along height and depth
+// by the bounds of the tap loops.
+//
+// With type=bf16 a slot rounds the input rows of one row range into its scratch (codegen/contraction/Bf16.h) and runs all its work
+// items of that range from there.
+#include "codegen/contraction/DirectConv.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace lathe {
+
+void DirectGenerator::emit() {
+  if (!plan.held)
+    return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+  // One range of rows after the other: its input is rounded or computed for all units that the slot has of it.
+  int64_t tiles = conv.groups * plan.tiles.perGroup();
+  k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
+    setRange(range);
+    computeRows ? computeRows(image, firstRow, lastRow) : roundInput();
+    Value first = k.mul(range, tiles);
+    k.loop(k.max(k.begin(), first), k.min(k.end(), k.add(first, tiles)), 1, [&](Value unit) { emitUnit(unit); });
+  });
+}
+
+void DirectGenerator::setRows(Value chunk) {
+  firstRow = k.mul(chunk, plan.rows);
+  lastRow = plan.allRows() % plan.rows ? k.min(k.add(firstRow, plan.rows), k.constant(plan.allRows()))
+                                       : k.add(firstRow, plan.rows);
+}
+
+/// `range`: (image, chunk of rows).
+void DirectGenerator::setRange(Value range) {
+  image = k.div(range, plan.chunks());
+  setRows(k.rem(range, plan.chunks()));
+  if (!plan.held)
+    return;
+  firstHeld = k.constant(0);
+  if (!plan.holdsAll() && plan.heldRows() < conv.in[1])
+    firstHeld = k.min(k.max(k.sub(k.mul(firstRow, plan.rowStep()), k.constant(conv.padBegin[1])), k.constant(0)),
+                      k.constant(conv.in[1]));
+}
+
+/// The input rows of a range as units in scratch: blocked [block][position][pair], row-major [group][pair][position].
+void DirectGenerator::roundInput() {
+  int64_t allRows = conv.in[0] * conv.in[1];
+  Value rows = k.min(k.sub(k.constant(allRows), firstHeld), k.constant(plan.heldRows()));
+  Value pixels = k.mul(rows, conv.in[2]), none = k.constant(0);
+  Value from = k.add(k.mul(image, conv.inImageStride()), k.mul(firstHeld, conv.in[2] * conv.inPixelStride()));
+  ElementType type = ElementType::f32;
+  if (conv.inBlock) {
+    int64_t channels = conv.groups * conv.inChannels, whole = channels / conv.inBlock, rest = channels % conv.inBlock;
+    auto roundBlock = [&](Value block, int64_t valid) {
+      Value source = k.add(from, k.mul(block, conv.inPixels() * conv.inBlock));
+      Value to = k.mul(block, plan.heldBlockUnits());
+      k.loop(none, pixels, 1, [&](Value pixel) {
+        Value at = k.add(source, k.mul(pixel, conv.inBlock));
+        // Lanes without a channel may hold anything, and zero times that is not always zero.
+        Value vector = valid == conv.inBlock ? k.load(k.buffer(conv.input), at, type, plan.lanes)
+                                             : k.maskedLoad(k.buffer(conv.input), at, type, plan.lanes,
+                                                            k.prefixMask(k.constant(valid), plan.lanes));
+        bf16::storeNeighbours(k, vector, k.scratch(), k.add(to, k.mul(pixel, plan.pixelStride())));
+      });
+    };
+    k.loop(none, k.constant(whole), 1, [&](Value block) { roundBlock(block, conv.inBlock); });
+    if (rest)
+      roundBlock(k.constant(whole), rest);
+    return;
+  }
+  k.loop(none, k.constant(conv.groups), 1, [&](Value g) {
+    auto roundPair = [&](Value pair, bool both) {
+      Value source = k.add(from, k.mul(k.add(k.mul(g, conv.inChannels), k.mul(pair, bf16::pair)), conv.inPixels()));
+      Value to = k.mul(k.add(k.mul(g, plan.steps), pair), plan.heldPixels());
+      auto round = [&](Value pixel, Value mask) {
+        auto plane = [&](int64_t channel) -> Value {
+          Value at = k.add(source, k.add(pixel, channel * conv.inPixels()));
+          return mask ? k.maskedLoad(k.buffer(conv.input), at, type, plan.lanes, mask)
+                      : k.load(k.buffer(conv.input), at, type, plan.lanes);
+        };
+        bf16::storeInterleaved(k, plane(0), both ? plane(1) : Value(), k.scratch(), k.add(to, pixel));
+      };
+      Value whole = k.mul(k.div(pixels, plan.lanes), plan.lanes);
+      k.loop(none, whole, plan.lanes, [&](Value pixel) { round(pixel, {}); });
+      k.ifThen(k.less(whole, pixels), [&] { round(whole, k.prefixMask(k.sub(pixels, whole), plan.lanes)); });
+    };
+    k.loop(none, k.constant(conv.inChannels / bf16::pair), 1, [&](Value pair) { roundPair(pair, true); });
+    if (conv.inChannels % bf16::pair)
+      roundPair(k.constant(conv.inChannels / bf16::pair), false);
+  });
+}
+
+void DirectGenerator::emitUnit(Value unit) {
+  int64_t tiles = conv.groups * plan.tiles.perGroup();
+  Value tile;
+  if (plan.channelsOuter) { // (tile, image, chunk)
+    Value images = dims.value(k, conv.images);
+    setRows(k.rem(unit, plan.chunks()));
+    Value rest = k.div(unit, plan.chunks());
+    image = k.b.create<mlir::arith::RemUIOp>(k.loc, rest, images);
+    tile = k.b.create<mlir::arith::DivUIOp>(k.loc, rest, images);
+  } else { // (image, chunk, tile)
+    tile = k.rem(unit, tiles);
+    setRange(k.div(unit, tiles));
+  }
+  group = k.div(tile, plan.tiles.perGroup());
+  tileOfGroup = k.rem(tile, plan.tiles.perGroup());
+  if (conv.groups == 1) {
+    group = k.constant(0);
+    tileOfGroup = tile;
+  }
+  int64_t full = plan.tiles.full, fullLanes = plan.tiles.vectors * plan.lanes;
+  auto whole = [&](int64_t valid) {
+    vectors = plan.tiles.vectors;
+    validChannels = valid;
+    emitRows();
+  };
+  auto tail = [&] {
+    vectors = plan.tiles.tailVectors;
+    validChannels = conv.outChannels - full * fullLanes;
+    emitRows();
+  };
+  if (plan.tiles.tailVectors && full)
+    k.ifThen(k.less(tileOfGroup, k.constant(full)), [&] { whole(fullLanes); }, tail);
+  else if (plan.tiles.tailVectors)
+    tail();
+  else if (conv.outChannels == full * fullLanes || wholeVectors)
+    whole(fullLanes);
+  else if (full == 1)
+    whole(conv.outChannels);
+  else // only the last tile has lanes without a channel
+    k.ifThen(
+        k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(fullLanes); },
+        [&] { whole(conv.outChannels - (full - 1) * fullLanes); });
+}
+
+void DirectGenerator::emitRows() {
+  k.loop(k.constant(0), k.constant(plan.passes()), 1, [&](Value pass) {
+    k.loop(firstRow, lastRow, 1, [&](Value row) {
+      int64_t before = 0, inRow = 0;
+      for (const TileClass &tile : plan.classes)
+        inRow += tile.count;
+      for (const TileClass &tile : plan.classes) {
+        k.loop(k.constant(0), k.constant(tile.count), 1, [&](Value i) {
+          tileOfPanel = k.add(k.add(k.mul(k.sub(row, firstRow), inRow), before), i);
+          emitTile(tile, row, k.add(k.mul(i, tile.width), tile.start), pass);
+        });
+        before += tile.count;
+      }
+    });
+  });
+}
+
+/// Panels lie one after the other in the order they are used, so the next one begins where this one, at `panel`, ends.
+/// Every tile of the unit's rows fetches its share.
+PanelPrefetch DirectGenerator::nextPanel(Value panel, Value tileOfPanel) {
+  if (!plan.prefetch)
+    return {};
+  int64_t inRow = 0, elements = conv.taps() * plan.kc * vectors * plan.lanes;
+  for (const TileClass &tile : plan.classes)
+    inRow += tile.count;
+  return micro.shareOfPanel(k.add(panel, elements), elements, tileOfPanel, plan.rows * inRow, plan.axis, conv.taps());
+}
+
+DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, Value partial, Value pass) {
+  Values acc;
+  if (conv.bias) {
+    PointAccess access;
+    access.buffer = *conv.bias;
+    access.type = conv.type;
+    access.laneStride = 1;
+    access.wholeBlocks = paddedBias;
+    Values bias;
+    for (int64_t v = 0; v < vectors; ++v) {
+      int64_t real = std::min(plan.lanes, validChannels - v * plan.lanes);
+      bias.push_back(real > 0 ? Epilogue::loadLanes(k, access, k.add(channel, v * plan.lanes), plan.lanes, real)
+                              : micro.zeros(1)[0]);
+    }
+    for (int64_t p = 0; p < width; ++p)
+      acc.append(bias.begin(), bias.end());
+  } else {
+    acc = micro.zeros(width * vectors);
+  }
+  if (plan.passes() == 1)
+    return acc;
+  // Later passes go on from the partial sums.
+  mlir::Type type = acc[0].getType();
+  llvm::SmallVector<mlir::Type> types(acc.size(), type);
+  auto op = k.b.create<mlir::scf::IfOp>(k.loc, types, k.less(k.constant(0), pass), true);
+  mlir::OpBuilder::InsertionGuard guard(k.b);
+  k.b.setInsertionPointToEnd(op.thenBlock());
+  Values loaded;
+  ElementType computed = partialType();
+  for (int64_t i = 0; i < width * vectors; ++i)
+    loaded.push_back(k.load(k.scratch(), k.add(partial, i * plan.lanes), computed, plan.lanes));
+  k.b.create<mlir::scf::YieldOp>(k.loc, loaded);
+  k.b.setInsertionPointToEnd(op.elseBlock());
+  k.b.create<mlir::scf::YieldOp>(k.loc, acc);
+  return Values(op.getResults().begin(), op.getResults().end());
+}
+
+DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Values acc, Value row, Value column,
+                                                    Value pass) {
+  Value depth = conv.out[0] == 1 ? k.constant(0) : k.div(row, conv.out[1]);
+  Value height = conv.out[0] == 1 ? row : k.rem(row, conv.out[1]);
+  int64_t wide = vectors * plan.lanes, pixel = plan.pixelStride();
+  auto [depthLow, depthHigh] = tapRange(k, conv, 0, depth);
+  auto [heightLow, heightHigh] = tapRange(k, conv, 1, height);
+
+  Value input = plan.held ? k.constant(0) : k.mul(image, conv.inImageStride());
+  input = k.add(input, k.mul(group, plan.groupInput()));
+  input = k.add(input, k.mul(pass, plan.kc * conv.inChannelStride()));
+  Value weights = k.mul(group, plan.groupStride());
+  weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
+  weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * wide));
+  PanelPrefetch share = nextPanel(weights, tileOfPanel);
+  Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
+  bool merged = plan.rowWidth != conv.out[2];
+  Value inHeight = k.sub(k.mul(height, plan.rowStep()), k.constant(conv.padBegin[1]));
+  if (plan.held)
+    inHeight = k.sub(inHeight, firstHeld);
+  Value inputs = plan.held ? k.scratch() : k.buffer(conv.input);
+  Value inColumn =
+      merged ? k.constant(plan.inAt(tile.start)) : k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
+
+  llvm::SmallVector<int64_t> offsets;
+  for (int64_t p = 0; p < tile.width; ++p)
+    offsets.push_back((merged ? plan.inAt(tile.start + p) - plan.inAt(tile.start) : p * conv.stride[2]) * pixel);
+  VectorOperand b{k.buffer(conv.weights), wide};
+  // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
+  bool loopColumns = plan.kc >= 2 * plan.unroll;
+  auto column1 = [&](mlir::ValueRange carried, Value inRow, Value tapRow, Value kw, std::pair<int64_t, int64_t> reach) {
+    llvm::SmallVector<int64_t> rows;
+    for (int64_t p = reach.first; p < reach.second; ++p)
+      rows.push_back(p);
+    Value at = k.add(inRow, k.mul(k.add(inColumn, k.mul(kw, conv.dilation[2])), pixel));
+    // Unrolled columns read the same inputs at other positions.
+    Value source = loopColumns ? inputs : micro.launder(inputs);
+    Value tap = k.add(tapRow, kw);
+    micro.prefetch = micro.continued(share, tap, plan.axis);
+    return micro.reduce(carried, rows, offsets, vectors, source, at, plan.axis, b,
+                        k.add(weights, k.mul(tap, plan.kc * wide)));
+  };
+  return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
+    return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
+      Value inPlane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);
+      Value inRow = k.mul(k.add(inPlane, k.add(inHeight, k.mul(kh, conv.dilation[1]))), conv.in[2] * pixel);
+      inRow = k.add(input, inRow);
+      Value tapRow = k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), conv.kernel[2]);
+      Values state(acc2.begin(), acc2.end());
+      for (int64_t kw = 0; kw < conv.kernel[2];) {
+        int64_t same = kw + 1;
+        while (loopColumns && same < conv.kernel[2] && tile.reach[same] == tile.reach[kw])
+          ++same;
+        state = k.loop(k.constant(kw), k.constant(same), 1, state, [&](Value at, mlir::ValueRange carried) {
+          return column1(carried, inRow, tapRow, at, tile.reach[kw]);
+        });
+        kw = same;
+      }
+      return state;
+    });
+  });
+}
+
+void DirectGenerator::emitTile(const TileClass &tile, Value row, Value column, Value pass) {
+  int64_t wide = vectors * plan.lanes;
+  Value channel = k.add(k.mul(group, conv.outChannels), k.mul(tileOfGroup, plan.tiles.vectors * plan.lanes));
+  Value partial = k.mul(k.add(k.mul(k.sub(row, firstRow), conv.out[2]), column), wide);
+  Values acc = initial(tile.width, channel, partial, pass);
+  acc = reduceTaps(tile, acc, row, column, pass);
+
+  auto finish = [&] {
+    Epilogue::Tile out;
+    out.image = image;
+    out.pixel = k.add(k.mul(row, conv.out[2]), column);
+    out.channel = channel;
+    for (int64_t p = 0; p < tile.width; ++p)
+      out.pixels.push_back(p);
+    out.vectors = vectors;
+    out.channels = validChannels;
+    epilogue.emit(k, dims, out, acc);
+  };
+  if (plan.passes() == 1)
+    return finish();
+  ElementType computed = partialType();
+  k.ifThen(
+      k.less(pass, k.constant(plan.passes() - 1)),
+      [&] {
+        for (size_t i = 0; i < acc.size(); ++i)
+          k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), computed);
+      },
+      finish);
+}
+
+GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule,
+                             RunTimeDims dims, const RowsComputer &rowsComputer) {
+  const ConvGeometry &conv = plan.conv;
+  dims.need(conv.images);
+  mlir::func::FuncOp function = problem.function();
+  Epilogue epilogue(function, conv.result, convSpace(problem, conv), plan.lanes, problem.shapes, dims);
+  if (conv.groups > 1 && epilogue.blocked() && conv.outChannels % plan.lanes)
+    throw Declined{"the groups do not end where channel blocks do"};
+
+  std::vector<bool> writable(function.getNumArguments(), false);
+  writable.resize(writable.size() + function.getNumResults(), true);
+  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
+  bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
+  DirectGenerator(k, plan, epilogue, dims, paddedBias,
+                  rowsComputer ? rowsComputer(k, dims) : DirectGenerator::ComputeRows())
+      .emit();
+
+  GeneratedKernel result;
+  result.module = k.finish();
+  if (!plan.channelsOuter)
+    result.images = conv.images;
+  result.units = conv.images * Dim(conv.groups * plan.tiles.perGroup() * plan.chunks());
+  if (plan.held) // the last vector of a row-major pair may be stored whole
+    result.scratchBytes = (plan.heldUnits() + plan.lanes) * bf16::unitBytes;
+  else if (plan.passes() > 1)
+    result.scratchBytes =
+        plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);
+  result.dims = dims.list();
+  result.packings.resize(function.getNumArguments());
+  result.packings[conv.weights] = directPacking(plan);
+  if (paddedBias)
+    result.packings[*conv.bias] = paddedChannels(plan.lanes);
+  epilogue.addPackings(result.packings);
+  result.schedule = schedule;
+  return result;
+}
+
+GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &geometry,
+                               const Schedule &schedule) {
+  return directKernel(problem, makeDirectPlan(problem, geometry, schedule), schedule);
+}
+
+} // namespace lathe

@@ -1,0 +1,280 @@
+// The schedule of direct/1 without search: a small model of the register block's cost, then cache sizes.
+#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/Contraction.h"
+#include "codegen/target/Caches.h"
+
+#include <cmath>
+
+namespace lathe {
+namespace {
+
+struct Block {
+  int64_t width, px, oc;
+  double cycles; // of one reduction step over all outputs of one image and group
+};
+
+constexpr int64_t unrolled = 8; // reduction steps per loop iteration
+// A panel of weights that fewer tiles use passes by in order, which the hardware follows by itself.
+constexpr int64_t leastTiles = 3;
+
+/// What prefetching adds to the time of a tile, as a share of it, when `tiles` of them follow each other on one panel
+/// of weights: each fetches its share of the lines that an iteration needs, at 0.6 cycles a line as measured.
+double prefetchCost(const Target &target, int64_t px, int64_t oc, int64_t tiles) {
+  int64_t lines = unrolled * oc * target.vectorBits / 512;
+  return 0.6 * double((lines + tiles - 1) / tiles) / (unrolled * stepCycles(target, px, oc, false));
+}
+
+/// Work of the busiest of `threads` slots over an equal share, when each gets the same number of consecutive units.
+/// `before`: work that a slot does once for each row it has any unit of, in multiples of what a row of one vector
+/// takes.
+double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, int64_t rows, int64_t chunk,
+                 bool channelsOuter, int64_t threads, double before = 0) {
+  int64_t vectors = (conv.outChannels + lanes - 1) / lanes, chunks = (rows + chunk - 1) / chunk;
+  int64_t perGroup = (vectors + block.oc - 1) / block.oc, tiles = conv.groups * perGroup;
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, units = images * tiles * chunks;
+  if (units > 100000)
+    return 1;
+  double total = before * double(images) * rows, busiest = 0;
+  for (int64_t slot = 0; slot < threads; ++slot) {
+    double work = 0, shared = 0;
+    int64_t range = -1;
+    for (int64_t unit = units * slot / threads; unit < units * (slot + 1) / threads; ++unit) {
+      int64_t at = channelsOuter ? unit % chunks : unit / tiles % chunks;
+      int64_t tile = (channelsOuter ? unit / (chunks * images) : unit % tiles) % perGroup;
+      work += double(std::min(chunk, rows - at * chunk)) * std::min(block.oc, vectors - tile * block.oc);
+      if (before > 0 && unit / tiles != range) {
+        range = unit / tiles;
+        shared += before * double(std::min(chunk, rows - at * chunk));
+      }
+    }
+    total += work;
+    busiest = std::max(busiest, work + shared);
+  }
+  return busiest * threads / total;
+}
+
+/// How much longer a plan takes whose busiest slot does `waste` times an equal share. What is compiled for one thread
+/// may run on two: there it only tells plans apart that are nearly as fast.
+double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.02 * (waste - 1); }
+
+/// Operands are rounded and multiplied in pairs of channels.
+bool multipliesPairs(const ContractionProblem &problem, const ConvGeometry &conv) {
+  return bf16::wanted(problem.kernel, conv.type) && !bf16::pairsAreSlow(problem.target());
+}
+
+Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
+  const Target &target = problem.target();
+  const Caches caches = cachesOf(target);
+  bool pairs = multipliesPairs(problem, conv);
+  int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+  // Tiles that step over the ends of strided rows each have code of their own.
+  int64_t longest = conv.pointwise() ? 400 : 64;
+  std::vector<int64_t> widths = {conv.out[2]};
+  if (conv.mergesRows())
+    for (int64_t rows = 2; rows <= conv.out[0] * conv.out[1] && conv.out[2] * rows <= longest; ++rows)
+      if (conv.out[0] * conv.out[1] % rows == 0)
+        widths.push_back(conv.out[2] * rows);
+  Block best{conv.out[2], 1, 1, INFINITY};
+  for (int64_t width : widths)
+    for (int64_t px = 1; px <= std::min<int64_t>(width, 28); ++px)
+      for (int64_t oc = 1; oc <= std::min<int64_t>(vectors, 8); ++oc) {
+        EvenPieces pieces = evenPieces(width, px);
+        if (pieces.size(0) != px || !Microkernel::fits(target, px, oc))
+          continue;
+        double cycles = 0;
+        bool far = panelIsFar(target, conv.taps() * (pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels), oc);
+        for (auto [piece, times] :
+             {std::pair(pieces.small + 1, pieces.large), std::pair(pieces.small, pieces.count - pieces.large)}) {
+          if (times)
+            cycles += double(times) * (vectors / oc) * stepCycles(target, piece, oc, far, pairs);
+          if (times && vectors % oc)
+            cycles += double(times) * stepCycles(target, piece, vectors % oc, far, pairs);
+        }
+        cycles *= double(conv.outPixels()) / width;
+        // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few
+        // registers.
+        if (conv.taps() == 1 && target.vectorRegisters >= 32 && px * oc >= 28)
+          cycles *= 1.05;
+        // Large weights are walked tile by tile: an odd number of tiles is hard to split.
+        if (double(conv.taps()) * conv.inChannels * conv.outChannels * 4 > caches.secondLevel / 2 &&
+            (vectors + oc - 1) / oc % 2)
+          cycles *= 1.02;
+        // A pointwise convolution reads each input once a tile of channels, from the second level at best.
+        cycles += 0.5 * double(conv.outPixels()) * ((vectors + oc - 1) / oc) * 4 / caches.fromSecond / conv.taps();
+        // The panel in use and the one that is fetched share the second level with the input.
+        if (double both = 2.0 * conv.taps() * conv.inChannels * oc * target.vectorBits / 8;
+            both > caches.secondLevel / 2)
+          cycles *= 1 + 0.04 * both / (caches.secondLevel / 2);
+        // With one vector every multiplication loads its scalar: measured, more than twenty rows of them cost.
+        if (oc == 1 && px > 20)
+          cycles *= 1.08;
+        if (cycles >= best.cycles * 0.999)
+          continue;
+        int64_t rows = conv.outPixels() / width;
+        Block block{width, px, oc, cycles};
+        block.cycles *= slowdown(slotWaste(conv, block, lanes, rows, 1, false, std::max(2, problem.kernel.threads)),
+                                 problem.kernel.threads);
+        if (int64_t tiles = rows * pieces.count; prefetch && tiles >= leastTiles)
+          block.cycles *= 1 + prefetchCost(target, px, oc, tiles);
+        if (block.cycles < best.cycles * 0.999)
+          best = block;
+      }
+  return best;
+}
+
+/// Weights of this size come from memory each time the network runs.
+bool weightsFromMemory(const ConvGeometry &conv) {
+  return double(conv.taps()) * conv.inChannels * conv.outChannels * bitWidth(conv.type) / 8 > 96 << 10;
+}
+
+} // namespace
+
+double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs) {
+  int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
+  int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
+  double multiplies = double(rows * vectors) / (pairs ? bf16::productsACycle(target) : 2),
+         loads = (vectors + rows * groups) / 2.0;
+  double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
+  double wait = (pairs ? 6.0 : 4.0) / Microkernel::chains(target, rows, vectors);
+  // Vectors of a step that do not stay in registers beside the sums: measured 1 to 2 % alone on the core, 7 to 28 %
+  // between other processes (docs/kernels.md, "AVX2").
+  double reloading = groups > 1 ? 1.06 : 1;
+  return (std::max({multiplies, loads, arrival, wait}) + 0.05 * loads + 0.05 * arrival) * reloading;
+}
+
+bool panelIsFar(const Target &target, int64_t steps, int64_t vectors) {
+  return double(steps) * vectors * target.vectorBits / 8 > cachesOf(target).firstLevel / 2;
+}
+
+double directCycles(const ContractionProblem &problem, const ConvGeometry &conv) {
+  const Target &target = problem.target();
+  int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type))), vectors = (conv.outChannels + lanes - 1) / lanes;
+  Block block = bestBlock(problem, conv, lanes, weightsFromMemory(conv));
+  auto reached = [&](int axis) { // pairs of a position and a tap of one axis that meet
+    double count = 0;
+    for (int64_t t = 0; t < conv.kernel[axis]; ++t) {
+      int64_t shift = t * conv.dilation[axis] - conv.padBegin[axis], stride = conv.stride[axis];
+      int64_t first = (std::max<int64_t>(0, -shift) + stride - 1) / stride;
+      int64_t end = (std::max<int64_t>(0, conv.in[axis] - shift) + stride - 1) / stride;
+      count += double(std::max<int64_t>(0, std::min(end, conv.out[axis]) - first));
+    }
+    return count;
+  };
+  bool pairs = multipliesPairs(problem, conv);
+  int64_t steps = pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels;
+  bool far = panelIsFar(target, conv.taps() * steps, block.oc);
+  double row = 0; // all taps of the width, over one row of outputs
+  for (const TileClass &tile : tileClasses(conv, block.px))
+    for (auto &[first, last] : tile.reach)
+      for (int64_t done = 0; done < vectors && last > first; done += block.oc) {
+        int64_t oc = std::min(block.oc, vectors - done);
+        // Few sums do not hide what stands between the loops: measured.
+        double between = (last - first) * oc < 12 ? 1.12 : 1.04;
+        row += tile.count * stepCycles(target, last - first, oc, far, pairs) * between;
+      }
+  return row * reached(0) * reached(1) * double(steps) * conv.groups;
+}
+
+DirectChoice chooseDirect(const ContractionProblem &problem, const ConvGeometry &conv, const RowsBefore *before) {
+  const Target &target = problem.target();
+  const Caches caches = cachesOf(target);
+  const double secondLevelBytes = caches.secondLevel;
+  int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
+  bool pairs = multipliesPairs(problem, conv);
+  double size = pairs ? double(bf16::unitBytes) / bf16::pair : bitWidth(conv.type) / 8.0;
+  bool prefetch = weightsFromMemory(conv);
+  Block block = bestBlock(problem, conv, lanes, prefetch);
+  int64_t rows = conv.outPixels() / block.width;
+  double tileWeights = double(conv.taps()) * conv.inChannels * block.oc * lanes * size;
+  double weights = double(conv.taps()) * conv.inChannels * conv.outChannels * size;
+  double input = double(conv.inChannels) * conv.inPixels() * size;
+  for (int axis = 0; axis < 2; ++axis) // strides leave rows out; what they leave out of a row comes with it
+    input *= std::min(1.0, double(conv.kernel[axis]) / conv.stride[axis]);
+  int64_t tiles = (conv.outChannels + block.oc * lanes - 1) / (block.oc * lanes);
+
+  Schedule schedule;
+  schedule.algorithm = "direct";
+  schedule.numbers = {{"px", block.px}, {"oc", block.oc}, {"width", block.width}, {"kc", 0}};
+
+  // Whichever operand is read again should come from the second level, the other passes by once.
+  double rowBytes = input / rows;
+  if (before)
+    rowBytes += double(before->conv.groups) * before->conv.inPixels() * size / rows;
+  // What is computed here and what it is computed from pass through the second level beside each other; of more than a
+  // quarter of it rows were read from farther away again (docs/kernels.md).
+  double room =
+      before ? secondLevelBytes / 4 : std::max(secondLevelBytes * 0.75 - 2 * tileWeights, secondLevelBytes / 4);
+  int64_t chunk = std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);
+  double chunks = std::ceil(double(rows) / chunk);
+  double images = conv.images.isConstant() ? conv.images.constant() : 1;
+  double rowsOuter = images * input + weights * (weights > secondLevelBytes / 2 ? images * chunks : 1);
+  double channelsOuter = weights + images * input * (images * input > secondLevelBytes / 2 ? tiles : 1);
+  // One chunk is the same either way, but for panels that have to be cut.
+  bool outer = !pairs && !before &&
+               (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375));
+  if (outer) {
+    chunk = rows;
+    int64_t unit = conv.inBlock ? conv.inBlock : 1;
+    int64_t kc = conv.inChannels;
+    for (int64_t parts = 2; tileWeights * kc / conv.inChannels > secondLevelBytes * 0.375 && parts <= conv.inChannels;
+         ++parts)
+      if (conv.inChannels % parts == 0 && (conv.inChannels / parts) % unit == 0)
+        kc = conv.inChannels / parts;
+    schedule.numbers["kc"] = kc == conv.inChannels ? 0 : kc;
+  }
+  // Slots get equal shares of the work, but the more rows a unit has the less each tile has to prefetch and the less
+  // often weights are read again.
+  int threads = problem.kernel.threads;
+  int64_t inRow = (block.width + block.px - 1) / block.px, best = chunk;
+  double least = INFINITY, waste = 1, work = block.cycles * conv.inChannels * conv.taps(), rowsBefore = 0;
+  if (before) { // over the work of a row of one vector
+    int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+    rowsBefore = before->cycles * conv.out[1] * vectors / work;
+  }
+  auto twice = [&](const ConvGeometry &first) { // bytes of its input rows that two ranges of rows read
+    int64_t reach = (first.kernel[1] - 1) * first.dilation[1] + 1,
+            shared = std::max<int64_t>(0, reach - first.stride[1]);
+    return double(std::min(shared, first.in[1])) * first.in[2] * first.groups * size;
+  };
+  int64_t smallest = before ? 1 : std::max<int64_t>(1, chunk / (4 * std::max(2, threads)));
+  for (int64_t candidate = chunk; candidate >= smallest; --candidate) {
+    double busiest = slotWaste(conv, block, lanes, rows, candidate, outer, std::max(2, threads), rowsBefore);
+    double cost = slowdown(busiest, threads);
+    if (prefetch)
+      cost *= 1 + prefetchCost(target, block.px, block.oc, candidate * inRow);
+    if (!outer)
+      cost += 0.5 * caches.read(weights) * std::ceil(double(rows) / candidate) / work;
+    if (before)
+      cost += 0.5 * twice(before->conv) * std::ceil(double(rows) / candidate) / caches.fromSecond / work;
+    // Rows computed here lie in the first level if they are few, or come from the second once a tile.
+    if (before && candidate * input / rows > caches.firstLevel / 2)
+      cost += 0.5 * input * tiles / caches.fromSecond / work;
+    if (cost < least - 0.005) {
+      least = cost;
+      best = candidate;
+      waste = threads > 1 ? busiest : 1;
+    }
+  }
+  chunk = best;
+  schedule.numbers["rows"] = chunk;
+  schedule.words["outer"] = outer ? "channels" : "rows";
+  schedule.numbers["prefetch"] = prefetch && chunk * inRow >= leastTiles;
+
+  int64_t unroll = unrolled;
+  if (int64_t run = conv.inBlock / (pairs ? bf16::pair : 1))
+    while (run % unroll)
+      unroll /= 2;
+  // A block of channels in a loop and part of one behind it: LLVM spills where accumulators leave few registers.
+  if (conv.inBlock && conv.inChannels % conv.inBlock && block.px * block.oc >= 28)
+    unroll = std::min<int64_t>(unroll, 4);
+  schedule.numbers["unroll"] = unroll;
+  if (pairs)
+    schedule.words["type"] = "bf16";
+  return {schedule, work, waste};
+}
+
+Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
+  return chooseDirect(problem, conv).schedule;
+}
+
+} // namespace lathe

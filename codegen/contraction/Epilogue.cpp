@@ -1,0 +1,279 @@
+#include "codegen/contraction/Epilogue.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cstring>
+
+namespace lathe {
+
+namespace {
+
+Dim productOf(std::span<const Dim> dims) { return product(dims); }
+
+/// An operand's extents against the result's on one group of axes: nothing varies, everything does, or a mixture.
+enum class Coverage { none, full, mixed };
+Coverage coverage(std::span<const Dim> operand, std::span<const Dim> result) {
+  bool ones = true, equal = true;
+  for (size_t i = 0; i < operand.size(); ++i) {
+    ones &= operand[i] == Dim(1);
+    equal &= operand[i] == result[i];
+  }
+  return equal ? Coverage::full : ones ? Coverage::none : Coverage::mixed;
+}
+
+mlir::Value multiply(KernelBuilder &k, mlir::Value value, double factor) {
+  if (!llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value.getType())))
+    throw Declined{"integers are scaled by alpha or beta"};
+  return k.b.create<mlir::arith::MulFOp>(k.loc, value, k.constantF(factor, value.getType()));
+}
+
+mlir::Value prefix(KernelBuilder &k, int64_t count, int64_t lanes) {
+  llvm::SmallVector<bool> bits(lanes);
+  for (int64_t i = 0; i < lanes; ++i)
+    bits[i] = i < count;
+  auto type = mlir::VectorType::get({lanes}, k.b.getI1Type());
+  return k.b.create<mlir::arith::ConstantOp>(k.loc, mlir::DenseElementsAttr::get(type, llvm::ArrayRef<bool>(bits)));
+}
+
+} // namespace
+
+Dim PointSpace::images() const { return productOf(std::span(dims).first(dims.size() - 1 - pixelAxes)); }
+
+Dim PointSpace::pixels() const {
+  return axis == ChannelAxis::second ? productOf(std::span(dims).last(pixelAxes))
+                                     : productOf(std::span(dims).subspan(dims.size() - 1 - pixelAxes, pixelAxes));
+}
+
+int64_t PointSpace::channels() const {
+  const Dim &extent = axis == ChannelAxis::second ? dims[dims.size() - 1 - pixelAxes] : dims.back();
+  if (!extent.isConstant())
+    throw Declined{fmt::format("the channel extent {} is not static", extent.str())};
+  return extent.constant();
+}
+
+PointAccess Epilogue::access(Value value, unsigned buffer, const nn::SymbolicShapes &shapes, RunTimeDims &dims) const {
+  TensorInfo info = shapes.of(value);
+  nn::BlockedAttr layout = nn::layoutOf(value);
+  if (info.rank() > space.dims.size())
+    throw Declined{
+        fmt::format("an operand of rank {} is combined with a result of rank {}", info.rank(), space.dims.size())};
+  Dims own(space.dims.size() - info.rank(), Dim(1));
+  own.insert(own.end(), info.dims.begin(), info.dims.end());
+
+  size_t images = own.size() - 1 - space.pixelAxes;
+  bool second = space.axis == ChannelAxis::second;
+  size_t channelAt = second ? images : own.size() - 1, pixelAt = second ? images + 1 : images;
+  auto part = [&](const Dims &all, size_t at, size_t count) { return std::span(all).subspan(at, count); };
+  Coverage image = coverage(part(own, 0, images), part(space.dims, 0, images));
+  Coverage pixel = coverage(part(own, pixelAt, space.pixelAxes), part(space.dims, pixelAt, space.pixelAxes));
+  Coverage channel = coverage(part(own, channelAt, 1), part(space.dims, channelAt, 1));
+  if (image == Coverage::mixed || pixel == Coverage::mixed || channel == Coverage::mixed)
+    throw Declined{fmt::format("an operand of shape {} is broadcast to {} along part of its axes", str(info.dims),
+                               str(space.dims))};
+
+  PointAccess result;
+  result.buffer = buffer;
+  result.type = info.type;
+  Dim pixels = productOf(part(own, pixelAt, space.pixelAxes));
+  Dim channels = own[channelAt];
+  auto constant = [&](const Dim &dim, const char *what) {
+    if (!dim.isConstant())
+      throw Declined{fmt::format("{} {} is not static", what, dim.str())};
+    return dim.constant();
+  };
+  if (layout) {
+    if (!second || layout.getAxis() != 1 || layout.getSize() != lanes || info.rank() != space.dims.size())
+      throw Declined{fmt::format("a tensor in blocks of {} meets vectors of {} channels", layout.getSize(), lanes)};
+    if (channel != Coverage::full)
+      throw Declined{"a blocked operand is broadcast along channels"};
+    int64_t count = constant(pixels, "the pixel count");
+    result.channelStride = count;
+    result.laneStride = 1;
+    result.pixelStride = pixel == Coverage::full ? lanes : 0;
+    result.imageStride = Dim((constant(channels, "the channel extent") + lanes - 1) / lanes * lanes * count);
+    result.wholeBlocks = true;
+  } else if (second) {
+    result.channelStride = result.laneStride = channel == Coverage::full ? constant(pixels, "the pixel count") : 0;
+    result.pixelStride = pixel == Coverage::full ? 1 : 0;
+    result.imageStride = channels * pixels;
+  } else {
+    result.channelStride = result.laneStride = channel == Coverage::full ? 1 : 0;
+    result.pixelStride = pixel == Coverage::full ? constant(channels, "the row length") : 0;
+    result.imageStride = channels * pixels;
+  }
+  if (image != Coverage::full)
+    result.imageStride = 0;
+  if (buffer < function.getNumArguments() && function.getArgAttr(buffer, "nn.constant") && image != Coverage::full &&
+      result.pixelStride == 0 && result.laneStride == 1)
+    result.wholeBlocks = true; // see addPackings
+  dims.need(result.imageStride);
+  return result;
+}
+
+Epilogue::Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, int64_t lanes,
+                   const nn::SymbolicShapes &shapes, RunTimeDims &dims, Value inner)
+    : function(function), anchor(anchor), space(std::move(space)), lanes(lanes) {
+  // Arguments reached from the results without passing through the anchor.
+  llvm::SmallVector<Value> pending;
+  llvm::DenseMap<Value, bool> seen;
+  llvm::SmallVector<Value> ends(function.getBody().front().getTerminator()->getOperands());
+  if (inner)
+    ends = {inner};
+  for (auto [i, value] : llvm::enumerate(ends)) {
+    if (shapes.of(value).dims != this->space.dims)
+      throw Declined{fmt::format("a result of shape {} is not of the anchor's shape {}", str(shapes.of(value).dims),
+                                 str(this->space.dims))};
+    results.emplace_back(value, access(value, function.getNumArguments() + i, shapes, dims));
+    pending.push_back(value);
+  }
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (value == anchor || seen[value])
+      continue;
+    seen[value] = true;
+    if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value))
+      operands[value] = access(value, argument.getArgNumber(), shapes, dims);
+    else
+      for (Value operand : value.getDefiningOp()->getOperands())
+        pending.push_back(operand);
+  }
+}
+
+void Epilogue::setAddend(Value value, double alphaFactor, double betaFactor, const nn::SymbolicShapes &shapes,
+                         RunTimeDims &dims) {
+  addend = betaFactor == 0 ? Value() : value;
+  alpha = alphaFactor;
+  beta = betaFactor;
+  if (!addend)
+    return;
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(addend);
+  if (!argument)
+    throw Declined{"the added matrix is computed inside the kernel"};
+  operands[addend] = access(addend, argument.getArgNumber(), shapes, dims);
+}
+
+Packing paddedChannels(int64_t lanes) {
+  return {[lanes](const nn::ConstantData &data) {
+            int64_t size = bitWidth(data.type) / 8, count = 1;
+            for (int64_t extent : data.dims)
+              count *= extent;
+            std::vector<char> packed((count + lanes - 1) * size);
+            for (int64_t i = 0; i < count; ++i)
+              std::memcpy(packed.data() + i * size, data.bytes.data() + (data.splat ? 0 : i * size), size);
+            return packed;
+          },
+          fmt::format("channels+{}", lanes - 1)};
+}
+
+bool Epilogue::wholeVectors() const {
+  for (auto &[value, access] : operands)
+    if (access.laneStride != 0 && !access.wholeBlocks)
+      return false;
+  return blocked();
+}
+
+void Epilogue::addPackings(std::vector<std::optional<Packing>> &packings) const {
+  for (auto &[value, access] : operands)
+    if (access.wholeBlocks && access.pixelStride == 0 && function.getArgAttr(access.buffer, "nn.constant") &&
+        !nn::layoutOf(value))
+      packings[access.buffer] = paddedChannels(lanes);
+}
+
+bool Epilogue::blocked() const {
+  for (auto &[value, access] : results)
+    if (!access.wholeBlocks)
+      return false;
+  return true;
+}
+
+mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes,
+                                int64_t channels) {
+  Value buffer = k.buffer(access.buffer);
+  channels = std::min(channels, lanes);
+  if (access.laneStride == 0)
+    return k.load(buffer, offset, access.type);
+  if (access.laneStride == 1) {
+    if (channels == lanes || access.wholeBlocks)
+      return k.load(buffer, offset, access.type, lanes);
+    return k.maskedLoad(buffer, offset, access.type, lanes, prefix(k, channels, lanes));
+  }
+  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(access.type), lanes));
+  for (int64_t i = 0; i < channels; ++i)
+    vector = k.b.create<mlir::vector::InsertOp>(
+        k.loc, k.load(buffer, k.add(offset, i * access.laneStride), access.type), vector, i);
+  return vector;
+}
+
+void Epilogue::emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators,
+                    const Sink &sink) const {
+  auto base = [&](const PointAccess &access) {
+    Value offset = k.mul(tile.image, dims.value(k, access.imageStride));
+    offset = k.add(offset, k.mul(tile.pixel, access.pixelStride));
+    return k.add(offset, k.mul(tile.channel, access.channelStride));
+  };
+  llvm::DenseMap<Value, Value> bases;
+  for (auto &[value, access] : operands)
+    bases[value] = base(access);
+  llvm::SmallVector<Value> resultBases;
+  for (auto &[value, access] : results)
+    resultBases.push_back(base(access));
+
+  for (int64_t v = 0; v < tile.vectors; ++v) {
+    int64_t channels = std::min(lanes, tile.channels - v * lanes);
+    if (channels <= 0)
+      break;
+    llvm::DenseMap<Value, Value> perChannel; // loaded once for all rows
+    for (size_t p = 0; p < tile.pixels.size(); ++p) {
+      auto operand = [&](Value value) -> Value {
+        auto found = operands.find(value);
+        if (found == operands.end())
+          return {};
+        const PointAccess &access = found->second;
+        if (access.pixelStride == 0)
+          if (auto known = perChannel.find(value); known != perChannel.end())
+            return known->second;
+        Value offset = k.add(bases[value], tile.pixels[p] * access.pixelStride + v * lanes * access.channelStride);
+        Value loaded = loadLanes(k, access, offset, lanes, channels);
+        if (access.pixelStride == 0)
+          perChannel[value] = loaded;
+        return loaded;
+      };
+      Pointwise pointwise(k, [&](Value value) -> Value {
+        if (value != anchor)
+          return operand(value);
+        Value sum = accumulators[p * tile.vectors + v];
+        if (alpha != 1)
+          sum = multiply(k, sum, alpha);
+        if (!addend)
+          return sum;
+        Value added = k.splat(operand(addend), lanes);
+        if (beta != 1)
+          added = multiply(k, added, beta);
+        if (llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(sum.getType())))
+          return k.b.create<mlir::arith::AddFOp>(k.loc, sum, added);
+        return k.b.create<mlir::arith::AddIOp>(k.loc, sum, added);
+      });
+      for (size_t r = 0; r < results.size(); ++r) {
+        const PointAccess &access = results[r].second;
+        Value result = k.splat(pointwise.evaluate(results[r].first), lanes);
+        if (sink) {
+          sink(tile, p, v, result);
+          continue;
+        }
+        Value buffer = k.buffer(access.buffer);
+        Value offset = k.add(resultBases[r], tile.pixels[p] * access.pixelStride + v * lanes * access.channelStride);
+        if (access.laneStride == 1 && (channels == lanes || access.wholeBlocks))
+          k.store(result, buffer, offset, access.type);
+        else if (access.laneStride == 1)
+          k.maskedStore(result, buffer, offset, access.type, prefix(k, channels, lanes));
+        else
+          for (int64_t i = 0; i < channels; ++i)
+            k.store(k.b.create<mlir::vector::ExtractOp>(k.loc, result, i), buffer, k.add(offset, i * access.laneStride),
+                    access.type);
+      }
+    }
+  }
+}
+
+} // namespace lathe

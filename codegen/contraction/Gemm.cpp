@@ -1,0 +1,388 @@
+// gemm/1: a matrix product as tiles of `rows` broadcast rows times `vectors` vectors of columns.
+//
+// With type=bf16 a slot rounds the rows of a chunk into its scratch (codegen/contraction/Bf16.h) and runs all its work items of
+// that chunk from there; a right operand that is not constant is rounded as it is copied (packb=1).
+//
+// A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
+#include "codegen/contraction/GemmPlan.h"
+#include "codegen/families/Copy.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace lathe {
+namespace {
+
+class GemmGenerator {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+  GemmGenerator(KernelBuilder &k, const GemmPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims)
+      : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims),
+        micro(k, gemm.type, plan.lanes, plan.unroll, plan.bf16) {}
+
+  void emit() {
+    if (plan.passes() == 1 && !plan.bf16) {
+      setPass(k.constant(0));
+      return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+    }
+    // All passes over what the slot has of one chunk of rows, then the next chunk.
+    Value firstChunk = k.div(k.begin(), plan.tiles()), endChunk = k.div(k.add(k.end(), plan.tiles() - 1), plan.tiles());
+    k.loop(firstChunk, endChunk, 1, [&](Value number) {
+      firstUnit = k.max(k.begin(), k.mul(number, plan.tiles()));
+      Value endUnit = k.min(k.end(), k.mul(k.add(number, 1), plan.tiles()));
+      if (plan.bf16) {
+        locate(number);
+        roundRows();
+      }
+      auto units = [&](Value pass) {
+        setPass(pass);
+        k.loop(firstUnit, endUnit, 1, [&](Value unit) { emitUnit(unit); });
+      };
+      lastPass = false;
+      k.loop(k.constant(0), k.constant(plan.passes() - 1), 1, units);
+      lastPass = true;
+      units(k.constant(plan.passes() - 1));
+    });
+  }
+
+private:
+  KernelBuilder &k;
+  const GemmPlan &plan;
+  const GemmGeometry &gemm;
+  const Epilogue &epilogue;
+  const RunTimeDims &dims;
+  Microkernel micro;
+  Value image, tile, chunk, aBase, bBase;
+  Value pass, firstStep; // of the reduction
+  bool lastPass = true;
+  Value firstUnit, chunkRow; // of the chunk: its first unit in this slot, its first row
+  Value blockOfChunk;        // the register block's number among those of its size
+  Value partials;            // of the tile, in scratch
+
+  int64_t steps() const { return plan.steps(lastPass); }
+  void locate(Value number);
+  void roundRows();
+  std::pair<Value, Value> rowsOf(Value chunkNumber);
+  void setPass(Value number) {
+    pass = number;
+    firstStep = k.mul(pass, plan.kc);
+  }
+  void emitUnit(Value unit);
+  Values initial(int64_t count, Value partial);
+  void emitColumns(int64_t vectors, int64_t valid);
+  void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
+  PanelPrefetch nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset);
+  void copyColumns(int64_t vectors, int64_t valid, Value from);
+  void copyPairs(int64_t vectors, int64_t valid, Value from);
+  Value leftRows() { return k.gep(k.scratch(), k.constant(plan.leftStart()), k.b.getI8Type()); }
+};
+
+/// First row of a chunk and the first behind it, of one matrix.
+std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
+  if (!gemm.m.isConstant()) {
+    Value first = k.mul(chunkNumber, plan.mc * plan.rows);
+    return {first, k.min(k.add(first, plan.mc * plan.rows), dims.value(k, gemm.m))};
+  }
+  // Blocks of two sizes, larger ones first.
+  auto [count, small, large] = evenPieces(gemm.m.constant(), plan.rows);
+  auto start = [&](Value piece) { return k.add(k.mul(piece, small), k.min(piece, k.constant(large))); };
+  Value first = k.mul(chunkNumber, plan.mc);
+  return {start(first), start(k.min(k.add(first, plan.mc), k.constant(count)))};
+}
+
+/// The left operand's rows of the chunk as units in scratch.
+void GemmGenerator::roundRows() {
+  auto [first, last] = rowsOf(chunk);
+  int64_t whole = gemm.k / plan.lanes * plan.lanes, rest = gemm.k - whole;
+  Value from = k.add(aBase, k.mul(first, gemm.aRowStride)), a = k.buffer(gemm.a), rounded = leftRows();
+  k.loop(k.constant(0), k.sub(last, first), 1, [&](Value row) {
+    Value source = k.add(from, k.mul(row, gemm.aRowStride)), to = k.mul(row, plan.roundedRow());
+    k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, [&](Value vector) {
+      Value values = k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.type, plan.lanes);
+      bf16::storeNeighbours(k, values, rounded, k.add(to, k.mul(vector, plan.lanes / bf16::pair)));
+    });
+    if (rest)
+      bf16::storeNeighbours(
+          k, k.maskedLoad(a, k.add(source, whole), gemm.type, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
+          rounded, k.add(to, whole / bf16::pair));
+  });
+}
+
+/// Sets the matrix and the chunk of its rows from their common number.
+void GemmGenerator::locate(Value number) {
+  Dim chunks = plan.chunks();
+  if (chunks == Dim(1)) {
+    chunk = k.constant(0);
+    image = number;
+  } else if (gemm.batch == Dim(1)) {
+    chunk = number;
+    image = k.constant(0);
+  } else {
+    Value count = dims.value(k, chunks);
+    chunk = k.b.create<mlir::arith::RemUIOp>(k.loc, number, count);
+    image = k.b.create<mlir::arith::DivUIOp>(k.loc, number, count);
+  }
+  aBase = bBase = k.constant(0);
+  number = image;
+  for (size_t axis = gemm.outer.size(); axis-- > 0;) {
+    Value index = number;
+    if (axis > 0) {
+      Value extent = dims.value(k, gemm.outer[axis]);
+      index = k.b.createOrFold<mlir::arith::RemUIOp>(k.loc, number, extent);
+      number = k.b.createOrFold<mlir::arith::DivUIOp>(k.loc, number, extent);
+    }
+    aBase = k.add(aBase, k.mul(index, dims.value(k, gemm.aOuter[axis])));
+    bBase = k.add(bBase, k.mul(index, dims.value(k, gemm.bOuter[axis])));
+  }
+}
+
+void GemmGenerator::emitUnit(Value unit) { // (image, chunk of rows, tile of columns)
+  tile = k.rem(unit, plan.tiles());
+  locate(k.div(unit, plan.tiles()));
+  if (plan.passes() > 1)
+    partials = k.add(k.mul(k.sub(unit, firstUnit), plan.partialStride()), plan.partialStart() / plan.partialBytes());
+  int64_t last = plan.tiles() - 1, wide = plan.vectors * plan.lanes;
+  if (gemm.n == plan.tiles() * wide)
+    emitColumns(plan.vectors, wide);
+  else if (last == 0)
+    emitColumns(plan.tailVectors(), gemm.n);
+  else
+    k.ifThen(
+        k.less(tile, k.constant(last)), [&] { emitColumns(plan.vectors, wide); },
+        [&] { emitColumns(plan.tailVectors(), gemm.n - last * wide); });
+}
+
+/// Copies one pass of one tile of columns of the right operand into scratch, as packColumns does for constants.
+void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
+  Value source = k.buffer(gemm.b);
+  if (gemm.bLaneStride == 1) {
+    k.loop(k.constant(0), k.constant(steps()), 1, [&](Value step) {
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value at = k.add(k.add(from, k.mul(step, gemm.bStepStride)), v * plan.lanes);
+        int64_t real = std::min(plan.lanes, valid - v * plan.lanes);
+        Value vector = real == plan.lanes ? k.load(source, at, gemm.type, plan.lanes)
+                                          : k.maskedLoad(source, at, gemm.type, plan.lanes,
+                                                         k.prefixMask(k.constant(real), plan.lanes));
+        k.store(vector, k.scratch(), k.add(k.mul(step, vectors * plan.lanes), v * plan.lanes), gemm.type);
+      }
+    });
+    return;
+  }
+  k.loop(k.constant(0), k.constant(valid), 1, [&](Value lane) {
+    Value row = k.add(from, k.mul(lane, gemm.bLaneStride));
+    k.loop(k.constant(0), k.constant(steps()), 1, [&](Value step) {
+      Value element = k.load(source, k.add(row, k.mul(step, gemm.bStepStride)), gemm.type);
+      k.store(element, k.scratch(), k.add(k.mul(step, vectors * plan.lanes), lane), gemm.type);
+    });
+  });
+}
+
+/// Likewise rounded, as packPairs does for constants. A step is a pair of the operand's, the last one perhaps without a
+/// partner.
+void GemmGenerator::copyPairs(int64_t vectors, int64_t valid, Value from) {
+  Value source = k.buffer(gemm.b);
+  int64_t wide = vectors * plan.lanes, odd = lastPass ? gemm.k % bf16::pair : 0, whole = steps() - odd;
+  auto to = [&](Value step, int64_t lane) { return k.add(k.mul(step, wide), lane); };
+  auto masked = [&](Value at, int64_t count) {
+    return count == plan.lanes
+               ? k.load(source, at, gemm.type, plan.lanes)
+               : k.maskedLoad(source, at, gemm.type, plan.lanes, k.prefixMask(k.constant(count), plan.lanes));
+  };
+  if (gemm.bLaneStride == 1) {
+    auto copy = [&](Value step, bool both) {
+      Value row = k.add(from, k.mul(step, gemm.bStepStride * bf16::pair));
+      for (int64_t v = 0; v < vectors; ++v) {
+        int64_t lane = v * plan.lanes, real = std::min(plan.lanes, valid - lane);
+        Value low = masked(k.add(row, lane), real),
+              high = both ? masked(k.add(row, gemm.bStepStride + lane), real) : Value();
+        bf16::storeInterleaved(k, low, high, k.scratch(), to(step, lane));
+      }
+    };
+    k.loop(k.constant(0), k.constant(whole), 1, [&](Value step) { copy(step, true); });
+    if (odd)
+      copy(k.constant(whole), false);
+    return;
+  }
+  // Steps are neighbours in memory: squares of 16 columns by 16 pairs, exchanged. Columns beyond the last repeat it,
+  // into lanes that are not stored.
+  int64_t all = lastPass ? gemm.k - (plan.passes() - 1) * plan.kc * bf16::pair : plan.kc * bf16::pair;
+  auto square = [&](Value step, int64_t lane, int64_t count) { // `count` steps of the operand, up to two vectors
+    llvm::SmallVector<Value> rows;
+    for (int64_t i = 0; i < plan.lanes; ++i) {
+      Value row = k.add(k.add(from, k.mul(k.constant(std::min(lane + i, valid - 1)), gemm.bLaneStride)),
+                        k.mul(step, bf16::pair));
+      Value low = masked(row, std::min(count, plan.lanes));
+      rows.push_back(
+          bf16::units(k, low, count > plan.lanes ? masked(k.add(row, plan.lanes), count - plan.lanes) : Value()));
+    }
+    rows = transposed(k, std::move(rows));
+    for (int64_t i = 0; i < bf16::pairsOf(count); ++i)
+      k.store(rows[i], k.scratch(), to(k.add(step, i), lane), gemm.type);
+  };
+  int64_t squares = all / (bf16::pair * plan.lanes);
+  for (int64_t lane = 0; lane < wide; lane += plan.lanes) {
+    k.loop(k.constant(0), k.constant(squares * plan.lanes), plan.lanes,
+           [&](Value step) { square(step, lane, bf16::pair * plan.lanes); });
+    if (int64_t rest = all % (bf16::pair * plan.lanes))
+      square(k.constant(squares * plan.lanes), lane, rest);
+  }
+}
+
+void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
+  int64_t wide = plan.vectors * plan.lanes;
+  VectorOperand b;
+  Value bOffset;
+  if (gemm.constantB) {
+    b = {k.buffer(gemm.b), vectors * plan.lanes};
+    bOffset = k.add(k.mul(firstStep, plan.columnVectors() * plan.lanes), k.mul(tile, wide * steps()));
+  } else {
+    Value begin = plan.bf16 ? k.mul(firstStep, bf16::pair) : firstStep;
+    Value from = k.add(k.add(bBase, k.mul(tile, wide * gemm.bLaneStride)), k.mul(begin, gemm.bStepStride));
+    if (plan.packB) {
+      if (plan.bf16)
+        copyPairs(vectors, valid, from);
+      else
+        copyColumns(vectors, valid, from);
+      b = {k.scratch(), vectors * plan.lanes};
+      bOffset = k.constant(0);
+    } else {
+      b = {k.buffer(gemm.b), gemm.bStepStride, gemm.bLaneStride, valid};
+      bOffset = from;
+    }
+  }
+  Value first = k.mul(chunk, plan.mc), last;
+  chunkRow = k.mul(first, plan.rows);
+  auto blocks = [&](Value low, Value high, int64_t rows, auto start) {
+    k.loop(low, high, 1, [&](Value piece) {
+      blockOfChunk = k.sub(piece, first);
+      emitBlock(rows, start(piece), vectors, valid, b, bOffset);
+    });
+  };
+  if (gemm.m.isConstant()) {
+    // Blocks of two sizes, larger ones first.
+    auto [count, small, large] = evenPieces(gemm.m.constant(), plan.rows);
+    last = k.min(k.add(first, plan.mc), k.constant(count));
+    chunkRow = rowsOf(chunk).first;
+    if (large > 0)
+      blocks(first, k.min(last, k.constant(large)), small + 1, [&](Value piece) { return k.mul(piece, small + 1); });
+    blocks(large ? k.max(first, k.constant(large)) : first, last, small,
+           [&](Value piece) { return k.add(k.mul(piece, small), large); });
+    return;
+  }
+  Value m = dims.value(k, gemm.m);
+  first = chunkRow;
+  last = k.min(k.add(first, plan.mc * plan.rows), m);
+  // Whole blocks, then what is left in smaller and smaller ones.
+  for (int64_t rows = plan.rows; rows > 0; rows = rows == 1 ? 0 : (rows + 2) / 3) {
+    Value count = k.b.create<mlir::arith::DivUIOp>(k.loc, k.sub(last, first), k.constant(rows));
+    Value end = k.add(first, k.mul(count, rows));
+    Value start = first;
+    k.loop(k.constant(0), count, 1, [&](Value i) {
+      blockOfChunk = i;
+      emitBlock(rows, k.add(start, k.mul(i, rows)), vectors, valid, b, bOffset);
+    });
+    first = end;
+  }
+}
+
+/// Tiles lie one after the other in the order they are used. Each register block of the chunk, `block` the first ones,
+/// fetches its share of the next.
+PanelPrefetch GemmGenerator::nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset) {
+  if (!plan.prefetch)
+    return {};
+  int64_t elements = steps() * vectors * plan.lanes;
+  int64_t blocks = plan.pieces().isConstant() ? std::min(plan.mc, plan.pieces().constant()) : plan.mc;
+  return micro.shareOfPanel(k.add(bOffset, elements), elements, block, blocks, axis, 1);
+}
+
+KernelBuilder::Values GemmGenerator::initial(int64_t count, Value partial) {
+  Values zeros = micro.zeros(count);
+  if (plan.passes() == 1)
+    return zeros;
+  auto load = [&] {
+    Values loaded;
+    for (int64_t i = 0; i < count; ++i)
+      loaded.push_back(k.load(k.scratch(), k.add(partial, i * plan.lanes), plan.partialType(), plan.lanes));
+    return loaded;
+  };
+  if (lastPass)
+    return load();
+  auto branch =
+      k.b.create<mlir::scf::IfOp>(k.loc, mlir::TypeRange(mlir::ValueRange(zeros)), k.less(k.constant(0), pass), true);
+  mlir::OpBuilder::InsertionGuard guard(k.b);
+  k.b.setInsertionPointToEnd(branch.thenBlock());
+  k.b.create<mlir::scf::YieldOp>(k.loc, load());
+  k.b.setInsertionPointToEnd(branch.elseBlock());
+  k.b.create<mlir::scf::YieldOp>(k.loc, zeros);
+  return Values(branch.getResults().begin(), branch.getResults().end());
+}
+
+void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b,
+                              Value bOffset) {
+  Epilogue::Tile out;
+  out.image = image;
+  out.pixel = firstRow;
+  out.channel = k.mul(tile, plan.vectors * plan.lanes);
+  out.vectors = vectors;
+  out.channels = valid;
+  llvm::SmallVector<int64_t> offsets;
+  for (int64_t row = 0; row < rows; ++row) {
+    out.pixels.push_back(row);
+    offsets.push_back(row * (plan.bf16 ? plan.roundedRow() : gemm.aRowStride));
+  }
+  Value partial;
+  if (plan.passes() > 1)
+    partial = k.add(partials, k.mul(k.sub(firstRow, chunkRow), vectors * plan.lanes));
+  ReductionAxis axis{steps(), steps(), gemm.aStepStride, 0};
+  micro.prefetch = nextTile(vectors, blockOfChunk, axis, bOffset);
+  micro.widest = plan.vectors;
+  Value aOffset = plan.bf16 ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.roundedRow()))
+                            : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
+  Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors,
+                            plan.bf16 ? leftRows() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
+  if (lastPass)
+    return epilogue.emit(k, dims, out, acc);
+  for (size_t i = 0; i < acc.size(); ++i)
+    k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), plan.partialType());
+}
+
+} // namespace
+
+GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &schedule) {
+  GemmPlan plan = makeGemmPlan(problem, schedule);
+  const GemmGeometry &gemm = plan.gemm;
+  RunTimeDims dims;
+  for (const Dim &dim : {gemm.batch, gemm.m, plan.chunks()})
+    dims.need(dim);
+  for (const Dims *list : {&gemm.outer, &gemm.aOuter, &gemm.bOuter})
+    for (const Dim &dim : *list)
+      dims.need(dim);
+  PointSpace space{problem.shapes.of(gemm.result).dims, ChannelAxis::last, gemm.pixelAxes};
+  mlir::func::FuncOp function = problem.function();
+  Epilogue epilogue(function, gemm.result, space, plan.lanes, problem.shapes, dims);
+  epilogue.setAddend(gemm.addend, gemm.alpha, gemm.beta, problem.shapes, dims);
+
+  std::vector<bool> writable(function.getNumArguments(), false);
+  writable.resize(writable.size() + function.getNumResults(), true);
+  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
+  GemmGenerator(k, plan, epilogue, dims).emit();
+
+  GeneratedKernel result;
+  result.module = k.finish();
+  result.units = gemm.batch * plan.chunks() * Dim(plan.tiles());
+  if (plan.packB || plan.bf16 || plan.passes() > 1)
+    result.scratchBytes =
+        plan.partialStart() + (plan.passes() > 1 ? plan.tiles() * plan.partialStride() * plan.partialBytes() : 0);
+  result.dims = dims.list();
+  result.packings.resize(function.getNumArguments());
+  epilogue.addPackings(result.packings);
+  if (gemm.constantB) {
+    if (result.packings[gemm.b])
+      throw Declined{"the right operand is also a bias"};
+    result.packings[gemm.b] = gemmPacking(plan);
+  }
+  result.schedule = schedule;
+  return result;
+}
+
+} // namespace lathe

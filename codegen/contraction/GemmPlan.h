@@ -1,0 +1,49 @@
+// gemm/1's plan: what a schedule means for a matrix product, for its prior and its code.
+#pragma once
+
+#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/Contraction.h"
+
+namespace lathe {
+
+struct GemmPlan {
+  GemmGeometry gemm;
+  int64_t lanes, unroll, rows, vectors, mc, kc;
+  bool packB, prefetch, bf16;
+  int64_t allSteps() const { return bf16 ? bf16::pairsOf(gemm.k) : gemm.k; }
+  int64_t passes() const { return (allSteps() + kc - 1) / kc; }
+  /// Reduction steps of a pass but the last one, and of the last one; with bf16 pairs of them, and kc counts pairs.
+  int64_t steps(bool last) const { return last ? allSteps() - (passes() - 1) * kc : kc; }
+  int64_t tiles() const { return (columnVectors() + vectors - 1) / vectors; }
+  int64_t columnVectors() const { return (gemm.n + lanes - 1) / lanes; }
+  int64_t tailVectors() const { return columnVectors() - (tiles() - 1) * vectors; }
+  /// Register blocks of rows.
+  Dim pieces() const { return ceilDiv(gemm.m, rows); }
+  Dim chunks() const { return ceilDiv(pieces(), mc); }
+  /// Rows of a chunk, at most.
+  int64_t chunkRows() const { return gemm.m.isConstant() ? std::min(gemm.m.constant(), mc * rows) : mc * rows; }
+  /// What accumulators are, and so what waits in scratch.
+  ElementType partialType() const {
+    return isFloat(gemm.type) && bitWidth(gemm.type) == 16 ? ElementType::f32 : gemm.type;
+  }
+  int64_t partialBytes() const { return bitWidth(partialType()) / 8; }
+  /// Elements of one tile's partial sums, and the byte of scratch where the first one's begin: behind a tile of the
+  /// right operand and rounded rows of the left one.
+  int64_t partialStride() const { return chunkRows() * vectors * lanes; }
+  int64_t partialStart() const { return leftStart() + (bf16 ? chunkRows() * roundedRow() * bf16::unitBytes : 0); }
+  /// The byte where rounded rows of the left operand begin. A unit of bf16 is as large as an element.
+  int64_t leftStart() const { return packB ? (kc * vectors * lanes * bitWidth(gemm.type) / 8 + 63) / 64 * 64 : 0; }
+  /// Units between rounded rows: whole vectors, and a line more where rows would lie in the same sets of the
+  /// first-level cache.
+  int64_t roundedRow() const {
+    int64_t line = 64 / bf16::unitBytes, units = (allSteps() + line - 1) / line * line;
+    return units % (16 * line) ? units : units + line;
+  }
+};
+
+/// Throws Declined for what is not legal.
+GemmPlan makeGemmPlan(const ContractionProblem &problem, const Schedule &schedule);
+/// How a constant right operand is stored.
+Packing gemmPacking(const GemmPlan &plan);
+
+} // namespace lathe

@@ -1,0 +1,264 @@
+// lanewise/1: convolutions whose groups are narrower than a vector, above all depthwise ones. Each vector lane is one
+// output channel and reads its own group's input channels: the lane of the same number (depthwise), a permutation of
+// the input block (groups of one size that fill a block), or gathered elements (anything else).
+#include "codegen/contraction/LanewiseConv.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace lathe {
+
+LanewisePlan makeLanewisePlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
+  LanewisePlan plan;
+  plan.conv = conv;
+  plan.lanes = problem.target().lanes(std::max(32u, bitWidth(conv.type)));
+  if (conv.outBlock && conv.outBlock != plan.lanes)
+    throw Declined{fmt::format("the result has blocks of {} channels, vectors have {}", conv.outBlock, plan.lanes)};
+  plan.px = std::min(conv.out[2], atMost("px", schedule.number("px"), int64_t(problem.target().vectorRegisters) - 2));
+  plan.rows = std::min(plan.allRows(), schedule.number("rows", plan.allRows()));
+  bool blockOfLanes = conv.inBlock == plan.lanes;
+  plan.access = blockOfLanes && conv.inChannels == 1 && conv.outChannels == 1 ? Lanes::same
+                : blockOfLanes && conv.inChannels == conv.outChannels && plan.lanes % conv.inChannels == 0
+                    ? Lanes::permuted
+                    : Lanes::gathered;
+  plan.classes = tileClasses(conv, plan.px);
+  int64_t steps = 0;
+  for (const TileClass &tile : plan.classes)
+    steps += tile.width * int64_t(tile.reach.size()) * (plan.access == Lanes::gathered ? plan.lanes : conv.inChannels);
+  if (steps > 20000)
+    throw Declined{fmt::format("px={} gives {} different steps", plan.px, steps)};
+  return plan;
+}
+
+namespace {
+
+/// O x I x kernel to [block of output channels][tap][channel of the group][lane].
+std::vector<char> packWeights(const nn::ConstantData &data, const LanewisePlan &plan) {
+  int64_t size = bitWidth(data.type) / 8, taps = plan.conv.taps(), depth = plan.conv.inChannels;
+  std::vector<char> packed(plan.blocks() * plan.blockStride() * size);
+  for (int64_t o = 0; o < plan.channels(); ++o)
+    for (int64_t c = 0; c < depth; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t to = o / plan.lanes * plan.blockStride() + (tap * depth + c) * plan.lanes + o % plan.lanes;
+        std::memcpy(packed.data() + to * size,
+                    data.bytes.data() + (data.splat ? 0 : ((o * depth + c) * taps + tap) * size), size);
+      }
+  return packed;
+}
+
+} // namespace
+
+Packing lanewisePacking(const LanewisePlan &plan) {
+  return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
+          fmt::format("oihw/lanes={}", plan.lanes)};
+}
+
+void LanewiseGenerator::emit() {
+  k.loop(k.begin(), k.end(), 1, [&](Value unit) {
+    Value rest = k.div(unit, plan.chunks());
+    Value first = k.mul(k.rem(unit, plan.chunks()), plan.rows);
+    Value last = k.min(k.add(first, plan.rows), k.constant(plan.allRows()));
+    emitRows(k.div(rest, plan.blocks()), k.rem(rest, plan.blocks()), first, last);
+  });
+}
+
+void LanewiseGenerator::emitRows(Value imageOfRows, Value blockOfRows, Value first, Value beyond) {
+  image = imageOfRows;
+  block = blockOfRows;
+  firstRow = first;
+  lastRow = beyond;
+  int64_t last = plan.blocks() - 1, tail = plan.channels() - last * plan.lanes;
+  if (tail == plan.lanes || wholeVectors)
+    emitRowsOf(plan.lanes);
+  else if (last == 0)
+    emitRowsOf(tail);
+  else
+    k.ifThen(k.less(block, k.constant(last)), [&] { emitRowsOf(plan.lanes); }, [&] { emitRowsOf(tail); });
+}
+
+void LanewiseGenerator::emitRowsOf(int64_t valid) {
+  validChannels = valid;
+  if (plan.access == Lanes::gathered) {
+    laneOffsets.clear();
+    for (int64_t lane = 0; lane < validChannels; ++lane) {
+      Value group = k.div(k.add(k.mul(block, plan.lanes), lane), conv.outChannels);
+      laneOffsets.push_back(k.mul(group, conv.inChannels)); // a channel; its address depends on the step
+    }
+  }
+  k.loop(firstRow, lastRow, 1, [&](Value row) {
+    for (const TileClass &tile : plan.classes)
+      k.loop(k.constant(0), k.constant(tile.count), 1,
+             [&](Value i) { emitTile(tile, row, k.add(k.mul(i, tile.width), tile.start)); });
+  });
+}
+
+LanewiseGenerator::Values LanewiseGenerator::initial(int64_t width) {
+  if (!conv.bias)
+    return Values(width, k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes)));
+  PointAccess access;
+  access.buffer = *conv.bias;
+  access.type = conv.type;
+  access.laneStride = 1;
+  access.wholeBlocks = paddedBias;
+  return Values(width, Epilogue::loadLanes(k, access, k.mul(block, plan.lanes), plan.lanes, validChannels));
+}
+
+/// What each lane multiplies in step `channel` of its group, at pixel offset `offset` of the image.
+mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
+  Value at = k.add(offset, k.mul(block, plan.lanes * conv.inPixels()));
+  Value vector = k.load(k.buffer(conv.input), at, conv.type, plan.lanes);
+  if (plan.access == Lanes::same)
+    return vector;
+  llvm::SmallVector<int64_t> from;
+  for (int64_t lane = 0; lane < plan.lanes; ++lane)
+    from.push_back(lane / conv.outChannels * conv.inChannels + channel);
+  return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
+}
+
+/// Likewise, lane by lane from wherever its channel lies.
+mlir::Value LanewiseGenerator::gatherInput(Value offset, Value channel) {
+  Value input = k.buffer(conv.input);
+  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes));
+  for (int64_t lane = 0; lane < validChannels; ++lane) {
+    Value c = k.add(laneOffsets[lane], channel);
+    Value plane = conv.inBlock
+                      ? k.add(k.mul(k.div(c, conv.inBlock), conv.inBlock * conv.inPixels()), k.rem(c, conv.inBlock))
+                      : k.mul(c, conv.inPixels());
+    vector = k.b.create<mlir::vector::InsertOp>(k.loc, k.load(input, k.add(offset, plane), conv.type), vector, lane);
+  }
+  return vector;
+}
+
+mlir::Value LanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
+  if (isFloat(conv.type))
+    return k.fma(x, y, z);
+  return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
+}
+
+/// All columns of one kernel row. Input columns in order, so that each is loaded once and used by every tap that
+/// reaches it.
+LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow,
+                                                  Value weightRow, Value inColumn) {
+  Values acc(accumulators.begin(), accumulators.end());
+  int64_t pixel = conv.inPixelStride(), depth = conv.inChannels;
+  Value start = k.add(inRow, k.mul(inColumn, pixel));
+  if (plan.access == Lanes::gathered)
+    return k.loop(k.constant(0), k.constant(depth), 1, acc, [&](Value c, mlir::ValueRange carried) {
+      Values next(carried.begin(), carried.end());
+      llvm::DenseMap<int64_t, Value> inputs;
+      for (int64_t kw = 0; kw < conv.kernel[2]; ++kw) {
+        if (tile.reach[kw].first >= tile.reach[kw].second)
+          continue;
+        Value at = k.add(weightRow, k.mul(k.add(c, kw * depth), plan.lanes));
+        Value weight = k.load(k.buffer(conv.weights), at, conv.type, plan.lanes);
+        for (int64_t p = tile.reach[kw].first; p < tile.reach[kw].second; ++p) {
+          int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
+          Value &x = inputs[column];
+          if (!x)
+            x = gatherInput(k.add(start, column * pixel), c);
+          next[p] = multiplyAdd(x, weight, next[p]);
+        }
+      }
+      return next;
+    });
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> inputs; // by column relative to the tile and channel
+  for (int64_t kw = 0; kw < conv.kernel[2]; ++kw)
+    for (int64_t c = 0; c < depth; ++c) {
+      if (tile.reach[kw].first >= tile.reach[kw].second)
+        continue;
+      Value weight =
+          k.load(k.buffer(conv.weights), k.add(weightRow, (kw * depth + c) * plan.lanes), conv.type, plan.lanes);
+      for (int64_t p = tile.reach[kw].first; p < tile.reach[kw].second; ++p) {
+        int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
+        Value &x = inputs[{column, c}];
+        if (!x)
+          x = loadInput(k.add(start, column * pixel), c);
+        acc[p] = multiplyAdd(x, weight, acc[p]);
+      }
+    }
+  return acc;
+}
+
+void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column) {
+  Value depth = conv.out[0] == 1 ? k.constant(0) : k.div(row, conv.out[1]);
+  Value height = conv.out[0] == 1 ? row : k.rem(row, conv.out[1]);
+  auto [depthLow, depthHigh] = tapRange(k, conv, 0, depth);
+  auto [heightLow, heightHigh] = tapRange(k, conv, 1, height);
+  Value input = k.mul(image, conv.inImageStride());
+  Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
+  Value inHeight = k.sub(k.mul(height, conv.stride[1]), k.constant(conv.padBegin[1]));
+  Value inColumn = k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
+  int64_t weightRowStride = conv.kernel[2] * conv.inChannels * plan.lanes;
+
+  Values acc = k.loop(depthLow, depthHigh, 1, initial(tile.width), [&](Value kd, mlir::ValueRange acc1) {
+    return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
+      Value plane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);
+      Value inRow =
+          k.mul(k.add(plane, k.add(inHeight, k.mul(kh, conv.dilation[1]))), conv.in[2] * conv.inPixelStride());
+      Value weightRow =
+          k.add(k.mul(block, plan.blockStride()), k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), weightRowStride));
+      return taps(tile, acc2, k.add(input, inRow), weightRow, inColumn);
+    });
+  });
+  Epilogue::Tile out;
+  out.image = image;
+  out.pixel = k.add(k.mul(row, conv.out[2]), column);
+  out.channel = k.mul(block, plan.lanes);
+  for (int64_t p = 0; p < tile.width; ++p)
+    out.pixels.push_back(p);
+  out.channels = validChannels;
+  epilogue.emit(k, dims, out, acc, sink);
+}
+
+GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv,
+                                 const Schedule &schedule) {
+  LanewisePlan plan = makeLanewisePlan(problem, conv, schedule);
+  RunTimeDims dims;
+  mlir::func::FuncOp function = problem.function();
+  Epilogue epilogue(function, conv.result, convSpace(problem, conv), plan.lanes, problem.shapes, dims);
+
+  std::vector<bool> writable(function.getNumArguments(), false);
+  writable.resize(writable.size() + function.getNumResults(), true);
+  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
+  bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
+  LanewiseGenerator(k, plan, epilogue, dims, paddedBias).emit();
+
+  GeneratedKernel result;
+  result.module = k.finish();
+  result.images = conv.images;
+  result.units = conv.images * Dim(plan.blocks() * plan.chunks());
+  result.dims = dims.list();
+  result.packings.resize(function.getNumArguments());
+  result.packings[conv.weights] = lanewisePacking(plan);
+  if (paddedBias)
+    result.packings[*conv.bias] = paddedChannels(plan.lanes);
+  epilogue.addPackings(result.packings);
+  result.schedule = schedule;
+  return result;
+}
+
+Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &conv) {
+  const Target &target = problem.target();
+  int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
+  Schedule schedule;
+  schedule.algorithm = "lanewise";
+  // Accumulators leave room for a kernel row of weights and the inputs under way. Gathers are long code.
+  bool whole = conv.inBlock == lanes && conv.inChannels == conv.outChannels && lanes % conv.inChannels == 0;
+  int64_t most = whole ? std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2) : 4;
+  schedule.numbers["px"] = evenPieces(conv.out[2], most).size(0);
+  int64_t rows = conv.out[0] * conv.out[1], blocks = (conv.groups * conv.outChannels + lanes - 1) / lanes;
+  int64_t chunk = rows, threads = std::max(2, problem.kernel.threads);
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1;
+  auto waste = [&](int64_t chunkRows) {
+    double units = double(images * blocks) * ((rows + chunkRows - 1) / chunkRows);
+    return std::ceil(units / threads) * threads / units;
+  };
+  while (threads > 1 && chunk > 1 && waste(chunk) > 1.03)
+    chunk = (chunk + 1) / 2;
+  schedule.numbers["rows"] = chunk;
+  return schedule;
+}
+
+} // namespace lathe

@@ -1,0 +1,205 @@
+#include "codegen/contraction/Microkernel.h"
+
+#include "codegen/contraction/Bf16.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace lathe {
+
+namespace {
+/// Vectors of one step that can be held in registers beside the accumulators and one broadcast.
+int64_t groupSize(const Target &target, int64_t rows, int64_t vectors) {
+  return std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
+}
+} // namespace
+
+bool Microkernel::fits(const Target &target, int64_t rows, int64_t vectors) {
+  // With one vector a step the broadcasts are memory operands and take no register.
+  if (vectors == 1)
+    return rows + 1 < target.vectorRegisters;
+  return rows * vectors < target.vectorRegisters && groupSize(target, rows, vectors) * 2 >= vectors;
+}
+
+int64_t Microkernel::chains(const Target &target, int64_t rows, int64_t vectors) {
+  constexpr int64_t underWay = 8;
+  int64_t sums = rows * vectors, count = 1;
+  // One fewer is as good: loading its operands takes as long.
+  while (sums * count < underWay - 1 && fits(target, rows * count * 2, vectors))
+    count *= 2;
+  return count;
+}
+
+Microkernel::Values Microkernel::zeros(int64_t count) {
+  Value zero = k.zero(KernelBuilder::vectorOf(k.computeType(type), lanes));
+  return Values(count, zero);
+}
+
+mlir::Value Microkernel::at(Value pointer, int64_t elements) {
+  // A constant index keeps the address in the instruction.
+  if (elements == 0)
+    return pointer;
+  return k.b.create<mlir::LLVM::GEPOp>(k.loc, k.pointer(), k.b.getI8Type(), pointer,
+                                       llvm::ArrayRef<mlir::LLVM::GEPArg>{int32_t(elements * bitWidth(type) / 8)});
+}
+
+int64_t Microkernel::lineElements() const {
+  constexpr int64_t lineBytes = 64;
+  return lineBytes * 8 / bitWidth(type);
+}
+
+int64_t Microkernel::iterations(const ReductionAxis &axis) const {
+  int64_t rest = axis.extent % axis.run;
+  return axis.extent / axis.run * iterationsOfRun(axis.run) + (rest ? iterationsOfRun(rest) : 0);
+}
+
+PanelPrefetch Microkernel::shareOfPanel(Value panel, int64_t elements, Value block, int64_t blocks,
+                                        const ReductionAxis &axis, int64_t reductions) {
+  int64_t each = iterations(axis) * reductions, all = (elements + lineElements() - 1) / lineElements();
+  int64_t lines = (all + blocks * each - 1) / (blocks * each), run = lines * each * lineElements();
+  Value last = k.constant(std::max<int64_t>(0, elements - run));
+  return {k.add(panel, k.min(k.mul(block, run), last)), lines};
+}
+
+PanelPrefetch Microkernel::continued(const PanelPrefetch &share, Value number, const ReductionAxis &axis) {
+  if (!share.first)
+    return share;
+  return {k.add(share.first, k.mul(number, iterations(axis) * share.lines * lineElements())), share.lines};
+}
+
+void Microkernel::fetchAhead(Value base, Value iteration) {
+  if (!prefetch.first)
+    return;
+  Value first = k.add(prefetch.first, k.mul(iteration, prefetch.lines * lineElements()));
+  Value ahead = k.gep(base, first, bitWidth(type) == 16 ? mlir::Type(k.b.getIntegerType(16)) : k.computeType(type));
+  for (int64_t line = 0; line < prefetch.lines; ++line)
+    k.b.create<mlir::LLVM::Prefetch>(k.loc, at(ahead, line * lineElements()), /*rw=*/0, /*hint=*/2, /*cache=*/1);
+}
+
+mlir::Value Microkernel::launder(Value pointer) {
+  auto dialect = mlir::LLVM::AsmDialectAttr::get(k.b.getContext(), mlir::LLVM::AsmDialect::AD_ATT);
+  return k.b
+      .create<mlir::LLVM::InlineAsmOp>(k.loc, k.pointer(), mlir::ValueRange{pointer}, "", "=r,0",
+                                       /*has_side_effects=*/false,
+                                       /*is_align_stack=*/false, dialect, mlir::ArrayAttr())
+      .getRes();
+}
+
+mlir::Value Microkernel::loadVector(const VectorOperand &b, Value pointer, int64_t elements, int64_t v) {
+  int64_t valid = b.validLanes < 0 ? lanes : std::min(lanes, b.validLanes - v * lanes);
+  Value zero = k.constant(0);
+  Value start = at(pointer, elements + v * lanes * b.laneStride);
+  if (b.laneStride == 1) {
+    if (valid == lanes)
+      return k.load(start, zero, type, lanes);
+    return k.maskedLoad(start, zero, type, lanes, k.prefixMask(k.constant(valid), lanes));
+  }
+  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(type), lanes));
+  for (int64_t i = 0; i < valid; ++i)
+    vector = k.b.create<mlir::vector::InsertOp>(k.loc, k.load(at(start, i * b.laneStride), zero, type), vector, i);
+  return vector;
+}
+
+void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a,
+                        const ReductionAxis &axis, const VectorOperand &b, Value bPointer, int64_t first,
+                        int64_t count) {
+  int64_t rows = rowOffsets.size(), sums = acc.size() / (rows * vectors);
+  int64_t group = std::max<int64_t>(1, groupSize(k.target, rows * sums, vectors));
+  Value zero = k.constant(0);
+  bool floating = isFloat(type);
+  // LLVM makes up to four loads from one base together; where the vectors of two steps have no room, sums would wait in
+  // memory for them.
+  bool tight = group == vectors && rows * sums * vectors + 2 * vectors >= int64_t(k.target.vectorRegisters);
+  for (int64_t s = first; s < first + count; ++s) {
+    if (s > first && tight)
+      bPointer = launder(bPointer);
+    for (int64_t v0 = 0; v0 < vectors; v0 += group) {
+      int64_t v1 = std::min(vectors, v0 + group);
+      Values vectorsOfStep;
+      for (int64_t v = v0; v < v1; ++v)
+        vectorsOfStep.push_back(loadVector(b, bPointer, s * b.stepStride, v));
+      Value source = v0 == 0 ? a : launder(a);
+      for (int64_t p = 0; p < rows; ++p) {
+        Value scalar = k.load(at(source, rowOffsets[p] + s * axis.stepStride), zero, type);
+        Value broadcast = k.splat(scalar, lanes);
+        for (int64_t v = v0; v < v1; ++v) {
+          Value &sum = acc[(s % sums * rows + p) * vectors + v];
+          if (bf16Pairs)
+            sum = bf16::multiplyAdd(k, broadcast, vectorsOfStep[v - v0], sum);
+          else if (floating)
+            sum = k.fma(broadcast, vectorsOfStep[v - v0], sum);
+          else
+            sum = k.b.create<mlir::arith::AddIOp>(
+                k.loc, sum, k.b.create<mlir::arith::MulIOp>(k.loc, broadcast, vectorsOfStep[v - v0]));
+        }
+      }
+    }
+  }
+}
+
+Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows,
+                                        llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, Value aOffset,
+                                        const ReductionAxis &axis, const VectorOperand &b, Value bOffset) {
+  Values result(accumulators.begin(), accumulators.end());
+  if (rows.empty())
+    return result;
+  Values acc;
+  llvm::SmallVector<int64_t> offsets;
+  for (int64_t row : rows) {
+    offsets.push_back(rowOffsets[row]);
+    for (int64_t v = 0; v < vectors; ++v)
+      acc.push_back(result[row * vectors + v]);
+  }
+  constexpr int64_t longEnough = 64; // steps, for the additions at the end
+  int64_t sums = chains(k.target, rows.size(), std::max(vectors, widest)), results = acc.size();
+  if (axis.extent < longEnough || unroll % sums)
+    sums = 1;
+  acc.append(zeros((sums - 1) * results));
+  mlir::Type element = k.computeType(type);
+  if (bitWidth(type) == 16)
+    element = k.b.getIntegerType(16);
+  Value aStart = k.gep(a, aOffset, element), bStart = k.gep(b.base, bOffset, element);
+
+  // One run from (aStart, bStart), in loops of `unroll` steps and a rest; `before` iterations went before it.
+  auto run = [&](Values state, Value aRun, Value bRun, int64_t count, Value before) {
+    int64_t whole = count / unroll;
+    if (whole <= 1)
+      fetchAhead(b.base, before);
+    if (whole == 1)
+      steps(state, offsets, vectors, aRun, axis, b, bRun, 0, unroll);
+    else if (whole > 1)
+      state = k.loop(k.constant(0), k.constant(whole), 1, state, [&](Value i, mlir::ValueRange carried) {
+        Values next(carried.begin(), carried.end());
+        Value bStep = k.gep(bRun, k.mul(i, unroll * b.stepStride), element);
+        fetchAhead(b.base, k.add(before, i));
+        steps(next, offsets, vectors, k.gep(aRun, k.mul(i, unroll * axis.stepStride), element), axis, b, bStep, 0,
+              unroll);
+        return next;
+      });
+    if (count % unroll)
+      steps(state, offsets, vectors, aRun, axis, b, bRun, whole * unroll, count % unroll);
+    return state;
+  };
+  int64_t runs = axis.extent / axis.run, rest = axis.extent % axis.run, each = iterationsOfRun(axis.run);
+  if (runs > 0)
+    acc = k.loop(k.constant(0), k.constant(runs), 1, acc, [&](Value i, mlir::ValueRange carried) {
+      return run(Values(carried.begin(), carried.end()), k.gep(aStart, k.mul(i, axis.runStride), element),
+                 k.gep(bStart, k.mul(i, axis.run * b.stepStride), element), axis.run, k.mul(i, each));
+    });
+  if (rest > 0)
+    acc = run(acc, k.gep(aStart, k.constant(runs * axis.runStride), element),
+              k.gep(bStart, k.constant(runs * axis.run * b.stepStride), element), rest, k.constant(runs * each));
+  for (; sums > 1; sums /= 2)
+    for (int64_t i = 0; i < sums / 2 * results; ++i) {
+      Value &sum = acc[i], other = acc[sums / 2 * results + i];
+      if (isFloat(type))
+        sum = k.b.create<mlir::arith::AddFOp>(k.loc, sum, other);
+      else
+        sum = k.b.create<mlir::arith::AddIOp>(k.loc, sum, other);
+    }
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (int64_t v = 0; v < vectors; ++v)
+      result[rows[i] * vectors + v] = acc[i * vectors + v];
+  return result;
+}
+
+} // namespace lathe

@@ -1,0 +1,524 @@
+// amx/1: convolutions and matrix products of operands rounded to bf16 on AMX's tile registers. One instruction adds the
+// product of 16 rows x 32 channels and 32 channels x 16 columns to 16 x 16 sums in fp32; a register block is two tiles
+// of rows times `oc` tiles of columns.
+//
+// Rounded input lies as [block of 32 channels][phase][row][column][channel], zeros where it is padding. Positions of a
+// row and of the next one follow each other, so that 16 consecutive ones are the rows of a tile whatever the width;
+// those in the columns that only the kernel reaches are computed in vain. Strided kernels read every stride-th
+// position: each phase (position modulo stride) has a plane of its own, in which all kernels have stride 1.
+#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/Contraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cstring>
+
+namespace lathe {
+namespace {
+
+constexpr int64_t tileRows = 16, depth = 32, tileBytes = 1024, lineBytes = 64, lanes = 16;
+constexpr int64_t configAt = 0, sumsAt = 64, inputAt = sumsAt + 4 * tileBytes; // of scratch, in bytes
+
+/// One tap of the kernel: which phase's plane it reads, and how many rows and columns further on.
+struct Tap {
+  int64_t phase, row, column;
+};
+
+struct Plan {
+  // What is computed; a matrix product has one column and one tap.
+  Dim images = 1, height; // output rows, or positions where rows need not be told apart
+  int64_t width = 1, channels = 0, outputs = 0;
+  std::optional<ConvGeometry> conv;
+  std::optional<GemmGeometry> gemm;
+  std::vector<std::pair<int64_t, int64_t>> phases; // row, column
+  std::vector<Tap> taps;
+  int64_t moreRows = 0, moreColumns = 0; // that the kernel reaches behind an output position
+  int64_t rows, oc;
+  bool prefetch;
+
+  int64_t pitch() const { return width + moreColumns; }
+  /// Positions of one phase's plane; an odd number, so that planes do not share cache sets. Whole tiles may be read
+  /// behind its end.
+  int64_t plane() const { return ((rows + moreRows) * pitch() + 2 * tileRows) | 1; }
+  int64_t blocks() const { return (channels + depth - 1) / depth; }
+  int64_t blockStride() const { return int64_t(phases.size()) * plane(); }
+  int64_t vectors() const { return (outputs + lanes - 1) / lanes; }
+  int64_t tiles() const { return (vectors() + oc - 1) / oc; }
+  int64_t tailVectors() const { return vectors() - (tiles() - 1) * oc; }
+  Dim chunks() const { return ceilDiv(height, rows); }
+  /// Bytes of the weights of a tile with `count` vectors.
+  int64_t panel(int64_t count) const { return int64_t(taps.size()) * blocks() * count * tileBytes; }
+  int64_t scratchBytes() const { return inputAt + blocks() * blockStride() * lineBytes; }
+};
+
+/// Why amx/1 does not compute these operands; "" when it does.
+std::string obstacle(const Target &target, ElementType type) {
+  if (!target.has("amx-bf16") || !target.has("amx-tile"))
+    return fmt::format("{} has no tile registers for bf16 (amx-bf16)", target.str());
+  if (std::string reason = bf16::obstacle(target); !reason.empty())
+    return reason;
+  return type == ElementType::f32 ? "" : fmt::format("amx/1 rounds operands of type f32, these are {}", name(type));
+}
+
+void setGeometry(Plan &plan, const Target &target, const ConvGeometry &geometry) {
+  if (std::string reason = obstacle(target, geometry.type); !reason.empty())
+    throw Declined{reason};
+  ConvGeometry conv = geometry;
+  if (conv.groups != 1 || conv.in[0] != 1 || conv.out[0] != 1)
+    throw Declined{"amx/1 is for convolutions of one group over planes"};
+  if (conv.inBlock != lanes || (conv.outBlock && conv.outBlock != lanes))
+    throw Declined{fmt::format("amx/1 reads blocks of {} channels", lanes)};
+  if (conv.taps() > 64)
+    throw Declined{fmt::format("amx/1 is for kernels of up to 64 taps, this one has {}", conv.taps())};
+  if (conv.pointwise()) {
+    conv.in = {1, conv.inPixels(), 1};
+    conv.out = conv.in;
+  }
+  plan.images = conv.images;
+  plan.height = conv.out[1];
+  plan.width = conv.out[2];
+  plan.channels = conv.inChannels;
+  plan.outputs = conv.outChannels;
+  for (int64_t ky = 0; ky < conv.kernel[1]; ++ky)
+    for (int64_t kx = 0; kx < conv.kernel[2]; ++kx) {
+      int64_t y = ky * conv.dilation[1], x = kx * conv.dilation[2];
+      std::pair<int64_t, int64_t> phase{y % conv.stride[1], x % conv.stride[2]};
+      auto found = std::find(plan.phases.begin(), plan.phases.end(), phase);
+      plan.taps.push_back({found - plan.phases.begin(), y / conv.stride[1], x / conv.stride[2]});
+      if (found == plan.phases.end())
+        plan.phases.push_back(phase);
+      plan.moreRows = std::max(plan.moreRows, plan.taps.back().row);
+      plan.moreColumns = std::max(plan.moreColumns, plan.taps.back().column);
+    }
+  plan.conv = conv;
+}
+
+void setGeometry(Plan &plan, const Target &target, const GemmGeometry &gemm) {
+  if (std::string reason = obstacle(target, gemm.type); !reason.empty())
+    throw Declined{reason};
+  if (!gemm.constantB || gemm.aStepStride != 1)
+    throw Declined{"amx/1 is for products of rows with a constant right operand"};
+  plan.height = gemm.m;
+  plan.channels = gemm.k;
+  plan.outputs = gemm.n;
+  plan.phases = {{0, 0}};
+  plan.taps = {{0, 0, 0}};
+  plan.gemm = gemm;
+}
+
+template <class Geometry> Plan makePlan(const Target &target, const Geometry &geometry, const Schedule &schedule) {
+  Plan plan;
+  setGeometry(plan, target, geometry);
+  plan.rows = schedule.number("rows");
+  if (plan.height.isConstant())
+    plan.rows = std::min(plan.rows, plan.height.constant());
+  plan.oc = std::min(plan.vectors(), schedule.number("oc"));
+  plan.prefetch = schedule.number("prefetch") == 1;
+  if (plan.scratchBytes() > (int64_t(1) << 28))
+    throw Declined{fmt::format("rows={} need {} MiB of scratch", plan.rows, plan.scratchBytes() >> 20)};
+  return plan;
+}
+
+/// Weights rounded, to [tile of outputs][tap][block of 32 channels][vector][pair of channels][output][channel of the
+/// pair].
+std::vector<char> packTiles(const nn::ConstantData &data, const Plan &plan) {
+  int64_t taps = plan.taps.size();
+  std::vector<char> packed(taps * plan.blocks() * plan.vectors() * tileBytes);
+  auto place = [&](int64_t output, int64_t tap, int64_t channel) {
+    int64_t tile = output / (plan.oc * lanes), count = tile + 1 < plan.tiles() ? plan.oc : plan.tailVectors();
+    int64_t in = channel % depth;
+    return tile * plan.panel(plan.oc) +
+           ((tap * plan.blocks() + channel / depth) * count + output / lanes % plan.oc) * tileBytes +
+           in / bf16::pair * lineBytes + (output % lanes * bf16::pair + in % bf16::pair) * 2;
+  };
+  auto copy = [&](int64_t output, int64_t tap, int64_t channel, int64_t from) {
+    float value;
+    std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
+    uint16_t half = bf16::rounded(value);
+    std::memcpy(packed.data() + place(output, tap, channel), &half, sizeof half);
+  };
+  bool columnsLast = plan.gemm && !plan.gemm->transB; // K x N; all others: outputs x channels x taps
+  for (int64_t i = 0; i < (columnsLast ? plan.channels : plan.outputs); ++i)
+    for (int64_t j = 0; j < (columnsLast ? plan.outputs : plan.channels); ++j)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        columnsLast ? copy(j, tap, i, i * plan.outputs + j) : copy(i, tap, j, (i * plan.channels + j) * taps + tap);
+  return packed;
+}
+
+class TileGenerator {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+  TileGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
+                std::optional<unsigned> bias, bool paddedBias)
+      : k(k), plan(plan), epilogue(epilogue), dims(dims), bias(bias), paddedBias(paddedBias),
+        wholeVectors(epilogue.wholeVectors() && (!bias || paddedBias)) {}
+
+  void emit() {
+    configure();
+    // One chunk of rows after the other: its input is rounded for all units that the slot has of it.
+    k.loop(k.div(k.begin(), plan.tiles()), k.div(k.add(k.end(), plan.tiles() - 1), plan.tiles()), 1, [&](Value range) {
+      setRange(range);
+      plan.gemm ? roundMatrix() : roundPlanes();
+      Value first = k.mul(range, plan.tiles());
+      k.loop(k.max(k.begin(), first), k.min(k.end(), k.add(first, plan.tiles())), 1,
+             [&](Value unit) { emitUnit(k.sub(unit, first)); });
+    });
+    amx("llvm.x86.tilerelease", {});
+  }
+
+private:
+  KernelBuilder &k;
+  const Plan &plan;
+  const Epilogue &epilogue;
+  const RunTimeDims &dims;
+  std::optional<unsigned> bias;
+  bool paddedBias, wholeVectors;
+  Value image, firstRow, rows; // of the current range; `rows` are there, at most a chunk
+
+  void amx(const char *name, mlir::ValueRange operands) {
+    k.b.create<mlir::LLVM::CallIntrinsicOp>(k.loc, mlir::TypeRange(), k.b.getStringAttr(name), operands,
+                                            mlir::LLVM::FastmathFlagsAttr{});
+  }
+  /// The number of a tile register, or a stride: constants of the instruction.
+  Value immediate(int64_t value, unsigned bits) {
+    return k.b.create<mlir::LLVM::ConstantOp>(k.loc, k.b.getIntegerType(bits),
+                                              k.b.getIntegerAttr(k.b.getIntegerType(bits), value));
+  }
+  Value bytes(Value base, Value offset) { return k.gep(base, offset, k.b.getI8Type()); }
+  Value lines(Value offset) { return bytes(k.scratch(), k.add(k.mul(offset, lineBytes), inputAt)); }
+
+  void configure();
+  void setRange(Value range);
+  void roundMatrix();
+  void roundPlanes();
+  void roundRow(size_t phase, Value block, int64_t channels, Value inRow, Value to);
+  void storePosition(Value low, Value high, Value to);
+  void emitUnit(Value tile);
+  void emitColumns(Value tile, int64_t vectors, int64_t valid);
+  void multiply(Value weights, Value position, int64_t tilesOfRows, int64_t vectors, Value block);
+  void finish(Value tile, Value position, Value count, int64_t vectors, int64_t valid);
+};
+
+/// All tiles have 16 rows of 64 bytes.
+void TileGenerator::configure() {
+  std::vector<int8_t> config(64, 0);
+  config[0] = 1; // palette
+  for (int tile = 0; tile < 8; ++tile) {
+    config[16 + 2 * tile] = lineBytes;
+    config[48 + tile] = tileRows;
+  }
+  mlir::VectorType type = KernelBuilder::vectorOf(k.b.getI8Type(), 64);
+  Value constant =
+      k.b.create<mlir::arith::ConstantOp>(k.loc, mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int8_t>(config)));
+  Value at = bytes(k.scratch(), k.constant(configAt));
+  k.b.create<mlir::LLVM::StoreOp>(k.loc, constant, at, 1);
+  amx("llvm.x86.ldtilecfg", at);
+}
+
+/// `range`: (image, chunk of rows).
+void TileGenerator::setRange(Value range) {
+  Value chunks = dims.value(k, plan.chunks());
+  image = k.b.createOrFold<mlir::arith::DivUIOp>(k.loc, range, chunks);
+  firstRow = k.mul(k.b.createOrFold<mlir::arith::RemUIOp>(k.loc, range, chunks), plan.rows);
+  rows = k.min(k.sub(dims.value(k, plan.height), firstRow), k.constant(plan.rows));
+}
+
+/// One position's 32 channels; null: zeros.
+void TileGenerator::storePosition(Value low, Value high, Value to) {
+  auto half = [&](Value vector) -> Value {
+    return vector ? bf16::rounded(k, vector) : k.zero(KernelBuilder::vectorOf(k.b.getBF16Type(), lanes));
+  };
+  k.b.create<mlir::LLVM::StoreOp>(k.loc, half(low), to, lineBytes);
+  k.b.create<mlir::LLVM::StoreOp>(k.loc, half(high), bytes(to, k.constant(lineBytes / 2)), lineBytes / 2);
+}
+
+void TileGenerator::roundMatrix() {
+  const GemmGeometry &gemm = *plan.gemm;
+  k.loop(k.constant(0), rows, 1, [&](Value row) {
+    Value from = k.mul(k.add(firstRow, row), gemm.aRowStride);
+    auto block = [&](Value number, int64_t steps) {
+      Value at = k.add(from, k.mul(number, depth));
+      auto vector = [&](int64_t first) -> Value {
+        int64_t valid = std::min(lanes, steps - first);
+        if (valid <= 0)
+          return {};
+        return valid == lanes ? k.load(k.buffer(gemm.a), k.add(at, first), gemm.type, lanes)
+                              : k.maskedLoad(k.buffer(gemm.a), k.add(at, first), gemm.type, lanes,
+                                             k.prefixMask(k.constant(valid), lanes));
+      };
+      storePosition(vector(0), vector(lanes), lines(k.add(k.mul(number, plan.blockStride()), row)));
+    };
+    k.loop(k.constant(0), k.constant(gemm.k / depth), 1, [&](Value number) { block(number, depth); });
+    if (gemm.k % depth)
+      block(k.constant(gemm.k / depth), gemm.k % depth);
+  });
+}
+
+/// One row of one phase's plane, from input row `inRow`.
+void TileGenerator::roundRow(size_t phase, Value block, int64_t channels, Value inRow, Value to) {
+  const ConvGeometry &conv = *plan.conv;
+  int64_t column = plan.phases[phase].second - conv.padBegin[2],
+          stride = conv.stride[2]; // of the first position, in the input
+  int64_t low = std::clamp<int64_t>((-column + stride - 1) / stride, 0, plan.pitch());
+  int64_t high =
+      std::clamp<int64_t>(column >= conv.in[2] ? 0 : (conv.in[2] - column + stride - 1) / stride, low, plan.pitch());
+  auto zeros = [&](int64_t first, int64_t last) {
+    k.loop(k.constant(first), k.constant(last), 1, [&](Value at) { storePosition({}, {}, lines(k.add(to, at))); });
+  };
+  zeros(0, low);
+  Value from = k.add(k.mul(image, conv.inImageStride()), k.mul(block, depth * conv.inPixels()));
+  from = k.add(from, k.mul(inRow, conv.in[2] * lanes));
+  k.loop(k.constant(low), k.constant(high), 1, [&](Value at) {
+    Value position = k.add(from, k.mul(k.add(k.mul(at, stride), column), lanes));
+    auto half = [&](int64_t first) -> Value {
+      int64_t valid = std::min(lanes, channels - first);
+      if (valid <= 0)
+        return {};
+      Value source = k.add(position, first * conv.inPixels());
+      // Lanes without a channel may hold anything, and zero times that is not always zero.
+      return valid == lanes
+                 ? k.load(k.buffer(conv.input), source, conv.type, lanes)
+                 : k.maskedLoad(k.buffer(conv.input), source, conv.type, lanes, k.prefixMask(k.constant(valid), lanes));
+    };
+    storePosition(half(0), half(lanes), lines(k.add(to, at)));
+  });
+  zeros(high, plan.pitch());
+}
+
+void TileGenerator::roundPlanes() {
+  const ConvGeometry &conv = *plan.conv;
+  Value held = k.add(rows, plan.moreRows);
+  auto block = [&](Value number, int64_t channels) {
+    for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+      Value plane = k.add(k.mul(number, plan.blockStride()), int64_t(phase) * plan.plane());
+      k.loop(k.constant(0), held, 1, [&](Value row) {
+        Value inRow = k.mul(k.add(firstRow, row), conv.stride[1]);
+        inRow = k.add(inRow, plan.phases[phase].first - conv.padBegin[1]);
+        Value to = k.add(plane, k.mul(row, plan.pitch()));
+        auto real = [&] { roundRow(phase, number, channels, inRow, to); };
+        if (conv.padBegin[1] == 0 &&
+            (conv.out[1] - 1) * conv.stride[1] + (conv.kernel[1] - 1) * conv.dilation[1] < conv.in[1] &&
+            (conv.stride[1] == 1 || plan.moreRows == 0))
+          return real();
+        Value inside = k.b.create<mlir::arith::AndIOp>(k.loc, k.less(k.constant(-1), inRow),
+                                                       k.less(inRow, k.constant(conv.in[1])));
+        k.ifThen(inside, real, [&] {
+          k.loop(k.constant(0), k.constant(plan.pitch()), 1,
+                 [&](Value at) { storePosition({}, {}, lines(k.add(to, at))); });
+        });
+      });
+    }
+  };
+  k.loop(k.constant(0), k.constant(plan.channels / depth), 1, [&](Value number) { block(number, depth); });
+  if (plan.channels % depth)
+    block(k.constant(plan.channels / depth), plan.channels % depth);
+}
+
+void TileGenerator::emitUnit(Value tile) {
+  int64_t last = plan.tiles() - 1, before = last * plan.oc * lanes;
+  int64_t valid = wholeVectors ? plan.tailVectors() * lanes : plan.outputs - before;
+  if (last == 0)
+    emitColumns(tile, plan.tailVectors(), valid);
+  else if (valid == plan.oc * lanes)
+    emitColumns(tile, plan.oc, valid);
+  else
+    k.ifThen(
+        k.less(tile, k.constant(last)), [&] { emitColumns(tile, plan.oc, plan.oc * lanes); },
+        [&] { emitColumns(tile, plan.tailVectors(), valid); });
+}
+
+void TileGenerator::emitColumns(Value tile, int64_t vectors, int64_t valid) {
+  Value weights = bytes(k.buffer(plan.conv ? plan.conv->weights : plan.gemm->b), k.mul(tile, plan.panel(plan.oc)));
+  Value positions = k.add(k.mul(k.sub(rows, k.constant(1)), plan.pitch()), plan.width);
+  auto block = [&](Value position, int64_t tilesOfRows) {
+    multiply(weights, position, tilesOfRows, vectors, k.div(position, 2 * tileRows));
+    finish(tile, position, k.min(k.sub(positions, position), k.constant(tilesOfRows * tileRows)), vectors, valid);
+  };
+  k.loop(k.constant(0), positions, 2 * tileRows, [&](Value position) {
+    k.ifThen(
+        k.less(k.constant(tileRows), k.sub(positions, position)), [&] { block(position, 2); },
+        [&] { block(position, 1); });
+  });
+}
+
+/// Sums of 16 or 32 positions from `position` on, left in scratch as [position][lane of all vectors].
+void TileGenerator::multiply(Value weights, Value position, int64_t tilesOfRows, int64_t vectors, Value block) {
+  auto sum = [&](int64_t m, int64_t v) { return immediate(m * 2 + v, 8); };
+  auto left = [&](int64_t m) { return immediate(4 + m, 8); };
+  auto right = [&](int64_t v) { return immediate(6 + v, 8); };
+  for (int64_t m = 0; m < tilesOfRows; ++m)
+    for (int64_t v = 0; v < vectors; ++v)
+      amx("llvm.x86.tilezero", sum(m, v));
+  // Each block of positions fetches its share of the next panel's lines.
+  int64_t all = vectors * tileBytes / lineBytes, most = (plan.rows * plan.pitch() + 2 * tileRows - 1) / (2 * tileRows);
+  int64_t share = (all + most - 1) / most;
+  Value ahead = k.add(k.mul(k.min(k.mul(block, share), k.constant(all - share)), lineBytes), plan.panel(vectors));
+  Value stride = immediate(lineBytes, 64);
+  for (size_t t = 0; t < plan.taps.size(); ++t) {
+    const Tap &tap = plan.taps[t];
+    Value a = lines(k.add(position, tap.phase * plan.plane() + tap.row * plan.pitch() + tap.column));
+    Value b = bytes(weights, k.constant(int64_t(t) * plan.blocks() * vectors * tileBytes));
+    k.loop(k.constant(0), k.constant(plan.blocks()), 1, [&](Value number) {
+      Value from = bytes(a, k.mul(number, plan.blockStride() * lineBytes)),
+            panel = bytes(b, k.mul(number, vectors * tileBytes));
+      for (int64_t v = 0; v < vectors; ++v)
+        amx("llvm.x86.tileloadd64", {right(v), bytes(panel, k.constant(v * tileBytes)), stride});
+      for (int64_t m = 0; m < tilesOfRows; ++m) {
+        amx("llvm.x86.tileloadd64", {left(m), bytes(from, k.constant(m * tileRows * lineBytes)), stride});
+        for (int64_t v = 0; v < vectors; ++v)
+          amx("llvm.x86.tdpbf16ps", {sum(m, v), left(m), right(v)});
+      }
+      for (int64_t line = 0; plan.prefetch && line < share; ++line)
+        k.b.create<mlir::LLVM::Prefetch>(k.loc, bytes(panel, k.add(ahead, line * lineBytes)), /*rw=*/0, /*hint=*/2,
+                                         /*cache=*/1);
+    });
+  }
+  for (int64_t m = 0; m < tilesOfRows; ++m)
+    for (int64_t v = 0; v < vectors; ++v)
+      amx("llvm.x86.tilestored64",
+          {sum(m, v), bytes(k.scratch(), k.constant(sumsAt + (m * tileRows * vectors + v) * lineBytes)),
+           immediate(vectors * lineBytes, 64)});
+}
+
+/// The epilogue of `count` positions from `position` on.
+void TileGenerator::finish(Value tile, Value position, Value count, int64_t vectors, int64_t valid) {
+  Value channel = k.mul(tile, plan.oc * lanes), sums = bytes(k.scratch(), k.constant(sumsAt));
+  Values biases;
+  for (int64_t v = 0; bias && v < vectors; ++v) {
+    PointAccess access;
+    access.buffer = *bias;
+    access.type = ElementType::f32;
+    access.laneStride = 1;
+    access.wholeBlocks = paddedBias;
+    biases.push_back(
+        Epilogue::loadLanes(k, access, k.add(channel, v * lanes), lanes, std::min(lanes, valid - v * lanes)));
+  }
+  // Results [first, last) of the block are neighbours, the first one `pixel`.
+  auto run = [&](Value first, Value last, Value pixel) {
+    k.loop(first, last, 1, [&](Value at) {
+      Values results;
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value sum = k.load(sums, k.add(k.mul(at, vectors * lanes), v * lanes), ElementType::f32, lanes);
+        results.push_back(bias ? k.b.create<mlir::arith::AddFOp>(k.loc, sum, biases[v]).getResult() : sum);
+      }
+      Epilogue::Tile out;
+      out.image = image;
+      out.pixel = k.add(pixel, k.sub(at, first));
+      out.channel = channel;
+      out.pixels = {0};
+      out.vectors = vectors;
+      out.channels = valid;
+      epilogue.emit(k, dims, out, results);
+    });
+  };
+  Value none = k.constant(0);
+  if (plan.pitch() == plan.width)
+    return run(none, count, k.add(k.mul(firstRow, plan.width), position));
+  // Row by row, without the columns that are no results.
+  Value end = k.add(position, count), pitch = k.constant(plan.pitch());
+  Value lastRow = k.div(k.add(end, plan.pitch() - 1), plan.pitch());
+  k.loop(k.div(position, plan.pitch()), lastRow, 1, [&](Value row) {
+    Value start = k.mul(row, pitch); // the position of the row's first result
+    Value first = k.max(start, position), last = k.min(k.add(start, plan.width), end);
+    Value pixel = k.add(k.mul(k.add(firstRow, row), plan.width), k.sub(first, start));
+    run(k.sub(first, position), k.sub(last, position), pixel);
+  });
+}
+
+GeneratedKernel generated(const ContractionProblem &problem, const Plan &plan, const Schedule &schedule,
+                          mlir::Value anchor, PointSpace space) {
+  mlir::func::FuncOp function = problem.function();
+  RunTimeDims dims;
+  for (const Dim &dim : {plan.images, plan.height, plan.chunks()})
+    dims.need(dim);
+  Epilogue epilogue(function, anchor, std::move(space), lanes, problem.shapes, dims);
+  if (plan.gemm)
+    epilogue.setAddend(plan.gemm->addend, plan.gemm->alpha, plan.gemm->beta, problem.shapes, dims);
+  std::optional<unsigned> bias = plan.conv ? plan.conv->bias : std::nullopt;
+  bool paddedBias = bias && function.getArgAttr(*bias, "nn.constant");
+
+  std::vector<bool> writable(function.getNumArguments(), false);
+  writable.resize(writable.size() + function.getNumResults(), true);
+  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
+  TileGenerator(k, plan, epilogue, dims, bias, paddedBias).emit();
+
+  GeneratedKernel result;
+  result.module = k.finish();
+  result.units = plan.images * plan.chunks() * Dim(plan.tiles());
+  result.scratchBytes = plan.scratchBytes();
+  result.dims = dims.list();
+  result.packings.resize(function.getNumArguments());
+  unsigned weights = plan.conv ? plan.conv->weights : plan.gemm->b;
+  epilogue.addPackings(result.packings);
+  if (paddedBias)
+    result.packings[*bias] = paddedChannels(lanes);
+  if (result.packings[weights])
+    throw Declined{"the right operand is also a bias"};
+  result.packings[weights] = Packing{[plan](const nn::ConstantData &data) { return packTiles(data, plan); },
+                                     fmt::format("tiles/oc={} bf16", plan.oc), ElementType::bf16};
+  result.schedule = schedule;
+  return result;
+}
+
+/// Rows a chunk: what is rounded of them stays in the second-level cache, of which every CPU with tile registers has 2
+/// MiB.
+Schedule prior(Plan plan, int64_t threads) {
+  constexpr int64_t held = 1 << 20;
+  plan.oc = std::min<int64_t>(2, plan.vectors());
+  int64_t all = plan.height.isConstant() ? plan.height.constant() : 512, rows = all;
+  plan.rows = rows;
+  while (rows > 1 && plan.scratchBytes() > held)
+    plan.rows = rows = (rows + 1) / 2;
+  int64_t chunks = (all + rows - 1) / rows, images = plan.images.isConstant() ? plan.images.constant() : 1;
+  // Slots share chunks, or the columns of one: either way there should be enough of them.
+  while (threads > 1 && images * chunks * plan.tiles() < 4 * threads && all > chunks * 2 * tileRows)
+    ++chunks;
+  rows = (all + chunks - 1) / chunks;
+  // Whole tiles, where a row is a position.
+  if (plan.pitch() == 1 && rows < all)
+    rows = (rows + 2 * tileRows - 1) / (2 * tileRows) * 2 * tileRows;
+  Schedule schedule;
+  schedule.algorithm = "amx";
+  schedule.numbers = {{"rows", rows}, {"oc", plan.oc}, {"prefetch", plan.panel(plan.oc) * plan.tiles() > (96 << 10)}};
+  schedule.words = {{"type", "bf16"}};
+  return schedule;
+}
+
+template <class Geometry> std::optional<Schedule> priorOf(const ContractionProblem &problem, const Geometry &geometry) {
+  if (problem.kernel.precision != Precision::bf16 || !obstacle(problem.target(), geometry.type).empty())
+    return std::nullopt;
+  Plan plan;
+  try {
+    setGeometry(plan, problem.target(), geometry);
+  } catch (const Declined &) {
+    return std::nullopt;
+  }
+  return prior(std::move(plan), problem.kernel.threads);
+}
+
+} // namespace
+
+std::optional<Schedule> tilePrior(const ContractionProblem &problem, const ConvGeometry &conv) {
+  return priorOf(problem, conv);
+}
+
+std::optional<Schedule> tilePrior(const ContractionProblem &problem, const GemmGeometry &gemm) {
+  // Few rows: each weight is used so rarely that its way from memory is all there is, and gemm/1 walks it in order.
+  if (gemm.m.isConstant() && gemm.m.constant() < 8)
+    return std::nullopt;
+  return priorOf(problem, gemm);
+}
+
+GeneratedKernel generateTiles(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
+  PointSpace space{problem.shapes.of(conv.result).dims, ChannelAxis::second, 0};
+  space.pixelAxes = space.dims.size() - 2;
+  return generated(problem, makePlan(problem.target(), conv, schedule), schedule, conv.result, std::move(space));
+}
+
+GeneratedKernel generateTiles(const ContractionProblem &problem, const GemmGeometry &gemm, const Schedule &schedule) {
+  PointSpace space{problem.shapes.of(gemm.result).dims, ChannelAxis::last, gemm.pixelAxes};
+  return generated(problem, makePlan(problem.target(), gemm, schedule), schedule, gemm.result, std::move(space));
+}
+
+} // namespace lathe

@@ -1,0 +1,57 @@
+// winograd/1's plan: what a schedule means for a convolution, for its prior and its code.
+#pragma once
+
+#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/WinogradTransform.h"
+
+namespace lathe {
+
+struct WinogradPlan {
+  ConvGeometry conv;
+  WinogradTransform transform;
+  int64_t lanes, px, blocks, oc, split, unroll;
+  bool prefetch, bf16 = false;
+  int64_t pointShares = 1; // of the rows of points; more than one: two stages an image
+
+  int64_t m() const { return transform.outputs; }
+  int64_t alpha() const { return transform.size(); }
+  int64_t points() const { return alpha() * alpha(); }
+  int64_t tileRows() const { return (conv.out[1] + m() - 1) / m(); }
+  int64_t tileColumns() const { return (conv.out[2] + m() - 1) / m(); }
+  int64_t tiles() const { return tileRows() * tileColumns(); }
+  int64_t chunk() const { return px * blocks; }
+  int64_t chunks() const { return (tiles() + chunk() - 1) / chunk(); }
+  int64_t inBlocks() const { return (conv.inChannels + lanes - 1) / lanes; }
+  int64_t channelTiles() const { return (conv.outChannels + lanes * oc - 1) / (lanes * oc); }
+  int64_t outVectors() const { return channelTiles() * oc; }
+  int64_t wide() const { return oc * lanes; }
+  bool staged() const { return pointShares > 1; }
+  /// The first row of points of a share; that of share `pointShares` is alpha().
+  int64_t firstRowOf(int64_t share) const { return alpha() * share / pointShares; }
+  /// Reduction steps of all input channels and of a block of them, and the channels of a step.
+  int64_t channelsOfStep() const { return bf16 ? bf16::pair : 1; }
+  int64_t steps() const { return bf16 ? bf16::pairsOf(conv.inChannels) : conv.inChannels; }
+  int64_t blockSteps() const { return lanes / channelsOfStep(); }
+  // Scratch, in floats: transformed input [point][channel block][tile][step of the block], products [point][tile]
+  // [vector][lane] (staged: of each tile of channels), and, of each share of the points, one tile between the two
+  // halves of a transform and a row of zeros, which padded tiles read.
+  static constexpr int64_t apart = 80; // floats beyond a point's plane, which would share cache sets with the next
+  int64_t inputPlane() const { return inBlocks() * chunk() * blockSteps() + apart; }
+  int64_t productPlane() const { return chunk() * wide() + apart; }
+  int64_t productsAt() const { return points() * inputPlane(); }
+  int64_t products() const { return points() * productPlane(); } // floats of a tile of channels
+  int64_t halfAt() const { return productsAt() + (staged() ? channelTiles() : 1) * products(); }
+  int64_t zerosAt() const { return halfAt() + points() * lanes; }
+  int64_t temporaries() const { return (points() + alpha()) * lanes; }
+  int64_t scratchFloats() const { return halfAt() + pointShares * temporaries(); }
+};
+
+/// Why winograd/1 does not compute `conv`; "" when it does.
+std::string winogradObstacle(const ContractionProblem &problem, const ConvGeometry &conv);
+/// Throws Declined for what is not legal.
+WinogradPlan makeWinogradPlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
+/// How the weights are stored.
+Packing winogradPacking(const WinogradPlan &plan);
+
+} // namespace lathe

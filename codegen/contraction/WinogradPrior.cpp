@@ -1,0 +1,147 @@
+// The schedule of winograd/1 without search: cycles of its three parts, caches, and what slots do.
+#include "codegen/contraction/WinogradPlan.h"
+#include "codegen/target/Caches.h"
+
+#include <cmath>
+
+namespace lathe {
+namespace {
+
+using Plan = WinogradPlan;
+
+// A stage more: a fork and a join, and lines that another core wrote last arriving one after the other.
+constexpr double stageCycles = 1500, fromOtherCore = 3; // bytes a cycle
+
+/// Of all slots together. `in` and `out`: operations of the input's and the output's transform.
+double predictedCycles(const Target &target, const Plan &plan, double in, double out, int threads) {
+  Caches caches = cachesOf(target);
+  double alpha = plan.alpha(), m = plan.m(), inBlocks = plan.inBlocks(), outVectors = plan.outVectors();
+  // Two multiply-adds, two loads, one store a cycle; a transform is two passes of alpha (or m) rows.
+  auto pass = [](double count, double loads, double operations, double stores) {
+    return count * std::max({loads / 2, operations / 2, stores, 1.0}) * 1.3;
+  };
+  double padded = std::min(1.0, 2.0 * (plan.tileRows() + plan.tileColumns()) / plan.tiles());
+  double shares = plan.pointShares; // each reads nearly all of a tile for its own rows
+  double input = plan.tiles() * inBlocks * plan.split *
+                 (shares * pass(alpha, alpha, in / shares, alpha / shares) + pass(alpha, alpha, in, alpha) +
+                  padded * alpha * 2 * shares);
+  double output = plan.tiles() * outVectors * (pass(alpha, alpha, out, m) + pass(m, alpha, out, m) + m * m);
+  double rows = plan.px, vectors = plan.oc;
+  double step = stepCycles(target, plan.px, plan.oc, panelIsFar(target, plan.steps(), plan.oc), plan.bf16);
+  double products = double(plan.chunks()) * plan.blocks * plan.points() * plan.channelTiles() *
+                    (plan.steps() * step + 1.5 * rows * vectors);
+  double weights = double(plan.points()) * plan.steps() * outVectors * plan.lanes * 4;
+  // Slots that share the points read their own points' weights.
+  double readers = plan.staged() ? std::min<double>(shares, threads) : 1;
+  double again = caches.read(weights / readers) * readers * plan.chunks();
+  double held = plan.productsAt() * 4.0; // the transformed input passes by once a tile of channels
+  double inputAgain =
+      caches.read(held) * plan.channelTiles() * plan.chunks() * (held > caches.secondLevel * 0.7 ? 1 : 0.3);
+  double handed = 0;
+  if (plan.staged())
+    handed = threads * stageCycles +
+             plan.points() * plan.tiles() * outVectors * plan.lanes * 4 * (readers - 1) / readers / fromOtherCore;
+  return input + output + std::max(products, again) + 0.25 * std::min(products, again) + 0.5 * inputAgain + handed;
+}
+
+/// Work of the busiest of `threads` slots over an equal share, in register blocks: the last chunk of an image may be
+/// smaller than the others, and shares of the channels may differ by a tile, those of the points by a row.
+double slotWaste(const Plan &plan, int64_t images, int64_t threads) {
+  if (plan.staged()) {
+    int64_t most = 0;
+    for (int64_t slot = 0; slot < threads; ++slot)
+      most = std::max(most, plan.firstRowOf(plan.pointShares * (slot + 1) / threads) -
+                                plan.firstRowOf(plan.pointShares * slot / threads));
+    return double(most * threads) / double(plan.alpha());
+  }
+  int64_t units = images * plan.chunks() * plan.split;
+  if (units > 100000)
+    return 1;
+  double total = 0, busiest = 0;
+  for (int64_t slot = 0; slot < threads; ++slot) {
+    double work = 0;
+    for (int64_t unit = units * slot / threads; unit < units * (slot + 1) / threads; ++unit) {
+      int64_t share = unit % plan.split, chunk = unit / plan.split % plan.chunks();
+      int64_t tiles = std::min(plan.chunk(), plan.tiles() - chunk * plan.chunk());
+      int64_t channels = plan.channelTiles() * (share + 1) / plan.split - plan.channelTiles() * share / plan.split;
+      work += double((tiles + plan.px - 1) / plan.px) * channels;
+    }
+    total += work;
+    busiest = std::max(busiest, work);
+  }
+  return busiest * threads / total;
+}
+
+} // namespace
+
+std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
+  if (!winogradObstacle(problem, conv).empty() || problem.target().vectorRegisters < 16)
+    return std::nullopt;
+  int64_t lanes = problem.target().lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, threads = problem.kernel.threads;
+  // What is compiled for one thread may run on two: of plans that are nearly as fast the one that can be halved.
+  auto slowdown = [&](const Plan &plan) {
+    return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.02 * (slotWaste(plan, images, 2) - 1);
+  };
+  double weights = 9.0 * conv.inChannels * vectors * lanes * (bf16::wanted(problem.kernel, conv.type) ? 2 : 4);
+  double direct = std::max(directCycles(problem, conv), cachesOf(problem.target()).read(weights));
+  double least = direct * 0.95; // a change of algorithm has to be worth it
+  std::optional<Schedule> best;
+  bool rounds = bf16::wanted(problem.kernel, conv.type) && !bf16::pairsAreSlow(problem.target());
+  using Choice = std::pair<int64_t, bool>; // m, rounded
+  std::vector<Choice> choices{{2, false}, {4, false}, {6, false}};
+  if (rounds)
+    choices.insert(choices.end(), {{2, true}, {3, true}, {4, true}});
+  for (auto [m, rounded] : choices) {
+    Plan plan{conv, winogradTransform(m, rounded), lanes, 1, 1, 1, 1, 1, true, rounded};
+    plan.unroll = std::min<int64_t>(8, plan.blockSteps());
+    double in = operationsOf(plan.transform.input), out = operationsOf(plan.transform.output);
+    for (plan.oc = 1; plan.oc <= std::min<int64_t>(vectors, 6); ++plan.oc) {
+      if (vectors % plan.oc)
+        continue;
+      for (plan.px = 1; plan.px <= std::min<int64_t>(plan.tiles(), 28); ++plan.px) {
+        if (!Microkernel::fits(problem.target(), plan.px, plan.oc))
+          continue;
+        for (plan.blocks = 1; plan.blocks == 1 || plan.chunk() < plan.tiles() + plan.px; ++plan.blocks) {
+          if (plan.scratchFloats() * 4 > 6 << 20)
+            break;
+          auto consider = [&] {
+            double cycles = predictedCycles(problem.target(), plan, in, out, threads);
+            if (cycles >= least * 0.999)
+              return false;
+            cycles *= slowdown(plan);
+            if (cycles >= least * 0.999)
+              return true;
+            least = cycles;
+            best.emplace();
+            best->algorithm = "winograd";
+            best->numbers = {{"m", m},        {"px", plan.px},       {"blocks", plan.blocks},
+                             {"oc", plan.oc}, {"split", plan.split}, {"unroll", plan.unroll},
+                             {"prefetch", 1}};
+            if (plan.staged())
+              best->numbers["points"] = plan.pointShares;
+            best->words.clear();
+            if (rounded)
+              best->words = {{"type", "bf16"}};
+            return true;
+          };
+          // Each share of the channels repeats the input's transform: more of them only where slots would wait.
+          for (plan.split = 1; plan.split <= std::min(plan.channelTiles(), std::max<int64_t>(2, 2 * threads));
+               ++plan.split)
+            if (!consider())
+              break;
+          plan.split = 1;
+          // Shares of the points repeat nothing, but wait for each other and hand all products on: for one tile of
+          // channels, which cannot be shared.
+          bool shares = threads > 1 && conv.images == Dim(1) && plan.chunks() == 1 && plan.channelTiles() == 1;
+          for (plan.pointShares = 2; shares && plan.pointShares <= plan.alpha(); ++plan.pointShares)
+            consider();
+          plan.pointShares = 1;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+} // namespace lathe

@@ -1,0 +1,68 @@
+// What an attention kernel computes and how it is cut: read off the kernel function, without code.
+#pragma once
+
+#include "codegen/Generate.h"
+#include "codegen/builder/OperandView.h"
+#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/Microkernel.h"
+
+#include <optional>
+
+namespace lathe {
+
+/// One operand as matrices: for every head, rows by lanes.
+struct AttentionWalk {
+  unsigned buffer = 0;
+  ElementType type = ElementType::invalid;
+  Dim base = 0, rowStride = 0, laneStride = 0;
+  Dims outer; // strides over AttentionPlan::outer
+};
+
+/// A schedule of attention/1 on one problem. With type=bf16 queries (scaled), keys, values and the exponentials are
+/// rounded (codegen/contraction/Bf16.h) where they enter a product; scores, their softmax, sums and the result stay fp32.
+struct AttentionPlan {
+  ElementType type, compute; // in memory, and of scratch and arithmetic
+  int64_t lanes, rows, vectors, unroll, mc, kc;
+  double scale, fill;
+  bool causal, zeroMaskedRows, bf16;
+  Dim visible; // causal: query i sees keys 0 ... i + visible
+  Dims outer;  // heads, as axes that every operand walks with one stride each
+  Dim queries, keys;
+  int64_t depth, width; // lanes of q and k, and of v and the result
+  AttentionWalk q, k, v, y;
+  std::optional<AttentionWalk> bias, mask;
+
+  AttentionPlan(const KernelProblem &problem, const Schedule &schedule);
+
+  Dim heads() const { return product(outer); }
+  /// All keys of a head lie in scratch at once; otherwise blocks of keys follow one another and results are rescaled.
+  bool single() const { return kc == 0; }
+  int64_t panel() const { return vectors * lanes; } // keys a panel of the scores
+  int64_t keyCapacity() const;                      // keys in scratch, whole panels
+  int64_t widthVectors() const { return (width + lanes - 1) / lanes; }
+  /// What a step of a reduction holds: a pair of lanes of depth, or of keys, with bf16.
+  int64_t ofStep() const { return bf16 ? bf16::pair : 1; }
+  int64_t depthSteps() const { return (depth + ofStep() - 1) / ofStep(); }
+  int64_t depthPitch() const { return (depth + lanes - 1) / lanes * lanes / ofStep(); }
+  int64_t scorePitch() const { return keyCapacity() + lanes; } // off powers of two
+  Dim pieces() const { return ceilDiv(queries, rows); }
+  Dim chunks() const { return ceilDiv(pieces(), mc); }
+
+  // Scratch: offsets in elements of `compute`, as large as a unit of bf16.
+  int64_t keysAt() const { return 0; }
+  int64_t valuesAt() const { return keyCapacity() * depthSteps(); }
+  int64_t queriesAt() const { return valuesAt() + keyCapacity() / ofStep() * widthVectors() * lanes; }
+  int64_t scoresAt() const { return queriesAt() + padded(rows * depthPitch()); }
+  int64_t factorsAt() const { return scoresAt() + padded(rows * scorePitch()); } // one a row of the register block
+  int64_t greatestAt() const { return factorsAt() + padded(rows); }              // the rest: one a row of the unit,
+  int64_t sumsAt() const { return greatestAt() + (single() ? 0 : padded(mc * rows)); } // where keys come in blocks
+  int64_t resultsAt() const { return sumsAt() + (single() ? 0 : padded(mc * rows)); }
+  int64_t scratchElements() const { return resultsAt() + (single() ? 0 : mc * rows * widthVectors() * lanes); }
+
+private:
+  int64_t padded(int64_t count) const { return (count + lanes - 1) / lanes * lanes; }
+};
+
+Schedule attentionPrior(const KernelProblem &problem);
+
+} // namespace lathe

@@ -1,0 +1,156 @@
+// Indexed operators against the references, and that wild indices stay inside.
+#include "codegen/testing/KernelEmulation.h"
+#include "codegen/testing/KernelTesting.h"
+#include "ops/Lowerings.h"
+
+#include <gtest/gtest.h>
+
+namespace lathe {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+class Indexed : public testing::Test {
+protected:
+  void SetUp() override { registerLowerings(); }
+  Target target = testTarget();
+  std::mt19937_64 random;
+  std::string type, indexType;
+
+  int64_t upTo(int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
+  bool maybe(unsigned n = 2) { return random() % n == 0; }
+  int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
+
+  void start(uint64_t seed, bool numbers = false) {
+    random.seed(seed);
+    const char *types[] = {"f32", "f32", "f32", "i64", "f64", "i8", "i1", "bf16", "f16"};
+    type = types[random() % (numbers ? 6 : std::size(types))];
+    indexType = maybe() ? "i32" : "i64";
+  }
+  Shape shape(size_t rank, int64_t largest) {
+    Shape result(rank);
+    for (int64_t &extent : result)
+      extent = maybe(5) ? 1 : upTo(largest);
+    return result;
+  }
+  static std::string tensor(const Shape &dims, const std::string &element) {
+    return fmt::format("tensor<{}{}{}>", fmt::join(dims, "x"), dims.empty() ? "" : "x", element);
+  }
+  /// Index i is for an axis of extents[i % extents.size()].
+  void setIndices(Tensor &indices, const Shape &extents) {
+    for (int64_t i = 0; i < indices.elements(); ++i) {
+      int64_t extent = extents[static_cast<size_t>(i) % extents.size()], value = below(extent);
+      if (maybe(4))
+        value -= extent;
+      if (indexType == "i32")
+        indices.as<int32_t>()[i] = static_cast<int32_t>(value);
+      else
+        indices.as<int64_t>()[i] = value;
+    }
+  }
+  void check(uint64_t seed, const std::vector<Shape> &operands, const Shape &result, const std::string &op,
+             const std::string &attributes, const Shape &extents, double tolerance = 0) {
+    std::vector<std::string> arguments, names, types;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      names.push_back(fmt::format("%a{}", i));
+      types.push_back(tensor(operands[i], i == 1 ? indexType : type));
+      arguments.push_back(names.back() + ": " + types.back());
+    }
+    std::string y = tensor(result, type);
+    std::string text = fmt::format("func.func @k({}) -> {} attributes {{nn.family = \"indexed\"}} {{\n  %y = nn.{} {} "
+                                   "{{{}}} : ({}) -> {}\n  return %y : {}\n}}",
+                                   fmt::join(arguments, ", "), y, op, fmt::join(names, ", "), attributes,
+                                   fmt::join(types, ", "), y, y);
+    std::string schedule = maybe() ? "" : fmt::format("index/1 grain={}", upTo(1000));
+    KernelUnderTest kernel(text, target, seed, 1 + static_cast<int>(seed % 3));
+    ASSERT_EQ(kernel.declined(schedule), "") << "seed " << seed;
+    auto inputs = kernel.randomInputs(-3, 3);
+    setIndices(inputs[1], extents);
+    EXPECT_EQ(difference(kernel.run(inputs, schedule).at(0), kernel.expected(inputs).at(0), tolerance), "")
+        << "seed " << seed << "\n"
+        << text;
+    // Far outside: whatever comes out, only the kernel's own memory is touched (buffers are guarded).
+    for (int64_t i = 0; i < inputs[1].elements(); ++i)
+      if (indexType == "i32")
+        inputs[1].as<int32_t>()[i] = maybe() ? INT32_MAX : INT32_MIN;
+      else
+        inputs[1].as<int64_t>()[i] = maybe() ? INT64_MAX : INT64_MIN;
+    kernel.run(inputs, schedule);
+  }
+  const char *reduction(bool numbers) {
+    const char *names[] = {"none", "add", "mul", "max", "min"};
+    return names[numbers ? random() % 5 : 0];
+  }
+};
+
+uint64_t firstSeed() {
+  uint64_t seed = std::getenv("LATHE_TEST_SEED") ? std::strtoull(std::getenv("LATHE_TEST_SEED"), nullptr, 10)
+                                                 : std::random_device{}() % 1000000;
+  std::cout << "first seed " << seed << " (LATHE_TEST_SEED repeats it)\n";
+  return seed;
+}
+
+TEST_F(Indexed, gatherElements) {
+  uint64_t first = firstSeed();
+  for (uint64_t seed = first; seed < first + 80; ++seed) {
+    start(seed);
+    Shape x = shape(1 + seed % 4, 30), indices = x;
+    auto axis = static_cast<size_t>(below(static_cast<int64_t>(x.size())));
+    for (size_t i = 0; i < x.size(); ++i)
+      indices[i] = i == axis ? upTo(40) : upTo(x[i]);
+    check(seed, {x, indices}, indices, "gather_elements", fmt::format("axis = {} : i64", axis), {x[axis]});
+  }
+}
+
+TEST_F(Indexed, gatherNd) {
+  uint64_t first = firstSeed();
+  for (uint64_t seed = first; seed < first + 80; ++seed) {
+    start(seed);
+    Shape x = shape(1 + seed % 4, 20);
+    auto batch = static_cast<size_t>(below(static_cast<int64_t>(x.size())));
+    auto count = static_cast<size_t>(upTo(static_cast<int64_t>(x.size() - batch)));
+    Shape indices(x.begin(), x.begin() + static_cast<int64_t>(batch)), extents;
+    for (int64_t i = below(3); i > 0; --i)
+      indices.push_back(upTo(8));
+    Shape result = indices;
+    indices.push_back(static_cast<int64_t>(count));
+    result.insert(result.end(), x.begin() + static_cast<int64_t>(batch + count), x.end());
+    extents.assign(x.begin() + static_cast<int64_t>(batch), x.begin() + static_cast<int64_t>(batch + count));
+    check(seed, {x, indices}, result, "gather_nd", fmt::format("batch_dims = {} : i64", batch), extents);
+  }
+}
+
+TEST_F(Indexed, scatterElements) {
+  uint64_t first = firstSeed();
+  for (uint64_t seed = first; seed < first + 80; ++seed) {
+    bool numbers = seed % 3 != 0;
+    start(seed, numbers);
+    Shape x = shape(1 + seed % 4, 20), indices = x;
+    auto axis = static_cast<size_t>(below(static_cast<int64_t>(x.size())));
+    for (size_t i = 0; i < x.size(); ++i)
+      indices[i] = upTo(i == axis ? 9 : x[i]);
+    check(seed, {x, indices, indices}, x, "scatter_elements",
+          fmt::format("axis = {} : i64, reduction = \"{}\"", axis, reduction(numbers && type != "i1")), {x[axis]},
+          1e-6);
+  }
+}
+
+TEST_F(Indexed, scatterNd) {
+  uint64_t first = firstSeed();
+  for (uint64_t seed = first; seed < first + 80; ++seed) {
+    bool numbers = seed % 3 != 0;
+    start(seed, numbers);
+    Shape x = shape(1 + seed % 4, 16), indices, updates;
+    int64_t count = upTo(static_cast<int64_t>(x.size()));
+    for (int64_t i = below(3); i > 0; --i)
+      indices.push_back(upTo(6));
+    updates = indices;
+    indices.push_back(count);
+    updates.insert(updates.end(), x.begin() + count, x.end());
+    check(seed, {x, indices, updates}, x, "scatter_nd", fmt::format("reduction = \"{}\"", reduction(numbers)),
+          Shape(x.begin(), x.begin() + count), 1e-6);
+  }
+}
+
+} // namespace
+} // namespace lathe

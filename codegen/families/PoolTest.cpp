@@ -1,0 +1,98 @@
+// Pooling kernels against the references.
+#include "codegen/testing/KernelEmulation.h"
+#include "codegen/testing/KernelTesting.h"
+#include "ops/Lowerings.h"
+
+#include <gtest/gtest.h>
+
+namespace lathe {
+namespace {
+
+class Pool : public testing::Test {
+protected:
+  void SetUp() override { registerLowerings(); }
+  Target target = testTarget();
+  int64_t block = target.channelBlock();
+};
+
+std::string list(const std::vector<int64_t> &values) { return fmt::format("array<i64: {}>", fmt::join(values, ", ")); }
+
+TEST_F(Pool, randomWindows) {
+  uint64_t first = 1;
+  int run = 0;
+  for (uint64_t seed = first; run < 150; ++seed) {
+    std::mt19937_64 random(seed);
+    auto upTo = [&](int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+    size_t rank = 1 + random() % 3;
+    bool average = random() % 2, ceil = random() % 3 == 0, includePad = average && random() % 2;
+    bool xBlocked = random() % 3, yBlocked = random() % 8 ? xBlocked : !xBlocked;
+    bool symbolic = random() % 3 == 0;
+    std::vector<int64_t> in{symbolic ? -1 : upTo(2), upTo(40)}, kernel, strides, dilations, pads(2 * rank),
+        out{in[0], in[1]};
+    bool legal = true;
+    for (size_t i = 0; i < rank; ++i) {
+      in.push_back(upTo(i + 1 == rank ? 40 : 9));
+      kernel.push_back(upTo(4));
+      strides.push_back(upTo(3));
+      dilations.push_back(random() % 4 ? 1 : upTo(3));
+      int64_t window = (kernel[i] - 1) * dilations[i] + 1;
+      pads[i] = random() % 2 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(window));
+      pads[rank + i] = random() % 2 ? pads[i] : static_cast<int64_t>(random() % static_cast<uint64_t>(window));
+      int64_t room = in[2 + i] + pads[i] + pads[rank + i] - window;
+      legal &= room >= 0 && (dilations[i] == 1 || in[2 + i] >= window); // no window without an element
+      int64_t extent = room / strides[i] + 1;
+      if (ceil)
+        extent = std::min((room + strides[i] - 1) / strides[i] + 1, (in[2 + i] + pads[i] - 1) / strides[i] + 1);
+      out.push_back(extent);
+      legal &= extent > 0;
+    }
+    if (!legal)
+      continue;
+    ++run;
+    const char *type = average
+                           ? std::vector<const char *>{"f32", "f32", "f64", "f16"}[random() % 4]
+                           : std::vector<const char *>{"f32", "f32", "f64", "bf16", "i8", "ui8", "i32"}[random() % 7];
+    auto tensor = [&](const std::vector<int64_t> &dims, bool blocked) {
+      std::string result = "tensor<";
+      for (int64_t extent : dims)
+        result += (extent < 0 ? std::string("?") : std::to_string(extent)) + "x";
+      return result + type + (blocked ? fmt::format(", #nn.blocked<1, {}>>", block) : ">");
+    };
+    std::string dims;
+    if (symbolic) {
+      dims = " {nn.dims = [\"N\"";
+      for (size_t i = 1; i < in.size(); ++i)
+        dims += fmt::format(", \"{}\"", in[i]);
+      dims += "]}";
+    }
+    std::string x = tensor(in, xBlocked), y = tensor(out, yBlocked), bias = fmt::format("tensor<{}", in[1]);
+    for (size_t i = 0; i < rank; ++i)
+      bias += "x1";
+    bias += fmt::format("x{}>", type);
+    // With an epilogue half of the time: a per-channel bias and a residual.
+    bool epilogue = random() % 2;
+    std::string text =
+        fmt::format("func.func @k(%x: {0}{9}{6}) -> {1} attributes {{nn.family = \"pool\"}} {{\n"
+                    "  %p = nn.{2} %x {{kernel = {3}, strides = {4}, pads = {5}, dilations = {7}, ceil_mode = "
+                    "{8}{10}}} : ({0}) -> {1}\n",
+                    x, y, average ? "average_pool" : "max_pool", list(kernel), list(strides), list(pads),
+                    epilogue ? fmt::format(", %b: {}, %r: {}{}", bias, y,
+                                           symbolic ? fmt::format(" {{nn.dims = [\"N\", \"{}\"]}}",
+                                                                  fmt::join(out.begin() + 1, out.end(), "\", \""))
+                                                    : "")
+                             : "",
+                    list(dilations), ceil ? "true" : "false", dims, includePad ? ", count_include_pad = true" : "");
+    if (epilogue)
+      text += fmt::format(
+          "  %s = nn.add %p, %b : ({0}, {1}) -> {0}\n  %y = nn.max %s, %r : ({0}, {0}) -> {0}\n  return %y : {0}\n}}",
+          y, bias);
+    else
+      text += fmt::format("  return %p : {}\n}}", y);
+    std::string schedule = random() % 2 ? "" : fmt::format("pool/1 grain={} unroll={}", upTo(300), upTo(5));
+    bool half = std::string(type) == "f16" || std::string(type) == "bf16";
+    EXPECT_EQ(checkKernel(text, target, seed, half ? 1e-2 : 3e-7, -5, 5, schedule, {{"N", 3}}), "") << "seed " << seed;
+  }
+}
+
+} // namespace
+} // namespace lathe

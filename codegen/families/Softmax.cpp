@@ -1,0 +1,234 @@
+// Family "softmax", algorithm softmax/1: softmax and log_softmax over one axis, the greatest element subtracted first.
+//
+// Where the axis is innermost, lanes are its elements; otherwise lanes are neighbours behind the axis (in a blocked
+// tensor: the channels of a block, so that only the channels themselves are no axis for it). Three passes: greatest,
+// sum, result. A row that stands alone has two partial sums.
+#include "codegen/Families.h"
+#include "codegen/builder/KernelHarness.h"
+#include "codegen/builder/RowSweep.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace lathe {
+namespace {
+
+using mlir::Value;
+using Values = KernelBuilder::Values;
+
+struct Plan {
+  KernelTensors tensors;
+  mlir::Operation *anchor;
+  bool logarithm;
+  const KernelTensor *x, *y;
+  ElementType type;
+  Dim outer = 1, length, inner = 1; // elements before, along and behind the axis, as they lie in memory
+  bool row;                         // inner is 1
+  int64_t lanes;
+  Space space; // of the parallel range: outer, and inner unless row
+
+  explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
+    std::string_view name = nn::recordOf(anchor)->name;
+    logarithm = name == "log_softmax";
+    if (!logarithm && name != "softmax")
+      throw Declined{fmt::format("'{}' is not a softmax", name)};
+    x = tensors.input(anchor->getOperand(0));
+    if (!x || tensors.outputs.size() != 1 || tensors.outputs[0].value != anchor->getResult(0))
+      throw Declined{"a softmax with an epilogue"};
+    y = &tensors.outputs[0];
+    type = x->type;
+    if (x->block != y->block)
+      throw Declined{"row-major and blocked tensors in one softmax"};
+    auto rank = static_cast<int64_t>(x->rank());
+    int64_t axis = normalizeAxis(
+        logarithm ? nn::attrsAs<LogSoftmaxAttrs>(anchor).axis : nn::attrsAs<SoftmaxAttrs>(anchor).axis, rank, "axis");
+    if (x->block && axis == 1)
+      throw Declined{"softmax over blocked channels"};
+    for (int64_t i = 0; i < rank; ++i) {
+      Dim extent = x->block && i == 1 ? ceilDiv(x->dims[1], x->block) : x->dims[i];
+      if (i < axis)
+        outer = outer * extent;
+      else if (i > axis)
+        inner = inner * extent;
+    }
+    length = x->dims[axis];
+    inner = inner * (x->block ? x->block : 1);
+    row = inner == Dim(1);
+    lanes = problem.target.lanes(std::max(32u, bitWidth(type)));
+    space.extents = {outer};
+    if (!row)
+      space.extents.push_back(inner);
+  }
+};
+
+class SoftmaxKernel {
+public:
+  SoftmaxKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+      : plan(plan), schedule(schedule), rows(schedule.number("rows")), units(cut(plan, schedule, rows)),
+        h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}), k(h.k),
+        sweep(k, plan.type, plan.lanes, rows > 1 ? 1 : 2) {}
+
+  GeneratedKernel generate() {
+    h.forUnits(plan.space, units, [&](Values indices, Value lo, Value hi) {
+      if (plan.row) {
+        Value main = k.add(lo, k.mul(k.div(k.sub(hi, lo), rows), rows));
+        k.loop(lo, main, rows, [&](Value row) { rowsFrom(row, rows); });
+        if (rows > 1)
+          k.loop(main, hi, 1, [&](Value row) { rowsFrom(row, 1); });
+        return;
+      }
+      auto columnsOf = [&](Value outer, Value first, Value last) {
+        Value base = h.advance(k.constant(0), outer, plan.length * plan.inner);
+        h.forVectors(first, last, plan.lanes, 1, [&](Value column, Value mask) { columns(k.add(base, column), mask); });
+      };
+      if (indices.size() == 1)
+        return columnsOf(indices[0], lo, hi);
+      k.loop(lo, hi, 1, [&](Value outer) { columnsOf(outer, k.constant(0), h.extent(plan.inner)); });
+    });
+    return h.finish(schedule, units.count);
+  }
+
+private:
+  const Plan &plan;
+  const Schedule &schedule;
+  int64_t rows;
+  Units units;
+  KernelHarness h;
+  KernelBuilder &k;
+  RowSweep sweep;
+
+  static Units cut(const Plan &plan, const Schedule &schedule, int64_t rows) {
+    int64_t grain = schedule.number("grain") / std::max<int64_t>(1, plan.length.constantOr(64));
+    int64_t granule = !plan.row ? plan.lanes : grain >= rows ? rows : 1;
+    return cutUnits(plan.space, std::max<int64_t>(1, grain), granule, plan.space.extents.size());
+  }
+
+  /// Exponentials are kept in y between the passes unless that would round them.
+  bool keeps() const { return !plan.logarithm && (plan.type == ElementType::f32 || plan.type == ElementType::f64); }
+
+  mlir::Type element() { return k.computeType(plan.type); }
+  mlir::Type vector() { return KernelBuilder::vectorOf(element(), plan.lanes); }
+  ScalarBuilder scalar(Value like) { return h.scalar(plan.type, like); }
+  Value read(const KernelTensor &tensor, Value offset, Value mask) {
+    return mask ? k.maskedLoad(k.buffer(tensor.buffer), offset, plan.type, plan.lanes, mask)
+                : k.load(k.buffer(tensor.buffer), offset, plan.type, plan.lanes);
+  }
+  void write(Value value, Value offset, Value mask) {
+    if (mask)
+      k.maskedStore(value, k.buffer(plan.y->buffer), offset, plan.type, mask);
+    else
+      k.store(value, k.buffer(plan.y->buffer), offset, plan.type);
+  }
+
+  /// What of an element becomes the result, once greatest and sum are known. `scale`: 1 / sum or, for the logarithm,
+  /// log(sum).
+  Value result(Value x, Value greatest, Value scale) {
+    ScalarBuilder b = scalar(x);
+    Value difference = b.sub(x, greatest);
+    return plan.logarithm ? b.sub(difference, scale) : b.mul(b.expNegative(difference), scale);
+  }
+  Value scaleOf(Value sum) {
+    ScalarBuilder b = scalar(sum);
+    return plan.logarithm ? b.log(sum) : b.div(b.constant(1), sum);
+  }
+
+  // ---- Lanes along the axis ----
+
+  void rowsFrom(Value first, int64_t count) {
+    Values bases;
+    for (int64_t row = 0; row < count; ++row)
+      bases.push_back(h.advance(k.constant(0), k.add(first, row), plan.length));
+    auto larger = [](ScalarBuilder &b, Value x, Value y) { return b.select(b.less(x, y), y, x); };
+    auto sum = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); };
+    auto greatest = sweep.over(
+        h.extent(plan.length), count, -std::numeric_limits<double>::infinity(),
+        [&](int64_t row, Value state, Value index, Value mask) {
+          Value x = read(*plan.x, k.add(bases[row], index), mask);
+          ScalarBuilder b = scalar(x);
+          Value next = larger(b, state, x);
+          return mask ? b.select(mask, next, state) : next;
+        },
+        larger);
+    Values shifts, scales;
+    for (int64_t row = 0; row < count; ++row)
+      shifts.push_back(sweep.splat(greatest, row));
+    auto total = sweep.over(
+        h.extent(plan.length), count, 0,
+        [&](int64_t row, Value state, Value index, Value mask) {
+          Value at = k.add(bases[row], index), x = read(*plan.x, at, mask);
+          ScalarBuilder b = scalar(x);
+          Value e = b.expNegative(b.sub(x, shifts[row]));
+          if (keeps())
+            write(e, at, mask);
+          Value next = b.add(state, e);
+          return mask ? b.select(mask, next, state) : next;
+        },
+        sum);
+    total.all = scaleOf(total.all);
+    for (int64_t row = 0; row < count; ++row)
+      scales.push_back(sweep.splat(total, row));
+    for (int64_t row = 0; row < count; ++row)
+      h.forVectors(k.constant(0), h.extent(plan.length), plan.lanes, 4, [&](Value index, Value mask) {
+        Value at = k.add(bases[row], index), x = read(keeps() ? *plan.y : *plan.x, at, mask);
+        ScalarBuilder b = scalar(x);
+        write(keeps() ? b.mul(x, scales[row]) : result(x, shifts[row], scales[row]), at, mask);
+      });
+  }
+
+  // ---- Lanes behind the axis ----
+
+  void columns(Value base, Value mask) {
+    Value length = h.extent(plan.length);
+    auto offset = [&](Value index) { return h.advance(base, index, plan.inner); };
+    Value greatest = k.loop(k.constant(0), length, 1, {k.constantF(-std::numeric_limits<double>::infinity(), vector())},
+                            [&](Value index, mlir::ValueRange state) {
+                              Value x = read(*plan.x, offset(index), mask);
+                              ScalarBuilder b = scalar(x);
+                              return Values{b.select(b.less(state[0], x), x, state[0])};
+                            })[0];
+    Value total = k.loop(k.constant(0), length, 1, {k.zero(vector())}, [&](Value index, mlir::ValueRange state) {
+      Value x = read(*plan.x, offset(index), mask);
+      ScalarBuilder b = scalar(x);
+      Value e = b.expNegative(b.sub(x, greatest));
+      if (keeps())
+        write(e, offset(index), mask);
+      return Values{b.add(state[0], e)};
+    })[0];
+    Value scale = scaleOf(total);
+    k.loop(k.constant(0), length, 1, [&](Value index) {
+      Value x = read(keeps() ? *plan.y : *plan.x, offset(index), mask);
+      ScalarBuilder b = scalar(x);
+      write(keeps() ? b.mul(x, scale) : result(x, greatest, scale), offset(index), mask);
+    });
+  }
+};
+
+Outcome<Schedule> priorSoftmax(const KernelProblem &problem) {
+  Plan plan(problem);
+  // Rows stand side by side while they lie in the nearest cache between the passes and their exponentials in registers.
+  // How many does not depend on the threads, because it decides the order of sums.
+  constexpr int64_t longest = 1024;
+  int64_t rows = 1, length = plan.length.constantOr(64), count = plan.outer.constantOr(longest),
+          most = std::min<int64_t>(problem.target.vectorRegisters / 8, plan.lanes);
+  while (plan.row && length <= longest && rows < most && count >= 2 * rows)
+    rows *= 2;
+  int64_t grain = problem.threads > 1 ? 4096 : 32768;
+  if (count >= rows * problem.threads) // a unit has at least as many rows as stand side by side
+    grain = std::max(grain, rows * length);
+  return Schedule{"softmax", 1, {{"grain", grain}, {"rows", rows}}, {}};
+}
+
+Outcome<GeneratedKernel> generateSoftmax(const KernelProblem &problem, const Schedule &schedule) {
+  int64_t rows = schedule.number("rows");
+  Plan plan(problem);
+  if (rows > plan.lanes)
+    return NotApplicable{fmt::format("rows={} beside one another in vectors of {} lanes", rows, plan.lanes)};
+  if (rows > 1 && !plan.row)
+    return NotApplicable{fmt::format("rows={} where the axis is not innermost", rows)};
+  return SoftmaxKernel(problem, plan, schedule).generate();
+}
+
+} // namespace
+
+const KernelFamily softmaxFamily{"softmax", priorSoftmax, generateSoftmax};
+
+} // namespace lathe

@@ -1,0 +1,226 @@
+#include "codegen/target/Target.h"
+
+#include "package/Package.h"
+#include "support/Error.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace lathe {
+namespace {
+
+constexpr const char *spellings =
+    "expected native, an LLVM CPU name (x86-64-v3, znver4, cortex-a76) or a triple, each with "
+    "[,cpu=NAME][,+feature][,-feature][,vector-width=BITS], or \"llvm -mcpu=NAME -mattr=+feature -mtriple=TRIPLE "
+    "-vector-width=BITS\"";
+
+void initializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    llvm::InitializeAllAsmParsers();
+  });
+}
+
+/// What a spelling says before LLVM is asked.
+struct Request {
+  std::string triple, cpu;
+  std::vector<std::string> features; // "+x" or "-x"
+  unsigned vectorBits = 0;           // 0: the CPU's
+};
+
+std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string &triple, const std::string &cpu,
+                                                 const std::string &features) {
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  return std::unique_ptr<llvm::MCSubtargetInfo>(target->createMCSubtargetInfo(triple, cpu, features));
+}
+
+bool knowsCpu(const std::string &triple, const std::string &cpu) {
+  auto info = subtarget(triple, "", "");
+  return info && info->isCPUStringValid(cpu);
+}
+
+std::string hostTriple() { return llvm::Triple::normalize(llvm::sys::getProcessTriple()); }
+
+void addFeatures(Request &request, llvm::StringRef list, const std::string &text) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  list.split(parts, ',', -1, false);
+  for (llvm::StringRef part : parts) {
+    require(part.size() > 1 && (part[0] == '+' || part[0] == '-'), "target '{}': feature '{}' lacks its + or -", text,
+            part.str());
+    request.features.push_back(part.str());
+  }
+}
+
+void setVectorWidth(Request &request, llvm::StringRef value, const std::string &text) {
+  require(value == "128" || value == "256" || value == "512",
+          "target '{}': vector-width '{}', expected 128, 256 or 512", text, value.str());
+  value.getAsInteger(10, request.vectorBits);
+}
+
+/// Baseline CPU of an architecture when a spelling names none.
+std::string baseline(const llvm::Triple &triple) {
+  return triple.getArch() == llvm::Triple::x86_64 ? "x86-64-v2" : "generic";
+}
+
+Request parseTvm(const std::string &text) {
+  Request request;
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(text).split(words, ' ', -1, false);
+  for (llvm::StringRef word : llvm::ArrayRef(words).drop_front()) {
+    auto [name, value] = word.split('=');
+    name = name.ltrim('-');
+    if (name == "mcpu")
+      request.cpu = value.str();
+    else if (name == "mtriple")
+      request.triple = value.str();
+    else if (name == "mattr")
+      addFeatures(request, value, text);
+    else if (name == "vector-width")
+      setVectorWidth(request, value, text);
+    else if (name != "device" && name != "keys" && name != "num-cores" && name != "model" && name != "opt-level" &&
+             name != "libs")
+      fail("target '{}': option '{}' is unknown; expected -mcpu, -mattr, -mtriple, -vector-width", text, word.str());
+  }
+  return request;
+}
+
+Request parseWords(const std::string &text) {
+  Request request;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ',', -1, false);
+  require(!parts.empty(), "target '{}' is empty; {}", text, spellings);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    llvm::StringRef part = parts[i].trim();
+    if (part.consume_front("cpu="))
+      request.cpu = part.str();
+    else if (part.consume_front("vector-width="))
+      setVectorWidth(request, part, text);
+    else if (part.starts_with("+") || part.starts_with("-"))
+      addFeatures(request, part, text);
+    else if (i > 0)
+      fail("target '{}': '{}' is not understood; {}", text, part.str(), spellings);
+    else if (part == "native")
+      request.cpu = "native";
+    else if (llvm::Triple(part).getArch() != llvm::Triple::UnknownArch && !knowsCpu(hostTriple(), part.str()))
+      request.triple = part.str();
+    else
+      request.cpu = part.str();
+  }
+  return request;
+}
+
+/// A CPU name without a triple belongs to the host's architecture if that knows it, otherwise to the first that does.
+std::string tripleFor(const std::string &cpu) {
+  for (const std::string &triple :
+       {hostTriple(), std::string("x86_64-unknown-linux-gnu"), std::string("aarch64-unknown-linux-gnu")})
+    if (knowsCpu(triple, cpu))
+      return triple;
+  return "";
+}
+
+} // namespace
+
+bool Target::has(const std::string &feature) const {
+  return std::binary_search(features.begin(), features.end(), feature);
+}
+
+std::string Target::str() const { return llvm::Triple(triple).getArchName().str() + " " + cpu; }
+
+std::string Target::key() const {
+  std::string width = chosenVectorBits ? fmt::format(" vector-width={}", vectorBits) : "";
+  return cpu + " " + package::featureNames(featureBits) + width;
+}
+
+Target Target::parse(const std::string &text) {
+  initializeTargets();
+  Request request = text == "llvm" || llvm::StringRef(text).starts_with("llvm ") ? parseTvm(text) : parseWords(text);
+
+  bool native = request.cpu == "native";
+  if (native) {
+    require(request.triple.empty() || llvm::Triple(request.triple).getArch() == llvm::Triple(hostTriple()).getArch(),
+            "target '{}': cpu native is {}, the triple is for another architecture", text,
+            llvm::Triple(hostTriple()).getArchName().str());
+    request.cpu = llvm::sys::getHostCPUName().str();
+  }
+  if (request.triple.empty())
+    request.triple = request.cpu.empty() || native ? hostTriple() : tripleFor(request.cpu);
+  require(!request.triple.empty(), "target '{}': no architecture knows CPU '{}'; {}", text, request.cpu, spellings);
+
+  Target target;
+  target.triple = llvm::Triple::normalize(request.triple);
+  llvm::Triple triple(target.triple);
+  bool x86 = triple.getArch() == llvm::Triple::x86_64;
+  require(x86 || triple.getArch() == llvm::Triple::aarch64,
+          "target '{}': architecture '{}' is not supported, expected "
+          "x86_64 or aarch64",
+          text, triple.getArchName().str());
+  // Package code is loaded by our own loader; whatever system the triple names, objects are made as ELF.
+  triple.setObjectFormat(llvm::Triple::ELF);
+  if (triple.getOS() != llvm::Triple::Linux)
+    triple.setOS(llvm::Triple::Linux);
+  if (triple.getEnvironment() == llvm::Triple::UnknownEnvironment)
+    triple.setEnvironment(llvm::Triple::GNU);
+  target.triple = triple.str();
+  target.cpu = request.cpu.empty() ? baseline(triple) : request.cpu;
+  require(knowsCpu(target.triple, target.cpu), "target '{}': {} has no CPU '{}'; {}", text, triple.getArchName().str(),
+          target.cpu, spellings);
+
+  std::string changes;
+  if (native) // a virtual machine may hide what the CPU's name promises
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      changes += std::string(changes.empty() ? "" : ",") + (feature.second ? "+" : "-") + feature.first().str();
+  auto known = subtarget(target.triple, "", "");
+  for (const std::string &feature : request.features) {
+    bool found = llvm::any_of(known->getAllProcessorFeatures(),
+                              [&](const llvm::SubtargetFeatureKV &kv) { return feature.substr(1) == kv.Key; });
+    require(found, "target '{}': {} has no feature '{}'", text, triple.getArchName().str(), feature.substr(1));
+    changes += (changes.empty() ? "" : ",") + feature;
+  }
+  auto info = subtarget(target.triple, target.cpu, changes);
+  for (const llvm::SubtargetFeatureKV &kv : info->getAllProcessorFeatures())
+    if (info->getFeatureBits().test(kv.Value))
+      target.features.push_back(kv.Key);
+  std::sort(target.features.begin(), target.features.end());
+
+  std::vector<std::string> required = target.features;
+  required.push_back(x86 ? "x86_64" : "aarch64");
+  target.featureBits = package::featureBits(required);
+  if (x86) {
+    // Below SSE 4.1 rounding would be a library call, and kernels import nothing.
+    require(target.has("sse4.2"), "target '{}': CPU '{}' lacks sse4.2, expected x86-64-v2 or newer", text, target.cpu);
+    if (target.has("avx512f") && target.has("avx512vl") && target.has("avx512bw") && target.has("avx512dq")) {
+      target.vectorBits = 512;
+      target.vectorRegisters = 32;
+    } else if (target.has("avx")) {
+      target.vectorBits = 256;
+    }
+  } else {
+    require(target.has("neon"), "target '{}': CPU '{}' lacks neon", text, target.cpu);
+    target.vectorRegisters = 32;
+  }
+  if (request.vectorBits && request.vectorBits != target.vectorBits) {
+    require(x86, "target '{}': vectors of {} have {} bits", text, triple.getArchName().str(), target.vectorBits);
+    target.vectorBits = request.vectorBits;
+    target.vectorRegisters = request.vectorBits == 512 ? 32 : 16;
+    target.chosenVectorBits = true;
+  }
+  return target;
+}
+
+} // namespace lathe

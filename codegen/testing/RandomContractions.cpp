@@ -1,0 +1,262 @@
+#include "codegen/testing/RandomContractions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace lathe {
+namespace {
+
+std::string join(const std::vector<int64_t> &values, const char *between) {
+  std::string text;
+  for (int64_t value : values)
+    text += (text.empty() ? "" : between) + std::to_string(value);
+  return text;
+}
+
+/// Up to three element-wise operators after the anchor; `channel` is the type of a constant that varies along channels.
+void addEpilogue(KernelText &text, Random &random, const std::string &channel, const std::string &dims,
+                 const Typed &typed) {
+  if (typed.name != "f32") {
+    if (random.chance(2))
+      text.op("relu " + text.last, text.type);
+    return;
+  }
+  for (int64_t i = random.in(0, 3); i > 0; --i)
+    switch (random.in(0, 5)) {
+    case 0:
+      text.op("relu " + text.last, text.type);
+      break;
+    case 1:
+      text.op("clip " + text.last + " {min = -0.5 : f64, max = 2.0 : f64, operandSegmentSizes = array<i32: 1, 0, 0>}",
+              text.type);
+      break;
+    case 2:
+      text.op("hard_swish " + text.last, text.type);
+      break;
+    case 3: {
+      std::string other = text.argument(text.type, false, dims);
+      text.op("add " + text.last + ", " + other, text.type + ", " + text.type);
+      break;
+    }
+    case 4: {
+      std::string other = text.argument(channel, !random.chance(4));
+      text.op("mul " + text.last + ", " + other, text.type + ", " + channel);
+      break;
+    }
+    default: {
+      std::string other = text.argument("tensor<f32>", false);
+      text.op("add " + other + ", " + text.last, "tensor<f32>, " + text.type);
+    }
+    }
+}
+
+/// The spatial axes of a convolution as they are drawn.
+struct SpatialAxes {
+  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends;
+
+  /// One axis more of `rank`, whose extent is long enough for an output.
+  void add(Random &random, int64_t rank, int64_t taps, int64_t stride, int64_t dilation, bool padded) {
+    int64_t begin = padded ? random.in(0, 3) : 0, end = padded ? random.in(0, 3) : 0;
+    int64_t reach = dilation * (taps - 1) + 1;
+    int64_t extent = std::max(random.in(1, rank == 3 ? 6 : rank == 2 ? 19 : 40), reach - begin - end);
+    in.push_back(extent);
+    kernel.push_back(taps);
+    strides.push_back(stride);
+    dilations.push_back(dilation);
+    begins.push_back(begin);
+    ends.push_back(end);
+    out.push_back((extent + begin + end - reach) / stride + 1);
+  }
+  std::vector<int64_t> pads() const {
+    std::vector<int64_t> all = begins;
+    all.insert(all.end(), ends.begin(), ends.end());
+    return all;
+  }
+};
+
+std::string convAttributes(const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
+                           const std::vector<int64_t> &pads, int64_t groups) {
+  return fmt::format("strides = array<i64: {}>, dilations = array<i64: {}>, pads = array<i64: {}>, group = {} : i64",
+                     join(strides, ", "), join(dilations, ", "), join(pads, ", "), groups);
+}
+
+} // namespace
+
+KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed) {
+  KernelText text;
+  bool winograd = grouping == Grouping::winograd, dense = winograd || grouping == Grouping::dense;
+  int64_t rank = winograd ? 2 : random.of<int64_t>({1, 2, 2, 2, 2, 3});
+  int64_t groups = dense ? 1 : random.in(2, 40);
+  int64_t inGroup = dense ? random.in(1, 70) : 1, outGroup = dense ? random.in(1, 100) : 1;
+  if (grouping == Grouping::grouped) {
+    groups = random.of<int64_t>({2, 3, 4, 8});
+    inGroup = random.of<int64_t>({1, 2, 3, 4, 8, 16, 32, 5});
+    outGroup = random.of<int64_t>({inGroup, inGroup, 1, 2, 6, 16, 32});
+  }
+  int64_t channels = groups * inGroup, outChannels = groups * outGroup;
+  SpatialAxes axes;
+  bool pointwise = random.chance(4) && grouping == Grouping::dense;
+  int64_t stride = random.of<int64_t>({1, 1, 2}); // of one tap
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t k = pointwise ? 1 : random.in(1, 4), s = pointwise ? stride : random.of<int64_t>({1, 1, 2, 3}),
+            d = random.of<int64_t>({1, 1, 2});
+    if (winograd)
+      k = 3, s = 1, d = 1;
+    axes.add(random, rank, k, s, d, !pointwise);
+  }
+  int64_t images = random.in(1, 3);
+  bool symbolic = random.chance(3), blocks = typed.name != "f64", inBlocked = blocks && (winograd || random.chance(2)),
+       outBlocked = blocks && (winograd || random.chance(2));
+  std::string batch = symbolic ? "?" : std::to_string(images), block = std::to_string(target.channelBlock());
+  if (symbolic)
+    text.symbols["N"] = images;
+  auto tensor = [&](int64_t count, const std::vector<int64_t> &extents, bool blocked) {
+    return "tensor<" + batch + "x" + std::to_string(count) + "x" + join(extents, "x") + "x" + typed.name +
+           (blocked ? ", #nn.blocked<1, " + block + ">" : "") + ">";
+  };
+  auto dims = [&](int64_t count, const std::vector<int64_t> &extents) {
+    return symbolic ? "\"N\", \"" + std::to_string(count) + "\", \"" + join(extents, "\", \"") + "\"" : "";
+  };
+  std::string x = tensor(channels, axes.in, inBlocked);
+  std::string w = "tensor<" + std::to_string(outChannels) + "x" + std::to_string(inGroup) + "x" +
+                  join(axes.kernel, "x") + "x" + typed.name + ">";
+  std::string b = "tensor<" + std::to_string(outChannels) + "x" + typed.name + ">";
+  text.type = tensor(outChannels, axes.out, outBlocked);
+  std::string operands = text.argument(x, false, dims(channels, axes.in));
+  operands += ", " + text.argument(w, true);
+  std::string types = x + ", " + w;
+  if (random.chance(2)) {
+    operands += ", " + text.argument(b, !random.chance(4));
+    types += ", " + b;
+  }
+  text.op("conv " + operands + " {" + convAttributes(axes.strides, axes.dilations, axes.pads(), groups) + "}", types);
+  std::string ones;
+  for (int64_t i = 0; i < rank; ++i)
+    ones += "x1";
+  addEpilogue(text, random, "tensor<1x" + std::to_string(outChannels) + ones + "x" + typed.name + ">",
+              dims(outChannels, axes.out), typed);
+  return text;
+}
+
+KernelText randomSeparable(Random &random, const Target &target) {
+  KernelText text;
+  int64_t rank = random.of<int64_t>({1, 2, 2, 2, 2, 3});
+  int64_t channels = random.in(2, 70), outChannels = random.in(1, 100), images = random.in(1, 3);
+  SpatialAxes axes;
+  std::vector<int64_t> ones(rank, 1), zeros(2 * rank, 0);
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t k = random.of<int64_t>({3, 3, 5, 1, 2, 4}), s = random.of<int64_t>({1, 1, 2, 3}),
+            d = random.of<int64_t>({1, 1, 1, 2});
+    axes.add(random, rank, k, s, d, /*padded=*/true);
+  }
+  bool symbolic = random.chance(3);
+  if (symbolic)
+    text.symbols["N"] = images;
+  auto tensor = [&](int64_t count, const std::vector<int64_t> &extents, bool blocked = true) {
+    return fmt::format("tensor<{}x{}x{}xf32{}>", symbolic ? "?" : std::to_string(images), count, join(extents, "x"),
+                       blocked ? fmt::format(", #nn.blocked<1, {}>", target.channelBlock()) : "");
+  };
+  auto dims = [&](int64_t count, const std::vector<int64_t> &extents) {
+    return symbolic ? fmt::format("\"N\", \"{}\", \"{}\"", count, join(extents, "\", \"")) : "";
+  };
+  auto conv = [&](const std::string &input, const std::string &inputType, const std::string &weights, int64_t outputs,
+                  const std::string &attributes) {
+    std::string operands = input + ", " + text.argument(weights, true), types = inputType + ", " + weights;
+    if (random.chance(2)) {
+      std::string bias = fmt::format("tensor<{}xf32>", outputs);
+      operands += ", " + text.argument(bias, !random.chance(4));
+      types += ", " + bias;
+    }
+    text.op(fmt::format("conv {} {{{}}}", operands, attributes), types);
+    addEpilogue(text, random, fmt::format("tensor<1x{}x{}xf32>", outputs, join(ones, "x")), dims(outputs, axes.out),
+                {});
+  };
+  std::string x = tensor(channels, axes.in), argument = text.argument(x, false, dims(channels, axes.in));
+  text.type = tensor(channels, axes.out);
+  conv(argument, x, fmt::format("tensor<{}x1x{}xf32>", channels, join(axes.kernel, "x")), channels,
+       convAttributes(axes.strides, axes.dilations, axes.pads(), channels));
+  std::string between = text.last, betweenType = text.type;
+  text.type = tensor(outChannels, axes.out, random.chance(2));
+  conv(between, betweenType, fmt::format("tensor<{}x{}x{}xf32>", outChannels, channels, join(ones, "x")), outChannels,
+       convAttributes(ones, ones, zeros, 1));
+  text.width = axes.out.back();
+  return text;
+}
+
+KernelText randomGemm(Random &random, const Typed &typed) {
+  KernelText text;
+  int64_t m = random.of<int64_t>({1, 2, 5, 14, 29, 40}), n = random.in(1, 120), k = random.in(1, 70);
+  bool symbolic = random.chance(3);
+  std::string rows = symbolic ? "?" : std::to_string(m), ms = symbolic ? "\"M\"" : "\"" + std::to_string(m) + "\"";
+  if (symbolic)
+    text.symbols["M"] = m;
+  auto matrix = [&](const std::string &r, const std::string &c) {
+    return "tensor<" + r + "x" + c + "x" + typed.name + ">";
+  };
+  std::string ns = std::to_string(n), ks = std::to_string(k), dims = symbolic ? ms + ", \"" + ns + "\"" : "";
+  text.type = matrix(rows, ns);
+  std::string channel = "tensor<" + ns + "x" + typed.name + ">";
+  if (random.chance(2)) { // gemm
+    bool transA = random.chance(3) && !symbolic, transB = random.chance(2);
+    std::string a = transA ? matrix(ks, rows) : matrix(rows, ks), b = transB ? matrix(ns, ks) : matrix(ks, ns);
+    std::string operands = text.argument(a, false, symbolic ? ms + ", \"" + ks + "\"" : ""), types = a + ", " + b;
+    operands += ", " + text.argument(b, !random.chance(3));
+    if (random.chance(2)) {
+      std::string c = random.of<std::string>(
+          {channel, "tensor<1x" + ns + "x" + typed.name + ">",
+           "tensor<" + (symbolic ? std::string("1") : rows) + "x1x" + typed.name + ">", "tensor<" + typed.name + ">"});
+      operands += ", " + text.argument(c, random.chance(2));
+      types += ", " + c;
+    }
+    text.op("gemm " + operands + " {alpha = " + random.of<std::string>({"1.0", typed.name[0] == 'i' ? "1.0" : "0.5"}) +
+                " : f64, beta = " + random.of<std::string>({"1.0", typed.name[0] == 'i' ? "1.0" : "-2.0", "0.0"}) +
+                " : f64, trans_a = " + (transA ? "true" : "false") + ", trans_b = " + (transB ? "true" : "false") + "}",
+            types);
+  } else { // matmul
+    int64_t batch = random.in(1, 3);
+    int64_t kind =
+        random.in(0, 3); // matrices; stack times matrix; stack times stack; stacks that are broadcast in part
+    std::string stack = kind ? std::to_string(batch) + "x2x" : "";
+    std::string a = matrix(stack + rows, ks), b = matrix((kind >= 2 ? stack : "") + ks, ns);
+    if (kind == 3)
+      b = matrix(random.of<std::string>({"2x", "1x2x", std::to_string(batch) + "x1x"}) + ks, ns);
+    std::string lead = kind ? "\"" + std::to_string(batch) + "\", \"2\", " : "";
+    text.type = matrix(stack + rows, ns);
+    dims = symbolic ? lead + ms + ", \"" + ns + "\"" : "";
+    std::string operands = text.argument(a, false, symbolic ? lead + ms + ", \"" + ks + "\"" : "");
+    operands += ", " + text.argument(b, random.chance(2));
+    text.op("matmul " + operands, a + ", " + b);
+  }
+  addEpilogue(text, random, channel, dims, typed);
+  return text;
+}
+
+std::string randomSchedule(Random &random, const std::string &algorithm) {
+  auto number = [&](const char *name, std::initializer_list<int64_t> values) {
+    return random.chance(5) ? "" : fmt::format(" {}={}", name, random.of<int64_t>(values));
+  };
+  if (algorithm == "winograd")
+    return "winograd/1" + number("m", {2, 3, 4, 6}) + number("px", {1, 2, 3, 5, 7, 14}) +
+           (random.chance(3) ? " blocks=40" + number("points", {2, 3, 4, 6, 8})
+                             : number("blocks", {1, 2, 3, 9}) + number("split", {1, 2, 3})) +
+           number("oc", {1, 2, 4}) + number("unroll", {1, 2, 4, 8}) + number("prefetch", {0, 1});
+  if (algorithm == "gemm")
+    return "gemm/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4, 8}) +
+           number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("kc", {0, 1, 8, 13, 32}) +
+           number("packb", {0, 1}) + number("prefetch", {0, 1});
+  if (algorithm == "amx")
+    return "amx/1" + number("rows", {1, 2, 3, 7, 19, 40}) + number("oc", {1, 2}) + number("prefetch", {0, 1});
+  if (algorithm == "separable")
+    return "separable/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +
+           number("unroll", {1, 2, 4, 8, 16}) + number("rows", {1, 2, 3, 7}) + number("prefetch", {0, 1}) +
+           number("depthwise", {1, 2, 3, 8, 14});
+  if (algorithm == "lanewise")
+    return "lanewise/1" + number("px", {1, 2, 3, 8, 14}) + number("rows", {1, 2, 3, 7});
+  return "direct/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +
+         number("unroll", {1, 2, 4, 8, 16}) + number("rows", {1, 2, 3, 7}) + number("kc", {0, 1, 8, 16, 32}) +
+         number("width", {1, 4, 9, 16, 25}) + number("prefetch", {0, 1}) + (random.chance(2) ? " outer=channels" : "");
+}
+
+} // namespace lathe

@@ -1,0 +1,55 @@
+// For tests: random convolutions and matrix products with epilogues, and random schedules for them.
+#pragma once
+
+#include "codegen/target/Target.h"
+#include "codegen/testing/RandomTesting.h"
+
+#include <map>
+#include <string>
+
+namespace lathe {
+
+/// Element type of the tensors of a problem; all but f32 are rare, so they get few epilogues.
+struct Typed {
+  std::string name = "f32";
+  double tolerance = 2e-5;
+};
+
+/// A kernel function as it grows: arguments, body, and the value that is returned.
+struct KernelText {
+  std::string arguments, body, last, type;
+  std::map<std::string, int64_t> symbols;
+  int values = 0;
+  int64_t width = 0; // of a row of results, where a schedule has to know it
+
+  std::string argument(const std::string &type, bool constant, const std::string &dims = "") {
+    std::string name = "%a" + std::to_string(values++);
+    arguments += (arguments.empty() ? "" : ", ") + name + ": " + type;
+    std::string attributes = constant ? "nn.constant" : "";
+    if (!dims.empty())
+      attributes += (attributes.empty() ? "" : ", ") + ("nn.dims = [" + dims + "]");
+    if (!attributes.empty())
+      arguments += " {" + attributes + "}";
+    return name;
+  }
+  void op(const std::string &text, const std::string &operandTypes) {
+    std::string name = "%v" + std::to_string(values++);
+    body += "  " + name + " = nn." + text + " : (" + operandTypes + ") -> " + type + "\n";
+    last = name;
+  }
+  std::string str() const {
+    return "func.func private @k(" + arguments + ") -> " + type + " attributes {nn.family = \"contraction\"} {\n" +
+           body + "  return " + last + " : " + type + "\n}\n";
+  }
+};
+
+enum class Grouping { dense, grouped, depthwise, winograd }; // winograd: dense, 3x3, stride 1, blocked
+
+KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
+/// A depthwise convolution and a pointwise one behind it, each with an epilogue of its own.
+KernelText randomSeparable(Random &random, const Target &target);
+KernelText randomGemm(Random &random, const Typed &typed = {});
+/// Of `algorithm`: direct, winograd, lanewise, separable, gemm or amx. Not every one is legal for every problem.
+std::string randomSchedule(Random &random, const std::string &algorithm);
+
+} // namespace lathe

@@ -1,0 +1,421 @@
+#include "lab/compare/Compare.h"
+
+#include "lab/TemporaryDirectory.h"
+#include "lab/machine/Disturbance.h"
+#include "runtime/NpyTensor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+namespace lathe::lab {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// One runner during the comparison.
+struct Running {
+  std::optional<Runner> runner;
+  RunnerModel model;
+  std::map<std::string, std::string> outputs; // name -> file
+  double secondsPerRun = 0;
+  SideResult *result = nullptr;
+
+  bool alive() const { return runner && !result->failure; }
+  /// Notes a failure, or hands the value out.
+  template <class T> std::optional<T> take(process::Result<T> outcome) {
+    if (outcome)
+      return std::move(*outcome);
+    result->failure = outcome.failure();
+    return std::nullopt;
+  }
+};
+
+Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64_t number) {
+  auto type = elementTypeFromName(port.type);
+  require(type.has_value() && (isFloat(*type) || isInteger(*type) || *type == ElementType::boolean) &&
+              bitWidth(*type) >= 8,
+          "input '{}': cannot make random values of type {}", port.name, port.type);
+  std::vector<int64_t> dims;
+  for (auto &dim : port.dims) {
+    char *end = nullptr;
+    int64_t extent = std::strtoll(dim.c_str(), &end, 10);
+    if (dim.empty() || *end != 0 || extent < 0) {
+      auto given = options.dims.find(dim);
+      extent = given == options.dims.end() ? 1 : given->second;
+    }
+    dims.push_back(extent);
+  }
+  // Floats uniform in [-1, 1), integers in [0, 10): indices into small tables stay legal. From the generator's bits,
+  // which are the same everywhere.
+  std::mt19937_64 random(options.seed * 1000003 + number);
+  Tensor values(ElementType::f32, dims);
+  bool fraction = isFloat(*type);
+  for (int64_t i = 0; i < values.elements(); ++i)
+    values.as<float>()[i] = fraction ? float(double(random() >> 11) * 0x1p-52 - 1)
+                                     : float(random() % (*type == ElementType::boolean ? 2 : 10));
+  return *type == ElementType::f32 ? values : values.convertedTo(*type);
+}
+
+class Comparing {
+public:
+  Comparing(const std::vector<CompareSide> &sides, const CompareOptions &options) : sides(sides), options(options) {
+    comparison.threads = options.threads;
+    comparison.seed = options.seed;
+    comparison.timed = !options.checkOnly;
+    comparison.sides.resize(sides.size());
+    running.resize(sides.size());
+  }
+
+  Comparison compare() {
+    for (size_t i = 0; i < sides.size(); ++i) {
+      begin(i);
+      // From here on a side only moves in its turn: its spinning threads would slow down the others.
+      if (running[i].alive())
+        running[i].runner->pause();
+    }
+    checkPorts();
+    bindInputs();
+    if (!options.checkOnly)
+      for (size_t i = 0; i < sides.size(); ++i)
+        measureOverhead(sides[i], running[i]);
+    for (auto &side : running)
+      inTurn(side, [&] { answer(side); });
+    for (size_t peer = 1; peer < sides.size(); ++peer)
+      comparison.peers.push_back(agreementWith(peer));
+    if (!options.checkOnly)
+      timeRounds();
+    for (auto &side : running)
+      if (side.runner) {
+        side.result->peakResidentBytes = side.runner->usage().peakResidentBytes;
+        side.runner->quit();
+      }
+    return std::move(comparison);
+  }
+
+private:
+  void say(const std::string &what) {
+    if (options.progress)
+      options.progress(what);
+  }
+
+  template <class Work> void inTurn(Running &side, Work work) {
+    if (!side.alive())
+      return;
+    side.runner->resume();
+    work();
+    if (side.alive())
+      side.runner->pause();
+  }
+
+  process::Result<Runner> start(const CompareSide &side) const {
+    RunnerSpec spec = side.runner;
+    spec.command = directory.keepingFilesHere(spec.command);
+    return Runner::start(spec, options.limits, options.timeouts);
+  }
+
+  void begin(size_t index) {
+    const CompareSide &side = sides[index];
+    Running &run = running[index];
+    run.result = &comparison.sides[index];
+    run.result->name = side.runner.name;
+    run.result->model = side.model;
+    say("starting " + side.runner.name);
+    auto started = start(side);
+    if (!started) {
+      run.result->failure = started.failure();
+      return;
+    }
+    run.runner.emplace(std::move(*started));
+    run.result->version = run.runner->version();
+    run.result->settings = run.runner->settings();
+    run.result->uncounted = run.runner->uncounted();
+    say(side.runner.name + " loads " + fs::path(side.model).filename().string());
+    if (auto loaded = run.take(run.runner->load(side.model, options.threads))) {
+      run.model = std::move(*loaded);
+      run.result->loadSeconds = run.model.loadSeconds;
+    }
+  }
+
+  /// All that loaded must have the same inputs; outputs are matched by name later.
+  void checkPorts() {
+    const Running *first = nullptr;
+    for (auto &side : running) {
+      if (!side.alive())
+        continue;
+      if (!first) {
+        first = &side;
+        continue;
+      }
+      std::set<std::string> mine, theirs;
+      for (auto &port : first->model.inputs)
+        theirs.insert(port.name + ": " + port.type);
+      for (auto &port : side.model.inputs)
+        mine.insert(port.name + ": " + port.type);
+      require(mine == theirs, "{} has inputs {}, {} has {}: not the same network", first->result->model,
+              fmt::join(theirs, ", "), side.result->model, fmt::join(mine, ", "));
+    }
+    for (auto &[name, tensor] : options.inputs)
+      require(!first || std::any_of(first->model.inputs.begin(), first->model.inputs.end(),
+                                    [&](auto &port) { return port.name == name; }),
+              "{} has no input '{}'", first->result->model, name);
+  }
+
+  void bindInputs() {
+    auto first = std::find_if(running.begin(), running.end(), [](auto &side) { return side.alive(); });
+    if (first == running.end())
+      return;
+    std::map<std::string, std::string> files;
+    for (size_t i = 0; i < first->model.inputs.size(); ++i) {
+      auto &port = first->model.inputs[i];
+      auto given = options.inputs.find(port.name);
+      std::string file = (directory.path / fmt::format("input{}.npy", i)).string();
+      Tensor values = given != options.inputs.end() ? given->second : randomInput(port, options, i);
+      writeNpy(file, npyView(values));
+      files[port.name] = file;
+      inputs.push_back({values.type(), values.dims()});
+      inputFiles.push_back(file);
+    }
+    for (auto &side : running)
+      inTurn(side, [&] { side.take(side.runner->setInputs(files)); });
+  }
+
+  /// In a process of its own: the side's keeps its model, and its memory is that of its model. A runner that cannot
+  /// be called so has no overhead, and that is all.
+  void measureOverhead(const CompareSide &side, Running &run) {
+    if (!run.alive() || (!side.call && side.runner.format != "onnx"))
+      return;
+    say(side.runner.name + " is called with such inputs");
+    std::string call = side.call ? side.call(inputs) : (directory.path / "call.onnx").string();
+    if (!side.call)
+      std::ofstream(call, std::ios::binary) << callOnnx(inputs);
+    auto runner = start(side);
+    if (!runner || !runner->load(call, options.threads))
+      return;
+    std::string one = (directory.path / "one.npy").string();
+    writeNpy(one, npyView(Tensor::of<float>({1}, {1.0f})));
+    std::map<std::string, std::string> files{{"one", one}};
+    for (size_t i = 0; i < inputFiles.size(); ++i)
+      files[fmt::format("x{}", i)] = inputFiles[i];
+    if (!runner->setInputs(files))
+      return;
+    auto first = runner->time(1, 3);
+    if (!first)
+      return;
+    double once = *std::min_element(first->seconds.begin(), first->seconds.end());
+    if (auto timing = runner->time(5, int(std::clamp(0.05 / once, 9.0, 201.0))))
+      run.result->overheadSeconds = median(timing->seconds);
+    runner->quit();
+  }
+
+  void answer(Running &side) {
+    say(side.result->name + " runs once");
+    auto folder = directory.path / fmt::format("outputs{}", &side - running.data());
+    fs::create_directories(folder);
+    if (auto files = side.take(side.runner->run(folder.string())))
+      side.outputs = std::move(*files);
+  }
+
+  PeerResult agreementWith(size_t peer) {
+    PeerResult result;
+    result.peer = peer;
+    Running &ours = running[0], &theirs = running[peer];
+    if (!ours.alive() || !theirs.alive())
+      return result;
+    result.agrees = !ours.outputs.empty();
+    for (auto &[name, file] : theirs.outputs) {
+      Agreement agreement;
+      agreement.output = name;
+      auto mine = ours.outputs.find(name);
+      if (mine == ours.outputs.end())
+        agreement.reason = "not an output of " + ours.result->name;
+      else
+        try {
+          agreement = agreementOf(name, toTensor(readNpy(mine->second)), toTensor(readNpy(file)), options.tolerance);
+        } catch (const Error &error) {
+          agreement.reason = error.what();
+        }
+      result.agrees = result.agrees && agreement.agrees;
+      result.outputs.push_back(agreement);
+    }
+    return result;
+  }
+
+  /// The pairs that may be timed: no timing without an answer.
+  std::vector<size_t> sidesToTime() {
+    std::vector<size_t> chosen;
+    for (auto &peer : comparison.peers)
+      if (peer.agrees && running[0].alive() && running[peer.peer].alive())
+        chosen.push_back(peer.peer);
+    if (!chosen.empty())
+      chosen.insert(chosen.begin(), 0);
+    return chosen;
+  }
+
+  void timeRounds() {
+    auto chosen = sidesToTime();
+    for (size_t index : chosen)
+      inTurn(running[index], [&] { estimate(running[index]); });
+    auto began = Clock::now();
+    DisturbanceMeter meter([this] { return ownSeconds(); });
+    for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
+      // Everybody is first equally often.
+      std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end());
+      for (size_t index : chosen)
+        inTurn(running[index], [&] { takeTurn(running[index]); });
+      if (std::any_of(chosen.begin(), chosen.end(), [&](size_t index) { return !running[index].alive(); }))
+        break; // the others keep what they have
+      double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
+      say(fmt::format("round {}, {:.1f} s of at most {:.0f} s", round + 1, elapsed, options.maxSeconds));
+      if (round + 1 >= 3 && elapsed >= options.maxSeconds)
+        break;
+      if (round + 1 >= options.minRounds && preciseEnough())
+        break;
+    }
+    if (!chosen.empty()) {
+      auto [others, stolen] = meter.read();
+      comparison.otherProcessors = others;
+      comparison.stolenProcessors = stolen;
+    }
+    estimateRatios();
+    for (auto &side : comparison.sides) {
+      std::vector<double> pooled;
+      for (auto &round : side.rounds)
+        pooled.insert(pooled.end(), round.begin(), round.end());
+      side.time = summarize(pooled);
+    }
+  }
+
+  /// Processor time of this program and its runners.
+  double ownSeconds() {
+    double seconds = ownCpuSeconds();
+    for (auto &side : running)
+      if (side.runner)
+        seconds += side.runner->usage().cpuSeconds;
+    return seconds;
+  }
+
+  void estimate(Running &side) {
+    auto once = side.take(side.runner->time(0, 1));
+    if (!once)
+      return;
+    side.secondsPerRun = once->seconds.front();
+    if (side.secondsPerRun < options.roundSeconds) // warm now: once more
+      if (auto more = side.take(side.runner->time(1, 3)))
+        side.secondsPerRun = *std::min_element(more->seconds.begin(), more->seconds.end());
+  }
+
+  void takeTurn(Running &side) {
+    double runs = options.roundSeconds / std::max(side.secondsPerRun, 1e-7);
+    int repetitions = int(std::clamp(runs, 1.0, 1000.0));
+    // The other side has emptied the caches; that matters to short runs only.
+    if (auto timing = side.take(side.runner->time(runs < 1 ? 0 : 1, repetitions))) {
+      side.result->rounds.push_back(std::move(timing->seconds));
+      side.result->counts.push_back(timing->counts);
+    }
+  }
+
+  void estimateRatios() {
+    auto &ours = comparison.sides[0].rounds;
+    for (auto &peer : comparison.peers) {
+      auto &theirs = comparison.sides[peer.peer].rounds;
+      size_t common = std::min(ours.size(), theirs.size());
+      if (!peer.agrees || common == 0 || comparison.sides[peer.peer].failure || comparison.sides[0].failure)
+        continue;
+      auto side = [&](size_t index, const std::vector<std::vector<double>> &rounds) {
+        std::vector<double> all;
+        for (size_t i = 0; i < common; ++i)
+          all.insert(all.end(), rounds[i].begin(), rounds[i].end());
+        return SideTime{median(all), comparison.sides[index].overheadSeconds};
+      };
+      JudgedRatio judged = judgeInTurns({{theirs.begin(), theirs.begin() + int64_t(common)}},
+                                        {{ours.begin(), ours.begin() + int64_t(common)}});
+      judged = besideOverhead(judged, side(peer.peer, theirs), side(0, ours));
+      peer.ratio = judged.ratio;
+      peer.verdict = judged.verdict;
+      peer.withinOverhead = judged.withinOverhead;
+    }
+  }
+
+  bool preciseEnough() {
+    estimateRatios();
+    return std::all_of(comparison.peers.begin(), comparison.peers.end(), [&](auto &peer) {
+      return !peer.ratio ||
+             (peer.ratio->interval.high - peer.ratio->interval.low) / 2 <= options.precision * peer.ratio->ratio;
+    });
+  }
+
+  const std::vector<CompareSide> &sides;
+  const CompareOptions &options;
+  TemporaryDirectory directory{"compare"};
+  std::vector<CallInput> inputs; // as bound, and the files they are in
+  std::vector<std::string> inputFiles;
+  Comparison comparison;
+  std::vector<Running> running;
+};
+
+/// Why the agreement with `expected` says little, or "".
+std::string mistrustOf(const Tensor &expected, const Difference &found) {
+  int64_t finite = expected.elements() - found.nan - found.infinite, saturated = 0;
+  if (expected.type() == ElementType::string || expected.elements() < 2)
+    return "";
+  if (finite == 0)
+    return "not finite in any element";
+  double low = INFINITY, high = -INFINITY;
+  for (int64_t i = 0; i < expected.elements(); ++i) {
+    double value = expected.asDouble(i);
+    if (!std::isfinite(value))
+      continue;
+    saturated += std::abs(value) < 1e-6 || std::abs(value - 1) < 1e-6;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  if (high == low)
+    return high == 0 ? "all zero" : "constant";
+  // A saturated softmax hides what came before it.
+  return isFloat(expected.type()) && saturated == finite ? "only zeros and ones" : "";
+}
+
+} // namespace
+
+Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const Tolerance &tolerance) {
+  Agreement result;
+  result.output = name;
+  if (ours.type() != peers.type()) {
+    result.reason = fmt::format("{} {} against {} {}", lathe::name(ours.type()), fmt::join(ours.dims(), "x"),
+                                lathe::name(peers.type()), fmt::join(peers.dims(), "x"));
+    return result;
+  }
+  Difference found = difference(ours, peers);
+  result.relativeL2 = found.relative;
+  result.maxDifference = found.maximum;
+  result.agrees = found.within(tolerance);
+  if (!result.agrees) {
+    result.reason = !found.broken.empty()
+                        ? found.broken
+                        : fmt::format("relative L2 {:.2g} (limit {:.2g}), largest difference {:.2g} of the largest "
+                                      "value (limit {:.2g})",
+                                      found.relative, tolerance.relative, found.maximum, tolerance.maximum);
+    return result;
+  }
+  result.mistrust = mistrustOf(peers, found);
+  return result;
+}
+
+bool Comparison::agrees() const {
+  return std::all_of(peers.begin(), peers.end(), [](auto &peer) { return peer.agrees; }) &&
+         std::none_of(sides.begin(), sides.end(), [](auto &side) { return side.failure.has_value(); });
+}
+
+Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options) {
+  require(sides.size() >= 2, "a comparison needs two sides, got {}", sides.size());
+  return Comparing(sides, options).compare();
+}
+
+} // namespace lathe::lab

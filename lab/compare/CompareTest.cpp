@@ -1,0 +1,174 @@
+#include "lab/compare/Compare.h"
+
+#include "runtime/NpyTensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace lathe;
+using namespace lathe::lab;
+using process::FailureKind;
+namespace fs = std::filesystem;
+
+class CompareTest : public testing::Test {
+protected:
+  void SetUp() override {
+    directory = fs::temp_directory_path() / ("lathe-compare-test-" + std::to_string(getpid()));
+    fs::create_directories(directory);
+    options.roundSeconds = 0.01;
+    options.minRounds = 4;
+    options.maxRounds = 6;
+  }
+  void TearDown() override { fs::remove_all(directory); }
+
+  /// A side whose network multiplies by model["factor"] and says it takes model["ms"].
+  CompareSide fake(const std::string &name, const nlohmann::json &model) {
+    CompareSide side;
+    side.runner = {name, {}, "fake"};
+    side.runner.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/lab/compare/FakeRunner.py"};
+    side.model = (directory / (name + ".json")).string();
+    std::ofstream(side.model) << (model.is_null() ? nlohmann::json::object() : model); // {} is null
+    return side;
+  }
+  Comparison compareFakes(const nlohmann::json &ours, const nlohmann::json &theirs) {
+    return compare({fake("ours", ours), fake("theirs", theirs)}, options);
+  }
+
+  fs::path directory;
+  CompareOptions options;
+};
+
+TEST_F(CompareTest, ratioAndVerdict) {
+  auto comparison = compareFakes({{"factor", 2}, {"ms", 2}}, {{"factor", 2}, {"ms", 3}});
+  ASSERT_EQ(comparison.peers.size(), 1u);
+  auto &peer = comparison.peers[0];
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  ASSERT_TRUE(peer.ratio.has_value()) << describe(comparison);
+  EXPECT_NEAR(peer.ratio->ratio, 1.5, 0.01);
+  EXPECT_EQ(peer.verdict, Verdict::faster);
+  EXPECT_GE(comparison.sides[0].rounds.size(), 4u);
+  auto document = toJson(comparison);
+  EXPECT_EQ(document["peers"][0]["verdict"], "faster");
+  EXPECT_EQ(document["sides"][1]["rounds_ns"][0][0], 3000000);
+  EXPECT_GT(document["sides"][0]["peak_rss_bytes"], 0);
+  EXPECT_GE(document.value("other_processors", 0.0), 0);
+  comparison.otherProcessors = 0;
+  EXPECT_EQ(describe(comparison).find("do not trust"), std::string::npos);
+  comparison.otherProcessors = 1.5;
+  EXPECT_NE(describe(comparison).find("1.5 processors busy"), std::string::npos);
+}
+
+TEST_F(CompareTest, verdictsOfSlowerAndSame) {
+  EXPECT_EQ(compareFakes({{"ms", 5}}, {{"ms", 3}}).peers[0].verdict, Verdict::slower);
+  EXPECT_EQ(compareFakes({{"ms", 3}}, {{"ms", 3}}).peers[0].verdict, Verdict::same);
+}
+
+TEST_F(CompareTest, noTimingWithoutAnAnswer) {
+  auto comparison = compareFakes({{"factor", 2}}, {{"factor", 2.01}});
+  EXPECT_FALSE(comparison.agrees());
+  EXPECT_FALSE(comparison.peers[0].outputs[0].agrees);
+  EXPECT_NE(comparison.peers[0].outputs[0].reason.find("relative L2"), std::string::npos);
+  EXPECT_FALSE(comparison.peers[0].ratio.has_value());
+  EXPECT_TRUE(comparison.sides[0].rounds.empty());
+  EXPECT_FALSE(toJson(comparison)["peers"][0].contains("ratio"));
+}
+
+TEST_F(CompareTest, checkOnlyTimesNothing) {
+  options.checkOnly = true;
+  auto comparison = compareFakes({{"factor", 2}}, {{"factor", 2}});
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  EXPECT_FALSE(comparison.peers[0].ratio.has_value());
+  EXPECT_TRUE(comparison.sides[0].rounds.empty());
+  EXPECT_EQ(describe(comparison).find("no ratio"), std::string::npos);
+  EXPECT_FALSE(compareFakes({{"factor", 2}}, {{"factor", 3}}).agrees());
+}
+
+TEST_F(CompareTest, otherOutputsDisagree) {
+  auto comparison = compareFakes({{"output", "y"}}, {{"output", "z"}});
+  EXPECT_FALSE(comparison.agrees());
+  EXPECT_NE(comparison.peers[0].outputs[0].reason.find("not an output of ours"), std::string::npos);
+}
+
+TEST_F(CompareTest, constantOutputsAreMistrusted) {
+  auto comparison = compareFakes({{"factor", 0}, {"offset", 3}}, {{"factor", 0}, {"offset", 3}});
+  EXPECT_TRUE(comparison.agrees());
+  EXPECT_EQ(comparison.peers[0].outputs[0].mistrust, "constant");
+}
+
+TEST_F(CompareTest, failuresOfASideAreResults) {
+  for (auto [how, kind] :
+       {std::pair{"crash", FailureKind::crashed}, {"garbage", FailureKind::garbage}, {"error", FailureKind::threw}})
+    for (const char *at : {"load", "inputs", "run", "time"}) {
+      auto comparison = compareFakes({{"factor", 1}}, {{"factor", 1}, {"misbehave", {{at, how}}}});
+      ASSERT_TRUE(comparison.sides[1].failure.has_value()) << at << " " << how;
+      EXPECT_EQ(comparison.sides[1].failure->kind, kind) << at << " " << how;
+      EXPECT_FALSE(comparison.agrees());
+      EXPECT_FALSE(comparison.peers[0].ratio.has_value());
+      EXPECT_NE(describe(comparison).find("theirs"), std::string::npos);
+    }
+  CompareSide absent = fake("ours", {});
+  absent.runner.command.argv = {"/no/such/runner"};
+  EXPECT_EQ(compare({absent, fake("theirs", {})}, options).sides[0].failure->kind, FailureKind::couldNotStart);
+}
+
+TEST_F(CompareTest, aFailingPeerDoesNotKeepTheOthers) {
+  auto comparison = compare(
+      {fake("ours", {}), fake("broken", {{"misbehave", {{"run", "crash"}}}}), fake("theirs", {{"ms", 4}})}, options);
+  EXPECT_FALSE(comparison.peers[0].ratio.has_value());
+  ASSERT_TRUE(comparison.peers[1].ratio.has_value());
+  EXPECT_NEAR(comparison.peers[1].ratio->ratio, 4, 0.05);
+}
+
+TEST_F(CompareTest, givenInputs) {
+  options.inputs["x"] = Tensor::of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_TRUE(compareFakes({}, {}).agrees());
+  options.inputs["other"] = options.inputs["x"];
+  EXPECT_THROW(compareFakes({}, {}), Error);
+  EXPECT_THROW(compare({fake("ours", {})}, options), Error);
+}
+
+TEST(Agreement, tolerancesAndShapes) {
+  Tolerance options = CompareOptions().tolerance;
+  auto of = [](std::initializer_list<float> values) { return Tensor::of<float>({int64_t(values.size())}, values); };
+  EXPECT_TRUE(agreementOf("y", of({1, 2}), of({1, 2}), options).agrees);
+  EXPECT_TRUE(agreementOf("y", of({1, 2.0001f}), of({1, 2}), options).agrees);
+  auto differs = agreementOf("y", of({1, 2.1f}), of({1, 2}), options);
+  EXPECT_FALSE(differs.agrees);
+  EXPECT_NEAR(differs.relativeL2, 0.1 / std::sqrt(5), 1e-6);
+  EXPECT_NEAR(differs.maxDifference, 0.05, 1e-6);
+  EXPECT_TRUE(agreementOf("y", of({1, NAN, 2}), of({1, NAN, 2}), options).agrees);
+  EXPECT_EQ(agreementOf("y", of({1, NAN, 2}), of({1, NAN, 2}), options).mistrust, "");
+  EXPECT_FALSE(agreementOf("y", of({1, NAN}), of({NAN, 1}), options).agrees);
+  EXPECT_FALSE(agreementOf("y", of({1, INFINITY}), of({1, -INFINITY}), options).agrees);
+  EXPECT_EQ(agreementOf("y", of({NAN, NAN}), of({NAN, NAN}), options).mistrust, "not finite in any element");
+  EXPECT_FALSE(agreementOf("y", of({1}), of({0}), options).agrees);
+  EXPECT_EQ(agreementOf("y", of({0, 0}), of({0, 0}), options).mistrust, "all zero");
+  EXPECT_EQ(agreementOf("y", of({0, 1, 1e-9f}), of({0, 1, 0}), options).mistrust, "only zeros and ones");
+  EXPECT_EQ(agreementOf("y", of({0, 1, 0.5f}), of({0, 1, 0.5f}), options).mistrust, "");
+  EXPECT_FALSE(agreementOf("y", of({1, 2}), of({1, 2, 3}), options).agrees);
+  EXPECT_FALSE(agreementOf("y", Tensor::of<int64_t>({1}, {5}), Tensor::of<int64_t>({1}, {6}), options).agrees);
+  EXPECT_FALSE(agreementOf("y", Tensor::of<int64_t>({1}, {5}), of({5}), options).agrees);
+}
+
+// ONNX Runtime against itself: the whole road of a comparison, without a compiler.
+TEST_F(CompareTest, onnxRuntimeIsAsFastAsItself) {
+  auto spec = findRunner("onnxruntime");
+  if (!spec)
+    GTEST_SKIP() << spec.reason();
+  std::string path = LATHE_TEST_DATA "/models/onnx/light_squeezenet.onnx";
+  if (!fs::exists(path))
+    GTEST_SKIP() << "no test data: " << path << " is absent";
+  CompareSide side{*spec, path, {}};
+  options.maxRounds = 5;
+  auto comparison = compare({side, side}, options);
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  ASSERT_TRUE(comparison.peers[0].ratio.has_value());
+  EXPECT_GT(comparison.peers[0].ratio->ratio, 0); // no timed assertion: only that both sides ran
+  ASSERT_TRUE(comparison.sides[0].overheadSeconds.has_value());
+  EXPECT_GT(*comparison.sides[0].overheadSeconds, 0);
+  std::cout << describe(comparison);
+}

@@ -1,0 +1,44 @@
+#include "lab/compare/OnnxRuntimePlace.h"
+
+#include <cstdlib>
+#include <vector>
+
+namespace lathe::lab {
+
+namespace fs = std::filesystem;
+
+fs::path programDirectory() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+/// The package names processors as Node.js does; an empty text where it has no library for this one.
+static const char *processorFolder() {
+#if defined(__x86_64__)
+  return "x64";
+#elif defined(__aarch64__)
+  return "arm64";
+#else
+  return "";
+#endif
+}
+
+std::optional<fs::path> onnxRuntimeLibrary() {
+  std::vector<fs::path> runners;
+  if (const char *given = std::getenv("LATHE_RUNNERS"); given && *given)
+    runners.emplace_back(given);
+  runners.push_back(programDirectory().parent_path() / "share" / "lathe" / "runners");
+  runners.emplace_back(LATHE_SOURCE_DIR "/lab/runners");
+  for (const fs::path &folder : runners) {
+    std::error_code absent;
+    // One folder for each version of Node.js' binary interface ("napi-v6"); the library in them is the same.
+    for (auto &entry : fs::directory_iterator(folder / "onnxruntime/node_modules/onnxruntime-node/bin", absent)) {
+      fs::path library = entry.path() / "linux" / processorFolder() / "libonnxruntime.so.1";
+      if (fs::is_regular_file(library, absent))
+        return library;
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace lathe::lab

@@ -1,0 +1,109 @@
+#include "lab/compare/Runner.h"
+
+#include "lab/compare/OnnxRuntimePlace.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+namespace lathe::lab {
+
+using nlohmann::json;
+using process::Result;
+
+static constexpr int protocolVersion = 1;
+
+// Where runners are.
+
+/// "" where there is none.
+static std::string runnerProgram(const std::string &name) {
+  // Tests lie in other folders of the build than programs.
+  for (auto &directory : {programDirectory(), programDirectory().parent_path() / "bin"})
+    if (auto program = directory / name; access(program.c_str(), X_OK) == 0)
+      return program.string();
+  return "";
+}
+
+static NotApplicable notBesideUs(const std::string &program) {
+  return NotApplicable{"the program " + program + " is not beside " + programDirectory().string()};
+}
+
+static Outcome<RunnerSpec> findOnnxRuntime() {
+  if (!onnxRuntimeLibrary())
+    return NotApplicable{"ONNX Runtime is not installed: run \"make peers\""};
+  std::string program = runnerProgram("lathe-runner-onnxruntime");
+  if (program.empty())
+    return notBesideUs("lathe-runner-onnxruntime");
+  RunnerSpec spec{"onnxruntime", {}, "onnx"};
+  spec.command.argv = {program};
+  return spec;
+}
+
+static Outcome<RunnerSpec> findLathe(const std::string &name) {
+  std::string program = runnerProgram("lathe-runner");
+  if (program.empty())
+    return notBesideUs("lathe-runner");
+  RunnerSpec spec{name, {}, "lathe"};
+  spec.command.argv = {program, "--name", name};
+  return spec;
+}
+
+Outcome<RunnerSpec> findRunner(const std::string &name) {
+  if (name == "onnxruntime")
+    return findOnnxRuntime();
+  if (name == "lathe" || name == "reference")
+    return findLathe(name);
+  return NotApplicable{"unknown runner '" + name + "', expected onnxruntime, lathe or reference"};
+}
+
+// The conversation.
+
+Result<Runner> Runner::start(const RunnerSpec &spec, const process::Limits &limits, const RunnerTimeouts &timeouts) {
+  auto worker = process::Worker::start(spec.command, limits);
+  if (!worker)
+    return worker.failure();
+  Runner runner(std::move(*worker), spec, timeouts);
+  if (auto greeted = runner.greet("runner protocol", protocolVersion, timeouts.start); !greeted)
+    return greeted.failure();
+  return runner;
+}
+
+static std::vector<RunnerPort> portsFrom(const json &list) {
+  std::vector<RunnerPort> ports;
+  for (auto &entry : list) {
+    RunnerPort port{entry.at("name").get<std::string>(), entry.at("type").get<std::string>(), {}};
+    for (auto &dim : entry.at("dims"))
+      port.dims.push_back(dim.is_number() ? std::to_string(dim.get<int64_t>()) : dim.get<std::string>());
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+Result<RunnerModel> Runner::load(const std::string &path, int threads) {
+  json request = {{"do", "load"}, {"path", std::filesystem::absolute(path).string()}, {"threads", threads}};
+  return ask<RunnerModel>(request, timeouts.load, [](const json &answer) {
+    return RunnerModel{answer.at("load_ns").get<double>() * 1e-9, portsFrom(answer.at("inputs")),
+                       portsFrom(answer.at("outputs"))};
+  });
+}
+
+Result<bool> Runner::setInputs(const std::map<std::string, std::string> &files) {
+  return ask<bool>({{"do", "inputs"}, {"files", files}}, timeouts.run, [](const json &) { return true; });
+}
+
+Result<std::map<std::string, std::string>> Runner::run(const std::string &directory) {
+  return ask<std::map<std::string, std::string>>(
+      {{"do", "run"}, {"directory", directory}}, timeouts.run,
+      [](const json &answer) { return answer.at("outputs").get<std::map<std::string, std::string>>(); });
+}
+
+Result<bool> Runner::setThreads(int threads) {
+  return ask<bool>({{"do", "threads"}, {"count", threads}}, timeouts.load, [](const json &) { return true; });
+}
+
+RunnerSpec runnerNamed(const std::string &name, const std::string &where) {
+  Outcome<RunnerSpec> spec = findRunner(name);
+  require(spec.done(), "{}: {}", where, spec.done() ? "" : spec.reason());
+  return *spec;
+}
+
+} // namespace lathe::lab

@@ -1,0 +1,60 @@
+// A runner: a program that runs whole models with some framework, spoken to in the protocol of docs/runner-protocol.md.
+//
+// What can go wrong: lab/ops/TimingWorker.h.
+#pragma once
+
+#include "lab/ops/TimingWorker.h"
+#include "support/ElementType.h"
+
+#include <map>
+
+namespace lathe::lab {
+
+/// How to start a runner, and what it loads.
+struct RunnerSpec {
+  std::string name; // "onnxruntime"
+  process::Command command;
+  std::string format; // "onnx", "lathe"
+};
+
+/// The runner called `name` ("onnxruntime", "lathe", "reference"): a program beside this one. Declines with what to do
+/// about it when the program, or the library that it needs (lab/compare/OnnxRuntimePlace.h), is not installed.
+Outcome<RunnerSpec> findRunner(const std::string &name);
+/// The same; throws Error that begins with `where` instead of declining.
+RunnerSpec runnerNamed(const std::string &name, const std::string &where);
+
+struct RunnerPort {
+  std::string name;
+  std::string type;              // ElementType's name
+  std::vector<std::string> dims; // "224", or the name of a free dimension
+};
+
+struct RunnerModel {
+  double loadSeconds = 0;
+  std::vector<RunnerPort> inputs, outputs;
+};
+
+struct RunnerTimeouts {
+  double start = 120, load = 600, run = 600; // seconds
+};
+
+class Runner : public TimingWorker {
+public:
+  static process::Result<Runner> start(const RunnerSpec &spec, const process::Limits &limits = {},
+                                       const RunnerTimeouts &timeouts = {});
+
+  process::Result<RunnerModel> load(const std::string &path, int threads);
+  /// Input name -> .npy file. They stay bound for all runs that follow.
+  process::Result<bool> setInputs(const std::map<std::string, std::string> &files);
+  /// Runs once and writes the outputs below `directory`: output name -> .npy file.
+  process::Result<std::map<std::string, std::string>> run(const std::string &directory);
+  process::Result<bool> setThreads(int threads);
+
+private:
+  Runner(process::Worker worker, const RunnerSpec &spec, const RunnerTimeouts &timeouts)
+      : TimingWorker(std::move(worker), spec.name, timeouts.run), timeouts(timeouts) {}
+
+  RunnerTimeouts timeouts;
+};
+
+} // namespace lathe::lab

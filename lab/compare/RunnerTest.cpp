@@ -1,0 +1,197 @@
+#include "lab/compare/Runner.h"
+#include "lab/compare/Compare.h"
+#include "runtime/NpyTensor.h"
+#include "runtime/testing/TestPlan.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace lathe::lab;
+using lathe::process::FailureKind;
+namespace fs = std::filesystem;
+
+class RunnerTest : public testing::Test {
+protected:
+  void SetUp() override {
+    directory = fs::temp_directory_path() / ("lathe-runner-test-" + std::to_string(getpid()));
+    fs::create_directories(directory);
+  }
+  void TearDown() override { fs::remove_all(directory); }
+
+  static RunnerSpec fake() {
+    RunnerSpec spec{"fake", {}, "fake"};
+    spec.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/lab/compare/FakeRunner.py"};
+    return spec;
+  }
+  std::string model(const nlohmann::json &text) {
+    std::string path = (directory / ("model" + std::to_string(models++) + ".json")).string();
+    std::ofstream(path) << text;
+    return path;
+  }
+  Runner started(const RunnerTimeouts &timeouts = {}) {
+    auto runner = Runner::start(fake(), {}, timeouts);
+    if (!runner)
+      throw std::runtime_error(runner.failure().message());
+    return std::move(*runner);
+  }
+  fs::path directory;
+  int models = 0;
+};
+
+TEST_F(RunnerTest, conversation) {
+  Runner runner = started();
+  EXPECT_EQ(runner.version(), "0.1");
+  EXPECT_EQ(runner.settings()["kind"], "test");
+  auto loaded = runner.load(model({{"ms", 2}}), 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
+  EXPECT_EQ(loaded->inputs.at(0).name, "x");
+  EXPECT_EQ(loaded->inputs.at(0).dims, (std::vector<std::string>{"N", "4"}));
+  runner.pause();
+  runner.resume();
+  auto samples = runner.time(1, 5);
+  ASSERT_TRUE(samples.ok()) << samples.failure().message();
+  ASSERT_EQ(samples->seconds.size(), 5u);
+  EXPECT_NEAR(samples->seconds.front(), 2e-3, 1e-9);
+  EXPECT_EQ(samples->counts, Counts()); // it says nothing of them
+  EXPECT_TRUE(runner.setThreads(2).ok());
+  runner.quit();
+}
+
+TEST_F(RunnerTest, errorsOfTheFrameworkAreAnswers) {
+  Runner runner = started();
+  auto loaded = runner.load((directory / "absent.json").string(), 1);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.failure().kind, FailureKind::threw);
+  EXPECT_NE(loaded.failure().message().find("fake: "), std::string::npos);
+  EXPECT_TRUE(runner.load(model({{"ms", 1}}), 1).ok()); // and it goes on
+}
+
+TEST_F(RunnerTest, misbehaviour) {
+  RunnerTimeouts timeouts;
+  timeouts.run = 0.3;
+  auto failureWhen = [&](const char *how) {
+    Runner runner = started(timeouts);
+    EXPECT_TRUE(runner.load(model({{"misbehave", {{"time", how}}}}), 1).ok());
+    return runner.time(0, 1).failure().kind;
+  };
+  EXPECT_EQ(failureWhen("crash"), FailureKind::crashed);
+  EXPECT_EQ(failureWhen("hang"), FailureKind::timedOut);
+  EXPECT_EQ(failureWhen("garbage"), FailureKind::garbage);
+  EXPECT_EQ(failureWhen("error"), FailureKind::threw);
+  EXPECT_EQ(failureWhen("empty"), FailureKind::garbage); // ok, but no samples in it
+}
+
+TEST_F(RunnerTest, otherProtocolVersion) {
+  RunnerSpec spec = fake();
+  spec.command.argv.push_back("--newer");
+  auto runner = Runner::start(spec);
+  ASSERT_FALSE(runner.ok());
+  EXPECT_NE(runner.failure().message().find("version 2"), std::string::npos) << runner.failure().message();
+}
+
+TEST_F(RunnerTest, unknownRunnersDeclineWithAReason) {
+  auto found = findRunner("torch");
+  ASSERT_FALSE(found.done());
+  EXPECT_NE(found.reason().find("torch"), std::string::npos);
+}
+
+/// y = `from` / 2 for vectors of up to 64 elements, as a package file with the inputs `names`.
+static void writeHalf(const std::string &path, const std::vector<std::string> &names, const std::string &from) {
+  lathe::runtime::testing::TestPlan plan;
+  uint32_t x = 0;
+  for (const std::string &name : names) {
+    uint32_t input = plan.input(name, {"N_" + name});
+    if (name == from)
+      x = input;
+    auto range = std::make_unique<lathe::plan::RangeT>();
+    range->symbol = "N_" + name;
+    range->max = 64;
+    plan.plan().ranges.push_back(std::move(range));
+  }
+  plan.half(x, plan.output("y", {"N_" + from}), "N_" + from);
+  auto bytes = plan.bytes();
+  std::ofstream(path, std::ios::binary).write(bytes.data(), int64_t(bytes.size()));
+}
+
+TEST_F(RunnerTest, packages) {
+  auto spec = findRunner("lathe");
+  ASSERT_TRUE(spec.done()) << spec.reason();
+  std::string package = (directory / "half.lathe").string();
+  writeHalf(package, {"x"}, "x");
+  auto runner = Runner::start(*spec);
+  ASSERT_TRUE(runner.ok()) << runner.failure().message();
+  auto early = runner->time(0, 1);
+  EXPECT_EQ(early.failure().kind, FailureKind::threw);
+  auto absent = runner->load((directory / "absent.lathe").string(), 1);
+  EXPECT_EQ(absent.failure().kind, FailureKind::threw);
+  EXPECT_NE(absent.failure().message().find("absent.lathe"), std::string::npos);
+
+  auto loaded = runner->load(package, 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
+  ASSERT_EQ(loaded->inputs.size(), 1u);
+  EXPECT_EQ(loaded->inputs[0].dims, std::vector<std::string>{"N_x"});
+  EXPECT_FALSE(runner->time(0, 1).ok()); // x is not bound
+  EXPECT_FALSE(runner->setInputs({{"z", "/none.npy"}}).ok());
+  lathe::Tensor x = lathe::Tensor::of<float>({3}, {2, 4, 8});
+  std::string file = (directory / "x.npy").string();
+  lathe::writeNpy(file, lathe::npyView(x));
+  ASSERT_TRUE(runner->setInputs({{"x", file}}).ok());
+  for (int threads : {1, 2}) {
+    ASSERT_TRUE(runner->setThreads(threads).ok());
+    auto outputs = runner->run(directory.string());
+    ASSERT_TRUE(outputs.ok()) << outputs.failure().message();
+    lathe::Tensor y = lathe::toTensor(lathe::readNpy(outputs->at("y")));
+    ASSERT_EQ(y.elements(), 3);
+    EXPECT_EQ(y.as<float>()[2], 4);
+  }
+  auto samples = runner->time(2, 7);
+  ASSERT_TRUE(samples.ok()) << samples.failure().message();
+  EXPECT_EQ(samples->seconds.size(), 7u);
+  EXPECT_GT(samples->counts.cpuNs.value_or(0), 0);
+  EXPECT_EQ(samples->counts.cycles.has_value(), runner->uncounted().empty()) << runner->uncounted();
+  runner->quit();
+
+  CompareOptions options; // and through a whole comparison
+  options.dims["N_x"] = 16;
+  options.maxRounds = 3;
+  options.roundSeconds = 0.01;
+  auto reference = findRunner("reference");
+  ASSERT_TRUE(reference.done());
+  std::string call = (directory / "call.lathe").string(); // as callOnnx, but for a half in place of a relu
+  writeHalf(call, {"x0", "one"}, "one");
+  std::vector<CallInput> asked;
+  auto callWith = [&](const std::vector<CallInput> &inputs) {
+    asked = inputs;
+    return call;
+  };
+  auto comparison = compare({{*spec, package, callWith}, {*reference, package, {}}}, options);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].dims, std::vector<int64_t>{16}); // the sizes of this comparison
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  EXPECT_EQ(comparison.sides[1].name, "reference");
+  EXPECT_TRUE(comparison.peers[0].ratio.has_value());
+  EXPECT_TRUE(comparison.sides[0].overheadSeconds.has_value());
+}
+
+TEST_F(RunnerTest, onnxRuntimeLoadsANetwork) {
+  auto spec = findRunner("onnxruntime");
+  if (!spec)
+    GTEST_SKIP() << spec.reason();
+  std::string path = LATHE_TEST_DATA "/models/onnx/light_squeezenet.onnx";
+  if (!fs::exists(path))
+    GTEST_SKIP() << "no test data: " << path << " is absent";
+  auto runner = Runner::start(*spec);
+  ASSERT_TRUE(runner.ok()) << runner.failure().message();
+  auto loaded = runner->load(path, 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
+  ASSERT_EQ(loaded->inputs.size(), 1u);
+  EXPECT_EQ(loaded->inputs[0].type, "f32");
+  EXPECT_EQ(loaded->inputs[0].dims, (std::vector<std::string>{"1", "3", "224", "224"}));
+  auto unbound = runner->time(0, 1);
+  ASSERT_FALSE(unbound.ok());
+  EXPECT_EQ(unbound.failure().kind, FailureKind::threw);
+  runner->quit();
+}

@@ -1,0 +1,107 @@
+#include "lab/judging/Difference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace lathe::lab {
+namespace {
+
+/// Below it kernels take a number for zero, and give zero; 0 where the type's small numbers are kept.
+double smallestNormal(ElementType type) {
+  if (type == ElementType::f64)
+    return std::numeric_limits<double>::min();
+  return type == ElementType::f32 || type == ElementType::bf16 ? std::numeric_limits<float>::min() : 0;
+}
+
+Difference differenceOfFloats(const Tensor &computed, const Tensor &expected) {
+  Difference result;
+  result.elements = computed.elements();
+  Tensor rounded = expected.convertedTo(computed.type(), /*saturate=*/false);
+  Tensor ours = computed.convertedTo(ElementType::f64), theirs = rounded.convertedTo(ElementType::f64);
+  double least = smallestNormal(computed.type());
+  auto flushed = [&](double value) { return std::abs(value) < least ? 0 : value; };
+  double squares = 0, expectedSquares = 0, largest = 0, expectedLargest = 0;
+  int64_t odd = 0, firstOdd = -1;
+  for (int64_t i = 0; i < result.elements; ++i) {
+    double x = flushed(ours.as<double>()[i]), y = flushed(theirs.as<double>()[i]);
+    if (!std::isfinite(x) || !std::isfinite(y)) {
+      bool bothNan = std::isnan(x) && std::isnan(y), same = bothNan || x == y;
+      result.nan += bothNan;
+      result.infinite += same && !bothNan;
+      if (!same && odd++ == 0)
+        firstOdd = i;
+      continue;
+    }
+    double d = std::abs(x - y);
+    squares += d * d;
+    expectedSquares += y * y;
+    expectedLargest = std::max(expectedLargest, std::abs(y));
+    if (d > largest || result.worst < 0) {
+      largest = std::max(largest, d);
+      result.worst = i;
+      result.computed = x;
+      result.expected = y;
+    }
+  }
+  auto ratio = [](double x, double y) { return x == 0 ? 0 : y == 0 ? INFINITY : x / y; };
+  result.relative = ratio(std::sqrt(squares), std::sqrt(expectedSquares));
+  result.maximum = ratio(largest, expectedLargest);
+  if (odd) {
+    result.worst = firstOdd;
+    result.computed = ours.as<double>()[firstOdd];
+    result.expected = theirs.as<double>()[firstOdd];
+    result.broken = fmt::format("{} of {} elements are not finite on one side; element {} is {}, expected {}", odd,
+                                result.elements, firstOdd, result.computed, result.expected);
+  }
+  return result;
+}
+
+} // namespace
+
+std::string Difference::str() const {
+  if (!broken.empty())
+    return broken;
+  std::string text = fmt::format("relative error {:.2e}, largest difference {:.2e} of the maximum", relative, maximum);
+  auto count = [&](const char *what, int64_t number) {
+    if (number)
+      text += fmt::format("; {} in {} of {} elements, in both", what, number, elements);
+  };
+  count("NaN", nan);
+  count("infinity", infinite);
+  return text;
+}
+
+bool comparable(const Tensor &computed, const Tensor &expected) {
+  bool judged = isFloat(computed.type()) && expected.type() == ElementType::f64;
+  return computed.dims() == expected.dims() && (computed.type() == expected.type() || judged);
+}
+
+Difference difference(const Tensor &computed, const Tensor &expected) {
+  Difference result;
+  if (!comparable(computed, expected)) {
+    result.broken = fmt::format("is {} {}, expected {} {}", name(computed.type()), fmt::join(computed.dims(), "x"),
+                                name(expected.type()), fmt::join(expected.dims(), "x"));
+    return result;
+  }
+  if (isFloat(computed.type()))
+    return differenceOfFloats(computed, expected);
+  result.elements = computed.elements();
+  for (int64_t i = 0; i < result.elements; ++i) {
+    bool text = computed.type() == ElementType::string;
+    if (text ? computed.strings()[i] == expected.strings()[i] : computed.asInteger(i) == expected.asInteger(i))
+      continue;
+    result.worst = i;
+    if (text) {
+      result.broken = fmt::format("element {} is another text", i);
+      return result;
+    }
+    result.computed = computed.asDouble(i);
+    result.expected = expected.asDouble(i);
+    result.broken = fmt::format("element {} is {}, expected {}", i, computed.asInteger(i), expected.asInteger(i));
+    return result;
+  }
+  return result;
+}
+
+} // namespace lathe::lab

@@ -1,0 +1,307 @@
+#include "lab/judging/Statistics.h"
+
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace lathe::lab {
+
+static std::vector<double> sorted(std::span<const double> samples) {
+  std::vector<double> values(samples.begin(), samples.end());
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+static double percentileOfSorted(const std::vector<double> &values, double percent) {
+  if (values.empty())
+    return 0;
+  double position = std::clamp(percent, 0.0, 100.0) / 100 * double(values.size() - 1);
+  auto below = size_t(position);
+  if (below + 1 >= values.size())
+    return values.back();
+  return values[below] + (position - double(below)) * (values[below + 1] - values[below]);
+}
+
+double percentile(std::span<const double> samples, double percent) {
+  return percentileOfSorted(sorted(samples), percent);
+}
+
+/// Reorders `values`.
+static double medianInPlace(std::vector<double> &values) {
+  if (values.empty())
+    return 0;
+  auto middle = values.begin() + int64_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2)
+    return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+double median(std::span<const double> samples) {
+  std::vector<double> values(samples.begin(), samples.end());
+  return medianInPlace(values);
+}
+
+Summary summarize(std::span<const double> samples) {
+  Summary summary;
+  if (samples.empty())
+    return summary;
+  auto values = sorted(samples);
+  auto n = double(values.size());
+  summary.count = values.size();
+  summary.min = values.front();
+  summary.max = values.back();
+  summary.median = percentileOfSorted(values, 50);
+  summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  std::vector<double> deviations;
+  for (double value : values) {
+    squares += (value - summary.mean) * (value - summary.mean);
+    deviations.push_back(std::abs(value - summary.median));
+  }
+  summary.standardDeviation = values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
+  summary.deviation = medianInPlace(deviations);
+  summary.p05 = percentileOfSorted(values, 5);
+  summary.p25 = percentileOfSorted(values, 25);
+  summary.p75 = percentileOfSorted(values, 75);
+  summary.p95 = percentileOfSorted(values, 95);
+  summary.p99 = percentileOfSorted(values, 99);
+  return summary;
+}
+
+Interval medianInterval(std::span<const double> samples, double confidence) {
+  if (samples.empty())
+    return {};
+  auto values = sorted(samples);
+  auto n = double(values.size());
+  // The largest k (from 1) with P(Binomial(n, 1/2) < k) <= tail; log space, as 2^-n underflows.
+  double tail = (1 - confidence) / 2, below = 0;
+  size_t k = 0;
+  for (size_t i = 0; i < values.size() / 2; ++i) {
+    auto x = double(i);
+    below += std::exp(std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1) - n * std::log(2.0));
+    if (below > tail)
+      break;
+    k = i + 1;
+  }
+  if (k == 0)
+    return {values.front(), values.back()};
+  return {values[k - 1], values[values.size() - k]};
+}
+
+static Interval middleOf(std::vector<double> &ratios, double confidence) {
+  std::sort(ratios.begin(), ratios.end());
+  double tail = (1 - confidence) / 2 * 100;
+  return {percentileOfSorted(ratios, tail), percentileOfSorted(ratios, 100 - tail)};
+}
+
+RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence,
+                             int resamples, uint64_t seed) {
+  require(!numerator.empty() && !denominator.empty(), "ratio of medians: no samples");
+  std::mt19937_64 random(seed);
+  auto resampledMedian = [&](std::span<const double> samples) {
+    std::vector<double> drawn(samples.size());
+    for (double &value : drawn)
+      value = samples[random() % samples.size()];
+    return medianInPlace(drawn);
+  };
+  std::vector<double> ratios;
+  for (int i = 0; i < resamples; ++i) {
+    double top = resampledMedian(numerator); // in this order: the estimate is reproducible
+    ratios.push_back(top / resampledMedian(denominator));
+  }
+  return {median(numerator) / median(denominator), middleOf(ratios, confidence)};
+}
+
+/// Each round's ratio of medians.
+static std::vector<double> ratiosOfRounds(const std::vector<std::vector<double>> &numerator,
+                                          const std::vector<std::vector<double>> &denominator) {
+  require(numerator.size() == denominator.size() && !numerator.empty(), "ratio of medians: {} rounds against {}",
+          numerator.size(), denominator.size());
+  std::vector<double> ratios;
+  for (size_t i = 0; i < numerator.size(); ++i) {
+    require(!numerator[i].empty() && !denominator[i].empty(), "ratio of medians: round {} has no samples", i);
+    ratios.push_back(median(numerator[i]) / median(denominator[i]));
+  }
+  return ratios;
+}
+
+/// The largest w for which P(signed-rank sum of `n` <= w) is at most `tail`, or -1.
+static int64_t signedRankQuantile(size_t n, double tail) {
+  size_t most = n * (n + 1) / 2;
+  if (n > 60) { // the normal approximation, with 1/2 for continuity
+    double mean = double(most) / 2, deviation = std::sqrt(double(n) * double(n + 1) * double(2 * n + 1) / 24);
+    double low = -40, high = 0; // P(Z <= z) = tail by bisection
+    for (int i = 0; i < 200; ++i) {
+      double middle = (low + high) / 2;
+      (0.5 * std::erfc(-middle / std::sqrt(2.0)) > tail ? high : low) = middle;
+    }
+    return int64_t(std::floor(mean + low * deviation - 0.5));
+  }
+  std::vector<double> probability(most + 1); // of each sum
+  probability[0] = 1;
+  for (size_t rank = 1; rank <= n; ++rank)
+    for (size_t sum = most + 1; sum-- > 0;)
+      probability[sum] = (probability[sum] + (sum >= rank ? probability[sum - rank] : 0)) / 2;
+  double below = 0;
+  for (size_t sum = 0; sum <= most; ++sum) {
+    below += probability[sum];
+    if (below > tail)
+      return int64_t(sum) - 1;
+  }
+  return int64_t(most);
+}
+
+RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
+                                  const std::vector<std::vector<double>> &denominator, double confidence) {
+  auto ratios = ratiosOfRounds(numerator, denominator);
+  std::vector<double> means; // of all pairs, each with itself, too
+  for (size_t i = 0; i < ratios.size(); ++i)
+    for (size_t j = 0; j <= i; ++j)
+      means.push_back((std::log(ratios[i]) + std::log(ratios[j])) / 2);
+  std::sort(means.begin(), means.end());
+  int64_t k = signedRankQuantile(ratios.size(), (1 - confidence) / 2);
+  size_t cut = size_t(std::max<int64_t>(0, k)); // sums up to k are rejected: the (k + 1)th from either end is kept
+  cut = std::min(cut, (means.size() - 1) / 2);
+  return {std::exp(percentileOfSorted(means, 50)), {std::exp(means[cut]), std::exp(means[means.size() - 1 - cut])}};
+}
+
+/// P(T <= t) of Student's distribution with `freedom` degrees: the sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+static double studentBelow(double t, int freedom) {
+  double angle = std::atan2(t, std::sqrt(double(freedom))), cosine = std::cos(angle), sine = std::sin(angle);
+  double sum = 0, term = freedom % 2 ? cosine : 1;
+  for (int power = freedom % 2; power <= freedom - 2; power += 2) {
+    sum += term;
+    term *= cosine * cosine * double(power + 1) / double(power + 2);
+  }
+  double between = freedom % 2 ? 2 / M_PI * (angle + sine * sum) : sine * sum; // P(-t <= T <= t)
+  return 0.5 + between / 2;
+}
+
+/// The t that `confidence` of Student's distribution lies within.
+static double studentQuantile(double confidence, int freedom) {
+  double low = 0, high = 1e4;
+  for (int i = 0; i < 200; ++i) {
+    double middle = (low + high) / 2;
+    (2 * studentBelow(middle, freedom) - 1 < confidence ? low : high) = middle;
+  }
+  return high;
+}
+
+RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
+                              const std::vector<std::vector<std::vector<double>>> &denominator, double confidence) {
+  require(numerator.size() == denominator.size() && !numerator.empty(), "ratio over starts: {} against {}",
+          numerator.size(), denominator.size());
+  if (numerator.size() < 3) {
+    std::vector<std::vector<double>> top, bottom;
+    for (size_t i = 0; i < numerator.size(); ++i) {
+      top.insert(top.end(), numerator[i].begin(), numerator[i].end());
+      bottom.insert(bottom.end(), denominator[i].begin(), denominator[i].end());
+    }
+    return rankedRatioInRounds(top, bottom, confidence);
+  }
+  std::vector<double> logarithms;
+  for (size_t i = 0; i < numerator.size(); ++i)
+    logarithms.push_back(std::log(rankedRatioInRounds(numerator[i], denominator[i], confidence).ratio));
+  Summary summary = summarize(logarithms);
+  auto n = double(logarithms.size());
+  double half = studentQuantile(confidence, int(logarithms.size()) - 1) * summary.standardDeviation / std::sqrt(n);
+  return {std::exp(summary.mean), {std::exp(summary.mean - half), std::exp(summary.mean + half)}};
+}
+
+SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds) {
+  SeriesCheck check;
+  std::vector<double> pooled, medians;
+  for (auto &round : rounds) {
+    pooled.insert(pooled.end(), round.begin(), round.end());
+    if (!round.empty())
+      medians.push_back(median(round));
+  }
+  if (pooled.empty())
+    return check;
+  auto values = sorted(pooled);
+  double upper = percentileOfSorted(values, 75), fence = upper + 3 * (upper - percentileOfSorted(values, 25));
+  auto outside = std::count_if(values.begin(), values.end(), [&](double value) { return value > fence; });
+  check.outlierShare = double(outside) / double(values.size());
+  auto n = double(medians.size());
+  if (medians.size() < 4)
+    return check;
+  double concordance = 0;
+  std::vector<double> slopes;
+  for (size_t i = 0; i < medians.size(); ++i)
+    for (size_t j = i + 1; j < medians.size(); ++j) {
+      concordance += medians[j] > medians[i] ? 1 : medians[j] < medians[i] ? -1 : 0;
+      slopes.push_back((medians[j] - medians[i]) / double(j - i));
+    }
+  check.drift = medianInPlace(slopes) * (n - 1) / median(medians);
+  double deviation = std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
+  double z = (std::abs(concordance) - 1) / deviation; // 1: for continuity
+  check.drifts = z > 1.959964 && std::abs(check.drift) > 0.02;
+  return check;
+}
+
+RatioEstimate geometricMean(std::span<const double> ratios, double confidence, int resamples, uint64_t seed) {
+  require(!ratios.empty(), "geometric mean: no ratios");
+  std::vector<double> logarithms;
+  for (double ratio : ratios) {
+    require(ratio > 0, "geometric mean: expected positive ratios, got {}", ratio);
+    logarithms.push_back(std::log(ratio));
+  }
+  auto count = double(logarithms.size());
+  std::mt19937_64 random(seed);
+  std::vector<double> means;
+  for (int i = 0; i < resamples; ++i) {
+    double sum = 0;
+    for (size_t drawn = 0; drawn < logarithms.size(); ++drawn)
+      sum += logarithms[random() % logarithms.size()];
+    means.push_back(std::exp(sum / count));
+  }
+  return {std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.0) / count), middleOf(means, confidence)};
+}
+
+bool StoppingRule::satisfied(std::span<const double> samples, double elapsedSeconds) const {
+  if (samples.size() >= maxSamples || (elapsedSeconds >= maxSeconds && !samples.empty()))
+    return true;
+  if (samples.size() < minSamples)
+    return false;
+  Interval interval = medianInterval(samples);
+  return (interval.high - interval.low) / 2 <= relativeHalfWidth * median(samples);
+}
+
+nlohmann::json toJson(const Summary &seconds) {
+  return {{"count", seconds.count},
+          {"median_ms", seconds.median * 1e3},
+          {"mean_ms", seconds.mean * 1e3},
+          {"min_ms", seconds.min * 1e3},
+          {"max_ms", seconds.max * 1e3},
+          {"std_ms", seconds.standardDeviation * 1e3},
+          {"mad_ms", seconds.deviation * 1e3},
+          {"p05_ms", seconds.p05 * 1e3},
+          {"p25_ms", seconds.p25 * 1e3},
+          {"p75_ms", seconds.p75 * 1e3},
+          {"p95_ms", seconds.p95 * 1e3},
+          {"p99_ms", seconds.p99 * 1e3}};
+}
+
+nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds,
+                           const std::vector<Counts> &counts) {
+  auto document = nlohmann::json::object();
+  if (rounds.empty())
+    return document;
+  document["time"] = toJson(seconds);
+  document["rounds_ns"] = nlohmann::json::array();
+  for (auto &round : rounds) {
+    auto samples = nlohmann::json::array();
+    for (double sample : round)
+      samples.push_back(std::llround(sample * 1e9));
+    document["rounds_ns"].push_back(std::move(samples));
+  }
+  for (const Counts &round : counts)
+    document["counts"].push_back(toJson(round));
+  return document;
+}
+
+} // namespace lathe::lab

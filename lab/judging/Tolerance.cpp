@@ -1,0 +1,189 @@
+#include "lab/judging/Tolerance.h"
+
+#include "runtime/plan/Program.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lathe::lab {
+namespace {
+
+/// The multiple of the unit roundoff that every result is granted: 2e-5 in float32. Winograd's transforms over tens of
+/// layers reach half of it (docs/kernels.md).
+constexpr double granted = 2e-5 * 0x1p24;
+/// From the norm of all errors to the largest of them.
+constexpr double largest = 5;
+
+/// What the plan's values went through so far.
+struct Path {
+  double terms = 0, stored = 0;
+  void join(const Path &other) {
+    terms = std::max(terms, other.terms);
+    stored = std::max(stored, other.stored);
+  }
+};
+
+class PathFinder {
+public:
+  PathFinder(const runtime::Plan &plan, const std::map<std::string, int64_t> &symbols)
+      : plan(plan), symbols(symbols), paths(plan.values.size()), writers(plan.values.size(), false) {
+    for (uint32_t input : plan.inputs)
+      writers[rootOf(input)] = true;
+  }
+
+  void run(Roundings &roundings) {
+    for (const runtime::Instruction *instruction : plan.instructions) {
+      if (auto *call = std::get_if<runtime::CallKernel>(&instruction->operation))
+        kernel(*call, roundings);
+      else if (auto *reference = std::get_if<runtime::CallReference>(&instruction->operation))
+        written(pathOf(reference->inputs), reference->outputs, 1, roundings);
+      else if (std::holds_alternative<runtime::If>(instruction->operation) ||
+               std::holds_alternative<runtime::Loop>(instruction->operation))
+        blocks = true;
+    }
+    roundings.terms = std::max(1.0, whole.terms);
+    roundings.stored = std::max(1.0, whole.stored);
+  }
+
+private:
+  const runtime::Plan &plan;
+  const std::map<std::string, int64_t> &symbols;
+  std::vector<Path> paths;   // by root
+  std::vector<bool> writers; // by root: made by an instruction so far, or an input
+  Path whole;                // the longest
+  bool blocks = false;       // what flows in and out of branches and loops is not followed: one long path
+
+  uint32_t rootOf(uint32_t value) const { return plan.values[value].root; }
+  double number(const Dim &dim) const {
+    return static_cast<double>(dim.evaluate([&](const std::string &symbol) {
+      auto found = symbols.find(symbol);
+      return found == symbols.end() ? int64_t(1) : found->second;
+    }));
+  }
+  double elementsOf(uint32_t value) const {
+    double count = 1;
+    for (runtime::Extent extent : plan.values[value].dims)
+      count *= number(plan.extents[extent]);
+    return count;
+  }
+  template <class Values> Path pathOf(const Values &values) const {
+    Path path = blocks ? whole : Path();
+    for (auto value : values)
+      if (static_cast<int64_t>(value) >= 0)
+        path.join(paths[rootOf(static_cast<uint32_t>(value))]);
+    return path;
+  }
+
+  void written(Path path, const std::vector<uint32_t> &outputs, double terms, Roundings &roundings) {
+    path.terms += std::max(1.0, terms);
+    bool half = false;
+    for (uint32_t output : outputs) {
+      ElementType type = plan.values[output].type;
+      roundings.add(type);
+      half |= type == ElementType::f16 || type == ElementType::bf16;
+    }
+    path.stored += half;
+    for (uint32_t output : outputs) {
+      paths[rootOf(output)].join(path);
+      writers[rootOf(output)] = true;
+    }
+    whole.join(path);
+  }
+
+  void kernel(const runtime::CallKernel &call, Roundings &roundings) {
+    std::vector<uint32_t> outputs;
+    double elements = 0;
+    for (uint32_t buffer : call.buffers)
+      if (plan.values[rootOf(buffer)].storage != runtime::Storage::constant && !writers[rootOf(buffer)]) {
+        outputs.push_back(buffer);
+        elements += elementsOf(buffer);
+      }
+    double operations = number(plan.extents[plan.kernels[call.kernel].flops]);
+    Path path = pathOf(call.buffers);
+    if (outputs.empty()) // parts of a value that an earlier kernel began
+      outputs = call.buffers;
+    written(path, outputs, elements > 0 ? operations / elements / 2 : 1, roundings);
+  }
+};
+
+} // namespace
+
+double unitRoundoff(ElementType type) {
+  switch (type) {
+  case ElementType::f64:
+    return 0x1p-53;
+  case ElementType::f16:
+    return 0x1p-11;
+  case ElementType::bf16:
+    return 0x1p-8;
+  case ElementType::f8e4m3fn:
+  case ElementType::f8e4m3fnuz:
+    return 0x1p-4;
+  case ElementType::f8e5m2:
+  case ElementType::f8e5m2fnuz:
+    return 0x1p-3;
+  default:
+    return 0x1p-24;
+  }
+}
+
+void Roundings::add(ElementType type) {
+  if (!isFloat(type))
+    return;
+  anyFloat = true;
+  onlyDoubles &= type == ElementType::f64;
+  ElementType *narrow = bitWidth(type) == 16 ? &half : bitWidth(type) == 8 ? &quarter : nullptr;
+  if (narrow && (*narrow == ElementType::invalid || unitRoundoff(type) > unitRoundoff(*narrow)))
+    *narrow = type;
+}
+
+Tolerance toleranceOf(const Roundings &roundings, Against against) {
+  if (!roundings.anyFloat)
+    return {0, 0};
+  bool peer = against == Against::peer;
+  double unit = unitRoundoff(roundings.onlyDoubles ? ElementType::f64 : ElementType::f32);
+  double sums = unit * std::max(granted, std::sqrt(roundings.terms));
+  Tolerance tolerance{sums * (peer ? 5 : 1), sums * largest * (peer ? 10 : 1)};
+  if (roundings.half != ElementType::invalid) {
+    double stored = unitRoundoff(roundings.half) * (1 + std::sqrt(roundings.stored)) * (peer ? 2 : 1);
+    tolerance.relative += stored;
+    tolerance.maximum += stored * largest;
+  }
+  if (roundings.quarter != ElementType::invalid) {
+    double quarter = unitRoundoff(roundings.quarter);
+    tolerance.relative += std::sqrt(2 * tolerance.relative * quarter);
+    tolerance.maximum += 2 * quarter;
+  }
+  if (roundings.precision == Precision::bf16) {
+    // Rounding both operands puts a layer off by 2.4e-3 of its result, up to 1e-2 where Winograd's transforms magnify
+    // it (docs/kernels.md); such errors are independent: fifty layers in a row add up to about seven times that.
+    tolerance.relative = std::max(tolerance.relative, 5e-2);
+    tolerance.maximum = std::max(tolerance.maximum, 1e-1);
+  }
+  return tolerance;
+}
+
+Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, int64_t> &symbols) {
+  Roundings roundings;
+  roundings.precision = precisionOfPackage(model.options());
+  for (const runtime::Plan &plan : model.program().plans) {
+    Roundings one;
+    PathFinder(plan, symbols).run(one);
+    for (ElementType type : {one.half, one.quarter})
+      if (type != ElementType::invalid)
+        roundings.add(type);
+    roundings.anyFloat |= one.anyFloat;
+    roundings.onlyDoubles &= one.onlyDoubles;
+    roundings.terms = std::max(roundings.terms, one.terms);
+    roundings.stored = std::max(roundings.stored, one.stored);
+  }
+  for (const runtime::Port &port : model.outputs())
+    roundings.add(port.type); // an input, or a constant, handed through
+  return roundings;
+}
+
+Precision precisionOfPackage(const std::string &options) {
+  return options.find("--precision " + name(Precision::bf16)) != std::string::npos ? Precision::bf16 : Precision::fp32;
+}
+
+} // namespace lathe::lab

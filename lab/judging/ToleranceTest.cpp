@@ -1,0 +1,83 @@
+// Bounds by types and lengths of sums, and what the comparison makes of NaN, small and large numbers.
+#include "lab/judging/Difference.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace lathe::lab {
+namespace {
+
+Roundings of(std::initializer_list<ElementType> types, double terms = 1, double stored = 1) {
+  Roundings roundings;
+  for (ElementType type : types)
+    roundings.add(type);
+  roundings.terms = terms;
+  roundings.stored = stored;
+  return roundings;
+}
+
+TEST(Tolerance, float32KeepsItsBoundUntilSumsAreVeryLong) {
+  for (double terms : {1.0, 1000.0, 100000.0}) {
+    EXPECT_EQ(toleranceOf(of({ElementType::f32}, terms)).relative, 2e-5) << terms;
+    EXPECT_EQ(toleranceOf(of({ElementType::f32}, terms)).maximum, 1e-4) << terms;
+  }
+  EXPECT_DOUBLE_EQ(toleranceOf(of({ElementType::f32}, 1e6)).relative, 1e3 * 0x1p-24);
+  EXPECT_EQ(toleranceOf(of({ElementType::f32}), Against::peer).relative, 1e-4);
+  EXPECT_EQ(toleranceOf(of({ElementType::f32}), Against::peer).maximum, 1e-3);
+}
+
+TEST(Tolerance, followsTheTypes) {
+  EXPECT_EQ(toleranceOf(of({ElementType::i32, ElementType::boolean})).relative, 0);
+  EXPECT_LT(toleranceOf(of({ElementType::f64})).relative, 1e-13);
+  EXPECT_EQ(toleranceOf(of({ElementType::f64, ElementType::f32})).relative, 2e-5);
+  EXPECT_EQ(toleranceOf(of({ElementType::f32, ElementType::i64})).relative, 2e-5);
+  Tolerance f16 = toleranceOf(of({ElementType::f32, ElementType::f16}));
+  EXPECT_NEAR(f16.relative, 2 * 0x1p-11, 3e-5);
+  EXPECT_GT(toleranceOf(of({ElementType::f16}, 1, 50)).relative, 3 * f16.relative);
+  EXPECT_LT(toleranceOf(of({ElementType::f16}, 1, 50)).relative, 5e-3);
+  EXPECT_NEAR(toleranceOf(of({ElementType::bf16, ElementType::f16})).relative, 2 * 0x1p-8, 3e-5);
+  Tolerance f8 = toleranceOf(of({ElementType::f32, ElementType::f8e5m2}));
+  EXPECT_LT(f8.relative, 3e-3);
+  EXPECT_NEAR(f8.maximum, 0.25, 1e-3);
+}
+
+Tensor floats(std::initializer_list<float> values) { return Tensor::of<float>({int64_t(values.size())}, values); }
+Tensor doubles(std::initializer_list<double> values) { return Tensor::of<double>({int64_t(values.size())}, values); }
+
+TEST(Difference, judgesInTheTypesOwnRange) {
+  EXPECT_EQ(difference(floats({0, 1}), doubles({2e-284, 1})).relative, 0); // underflow
+  EXPECT_EQ(difference(floats({0, 1}), doubles({1e-40, 1})).relative, 0);  // flushed by kernels
+  EXPECT_EQ(difference(floats({1e-40f, 1}), floats({0, 1})).relative, 0);
+  EXPECT_TRUE(difference(floats({INFINITY, 1}), doubles({1e300, 1})).broken.empty()); // overflow
+  Tensor halves = doubles({70000, 0.1}).convertedTo(ElementType::f16);
+  Difference found = difference(halves, doubles({70000, 0.1}));
+  EXPECT_TRUE(found.broken.empty());
+  EXPECT_EQ(found.relative, 0); // both rounded
+  EXPECT_EQ(found.infinite, 1);
+  EXPECT_EQ(difference(floats({0}), doubles({1e-30})).relative, 1);
+}
+
+TEST(Difference, nanAndInfinitiesMustBeInTheSamePlaces) {
+  Difference same = difference(floats({NAN, 1, INFINITY, 2}), doubles({NAN, 1, INFINITY, 2}));
+  EXPECT_TRUE(same.within(Tolerance()));
+  EXPECT_NE(same.str().find("NaN in 1 of 4 elements, in both; infinity in 1 of 4 elements, in both"), std::string::npos)
+      << same.str();
+  for (auto [ours, theirs] : {std::pair{floats({NAN, 1}), doubles({1, NAN})},
+                              {floats({NAN}), doubles({INFINITY})},
+                              {floats({INFINITY}), doubles({-INFINITY})},
+                              {floats({3}), doubles({NAN})}})
+    EXPECT_NE(difference(ours, theirs).str().find("not finite on one side"), std::string::npos);
+  EXPECT_FALSE(difference(floats({NAN, 1}), doubles({NAN, 2})).within(Tolerance()));
+}
+
+TEST(Difference, otherTypesMustBeEqual) {
+  auto of = [](int64_t value) { return Tensor::of<int64_t>({1}, {value}); };
+  EXPECT_EQ(difference(of(1), of(1)).broken, "");
+  EXPECT_EQ(difference(of(INT64_MAX), of(INT64_MAX - 1)).broken, // the same number as doubles
+            "element 0 is 9223372036854775807, expected 9223372036854775806");
+  EXPECT_EQ(difference(of(1), floats({1})).broken, "is i64 1, expected f32 1");
+  EXPECT_EQ(difference(floats({1}), floats({1, 2})).broken, "is f32 1, expected f32 2");
+}
+
+} // namespace
+} // namespace lathe::lab

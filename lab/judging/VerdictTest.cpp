@@ -1,0 +1,120 @@
+#include "lab/judging/Verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+using namespace lathe::lab;
+
+static constexpr Interval anything{0, 100};
+
+TEST(Verdict, ofIntervals) {
+  auto of = [](double ratio, double low, double high, Interval sure) { return verdictOn({ratio, {low, high}}, sure); };
+  EXPECT_EQ(of(1.3, 1.2, 1.4, {1.1, 1.5}), Verdict::faster);
+  EXPECT_EQ(of(0.8, 0.7, 0.9, {0.6, 0.95}), Verdict::slower);
+  EXPECT_EQ(of(1.005, 0.99, 1.015, anything), Verdict::same);
+  EXPECT_EQ(of(1.01, 1.005, 1.018, {1.001, 1.03}), Verdict::same); // sure, but too small to matter
+  EXPECT_EQ(of(1.1, 0.9, 1.3, anything), Verdict::ambiguous);
+  EXPECT_EQ(of(1.015, 1.005, 1.03, {1.001, 1.04}), Verdict::ambiguous);
+  EXPECT_EQ(of(1.1, 1.05, 1.15, {0.99, 1.2}), Verdict::ambiguous); // beyond 1 with 95 %, not with 99.5 %
+  EXPECT_EQ(of(0.9, 0.85, 0.95, {0.8, 1.01}), Verdict::ambiguous);
+  EXPECT_EQ(verdictOn({1.04, {1.02, 1.06}}, {1.01, 1.07}, 0.05), Verdict::ambiguous);
+}
+
+static Starts oneStart(const std::vector<double> &values) {
+  Starts starts(1);
+  for (double value : values)
+    starts[0].push_back({value});
+  return starts;
+}
+
+/// Ten observations of which two point the other way: the interval of 95 % excludes 1, that of 99.5 % does not.
+TEST(Verdict, needsTheWiderIntervalOfWhateverWasMeasured) {
+  std::vector<double> slower = {0.97, 0.99, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09, 1.10, 1.11}, ones(10, 1.0);
+  JudgedRatio inTurns = judgeInTurns(oneStart(slower), oneStart(ones));
+  EXPECT_GT(inTurns.ratio.interval.low, 1);
+  EXPECT_LT(ratioOverStarts(oneStart(slower), oneStart(ones), 0.995).interval.low, 1);
+  EXPECT_EQ(inTurns.verdict, Verdict::ambiguous);
+  JudgedRatio apart = judgeApart(slower, ones);
+  EXPECT_GT(apart.ratio.interval.low, 1);
+  EXPECT_LT(ratioOfMedians(slower, ones, 0.995).interval.low, 1);
+  EXPECT_EQ(apart.verdict, Verdict::ambiguous);
+  for (double &value : slower)
+    value += 0.1;
+  EXPECT_EQ(judgeInTurns(oneStart(slower), oneStart(ones)).verdict, Verdict::faster);
+  EXPECT_EQ(judgeInTurns(oneStart(ones), oneStart(slower)).verdict, Verdict::slower);
+  EXPECT_EQ(judgeApart(slower, ones).verdict, Verdict::faster);
+  EXPECT_EQ(judgeApart(slower, ones, 0.5).verdict, Verdict::same);
+}
+
+/// A neighbour takes half of the CPU in a few turns of one side.
+TEST(Verdict, disturbedRoundsAreOutvoted) {
+  std::vector<double> ours;
+  for (int round = 0; round < 12; ++round)
+    ours.push_back(round < 3 ? 2.0 : 1.0 + 0.001 * round);
+  EXPECT_NE(judgeInTurns(oneStart(ours), oneStart(std::vector<double>(12, 1.0))).verdict, Verdict::faster);
+}
+
+/// Processes whose speed differs by 2 % from start to start, asked after each start from the sixth on, as `lathe ops
+/// bench` does. Looking so often must not make much of nothing, and 5 % must be found.
+TEST(Verdict, askedForAfterEachStart) {
+  const uint64_t seed = 7;
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  auto decided = [&](double slowdown) {
+    Starts theirs, ours;
+    auto process = [&](double share) {
+      double mood = (1 + share) * std::exp(0.02 * normal(random));
+      std::vector<std::vector<double>> rounds;
+      for (int round = 0; round < 3; ++round)
+        rounds.push_back({mood * std::exp(0.003 * normal(random))});
+      return rounds;
+    };
+    for (int start = 1; start <= 24; ++start) {
+      theirs.push_back(process(slowdown));
+      ours.push_back(process(0));
+      Verdict found = start < 6 ? Verdict::ambiguous : judgeInTurns(theirs, ours).verdict;
+      if (found != Verdict::ambiguous)
+        return found;
+    }
+    return Verdict::ambiguous;
+  };
+  int alarms = 0, same = 0, finds = 0;
+  constexpr int rows = 500;
+  for (int row = 0; row < rows; ++row) {
+    Verdict twin = decided(0);
+    alarms += twin == Verdict::faster || twin == Verdict::slower;
+    same += twin == Verdict::same;
+    finds += decided(0.05) == Verdict::faster;
+  }
+  EXPECT_LE(alarms, rows * 3 / 100);
+  EXPECT_GE(same, rows * 8 / 10);
+  EXPECT_GE(finds, rows * 98 / 100);
+}
+
+TEST(Verdict, whatCallsCostIsNoSpeed) {
+  // Softmax of ten values: ONNX Runtime's session call takes 12.9 us, ours 0.05 us.
+  SideTime peer{13.4e-6, 12.9e-6}, ours{0.1e-6, 0.05e-6};
+  EXPECT_TRUE(withinOverhead(peer, ours));
+  EXPECT_TRUE(withinOverhead(ours, peer));
+  JudgedRatio judged{{134, {130, 138}}, Verdict::faster};
+  JudgedRatio beside = besideOverhead(judged, peer, ours);
+  EXPECT_EQ(beside.verdict, Verdict::ambiguous);
+  EXPECT_TRUE(beside.withinOverhead);
+  EXPECT_EQ(beside.ratio.ratio, 134); // as measured
+  // A convolution of 400 us against 300: the calls make 13 of the 100.
+  EXPECT_FALSE(withinOverhead({400e-6, 12.9e-6}, {300e-6, 0.05e-6}));
+  // Up to twice the difference of the calls, and not beyond.
+  EXPECT_TRUE(withinOverhead({30e-6, 11e-6}, {10e-6, 1e-6}));
+  EXPECT_FALSE(withinOverhead({30.1e-6, 11e-6}, {10e-6, 1e-6}));
+  // The side whose call costs more is the faster one all the same.
+  EXPECT_FALSE(withinOverhead({20e-6, 12e-6}, {24e-6, 1e-6}));
+  EXPECT_FALSE(withinOverhead({20e-6, 5e-6}, {10e-6, 5e-6})); // calls cost the same
+  EXPECT_FALSE(withinOverhead({20e-6, {}}, {10e-6, 5e-6}));   // nobody knows
+  // What is the same or ambiguous by its times stays so.
+  JudgedRatio same = besideOverhead({{1.0, {0.99, 1.01}}, Verdict::same}, peer, ours);
+  EXPECT_EQ(same.verdict, Verdict::same);
+  EXPECT_FALSE(same.withinOverhead);
+}

@@ -1,0 +1,336 @@
+// Measuring the ceilings: every figure is the best of many short runs, so that neighbours on the machine disturb
+// little.
+#include "lab/machine/Machine.h"
+#include "lab/machine/MachineKernels.h"
+#include "package/Package.h"
+#include "runtime/Cpu.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <numeric>
+#include <thread>
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace lathe::lab {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// CPUs this process may use; those of distinct cores first, as the system numbers siblings last or side by side.
+std::vector<int> usableCpus() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  std::vector<int> first, later;
+  std::vector<std::string> coresSeen;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return first;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed))
+      continue;
+    std::string siblings;
+    char path[128], line[256] = "";
+    std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    if (std::FILE *file = std::fopen(path, "re")) {
+      if (std::fgets(line, sizeof line, file))
+        siblings = line;
+      std::fclose(file);
+    }
+    bool seen = !siblings.empty() && std::find(coresSeen.begin(), coresSeen.end(), siblings) != coresSeen.end();
+    (seen ? later : first).push_back(cpu);
+    coresSeen.push_back(siblings);
+  }
+  first.insert(first.end(), later.begin(), later.end());
+  return first;
+}
+
+void pinTo(int cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  pthread_setaffinity_np(pthread_self(), sizeof one, &one); // best effort
+}
+
+/// Memory of one thread, kept over all points.
+class Buffer {
+public:
+  Buffer() = default;
+  Buffer(const Buffer &) = delete;
+  ~Buffer() { release(); }
+  /// At least `bytes`, touched by the calling thread. Null when there is no memory.
+  char *atLeast(size_t bytes) {
+    if (size >= bytes)
+      return begin;
+    release();
+    void *got = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got == MAP_FAILED)
+      return nullptr;
+#ifdef MADV_HUGEPAGE
+    madvise(got, bytes, MADV_HUGEPAGE); // else translation misses, not the memory, are measured
+#endif
+    begin = static_cast<char *>(got);
+    size = bytes;
+    // Not zeros, which some memory systems move faster.
+    uint64_t value = 0x9e3779b97f4a7c15;
+    for (size_t i = 0; i + 8 <= bytes; i += 8, value = value * 6364136223846793005 + 1442695040888963407)
+      std::memcpy(begin + i, &value, 8);
+    return begin;
+  }
+
+private:
+  void release() {
+    if (begin)
+      munmap(begin, size);
+    begin = nullptr;
+    size = 0;
+  }
+  char *begin = nullptr;
+  size_t size = 0;
+};
+
+/// All threads leave together. Spins: a sleeping thread would be late by more than a run lasts.
+class SpinBarrier {
+public:
+  explicit SpinBarrier(int threads) : threads(threads) {}
+  void wait() {
+    int turn = turns.load();
+    if (arrived.fetch_add(1) + 1 == threads) {
+      arrived.store(0);
+      turns.store(turn + 1);
+      return;
+    }
+    for (int spins = 0; turns.load() == turn; ++spins)
+      if (spins > 2000)
+        sched_yield();
+  }
+
+private:
+  const int threads;
+  std::atomic<int> arrived{0}, turns{0};
+};
+
+class Measurement {
+public:
+  Measurement(const MeasureOptions &options, int hardwareThreads)
+      : options(options), cpus(usableCpus()), buffers(size_t(hardwareThreads)) {}
+
+  /// Runs `once(repeats, thread)` on all threads at once, `repeats` such that a run lasts about a millisecond, and
+  /// returns the least seconds of one repeat.
+  template <class Once> double bestSeconds(int threads, Once once) {
+    int64_t repeats = 1;
+    double best = 0;
+    SpinBarrier barrier(threads);
+    std::vector<Clock::time_point> begins(static_cast<size_t>(threads)), ends(static_cast<size_t>(threads));
+    bool done = false;
+    auto body = [&](int thread) {
+      if (!cpus.empty())
+        pinTo(cpus[size_t(thread) % cpus.size()]);
+      once(1, thread); // first touch, warm-up
+      auto measuringSince = Clock::now();
+      bool calibrated = false;
+      int runs = 0;
+      while (true) {
+        barrier.wait();
+        if (done)
+          return;
+        begins[size_t(thread)] = Clock::now();
+        once(repeats, thread);
+        ends[size_t(thread)] = Clock::now();
+        barrier.wait();
+        if (thread != 0)
+          continue;
+        auto begin = *std::min_element(begins.begin(), begins.end()), end = *std::max_element(ends.begin(), ends.end());
+        double seconds = std::chrono::duration<double>(end - begin).count();
+        if (!calibrated && seconds < 0.7e-3 && repeats < (int64_t(1) << 40)) {
+          repeats = std::max(repeats + 1, int64_t(double(repeats) * std::min(100.0, 1e-3 / std::max(seconds, 1e-7))));
+          continue;
+        }
+        calibrated = true;
+        double one = seconds / double(repeats);
+        best = runs == 0 ? one : std::min(best, one);
+        done = ++runs >= 3 && secondsSince(measuringSince) >= options.secondsPerPoint;
+      }
+    };
+    std::vector<std::thread> others;
+    for (int thread = 1; thread < threads; ++thread)
+      others.emplace_back(body, thread);
+    std::thread first(body, 0); // not this thread: its affinity stays
+    first.join();
+    for (auto &other : others)
+      other.join();
+    return best;
+  }
+
+  double clockGhz() {
+    const int64_t chain = 100000;
+    double seconds = bestSeconds(1, [](int64_t repeats, int) {
+      for (int64_t i = 0; i < repeats; ++i)
+        clockChain(chain);
+    });
+    return double(chain) / seconds / 1e9;
+  }
+
+  double gflops(const ArithmeticKernel &kernel, int threads) {
+    double seconds = bestSeconds(threads, [&](int64_t repeats, int) { kernel.run(repeats * 64); });
+    return kernel.operationsPerIteration * 64 * threads / seconds / 1e9;
+  }
+
+  /// `bytes`: the working set of one thread.
+  Bandwidth bandwidth(const StreamKernels &kernels, bool beyondCaches, size_t bytes, int threads) {
+    size_t half = bytes / 2;
+    auto rate = [&](size_t moved, auto &&stream) {
+      double seconds = bestSeconds(threads, [&](int64_t repeats, int thread) {
+        char *memory = buffers[size_t(thread)].atLeast(bytes);
+        for (int64_t i = 0; memory && i < repeats; ++i)
+          stream(memory);
+      });
+      return double(moved) * threads / seconds / 1e9;
+    };
+    Bandwidth result;
+    result.read = rate(bytes, [&](char *memory) { kernels.read(memory, bytes); });
+    result.write = rate(bytes, [&](char *memory) { kernels.write(memory, bytes); });
+    result.copy = rate(2 * half, [&](char *memory) { kernels.copy(memory + half, memory, half); });
+    if (beyondCaches && kernels.writeAround) {
+      result.write = std::max(result.write, rate(bytes, [&](char *memory) { kernels.writeAround(memory, bytes); }));
+      result.copy =
+          std::max(result.copy, rate(2 * half, [&](char *memory) { kernels.copyAround(memory + half, memory, half); }));
+    }
+    return result;
+  }
+
+private:
+  const MeasureOptions &options;
+  std::vector<int> cpus;
+  std::vector<Buffer> buffers;
+};
+
+size_t roundedTo2K(double bytes) { return std::max<size_t>(4096, size_t(bytes) / 4096 * 4096); }
+
+/// What one of `threads` threads streams over so that the data lie in level `index` and not in the one before.
+size_t workingSet(const std::vector<MemoryLevel> &levels, size_t index, int threads) {
+  int64_t before = 0;
+  for (size_t i = 0; i < index; ++i)
+    before = std::max(before, levels[i].bytes / std::min(threads, levels[i].sharedBy));
+  const MemoryLevel &level = levels[index];
+  if (level.bytes > 0) {
+    double share = double(level.bytes) / std::min(threads, level.sharedBy);
+    // Half of what is there: others, and an imperfect placement, need room too.
+    return roundedTo2K(std::max(index == 0 ? share * 0.5 : share * 0.6, double(before) * 1.5));
+  }
+  // Memory: well beyond the last cache, within a quarter of what is free.
+  int64_t lastTotal = index > 0 ? levels[index - 1].bytes : int64_t(8) << 20;
+  double wanted = std::max(4.0 * double(lastTotal), double(int64_t(128) << 20)) / threads;
+  double free = double(sysconf(_SC_AVPHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / 4 / threads;
+  return roundedTo2K(std::clamp(std::min(wanted, free), double(4 << 20), double(int64_t(1) << 30)));
+}
+
+/// 1, 2, 3, 4, 6, 8, 12, 16, ... and `most`.
+std::vector<int> threadCounts(int most) {
+  std::vector<int> counts;
+  for (int count = 1; count <= most; ++count) {
+    bool powerOfTwo = (count & (count - 1)) == 0, threeTimes = count % 3 == 0 && ((count / 3) & (count / 3 - 1)) == 0;
+    if (powerOfTwo || threeTimes || count == most)
+      counts.push_back(count);
+  }
+  return counts;
+}
+
+/// Fills the counts between measured ones linearly. `at` names the figure of a number of threads.
+template <class At> void interpolate(const std::vector<int> &counts, At at) {
+  for (size_t i = 0; i + 1 < counts.size(); ++i)
+    for (int threads = counts[i] + 1; threads < counts[i + 1]; ++threads) {
+      double part = double(threads - counts[i]) / (counts[i + 1] - counts[i]);
+      at(threads) = at(counts[i]) + part * (at(counts[i + 1]) - at(counts[i]));
+    }
+}
+
+bool has(const MachineCeilings &machine, std::string_view feature) {
+  // Tile registers are the system's to hand out: asking the runtime for the CPU's features asks for them.
+  if (feature.starts_with("amx") && !(runtime::cpuFeatures() & package::featureBits({std::string(feature)})))
+    return false;
+  return feature.empty() ||
+         std::find(machine.features.begin(), machine.features.end(), feature) != machine.features.end();
+}
+
+std::string now() {
+  std::time_t time = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+} // namespace
+
+double measurePeak(int threads, double seconds) {
+  MachineCeilings machine = describeMachine();
+  MeasureOptions options{.maxThreads = threads, .secondsPerPoint = seconds, .progress = {}};
+  Measurement measurement(options, threads);
+  for (auto &kernel : arithmeticKernels()) // the best first; the last needs no feature
+    if (kernel.type == ElementType::f32 && has(machine, kernel.feature))
+      return measurement.gflops(kernel, threads);
+  return 0;
+}
+
+MachineCeilings measureMachine(const MeasureOptions &options) {
+  MachineCeilings machine = describeMachine();
+  machine.measured = now();
+  int threads = std::max(1, machine.hardwareThreads);
+  if (options.maxThreads > 0)
+    threads = std::min(threads, options.maxThreads);
+  // The best kernel of each type; streams with the widest registers.
+  std::vector<const ArithmeticKernel *> kernels;
+  for (auto &kernel : arithmeticKernels())
+    if (has(machine, kernel.feature) &&
+        std::none_of(kernels.begin(), kernels.end(), [&](auto *chosen) { return chosen->type == kernel.type; }))
+      kernels.push_back(&kernel);
+  const StreamKernels *streams = nullptr;
+  for (auto &candidate : streamKernels())
+    if (!streams && has(machine, candidate.feature))
+      streams = &candidate;
+
+  auto counts = threadCounts(threads);
+  int total = int(counts.size() * (kernels.size() + machine.levels.size())), done = 0;
+  auto progress = [&](std::string_view what) {
+    if (options.progress)
+      options.progress(what, done, total);
+    ++done;
+  };
+  Measurement measurement(options, threads);
+  machine.clockGhz = measurement.clockGhz();
+  for (auto *kernel : kernels) {
+    ArithmeticCeiling ceiling{kernel->type, kernel->instruction, std::vector<double>(size_t(threads), 0.0)};
+    for (int count : counts) {
+      progress(kernel->instruction);
+      ceiling.gflops[size_t(count) - 1] = measurement.gflops(*kernel, count);
+    }
+    interpolate(counts, [&](int count) -> double & { return ceiling.gflops[size_t(count) - 1]; });
+    machine.arithmetic.push_back(std::move(ceiling));
+  }
+  for (size_t index = 0; index < machine.levels.size(); ++index) {
+    MemoryLevel &level = machine.levels[index];
+    level.bandwidth.resize(size_t(threads));
+    for (int count : counts) {
+      progress(level.name);
+      level.bandwidth[size_t(count) - 1] =
+          measurement.bandwidth(*streams, level.bytes == 0, workingSet(machine.levels, index, count), count);
+    }
+    for (auto figure : {&Bandwidth::read, &Bandwidth::write, &Bandwidth::copy})
+      interpolate(counts, [&](int count) -> double & { return level.bandwidth[size_t(count) - 1].*figure; });
+  }
+  progress("done");
+  return machine;
+}
+
+} // namespace lathe::lab

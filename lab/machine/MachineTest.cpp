@@ -1,0 +1,147 @@
+#include "lab/machine/Machine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace lathe;
+using namespace lathe::lab;
+
+/// A machine with round figures: 2 threads, f32 100 and 200 GFLOP/s, L1 32 KiB, L3 shared, memory.
+static MachineCeilings example() {
+  MachineCeilings machine;
+  machine.cpu = "Example 9000";
+  machine.architecture = "x86_64";
+  machine.kernel = "Linux 6.1";
+  machine.cores = machine.hardwareThreads = 2;
+  machine.clockGhz = 3.125;
+  machine.features = {"avx2", "fma"};
+  machine.arithmetic = {{ElementType::f32, "fma", {100, 200}}, {ElementType::i8, "dot", {400, 800}}};
+  machine.levels = {{"L1", 32768, 1, {{300, 100, 200}, {600, 200, 400}}},
+                    {"L3", 1 << 20, 2, {{60, 30, 40}, {90, 50, 70}}},
+                    {"memory", 0, 1, {{12, 6, 8}, {20, 10, 16}}}};
+  machine.measured = "2024-01-01T00:00:00Z";
+  return machine;
+}
+
+TEST(Machine, jsonRoundTrip) {
+  auto document = toJson(example());
+  EXPECT_EQ(toJson(machineFromJson(document)), document);
+  EXPECT_EQ(document["levels"][0]["read_gb_s"][1], 600);
+  EXPECT_THROW(machineFromJson(nlohmann::json::array()), Error);
+  for (const char *key : {"cpu", "levels", "arithmetic", "features", "clock_ghz"}) {
+    auto broken = document;
+    broken.erase(key);
+    EXPECT_THROW(machineFromJson(broken), Error) << key;
+    broken[key] = 7.5;
+    if (std::string(key) != "clock_ghz") {
+      EXPECT_THROW(machineFromJson(broken), Error) << key;
+    }
+  }
+  document["arithmetic"][0]["type"] = "f33";
+  EXPECT_THROW(machineFromJson(document), Error);
+}
+
+TEST(Machine, ceilingsOfTypesAndThreads) {
+  auto machine = example();
+  EXPECT_EQ(machine.gflops(ElementType::f32, 1), 100);
+  EXPECT_EQ(machine.gflops(ElementType::f32, 2), 200);
+  EXPECT_EQ(machine.gflops(ElementType::f32, 64), 200);
+  EXPECT_EQ(machine.gflops(ElementType::bf16, 1), 100); // done in f32 here
+  EXPECT_EQ(machine.gflops(ElementType::i32, 2), 200);
+  EXPECT_EQ(machine.gflops(ElementType::i8, 1), 400);
+  EXPECT_EQ(machine.gflops(ElementType::u8, 1), 400);
+}
+
+TEST(Machine, levels) {
+  auto machine = example();
+  EXPECT_EQ(machine.levelHolding(32768, 1).name, "L1");
+  EXPECT_EQ(machine.levelHolding(32769, 1).name, "L3");
+  EXPECT_EQ(machine.levelHolding(65536, 2).name, "L1"); // one each
+  EXPECT_EQ(machine.levelHolding(1 << 20, 2).name, "L3");
+  EXPECT_EQ(machine.levelHolding((1 << 20) + 1, 2).name, "memory"); // shared by both
+}
+
+TEST(Machine, rooflineArithmetic) {
+  auto machine = example();
+  Roofline compute = roofline(machine, ElementType::f32, 1e9, 1e4, 0.02, 1);
+  EXPECT_EQ(compute.bound, "compute");
+  EXPECT_DOUBLE_EQ(compute.limitSeconds, 0.01);
+  EXPECT_DOUBLE_EQ(compute.share, 0.5);
+  Roofline memory = roofline(machine, ElementType::f32, 1e6, 1e8, 0.02, 1);
+  EXPECT_EQ(memory.bound, "memory");
+  EXPECT_DOUBLE_EQ(memory.limitSeconds, 0.01); // (12 + 8) / 2 = 10 GB/s
+  Roofline cache = roofline(machine, ElementType::f32, 0, 5e5, 0, 2);
+  EXPECT_EQ(cache.bound, "L3");
+  EXPECT_DOUBLE_EQ(cache.limitSeconds, 5e5 / 80e9);
+  EXPECT_EQ(cache.share, 0);
+}
+
+TEST(Machine, description) {
+  auto machine = describeMachine();
+  EXPECT_FALSE(machine.cpu.empty());
+  EXPECT_FALSE(machine.architecture.empty());
+  EXPECT_GE(machine.hardwareThreads, 1);
+  EXPECT_GE(machine.cores, 1);
+  EXPECT_LE(machine.cores, machine.hardwareThreads);
+  ASSERT_FALSE(machine.levels.empty());
+  EXPECT_EQ(machine.levels.back().name, "memory");
+  for (size_t i = 0; i + 2 < machine.levels.size(); ++i)
+    EXPECT_LT(machine.levels[i].bytes, machine.levels[i + 1].bytes);
+}
+
+// Bounds from above only: the machine that runs the tests may give this program no time at all.
+TEST(Machine, measuredCeilingsAreSane) {
+  MeasureOptions options;
+  options.maxThreads = 2;
+  options.secondsPerPoint = 0.01;
+  int calls = 0, last = 0, announced = 0;
+  options.progress = [&](std::string_view, int done, int total) {
+    ++calls;
+    last = done;
+    announced = total;
+  };
+  auto machine = measureMachine(options);
+  EXPECT_GT(calls, 0);
+  EXPECT_EQ(last, announced);
+  size_t threads = size_t(std::min(2, machine.hardwareThreads));
+  ASSERT_FALSE(machine.arithmetic.empty());
+  EXPECT_EQ(machine.arithmetic[0].type, ElementType::f32);
+  for (auto &ceiling : machine.arithmetic) {
+    ASSERT_EQ(ceiling.gflops.size(), threads) << ceiling.instruction;
+    for (double figure : ceiling.gflops)
+      EXPECT_GT(figure, 0) << ceiling.instruction;
+    // No core does more than four 512-bit operations a cycle, a byte dot product counting eight operations a lane.
+    EXPECT_LT(ceiling.gflops[0], machine.clockGhz * 4 * 16 * 8 * 2) << ceiling.instruction;
+  }
+  for (auto &level : machine.levels) {
+    ASSERT_EQ(level.bandwidth.size(), threads) << level.name;
+    for (auto &bandwidth : level.bandwidth) {
+      EXPECT_GT(bandwidth.read, 0) << level.name;
+      EXPECT_GT(bandwidth.write, 0) << level.name;
+      EXPECT_GT(bandwidth.copy, 0) << level.name;
+      EXPECT_LT(bandwidth.read, machine.clockGhz * 64 * 4 * double(threads) * 2) << level.name;
+    }
+  }
+  EXPECT_EQ(toJson(machineFromJson(toJson(machine))), toJson(machine));
+}
+
+TEST(Machine, cacheFileIsUsedAndBadOnesAreNotErrors) {
+  auto directory = std::filesystem::temp_directory_path() / ("lathe-machine-test-" + std::to_string(getpid()));
+  setenv("XDG_CACHE_HOME", directory.c_str(), 1);
+  EXPECT_EQ(machineCachePath(), (directory / "lathe" / "machine.json").string());
+  std::filesystem::create_directories(directory / "lathe");
+  std::ofstream(machineCachePath()) << "{ not json";
+  MeasureOptions options;
+  options.maxThreads = 1;
+  options.secondsPerPoint = 0.005;
+  auto &refreshed = refreshMachineCeilings(options);
+  EXPECT_EQ(&machineCeilings(), &refreshed);
+  std::ifstream file(machineCachePath());
+  auto document = nlohmann::json::parse(file);
+  EXPECT_EQ(document["machine"], toJson(refreshed));
+  std::filesystem::remove_all(directory);
+}

@@ -1,0 +1,77 @@
+#include "lab/ops/TimingWorker.h"
+
+#include <algorithm>
+
+namespace lathe::lab {
+
+using nlohmann::json;
+using process::Failure;
+using process::FailureKind;
+using process::Result;
+
+Failure TimingWorker::garbage(const std::string &detail) {
+  worker.kill();
+  Failure failure;
+  failure.kind = FailureKind::garbage;
+  failure.who = statedName;
+  failure.detail = detail;
+  return failure;
+}
+
+Result<json> TimingWorker::ask(const json &request, double timeoutSeconds) {
+  auto answer = worker.request(request, timeoutSeconds);
+  if (!answer || answer->value("ok", json()) == true)
+    return answer;
+  Failure failure;
+  failure.kind = FailureKind::threw;
+  failure.who = statedName;
+  json text = answer->value("error", json());
+  failure.detail =
+      statedName + ": " + (text.is_string() ? text.get<std::string>() : "answered neither ok nor an error");
+  return failure;
+}
+
+Result<json> TimingWorker::greet(std::string_view protocol, int protocolVersion, double timeoutSeconds) {
+  int spoken = 0;
+  auto answer = ask<json>({{"do", "hello"}, {"protocol", protocolVersion}}, timeoutSeconds, [&](const json &answer) {
+    answer.at("protocol").get_to(spoken);
+    answer.at("version").get_to(statedVersion);
+    statedSettings = answer.value("settings", json::object());
+    statedUncounted = answer.value("uncounted", "");
+    return answer;
+  });
+  if (answer && spoken != protocolVersion)
+    return garbage(fmt::format("speaks version {} of the {}, expected {}", spoken, protocol, protocolVersion));
+  return answer;
+}
+
+Result<Timing> TimingWorker::timeWith(const json &fields, int warmup, int repetitions) {
+  json request = {{"do", "time"}, {"warmup", warmup}, {"repetitions", repetitions}};
+  request.update(fields.is_null() ? json::object() : fields);
+  auto timing = ask<Timing>(request, runTimeout, [](const json &answer) {
+    Timing timing{answer.at("samples_ns").get<std::vector<double>>(), {}};
+    for (double &sample : timing.seconds)
+      sample *= 1e-9;
+    if (auto counts = answer.find("counts"); counts != answer.end())
+      timing.counts = countsFromJson(*counts);
+    return timing;
+  });
+  if (!timing)
+    return timing;
+  auto &samples = timing->seconds;
+  if (samples.size() != size_t(repetitions))
+    return garbage(fmt::format("{} samples, expected {}", samples.size(), repetitions));
+  if (std::any_of(samples.begin(), samples.end(), [](double sample) { return !(sample > 0); }))
+    return garbage("a sample is not positive");
+  return timing;
+}
+
+void TimingWorker::quit() {
+  if (!worker.alive())
+    return;
+  worker.resume();
+  worker.send({{"do", "quit"}}, 5);
+  (void)worker.close(5);
+}
+
+} // namespace lathe::lab

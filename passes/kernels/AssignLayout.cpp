@@ -1,0 +1,198 @@
+// Layout of every value: row-major or blocked channels.
+//
+// The choice that costs least, conversions and operators in the layout they like less taken together, is a minimum
+// cut: every operator's choice is a node (a conv has two, it may read one layout and write the other), on the source's
+// side where it is blocked. Capacities are what LayoutRules.cpp estimates. A value used in the other layout by several
+// operators is converted once: one node a value and direction stands for its conversion.
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "passes/Rewrite.h"
+#include "passes/kernels/Layout.h"
+#include "passes/kernels/LayoutRules.h"
+#include "passes/kernels/MinCut.h"
+#include "passes/kernels/Outline.h"
+
+namespace lathe {
+namespace {
+
+class Assignment {
+public:
+  Assignment(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report)
+      : options(options), report(report), main(mainFunction(module)), shapes(main),
+        layout(nn::BlockedAttr::get(module.getContext(), 1, options.channelBlock)) {}
+
+  void run() {
+    for (mlir::Operation &op : main.getBody().front())
+      if (nn::recordOf(&op))
+        addOperator(&op);
+    for (mlir::BlockArgument argument : main.getArguments())
+      addValue(argument);
+    for (mlir::Operation &op : main.getBody().front())
+      if (!llvm::isa<nn::ConstantOp>(op))
+        for (mlir::Value result : op.getResults())
+          addValue(result);
+    blocked = cut.solve();
+    for (mlir::Operation &op : main.getBody().front())
+      if (auto found = choices.find(&op); found != choices.end() && found->second.rule.rowOnly.empty())
+        if (std::vector<std::string> nodes = nn::nodeNames(op.getLoc()); !nodes.empty())
+          report.layouts.push_back({nodes.back(), blocked[found->second.input], blocked[found->second.output]});
+    for (mlir::Value value : values)
+      apply(value);
+    reportRowMajor();
+  }
+
+private:
+  struct Choice {
+    LayoutRule rule;
+    int input = MinCut::sink, output = MinCut::sink; // nodes; the sink itself: row-major
+  };
+  const PipelineOptions &options;
+  PipelineReport &report;
+  mlir::func::FuncOp main;
+  nn::SymbolicShapes shapes;
+  nn::BlockedAttr layout;
+  MinCut cut;
+  llvm::DenseMap<mlir::Operation *, Choice> choices;
+  std::vector<mlir::Value> values; // that can be blocked, in order
+  std::vector<bool> blocked;
+
+  void addOperator(mlir::Operation *op) {
+    Choice choice{layoutRule(op, options.channelBlock)};
+    LayoutRule &rule = choice.rule;
+    if (rule.rowOnly.empty() && options.declines && loweringOf(op) != "elementwise") {
+      bool blockedInput = rule.uniform || rule.blockedInput == 0;
+      rule.rowOnly = declined(op, rule, blockedInput, true);
+      if (rule.rowOnly.empty() && !rule.uniform && loweringOf(op) == "reduction")
+        rule.uniform = !declined(op, rule, true, false).empty();
+    }
+    if (rule.rowOnly.empty()) {
+      choice.input = cut.addNode();
+      choice.output = rule.uniform ? choice.input : cut.addNode();
+      cut.addEdge(MinCut::source, choice.input, rule.rowInput);
+      cut.addEdge(MinCut::source, choice.output, rule.rowOutput);
+      cut.addEdge(choice.input, MinCut::sink, rule.blockedInput);
+    }
+    if (options.given)
+      follow(options.given(nn::nodeNames(op->getLoc())), op, choice);
+    choices[op] = std::move(choice);
+  }
+
+  /// A layout that was asked for costs nothing, the other one more than anything.
+  void follow(const GraphChoice &given, mlir::Operation *op, const Choice &choice) {
+    auto fix = [&](std::optional<bool> blocked, int node, const char *what) {
+      if (!blocked)
+        return;
+      if (node == MinCut::sink) {
+        require(!*blocked, "{}: a blocked {} was asked for: {}", nn::describe(op->getLoc()), what, choice.rule.rowOnly);
+        return;
+      }
+      cut.addEdge(*blocked ? MinCut::source : node, *blocked ? node : MinCut::sink, MinCut::infinite);
+    };
+    require(!choice.rule.uniform || !given.blockedInput || !given.blockedOutput ||
+                *given.blockedInput == *given.blockedOutput,
+            "{}: reads and writes one layout, different ones were asked for", nn::describe(op->getLoc()));
+    fix(given.blockedInput, choice.input, "input");
+    fix(given.blockedOutput, choice.output, "result");
+  }
+
+  /// Why no kernel can be made of `op` alone in these layouts; "" when one can.
+  std::string declined(mlir::Operation *op, const LayoutRule &rule, bool blockedInput, bool blockedOutput) {
+    mlir::func::FuncOp function =
+        outline(main->getParentOfType<mlir::ModuleOp>(), {{op}, loweringOf(op)}, shapes, "candidate").function;
+    for (mlir::Operation &copy : function.getBody().front()) {
+      if (copy.getName() != op->getName())
+        continue;
+      for (auto [port, operand] : llvm::zip(rule.operands, copy.getOperands()))
+        if (port != Port::row && blockedInput)
+          setLayout(operand, layout);
+      for (auto [port, result] : llvm::zip(rule.results, copy.getResults()))
+        if (port != Port::row && blockedOutput)
+          setLayout(result, layout);
+    }
+    refreshType(function);
+    std::string reason = options.declines(function);
+    function.erase();
+    return reason;
+  }
+
+  int producerNode(mlir::Value value) const {
+    auto found = choices.find(value.getDefiningOp());
+    if (!value.getDefiningOp() || found == choices.end() || found->second.rule.results.empty() ||
+        found->second.rule.results[llvm::cast<mlir::OpResult>(value).getResultNumber()] == Port::row)
+      return MinCut::sink;
+    return found->second.output;
+  }
+
+  int consumerNode(mlir::OpOperand &use) const {
+    auto found = choices.find(use.getOwner());
+    if (found == choices.end() || !found->second.rule.rowOnly.empty() ||
+        found->second.rule.operands[use.getOperandNumber()] != Port::input)
+      return MinCut::sink;
+    return found->second.input;
+  }
+
+  void addValue(mlir::Value value) {
+    if (!canBeBlocked(value))
+      return;
+    values.push_back(value);
+    int producer = producerNode(value), toBlocked = cut.addNode(), toRow = cut.addNode();
+    int64_t cost = conversionCost(value, options.channelBlock);
+    cut.addEdge(toBlocked, producer, cost);
+    cut.addEdge(producer, toRow, cost);
+    // A conversion between a kernel and the only operator that would be fused with it costs the fusion too.
+    if (mlir::Operation *maker = value.getDefiningOp();
+        maker && value.hasOneUse() && loweringOf(*value.getUsers().begin()) == "elementwise") {
+      int consumer = consumerNode(*value.getUses().begin());
+      cut.addEdge(producer, consumer, lostFusionCost(value));
+      cut.addEdge(consumer, producer, lostFusionCost(value));
+    }
+    for (mlir::OpOperand &use : value.getUses()) {
+      int consumer = consumerNode(use);
+      cut.addEdge(consumer, toBlocked, MinCut::infinite);
+      cut.addEdge(toRow, consumer, MinCut::infinite);
+    }
+  }
+
+  void apply(mlir::Value value) {
+    bool produced = blocked[producerNode(value)];
+    llvm::SmallVector<mlir::OpOperand *> others;
+    for (mlir::OpOperand &use : value.getUses())
+      if (blocked[consumerNode(use)] != produced)
+        others.push_back(&use);
+    if (produced)
+      setLayout(value, layout);
+    if (others.empty())
+      return;
+    // Late, so that both forms of a large value are alive together for as short as possible.
+    mlir::Operation *first = others.front()->getOwner();
+    for (mlir::OpOperand *use : others)
+      if (use->getOwner()->isBeforeInBlock(first))
+        first = use->getOwner();
+    mlir::OpBuilder b(first);
+    mlir::Location loc = value.getDefiningOp() ? value.getLoc() : first->getLoc();
+    mlir::Value converted = convertTo(b, loc, value, produced ? nn::BlockedAttr() : layout);
+    for (mlir::OpOperand *use : others)
+      use->set(converted);
+  }
+
+  void reportRowMajor() {
+    for (mlir::Operation &op : main.getBody().front()) {
+      auto found = choices.find(&op);
+      if (found == choices.end() || !found->second.rule.profits || blocked[found->second.output] ||
+          blocked[found->second.input])
+        continue;
+      const std::string &reason = found->second.rule.rowOnly;
+      report.rowMajor.push_back(
+          {nn::describe(op.getLoc()), op.getName().stripDialect().str(),
+           reason.empty() ? "converting its neighbours' values would cost more than it gains" : reason});
+    }
+  }
+};
+
+} // namespace
+
+void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
+  Assignment(module, options, report).run();
+}
+
+} // namespace lathe

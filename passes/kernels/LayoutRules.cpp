@@ -1,0 +1,276 @@
+#include "passes/kernels/LayoutRules.h"
+
+#include "passes/Rewrite.h"
+#include "passes/kernels/Layout.h"
+
+#include <algorithm>
+
+namespace lathe {
+namespace {
+
+// Rates of one core, for ranking only, as profiles of shufflenet_v2 showed them (its values fit the second-level
+// cache): operations, bytes copied with a change of layout, elements stored or loaded one by one.
+constexpr double flopsPerNanosecond = 200;
+constexpr double copiedBytesPerNanosecond = 60;
+constexpr double scalarNanoseconds = 0.2;
+constexpr int64_t callNanoseconds = 300;
+
+/// Elements with symbols at 1.
+double elements(mlir::Value value) {
+  double count = 1;
+  for (int64_t extent : rankedType(value).getShape())
+    count *= mlir::ShapedType::isDynamic(extent) ? 1 : extent;
+  return count;
+}
+
+int64_t channelsOf(mlir::Value value) { return rankedType(value).getDimSize(1); }
+
+LayoutRule rowMajor(std::string reason, bool profits = false) {
+  LayoutRule rule;
+  rule.rowOnly = std::move(reason);
+  rule.profits = profits;
+  return rule;
+}
+
+/// All operands and results that can be blocked follow one choice.
+LayoutRule together(mlir::Operation *op) {
+  LayoutRule rule;
+  for (mlir::Value operand : op->getOperands())
+    rule.operands.push_back(canBeBlocked(operand) ? Port::input : Port::row);
+  for (mlir::Value result : op->getResults()) {
+    if (!canBeBlocked(result))
+      return rowMajor("a result is not float32 of rank 3 to 5");
+    rule.results.push_back(Port::output);
+  }
+  return rule;
+}
+
+LayoutRule convRule(mlir::Operation *op, int64_t block) {
+  if (!canBeBlocked(op->getOperand(0)) || !canBeBlocked(op->getResult(0)))
+    return rowMajor("not float32 with known channels", true);
+  LayoutRule rule;
+  rule.profits = true;
+  rule.uniform = false;
+  rule.operands.assign(op->getNumOperands(), Port::row);
+  rule.operands[0] = Port::input;
+  rule.results = {Port::output};
+  auto weights = rankedType(op->getOperand(1));
+  double taps = 1;
+  for (int64_t axis = 1; axis < weights.getRank(); ++axis)
+    taps *= std::max<int64_t>(weights.getDimSize(axis), 1);
+  int64_t group = nn::attrsAs<ConvAttrs>(op).group, inChannels = channelsOf(op->getOperand(0));
+  double direct = 2 * elements(op->getResult(0)) * taps / flopsPerNanosecond;
+  if (group > 1 && inChannels / group < block) { // lanes are channels: every row-major access is scattered
+    rule.rowInput = static_cast<int64_t>(elements(op->getResult(0)) * taps * scalarNanoseconds);
+    rule.rowOutput = static_cast<int64_t>(elements(op->getResult(0)) * scalarNanoseconds);
+  } else {
+    // Few channels are read where they lie; padding them to a block would multiply the work.
+    bool few = inChannels <= 4;
+    rule.rowInput = few ? 0 : static_cast<int64_t>(0.1 * direct);
+    rule.blockedInput = few ? static_cast<int64_t>(direct) + 1 : 0;
+    rule.rowOutput = static_cast<int64_t>(elements(op->getResult(0)) * scalarNanoseconds);
+  }
+  return rule;
+}
+
+LayoutRule elementwiseRule(mlir::Operation *op) {
+  mlir::Value result = op->getResult(0);
+  if (!canBeBlocked(result))
+    return rowMajor("not float32 of rank 3 to 5");
+  auto whole = rankedType(result);
+  LayoutRule rule;
+  rule.results = {Port::output};
+  for (mlir::Value operand : op->getOperands()) {
+    auto type = rankedType(operand);
+    if (!type)
+      return rowMajor("an operand's rank is not known");
+    bool constant = operand.getDefiningOp<nn::ConstantOp>() != nullptr;
+    if (constant && (type.getNumElements() == 1 || perChannelConstant(operand, result))) {
+      rule.operands.push_back(Port::row);
+      continue;
+    }
+    if (constant)
+      return rowMajor("a constant varies along the spatial axes");
+    // Broadcast over the channels: row-major, one value for all lanes.
+    int64_t channelAxis = type.getRank() - whole.getRank() + 1;
+    if (channelAxis < 0 || type.getDimSize(channelAxis) == 1) {
+      if (channelsOf(result) == 1 && type == whole)
+        rule.operands.push_back(Port::input);
+      else
+        rule.operands.push_back(Port::row);
+      continue;
+    }
+    if (!canBeBlocked(operand) || type.getRank() != whole.getRank())
+      return rowMajor("an operand is not float32 of the result's rank");
+    rule.operands.push_back(Port::input);
+  }
+  return rule;
+}
+
+/// Axes of a reduction, none negative; nothing when they are operands.
+std::optional<std::vector<int64_t>> reducedAxes(mlir::Operation *op) {
+  auto type = rankedType(op->getOperand(0));
+  auto axes = op->getAttrOfType<mlir::DenseI64ArrayAttr>("axes");
+  if (!type || operandOf(op, 1) || !axes || axes.empty())
+    return std::nullopt;
+  std::vector<int64_t> result;
+  for (int64_t axis : axes.asArrayRef())
+    result.push_back(axis < 0 ? axis + type.getRank() : axis);
+  return result;
+}
+
+LayoutRule reductionRule(mlir::Operation *op) {
+  auto axes = reducedAxes(op);
+  auto keepdims = op->getAttrOfType<mlir::BoolAttr>("keepdims");
+  if (!axes || (keepdims && !keepdims.getValue()) || *std::min_element(axes->begin(), axes->end()) < 2)
+    return rowMajor("it reduces other axes than the spatial ones");
+  LayoutRule rule = together(op);
+  rule.rowInput = static_cast<int64_t>(elements(op->getOperand(0)) * 0.01);
+  // A mean over the whole image has few elements: written row-major it needs no conversion behind.
+  rule.uniform = elements(op->getResult(0)) != channelsOf(op->getResult(0));
+  return rule;
+}
+
+/// The axis a concat or split works along.
+int64_t movedAxis(mlir::Operation *op) {
+  int64_t axis = isOp(op, "concat") ? nn::attrsAs<ConcatAttrs>(op).axis : nn::attrsAs<SplitAttrs>(op).axis;
+  return axis < 0 ? axis + rankedType(op->getResult(0)).getRank() : axis;
+}
+
+template <class Range> bool wholeBlocks(Range &&pieces, int64_t block) {
+  int64_t offset = 0;
+  for (mlir::Value piece : pieces) {
+    if (offset % block != 0)
+      return false;
+    offset += channelsOf(piece);
+  }
+  return true;
+}
+
+/// Channels that shift by less than a block: every vector is put together from two.
+int64_t shiftedCost(mlir::Value moved) { return static_cast<int64_t>(elements(moved) * 4 / copiedBytesPerNanosecond); }
+
+LayoutRule movementRule(mlir::Operation *op, int64_t block) {
+  if (isOp(op, "concat") || isOp(op, "split")) {
+    auto plain = [](mlir::Value value) { return !canBeBlocked(value); };
+    if (llvm::any_of(op->getOperands(), plain) || llvm::any_of(op->getResults(), plain))
+      return rowMajor("not float32 of rank 3 to 5");
+    LayoutRule rule = together(op);
+    bool whole = isOp(op, "concat") ? wholeBlocks(op->getOperands(), block) : wholeBlocks(op->getResults(), block);
+    if (movedAxis(op) == 1 && !whole)
+      rule.blockedInput = shiftedCost(isOp(op, "concat") ? op->getResult(0) : op->getOperand(0));
+    return rule;
+  }
+  auto type = op->getNumOperands() ? rankedType(op->getOperand(0)) : mlir::RankedTensorType();
+  if (!type || !canBeBlocked(op->getOperand(0)))
+    return rowMajor("not float32 of rank 3 to 5");
+  if (isOp(op, "pad")) {
+    auto pads = nn::attrsAs<PadAttrs>(op).pads;
+    bool spatial =
+        pads.size() == 2 * static_cast<size_t>(type.getRank()) && pads[1] == 0 && pads[type.getRank() + 1] == 0;
+    return spatial && !operandOf(op, 1) ? together(op) : rowMajor("it pads channels");
+  }
+  if (isOp(op, "slice")) {
+    auto result = rankedType(op->getResult(0));
+    if (!canBeBlocked(op->getResult(0)))
+      return rowMajor("not float32 of rank 3 to 5");
+    LayoutRule rule = together(op);
+    if (result.getDimSize(1) == type.getDimSize(1))
+      return rule;
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (axis != 1 && type.getDimSize(axis) != result.getDimSize(axis))
+        return rowMajor("it cuts channels and other axes");
+    for (int64_t step : nn::attrsAs<SliceAttrs>(op).steps)
+      if (step != 1)
+        return rowMajor("it takes channels in steps");
+    // Fused into a concatenation it costs nothing of its own.
+    mlir::Value part = op->getResult(0);
+    if (!part.hasOneUse() || !isOp(*part.getUsers().begin(), "concat"))
+      rule.blockedInput = shiftedCost(part);
+    return rule;
+  }
+  if (isOp(op, "transpose") && canBeBlocked(op->getResult(0))) {
+    // Channels to or from the last axis, where they are contiguous: whole vectors of a block move. Row-major it is a
+    // transposition through registers.
+    auto perm = nn::attrsAs<TransposeAttrs>(op).perm;
+    bool toLast = !perm.empty() && perm.back() == 1, fromLast = !perm.empty() && perm[1] == type.getRank() - 1;
+    if (toLast || fromLast) {
+      LayoutRule rule;
+      rule.operands = {toLast ? Port::input : Port::row};
+      rule.results = {toLast ? Port::row : Port::output};
+      rule.rowInput = static_cast<int64_t>(elements(op->getResult(0)) * 4 / copiedBytesPerNanosecond);
+      return rule;
+    }
+  }
+  if (isOp(op, "depth_to_space") || isOp(op, "space_to_depth")) {
+    bool spread = isOp(op, "depth_to_space");
+    mlir::Value few = spread ? op->getResult(0) : op->getOperand(0);
+    bool whole = canBeBlocked(op->getResult(0)) && channelsOf(few) % block == 0 &&
+                 (!spread || nn::attrsAs<DepthToSpaceAttrs>(op).mode == "DCR");
+    return whole ? together(op) : rowMajor("it splits blocks of channels");
+  }
+  return rowMajor("the operator moves channels");
+}
+
+/// Statistics of whole channels: a lane's own, or of neighbouring lanes whose number divides the block or is a
+/// multiple.
+LayoutRule channelNormRule(mlir::Operation *op, int64_t block) {
+  if (!canBeBlocked(op->getOperand(0)))
+    return rowMajor("not float32 of rank 3 to 5 with known channels");
+  if (isOp(op, "group_norm")) {
+    int64_t channels = channelsOf(op->getOperand(0)) / nn::attrsAs<GroupNormAttrs>(op).num_groups;
+    if (channels == 0 || (channels % block != 0 && block % channels != 0))
+      return rowMajor("its groups end inside blocks");
+  }
+  return together(op);
+}
+
+} // namespace
+
+bool canBeBlocked(mlir::Value value) {
+  auto type = rankedType(value);
+  return type && type.getRank() >= 3 && type.getRank() <= 5 && type.getElementType().isF32() && !type.isDynamicDim(1);
+}
+
+LayoutRule layoutRule(mlir::Operation *op, int64_t block) {
+  std::string_view family = loweringOf(op);
+  if (isOp(op, "conv"))
+    return convRule(op, block);
+  if (family == "elementwise")
+    return elementwiseRule(op);
+  if (family == "pool" || family == "lrn") {
+    if (!canBeBlocked(op->getOperand(0)))
+      return rowMajor("not float32 of rank 3 to 5 with known channels", true);
+    LayoutRule rule = together(op);
+    rule.profits = true;
+    rule.rowInput = static_cast<int64_t>(elements(op->getOperand(0)) * scalarNanoseconds);
+    return rule;
+  }
+  if (family == "reduction")
+    return reductionRule(op);
+  if (isOp(op, "instance_norm") || isOp(op, "group_norm"))
+    return channelNormRule(op, block);
+  if (family == "movement")
+    return movementRule(op, block);
+  if (family == "resize") {
+    auto in = rankedType(op->getOperand(0)), out = rankedType(op->getResult(0));
+    if (!in || !out || in.getRank() < 3 || in.getDimSize(1) != out.getDimSize(1))
+      return rowMajor("it resamples channels");
+    LayoutRule rule = together(op);
+    rule.rowInput = static_cast<int64_t>(elements(op->getResult(0)) * scalarNanoseconds);
+    return rule;
+  }
+  return rowMajor("the operator works on row-major values");
+}
+
+int64_t conversionCost(mlir::Value value, int64_t block) {
+  if (sameBytes(rankedType(value), nn::BlockedAttr::get(value.getContext(), 1, block)))
+    return 1; // an alias, but a plan without it reads better
+  return callNanoseconds + static_cast<int64_t>(elements(value) * 8 / copiedBytesPerNanosecond);
+}
+
+int64_t lostFusionCost(mlir::Value value) {
+  return callNanoseconds + static_cast<int64_t>(elements(value) * 8 / copiedBytesPerNanosecond);
+}
+
+} // namespace lathe

@@ -1,0 +1,344 @@
+#include "passes/kernels/Partition.h"
+
+#include "passes/Passes.h"
+#include "passes/Rewrite.h"
+#include "passes/kernels/Layout.h"
+#include "passes/kernels/Outline.h"
+#include "support/UniqueNames.h"
+
+namespace lathe {
+namespace {
+
+class Partition {
+public:
+  Partition(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report)
+      : module(module), options(options), report(report), main(mainFunction(module)), shapes(main) {
+    for (auto function : module.getOps<mlir::func::FuncOp>())
+      names.reserve(function.getName().str());
+  }
+
+  void run() {
+    placeExpansions();
+    placeShapes();
+    // One after the other: a kernel's name depends on those before it, and schedules go by names.
+    for (Group &group : options.level >= 2 ? formFusedGroups(main, shapes, options) : formSingleGroups(main))
+      for (const Group &one : settled(std::move(group))) {
+        record(one);
+        place(one);
+      }
+    for (mlir::Operation &op : main.getBody().front())
+      if (std::string_view lowering = loweringOf(&op);
+          (lowering == "fold" || lowering == "reference") && !computesNothing(&op, shapes))
+        leave(&op, lowering == "fold" ? "its operands are computed at run time" : "the operator has no compiled form");
+  }
+
+private:
+  mlir::ModuleOp module;
+  const PipelineOptions &options;
+  PipelineReport &report;
+  mlir::func::FuncOp main;
+  nn::SymbolicShapes shapes;
+  UniqueNames names{"_"};
+
+  void leave(mlir::Operation *op, const std::string &reason) {
+    if (op->hasAttr("nn.reason"))
+      return;
+    op->setAttr("nn.reason", mlir::StringAttr::get(op->getContext(), reason));
+    report.references.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
+  }
+
+  void record(mlir::Operation *op, mlir::Operation *anchor) {
+    std::vector<std::string> of = nn::nodeNames(op->getLoc()), with = nn::nodeNames(anchor->getLoc());
+    if (!of.empty() && !with.empty())
+      report.fusions.push_back({of.back(), with.back()});
+  }
+
+  void record(const Group &group) {
+    if (!group.parts.empty()) {
+      llvm::for_each(group.parts, [&](const Group &part) { record(part); });
+      return record(group.parts.front().anchor, group.anchor);
+    }
+    for (mlir::Operation *op : group.ops)
+      if (group.anchor && loweringOf(op) == "elementwise")
+        record(op, group.anchor);
+  }
+
+  /// A group of two parts left whole or divided; any other as it is.
+  std::vector<Group> settled(Group group) {
+    std::string reason = group.parts.empty() ? "" : reasonToDivide(group);
+    if (group.together.value_or(false) && !reason.empty())
+      fail("{}: cannot be computed in the kernel of '{}' as asked for: {}",
+           nn::describe(group.parts.front().anchor->getLoc()), nn::describe(group.anchor->getLoc()), reason);
+    std::vector<Group> result;
+    if (reason.empty()) {
+      result.push_back(std::move(group));
+    } else {
+      record(group.parts.front().anchor, group.parts.front().anchor);
+      llvm::move(group.parts, std::back_inserter(result));
+    }
+    return result;
+  }
+
+  std::string reasonToDivide(const Group &group) {
+    if (!group.together.value_or(true))
+      return "two kernels were asked for";
+    for (mlir::Operation *op : group.ops)
+      if (std::string reason = obstacle(op); !reason.empty())
+        return reason;
+    llvm::SmallVector<mlir::Attribute> partNames;
+    for (const Group &part : group.parts)
+      partNames.push_back(mlir::StringAttr::get(module.getContext(), kernelName(locationOf(part), part.family)));
+    for (mlir::Attribute part : partNames)
+      names.release(llvm::cast<mlir::StringAttr>(part).getValue().str());
+    std::string name = kernelName(locationOf(group), group.family);
+    mlir::func::FuncOp kernel = outline(module, group, shapes, name).function;
+    kernel->setAttr("nn.parts", mlir::ArrayAttr::get(module.getContext(), partNames));
+    if (!group.together)
+      kernel->setAttr("nn.divisible", mlir::UnitAttr::get(module.getContext()));
+    std::string reason = options.declines ? options.declines(kernel) : "";
+    kernel.erase();
+    names.release(name);
+    return reason;
+  }
+
+  mlir::Location locationOf(const Group &group) {
+    llvm::SmallVector<mlir::Location> locations;
+    for (mlir::Operation *op : group.ops)
+      locations.push_back(op->getLoc());
+    return mlir::FusedLoc::get(module.getContext(), locations);
+  }
+
+  void note(nn::ConvertLayoutOp convert) {
+    auto text = [](mlir::Type type) {
+      std::string result;
+      llvm::raw_string_ostream(result) << type;
+      return result;
+    };
+    mlir::Value input = convert.getInput();
+    auto type = rankedType(input);
+    int64_t bytes = 2 * byteSize(nn::toElementType(type.getElementType()), 1);
+    for (int64_t extent : type.getShape())
+      bytes *= mlir::ShapedType::isDynamic(extent) ? 1 : extent;
+    report.conversions.push_back({llvm::isa<mlir::BlockArgument>(input) ? "" : nn::describe(input.getLoc()),
+                                  text(input.getType()), text(convert.getOutput().getType()), bytes});
+  }
+
+  /// A result filled with one value is that value expanded: what follows knows one operator only.
+  void fillByExpanding() {
+    for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
+      if (!isOp(&op, "constant_of_shape"))
+        continue;
+      auto attrs = nn::attrsAs<ConstantOfShapeAttrs>(&op);
+      mlir::OpBuilder b(&op);
+      Tensor value(ElementType::f64, {1});
+      value.as<double>()[0] = attrs.value;
+      mlir::Value constant = makeConstant(b, op.getLoc(), value.convertedTo(attrs.type), constantName(&op, ".value"));
+      mlir::Value expanded = nn::buildValue(b, op.getLoc(), "expand", {constant, op.getOperand(0)}, ExpandAttrs());
+      shapes.set(expanded, shapes.of(op.getResult(0)));
+      expanded.setType(op.getResult(0).getType());
+      op.getResult(0).replaceAllUsesWith(expanded);
+      op.erase();
+    }
+  }
+
+  /// An argument of @main and the axis along which it has `extent`.
+  std::optional<std::pair<mlir::Value, int64_t>> whoseExtent(const Dim &extent) {
+    for (mlir::BlockArgument argument : main.getArguments()) {
+      const Dims dims = shapes.of(argument).dims;
+      for (size_t axis = 0; axis < dims.size(); ++axis)
+        if (dims[axis] == extent)
+          return std::pair<mlir::Value, int64_t>(argument, axis);
+    }
+    return std::nullopt;
+  }
+
+  /// Ops before `op` that put `extents` together from numbers and extents of @main's arguments; the last one's result
+  /// is the vector. Nothing where an extent is no argument's.
+  llvm::SmallVector<mlir::Operation *> extentsFromArguments(mlir::Operation *op, const Dims &extents) {
+    std::vector<std::optional<std::pair<mlir::Value, int64_t>>> sources;
+    for (const Dim &extent : extents) {
+      if (!extent.isConstant() && (isUnknown(extent) || !whoseExtent(extent)))
+        return {};
+      sources.push_back(extent.isConstant() ? std::nullopt : whoseExtent(extent));
+    }
+    mlir::OpBuilder b(op);
+    llvm::SmallVector<mlir::Operation *> ops;
+    llvm::SmallVector<mlir::Value> parts;
+    for (size_t i = 0; i < extents.size(); ++i) {
+      if (sources[i]) {
+        ShapeAttrs attrs;
+        attrs.start = sources[i]->second;
+        attrs.end = attrs.start + 1;
+        parts.push_back(nn::buildValue(b, op->getLoc(), "shape", {sources[i]->first}, std::move(attrs)));
+      } else {
+        Tensor number = Tensor::of<int64_t>({1}, {extents[i].constant()});
+        parts.push_back(makeConstant(b, op->getLoc(), number, constantName(op, fmt::format(".extent{}", i))));
+      }
+      ops.push_back(parts.back().getDefiningOp());
+    }
+    ConcatAttrs attrs;
+    attrs.axis = 0;
+    ops.push_back(nn::buildValue(b, op->getLoc(), "concat", parts, std::move(attrs)).getDefiningOp());
+    return ops;
+  }
+
+  /// Expansions to an open extent ([1, 1, 768] for each image of a batch N). A kernel's extents are those of its
+  /// arguments: so the arguments of @main that have them come along, with the arithmetic that says which.
+  void placeExpansions() {
+    fillByExpanding();
+    for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
+      if (!isOp(&op, "expand") || !operandOf(&op, 1) || nn::layoutOf(op.getOperand(0)) || nn::layoutOf(op.getResult(0)))
+        continue;
+      llvm::SmallVector<mlir::Operation *> ops = extentsFromArguments(&op, shapes.of(op.getResult(0)).dims);
+      if (ops.empty())
+        continue;
+      mlir::Value before = op.getOperand(1);
+      op.setOperand(1, ops.back()->getResult(0));
+      ops.push_back(&op);
+      if (call({ops, "movement"}).empty())
+        continue;
+      op.setOperand(1, before);
+      ops.pop_back();
+      for (mlir::Operation *made : llvm::reverse(ops))
+        made->erase();
+    }
+    deadCode(module); // what computed the extents
+  }
+
+  /// Shapes that folding has left are read by operators that compute: a kernel is told its arguments' extents.
+  void placeShapes() {
+    for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front()))
+      if (isOp(&op, "shape") && obstacle(&op).empty())
+        call({{&op}, "movement"}); // where that declines it stays
+  }
+
+  /// Why an operator cannot be compiled whatever its family says; "" if it may.
+  std::string obstacle(mlir::Operation *op) {
+    if (const OpRecord *record = nn::recordOf(op))
+      for (size_t i = 0; i < record->operands.size(); ++i)
+        if (*record->operands[i].staticAttribute && operandOf(op, i))
+          return fmt::format("operand '{}' is computed at run time", record->operands[i].name);
+    auto unknown = [&](mlir::Value value) {
+      if (!rankedType(value))
+        return true;
+      for (const Dim &dim : shapes.of(value).dims)
+        if (isUnknown(dim))
+          return true;
+      return false;
+    };
+    if (llvm::any_of(op->getOperands(), unknown) || llvm::any_of(op->getResults(), unknown))
+      return "extents depend on computed data";
+    return "";
+  }
+
+  void place(const Group &group) {
+    if (llvm::all_of(group.ops, [&](mlir::Operation *op) { return computesNothing(op, shapes); }))
+      return; // stays in @main, where it is no instruction
+    if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(group.ops.front())) {
+      if (movesNothing(convert))
+        return; // an alias
+      note(convert);
+    }
+    std::string reason;
+    for (mlir::Operation *op : group.ops)
+      if (reason = obstacle(op); !reason.empty())
+        break;
+    if (reason.empty())
+      reason = call(group);
+    if (reason.empty())
+      return;
+    if (group.ops.size() > 1) {
+      for (mlir::Operation *op : group.ops)
+        if (isKernelOp(op)) // a reshape stays what it is
+          place({{op}, familyOf(op)});
+      return;
+    }
+    mlir::Operation *op = group.ops.front();
+    if (llvm::isa<nn::ConvertLayoutOp>(op))
+      fail("internal: {}: no code for a conversion of layout: {}", nn::describe(op->getLoc()), reason);
+    if (isBlocked(op))
+      placeRowMajor(op, reason);
+    else
+      leave(op, reason);
+  }
+
+  static bool isBlocked(mlir::Operation *op) {
+    auto blocked = [](mlir::Value value) { return nn::layoutOf(value) != nullptr; };
+    return llvm::any_of(op->getOperands(), blocked) || llvm::any_of(op->getResults(), blocked);
+  }
+
+  /// The same operator between conversions.
+  void placeRowMajor(mlir::Operation *op, const std::string &reason) {
+    report.rowMajor.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
+    std::vector<mlir::Operation *> conversions;
+    mlir::OpBuilder b(op);
+    for (mlir::OpOperand &operand : op->getOpOperands())
+      if (nn::layoutOf(operand.get())) {
+        mlir::Value plain = convertTo(b, op->getLoc(), operand.get(), {});
+        shapes.set(plain, shapes.of(operand.get()));
+        conversions.push_back(plain.getDefiningOp());
+        operand.set(plain);
+      }
+    b.setInsertionPointAfter(op);
+    for (mlir::Value result : op->getResults())
+      if (nn::BlockedAttr layout = nn::layoutOf(result)) {
+        setLayout(result, {});
+        mlir::Value blocked = convertTo(b, op->getLoc(), result, layout);
+        shapes.set(blocked, shapes.of(result));
+        result.replaceAllUsesExcept(blocked, blocked.getDefiningOp());
+        conversions.push_back(blocked.getDefiningOp());
+      }
+    for (mlir::Operation *conversion : conversions)
+      place({{conversion}, "movement"});
+    place({{op}, familyOf(op)});
+  }
+
+  /// "conv1_relu1", from the source nodes; unique in the module.
+  std::string kernelName(mlir::Location loc, std::string_view family) {
+    std::vector<std::string> nodes = nn::nodeNames(loc);
+    std::string name;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes.size() > 4 && i >= 2 && i + 1 < nodes.size())
+        continue; // the first two and the last tell enough
+      if (name.size() + nodes[i].size() > 100)
+        continue;
+      name += (name.empty() ? "" : "_") + nodes[i];
+    }
+    for (char &c : name)
+      if (!std::isalnum(static_cast<unsigned char>(c)))
+        c = '_';
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())))
+      name = std::string(family) + (name.empty() ? "" : "_") + name;
+    return names.take(name);
+  }
+
+  /// "" when the group is now a call, otherwise the reason there is no code for it.
+  std::string call(const Group &group) {
+    mlir::Location loc = locationOf(group);
+    std::string name = kernelName(loc, group.family);
+    OutlinedKernel kernel = outline(module, group, shapes, name);
+    if (std::string reason = options.declines ? options.declines(kernel.function) : ""; !reason.empty()) {
+      kernel.function.erase();
+      names.release(name);
+      return reason;
+    }
+    mlir::OpBuilder b(group.ops.back());
+    auto call = b.create<mlir::func::CallOp>(loc, kernel.function, kernel.arguments);
+    for (auto [result, called] : llvm::zip(kernel.results, call.getResults())) {
+      shapes.set(called, shapes.of(result));
+      result.replaceAllUsesWith(called);
+    }
+    for (mlir::Operation *op : llvm::reverse(group.ops))
+      op->erase();
+    ++report.kernels;
+    return "";
+  }
+};
+
+} // namespace
+
+void partition(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
+  Partition(module, options, report).run();
+}
+
+} // namespace lathe

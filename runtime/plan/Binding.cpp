@@ -1,0 +1,407 @@
+#include "runtime/plan/Execution.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lathe::runtime {
+
+std::string describe(ElementType type, std::span<const Dim> dims) {
+  return fmt::format("{} {}", name(type), str(dims));
+}
+
+std::string describe(const Value &value) {
+  if (value.isSequence())
+    return "a sequence";
+  if (value.isOptional())
+    return "an optional";
+  return value.tensor().defined() ? describe(value.tensor().type(), toDims(value.tensor().dims())) : "nothing";
+}
+
+namespace {
+
+/// Bytes of a dense tensor. Throws Error when extents are negative or their product is absurd.
+int64_t denseBytes(ElementType type, const std::vector<int64_t> &dims) {
+  int64_t elements = 1;
+  for (int64_t dim : dims)
+    require(dim >= 0 && !__builtin_mul_overflow(elements, dim, &elements) && elements < int64_t(1) << 56,
+            "absurd dimensions: {} {}", name(type), str(toDims(dims)));
+  return byteSize(type, elements);
+}
+
+uint64_t elementAlignment(ElementType type) { return std::max(1u, bitWidth(type) / 8); }
+
+} // namespace
+
+Context::State::State(std::shared_ptr<const Model> shared, int threads)
+    : model(std::move(shared)), file(model->file()), pool(threads) {
+  parallel = [this](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
+    pool.run(
+        count,
+        [](void *context, int, int64_t begin, int64_t end) {
+          (*static_cast<const std::function<void(int64_t, int64_t)> *>(context))(begin, end);
+        },
+        const_cast<void *>(static_cast<const void *>(&body)));
+  };
+  inputs.resize(model->inputs().size());
+  inputSet.resize(inputs.size());
+  inputCopies.resize(inputs.size());
+  callerOutputs.resize(model->outputs().size());
+  ownedOutputs.resize(callerOutputs.size());
+  results.resize(callerOutputs.size());
+}
+
+void Context::State::setInput(size_t index, Value value) {
+  require(index < inputs.size(), "{}: input {} of {}", file, index, inputs.size());
+  const Port &port = model->inputs()[index];
+  if (!port.tensor) {
+    require(!value.isTensor(), "{}: input '{}': expected a sequence or an optional, got {}", file, port.name,
+            describe(value));
+  } else {
+    bool fits = value.isTensor() && value.tensor().type() == port.type && value.tensor().rank() == port.dims.size();
+    for (size_t i = 0; fits && i < port.dims.size(); ++i)
+      fits = !port.dims[i].isConstant() || port.dims[i].constant() == value.tensor().dim(i);
+    require(fits, "{}: input '{}': expected {}, got {}", file, port.name, describe(port.type, port.dims),
+            describe(value));
+    Tensor &tensor = value.tensor();
+    denseBytes(tensor.type(), tensor.dims());
+    if (reinterpret_cast<uintptr_t>(tensor.data()) % elementAlignment(tensor.type()) != 0) {
+      Tensor &copy = inputCopies[index];
+      if (!copy.defined() || copy.dims() != tensor.dims())
+        copy = Tensor(tensor.type(), tensor.dims());
+      std::memcpy(copy.data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
+      tensor = copy;
+    }
+    bool before = inputSet[index];
+    extentsChanged |= !before || inputs[index].tensor().dims() != tensor.dims();
+    pointersChanged |= !before || inputs[index].tensor().data() != tensor.data();
+  }
+  pointersChanged |= !plan || slots[plan->inputs[index]].boxed; // boxed values are handed over, not pointed at
+  inputs[index] = std::move(value);
+  inputSet[index] = true;
+}
+
+void Context::State::setOutput(size_t index, Tensor tensor) {
+  require(index < callerOutputs.size(), "{}: output {} of {}", file, index, callerOutputs.size());
+  const Port &port = model->outputs()[index];
+  if (tensor.defined()) {
+    bool fits = port.tensor && tensor.type() == port.type && tensor.rank() == port.dims.size();
+    for (size_t i = 0; fits && i < port.dims.size(); ++i)
+      fits = !port.dims[i].isConstant() || port.dims[i].constant() == tensor.dim(i);
+    require(fits, "{}: output '{}': expected {}, got {}", file, port.name, describe(port.type, port.dims),
+            describe(Value(tensor)));
+    require(reinterpret_cast<uintptr_t>(tensor.data()) % elementAlignment(tensor.type()) == 0,
+            "{}: output '{}': the buffer is not aligned to the {} bytes of an element", file, port.name,
+            elementAlignment(tensor.type()));
+  }
+  callerOutputs[index] = std::move(tensor);
+  pointersChanged = true;
+}
+
+int64_t Context::State::evaluate(Extent extent) const {
+  if (extentKnown[extent])
+    return extents[extent];
+  return plan->extents[extent].evaluate([&](const std::string &symbol) {
+    auto it = symbols.find(symbol);
+    require(it != symbols.end(), "{}: extent '{}' is needed before '{}' is known", file, plan->extents[extent].str(),
+            symbol);
+    return it->second;
+  });
+}
+
+std::vector<int64_t> Context::State::evaluate(const std::vector<Extent> &list) const {
+  std::vector<int64_t> result;
+  for (Extent extent : list)
+    result.push_back(evaluate(extent));
+  return result;
+}
+
+/// Empty when `candidate` admits the inputs, whose extents are then in `bound`; otherwise what does not fit.
+std::string Context::State::matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const {
+  auto misfit = [&](size_t input) {
+    const ValueInfo &info = candidate.values[candidate.inputs[input]];
+    Dims expected;
+    for (Extent extent : info.dims)
+      expected.push_back(candidate.extents[extent]);
+    return fmt::format("input '{}': expected {}, got {}", info.name, describe(info.type, expected),
+                       describe(inputs[input]));
+  };
+  for (bool formulas : {false, true}) // symbols first, then what is computed from them
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ValueInfo &info = candidate.values[candidate.inputs[i]];
+      if (info.kind != ValueKind::tensor)
+        continue;
+      const std::vector<int64_t> &dims = inputs[i].tensor().dims();
+      if (dims.size() != info.dims.size())
+        return misfit(i);
+      for (size_t axis = 0; axis < dims.size(); ++axis) {
+        const Dim &dim = candidate.extents[info.dims[axis]];
+        if (dim.isConstant()) {
+          if (dim.constant() != dims[axis])
+            return misfit(i);
+        } else if (std::string symbol = loneSymbol(dim); !symbol.empty()) {
+          if (auto [it, inserted] = bound.try_emplace(symbol, dims[axis]); it->second != dims[axis])
+            return fmt::format("{} ('{}' is {} elsewhere)", misfit(i), it->first, it->second);
+        } else if (formulas) {
+          int64_t value = dim.evaluate([&](const std::string &symbol) {
+            auto it = bound.find(symbol);
+            return it != bound.end() ? it->second : dims[axis];
+          });
+          if (value != dims[axis])
+            return fmt::format("{} ({} is {})", misfit(i), dim.str(), value);
+        }
+      }
+    }
+  for (const Range &range : candidate.ranges)
+    if (auto it = bound.find(range.symbol); it != bound.end() && (it->second < range.min || it->second > range.max))
+      return fmt::format("'{}' is {}, compiled for {} to {}", range.symbol, it->second, range.min, range.max);
+  return {};
+}
+
+void Context::State::choosePlan() {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    require(inputSet[i], "{}: input '{}' is not set", file, model->inputs()[i].name);
+  const Program &program = model->program();
+  // A specialised plan's ranges may speak of symbols that only the general plan's inputs show.
+  std::unordered_map<std::string, int64_t> general;
+  std::string reason = matchPlan(program.plans.back(), general);
+  for (const Plan &candidate : program.plans) {
+    symbols = general;
+    if (reason = matchPlan(candidate, symbols); reason.empty()) {
+      plan = &candidate;
+      return;
+    }
+  }
+  fail("{}: {}", file, reason);
+}
+
+void Context::State::bindExtents() {
+  if (!extentsChanged)
+    return;
+  plan = nullptr;
+  choosePlan();
+  extents.assign(plan->extents.size(), 0);
+  extentKnown.assign(plan->extents.size(), false);
+  for (Extent i = 0; i < extents.size(); ++i) {
+    const Dim &dim = plan->extents[i];
+    bool known = true;
+    if (!dim.isConstant()) {
+      std::vector<std::string> names;
+      dim.collectSymbols(names);
+      known = std::all_of(names.begin(), names.end(), [&](const std::string &name) { return symbols.contains(name); });
+    }
+    if (known)
+      extents[i] = dim.isConstant() ? dim.constant() : evaluate(i);
+    extentKnown[i] = known;
+  }
+  layOut();
+  extentsChanged = false;
+  pointersChanged = true;
+  ran = false;
+}
+
+/// What a value says of its size must hold together: kernels and references rely on it.
+void Context::State::checkSizes(const ValueInfo &info, const Slot &slot) const {
+  int64_t dense = denseBytes(info.type, slot.dims);
+  bool port = info.storage == Storage::input || info.storage == Storage::output;
+  require(slot.bytes >= 0 && (port ? slot.bytes == dense : slot.bytes >= dense),
+          "{}: malformed plan: '{}' has {} bytes, {} needs {}", file, info.name, slot.bytes,
+          describe(info.type, toDims(slot.dims)), dense);
+  const Slot &root = slots[info.root];
+  if (root.boxed)
+    return;
+  int64_t offset = evaluate(info.rootOffset);
+  require(slot.bytes <= root.bytes && offset >= 0 && offset <= root.bytes - slot.bytes && offset % 64 == 0,
+          "{}: malformed plan: '{}' has {} bytes and lies at byte {} of {}", file, info.name, slot.bytes, offset,
+          root.bytes);
+}
+
+void Context::State::layOut() {
+  slots.clear();
+  slots.resize(plan->values.size());
+  std::vector<ArenaRequest> requests(plan->values.size());
+  for (uint32_t i = 0; i < slots.size(); ++i) {
+    const ValueInfo &info = plan->values[i];
+    Slot &slot = slots[i];
+    slot.boxed = !info.known || info.kind != ValueKind::tensor || info.type == ElementType::string;
+    if (slot.boxed)
+      continue;
+    slot.dims = evaluate(info.dims);
+    slot.bytes = evaluate(info.bytes);
+    if (info.storage == Storage::temporary)
+      requests[i] = {static_cast<uint64_t>(std::max<int64_t>(0, slot.bytes)), plan->live[i].first, plan->live[i].last};
+  }
+  for (uint32_t i = 0; i < slots.size(); ++i)
+    if (!slots[i].boxed)
+      checkSizes(plan->values[i], slots[i]);
+  findImageLoops();
+  requestImages(requests);
+  size_t values = requests.size();
+  kernels.assign(plan->instructions.size(), {});
+  auto scratchRequests = requestScratch(requests);
+  ArenaPlan layout = planArena(requests);
+  arenaBytes = layout.bytes;
+  liveBytes = largestLiveSet(std::span(requests).first(values));
+  if (arena.bytes() < layout.bytes) {
+    arena = Mapping(); // before the new one is there: both at once may be too much
+    arena = Mapping::allocate(layout.bytes, file);
+  }
+  for (uint32_t i = 0; i < slots.size(); ++i) {
+    const ValueInfo &info = plan->values[i];
+    if (slots[i].boxed)
+      continue;
+    if (info.storage == Storage::temporary)
+      slots[i].data = arena.data() + layout.offsets[i];
+    else if (info.storage == Storage::constant) // kernels and references only read it
+      slots[i].data = const_cast<char *>(model->constants()) + info.offset;
+  }
+  for (const ImageLoop &loop : imageLoops)
+    for (size_t i = 0; i < loop.inside.size(); ++i)
+      slots[loop.inside[i]].data = arena.data() + layout.offsets[loop.request] + loop.offsets[i];
+  for (auto [instruction, request] : scratchRequests)
+    kernels[instruction].scratch = arena.data() + layout.offsets[request];
+  references.assign(plan->instructions.size(), {});
+}
+
+/// The caller's buffer or the runtime's own, of the given extents.
+Tensor &Context::State::outputTensor(size_t index, const std::vector<int64_t> &dims) {
+  const Port &port = model->outputs()[index];
+  Tensor &bound = callerOutputs[index];
+  if (bound.defined()) {
+    require(bound.dims() == dims, "{}: output '{}': expected {}, got {}", file, port.name,
+            describe(port.type, toDims(dims)), describe(Value(bound)));
+    return bound;
+  }
+  Tensor &owned = ownedOutputs[index];
+  if (!owned.defined() || owned.dims() != dims)
+    owned = Tensor(port.type, dims);
+  return owned;
+}
+
+namespace {
+/// A constant of strings: each element as a 32-bit length, then its bytes (package/Writer.h).
+Tensor decodeStrings(const char *at, int64_t bytes, std::vector<int64_t> dims, const std::string &file) {
+  const char *end = at + bytes;
+  denseBytes(ElementType::u8, dims);
+  int64_t elements = 1;
+  for (int64_t dim : dims)
+    elements *= dim;
+  require(elements <= bytes / 4, "{}: malformed constant: {} strings in {} bytes", file, elements, bytes);
+  Tensor result(ElementType::string, std::move(dims));
+  for (std::string &element : result.strings()) {
+    uint32_t length;
+    require(end - at >= 4, "{}: malformed constant of strings", file);
+    std::memcpy(&length, at, 4);
+    at += 4;
+    require(end - at >= length, "{}: malformed constant of strings", file);
+    element.assign(at, length);
+    at += length;
+  }
+  return result;
+}
+} // namespace
+
+void Context::State::bindPointers() {
+  if (!pointersChanged)
+    return;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Slot &slot = slots[plan->inputs[i]];
+    if (slot.boxed)
+      slot.value = inputs[i], slot.written = true;
+    else
+      slot.data = static_cast<char *>(inputs[i].tensor().data());
+  }
+  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+    Slot &slot = slots[plan->outputs[i]];
+    if (!slot.boxed && plan->values[plan->outputs[i]].storage == Storage::output)
+      slot.data = static_cast<char *>(outputTensor(i, slot.dims).data());
+  }
+  for (uint32_t i = 0; i < slots.size(); ++i) {
+    const ValueInfo &info = plan->values[i];
+    Slot &slot = slots[i];
+    if (slot.boxed && info.storage == Storage::constant && !slot.written) {
+      const char *bytes = model->constants() + info.offset;
+      slot.value = decodeStrings(bytes, evaluate(info.bytes), evaluate(info.dims), file);
+      slot.written = true;
+    } else if (!slot.boxed && info.storage == Storage::alias) {
+      slot.data = slots[info.root].data + evaluate(info.rootOffset);
+    }
+  }
+  for (const Instruction *instruction : plan->instructions) {
+    if (auto *call = std::get_if<CallKernel>(&instruction->operation); call && instruction->known) {
+      prepareKernel(*instruction, *call);
+    } else if (auto *call = std::get_if<CallReference>(&instruction->operation)) {
+      PreparedReference &prepared = references[instruction->id];
+      prepared.inputs.assign(call->inputs.size(), {});
+      prepared.pointers.assign(call->inputs.size(), nullptr);
+      prepared.outputs.assign(call->outputs.size(), {});
+      for (size_t i = 0; i < call->inputs.size(); ++i)
+        if (int32_t value = call->inputs[i]; value >= 0) {
+          prepared.pointers[i] = &prepared.inputs[i];
+          if (!slots[value].boxed)
+            prepared.inputs[i] = view(static_cast<uint32_t>(value));
+        }
+      for (size_t i = 0; i < call->outputs.size(); ++i)
+        if (!slots[call->outputs[i]].boxed)
+          prepared.outputs[i] = view(call->outputs[i]);
+    }
+  }
+  pointersChanged = false;
+}
+
+void Context::State::prepareKernel(const Instruction &instruction, const CallKernel &call) {
+  PreparedKernel &prepared = kernels[instruction.id];
+  prepared.buffers.resize(call.buffers.size());
+  for (size_t i = 0; i < call.buffers.size(); ++i)
+    prepared.buffers[i] = slots[call.buffers[i]].boxed ? lateBuffer(call.buffers[i]) : slots[call.buffers[i]].data;
+  if (prepared.code && instruction.known)
+    return; // only buffers have moved
+  prepared.code = model->kernel(plan->firstKernel + call.kernel);
+  prepared.dims = evaluate(call.dims);
+  prepared.units = evaluate(call.units);
+  prepared.stages = evaluate(call.stages);
+  require(prepared.stages >= 1 && prepared.units % prepared.stages == 0, "{}: malformed plan: {} units in {} stages",
+          file, prepared.units, prepared.stages);
+  if (!instruction.known)
+    placeLateScratch(prepared, call);
+}
+
+bool Context::State::writes(const Instruction &instruction, uint32_t value) const {
+  const ValueInfo &info = plan->values[value];
+  Storage storage = plan->values[info.root].storage;
+  if (storage == Storage::input || storage == Storage::constant)
+    return false;
+  // Parts of one buffer are written by several instructions.
+  auto extentOr = [&](Extent extent, int64_t fallback) {
+    try {
+      return evaluate(extent);
+    } catch (const Error &) {
+      return fallback; // depends on data that is not there yet: as if the values met
+    }
+  };
+  auto meet = [&](const ValueInfo &a, const ValueInfo &b) {
+    int64_t from = extentOr(a.rootOffset, 0), to = extentOr(b.rootOffset, 0);
+    return from < to + extentOr(b.bytes, INT64_MAX / 2) && to < from + extentOr(a.bytes, INT64_MAX / 2);
+  };
+  for (uint32_t other = 0; other < plan->values.size(); ++other)
+    if (plan->values[other].root == info.root && plan->firstUse[other] < instruction.id &&
+        meet(info, plan->values[other]))
+      return false;
+  return true;
+}
+
+MemoryUse Context::State::memory() const {
+  MemoryUse use;
+  use.arenaBytes = arenaBytes;
+  use.liveBytes = liveBytes;
+  use.scratchBytes = scratchBytes;
+  use.constantBytes = model->constantBytes();
+  for (const Tensor &tensor : ownedOutputs)
+    use.outputBytes += tensor.defined() ? static_cast<uint64_t>(tensor.bytes()) : 0;
+  for (const Tensor &tensor : inputCopies)
+    use.copiedBytes += tensor.defined() ? static_cast<uint64_t>(tensor.bytes()) : 0;
+  for (const Slot &slot : slots)
+    use.copiedBytes += slot.pages.defined() ? static_cast<uint64_t>(slot.pages.bytes()) : 0;
+  return use;
+}
+
+} // namespace lathe::runtime

@@ -1,0 +1,376 @@
+#include "runtime/plan/Execution.h"
+
+#include "runtime/Cpu.h"
+
+#include <cstring>
+#include <ctime>
+#include <limits>
+
+namespace lathe::runtime {
+namespace {
+
+struct KernelJob {
+  LatheKernel code;
+  void *const *buffers;
+  const int64_t *dims;
+  char *scratch;
+  size_t scratchStride;
+};
+
+void runKernel(void *context, int slot, int64_t begin, int64_t end) {
+  auto *job = static_cast<const KernelJob *>(context);
+  KernelFloatMode mode;
+  job->code(job->buffers, job->dims, begin, end,
+            job->scratch ? job->scratch + static_cast<size_t>(slot) * job->scratchStride : nullptr);
+}
+
+Value cloneValue(const Value &value) {
+  if (value.isTensor())
+    return value.tensor().defined() ? Value(value.tensor().clone()) : Value();
+  if (value.isSequence()) {
+    Sequence result{value.sequence().elementType, {}};
+    for (const Value &item : value.sequence().items)
+      result.items.push_back(cloneValue(item));
+    return result;
+  }
+  Optional result;
+  if (value.optional().value)
+    result.value = std::make_shared<Value>(cloneValue(*value.optional().value));
+  return result;
+}
+
+} // namespace
+
+uint64_t monotonicNanoseconds() {
+  timespec time;
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+void Context::State::run(const RunOptions &runOptions) {
+  ran = false; // until it has succeeded
+  uint64_t begin = runOptions.profile ? monotonicNanoseconds() : 0;
+  if (bool whole = runOptions.observe || runOptions.until >= 0; whole != wholeBatches) {
+    wholeBatches = whole;
+    extentsChanged = true; // memory is laid out otherwise
+  }
+  bindExtents();
+  bindPointers();
+  options = &runOptions;
+  stopped = false;
+  times.times.clear();
+  for (uint32_t i = 0; i < slots.size(); ++i)
+    if (slots[i].boxed && plan->values[i].storage != Storage::input && plan->values[i].storage != Storage::constant)
+      slots[i].written = false;
+  execute(plan->blocks[0]);
+  if (!stopped)
+    finishOutputs();
+  if (runOptions.profile) {
+    times.begin = begin;
+    times.end = monotonicNanoseconds();
+    times.overhead = times.end - times.begin;
+    for (const InstructionTime &time : times.times)
+      if (plan->outermost[time.instruction])
+        times.overhead -= time.end - time.begin;
+  }
+  options = nullptr;
+  ran = true;
+}
+
+void Context::State::execute(const Block &block) {
+  bool entry = &block == &plan->blocks[0];
+  auto loop = imageLoops.begin();
+  for (const Instruction &instruction : block.instructions) {
+    if (stopped)
+      return;
+    if (entry && loop != imageLoops.end() && instruction.id == loop->first)
+      run(*loop);
+    if (entry && loop != imageLoops.end() && instruction.id >= loop->first) {
+      if (instruction.id == loop->last)
+        ++loop;
+      continue;
+    }
+    if (!options->profile) {
+      execute(instruction);
+    } else {
+      uint64_t begin = monotonicNanoseconds();
+      execute(instruction);
+      times.times.push_back({instruction.id, begin, monotonicNanoseconds()});
+    }
+    if (options->observe)
+      options->observe(instruction.id);
+    if (options->until == instruction.id)
+      stopped = true;
+  }
+}
+
+void Context::State::execute(const Instruction &instruction) {
+  if (auto *kernel = std::get_if<CallKernel>(&instruction.operation))
+    return call(instruction, *kernel);
+  if (auto *reference = std::get_if<CallReference>(&instruction.operation))
+    return call(instruction, *reference);
+  if (auto *shape = std::get_if<ComputeShape>(&instruction.operation))
+    return call(*shape);
+  if (auto *release = std::get_if<Release>(&instruction.operation)) {
+    slots[release->value].value = Value();
+    slots[release->value].pages = Tensor();
+    slots[release->value].written = false;
+    return;
+  }
+  if (auto *branch = std::get_if<If>(&instruction.operation))
+    return execute(plan->blocks[readScalar(branch->condition) ? branch->thenBlock : branch->elseBlock]);
+  call(std::get<Loop>(instruction.operation));
+}
+
+void Context::State::call(const Instruction &instruction, const CallKernel &call) {
+  PreparedKernel &prepared = kernels[instruction.id];
+  if (!instruction.known)
+    prepareKernel(instruction, call);
+  KernelJob job{prepared.code, prepared.buffers.data(), prepared.dims.data(), prepared.scratch, prepared.scratchStride};
+  pool.runStages(prepared.stages, prepared.units / prepared.stages, runKernel, &job);
+}
+
+void Context::State::call(const Instruction &instruction, const CallReference &call) {
+  PreparedReference &prepared = references[instruction.id];
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    if (int32_t value = call.inputs[i]; value >= 0 && slots[value].boxed)
+      prepared.inputs[i] = view(static_cast<uint32_t>(value));
+  for (size_t i = 0; i < call.outputs.size(); ++i)
+    if (slots[call.outputs[i]].boxed)
+      prepared.outputs[i] = Value();
+  auto where = [&] {
+    return fmt::format("{}: {} ({})", file, call.nodes.empty() ? "operator" : "'" + call.nodes.front() + "'", call.op);
+  };
+  try {
+    call.reference->run(prepared.pointers, prepared.outputs, parallel);
+  } catch (const std::exception &error) {
+    fail("{}: {}", where(), error.what());
+  }
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    uint32_t index = call.outputs[i];
+    const ValueInfo &info = plan->values[index];
+    Value &result = prepared.outputs[i];
+    bool tensor = info.kind == ValueKind::tensor;
+    require(result.isTensor() == tensor && (!tensor || result.tensor().type() == info.type),
+            "{}: '{}': expected {}, got {}", where(), info.name,
+            tensor ? std::string(name(info.type)) : "a sequence or an optional", describe(result));
+    if (!slots[index].boxed) {
+      if (result.tensor().data() == slots[index].data && result.tensor().dims() == slots[index].dims)
+        continue; // written in place
+      write(index, result);
+      result = view(index);
+      continue;
+    }
+    if (tensor) {
+      require(result.tensor().rank() == info.dims.size(), "{}: '{}': expected rank {}, got {}", where(), info.name,
+              info.dims.size(), describe(result));
+      bindSymbols(info, result.tensor().dims());
+    }
+    write(index, result);
+    result = Value();
+  }
+}
+
+void Context::State::bindSymbols(const ValueInfo &info, const std::vector<int64_t> &dims) {
+  for (size_t axis = 0; axis < dims.size(); ++axis)
+    if (Extent extent = info.dims[axis]; !extentKnown[extent])
+      if (std::string symbol = loneSymbol(plan->extents[extent]); !symbol.empty())
+        symbols[symbol] = dims[axis];
+}
+
+void Context::State::call(const ComputeShape &shape) {
+  Value from = view(shape.from);
+  require(from.tensor().elements() >= static_cast<int64_t>(shape.symbols.size()),
+          "{}: '{}' has {} elements, expected {}", file, plan->values[shape.from].name, from.tensor().elements(),
+          shape.symbols.size());
+  for (size_t i = 0; i < shape.symbols.size(); ++i)
+    symbols[shape.symbols[i]] = from.tensor().asInteger(static_cast<int64_t>(i));
+}
+
+void Context::State::call(const Loop &loop) {
+  size_t carried = loop.initial.size();
+  int64_t trips =
+      loop.tripCount >= 0 ? readScalar(static_cast<uint32_t>(loop.tripCount)) : std::numeric_limits<int64_t>::max();
+  bool condition = loop.condition < 0 || readScalar(static_cast<uint32_t>(loop.condition)) != 0;
+  for (size_t i = 0; i < carried; ++i)
+    write(loop.bodyInputs[2 + i], view(loop.initial[i]));
+  std::vector<std::vector<Tensor>> scans(loop.results.size() - carried);
+  for (int64_t trip = 0; trip < trips && condition; ++trip) {
+    writeScalar(loop.bodyInputs[0], trip);
+    writeScalar(loop.bodyInputs[1], condition);
+    execute(plan->blocks[loop.body]);
+    if (stopped)
+      return;
+    condition = readScalar(loop.bodyOutputs[0]) != 0;
+    for (size_t i = 0; i < scans.size(); ++i)
+      scans[i].push_back(view(loop.bodyOutputs[1 + carried + i]).tensor().clone());
+    // Copies first: one carried value may have become another's successor.
+    std::vector<Value> next;
+    for (size_t i = 0; i < carried; ++i)
+      next.push_back(cloneValue(view(loop.bodyOutputs[1 + i])));
+    for (size_t i = 0; i < carried; ++i)
+      write(loop.bodyInputs[2 + i], next[i]);
+  }
+  for (size_t i = 0; i < carried; ++i)
+    write(loop.results[i], view(loop.bodyInputs[2 + i]));
+  for (size_t i = 0; i < scans.size(); ++i) {
+    const ValueInfo &info = plan->values[loop.results[carried + i]];
+    std::vector<int64_t> dims{static_cast<int64_t>(scans[i].size())};
+    if (scans[i].empty()) // no iteration: the extents that are known, 0 for the others
+      for (size_t axis = 1; axis < info.dims.size(); ++axis)
+        dims.push_back(extentKnown[info.dims[axis]] ? extents[info.dims[axis]] : 0);
+    else
+      dims.insert(dims.end(), scans[i][0].dims().begin(), scans[i][0].dims().end());
+    Tensor result(info.type, dims);
+    char *at = static_cast<char *>(result.data());
+    for (const Tensor &piece : scans[i]) {
+      require(piece.dims() == scans[i][0].dims(), "{}: loop result '{}': iterations give {} and {}", file, info.name,
+              describe(Value(scans[i][0])), describe(Value(piece)));
+      std::memcpy(at, piece.data(), static_cast<size_t>(piece.bytes()));
+      at += piece.bytes();
+    }
+    if (slots[loop.results[carried + i]].boxed)
+      bindSymbols(info, dims);
+    write(loop.results[carried + i], Value(result));
+  }
+}
+
+/// Where a kernel finds or writes a value whose extents were not known beforehand: allocated at first sight of new
+/// extents.
+void *Context::State::lateBuffer(uint32_t index) {
+  const ValueInfo &info = plan->values[index];
+  if (info.root != index) {
+    const ValueInfo &root = plan->values[info.root];
+    int64_t offset = evaluate(info.rootOffset);
+    require(offset == 0 || (offset > 0 && offset % 64 == 0 && offset <= evaluate(root.bytes) - evaluate(info.bytes)),
+            "{}: malformed plan: '{}' has {} bytes and lies at byte {} of {}", file, info.name, evaluate(info.bytes),
+            offset, evaluate(root.bytes));
+    return (slots[info.root].boxed ? static_cast<char *>(lateBuffer(info.root)) : slots[info.root].data) + offset;
+  }
+  Slot &slot = slots[index];
+  std::vector<int64_t> dims = evaluate(info.dims);
+  if (slot.written && slot.value.isTensor() && slot.value.tensor().dims() == dims)
+    return slot.value.tensor().data();
+  require(info.storage != Storage::input, "{}: input '{}' has changed its extents", file, info.name);
+  int64_t bytes = evaluate(info.bytes);
+  Tensor dense = Tensor::borrow(info.type, dims, nullptr);
+  require(bytes >= dense.bytes() && dense.bytes() >= 0, "{}: malformed plan: '{}' has {} bytes, needs {}", file,
+          info.name, bytes, dense.bytes());
+  if (!slot.pages.defined() || slot.pages.dim(0) < bytes)
+    slot.pages = Tensor(ElementType::u8, {bytes});
+  slot.value = Tensor::borrow(info.type, dims, slot.pages.data());
+  slot.written = true;
+  return slot.pages.data();
+}
+
+/// The value as references see it: sharing its bytes.
+Value Context::State::view(uint32_t index) const {
+  const ValueInfo &info = plan->values[index];
+  const Slot &slot = slots[index], &root = slots[info.root];
+  if (!slot.boxed)
+    return Tensor::borrow(info.type, slot.dims, slot.data);
+  if (!root.boxed)
+    return Tensor::borrow(info.type, evaluate(info.dims), root.data + evaluate(info.rootOffset));
+  require(root.written, "{}: '{}' is used before it is computed", file, info.name);
+  if (info.root == index || !root.value.isTensor())
+    return root.value;
+  std::vector<int64_t> dims = evaluate(info.dims);
+  const Tensor &whole = root.value.tensor();
+  if (whole.type() == ElementType::string)
+    return whole.reshaped(dims);
+  int64_t offset = evaluate(info.rootOffset), bytes = root.pages.defined() ? root.pages.dim(0) : whole.bytes();
+  Tensor part = Tensor::borrow(info.type, dims, static_cast<char *>(const_cast<void *>(whole.data())) + offset);
+  if (offset == 0 && part.bytes() == whole.bytes())
+    return whole.reshaped(dims);
+  require(offset >= 0 && part.bytes() <= bytes - offset, "{}: '{}': {} at byte {} of {}", file, info.name,
+          describe(info.type, part.dims().empty() ? Dims() : toDims(part.dims())), offset, bytes);
+  return part;
+}
+
+/// Copies `from`, another value of the plan or a reference's result, into value `index`.
+void Context::State::write(uint32_t index, const Value &from) {
+  const ValueInfo &info = plan->values[index];
+  Slot &slot = slots[index];
+  if (slot.boxed) {
+    Slot &root = slots[info.root];
+    require(root.boxed && evaluate(info.rootOffset) == 0, "{}: '{}' is written with extents that were not known before",
+            file, info.name);
+    root.value = cloneValue(from);
+    root.written = true;
+    return;
+  }
+  require(from.isTensor() && from.tensor().type() == info.type && from.tensor().dims() == slot.dims,
+          "{}: '{}': expected {}, got {}", file, info.name, describe(info.type, toDims(slot.dims)), describe(from));
+  int64_t bytes = info.blockAxis < 0 ? from.tensor().bytes() : slot.bytes;
+  if (bytes)
+    std::memmove(slot.data, from.tensor().data(), static_cast<size_t>(bytes));
+}
+
+int64_t Context::State::readScalar(uint32_t index) const {
+  Value value = view(index);
+  require(value.tensor().elements() == 1, "{}: '{}': expected one element, got {}", file, plan->values[index].name,
+          describe(value));
+  return value.tensor().asInteger(0);
+}
+
+void Context::State::writeScalar(uint32_t index, int64_t number) {
+  const ValueInfo &info = plan->values[index];
+  Tensor tensor(info.type, slots[index].boxed ? std::vector<int64_t>(info.dims.size(), 1) : slots[index].dims);
+  require(tensor.elements() == 1, "{}: '{}': expected one element", file, info.name);
+  if (info.type == ElementType::boolean)
+    *tensor.as<uint8_t>() = number != 0;
+  else
+    *tensor.as<int64_t>() = number;
+  write(index, Value(tensor));
+}
+
+/// Hands the results out: in place where the plan wrote into the output, otherwise copied there.
+void Context::State::finishOutputs() {
+  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+    uint32_t index = plan->outputs[i];
+    const Slot &slot = slots[index];
+    if (!slot.boxed && plan->values[index].storage == Storage::output) {
+      results[i] = callerOutputs[i].defined() ? callerOutputs[i] : ownedOutputs[i];
+      continue;
+    }
+    Value value = view(index);
+    if (!value.isTensor() || (value.tensor().type() == ElementType::string && !callerOutputs[i].defined())) {
+      results[i] = cloneValue(value);
+      continue;
+    }
+    Tensor &to = outputTensor(i, value.tensor().dims());
+    if (to.type() == ElementType::string)
+      to.strings() = value.tensor().strings();
+    else if (value.tensor().bytes() && to.data() != value.tensor().data())
+      std::memmove(to.data(), value.tensor().data(), static_cast<size_t>(value.tensor().bytes()));
+    results[i] = to;
+  }
+}
+
+Value Context::State::read(uint32_t index) const {
+  const ValueInfo &info = plan->values[index];
+  Value value = view(index);
+  if (!value.isTensor() || info.blockAxis < 0)
+    return cloneValue(value);
+  // Undo the blocks: [.., axis / block, .., axis % block] -> row-major.
+  const Tensor &from = value.tensor();
+  Tensor to(from.type(), from.dims());
+  auto axis = static_cast<size_t>(info.blockAxis);
+  size_t width = bitWidth(from.type()) / 8;
+  int64_t outer = 1, inner = 1, extent = from.dim(axis), blocks = (extent + info.block - 1) / info.block;
+  for (size_t i = 0; i < axis; ++i)
+    outer *= from.dim(i);
+  for (size_t i = axis + 1; i < from.rank(); ++i)
+    inner *= from.dim(i);
+  auto *source = static_cast<const char *>(from.data());
+  auto *target = static_cast<char *>(to.data());
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t c = 0; c < extent; ++c)
+      for (int64_t i = 0; i < inner; ++i, target += width)
+        std::memcpy(target,
+                    source + (((o * blocks + c / info.block) * inner + i) * info.block + c % info.block) * width,
+                    width);
+  return to;
+}
+
+} // namespace lathe::runtime

@@ -1,0 +1,207 @@
+#include "runtime/Cpu.h"
+#include "runtime/plan/Execution.h"
+
+#include <algorithm>
+
+namespace lathe::runtime {
+namespace {
+
+/// Below this many bytes handed on for a whole batch the caches hold them anyway.
+constexpr int64_t worthLooping = int64_t(1) << 20;
+
+} // namespace
+
+/// The loop over `run`: its values that nothing else touches live inside.
+Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instruction *const> run) const {
+  ImageLoop loop;
+  loop.first = run.front()->id;
+  loop.last = run.back()->id;
+  loop.images = evaluate(std::get<CallKernel>(run.front()->operation).images);
+  auto root = [&](uint32_t value) { return plan->values[value].root; };
+  auto replicated = [&](uint32_t value) {
+    const LiveRange &live = plan->live[root(value)];
+    const Slot &slot = slots[root(value)];
+    return plan->values[root(value)].storage == Storage::temporary && live.first >= loop.first &&
+           live.last <= loop.last && slot.bytes % (loop.images * int64_t(arenaAlignment)) == 0 &&
+           slots[value].bytes == slot.bytes;
+  };
+  std::vector<bool> partly(plan->values.size()); // roots that some value shows a part of
+  for (const Instruction *instruction : run)
+    for (uint32_t value : std::get<CallKernel>(instruction->operation).buffers)
+      if (!replicated(value))
+        partly[root(value)] = true;
+  for (const Instruction *instruction : run) {
+    ImageLoop::Step step{instruction, {}};
+    for (uint32_t value : std::get<CallKernel>(instruction->operation).buffers) {
+      bool inside = !partly[root(value)];
+      step.imageBytes.push_back(inside ? slots[value].bytes / loop.images : 0);
+      if (inside && std::find(loop.inside.begin(), loop.inside.end(), root(value)) == loop.inside.end())
+        loop.inside.push_back(root(value));
+    }
+    loop.steps.push_back(std::move(step));
+  }
+  return loop;
+}
+
+/// Runs of calls where passing image by image saves more than it costs: bytes handed on, written and read in a cache
+/// instead of farther away, against weights that are read again for each image.
+void Context::State::findImageLoops() {
+  imageLoops.clear();
+  if (wholeBatches)
+    return;
+  std::vector<const Instruction *> run;
+  std::vector<int64_t> gain; // bytes, by instruction of the run
+  int64_t images = 1;
+  auto close = [&] {
+    // The best stretch, then what is left before and behind it.
+    auto best = [&](auto &&self, size_t low, size_t high) -> void {
+      int64_t sum = 0, most = 0;
+      size_t from = low, first = low, last = low;
+      for (size_t i = low; i < high; ++i) {
+        if (sum <= 0)
+          sum = 0, from = i;
+        sum += gain[i];
+        if (sum > most)
+          most = sum, first = from, last = i + 1;
+      }
+      if (most == 0)
+        return;
+      self(self, low, first);
+      ImageLoop loop = imageLoopOf(std::span(run).subspan(first, last - first));
+      int64_t handedOn = 0;
+      for (uint32_t value : loop.inside)
+        handedOn += slots[value].bytes;
+      if (handedOn > worthLooping)
+        imageLoops.push_back(std::move(loop));
+      self(self, last, high);
+    };
+    best(best, 0, run.size());
+    run.clear();
+    gain.clear();
+  };
+  for (const Instruction &instruction : plan->blocks[0].instructions) {
+    auto *call = std::get_if<CallKernel>(&instruction.operation);
+    int64_t count = call && instruction.known ? evaluate(call->images) : 1;
+    bool fits = count > 1 && evaluate(call->stages) == 1 && evaluate(call->units) % count == 0 &&
+                std::none_of(call->buffers.begin(), call->buffers.end(), [&](uint32_t v) { return slots[v].boxed; });
+    if (!run.empty() && (!fits || count != images))
+      close();
+    if (!fits)
+      continue;
+    images = count;
+    run.push_back(&instruction);
+    int64_t weights = 0, made = 0;
+    for (uint32_t value : call->buffers) {
+      const ValueInfo &info = plan->values[value];
+      if (plan->values[info.root].storage == Storage::constant)
+        weights += slots[value].bytes;
+      else if (info.root == value && info.storage == Storage::temporary && plan->live[value].first == instruction.id)
+        made += slots[value].bytes / count;
+    }
+    gain.push_back(2 * made - weights);
+  }
+  close();
+}
+
+/// Values inside share one request a loop, replicas of a layout of their own; what goes in and out lives as long as the
+/// whole loop.
+void Context::State::requestImages(std::vector<ArenaRequest> &requests) {
+  for (ImageLoop &loop : imageLoops) {
+    std::vector<ArenaRequest> images;
+    for (uint32_t value : loop.inside) {
+      images.push_back(
+          {static_cast<uint64_t>(slots[value].bytes / loop.images), plan->live[value].first, plan->live[value].last});
+      requests[value] = {};
+    }
+    ArenaPlan replica = planArena(images);
+    loop.offsets = replica.offsets;
+    loop.replicaBytes = replica.bytes;
+    for (const ImageLoop::Step &step : loop.steps)
+      for (uint32_t value : std::get<CallKernel>(step.instruction->operation).buffers)
+        if (ArenaRequest &request = requests[plan->values[value].root]; request.bytes > 0) {
+          request.first = std::min(request.first, loop.first);
+          request.last = std::max(request.last, loop.last);
+        }
+    auto replicas = static_cast<uint64_t>(std::min<int64_t>(pool.slots(), loop.images));
+    loop.request = requests.size();
+    requests.push_back({replica.bytes * replicas, loop.first, loop.last});
+    loop.pointers.assign(static_cast<size_t>(pool.slots()), {});
+  }
+}
+
+/// What slots share while they run a loop.
+struct Context::State::ImageJob {
+  State &state;
+  ImageLoop &loop;
+  int64_t begin = 0;           // the first image of this job
+  size_t step = 0;             // where slots work on one step together
+  std::vector<uint64_t> spent; // nanoseconds of the first slot by step, where they are asked for
+
+  /// Units [first, last) of image `image`, its values in replica `replica`.
+  void call(size_t number, int slot, int64_t image, int64_t replica, int64_t first, int64_t last) const {
+    const ImageLoop::Step &done = loop.steps[number];
+    const PreparedKernel &kernel = state.kernels[done.instruction->id];
+    std::vector<void *> &pointers = loop.pointers[static_cast<size_t>(slot)];
+    pointers.assign(kernel.buffers.begin(), kernel.buffers.end());
+    for (size_t i = 0; i < pointers.size(); ++i)
+      if (int64_t bytes = done.imageBytes[i])
+        // The kernel finds image i's part i parts behind what it is given.
+        pointers[i] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(pointers[i]) +
+                                               static_cast<uintptr_t>(replica) * loop.replicaBytes -
+                                               static_cast<uintptr_t>(image) * static_cast<uintptr_t>(bytes));
+    char *scratch = kernel.scratch ? kernel.scratch + static_cast<size_t>(slot) * kernel.scratchStride : nullptr;
+    kernel.code(pointers.data(), kernel.dims.data(), first, last, scratch);
+  }
+  int64_t unitsOfImage(size_t number) const {
+    return state.kernels[loop.steps[number].instruction->id].units / loop.images;
+  }
+
+  /// Each slot takes its images through all steps.
+  static void passImages(void *context, int slot, int64_t begin, int64_t end) {
+    auto &job = *static_cast<ImageJob *>(context);
+    KernelFloatMode mode;
+    bool timed = slot == 0 && !job.spent.empty();
+    for (int64_t image = begin; image < end; ++image)
+      for (size_t number = 0; number < job.loop.steps.size(); ++number) {
+        uint64_t before = timed ? monotonicNanoseconds() : 0;
+        int64_t units = job.unitsOfImage(number);
+        job.call(number, slot, image, slot, image * units, (image + 1) * units);
+        if (timed)
+          job.spent[number] += monotonicNanoseconds() - before;
+      }
+  }
+
+  /// One step of the images from `begin` on, a replica each, its units split over the slots.
+  static void passStep(void *context, int slot, int64_t begin, int64_t end) {
+    auto &job = *static_cast<ImageJob *>(context);
+    KernelFloatMode mode;
+    int64_t units = job.unitsOfImage(job.step);
+    for (int64_t at = begin; at < end;) {
+      int64_t replica = at / units, stop = std::min(end, (replica + 1) * units), image = job.begin + replica;
+      job.call(job.step, slot, image, replica, at + job.begin * units, stop + job.begin * units);
+      at = stop;
+    }
+  }
+};
+
+/// As many images as slots can share equally, each slot on its own; the others step by step, together.
+void Context::State::run(ImageLoop &loop) {
+  ImageJob job{*this, loop, 0, 0, {}};
+  if (options->profile)
+    job.spent.assign(loop.steps.size(), 0);
+  uint64_t start = options->profile ? monotonicNanoseconds() : 0;
+  job.begin = loop.images / pool.slots() * pool.slots();
+  pool.run(job.begin, ImageJob::passImages, &job);
+  if (int64_t rest = loop.images - job.begin)
+    for (job.step = 0; job.step < loop.steps.size(); ++job.step) {
+      uint64_t before = options->profile ? monotonicNanoseconds() : 0;
+      pool.run(rest * job.unitsOfImage(job.step), ImageJob::passStep, &job);
+      if (options->profile)
+        job.spent[job.step] += monotonicNanoseconds() - before;
+    }
+  // One row a step, as if each had passed the batch alone.
+  for (size_t i = 0; i < job.spent.size(); ++i, start += job.spent[i - 1])
+    times.times.push_back({loop.steps[i].instruction->id, start, start + job.spent[i]});
+}
+
+} // namespace lathe::runtime

@@ -1,0 +1,139 @@
+#include "runtime/plan/PlanAnalysis.h"
+
+#include "support/Error.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lathe::runtime {
+namespace {
+
+class Analysis {
+public:
+  explicit Analysis(Plan &plan) : plan(plan) {}
+  void run() {
+    number();
+    findLives();
+    markKnown();
+  }
+
+private:
+  Plan &plan;
+  std::vector<int> visits; // by block
+
+  /// Numbers the instructions depth first; a block may be entered from one place only.
+  void number() {
+    visits.assign(plan.blocks.size(), 0);
+    numberBlock(0, 0);
+  }
+  void numberBlock(uint32_t index, int depth) {
+    require(depth <= 64, "blocks are nested more than 64 deep");
+    require(visits[index]++ == 0, "block {} is entered from two places or from itself", index);
+    for (Instruction &instruction : plan.blocks[index].instructions) {
+      instruction.id = static_cast<uint32_t>(plan.instructions.size());
+      plan.instructions.push_back(&instruction);
+      plan.outermost.push_back(index == 0);
+      if (auto *branch = std::get_if<If>(&instruction.operation)) {
+        numberBlock(branch->thenBlock, depth + 1);
+        numberBlock(branch->elseBlock, depth + 1);
+      } else if (auto *loop = std::get_if<Loop>(&instruction.operation)) {
+        numberBlock(loop->body, depth + 1);
+      }
+      instruction.last = static_cast<uint32_t>(plan.instructions.size() - 1);
+    }
+  }
+
+  /// Values an instruction itself reads or writes.
+  template <class F> static void eachValue(const Instruction &instruction, const F &f) {
+    auto all = [&](const auto &list) {
+      for (auto index : list)
+        if (static_cast<int64_t>(index) >= 0)
+          f(static_cast<uint32_t>(index));
+    };
+    if (auto *call = std::get_if<CallKernel>(&instruction.operation)) {
+      all(call->buffers);
+    } else if (auto *call = std::get_if<CallReference>(&instruction.operation)) {
+      all(call->inputs);
+      all(call->outputs);
+    } else if (auto *shape = std::get_if<ComputeShape>(&instruction.operation)) {
+      f(shape->from);
+    } else if (auto *branch = std::get_if<If>(&instruction.operation)) {
+      f(branch->condition);
+    } else if (auto *loop = std::get_if<Loop>(&instruction.operation)) {
+      all(std::vector<int32_t>{loop->tripCount, loop->condition});
+      all(loop->bodyInputs);
+      all(loop->bodyOutputs);
+      all(loop->initial);
+      all(loop->results);
+    }
+  }
+
+  void findLives() {
+    plan.live.assign(plan.values.size(), {});
+    plan.firstUse.assign(plan.values.size(), UINT32_MAX);
+    auto touch = [&](uint32_t index, uint32_t first, uint32_t last) {
+      LiveRange &range = plan.live[plan.values[index].root];
+      range.first = std::min(range.first, first);
+      range.last = std::max(range.last, last);
+    };
+    for (const Instruction *instruction : plan.instructions)
+      eachValue(*instruction, [&](uint32_t index) {
+        touch(index, instruction->id, instruction->id);
+        plan.firstUse[index] = std::min(plan.firstUse[index], instruction->id);
+      });
+    // What a loop or anything inside it touches must survive every iteration. Inner loops first; an outer one widens
+    // further.
+    for (auto it = plan.instructions.rbegin(); it != plan.instructions.rend(); ++it)
+      if (std::holds_alternative<Loop>((*it)->operation))
+        for (uint32_t id = (*it)->id; id <= (*it)->last; ++id)
+          eachValue(*plan.instructions[id], [&](uint32_t index) { touch(index, (*it)->id, (*it)->last); });
+    for (uint32_t index : plan.outputs)
+      touch(index, std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max());
+    for (uint32_t index : plan.outputs) // never written: an output that is an input or a constant
+      if (LiveRange &range = plan.live[plan.values[index].root]; range.first == std::numeric_limits<uint32_t>::max())
+        range.first = 0;
+  }
+
+  /// Which values and instructions are settled once the inputs' extents are.
+  void markKnown() {
+    std::vector<std::string> bound;
+    for (uint32_t index : plan.inputs)
+      for (Extent extent : plan.values[index].dims)
+        if (std::string symbol = loneSymbol(plan.extents[extent]); !symbol.empty())
+          bound.push_back(std::move(symbol));
+    std::vector<bool> known(plan.extents.size());
+    for (Extent i = 0; i < plan.extents.size(); ++i) {
+      std::vector<std::string> symbols;
+      plan.extents[i].collectSymbols(symbols);
+      known[i] = std::all_of(symbols.begin(), symbols.end(), [&](const std::string &symbol) {
+        return std::find(bound.begin(), bound.end(), symbol) != bound.end();
+      });
+    }
+    auto all = [&](const std::vector<Extent> &list) {
+      return std::all_of(list.begin(), list.end(), [&](Extent extent) { return known[extent]; });
+    };
+    for (ValueInfo &info : plan.values)
+      info.known = info.storage != Storage::dynamic && all(info.dims) && known[info.bytes] && known[info.rootOffset];
+    for (ValueInfo &info : plan.values)
+      info.known = info.known && plan.values[info.root].known;
+    for (Block &block : plan.blocks)
+      for (Instruction &instruction : block.instructions) {
+        eachValue(instruction, [&](uint32_t index) { instruction.known &= plan.values[index].known; });
+        if (auto *call = std::get_if<CallKernel>(&instruction.operation))
+          instruction.known &= all(call->dims) && known[call->units] && known[call->scratchBytes] &&
+                               known[call->images] && known[call->stages];
+      }
+  }
+};
+
+} // namespace
+
+std::string loneSymbol(const Dim &dim) {
+  std::vector<std::string> symbols;
+  dim.collectSymbols(symbols);
+  return symbols.size() == 1 && symbols[0] == dim.str() ? symbols[0] : std::string();
+}
+
+void analyzePlan(Plan &plan) { Analysis(plan).run(); }
+
+} // namespace lathe::runtime
