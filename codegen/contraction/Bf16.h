@@ -24,7 +24,7 @@ std::string obstacle(const Target &target);
 /// True when the prior of a contraction of `type` should round its operands.
 bool wanted(const KernelProblem &problem, ElementType type);
 
-/// Products of vectors of pairs a cycle, of which fp32's multiply-adds are two: what was measured (docs/kernels.md).
+/// Products of vectors of pairs a cycle, of which fp32's multiply-adds are two: what was measured (docs/notes/bf16.md).
 double productsACycle(const Target &target);
 /// Pairs are no faster than as many multiply-adds: only what waits for weights from memory gains from them.
 bool pairsAreSlow(const Target &target);

@@ -158,7 +158,7 @@ TEST_F(Bf16, winogradLosesWhatItsPointsAreChosenFor) {
     }
     return std::sqrt(squares / all);
   };
-  // docs/kernels.md: 2.4e-3, 3.0e-3, 5.5e-3 and 1.0e-2; no less than half of that, or operands were not rounded.
+  // docs/notes/bf16.md: 2.4e-3, 3.0e-3, 5.5e-3 and 1.0e-2; no less than half of that, or operands were not rounded.
   for (auto [schedule, expected] :
        std::vector<std::pair<const char *, double>>{{"direct/1 type=bf16 px=6 oc=2", 2.4e-3},
                                                     {"winograd/1 m=2 px=6 oc=2 type=bf16", 3.0e-3},

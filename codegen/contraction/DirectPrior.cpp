@@ -137,7 +137,7 @@ double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weig
   double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
   double wait = (pairs ? 6.0 : 4.0) / Microkernel::chains(target, rows, vectors);
   // Vectors of a step that do not stay in registers beside the sums: measured 1 to 2 % alone on the core, 7 to 28 %
-  // between other processes (docs/kernels.md, "AVX2").
+  // between other processes (docs/notes/avx2.md).
   double reloading = groups > 1 ? 1.06 : 1;
   return (std::max({multiplies, loads, arrival, wait}) + 0.05 * loads + 0.05 * arrival) * reloading;
 }
@@ -201,7 +201,7 @@ DirectChoice chooseDirect(const ContractionProblem &problem, const ConvGeometry 
   if (before)
     rowBytes += double(before->conv.groups) * before->conv.inPixels() * size / rows;
   // What is computed here and what it is computed from pass through the second level beside each other; of more than a
-  // quarter of it rows were read from farther away again (docs/kernels.md).
+  // quarter of it rows were read from farther away again (docs/notes/separable.md).
   double room =
       before ? secondLevelBytes / 4 : std::max(secondLevelBytes * 0.75 - 2 * tileWeights, secondLevelBytes / 4);
   int64_t chunk = std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);

@@ -88,7 +88,7 @@ double depthwiseCycles(const Separable &pair) {
 /// channels and the second by rows. One kernel reads the second one's weights again for each range of rows, and is cut
 /// less evenly.
 double predictedSaving(const ContractionProblem &problem, const Separable &pair) {
-  constexpr double exposed = 1.0 / 6; // of the time that reading takes: measured (docs/kernels.md)
+  constexpr double exposed = 1.0 / 6; // of the time that reading takes: measured (docs/notes/separable.md)
   const Caches caches = cachesOf(problem.target());
   double threads = problem.kernel.threads, bytes = pair.betweenBytes();
   RowsBefore before{pair.depthwise, depthwiseCycles(pair)};

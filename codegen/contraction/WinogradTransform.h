@@ -24,7 +24,7 @@ struct WinogradTransform {
 
 /// F(m, 3) for m of 2, 4 and 6, on the points 0, 1, -1, 2, -2, 1/2, -1/2 (as many as needed) and infinity. Where what
 /// is multiplied is `rounded` to few bits, for m of 2, 3 and 4 on the points that magnify those errors least
-/// (docs/kernels.md).
+/// (docs/notes/bf16.md).
 WinogradTransform winogradTransform(int64_t outputs, bool rounded = false);
 
 /// The linear forms `rows` of `inputs`. Rows, or columns, that differ in signs only share their sums.

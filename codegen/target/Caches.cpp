@@ -13,7 +13,7 @@ Caches cachesOf(const Target &target) {
     return {48 * kib, 1024 * kib, 48, 10, 0.3};
   // Zen 3, measured in a virtual machine at 3.2 GHz (20 to 32 GB/s from memory). Its 76 GB/s from the second level are
   // 24 bytes a cycle: with those the prior chose tiles of four vectors, which its 16 registers serve worse
-  // (docs/kernels.md).
+  // (docs/notes/avx2.md).
   return {32 * kib, 512 * kib, 48, 7, 0.125};
 }
 

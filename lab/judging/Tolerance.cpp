@@ -9,7 +9,7 @@ namespace lathe::lab {
 namespace {
 
 /// The multiple of the unit roundoff that every result is granted: 2e-5 in float32. Winograd's transforms over tens of
-/// layers reach half of it (docs/kernels.md).
+/// layers reach half of it (docs/notes/winograd.md).
 constexpr double granted = 2e-5 * 0x1p24;
 /// From the norm of all errors to the largest of them.
 constexpr double largest = 5;
@@ -156,7 +156,7 @@ Tolerance toleranceOf(const Roundings &roundings, Against against) {
   }
   if (roundings.precision == Precision::bf16) {
     // Rounding both operands puts a layer off by 2.4e-3 of its result, up to 1e-2 where Winograd's transforms magnify
-    // it (docs/kernels.md); such errors are independent: fifty layers in a row add up to about seven times that.
+    // it (docs/notes/bf16.md); such errors are independent: fifty layers in a row add up to about seven times that.
     tolerance.relative = std::max(tolerance.relative, 5e-2);
     tolerance.maximum = std::max(tolerance.maximum, 1e-1);
   }
