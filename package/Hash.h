@@ -1,4 +1,4 @@
-// XXH3-64 over pieces of memory, the package's checksum (libxxhash's header, compiled into Hash.cpp).
+// XXH3-64, the checksum of packages (libxxhash's header, compiled into Hash.cpp).
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace lathe::package {
 
-/// The hash of all bytes given to `update`, in order; how they were cut into pieces makes no difference.
+/// Hashes all bytes given to `update`, in order. The division into calls does not matter.
 class Hasher {
 public:
   Hasher();

@@ -1,14 +1,14 @@
-// The artifact `model.lathe`: one description of the file for its writer (compile/) and reader (runtime/).
+// The file format `model.lathe`, for its writer (package/Writer.h) and its reader (runtime/).
 //
 //   Header                       64 bytes
 //   Section table                Header::sectionCount x Section
 //   sections, each page-aligned  plan (flatbuffer, plan.fbs), constants, code per target
 //
-// Little-endian. Sections follow each other in the order of the table; what lies between them is less than one
-// alignment of zeros, and nothing lies behind the last. The header's hash covers section table, plan and code and is
-// always checked on load; the constants' own hash is checked too unless the caller declines it (it reads the whole
-// file). So every byte of a package is checked. That finds damage, not malice: a package holds native code, and loading
-// one means trusting it.
+// Little-endian. Sections are in the order of the table, padded with zeros to the next alignment, and
+// nothing follows the last section. The header's hash covers section table, plan and code and is
+// always checked when a package is loaded. The hash of the constants is checked, too, unless the
+// caller declines it, because that reads the whole file. So every byte is checked. The hashes find
+// damage, not malice: a package holds native code, and loading one means trusting it.
 #pragma once
 
 #include <cstdint>
@@ -47,16 +47,17 @@ struct Section {
 };
 static_assert(sizeof(Section) == 128 && std::is_trivially_copyable_v<Section>);
 
-/// A code section: this prefix, one entry offset (uint64_t, from the section's start) per kernel of the program in
-/// order of plan and kernel, then position-independent code and its read-only data. It imports nothing and needs no
-/// relocation: it is mapped read-execute in place.
+/// Beginning of a code section. One entry offset (uint64_t, from the start of the section) per
+/// kernel follows, in order of plan and kernel, then position-independent code with its read-only
+/// data. The code imports nothing and needs no relocation; it is mapped in place, readable and
+/// executable.
 struct CodePrefix {
   uint32_t kernelCount;
   uint32_t reserved;
 };
 
-/// CPU features that code may require, by bit; names are LLVM's ("avx512f"). Architecture is a feature too.
-/// Append only: the numbers are stored in packages.
+/// CPU features that code may require, by bit. Names are LLVM's ("avx512f"); the architecture is a
+/// feature, too. Append only: packages store the numbers.
 // clang-format off: a feature a line
 #define LATHE_CPU_FEATURES(X) \
   X(0, x86_64, "x86_64") \
@@ -110,9 +111,9 @@ enum class CpuFeature : uint32_t {
 };
 
 inline uint64_t featureBit(CpuFeature feature) { return uint64_t(1) << static_cast<uint32_t>(feature); }
-/// "avx2 fma ..." for messages.
+/// Names of the features in `bits` for messages: "avx2 fma ...".
 std::string featureNames(uint64_t bits);
-/// Bits of the LLVM feature names given; unknown names are ignored.
+/// Bits of the given LLVM feature names. Unknown names are ignored.
 uint64_t featureBits(const std::vector<std::string> &llvmNames);
 
 } // namespace lathe::package

@@ -1,4 +1,4 @@
-// Writes `model.lathe`: the compile side of package/Package.h.
+// Writes packages (format: package/Package.h).
 //
 //   Constants constants;
 //   plan::ProgramT program;                       // filled by the plan builder (package/plan.fbs, object API)
@@ -7,8 +7,8 @@
 //   value->bytes = std::to_string(byteCount);
 //   writePackage("model.lathe", program, constants, {CodeSection{"x86_64 znver4", features, image, entries}});
 //
-// What the reader checks and the writer therefore asserts at once, so that a broken plan builder fails where the
-// mistake is: every code section has one entry per kernel of the program, and each entry lies inside its image.
+// The writer asserts what the reader checks, so that a broken plan builder fails early: every code
+// section has one entry per kernel of the program, and each entry is inside its image.
 #pragma once
 
 #include "package/Package.h"
@@ -21,12 +21,14 @@
 
 namespace lathe::package {
 
-/// The constants section while it grows. Equal contents are stored once.
+/// Builds the constants section. Equal contents are stored once.
 class Constants {
 public:
-  /// Takes `bytes`; returns their offset in the section, a multiple of constantAlignment. Padding is zero.
+  /// Adds `bytes` and returns their offset in the section, a multiple of constantAlignment. Padding
+  /// is zero.
   uint64_t add(std::vector<char> bytes);
-  /// String tensors: each element as a 32-bit length, then its bytes. `byteCount` gets what Value.bytes must say.
+  /// Adds a string tensor: each element is a 32-bit length and its bytes. `byteCount` receives the
+  /// value for Value.bytes.
   uint64_t addStrings(std::span<const std::string> elements, uint64_t &byteCount);
 
   uint64_t bytes() const { return end; }
@@ -50,16 +52,17 @@ struct CodeSection {
   std::vector<uint64_t> entries; // offset into `image` of each kernel, in order of plan, then of Plan.kernels
 };
 
-/// Boundary at which an image starts inside its section: what page-relative addressing (AArch64 ADRP) relies on.
+/// Alignment of an image inside its section; page-relative addressing (AArch64 ADRP) relies on it.
 inline constexpr uint64_t imageAlignment = 4096;
 
-/// Writes the package as a PendingFile, so that a reader sees the old file or the new one, and returns its size in
-/// bytes. Throws Error ("model.lathe: cannot write: No space left on device") and leaves nothing behind on failure.
-/// `code` may be empty for a program without kernels (references only).
+/// Writes the package as a PendingFile, so that a reader sees the old file or the new one. Returns
+/// the size in bytes. Throws Error ("model.lathe: cannot write: No space left on device") and
+/// leaves nothing behind on failure. `code` may be empty for a program without kernels (references
+/// only).
 uint64_t writePackage(const std::string &path, const plan::ProgramT &program, const Constants &constants,
                       std::span<const CodeSection> code);
 
-/// The same bytes in memory.
+/// Returns the same bytes in memory.
 std::vector<char> packageBytes(const plan::ProgramT &program, const Constants &constants,
                                std::span<const CodeSection> code);
 

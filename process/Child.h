@@ -1,5 +1,5 @@
-// One child process with three pipes: starting, limits, moving bytes, ending and reaping. Used by Worker.h and Run.h;
-// others use those.
+// A child process with three pipes: start, limits, transfer of bytes, end and reaping. Base of
+// Worker.h and Run.h, which other rooms use.
 #pragma once
 
 #include "process/Failure.h"
@@ -17,77 +17,82 @@
 
 namespace lathe::process {
 
-/// What to start. The environment is this process's own with `environment` put over it.
+/// A program to start. The child inherits this environment, with `environment` on top.
 struct Command {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
-  std::string directory; // "" stays where we are
-  /// Put before the command: {"ssh", "board"}, {"qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"}.
+  std::string directory; // working directory of the child; "": the same as ours
+  /// Words put before the command: {"ssh", "board"}, {"qemu-aarch64", "-L",
+  /// "/usr/aarch64-linux-gnu"}.
   std::vector<std::string> prefix;
-  /// The prefix hands what follows to a shell as one text (ssh, sh -c): directory, environment and arguments are
-  /// quoted into that text instead of being set here.
+  /// True if the prefix passes the rest to a shell as one text (ssh, sh -c). Directory, environment
+  /// and arguments are then quoted into that text.
   bool prefixIsShell = false;
 
   std::string str() const;
 };
 
-/// Zero means unlimited.
+/// Limits of a process. Zero means unlimited.
 struct Limits {
-  double wallSeconds = 0;        // of the whole life of the process; time spent paused counts
-  double cpuSeconds = 0;         // kernel-enforced, rounded up to whole seconds
-  int64_t residentBytes = 0;     // watched every 20 ms while somebody waits for the process, and at its end
-  int64_t addressSpaceBytes = 0; // kernel-enforced: allocation beyond it fails inside the process
+  double wallSeconds = 0;        // lifetime, paused time included
+  double cpuSeconds = 0;         // enforced by the kernel, rounded up to whole seconds
+  int64_t residentBytes = 0;     // checked every 20 ms while a caller waits for the process, and at its end
+  int64_t addressSpaceBytes = 0; // enforced by the kernel: allocations beyond it fail in the process
 };
 
-/// What a process has used so far, or in all once it has ended.
+/// Resources that a process has used so far, or in total once it has ended.
 struct Usage {
   double wallSeconds = 0;
-  double cpuSeconds = 0; // with the processes it has started, as long as they are there
+  double cpuSeconds = 0; // of the process and its living children
   int64_t peakResidentBytes = 0;
 };
 
-/// A started process, the leader of its own group. The destructor ends the group and reaps it: no zombies, no orphans.
-/// So does a signal that ends us (support/Interrupt.h). It is also ended by the kernel when the thread that started it
-/// ends (Linux), so that a killed supervisor leaves nothing behind. One thread at a time.
+/// A started process, the leader of its own process group. The destructor ends and reaps the group,
+/// so no zombie or orphan is left; a signal that ends this process does the same
+/// (support/Interrupt.h). On Linux the kernel also ends the child when the thread that started it
+/// ends, so a killed supervisor leaves nothing behind. Use an object from one thread at a time.
 ///
-/// No call waits for a process that cannot be signalled (one that has taken another user's identity, as setuid programs
-/// do) or that hangs in the kernel: after `signalGraceSeconds` it is given up, and the Failure says that it still runs.
+/// No call waits forever for a process that cannot be signalled (a setuid program that changed its
+/// user) or that hangs in the kernel. After `signalGraceSeconds` the call gives up, and the Failure
+/// says that the process still runs.
 class Child {
 public:
   static Result<std::unique_ptr<Child>> start(const Command &command, const Limits &limits);
-  /// Forks and runs `function` in the child; what it writes to the descriptor is our `output`. Its standard output and
-  /// error are our stderr tail. The child ends without destructors, with the returned exit code.
+  /// Forks and runs `function` in the child. Bytes that the function writes to `descriptor` arrive
+  /// in `output`; its standard output and error go to `stderrTail`. The child ends without
+  /// destructors, with the returned exit code.
   static Result<std::unique_ptr<Child>> fork(const std::string &who, const std::function<int(int descriptor)> &function,
                                              const Limits &limits);
   ~Child();
   Child(const Child &) = delete;
   Child &operator=(const Child &) = delete;
 
-  /// Moves bytes (input to it, output and stderr from it) until `done` holds: then nothing is returned. Otherwise how
-  /// it ended: by itself, or by our hand because `seconds` passed (negative: no limit of this call's own) or a limit
-  /// was exceeded. It is then reaped.
+  /// Transfers bytes (`input` to the child, output and stderr from it) until `done` returns true;
+  /// then returns nothing. Otherwise returns how the child ended: by itself, or killed because
+  /// `seconds` passed (negative: no limit) or a limit was exceeded. The child is then reaped.
   std::optional<Failure> pump(double seconds, const std::function<bool()> &done);
-  /// Ends and reaps it, with `kind` as the reason others are told.
+  /// Kills and reaps the child. The Failure has the given kind and detail.
   Failure end(FailureKind kind, const std::string &detail);
-  /// Closes its input, lets it leave by itself, ends it after `graceSeconds`. How it ended; reaped.
+  /// Closes the input of the child, waits `graceSeconds` for its exit, then kills it. Returns how
+  /// the child ended; it is reaped.
   Failure leave(double graceSeconds);
 
   void closeInput();
-  /// Stops and continues the whole group. `stop` returns when the process stands still or has ended; otherwise the
-  /// reason why it goes on.
+  /// Stop and continue the whole process group. `stop` returns nothing once the process is stopped
+  /// or has ended, otherwise the reason why it still runs.
   [[nodiscard]] std::optional<std::string> stop();
   void resume();
   bool alive() const { return pid > 0; }
   pid_t id() const { return pid; }
   Usage usage() const;
 
-  std::string input;  // still to be written to its stdin
-  std::string output; // what came from its stdout and was not taken yet
+  std::string input;  // bytes not yet written to its stdin
+  std::string output; // bytes from its stdout that the caller has not removed yet
   std::string stderrTail;
   std::string who;
-  /// How long a process may take to stop or to end after the signal for it was sent.
+  /// Time that a process gets to stop or end after a signal, in seconds.
   double signalGraceSeconds = 10;
-  bool outputMayEnd = false; // otherwise a process that closed its output is given two seconds to leave
+  bool outputMayEnd = false; // false: a process that closes its output has two seconds to exit
 
 private:
   Child() = default;
@@ -99,7 +104,8 @@ private:
   bool writeSome();
   bool readSome(int &descriptor, std::string &into, bool tail);
   bool overMemory();
-  /// Signals the group, and the process itself where it has left its group. False when neither can be reached.
+  /// Signals the group, and the process itself if it left the group. Returns false when neither can
+  /// be signalled.
   bool signalGroup(int signal) const;
   void watchOver(pid_t started);
 
@@ -108,7 +114,7 @@ private:
   int stdinPipe = -1, stdoutPipe = -1, stderrPipe = -1;
   bool stopped = false;
   Limits limits;
-  int64_t inheritedResidentBytes = 0; // ours when it was forked
+  int64_t inheritedResidentBytes = 0; // resident bytes of this process when it forked
   Clock::time_point started;
   Usage final;
 };

@@ -1,4 +1,4 @@
-// How a worker process can go wrong, as a value: nothing a worker does throws in its supervisor.
+// Failures of worker processes as values. A failing worker never throws in its supervisor.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace lathe::process {
 
 enum class FailureKind {
   couldNotStart,  // no such program, no permission, no such directory
-  exited,         // ended by itself before it had answered; exitCode
-  crashed,        // ended by a signal nobody here sent; signal
-  timedOut,       // no answer in time, or over its wall-clock limit; seconds
-  cpuExceeded,    // over its CPU limit; seconds
-  memoryExceeded, // over its memory limit; bytes: the limit
-  garbage,        // its output is no message; detail: the beginning of what came
-  threw,          // said itself what is wrong (a forked function: with an exception); detail: the text
+  exited,         // exited before it answered; see exitCode
+  crashed,        // ended by a signal that this process did not send; see signal
+  timedOut,       // no answer in time, or wall-clock limit exceeded; see seconds
+  cpuExceeded,    // CPU limit exceeded; see seconds
+  memoryExceeded, // memory limit exceeded; bytes is the limit
+  garbage,        // its output is not a message; detail is the beginning of the output
+  threw,          // reported an error itself (a forked function: an exception); detail is the text
 };
 
-/// "crashed", "timed_out", ... as written to JSON and stores.
+/// "crashed", "timed_out", ... as stored and written to JSON.
 std::string_view name(FailureKind kind);
 
 struct Failure {
@@ -31,7 +31,7 @@ struct Failure {
   int64_t bytes = 0;
   std::string who; // the command, for messages
   std::string detail;
-  std::string stderrTail; // the last kilobytes of what it wrote there
+  std::string stderrTail; // the last kilobytes of its standard error
 
   /// One line: "'node runner.mjs' was ended by signal 11 (Segmentation fault); it last said: ...".
   std::string message() const;

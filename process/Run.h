@@ -1,4 +1,4 @@
-// Whole programs and single functions run elsewhere, with an outcome that is always a value.
+// Runs a program or a function in another process. Every outcome is a value.
 #pragma once
 
 #include "process/Child.h"
@@ -12,12 +12,12 @@ struct Finished {
   Usage usage;
 };
 
-/// Runs a program to its end. Any exit code is a value; signals and limits are failures.
+/// Runs a program to its end. Any exit code is a value; signals and exceeded limits are failures.
 Result<Finished> run(const Command &command, const Limits &limits = {}, const std::string &input = "");
 
-/// Runs `function` in a forked child and returns its text. An exception becomes `threw` (std::bad_alloc:
-/// `memoryExceeded`), a call of exit `exited`. For fuzz-like tests: only the calling thread exists in the child, so the
-/// function must not wait for threads started before.
+/// Runs `function` in a forked child and returns its text. An exception becomes the failure `threw`
+/// (std::bad_alloc: `memoryExceeded`), a call of exit becomes `exited`. For fuzz-like tests. Only
+/// the calling thread exists in the child, so the function must not wait for other threads.
 Result<std::string> runForked(const std::string &who, const std::function<std::string()> &function,
                               const Limits &limits = {});
 

@@ -1,4 +1,4 @@
-// Words as a POSIX shell reads them, and a command line that it reads back.
+// Splits and quotes POSIX shell words.
 #pragma once
 
 #include <string>
@@ -8,17 +8,18 @@ namespace lathe::process {
 
 struct ShellWords {
   std::vector<std::string> words;
-  std::string problem; // why the text is no list of words ("a quote ' is not closed"); empty when it is one
+  std::string problem; // the syntax error ("a quote ' is not closed"); empty if there is none
 };
 
-/// Splits `text` as a POSIX shell does (Shell Command Language, 2.2 Quoting): 'literal', "literal but for \", \\, \$
-/// and \`", \c. Nothing is expanded: $, *, ~ and operators such as | stand for themselves.
+/// Splits `text` as a POSIX shell does (Shell Command Language, 2.2 Quoting): '...' is literal;
+/// "..." is literal except for \", \\, \$ and \`; \c is c. Nothing is expanded: $, *, ~ and
+/// operators such as | stand for themselves.
 ShellWords splitShellWords(const std::string &text);
 
-/// One word for a shell: quoted where it has to be.
+/// Returns `word`, quoted for a shell if necessary.
 std::string shellQuoted(const std::string &word);
 
-/// Words joined by spaces, each quoted where it has to be.
+/// Returns the words joined by spaces, each quoted if necessary.
 std::string shellCommand(const std::vector<std::string> &words);
 
 } // namespace lathe::process

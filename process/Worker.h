@@ -1,7 +1,9 @@
-// A worker: a process that answers JSON messages, one a line, on its standard output to those on its standard input.
+// A worker process that answers JSON messages, one a line: requests on its standard input, answers
+// on its standard output.
 //
-// Whatever it does instead of answering (crash, hang, eat memory, print something else, leave) becomes a `Failure`.
-// After a failure the worker is dead and reaped, and every later call returns that same failure: start another one.
+// Anything but an answer (crash, hang, memory excess, other output, exit) becomes a `Failure`.
+// After a failure the worker is dead and reaped, and every later call returns the same failure.
+// Start a new worker then.
 #pragma once
 
 #include "process/Child.h"
@@ -14,33 +16,34 @@ class Worker {
 public:
   static Result<Worker> start(const Command &command, const Limits &limits = {});
 
-  /// Sends a message and waits for the next one from the worker.
+  /// Sends a message and waits for the answer.
   Result<nlohmann::json> request(const nlohmann::json &message, double timeoutSeconds);
-  /// Waits for the next message. Blank lines are skipped.
+  /// Waits for the next message from the worker. Skips blank lines.
   Result<nlohmann::json> receive(double timeoutSeconds);
-  /// Sends without waiting for anything but room in the pipe.
+  /// Sends a message without waiting for an answer. May wait for space in the pipe.
   std::optional<Failure> send(const nlohmann::json &message, double timeoutSeconds);
 
-  /// SIGSTOP and SIGCONT to the worker's process group; `pause` returns when it stands still. Through a prefix such as
-  /// ssh only the local end stops. Requests to a paused worker time out. A worker that cannot be stopped is ended, and
-  /// the failure returned: times taken beside one that runs would mean nothing.
+  /// Stop and continue the worker's process group (SIGSTOP, SIGCONT). `pause` returns when the
+  /// group is stopped. Through a prefix such as ssh only the local end stops. Requests to a paused
+  /// worker time out. A worker that cannot be stopped is killed and the failure is returned,
+  /// because times measured beside a running worker are invalid.
   std::optional<Failure> pause();
   void resume();
 
-  /// Closes its input and waits for it to leave by itself; ends it after `graceSeconds`. Its exit code, or how else it
-  /// ended.
+  /// Closes the input of the worker and waits for its exit; kills it after `graceSeconds`. Returns
+  /// the exit code, or the failure.
   Result<int> close(double graceSeconds);
-  /// Ends it at once.
+  /// Kills the worker at once.
   void kill();
 
   bool alive() const;
   pid_t id() const { return child->id(); }
-  /// How long it may take to stop or to end after the signal for it was sent: 10 s where nothing else is said.
+  /// Sets the time to stop or end after a signal, in seconds (default 10).
   void setSignalGrace(double seconds) { child->signalGraceSeconds = seconds; }
   Usage usage() const { return child->usage(); }
   std::string stderrTail() const { return child->stderrTail; }
 
-  /// An answer longer than this is garbage.
+  /// Longest valid answer; a longer one is garbage.
   static constexpr size_t maxMessageBytes = size_t(64) << 20;
 
 private:

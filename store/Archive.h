@@ -1,4 +1,5 @@
-// Measurements as one file to send and to keep, and what comes back from many of them (docs/store.md, "Archives").
+// Export of measurements to archive files, and import of archives and store files (docs/store.md,
+// "Archives").
 #pragma once
 
 #include "store/Store.h"
@@ -11,16 +12,18 @@ namespace lathe::store {
 
 using Record = std::variant<Platform, Experiment, Point, TuningRecord>;
 
-/// Calls `visit` for every record that `filter` chooses, what others refer to first; of tuning records only where it
-/// restricts nothing or asks for the kind `tune`. In an order that depends on the content alone.
+/// Calls `visit` for every record that `filter` selects; a record comes after the records that it
+/// refers to. Tuning records are included only if the filter restricts nothing or asks for the kind
+/// `tune`. The order depends on the content alone.
 void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit);
 
-/// Writes what `filter` chooses as JSON lines, compressed where the name ends in .gz. Equal content makes equal
-/// files. Returns what was written.
+/// Writes the records that `filter` selects as JSON lines, compressed if `path` ends in .gz. Equal
+/// content gives equal files. Returns the number of records written.
 Store::Counts exportArchive(Store &store, const Filter &filter, const std::string &path);
 
-/// Calls `visit` for every record of an archive; what a record refers to comes before it. Throws Error, naming the
-/// line, for a file that is damaged, cut, of a newer format or no archive; some of that is only known at the end.
+/// Calls `visit` for every record of an archive; a record comes after the records that it refers
+/// to. Throws Error with the line number for a file that is damaged, truncated, of a newer format
+/// or not an archive. Some damage is only found at the end of the file, after calls of `visit`.
 void readArchive(const std::string &path, const std::function<void(const Record &)> &visit);
 
 struct ImportCounts {
@@ -31,9 +34,10 @@ struct ImportCounts {
   size_t samples = 0; // of points added and replaced
 };
 
-/// Takes over what archives and store files hold. All of them are read and checked before anything is written, then all
-/// is written at once or nothing. Of two measurements of the same point, and of the same schedule, the later one stays,
-/// so the order of files does not matter and what was imported before changes nothing.
+/// Imports archives and store files into `store`. All files are read and checked first; then either
+/// everything is written or nothing. Of two measurements of one point, or of one schedule, the
+/// later one stays, so the order of the files does not matter and importing a file twice changes
+/// nothing.
 ImportCounts importInto(Store &store, const std::vector<std::string> &paths);
 
 } // namespace lathe::store

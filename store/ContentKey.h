@@ -1,4 +1,4 @@
-// Keys that follow from content (equal content has equal keys, on every machine) and keys that nothing else has.
+// Keys derived from content (equal on every machine for equal content), and unique keys.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,8 +9,8 @@
 
 namespace lathe::store {
 
-/// XXH3-128 of all bytes given, in order, as 32 hexadecimal digits. Not cryptographic: it finds damage and duplicates,
-/// not forgery.
+/// XXH3-128 of all bytes given, in order, as 32 hexadecimal digits. The hash finds damage and
+/// duplicates; it is not cryptographic.
 class ContentHasher {
 public:
   ContentHasher();
@@ -24,22 +24,23 @@ private:
 };
 
 std::string contentKey(std::string_view bytes);
-/// Of a document: keys are sorted, so the order in which it was made does not matter.
+/// Key of a JSON document. The order of its keys does not matter.
 std::string documentKey(const nlohmann::json &document);
 
-/// The JSON document that `text` holds; discarded (is_discarded) where it holds none, or one whose lists and objects
-/// lie more than 64 deep in one another: code that walks documents calls itself once a level.
+/// Parses a JSON document. Returns a discarded value (is_discarded) for invalid JSON and for
+/// documents nested deeper than 64 levels, because code that walks documents is recursive.
 nlohmann::json parseDocument(std::string_view text);
 
 /// A random UUID (version 4), "f3b1c0de-...".
 std::string newUuid();
 
-/// Now, UTC, "2026-11-22T00:31:04.123456Z": as text in the order of time.
+/// The current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time.
 std::string timeNow();
-/// Of that form, in the ranges of a calendar.
+/// True if `text` has that form and is a valid date and time.
 bool isTime(std::string_view text);
 
-/// `text` with what is not UTF-8 replaced: command lines and messages may hold any bytes, JSON may not.
+/// Returns `text` with invalid UTF-8 replaced. Command lines and messages may contain any bytes,
+/// JSON may not.
 std::string validUtf8(const std::string &text);
 
 } // namespace lathe::store

@@ -1,4 +1,4 @@
-// Lines of text to and from files, compressed by gzip where the name ends in .gz.
+// Reads and writes lines of text, gzip-compressed if the file name ends in .gz.
 #pragma once
 
 #include "support/PendingFile.h"
@@ -14,40 +14,40 @@ struct gzFile_s;
 
 namespace lathe::store {
 
-/// Bytes of the longest line, end excluded. Some kilobytes can unpack to gigabytes: a reader takes no more than this.
-/// A point of 100,000 samples needs about 5 MB.
+/// Largest length of a line in bytes, without its end. The limit protects readers from small files
+/// that unpack to gigabytes. A point of 100,000 samples needs about 5 MB.
 constexpr size_t maxLineBytes = size_t(64) << 20;
 
-/// The file appears under its name when it is complete: `commit`. "-" is the standard output (support/PendingFile.h).
-/// Throws Error.
+/// Writes a file that appears under its name when `commit` is called. "-" is the standard output
+/// (support/PendingFile.h). Throws Error on failure.
 class LineWriter {
 public:
   explicit LineWriter(const std::string &path);
   ~LineWriter();
-  /// Adds `text` and a newline. Throws Error beyond maxLineBytes.
+  /// Writes `text` and a newline. Throws Error if the line exceeds maxLineBytes.
   void line(std::string_view text);
   void commit();
 
 private:
-  /// Compresses what was given; `finish` ends the stream.
+  /// Compresses `bytes`; `finish` ends the stream.
   void deflate(std::string_view bytes, bool finish);
 
   std::string path;
   PendingFile file;
-  std::unique_ptr<z_stream_s> deflater; // none: as it is
+  std::unique_ptr<z_stream_s> deflater; // null: no compression
 };
 
-/// Reads both kinds, whatever the name. Throws Error for a file that is not there, whose compression is cut or damaged,
-/// or that has a line beyond maxLineBytes.
+/// Reads compressed and plain files, whatever their names. Throws Error for a missing file, for
+/// truncated or damaged compression, and for a line longer than maxLineBytes.
 class LineReader {
 public:
   explicit LineReader(const std::string &path);
   ~LineReader();
   LineReader(const LineReader &) = delete;
   LineReader &operator=(const LineReader &) = delete;
-  /// The next line without its end; none after the last.
+  /// Returns the next line without its end; nothing after the last line.
   std::optional<std::string> next();
-  /// Of the line read last, from 1.
+  /// Number of the last line read, counted from 1.
   size_t number() const { return lines; }
 
 private:

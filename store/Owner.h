@@ -1,4 +1,5 @@
-// The process that measures an experiment at this moment, told so that another process can see whether it still does.
+// Identifies the process that measures an experiment, so that another process can check whether it
+// is still alive.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +8,16 @@
 namespace lathe::store {
 
 struct Owner {
-  std::string host; // its name
-  std::string boot; // of the kernel, a new one with every start of the machine
-  std::string pids; // the namespace that `pid` counts in
+  std::string host; // host name
+  std::string boot; // boot id of the kernel, new with every start of the machine
+  std::string pids; // pid namespace
   int64_t pid = 0;
-  int64_t started = 0; // clock ticks after the start of the machine: a later process may have the same pid
+  int64_t started = 0; // start time in clock ticks after boot; tells processes with equal pids apart
 
   static Owner self();
-  /// False only where it is known to be gone: the machine was started anew, or its pid is nobody's or another one's.
-  /// Of another host or namespace nobody here can tell, which counts as alive.
+  /// False only if the process is known to be gone: the machine was restarted, or no process or
+  /// another process has the pid. A process on another host or in another pid namespace cannot be
+  /// checked and counts as alive.
   bool mayLive() const;
   bool operator==(const Owner &) const = default;
 };

@@ -1,10 +1,10 @@
-// What is kept of measuring, as plain values (docs/store.md, and docs/architecture.md, "Words").
+// The records of measurements, as plain values (docs/store.md, and docs/architecture.md, "Words").
 //
 // A *problem* (an operator with its shapes and types, or a whole model) x a *provider* and its variant x a *setting* is
 // a *point*; its timed repetitions are *samples*, in rounds; points measured together are an *experiment* on a
-// *platform*. A *tuning record* is what is known of one schedule for one task.
+// *platform*. A *tuning record* is the measured time of one schedule for one task.
 //
-// Times of the clock on the wall are text, UTC, as timeNow() writes them.
+// Dates with times are UTC texts, as timeNow() returns them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,7 +25,8 @@ struct CacheLevel {
   int sharedBy = 1; // hardware threads
 };
 
-/// A machine with its system and the software that measured. Empty strings and zeros where the system does not tell.
+/// A machine, its operating system and the software that measured. Values that the system does not
+/// report are empty or zero.
 struct Platform {
   std::string cpu, architecture; // "AMD EPYC 9755", "x86_64"
   std::vector<std::string> features;
@@ -38,7 +39,7 @@ struct Platform {
   std::string kernel, compiler;                 // "Linux 6.1.0", "Clang 19.1.4"
   std::map<std::string, std::string> libraries; // name -> version
 
-  /// Of all of it: equal platforms are one.
+  /// Hash of all fields, so equal platforms have one key.
   std::string key() const;
 };
 
@@ -46,59 +47,60 @@ enum class ExperimentKind { ops, bench, compare, profile, segments, tune };
 std::string_view name(ExperimentKind kind);
 
 enum class PointStatus {
-  passed,        // the output is right; timed unless only checked
-  failed,        // a wrong output, or an error it reported: no time
-  mistrusted,    // agreement means little (the right output is constant), or nobody has checked
-  unimplemented, // declined, with its reason
-  sameAs,        // an earlier point of the same provider runs this very implementation; `reason` names it
-  crashed,       // ended, by a signal or by itself, or wrote garbage
+  passed,        // the output is right; there is a time unless the point was only checked
+  failed,        // the output is wrong, or the provider reported an error; no time
+  mistrusted,    // the output is right but constant, or nobody has checked it
+  unimplemented, // declined; see `reason`
+  sameAs,        // an earlier point of the provider runs the same implementation; `reason` names it
+  crashed,       // the process exited, was ended by a signal, or wrote garbage
   timedOut,
   memoryExceeded
 };
 std::string_view name(PointStatus status); // "same_as", "timed_out", ...
 
 enum class CacheState {
-  hot,          // as the run before left them
-  cold,         // of everything
-  coldConstants // of operands known before the run, everything else hot
+  hot,          // as the previous run left the caches
+  cold,         // all memory of the provider evicted before each run
+  coldConstants // constant operands evicted before each run, everything else hot
 };
 std::string_view name(CacheState state); // "cold-constants"
 
-/// The value called `text`; throws Error with the names there are.
+/// Inverses of `name`. Throw Error with the valid names.
 ExperimentKind experimentKind(std::string_view text);
 PointStatus pointStatus(std::string_view text);
 CacheState cacheState(std::string_view text);
 
-/// Processors that others kept busy meanwhile, on average; none where the system does not tell.
+/// Average number of processors that other programs used during a measurement; empty if the system
+/// does not report it.
 struct Disturbance {
   std::optional<double> otherProcessors;
-  std::optional<double> stolenProcessors; // of those: by other guests of the host
+  std::optional<double> stolenProcessors; // part used by other guests of the host
 };
 
 struct Experiment {
-  std::string uuid; // made by Store::addExperiment where empty
+  std::string uuid; // Store::addExperiment creates one if empty
   ExperimentKind kind = ExperimentKind::ops;
   std::string command;           // as typed, quoted for a shell
-  std::string version, build;    // of lathe; `build` tells two builds of a version apart
-  std::string platform;          // its key
-  nlohmann::json settings = {};  // an object: what decides how every point is measured, not which points are
-  std::string started, finished; // `finished` is empty while it is running, or when it was ended from outside
-  Disturbance disturbance;       // of all of it
+  std::string version, build;    // of lathe; `build` distinguishes two builds of a version
+  std::string platform;          // key of the platform
+  nlohmann::json settings = {};  // an object: how every point is measured, not which points
+  std::string started, finished; // `finished` is empty while it runs, or if it was interrupted
+  Disturbance disturbance;       // average over the experiment
 
-  /// What two runs of the same command share: kind, settings, platform, version and build.
+  /// Hash of kind, settings, platform, version and build: equal for two runs of one command.
   std::string identity() const;
 };
 
 struct Problem {
   std::string op;             // "conv2d"; "model" for whole models
   std::string text;           // canonical: equal problems have equal texts
-  nlohmann::json detail = {}; // an object: the same for programs
+  nlohmann::json detail = {}; // an object: the same problem for programs
   std::string key() const;    // of operator and text
 };
 
 struct Setting {
   int threads = 1;
-  int64_t batch = 0;                // 0: the problem says it
+  int64_t batch = 0;                // 0: the batch of the problem
   std::string type = "f32", layout; // layout "": the provider chooses
   std::string schedule;             // "": the provider's own choice
   CacheState cache = CacheState::hot;
@@ -109,12 +111,12 @@ struct Setting {
 /// One timed repetition.
 struct Sample {
   int64_t wallNs = 0;
-  // None where it was not counted.
+  // Empty if not counted.
   std::optional<int64_t> cpuNs, cycles, instructions, cacheMisses, frequencyKhz;
   bool operator==(const Sample &) const = default;
 };
 
-/// The mean of a figure over the samples that have it; none where none has.
+/// Mean of a counter over the samples that have it; empty if none has.
 std::optional<double> meanOf(std::span<const std::vector<Sample>> rounds, std::optional<int64_t> Sample::*counter);
 
 struct Point {
@@ -122,20 +124,20 @@ struct Point {
   Problem problem;
   std::string provider, variant;
   Setting setting;
-  std::string measured; // when; Store::addPoint fills it in where empty
+  std::string measured; // date and time; Store::addPoint fills it in if empty
   PointStatus status = PointStatus::failed;
-  std::string reason;                              // of every status but passed
-  std::optional<double> relativeL2, maxDifference; // against the reference; not finite is none
+  std::string reason;                              // for every status but passed
+  std::optional<double> relativeL2, maxDifference; // against the reference; empty if not finite
   std::string implementation, providerVersion;
   std::string repro; // a command that measures this point again
   std::optional<double> prepareSeconds;
-  std::optional<double> callSeconds; // what a call of the provider takes that does next to nothing
+  std::optional<double> callSeconds; // time of a call that computes one element
   Disturbance disturbance;
-  std::vector<std::vector<Sample>> rounds; // none of them empty; only where the status has a time
-  /// How many of the rounds each start of the measured process made, in order; empty when there was one start.
+  std::vector<std::vector<Sample>> rounds; // no round is empty; only for statuses that have a time
+  /// Number of rounds of each start of the measured process, in order; empty for a single start.
   std::vector<size_t> starts;
 
-  /// Of experiment, problem, provider, variant and setting: what the point is, not what came out.
+  /// Hash of experiment, problem, provider, variant and setting, without the results.
   std::string key() const;
   size_t sampleCount() const;
 };
@@ -150,8 +152,8 @@ struct TuningRecord {
   std::string measured;
 };
 
-// As JSON, every field under its own name. Reading throws Error for what is missing, of another type or senseless
-// (negative times, unknown names, an empty round).
+// Conversions to and from JSON, every field under its own name. Reading throws Error for a missing
+// field, a wrong type or an impossible value (negative time, unknown name, empty round).
 nlohmann::json toJson(const Platform &platform);
 Platform platformFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const Experiment &experiment);
@@ -163,12 +165,12 @@ Point pointFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const TuningRecord &record);
 TuningRecord tuningRecordFromJson(const nlohmann::json &document);
 
-/// Rounds of each start: a list of integers from 1. Throws Error for anything else.
+/// Reads Point::starts: a list of integers from 1. Throws Error for anything else.
 std::vector<size_t> startsFromJson(const nlohmann::json &list);
 
-// Throw Error for what must not be kept. Measuring and reading (archives, store files) both go through them.
+// Throw Error for an invalid record. Both measuring and reading (archives, store files) call them.
 void check(const Experiment &experiment);
-/// `withSamples`: false where the samples were not read.
+/// `withSamples` is false if the samples were not read.
 void check(const Point &point, bool withSamples = true);
 void check(const TuningRecord &record);
 

@@ -1,5 +1,5 @@
-// sqlite3's C API with owners: what is opened is closed, what is prepared is finalised, a transaction that is not
-// committed is rolled back. Every failure is an Error of one line that names the file and what SQLite says.
+// RAII wrappers of sqlite3's C API: databases are closed, statements finalised, uncommitted
+// transactions rolled back. Every failure is a one-line Error with the file and SQLite's message.
 #pragma once
 
 #include "support/Error.h"
@@ -15,30 +15,31 @@ struct sqlite3_stmt;
 
 namespace lathe::store {
 
-/// One connection; of one thread at a time.
+/// One connection, used from one thread at a time.
 class Database {
 public:
   enum class Mode {
-    create,   // made when it is not there, its folder too
-    existing, // read and written
+    create,   // read and write; create the file and its folder if missing
+    existing, // read and write an existing file
     readOnly
   };
-  /// `busySeconds`: how long a statement waits for another process that is writing.
+  /// `busySeconds` is the time that a statement waits for another process that writes.
   Database(const std::string &path, Mode mode, double busySeconds = 30);
-  /// A private one that goes with its owner; SQLite spills it to a temporary file. `name` stands for it in messages.
+  /// Creates a private database that is removed with the object; SQLite spills it to a temporary
+  /// file. Messages call it `name`.
   static Database temporary(const std::string &name);
 
   const std::string &path() const { return file; }
-  /// One statement or several, without parameters; rows are ignored.
+  /// Executes one or several statements without parameters; rows are ignored.
   void execute(const std::string &sql);
-  /// First column of the first row of a statement without parameters.
+  /// Returns the first column of the first row of a statement without parameters.
   int64_t integer(const std::string &sql);
   std::string text(const std::string &sql);
-  /// Rows that the last statement changed.
+  /// Number of rows that the last statement changed.
   int64_t changes() const;
-  /// Makes `*this` a copy of `source` as it is at this moment.
+  /// Replaces `*this` by a copy of the current state of `source`.
   void copyFrom(Database &source);
-  /// Throws the Error of what failed last.
+  /// Throws Error for the last failed call.
   [[noreturn]] void fail() const;
   sqlite3 *handle() const { return connection.get(); }
 
@@ -59,7 +60,7 @@ class Statement {
 public:
   Statement(Database &database, std::string_view sql);
 
-  /// Binds all parameters, from the first; a reset statement keeps them.
+  /// Resets the statement and binds all parameters in order.
   template <class... Values> Statement &bind(const Values &...values) {
     reset();
     int index = 0;
@@ -80,7 +81,7 @@ public:
       bindOne(index, std::nullopt);
   }
 
-  /// True: a row is there to be read. False: the statement has done its work, and is reset.
+  /// Returns true if there is a row to read. Returns false at the end and resets the statement.
   bool step();
   /// Steps to the end.
   void run();
@@ -101,8 +102,9 @@ private:
   std::unique_ptr<sqlite3_stmt, Finalize> statement;
 };
 
-/// All or nothing. `write` takes the write lock at once (waiting for other writers), so that what was read inside stays
-/// true; `read` sees the database as it was at its first statement.
+/// A transaction, rolled back unless committed. `write` takes the write lock at once (waiting for
+/// other writers), so what it reads stays valid; `read` sees the database as of its first
+/// statement.
 class Transaction {
 public:
   enum class Kind { write, read };

@@ -1,7 +1,8 @@
-// The measurements of a machine, or of many: one SQLite file that any number of processes read and write at once.
+// A store of measurements: one SQLite file that any number of processes read and write at once.
 //
-// What a call that writes has returned from is on the disk: it survives kill -9. A call that throws has changed
-// nothing. A point and its samples come and go together. Errors are lathe::Error and name the file.
+// A writing call returns after its data is on disk, so the data survives kill -9. A call that
+// throws has changed nothing. A point and its samples are written and deleted together. Errors are
+// lathe::Error and name the file.
 #pragma once
 
 #include "store/Owner.h"
@@ -12,17 +13,18 @@
 
 namespace lathe::store {
 
-/// "~/.local/share/lathe/lathe.db" (XDG_DATA_HOME respected). Throws Error where neither HOME nor that is set.
+/// "~/.local/share/lathe/lathe.db" (or under XDG_DATA_HOME). Throws Error if neither HOME nor
+/// XDG_DATA_HOME is set.
 std::string defaultStorePath();
 
 struct StoreOptions {
-  bool create = true;      // false: Error where there is no file
-  double busySeconds = 30; // how long to wait for another process that writes
-  int64_t maxPages = 0;    // of SQLite's 4096 bytes; 0: no limit. Beyond it the file is full, as a disk would be
+  bool create = true;      // false: a missing file is an Error
+  double busySeconds = 30; // time to wait for another process that writes
+  int64_t maxPages = 0;    // size limit in SQLite pages of 4096 bytes; 0: none. Beyond it writes fail
 };
 
-/// Which experiments, and which of their points; what is empty does not restrict. Asking for experiments, what is said
-/// of points does not restrict either.
+/// Selects experiments and points. Empty fields do not restrict. Fields about points do not
+/// restrict the selection of experiments.
 struct Filter {
   std::vector<std::string> experiments = {}; // uuids
   std::optional<ExperimentKind> kind = {};
@@ -37,62 +39,67 @@ struct ExperimentSummary {
   Experiment experiment;
   std::string cpu; // of its platform
   size_t points = 0, passed = 0;
-  std::optional<Owner> owner; // that measures it now, as far as is known here
+  std::optional<Owner> owner; // the process that measures it now, if any
 };
 
-/// What is left of earlier runs of a command.
+/// An unfinished experiment of earlier runs of a command.
 struct Unfinished {
-  std::string experiment;    // uuid of one that is now this process's; "" where there is none
-  std::optional<Owner> busy; // of one that another process is measuring
+  std::string experiment;    // uuid of the experiment that this process now owns; "": none
+  std::optional<Owner> busy; // owner of an experiment that another process is measuring
 };
 
-/// One connection, of one thread at a time; processes (not threads, not children after fork) share a file by opening it
-/// once each.
+/// One connection, used from one thread at a time. Processes share a file by opening it once each;
+/// threads and forked children must not share an object.
 class Store {
 public:
-  /// Opens, creates or migrates. Throws Error for a file of a newer schema, of another program, or that is damaged.
+  /// Opens, creates or migrates a file. Throws Error for a newer schema, for a file of another
+  /// program, and for a damaged file.
   explicit Store(const std::string &path, const StoreOptions &options = {});
 
-  /// A private copy of the file as it is at this moment, whatever older schema it has; the file is not changed and may
-  /// be where nothing can be written. Throws Error as opening does, and when the file is damaged.
+  /// Returns a private copy of the current content of a file of any older schema. The file is not
+  /// changed and may be read-only. Throws Error like the constructor, and if the file is damaged.
   static Store copyOf(const std::string &path);
 
   const std::string &path() const { return database.path(); }
 
   // Writing.
 
-  /// Adds an experiment, begun now where it does not say when, on `platform`; its uuid. This process owns it.
+  /// Adds an experiment on `platform` and returns its uuid. An empty start time becomes the current
+  /// time. This process owns the experiment.
   std::string addExperiment(Experiment experiment, const Platform &platform);
-  /// Makes the newest experiment of this identity that has not come to its end, and whose process is gone, this
-  /// process's: of any number of processes that ask at once one gets it.
+  /// Takes over the newest unfinished experiment of this identity whose process is gone. If several
+  /// processes ask at once, one gets it.
   Unfinished takeOver(const std::string &identity);
-  /// Says that it came to its end; nobody owns it then. It may be continued, and finished again.
+  /// Marks the experiment as finished, without owner. It may be continued and finished again.
   void finishExperiment(const std::string &uuid, const Disturbance &disturbance);
-  /// Adds a point with its samples, measured now where it does not say when. The experiment must be there. A point with
-  /// the same key that was measured earlier is replaced; one measured later stays.
+  /// Adds a point with its samples; an empty time becomes the current time. The experiment must
+  /// exist. Of two points with one key the later measurement stays.
   void addPoint(Point point);
-  /// Several, all or none.
+  /// Adds several points, all or none.
   void addPoints(std::vector<Point> points);
-  /// The same for a schedule of a task on a platform.
+  /// Adds the record of a schedule for a task on a platform; the later one stays.
   void putTuning(TuningRecord record, const Platform &platform);
 
-  // Reading. Times are as measured, experiments in the order of their start, points in the order of measuring.
+  // Reading. Experiments come in the order of their start, points in the order of measuring.
 
   std::vector<ExperimentSummary> experiments(const Filter &filter = {});
-  /// The one whose uuid begins with `prefix`; throws Error when there is none or more than one.
+  /// Returns the experiment whose uuid begins with `prefix`. Throws Error if there is none or more
+  /// than one.
   Experiment experiment(const std::string &prefix);
-  /// Throws Error for a key that is not there.
+  /// Returns the platform with this key. Throws Error if there is none.
   Platform platform(const std::string &key);
   /// Calls `visit` for every point. `visit` must not write to this store.
   void points(const Filter &filter, bool withSamples, const std::function<void(const Point &)> &visit);
   std::vector<Point> points(const Filter &filter = {}, bool withSamples = true);
-  /// The last measurement of what `point` is (problem, provider, variant, setting; the rest is ignored) in experiments
-  /// of this identity, without samples: so that the same command measures only what is missing.
+  /// Returns the last measurement of the same problem, provider, variant and setting as `point` in
+  /// experiments of this identity, without samples. A repeated command uses it to measure only what
+  /// is missing.
   std::optional<Point> measured(const std::string &identity, const Point &point);
 
-  /// The fastest that passed; on any platform where `platform` is empty.
+  /// Returns the fastest schedule that passed; on any platform if `platform` is empty.
   std::optional<TuningRecord> bestTuning(const std::string &task, const std::string &platform = "");
-  /// By task, fastest first, those without a time last; all tasks or all platforms where empty.
+  /// Returns records by task, fastest first, records without a time last. Empty arguments do not
+  /// restrict.
   std::vector<TuningRecord> tuning(const std::string &task = "", const std::string &platform = "");
 
   struct Counts {
@@ -101,20 +108,20 @@ public:
   };
   Counts counts();
 
-  /// For what must be done at once by several calls (import) or seen at one moment (export).
+  /// The connection, for transactions over several calls (import, export).
   Database &connection() { return database; }
 
 private:
   friend class Importer;
   explicit Store(Database database) : database(std::move(database)) {}
   enum class Outcome { added, replaced, known };
-  // Inside a transaction of the caller's.
+  // These are called inside a transaction of the caller.
   Outcome insertPlatform(const Platform &platform);
-  Outcome insertExperiment(const Experiment &experiment); // its platform is there
+  Outcome insertExperiment(const Experiment &experiment); // its platform must exist
   Outcome insertPoint(const Point &point);
   Outcome insertTuning(const TuningRecord &record);
   void own(const std::string &uuid);
-  std::optional<Owner> ownerOf(const std::string &uuid); // that may live
+  std::optional<Owner> ownerOf(const std::string &uuid); // an owner that may be alive
   int64_t idOf(const char *table, const char *column, const std::string &key);
 
   Database database;

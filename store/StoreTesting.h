@@ -1,4 +1,4 @@
-// Records to test with, made from a seed.
+// Test records generated from a seed.
 #pragma once
 
 #include "store/Store.h"
@@ -10,7 +10,7 @@
 
 namespace lathe::store {
 
-/// A folder of its own for a test, gone with it.
+/// A temporary folder for one test.
 class StoreFolder : public testing::Test {
 protected:
   StoreFolder() {
@@ -57,7 +57,7 @@ inline Experiment someExperiment(ExperimentKind kind = ExperimentKind::ops) {
   return experiment;
 }
 
-/// The `number`th point of an experiment: all numbers differ in their problem.
+/// Point `number` of an experiment; each number has another problem.
 inline Point somePoint(const std::string &experiment, int number, size_t rounds = 3, size_t repetitions = 4) {
   std::mt19937 random{unsigned(number)};
   Point point;
@@ -92,17 +92,17 @@ inline Point somePoint(const std::string &experiment, int number, size_t rounds 
   return point;
 }
 
-/// All that is kept of a point, for comparisons.
+/// All stored fields of a point, for comparisons.
 inline std::string textOf(const Point &point) { return toJson(point).dump(1); }
 
-/// Nothing is damaged, nothing refers to what is not there.
+/// Expects an undamaged file without dangling references.
 inline void expectHealthy(const std::string &path) {
   Database database(path, Database::Mode::existing);
   EXPECT_EQ(database.text("PRAGMA integrity_check"), "ok");
   EXPECT_EQ(database.text("PRAGMA foreign_key_check"), "");
 }
 
-/// The message of the Error that `body` throws.
+/// Returns the message of the Error that `body` throws.
 template <class Body> std::string errorOf(Body body) {
   try {
     body();

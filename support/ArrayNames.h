@@ -1,4 +1,4 @@
-// Names of files for arrays whose own names come from a model: a stranger chose them.
+// File names for arrays that are named by a model. The names are untrusted text.
 #pragma once
 
 #include <span>
@@ -7,13 +7,14 @@
 
 namespace lathe {
 
-/// A file name for each of `names`, without ending: one path component that leads nowhere else, at most 200 bytes,
-/// different for all of them. A name that is one already stays: "prob"; slashes, backslashes, colons, control
-/// characters and invalid UTF-8 become "_"; where two would be equal the later one gets a number, "a_b_2". Equal lists
-/// give equal results.
+/// Returns a file name without extension for each of `names`. Each result is one path component of
+/// at most 200 bytes that does not leave its folder, and all results differ. A valid name stays as
+/// it is ("prob"). Slashes, backslashes, colons, control characters and invalid UTF-8 become "_";
+/// of two equal results the later one gets a number ("a_b_2"). Equal lists give equal results.
 std::vector<std::string> fileNames(std::span<const std::string> names);
 
-/// The same for members of an archive, where a name may be a path below the folder it is unpacked in: "block/y" stays.
+/// Like `fileNames`, for members of an archive. A member may be a path below the folder where the
+/// archive is unpacked, so "block/y" stays.
 std::vector<std::string> memberNames(std::span<const std::string> names);
 
 } // namespace lathe

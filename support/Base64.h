@@ -1,4 +1,4 @@
-// Bytes as text (RFC 4648, section 4: with padding).
+// Base64 with padding (RFC 4648, section 4).
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 namespace lathe {
 
 std::string toBase64(std::span<const char> bytes);
-/// Throws Error for characters outside the alphabet and for a length or padding that no bytes have.
+/// Decodes `text`. Throws Error for a character outside the alphabet and for an impossible length
+/// or padding.
 std::vector<char> fromBase64(std::string_view text);
 
 } // namespace lathe

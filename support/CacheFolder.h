@@ -1,4 +1,4 @@
-// Folders whose files are only there to save time: any of them may be removed at any moment.
+// Cache folders. Any file in them may be removed at any time.
 #pragma once
 
 #include <cstdint>
@@ -6,17 +6,20 @@
 
 namespace lathe {
 
-/// A folder for what this user's programs keep to save time, made when it is missing: `part` ("packages"; "" for the
-/// whole) of $XDG_CACHE_HOME/lathe, of ~/.cache/lathe, or where neither variable is set of /tmp/lathe-UID. Returns ""
-/// where no such folder can be made or written, or where it is open to other users: packages and kernels in it are code
-/// that is run. `why` (may be null) then gets the reason, which begins with the folder's path.
+/// Returns the folder `part` of this user's cache ("packages"; "" is the whole cache) and creates
+/// it if it does not exist. The cache is $XDG_CACHE_HOME/lathe, else ~/.cache/lathe, else
+/// /tmp/lathe-UID.
+/// Returns "" where the folder cannot be created or written, or where other users may write to it:
+/// it holds packages and kernels, which are code that this user runs. `why` (may be null) then
+/// receives the reason, which begins with the path of the folder.
 std::string cacheFolder(const std::string &part = "", std::string *why = nullptr);
 
-/// Removes the files of `folder` that were written (or marked as used) longest ago until those left hold at most
-/// `limit` bytes. Other programs may use the folder meanwhile. A folder that is not there is empty.
+/// Removes the least recently used files of `folder` until the rest has at most `limit` bytes.
+/// Other programs may use the folder at the same time. A missing folder counts as empty.
 void pruneOldest(const std::string &folder, uintmax_t limit);
 
-/// Marks a file as used now, so that it is pruned later. Fails silently: the file may be gone.
+/// Marks a file as used now, so that pruneOldest removes it later than others. Ignores failures:
+/// the file may be gone.
 void markUsed(const std::string &file);
 
 } // namespace lathe

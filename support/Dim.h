@@ -1,9 +1,10 @@
-// Symbolic extents: what a shape is made of before the batch is known.
+// Symbolic extents: the elements of a shape whose batch is not known yet.
 //
-// A `Dim` is an integer polynomial over atoms, kept in one canonical form so that equal extents compare equal
-// (N*56*4 == 4*N*56). An atom is an input symbol ("N", bound when a model runs) or an opaque operation on
-// polynomials (floor division, minimum, maximum). Shape functions compute on Dims, so the same function serves static
-// shapes, shapes with a symbolic batch, and the plan's run-time shape arithmetic.
+// A `Dim` is an integer polynomial over atoms in canonical form, so equal extents compare equal
+// (N*56*4 == 4*N*56). An atom is an input symbol ("N", bound when a model runs) or an opaque
+// operation on polynomials (floor division, minimum, maximum). Shape functions compute on Dims, so
+// one function serves static shapes, shapes with a symbolic batch, and the run-time shape
+// arithmetic of a plan.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +26,25 @@ public:
   Dim(int64_t constant);
   Dim(int constant) : Dim(static_cast<int64_t>(constant)) {}
 
-  /// The extent called `name`; two symbols of one name are the same extent.
+  /// The extent called `name`. Two symbols with the same name are the same extent.
   static Dim symbol(std::string name);
 
   bool isConstant() const;
-  /// The value; must be constant.
+  /// The value. The extent must be constant.
   int64_t constant() const;
   /// The value, or `fallback` where it depends on a symbol.
   int64_t constantOr(int64_t fallback) const { return isConstant() ? constant() : fallback; }
 
-  /// Evaluates with `lookup` giving the value of each symbol.
+  /// Evaluates the polynomial; `lookup` returns the value of each symbol.
   int64_t evaluate(const std::function<int64_t(const std::string &)> &lookup) const;
 
-  /// Replaces symbols for which `lookup` returns an extent.
+  /// Replaces each symbol for which `lookup` returns an extent.
   Dim substitute(const std::function<std::optional<Dim>(const std::string &)> &lookup) const;
 
-  /// Names of all symbols this extent depends on, appended to `names` without duplicates.
+  /// Appends the names of all symbols in this extent to `names`, without duplicates.
   void collectSymbols(std::vector<std::string> &names) const;
 
-  /// "N*56", "floordiv(N + 1, 2)", "224"; `parse` reads it back.
+  /// Text such as "N*56", "floordiv(N + 1, 2)" or "224". `parse` reads it back.
   std::string str() const;
   static Dim parse(const std::string &text);
 
@@ -54,10 +55,12 @@ public:
   friend Dim ceilDiv(const Dim &a, const Dim &b);
   friend Dim minimum(const Dim &a, const Dim &b);
   friend Dim maximum(const Dim &a, const Dim &b);
-  /// Equal for every value of the symbols, as far as the canonical form can tell.
+  /// True when the canonical forms are equal. Extents with different canonical forms may still have
+  /// equal values.
   friend bool operator==(const Dim &a, const Dim &b) { return a.str() == b.str(); }
 
-  /// The exact quotient if `divisor` divides every coefficient or is a common factor; otherwise nothing.
+  /// The exact quotient, if `divisor` divides every coefficient or is a common factor; otherwise
+  /// nothing.
   std::optional<Dim> dividedExactlyBy(const Dim &divisor) const;
 
 private:
@@ -81,7 +84,7 @@ using Dims = std::vector<Dim>;
 Dim product(std::span<const Dim> dims);
 /// "1x3x224x224", "Nx3x224x224".
 std::string str(std::span<const Dim> dims);
-/// True when every extent is constant; then `constants` gives the values.
+/// True when every extent is constant. Then `constants` returns the values.
 bool allConstant(std::span<const Dim> dims);
 std::vector<int64_t> constants(std::span<const Dim> dims);
 Dims toDims(std::span<const int64_t> dims);

@@ -1,7 +1,8 @@
-// Errors that a user can act on, and the outcomes a step can have.
+// User errors and step outcomes.
 //
-// A wrong model, file or flag throws `Error`: one line that names place, expected and got. Programming mistakes
-// are asserts and never see user input. A step that may decline uses `Outcome`, which carries the reason.
+// A wrong model, file or flag throws `Error`: one line that names the place, what was expected and
+// what was found. Programming mistakes are asserts and never see user input. A step that may
+// decline returns an `Outcome` with the reason.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 
 namespace lathe {
 
-/// A one-line message for the user; the process exits with code 2 where it reaches `main`.
+/// A one-line message for the user. When it reaches `main` the process exits with code 2.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -31,12 +32,12 @@ template <class... Args> void require(bool condition, fmt::format_string<Args...
     throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Declined, with the reason; not an error.
+/// The step does not apply, for this reason. This is not an error.
 struct NotApplicable {
   std::string reason;
 };
 
-/// Done (a value) or not applicable (the reason). Broken things throw `Error`.
+/// Either a value (done) or a reason (not applicable). What is broken throws `Error` instead.
 template <class T> class Outcome {
 public:
   Outcome(T value) : state(std::move(value)) {}

@@ -1,4 +1,4 @@
-// Whole files to memory and back, with errors that name them.
+// Reads and writes whole files. Errors name the file.
 #pragma once
 
 #include <span>
@@ -7,10 +7,11 @@
 
 namespace lathe {
 
-/// Throws Error ("x.npy: cannot open: No such file or directory").
+/// Returns the content of a file. Throws Error ("x.npy: cannot open: No such file or directory").
 std::vector<char> readFile(const std::string &path);
 
-/// Throws Error when any byte could not be written; the file is complete or not there (support/PendingFile.h).
+/// Writes a file. The file appears complete or not at all (support/PendingFile.h). Throws Error
+/// when any byte could not be written.
 void writeFile(const std::string &path, std::span<const char> bytes);
 
 } // namespace lathe

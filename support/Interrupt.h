@@ -1,9 +1,10 @@
-// Signals that end a program leave nothing behind.
+// Clean-up when a signal ends the program.
 //
-// After catchInterrupts, SIGINT, SIGTERM and SIGHUP, and SIGPIPE, end the process in order: a thread that does nothing
-// else runs the clean-ups that are registered, newest first, says one line (none for SIGHUP and SIGPIPE: nobody is
-// there to read it) and ends the process with 128 + the signal's number. A second signal more than a second later ends
-// it at once. A signal that was ignored when the program started stays ignored (nohup).
+// After catchInterrupts, the signals SIGINT, SIGTERM, SIGHUP and SIGPIPE end the process in order.
+// A thread that does nothing else runs the registered clean-ups, newest first, prints one line
+// (none for SIGHUP and SIGPIPE, whose reader is gone) and ends the process with exit code 128 +
+// signal number. A second signal more than a second later ends the process at once. A signal that
+// was ignored when the program started stays ignored (nohup).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,14 @@
 
 namespace lathe {
 
-/// Begins to catch. `name` begins the line, "lathe ops"; a later call changes it. A shared library with a copy of this
-/// file calls it too: its clean-ups run before those of the copy that called earlier.
+/// Starts to catch signals. The printed line begins with `name`, as "lathe ops"; a later call
+/// changes the name. A shared library that contains its own copy of this file calls the function,
+/// too; its clean-ups run before the clean-ups of the copy that called earlier.
 void catchInterrupts(const std::string &name);
 
-/// What to do when a signal ends the process while this object lives: remove a file, end a child. `action` runs on
-/// another thread while the rest of the program goes on; it must not wait for another thread. After a fork the child's
-/// signals run no actions.
+/// Runs `action` if a signal ends the process while this object lives, for example to remove a file
+/// or to end a child. `action` runs on another thread while the program goes on, and must not wait
+/// for another thread. Signals in a forked child run no actions.
 class Cleanup {
 public:
   explicit Cleanup(std::function<void()> action);
@@ -30,7 +32,7 @@ private:
   uint64_t id;
 };
 
-/// No clean-up begins while one of these lives: between making something and registering its removal.
+/// Delays clean-ups while it lives. Use it between creating a resource and registering its removal.
 class HoldCleanups {
 public:
   HoldCleanups();

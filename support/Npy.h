@@ -1,8 +1,9 @@
-// NumPy's file formats: .npy (one array) and .npz (a zip archive of them).
+// NumPy's file formats: .npy (one array) and .npz (a zip archive of arrays).
 //
-// Reading takes versions 1 to 3, C and Fortran order, either byte order, stored and deflated archive members, and gives
-// row-major little-endian data. What NumPy has no type for: bf16 is stored as ml_dtypes does (two-byte void, "<V2");
-// 8-bit floats and 4-bit integers are refused. Every malformed file is an Error that names it.
+// Reading accepts versions 1 to 3, C and Fortran order, either byte order, and stored or deflated
+// archive members; the result is row-major and little-endian. bf16, for which NumPy has no type, is
+// stored as ml_dtypes does (two-byte void, "<V2"). 8-bit floats and 4-bit integers are rejected. A
+// malformed file is an Error that names the file.
 #pragma once
 
 #include "support/ElementType.h"
@@ -26,7 +27,7 @@ struct NpzMember {
   NpyArray array;
 };
 
-/// What is written: `data` is row-major and little-endian; strings are not written.
+/// An array to write: `data` is row-major and little-endian. Strings cannot be written.
 struct NpyView {
   ElementType type;
   std::span<const int64_t> dims;
@@ -35,19 +36,19 @@ struct NpyView {
 
 NpyArray readNpy(const std::string &path);
 std::vector<NpzMember> readNpz(const std::string &path);
-/// The same from memory; `name` stands for the file in messages.
+/// Parse the same formats from memory. Messages use `name` as the name of the file.
 NpyArray parseNpy(std::span<const char> bytes, const std::string &name);
 std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name);
 
-/// Header and data; throws Error for an element type NumPy has no counterpart of.
+/// Returns header and data. Throws Error for an element type that NumPy does not have.
 std::vector<char> npyBytes(const NpyView &view);
 void writeNpy(const std::string &path, const NpyView &view);
 
 struct NpzEntry {
-  std::string name; // made a path that stays below a folder (support/ArrayNames.h), ".npy" is added
+  std::string name; // made safe by support/ArrayNames.h; ".npy" is added
   NpyView view;
 };
-/// A stored (not deflated) archive; each member must be below 4 GiB and so must the whole.
+/// Writes a stored (not deflated) archive. Each member and the whole archive must be below 4 GiB.
 void writeNpz(const std::string &path, std::span<const NpzEntry> entries);
 
 } // namespace lathe

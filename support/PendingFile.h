@@ -1,12 +1,12 @@
-// A file that appears under its name only when it is complete, or a stream that takes what it is given at once.
+// Output files that appear under their names only when they are complete.
 //
 //   PendingFile file("model.onnx");
 //   file.write(bytes);
 //   file.commit(); // without it nothing appears
 //
-// "-" and "/dev/stdout" are the standard output. A device, pipe or socket is written directly: it cannot be replaced. A
-// symbolic link to a file stays, the file it names is replaced. Every byte that the system does not take is an Error,
-// and a file that was declared with `protectInput` is never replaced.
+// "-" and "/dev/stdout" mean the standard output. The standard output, devices, pipes and sockets
+// are written directly. A symbolic link stays, and the file that it names is replaced. A failed write
+// is an Error. A file that was declared with `protectInput` is never replaced.
 #pragma once
 
 #include "support/Error.h"
@@ -18,27 +18,27 @@ namespace lathe {
 
 class PendingFile {
 public:
-  /// Throws what `check` throws, and Error where the system refuses.
+  /// Throws Error where `check` does, and where the file cannot be created.
   explicit PendingFile(std::string path);
-  /// Removes what was not committed.
+  /// Removes the temporary file if `commit` was not called.
   ~PendingFile();
   PendingFile(const PendingFile &) = delete;
   PendingFile &operator=(const PendingFile &) = delete;
 
   void write(const char *data, size_t size);
   void write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
-  /// Returns when the system has taken all bytes; throws Error otherwise.
+  /// Writes all buffered bytes and closes the file. Throws Error on failure.
   void close();
-  /// Closes the file and gives it its name.
+  /// Closes the file and renames it to its final name.
   void commit();
 
-  /// Throws Error where nothing can be written at `path` or where it is an input: to be called before long work.
+  /// Throws Error if `path` cannot be written or is an input. Call it before long work.
   static void check(const std::string &path);
-  /// True when `path` is written directly: the standard output, a device, a pipe.
+  /// True if `path` is written directly: the standard output, a device or a pipe.
   static bool isStream(const std::string &path);
 
 private:
-  std::string path, target, temporary; // temporary: "" for streams
+  std::string path, target, temporary; // temporary is "" for streams
   std::string buffer;
   int descriptor = -1;
 
@@ -52,7 +52,7 @@ private:
 /// or another spelling of the path. The call does nothing when `path` is not a regular file.
 void protectInput(const std::string &path);
 
-/// Throws Error where `output` and `input` are the same regular file, also by different names.
+/// Throws Error if `output` and `input` are the same regular file, also under different names.
 void requireApart(const std::string &output, const std::string &input);
 
 } // namespace lathe

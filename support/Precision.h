@@ -1,4 +1,4 @@
-// How precisely a model is computed: what `--precision` says, packages record and kernels are generated for.
+// The arithmetic precision of a model: chosen by `--precision`, recorded in packages.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 namespace lathe {
 
 enum class Precision {
-  fp32, // as the model says
-  bf16, // fp32 operands of convolutions and matrix products are rounded to bf16 (to nearest, ties to even); sums and
-        // all else stay fp32
+  fp32, // the types of the model
+  bf16, // fp32 operands of convolutions, matrix products and attention are rounded to bf16 (to
+        // nearest, ties to even); sums and all other operators stay fp32
 };
 
 /// "fp32", "bf16"
 inline std::string name(Precision precision) { return precision == Precision::bf16 ? "bf16" : "fp32"; }
-/// The inverse; anything that is not "bf16" is fp32 (the command line has checked).
+/// Inverse of `name`. Every text but "bf16" gives fp32; the command line has checked the text.
 inline Precision precisionOf(const std::string &name) { return name == "bf16" ? Precision::bf16 : Precision::fp32; }
 
 } // namespace lathe

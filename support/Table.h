@@ -1,5 +1,4 @@
-// A table of text that fits a terminal: columns are declared with title, unit, alignment and what happens to them where
-// there is not enough room.
+// Text tables that fit the width of a terminal.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +10,9 @@ namespace lathe {
 
 struct TableColumn {
   std::string title, unit;  // shown as "median ms"
-  bool alignsRight = false; // numbers
-  int dropOrder = 0;        // columns of the largest order are left out first; 0: never left out
-  size_t leastWidth = 0;    // cells may be shortened to this many characters; 0: never shortened
+  bool alignsRight = false; // for numbers
+  int dropOrder = 0;        // where space is short, columns with the largest order go first; 0: never
+  size_t leastWidth = 0;    // cells may be shortened to this many characters; 0: never
 
   TableColumn drop(int order) const;
   TableColumn shrink(size_t least) const;
@@ -26,20 +25,22 @@ TableColumn numberColumn(std::string title, std::string unit = "");
 /// How a table is printed.
 struct TableStyle {
   size_t width = 0; // characters of a line; 0: no limit
-  size_t rows = 0;  // at most; 0: all
+  size_t rows = 0;  // rows printed at most; 0: all
 };
 
 class Table {
 public:
   explicit Table(std::vector<TableColumn> columns) : columns(std::move(columns)) {}
-  /// Missing cells at the end are empty. Cells are made `printable` (support/Text.h).
+  /// Adds a row. Missing cells at the end are empty. Cells are made `printable` (support/Text.h).
   void row(std::vector<std::string> cells);
   size_t rowCount() const { return rows.size(); }
 
-  /// Where the table is wider than the style allows, columns are left out until the rest fits with its longest cells
-  /// shortened as little as possible. A last line says which columns that were, and how many rows are missing.
+  /// Returns the table as text. If the table is wider than `style.width`, columns are left out in
+  /// drop order until the rest fits with shortened cells. A last line names the missing columns and
+  /// the number of missing rows.
   std::string str(const TableStyle &style = {}) const;
-  /// The same rows as CSV (RFC 4180), whole. Columns are named title_unit, with _ for spaces.
+  /// Returns all rows and columns as CSV (RFC 4180). Columns are named title_unit, with _ for
+  /// spaces.
   std::string csv() const;
 
 private:
@@ -47,13 +48,14 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
-/// Columns of a terminal that valid UTF-8 takes: 2 for East Asian wide characters, 0 for combining marks.
+/// Number of terminal columns that valid UTF-8 text occupies: 2 for East Asian wide characters, 0
+/// for combining marks.
 size_t displayWidth(std::string_view text);
 
-/// `text` where it takes at most `width` columns; else its beginning and its end around "...".
+/// Returns `text` if it needs at most `width` columns, else its beginning and end around "...".
 std::string shortened(std::string_view text, size_t width);
 
-/// One cell of CSV, in quotes where it needs them.
+/// Returns one CSV cell, quoted if necessary.
 std::string csvCell(std::string_view text);
 
 } // namespace lathe

@@ -8,14 +8,16 @@
 
 namespace lathe {
 
-/// "1 operator", "3 operators", "0 operators". `plural` is for nouns that do not just take an s.
+/// "1 operator", "3 operators", "0 operators". Give `plural` for nouns with an irregular plural.
 std::string counted(int64_t count, std::string_view noun, std::string_view plural = "");
 
-/// `text` with control characters (escape sequences, line ends, tabs) and bytes that are not valid UTF-8 written as
-/// \n, \t or \xNN. Names in models and files come from strangers: no terminal may take them as commands.
+/// Returns `text` with control characters (escape sequences, line ends, tabs) and invalid UTF-8
+/// written as \n, \t or \xNN. Names in models and files are untrusted, and a terminal must not
+/// interpret them.
 std::string printable(std::string_view text);
 
-/// " (did you mean 'grain'?)" for the candidate that the fewest edits turn into `name`; "" where none is near.
+/// " (did you mean 'grain'?)" for the candidate with the smallest edit distance to `name`; "" where
+/// none is near.
 std::string suggestion(std::string_view name, const std::vector<std::string> &candidates);
 
 /// "a", "a and b", "a, b and c".

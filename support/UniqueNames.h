@@ -1,4 +1,4 @@
-// Names that occur once: a name that is taken gets a number behind it.
+// Makes names unique by appending numbers.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,11 @@ namespace lathe {
 
 class UniqueNames {
 public:
-  /// `separator` stands between a name and its number: "conv_1", "conv:1".
+  /// `separator` is put between a name and its number: "conv_1", "conv:1".
   explicit UniqueNames(std::string_view separator) : separator(separator) {}
 
-  /// `wanted`, or `wanted` with the least number that makes a name nobody has. Constant time however many share it.
+  /// Returns `wanted`, or `wanted` with the smallest number that makes an unused name. Takes
+  /// constant time for any number of equal names.
   std::string take(const std::string &wanted) {
     if (taken.insert(wanted).second)
       return wanted;
@@ -23,21 +24,21 @@ public:
       if (std::string candidate = wanted + separator + std::to_string(++number); taken.insert(candidate).second)
         return candidate;
   }
-  /// Nobody gets `name` from here on.
+  /// Excludes `name` from later results.
   void reserve(const std::string &name) { taken.insert(name); }
-  /// `name` may be taken again.
+  /// Allows `name` to be returned again.
   void release(const std::string &name) {
     taken.erase(name);
     size_t at = name.rfind(separator);
     auto base = at == std::string::npos ? numbers.end() : numbers.find(name.substr(0, at));
-    if (base != numbers.end()) // its number may be the least one now
+    if (base != numbers.end()) // the released number may be the smallest free one
       base->second = std::min(base->second, std::max(0, std::atoi(name.c_str() + at + separator.size()) - 1));
   }
 
 private:
   std::string separator;
   std::unordered_set<std::string> taken;
-  std::unordered_map<std::string, int> numbers; // by wanted name: those up to here are taken
+  std::unordered_map<std::string, int> numbers; // per wanted name: the largest number in use
 };
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// One function per family of architectures; each returns the network's result.
+// One function per family of architectures; each returns the result of the network.
 #pragma once
 
 #include "zoo/Network.h"

@@ -1,4 +1,4 @@
-// What the architectures are written with: layers that name themselves and draw their own weights.
+// Builder for architectures: layers with names and seeded weights.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -10,7 +10,8 @@
 
 namespace lathe::zoo {
 
-/// A value of the network with estimates of its mean and variance, from which the next layer's weights are scaled.
+/// A value of the network with estimates of its mean and variance; the next layer scales its
+/// weights by them.
 struct Signal {
   mlir::Value value;
   double mean = 0, variance = 1;
@@ -45,9 +46,10 @@ class Network {
 public:
   Network(mlir::MLIRContext &context, std::string name, const ZooOptions &options);
 
-  /// The one input, normally distributed in tests: batch x `dims`.
+  /// The only input, batch x `dims`; tests fill it with normally distributed numbers.
   Signal input(std::vector<int64_t> dims);
-  /// One more input of any shape, for networks that do not read images. Every input comes before the first layer.
+  /// Adds an input of any shape, for networks that do not read images. Add all inputs before the
+  /// first layer.
   mlir::Value input(const std::string &name, ElementType type, const Dims &dims);
   /// The batch: a number or the symbol N.
   Dim batch() const { return options.dynamicBatch ? Dim::symbol("N") : Dim(options.batch); }
@@ -55,16 +57,18 @@ public:
     readsSequence = true;
     return options.sequence ? options.sequence : byDefault;
   }
-  bool readsSequence = false; // whether anything asked for its length
-  /// A result beside the network's first one.
+  bool readsSequence = false; // true once sequence() was called
+  /// Adds a result behind the network's first one.
   void alsoReturn(const std::string &name, mlir::Value value) { others.emplace_back(name, value); }
-  /// Closes the function with `results`, then those of alsoReturn, and hands the module over.
+  /// Ends the function with `results` and the results of alsoReturn, and returns the module.
   mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names);
 
   Signal conv(Signal x, int64_t outChannels, const ConvOptions &options, const std::string &name);
-  /// Kernel and stride `factor`: height and width times `factor`, every output element from one position.
+  /// Transposed convolution with kernel and stride `factor`: multiplies height and width by
+  /// `factor`; each output element depends on one input position.
   Signal convTranspose(Signal x, int64_t outChannels, int64_t factor, const std::string &name);
-  /// `gain` scales the output: below one for the last layer of a residual branch.
+  /// Batch normalisation; `gain` scales the output (below one for the last layer of a residual
+  /// branch).
   Signal batchNorm(Signal x, const std::string &name, double gain = 1);
   /// Convolution without bias, batch normalisation, activation: the unit of most networks after 2014.
   Signal unit(Signal x, int64_t outChannels, ConvOptions options, Activation activation, const std::string &name,
@@ -91,22 +95,24 @@ public:
   Signal matmul(Signal x, Signal y, const std::string &name);                 // over the last two axes
   Signal scale(Signal x, double factor, const std::string &name);
   Signal joined(llvm::ArrayRef<Signal> parts, int64_t axis, const std::string &name); // concat along any axis
-  /// Position `index` along `axis`, which disappears.
+  /// Selects position `index` along `axis` and removes the axis.
   Signal pick(Signal x, int64_t axis, int64_t index, const std::string &name);
-  /// A learned tensor of its own, such as an embedding of positions.
+  /// A weight tensor, such as an embedding of positions.
   Signal parameter(std::vector<int64_t> dims, double deviation, const std::string &name);
-  /// x, whose first extent is 1, once for each image of the batch that `like` has.
+  /// Repeats x, whose first extent is 1, for each image of the batch of `like`.
   Signal forEachImage(Signal x, Signal like, const std::string &name);
 
-  /// The last axis times a weight, plus a bias, over tensors of any rank, as exporters write it: MatMul and Add.
+  /// Multiplies the last axis by a weight and adds a bias, for tensors of any rank, as exporters
+  /// write it: MatMul and Add.
   Signal linear(Signal x, int64_t outFeatures, const std::string &name, double gain = 1);
   /// x: steps x batch x features; result: steps x 1 x batch x hidden.
   Signal lstm(Signal x, int64_t hidden, const std::string &name);
 
-  /// Any operator with one result. `onnxOp` names it in locations.
+  /// Adds any operator with one result. Locations name it `onnxOp`.
   mlir::Value apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs,
                     const std::string &name);
-  /// A constant called `name`: `mean` + `deviation` * (normal-like noise), from the seed and the name alone.
+  /// Adds a constant: `mean` + `deviation` * noise with a nearly normal distribution. It depends on
+  /// the seed and the name alone.
   mlir::Value noise(const std::string &name, std::vector<int64_t> dims, double mean, double deviation);
   mlir::Value scalar(double value, const std::string &name);
   mlir::Value integers(std::vector<int64_t> dims, const std::vector<int64_t> &values, const std::string &name);

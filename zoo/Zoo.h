@@ -1,4 +1,4 @@
-// Built-in architectures with seeded random weights: networks to compile, verify and compare without downloading any.
+// Built-in architectures with seeded random weights, for use without downloads.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -11,7 +11,7 @@ namespace lathe {
 
 struct ZooOptions {
   int64_t batch = 1;
-  /// The batch is left open as symbol "N"; `batch` is ignored.
+  /// Leaves the batch open as symbol "N" and ignores `batch`.
   bool dynamicBatch = false;
   /// Steps or tokens of networks that read sequences; 0: the network's default.
   int64_t sequence = 0;
@@ -23,12 +23,13 @@ struct ZooEntry {
   std::string summary; // "residual network, 50 layers (He et al. 2015, arXiv:1512.03385)"
 };
 
-/// Every architecture, in the order they are listed to users.
+/// All architectures, in the order of `lathe zoo --list`.
 const std::vector<ZooEntry> &zooEntries();
 
-/// The network at graph level, named nodes and weights included. Weights are drawn so that every layer keeps the second
-/// moment of its input near one: outputs depend on the input and stay finite in networks of any depth. The same name,
-/// options and seed give the same bits on every machine. Throws Error listing the names when `name` is unknown.
+/// Builds the network at graph level, with named nodes and weights. Weights are drawn so that the
+/// second moment of every layer stays near one; outputs depend on the input and stay finite at any
+/// depth. Equal name, options and seed give equal bits on every machine. Throws Error with the
+/// valid names if `name` is unknown.
 mlir::OwningOpRef<mlir::ModuleOp> buildZoo(mlir::MLIRContext &context, const std::string &name,
                                            const ZooOptions &options = {});
 

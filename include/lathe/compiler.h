@@ -1,4 +1,4 @@
-/* Lathe's compiler, C interface, version 2: from a model to a package that liblathe_runtime runs.
+/* C interface of Lathe's compiler, version 2. It compiles a model to a package for liblathe_runtime.
 
    Link with liblathe_compiler. All functions may be called from several threads at once. */
 #ifndef LATHE_COMPILER_H
@@ -14,42 +14,44 @@ extern "C" {
 #endif
 
 #define LATHE_COMPILER_API_VERSION 2
-/* LATHE_COMPILER_API_VERSION of the library at run time. Version 2 added `precision`, which version 1 ignores. */
+/* Returns LATHE_COMPILER_API_VERSION of the loaded library. Version 2 added the field `precision`,
+   which version 1 ignores. */
 LATHE_API uint32_t lathe_compiler_api_version(void);
 
-/* How precisely convolutions and matrix products are computed. */
+/* Precision of convolutions, matrix products and attention. */
 typedef enum lathe_precision {
-  LATHE_PRECISION_FP32 = 0, /* as the model says */
-  LATHE_PRECISION_BF16 = 1  /* operands rounded to bf16, sums in fp32; fails for targets that cannot */
+  LATHE_PRECISION_FP32 = 0, /* the types of the model */
+  LATHE_PRECISION_BF16 = 1  /* operands rounded to bf16, sums in fp32; fails if the target has no bf16 */
 } lathe_precision;
 
-/* Set struct_size to sizeof(lathe_compile_options) and zero what you do not use, or call lathe_compile_options_init. */
+/* Call lathe_compile_options_init, or set struct_size to sizeof(lathe_compile_options) and unused fields
+   to zero. */
 typedef struct lathe_compile_options {
   size_t struct_size;
   const char *target;   /* "native" (also when null), an LLVM CPU name ("znver4", "x86-64-v3"), or "llvm -mcpu=..." */
-  int32_t threads;      /* the number the schedules are chosen for; 0 means 1. Any number runs it. */
+  int32_t threads;      /* schedules are chosen for this number; 0 means 1. The package runs on any number. */
   int32_t level;        /* 0 to 4, as -O0 to -O4 of the command line */
-  int32_t exact_math;   /* not 0: no algorithm that reassociates arithmetic, at any level */
-  int32_t precision;    /* lathe_precision; the field was reserved, and 0, before version 2 */
+  int32_t exact_math;   /* not 0: forbid algorithms that reassociate arithmetic, at any level */
+  int32_t precision;    /* lathe_precision; reserved and 0 before version 2 */
   const char *schedule; /* text of a schedule file, or null */
   const char *const *shapes; /* extents of inputs whose dimensions are symbolic: "data=1x3x224x224" */
   size_t shape_count;
 } lathe_compile_options;
 
-/* Defaults: native, 1 thread, level 3, fp32. */
+/* Sets the defaults: native, 1 thread, level 3, fp32. */
 LATHE_API void lathe_compile_options_init(lathe_compile_options *options);
 
-/* Compiles the file at `model_path` (ONNX, or textual IR; told apart by content) into a package file. `options` may be
-   null. The package appears under its name only when it is complete. */
+/* Compiles the file at `model_path` (ONNX or textual IR, recognised by content) to a package file.
+   `options` may be null. The package appears under its name when it is complete. */
 LATHE_API lathe_status lathe_compile_file(const char *model_path, const char *package_path,
                                           const lathe_compile_options *options);
 
-/* The same in memory. `name` stands for the model in messages. `*package` is released with lathe_compiler_free. */
+/* Compiles in memory. Messages call the model `name`. Release `*package` with lathe_compiler_free. */
 LATHE_API lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const char *name,
                                            const lathe_compile_options *options, void **package, size_t *package_bytes);
 LATHE_API void lathe_compiler_free(void *package);
 
-/* Message of this thread's last failed call; never null, valid until the next one fails. */
+/* Returns the message of this thread's last failed call: never null, valid until the next failure. */
 LATHE_API const char *lathe_compiler_last_error(void);
 
 #ifdef __cplusplus
