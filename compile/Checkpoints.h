@@ -1,4 +1,4 @@
-// Places where a network can be cut in two: for measuring it piece by piece.
+// Checkpoints: places where a network can be cut, for measuring its segments.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -9,16 +9,17 @@
 namespace lathe {
 
 struct Checkpoint {
-  std::string node;       // name of the operator behind which the cut lies; cutGraph takes it
-  double flops = 0;       // of everything up to it, symbols at 1
-  bool separates = false; // what follows reads nothing that was made before but this operator's result
+  std::string node;       // the operator before the cut; a name for cutGraph
+  double flops = 0;       // operations up to and including it, symbols at 1
+  bool separates = false; // later operators read no earlier result but this one
 };
 
-/// Every named operator with one result on the way from the inputs to the outputs of @main, in order of execution.
+/// Returns every named operator with one result between the inputs and outputs of @main, in order
+/// of execution.
 std::vector<Checkpoint> checkpoints(mlir::ModuleOp module);
 
-/// At most `count` of those that separate, spread evenly over the operations: the nearest to each share of the whole.
-/// The outputs themselves are none of them.
+/// Returns at most `count` checkpoints that separate, spread evenly over the operations, without
+/// the outputs of the graph.
 std::vector<Checkpoint> spreadCheckpoints(mlir::ModuleOp module, size_t count);
 
 } // namespace lathe

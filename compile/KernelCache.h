@@ -1,9 +1,10 @@
-// Machine code of kernels, kept on disk for all models: two networks that hold the same kernel lower it once.
+// A cache of machine code of kernels on disk, shared by all models.
 //
-// An entry is found by the text of the generated loops, the target and the compiler that lowers them (this library's
-// and LLVM's files), so whatever changes a kernel's code - its schedule, an option, another build - asks for another
-// entry. Entries are checked when they are read: what is damaged is removed and made again. Any number of programs may
-// use a folder at once. As with packages, code that is found is trusted: the folder must be the user's own.
+// The key of an entry is the text of the generated loops, the target, and the files of this library
+// and of LLVM. Everything that changes the code of a kernel (schedule, option, build) therefore
+// changes the key. Entries are checked when they are read; a damaged entry is removed and made
+// again. Several programs may use a folder at once. Cached code is trusted as packages are, so the
+// folder must belong to the user.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -17,30 +18,30 @@ namespace lathe {
 
 class KernelCache {
 public:
-  /// The bytes a folder may hold; those used longest ago go first.
+  /// Size limit of a folder in bytes; the least recently used entries are removed.
   static constexpr uintmax_t limit = uintmax_t(256) << 20;
 
-  /// `folder` "": finds and keeps nothing. It is made when something is stored.
+  /// Uses `folder`, which is created by the first `store`. "": finds and stores nothing.
   KernelCache(const std::string &folder, const Target &target);
-  /// Prunes the folder where something was stored.
+  /// Prunes the folder if something was stored.
   ~KernelCache();
   KernelCache(const KernelCache &) = delete;
   KernelCache &operator=(const KernelCache &) = delete;
 
   bool enabled() const { return !folder.empty(); }
-  /// Entries that `find` has returned.
+  /// Number of entries that `find` has returned.
   int found() const { return hits; }
 
-  /// The object made of `loops` (a module's text).
+  /// Returns the object code of `loops` (the text of a module), if cached.
   std::optional<std::vector<char>> find(const std::string &loops);
-  /// Keeps `object`; does nothing where the folder cannot be written.
+  /// Stores `object`. Does nothing if the folder cannot be written.
   void store(const std::string &loops, std::span<const char> object);
 
-  /// Where the entry of `loops` is kept.
+  /// Path of the entry of `loops`.
   std::string pathOf(const std::string &loops) const;
 
 private:
-  std::string folder, common; // common: what all keys begin with
+  std::string folder, common; // common: prefix of all keys
   int hits = 0;
   bool stored = false;
 };

@@ -1,4 +1,5 @@
-// From a module at kernels level to the plan: values, instructions, packed constants, and the table of kernels.
+// Builds the plan of a module at kernels level: values, instructions, packed constants and the
+// table of kernels.
 #pragma once
 
 #include "compile/Kernels.h"
@@ -12,7 +13,7 @@
 
 namespace lathe {
 
-/// An operator the plan leaves to its reference.
+/// An operator that the plan runs on its reference.
 struct ReferenceUse {
   std::string node;   // "model.onnx: node 12 'nms' (NonMaxSuppression, opset 13)"
   std::string op;     // mnemonic
@@ -22,20 +23,20 @@ struct ReferenceUse {
 
 struct BuiltPlan {
   std::unique_ptr<plan::PlanT> plan;
-  std::vector<size_t> code; // by plan kernel: index into the library's code entries
+  std::vector<size_t> code; // by kernel of the plan: index into the code entries of the library
   std::vector<ReferenceUse> references;
-  double referenceFlops = 0; // of operators left to references, symbols at 1
+  double referenceFlops = 0; // operations of `references`, symbols at 1
   int layoutConversions = 0; // calls of kernels that only convert a layout
 };
 
-/// Builds the plan of @main. Kernels are asked from `library`; constants are packed into `constants`, each distinct
-/// form once. Throws Error naming the node where the module is not at kernels level.
+/// Builds the plan of @main with kernels from `library`. Constants are packed into `constants`,
+/// each distinct form once. Throws Error with the node if the module is not at kernels level.
 BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants);
 
-/// Operations of one evaluation of `op`, by its record; may depend on symbols.
+/// Operations of one evaluation of `op` by its record; may depend on symbols.
 Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
-/// @main of a module; throws Error when there is none.
+/// Returns @main. Throws Error if there is none.
 mlir::func::FuncOp mainOf(mlir::ModuleOp module);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// The one way an MLIRContext is made.
+// Creates MLIR contexts; every other file uses this function.
 #pragma once
 
 #include "mlir/IR/MLIRContext.h"
@@ -7,9 +7,9 @@
 
 namespace lathe {
 
-/// A context with every dialect Lathe uses loaded and the translations to LLVM IR registered. Single-threaded: kernels
-/// are compiled in parallel with one context each. Diagnostics of the parser and the verifier go to the installed
-/// handler or stderr.
+/// Creates a context with all dialects of Lathe and the translations to LLVM IR. The context is
+/// single-threaded: kernels are compiled in parallel with one context each. Diagnostics of parser
+/// and verifier go to the installed handler, else to stderr.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
 } // namespace lathe

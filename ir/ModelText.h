@@ -1,9 +1,10 @@
-// Modules as files that people read and edit: textual IR, with the weights in a file beside it.
+// Textual IR files of modules, with the weights in a second file.
 //
-// `model.mlir` holds the operations, locations included; constants of 1 KiB or more (dense resources) lie under
-// their names in `model.mlir.safetensors`, the format of github.com/huggingface/safetensors, which other tools read
-// too. Element types safetensors has no name for are stored as bytes. The module's attribute `nn.weights` names that
-// file, relative to the text's folder, so that a renamed text still finds it.
+// `model.mlir` holds the operations with their locations. Constants of 1 KiB or more (dense
+// resources) are under their names in `model.mlir.safetensors`, in the format of
+// github.com/huggingface/safetensors. Element types without a safetensors name are stored as bytes.
+// The module attribute `nn.weights` names the second file, relative to the folder of the text, so a
+// renamed text still finds its weights.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -20,15 +21,16 @@ struct WrittenFile {
   uint64_t bytes;
 };
 
-/// Writes any module of the nn dialect (graph or kernels level): the text, and a file of weights where there are such
-/// constants. Returns what it wrote. Throws Error; nothing is left behind then.
+/// Writes a module of the nn dialect (graph or kernels level): the text, and a file of weights if
+/// there are large constants. Returns the written files. Throws Error and leaves no file behind.
 std::vector<WrittenFile> writeModelText(mlir::ModuleOp module, const std::string &path);
 
-/// Reads what `writeModelText` wrote, or was edited since; parsed, verified, and checked for what would be ignored or
-/// not understood. Errors read "model.mlir: line 12: ... (m.onnx: node 3 'conv1' (Conv))". nn and func are loaded here.
+/// Reads a text that `writeModelText` wrote, possibly edited. The text is parsed, verified, and
+/// checked for attributes and operators that would be ignored. Errors read "model.mlir: line 12:
+/// ... (m.onnx: node 3 'conv1' (Conv))". Loads the dialects nn and func.
 mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, const std::string &path);
 
-/// True when `bytes` (of a file of unknown kind) can only be text.
+/// True if `bytes` of a file of unknown kind can only be text.
 bool looksLikeText(std::string_view bytes);
 
 } // namespace lathe::nn

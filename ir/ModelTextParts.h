@@ -1,5 +1,5 @@
-// The parts of reading textual IR: what the text says before it is parsed, its weights, and the checks of what was
-// parsed.
+// Parts of the reader of textual IR: the scan before parsing, the weights, and the checks after
+// parsing.
 #pragma once
 
 #include "ir/Safetensors.h"
@@ -15,29 +15,30 @@
 
 namespace lathe::nn {
 
-/// The module's attribute that names the file of the weights, relative to the text's folder.
+/// Module attribute with the path of the weights file, relative to the folder of the text.
 constexpr const char *weightsAttribute = "nn.weights";
 
-/// What is known of a text before it is parsed.
+/// Result of the scan of a text before it is parsed.
 struct TextScan {
-  std::optional<std::string> weights; // value of nn.weights as it is written, between the quotes
+  std::optional<std::string> weights; // value of nn.weights, as written between the quotes
 };
-/// Throws Error for text nested so deeply that the parser, which is recursive, would run out of stack.
+/// Scans a text. Throws Error if it is nested so deeply that the recursive parser would exhaust the
+/// stack.
 TextScan scanText(llvm::StringRef source, const std::string &path);
 
-/// The weights of a text: its file, found by name, and the parser's view of it.
+/// The weights of a text: the file, and the form that the parser needs.
 class TextWeights {
 public:
-  /// Opens the file that the text names, or the one beside the text that has its name and `.safetensors` behind it.
-  /// Throws Error where a named file is missing or no safetensors file.
+  /// Opens the file that the text names, else the file named like the text with `.safetensors`
+  /// appended. Throws Error if a named file is missing or is not a safetensors file.
   TextWeights(const TextScan &scan, const std::string &path);
 
-  /// A section behind the text that gives every weight a placeholder.
+  /// A section to append to the text, which gives every weight a placeholder.
   std::string placeholders() const;
-  /// Puts the data in the place of the placeholders. Throws Error where constants and weights do not fit.
+  /// Replaces the placeholders by the data. Throws Error if constants and weights do not match.
   void load(mlir::ModuleOp module) const;
 
-  /// Name of the weights' file for a new text at `path`.
+  /// Path of the weights file of a new text at `path`.
   static std::string pathFor(const std::string &path) { return path + ".safetensors"; }
 
 private:
@@ -48,7 +49,7 @@ private:
   [[noreturn]] void failMissing(const std::string &constant) const;
 };
 
-/// Operations by where the text has them.
+/// Positions of operations in the text.
 class TextPlaces {
 public:
   TextPlaces(const mlir::AsmParserState &state, const llvm::SourceMgr &source, const std::string &path);
@@ -56,7 +57,7 @@ public:
   /// "line 12: MESSAGE (m.onnx: node 3 'conv1' (Conv))".
   std::string at(mlir::Operation *op, const std::string &message) const;
 
-  /// The same for the first thing that MLIR's verifier says about the module; "" where it says nothing.
+  /// Runs the MLIR verifier. Returns its first message in that form, or "".
   std::string verify(mlir::ModuleOp module) const;
 
 private:
@@ -64,8 +65,8 @@ private:
   std::map<mlir::Operation *, std::pair<unsigned, unsigned>> positions; // line, column
 };
 
-/// Throws Error for what the verifier lets pass and nothing else of Lathe expects: attributes that nothing reads,
-/// operators of other dialects, functions without a body, values that are no tensors.
+/// Throw Error for what the verifier accepts and the rest of Lathe does not: unknown attributes,
+/// operators of other dialects, functions without a body, values that are not tensors.
 void checkAttributes(mlir::ModuleOp module, const TextPlaces &places, const std::string &path);
 void checkStructure(mlir::ModuleOp module, const TextPlaces &places, const std::string &path);
 

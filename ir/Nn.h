@@ -1,4 +1,4 @@
-// The nn dialect in C++: structural operations here, operators from their records.
+// The nn dialect in C++: its structural operations, and the operators generated from their records.
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -17,7 +17,7 @@
 
 namespace lathe::nn {
 
-/// Runs the operator's shape function over the operand types and compares with the result types.
+/// Runs the shape function on the operand types and compares its results with the result types.
 mlir::LogicalResult verifyByShapeFunction(mlir::Operation *op);
 
 template <class ConcreteOp> class ShapeVerified : public mlir::OpTrait::TraitBase<ConcreteOp, ShapeVerified> {

@@ -1,4 +1,4 @@
-// The nn dialect's own types, attributes and structural operations; operators proper live under ops/.
+// Types, attributes and structural operations of the nn dialect. The operators are in ops/.
 #ifndef LATHE_IR_NN
 #define LATHE_IR_NN
 
@@ -15,9 +15,9 @@ def Nn_BlockedAttr : AttrDef<NnDialect, "Blocked"> {
   let mnemonic = "blocked";
   let summary = "layout encoding: one axis split, its inner part innermost in memory";
   let description = [{
-    `tensor<1x64x56x56xf32, #nn.blocked<1, 16>>` is stored as 1 x ceil(64/16) x 56 x 56 x 16; what the last block holds
-    beyond the extent is unspecified and must not reach a result. Extents stay logical: shape functions and references never see the fifth dimension. A tensor without
-    an encoding is row-major.
+    `tensor<1x64x56x56xf32, #nn.blocked<1, 16>>` is stored as 1 x ceil(64/16) x 56 x 56 x 16. Elements of the last block beyond
+    the extent are unspecified and must not reach a result. Extents stay logical: shape functions and references never see
+    the fifth dimension. A tensor without an encoding is row-major.
   }];
   let parameters = (ins "int64_t":$axis, "int64_t":$size);
   let assemblyFormat = "`<` $axis `,` $size `>`";

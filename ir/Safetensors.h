@@ -1,4 +1,4 @@
-// The safetensors file format: a header in JSON that names typed byte ranges, then the bytes.
+// The safetensors file format: a JSON header that names typed byte ranges, then the bytes.
 #pragma once
 
 #include "support/ElementType.h"
@@ -21,13 +21,13 @@ public:
   struct Entry {
     std::string name, dtype;
     std::vector<int64_t> dims;
-    size_t begin = 0, end = 0; // within the data
+    size_t begin = 0, end = 0; // byte range in the data
 
-    /// True when the entry can hold elements of `type`: it has the type's own name, or plain bytes.
+    /// True if the entry can hold elements of `type`: its dtype is the name of that type, or bytes.
     bool typeFits(ElementType type) const;
   };
 
-  /// Maps the file; throws Error where the header and the file do not agree.
+  /// Maps a file. Throws Error if header and file do not agree.
   static Safetensors open(const std::string &path);
   const std::vector<Entry> &entries() const { return list; }
   std::string_view bytes(const Entry &entry) const { return data.substr(entry.begin, entry.end - entry.begin); }
@@ -40,9 +40,9 @@ private:
 
 class SafetensorsWriter {
 public:
-  /// `bytes` must live until `write`.
+  /// Adds an entry. `bytes` must live until `write`.
   void add(const std::string &name, ElementType type, const std::vector<int64_t> &dims, std::string_view bytes);
-  /// Returns the number of bytes written.
+  /// Writes all entries. Returns the number of bytes.
   uint64_t write(PendingFile &file) const;
 
 private:

@@ -1,4 +1,4 @@
-// What is known of every value of a function, with symbolic extents kept apart ("N*56" where the type says `?`).
+// Symbolic shapes of all values of a function ("N*56" where the type says `?`).
 #pragma once
 
 #include "ir/Bridge.h"
@@ -9,23 +9,24 @@
 
 namespace lathe::nn {
 
-/// Runs the shape functions over the body of `function` in order, starting from its arguments: extents from attribute
-/// `nn.dims` where present, otherwise from the type. A func.call is followed into its callee. The IR is only read.
+/// Runs the shape functions over the body of `function` in order. Extents of arguments come from
+/// their attribute `nn.dims`, else from their types. A func.call is followed into its callee. The
+/// IR is not changed.
 class SymbolicShapes {
 public:
-  /// Throws Error naming the node whose constraint is violated.
+  /// Throws Error with the node whose constraint is violated.
   explicit SymbolicShapes(mlir::func::FuncOp function);
-  /// Likewise, with what a caller knows of the arguments.
+  /// Like the other constructor, with given descriptions of the arguments.
   SymbolicShapes(mlir::func::FuncOp function, llvm::ArrayRef<TensorInfo> arguments);
 
-  /// Dims and, for small integer tensors, contents. Extents no formula gives are unknownDim(). A value the walk did not
-  /// meet (added to the IR later) is described from its type.
+  /// Extents and, for small integer tensors, contents of a value. Data-dependent extents are
+  /// unknownDim(). A value that was added to the IR later is described by its type.
   TensorInfo of(mlir::Value value) const;
 
-  /// What the function returns.
+  /// Descriptions of the returned values.
   std::vector<TensorInfo> results() const;
 
-  /// Records what is known of `value`, for passes that create values as they go.
+  /// Sets the description of `value`, for passes that create values.
   void set(mlir::Value value, TensorInfo info) { known[value] = std::move(info); }
 
 private:
@@ -35,7 +36,8 @@ private:
   void visit(mlir::Operation &op);
 };
 
-/// Extents of argument `index` of a function: its `nn.dims` where present, otherwise those of its type.
+/// Extents of argument `index` of a function: its `nn.dims` if present, else the extents of its
+/// type.
 Dims argumentDims(mlir::func::FuncOp function, unsigned index);
 
 /// The array attribute `nn.dims` for `dims`: ["N", "3", "224", "224"].

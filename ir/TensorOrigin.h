@@ -1,4 +1,4 @@
-// Where a tensor of a model's file comes from: graphs keep the names of nodes, not those of tensors.
+// The origin of each tensor of a model file. Graphs keep the names of nodes, not of tensors.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 namespace lathe {
 
 struct TensorOrigin {
-  std::string node;  // that writes it, or the input of the graph that it is
-  size_t output = 0; // position among the node's outputs
-  size_t used = 0;   // position among those of its outputs that something reads
+  std::string node;  // the node that writes it, or the graph input
+  size_t output = 0; // position among the outputs of the node
+  size_t used = 0;   // position among the used outputs of the node
 };
 
-/// By the tensor's name in the file.
+/// Origins by tensor name.
 using TensorOrigins = std::map<std::string, TensorOrigin>;
 
 } // namespace lathe

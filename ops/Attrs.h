@@ -1,8 +1,8 @@
-// Attribute structs: an operator's static parameters as plain data, outside any IR.
+// Attribute structs: the static parameters of operators as plain data, independent of MLIR.
 //
-// dev/gen_ops.py writes one struct per operator record (ops/Attrs.inc). The same struct is what shape functions,
-// references, lowerings and the plan's reference calls see. `visit` enumerates its fields, from which every other form
-// (MLIR attributes, flexbuffers in a plan, JSON, text) is derived.
+// dev/gen_ops.py writes one struct per operator record (ops/Attrs.inc). Shape functions,
+// references, lowerings and the plan's reference calls use the struct. `visit` enumerates its
+// fields; every other form (MLIR attributes, flexbuffers in a plan, JSON, text) is derived from it.
 #pragma once
 
 #include "support/ElementType.h"
@@ -15,7 +15,7 @@
 
 namespace lathe {
 
-/// Sees each field of an attribute struct by name and may read or write it.
+/// Receives each field of an attribute struct with its name, to read or write it.
 class AttrVisitor {
 public:
   virtual ~AttrVisitor() = default;
@@ -32,16 +32,16 @@ struct Attrs {
   virtual ~Attrs() = default;
   virtual void visit(AttrVisitor &visitor) = 0;
   virtual std::unique_ptr<Attrs> clone() const = 0;
-  /// The same operator's attributes at their defaults.
+  /// Returns the attributes of the same operator with default values.
   virtual std::unique_ptr<Attrs> defaults() const = 0;
 };
 
-/// Binary form stored in a plan (a flexbuffers map); `decodeAttrs` throws Error on malformed bytes and keeps the
-/// default for a field that is not there.
+/// Binary form for plans (a flexbuffers map). `decodeAttrs` throws Error for malformed bytes and
+/// keeps the default of a missing field.
 std::vector<uint8_t> encodeAttrs(Attrs &attrs);
 void decodeAttrs(const std::vector<uint8_t> &bytes, Attrs &attrs);
 
-/// "strides=[2, 2], group=1" for messages and listings; fields at their default are left out.
+/// Text for messages, "strides=[2, 2], group=1"; fields with default values are left out.
 std::string describe(const Attrs &attrs);
 
 } // namespace lathe

@@ -1,5 +1,5 @@
-// The inner part of every contraction's reference: a block of a matrix product, plain loops ordered so that the
-// innermost one runs over neighbours and stays in registers.
+// The inner part of the references of all contractions: one block of a matrix product. The
+// innermost loop runs over contiguous elements and keeps its sums in registers.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 namespace lathe {
 
-constexpr int64_t contractRows = 64, contractColumns = 64; // of a block
-constexpr int64_t contractDepth = 256;                     // packed at a time
+constexpr int64_t contractRows = 64, contractColumns = 64; // of one block
+constexpr int64_t contractDepth = 256;                     // reduction steps packed at a time
 
-/// Columns of a panel: four rows of them fit into the registers of any 64-bit machine.
+/// Columns of a panel. Four rows of sums fit the registers of any 64-bit machine.
 template <class T> constexpr int64_t panelWidth = 32 / sizeof(T);
 
 /// sums[r][c] += sum over k of a[r, k] * panel[k][c] for R rows; a[r, k] is a[r * rowStride + k * depthStride].
@@ -33,9 +33,10 @@ void contractTile(const T *a, int64_t rowStride, int64_t depthStride, const T *p
       sums[r * contractColumns + c] = sum[r][c];
 }
 
-/// One block of at most contractRows x contractColumns results. `pack(k0, k1, panels)` writes rows k0 to k1 of the
-/// second factor as panels[column / width][k - k0][column % width] (columns beyond the last: anything finite);
-/// `store(row, column, value)` takes the results. T: float, double, or uint64_t (integers wrap).
+/// Computes a block of at most contractRows x contractColumns results. `pack(k0, k1, panels)`
+/// writes rows k0 to k1 of the second factor as panels[column / width][k - k0][column % width];
+/// columns beyond the last may hold any finite value. `store(row, column, value)` receives the
+/// results. T is float, double, or uint64_t (integers wrap).
 template <class T, class Pack, class Store>
 void contractBlock(int64_t rows, int64_t columns, int64_t depth, const T *a, int64_t rowStride, int64_t depthStride,
                    Pack &&pack, Store &&store) {
@@ -71,7 +72,7 @@ void contractBlock(int64_t rows, int64_t columns, int64_t depth, const T *a, int
       store(row, column, sums[row * contractColumns + column]);
 }
 
-/// Integer matrices are multiplied modulo 2^64, signed and unsigned alike.
+/// Type in which T is multiplied: integers, signed and unsigned, are multiplied modulo 2^64.
 template <class T> using ContractType = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
 
 } // namespace lathe

@@ -1,10 +1,10 @@
-// Hands the operators' scalar lowerings to codegen.
+// Registers the operators' scalar lowerings with codegen.
 #pragma once
 
 namespace lathe {
 
-/// Makes findScalarLowering (codegen/builder/Scalar.h) know every operator. Call once before kernels are generated; harmless
-/// when repeated.
+/// Makes findScalarLowering (codegen/builder/Scalar.h) know every operator. Call it before kernels
+/// are generated; repeated calls have no effect.
 void registerLowerings();
 
 } // namespace lathe

@@ -1,5 +1,5 @@
-// References: plain loops over any shape and type, the oracle of every test, the constant folder, the fallback
-// for what is not compiled, and the judge of `lathe verify` (which runs them on float64 tensors).
+// References: plain loops over any shape and type. They are the oracle of tests, fold constants,
+// run operators that are not compiled, and judge in `lathe verify` (on float64 tensors).
 #pragma once
 
 #include "ops/Attrs.h"
@@ -11,12 +11,13 @@
 
 namespace lathe {
 
-/// One evaluation. Inputs are in plain row-major layout. Outputs come allocated with the shapes the shape function
-/// gave; where it could not (data-dependent extents) the output is an empty tensor and the reference assigns it.
+/// One evaluation. Inputs are row-major. Outputs are allocated with the extents of the shape
+/// function. An output with data-dependent extents is an empty tensor that the reference assigns.
 struct ReferenceCall {
-  std::span<const Value *const> inputs; // null where an optional operand is absent
+  std::span<const Value *const> inputs; // null: absent optional operand
   std::span<Value> outputs;
-  /// Runs body(begin, end) over a static split of [0, count); serial when empty. A reduction stays inside one index.
+  /// Runs body(begin, end) over a static split of [0, count); empty: serial. A reduction stays
+  /// within one index.
   std::function<void(int64_t count, const std::function<void(int64_t begin, int64_t end)> &body)> parallel;
 
   bool has(size_t index) const { return index < inputs.size() && inputs[index] != nullptr; }
@@ -35,11 +36,12 @@ struct ReferenceEntry {
   void (*run)(const Attrs &attrs, ReferenceCall &call);
 };
 
-/// Null when `op` is unknown.
+/// Returns the reference of `op`; null if `op` is unknown.
 const ReferenceEntry *findReference(std::string_view op);
 
-/// Infers the results' shapes from actual inputs, allocates and runs: the one-call form used by folding and tests.
-/// Operands that are static in the record may be given as tensors; their values reach the shape function.
+/// Infers the shapes of the results from the inputs, allocates them and runs the reference. Used by
+/// folding and tests. Operands that the record declares static may be tensors; the shape function
+/// receives their values.
 std::vector<Value> evaluateReference(std::string_view op, const Attrs &attrs, std::span<const Value *const> inputs);
 
 } // namespace lathe

@@ -1,8 +1,8 @@
-// What references share: dispatch over element types, strides, broadcasting, strided copies.
+// Utilities of references: dispatch over element types, strides, broadcasting, strided copies.
 //
-// A reference meets only f32, f64, i64, u64, bool and string where it computes: narrower numbers are widened before the
-// call and narrowed after it (ops/Reference.cpp). Operators that only move elements see every type, by the size of its
-// elements.
+// Arithmetic references only see f32, f64, i64, u64, bool and string: narrower numbers are widened
+// before the call and narrowed after it (ops/Reference.cpp). Operators that only move elements see
+// all types, by the size of an element.
 #pragma once
 
 #include "ops/Reference.h"
@@ -16,7 +16,7 @@
 
 namespace lathe {
 
-/// Calls f(T()) with T of float, double, int64_t, uint64_t.
+/// Calls f(T()) with T = float, double, int64_t or uint64_t.
 template <class F> void forNumber(ElementType type, F &&f) {
   switch (type) {
   case ElementType::f32:
@@ -39,7 +39,8 @@ template <class F> void forFloat(ElementType type, F &&f) {
   f(double());
 }
 
-/// Calls f(x, y) with typed pointers to the elements of both tensors, of one type, as units of equal size.
+/// Calls f(x, y) with pointers to the elements of both tensors (equal types), typed as unsigned
+/// integers of the element size, or as strings.
 template <class F> void forStorage(const Tensor &x, Tensor &y, F &&f) {
   if (x.type() == ElementType::string)
     return f(static_cast<const std::string *>(x.strings().data()), y.strings().data());
@@ -64,11 +65,11 @@ inline int64_t countOf(std::span<const int64_t> dims) {
 /// Row-major strides in elements.
 std::vector<int64_t> stridesOf(std::span<const int64_t> dims);
 
-/// Strides with which `operand` is read at positions of `dims`, to which it broadcasts (0 on broadcast axes).
+/// Strides to read `operand` at positions of `dims`, to which it broadcasts (0 on broadcast axes).
 std::vector<int64_t> broadcastStrides(std::span<const int64_t> operand, std::span<const int64_t> dims);
 
-/// The integers of `value` less their zero points as i64; `zeroDims` is an extent list of the zero point's elements
-/// that broadcasts to the value.
+/// Returns the integers of `value` minus their zero points as i64. `zeroDims` are extents of the
+/// zero points that broadcast to `value`.
 Tensor lessZeroPoint(const ReferenceCall &call, const Tensor &value, const Tensor &zero,
                      std::span<const int64_t> zeroDims);
 
@@ -94,7 +95,7 @@ template <class T> T wrapMul(T a, T b) {
 
 template <class T> bool isNan(T x) { return x != x; }
 
-/// A double as an element: integers truncate, what does not fit becomes the nearest that does, NaN becomes 0.
+/// Converts a double to an element: integers truncate and saturate, NaN becomes 0.
 template <class T> T toElement(double value) {
   if constexpr (!std::is_floating_point_v<T>) {
     if (isNan(value))
@@ -107,8 +108,8 @@ template <class T> T toElement(double value) {
   return static_cast<T>(value);
 }
 
-/// A nest of loops over `dims` that keeps one offset for each of N strided operands. Axes over which all operands run
-/// on are joined, so that the innermost run is long.
+/// A loop nest over `dims` with one offset for each of N strided operands. Axes along which all
+/// operands are contiguous are merged, so that the innermost run is long.
 template <size_t N> class StridedLoop {
 public:
   StridedLoop(std::span<const int64_t> dims, const std::array<std::vector<int64_t>, N> &strides) {
@@ -136,10 +137,10 @@ public:
   }
 
   int64_t count() const { return countOf(extents); }
-  /// Of operand n along the innermost run.
+  /// Stride of operand n along the innermost run.
   int64_t innerStride(size_t n) const { return steps.back()[n]; }
 
-  /// body(position, offsets, length) for runs that cover positions [begin, end) in order.
+  /// Calls body(position, offsets, length) for runs that cover the positions [begin, end) in order.
   template <class Body> void run(int64_t begin, int64_t end, Body &&body) const {
     int64_t inner = extents.back();
     while (begin < end) {
@@ -162,12 +163,12 @@ private:
   std::vector<std::array<int64_t, N>> steps;
 };
 
-/// y[position in dims] = x[offset + sum of index * stride]: transposes, slices, broadcasts and blocks are all of this
-/// kind.
+/// y[position in dims] = x[offset + sum of index * stride]. Covers transposes, slices, broadcasts
+/// and blocks.
 void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::span<const int64_t> dims,
                  const std::vector<int64_t> &strides, int64_t offset = 0);
 
-/// Gives `out` the elements of `value`: into its storage where it has one, otherwise the tensor itself.
+/// Copies `value` into the storage of `out` if it has any, else replaces `out` by `value`.
 void assign(Tensor &out, const Tensor &value);
 
 } // namespace lathe

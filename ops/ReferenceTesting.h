@@ -1,4 +1,4 @@
-// Short spellings for tests of references.
+// Helpers for tests of references.
 #pragma once
 
 #include "ops/Reference.h"
@@ -11,12 +11,12 @@
 
 namespace lathe {
 
-/// Operators some test has evaluated; ReferenceTest.cpp checks at the end that none is missing.
+/// Operators that a test has evaluated. ReferenceTest.cpp checks at the end that none is missing.
 std::set<std::string> &evaluatedOps();
 
 using Shape = std::vector<int64_t>;
 
-/// All results of `op`; an undefined tensor stands for an absent operand.
+/// Returns all results of `op`. An undefined tensor stands for an absent operand.
 inline std::vector<Tensor> evaluateAll(const char *op, const Attrs &attrs, const std::vector<Tensor> &operands) {
   evaluatedOps().insert(op);
   std::vector<Value> values(operands.begin(), operands.end());

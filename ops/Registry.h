@@ -1,4 +1,4 @@
-// The plain side of the operator records: what every room except the compiler's core asks about an operator.
+// The operator records as plain data, for all rooms outside the compiler.
 #pragma once
 
 #include "ops/Shape.h"
@@ -12,7 +12,7 @@ struct OperandRecord {
   const char *name;
   bool optional;
   bool variadic;
-  /// Attribute that takes this operand's value once it is constant ("" where there is none).
+  /// Attribute that takes the value of this operand when it is constant; "": none.
   const char *staticAttribute;
 };
 
@@ -36,15 +36,16 @@ struct OpRecord {
   const char *lowering;
   double tolerance;
   std::span<const OperandRecord> operands;
-  std::span<const char *const> results; // names; a variadic result is the only one
+  std::span<const char *const> results; // names; a variadic result is the only result
   bool variadicResult;
   std::span<const AttrRecord> attrs;
   std::span<const OnnxMapping> onnx;
   std::span<const char *const> benchmarkAxes;
 
-  std::unique_ptr<Attrs> (*makeAttrs)(); // at their defaults
+  std::unique_ptr<Attrs> (*makeAttrs)(); // with default values
   InferResult (*infer)(const Attrs &attrs, const InferInputs &in);
-  /// Operations of one evaluation; `in`/`out` as for infer.
+  /// Operations of one evaluation; a multiply-accumulate counts as two. `in` and `out` as for
+  /// `infer`.
   Dim (*flops)(const Attrs &attrs, const InferInputs &in, const InferInputs &out);
 
   bool compiled() const { return std::string_view(lowering) != "reference"; }
@@ -52,7 +53,7 @@ struct OpRecord {
 
 /// All operators, sorted by name.
 std::span<const OpRecord> opRecords();
-/// Null when no operator has that name.
+/// Returns the record called `name`, or null.
 const OpRecord *findOp(std::string_view name);
 
 } // namespace lathe

@@ -1,7 +1,9 @@
-// Shape functions: from the operands' types (and, for small integer tensors, their contents) to the results'.
+// Shape functions: from the types of the operands (and the contents of small integer tensors) to
+// the types of the results.
 //
-// Free of MLIR, so the IR's verifier, shape inference and the runtime's plan share them. Extents are symbolic (`Dim`).
-// A shape function checks the operator's numbered constraints and throws `Error` with the number: "conv_c3: ...".
+// They do not use MLIR, so the IR's verifier, shape inference and the runtime's plan share them.
+// Extents are symbolic (`Dim`). A shape function checks the operator's numbered constraints and
+// throws `Error` with the number: "conv_c3: ...".
 #pragma once
 
 #include "ops/Attrs.h"
@@ -13,60 +15,62 @@
 
 namespace lathe {
 
-/// What is known of a tensor before it exists.
+/// Type, extents and possibly contents of a tensor.
 struct TensorInfo {
   ElementType type = ElementType::invalid;
   Dims dims;
-  /// Elements in row-major order, for integer tensors of at most 64 elements whose contents shape arithmetic
-  /// knows (`shape` of a symbolic tensor, constants, and what slice/gather/concat/... make of them).
+  /// Elements in row-major order, for integer tensors of at most 64 elements with contents that
+  /// shape arithmetic knows: constants, results of `shape`, and results of slice, gather, concat,
+  /// ... on known contents.
   std::optional<std::vector<Dim>> contents;
 
   size_t rank() const { return dims.size(); }
 };
 
-/// A result's extents that no formula gives (NonZero): the executor allocates it when the reference returns.
-/// Such a Dim is the symbol "?"; see `unknownDim`.
+/// An extent that depends on data (NonZero), the symbol "?". The executor allocates such a result
+/// when the reference returns.
 Dim unknownDim();
 bool isUnknown(const Dim &dim);
 
-/// Operands in the order of the record; null where an optional one is absent. A variadic operand comes last.
+/// Operands in the order of the record; null: absent optional operand. Values of a variadic operand
+/// come last.
 using InferInputs = std::vector<const TensorInfo *>;
 using InferResult = std::vector<TensorInfo>;
 
-/// Row-major broadcast of two shapes as NumPy and ONNX define it; throws Error naming both shapes.
+/// Broadcasts two shapes by the rules of NumPy and ONNX. Throws Error with both shapes.
 Dims broadcast(const Dims &a, const Dims &b);
 
-/// `axis` in [-rank, rank) mapped to [0, rank); throws Error with `what` otherwise.
+/// Maps `axis` from [-rank, rank) to [0, rank). Throws Error with `what` otherwise.
 int64_t normalizeAxis(int64_t axis, int64_t rank, const char *what);
 
-/// Axes mapped to [0, rank); throws Error with `what` for one outside or twice.
+/// Maps axes to [0, rank). Throws Error with `what` for an axis outside the range or given twice.
 std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t rank, const char *what);
 
-/// Operand `index`, null where it is absent.
+/// Returns operand `index`; null if absent.
 inline const TensorInfo *operand(const InferInputs &in, size_t index) {
   return index < in.size() ? in[index] : nullptr;
 }
 
-/// False when the extents are known to differ: both constant and unequal.
+/// False if both extents are constant and differ, else true.
 bool mayAgree(const Dim &a, const Dim &b);
-/// True when the extent cannot be negative, as far as its form tells (symbols are extents).
+/// True if the form of the extent shows that it is not negative. Symbols are not negative.
 bool isNonNegative(const Dim &dim);
 
-/// Throw Error, starting with `constraint`, unless the type is floating-point / a number (not bool or string) / an
-/// 8-bit integer.
+/// Throw Error, starting with `constraint`, unless the type is a float, a number (not bool or
+/// string), or an 8-bit integer.
 void requireFloat(ElementType type, const char *constraint);
 void requireNumber(ElementType type, const char *constraint);
 void requireByte(ElementType type, const char *constraint);
 
-/// Extents of a result whose value nobody knows yet.
+/// `rank` unknown extents.
 Dims unknownDims(size_t rank);
 
-/// Most elements whose contents are followed, and the greatest rank of a tensor.
+/// Largest number of elements with known contents, and largest rank.
 constexpr size_t maxContents = 64;
 constexpr size_t maxRank = 32;
 
-/// `info` with contents where they are few and of an integer type or bool; `make` may throw Error (overflow): then
-/// without.
+/// Returns `info` with the contents that `make` returns, if they are few and of an integer type or
+/// bool. Without contents if `make` throws Error (overflow).
 template <class Make> TensorInfo withContents(TensorInfo info, Make &&make) {
   try {
     if (isInteger(info.type) || info.type == ElementType::boolean)
@@ -80,11 +84,12 @@ template <class Make> TensorInfo withContents(TensorInfo info, Make &&make) {
   return info;
 }
 
-/// Throws Error unless every result has sane extents: none negative, not too many elements to address.
+/// Returns `results`. Throws Error if an extent is negative or a result has too many elements to
+/// address.
 InferResult checkedResults(const char *op, InferResult results);
 
-/// The static value of operand `index` if present and known, otherwise `attribute`. Throws Error if the operand is
-/// present but its contents are not known and `optionalContents` is false.
+/// Returns the known contents of operand `index` if it is present, else `attribute`. Throws Error
+/// if the operand is present and its contents are unknown.
 std::vector<int64_t> staticOperand(const InferInputs &in, size_t index, const std::vector<int64_t> &attribute,
                                    const char *what);
 

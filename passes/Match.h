@@ -1,4 +1,4 @@
-// What passes ask of the chains of operators that exporters write: the same formula in any order of its operands.
+// Pattern matching on the formulas that exporters write, for operands in any order.
 #pragma once
 
 #include "passes/Rewrite.h"
@@ -7,18 +7,18 @@
 
 namespace lathe {
 
-/// The operation that defines `value` when it is an nn operator of that mnemonic; null otherwise.
+/// Returns the operation that defines `value` if it is the nn operator `mnemonic`, else null.
 mlir::Operation *producer(mlir::Value value, std::string_view mnemonic);
 
-/// `value` as `mnemonic`(other, constant with one value) in either order of its operands: the other operand and the
-/// number.
+/// Matches `value` = `mnemonic`(other, number), with the operands in either order. The number is a
+/// constant whose elements are all equal.
 struct WithNumber {
   mlir::Value other;
   double number = 0;
 };
 std::optional<WithNumber> withNumber(mlir::Value value, std::string_view mnemonic);
 
-/// A value as a number times other values: nested mul, and div by a number, are taken apart.
+/// `value` as a number times other values: nested mul, and div by a number, are split into factors.
 struct Product {
   double number = 1;
   llvm::SmallVector<mlir::Value> factors;
@@ -26,22 +26,23 @@ struct Product {
 };
 Product productOf(mlir::Value value);
 
-/// Coefficients of `value` as a polynomial in `x` of degree at most 3, from nested add, sub, mul, div, neg and pow with
-/// numbers; nothing where it is none.
+/// Coefficients of `value` as a polynomial in `x` of degree at most 3, from nested add, sub, mul,
+/// div, neg and pow with numbers; nothing if it is no such polynomial.
 using Cubic = std::array<double, 4>;
 std::optional<Cubic> polynomialIn(mlir::Value x, mlir::Value value);
 
-/// Equal to about float32's precision, as constants are rounded by whoever wrote them.
+/// True if the values are equal within `tolerance` (relative), because constants were rounded to
+/// float32.
 bool isAbout(double value, double wanted, double tolerance = 1e-5);
 bool isAbout(const Cubic &polynomial, const Cubic &wanted);
 
-/// Axes of a reduce_* that keeps its axes, static, in [0, rank) and ascending; nothing otherwise.
+/// Axes of a reduce_* with keepdims and static axes, in [0, rank) and ascending; nothing otherwise.
 std::optional<std::vector<int64_t>> keptAxes(mlir::Operation *reduction);
 
-/// `value` = y * y or y ^ 2: y. Null otherwise.
+/// Returns y if `value` is y * y or y ^ 2, else null.
 mlir::Value squareRootOf(mlir::Value value);
 
-/// The locations of several operators whose work one will do.
+/// Location of one operator that replaces several.
 mlir::Location fuseLocations(llvm::ArrayRef<mlir::Operation *> ops);
 
 } // namespace lathe

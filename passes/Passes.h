@@ -1,6 +1,8 @@
-// The graph passes. Each is one function in a file of its own name; `lathe-opt --kebab-name` runs it on textual IR.
+// The graph passes. Each pass is one function in a file of its own name; `lathe-opt --kebab-name`
+// runs it on textual IR.
 //
-// They work on @main's nn operators and leave kernel functions (private, with nn.family) alone.
+// Passes change the nn operators of @main. They do not change kernel functions (private, with
+// nn.family).
 #pragma once
 
 #include "ir/Bridge.h"
@@ -16,91 +18,96 @@ namespace lathe {
 struct PipelineOptions;
 struct PipelineReport;
 
-/// Refines result types from the shape functions and replaces shape arithmetic whose outcome is known by constants.
+/// Refines result types with the shape functions, and replaces shape arithmetic with known results
+/// by constants.
 void inferShapes(mlir::ModuleOp module);
 
-/// Moves operands that the record calls static into their attribute where they are constant, and the targets of reshape
-/// and expand also where they are symbolic but expressible (0, -1).
+/// Moves constant operands that the record declares static into their attributes. The targets of
+/// reshape and expand are also moved if they are symbolic but can be written with 0 and -1.
 void staticOperands(mlir::ModuleOp module);
 
-/// Evaluates operators whose operands are all constant with their references. A result much larger than its operands is
-/// left to run time unless all its elements are equal.
+/// Evaluates operators with constant operands by their references. A result much larger than its
+/// operands is left to run time, unless all its elements are equal.
 void foldConstants(mlir::ModuleOp module);
 
-/// Replaces inputs and results without elements by constants, drops them from concatenations, and removes what only
-/// they needed: no pass and no kernel family has to know what an operator over nothing is.
+/// Replaces inputs and results without elements by constants, drops them from concatenations, and
+/// removes operators that are no longer needed. Later passes and kernel families then need no rules
+/// for empty tensors.
 void foldEmpty(mlir::ModuleOp module);
 
 /// Removes operators without a used result and private functions without a caller.
 void deadCode(mlir::ModuleOp module);
 
-/// Rewrites batch_norm: into the weights of a conv, gemm or matmul next to it, otherwise as mul and add a channel.
-/// With `decomposeOnly` never into weights, with `exactMath` in the order of its definition (see PipelineOptions).
+/// Folds batch_norm into the weights of a neighbouring conv, gemm or matmul, else rewrites it as
+/// mul and add per channel. With `decomposeOnly` it never folds; with `exactMath` it keeps the
+/// order of the definition (see PipelineOptions).
 void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath);
 
-/// Moves mul, div, add and sub by a constant a channel into the weights or bias of the conv or gemm before them. Does
-/// nothing under exact math.
+/// Folds mul, div, add and sub by a constant per channel into the weights or bias of the conv or
+/// gemm before them. Does nothing under exact math.
 void foldScale(mlir::ModuleOp module, bool exactMath);
 
-/// Rewrites conv_transpose with constant weights: an ordinary convolution that computes every phase of the stride as
-/// channels of its own, then depth_to_space and a slice. Element-wise operators behind move before the interleaving.
-/// Under exact math only where no weight is added (one without a tap turns infinite inputs into NaN).
+/// Rewrites conv_transpose with constant weights as one convolution that computes every phase of
+/// the stride in channels of its own, then depth_to_space and a slice. Element-wise operators
+/// behind it move before the interleaving. Under exact math only if no weight is added: an added
+/// zero weight turns infinite inputs into NaN.
 void convTranspose(mlir::ModuleOp module, bool exactMath);
 
-/// Rewrites conv_integer and matmul_integer: a conv or matmul of 32-bit integers, from which zero points have been
-/// subtracted, in constants at once.
+/// Rewrites conv_integer and matmul_integer as conv and matmul of 32-bit integers, after
+/// subtracting the zero points (at compile time from constants).
 void widenInteger(mlir::ModuleOp module);
 
 /// Moves a pad into the conv or pool behind it.
 void foldPad(mlir::ModuleOp module);
 
-/// Removes operators that do nothing and merges those that undo or repeat one another.
+/// Removes operators without effect and merges operators that undo or repeat one another.
 void simplify(mlir::ModuleOp module);
 
 /// Rewrites concatenations and splits of more than `widestMovement` parts as trees of narrower ones.
 void narrowMovement(mlir::ModuleOp module);
 
-/// Channel shuffles (reshape, transpose, reshape) become one gather over the channels.
+/// Rewrites channel shuffles (reshape, transpose, reshape) as one gather over the channels.
 void channelShuffle(mlir::ModuleOp module);
 
-/// Where shuffled channels are only read by dense convolutions, through depthwise ones and element-wise operators, and
-/// made by dense convolutions, the order of channels moves into the weights: what is read becomes a concatenation of
-/// runs. Sums change their order.
+/// Removes channel shuffles between dense convolutions by reordering their weights, also across
+/// depthwise convolutions and element-wise operators. The input of a reader becomes a concatenation
+/// of channel ranges. Changes the order of sums.
 void absorbShuffle(mlir::ModuleOp module);
 
-/// softmax(scale * q k^T + bias, masked) v, spelled out in operators, becomes one attention. Not for exact math:
-/// factors move.
+/// Recognises attention, softmax(scale * q k^T + bias, masked) v, in primitive operators. Not for
+/// exact math, because factors move.
 void recognizeAttention(mlir::ModuleOp module);
 
 /// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its
 /// kernel.
 void sinkReshape(mlir::ModuleOp module);
 
-/// Rewrites lstm, gru and rnn: the input's share of all gates as one matmul over all steps and directions, with the
-/// biases that can be added there, and a recurrence for the rest.
+/// Splits lstm, gru and rnn into one matmul, which computes W times the input for all gates, steps
+/// and directions with the biases that can be added there, and a recurrence.
 void splitRecurrence(mlir::ModuleOp module);
 
-/// The formulas exporters write for one operator become that operator: layer_norm, rms_norm, instance_norm.
+/// Recognises layer_norm, rms_norm and instance_norm in the formulas of exporters.
 void recognizeLayerNorm(mlir::ModuleOp module);
-/// An instance_norm between reshapes is a group_norm.
+/// Recognises group_norm: an instance_norm between reshapes.
 void recognizeGroupNorm(mlir::ModuleOp module);
-/// gelu, hard_swish, mish.
+/// Recognises gelu, hard_swish and mish.
 void recognizeActivation(mlir::ModuleOp module);
-/// softmax, log_softmax.
+/// Recognises softmax and log_softmax.
 void recognizeSoftmax(mlir::ModuleOp module);
-/// lp_normalize.
+/// Recognises lp_normalize.
 void recognizeLpNormalize(mlir::ModuleOp module);
 
-/// Chooses row-major or blocked channels for every value and inserts the conversions that remain.
+/// Chooses the row-major or the blocked layout for every value and inserts the necessary
+/// conversions.
 void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
-/// At kernels level: kernels that only concatenate, slice or split where the parts are contiguous in the whole become
-/// operators in
-/// @main with the attribute nn.in_place (passes/kernels/ShareStorage.h); a concatenation that begins with the parts of an
-/// earlier one takes that in their place. Returns how many kernels went.
+/// Replaces kernels that only concatenate, slice or split contiguous parts by operators in @main
+/// with the attribute nn.in_place (passes/kernels/ShareStorage.h). A concatenation that begins with
+/// all parts of an earlier one takes the earlier result instead. Works at kernels level. Returns
+/// the number of kernels removed.
 int shareStorage(mlir::ModuleOp module);
 
-/// A pass as lathe-opt and tests see it.
+/// A pass with its name, for lathe-opt and tests.
 struct GraphPass {
   const char *name; // "fold-batch-norm"
   const char *summary;

@@ -1,4 +1,4 @@
-// Small tools every pass uses.
+// Utilities of passes.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -11,57 +11,58 @@
 
 namespace lathe {
 
-/// True for an nn operator of that mnemonic; null is none.
+/// True if `op` is the nn operator `mnemonic`; false for null.
 bool isOp(mlir::Operation *op, std::string_view mnemonic);
 inline bool isOp(mlir::Value value, std::string_view mnemonic) { return isOp(value.getDefiningOp(), mnemonic); }
-/// The record's `lowering`, "" for operations without one.
+/// The `lowering` of the record; "" for operations without a record.
 std::string_view loweringOf(mlir::Operation *op);
 
-/// Operand `index` of the record; null where absent.
+/// Operand `index` of the record; null: absent.
 mlir::Value operandOf(mlir::Operation *op, size_t index);
 /// Removes the optional operand `index` of the record.
 void dropOperand(mlir::Operation *op, size_t index);
 
-/// The constant behind a value, if it is one.
+/// The constant that defines `value`, if any.
 std::optional<Tensor> constantOf(mlir::Value value);
-/// An nn.constant before the builder's position.
+/// Creates an nn.constant at the builder's position.
 mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, const Tensor &tensor, llvm::StringRef name);
-/// Likewise from doubles, rounded to `type`.
+/// Creates an nn.constant from doubles, rounded to `type`.
 mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, ElementType type, std::vector<int64_t> dims,
                          const std::vector<double> &values, llvm::StringRef name);
-/// All elements as doubles.
+/// Returns all elements as doubles.
 std::vector<double> toDoubles(const Tensor &tensor);
-/// The one value of a constant whose elements are all equal.
+/// The value of a constant whose elements are all equal; nothing otherwise.
 std::optional<double> splatValue(mlir::Value value);
 
 mlir::RankedTensorType rankedType(mlir::Value value);
-/// The static shape, or nothing while an extent is symbolic.
+/// The static shape; nothing if an extent is symbolic.
 std::optional<std::vector<int64_t>> staticShape(mlir::Value value);
 
-/// True where an extent is 0 whatever the symbols are.
+/// True if an extent is 0 for all values of the symbols.
 bool hasNoElements(const TensorInfo &info);
-/// True where that holds for every result and the other extents are known when inputs are bound: there is nothing to
-/// compute.
+/// True if every result has no elements and its other extents are known when inputs are bound.
 bool computesNothing(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
-/// Most operands of one concatenation and most results of one split that a kernel is made for.
+/// Largest number of operands of a concatenation, or results of a split, in one kernel.
 constexpr size_t widestMovement = 64;
 
 /// Replaces the uses of the (only) result of `op` and erases it.
 void replaceWith(mlir::Operation *op, mlir::Value value);
 
-/// Gives the function the types of the values it returns: a rule may know more extents of one than the rule before.
+/// Updates the result types of the function to the types of its returned values, which a rule may
+/// have refined.
 void settleResultTypes(mlir::func::FuncOp function);
 
-/// The constant `value` seen as one number a channel of `like` (axis 1): a scalar or a tensor that broadcasts to `like`
-/// and whose extents are 1 except on the channel axis. Empty when it is not of that form.
+/// Returns the constant `value` as one number per channel of `like` (axis 1), if it is a scalar or
+/// a tensor that broadcasts to `like` with extents 1 on all other axes; nothing otherwise.
 std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like);
-/// Dims {C, 1, 1} (one fewer 1 for every rank below 4) with which C numbers broadcast along axis 1 of `like`.
+/// Extents {C, 1, 1} (for rank 4; in general one 1 per axis behind the channels) with which C
+/// numbers broadcast along axis 1 of `like`.
 std::vector<int64_t> channelDims(mlir::Value like);
 
-/// The source nodes of both, for an operator that does the work of two.
+/// Location of an operator that replaces both operators.
 mlir::Location fuseLocations(mlir::Operation *a, mlir::Operation *b);
-/// Name of the first source node, for constants that passes make.
+/// Name for a constant made by a pass: the first source node with `suffix`.
 std::string constantName(mlir::Operation *op, llvm::StringRef suffix);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Twin runs: the same inputs through two forms of a model, and how far the outputs are apart.
+// Twin runs: runs two forms of a model on the same inputs and compares the outputs.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -12,14 +12,14 @@
 
 namespace lathe {
 
-/// Inputs for @main from a seed: floats normally distributed, integers in [0, 3], booleans either. Symbolic extents
-/// from `symbols`, 2 where one is not named.
+/// Random inputs for @main: floats normally distributed, integers in [0, 3], booleans. Symbolic
+/// extents come from `symbols`; missing symbols are 2.
 std::vector<Value> randomInputs(mlir::ModuleOp module, uint64_t seed,
                                 const std::map<std::string, int64_t> &symbols = {});
 
 struct TwinResult {
-  double maxRelative = 0; // largest |a - b| over the largest |a| of its output
-  std::string mismatch;   // "" or what makes the outputs incomparable
+  double maxRelative = 0; // largest over outputs of max |a - b| / max |a|
+  std::string mismatch;   // why the outputs cannot be compared; "": they can
 };
 TwinResult compareTwins(std::span<const Value> a, std::span<const Value> b);
 

@@ -1,5 +1,6 @@
-// Where a network's time goes, operator by operator: what each takes alone beside what it takes in a profiled run, and
-// what the run does besides. The differences of all lines add up to the estimate's.
+// The account of a network: the time of each operator alone beside its time in a profiled run of
+// the network, and the time in no operator. The differences of all lines add up to the difference
+// of the estimate.
 #pragma once
 
 #include "report/Network.h"
@@ -8,25 +9,27 @@
 
 namespace lathe::report {
 
-/// How a network finds the constants of its operators: coldConstants where they are more than the last-level cache
-/// holds, since the same ones are used again only after all the others; hot else. Follows from sizes, not from times.
+/// State of the caches in which a network finds the constants of its operators: coldConstants if
+/// all constants together exceed the last-level cache, because each constant is used again only
+/// after all others; else hot. Depends on sizes, not on times.
 store::CacheState networkState(double constantBytes, double lastLevelBytes);
 
-/// The state to take an operator's time in: the network's where the operator has constants, hot where it has none.
+/// State in which an operator's time is taken: `network` if the operator has constants, else hot.
 store::CacheState operatorState(const std::string &problem, store::CacheState network);
 
-/// Bytes of the constants of all parts, each as often as it occurs.
+/// Bytes of the constants of all parts, multiplied by their counts.
 double constantBytes(const std::vector<Part> &parts);
-/// Of the outermost cache; 0 where none is known.
+/// Bytes of the outermost cache of a platform; 0 if unknown.
 double lastLevelBytes(const store::Platform &platform);
 
-/// Copies of those rows whose caches are in the state that a network of these parts finds them in; their settings say
-/// "caches as in the network" beside. `state` hands out the network's on a platform.
+/// Returns copies of the rows that were measured in the state of the caches that a network of these
+/// parts has (operatorState), with settings marked "caches as in the network". `state` returns the
+/// network's state on a platform.
 std::vector<Row> rowsAsInNetwork(const std::vector<Row> &rows,
                                  const std::function<store::CacheState(const std::string &platform)> &state);
 
-/// A run of a network, kernel by kernel, as `lathe profile` kept it: means over the middle half of its runs by their
-/// whole time, so that kernels and overhead add up to the whole.
+/// A kernel of a profiled run of a network, as `lathe profile` stored it. Times are means over the
+/// middle half of the runs, ordered by total time, so kernels and overhead add up to the whole.
 struct ProfiledKernel {
   std::string name, kind; // "conv_3", "kernel"
   std::vector<std::string> nodes;
@@ -35,51 +38,52 @@ struct ProfiledKernel {
 struct Profile {
   std::string experiment; // uuid
   std::vector<ProfiledKernel> kernels;
-  double seconds = 0, overhead = 0; // of the whole run; between its kernels
+  double seconds = 0, overhead = 0; // time of the whole run; time between kernels
 };
-/// Of the last profile of a model whose text begins with `model`, on a platform and as many threads, not cut short;
-/// none where there is none.
+/// Returns the last complete profile of a model whose text begins with `model`, on this platform
+/// with this number of threads; nothing if there is none.
 std::optional<Profile> lastProfile(store::Store &store, const std::string &model, const std::string &platform,
                                    int threads);
 
-/// What kernels compute that compute the same problems. Where that is several in one kernel, nobody knows whose its
-/// time is: they are one line.
+/// One line of an account: kernels that compute the same problems. If a kernel computes several
+/// problems, its time cannot be divided between them, so all of them are one line.
 struct AccountLine {
   struct Operator {
     std::string problem;
-    int64_t count = 0;                      // in these kernels
-    std::optional<store::CacheState> state; // that counts, where it was measured
+    int64_t count = 0;                      // occurrences in these kernels
+    std::optional<store::CacheState> state; // state that counts; empty: not measured
   };
-  std::vector<Operator> operators;           // none: no problem says it
-  std::string what;                          // then: what it is
-  int64_t count = 0;                         // of the operator that occurs most often; else of kernels
-  std::map<store::CacheState, double> alone; // seconds of all operators, over `count`; where all of them were measured
-  double estimated = 0;                      // seconds: of the operators measured, each in its state, count times
-  double inNetwork = 0;                      // seconds of its kernels in the profiled run, together
-  size_t kernels = 0;                        // how many those are
+  std::vector<Operator> operators;           // empty: the kernels compute no problem
+  std::string what;                          // description if `operators` is empty
+  int64_t count = 0;                         // largest count of an operator; number of kernels if there is none
+  std::map<store::CacheState, double> alone; // by state: seconds of all operators over `count`, if all were measured
+  double estimated = 0;                      // seconds of all measured operators, each in its state, times its count
+  double inNetwork = 0;                      // seconds of the kernels in the profiled run
+  size_t kernels = 0;                        // number of the kernels
   double difference() const { return estimated - inNetwork; }
-  /// The states that count: "hot", "none" of an operator that was not measured, "cold-constants + hot" where they
-  /// differ.
+  /// The states that count as text: "hot"; "none" for an operator that was not measured;
+  /// "cold-constants + hot" if the operators differ.
   std::string states() const;
 };
 
 struct Account {
   std::string context;            // of the rows, without caches
-  store::CacheState state;        // of the network's constants
-  double constants = 0, last = 0; // bytes: of the constants, of the last-level cache
-  std::vector<AccountLine> lines; // problems, the longest in the network first; then what no problem says
-  double overhead = 0, profiled = 0, measured = 0; // seconds: between kernels, of the profiled run, of the run measured
+  store::CacheState state;        // state of the network's constants
+  double constants = 0, last = 0; // bytes of the constants and of the last-level cache
+  std::vector<AccountLine> lines; // problems, longest in the network first; then kernels without a problem
+  double overhead = 0, profiled = 0, measured = 0; // seconds: between kernels, profiled run, measured run
   double estimated() const;
 };
 
-/// `provider`'s fastest column of every part under the settings that `rows` have, beside the profile and the whole that
-/// the functions hand out for a platform and a number of threads; settings without them are left out. A kernel belongs
-/// to the problems whose nodes it computes.
+/// Sources of a network's times; each returns nothing for an unknown platform or number of threads.
 struct AccountSources {
   std::function<std::optional<Profile>(const std::string &platform, int threads)> profile;
   std::function<std::optional<double>(const std::string &platform, int threads)> measured;
   std::function<double(const std::string &platform)> lastLevelBytes;
 };
+/// Accounts of `parts` for every setting of `rows`, with the fastest column of `provider` for each part.
+/// Settings without a profile or a measured time are left out. A kernel belongs to the problems whose
+/// nodes it computes.
 std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Part> &parts, const std::string &provider,
                               const AccountSources &sources);
 

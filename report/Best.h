@@ -1,34 +1,34 @@
-// What is fastest for each problem, and what does not work.
+// The fastest row of each cell, and the rows that failed.
 #pragma once
 
 #include "report/Rows.h"
 
 namespace lathe::report {
 
-/// The row with the lowest median among those that count and that `chosen` takes (all where it is empty); null where
-/// there is none.
+/// Returns the row with the lowest median among those that count and that `chosen` accepts (empty:
+/// all); null if there is none.
 const Row *fastest(const std::vector<const Row *> &cell, const std::function<bool(const Row &)> &chosen = {});
 
 struct Best {
   const Row *row = nullptr;
-  const Row *second = nullptr; // null: it is alone
-  lab::RatioEstimate ratio;    // the second's time / the best one's
-  /// Faster: the best one is so beyond doubt. Never slower.
+  const Row *second = nullptr; // next fastest; null: none
+  lab::RatioEstimate ratio;    // time of `second` / time of `row`
+  /// `faster` if `row` is faster with certainty; never `slower`.
   lab::Verdict verdict = lab::Verdict::ambiguous;
 };
 
-/// Of every cell that has a row that counts.
+/// Results for every cell that has a row that counts.
 std::vector<Best> best(const std::vector<Row> &rows);
 
-/// How often something is best, and how often beyond doubt (or alone).
+/// How often a column or algorithm is fastest, and how often with certainty or without competitor.
 struct BestCount {
   std::string what; // a column "lathe:auto", or an algorithm of one "lathe:auto winograd/1"
   size_t best = 0, clearly = 0;
 };
-/// Most often first.
+/// Counts wins by column and by algorithm, most wins first.
 std::vector<BestCount> countBest(const std::vector<Best> &best);
 
-/// Rows that failed, crashed, hung, took too much memory or are mistrusted.
+/// Rows that failed, crashed, timed out, exceeded memory or are mistrusted.
 std::vector<const Row *> failed(const std::vector<Row> &rows);
 
 nlohmann::json toJson(const Best &best);

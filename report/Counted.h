@@ -1,4 +1,4 @@
-// What runs cost besides time: processors kept busy, instructions a cycle, frequency, cache misses.
+// Counters of runs: busy processors, instructions a cycle, frequency, cache misses.
 #pragma once
 
 #include "report/Rows.h"
@@ -7,11 +7,11 @@ namespace lathe::report {
 
 struct Counted {
   const Row *row = nullptr;
-  std::optional<double> instructionsPerCycle; // in the program's own code
-  std::optional<double> flopsPerCycle;        // nominal operations
+  std::optional<double> instructionsPerCycle; // user mode only
+  std::optional<double> flopsPerCycle;        // by nominal operations
 };
 
-/// Of the rows that count and whose processor time was counted.
+/// Results for rows that count and have a processor time.
 std::vector<Counted> counted(const std::vector<Row> &rows);
 
 nlohmann::json toJson(const Counted &counted);

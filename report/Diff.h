@@ -1,4 +1,4 @@
-// Two sets of measurements, point by point: before and after.
+// Differences of two sets of measurements, point by point.
 #pragma once
 
 #include "report/Rows.h"
@@ -6,32 +6,34 @@
 namespace lathe::report {
 
 struct DiffPoint {
-  const Row *before = nullptr, *after = nullptr;  // one may be null: it is on the other side only
-  std::optional<lab::RatioEstimate> speed;        // before's time / after's, where both count
-  lab::Verdict verdict = lab::Verdict::ambiguous; // of `after`, where there is a speed
-  /// Passed before and nothing of the kind now; declining counts, being the same as another variant does not.
+  const Row *before = nullptr, *after = nullptr;  // null: the point is on the other side only
+  std::optional<lab::RatioEstimate> speed;        // time before / time after, if both rows count
+  lab::Verdict verdict = lab::Verdict::ambiguous; // on `after`, if there is a speed
+  /// True if the point passed before and neither passed nor is `sameAs` now; a point that is
+  /// declined now broke.
   bool broke() const;
   bool statusChanged() const { return before && after && before->status != after->status; }
 };
 
 struct Diff {
-  std::vector<DiffPoint> points; // in the order of `before`, then what is new
+  std::vector<DiffPoint> points; // in the order of `before`, then new points
   size_t faster = 0, slower = 0, same = 0, ambiguous = 0, onlyBefore = 0, onlyAfter = 0;
   std::optional<lab::RatioEstimate> geometricMean; // of the speeds
 };
 
-/// Points match by operator, problem, provider, variant and setting, wherever and by whatever kind of experiment they
-/// were measured. Of several of one key the last one counts. The sides were not measured in turns: what else changed
-/// between them is in the ratio. `band`: as for lab::verdictOn.
+/// Compares points with equal operator, problem, provider, variant and setting, from any machine
+/// and kind of experiment. Of several points with one key the last one counts. The sides were not
+/// measured in turns, so the ratio contains every other change between them. `band`: see
+/// lab::verdictOn.
 Diff diff(const std::vector<Row> &before, const std::vector<Row> &after, double band = lab::indifference);
 
-/// What makes a difference fail: "slower:3%" (beyond doubt and by more than that; "slower": by more than the band),
-/// "failed" (passed before, not now), "missing" (only before).
+/// A rule of --fail-on: "slower:3%" (with certainty and by more than 3 %; "slower": by more than
+/// the band), "failed" (passed before, not now), "missing" (only before).
 struct FailRule {
   enum class Kind { slower, failed, missing } kind = Kind::slower;
   double atLeast = 0; // relative to the time before
 
-  /// Throws Error with what is expected.
+  /// Parses a rule. Throws Error with the valid forms.
   static FailRule parse(const std::string &text);
   bool holds(const DiffPoint &point) const;
 };

@@ -1,4 +1,4 @@
-// A network's list of operators against what each was measured to take.
+// Estimates of a network's time from the times of its operators.
 #pragma once
 
 #include "lab/problems/ProblemList.h"
@@ -6,27 +6,27 @@
 
 namespace lathe::report {
 
-/// An operator of a network: the problem's own text and how often it occurs.
+/// An operator of a network: the problem's own text and the number of occurrences.
 struct Part {
   std::string problem;
   int64_t count = 1;
-  std::vector<std::string> nodes = {}; // of a model: those it stands for
+  std::vector<std::string> nodes = {}; // nodes of the model that it stands for
 };
 
 struct Estimate {
-  std::string context;  // of the rows it is made of (contextText, without what a problem's type decides)
+  std::string context;  // of the rows used (contextText without the type)
   std::string provider; // "": the fastest of all
   std::string platform; // key
   store::Setting setting;
   double seconds = 0;                                // sum of count x best time, over the problems that have one
-  int64_t counted = 0;                               // operators that are in it, each as often as it occurs
+  int64_t counted = 0;                               // operators in the sum, with their counts
   std::vector<Part> missing;                         // problems without a time
   std::optional<double> measuredSeconds, difference; // end to end; (estimate - measured) / measured
 };
 
-/// For every setting that has any of the parts: all providers together first, then each of them. `measuredSeconds` says
-/// what the whole network takes under a setting, none where nobody knows. Where problems are missing the sum is a lower
-/// bound, and so is the difference.
+/// Estimates for every setting with a row for any part: first over all providers, then for each
+/// provider. `measuredSeconds` returns the time of the whole network under a setting, or nothing.
+/// If parts have no time, the sum and the difference are lower bounds.
 std::vector<Estimate> estimates(const std::vector<Row> &rows, const std::vector<Part> &parts,
                                 const std::function<std::optional<double>(const Estimate &estimate)> &measuredSeconds);
 
@@ -37,16 +37,17 @@ struct ConvLine {
   double flops = 0;
   int64_t count = 1;
   const Row *row = nullptr; // the fastest; null: not measured
-  double seconds = 0;       // of one run; 0: not measured
+  double seconds = 0;       // one run; 0: not measured
   double total = 0;         // count x seconds
-  double share = 0;         // of the sum of all lines
+  double share = 0;         // share of the sum of all lines
 };
 struct ConvTable {
   std::string context;
-  std::vector<ConvLine> lines; // the largest total first
+  std::vector<ConvLine> lines; // largest total first
 };
 
-/// The convolutions among the parts (where there are none: among the rows, each once), for every setting.
+/// Tables of the convolutions among the parts for every setting. Without parts: of the convolutions
+/// among the rows, each with count 1.
 std::vector<ConvTable> convTables(const std::vector<Row> &rows, const std::vector<Part> &parts);
 
 nlohmann::json toJson(const Estimate &estimate);

@@ -1,4 +1,4 @@
-// Rows made by hand.
+// Hand-made rows for tests.
 #pragma once
 
 #include "report/Rows.h"
@@ -7,14 +7,14 @@
 
 namespace lathe::report {
 
-/// A convolution's own text: 1 x `in` x 8 x 8 by `out` filters of 3 x 3.
+/// Own text of a 3x3 convolution with an input of `batch` x `in` x 8 x 8 and `out` output channels.
 inline std::string convText(int in, int out, int batch = 1) {
   return lab::Problem::parse(fmt::format("conv x={}x{}x8x8 w={}x{}x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1",
                                          batch, in, out, in))
       .str();
 }
 
-/// Every sample takes `seconds`; 0: failed.
+/// A row in which every sample takes `seconds`; 0: a failed row.
 inline Row rowOf(const std::string &problem, const std::string &provider, double seconds, int threads = 1,
                  const std::string &experiment = "e") {
   store::Point point;

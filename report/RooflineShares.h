@@ -1,4 +1,4 @@
-// How far each point is from what its machine can do.
+// Share of the roofline of each point.
 #pragma once
 
 #include "lab/machine/Machine.h"
@@ -9,17 +9,17 @@ namespace lathe::report {
 struct RooflineShare {
   const Row *row = nullptr;
   double gflops = 0, gbytesPerSecond = 0; // nominal operations, compulsory bytes
-  double intensity = 0;                   // operations a byte
-  std::optional<lab::Roofline> limit;     // none where the machine's ceilings are not known
+  double intensity = 0;                   // operations per byte
+  std::optional<lab::Roofline> limit;     // empty if the ceilings of the machine are unknown
 };
 
-/// Of the rows that count and whose operations and bytes are known. `ceilings`: of a platform by its key, null where
-/// they are not known.
+/// Results for rows that count and whose operations and bytes are known. `ceilings` returns the
+/// ceilings of a platform by its key, or null.
 std::vector<RooflineShare>
 rooflineShares(const std::vector<Row> &rows,
                const std::function<const lab::MachineCeilings *(const std::string &platform)> &ceilings);
 
-/// Whether the ceilings of `machine` hold for a platform: the same processor with as many cores and threads.
+/// True if the ceilings of `machine` apply to a platform: same processor, cores and threads.
 bool isMachine(const store::Platform &platform, const lab::MachineCeilings &machine);
 
 nlohmann::json toJson(const RooflineShare &share);

@@ -1,7 +1,9 @@
-// Measurements as the analyses want them: one plain row a point, with its samples and what its problem asks for.
+// The rows that analyses work on: one plain row per point, with its samples and the operations of
+// its problem.
 //
-// Rows of one *cell* (platform, kind of experiment, problem, setting but for the schedule) did the same work under the
-// same circumstances: only those are held against each other.
+// A *cell* is a set of rows with equal platform, kind of experiment, problem and setting (except
+// the schedule). Such rows did the same work under the same conditions; only rows of one cell are
+// compared.
 #pragma once
 
 #include "lab/judging/Verdict.h"
@@ -19,73 +21,74 @@ struct Row {
   store::ExperimentKind kind = store::ExperimentKind::ops;
   std::string experiment;   // uuid
   std::string platform;     // key
-  std::string platformName; // "" where all rows are of one platform: told apart by nothing
+  std::string platformName; // "" if all rows are of one platform
   std::string op, problem;
   std::string provider, variant;
   store::Setting setting;
-  std::string measured; // when
+  std::string measured; // date and time
   store::PointStatus status = store::PointStatus::passed;
   std::string reason, implementation, repro;
   std::vector<std::vector<double>> rounds; // seconds
-  std::vector<size_t> starts;              // rounds of each start of the process; empty: it was started once
-  double median = 0;                       // of all samples; 0 where there are none
-  std::optional<double> callSeconds;       // of a call of the provider that does next to nothing
+  std::vector<size_t> starts;              // rounds of each start of the process; empty: one start
+  double median = 0;                       // seconds, of all samples; 0: no samples
+  std::optional<double> callSeconds;       // a call of the provider that computes one element
 
-  // Means of one run over the samples that were counted; none where none was.
+  // Means per run over the samples that have the counter; empty if none has.
   std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
-  std::optional<double> processors; // kept busy on average: processor time over time
+  std::optional<double> processors; // busy on average: processor time / time
 
-  // Of the problem: none for whole models and for what this version cannot read.
+  // The problem; empty for whole models and for texts that this version cannot read.
   std::optional<lab::Problem> shape;
-  double flops = 0, bytes = 0; // 0: not known
+  double flops = 0, bytes = 0; // 0: unknown
 
-  /// Passed and timed: speed is judged by such rows only.
+  /// True if the row passed and has a time. Only such rows are compared.
   bool counts() const { return status == store::PointStatus::passed && median > 0; }
 };
 
-/// `kind` and `platform` are those of the point's experiment.
+/// Makes a row of a point. `kind` and `platform` belong to the point's experiment.
 Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform);
 
-/// Those that the filter chooses, in the order of measuring.
+/// Returns the points that the filter selects, in the order of measuring.
 std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter);
 
-/// All points of an archive (`lathe store export`). Throws Error as store::readArchive does.
+/// Returns all points of an archive (`lathe store export`). Throws the errors of
+/// store::readArchive.
 std::vector<Row> rowsOfArchive(const std::string &path);
-/// All points of what `lathe ops bench --json` wrote ("rows"). Throws Error for a document of another shape, naming
-/// `where`.
+/// Returns all points of a document of `lathe ops bench --json` ("rows"). Throws Error with `where`
+/// for another document.
 std::vector<Row> rowsOfResults(const nlohmann::json &document, const std::string &where);
 
-/// Equal for rows of the same cell.
+/// Key of the cell; equal for rows of one cell.
 std::string cellOf(const Row &row);
-/// What was measured: the cell, provider, variant and schedule.
+/// Key of the measured thing: cell, provider, variant and schedule.
 std::string keyOf(const Row &row);
-/// Of rows with the same key the last one measured, in the order in which the first of them came.
+/// Keeps the last measured row of each key, in the order of the first rows.
 std::vector<Row> latest(std::vector<Row> rows);
 
-/// Rows of each cell, cells in the order of their first row.
+/// Groups rows by cell, in the order of their first rows.
 std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows);
 
-/// "onednn:auto", "lathe" where there is no variant.
+/// "onednn:auto"; "lathe" without a variant.
 std::string columnOf(const Row &row);
-/// With the schedule that was asked for: "lathe:auto:records".
+/// The column with the requested schedule: "lathe:auto:records".
 std::string scheduledColumnOf(const Row &row);
-/// The circumstances in words: "2 threads, cold, bf16"; what is usual is left out, and no threads.
+/// The setting as text without default values: "2 threads, cold, bf16".
 std::string settingText(const store::Setting &setting);
-/// The same with the kind of experiment, and the platform where there are several: equal for rows that may be summed
-/// up.
+/// settingText with the kind of experiment, and the platform if there are several. Rows with equal
+/// texts may be added up.
 std::string contextText(const Row &row);
-/// What decides the speed beside the problem, as far as it is known: the schedule's text where one was asked for, else
-/// the implementation.
+/// The schedule that was asked for, else the implementation.
 const std::string &scheduleOf(const Row &row);
 
-/// The numerator's time over the denominator's, judged in turns where both were measured so (one experiment of `lathe
-/// ops bench` or `lathe compare`, the same starts and rounds). Else as two independent sets, whose values are the
-/// medians of starts of the process where both have three at least, of rounds where both have six, and all samples
-/// otherwise: what lasts for a start or a round is one observation, not many. What the calls may explain is ambiguous
-/// (lab::besideOverhead). Both rows count.
+/// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment of
+/// `ops bench` or `compare`, equal starts and rounds) are compared round by round. Other rows are
+/// compared as two independent sets: medians of process starts if both have three or more, else
+/// medians of rounds if both have six or more, else samples. So a disturbance that lasts for a
+/// start or a round counts as one observation. A difference that the cost of calls may explain is
+/// ambiguous (lab::besideOverhead).
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
 
-/// The fields that tell what a row is, for documents.
+/// JSON fields that identify a row.
 nlohmann::json identityJson(const Row &row);
 
 } // namespace lathe::report

@@ -1,24 +1,25 @@
-// What a schedule gains over the one that is chosen without search.
+// Gains of schedules over the default schedule.
 #pragma once
 
 #include "report/Rows.h"
 
 namespace lathe::report {
 
-/// The fastest schedule of a column (provider and variant) in a cell where it was measured with its default and at
-/// least one other. One that was found to be the default's very implementation counts as measured.
+/// The fastest schedule of a column (provider and variant) in a cell that has the default and at
+/// least one other schedule. A schedule with the same implementation as the default counts as
+/// measured.
 struct ScheduleGain {
-  const Row *best = nullptr, *standard = nullptr; // the same where the default is the fastest
-  lab::RatioEstimate ratio;                       // the default's time / the best one's
-  lab::Verdict verdict = lab::Verdict::same;      // faster: the best one beats the default beyond doubt
-  size_t schedules = 0;                           // that run, the default among them
+  const Row *best = nullptr, *standard = nullptr; // equal if the default is the fastest
+  lab::RatioEstimate ratio;                       // time of `standard` / time of `best`
+  lab::Verdict verdict = lab::Verdict::same;      // faster: `best` is faster with certainty
+  size_t schedules = 0;                           // number of schedules measured, with the default
 
   bool isDefault() const { return best == standard; }
 };
 
 struct ScheduleSummary {
   std::string column, setting;
-  size_t problems = 0, better = 0;  // better: beyond doubt
+  size_t problems = 0, better = 0;  // better: with certainty
   lab::RatioEstimate geometricMean; // interval: over problems
 };
 

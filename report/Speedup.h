@@ -1,11 +1,12 @@
-// How much faster everything is than one of its own.
+// Speedups over a baseline provider.
 #pragma once
 
 #include "report/Rows.h"
 
 namespace lathe::report {
 
-/// PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE; what is left out is whatever was fastest.
+/// The baseline: PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE. Missing parts match the
+/// fastest row of each cell.
 struct ColumnChoice {
   std::string provider;
   std::optional<std::string> variant, schedule;
@@ -18,14 +19,14 @@ struct ColumnChoice {
 
 struct Speedup {
   const Row *row = nullptr, *baseline = nullptr;
-  lab::RatioEstimate ratio;    // baseline's time / the row's: above 1 the row is faster
-  bool withinOverhead = false; // the difference may be that of the calls (lab/judging/Verdict.h): in no geometric mean
+  lab::RatioEstimate ratio;    // time of `baseline` / time of `row`
+  bool withinOverhead = false; // the cost of calls may explain it (lab/judging/Verdict.h); in no mean
 };
 
 struct SpeedupSummary {
-  std::string column; // "onednn:auto", or a provider alone: the fastest of what it has in each cell
+  std::string column; // "onednn:auto"; "onednn": its fastest variant in each cell
   std::string setting;
-  size_t problems = 0;              // in the mean
+  size_t problems = 0;              // in the geometric mean
   lab::RatioEstimate geometricMean; // interval: over problems (lab::geometricMean)
 };
 
@@ -34,7 +35,8 @@ struct Speedups {
   std::vector<SpeedupSummary> summaries;
 };
 
-/// Every row that counts over the baseline of its cell; cells without a baseline are left out.
+/// Speedups of every row that counts over the baseline of its cell. Cells without a baseline are
+/// left out.
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline);
 
 nlohmann::json toJson(const Speedups &speedups);

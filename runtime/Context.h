@@ -1,4 +1,5 @@
-// Runs a model: one context per calling thread. It owns the arena, the runtime's own outputs and the worker threads.
+// Runs a model. A context belongs to one calling thread; it owns the arena, the runtime's output
+// buffers and the worker threads.
 //
 //   auto model = Model::load("resnet50.lathe");
 //   Context context(model, {.threads = 2});
@@ -16,36 +17,37 @@
 namespace lathe::runtime {
 
 struct ContextOptions {
-  int threads = 1; // slots, the caller included; 0: as many as this process may run on
+  int threads = 1; // slots, with the caller; 0: all processors of the process
 };
 
-/// What one instruction of the plan is, with its costs at the extents bound now. Strings and spans live as long as the
-/// model.
+/// Description and cost of one instruction of the plan, at the extents bound now. Strings and spans
+/// live as long as the model.
 struct InstructionInfo {
   const char *kind = "";                     // "kernel", "reference", "compute_shape", "release", "if", "loop"
-  std::string_view name;                     // of the kernel; operator of a reference
+  std::string_view name;                     // kernel name, or operator of a reference
   std::string_view family, shapes, schedule; // kernels
   std::span<const std::string> nodes;        // source nodes
   double flops = 0, bytes = 0;               // kernels; 0 while extents are unknown
   std::vector<uint32_t>
-      outputs; // values it writes, aliases resolved (kernels: every non-constant buffer it is the first to touch)
+      outputs; // values it writes, aliases resolved (kernels: non-constant buffers that nothing wrote before)
 };
 
-/// Monotonic nanoseconds around one execution of one instruction.
+/// Begin and end of one execution of one instruction, in monotonic nanoseconds.
 struct InstructionTime {
   uint32_t instruction;
   uint64_t begin, end;
 };
 
-/// One profiled run. Rows of instructions inside loops and branches lie inside the row of the If or Loop.
+/// One profiled run. Times of instructions inside loops and branches are within the time of the If
+/// or Loop.
 struct RunProfile {
-  uint64_t begin = 0, end = 0; // of the whole run
+  uint64_t begin = 0, end = 0; // the whole run, nanoseconds
   std::vector<InstructionTime> times;
-  /// What the run took beyond its instructions of the entry block: the overhead row.
+  /// Time of the run outside the instructions of the entry block, in nanoseconds.
   uint64_t overhead = 0;
 };
 
-/// An instruction of the entry block with the time it took; in order of execution.
+/// An instruction of the entry block with its time. Rows are in order of execution.
 struct ProfileRow {
   InstructionInfo info;
   uint32_t instruction = 0;
@@ -54,17 +56,18 @@ struct ProfileRow {
 
 struct RunOptions {
   bool profile = false;
-  int64_t until = -1; // stop after the instruction of this number; outputs computed later are undefined
-  /// Called after each instruction; `Context::readValue` of its outputs is valid inside. Slows the run down.
+  int64_t until = -1; // stop after this instruction; later outputs are undefined. -1: never
+  /// Called after each instruction; it may call `Context::readValue` for the outputs of the
+  /// instruction. Slows the run down.
   std::function<void(uint32_t instruction)> observe = {};
 };
 
 struct MemoryUse {
   uint64_t arenaBytes = 0;    // planned temporaries and scratch
-  uint64_t liveBytes = 0;     // largest sum of temporaries alive at once: what no planner can go below
-  uint64_t scratchBytes = 0;  // the largest of a call, all slots; in the arena unless its size follows from data
-  uint64_t outputBytes = 0;   // owned by the runtime
-  uint64_t copiedBytes = 0;   // inputs that had to be aligned, values whose extents were known late
+  uint64_t liveBytes = 0;     // largest sum of temporaries alive at once: lower bound of any plan
+  uint64_t scratchBytes = 0;  // largest scratch of a call, all slots; in the arena unless data-dependent
+  uint64_t outputBytes = 0;   // outputs owned by the runtime
+  uint64_t copiedBytes = 0;   // copies of unaligned inputs; values with data-dependent extents
   uint64_t constantBytes = 0; // mapped, shared by all contexts of the model
 };
 
@@ -78,38 +81,40 @@ public:
   const Model &model() const;
   int threads() const;
 
-  /// The value is used in place (tensors: shared or borrowed storage must stay valid and unchanged until the run is
-  /// over) unless it is not aligned to its element size. Throws Error: "m.lathe: input 'data': expected f32
-  /// Nx3x224x224, got f32 1x3x299x299".
+  /// Binds an input. The value is used in place unless it is not aligned to its element size:
+  /// shared or borrowed storage must stay valid and unchanged until the run ends. Throws Error:
+  /// "m.lathe: input 'data': expected f32 Nx3x224x224, got f32 1x3x299x299".
   void setInput(size_t index, Value value);
-  /// The run writes its result there: type and extents must be the output's. An undefined tensor returns to the
-  /// runtime's own buffer.
+  /// Binds the memory of an output. Type and extents must be those of the output. An undefined
+  /// tensor selects the runtime's own buffer again.
   void setOutput(size_t index, Tensor tensor);
 
   void run(const RunOptions &options = {});
-  /// Binds, runs and returns copies of the outputs.
+  /// Binds the inputs, runs, and returns copies of the outputs.
   std::vector<Value> run(std::span<const Value> inputs);
 
-  /// Result of the last run; valid until the next, or until inputs of other extents are set.
+  /// Returns a result of the last run. It is valid until the next run, or until an input with other
+  /// extents is set.
   const Value &output(size_t index) const;
-  /// Extents output `index` will have with the inputs set so far, so that the caller can allocate it. Throws Error
-  /// while an input that decides is missing or when they depend on data.
+  /// Returns the extents that output `index` has with the inputs set so far. Throws Error if an
+  /// input that determines them is missing, or if they depend on data.
   std::vector<int64_t> outputDims(size_t index);
 
-  /// Of the last run with `profile`.
+  /// Profile of the last run with RunOptions::profile.
   const RunProfile &profile() const;
-  /// The same as rows: instructions of the entry block. With `profile().overhead` they add up to the whole.
+  /// The profile as one row per instruction of the entry block. The rows and `profile().overhead`
+  /// add up to the whole run.
   std::vector<ProfileRow> profileRows() const;
-  /// Number of instructions of the plan in use, and each one's description. Extents must be bound (a run, or
-  /// outputDims).
+  /// Number of instructions of the plan in use, and the description of each. Extents must be bound
+  /// (by a run or outputDims).
   size_t instructionCount() const;
   InstructionInfo instruction(size_t index) const;
   MemoryUse memory() const;
 
-  /// The plan in use, once extents are bound.
+  /// The plan in use. Extents must be bound.
   const Plan &plan() const;
-  /// A copy of a plan's value in row-major order, blocks undone. Only valid while its bytes are: in `observe`, or after
-  /// a run with `until` for the last instruction's outputs.
+  /// Returns a copy of a value of the plan in row-major order. Valid only while the value's bytes
+  /// are: in `observe`, or after a run with `until` for the outputs of the last instruction.
   Value readValue(uint32_t value) const;
 
 private:

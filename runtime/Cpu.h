@@ -1,4 +1,4 @@
-// What this CPU can do, and the floating-point mode kernels run in.
+// Features of this CPU, and the floating-point mode of kernels.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace lathe::runtime {
 
-/// Bits of package::CpuFeature that this CPU has and the operating system lets programs use.
+/// Bits of package::CpuFeature that this CPU has and the operating system enables.
 uint64_t cpuFeatures();
 
-/// CPUs this process may run on.
+/// Number of CPUs this process may run on.
 int availableCpus();
 
-/// Has the scheduler move `thread` now, if it waits for this thread's CPU and may run on others; where it may run stays
-/// as it was.
+/// Makes the scheduler move `thread` away from this thread's CPU, if it may run on others. Its CPU
+/// affinity is unchanged afterwards.
 void moveOffThisCpu(pthread_t thread);
 
-/// While alive, this thread computes with denormals flushed to zero, rounding to nearest and exceptions masked; then
-/// the caller's mode is back.
+/// Sets the floating-point mode of this thread while it lives: denormals flushed to zero, rounding
+/// to nearest, exceptions masked. The destructor restores the previous mode.
 class KernelFloatMode {
 public:
   KernelFloatMode();

@@ -1,4 +1,4 @@
-// Reads a package from a file or from memory: everything is checked before anything is mapped.
+// Reads a package from a file or from memory. Everything is checked before anything is mapped.
 #pragma once
 
 #include "package/Package.h"
@@ -12,7 +12,7 @@
 
 namespace lathe::runtime {
 
-/// Pages of memory, unmapped at the end.
+/// A memory mapping, unmapped by the destructor.
 class Mapping {
 public:
   Mapping() = default;
@@ -22,7 +22,7 @@ public:
   ~Mapping();
   char *data() const { return static_cast<char *>(address); }
   size_t bytes() const { return length; }
-  /// Anonymous zeroed pages; throws Error with `what` when there is no memory.
+  /// Allocates anonymous zeroed pages. Throws Error with `what` when memory is exhausted.
   static Mapping allocate(size_t bytes, const std::string &what);
 
 private:
@@ -31,14 +31,14 @@ private:
 };
 
 struct LoadedPackage {
-  std::vector<char> plan;          // checked against its hash, not yet decoded
-  std::span<const char> constants; // in `constantPages`, or in the caller's memory
+  std::vector<char> plan;          // bytes with a checked hash, not decoded
+  std::span<const char> constants; // in `constantPages` or in the caller's memory
   Mapping constantPages;
   std::shared_ptr<const void> keepAlive;
   Mapping code;                        // read-execute; empty without code
-  std::vector<uint64_t> entries;       // of each kernel in `code`
-  std::string target;                  // of the code section chosen
-  std::optional<uint64_t> contentHash; // of header and section table; none where the constants were not checked
+  std::vector<uint64_t> entries;       // offset of each kernel in `code`
+  std::string target;                  // target of the chosen code section
+  std::optional<uint64_t> contentHash; // hash of header and section table; empty: constants unchecked
 };
 
 LoadedPackage loadPackageFile(const std::string &path, const LoadOptions &options);

@@ -17,47 +17,52 @@ namespace lathe::runtime {
 struct Program;
 struct Plan;
 
-/// A file as the system tells it from others and from itself after a change. Times are in nanoseconds since 1970.
+/// Identifies a version of a file: another file, or the same file after a change, differs. Times
+/// are in nanoseconds since 1970.
 struct FileIdentity {
   uint64_t device = 0, inode = 0, bytes = 0;
   int64_t modified = 0, changed = 0;
   bool operator==(const FileIdentity &) const = default;
 };
 
-/// Remembers files whose constants have their hash, so that only the first load of a file reads all of it. Whoever can
-/// change the memory can pass off a damaged file: it must be as safe as the packages themselves.
+/// Remembers files whose constants were checked, so that only the first load of a file reads all of
+/// it. Who can write to this memory can make a damaged file pass, so it must be as protected as the
+/// packages.
 class CheckedFiles {
 public:
   virtual ~CheckedFiles() = default;
-  /// `content`: Model::contentHash() of the file.
+  /// Returns true if the file was checked with this content hash (Model::contentHash()).
   virtual bool has(const FileIdentity &file, uint64_t content) = 0;
-  /// Called for files that no one has changed for two seconds: a later change gives them other times.
+  /// Adds a checked file. Called only for files unchanged for two seconds, so that a later change
+  /// is visible in the file times.
   virtual void add(const FileIdentity &file, uint64_t content) = 0;
 };
 
 struct LoadOptions {
-  bool checkConstants = true;               // verify the constants' hash, which reads the whole file
-  std::optional<uint64_t> cpuFeatures = {}; // instead of this CPU's (tests); bits of package::CpuFeature
-  CheckedFiles *checkedFiles = nullptr;     // files it has are not read again; used during the call only
-  std::string name = {};                    // stands for the file in messages; "": its path
+  bool checkConstants = true;               // verify the hash of the constants, which reads the whole file
+  std::optional<uint64_t> cpuFeatures = {}; // replaces this CPU's bits of package::CpuFeature (for tests)
+  CheckedFiles *checkedFiles = nullptr;     // skips the check of files it contains; used during the call only
+  std::string name = {};                    // name of the file in messages; "": its path
 };
 
 /// An input or output of the model.
 struct Port {
   std::string name;
   ElementType type = ElementType::invalid;
-  Dims dims;          // symbolic where a dimension is free: "N"
-  bool tensor = true; // else a sequence or an optional
+  Dims dims;          // may be symbolic: "N"
+  bool tensor = true; // false: a sequence or an optional
 };
 
 class Model {
 public:
-  /// Opens a package file: header, sizes, hashes of plan, code and constants, CPU features, then maps the constants in
-  /// place and the code read-execute. Throws Error naming the file. A file must not be changed in place while a model
-  /// made of it lives. A package is native code: loading one means trusting it.
+  /// Loads a package file: checks header, sizes, CPU features and the hashes of plan, code and
+  /// constants, then maps the constants and the code. Throws Error with the name of the file. The
+  /// file must not be modified in place while the model lives. A package is native code: loading
+  /// one means trusting it.
   static std::shared_ptr<const Model> load(const std::string &path, const LoadOptions &options = {});
-  /// The same from memory. The constants are used in place when `bytes` is aligned to 64 and `keepAlive` is given (it
-  /// is held as long as the model lives); otherwise they are copied. `name` stands for the file in messages.
+  /// Loads a package from memory. The constants are used in place if `bytes` is aligned to 64 bytes
+  /// and `keepAlive` is given (the model holds it); otherwise they are copied. Messages call the
+  /// file `name`.
   static std::shared_ptr<const Model> fromBytes(std::span<const char> bytes, const std::string &name,
                                                 std::shared_ptr<const void> keepAlive = {},
                                                 const LoadOptions &options = {});
@@ -67,24 +72,24 @@ public:
 
   std::span<const Port> inputs() const;
   std::span<const Port> outputs() const;
-  /// Position of the port called `name`; nothing when there is none.
+  /// Index of the port called `name`; empty if there is none.
   std::optional<size_t> findInput(const std::string &name) const;
   std::optional<size_t> findOutput(const std::string &name) const;
 
   const std::string &file() const;     // as given to load, or LoadOptions::name
-  const std::string &target() const;   // of the code section in use, "x86_64 znver5"; empty without code
+  const std::string &target() const;   // target of the code in use, "x86_64 znver5"; empty without code
   const std::string &producer() const; // "lathe 0.1.0"
-  const std::string &source() const;   // the source model's file name
-  const std::string &options() const;  // it was compiled with
-  /// Hash of everything in the package; nothing where the constants were not checked, so that it may be another
-  /// package than it says.
+  const std::string &source() const;   // file name of the source model
+  const std::string &options() const;  // compilation options as text
+  /// Hash of the whole content. Empty if the constants were not checked, because the content may
+  /// then differ from its hash.
   std::optional<uint64_t> contentHash() const;
   uint64_t constantBytes() const;
   uint64_t codeBytes() const;
 
   const Program &program() const;
   const char *constants() const;
-  /// Kernel `number` of the package: in order of plan, then of Plan::kernels.
+  /// Kernel `number` of the package, counted over all plans in order.
   LatheKernel kernel(uint32_t number) const;
 
 private:

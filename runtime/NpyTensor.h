@@ -1,4 +1,4 @@
-// Tensors from and to NumPy arrays (support/Npy.h, library lathe_npy).
+// Conversions between tensors and NumPy arrays (support/Npy.h, library lathe_npy).
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -17,7 +17,7 @@ inline Tensor toTensor(const NpyArray &array) {
   return tensor;
 }
 
-/// Borrows: `tensor` must outlive the view.
+/// The view borrows the data: `tensor` must outlive it.
 inline NpyView npyView(const Tensor &tensor) { return {tensor.type(), tensor.dims(), tensor.data()}; }
 
 } // namespace lathe

@@ -1,8 +1,8 @@
-// The door to the reference operators: what runs the parts of a plan that were not compiled.
+// Interface to the reference operators, which run the parts of a plan that were not compiled.
 //
-// References are a library of their own (liblathe_references.so beside the runtime), loaded when the first plan that
-// needs it is; a program that links them statically registers them with `setReferenceProvider` and nothing is ever
-// loaded.
+// References are a separate library (liblathe_references.so beside the runtime), loaded with the
+// first plan that needs it. A program that links references statically registers them with
+// `setReferenceProvider`; then nothing is loaded.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -17,13 +17,13 @@ namespace lathe::runtime {
 /// Runs body(begin, end) over a static split of [0, count).
 using ParallelFor = std::function<void(int64_t count, const std::function<void(int64_t begin, int64_t end)> &body)>;
 
-/// One operator with its attributes decoded. Immutable; may run on several threads at once.
+/// One operator with decoded attributes. Immutable; may run on several threads at once.
 class ReferenceOperator {
 public:
   virtual ~ReferenceOperator() = default;
-  /// `inputs`: null where an optional operand is absent. `outputs`: tensors allocated with the right extents are
-  /// written in place; an undefined one is replaced by what the operator's shape function (or the operator itself)
-  /// gives.
+  /// Runs the operator. `inputs` are null for absent optional operands. Outputs that are tensors
+  /// with the right extents are written in place; an undefined output is replaced by a tensor with
+  /// the extents that the shape function, or the operator itself, determines.
   virtual void run(std::span<const Value *const> inputs, std::span<Value> outputs,
                    const ParallelFor &parallel) const = 0;
 };
@@ -35,16 +35,17 @@ public:
   virtual std::unique_ptr<ReferenceOperator> prepare(std::string_view op, std::span<const uint8_t> attrs) const = 0;
 };
 
-/// Makes `provider` (of static storage duration) answer from now on.
+/// Registers `provider`, which must have static storage duration.
 void setReferenceProvider(const ReferenceProvider *provider);
 
-/// The registered provider, else the one of liblathe_references.so. Throws Error when there is none.
+/// Returns the registered provider, else the provider of liblathe_references.so. Throws Error if
+/// there is none.
 const ReferenceProvider &referenceProvider();
 
-/// Raised when the classes above, or Value, change: a references library of another build is refused.
+/// Version of these classes and of Value. A references library with another version is rejected.
 inline constexpr uint32_t referenceAbi = 1;
 
-/// For programs that link the references: registers them. Defined in library lathe_reference_library.
+/// Registers statically linked references. Defined in library lathe_reference_library.
 void registerReferences();
 
 } // namespace lathe::runtime

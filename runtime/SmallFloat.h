@@ -1,4 +1,4 @@
-// Floating-point formats of 16 and 8 bits: one description each, one encoder and one decoder for all.
+// 16-bit and 8-bit floating-point formats: one table of formats, one encoder and one decoder.
 #pragma once
 
 #include "support/ElementType.h"
@@ -10,17 +10,18 @@
 
 namespace lathe {
 
-/// sign | exponent | mantissa, the value 2^(exponent - bias) * 1.mantissa, subnormals below. The FN and FNUZ formats
-/// (OCP and "Float8 formats for deep learning") have no infinity; FNUZ has no negative zero and NaN in its place.
+/// A format: sign | exponent | mantissa, with value 2^(exponent - bias) * 1.mantissa and
+/// subnormals. The FN and FNUZ formats (OCP; "Float8 formats for deep learning") have no infinity.
+/// FNUZ has no negative zero and uses its pattern for NaN.
 struct SmallFloat {
   int bits, mantissa, bias;
-  uint16_t greatest; // finite
+  uint16_t greatest; // largest finite pattern
   uint16_t infinity; // 0: the format has none
   uint16_t nan;
   bool fnuz;
-  bool saturates; // when asked to: the 8-bit formats
+  bool saturates; // saturation can be requested (8-bit formats)
 
-  /// Rounds to nearest, halves to even.
+  /// Rounds to nearest even. On overflow saturates if requested, else gives infinity or NaN.
   uint16_t encode(double value, bool saturate) const {
     uint64_t pattern = std::bit_cast<uint64_t>(value);
     uint16_t sign = static_cast<uint16_t>(pattern >> 63 << (bits - 1));
@@ -67,7 +68,7 @@ struct SmallFloat {
   }
 };
 
-/// Null for types that are not such a format.
+/// Returns the format of `type`; null for other types.
 inline const SmallFloat *smallFloat(ElementType type) {
   static constexpr SmallFloat f16{16, 10, 15, 0x7bff, 0x7c00, 0x7e00, false, false};
   static constexpr SmallFloat bf16{16, 7, 127, 0x7f7f, 0x7f80, 0x7fc0, false, false};

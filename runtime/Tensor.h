@@ -1,4 +1,4 @@
-// Values that a plan computes with: tensors of any element type, sequences and optionals of them.
+// Values of a plan: tensors of any element type, sequences and optionals.
 #pragma once
 
 #include "support/ElementType.h"
@@ -14,15 +14,16 @@
 
 namespace lathe {
 
-/// A dense row-major tensor. Copies share storage; `clone` copies it. Storage is aligned to 64 bytes when owned.
+/// A dense row-major tensor. Copies share storage; `clone` copies the data. Owned storage is
+/// aligned to 64 bytes.
 class Tensor {
 public:
   Tensor() = default;
-  /// Owned, uninitialised (strings: empty).
+  /// Allocates an uninitialised tensor (strings: empty).
   Tensor(ElementType type, std::vector<int64_t> dims);
-  /// Borrowed: `data` must outlive every copy of the tensor.
+  /// Makes a tensor over `data`, which must outlive every copy of the tensor.
   static Tensor borrow(ElementType type, std::vector<int64_t> dims, void *data);
-  /// Owned, filled from `values`, whose count must equal the product of `dims`.
+  /// Allocates a tensor with `values`; their number must equal the product of `dims`.
   template <class T> static Tensor of(std::vector<int64_t> dims, std::span<const T> values);
   template <class T> static Tensor of(std::vector<int64_t> dims, std::initializer_list<T> values) {
     return of<T>(std::move(dims), std::span<const T>(values.begin(), values.size()));
@@ -38,20 +39,21 @@ public:
 
   void *data() { return pointer; }
   const void *data() const { return pointer; }
-  /// Typed access; the type's size must match the element type.
+  /// Typed access; T must have the size of the element type.
   template <class T> T *as() { return static_cast<T *>(pointer); }
   template <class T> const T *as() const { return static_cast<const T *>(pointer); }
   std::vector<std::string> &strings() { return *text; }
   const std::vector<std::string> &strings() const { return *text; }
 
   Tensor clone() const;
-  /// Same storage, other extents with the same number of elements.
+  /// Returns a tensor with the same storage and other extents; the number of elements must be
+  /// equal.
   Tensor reshaped(std::vector<int64_t> dims) const;
-  /// Element-wise conversion with the semantics of ONNX Cast (float to integer truncates; what does not fit becomes the
-  /// nearest value that does; of four-bit integers the low bits are kept). `saturate`: likewise for 8-bit floats,
-  /// otherwise infinity or NaN. The same type: no copy.
+  /// Converts element by element as ONNX Cast does: floats truncate to integers and saturate, casts
+  /// to four-bit integers keep the low bits. `saturate`: overflow of 8-bit floats gives the largest
+  /// value, else infinity or NaN. Returns the tensor itself if the type is equal.
   Tensor convertedTo(ElementType type, bool saturate = true) const;
-  /// Element `index` (row-major) widened to double or int64; for messages, shape arithmetic and tests.
+  /// Element `index` (row-major) as double or int64, for messages, shape arithmetic and tests.
   double asDouble(int64_t index) const;
   int64_t asInteger(int64_t index) const;
 
@@ -65,11 +67,11 @@ private:
 
 class Value;
 struct Sequence {
-  ElementType elementType = ElementType::invalid; // of its tensors, known even when empty
+  ElementType elementType = ElementType::invalid; // of its tensors; known for empty sequences, too
   std::vector<Value> items;
 };
 struct Optional {
-  std::shared_ptr<Value> value; // null: none
+  std::shared_ptr<Value> value; // null: empty
 };
 
 /// A tensor, a sequence or an optional.
@@ -115,7 +117,7 @@ template <class T> Tensor Tensor::of(std::vector<int64_t> dims, std::span<const 
   return result;
 }
 
-/// 16-bit and 8-bit floating-point formats as bit patterns; conversions round to nearest even.
+/// 16-bit floats as bit patterns; conversions round to nearest even.
 struct Half {
   uint16_t bits;
 };

@@ -1,10 +1,10 @@
-// Threads with stable slots and a static split: the same slot always does the same share of a given count.
+// A thread pool with stable slots and a static split: a slot always gets the same share of a count.
 //
-// The caller is slot 0. Workers spin for a short while after each job, then sleep, so that a run of many small kernels
-// costs no system calls and an idle model costs nothing. With more slots than CPUs nobody spins. On a busy machine a
-// slot whose thread is not running when the caller has finished its own share is done by the caller: who computes never
-// changes what is computed. A thread that stays late although it is awake waits for the caller's own CPU, mostly, and
-// is moved to another.
+// The caller is slot 0. Workers spin for a short time after each job and then sleep, so a run of
+// many small kernels makes no system calls and an idle pool uses no CPU. With more slots than CPUs
+// no worker spins. If a worker has not started its share when the caller has finished its own, the
+// caller computes that share, too; results do not depend on it. A worker that repeatedly comes late
+// although it is awake probably waits for the CPU of the caller and is moved to another CPU.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace lathe::runtime {
 
 class ThreadPool {
 public:
-  /// Called once on each slot that has work: [begin, end) of the count.
+  /// Called once for each slot that has work, with its range [begin, end).
   using Body = void (*)(void *context, int slot, int64_t begin, int64_t end);
 
   explicit ThreadPool(int slots);
@@ -28,18 +28,20 @@ public:
 
   int slots() const { return slotCount; }
 
-  /// Splits [0, count) over min(count, slots) slots and returns when all are done. An exception of a body is thrown
-  /// here, the lowest slot's if there are several. Not reentrant: one caller at a time, never from inside a body.
+  /// Splits [0, count) over min(count, slots) slots and returns when all are done. Rethrows the
+  /// exception of a body, of the lowest slot if there are several. Not reentrant: one caller at a
+  /// time, and never from a body.
   void run(int64_t count, Body body, void *context) { run(0, count, body, context); }
 
-  /// Runs [0, count), then [count, 2 * count) and so on, `stages` times: each split as `run` does and begun when all of
-  /// the one before is done. With nothing to split, all in one call of the body.
+  /// Runs [0, count), then [count, 2 * count) and so on, `stages` times. Each stage is split as in
+  /// `run` and begins when the previous stage is done on all slots. If there is nothing to split,
+  /// one call of the body gets all stages.
   void runStages(int64_t stages, int64_t count, Body body, void *context);
 
 private:
   struct Worker;
   int slotCount;
-  bool spin; // enough CPUs for all
+  bool spin; // there are enough CPUs for all slots
   std::vector<std::unique_ptr<Worker>> workers;
 
   alignas(64) std::atomic<uint32_t> pending{0}; // workers that have not finished the job

@@ -1,5 +1,4 @@
-// The recurrent operators' attributes in one form, whichever of the four operators (lstm, gru, rnn, recurrence) they
-// come from.
+// The attributes of the recurrent operators (lstm, gru, rnn, recurrence) in one form.
 #pragma once
 
 #include "ops/Shape.h"
@@ -11,8 +10,8 @@ namespace lathe {
 
 enum class Cell { lstm, gru, rnn };
 
-/// One of the functions f, g, h. Names are those of nn operators, and "affine" (alpha x + beta), "scaled_tanh" (alpha
-/// tanh(beta x)).
+/// One of the functions f, g, h: the name of an nn operator, "affine" (alpha x + beta) or
+/// "scaled_tanh" (alpha tanh(beta x)).
 struct CellActivation {
   std::string name;
   double alpha = 0, beta = 0;
@@ -25,12 +24,12 @@ struct CellActivationKind {
   bool hasAlpha, hasBeta;
   double alpha, beta; // ONNX's defaults
 };
-/// Null for an unknown name; `byOnnxName` ignores the case of letters, as ONNX Runtime does.
+/// Return null for an unknown name. `byOnnxName` ignores case, as ONNX Runtime does.
 const CellActivationKind *cellActivationKind(const std::string &name);
 const CellActivationKind *cellActivationKindByOnnxName(const std::string &name);
 
 struct RecurrentForm {
-  static constexpr size_t none = 99; // position of an operand that the operator does not have
+  static constexpr size_t none = 99; // position of a missing operand
 
   const char *op; // "lstm", for messages
   Cell cell;
@@ -38,7 +37,7 @@ struct RecurrentForm {
   double clip;
   bool inputForget = false, linearBeforeReset = false;
   std::vector<CellActivation> activations; // functions() for each direction
-  // Positions of the operands in the record. `w` none: x holds the input's share of the gates.
+  // Positions of the operands in the record. Without `w`, x already holds W times the input.
   size_t x = 0, w = none, r = none, b = none, hiddenBias = none, lengths = none, initialH = none, initialC = none,
          p = none;
 
@@ -50,10 +49,11 @@ struct RecurrentForm {
   const CellActivation &activation(int64_t d, int64_t index) const { return activations[d * functions() + index]; }
 };
 
-/// "sigmoid,tanh,tanh,sigmoid,tanh,tanh": what an empty list of activations means.
+/// The meaning of an empty list of activations: "sigmoid,tanh,tanh,sigmoid,tanh,tanh".
 std::string defaultActivations(Cell cell, int64_t directions);
 
-/// Reads the attribute struct of any of the four; throws Error naming the violated constraint (c2, c6, c7, c8).
+/// Reads the attributes of any of the four operators. Throws Error with the violated constraint
+/// (c2, c6, c7, c8).
 RecurrentForm recurrentForm(const Attrs &attrs);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// A part of a graph as a graph of its own: for segments, single operators and bug reports.
+// Cuts a part out of a graph, for segments, single operators and bug reports.
 #pragma once
 
 #include "ir/TensorOrigin.h"
@@ -12,30 +12,34 @@
 namespace lathe {
 
 struct CutOptions {
-  /// A name is a node's, "NODE:1" for the second of its results, or a tensor's.
-  /// Where the cut begins. A node belongs to the cut and what it reads becomes an input of the cut, but for what
-  /// depends on another of these nodes; a tensor becomes an input itself. Empty: at the inputs of the graph.
+  // A name is the name of a node, "NODE:1" for the second result of a node, or the name of a tensor.
+
+  /// Where the cut begins. A node given here belongs to the cut, and its operands become inputs of the
+  /// cut unless they depend on another node of the list. A tensor becomes an input itself. Empty: the
+  /// cut begins at the inputs of the graph.
   std::vector<std::string> from;
-  /// Nodes and tensors that become the outputs. Empty: those of the graph.
+  /// Nodes and tensors that become the outputs. Empty: the outputs of the graph.
   std::vector<std::string> to;
-  /// Tensors by the names of the model's file, which the graph does not keep.
+  /// Origins of the tensors of the model file.
   TensorOrigins tensors;
 };
 
 struct Cut {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// From the graph's inputs to the cut's inputs, then its outputs: what they hold in a run of the whole.
+  /// The graph from its inputs to the inputs and outputs of the cut: computes their values in a run
+  /// of the whole graph.
   mlir::OwningOpRef<mlir::ModuleOp> whole;
   std::vector<std::string> inputs, outputs; // names
-  size_t nodes = 0;                         // operators in the cut
+  size_t nodes = 0;                         // number of operators in the cut
 };
 
-/// What lies between: from `to` backwards as far as `from`, and where no `from` stands in the way as far as the graph's
-/// inputs. Weights come along, and so does what depends on weights and static extents alone. Throws Error where a name
-/// is unknown or `to` does not depend on `from`. `module` is at graph level and only read.
+/// Cuts the operators on the way from `options.from` to `options.to`. On paths without a `from` the
+/// cut reaches back to the inputs of the graph. Weights, and values that depend on weights and
+/// static extents alone, belong to the cut. Throws Error if a name is unknown or a `to` does not
+/// depend on `from`. `module` must be at graph level and is not changed.
 Cut cutGraph(mlir::ModuleOp module, const CutOptions &options);
 
-/// True when a node of the graph has that name.
+/// True if the graph has a node called `name`.
 bool hasNode(mlir::ModuleOp module, const std::string &name);
 
 } // namespace lathe

@@ -12,9 +12,10 @@ public:
   static constexpr int64_t infinite = int64_t(1) << 50;
 
   int addNode();
-  /// `capacity` is paid when `from` ends up on the source's side and `to` on the sink's.
+  /// Adds an edge. Its capacity counts when `from` is on the source side and `to` on the sink side.
   void addEdge(int from, int to, int64_t capacity);
-  /// By node: true on the source's side. Of several minimal cuts the one with the fewest nodes there.
+  /// Returns for each node whether it is on the source side. Of several minimal cuts, chooses the
+  /// one with the smallest source side.
   std::vector<bool> solve();
 
 private:

@@ -1,8 +1,9 @@
-// Parts of tensors that share the bytes of the whole: concatenations written in place, slices and splits that copy
-// nothing.
+// Parts of tensors that share the storage of the whole: concatenations written in place, slices and
+// splits without copies.
 //
-// At kernels level an nn.concat, nn.split or nn.slice in @main with the attribute `nn.in_place` moves no byte: the
-// operands of the concat, the results of the others, lie in the whole's storage.
+// At kernels level an nn.concat, nn.split or nn.slice in @main with the attribute `nn.in_place`
+// moves nothing: the operands of the concat, and the results of the others, are inside the storage
+// of the whole tensor.
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -11,16 +12,16 @@
 
 namespace lathe {
 
-/// True for an operation with the attribute nn.in_place.
+/// True if `op` has the attribute nn.in_place.
 bool isInPlace(mlir::Operation *op);
 
-/// Bytes into the whole where each part begins (operands of a concat, results of a split or slice), if every part is
-/// one run of bytes there that begins at a multiple of 64 and is laid out as the part alone would be. Nothing where one
-/// is not: other axes in front of the cut one (a batch), a part that ends inside a block before another one, steps,
-/// extents that depend on data.
+/// Returns the byte offset of each part in the whole (operands of a concat; results of a split or
+/// slice). Every part must be one contiguous range at a multiple of 64 bytes with the layout of the
+/// part alone. Returns nothing otherwise: for axes before the cut one (a batch), parts that end
+/// inside a block before another part, steps, and data-dependent extents.
 std::optional<Dims> placesInWhole(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
-/// What a part's bytes come from: the operand at the end of a chain of reshapes and conversions that move nothing.
+/// Returns the value at the beginning of a chain of reshapes and conversions that move nothing.
 mlir::Value behindViews(mlir::Value value, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

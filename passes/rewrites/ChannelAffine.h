@@ -1,4 +1,4 @@
-// y = scale[c] * x + shift[c] a channel, moved into the weights of a neighbouring contraction.
+// Folds y = scale[c] * x + shift[c] per channel into the weights of a neighbouring contraction.
 #pragma once
 
 #include "mlir/IR/Operation.h"
@@ -8,16 +8,17 @@
 namespace lathe {
 
 struct ChannelAffine {
-  std::vector<double> scale, shift; // one a channel
+  std::vector<double> scale, shift; // one per channel
 };
 
-/// Folds `affine`, applied by `consumer` to the result of a conv, conv_transpose or gemm with constant weights and no
-/// other user, into that operator and replaces `consumer` by its result. False, with nothing changed, where that is not
-/// possible.
+/// Folds `affine`, which `consumer` applies to `x`, into the operator that computes `x` (a conv,
+/// conv_transpose or gemm with constant weights and no other user) and replaces `consumer` by its
+/// result. Returns false and changes nothing if that is not possible.
 bool foldIntoProducer(mlir::Value x, const ChannelAffine &affine, mlir::Operation *consumer);
 
-/// Folds `affine`, applied by `producer` to `x`, into the conv that is its only user, where padding allows it. Replaces
-/// the uses of `producer` by `x`.
+/// Folds `affine`, which `producer` applies to `x`, into the conv that is its only user, if the
+/// padding allows it, and replaces the uses of `producer` by `x`. Returns false and changes nothing
+/// otherwise.
 bool foldIntoConsumer(mlir::Value x, const ChannelAffine &affine, mlir::Operation *producer);
 
 } // namespace lathe

@@ -1,11 +1,12 @@
-// The rules of `simplify` for operators that only move elements.
+// Rules of the pass `simplify` for operators that only move elements.
 #pragma once
 
 #include "mlir/IR/Operation.h"
 
 namespace lathe {
 
-/// Applies the first rule that fits; `op` may be erased, and operators before it, never one behind it.
+/// Applies the first matching rule and returns whether one matched. May erase `op` and operators
+/// before it, but none behind it.
 bool simplifyMovement(mlir::Operation *op);
 
 } // namespace lathe

@@ -1,5 +1,6 @@
-// The inside of a Context: extents and memory bound to a plan (Binding.cpp, Scratch.cpp), the loop that runs it
-// (Execution.cpp), and runs of kernels that a batch passes image by image (ImageLoops.cpp).
+// The implementation of Context: binding of extents and memory to a plan (Binding.cpp,
+// Scratch.cpp), execution (Execution.cpp), and runs of kernels that a batch passes image by image
+// (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -26,12 +27,12 @@ struct Context::State {
   // ---- Binding.cpp
   void setInput(size_t index, Value value);
   void setOutput(size_t index, Tensor tensor);
-  /// Chooses the plan, evaluates extents and plans memory where the inputs' extents changed.
+  /// If extents of inputs changed: chooses the plan, evaluates extents and plans memory.
   void bindExtents();
-  /// Buffers of everything whose extents are known.
+  /// Binds the buffers of all values with known extents.
   void bindPointers();
   int64_t evaluate(Extent extent) const;
-  /// True when a kernel call is what puts `value`, one of its buffers, there: nothing before has touched those bytes.
+  /// True if the kernel call is the first instruction that writes `value`, one of its buffers.
   bool writes(const Instruction &instruction, uint32_t value) const;
   std::vector<int64_t> evaluate(const std::vector<Extent> &extents) const;
   MemoryUse memory() const;
@@ -40,40 +41,41 @@ struct Context::State {
   void run(const RunOptions &options);
   Value read(uint32_t value) const;
 
-  /// A plan's value at run time. Boxed ones (strings, sequences, optionals, late extents) are Values; all others plain
-  /// bytes.
+  /// A value of the plan at run time. Strings, sequences, optionals and values with data-dependent
+  /// extents are boxed as Value; all others are plain bytes.
   struct Slot {
     bool boxed = false;
-    char *data = nullptr;      // not boxed
-    int64_t bytes = 0;         // not boxed: physical
-    std::vector<int64_t> dims; // not boxed: logical
-    Value value;               // boxed, roots: empty until written
+    char *data = nullptr;      // plain bytes
+    int64_t bytes = 0;         // plain bytes: physical size
+    std::vector<int64_t> dims; // plain bytes: logical extents
+    Value value;               // boxed roots: empty until written
     Tensor pages;              // boxed tensors that kernels write: physical bytes
-    bool written = false;      // boxed, roots
+    bool written = false;      // boxed roots
   };
   struct PreparedKernel {
     LatheKernel code = nullptr;
     std::vector<void *> buffers;
     std::vector<int64_t> dims;
     int64_t units = 0, stages = 1;
-    char *scratch = nullptr; // of the first slot; null where the kernel needs none
+    char *scratch = nullptr; // scratch of the first slot; null: none
     size_t scratchStride = 0;
   };
-  /// Consecutive kernel calls of the entry block that a batch passes image by image, so that what they hand on stays in
-  /// the caches. Values that live inside only are there once a replica: one image of each slot at a time.
+  /// Consecutive kernel calls of the entry block that a batch passes image by image, so that
+  /// activations between them stay in the caches. Values that live only inside exist once per
+  /// replica; each slot has one replica, for one image at a time.
   struct ImageLoop {
     struct Step {
       const Instruction *instruction;
-      std::vector<int64_t> imageBytes; // by buffer: of one image where the value lives inside, otherwise 0
+      std::vector<int64_t> imageBytes; // by buffer: bytes of one image if the value lives inside, else 0
     };
-    uint32_t first = 0, last = 0; // instructions
+    uint32_t first = 0, last = 0; // first and last instruction
     int64_t images = 1;
     std::vector<Step> steps;
-    std::vector<uint32_t> inside;  // values
-    std::vector<uint64_t> offsets; // of them in a replica
+    std::vector<uint32_t> inside;  // values that live only inside
+    std::vector<uint64_t> offsets; // their offsets in a replica
     uint64_t replicaBytes = 0;
-    size_t request = 0;                        // of the arena
-    std::vector<std::vector<void *>> pointers; // by slot: buffers of the call being made
+    size_t request = 0;                        // index of the arena request
+    std::vector<std::vector<void *>> pointers; // by slot: buffers of the current call
   };
   struct PreparedReference {
     std::vector<Value> inputs;
@@ -82,30 +84,30 @@ struct Context::State {
   };
 
   std::shared_ptr<const Model> model;
-  std::string file; // begins every message
+  std::string file; // prefix of every message
   ThreadPool pool;
   ParallelFor parallel; // for references
 
-  std::vector<Value> inputs; // as used: the caller's or an aligned copy
+  std::vector<Value> inputs; // the caller's value or an aligned copy
   std::vector<bool> inputSet;
-  std::vector<Tensor> inputCopies; // of those that were not aligned
+  std::vector<Tensor> inputCopies; // copies of unaligned inputs
   std::vector<Tensor> callerOutputs, ownedOutputs;
-  std::vector<Value> results; // what output() returns
+  std::vector<Value> results; // returned by output()
   bool extentsChanged = true, pointersChanged = true, ran = false;
 
   const Plan *plan = nullptr;
   std::unordered_map<std::string, int64_t> symbols;
-  std::vector<int64_t> extents; // by Plan::extents, where known
+  std::vector<int64_t> extents; // values of Plan::extents, if known
   std::vector<bool> extentKnown;
   std::vector<Slot> slots;                   // by value
   std::vector<PreparedKernel> kernels;       // by instruction
   std::vector<PreparedReference> references; // by instruction
   Mapping arena;
-  Mapping lateScratch; // of calls whose extents are known only when it is their turn
+  Mapping lateScratch; // scratch of calls whose extents depend on data
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
   RunProfile times;
   std::vector<ImageLoop> imageLoops; // in order
-  bool wholeBatches = false;         // none, because every value is to be seen after every instruction
+  bool wholeBatches = false;         // no image loops: an observer reads every value
 
 private:
   const RunOptions *options = nullptr;
@@ -119,13 +121,15 @@ private:
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
 
   // ---- Scratch.cpp
-  /// Whole pages: slots share none, but for a call in stages, whose slots have one scratch together.
+  /// Sizes of scratch in whole pages. Each slot has its own, except in calls with stages, whose
+  /// slots share one.
   struct SlotScratch {
-    size_t stride, bytes; // from slot to slot; of all slots
+    size_t stride, bytes; // distance between slots; total
   };
   SlotScratch scratchOf(const CallKernel &call) const;
-  /// Scratch of a call whose extents are known is a temporary that lives as long as the call, or as the loop over
-  /// images the call is in. Adds the requests; gives each such instruction with its request's index.
+  /// Adds arena requests for the scratch of calls with known extents, which lives during the call
+  /// or the image loop that contains it. Returns each such instruction with the index of its
+  /// request.
   std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests);
   void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
 

@@ -1,12 +1,12 @@
-// What follows from a decoded plan: the order of its instructions, how long each value lives, what is known beforehand.
+// Analysis of a decoded plan: order of instructions, lifetimes of values, extents known in advance.
 #pragma once
 
 #include "runtime/plan/Program.h"
 
 namespace lathe::runtime {
 
-/// Fills Instruction::id, last and known, Plan::instructions, outermost and live, ValueInfo::known. Throws Error when
-/// blocks are entered twice, from themselves or too deep.
+/// Computes Instruction::id, last and known, Plan::instructions, outermost and live,
+/// ValueInfo::known. Throws Error if a block is entered twice, recursively, or nested too deeply.
 void analyzePlan(Plan &plan);
 
 } // namespace lathe::runtime

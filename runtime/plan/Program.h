@@ -1,4 +1,4 @@
-// The plan as the executor sees it: decoded from the package's flatbuffer (package/plan.fbs), checked once, immutable.
+// The decoded plan (format: package/plan.fbs), checked once and immutable.
 #pragma once
 
 #include "runtime/References.h"
@@ -14,7 +14,7 @@
 
 namespace lathe::runtime {
 
-/// Index of an extent in Plan::extents: equal texts are parsed and evaluated once.
+/// Index into Plan::extents. Equal texts are parsed and evaluated once.
 using Extent = uint32_t;
 
 enum class Storage : uint8_t { input, output, constant, temporary, alias, dynamic };
@@ -28,11 +28,11 @@ struct ValueInfo {
   int blockAxis = -1; // -1: row-major
   int64_t block = 0;
   Storage storage = Storage::temporary;
-  uint64_t offset = 0;   // constants
-  Extent bytes = 0;      // physical
-  uint32_t root = 0;     // the value whose bytes these are; itself unless an alias
-  Extent rootOffset = 0; // bytes into the root where these begin
-  bool known = true;     // extents follow from the inputs' alone
+  uint64_t offset = 0;   // constants: offset in the constants section
+  Extent bytes = 0;      // physical size
+  uint32_t root = 0;     // the value that owns the bytes: itself, unless an alias
+  Extent rootOffset = 0; // offset in the root, in bytes
+  bool known = true;     // extents depend on the inputs' extents alone
 };
 
 struct KernelInfo {
@@ -47,8 +47,8 @@ struct CallKernel {
   std::vector<uint32_t> buffers;
   std::vector<Extent> dims;
   Extent units = 0, scratchBytes = 0;
-  Extent images = 0; // runs of units that each touch one image only; 1: not known
-  Extent stages = 0; // runs of units, each of which waits for the one before; 1: none waits
+  Extent images = 0; // number of ranges of units that touch one image each; 1: unknown
+  Extent stages = 0; // number of ranges of units that run one after the other; 1: all units are independent
 };
 struct CallReference {
   std::string op;
@@ -75,8 +75,8 @@ struct Loop {
 
 struct Instruction {
   uint32_t id = 0;   // number in depth-first order from the entry block
-  uint32_t last = 0; // highest id inside: its own unless it has blocks
-  bool known = true; // everything it touches has extents that follow from the inputs' alone
+  uint32_t last = 0; // highest id inside; its own id unless it has blocks
+  bool known = true; // all its values have extents that depend on the inputs' extents alone
   std::variant<CallKernel, CallReference, ComputeShape, Release, If, Loop> operation;
 };
 struct Block {
@@ -88,7 +88,7 @@ struct Range {
   int64_t min = 1, max = 0;
 };
 
-/// Instructions during which a value's bytes are needed, both ends included; `first > last`: never.
+/// Lifetime of a value's bytes in instructions, inclusive; `first > last`: never.
 struct LiveRange {
   uint32_t first = UINT32_MAX, last = 0;
 };
@@ -98,11 +98,11 @@ struct Plan {
   std::vector<ValueInfo> values;
   std::vector<uint32_t> inputs, outputs;
   std::vector<KernelInfo> kernels;
-  uint32_t firstKernel = 0; // number of kernels[0] in the package's code
+  uint32_t firstKernel = 0; // number of kernels[0] in the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
   std::vector<LiveRange> live;                   // by value; roots only
-  std::vector<uint32_t> firstUse;                // by value, aliases apart: id of the first instruction that names it
+  std::vector<uint32_t> firstUse;                // by value (aliases counted separately): id of its first instruction
   std::vector<const Instruction *> instructions; // by id
   std::vector<bool> outermost;                   // by id: in the entry block
   std::unordered_map<std::string, uint32_t> byName; // values
@@ -115,11 +115,12 @@ struct Program {
   uint32_t kernelCount = 0;
 };
 
-/// The name when `dim` is nothing but one symbol; empty otherwise.
+/// Returns the name if `dim` is a single symbol, else "".
 std::string loneSymbol(const Dim &dim);
 
-/// Decodes and checks a plan section. `constantBytes` bounds constants. Throws Error that starts with `file`.
-/// References are looked up here, so that a package that needs them fails when it is loaded, not when it runs.
+/// Decodes and checks a plan section. `constantBytes` bounds the offsets of constants. Throws Error
+/// that begins with `file`. References are looked up here, so a package that needs missing
+/// references fails when it is loaded.
 Program decodeProgram(std::span<const char> section, uint64_t constantBytes, const std::string &file);
 
 } // namespace lathe::runtime

@@ -1,4 +1,5 @@
-// Builds small packages for the runtime's tests: plans by hand, kernels of testing/Kernels.c.
+// Builds small packages for tests of the runtime: hand-made plans with the kernels of
+// testing/Kernels.c.
 #pragma once
 
 #include "package/Writer.h"
@@ -32,7 +33,7 @@ public:
   }
   uint32_t constant(const std::string &name, const Dims &dims, ElementType type, std::vector<char> bytes);
 
-  /// Calls of the kernels, into block `block`.
+  /// Add calls of the kernels to block `block`.
   void add(uint32_t a, uint32_t b, uint32_t out, const std::string &elements, size_t block = 0);
   void half(uint32_t x, uint32_t out, const std::string &elements, size_t block = 0);
   void rowsum(uint32_t x, uint32_t out, const std::string &rows, const std::string &columns, size_t block = 0);
@@ -63,8 +64,9 @@ private:
 /// The code section of testing/Kernels.c.
 package::CodeSection testCode(size_t copies = 1);
 
-/// References of the tests: "negate" (floats), "nonnegative" (the elements >= 0: extents that depend on data), "append"
-/// (two vectors, joined), "increment" and "less" (i64 scalars), "upper" (strings), "fail".
+/// Registers the references of the tests: "negate" (floats), "nonnegative" (the elements >= 0;
+/// data-dependent extents), "append" (concatenates two vectors), "increment" and "less" (i64
+/// scalars), "upper" (strings), "fail".
 void useTestReferences();
 
 } // namespace lathe::runtime::testing
