@@ -1,5 +1,5 @@
-// The conversation of a worker program: one JSON request a line on standard input, one JSON answer a line on standard
-// output (docs/runner-protocol.md, docs/provider-protocol.md).
+// The message loop of worker programs: one JSON request per line on standard input, one JSON answer
+// per line on standard output (docs/runner-protocol.md, docs/provider-protocol.md).
 #pragma once
 
 #include <iostream>
@@ -8,8 +8,9 @@
 
 namespace lathe::lab {
 
-/// Answers requests until "quit" or the end of the input. `answer` maps a request to the members of its answer; "ok" is
-/// added. An exception becomes an answer with "ok": false and its text. Returns the exit code.
+/// Answers requests until "quit" or the end of the input. `answer` maps a request to the members of
+/// its answer; "ok": true is added. An exception becomes an answer with "ok": false and its text.
+/// Returns the exit code.
 template <class Answer> int serveLines(Answer &&answer) {
   for (std::string line; std::getline(std::cin, line);) {
     nlohmann::json reply;

@@ -1,4 +1,4 @@
-// What the laboratory measures, as the records that are kept (store/Records.h).
+// Converts measurements of the laboratory to store records (store/Records.h).
 #pragma once
 
 #include "lab/compare/Compare.h"
@@ -7,26 +7,26 @@
 
 namespace lathe::lab {
 
-/// Where this process measures: the machine and the software.
+/// The platform of this process: machine and software.
 store::Platform platformHere();
 
-/// Seconds as they were measured, to whole nanoseconds. `counts`: of each round, none or as many as there are rounds;
-/// each of its samples gets an equal share, and the frequency that its cycles took in processor time.
+/// Converts seconds to samples in whole nanoseconds. `counts` has one entry per round or is empty;
+/// each sample of a round gets an equal share, and the frequency cycles / processor time.
 std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds,
                                                   const std::vector<Counts> &counts);
-/// And back.
+/// Converts samples back to seconds.
 std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::Sample>> &rounds);
 
-/// The points of a row, one a column, without experiment, in the columns' order.
+/// Points of a row, one per column in their order, without experiment.
 std::vector<store::Point> pointsOf(const OpsRow &row);
 
-/// What the row says of schedules, without platform: the median time of those that were timed with warm caches, and why
-/// others have none.
+/// Tuning records of a row, without platform: the median time of schedules that were timed with
+/// warm caches, and the reason for schedules without a time.
 std::vector<store::TuningRecord> tuningOf(const OpsRow &row);
 
-/// A point for every side of a comparison, without experiment; `model` and `setting` are the same for all. A peer whose
-/// outputs differ from ours has failed, and we have when no peer agrees with us; outputs that are constant make it
-/// mistrusted.
+/// Points of a comparison, one per side, without experiment; `model` and `setting` are equal for
+/// all. A peer whose outputs differ from ours is failed; our side is failed if no peer agrees with
+/// it. Constant outputs make a point mistrusted.
 std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Problem &model,
                                    const store::Setting &setting);
 

@@ -1,4 +1,4 @@
-// A folder for the life of an object.
+// Temporary folders with the lifetime of an object.
 #pragma once
 
 #include "process/Child.h"
@@ -9,9 +9,10 @@
 
 namespace lathe::lab {
 
-/// "<TMPDIR>/lathe-<purpose>-XXXXXX", removed with the object and when a signal ends the process (support/Interrupt.h).
-/// A process that was killed removes nothing: the next object removes what is left of it. The file `.lock` in a folder
-/// is locked while its process lives. Throws Error.
+/// The folder "<TMPDIR>/lathe-<purpose>-XXXXXX". The destructor removes it, and so does a signal
+/// that ends the process (support/Interrupt.h). A killed process leaves its folder; the next object
+/// with this class removes it. The process holds a lock on the file `.lock` in the folder while it
+/// lives. Throws Error.
 class TemporaryDirectory {
 public:
   explicit TemporaryDirectory(const char *purpose);
@@ -20,8 +21,9 @@ public:
   TemporaryDirectory &operator=(const TemporaryDirectory &) = delete;
   std::filesystem::path path;
 
-  /// `command` with its own temporary files in this folder, so that they go with it: a process that is killed removes
-  /// none. Commands that run elsewhere (with a prefix) keep the folder they have there.
+  /// Returns `command` with its temporary files redirected into this folder, so that they are
+  /// removed with it even if the process is killed. Commands with a prefix run elsewhere and keep
+  /// their own folder.
   process::Command keepingFilesHere(process::Command command) const;
 
 private:

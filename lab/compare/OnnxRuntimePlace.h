@@ -1,4 +1,4 @@
-// Where the library of ONNX Runtime is, which dev/peers.sh installs from npm.
+// Finds the library of ONNX Runtime, which dev/peers.sh installs from npm.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +6,12 @@
 
 namespace lathe::lab {
 
-/// The folder of the program that is running.
+/// Folder of the running program.
 std::filesystem::path programDirectory();
 
-/// libonnxruntime.so.1 for this processor inside the npm package onnxruntime-node, below
-/// RUNNERS/onnxruntime/node_modules. RUNNERS is the first of these that has it: $LATHE_RUNNERS, share/lathe/runners of
-/// the installation, lab/runners of the source tree.
+/// Path of libonnxruntime.so.1 for this processor in the npm package onnxruntime-node, below
+/// RUNNERS/onnxruntime/node_modules. RUNNERS is the first of these folders that has it:
+/// $LATHE_RUNNERS, share/lathe/runners of the installation, lab/runners of the source tree.
 std::optional<std::filesystem::path> onnxRuntimeLibrary();
 
 } // namespace lathe::lab

@@ -1,6 +1,7 @@
-// A runner: a program that runs whole models with some framework, spoken to in the protocol of docs/runner-protocol.md.
+// A runner: a program that runs whole models with some framework (protocol:
+// docs/runner-protocol.md).
 //
-// What can go wrong: lab/ops/TimingWorker.h.
+// Failures: see lab/ops/TimingWorker.h.
 #pragma once
 
 #include "lab/ops/TimingWorker.h"
@@ -10,23 +11,24 @@
 
 namespace lathe::lab {
 
-/// How to start a runner, and what it loads.
+/// How to start a runner, and the format that it loads.
 struct RunnerSpec {
   std::string name; // "onnxruntime"
   process::Command command;
   std::string format; // "onnx", "lathe"
 };
 
-/// The runner called `name` ("onnxruntime", "lathe", "reference"): a program beside this one. Declines with what to do
-/// about it when the program, or the library that it needs (lab/compare/OnnxRuntimePlace.h), is not installed.
+/// Returns the runner called `name` ("onnxruntime", "lathe", "reference"), a program beside this
+/// one. Declines with instructions if the program, or the library that it needs
+/// (lab/compare/OnnxRuntimePlace.h), is not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
-/// The same; throws Error that begins with `where` instead of declining.
+/// Like findRunner, but throws Error that begins with `where` instead of declining.
 RunnerSpec runnerNamed(const std::string &name, const std::string &where);
 
 struct RunnerPort {
   std::string name;
-  std::string type;              // ElementType's name
-  std::vector<std::string> dims; // "224", or the name of a free dimension
+  std::string type;              // name of an ElementType
+  std::vector<std::string> dims; // "224", or the name of a symbolic extent
 };
 
 struct RunnerModel {
@@ -44,9 +46,9 @@ public:
                                        const RunnerTimeouts &timeouts = {});
 
   process::Result<RunnerModel> load(const std::string &path, int threads);
-  /// Input name -> .npy file. They stay bound for all runs that follow.
+  /// Binds inputs (name -> .npy file) for all later runs.
   process::Result<bool> setInputs(const std::map<std::string, std::string> &files);
-  /// Runs once and writes the outputs below `directory`: output name -> .npy file.
+  /// Runs once and writes the outputs below `directory`. Returns output name -> .npy file.
   process::Result<std::map<std::string, std::string>> run(const std::string &directory);
   process::Result<bool> setThreads(int threads);
 

@@ -1,8 +1,8 @@
-// The processor's counters, and the processor time, of this process: all its threads, those that it starts later, too.
+// Hardware counters and processor time of this process, with all its present and later threads.
 //
-// A reading costs a few microseconds (docs/measuring.md), so whoever times short runs reads before the first and after
-// the last of them. Linux's perf_event_open; only what happens in the program's own code, which a process may count
-// without privileges unless kernel.perf_event_paranoid is above 2.
+// A reading costs a few microseconds (docs/measuring.md), so read before the first and after the
+// last of several short runs. Uses perf_event_open of Linux in user mode, which needs no privileges
+// unless kernel.perf_event_paranoid is above 2.
 #pragma once
 
 #include "lab/machine/Counts.h"
@@ -13,24 +13,26 @@
 
 namespace lathe::lab {
 
-/// The counters at one moment, since some moment in the past.
+/// Counter values at one moment, relative to an arbitrary start.
 struct CounterReading {
   int64_t cpuNs = 0;
   static constexpr size_t events = 3;
-  std::array<std::optional<uint64_t>, events> values; // cycles, instructions, cache misses; those that are counted
-  uint64_t enabledNs = 0, runningNs = 0;              // how long the processor's counters should have counted, and did
+  std::array<std::optional<uint64_t>, events> values; // cycles, instructions, cache misses; empty: not counted
+  uint64_t enabledNs = 0, runningNs = 0;              // time that the counters were enabled, and time that they ran
 };
 
-/// What happened from one reading to the next. Where the counters were at work for less than 99 % of the time they are
-/// refused, not scaled: the kernel hands them on every few milliseconds, which is as long as what is counted here.
+/// Difference of two readings. If the counters ran for less than 99 % of the time the values are
+/// dropped, not scaled: the kernel multiplexes counters every few milliseconds, which is the
+/// duration of the runs measured here.
 Counts between(const CounterReading &before, const CounterReading &after);
 
-/// Adds what reading a group of events gave: number of events, time enabled, time running, values; `counted` says which
-/// events are in the group, in their order. False where the words are something else.
+/// Adds the values read from an event group: number of events, time enabled, time running, values.
+/// `counted` says which events are in the group, in order. Returns false for malformed data.
 bool addGroup(CounterReading &reading, std::span<const uint64_t> words,
               const std::array<bool, CounterReading::events> &counted);
 
-/// Why perf_event_open failed with `error` (an errno): its name, and what it means here.
+/// Explains a failure of perf_event_open with errno `error`: the name of the error and its meaning
+/// here.
 std::string counterFailure(int error);
 
 /// Type and config as in perf_event_attr.
@@ -44,21 +46,22 @@ extern const CounterEvents hardwareEvents; // cycles, instructions, cache misses
 
 class Counters {
 public:
-  /// Counts from now on. Threads that are there are counted, and so are those that they start. Other `events` than the
-  /// hardware's are for tests: the kernel counts some of its own on every machine.
+  /// Starts counting for all present threads and the threads that they start. Other `events` are
+  /// for tests: the kernel counts some software events on every machine.
   explicit Counters(const CounterEvents &events = hardwareEvents);
   ~Counters();
   Counters(const Counters &) = delete;
   Counters &operator=(const Counters &) = delete;
 
   CounterReading read() const;
-  /// "cycles, instructions, cache_misses: perf_event_open: ENOENT, ..."; "" when all are counted.
+  /// Reason for missing counters: "cycles, instructions, cache_misses: perf_event_open: ENOENT,
+  /// ..."; "": all are counted.
   const std::string &uncounted() const { return reason; }
 
 private:
   void close();
 
-  std::vector<int> leaders, members; // descriptors: of each thread's group, and of the other events in them
+  std::vector<int> leaders, members; // descriptors: group leaders (one per thread), other events
   std::array<bool, CounterReading::events> counted{};
   std::string reason;
 };

@@ -1,4 +1,4 @@
-// What runs cost besides time on the wall: processor time, and what the processor's own counters say (lab/machine/Counters.h).
+// Costs of runs besides wall time: processor time and hardware counters (lab/machine/Counters.h).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,26 +9,26 @@
 
 namespace lathe::lab {
 
-/// Of some runs together, over all threads of the process. What was not counted is not there.
+/// Totals of several runs over all threads of the process. Values that were not counted are empty.
 struct Counts {
-  std::optional<int64_t> cpuNs; // in the system, too
-  // In the program's own code; in the system nothing is counted.
+  std::optional<int64_t> cpuNs; // user and system time
+  // Counted in user mode only.
   std::optional<int64_t> cycles, instructions;
-  std::optional<int64_t> cacheMisses; // of the last level, as the kernel understands it for this processor
-  /// Somebody else had the processor's counters for a part of the time: there are none rather than extrapolated ones.
+  std::optional<int64_t> cacheMisses; // last-level cache, as the kernel defines it for this processor
+  /// True if other users had the hardware counters for part of the time; the counts are then empty.
   bool multiplexed = false;
 
-  /// What is missing on either side is missing in the sum.
+  /// Adds counts. A value missing on either side is missing in the sum.
   Counts &operator+=(const Counts &other);
   bool operator==(const Counts &) const = default;
 };
 
-/// {"cpu_ns", "cycles", "instructions", "cache_misses", "multiplexed"}, those that there are.
+/// {"cpu_ns", "cycles", "instructions", "cache_misses", "multiplexed"}, without missing values.
 nlohmann::json toJson(const Counts &counts);
-/// Throws json::exception for another shape, and what is negative.
+/// Throws json::exception for another shape and for negative values.
 Counts countsFromJson(const nlohmann::json &document);
 
-/// Times of some runs one after the other, and what they cost together.
+/// Times of several runs, and the counts of all of them together.
 struct Timing {
   std::vector<double> seconds;
   Counts counts;

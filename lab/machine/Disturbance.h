@@ -1,4 +1,4 @@
-// What else the machine did while times were taken.
+// Measures what other programs did during a measurement.
 #pragma once
 
 #include "store/Records.h"
@@ -9,22 +9,22 @@
 
 namespace lathe::lab {
 
-/// Processor time that the whole machine has spent since it started; none where the system does not tell.
+/// Processor time of the whole machine since boot; nothing if the system does not report it.
 struct MachineTime {
-  double busySeconds = 0;   // by programs, interrupts, and what was stolen
-  double stolenSeconds = 0; // by other guests of a virtual machine's host
+  double busySeconds = 0;   // programs, interrupts and stolen time
+  double stolenSeconds = 0; // part used by other guests of the host
 };
 std::optional<MachineTime> machineTime();
 
-/// Processor time of this process, its children not included.
+/// Processor time of this process without its children, in seconds.
 double ownCpuSeconds();
 
-/// Processors that all other programs kept busy on average, from its making on.
+/// Average number of processors that other programs used since construction.
 class DisturbanceMeter {
 public:
-  /// `ownSeconds`: processor time of what is measured, which does not count.
+  /// `ownSeconds` returns the processor time of the measured processes, which is subtracted.
   explicit DisturbanceMeter(std::function<double()> ownSeconds = ownCpuSeconds);
-  /// None where the system does not tell.
+  /// Empty if the system does not report processor times.
   store::Disturbance read() const;
 
 private:
@@ -34,7 +34,7 @@ private:
   double ownBefore;
 };
 
-/// Above this many processors kept busy by others, times are said not to be trusted.
+/// With more processors used by others, times are reported as unreliable.
 inline constexpr double disturbingProcessors = 0.15;
 
 } // namespace lathe::lab

@@ -1,5 +1,6 @@
-// Hand-written loops that run at the machine's limits: multiply-accumulates from registers, and streams through memory.
-// They are compiled for their own instruction sets and may only be called where `supported` says so.
+// Hand-written loops at the limits of the machine: multiply-accumulates in registers, and memory
+// streams. They are compiled for their own instruction sets and may only be called if the CPU has
+// the feature.
 #pragma once
 
 #include "support/ElementType.h"
@@ -12,8 +13,8 @@
 
 namespace lathe::lab {
 
-/// One arithmetic loop. `run` does `iterations` rounds over independent accumulators held in registers, enough to cover
-/// the latency of every known core.
+/// One arithmetic loop. `run` executes `iterations` rounds over independent accumulators in
+/// registers, enough to hide the latency on every known core.
 struct ArithmeticKernel {
   ElementType type;
   const char *instruction;
@@ -22,7 +23,7 @@ struct ArithmeticKernel {
   void (*run)(int64_t iterations);
 };
 
-/// All that this program knows for its architecture, for each type the best first. The last f32 kernel needs no
+/// All kernels for this architecture, for each type the fastest first. The last f32 kernel needs no
 /// feature.
 std::span<const ArithmeticKernel> arithmeticKernels();
 
@@ -32,15 +33,15 @@ struct StreamKernels {
   void (*read)(const void *from, size_t bytes);
   void (*write)(void *to, size_t bytes);
   void (*copy)(void *to, const void *from, size_t bytes);
-  /// The same past the caches; null where there is none.
+  /// Non-temporal stores, past the caches; null if there are none.
   void (*writeAround)(void *to, size_t bytes);
   void (*copyAround)(void *to, const void *from, size_t bytes);
 };
 
-/// Best first; the last needs no feature.
+/// Fastest first; the last needs no feature.
 std::span<const StreamKernels> streamKernels();
 
-/// A chain of `operations` dependent one-cycle operations: with its time, the clock.
+/// Runs a chain of `operations` dependent one-cycle operations; its time gives the clock.
 void clockChain(int64_t operations);
 
 } // namespace lathe::lab

@@ -1,12 +1,12 @@
-// What this process runs on, in the fields of store::Platform: for the laboratory's own records, and for a provider to
-// tell at the other end of a pipe, which may be another machine.
+// Facts of the platform of this process in the fields of store::Platform, for records and for
+// providers on other machines.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
 namespace lathe::lab {
 
-/// describeMachine() with the software: what store::platformFromJson reads.
+/// describeMachine() and the software, in the form that store::platformFromJson reads.
 nlohmann::json platformFacts();
 
 } // namespace lathe::lab

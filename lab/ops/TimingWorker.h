@@ -1,8 +1,8 @@
-// What runners (whole models) and providers (single operators) have in common: a worker that greets with its version,
-// reports an error as an answer, and measures its own times.
+// Base of runners (whole models) and providers (single operators): a worker that reports its
+// version, answers errors as messages, and measures its own times.
 //
-// All that can go wrong is a process::Failure. An error that it reports itself ({"ok": false}) is of kind `threw` and
-// leaves it alive; every other failure, an answer of another shape than the protocol's among them, ends it.
+// Every failure is a process::Failure. An error that the worker reports itself ({"ok": false}) is
+// of kind `threw` and leaves it alive. Every other failure, such as a malformed answer, ends it.
 #pragma once
 
 #include "lab/machine/Counts.h"
@@ -18,29 +18,30 @@ class TimingWorker {
 public:
   const std::string &name() const { return statedName; }
   const std::string &version() const { return statedVersion; }
-  const nlohmann::json &settings() const { return statedSettings; } // as it states them
+  const nlohmann::json &settings() const { return statedSettings; } // as reported
 
-  /// Why it does not count everything that Counts has; "" where it does, or says nothing of it.
+  /// Reason for counters missing in Counts; "": all are counted, or it does not say.
   const std::string &uncounted() const { return statedUncounted; }
 
-  /// `repetitions` runs after `warmup` others, measured and counted inside the worker.
+  /// Times `repetitions` runs after `warmup` runs; times and counts are taken inside the worker.
   process::Result<Timing> time(int warmup, int repetitions) { return timeWith({}, warmup, repetitions); }
 
   bool alive() const { return worker.alive(); }
-  /// A worker that cannot be stopped is ended: the next request tells.
+  /// Stops the worker. A worker that cannot be stopped is killed; the next request reports it.
   void pause() { (void)worker.pause(); }
   void resume() { worker.resume(); }
   process::Usage usage() const { return worker.usage(); }
-  /// Asks it to leave; ends it if it does not.
+  /// Asks the worker to exit, and kills it if it does not.
   void quit();
 
 protected:
   TimingWorker(process::Worker worker, std::string name, double runTimeout)
       : worker(std::move(worker)), statedName(std::move(name)), runTimeout(runTimeout) {}
 
-  /// Says hello in `protocol` ("runner protocol") of `protocolVersion`; hands back the answer.
+  /// Sends "hello" for `protocol` ("runner protocol") with `protocolVersion`. Returns the answer.
   process::Result<nlohmann::json> greet(std::string_view protocol, int protocolVersion, double timeoutSeconds);
-  /// Asks, and turns the answer into a value with `read`, which throws json::exception where it has another shape.
+  /// Sends a request and converts the answer with `read`, which throws json::exception for another
+  /// shape.
   template <class T, class Read>
   process::Result<T> ask(const nlohmann::json &request, double timeoutSeconds, Read read) {
     auto answer = ask(request, timeoutSeconds);
@@ -53,9 +54,9 @@ protected:
     }
   }
   process::Result<nlohmann::json> ask(const nlohmann::json &request, double timeoutSeconds);
-  /// `time` with more fields in the request.
+  /// `time` with additional fields in the request.
   process::Result<Timing> timeWith(const nlohmann::json &fields, int warmup, int repetitions);
-  /// Ends the worker.
+  /// Kills the worker and returns the failure.
   process::Failure garbage(const std::string &detail);
 
   process::Worker worker;

@@ -1,4 +1,4 @@
-// A two-dimensional convolution as libraries want it told: a view of a Problem.
+// A two-dimensional convolution in the form that libraries need: a view of a Problem.
 #pragma once
 
 #include "lab/problems/Problem.h"
@@ -10,7 +10,7 @@
 
 namespace lathe::lab {
 
-/// Logical order N, C, H, W; who runs it chooses the layout in memory.
+/// Extents in logical order N, C, H, W; the provider chooses the layout in memory.
 struct ConvProblem {
   int64_t batch = 1, groups = 1;
   int64_t inChannels = 1, inHeight = 1, inWidth = 1;
@@ -18,20 +18,21 @@ struct ConvProblem {
   int64_t kernelHeight = 1, kernelWidth = 1, strideHeight = 1, strideWidth = 1;
   int64_t padTop = 0, padLeft = 0, padBottom = 0, padRight = 0;
   int64_t dilationHeight = 1, dilationWidth = 1; // 1: dense
-  bool bias = false, relu = false;               // relu: the whole epilogue
+  bool bias = false, relu = false;               // relu: the epilogue is one relu
 
   std::vector<int64_t> inputDims() const { return {batch, inChannels, inHeight, inWidth}; }
   std::vector<int64_t> weightDims() const { return {outChannels, inChannels / groups, kernelHeight, kernelWidth}; }
   std::vector<int64_t> outputDims() const { return {batch, outChannels, outHeight, outWidth}; }
-  /// Nominal operations (a multiply-accumulate is two, padding counts).
+  /// Nominal operations; a multiply-accumulate counts as two, padding counts.
   double flops() const;
-  /// "3x3", "1x1", "depthwise", "strided" or "other". The first two have stride 1, one group and no dilation; "strided"
-  /// is every other stride.
+  /// "3x3", "1x1", "depthwise", "strided" or "other". "3x3" and "1x1" have stride 1, one group and
+  /// no dilation; "strided" is any other stride.
   std::string kind() const;
 };
 
-/// The problem as a two-dimensional convolution; none where it is something else, or its epilogue more than one relu.
-/// Padding below and to the right is what the output's extents need.
+/// Returns the problem as a two-dimensional convolution; nothing if it is something else or has an
+/// epilogue other than one relu. Padding below and to the right follows from the extents of the
+/// output.
 std::optional<ConvProblem> convOf(const Problem &problem);
 
 } // namespace lathe::lab

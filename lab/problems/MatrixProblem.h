@@ -1,4 +1,5 @@
-// A product of matrices as libraries want it told: a view of a Problem (gemm, matmul or matmul_integer).
+// A matrix product in the form that libraries need: a view of a Problem (gemm, matmul or
+// matmul_integer).
 #pragma once
 
 #include "lab/problems/Problem.h"
@@ -7,24 +8,26 @@
 
 namespace lathe::lab {
 
-/// y[i] = alpha * a[i] * b[i] + beta * c for every i of a batch: a is rows x inner, b inner x columns, y rows x
-/// columns.
+/// y[i] = alpha * a[i] * b[i] + beta * c for every i of a batch. a is rows x inner, b is inner x
+/// columns, y is rows x columns.
 struct MatrixProblem {
   int64_t rows = 1, columns = 1, inner = 1;
-  bool transA = false, transB = false; // a lies inner x rows, b columns x inner
+  bool transA = false, transB = false; // a is stored inner x rows, b columns x inner
   double alpha = 1, beta = 1;
-  /// Extents of the batch and, by product, the first element of a and of b: those broadcast.
+  /// Extents of the batch. firstA and firstB have, for each product, the offset of its first
+  /// element of a and b, because both may broadcast.
   std::vector<int64_t> batch;
   std::vector<int64_t> firstA, firstB;
-  bool addend = false;                                  // c, of which element (row, column) lies at
+  bool addend = false;                                  // c exists; its element (row, column) is at
   int64_t addendRow = 0, addendColumn = 0;              // row * addendRow + column * addendColumn
-  std::vector<int64_t> batchOfA, batchOfB;              // their extents, of the rank of `batch`
-  int64_t lda() const { return transA ? rows : inner; } // elements from one line of a to the next
+  std::vector<int64_t> batchOfA, batchOfB;              // batch extents of a and b, with the rank of `batch`
+  int64_t lda() const { return transA ? rows : inner; } // distance of two lines of a in elements
   int64_t ldb() const { return transB ? inner : columns; }
   bool broadcasts() const { return batchOfA != batch || batchOfB != batch; }
 };
 
-/// None of other operators. The epilogue and zero points are not looked at.
+/// Returns the problem as a matrix product; nothing for other operators. Ignores the epilogue and
+/// zero points.
 std::optional<MatrixProblem> matrixOf(const Problem &problem);
 
 } // namespace lathe::lab

@@ -1,4 +1,4 @@
-// Element types by the numbers of ONNX's TensorProto.DataType, which are also those of ONNX Runtime's C API.
+// Conversions to the numbers of ONNX TensorProto.DataType, which ONNX Runtime's C API uses, too.
 #pragma once
 
 #include "support/ElementType.h"
@@ -7,11 +7,11 @@
 
 namespace lathe::lab {
 
-/// ElementType::invalid for types that Tensor has no counterpart of.
+/// Returns ElementType::invalid for types that Tensor does not have.
 ElementType elementTypeFromOnnx(int number);
 /// 0 (UNDEFINED) for ElementType::invalid.
 int onnxNumber(ElementType type);
-/// The name of the element type, or "type 14" where there is none.
+/// Name of the element type, or "type 14" for unknown types.
 std::string onnxTypeName(int number);
 
 } // namespace lathe::lab

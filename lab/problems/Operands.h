@@ -1,4 +1,4 @@
-// Values for a problem's operands.
+// Generates values for the operands of a problem.
 #pragma once
 
 #include "lab/problems/Problem.h"
@@ -6,7 +6,8 @@
 
 namespace lathe::lab {
 
-/// By position in Problem::inputs(), undefined where one is missing. The same for a seed on every machine.
+/// Operands by position in Problem::inputs(), undefined if missing. Equal on every machine for
+/// equal seeds.
 std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed);
 
 } // namespace lathe::lab

@@ -1,5 +1,5 @@
-// Short ways to write problems: one a kind of operator, close to benchdnn's drivers, whose texts are understood too.
-// docs/problems.md has the table.
+// Short texts of problems, one syntax per kind of operator; texts of benchdnn's drivers are
+// accepted. docs/problems.md has the table.
 #pragma once
 
 #include "lab/problems/Problem.h"
@@ -8,49 +8,51 @@
 
 namespace lathe::lab {
 
-/// What a short text leaves open.
+/// Options for what a short text does not say.
 struct SyntaxOptions {
-  /// Of all operands that are floats. Where it is i8 or u8 convolutions and products are those of integers: this is
-  /// their activations' type, their values are of its whole range, and they have no bias.
+  /// Type of all float operands. With i8 or u8, convolutions and products are integer products:
+  /// this is the type of their activations, values cover the whole type, and there is no bias.
   ElementType type = ElementType::f32;
-  // Of convolutions and fully connected layers:
+  // For convolutions and fully connected layers:
   bool bias = true;
   std::vector<std::string> epilogue = {"relu"}; // as in Problem
-  ElementType weights = ElementType::i8;        // of integers, i8 or u8
+  ElementType weights = ElementType::i8;        // type of integer weights, i8 or u8
 
   bool bytes() const { return type == ElementType::i8 || type == ElementType::u8; }
 };
 
-/// Types as `--type` and benchdnn's `--dt` have them: f32 and other floats; u8:s8:s32 (activations, weights, sums; s8
-/// is i8), of which int8 and u8 are short forms, as i8 is of s8:s8:s32. Throws Error for others.
+/// Sets types from the text of `--type` or benchdnn's `--dt`: f32 and other floats; u8:s8:s32
+/// (activations, weights, sums; s8 is i8), also written int8 or u8; s8:s8:s32, also written i8.
+/// Throws Error for other texts.
 void setTypes(SyntaxOptions &options, const std::string &text);
 
-/// "none", or what follows these operators, joined by +: "bias+relu", "bias+add+relu" (a residual addition in between).
-/// Operators are those of Problem's text. Throws Error for an empty word.
+/// Sets the epilogue: "none", or operators joined by +: "bias+relu", "bias+add+relu" (a residual
+/// addition in between). Throws Error for an empty word.
 void setEpilogue(SyntaxOptions &options, const std::string &text);
 
 struct ProblemSyntax {
-  const char *kind;                     // "conv2d": what `lathe ops bench` is told first
-  std::span<const char *const> aliases; // benchdnn's driver and other names
+  const char *kind;                     // "conv2d": first argument of `lathe ops bench`
+  std::span<const char *const> aliases; // other names, such as benchdnn's driver
   const char *form;                     // "mb1g1ic64ih56oc64kh3ph1"
-  const char *help;                     // what its parts mean
-  Problem (*parse)(const std::string &text, const SyntaxOptions &options); // throws Error without place
+  const char *help;                     // meaning of its parts
+  Problem (*parse)(const std::string &text, const SyntaxOptions &options); // throws Error without location
 };
 
 std::span<const ProblemSyntax> problemSyntaxes();
-/// By kind or alias; null where there is none.
+/// Finds a syntax by kind or alias; null: none.
 const ProblemSyntax *findSyntax(std::string_view kind);
 
-/// A problem of `kind`: its short text, or the operator's own (lab/problems/Problem.h) when `kind` is an operator's name or the
-/// text begins with one. Throws Error naming the text and what is wrong.
+/// Parses a short text of `kind`, or an operator's own text (lab/problems/Problem.h) if `kind` is
+/// the name of an operator or the text begins with one. Throws Error with the text and the mistake.
 Problem parseProblem(const std::string &kind, const std::string &text, const SyntaxOptions &options = {});
 
-/// `{16,32,64}`, `{1..4}`, `{16..64..16}` (a step) and `{16..256*2}` (a factor) in a text, to all texts they stand for,
-/// the last one varying first. Throws Error for a brace that is not closed and for more than 100000 texts.
+/// Expands ranges: `{16,32,64}`, `{1..4}`, `{16..64..16}` (a step) and `{16..256*2}` (a factor);
+/// the last range varies first. Throws Error for an unclosed brace and for more than 100000 texts.
 std::vector<std::string> expandRanges(const std::string &text);
 
-/// The short text of a convolution in one to three dimensions, without bias and activation, so that equal problems have
-/// equal texts ("ic64ih56oc64oh56kh3ph1"); every other problem's own.
+/// Returns the short text of a convolution in one to three dimensions without bias and activation
+/// ("ic64ih56oc64oh56kh3ph1"), and the own text of every other problem. Equal problems have equal
+/// texts.
 std::string shortText(const Problem &problem);
 
 } // namespace lathe::lab

@@ -1,4 +1,4 @@
-// The sliding window of a convolution or a pooling: what libraries want to be told about it.
+// The sliding window of a convolution or a pooling operator, in the form that libraries need.
 #pragma once
 
 #include "lab/problems/Problem.h"
@@ -8,26 +8,27 @@
 
 namespace lathe::lab {
 
-/// By spatial axis: depth, height, width. Those that a problem has not are of extent 1 and come first.
+/// Values by spatial axis: depth, height, width. Missing axes come first and have extent 1.
 struct Window {
   using Extents = std::array<int64_t, 3>;
-  size_t axes = 2; // that the problem has
+  size_t axes = 2; // number of spatial axes of the problem
   int64_t groups = 1;
   Extents in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1};
   Extents dilation{1, 1, 1}; // 1: dense
   Extents padBefore{0, 0, 0};
-  Extents padAfter{0, 0, 0}; // what the outputs' extents need, whatever the problem says
+  Extents padAfter{0, 0, 0}; // follows from the extents of the output
 
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
   int64_t outPixels() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  /// No output is made of more or other than the input at its own position.
+  /// True if every output depends only on the input at its own position.
   bool pointwise() const;
-  /// The values of the problem's own axes.
+  /// Values of the axes that the problem has.
   std::vector<int64_t> own(const Extents &extents) const { return {extents.end() - ptrdiff_t(axes), extents.end()}; }
 };
 
-/// Of conv, conv_integer, max_pool and average_pool; none of other operators.
+/// Returns the window of conv, conv_integer, max_pool and average_pool; nothing for other
+/// operators.
 std::optional<Window> windowOf(const Problem &problem);
 
 } // namespace lathe::lab

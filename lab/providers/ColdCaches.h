@@ -1,4 +1,4 @@
-// Cold caches: what "--cache cold" and "--cache cold-constants" do before every timed run.
+// Cold caches for `--cache cold` and `--cache cold-constants`.
 #pragma once
 
 #include "support/Error.h"
@@ -7,11 +7,12 @@
 
 namespace lathe::lab {
 
-/// Writes back and evicts every line of this process's resident memory, code included, from the caches of all
-/// processors, line by line (clflush, dc civac). Declines on processors without such an instruction for programs.
+/// Writes back and evicts every line of the resident memory of this process, code included, from
+/// the caches of all processors (clflush, dc civac). Declines on processors without such an
+/// instruction in user mode.
 Outcome<bool> flushCaches();
 
-/// The same for every line of these ranges and nothing else.
+/// Evicts only the lines of these ranges.
 Outcome<bool> flushCaches(std::span<const std::span<const char>> ranges);
 
 } // namespace lathe::lab

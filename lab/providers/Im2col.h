@@ -1,4 +1,4 @@
-// Matrix products and convolutions with a library that has nothing but a product of matrices.
+// Matrix products and convolutions for libraries that only have a matrix product.
 #pragma once
 
 #include "lab/problems/MatrixProblem.h"
@@ -10,8 +10,8 @@
 
 namespace lathe::lab {
 
-/// y (rows x columns) = alpha * a * b + beta * y on row-major matrices with `ld` elements from one row to the next; a
-/// is rows x inner or, with transA, lies inner x rows, b likewise.
+/// y (rows x columns) = alpha * a * b + beta * y on row-major matrices; `ld` is the distance of two
+/// rows in elements. a is rows x inner, or stored inner x rows with transA; b likewise.
 struct ProductCall {
   bool transA = false, transB = false;
   int64_t rows = 0, columns = 0, inner = 0;
@@ -22,8 +22,8 @@ struct ProductCall {
 };
 using Product = void (*)(const ProductCall &call);
 
-/// Of conv, gemm and matmul in f32 with at most a relu behind them. Activations and weights stay as they are; bias,
-/// addend and relu belong to the run.
+/// A program for conv, gemm or matmul in f32 with at most one relu. Activations and weights are
+/// used unchanged; bias, addend and relu are part of the timed run.
 class ProductProgram {
 public:
   virtual ~ProductProgram() = default;
@@ -36,14 +36,14 @@ protected:
   std::string description;
 };
 
-/// A convolution as im2col and a product: a thread takes a panel of output pixels of one image and group at a time,
-/// copies what they are made of into columns and multiplies the weights with them; of pointwise convolutions nothing is
-/// copied. `product` is called by several threads at once. Declines other operators.
+/// Makes a convolution of im2col and a product. A thread copies a panel of output positions of one
+/// image and group into columns and multiplies the weights by it; pointwise convolutions need no
+/// copy. Several threads call `product` at once. Declines other operators.
 Outcome<std::unique_ptr<ProductProgram>> makeIm2col(const Problem &problem, const ProblemInputs &inputs, int threads,
                                                     Product product);
 
-/// gemm and matmul. `split`: the library has no threads of its own; every one of ours computes a share of the results.
-/// Declines other operators.
+/// Makes gemm and matmul. With `split`, for libraries without threads, each of our threads computes
+/// a share of the results. Declines other operators.
 Outcome<std::unique_ptr<ProductProgram>> makeProducts(const Problem &problem, const ProblemInputs &inputs, int threads,
                                                       bool split, Product product);
 

@@ -1,5 +1,6 @@
-// A provider: a library that runs single operators. Its program implements this interface and hands it to
-// `serveProvider`, which speaks the protocol of docs/provider-protocol.md with the laboratory (lab/ops/ProviderWorker.h).
+// A provider: a library that runs single operators. Its program implements this interface and
+// passes it to `serveProvider`, which speaks the protocol of docs/provider-protocol.md with the
+// laboratory (lab/ops/ProviderWorker.h).
 #pragma once
 
 #include "lab/machine/Counts.h"
@@ -16,11 +17,11 @@
 
 namespace lathe::lab {
 
-/// Values of a problem's operands in plain row-major order, by position in Problem::inputs(); undefined where one is
+/// Values of the operands of a problem, row-major, by position in Problem::inputs(); undefined if
 /// missing.
 using ProblemInputs = std::vector<Tensor>;
 
-/// What has been prepared, as tuning records name it (codegen/Task.h).
+/// Task and schedule of what is prepared, as in tuning records (codegen/Task.h).
 struct TaskSchedule {
   std::string task, schedule;
 };
@@ -30,50 +31,52 @@ public:
   virtual ~Provider() = default;
   virtual std::string name() const = 0;
   virtual std::string version() const = 0;
-  /// Operator of the dialect ("conv") -> the ways it can be asked to compute it, the default first.
+  /// Operator ("conv") -> variants in which it can be computed, the default first.
   virtual std::map<std::string, std::vector<std::string>> variants() const = 0;
-  /// Kept with every result.
+  /// Settings that are stored with every result.
   virtual nlohmann::json settings() const { return nlohmann::json::object(); }
-  /// Layouts of activations that it can be asked for beside `any`; of single problems it may decline one of them.
+  /// Supported layouts of activations besides `any`. The provider may still decline a layout for a
+  /// problem.
   virtual std::vector<ActivationLayout> layouts() const { return {ActivationLayout::row}; }
-  /// Whether it can be asked for a schedule.
+  /// True if requests may have a schedule.
   virtual bool takesSchedules() const { return false; }
 
-  /// Makes everything ready that is not the operator itself: code, packed weights, activations in the layout asked for,
-  /// or that it likes best. Replaces what was prepared before. Hands back which implementation will run
-  /// ("jit:avx512_core nchw to nChw16c"), or declines with the reason: this is how a provider states what it can do.
-  /// The request has a layout or schedule only where the functions above say so. Throws Error when it breaks.
+  /// Prepares everything outside the timed operator: code, packed weights, activations in the
+  /// requested or the best layout. Replaces what was prepared before. Returns the implementation
+  /// that will run ("jit:avx512_core nchw to nChw16c"), or declines with a reason; this is how a
+  /// provider reports its limits. The request has a layout or schedule only if the functions above
+  /// allow it. Throws Error on failure.
   virtual Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                        const ProblemInputs &inputs) = 0;
-  /// Of a provider that takes schedules: the task that the request without its schedule is, whose tuning records may
-  /// have a better one. Declines as `prepare` does.
+  /// For providers that take schedules: returns the task of the request, without its schedule.
+  /// Declines as `prepare` does.
   virtual Outcome<std::string> task(const Problem & /*problem*/, const ProviderRequest & /*request*/) {
     return NotApplicable{name() + " takes no schedules"};
   }
-  /// Of what is prepared; nothing where it is no task with a schedule.
+  /// Task and schedule of what is prepared; nothing if it has none.
   virtual std::optional<TaskSchedule> scheduled() const { return std::nullopt; }
-  /// Computes the prepared problem once: what is timed.
+  /// Computes the prepared problem once. This call is timed.
   virtual void run() = 0;
-  /// Of a provider that computes in another process and measures there: `repetitions` runs after `warmup` others.
-  /// Nothing where `run` is to be timed.
+  /// For providers that compute in another process and measure there: times `repetitions` runs
+  /// after `warmup` runs. Nothing: `run` is timed here.
   virtual std::optional<Timing> time(int /*warmup*/, int /*repetitions*/) { return std::nullopt; }
-  /// Whether it computes in this process, whose memory can be flushed from the caches before a run and whose threads
-  /// can be counted.
+  /// True if the provider computes in this process, so that its memory can be evicted from the
+  /// caches and its threads can be counted.
   virtual bool computesHere() const { return true; }
-  /// Why the Timing of `time` does not count everything; "" where it does. Of a provider that computes in another
-  /// process.
+  /// For providers that compute in another process: reason for counters missing in the result of
+  /// `time`; "": none missing.
   virtual std::string uncounted() const { return ""; }
-  /// Where the operands of what is prepared that are constant lie as it computes with them: packed, say. Nothing where
-  /// it does not know.
+  /// Memory of the constant operands in the form used by the run (packed, for example); nothing if
+  /// unknown.
   virtual std::optional<std::vector<std::span<const char>>> constants() const { return std::nullopt; }
-  /// What the last run computed, in plain row-major order: the results by position.
+  /// Results of the last run by position, row-major.
   virtual std::vector<Tensor> outputs() = 0;
 };
 
-/// The bytes of inputs that are constant: of providers that compute with them as they are.
+/// Memory of the constant inputs, for providers that use them unchanged.
 std::vector<std::span<const char>> constantInputs(const Problem &problem, const ProblemInputs &inputs);
 
-/// Answers requests on standard input until it ends; the program's exit code.
+/// Answers requests on standard input until it ends. Returns the exit code of the program.
 int serveProvider(Provider &provider);
 
 } // namespace lathe::lab

@@ -11,16 +11,16 @@ namespace lathe::lab {
 
 /// One prepared array expression.
 struct ArrayProgram {
-  /// Computes units [begin, end): elements, or rows of what is reduced.
+  /// Computes the units [begin, end): elements, or rows of a reduction.
   std::function<void(int64_t begin, int64_t end)> compute;
   int64_t units = 0;
   Tensor y;
   std::string implementation;
 };
 
-/// Operators that makeArrays takes.
+/// Operators that makeArrays supports.
 std::vector<std::string> arrayOperators();
-/// Declines with the reason. f32 only.
+/// Makes the program of a problem in f32. Declines with the reason.
 Outcome<ArrayProgram> makeArrays(const Problem &problem, const ProblemInputs &inputs);
 
 } // namespace lathe::lab

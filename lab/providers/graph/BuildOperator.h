@@ -6,8 +6,8 @@
 
 namespace lathe::lab {
 
-/// The operator and its epilogue on `operands` (by position in Problem::inputs(), null where one is missing); its
-/// results.
+/// Builds the operator and its epilogue on `operands` (by position in Problem::inputs(), null if
+/// missing). Returns the results.
 inline llvm::SmallVector<mlir::Value> buildOperator(mlir::OpBuilder &builder, const Problem &problem,
                                                     llvm::ArrayRef<mlir::Value> operands) {
   auto located = [&](const std::string &name) { return mlir::NameLoc::get(builder.getStringAttr(name)); };

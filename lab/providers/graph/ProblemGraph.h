@@ -1,4 +1,4 @@
-// A problem as a network of its own.
+// Makes a network of one problem.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -8,8 +8,9 @@
 
 namespace lathe::lab {
 
-/// @main around the operator and its epilogue, row-major. Operands that are constant become constants; the others are
-/// the inputs "in0", "in2", ... by their position in Problem::inputs(), results "out0", "out1", ...
+/// Makes @main with the operator and its epilogue, row-major. Constant operands become constants;
+/// the others are the inputs "in0", "in2", ... by position in Problem::inputs(). Results are
+/// "out0", "out1", ...
 mlir::OwningOpRef<mlir::ModuleOp> problemGraph(mlir::MLIRContext *context, const Problem &problem,
                                                const ProblemInputs &inputs);
 

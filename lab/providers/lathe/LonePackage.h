@@ -1,4 +1,5 @@
-// One operator as a network of its own: compiled to a package and run by the runtime, inputs and outputs row-major.
+// One operator as a network: compiled to a package and run by the runtime, inputs and outputs
+// row-major.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -10,14 +11,14 @@ namespace lathe::lab {
 
 class LonePackage {
 public:
-  /// Declines when an operator of the problem is left to its reference. Throws Error.
+  /// Declines if the plan leaves an operator to its reference. Throws Error on failure.
   static Outcome<std::unique_ptr<LonePackage>> make(const Problem &problem, const std::string &target, int threads,
                                                     const ProblemInputs &inputs);
-  /// The schedules of its kernels, one after the other.
+  /// Schedules of its kernels, in order.
   const std::string &implementation() const { return description; }
   void run() { context->run(); }
   std::vector<Tensor> outputs() const;
-  /// The package: its constants are used where they lie in it.
+  /// The package, whose constants are used in place.
   std::vector<std::span<const char>> constants() const { return {std::span<const char>(*bytes)}; }
 
 private:

@@ -1,5 +1,6 @@
-// What preparing a problem with XNNPACK fills in, whatever the operator. Its layout is channels last, to which
-// activations are brought while preparing; its operators pack weights when they are made, so those must be constant.
+// Common code of problems prepared with XNNPACK. XNNPACK uses channels-last activations, which are
+// converted while preparing. Its operators pack weights when they are created, so weights must be
+// constant.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -10,7 +11,7 @@
 
 namespace lathe::lab::xnnpack {
 
-/// Thrown where XNNPACK refuses: the problem is declined for this reason.
+/// Thrown if XNNPACK rejects a problem; the problem is declined for this reason.
 struct Declined {
   std::string reason;
 };
@@ -26,14 +27,14 @@ struct DeletePool {
 };
 using Pool = std::unique_ptr<pthreadpool, DeletePool>;
 
-/// Elements with what XNNPACK may read behind them.
+/// Elements with the padding that XNNPACK may read behind them.
 using Buffer = std::vector<float>;
 Buffer bufferOf(int64_t elements);
 Buffer rowMajor(const Tensor &tensor);
 /// Axis 1 becomes the last one.
 Buffer channelsLast(const Tensor &tensor);
 
-/// A problem on its way to an operator.
+/// A problem that is being prepared.
 class Job {
 public:
   Job(const Problem &problem, const ProblemInputs &inputs, int threads);
@@ -46,18 +47,19 @@ public:
   Buffer in[2], out;
   bool inputIsChannelsLast = false, outputIsChannelsLast = false;
 
-  const ProblemOperand *operand(size_t index) const; // of the record; null where it is missing
-  /// Limits of the result: those of the epilogue, which is a relu or nothing. Throws Declined for another one.
+  const ProblemOperand *operand(size_t index) const; // by position in the record; null: missing
+  /// Limits of the result by the epilogue, which is empty or one relu. Throws Declined for others.
   std::pair<float, float> limits() const;
-  /// Of operators without limits. Throws Declined.
+  /// For operators without limits. Throws Declined if there is an epilogue.
   void expectNoEpilogue() const;
   /// Throws Declined unless operand `index` is missing or constant.
   void expectConstant(size_t index) const;
-  /// The first operand's values as `in[0]`, channels last.
+  /// Stores the first operand in `in[0]`, channels last.
   void giveChannelsLast();
   Tensor output() const; // row-major
 
-  /// Keeps what `create` makes: a call of xnn_create_... without its last argument.
+  /// Stores the operator that `create` makes; `create` is xnn_create_... , called with `arguments`
+  /// and the result pointer.
   template <class Create, class... Arguments> void make(Create create, Arguments... arguments) {
     xnn_operator_t made = nullptr;
     check(create(arguments..., &made), "making the operator");
@@ -65,7 +67,7 @@ public:
   }
 };
 
-/// Prepares `job`; hands back the implementation's name. May throw Declined.
+/// Prepares `job` and returns the name of the implementation. May throw Declined.
 using Prepare = std::string (*)(Job &job);
 std::string prepareConv(Job &job);
 std::string prepareFullyConnected(Job &job); // gemm and matmul

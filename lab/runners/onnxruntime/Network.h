@@ -1,7 +1,8 @@
-// A model in a session of ONNX Runtime, with all inputs and outputs bound to memory of this program.
+// A model in an ONNX Runtime session, with inputs and outputs bound to memory of this program.
 //
-// Outputs get their memory in the first run after load or bind; later runs write to the same memory. So a run allocates
-// and copies nothing outside of what the session itself does.
+// The first run after load or bind determines the extents of the outputs and allocates them; later
+// runs write to the same memory. A timed run therefore allocates and copies nothing outside the
+// session.
 #pragma once
 
 #include "lab/runners/ServeRunner.h"
@@ -11,34 +12,35 @@
 
 namespace lathe::ort {
 
-/// An input or output of the model. Only tensors of types that .npy files hold are accepted.
+/// An input or output. Only tensors of types that .npy files can hold are accepted.
 struct Port {
   std::string name;
   ElementType type;
-  std::vector<int64_t> dims;      // -1 for a free dimension
-  std::vector<std::string> names; // of free dimensions, "" for the others
+  std::vector<int64_t> dims;      // -1: symbolic
+  std::vector<std::string> names; // names of symbolic extents, "" for others
 };
 
 class Network {
 public:
-  /// Throws Error with ONNX Runtime's own words when it cannot load the model.
+  /// Loads a model. Throws Error with ONNX Runtime's message on failure.
   Network(const Api &api, const Env &env, const std::string &path, int threads);
 
   const std::vector<Port> &inputs() const { return inputPorts; }
   const std::vector<Port> &outputs() const { return outputPorts; }
 
-  /// The tensor's storage stays in use until another one is bound. Its extents are checked by the next run.
+  /// Binds an input; the storage of the tensor is used until another one is bound. The next run
+  /// checks its extents.
   void bind(const std::string &input, Tensor tensor);
   /// The tensors bound so far.
   const std::map<std::string, Tensor> &bound() const { return tensors; }
 
-  /// Runs once and makes the memory of the outputs. False, and nothing is done, where it is there. Throws Error when an
-  /// input is not bound.
+  /// Runs once and allocates the outputs. Returns false and does nothing if they exist. Throws
+  /// Error if an input is not bound.
   bool prepare();
-  /// Runs. Only after `prepare`. When an output turns out to have other extents than in the first run, from then on the
-  /// session allocates the outputs in each run.
+  /// Runs; call `prepare` before. If an output gets other extents than in the first run, the
+  /// session allocates the outputs in every run from then on.
   void run();
-  /// Of the last run, in the order of the ports; may be overwritten by the next one.
+  /// Results of the last run, in the order of the ports; the next run may overwrite them.
   std::vector<Tensor> results() const { return varying ? copyOutputs() : outputTensors; }
 
 private:
@@ -47,7 +49,7 @@ private:
   Owned<Value> valueOf(Tensor &tensor) const;
   void bindOutputsToSession();
   std::vector<Tensor> copyOutputs() const;
-  /// A copy of what the session has allocated for an output.
+  /// Copies an output that the session has allocated.
   Tensor copyOf(Value &value, const Port &port) const;
 
   const Api &api;
@@ -60,7 +62,7 @@ private:
   std::map<std::string, Tensor> tensors; // of inputs
   std::map<std::string, Owned<Value>> inputValues;
   bool prepared = false; // outputs are bound to outputTensors
-  bool varying = false;  // they are not any more: each run has other extents
+  bool varying = false;  // extents vary: the session allocates outputs
   std::vector<Tensor> outputTensors;
   std::vector<Owned<Value>> outputValues;
 };
