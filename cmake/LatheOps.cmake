@@ -5,7 +5,7 @@ set(TD_INCLUDES -I ${CMAKE_SOURCE_DIR} -I /usr/lib/llvm-19/include)
 file(MAKE_DIRECTORY ${LATHE_GEN} ${CMAKE_BINARY_DIR}/ir)
 
 add_custom_command(
-  OUTPUT ${LATHE_GEN}/Attrs.inc ${LATHE_GEN}/Registry.inc ${LATHE_GEN}/References.inc ${LATHE_GEN}/Lowerings.inc
+  OUTPUT ${LATHE_GEN}/Attrs.inc ${LATHE_GEN}/AttrsMethods.inc ${LATHE_GEN}/Registry.inc ${LATHE_GEN}/References.inc ${LATHE_GEN}/Lowerings.inc
   COMMAND ${LLVM_TBLGEN} --dump-json ${TD_INCLUDES} ${CMAKE_SOURCE_DIR}/ops/Ops.td -o ${LATHE_GEN}/records.json
   COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/dev/gen_ops.py ${LATHE_GEN}/records.json ${LATHE_GEN}
   COMMAND ${CMAKE_COMMAND} -E touch ${LATHE_GEN}/Attrs.inc

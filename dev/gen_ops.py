@@ -5,6 +5,7 @@ usage: gen_ops.py RECORDS.json OUTDIR
 
 Writes into OUTDIR
   Attrs.inc       one attribute struct per operator
+  AttrsMethods.inc  member functions of the structs, for one source file: compiled in every file they cost a second each
   Registry.inc    OpRecord table with declarations of the shape functions
   References.inc  table of reference functions
   Lowerings.inc   table of scalar lowering expressions of element-wise operators
@@ -21,6 +22,7 @@ def main():
     ops = read(records)
     os.makedirs(out, exist_ok=True)
     write(out, "Attrs.inc", attrs_inc(ops))
+    write(out, "AttrsMethods.inc", attrs_methods_inc(ops))
     write(out, "Registry.inc", registry_inc(ops))
     write(out, "References.inc", references_inc(ops))
     write(out, "Lowerings.inc", lowerings_inc(ops))
@@ -107,12 +109,22 @@ def attrs_inc(ops):
             if kind == "string":
                 init = default if default and default.startswith('"') else quote(default or "")
             out.append(f"  {cpp} {name} = {init};")
-        visits = " ".join(f'visitor.field("{name}", {name});' for name, *_ in op.attrs)
-        out.append(f"  void visit([[maybe_unused]] AttrVisitor &visitor) override {{ {visits} }}")
-        out.append(f"  std::unique_ptr<Attrs> clone() const override {{ return std::make_unique<{op.camel}Attrs>(*this); }}")
-        out.append(f"  std::unique_ptr<Attrs> defaults() const override {{ return std::make_unique<{op.camel}Attrs>(); }}")
+        out.append("  void visit(AttrVisitor &visitor) override;")
+        out.append("  std::unique_ptr<Attrs> clone() const override;")
+        out.append("  std::unique_ptr<Attrs> defaults() const override;")
         out.append("};\n")
     return "\n".join(out + ["} // namespace lathe\n"])
+
+
+def attrs_methods_inc(ops):
+    out = [HEADER, "namespace lathe {\n"]
+    for op in ops:
+        struct = f"{op.camel}Attrs"
+        visits = " ".join(f'visitor.field("{name}", {name});' for name, *_ in op.attrs)
+        out.append(f"void {struct}::visit([[maybe_unused]] AttrVisitor &visitor) {{ {visits} }}")
+        out.append(f"std::unique_ptr<Attrs> {struct}::clone() const {{ return std::unique_ptr<Attrs>(new {struct}(*this)); }}")
+        out.append(f"std::unique_ptr<Attrs> {struct}::defaults() const {{ return std::unique_ptr<Attrs>(new {struct}); }}")
+    return "\n".join(out + ["\n} // namespace lathe\n"])
 
 
 def registry_inc(ops):
@@ -150,7 +162,7 @@ def registry_inc(ops):
         rows.append(
             f'  {{"{op.name}", "{op.family}", {quote(op.summary)}, "{op.lowering}", {op.tolerance}, {operands}, {results}, '
             f'{b(any(v for _, v in op.results))}, {attrs}, {onnx}, {axes},\n'
-            f'   []() -> std::unique_ptr<Attrs> {{ return std::make_unique<{c}Attrs>(); }},\n'
+            f'   []() -> std::unique_ptr<Attrs> {{ return std::unique_ptr<Attrs>(new {c}Attrs); }},\n'
             f'   [](const Attrs &a, const InferInputs &in) {{ return checkedResults("{op.name}", {op.infer}({cast}, checkedInputs("{op.name}", {operands}, in))); }},\n'
             f'   []([[maybe_unused]] const Attrs &attrs, [[maybe_unused]] const InferInputs &in, [[maybe_unused]] const InferInputs &out) -> Dim {{\n'
             f'     [[maybe_unused]] auto &a = static_cast<const {c}Attrs &>(attrs); return {op.flops}; }}}},')

@@ -1,5 +1,7 @@
 // Precompiled header of all rooms that use MLIR; saves about five seconds per file.
 #pragma once
+#include "ir/Bridge.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -124,3 +124,5 @@ std::string describe(const Attrs &attrs) {
 }
 
 } // namespace lathe
+
+#include "ops/AttrsMethods.inc"
