@@ -78,7 +78,7 @@ int guarded(const std::string &given, const std::function<int()> &body) {
 
 static std::string footerText(const std::string &examples) {
   return "Examples:\n" + examples +
-         "\nExit code: 0 done, 1 the verdict is no, 2 wrong input or options, 3 internal error.";
+         "\nExit code: 0 done, 1 negative verdict, 2 wrong input or options, 3 internal error.";
 }
 
 int runSubVerb(const std::string &group, const std::string &summary, std::span<const Verb> verbs,
@@ -93,8 +93,8 @@ int runSubVerb(const std::string &group, const std::string &summary, std::span<c
   if (name != "--help" && name != "-h")
     fail("expected lathe {} VERB with one of {}, got '{}'", group, names, name);
   std::cout << fmt::format(
-      "{}\nUsage: lathe {} VERB [OPTIONS]     (lathe {} VERB --help tells more)\n\nVerbs:\n{}\n{}\n", summary, group,
-      group, list, footerText(examples));
+      "{}\nUsage: lathe {} VERB [OPTIONS]     (lathe {} VERB --help lists the flags)\n\nVerbs:\n{}\n{}\n", summary,
+      group, group, list, footerText(examples));
   return success;
 }
 
@@ -164,7 +164,7 @@ void Options::refuse(std::initializer_list<const char *> names, const std::strin
 }
 
 void Options::addQuiet() {
-  add_flag("--quiet", quiet, "prints nothing but errors");
+  add_flag("--quiet", quiet, "Print only errors");
   add_flag("--only-progress", onlyProgress)->group(""); // hidden: of our own children (quietFlag)
 }
 
@@ -177,7 +177,7 @@ bool Options::printsText() const {
 std::string quietFlag() { return Progress::isSilent() ? "--quiet" : "--only-progress"; }
 
 void Options::addJson() {
-  addOutput("--json", jsonPath, "writes every figure to FILE as JSON, the unit in each key (-: standard output)");
+  addOutput("--json", jsonPath, "Write every figure to FILE as JSON, the unit in each key (-: standard output)");
 }
 
 void Options::writeJson(const nlohmann::json &document) const {
@@ -189,7 +189,7 @@ void Options::writeJson(const nlohmann::json &document) const {
 }
 
 void Options::addWide() {
-  add_flag("--wide", wide, "shows every column and cell whole; otherwise tables fit the terminal, or $COLUMNS");
+  add_flag("--wide", wide, "Show all columns in full instead of fitting the terminal ($COLUMNS)");
 }
 
 /// Characters of a line of standard output; 0, no limit, where it is no terminal: what reads a pipe wants everything.

@@ -212,13 +212,13 @@ void InputFlags::add(Options &options, const std::string &defaultFill) {
   });
   options
       .add_option("-i,--input", given,
-                  "an input: NAME=FILE.npy, FILE.npy where there is one, FILE.npz or a folder with all")
+                  "Read an input: NAME=FILE.npy, FILE.npy for a single input, FILE.npz or a folder")
       ->type_name("INPUT");
-  options.add_option("--fill", fill, "what other inputs hold")
+  options.add_option("--fill", fill, "Fill the other inputs with zeros, ones or random numbers")
       ->check(CLI::IsMember({"zeros", "ones", "random"}))
       ->capture_default_str();
-  options.add_option("--seed", seed, "of random inputs")->capture_default_str();
-  options.add_option("--batch", batch, "extent of a symbolic first dimension")
+  options.add_option("--seed", seed, "Set the seed of random inputs")->capture_default_str();
+  options.add_option("--batch", batch, "Set the extent of a symbolic first dimension")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
   options.afterParse([this, &options] {
     fillAsked = options.given("--fill");

@@ -65,7 +65,7 @@ void printOutputs(std::span<const std::string> names, std::span<const Value> out
 
 /// Help of an option that takes such a path.
 inline constexpr const char *outputHelp =
-    "writes the outputs: FILE.npz, FILE.npy or - (.npy on standard output) for a single one, or FOLDER/ for .npy files";
+    "Write the outputs to FILE.npz, FOLDER/, or FILE.npy for a single one (-: .npy on standard output)";
 
 /// Throws Error where writeValues could not write `count` outputs at `path`: to be called before long work.
 void requireValuesPath(const std::string &path, size_t count);

@@ -16,30 +16,30 @@ namespace lathe::cli {
 namespace {
 
 const Verb frontVerbs[] = {
-    {"run", "runs a model or package on given or generated inputs", runVerb},
-    {"bench", "times one run: mean, median, percentiles, GFLOPS, memory", benchVerb},
-    {"compare", "beside other runtimes: outputs, times, verdict", compareVerb},
-    {"profile", "time, speed and share of the roofline of every kernel", profileVerb},
-    {"ops", "single operators: times libraries side by side, analyses what was measured", opsVerb},
-    {"store", "what was measured: lists, exports, imports, merges", storeVerb},
-    {"machine", "measures what this machine can do: arithmetic and bandwidth", machineVerb},
+    {"run", "Run a model or a package on given or generated inputs", runVerb},
+    {"bench", "Time one run: mean, median, percentiles, GFLOPS, memory", benchVerb},
+    {"compare", "Compare outputs and speed with other runtimes", compareVerb},
+    {"profile", "Show time, speed and share of the roofline of every kernel", profileVerb},
+    {"ops", "Compare libraries on single operators, analyse the measurements", opsVerb},
+    {"store", "List, export, import and merge stored measurements", storeVerb},
+    {"machine", "Measure the machine's arithmetic rates and bandwidths", machineVerb},
 };
 struct Summary {
   const char *name, *summary;
 };
 const Summary compilerVerbs[] = {
-    {"check", "everything unsupported or falling back, all at once"},
-    {"inspect", "inputs, outputs, operators, parameters, FLOPs, convolution shapes"},
-    {"compile", "makes a native package F.lathe, or shows a level of the compilation"},
-    {"verify", "compiled against the reference in float64, on several inputs"},
-    {"extract", "a part of a model as ONNX: a segment, one operator, for a bug report"},
-    {"segments", "a network piece by piece, here and in another runtime, from checkpoint to checkpoint"},
-    {"zoo", "built-in architectures with seeded weights, as ONNX"},
+    {"check", "List every operator that is unsupported or not compiled"},
+    {"inspect", "Show a model's operators, FLOPs and shapes, or a package's kernels"},
+    {"compile", "Compile a model to a package, or print a stage of the compilation"},
+    {"verify", "Check a compiled model against the float64 reference"},
+    {"extract", "Write a part of a model as ONNX: a segment or one operator"},
+    {"segments", "Compare a network with another runtime segment by segment"},
+    {"zoo", "Write a built-in network with seeded weights as ONNX"},
 };
 
 void printHelp() {
   std::cout << "lathe: compiles neural networks to native packages, runs, checks and measures them\n\n"
-               "Usage: lathe VERB [OPTIONS]     (lathe help VERB tells more, with examples)\n\nVerbs:\n";
+               "Usage: lathe VERB [OPTIONS]     (lathe help VERB lists flags and examples)\n\nVerbs:\n";
   auto line = [](const char *name, const char *summary) { std::cout << fmt::format("  {:<9} {}\n", name, summary); };
   for (const Summary &verb : compilerVerbs)
     line(verb.name, verb.summary);
@@ -52,9 +52,10 @@ void printHelp() {
          "  lathe run resnet50.lathe --fill random -o outputs.npz\n"
          "  lathe verify resnet50.onnx\n"
          "  lathe profile resnet50.lathe --threads 2\n\n"
-         "Exit codes: 0 done; 1 the verb did its work and the verdict is no (unsupported, mismatch, mistrusted);\n"
-         "2 wrong model, file or option, one line on standard error; 3 internal error, please report it;\n"
-         "128 + n ended by signal n (130: Ctrl-C): temporary files are removed, what was measured is kept.\n";
+         "Exit codes: 0 done; 1 negative verdict (unsupported, mismatch, mistrusted); 2 wrong model, file or option;\n"
+         "3 internal error, please report it; 128 + n ended by signal n (130: Ctrl-C). Errors are one line on "
+         "standard\n"
+         "error. A signal removes temporary files and keeps what was measured.\n";
 }
 
 /// Loads the compiler's verbs and runs one.

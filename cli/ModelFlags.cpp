@@ -24,17 +24,18 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
     flags.push_back({option, scope});
     return option;
   };
-  add(Scope::shape,
-      options.add_option("--shape", shapes, "extents of an input whose dimensions are symbolic: NAME=1x3x224x224"))
+  add(Scope::shape, options.add_option("--shape", shapes,
+                                       "Set the extents of an input with symbolic dimensions, as NAME=1x3x224x224"))
       ->type_name("NAME=DIMS");
   if (use != ModelUse::graph)
     addCompileFlags(options, use != ModelUse::kernels);
-  add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "seed of a zoo model's weights"))->capture_default_str();
-  add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "batch a zoo model is built with"))
+  add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
+      ->capture_default_str();
+  add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "Build a zoo model with this batch"))
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
       ->type_name("N");
-  add(Scope::zoo, options.add_option("--zoo-sequence", zooSequence,
-                                     "steps or tokens a zoo model that reads sequences is built with"))
+  add(Scope::zoo,
+      options.add_option("--zoo-sequence", zooSequence, "Build a zoo model for this number of steps or tokens"))
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
       ->type_name("T");
   options.afterParse([this, use, takesPackages] { requireHonoured(use, takesPackages); });
@@ -45,27 +46,29 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
     flags.push_back({option, Scope::compile});
     return option;
   };
-  add(options.add_option("--target", target, "native, an LLVM CPU name, or LLVM/TVM target text"))
+  add(options.add_option("--target", target, "Compile for native, an LLVM CPU name, or LLVM/TVM target text"))
       ->capture_default_str();
-  options.add_option("--threads", threads, "threads to compile and run for")
+  options.add_option("--threads", threads, "Compile and run for this number of threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  add(options.add_option("-O", level,
-                         "0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 relaxed math"))
+  add(options.add_option(
+          "-O", level,
+          "Optimise: 0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 relaxed math"))
       ->check(CLI::Range(0, 4))
       ->capture_default_str();
-  add(options.add_flag("--exact-math", exactMath, "forbids algorithms that reassociate (Winograd)"));
-  add(options.add_flag("--references-only", referencesOnly, "compiles nothing: every operator runs on its reference"));
-  add(options.add_option("--memory", memory, "small: forbids algorithms that grow the weights (Winograd)"))
+  add(options.add_flag("--exact-math", exactMath, "Forbid algorithms that reassociate sums (Winograd)"));
+  add(options.add_flag("--references-only", referencesOnly, "Compile nothing; run every operator on its reference"));
+  add(options.add_option("--memory", memory,
+                         "Limit memory: small forbids algorithms that enlarge the weights (Winograd)"))
       ->check(CLI::IsMember({"any", "small"}))
       ->capture_default_str();
   add(options.add_option("--precision", precision,
-                         "bf16: operands of convolutions and matrix products are rounded to bf16, sums stay fp32"))
+                         "Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32"))
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
   if (makesCode)
-    add(options.add_flag("--no-cache", noCache, "compiles everything again, and keeps no kernel"));
-  add(options.add_option("--schedule", scheduleFile, "schedules to use: a line 'KERNEL-OR-NODE: SCHEDULE' each"))
+    add(options.add_flag("--no-cache", noCache, "Compile everything again and cache nothing"));
+  add(options.add_option("--schedule", scheduleFile, "Read schedules from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
       ->type_name("FILE");
   options.afterParse([this, &options] {
     if (referencesOnly)
@@ -106,10 +109,8 @@ void ModelFlags::refuseCompileFlags(const std::string &reason) const {
 }
 
 void ModelFlags::addLoading(Options &app) {
-  app.add_option(
-         "--check-constants", checkConstants,
-         "when the weights of a package are checked against their hash: once (until its file changes), always or "
-         "never")
+  app.add_option("--check-constants", checkConstants,
+                 "Check a package's weights against their hash: once per version of the file, always or never")
       ->check(CLI::IsMember({"once", "always", "never"}))
       ->capture_default_str();
 }

@@ -82,108 +82,94 @@ ListedModel listModel(const std::string &model) {
 }
 
 void OpsFlags::add(Options &options) {
-  std::string kinds = "kind of problem, each with its own short text (docs/problems.md), or an operator's name:\n";
+  std::string kinds = "kind of problem with its own short text (docs/problems.md), or an operator's name:\n";
   for (const lab::ProblemSyntax &syntax : lab::problemSyntaxes())
     kinds += fmt::format("{:<11}{}\n", syntax.kind, syntax.form);
   kinds.pop_back();
   options.add_option("operator", kind, kinds);
   options.add_option("problem", texts,
-                     "short texts, with ranges: ic{16,32}ih{14..56*2}oc64kh3ph1; or operators' own:\n"
+                     "short texts with ranges, as ic{16,32}ih{14..56*2}oc64kh3ph1, or operators' own texts:\n"
                      "'conv x=1x64x56x56 w=64x64x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1 +relu'");
   options
-      .add_option(
-          "--suite", suites,
-          "problems of published lists, by suite: networks/resnet50, 'deepbench/*' (of the operator, where one\n"
-          "is given); list: shows the suites there are")
+      .add_option("--suite", suites,
+                  "Take problems from published lists, as networks/resnet50 or 'deepbench/*' (list: show the suites)")
       ->delimiter(',');
-  options.add_option("--problems", problems, "searches only this list for the suites")->type_name("CSV");
+  options.add_option("--problems", problems, "Search only this list for the suites")->type_name("CSV");
   options
       .add_option("--from-model", model,
-                  "the distinct operators of a model as it is compiled (`lathe ops problems`); with an operator's\n"
-                  "name only those")
+                  "Take the distinct operators of a compiled model; with an operator's name only those")
       ->type_name("MODEL");
   options.add_option(
       "--provider", providers,
-      "NAME or NAME:VARIANT, separated by commas, ours first; a peer's NAME alone is all its variants;\n"
-      "all: every provider that is installed (lathe,onednn; without oneDNN every peer that is installed)");
-  options.add_option("--threads", threads, "numbers of threads, separated by commas")->capture_default_str();
-  options
-      .add_option("--type", types,
-                  "element types of short texts, separated by commas: f32, bf16, f16; of convolutions and products\n"
-                  "u8:s8:s32 (activations, weights, sums; int8 for short) and s8:s8:s32 (i8), too")
-      ->capture_default_str();
-  options.add_option("--batch", batches, "batches instead of the problems' own, separated by commas");
-  options
-      .add_option("--cache", caches,
-                  "states separated by commas: hot, cold (every cache line of the provider's memory is flushed before\n"
-                  "each run), cold-constants (those of weights and other constant operands: as in a network whose\n"
-                  "constants no cache can hold)")
+      "Measure these, NAME[:VARIANT] separated by commas, ours first; all: every one installed (lathe,onednn)");
+  options.add_option("--threads", threads, "Measure with these numbers of threads, separated by commas")
       ->capture_default_str();
   options
       .add_option(
-          "--layout", layouts,
-          "of the activations, separated by commas: any (the provider chooses), row (nchw), blocked (nChw16c),\n"
-          "channels_last (nhwc); a provider without the layout declines")
+          "--type", types,
+          "Set element types of short texts, separated by commas: f32, bf16, f16, int8 (u8:s8:s32), i8 (s8:s8:s32)")
+      ->capture_default_str();
+  options.add_option("--batch", batches, "Replace the problems' batch by these, separated by commas");
+  options
+      .add_option("--cache", caches, "Measure in these cache states, separated by commas: hot, cold, cold-constants")
       ->capture_default_str();
   options
-      .add_option("--schedule", schedules,
-                  "of providers that take schedules (ours), separated by commas: default, records (the fastest tuning\n"
-                  "record of the task in the store), or a schedule's text: \"direct/1 px=14 oc=2\"")
+      .add_option("--layout", layouts,
+                  "Give activations in these layouts, separated by commas: any, row, blocked, channels_last")
+      ->capture_default_str();
+  options
+      .add_option(
+          "--schedule", schedules,
+          "Measure these schedules of ours, separated by commas: default, records (the fastest known), or a text")
       ->capture_default_str();
   options
       .add_option("--epilogue", epilogue,
-                  "of convolutions and fc: none, or what follows joined by +: bias, bias+relu, bias+add+relu (add, or\n"
-                  "benchdnn's sum: an operand of the result's extents is added, as a residual connection does);\n"
-                  "bias+relu where it is not given, none of integers")
+                  "Append to convolutions and fc: none, or bias, add, relu joined by + (bias+relu; integers: none)")
       ->capture_default_str();
   options
       .add_option("--repetitions", repetitions,
-                  "minimum rounds over all --starts, in each of which every provider has one turn; three a start when\n"
-                  "--max-seconds have passed")
+                  "Measure at least this many rounds over all starts (after --max-seconds: three a start)")
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
   options
       .add_option("--starts", bench.minStarts,
-                  "minimum process starts per provider; more are made until the verdict is decided or --max-seconds\n"
-                  "have passed. 1: a single start, whose verdicts say less")
+                  "Start every provider at least this often; more follow until the verdict is decided or time is up")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   options
       .add_option("--max-starts", bench.maxStarts,
-                  "maximum process starts per provider, after which a verdict stays ambiguous")
+                  "Start every provider at most this often; the verdict then stays ambiguous")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   options
       .add_option("--max-seconds", bench.maxSeconds,
-                  "maximum time of timing a row, without preparing and checking, in seconds")
+                  "Time a row for at most this long, preparation and checks excluded, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  options.add_option("--max-minutes", minutes, "begins no new row after this time, in minutes (0: no limit)")
+  options.add_option("--max-minutes", minutes, "Begin no new row after this time, in minutes (0: no limit)")
       ->check(CLI::NonNegativeNumber);
-  options.add_option("--timeout", bench.timeouts.run, "maximum time of one request to a provider, in seconds")
+  options.add_option("--timeout", bench.timeouts.run, "Give up a request to a provider after this time, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   options
-      .add_option("--memory-limit", bench.limits.residentBytes,
-                  "maximum memory of a provider, such as 4GB (0: no limit)")
+      .add_option("--memory-limit", bench.limits.residentBytes, "Limit a provider's memory, such as 4GB (0: no limit)")
       ->transform(CLI::AsSizeValue(false));
-  options.add_option("--seed", bench.seed, "seed of the operands");
-  options.add_flag("--check-only", bench.checkOnly, "compares outputs without timing");
-  options.add_flag("--list", list, "prints the problems and ends");
-  options.add_flag("--dry-run", dryRun, "prints the number of points and the expected time, and ends");
+  options.add_option("--seed", bench.seed, "Set the seed of the operands");
+  options.add_flag("--check-only", bench.checkOnly, "Compare outputs without timing");
+  options.add_flag("--list", list, "Print the problems and end");
+  options.add_flag("--dry-run", dryRun, "Print the number of points and the expected time, and end");
   options
-      .add_option("--via", bench.via,
-                  "runs the providers at the other end of a command that passes pipes: \"ssh board\", \"ip netns exec\n"
-                  "box\", \"sh -c\"; operands are made there from the seed, results come back through the pipe")
+      .add_option(
+          "--via", bench.via,
+          "Run the providers through a command that passes pipes: \"ssh board\", \"ip netns exec box\", \"sh -c\"")
       ->type_name("COMMAND");
   options
       .add_option("--via-directory", bench.viaDirectory,
-                  "folder of the programs lathe-provider-* at the other end (the same as here)")
+                  "Find lathe-provider-* in this folder at the other end (default: the same as here)")
       ->type_name("DIR");
   options.afterParse([this, &options] { requireHonoured(options); });
-  options.add_flag("--fresh", fresh, "measures everything, even where the same command was interrupted");
-  options.add_option("--log", log,
-                     "keeps finished rows as JSON lines in FILE; rows that it has already are not measured again");
+  options.add_flag("--fresh", fresh, "Measure everything, also points of an interrupted run of the same command");
+  options.add_option("--log", log, "Keep finished rows as JSON lines in FILE and skip rows that it has");
 }
 
 void OpsFlags::requireHonoured(const Options &options) const {

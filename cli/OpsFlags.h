@@ -1,4 +1,4 @@
-// What `lathe ops bench` is told: problems, providers and the axes of settings.
+// Flags of `lathe ops bench`: problems, providers and settings.
 #pragma once
 
 #include "cli/Common.h"
@@ -17,34 +17,34 @@ struct OpsFlags {
   lab::OpsLabOptions bench;
 
   void add(Options &options);
-  /// Throws Error for a flag that others leave nothing to do.
+  /// Throws Error for a flag that has no effect beside the others.
   void requireHonoured(const Options &options) const;
-  /// After parsing: fills in what follows from the flags. Returns what the user should know of that (which providers
-  /// were chosen where none is named and the usual peer is missing); "" mostly.
+  /// Completes the flags after parsing. Returns a message about choices made for the user (the
+  /// providers, if none is named and oneDNN is missing), or "".
   std::string finish();
   /// True for `--suite list`.
   bool listsSuites() const { return suites == std::vector<std::string>{"list"}; }
-  /// The lists in which --suite looks.
+  /// Problem lists that --suite searches.
   std::vector<std::string> problemLists() const;
 
-  /// Every problem asked for, with every type and batch, each once.
+  /// All requested problems with every type and batch, without duplicates.
   std::vector<lab::ListedProblem> listed() const;
-  /// Every combination of threads, caches and layouts.
+  /// All combinations of threads, caches and layouts.
   std::vector<lab::OpsSetting> settings() const;
-  /// As lab::OpsColumn's: "" for the default.
+  /// Schedules in the form of lab::OpsColumn: "" for the default.
   std::vector<std::string> scheduleList() const;
-  /// True when a schedule is to be read from the store.
+  /// True if a schedule must be read from the store.
   bool readsRecords() const;
-  /// The providers' columns for an operator, --via and --schedule included.
+  /// Columns of the providers for an operator, with --via and --schedule.
   std::vector<lab::OpsColumn> columns(const std::string &op) const;
   /// A command that measures the row again.
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const;
 };
 
-/// A model as the compiler lists its operators.
+/// The operators of a model, as the compiler lists them.
 struct ListedModel {
   std::vector<lab::ListedProblem> problems;
-  std::string source; // what a package compiled from it says that it is
+  std::string source; // source text of a package compiled from it
 };
 ListedModel listModel(const std::string &model);
 

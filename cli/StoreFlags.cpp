@@ -11,7 +11,7 @@ void StoreFlags::add(Options &app) {
       return {}; // there is no default
     return {path(), path() + "-wal"};
   });
-  app.add_option("--store", file, "the measurements' file (~/.local/share/lathe/lathe.db)")->type_name("FILE");
+  app.add_option("--store", file, "Use this store (default: ~/.local/share/lathe/lathe.db)")->type_name("FILE");
 }
 
 store::Store StoreFlags::open() const {
@@ -20,12 +20,12 @@ store::Store StoreFlags::open() const {
 }
 
 void FilterFlags::add(CLI::App &app) {
-  app.add_option("--experiment", experiments, "only these experiments, by id or its beginning")
+  app.add_option("--experiment", experiments, "Take only these experiments, by id or its beginning")
       ->delimiter(',')
       ->type_name("ID");
-  app.add_option("--kind", kind, "only experiments of this kind: ops, bench, compare, profile, segments, tune");
-  app.add_option("--operator", op, "only points of this operator; `model` for whole models");
-  app.add_option("--provider", provider, "only points of this provider or runner");
+  app.add_option("--kind", kind, "Take only experiments of this kind: ops, bench, compare, profile, segments, tune");
+  app.add_option("--operator", op, "Take only points of this operator; model: whole models");
+  app.add_option("--provider", provider, "Take only points of this provider or runner");
 }
 
 store::Filter FilterFlags::filter(store::Store &store) const {

@@ -1,4 +1,4 @@
-// Where measurements are kept, and which of them: flags that verbs share.
+// Flags that select a store and its measurements.
 #pragma once
 
 #include "cli/Common.h"
@@ -6,23 +6,23 @@
 
 namespace lathe::cli {
 
-/// --store FILE, for a verb that reads or manages what was kept.
+/// --store FILE, for verbs that read or manage measurements.
 struct StoreFlags {
   std::string file; // "": the default
 
   void add(Options &app);
   std::string path() const { return file.empty() ? store::defaultStorePath() : file; }
-  /// Opens what is there; throws Error where nothing was kept yet.
+  /// Opens the store. Throws Error if the file does not exist.
   store::Store open() const;
 };
 
 /// --experiment, --kind, --operator, --provider.
 struct FilterFlags {
-  std::vector<std::string> experiments; // ids, or how they begin
+  std::vector<std::string> experiments; // ids or their beginnings
   std::string kind, op, provider;
 
   void add(CLI::App &app);
-  /// Throws Error for an experiment that is not in `store`.
+  /// Converts the flags to a filter. Throws Error for an experiment that `store` does not have.
   store::Filter filter(store::Store &store) const;
 };
 

@@ -12,27 +12,30 @@ VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "ex
          "store", "store list", "store show", "store tuning", "store export", "store import", "store merge", "store path", "machine", "zoo"]
 
 INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; do not edit. -->
-# The command line
+# What are the commands and flags of lathe?
 
-A `MODEL` is an ONNX file, a model as text (`.mlir`, from `--emit graph` or `--emit kernels`) or `zoo:NAME`; an `F.lathe` is a compiled package. `run`, `bench`, `profile`, `compare`,
-`verify` and `inspect` take both. The verbs that run a model compile it first and keep the package in `~/.cache/lathe` (`XDG_CACHE_HOME` is respected) under a hash of its content and the
-options.
+The help of every verb follows, as `lathe help VERB` prints it; [tasks.md](tasks.md) finds the verb for a task.
 
-A flag that a verb, a model or another flag leaves nothing to do is an error: the choices of the compilation on a package, `--zoo-batch` on a file, `--batch` where no input has a
-symbolic first dimension, `--seed` where no input is random. A zoo network is built with another batch by `--zoo-batch`.
+A `MODEL` is an ONNX file, a model as text (`.mlir`, from `--emit graph` or `--emit kernels`) or
+`zoo:NAME`; an `F.lathe` is a compiled package. `run`, `bench`, `profile`, `compare`, `verify` and
+`inspect` take both. The verbs that run a model compile it first and keep the package in
+`~/.cache/lathe` (or under `XDG_CACHE_HOME`), under a hash of the model's content and the options.
 
-`--quiet` prints nothing but errors; `--json` and exit codes stay.
+A flag without effect is an error: a compilation flag on a package, `--zoo-batch` on a file,
+`--batch` where no input has a symbolic first dimension, `--seed` where no input is random.
 
-Tables fit the terminal, or `$COLUMNS`: columns of less importance are left out, long cells shortened, and a last line says which; `--wide` shows everything. Output to a pipe or file is whole.
-
-Every verb that prints figures takes `--json FILE` (`-` for standard output); the unit is in each key: `median_ms`, `gflops`, `peak_rss_bytes`, `ratio`.
+`--quiet` prints only errors; it changes neither `--json` nor exit codes. Tables fit the terminal or
+`$COLUMNS`: less important columns are left out, long cells are shortened, and a last line says so;
+`--wide` shows everything. Output to a pipe or a file is complete. Every verb that prints figures
+takes `--json FILE` (`-` for standard output); each key has its unit: `median_ms`, `gflops`,
+`peak_rss_bytes`, `ratio`.
 
 | exit code | means |
 |---|---|
-| 0 | done; where something was judged, it passed |
-| 1 | the verdict is no: outputs differ or are mistrusted, something is unsupported |
-| 2 | the input is wrong: one line says what, with file, node, expected and got |
-| 3 | a mistake inside Lathe: please report the line printed |
+| 0 | done; what was judged passed |
+| 1 | negative verdict: outputs differ or are mistrusted, or something is unsupported |
+| 2 | wrong input or options: one line names file, node, expected and got |
+| 3 | internal error: please report the line printed |
 """
 
 

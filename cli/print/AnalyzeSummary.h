@@ -1,14 +1,14 @@
-// What `lathe ops analyze` says at first: one line an analysis, where its tables would be hundreds.
+// The summary of `lathe ops analyze`: one line per analysis.
 #pragma once
 
 #include "cli/print/AnalyzeTables.h"
 
 namespace lathe::cli {
 
-/// What the rows are: how many points, of which problems, providers and platforms, and when they were measured.
+/// Describes the rows: number of points, problems, providers, platforms and dates.
 std::string storeSummary(const std::string &path, const std::vector<report::Row> &rows);
 
-// The most telling figures of each analysis, in one line.
+// The main figures of each analysis, in one line.
 std::string summaryOf(const std::vector<report::RooflineShare> &shares);
 std::string summaryOf(const std::vector<report::Counted> &counted);
 std::string summaryOf(const report::Speedups &speedups);

@@ -1,4 +1,5 @@
-// What `lathe ops bench` prints: rows as they come, and what follows from all of them. Rows are those of lab::toJson.
+// Output of `lathe ops bench`: rows as they are measured, then summaries. Rows have the form of
+// lab::toJson.
 #pragma once
 
 #include "lab/ops/OpsLab.h"
@@ -7,21 +8,23 @@
 
 namespace lathe::cli {
 
-/// The problem with its setting, each column's time or status, the verdicts; on as many lines as a terminal of `width`
-/// columns needs (0: one).
+/// Prints the problem with its setting, the time or status of each column, and the verdicts, on as
+/// many lines as a terminal of `width` columns needs (0: one line).
 void printRow(const nlohmann::json &row, size_t width);
 
 void printSummaries(const std::vector<lab::OpsSummary> &summaries, const TableStyle &style);
 void printList(const std::vector<lab::ListedProblem> &problems, const TableStyle &style);
 void printSuites(const std::vector<lab::SuiteSummary> &suites, const TableStyle &style);
 
-/// Points that failed, crashed, hung or are mistrusted.
+/// Number of points that failed, crashed, timed out or are mistrusted.
 size_t wrongPoints(const std::vector<nlohmann::json> &rows);
-/// How many rows there are, what is wrong with them, how many were `kept` before and are `left` for another time.
+/// Text with the number of rows and failures, and the numbers of rows `kept` from earlier runs and
+/// `left` for later ones.
 std::string totalsText(const std::vector<nlohmann::json> &rows, size_t measured, size_t kept, size_t left);
-/// What calls cost besides the work, by provider and threads, and how many verdicts that leaves open.
+/// Text with the cost of calls by provider and threads, and the number of verdicts that it leaves
+/// ambiguous.
 std::string overheadText(const std::vector<nlohmann::json> &rows);
-/// Once for each reason: whose runs were not counted, and why.
+/// Text with each reason for missing counters and the columns concerned.
 std::string uncountedText(const std::vector<nlohmann::json> &rows);
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// How far a long task is, and the time that is left of it.
+// Progress of long tasks and remaining time.
 #pragma once
 
 #include <chrono>
@@ -7,12 +7,13 @@
 
 namespace lathe::cli {
 
-/// Follows from how long what was done took, counted anew when the number of all changes or `done` goes back.
+/// Estimates the remaining time from the time of the finished part. Starts again if the total
+/// changes or `done` decreases.
 class TimeLeft {
 public:
-  /// `now`: seconds since anything, as in every call.
+  /// `now` is in seconds from any fixed moment.
   void update(size_t done, size_t total, double now);
-  /// Seconds, at the last update; nothing where nothing was done since counting began, or nothing is left.
+  /// Remaining seconds at the last update; nothing if nothing was done yet or nothing is left.
   std::optional<double> seconds() const;
 
 private:
@@ -20,29 +21,29 @@ private:
   double began = 0, last = 0;
 };
 
-/// Says on stderr how far a long task is, with the time left; silent for the first two seconds. On a terminal the line
-/// is rewritten, elsewhere one is printed every ten seconds.
+/// Prints the progress of a task with the remaining time to stderr, from the third second on. On a
+/// terminal one line is rewritten; otherwise a line is printed every ten seconds.
 class Progress {
 public:
   explicit Progress(std::string task);
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
-  /// `total` 0: `what` says all there is.
+  /// Reports progress; with `total` 0 only `what` is shown.
   void update(const std::string &what, size_t done, size_t total);
-  /// Of a task that a limit in seconds ends, if nothing ends it before: that much is left at most.
+  /// Reports progress of a task with a time limit: at most `secondsLeft` remain.
   void updateUntil(const std::string &what, double secondsLeft);
 
-  /// Takes the line off the terminal, so that what is printed next begins at the left edge. The next update shows it
-  /// again.
+  /// Removes the line from the terminal, so that other text begins at the left edge. The next
+  /// update prints it again.
   static void endLine();
-  /// No progress is shown in this process from now on.
+  /// Disables progress for this process.
   static void silence();
   static bool isSilent();
 
 private:
   using Clock = std::chrono::steady_clock;
-  /// True when a line is due.
+  /// True if a line is due.
   bool isDue();
   void show(const std::string &line);
 

@@ -1,5 +1,5 @@
-// What reaches the user's terminal. Names in models, files, stores and messages of other programs come from strangers:
-// no terminal may take them as commands.
+// Output to the terminal. Names in models, files, stores and messages of other programs are
+// untrusted, and a terminal must not interpret them.
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace lathe::cli {
 
-/// From now on std::cout writes control characters other than line ends and tabs, and bytes that are no UTF-8, as \xNN.
-/// Output that must stay as it is (archives, arrays, packages) goes to the file descriptor (support/PendingFile.h).
+/// Makes std::cout write control characters (except line ends and tabs) and invalid UTF-8 as \xNN.
+/// Binary output (archives, arrays, packages) uses the file descriptor instead
+/// (support/PendingFile.h).
 void makeOutputPrintable();
 
-/// errno of the first write to std::cout that did not succeed; 0: none failed.
+/// errno of the first failed write to std::cout; 0: none.
 int outputError();
 
-/// One line on standard error, whatever is in it.
+/// Prints one line on standard error; control characters are escaped.
 void say(std::string_view line);
 
 } // namespace lathe::cli

@@ -37,32 +37,35 @@ struct AnalyzeFlags {
   void add(Options &options) {
     store.add(options);
     filters.add(options);
-    options.add_option("--threads", threads, "only points measured with these numbers of threads")->delimiter(',');
+    options.add_option("--threads", threads, "Take only points with these numbers of threads, separated by commas")
+        ->delimiter(',');
     options
-        .add_option("--what", what,
-                    fmt::format("tables of {}, separated by commas; all: of every analysis that has figures. Without\n"
-                                "it a summary. JSON has all figures of the analyses chosen (all)",
-                                fmt::join(analyses, ", ")))
+        .add_option(
+            "--what", what,
+            fmt::format(
+                "Show these tables, separated by commas; all: every one that has figures (default: a summary):\n{}",
+                fmt::join(analyses, ", ")))
         ->delimiter(',')
         ->check(CLI::IsMember(allAnd(analyses)));
-    options.add_option("--baseline", baseline, "provider that the speedups are over")
+    options.add_option("--baseline", baseline, "Compute speedups over this provider")
         ->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
-    auto *model =
-        options.add_option("--from-model", network.model, "network of the estimate, the account and the table");
+    auto *model = options.add_option("--from-model", network.model, "Set the network of estimate, account and table");
     model->type_name("MODEL");
     options
         .add_option("--suite", network.suites,
-                    "suite of problems instead of a network; its list says how often each problem occurs")
+                    "Use a suite of problems instead of a network; its list says how often each problem occurs")
         ->delimiter(',')
         ->excludes(model);
-    options.add_option("--problems", network.problems, "searches only this list (CSV) for the suite");
-    options.add_option("--epilogue", network.epilogue, "epilogue of the suite's problems, as for `lathe ops bench`")
+    options.add_option("--problems", network.problems, "Search only this list (CSV) for the suite");
+    options
+        .add_option("--epilogue", network.epilogue, "Set the epilogue of the suite's problems, as in `lathe ops bench`")
         ->capture_default_str();
     options
         .add_option("--measured-ms", measuredMs,
-                    "time of the whole network, in ms (the last verified `lathe bench` of the model in the store)")
+                    "Set the time of the whole network, in ms (default: its last verified `lathe bench` in the store)")
         ->check(CLI::PositiveNumber);
-    options.add_option("--rows", rows, "maximum rows of each table; 0: all. JSON has all")->capture_default_str();
+    options.add_option("--rows", rows, "Show at most this many rows of each table (0: all); JSON has all")
+        ->capture_default_str();
     options.addWide();
     options.addJson();
     options.afterParse([this, &options] { requireHonoured(options); });
@@ -297,15 +300,16 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
 
 int analyzeVerb(const Arguments &arguments) {
   AnalyzeFlags flags;
-  Options options("ops analyze",
-                  "What the measurements in the store say: shares of the roofline, speedups, the fastest, failures,\n"
-                  "a network's sum of its operators, what times follow and where curves turn (docs/analysing.md).\n"
-                  "Of several measurements of the same the last one counts.",
-                  "  lathe ops analyze --kind ops\n"
-                  "  lathe ops analyze --experiment 3f2a --what speedup --baseline onednn\n"
-                  "  lathe ops analyze --from-model resnet50.onnx --what estimate,table\n"
-                  "  lathe ops analyze --suite networks/resnet50 --measured-ms 12.5 --what estimate\n"
-                  "  lathe ops analyze --what turning,correlation --provider lathe --json -\n");
+  Options options(
+      "ops analyze",
+      "Analyse the measurements in the store: shares of the roofline, speedups over a baseline provider, the fastest,\n"
+      "failures, a network's sum of its operators, correlations and turning points (docs/analysing.md). Of several\n"
+      "measurements of one point the last one counts.",
+      "  lathe ops analyze --kind ops\n"
+      "  lathe ops analyze --experiment 3f2a --what speedup --baseline onednn\n"
+      "  lathe ops analyze --from-model resnet50.onnx --what estimate,table\n"
+      "  lathe ops analyze --suite networks/resnet50 --measured-ms 12.5 --what estimate\n"
+      "  lathe ops analyze --what turning,correlation --provider lathe --json -\n");
   flags.add(options);
   options.parseAll(arguments);
   if (const lab::ProblemSyntax *syntax = lab::findSyntax(flags.filters.op)) // points have the dialect's name

@@ -22,21 +22,22 @@ int benchVerb(const Arguments &arguments) {
   size_t repetitions = 0, warmUp = 3;
   Options options(
       "bench",
-      "Times one run with bound buffers, layout conversions included. Runs until the median is known well enough.",
+      "Time single runs with bound buffers, layout conversions included, until the median is known well enough.",
       "  lathe bench resnet50.lathe --threads 2\n"
       "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
       "  lathe bench model.onnx --batch 8 --max-seconds 30\n");
   model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "random");
-  options.add_option("--repetitions", repetitions, "exactly this many timed runs instead of the stopping rule")
+  options.add_option("--repetitions", repetitions, "Time exactly this many runs instead of using the stopping rule")
       ->check(CLI::PositiveNumber);
-  options.add_option("--warm-up", warmUp, "runs before the timed ones")->capture_default_str();
-  options.add_option("--max-seconds", rule.maxSeconds, "of measuring")
+  options.add_option("--warm-up", warmUp, "Run this many times before timing")->capture_default_str();
+  options.add_option("--max-seconds", rule.maxSeconds, "Measure for at most this long, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   options
-      .add_option("--interval", rule.relativeHalfWidth, "stop when the median's 95 % interval is this narrow, relative")
+      .add_option("--interval", rule.relativeHalfWidth,
+                  "Stop when half the median's 95 % interval is below this share of the median")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   record.add(options);

@@ -10,13 +10,12 @@ namespace lathe::cli {
 int checkVerb(const Arguments &arguments) {
   ModelFlags model;
   bool strict = false;
-  Options options(
-      "check",
-      "Lists everything that is unsupported or falls back to a reference, all at once, without making code.\n"
-      "Exit code 1 when a node is unsupported.",
-      "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n");
+  Options options("check",
+                  "List every operator that is unsupported or falls back to a reference, without generating code.\n"
+                  "Exit code 1 when a node is unsupported.",
+                  "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n");
   model.add(options, ModelUse::kernels);
-  options.add_flag("--strict", strict, "exit code 1 for operators that fall back to references, too");
+  options.add_flag("--strict", strict, "Return exit code 1 also for operators that fall back to references");
   options.addQuiet();
   options.addWide();
   options.addJson();

@@ -89,31 +89,35 @@ int compareVerb(const Arguments &arguments) {
   RecordFlags record;
   lab::CompareOptions compare;
   std::string with = "onnxruntime";
-  Options options(
-      "compare",
-      "Runs a model here and in other runtimes, checks their outputs against each other, then times them in turns:\n"
-      "while one runs the others stand still. Exit code 1 when outputs differ or a side fails.",
-      "  lathe compare zoo:resnet50 --with onnxruntime\n"
-      "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
-      "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
-      "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
+  Options options("compare",
+                  "Compare the outputs of a model with other runtimes, then time all of them in turns: while one runs\n"
+                  "the others stand still. Exit code 1 when outputs differ or a side fails.",
+                  "  lathe compare zoo:resnet50 --with onnxruntime\n"
+                  "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
+                  "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
+                  "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
   model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "random");
-  options.add_option("--with", with, "runners, separated by commas: onnxruntime, reference, or a package (F.lathe)")
+  options
+      .add_option("--with", with,
+                  "Compare with these, separated by commas: onnxruntime, reference, or a package (F.lathe)")
       ->capture_default_str();
   options.reads([&] { return CLI::detail::split(with, ','); });
-  options.add_flag("--check-only", compare.checkOnly, "compares outputs and times nothing");
-  options.add_option("--max-seconds", compare.maxSeconds, "of timing")
+  options.add_flag("--check-only", compare.checkOnly, "Compare outputs and time nothing");
+  options.add_option("--max-seconds", compare.maxSeconds, "Time for at most this long, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  options.add_option("--max-rounds", compare.maxRounds, "of turns")->check(CLI::PositiveNumber)->capture_default_str();
+  options.add_option("--max-rounds", compare.maxRounds, "Time at most this many rounds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   std::optional<double> relative, maximum;
-  options.add_option("--relative", relative,
-                     "largest relative L2 difference of outputs that agree (default: by element types and lengths of "
-                     "sums, docs/numerics.md; 0.0001 for fp32)");
-  options.add_option("--maximum", maximum,
-                     "largest |difference| over largest |value| (default: likewise; 0.001 for fp32)");
+  options.add_option(
+      "--relative", relative,
+      "Set the largest relative L2 difference of outputs that agree (default: docs/numerics.md; 0.0001 for fp32)");
+  options.add_option(
+      "--maximum", maximum,
+      "Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for fp32)");
   record.add(options);
   options.addQuiet();
   options.addWide();

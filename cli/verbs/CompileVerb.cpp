@@ -47,7 +47,7 @@ int compileVerb(const Arguments &arguments) {
   std::string output, emit;
   int jobs = 1;
   Options options(
-      "compile", "Makes a native package, or shows a level of its making.",
+      "compile", "Compile a model to a native package, or print a stage of the compilation.",
       "  lathe compile resnet50.onnx -o resnet50.lathe --threads 2\n"
       "  lathe compile zoo:resnet18 -o r18.lathe --target x86-64-v3\n"
       "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
@@ -56,14 +56,12 @@ int compileVerb(const Arguments &arguments) {
       "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n");
   model.add(options, ModelUse::compile);
   options.addOutput("-o,--output", output,
-                    "the package, or the text of --emit (default: standard output); -: standard output");
+                    "Write the package, or the text of --emit, to FILE (default of --emit, and -: standard output)");
   options
       .add_option("--emit", emit,
-                  "graph, kernels, schedule, loops, llvm or asm instead of a package; graph and kernels can be "
-                  "compiled again, a "
-                  "schedule given to --schedule")
+                  "Print this stage instead of making a package; graph, kernels and schedule can be read back")
       ->check(CLI::IsMember({"graph", "kernels", "schedule", "loops", "llvm", "asm"}));
-  options.add_option("--jobs", jobs, "threads the compiler itself uses")
+  options.add_option("--jobs", jobs, "Use this number of threads for the compilation itself")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   options.addQuiet();

@@ -36,10 +36,9 @@ int diffVerb(const Arguments &arguments) {
   size_t rows = 40;
   Options options(
       "ops diff",
-      "Two experiments, point by point: ratios of medians with their intervals, verdicts, what changed its\n"
-      "status and what is on one side only. The sides were not measured in turns: use it on a quiet\n"
-      "machine, and `lathe compare` or one `lathe ops bench` where turns are possible.\n"
-      "Exit code 1 when --fail-on holds for a point.",
+      "Compare two experiments point by point: ratios of medians with intervals, verdicts, changes of status,\n"
+      "points of one side only. The sides were not measured in turns, so use a quiet machine; `lathe compare`\n"
+      "and `lathe ops bench` measure in turns. Exit code 1 when --fail-on holds for a point.",
       "  lathe ops diff 3f2a 91c0\n"
       "  lathe ops diff before.jsonl.gz after.jsonl.gz --fail-on slower:3%,failed,missing\n"
       "  lathe ops diff bench-monday.json bench-today.json --json -\n");
@@ -48,13 +47,13 @@ int diffVerb(const Arguments &arguments) {
   options.add_option("before", before, side)->required();
   options.add_option("after", after, "the other side, in one of the same forms")->required();
   options
-      .add_option("--fail-on", ruleTexts,
-                  "slower:3% (beyond doubt and by more than that), slower, failed (passed before), missing (only\n"
-                  "before); separated by commas")
+      .add_option(
+          "--fail-on", ruleTexts,
+          "Fail on slower, slower:3% (settled and by more than 3 %), failed (passed before) or missing, by commas")
       ->delimiter(',')
       ->type_name("RULE");
-  options.add_flag("--all", all, "shows points that are the same, too");
-  options.add_option("--rows", rows, "maximum rows of the table; 0: all. JSON has all")->capture_default_str();
+  options.add_flag("--all", all, "Show also points that are the same");
+  options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
   store.add(options);
   options.addWide();
   options.addJson();

@@ -29,30 +29,28 @@ int extractVerb(const Arguments &arguments) {
   std::string output;
   bool withInputs = false;
   Options options("extract",
-                  "Cuts a part out of a model and writes it as ONNX, with the weights it needs. A name is that of a "
-                  "node as `check` and\n"
-                  "`verify` print it (NODE:1 for its second result) or of a tensor. A node given with --from belongs "
-                  "to the cut, and what\n"
-                  "it reads becomes an input; a tensor becomes an input itself. Where no --from stands in the way the "
-                  "cut reaches back\n"
-                  "to the model's inputs.",
+                  "Write a part of a model as ONNX, with its weights. Names are nodes as `check` and `verify` print "
+                  "them (NODE:1 is the\n"
+                  "second result), or tensors. A node given with --from belongs to the part, and its operands become "
+                  "inputs; a tensor\n"
+                  "given with --from becomes an input itself. On paths without a --from the part reaches back to the "
+                  "model's inputs.",
                   "  lathe extract resnet50.onnx --node /layer1/layer1.0/conv1/Conv -o conv.onnx\n"
                   "  lathe extract model.onnx --from conv3 --to relu5 -o part.onnx --inputs\n"
                   "  lathe verify part.onnx -i part.inputs --seeds 0       on what the whole model feeds it\n");
   model.add(options, ModelUse::graph);
   inputs.add(options, "random");
-  options.add_option("--from", cutOptions.from, "where the cut begins (default: the model's inputs)")
+  options.add_option("--from", cutOptions.from, "Begin the part here (default: the model's inputs)")
       ->type_name("NAME...");
-  options.add_option("--to", cutOptions.to, "what becomes the outputs (default: the model's outputs)")
+  options.add_option("--to", cutOptions.to, "Make these the outputs (default: the model's outputs)")
       ->type_name("NAME...");
-  options.add_option("--node", nodes, "this operator alone: as --from and --to")->type_name("NAME...");
-  options.addOutput("-o,--output", output, "where the cut goes (-: standard output)")
+  options.add_option("--node", nodes, "Take only this operator, as --from and --to")->type_name("NAME...");
+  options.addOutput("-o,--output", output, "Write the part to CUT.onnx (-: standard output)")
       ->type_name("CUT.onnx")
       ->required();
   options.add_flag(
       "--inputs", withInputs,
-      "also runs the model on the references, in its own types, and keeps what the cut is fed in CUT.inputs/ and\n"
-      "what it must compute in CUT.expected/, one .npy file each");
+      "Run the model on the references, write the part's inputs to CUT.inputs/ and outputs to CUT.expected/");
   options.addQuiet();
   options.addJson();
   options.afterParse([&] {

@@ -34,15 +34,15 @@ struct ShapeRow {
 
 int inspectVerb(const Arguments &arguments) {
   ModelFlags model;
-  Options options(
-      "inspect",
-      "What is in a model: inputs, outputs, operators, parameters, FLOPs, bytes, and the distinct shapes of its\n"
-      "convolutions and matrix products. Of a package: what it was compiled from and for, its sections, and the "
-      "kernels\n"
-      "with their schedules. A multiply-accumulate counts as two operations; symbolic extents count as 1.",
-      "  lathe inspect resnet50.onnx\n"
-      "  lathe inspect zoo:vgg16 --json vgg16.json\n"
-      "  lathe inspect resnet50.lathe\n");
+  Options options("inspect",
+                  "Show a model's inputs, outputs, operators, parameters, FLOPs, bytes and the distinct shapes of its "
+                  "convolutions and\n"
+                  "matrix products; or a package's origin, target, sections, kernels and schedules. A "
+                  "multiply-accumulate counts as two\n"
+                  "operations; symbolic extents count as 1.",
+                  "  lathe inspect resnet50.onnx\n"
+                  "  lathe inspect zoo:vgg16 --json vgg16.json\n"
+                  "  lathe inspect resnet50.lathe\n");
   model.add(options, ModelUse::graph, true);
   options.addWide();
   options.addJson();

@@ -13,11 +13,11 @@ int machineVerb(const Arguments &arguments) {
   int threads = 0;
   Options options(
       "machine",
-      "What this machine can do: arithmetic by type, bandwidth of caches and memory, by threads. Measured once, then\n"
-      "read from ~/.cache/lathe/machine.json.",
+      "Measure arithmetic rates by type, and bandwidths of caches and memory, by number of threads. The results\n"
+      "are kept in ~/.cache/lathe/machine.json and read from there afterwards.",
       "  lathe machine\n  lathe machine --refresh --json machine.json\n");
-  options.add_flag("--refresh", refresh, "measures again");
-  options.add_option("--threads", threads, "measures 1..N threads (default: all this process may use)")
+  options.add_flag("--refresh", refresh, "Measure again");
+  options.add_option("--threads", threads, "Measure with 1 to N threads (default: all that this process may use)")
       ->check(CLI::Range(1, 1024));
   options.addQuiet();
   options.addWide();

@@ -142,10 +142,10 @@ int benchOps(const Arguments &arguments) {
   RecordFlags record;
   Options options(
       "ops bench",
-      "Times libraries on single operators, side by side. Every output is checked against the reference\n"
-      "first; a wrong one has no time. Activations are in the layout each provider likes best, weights are\n"
-      "packed, and neither is timed (variant `plain`: row-major activations). The first provider is ours:\n"
-      "a ratio is a peer's best time over our best. Exit code 1 when a point failed, crashed or hung.",
+      "Time libraries on single operators side by side. Every output is first checked against the reference;\n"
+      "a wrong one gets no time. Each provider chooses the layout of its activations and packs its weights, and\n"
+      "neither is timed (variant `plain`: row-major activations). The first provider is ours: a ratio is a peer's\n"
+      "best time over our best. Exit code 1 when a point failed, crashed or hung.",
       "  lathe ops bench conv2d ic64ih56oc64kh3ph1\n"
       "  lathe ops bench --suite networks/resnet50 --cache hot,cold --dry-run\n"
       "  lathe ops bench conv2d --suite 'deepbench/*' --provider lathe,onednn:auto,onednn:winograd --threads 1,2\n"
@@ -273,16 +273,16 @@ int benchOps(const Arguments &arguments) {
 int problemsOps(const Arguments &arguments) { return forwardToCompiler("problems", arguments); }
 
 const Verb verbs[] = {
-    {"bench", "times libraries on single operators, side by side", benchOps},
-    {"problems", "lists the operators of a model as problems for bench", problemsOps},
-    {"analyze", "says what the measurements in the store show", analyzeVerb},
-    {"diff", "compares two experiments, point by point", diffVerb},
+    {"bench", "Time libraries on single operators side by side", benchOps},
+    {"problems", "List a model's operators as problems for bench", problemsOps},
+    {"analyze", "Analyse the measurements in the store", analyzeVerb},
+    {"diff", "Compare two experiments point by point", diffVerb},
 };
 
 } // namespace
 
 int opsVerb(const Arguments &arguments) {
-  return runSubVerb("ops", "Single operators: times libraries on them and says what the times show.\n", verbs,
+  return runSubVerb("ops", "Compare libraries on single operators and analyse the measurements.\n", verbs,
                     "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe,onednn\n"
                     "  lathe ops problems zoo:resnet18\n"
                     "  lathe ops analyze --what best\n"

@@ -9,15 +9,15 @@ namespace lathe::cli {
 int problemsVerb(const Arguments &arguments) {
   ModelFlags model;
   std::string csv;
-  Options options(
-      "ops problems",
-      "Lists the distinct operators of a model as it is compiled (constants folded, operators fused), with how "
-      "often each\noccurs: problems for `lathe ops bench`. Symbolic extents that no --shape gives are 1.",
-      "  lathe ops problems resnet50.onnx\n"
-      "  lathe ops problems zoo:mobilenet_v1 --csv mobilenet.csv\n"
-      "  lathe ops bench --problems mobilenet.csv --suite zoo:mobilenet_v1\n");
+  Options options("ops problems",
+                  "List the distinct operators of a compiled model (constants folded, operators fused) with their "
+                  "counts, as problems\n"
+                  "for `lathe ops bench`. Symbolic extents that no --shape gives are 1.",
+                  "  lathe ops problems resnet50.onnx\n"
+                  "  lathe ops problems zoo:mobilenet_v1 --csv mobilenet.csv\n"
+                  "  lathe ops bench --problems mobilenet.csv --suite zoo:mobilenet_v1\n");
   model.add(options, ModelUse::kernels);
-  options.addOutput("--csv", csv, "writes the list, its suite called as the model (-: standard output)");
+  options.addOutput("--csv", csv, "Write the list to FILE, its suite named after the model (-: standard output)");
   options.addQuiet();
   options.addWide();
   options.addJson();

@@ -114,22 +114,21 @@ int profileVerb(const Arguments &arguments) {
   std::string until;
   size_t repetitions = 40;
   bool unchecked = false;
-  Options options(
-      "profile",
-      "One row per kernel: its source nodes, time, share, speed, and how close it comes to what the machine can do.\n"
-      "The outputs are verified first where that was not done before, and the machine's peak is measured beside the "
-      "runs.",
-      "  lathe profile resnet50.lathe\n"
-      "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
-      "  lathe profile model.onnx --until conv4_1\n");
+  Options options("profile",
+                  "Show one row per kernel: source nodes, time, share, speed and share of the roofline. The outputs "
+                  "are verified first\n"
+                  "unless that was done before, and the machine's peak is measured beside the runs.",
+                  "  lathe profile resnet50.lathe\n"
+                  "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
+                  "  lathe profile model.onnx --until conv4_1\n");
   model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "random");
-  options.add_option("--until", until, "stops after the kernel that computes NODE")->type_name("NODE");
-  options.add_option("--repetitions", repetitions, "profiled runs; the fastest quarter counts")
+  options.add_option("--until", until, "Stop after the kernel that computes NODE")->type_name("NODE");
+  options.add_option("--repetitions", repetitions, "Profile this many runs; the fastest quarter counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  options.add_flag("--no-check", unchecked, "profiles outputs that nobody has verified");
+  options.add_flag("--no-check", unchecked, "Profile a package whose outputs were never verified");
   flags.add(options);
   options.addQuiet();
   options.addWide();

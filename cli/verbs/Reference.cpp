@@ -11,7 +11,7 @@ int referenceVerb(const Arguments &arguments) {
   InputFlags inputs;
   std::string output;
   bool reference = false;
-  Options options("run", "Runs a model on the reference operators.",
+  Options options("run", "Run a model on the reference operators.",
                   "  lathe run model.onnx --reference --fill random\n");
   model.add(options, ModelUse::run);
   model.addLoading(options); // of run, of which this is a flag

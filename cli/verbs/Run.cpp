@@ -15,7 +15,7 @@ int runVerb(const Arguments &arguments) {
   std::string output;
   bool reference = false;
   Options options(
-      "run", "Runs a model or a package once and describes its outputs.",
+      "run", "Run a model or a package once and describe its outputs.",
       "  lathe run resnet50.lathe -i input=cat.npy -o outputs.npz\n"
       "  lathe run resnet50.onnx --fill random --seed 7\n"
       "  lathe run zoo:resnet18 --fill ones --reference\n"
@@ -25,8 +25,7 @@ int runVerb(const Arguments &arguments) {
   model.addLoading(options);
   inputs.add(options, "");
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
-  options.add_flag("--reference", reference,
-                   "runs the whole model on the reference operators instead of compiled code");
+  options.add_flag("--reference", reference, "Run the whole model on the reference operators instead of compiled code");
   options.addQuiet();
   options.addJson();
   options.afterParse([&] {

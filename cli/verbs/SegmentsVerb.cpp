@@ -170,32 +170,33 @@ int segmentsVerb(const Arguments &arguments) {
   size_t count = 6;
   int repeat = 0;
   bool list = false;
-  Options options(
-      "segments",
-      "Times a network piece by piece, here and in another runtime: from the input to each checkpoint, and each block\n"
-      "from one checkpoint to the next alone, on the values the whole network feeds it. The other runtime gets the "
-      "cut\n"
-      "as ONNX. Outputs are compared at every checkpoint before anything is timed. Says where the ratio turns.",
-      "  lathe segments zoo:inception_v3 --with onnxruntime\n"
-      "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
-      "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n");
+  Options options("segments",
+                  "Time a network segment by segment, here and in another runtime: from the input to each checkpoint, "
+                  "and each block\n"
+                  "between two checkpoints alone, on the values that the whole network feeds it. The other runtime "
+                  "gets each part as\n"
+                  "ONNX. Outputs are compared at every checkpoint before anything is timed. The last lines say where "
+                  "the ratio turns.",
+                  "  lathe segments zoo:inception_v3 --with onnxruntime\n"
+                  "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
+                  "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n");
   model.add(options, ModelUse::compile);
   inputs.add(options, "random");
-  options.add_option("--with", with, "runner: onnxruntime")->capture_default_str();
+  options.add_option("--with", with, "Compare with this runner: onnxruntime")->capture_default_str();
   options
       .add_option("--checkpoints", count,
-                  "how many, spread evenly over the operations, where one tensor is all that passes")
+                  "Place this many checkpoints, evenly over the operations, where a single tensor passes")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  options.add_option("--at", at, "nodes behind which the checkpoints lie instead, in order")
+  options.add_option("--at", at, "Place the checkpoints behind these nodes instead, in order")
       ->delimiter(',')
       ->type_name("NODE...");
-  options.add_flag("--list", list, "prints where the network can be cut and ends");
+  options.add_flag("--list", list, "Print the places where the network can be cut, and end");
   options
       .add_option("--repeat", repeat,
-                  "runs of each part in each runtime, in turns (0: until --max-seconds or the ratio is known to 1 %)")
+                  "Run each part this often in each runtime (0: until --max-seconds or the ratio is known to 1 %)")
       ->check(CLI::Range(0, 100000));
-  options.add_option("--max-seconds", compare.maxSeconds, "of timing a part")
+  options.add_option("--max-seconds", compare.maxSeconds, "Time a part for at most this long, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   record.add(options);

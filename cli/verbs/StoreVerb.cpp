@@ -19,7 +19,7 @@ std::string of(auto count, const char *noun) { return counted(int64_t(count), no
 
 int storePath(const Arguments &arguments) {
   StoreFlags flags;
-  Options options("store path", "Prints where measurements are kept.", "  lathe store path\n");
+  Options options("store path", "Print where measurements are kept.", "  lathe store path\n");
   flags.add(options);
   options.parseAll(arguments);
   std::cout << flags.path() << "\n";
@@ -37,7 +37,7 @@ json countsJson(const store::Store::Counts &counts) {
 int storeList(const Arguments &arguments) {
   StoreFlags flags;
   FilterFlags filters;
-  Options options("store list", "Lists the experiments, the last one at the end.",
+  Options options("store list", "List the experiments, the latest last.",
                   "  lathe store list\n  lathe store list --kind ops --json -\n");
   flags.add(options);
   options.add_option("--kind", filters.kind,
@@ -76,9 +76,9 @@ int storeList(const Arguments &arguments) {
 int storeShow(const Arguments &arguments) {
   StoreFlags flags;
   std::string id;
-  Options options("store show", "Shows one experiment: where and how it was measured, and its points.",
+  Options options("store show", "Show one experiment: where and how it was measured, and its points.",
                   "  lathe store show\n  lathe store show 3f2a --json experiment.json\n");
-  options.add_option("id", id, "the experiment's id or its beginning (the last experiment)");
+  options.add_option("id", id, "the experiment's id or its beginning (default: the last experiment)");
   flags.add(options);
   options.addWide();
   options.addJson();
@@ -135,8 +135,8 @@ int storeExport(const Arguments &arguments) {
   std::string file, format = "jsonl";
   bool samples = false;
   Options options("store export",
-                  "Writes measurements as one archive that `lathe store import` reads, or in other programs' formats.\n"
-                  "Compressed where the name of FILE ends in .gz.",
+                  "Write measurements as an archive that `lathe store import` reads, or in another program's format.\n"
+                  "A FILE whose name ends in .gz is compressed.",
                   "  lathe store export all.jsonl.gz\n"
                   "  lathe store export points.csv --format csv --kind ops\n"
                   "  lathe store export - --format csv --samples --experiment 3f2a\n"
@@ -144,10 +144,10 @@ int storeExport(const Arguments &arguments) {
   options.addOutput("file", file, "the archive (-: standard output)")->required();
   options
       .add_option("--format", format,
-                  "jsonl (the archive), csv (a row a point), benchmark-json (as Google Benchmark writes it)")
+                  "Set the format: jsonl (archive), csv (one row a point) or benchmark-json (Google Benchmark)")
       ->check(CLI::IsMember({"jsonl", "csv", "benchmark-json"}))
       ->capture_default_str();
-  options.add_flag("--samples", samples, "with --format csv: a row a sample");
+  options.add_flag("--samples", samples, "Write one row a sample, with --format csv");
   flags.add(options);
   filters.add(options);
   options.addJson();
@@ -182,14 +182,15 @@ int storeTuning(const Arguments &arguments) {
   std::string task;
   bool best = false;
   size_t rows = 40;
-  Options options("store tuning",
-                  "Lists tuning records: what is known of schedules for a task (an operator's kernel with its shapes,\n"
-                  "types, layouts, threads and processor), by task, the fastest first. `lathe ops bench` writes them,\n"
-                  "and reads the best ones back with --schedule records; archives carry them.",
-                  "  lathe store tuning --best\n  lathe store tuning --task '| conv ' --json -\n");
-  options.add_option("--task", task, "only tasks whose text contains this");
-  options.add_flag("--best", best, "only the fastest of each task and platform");
-  options.add_option("--rows", rows, "maximum rows of the table; 0: all. JSON has all")->capture_default_str();
+  Options options(
+      "store tuning",
+      "List tuning records: measured times of schedules for a task (an operator's kernel with its shapes, types,\n"
+      "layouts, threads and processor), the fastest first. `lathe ops bench` writes them and reads the best ones\n"
+      "back with --schedule records; archives contain them.",
+      "  lathe store tuning --best\n  lathe store tuning --task '| conv ' --json -\n");
+  options.add_option("--task", task, "Show only tasks whose text contains this");
+  options.add_flag("--best", best, "Show only the fastest of each task and platform");
+  options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
   flags.add(options);
   options.addWide();
   options.addJson();
@@ -257,10 +258,11 @@ int takeOver(const Options &options, const std::string &path, const std::vector<
 int storeImport(const Arguments &arguments) {
   StoreFlags flags;
   std::vector<std::string> files;
-  Options options("store import",
-                  "Takes over archives and store files, of this machine or others. All are checked first; then all is\n"
-                  "taken over or nothing. Of two measurements of the same point the later one stays.",
-                  "  lathe store import laptop.jsonl.gz server.db\n");
+  Options options(
+      "store import",
+      "Add archives and store files, of this machine or others, to the store. All files are checked first; then\n"
+      "either all are added or none. Of two measurements of one point the later one stays.",
+      "  lathe store import laptop.jsonl.gz server.db\n");
   options.add_option("file", files, "archives (`lathe store export`) and store files")->required();
   flags.add(options);
   options.addJson();
@@ -272,9 +274,9 @@ int storeMerge(const Arguments &arguments) {
   std::string into;
   std::vector<std::string> files;
   Options options("store merge",
-                  "Takes over archives and store files into the store file INTO, which is made where it is missing.",
+                  "Merge archives and store files into the store file INTO, which is created if it does not exist.",
                   "  lathe store merge all.db laptop.jsonl.gz server.db\n");
-  options.add_option("into", into, "the store file that receives")->required();
+  options.add_option("into", into, "store file to write")->required();
   options.add_option("file", files, "archives (`lathe store export`) and store files")->required();
   options.addJson();
   options.parseAll(arguments);
@@ -282,20 +284,20 @@ int storeMerge(const Arguments &arguments) {
 }
 
 const Verb verbs[] = {
-    {"path", "prints where measurements are kept", storePath},
-    {"list", "lists the experiments", storeList},
-    {"show", "shows one experiment and its points", storeShow},
-    {"tuning", "lists tuning records: schedules and their times", storeTuning},
-    {"export", "writes an archive, CSV or Google Benchmark's JSON", storeExport},
-    {"import", "takes over archives and store files", storeImport},
-    {"merge", "takes over archives and store files into the store file named first", storeMerge},
+    {"path", "Print where measurements are kept", storePath},
+    {"list", "List the experiments", storeList},
+    {"show", "Show one experiment and its points", storeShow},
+    {"tuning", "List tuning records: schedules and their times", storeTuning},
+    {"export", "Write an archive, CSV or Google Benchmark's JSON", storeExport},
+    {"import", "Add archives and store files to the store", storeImport},
+    {"merge", "Merge archives and store files into the store file named first", storeMerge},
 };
 
 } // namespace
 
 int storeVerb(const Arguments &arguments) {
   return runSubVerb(
-      "store", "Measurements that `ops`, `bench`, `compare`, `profile` and `segments` have kept (docs/store.md).\n",
+      "store", "Manage the measurements that `ops`, `bench`, `compare`, `profile` and `segments` keep (docs/store.md).\n",
       verbs,
       "  lathe store list\n"
       "  lathe store show\n"

@@ -201,11 +201,11 @@ int verifyVerb(const Arguments &arguments) {
   bool all = false;
   Options options(
       "verify",
-      "Runs the compiled model beside the reference operators in float64 and compares the outputs. On a mismatch the "
-      "first\n"
-      "node whose value diverges is named. NaN and infinities must be in the same places of both. Outputs that are\n"
-      "constant, all zero or nowhere finite are mistrusted: nothing follows from their agreement. Exit code 1 when a\n"
-      "value differs or is mistrusted.",
+      "Run the compiled model beside the float64 reference and compare the outputs. On a mismatch, name the first "
+      "node\n"
+      "whose value diverges. NaN and infinities must be in the same places. Outputs that are constant, all zero or "
+      "nowhere\n"
+      "finite are mistrusted: their agreement proves nothing. Exit code 1 when a value differs or is mistrusted.",
       "  lathe verify resnet50.onnx\n"
       "  lathe verify model.onnx -i input=cat.npy --seeds 0     only this input\n"
       "  lathe verify model.onnx --output conv3_1              an intermediate value, too\n"
@@ -224,21 +224,21 @@ int verifyVerb(const Arguments &arguments) {
   model.add(options, ModelUse::run);
   model.addLoading(options);
   inputs.add(options, "random");
-  options.add_option("--package", model.package, "the package to judge (default: the model compiled with these flags)")
+  options.add_option("--package", model.package, "Judge this package (default: the model compiled with these flags)")
       ->type_name("F.lathe");
   options.reads([&] { return std::vector<std::string>{model.package}; });
-  options
-      .add_option("--model", judgedBy,
-                  "the model that a package given as MODEL was compiled from (default: the zoo network it names)")
+  options.add_option("--model", judgedBy, "Judge the package by this model (default: the zoo network that it names)")
       ->type_name("F.onnx");
-  options.add_option("--seeds", seeds, "sets of random inputs")->check(CLI::Range(0, 1000))->capture_default_str();
-  options.add_option("--output", nodes, "also compares the value of this source node")->type_name("NODE");
-  options.add_flag("--all", all, "also compares what every kernel computes");
+  options.add_option("--seeds", seeds, "Use this many sets of random inputs")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  options.add_option("--output", nodes, "Compare the value of this node, too")->type_name("NODE");
+  options.add_flag("--all", all, "Compare the result of every kernel, too");
   options.add_option("--relative", relative,
-                     "largest relative L2 error (default: by element types and lengths of sums, docs/numerics.md; "
-                     "2e-05 for fp32)");
-  options.add_option("--maximum", maximum,
-                     "largest |difference| over largest |reference| (default: likewise; 0.0001 for fp32)");
+                     "Set the largest relative L2 error (default: docs/numerics.md; 2e-05 for fp32)");
+  options.add_option(
+      "--maximum", maximum,
+      "Set the largest |difference| over the largest |reference| (default: docs/numerics.md; 0.0001 for fp32)");
   options.addQuiet();
   options.addJson();
   options.afterParse([&] {

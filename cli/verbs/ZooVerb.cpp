@@ -12,21 +12,23 @@ int zooVerb(const Arguments &arguments) {
   std::string name, output;
   ZooOptions zoo;
   bool list = false;
-  Options options("zoo", "Built-in architectures with seeded random weights that keep every layer's values near one.",
-                  "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 "
-                  "--seed 1 -o m.onnx\n"
-                  "Every other verb takes zoo:NAME in place of a file: lathe profile zoo:resnet50\n");
+  Options options(
+      "zoo",
+      "Write a built-in architecture as ONNX, with seeded random weights that keep every layer's values near one.",
+      "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 "
+      "--seed 1 -o m.onnx\n"
+      "Every other verb takes zoo:NAME in place of a file: lathe profile zoo:resnet50\n");
   options.add_option("NAME", name, "architecture");
-  options.addOutput("-o,--output", output, "where the ONNX file goes (default: NAME.onnx; -: standard output)")
+  options.addOutput("-o,--output", output, "Write the ONNX file here (default: NAME.onnx; -: standard output)")
       ->type_name("F.onnx");
   auto *batch =
-      options.add_option("--batch", zoo.batch, "images at once")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  options.add_flag("--dynamic-batch", zoo.dynamicBatch, "leaves the batch open as symbol N")->excludes(batch);
-  options.add_option("--sequence", zoo.sequence, "steps or tokens, of networks that read sequences")
+      options.add_option("--batch", zoo.batch, "Set the batch")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  options.add_flag("--dynamic-batch", zoo.dynamicBatch, "Leave the batch open, as symbol N")->excludes(batch);
+  options.add_option("--sequence", zoo.sequence, "Set the steps or tokens of a network that reads sequences")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("T");
-  options.add_option("--seed", zoo.seed, "of the weights")->capture_default_str();
-  options.add_flag("--list", list, "lists the architectures");
+  options.add_option("--seed", zoo.seed, "Set the seed of the weights")->capture_default_str();
+  options.add_flag("--list", list, "List the architectures");
   options.addQuiet();
   options.addWide();
   options.addJson();
