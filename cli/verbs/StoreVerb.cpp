@@ -297,8 +297,8 @@ const Verb verbs[] = {
 
 int storeVerb(const Arguments &arguments) {
   return runSubVerb(
-      "store", "Manage the measurements that `ops`, `bench`, `compare`, `profile` and `segments` keep (docs/store.md).\n",
-      verbs,
+      "store",
+      "Manage the measurements that `ops`, `bench`, `compare`, `profile` and `segments` keep (docs/store.md).\n", verbs,
       "  lathe store list\n"
       "  lathe store show\n"
       "  lathe store export machine.jsonl.gz\n"
