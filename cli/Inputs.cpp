@@ -124,7 +124,7 @@ std::map<std::string, Tensor> givenInputs(std::span<const runtime::Port> ports, 
     std::string path = pathOf(text);
     bool named = path.size() != text.size();
     if (std::filesystem::is_directory(path)) {
-      require(!named, "-i {}: the files of a folder name their arrays themselves", text);
+      require(!named, "-i {}: expected a folder without NAME=, because its files are named like the inputs", text);
       size_t before = given.size();
       std::vector<std::string> files = fileNames(names);
       for (size_t i = 0; i < ports.size(); ++i)
@@ -135,7 +135,7 @@ std::map<std::string, Tensor> givenInputs(std::span<const runtime::Port> ports, 
       continue;
     }
     if (path.size() > 4 && path.ends_with(".npz")) {
-      require(!named, "-i {}: a .npz file names its arrays itself", text);
+      require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
       std::vector<std::string> members = memberNames(names); // as writeValues calls them
       for (NpzMember &member : readNpz(path)) {
         auto port = std::find(members.begin(), members.end(), member.name);

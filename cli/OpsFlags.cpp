@@ -63,7 +63,7 @@ ListedModel listModel(const std::string &model) {
   lab::TemporaryDirectory directory("problems");
   auto file = (directory.path / "problems.json").string();
   int code = forwardToCompiler("problems", {model, "--json", file, quietFlag()});
-  require(code == success, "--from-model {}: its operators could not be listed", model);
+  require(code == success, "--from-model {}: its operators cannot be listed", model);
   ListedModel result;
   json document = json::parse(readFile(file));
   document.at("source").get_to(result.source);
@@ -226,7 +226,7 @@ std::vector<std::string> OpsFlags::problemLists() const {
         lists.push_back(list);
         break;
       }
-  require(!lists.empty(), "--suite: no list of problems is installed: give one with --problems CSV");
+  require(!lists.empty(), "--suite: no problem list is installed: give one with --problems CSV");
   return lists;
 }
 

@@ -70,7 +70,7 @@ Source loadSource(const ModelFlags &flags) {
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
     const ModelFlags defaults;
     require(flags.level == defaults.level && !flags.referencesOnly,
-            "{}: {} is text at kernels level, which was chosen when its kernels were formed; start from the model",
+            "{}: has no effect on {}, which is text at kernels level; start from the model",
             flags.referencesOnly ? "--references-only" : fmt::format("-O {}", flags.level), flags.model);
   }
   (*source.module)->removeAttr("nn.content"); // of the network that the text was written from

@@ -1,5 +1,5 @@
-// The kernel families of Generate.cpp's table. schedule/Algorithms.cpp declares the
-// parameters of their schedules.
+// The kernel families, registered in Generate.cpp. schedule/Algorithms.cpp declares the parameters of their
+// schedules.
 #pragma once
 
 #include "codegen/Generate.h"

@@ -41,7 +41,8 @@ def helps():
     for verb, text in re.findall(r"^## (lathe [^\n]*)\n\n```\n(.*?)\n```", page, re.M | re.S):
         yield verb, text.split("\nUsage:")[0]
         for flag in re.findall(r"^  (\S.*(?:\n {10,}\S.*)*)", text.split("Examples:")[0], re.M):
-            yield verb, re.sub(r"\s+", " ", flag)
+            if not flag.startswith("-h,--help"):
+                yield verb, re.sub(r"\s+", " ", flag)
 
 
 def main():

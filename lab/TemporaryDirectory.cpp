@@ -53,11 +53,11 @@ static int lockedFile(const fs::path &folder) {
 TemporaryDirectory::TemporaryDirectory(const char *purpose) {
   std::error_code error;
   fs::path parent = fs::temp_directory_path(error);
-  require(!error, "no folder for temporary files: {}; TMPDIR names one", error.message());
+  require(!error, "no folder for temporary files: {}; set TMPDIR to one", error.message());
   removeLeftOvers(parent);
   HoldCleanups hold;
   std::string pattern = (parent / (std::string(prefix) + purpose + "-XXXXXX")).string();
-  require(::mkdtemp(pattern.data()) != nullptr, "{}: cannot be made: {}", pattern, std::strerror(errno));
+  require(::mkdtemp(pattern.data()) != nullptr, "{}: cannot create: {}", pattern, std::strerror(errno));
   path = pattern;
   lock = lockedFile(path);
   cleanup.emplace([folder = path] {

@@ -170,7 +170,7 @@ void checkIndex(size_t index, size_t count, const char *what) {
 void giveOutput(lathe_context *context, size_t index, lathe_tensor *out) {
   const Value &value = context->context.output(index);
   require(value.isTensor() && value.tensor().type() != ElementType::string,
-          "output '{}' is no tensor of numbers: it does not pass through this interface",
+          "output '{}' is not a tensor of numbers and cannot be passed through this interface",
           context->context.model().outputs()[index].name);
   const Tensor &tensor = value.tensor();
   lathe_tensor result{sizeof(lathe_tensor),

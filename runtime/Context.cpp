@@ -31,7 +31,7 @@ std::vector<Value> Context::run(std::span<const Value> inputs) {
 
 const Value &Context::output(size_t index) const {
   require(index < state->results.size(), "{}: output {} of {}", state->file, index, state->results.size());
-  require(state->ran, "{}: output '{}' is asked for before a run", state->file, state->model->outputs()[index].name);
+  require(state->ran, "{}: output '{}' is requested before a run", state->file, state->model->outputs()[index].name);
   return state->results[index];
 }
 

@@ -47,7 +47,7 @@ std::string lineOf(const Record &record) {
 
 Record recordOf(const std::string &line) {
   json document = parseDocument(line);
-  require(document.is_object() && document.size() == 1, "'{:.40}' is no record of an archive", line);
+  require(document.is_object() && document.size() == 1, "'{:.40}' is not a record of an archive", line);
   auto entry = document.begin();
   if (entry.key() == "platform")
     return platformFromJson(*entry);
@@ -55,7 +55,7 @@ Record recordOf(const std::string &line) {
     return experimentFromJson(*entry);
   if (entry.key() == "point")
     return pointFromJson(*entry);
-  require(entry.key() == "tuning", "'{:.40}' is no record of an archive", line);
+  require(entry.key() == "tuning", "'{:.40}' is not a record of an archive", line);
   return tuningRecordFromJson(*entry);
 }
 
@@ -74,8 +74,7 @@ void eachRecord(Store &store, const Filter &filter, const std::function<void(con
     platforms.insert(record.platform);
   for (auto &key : platforms) {
     Platform platform = store.platform(key);
-    require(platform.key() == key, "{}: platform {}: what is there belongs to another key", store.path(),
-            printable(key));
+    require(platform.key() == key, "{}: platform {}: its content has another key", store.path(), printable(key));
     visit(platform);
   }
   for (auto &summary : experiments)
@@ -100,7 +99,7 @@ Store::Counts exportArchive(Store &store, const Filter &filter, const std::strin
 static json manifestOf(const std::string &path, const std::optional<std::string> &line) {
   json document = line ? parseDocument(*line) : json();
   require(document.is_object() && document.contains(manifestKey) && document[manifestKey].is_object(),
-          "{}: is no archive of measurements (the first line has no \"{}\")", path, manifestKey);
+          "{}: is not an archive of measurements (the first line has no \"{}\")", path, manifestKey);
   json manifest = document[manifestKey];
   json format = manifest.value("format", json());
   require(format.is_number_integer() && format >= 1, "{}:1: format is {}, expected a number from 1", path,
@@ -116,7 +115,7 @@ void readArchive(const std::string &path, const std::function<void(const Record 
   Tally tally;
   std::set<std::string> platforms, experiments, points;
   auto known = [&](const std::set<std::string> &keys, const std::string &key, const char *what) {
-    require(keys.count(key), "refers to {} {}, which is not there", what, key);
+    require(keys.count(key), "refers to {} {}, which does not exist", what, key);
   };
   while (auto line = reader.next())
     try {
@@ -125,10 +124,10 @@ void readArchive(const std::string &path, const std::function<void(const Record 
         platforms.insert(platform->key());
       } else if (auto *experiment = std::get_if<Experiment>(&record)) {
         known(platforms, experiment->platform, "platform");
-        require(experiments.insert(experiment->uuid).second, "experiment {} is there twice", experiment->uuid);
+        require(experiments.insert(experiment->uuid).second, "experiment {} occurs twice", experiment->uuid);
       } else if (auto *point = std::get_if<Point>(&record)) {
         known(experiments, point->experiment, "experiment");
-        require(points.insert(point->key()).second, "a point is there twice");
+        require(points.insert(point->key()).second, "a point occurs twice");
       } else {
         known(platforms, std::get<TuningRecord>(record).platform, "platform");
       }

@@ -187,9 +187,9 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
   EXPECT_THAT(replaced("\"threads\":1", "\"threads\":\"1\""), HasSubstr("expected an integer"));
   EXPECT_THAT(replaced("\"wall_ns\":[[", "\"wall_ns\":[[-"), HasSubstr("a sample has -"));
   EXPECT_THAT(replaced("\"operator\":", "\"operation\":"), HasSubstr("operator"));
-  EXPECT_THAT(broken(good + good.substr(good.rfind("{\"point\""))), HasSubstr("a point is there twice"));
-  EXPECT_THAT(broken("{\"hello\": 1}\n"), HasSubstr("no archive of measurements"));
-  EXPECT_THAT(broken(""), HasSubstr("no archive of measurements"));
+  EXPECT_THAT(broken(good + good.substr(good.rfind("{\"point\""))), HasSubstr("a point occurs twice"));
+  EXPECT_THAT(broken("{\"hello\": 1}\n"), HasSubstr("not an archive of measurements"));
+  EXPECT_THAT(broken(""), HasSubstr("not an archive of measurements"));
   EXPECT_THAT(importError(file("absent.jsonl")), HasSubstr("absent.jsonl: cannot open: No such file"));
   EXPECT_THAT(importError(folder.string()), HasSubstr("expected a file, got a directory"));
   // A good one beside a bad one is not taken over either.

@@ -197,8 +197,7 @@ std::string Store::addExperiment(Experiment experiment, const Platform &platform
   experiment.platform = platform.key();
   Transaction transaction(database);
   insertPlatform(platform);
-  require(insertExperiment(experiment) == Outcome::added, "{}: experiment {} is there already", path(),
-          experiment.uuid);
+  require(insertExperiment(experiment) == Outcome::added, "{}: experiment {} exists already", path(), experiment.uuid);
   own(experiment.uuid);
   transaction.commit();
   return experiment.uuid;

@@ -102,7 +102,7 @@ Arguments parse(int argc, char **argv) {
       result.file = argument;
     }
   }
-  require(!result.file.empty(), "no file given; lathe-opt --help lists what there is");
+  require(!result.file.empty(), "no file given; lathe-opt --help lists the options");
   return result;
 }
 

@@ -57,7 +57,7 @@ CONFLICTS = [
     ("--seed 4", "run MODEL --fill ones --seed 4", "draws no random numbers"),
     ("--check-constants never", "run MODEL --reference --fill ones --check-constants never", "loads no package"),
     ("--seeds 3", "verify MODEL --fill ones --seeds 3", "draws no random numbers"),
-    ("--model", "verify MODEL --model MODEL", "is its own judge"),
+    ("--model", "verify MODEL --model MODEL", "is a model and judges itself"),
     ("--package", "verify PACKAGE --package PACKAGE", "give one package"),
     ("--fill ones", "extract MODEL --to conv1 -o CUT --fill ones", "only run with --inputs"),
     ("--input", "extract MODEL --to conv1 -o CUT -i x.npy", "only run with --inputs"),

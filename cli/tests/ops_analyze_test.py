@@ -66,7 +66,7 @@ class OpsAnalyze(Cli):
         self.assertRegex(text, "speedup +give --baseline PROVIDER")
         self.assertRegex(text, "estimate +give --from-model MODEL")
         self.error("ops", "analyze", "--what", "roof", *at, says="--what: roof")
-        self.error("ops", "analyze", "--threads", "63", *at, says="no points are kept there that the flags choose")
+        self.error("ops", "analyze", "--threads", "63", *at, says="has no points that match the flags")
         self.error("ops", "analyze", "--baseline", ":x", *at, says="expected PROVIDER")
 
         first, second = kept[0]["uuid"], kept[1]["uuid"]
@@ -102,7 +102,7 @@ class OpsAnalyze(Cli):
         self.lathe("ops", "diff", doubled, results[0], "--fail-on", "failed,missing")
         self.assertIn("broken", self.lathe("ops", "diff", results[0], doubled).stdout)
         self.error("ops", "diff", results[0], doubled, "--fail-on", "worse", says="--fail-on 'worse': expected slower")
-        self.error("ops", "diff", self.net, doubled, says="net.mlir: is no archive")
+        self.error("ops", "diff", self.net, doubled, says="net.mlir: is not an archive")
         self.error("ops", "diff", "zz", doubled, *at, says="begins with 'zz'")
 
 

@@ -114,7 +114,7 @@ class Store(Cli):
             file.write(packed[:len(packed) // 2])
         self.error("store", "merge", self.path("fresh.db"), two, self.path("cut.jsonl.gz"), says="cut.jsonl.gz: the compressed file is cut")
         self.assertEqual(self.figures("store", "list", "--store", self.path("fresh.db"))["counts"]["points"], 0)
-        self.error("store", "merge", all_, self.net, says="net.mlir: is no archive")
+        self.error("store", "merge", all_, self.net, says="net.mlir: is not an archive")
         with open(self.path("plain.jsonl"), "w") as file:
             file.write(self.lathe("store", "export", "-", "--store", all_).stdout)
         self.assertEqual(self.figures("store", "import", self.path("plain.jsonl"), "--store", all_)["points"]["known"], 2)

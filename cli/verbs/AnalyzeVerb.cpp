@@ -321,7 +321,7 @@ int analyzeVerb(const Arguments &arguments) {
     std::erase_if(rows, [&](const Row &row) {
       return std::find(flags.threads.begin(), flags.threads.end(), row.setting.threads) == flags.threads.end();
     });
-  require(!rows.empty(), "{}: no points are kept there that the flags choose", store.path());
+  require(!rows.empty(), "{}: has no points that match the flags", store.path());
   AnalyzedNetwork network = networkOf(flags);
   Findings findings(flags, options);
   if (flags.what.empty() && options.printsText())

@@ -71,7 +71,7 @@ int compileVerb(const Arguments &arguments) {
       options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
   });
   options.parseAll(arguments);
-  require(!emit.empty() || !output.empty(), "give -o FILE for the package, or --emit to see a level");
+  require(!emit.empty() || !output.empty(), "expected -o FILE for the package, or --emit for a stage");
   if (emit.empty())
     requireNoTerminal(output, "a package");
 

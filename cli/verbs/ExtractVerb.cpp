@@ -61,7 +61,7 @@ int extractVerb(const Arguments &arguments) {
   require(!nodes.empty() || !cutOptions.from.empty() || !cutOptions.to.empty(),
           "nothing to cut: give --from, --to or --node");
   require(!withInputs || !PendingFile::isStream(output),
-          "--inputs: names folders after the file of -o, got {}: give -o CUT.onnx", output);
+          "--inputs: its folders are named after the file of -o, got {}: give -o CUT.onnx", output);
   requireNoTerminal(output, "an ONNX file");
   for (std::vector<std::string> *ends : {&cutOptions.from, &cutOptions.to})
     ends->insert(ends->end(), nodes.begin(), nodes.end());

@@ -37,7 +37,7 @@ public:
       bool whole = row.is_object() && row.contains("key") && row["key"].is_string() && row.contains("kind") &&
                    row.contains("points");
       bool cut = row.is_discarded() && line[0] == '{';
-      require(whole || cut || line.empty(), "{}: '{:.40}' is no row of lathe ops bench", path, line);
+      require(whole || cut || line.empty(), "{}: '{:.40}' is not a row of lathe ops bench", path, line);
       if (whole)
         rows[row["key"].get<std::string>()] = row;
       begin = end + 1;

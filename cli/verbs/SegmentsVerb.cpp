@@ -234,7 +234,7 @@ int segmentsVerb(const Arguments &arguments) {
   if (nodes.empty())
     for (const Checkpoint &point : spreadCheckpoints(*source.module, count))
       nodes.push_back(point.node);
-  require(!nodes.empty(), "{}: no place where one tensor is all that passes: give nodes with --at", model.model);
+  require(!nodes.empty(), "{}: has no place where a single tensor passes: give nodes with --at", model.model);
   nodes.emplace_back(); // the outputs
 
   compare.threads = model.threads;

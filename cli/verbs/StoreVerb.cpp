@@ -86,7 +86,7 @@ int storeShow(const Arguments &arguments) {
   store::Store store = flags.open();
   if (id.empty()) {
     auto all = store.experiments();
-    require(!all.empty(), "{}: no experiment is kept there", store.path());
+    require(!all.empty(), "{}: has no experiments", store.path());
     id = all.back().experiment.uuid;
   }
   store::Experiment e = store.experiment(id);

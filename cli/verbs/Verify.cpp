@@ -213,7 +213,8 @@ int verifyVerb(const Arguments &arguments) {
       "  lathe verify other.lathe --model model.onnx           likewise\n");
   options.afterParse([&] {
     bool isOne = !model.isZoo() && isPackage(model.model);
-    require(isOne || judgedBy.empty(), "--model {}: {} is a model, which is its own judge", judgedBy, model.model);
+    require(isOne || judgedBy.empty(), "--model {}: {} is a model and judges itself; --model is only for packages",
+            judgedBy, model.model);
     require(!isOne || model.package.empty(), "--package {}: {} is a package, too; give one package", model.package,
             model.model);
     if (!isOne)

@@ -1,9 +1,9 @@
-// What the loops of a kernel run over, and how each tensor lies below them. Plain arithmetic on extents: no code is
-// emitted here.
+// The iteration space of a kernel's loops, and the strides of its tensors in that space. Only arithmetic on
+// extents; this file emits no code.
 //
-// A space has one axis a logical axis of the tensor it is made for; where a tensor is blocked, axis 1 counts blocks of
-// channels and one more axis, the last, runs through the channels of a block. Tensors are seen through strides (in
-// elements) by axis, 0 where they are broadcast.
+// A space has one axis per logical axis of the tensor it is made for. For a blocked tensor, axis 1 counts
+// blocks of channels, and an additional last axis runs over the channels of a block. Tensors have a stride
+// in elements for each axis, 0 along axes where they broadcast.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -11,13 +11,13 @@
 
 namespace lathe {
 
-/// A tensor the kernel reads or writes.
+/// A tensor that the kernel reads or writes.
 struct KernelTensor {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dims dims;
-  int64_t block = 0; // channels in a block; 0: row-major
-  mlir::Value value; // the function's argument, or the value it returns
+  int64_t block = 0; // channels per block; 0: row-major
+  mlir::Value value; // argument or returned value of the function
   bool constant = false;
 
   size_t rank() const { return dims.size(); }
@@ -25,62 +25,66 @@ struct KernelTensor {
 
 /// Buffers of a kernel function: its arguments, then its results.
 struct KernelTensors {
-  /// Declines layouts other than #nn.blocked<1, B>, extents no formula gives, and elements of less than a byte.
+  /// Declines layouts other than #nn.blocked<1, B>, data-dependent extents, and elements smaller
+  /// than a byte.
   explicit KernelTensors(mlir::func::FuncOp function);
   std::vector<KernelTensor> inputs, outputs;
 
-  /// The argument `value` is; null for others.
+  /// Returns the tensor if `value` is an argument, else null.
   const KernelTensor *input(mlir::Value value) const;
   std::vector<bool> writable() const;
 };
 
-/// Strides of a tensor in its own memory, by logical axis; a blocked tensor's axis 1 is that of blocks.
+/// Strides of a tensor in its own memory, by logical axis. Axis 1 of a blocked tensor has the
+/// stride of blocks.
 Dims memoryStrides(const KernelTensor &tensor);
-/// Elements in memory, padding included.
+/// Number of elements in memory, with padding.
 Dim memoryElements(const KernelTensor &tensor);
 
-/// A tensor as the loops of one space see it.
+/// A tensor with its strides in a space.
 struct Access {
   const KernelTensor *tensor = nullptr;
-  Dims strides; // by axis of the space
-  Dim base = 0; // offset of the origin
-  bool partial =
-      false; // row-major below a blocked space whose last block is not full: lanes beyond the channels are not there
+  Dims strides;         // by axis of the space
+  Dim base = 0;         // offset of the origin
+  bool partial = false; // row-major tensor in a blocked space with a partial last block: its lanes beyond
+                        // the last channel do not exist
 };
 
 struct Space {
   Dims extents;
-  int64_t block = 0;    // extent of the last axis where it is channels of a block, otherwise 0
-  int64_t channels = 0; // where blocked
-  size_t blockAxis = 0; // the axis that counts blocks, where blocked
+  int64_t block = 0;    // blocked space: extent of the last axis, the channels of a block; else 0
+  int64_t channels = 0; // blocked space: number of channels
+  size_t blockAxis = 0; // blocked space: axis that counts blocks
 
   Space() = default;
-  /// The space of a tensor with these extents; `block` 0: row-major.
+  /// Makes the space of a tensor with these extents; `block` 0: row-major.
   Space(const Dims &dims, int64_t block);
 
-  /// `tensor` broadcast to the space as NumPy does: axes aligned at the right. Declines what strides cannot say.
+  /// Strides of `tensor` broadcast to the space by the rules of NumPy (axes aligned at the right).
+  /// Declines if no strides describe it.
   Access access(const KernelTensor &tensor) const;
-  /// Likewise with axis i of the tensor on logical axis `axes[i]`.
+  /// Strides of `tensor` if its axis i is the logical axis `axes[i]` of the space.
   Access access(const KernelTensor &tensor, const std::vector<size_t> &axes) const;
 
-  /// Drops axes of extent 1 and merges neighbours that every access walks as one. `kinds`: axes of different kind stay
-  /// apart (updated likewise). At least one axis is left.
+  /// Removes axes of extent 1 and merges adjacent axes that every access can traverse as one. Axes
+  /// with different `kinds` are not merged; `kinds` is updated. At least one axis remains.
   void collapse(std::vector<Access *> accesses, std::vector<int> *kinds = nullptr);
 };
 
-/// The block of any blocked tensor among inputs and outputs, otherwise 0. Declines two block sizes.
+/// Returns the block size of the blocked inputs and outputs; 0 if none is blocked. Declines
+/// different block sizes.
 int64_t blockOf(const KernelTensors &tensors);
 
-/// How a space is cut into the units of the parallel range: the axes before `axis` one index each, `axis` itself in
-/// runs of `chunk`, the axes behind it whole.
+/// Division of a space into work items: each has one index of the axes before `axis`, `chunk`
+/// indices of `axis`, and all of the axes behind it.
 struct Units {
   size_t axis = 0;
   int64_t chunk = 1;
-  Dim chunks = 1; // along `axis`
-  Dim count = 1;
+  Dim chunks = 1; // chunks along `axis`
+  Dim count = 1;  // number of work items
 };
-/// At most about `grain` elements a unit, counting only axes in [0, limit). `granule`: the last axis is cut at
-/// multiples of it.
+/// Divides a space into work items of about `grain` elements at most, counting only the axes [0,
+/// limit). The last axis is divided at multiples of `granule`.
 Units cutUnits(const Space &space, int64_t grain, int64_t granule, size_t limit);
 
 } // namespace lathe

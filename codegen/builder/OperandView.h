@@ -1,5 +1,5 @@
-// Tensors read and written in place through the reshapes, transposes, slices and splits around a kernel's anchor: no
-// copy, only strides.
+// Views: tensors that are accessed in place through the reshapes, transposes, slices and splits
+// around the anchor of a kernel. Views have strides and need no copies.
 #pragma once
 
 #include "codegen/builder/RunTimeDims.h"
@@ -9,41 +9,46 @@
 
 namespace lathe {
 
-/// Part of an axis: `extent` positions `stride` elements apart. An axis that a reshape merged from others that are not
-/// neighbours in memory has several, outermost first; one of extent 1 has none.
+/// A factor of an axis: `extent` positions with distance `stride` in elements. An axis that a
+/// reshape merged from axes that are not contiguous has several factors, outermost first. An axis
+/// of extent 1 has none.
 struct ViewFactor {
   Dim extent, stride;
 };
 using ViewAxis = llvm::SmallVector<ViewFactor, 2>;
 
-/// Element [i, j, ...] of a value as a place in one of the kernel's buffers (arguments, then results).
+/// Place of each element [i, j, ...] of a value in a buffer of the kernel (arguments, then
+/// results).
 struct TensorView {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dims dims;
   Dim base = 0;
-  std::vector<ViewAxis> axes; // by axis of dims
+  std::vector<ViewAxis> axes; // one per axis of `dims`
 };
 
-/// `value` seen through the operators that make it from a kernel argument: reshape, transpose, slice (forwards), split
-/// and expand. Throws Declined for others, blocked layouts, and reshapes that no strides describe.
+/// View of `value`, which the operators reshape, transpose, slice (with positive steps), split and
+/// expand make from a kernel argument. Throws Declined for other operators, for blocked layouts,
+/// and for reshapes that no strides describe.
 TensorView operandView(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes, mlir::Value value);
 
-/// Where the elements of `value` go: the kernel's only result, which reshapes and transposes make from it.
+/// View of the kernel's only result, which reshapes and transposes make from `value`: where the
+/// elements of `value` are stored.
 TensorView resultView(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes, mlir::Value value);
 
-/// Operators operandView and resultView look through.
+/// True for operators that operandView and resultView can handle.
 bool isViewOperator(mlir::Operation *op);
 
-/// Several walks over one range, cut at each other's factors: strides[walk][axis] over `extents`. Neighbouring axes
-/// that every walk takes as one are merged; axes of extent 1 are gone. Throws Declined where the cuts do not meet.
+/// Common axes of several views of equal extents: axes are divided at the factors of all views, and
+/// strides[view][axis] belong to `extents`. Adjacent axes that are contiguous in every view are
+/// merged; axes of extent 1 are removed. Throws Declined if the factors do not divide each other.
 struct CommonAxes {
   Dims extents;
   std::vector<Dims> strides;
 };
 CommonAxes commonAxes(std::vector<ViewAxis> walks);
 
-/// The stride of an axis that has one; throws Declined for others.
+/// Stride of an axis with one factor. Throws Declined for others.
 Dim soleStride(const ViewAxis &axis, const char *what);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Extents a kernel learns at run time, collected before its code is built.
+// Run-time extents of a kernel, collected before its code is generated.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -6,11 +6,11 @@
 
 namespace lathe {
 
-/// Every extent that is not constant becomes one entry of GeneratedKernel::dims; whole expressions ("N*196"), since the
-/// plan evaluates them and code then only loads them.
+/// Every extent that is not constant becomes one entry of GeneratedKernel::dims. An entry is a
+/// whole expression ("N*196"): the plan evaluates it and the code only loads it.
 class RunTimeDims {
 public:
-  /// Registers `dim`; must come before the KernelBuilder is made.
+  /// Registers `dim`. Call it before the KernelBuilder is made.
   const Dim &need(const Dim &dim) {
     if (!dim.isConstant() && !indexOf(dim))
       dims.push_back(dim);

@@ -1,11 +1,12 @@
-// Loops over runs of equal size, as stages of a kernel call are (GeneratedKernel::stages).
+// Loops over equal ranges, such as the stages of a kernel call (GeneratedKernel::stages).
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
 
 namespace lathe {
 
-/// body(run, low, high) for every run of `size` numbers that [lo, hi) touches; low and high count from its start.
+/// Calls body(run, low, high) for every range of `size` numbers that intersects [lo, hi); low and
+/// high are relative to the start of the range.
 inline void forRuns(KernelBuilder &k, mlir::Value lo, mlir::Value hi, int64_t size,
                     const std::function<void(mlir::Value, mlir::Value, mlir::Value)> &body) {
   k.loop(k.div(lo, size), k.div(k.add(hi, size - 1), size), 1, [&](mlir::Value run) {

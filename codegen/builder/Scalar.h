@@ -1,5 +1,5 @@
-// Element-wise operators as expressions over values that are scalars or vectors alike: written once in
-// ops/<family>/Lower.cpp, used by the element-wise kernels and by every other kernel's epilogue.
+// Element-wise operators as expressions over scalars or vectors. Each is written once in
+// ops/<family>/Lower.cpp; element-wise kernels and the epilogues of all other kernels use it.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -10,8 +10,9 @@
 
 namespace lathe {
 
-/// Arithmetic for one operator's lowering. Operands arrive in KernelBuilder::computeType of their element type; the
-/// result must be in that of the operator's result type. Every constant takes the shape (scalar or vector) of `like`.
+/// Arithmetic for the lowering of one operator. Operands have KernelBuilder::computeType of their
+/// element type, and the result must have the compute type of the result. Every constant has the
+/// shape (scalar or vector) of `like`.
 class ScalarBuilder {
 public:
   using Value = mlir::Value;
@@ -19,26 +20,27 @@ public:
       : kernel(kernel), operandType(operand), resultType(result), like(like) {}
 
   KernelBuilder &kernel;
-  const ElementType operandType; // of the first operand that decides the arithmetic (Where: the second)
+  const ElementType operandType; // of the first operand (Where: of the second), which selects the arithmetic
   const ElementType resultType;
   Value like;
 
   bool isFloat() const { return lathe::isFloat(operandType); }
   bool isUnsigned() const { return isUnsignedInteger(operandType); }
-  /// A constant of the operand's compute type / a given value's type, in the shape of `like`.
+  /// A constant of the operand's compute type in the shape of `like`; constantLike: of the type of
+  /// `value`.
   Value constant(double value);
   Value constantLike(Value value, double number);
 
-  // By the operand's type: float, signed or unsigned arithmetic.
+  // Float, signed or unsigned arithmetic, by the operand's type.
   Value add(Value x, Value y);
   Value sub(Value x, Value y);
   Value mul(Value x, Value y);
   Value div(Value x, Value y);
   Value neg(Value x);
-  /// NaN in either operand gives NaN for floats (ONNX Max/Min/Relu).
+  /// NaN in either operand gives NaN for floats (as ONNX Max, Min and Relu).
   Value max(Value x, Value y);
   Value min(Value x, Value y);
-  /// max and min with a constant that is not NaN: one instruction, and NaN in x still gives NaN.
+  /// max and min with a constant that is not NaN: one instruction. NaN in x still gives NaN.
   Value atLeast(Value x, double bound);
   Value atMost(Value x, double bound);
   Value fma(Value x, Value y, Value z);
@@ -47,22 +49,25 @@ public:
   Value ceil(Value x);
   Value roundEven(Value x);
   Value sqrt(Value x);
-  /// i1 (vector) results. NaN compares unequal and unordered.
+  /// Comparisons with i1 results (or vectors of i1). NaN is unequal to and unordered with
+  /// everything.
   Value equal(Value x, Value y);
   Value less(Value x, Value y);
   Value lessEqual(Value x, Value y);
   Value select(Value condition, Value x, Value y);
 
-  // Vectorised transcendental functions, no library call: codegen/builder/Math.cpp gives each one's error in ULP.
+  // Transcendental functions without library calls; codegen/builder/Math.cpp states the error of
+  // each in ULP.
   Value exp(Value x);
-  /// e^x for x <= 0, shorter than exp: what would be denormal is zero. NaN stays.
+  /// e^x for x <= 0 with fewer instructions than exp. Denormal results become zero; NaN stays NaN.
   Value expNegative(Value x);
   Value expm1(Value x);
   Value log(Value x);
   Value tanh(Value x);
   Value sigmoid(Value x);
   Value erf(Value x);
-  /// erf in half the operations, for where it is added to 1 (gelu): off by up to 2.5e-7, exactly 1 from 3.85 on.
+  /// erf with half the operations, for sums with 1 (gelu). The error is at most 2.5e-7; from 3.85
+  /// on the result is exactly 1.
   Value erfBrief(Value x);
   Value pow(Value x, Value y);
   Value sin(Value x);
@@ -70,26 +75,27 @@ public:
   Value atan(Value x);
 };
 
-/// One operator's expression, by mnemonic (table generated from the records into ops/Lowerings.inc).
+/// The expression of one operator by mnemonic (table generated from the records into
+/// ops/Lowerings.inc).
 struct ScalarLowering {
   const char *name;
   mlir::Value (*lower)(ScalarBuilder &b, const Attrs &attrs, mlir::ValueRange operands);
 };
-/// Null when the operator has no scalar expression. Defined in ops/Lowerings.cpp (library lathe_lowerings, above
-/// codegen); kernels reach it through this function so that codegen knows no single operator.
+/// Returns the expression of an operator, or null. ops/Lowerings.cpp (library lathe_lowerings,
+/// above codegen) registers the table, so codegen depends on no single operator.
 using FindScalarLowering = const ScalarLowering *(*)(std::string_view mnemonic);
 void setScalarLowerings(FindScalarLowering find);
 const ScalarLowering *findScalarLowering(std::string_view mnemonic);
 
-/// Evaluates the element-wise part of a kernel's body at one point (scalar) or run of points (vector): `leaf` gives the
-/// value of what is not element-wise (a kernel argument, an anchor's result); everything between is lowered here, each
-/// value once.
+/// Evaluates the element-wise part of the body of a kernel at one position (scalar) or several
+/// adjacent positions (vector). `leaf` returns the value of everything that is not element-wise
+/// (kernel arguments, results of the anchor). Each value is computed once.
 class Pointwise {
 public:
   Pointwise(KernelBuilder &kernel, std::function<mlir::Value(mlir::Value)> leaf)
       : kernel(kernel), leaf(std::move(leaf)) {}
-  /// `leaf` returns null for a value that is to be computed from its defining operation. Throws Declined for an
-  /// operation that has no scalar lowering.
+  /// `leaf` returns null for a value that is computed by its defining operation. Throws Declined
+  /// for an operation without a scalar lowering.
   mlir::Value evaluate(mlir::Value nnValue);
 
 private:

@@ -1,43 +1,44 @@
-// What a kernel of the family "normalize" computes, and how its loops run: see Normalize.cpp.
+// The plan of a kernel of the family "normalize": what it computes and how its loops run (see
+// Normalize.cpp).
 #pragma once
 
 #include "codegen/builder/KernelHarness.h"
 
 namespace lathe {
 
-/// Which operator.
+/// The operator.
 enum class NormKind { layer, rms, instance, group, lp };
 
-/// What is computed, and the space the loops run over.
+/// What is computed, and the iteration space.
 struct NormalizePlan {
-  /// What an axis of the space is for.
+  /// The role of an axis of the space.
   enum Axis : int {
-    outer,  // one index a statistic
-    walked, // inside a statistic
-    across  // vector lanes, other than elements of one row
+    outer,  // each index has its own statistics (mean, variance or norm)
+    walked, // elements of one statistic
+    across  // vector lanes with different statistics
   };
 
   KernelTensors tensors;
   mlir::Operation *anchor;
   NormKind kind = NormKind::layer;
   double epsilon = 0;
-  int64_t p = 2; // of lp
+  int64_t p = 2; // order of the norm of lp_normalize
   const KernelTensor *x;
-  mlir::Value scale, bias; // of the kernel function; null: without
+  mlir::Value scale, bias; // arguments of the kernel function; null: none
   ElementType type;
   Space space;
-  std::vector<Access> accesses; // by buffer
-  std::vector<int> axes;        // Axis, by axis of the space
+  std::vector<Access> accesses; // one per buffer
+  std::vector<int> axes;        // role (Axis) of each axis of the space
   int64_t lanes;
   bool row = true;                 // lanes are elements of one row
-  int64_t laneGroup = 1;           // neighbouring lanes with common statistics, where lanes are channels
-  Dim length = 1;                  // elements along a row, or vectors below one another
-  Dim step = 1;                    // elements from one to the next
-  Dim count = 1;                   // elements of a statistic
-  std::vector<size_t> kept, inner; // axes that are outer (and, for lp, those across), axes that are walked
+  int64_t laneGroup = 1;           // if lanes are channels: adjacent lanes that share statistics
+  Dim length = 1;                  // elements of a row, or number of vectors
+  Dim step = 1;                    // distance of consecutive elements or vectors, in elements
+  Dim count = 1;                   // number of elements of a statistic
+  std::vector<size_t> kept, inner; // outer axes (for lp_normalize also across), walked axes
   Space keptSpace;
 
-  /// Declines what the family has no loops for.
+  /// Makes the plan. Throws Declined for problems that the family does not support.
   explicit NormalizePlan(const KernelProblem &problem);
 
 private:

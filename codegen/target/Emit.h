@@ -1,4 +1,5 @@
-// Level (c) to machine code: MLIR lowering, LLVM's quick pipeline, object code, and the import-free image of a package.
+// Lowers loops to machine code: MLIR lowering, a short LLVM pipeline, object code, and the linked
+// image of a package, which imports nothing.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -12,14 +13,16 @@ namespace lathe {
 
 enum class EmitStage { loops, llvm, assembly };
 
-/// Lowers `module` (consumed) to a relocatable object. Thread-safe when each call has its own MLIRContext.
+/// Lowers `module`, which is consumed, to a relocatable object. Thread-safe if each call has its
+/// own MLIRContext.
 std::vector<char> emitObject(mlir::ModuleOp module, const Target &target);
 
-/// Text of a stage for `--emit`.
+/// Returns the text of a stage for `--emit`.
 std::string emitText(mlir::ModuleOp module, const Target &target, EmitStage stage);
 
-/// One position-independent image of all kernels' objects: `entries[i]` is the offset of symbol `kernel` of objects[i].
-/// Throws Error when an object imports a symbol or needs a relocation that cannot be resolved inside the image.
+/// A position-independent image of several objects: `entries[i]` is the offset of the symbol
+/// `kernel` of objects[i]. linkImage throws Error if an object imports a symbol or needs a
+/// relocation that cannot be resolved in the image.
 struct CodeImage {
   std::vector<char> bytes;
   std::vector<uint64_t> entries;

@@ -1,4 +1,5 @@
-// For tests only: kernels of another architecture run in an emulator (qemu-user), one process for all slots of a call.
+// For tests only: runs kernels of another architecture in an emulator (qemu-user), in one process
+// for all slots of a call.
 #pragma once
 
 #include "codegen/target/Emit.h"
@@ -10,16 +11,17 @@
 
 namespace lathe {
 
-/// What kernel tests generate code for: the machine they run on, or what the environment variable LATHE_TEST_TARGET
-/// names.
+/// The target of kernel tests: this machine, or the value of the environment variable
+/// LATHE_TEST_TARGET.
 std::string testTargetName();
 Target testTarget();
 
-/// True when code for `target` does not run on this machine's architecture, only in an emulator.
+/// True if code for `target` only runs in an emulator on this machine.
 bool needsEmulator(const Target &target);
 
-/// Runs the first kernel of `image` over `slots` ([begin, end) each, in order) with scratch of its own; `memory` holds
-/// the buffers before and after. Throws Error when the emulator cannot be started or the kernel crashes in it.
+/// Runs the first kernel of `image` for each slot ([begin, end), in order), each with its own
+/// scratch. `memory` holds the buffers before and after the run. Throws Error if the emulator
+/// cannot be started or the kernel crashes.
 void runEmulated(const CodeImage &image, const Target &target, std::span<GuardedBuffer> memory,
                  const std::vector<int64_t> &dims, const std::vector<std::pair<int64_t, int64_t>> &slots,
                  int64_t scratchBytes);

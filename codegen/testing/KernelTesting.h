@@ -1,4 +1,4 @@
-// For tests only: kernels compiled and run inside the test's own process.
+// For tests only: compiles kernels and runs them in the process of the test.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -12,10 +12,10 @@
 
 namespace lathe {
 
-/// Machine code mapped executable for the life of the object.
+/// Executable machine code, mapped while the object lives.
 class LoadedKernel {
 public:
-  /// `module` holds a function `kernel` in the signature of package/KernelAbi.h; it is consumed.
+  /// `module` has a function `kernel` with the signature of package/KernelAbi.h; it is consumed.
   LoadedKernel(mlir::ModuleOp module, const Target &target);
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel &) = delete;
@@ -31,11 +31,12 @@ private:
   LatheKernel entry = nullptr;
 };
 
-/// Memory that ends right before an unmapped page and starts right after one, as far as alignment allows: a kernel that
-/// touches what is not its own faults. Filled with a pattern that is NaN in every float type.
+/// Memory between two unmapped pages, as close to both as alignment allows, so that an access
+/// outside faults. Filled with a pattern that is NaN in every float type.
 class GuardedBuffer {
 public:
-  /// `aligned`: starts at a multiple of 64 bytes (and so may end up to 63 before the page).
+  /// `aligned`: the buffer starts at a multiple of 64 bytes, so it may end up to 63 bytes before
+  /// the unmapped page.
   explicit GuardedBuffer(size_t bytes, bool aligned = false);
   ~GuardedBuffer();
   GuardedBuffer(GuardedBuffer &&other) noexcept;
@@ -52,51 +53,52 @@ private:
   bool toLine = false;
 };
 
-/// A kernel function from text, as passes/Partition would leave it: a module with one func.func that has the attribute
-/// nn.family. Buffers are guarded, blocked tensors packed (padding lanes are NaN) and unpacked, constants packed as the
-/// kernel asks.
+/// Runs a kernel function given as text: a module with one func.func with the attribute nn.family,
+/// as passes/kernels/Partition.h makes it. Buffers are guarded, blocked tensors are packed (padding
+/// lanes are NaN) and unpacked, and constants are packed as the kernel requires.
 class KernelUnderTest {
 public:
-  /// `text`: the module, or only the function. `seed` decides how the units are cut into slots.
+  /// `text` is a module or a function. `seed` determines how the work items are divided over slots.
   KernelUnderTest(const std::string &text, const Target &target, uint64_t seed = 1, int threads = 1);
   ~KernelUnderTest();
 
   mlir::func::FuncOp function() const { return func; }
   KernelProblem problem() const { return {func, target, threads, false, false, precision}; }
 
-  Precision precision = Precision::fp32; // the prior chooses for
+  Precision precision = Precision::fp32; // of the prior
 
-  /// Why the family declines, or "".
+  /// Returns the reason why the family declines, or "".
   std::string declined(const std::string &schedule = "");
-  /// Generates by the prior's schedule or the given one, runs on row-major tensors, returns row-major results. Throws
-  /// Error when the kernel is declined.
+  /// Generates the kernel with the schedule of the prior, or with `schedule`, and runs it on
+  /// row-major tensors. Returns row-major results. Throws Error if the kernel is declined.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const std::string &schedule = "");
-  /// What the references give, operator by operator.
+  /// Results of the references, operator by operator.
   std::vector<Tensor> expected(std::span<const Tensor> inputs) {
     return evaluated(inputs, [](Tensor x, size_t) { return x; }).results;
   }
 
-  /// What the references give with `change` applied to the operands of products - the contraction's first two,
-  /// attention's first three; it is told their number - and the largest |value| of what the anchor gives.
+  /// Results of the references after `change` was applied to the operands of products (the first
+  /// two of a contraction, the first three of attention; `operand` is their number), and the
+  /// largest |value| of the anchor's result.
   struct Evaluated {
     std::vector<Tensor> results;
     double largestAnchor = 0;
   };
   Evaluated evaluated(std::span<const Tensor> inputs, const std::function<Tensor(Tensor, size_t operand)> &change);
-  /// The largest sum of magnitudes of products (f32) of the contraction: roundings of its sums are relative to that,
-  /// neither to its result, which may cancel, nor to what an epilogue lets through of it.
+  /// Largest sum of magnitudes of products (f32) of the contraction. Rounding errors are relative
+  /// to it, not to the result, which may cancel.
   double largestSum(std::span<const Tensor> inputs);
-  /// Random tensors for the arguments: floats and integers of [lo, hi]; symbolic extents as given.
+  /// Random arguments: floats and integers in [lo, hi], with the given values of symbols.
   std::vector<Tensor> randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols = {});
 
-  /// Cache lines of the results that `slots` equal shares of the units write to: all, those that more than one writes
-  /// to, and those of the busiest slot.
+  /// Number of cache lines of the results that `slots` equal shares of the work write: all lines,
+  /// lines written by several slots, and lines of the busiest slot.
   struct Lines {
     int64_t written = 0, shared = 0, most = 0;
   };
   Lines lines(std::span<const Tensor> inputs, int slots);
 
-  /// Seconds a run takes (best of `repetitions`), by the same kernel and inputs; for benchmarks.
+  /// Time of a run in seconds, the best of `repetitions`; for benchmarks.
   double seconds(std::span<const Tensor> inputs, int repetitions, const std::string &schedule = "");
 
 private:
@@ -111,12 +113,12 @@ private:
   int threads;
 };
 
-/// "" or where two tensors differ: shape, type, or elements beyond |x - y| <= tolerance * (|y| + largest |y|). NaN
-/// equals NaN. The largest is at least `least`.
+/// Describes the first difference of two tensors (shape, type, or an element with |x - y| >
+/// tolerance * (|y| + max(largest |y|, least))), or returns "". NaN equals NaN.
 std::string difference(const Tensor &got, const Tensor &expected, double tolerance, double least = 0);
 
-/// Runs the kernel on random inputs of [lo, hi] and returns "" or what went wrong (declined, or a difference from the
-/// references).
+/// Runs the kernel on random inputs in [lo, hi] and compares with the references. Returns "", the
+/// reason for declining, or the difference.
 std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo = -2,
                         double hi = 2, const std::string &schedule = "",
                         const std::map<std::string, int64_t> &symbols = {});

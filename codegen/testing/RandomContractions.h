@@ -1,4 +1,4 @@
-// For tests: random convolutions and matrix products with epilogues, and random schedules for them.
+// For tests: random convolutions and matrix products with epilogues, and random schedules.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -9,18 +9,18 @@
 
 namespace lathe {
 
-/// Element type of the tensors of a problem; all but f32 are rare, so they get few epilogues.
+/// Element type of the tensors of a problem, with the tolerance of its results.
 struct Typed {
   std::string name = "f32";
   double tolerance = 2e-5;
 };
 
-/// A kernel function as it grows: arguments, body, and the value that is returned.
+/// Builds the text of a kernel function: arguments, body and returned value.
 struct KernelText {
   std::string arguments, body, last, type;
   std::map<std::string, int64_t> symbols;
   int values = 0;
-  int64_t width = 0; // of a row of results, where a schedule has to know it
+  int64_t width = 0; // positions of a row of results, for schedules that need it
 
   std::string argument(const std::string &type, bool constant, const std::string &dims = "") {
     std::string name = "%a" + std::to_string(values++);
@@ -46,10 +46,11 @@ struct KernelText {
 enum class Grouping { dense, grouped, depthwise, winograd }; // winograd: dense, 3x3, stride 1, blocked
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
-/// A depthwise convolution and a pointwise one behind it, each with an epilogue of its own.
+/// A depthwise and a pointwise convolution, each with its own epilogue.
 KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});
-/// Of `algorithm`: direct, winograd, lanewise, separable, gemm or amx. Not every one is legal for every problem.
+/// A random schedule of `algorithm` (direct, winograd, lanewise, separable, gemm or amx). It may be
+/// illegal for the problem.
 std::string randomSchedule(Random &random, const std::string &algorithm);
 
 } // namespace lathe

@@ -171,7 +171,7 @@ ProblemOperand operandOfText(const std::string &name, const std::string &text) {
   if (parts[0] != "scalar")
     for (auto &word : split(parts[0], 'x')) {
       auto extent = wholeNumber(word);
-      require(extent && *extent >= 0, "operand '{}': '{}' are no extents, expected such as 1x64x56x56 or scalar", name,
+      require(extent && *extent >= 0, "operand '{}': '{}' is not a list of extents such as 1x64x56x56 or scalar", name,
               parts[0]);
       operand.dims.push_back(*extent);
     }
@@ -183,7 +183,8 @@ ProblemOperand operandOfText(const std::string &name, const std::string &text) {
       operand.type = *type;
     } else if (size_t dots = word.find(".."); dots != std::string::npos) {
       auto low = number(std::string_view(word).substr(0, dots)), high = number(std::string_view(word).substr(dots + 2));
-      require(low && high && *low < *high, "operand '{}': '{}' is no range of values, expected LOW..HIGH", name, word);
+      require(low && high && *low < *high, "operand '{}': '{}' is not a range of values, expected LOW..HIGH", name,
+              word);
       operand.low = *low;
       operand.high = *high;
     } else {
@@ -371,7 +372,7 @@ void Problem::check(const std::string &where) const {
       require(std::find(names.begin(), names.end(), operand.name) != names.end(), "{} has no operand '{}'; it has {}",
               op, operand.name, fmt::join(names, ", "));
       require(operand.type != ElementType::invalid && operand.type != ElementType::string,
-              "operand '{}': element type {} has no values to make up", operand.name, lathe::name(operand.type));
+              "operand '{}': values of type {} cannot be generated", operand.name, lathe::name(operand.type));
       checkSize(operand);
     }
     for (auto &result : results())

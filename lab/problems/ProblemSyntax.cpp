@@ -62,7 +62,7 @@ std::vector<int64_t> dimsOf(const std::string &text) {
     int64_t extent = 0;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), extent);
     require(error == std::errc() && end == word.data() + word.size() && extent >= 0,
-            "'{}' are no extents, expected such as 1x64x56x56", text);
+            "'{}' is not a list of extents such as 1x64x56x56", text);
     dims.push_back(extent);
   }
   return dims;
@@ -235,7 +235,7 @@ MatrixExtents matrixExtents(const std::string &text) {
   }
   auto words = parts(text, 2, 2, "[BATCHx]MxK:[BATCHx]KxN or m64n128k256");
   auto a = dimsOf(words[0]), b = dimsOf(words[1]);
-  require(a.size() >= 2 && b.size() >= 2, "a matrix has two extents at the least");
+  require(a.size() >= 2 && b.size() >= 2, "a matrix has at least two extents");
   e.m = a[a.size() - 2], e.k = a.back(), e.n = b.back();
   require(b[b.size() - 2] == e.k, "the inner extents {} and {} differ", e.k, b[b.size() - 2]);
   e.batchA.assign(a.begin(), a.end() - 2);
@@ -405,7 +405,7 @@ void setTypes(SyntaxOptions &options, const std::string &text) {
   auto typeOf = [&](const std::string &word) {
     bool benchdnn = word == "s8" || word == "s32";
     auto type = elementTypeFromName(benchdnn ? "i" + word.substr(1) : word);
-    require(type.has_value(), "'{}' is no element type", word);
+    require(type.has_value(), "'{}' is not an element type", word);
     return *type;
   };
   auto isByte = [](ElementType type) { return type == ElementType::i8 || type == ElementType::u8; };
@@ -488,7 +488,7 @@ std::vector<std::string> expandRanges(const std::string &text) {
       int64_t value = 0;
       auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
       require(error == std::errc() && end == word.data() + word.size() && value >= 0 && value < int64_t(1) << 40,
-              "'{{{}}}': '{}' is no number", inner, word);
+              "'{{{}}}': '{}' is not a number", inner, word);
       return value;
     };
     std::string rest = inner.substr(dots + 2);

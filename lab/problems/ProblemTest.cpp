@@ -104,7 +104,7 @@ TEST(ProblemSyntax, integersOfEightBits) {
                               {"u8:s8:f32", "sums of s32"},
                               {"u8:f32:s32", "sums of s32"},
                               {"f32:f32:f32", "expected a floating-point type"},
-                              {"int4:", "no element type"}})
+                              {"int4:", "not an element type"}})
     EXPECT_NE(messageOf([&, text = text] { setTypes(bytes, text); }).find(wanted), std::string::npos) << text;
   setTypes(bytes, "int8");
   EXPECT_NE(messageOf([&] { parseProblem("gemm", "m3n4k5ta1", bytes); }).find("transposed"), std::string::npos);

@@ -82,7 +82,7 @@ public:
 
   std::vector<mlir::Value> required(const char *flag, const std::string &name) const {
     std::vector<mlir::Value> values = resultsOf(name);
-    require(!values.empty() || !isNode(name), "{}: {} {}: nothing reads what the node computes", source, flag, name);
+    require(!values.empty() || !isNode(name), "{}: {} {}: nothing reads the results of the node", source, flag, name);
     if (values.empty())
       fail("{}: {} {}: has no node or tensor of that name{}", source, flag, name, suggestion(name));
     return values;

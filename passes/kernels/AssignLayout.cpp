@@ -83,14 +83,15 @@ private:
       if (!blocked)
         return;
       if (node == MinCut::sink) {
-        require(!*blocked, "{}: a blocked {} was asked for: {}", nn::describe(op->getLoc()), what, choice.rule.rowOnly);
+        require(!*blocked, "{}: the schedule asks for a blocked {}, which is not possible: {}",
+                nn::describe(op->getLoc()), what, choice.rule.rowOnly);
         return;
       }
       cut.addEdge(*blocked ? MinCut::source : node, *blocked ? node : MinCut::sink, MinCut::infinite);
     };
     require(!choice.rule.uniform || !given.blockedInput || !given.blockedOutput ||
                 *given.blockedInput == *given.blockedOutput,
-            "{}: reads and writes one layout, different ones were asked for", nn::describe(op->getLoc()));
+            "{}: reads and writes the same layout, but the schedule asks for two", nn::describe(op->getLoc()));
     fix(given.blockedInput, choice.input, "input");
     fix(given.blockedOutput, choice.output, "result");
   }

@@ -102,7 +102,7 @@ private:
     for (mlir::Operation *op : group.ops)
       if (std::optional<std::string> given = kernelGiven(op))
         require(llvm::is_contained(nn::nodeNames(group.anchor->getLoc()), *given),
-                "{}: cannot be computed in the kernel of '{}' as asked for, only in that of '{}'",
+                "{}: cannot be computed in the kernel of '{}' as the schedule asks, only in the kernel of '{}'",
                 nn::describe(op->getLoc()), *given,
                 nn::nodeNames(group.anchor->getLoc()).empty() ? "" : nn::nodeNames(group.anchor->getLoc()).back());
   }

@@ -1,4 +1,4 @@
-// One case of the ONNX project's backend test suite: a model, inputs, and the outputs expected.
+// Cases of the ONNX project's backend test suite: a model, inputs and expected outputs.
 #pragma once
 
 #include "import/onnx/onnx.pb.h"
@@ -12,52 +12,55 @@
 
 namespace lathe::conformance {
 
-/// Thrown for data the runner has no value for.
+/// Thrown for data that Lathe has no value for.
 struct NoTensor {
   std::string reason;
 };
 
-/// The inputs a case gives and the outputs it expects, in the order of the graph.
+/// Inputs of a case and expected outputs, in the order of the graph.
 struct DataSet {
-  std::vector<onnx::TensorProto> inputs; // with the inputs' names
+  std::vector<onnx::TensorProto> inputs; // named like the inputs
   std::vector<Tensor> inputTensors, outputs;
 };
 
-/// Reads `test_data_set_*`. Throws NoTensor and Error.
+/// Reads a folder `test_data_set_*`. Throws NoTensor and Error.
 DataSet readSet(const std::filesystem::path &folder, const onnx::ModelProto &model);
-/// The model of a case. Throws Error.
+/// Reads the model of a case. Throws Error.
 onnx::ModelProto readModel(const std::filesystem::path &folder);
-/// The model with the small vectors and scalars after its first input bound to this set's values.
+/// Returns the model with its small vectors and scalars, except the first input, bound to the
+/// values of this set.
 std::string specialised(onnx::ModelProto model, const DataSet &set);
-/// The set's tensors in the order of the arguments of @main.
+/// Tensors of the set in the order of the arguments of @main.
 std::vector<Value> argumentsOf(mlir::ModuleOp module, const DataSet &set);
-/// Compiles at -O`level` and runs. The module is consumed.
+/// Compiles the module, which is consumed, at -O`level`, and runs it.
 std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Value> &inputs, int level);
-/// "" when they agree: floats within rtol 1e-3 and atol 1e-7, NaN with NaN, everything else exactly.
+/// Returns "" if the values agree, else the difference: floats within rtol 1e-3 and atol 1e-7, NaN
+/// with NaN, everything else exactly.
 std::string difference(const Tensor &got, const Tensor &expected);
 
 enum class Verdict {
   passed,
-  specialised, // passed once operands that set shapes (axes, pads, sizes, ...) were bound as constants
+  specialised, // passed after operands that determine shapes (axes, pads, sizes, ...) were bound as constants
   unsupported,
   failed,
 };
 
 struct Result {
   Verdict verdict = Verdict::passed;
-  std::string detail; // why it did not pass
+  std::string detail; // reason if it did not pass
 };
 
 struct RunOptions {
-  bool compiled = false; // as a package in the runtime; otherwise on the references
+  bool compiled = false; // true: as a package in the runtime; false: on the references
   int level = 3;         // -O
 };
 
 /// Runs the case in `folder` (model.onnx, test_data_set_*/{input,output}_*.pb). Never throws.
-/// Floats agree within rtol 1e-3 and atol 1e-7, everything else exactly: the ONNX runner's defaults.
+/// Floats agree within rtol 1e-3 and atol 1e-7 (defaults of the ONNX runner), everything else
+/// exactly.
 Result run(const std::filesystem::path &folder, const RunOptions &options = {});
 
-/// The same in a process of its own: a crash or more than `seconds` is a failure, not the end.
+/// Runs the case in another process; a crash, or more than `seconds`, is a failure.
 Result runIsolated(const std::filesystem::path &folder, const RunOptions &options, unsigned seconds);
 
 } // namespace lathe::conformance

@@ -9,7 +9,7 @@ namespace lathe::lab::xnnpack {
 std::string prepareConv(Job &job) {
   Window w = *windowOf(job.problem);
   if (w.axes > 2)
-    throw Declined{"XNNPACK has two spatial axes at the most"};
+    throw Declined{"XNNPACK has at most two spatial axes"};
   job.expectConstant(1), job.expectConstant(2);
   const ProblemOperand &x = *job.operand(0), &weights = *job.operand(1);
   auto groups = uint32_t(job.problem.attrsAs<ConvAttrs>().group);

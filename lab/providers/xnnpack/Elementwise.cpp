@@ -103,7 +103,7 @@ std::string prepareBinary(Job &job) {
   };
   auto a = extents(0), b = extents(1);
   if (a.size() > XNN_MAX_TENSOR_DIMS || b.size() > XNN_MAX_TENSOR_DIMS)
-    throw Declined{fmt::format("XNNPACK's tensors have {} axes at the most", XNN_MAX_TENSOR_DIMS)};
+    throw Declined{fmt::format("XNNPACK's tensors have at most {} axes", XNN_MAX_TENSOR_DIMS)};
   job.in[0] = rowMajor(job.inputs[0]), job.in[1] = rowMajor(job.inputs[1]);
   auto made = [&](auto setup, const char *name) {
     check(setup(job.op.get(), a.size(), a.data(), b.size(), b.data(), job.in[0].data(), job.in[1].data(),

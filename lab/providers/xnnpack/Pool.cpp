@@ -10,7 +10,7 @@ static uint32_t extent(int64_t value) { return uint32_t(value); }
 static Window planarWindow(const Job &job) {
   Window window = *windowOf(job.problem);
   if (window.axes > 2)
-    throw Declined{"XNNPACK has two spatial axes at the most"};
+    throw Declined{"XNNPACK has at most two spatial axes"};
   if (window.taps() == 1)
     throw Declined{"XNNPACK has no pooling of one element"};
   return window;
