@@ -27,7 +27,7 @@ _PRECISIONS = {"fp32": 0, "bf16": 1}  # lathe_precision
 
 
 class Error(Exception):
-    """What the library says: one line with place, expected and got."""
+    """An error of the library: one line with place, expected and got."""
 
 
 class _Tensor(ctypes.Structure):
@@ -68,10 +68,10 @@ def _new(structure, *fields):
 
 
 def _folders():
-    """Where the libraries may lie: in order, without what does not exist."""
+    """Existing folders that may contain the libraries, in order of preference."""
     given = os.environ.get("LATHE_LIBRARY_DIR")
     if given:
-        return [given]  # meant, and so nothing else is
+        return [given]  # an explicit choice: search nothing else
     here = os.path.dirname(os.path.abspath(__file__))
     clone = os.path.dirname(here)
     prefix = os.path.join(here, "..", "..", "..")  # installed as PREFIX/share/lathe/python/lathe.py
@@ -96,7 +96,7 @@ _loaded = {}
 
 
 def _library(name, last_error):
-    """The library, its functions returning a status that `_check` understands."""
+    """Loads a library once; the functions return a status that `_check` converts to an Error."""
     if name not in _loaded:
         library = _open(name)
         getattr(library, last_error).restype = ctypes.c_char_p
@@ -120,7 +120,7 @@ def _check(status, last_error):
 
 
 def _path(path):
-    """A path as C takes it."""
+    """Encodes a path for C. Raises Error for a zero byte."""
     encoded = os.fsencode(path)
     if b"\0" in encoded:
         raise Error(f"{path!r}: expected a path, got one with a zero byte")
@@ -133,7 +133,7 @@ def _call(name, *arguments):
 
 
 def _int32(what, value):
-    """C would take the low bits of a larger number."""
+    """Checks that `value` fits 32 bits, because C would truncate it."""
     if not -2**31 <= value < 2**31:
         raise Error(f"{what} is {value}, expected a number of 32 bits")
     return int(value)
@@ -167,7 +167,7 @@ def compile(model, package, target=None, threads=1, level=3, exact_math=False, s
 
 
 class Port:
-    """An input or output: name, dtype (None where NumPy has none), dims (None where free), texts ("N")."""
+    """An input or output: name, dtype (None if NumPy has none), dims (None: symbolic), texts ("N")."""
 
     def __init__(self, raw):
         self.name = raw.name.decode(errors="replace")
@@ -186,7 +186,7 @@ def _quoted(names):
 
 
 class Model:
-    """Immutable; may be shared by threads. `run` has one context, which its callers use in turn."""
+    """A loaded package: immutable, may be shared by threads. Callers of `run` use one context in turn."""
 
     def __init__(self, path, check_constants=True, threads=1):
         self._handle = ctypes.c_void_p()
@@ -214,7 +214,7 @@ class Model:
         return Context(self, self.threads if threads is None else threads)
 
     def run(self, inputs):
-        """`inputs`: {name: array} or a list in order, all of them; returns {name: array}."""
+        """Runs the model on all inputs, {name: array} or a list in order. Returns {name: array}."""
         if inputs is None:
             inputs = {}
         with self._lock:
@@ -224,8 +224,8 @@ class Model:
 
 
 class Context:
-    """Working memory and threads of one caller; threads that share one use it in turn. `close`, or the end of a `with`
-    block, gives the memory back."""
+    """Working memory and threads of one caller. Threads that share a context use it in turn. `close`, or the end of a
+    `with` block, frees the memory."""
 
     def __init__(self, model, threads=1):
         self.model = model
@@ -258,7 +258,7 @@ class Context:
         return self._handle
 
     def set_input(self, name, value):
-        """Binds an array in place where its type, order and alignment fit, a copy otherwise."""
+        """Binds an array in place if its order and alignment fit, else a copy of it."""
         port = next((p for p in self.model.inputs if p.name == name), None)
         if port is None:
             raise Error(f"no input is called '{name}'; there are: {', '.join(p.name for p in self.model.inputs)}")
@@ -289,7 +289,7 @@ class Context:
             return np.frombuffer(bytearray(data), dtype).reshape(raw.dims[:raw.rank] if raw.rank else ())
 
     def run(self, inputs=None, profile=False):
-        """`inputs`: {name: array} or a list in order, all of them; None: those that are bound. Returns {name: array}."""
+        """Runs on all inputs, {name: array} or a list in order; None: on the bound inputs. Returns {name: array}."""
         names = [port.name for port in self.model.inputs]
         if inputs is not None and not hasattr(inputs, "items"):
             if isinstance(inputs, (str, bytes, np.ndarray)) or not hasattr(inputs, "__iter__"):
