@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup setup-bench configure build demo test test-all bench peers format lint clean
+.PHONY: help setup setup-bench configure build demo test test-all sanitize bench peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -24,7 +24,8 @@ configure: setup
 build: configure ## builds everything (PRESET=release, debug, asan or tsan); the program is build/release/bin/lathe
 	@ninja -C $(BUILD) -j $(JOBS)
 
-demo: build ## the main job on zoo resnet50: summary, verification, profile, comparison
+demo: configure ## the main job on zoo resnet50: summary, verification, profile, comparison
+	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-runner-onnxruntime
 	@dev/demo.sh $(BUILD)/bin/lathe
 
 test: build ## every test but the slow ones
@@ -33,6 +34,14 @@ test: build ## every test but the slow ones
 test-all: build setup-bench ## every test, the slow ones too (with PyTorch's networks and ONNX Runtime)
 	@dev/peers.sh || echo "ONNX Runtime is missing: tests that compare with it are skipped"
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# The rooms that read what others wrote; package/ is tested by runtime/LoaderTest. Those that include MLIR's headers are
+# left out, but for import/.
+SANITIZED := support runtime process store import
+sanitize: ## ASan and UBSan over what reads files, pipes and packages (build/asan)
+	@$(MAKE) --no-print-directory configure PRESET=asan
+	@ninja -C build/asan -j $(JOBS) $(SANITIZED:%=tests-%)
+	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -R '^($(subst $() ,|,$(SANITIZED)))/' -E CrossTest
 
 bench: setup-bench configure peers ## writes docs/performance.md: networks beside ONNX Runtime, convolutions beside oneDNN (BENCH_SECONDS=2 BENCH_NETWORKS="resnet50 vgg16" shorten)
 	@test -x $(BUILD)/bin/lathe-provider-onednn || cmake $(BUILD) >/dev/null
