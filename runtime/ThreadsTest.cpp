@@ -1,4 +1,5 @@
-// What threads share, run under ThreadSanitizer: one model, a context for each thread, worker threads in each.
+// What threads share, run under ThreadSanitizer: one model, a context for each thread, worker threads in each, images
+// and stages that slots take turns at.
 #include "runtime/Context.h"
 #include "runtime/testing/TestPlan.h"
 
@@ -53,6 +54,77 @@ TEST(ThreadsTest, contextsOnManyThreadsShareAModel) {
   work(0);
   for (std::thread &thread : threads)
     thread.join();
+}
+
+// Kernels in code of this program, so that ThreadSanitizer sees what they read and write.
+
+void halve(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[i] * 0.5f;
+}
+
+void sumUp(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[2])[i] =
+        static_cast<const float *>(buffers[0])[i] + static_cast<const float *>(buffers[1])[i];
+}
+
+/// Each unit adds two neighbours of the stage before, which other slots have written.
+void wave(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) {
+  int64_t width = dims[0], *out = static_cast<int64_t *>(buffers[0]);
+  for (int64_t unit = begin; unit < end; ++unit) {
+    int64_t stage = unit / width, i = unit % width;
+    int64_t *both = static_cast<int64_t *>(scratch);
+    int64_t *to = both + stage % 2 * width, *from = both + (stage + 1) % 2 * width;
+    out[i] = to[i] = stage == 0 ? 1 : from[(i + 1) % width] + from[(i + width - 1) % width];
+  }
+}
+
+TEST(ThreadsTest, imagesPassThroughKernelsSlotBySlot) {
+  TestPlan p;
+  uint32_t x = p.input("x", {"N", "20480"}), half = p.temporary("half", {"N", "20480"});
+  uint32_t quarter = p.temporary("quarter", {"N", "20480"}), sum = p.temporary("sum", {"N", "20480"});
+  uint32_t out = p.output("out", {"N", "20480"});
+  p.relay(halve, {x, half}, "20480", "N*20480");
+  p.relay(halve, {half, quarter}, "20480", "N*20480");
+  p.relay(sumUp, {half, quarter, sum}, "20480", "N*20480");
+  p.relay(sumUp, {sum, x, out}, "20480", "N*20480");
+  for (auto &instruction : p.plan().blocks[0]->instructions)
+    instruction->operation.AsCallKernel()->images = "N";
+  auto model = p.model();
+  for (int threads : {2, 3}) {
+    constexpr int64_t images = 11; // more than slots share equally
+    Context context(model, {.threads = threads}), whole(model, {.threads = threads});
+    Tensor input(ElementType::f32, {images, 20480});
+    for (int64_t i = 0; i < input.elements(); ++i)
+      input.as<float>()[i] = static_cast<float>(i % 512);
+    context.setInput(0, input);
+    whole.setInput(0, input);
+    RunOptions observed; // passes the whole batch through one kernel after the other
+    observed.observe = [](uint32_t) {};
+    whole.run(observed);
+    for (int repeat = 0; repeat < 3; ++repeat)
+      context.run({.profile = repeat == 1});
+    EXPECT_LT(context.memory().arenaBytes, whole.memory().arenaBytes) << "no image loop, " << threads << " threads";
+    for (int64_t i = 0; i < input.elements(); ++i)
+      ASSERT_EQ(context.output(0).tensor().as<float>()[i], static_cast<float>(i % 512) * 1.75f) << threads;
+  }
+}
+
+TEST(ThreadsTest, stagesWaitForEachOther) {
+  TestPlan p;
+  uint32_t out = p.output("out", {"3000"}, ElementType::i64);
+  p.relay(wave, {out}, "3000", "3000*50", "3000*16"); // long enough for all slots to take part
+  p.plan().blocks[0]->instructions.back()->operation.AsCallKernel()->stages = "50";
+  auto model = p.model();
+  for (int threads : {2, 3}) {
+    Context context(model, {.threads = threads});
+    for (int repeat = 0; repeat < 10; ++repeat) {
+      context.run();
+      for (int64_t i = 0; i < 3000; ++i)
+        ASSERT_EQ(context.output(0).tensor().as<int64_t>()[i], int64_t(1) << 49) << threads << " threads";
+    }
+  }
 }
 
 TEST(ThreadsTest, modelsAreLoadedAndFreedOnAnyThread) {

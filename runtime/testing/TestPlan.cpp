@@ -12,7 +12,7 @@ TestPlan::TestPlan() {
   program.producer = "test";
   program.model = "test.onnx";
   program.plans.push_back(std::make_unique<plan::PlanT>());
-  static const char *names[testKernels] = {"add", "half", "rowsum", "units", "waves", "table"};
+  static const char *names[testKernels] = {"add", "half", "rowsum", "units", "waves", "table", "relay"};
   for (const char *name : names) {
     auto kernel = std::make_unique<plan::KernelT>();
     kernel->name = name;
@@ -93,6 +93,12 @@ void TestPlan::waves(uint32_t out, const std::string &width, const std::string &
 }
 void TestPlan::table(uint32_t out, const std::string &count, size_t block) {
   call(TestKernel::table, {out}, {}, count, "0", block);
+}
+void TestPlan::relay(LatheKernel kernel, std::vector<uint32_t> buffers, const std::string &width,
+                     const std::string &units, const std::string &scratch) {
+  uint32_t address = constant<int64_t>("kernel", {"1"}, {static_cast<int64_t>(reinterpret_cast<intptr_t>(kernel))});
+  buffers.insert(buffers.begin(), address);
+  call(TestKernel::relay, std::move(buffers), {width}, units, scratch, 0);
 }
 void TestPlan::reference(const std::string &op, std::vector<int32_t> inputs, std::vector<uint32_t> outputs,
                          size_t block) {

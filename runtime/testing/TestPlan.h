@@ -2,6 +2,7 @@
 // testing/Kernels.c.
 #pragma once
 
+#include "package/KernelAbi.h"
 #include "package/Writer.h"
 #include "runtime/Model.h"
 #include "runtime/References.h"
@@ -13,8 +14,8 @@
 
 namespace lathe::runtime::testing {
 
-enum class TestKernel { add, half, rowsum, units, waves, table };
-inline constexpr size_t testKernels = 6;
+enum class TestKernel { add, half, rowsum, units, waves, table, relay };
+inline constexpr size_t testKernels = 7;
 
 /// One plan. Values are added first, then instructions; extents are texts ("N", "4").
 class TestPlan {
@@ -40,6 +41,9 @@ public:
   void units(uint32_t out, const std::string &count, size_t block = 0);
   void waves(uint32_t out, const std::string &width, const std::string &stages, size_t block = 0);
   void table(uint32_t out, const std::string &count, size_t block = 0);
+  /// `kernel`, a function of this process.
+  void relay(LatheKernel kernel, std::vector<uint32_t> buffers, const std::string &width, const std::string &units,
+             const std::string &scratch = "0");
   void reference(const std::string &op, std::vector<int32_t> inputs, std::vector<uint32_t> outputs, size_t block = 0);
   template <class T> void instruction(T operation, size_t block = 0) {
     auto entry = std::make_unique<plan::InstructionT>();
