@@ -101,7 +101,7 @@ void OpsFlags::add(Options &options) {
       ->type_name("MODEL");
   options.add_option(
       "--provider", providers,
-      "Measure these, NAME[:VARIANT] separated by commas, ours first; all: every one installed (lathe,onednn)");
+      "Measure these providers, NAME[:VARIANT] by commas, ours first; all: all installed (default: lathe,onednn)");
   options.add_option("--threads", threads, "Measure with these numbers of threads, separated by commas")
       ->capture_default_str();
   options

@@ -41,7 +41,7 @@ int storeList(const Arguments &arguments) {
                   "  lathe store list\n  lathe store list --kind ops --json -\n");
   flags.add(options);
   options.add_option("--kind", filters.kind,
-                     "only experiments of this kind: ops, bench, compare, profile, segments, tune");
+                     "Take only experiments of this kind: ops, bench, compare, profile, segments, tune");
   options.addWide();
   options.addJson();
   options.parseAll(arguments);

@@ -15,7 +15,7 @@ struct NormalizePlan {
   enum Axis : int {
     outer,  // each index has its own statistics (mean, variance or norm)
     walked, // elements of one statistic
-    across  // vector lanes with different statistics
+    across  // vector lanes that are not elements of one row
   };
 
   KernelTensors tensors;

@@ -37,7 +37,7 @@ struct RecurrentForm {
   double clip;
   bool inputForget = false, linearBeforeReset = false;
   std::vector<CellActivation> activations; // functions() for each direction
-  // Positions of the operands in the record. Without `w`, x already holds W times the input.
+  // Positions of the operands in the record. Without `w`, x holds the input's contribution to the gates.
   size_t x = 0, w = none, r = none, b = none, hiddenBias = none, lengths = none, initialH = none, initialC = none,
          p = none;
 
