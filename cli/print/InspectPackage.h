@@ -1,12 +1,13 @@
-// What can be said of a compiled package without its model.
+// Describes a compiled package without its model.
 #pragma once
 
 #include "cli/Common.h"
 
 namespace lathe::cli {
 
-/// `lathe inspect F.lathe`: what it was compiled from and for, its inputs and outputs, its sections, and its kernels
-/// with their schedules. A package for another processor can be inspected, too. Throws Error naming the file.
+/// `lathe inspect F.lathe`: prints the origin and target of a package, its inputs and outputs, its
+/// sections, and its kernels with their schedules. Packages for other processors can be inspected,
+/// too. Throws Error with the name of the file.
 int inspectPackage(const Options &options, const std::string &path);
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// Small ONNX models for tests, built in a few words.
+// Builds small ONNX models for tests.
 #pragma once
 
 #include "import/Import.h"
@@ -87,7 +87,7 @@ public:
     *graph->add_initializer() = floatTensor(name, dims, values);
     return *this;
   }
-  /// Floats 0, 1, 2, ...
+  /// Adds an initializer with the floats 0, 1, 2, ...
   TestModel &weight(const char *name, std::vector<int64_t> dims) {
     int64_t count = 1;
     for (int64_t extent : dims)
@@ -127,7 +127,7 @@ public:
   }
 
   std::string bytes() const { return model.SerializeAsString(); }
-  /// The imported module as text, without locations; "error: ..." when it does not import.
+  /// Returns the imported module as text without locations, or "error: ..." if the import fails.
   std::string imported(const ImportOptions &options = {}) const {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     try {

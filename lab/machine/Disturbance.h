@@ -12,7 +12,7 @@ namespace lathe::lab {
 /// Processor time of the whole machine since boot; nothing if the system does not report it.
 struct MachineTime {
   double busySeconds = 0;   // programs, interrupts and stolen time
-  double stolenSeconds = 0; // part used by other guests of the host
+  double stolenSeconds = 0; // part of busySeconds that other guests of the host used
 };
 std::optional<MachineTime> machineTime();
 

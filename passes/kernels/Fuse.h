@@ -1,4 +1,4 @@
-// Which operators become one kernel.
+// Fusion: groups of operators that become one kernel.
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -12,32 +12,35 @@
 
 namespace lathe {
 
-/// Operators of one kernel in the order of the block. Values of all but the last are used inside the group only.
+/// A group: operators of one kernel in block order. Only results of the last operator are used
+/// outside the group.
 struct Group {
   llvm::SmallVector<mlir::Operation *> ops;
   std::string_view family;
-  mlir::Operation *anchor = nullptr; // what the others were fused with
-  std::vector<Group> parts = {};     // the two kernels it may be instead; empty: it cannot be divided
-  std::optional<bool> together = {}; // with parts: what PipelineOptions::given says, if it does
+  mlir::Operation *anchor = nullptr; // main operator of the group
+  std::vector<Group> parts = {};     // the two groups into which it can be divided; empty: none
+  std::optional<bool> together = {}; // for groups with parts: the choice of PipelineOptions::given, if any
 };
 
-/// True for operators that can become a kernel by their record; conversions of layout among them.
+/// True for operators that can become a kernel, layout conversions included.
 bool isKernelOp(mlir::Operation *op);
-/// The kernel family of such an operator.
+/// The kernel family of the operator.
 std::string_view familyOf(mlir::Operation *op);
 
-/// One group for every operator; operators of one source node that follow one another element-wise (a batch norm's
-/// multiply and add) stay together.
+/// One group per operator. Consecutive element-wise operators of one source node (multiply and add
+/// of a batch norm) stay together.
 std::vector<Group> formSingleGroups(mlir::func::FuncOp function);
 
-/// Fusion, in this order: attention takes the reshapes, transposes, slices and splits around it; a concatenation takes
-/// the slices it joins; a contraction, pool, lrn or reduction takes the element-wise operators that use its result,
-/// while their other operands are constants a channel, scalars, or tensors of the result's own shape and layout; then
-/// element-wise operators of one shape and layout that depend on one another join. A group grows only while exactly one
-/// of its values is used outside, so nothing is computed twice and no cycle can arise. Element-wise operators for which
-/// `options.given` names a kernel join no other; throws Error where they cannot join that one. Last, a depthwise
-/// convolution's group and that of the pointwise one which alone reads its result become one with these two as its
-/// parts, whether or not it should be divided again.
+/// Fuses operators, in this order:
+/// 1. Attention takes the reshapes, transposes, slices and splits around it.
+/// 2. A concatenation takes the slices that it joins.
+/// 3. A contraction, pool, lrn or reduction takes the element-wise operators behind it, if their other operands are
+///    per-channel constants, scalars, or tensors with the shape and layout of the result.
+/// 4. Element-wise operators of one shape and layout that depend on each other join.
+/// 5. A depthwise convolution and the pointwise convolution that alone reads its result form one group with two parts;
+///    the group may be divided again later.
+/// A group grows only while exactly one of its values is used outside, so nothing is computed twice and no cycle
+/// arises. An element-wise operator with a kernel in `options.given` joins only that kernel; throws Error if it cannot.
 std::vector<Group> formFusedGroups(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes,
                                    const PipelineOptions &options);
 

@@ -5,15 +5,16 @@
 
 namespace lathe {
 
-/// Every group of operators that has a kernel becomes a private function and a call in @main:
-///   nn.family    the anchor's family, "elementwise" without one
-/// and on its arguments
-///   nn.dims      symbolic extents, where the type has `?`
+/// Outlines every group of operators with a kernel as a private function with a call in @main. The function has the
+/// attribute
+///   nn.family    family of the anchor; "elementwise" without an anchor
+/// and its arguments have the attributes
+///   nn.dims      symbolic extents, if the type has `?`
 ///   nn.constant  the caller always passes an nn.constant
-/// Constants with a single element, or all elements equal, move into the function. What `declines` rejects is tried
-/// operator by operator, then in row-major layout, and stays in @main for the reference with attribute nn.reason. Views
-/// (reshape), conversions that move no byte, operators whose results have no elements and operators without a kernel
-/// stay in @main.
+/// Constants whose elements are all equal move into the function. A group that `declines` rejects is tried operator by
+/// operator, then in row-major layout; what is still rejected stays in @main for the reference, with the attribute
+/// nn.reason. Views (reshape), conversions that move nothing, operators whose results have no elements and operators
+/// without a kernel stay in @main, too.
 void partition(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
 } // namespace lathe

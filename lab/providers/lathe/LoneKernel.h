@@ -1,5 +1,5 @@
-// One operator as one kernel function, generated and linked as `lathe compile` does, with activations in the layout
-// that a network around the operator would keep them in.
+// One operator as one kernel, generated and linked as `lathe compile` does, with activations in the
+// layout that they would have in a network.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -13,18 +13,19 @@
 namespace lathe::lab {
 
 struct LoneKernelOptions {
-  ActivationLayout layout = ActivationLayout::any; // any: what a network keeps, else row-major
-  bool exactMath = false;                          // no Winograd by the prior
+  ActivationLayout layout = ActivationLayout::any; // any: the layout that a network would use, else row-major
+  bool exactMath = false;                          // the prior does not choose Winograd
   int threads = 1;
-  std::string schedule = {}; // "": the prior's. Of the layouts the first it is legal for is taken
+  std::string schedule = {}; // "": the prior's choice. The first layout for which the schedule is legal is used
 };
 
 class LoneKernel {
 public:
-  /// Declines with the reasons of every layout tried. Throws Error.
+  /// Makes the kernel. Declines with the reasons for every layout tried. Throws Error on failure.
   static Outcome<std::unique_ptr<LoneKernel>> make(const Problem &problem, const Target &target,
                                                    const LoneKernelOptions &options, const ProblemInputs &inputs);
-  /// The task (codegen/Task.h) of the kernel that the prior makes of it; `options.schedule` is ignored.
+  /// The task (codegen/Task.h) of the kernel that the prior would make; `options.schedule` is
+  /// ignored.
   static Outcome<std::string> task(const Problem &problem, const Target &target, const LoneKernelOptions &options);
   ~LoneKernel();
   /// "winograd/1 m=4 ..., nChw16c to nChw16c"
@@ -32,7 +33,7 @@ public:
   const TaskSchedule &scheduled() const;
   void run(runtime::ThreadPool &pool) const;
   std::vector<Tensor> outputs() const;
-  /// Where its constant operands lie, packed.
+  /// Memory of its packed constant operands.
   std::vector<std::span<const char>> constants() const;
 
 private:

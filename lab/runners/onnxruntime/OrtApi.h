@@ -1,8 +1,8 @@
 // The part of ONNX Runtime's C API that the runner uses. The npm package has the library but no headers.
 //
-// Source: the order of the members of OrtApi in onnxruntime_c_api.h (microsoft/onnxruntime), of which each version of
-// the API only appends to the one before. Members up to number 149 have been there since version 5 of the API (ONNX
-// Runtime 1.5). `openOnnxRuntime` tries some of the members before anything relies on the others.
+// Source: the order of the members of OrtApi in onnxruntime_c_api.h (microsoft/onnxruntime). New versions of the API
+// only append members; the members up to number 149 exist since version 5 of the API (ONNX Runtime 1.5).
+// `openOnnxRuntime` calls some members with known results before the others are used.
 #pragma once
 
 #include "support/Error.h"
@@ -14,7 +14,7 @@
 
 namespace lathe::ort {
 
-// Handles. A null Status is success; every other has to be released.
+// Handles. A null Status is success; every other Status must be released.
 struct Status;
 struct Env;
 struct SessionOptions;
@@ -27,7 +27,7 @@ struct TensorInfo; // OrtTensorTypeAndShapeInfo
 struct MemoryInfo;
 struct Allocator;
 
-// Values of the enumerations, as far as they are used.
+// The enumeration values that are used.
 constexpr int errorLevel = 3;        // OrtLoggingLevel
 constexpr int sequential = 0;        // ExecutionMode
 constexpr int allOptimizations = 99; // GraphOptimizationLevel
@@ -125,7 +125,7 @@ static_assert(offsetof(Api, releaseSessionOptions) == 100 * sizeof(void *));
 static_assert(offsetof(Api, runWithBinding) == 133 * sizeof(void *));
 static_assert(offsetof(Api, clearBoundOutputs) == 142 * sizeof(void *));
 
-/// OrtApiBase, which the library's one entry point OrtGetApiBase() hands out.
+/// OrtApiBase, returned by OrtGetApiBase(), the only entry point of the library.
 struct ApiBase {
   const Api *(*getApi)(uint32_t version); // null for a version that the library does not have
   const char *(*getVersionString)();
