@@ -606,3 +606,25 @@ TEST(OpsLab, unknownAndMissingProvidersDeclineWithAReason) {
   EXPECT_NE(findProvider("mkl").reason().find("expected lathe, onednn"), std::string::npos);
   EXPECT_THROW(opsColumns("conv", {"mkl"}, {}), Error);
 }
+
+TEST(OpsLab, oneDnnsOtherImplementations) {
+  if (!findProvider("onednn"))
+    GTEST_SKIP() << findProvider("onednn").reason();
+  OpsLabOptions options = quick();
+  options.checkOnly = true;
+  std::vector<OpsColumn> columns;
+  for (const char *variant : {"auto", "gemm", "impl-2", "impl-8"})
+    columns.push_back({*findProvider("onednn"), variant});
+  OpsLab bench(columns, options);
+  const char *text = "ic32ih9oc32kh3ph1";
+  auto points = bench.measure({parseProblem("conv2d", text), "conv2d", text, text, {}, 1}, {1}).points;
+  EXPECT_EQ(points[0].status, PointStatus::passed) << points[0].reason;
+  EXPECT_EQ(points[1].status, PointStatus::passed) << points[1].reason;
+  EXPECT_NE(points[1].implementation.find("gemm"), std::string::npos) << points[1].implementation;
+  EXPECT_EQ(points[2].status, PointStatus::passed) << points[2].reason;
+  EXPECT_NE(points[2].implementation, points[0].implementation);
+  // However many there are: the last number is answered by an implementation or with their count.
+  EXPECT_TRUE(points[3].status == PointStatus::passed || points[3].status == PointStatus::sameAs ||
+              points[3].reason.find("implementations of it") != std::string::npos)
+      << points[3].reason;
+}

@@ -26,6 +26,11 @@ struct TaskSchedule {
   std::string task, schedule;
 };
 
+/// Thrown inside a provider where its library cannot compute the problem; `prepare` turns it into NotApplicable.
+struct Declined {
+  std::string reason;
+};
+
 class Provider {
 public:
   virtual ~Provider() = default;

@@ -31,7 +31,9 @@ Outcome<std::string> prepareConv(Job &job) {
     dnnl::convolution_forward::desc description(dnnl::prop_kind::forward_inference, algorithm, wantedX, wantedW, rowB,
                                                 wantedY, strides, dilations, window.own(window.padBefore),
                                                 window.own(window.padAfter));
-    return dnnl::convolution_forward::primitive_desc(description, attributes, job.engine);
+    dnnl::convolution_forward::primitive_desc chosen(description, attributes, job.engine);
+    job.select(chosen);
+    return chosen;
   };
   // Second operands of the epilogue are described before the primitive is: in the layout that it chooses without them.
   if (std::any_of(problem.epilogue.begin(), problem.epilogue.end(), takesSecondOperand)) {

@@ -88,6 +88,7 @@ Outcome<std::string> prepareEltwise(Job &job) {
   dnnl::eltwise_forward::desc description(dnnl::prop_kind::forward_inference, known->algorithm, wanted, known->alpha,
                                           known->beta);
   dnnl::eltwise_forward::primitive_desc chosen(description, attributes, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::eltwise_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, row, chosen.src_desc());
   job.take(DNNL_ARG_DST, chosen.dst_desc());
@@ -120,6 +121,7 @@ Outcome<std::string> prepareBinary(Job &job) {
   Desc wantedA = job.laidOut(a, a), wantedB = job.laidOut(b, b);
   dnnl::binary::desc description(known->second, wantedA, wantedB, job.laidOut(rowY, rowY));
   dnnl::binary::primitive_desc chosen(description, attributes, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::binary(chosen);
   job.give(DNNL_ARG_SRC_0, first, a, wantedA);
   job.give(DNNL_ARG_SRC_1, second, b, wantedB);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <numeric>
 
 namespace lathe::lab::onednn {
@@ -10,6 +11,34 @@ using Tag = dnnl::memory::format_tag;
 
 Job::Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant, ActivationLayout layout)
     : problem(problem), inputs(inputs), variant(variant), layout(layout), results(problem.results()) {}
+
+constexpr const char *numbered = "impl-";
+constexpr int mostImplementations = 8; // a convolution has seven on AVX-512: four kinds of code, wider registers first
+
+std::vector<std::string> numberedImplementations() {
+  std::vector<std::string> names;
+  for (int number = 2; number <= mostImplementations; ++number)
+    names.push_back(numbered + std::to_string(number));
+  return names;
+}
+
+void Job::select(dnnl::primitive_desc &chosen) const {
+  auto named = [&](const char *word) { return std::string(chosen.impl_info_str()).find(word) != std::string::npos; };
+  if (variant == "gemm") {
+    while (!named("gemm"))
+      if (!chosen.next_impl())
+        throw Declined{"oneDNN has no implementation of it by gemm"};
+    return;
+  }
+  if (!variant.starts_with(numbered))
+    return;
+  int wanted = std::stoi(variant.substr(std::strlen(numbered))), found = 1;
+  while (found < wanted)
+    if (!chosen.next_impl())
+      throw Declined{fmt::format("oneDNN has {} implementation{} of it", found, found == 1 ? "" : "s")};
+    else
+      found += !named("ref");
+}
 
 std::optional<dnnl::memory::data_type> dataType(ElementType type) {
   switch (type) {

@@ -22,10 +22,10 @@ struct Entry {
 const std::map<std::string, Entry> &entries() {
   static const std::map<std::string, Entry> table = [] {
     std::vector<std::string> one = {"auto"}, layouts = {"auto", "channels_last", "plain"};
-    std::map<std::string, Entry> all = {{"conv", {prepareConv, {"auto", "direct", "winograd", "plain"}}},
+    std::map<std::string, Entry> all = {{"conv", {prepareConv, {"auto", "direct", "winograd", "gemm", "plain"}}},
                                         {"gemm", {prepareMatrices, {"auto", "inner_product"}, true}},
                                         {"matmul", {prepareMatrices, one, true}},
-                                        {"conv_integer", {prepareConv, {"auto", "direct", "plain"}}},
+                                        {"conv_integer", {prepareConv, {"auto", "direct", "gemm", "plain"}}},
                                         {"matmul_integer", {prepareMatrices, {"auto", "inner_product"}, true}},
                                         {"max_pool", {preparePool, layouts}},
                                         {"average_pool", {preparePool, layouts}},
@@ -42,6 +42,9 @@ const std::map<std::string, Entry> &entries() {
       all[op] = {prepareBinary, one};
     for (const char *op : {"sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square"})
       all[std::string("reduce_") + op] = {prepareReduction, one, true};
+    for (auto &[op, entry] : all)
+      for (const std::string &variant : numberedImplementations())
+        entry.variants.push_back(variant);
     return all;
   }();
   return table;
@@ -125,6 +128,8 @@ public:
       if (made)
         job = std::move(next);
       return made;
+    } catch (const Declined &declined) {
+      return NotApplicable{declined.reason};
     } catch (const dnnl::error &error) {
       if (error.status != dnnl_unimplemented)
         throw;

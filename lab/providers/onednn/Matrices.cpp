@@ -28,6 +28,7 @@ static Outcome<std::string> asInnerProduct(Job &job, const MatrixProblem &p, con
   dnnl::inner_product_forward::desc description(dnnl::prop_kind::forward_inference, rowA,
                                                 b.constant ? Job::any(rowB) : rowB, rowC, rowY);
   dnnl::inner_product_forward::primitive_desc chosen(description, attributes, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::inner_product_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, rowA, chosen.src_desc());
   job.give(DNNL_ARG_WEIGHTS, 1, rowB, chosen.weights_desc());
@@ -76,6 +77,7 @@ Outcome<std::string> prepareMatrices(Job &job) {
   auto description =
       bias.is_zero() ? dnnl::matmul::desc(rowA, wantedB, rowY) : dnnl::matmul::desc(rowA, wantedB, bias, rowY);
   dnnl::matmul::primitive_desc chosen(description, attributes, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::matmul(chosen);
   job.give(DNNL_ARG_SRC, 0, rowA, chosen.src_desc());
   job.give(DNNL_ARG_WEIGHTS, 1, rowB, chosen.weights_desc());

@@ -27,6 +27,7 @@ Outcome<std::string> prepareSoftmax(Job &job) {
       dnnl::prop_kind::forward_inference, logarithm ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate,
       row, row, int(axis));
   dnnl::softmax_v2_forward::primitive_desc chosen(description, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::softmax_v2_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, row, chosen.src_desc());
   job.take(DNNL_ARG_DST, chosen.dst_desc());
@@ -51,6 +52,7 @@ Outcome<std::string> prepareLayerNorm(Job &job) {
   dnnl::layer_normalization_forward::desc description(dnnl::prop_kind::forward_inference, row, float(attrs.epsilon),
                                                       flags);
   dnnl::layer_normalization_forward::primitive_desc chosen(description, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::layer_normalization_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, row, chosen.src_desc());
   job.give(DNNL_ARG_SCALE, 1, rowScale, wide);
@@ -71,6 +73,7 @@ Outcome<std::string> prepareLrn(Job &job) {
                                       job.laidOut(row, Job::blocked(row)), attrs.size, float(attrs.alpha),
                                       float(attrs.beta), float(attrs.bias));
   dnnl::lrn_forward::primitive_desc chosen(description, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::lrn_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, row, chosen.src_desc());
   job.take(DNNL_ARG_DST, chosen.dst_desc());
@@ -117,6 +120,7 @@ Outcome<std::string> prepareReduction(Job &job) {
   Desc rowX = Job::rowMajor(x), rowY = Job::rowMajor(job.results[0], reduced);
   dnnl::reduction::desc description(known->first, rowX, rowY, known->second, 0.0f);
   dnnl::reduction::primitive_desc chosen(description, attributes, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::reduction(chosen);
   job.give(DNNL_ARG_SRC, 0, rowX, chosen.src_desc());
   job.take(DNNL_ARG_DST, chosen.dst_desc());

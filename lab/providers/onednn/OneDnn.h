@@ -27,6 +27,10 @@ public:
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
 
+  /// Moves `chosen`, oneDNN's first choice, on to the implementation that the variant names; other variants keep the
+  /// first one. Throws Declined where oneDNN has no such implementation of the problem.
+  void select(dnnl::primitive_desc &chosen) const;
+
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
 
@@ -64,6 +68,10 @@ public:
 private:
   std::vector<dnnl::memory> taken, constantMemory;
 };
+
+/// Implementations that one problem can be asked for by number: "impl-2" to "impl-8", in oneDNN's order of preference,
+/// without its reference loops ("ref..."). The first one is `auto`.
+std::vector<std::string> numberedImplementations();
 
 /// What f32 and so on is called; none for types that no primitive here computes with.
 std::optional<dnnl::memory::data_type> dataType(ElementType type);

@@ -41,6 +41,7 @@ Outcome<std::string> preparePool(Job &job) {
   if (std::all_of(dilations.begin(), dilations.end(), [](int64_t dilation) { return dilation == 1; })) {
     dnnl::pooling_forward::desc description(kind, algorithm, wantedX, wantedY, strides, kernel, before, after);
     dnnl::pooling_forward::primitive_desc chosen(description, attributes, job.engine);
+    job.select(chosen);
     job.primitive = dnnl::pooling_forward(chosen);
     finish(chosen);
   } else {
@@ -49,6 +50,7 @@ Outcome<std::string> preparePool(Job &job) {
     dnnl::pooling_v2_forward::desc description(kind, algorithm, wantedX, wantedY, strides, kernel, dilations, before,
                                                after);
     dnnl::pooling_v2_forward::primitive_desc chosen(description, attributes, job.engine);
+    job.select(chosen);
     job.primitive = dnnl::pooling_v2_forward(chosen);
     finish(chosen);
   }
@@ -94,6 +96,7 @@ Outcome<std::string> prepareResize(Job &job) {
       attrs.mode == "linear" ? dnnl::algorithm::resampling_linear : dnnl::algorithm::resampling_nearest,
       job.laidOut(rowX, Job::blocked(rowX)), job.laidOut(rowY, Job::blocked(rowY)));
   dnnl::resampling_forward::primitive_desc chosen(description, attributes, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::resampling_forward(chosen);
   job.give(DNNL_ARG_SRC, 0, rowX, chosen.src_desc());
   job.take(DNNL_ARG_DST, chosen.dst_desc());

@@ -52,6 +52,7 @@ Outcome<std::string> prepareLstm(Job &job) {
   dnnl::lstm_forward::desc description(dnnl::prop_kind::forward_inference, direction, rowX, hiddenIn, cellIn,
                                        wanted(w, rowW), wanted(r, rowR), rowB, rowY, state, state);
   dnnl::lstm_forward::primitive_desc chosen(description, job.engine);
+  job.select(chosen);
   job.primitive = dnnl::lstm_forward(chosen);
   job.give(DNNL_ARG_SRC_LAYER, 0, rowX, chosen.src_layer_desc());
   job.give(DNNL_ARG_WEIGHTS_LAYER, reordered(job.inputs[1], directions, hidden, in), rowW, chosen.weights_layer_desc());

@@ -11,11 +11,6 @@
 
 namespace lathe::lab::xnnpack {
 
-/// Thrown if XNNPACK rejects a problem; the problem is declined for this reason.
-struct Declined {
-  std::string reason;
-};
-
 /// Throws Declined for parameters or hardware that are not supported, Error for other failures.
 void check(xnn_status status, const char *what);
 
