@@ -5,6 +5,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/print/Terminal.h"
 #include "runtime/References.h"
+#include "schedule/Algorithms.h"
 
 #include <csignal>
 #include <dlfcn.h>
@@ -39,7 +40,8 @@ const Summary compilerVerbs[] = {
 
 void printHelp() {
   std::cout << "lathe: compiles neural networks to native packages, runs, checks and measures them\n\n"
-               "Usage: lathe VERB [OPTIONS]     (lathe help VERB lists flags and examples)\n\nVerbs:\n";
+               "Usage: lathe VERB [OPTIONS]     (lathe help VERB lists flags and examples,\n"
+               "                                  lathe help schedules the algorithms)\n\nVerbs:\n";
   auto line = [](const char *name, const char *summary) { std::cout << fmt::format("  {:<9} {}\n", name, summary); };
   for (const Summary &verb : compilerVerbs)
     line(verb.name, verb.summary);
@@ -93,6 +95,11 @@ int mainVerb(int argc, char **argv) {
   runtime::registerReferences(); // what of them a plan does not use is never paged in
   std::string name = argc > 1 ? argv[1] : "";
   Arguments arguments(argv + std::min(argc, 2), argv + argc);
+  if (name == "help" && !arguments.empty() && arguments[0] == "schedules")
+    return guarded("help", [&] {
+      std::cout << (arguments.size() > 1 ? schedulesHelp(arguments[1]) : schedulesHelp());
+      return success;
+    });
   if (name == "help" && !arguments.empty()) { // `help ops bench` as well as `help run`
     name = arguments[0];
     arguments.erase(arguments.begin());

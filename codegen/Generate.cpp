@@ -67,58 +67,80 @@ void requireElements(mlir::func::FuncOp function) {
   });
 }
 
-/// A prior may want more than any schedule has, of a problem without bounds: throws Declined then.
-void requireDeclared(const Schedule &chosen) {
-  try {
-    validate(chosen);
-  } catch (const Error &error) {
-    throw Declined{error.what()};
+/// What KernelFacts has for every family.
+void describe(const KernelProblem &problem, const KernelFamily &family, KernelFacts &facts) {
+  facts.family = family.name;
+  facts.target = problem.target;
+  facts.threads = problem.threads;
+  facts.exactMath = problem.exactMath;
+  facts.smallMemory = problem.smallMemory;
+  facts.precision = problem.precision;
+  mlir::func::FuncOp function = problem.function;
+  auto tensor = [](mlir::Value value, Dims dims) {
+    nn::BlockedAttr layout = nn::layoutOf(value);
+    return TensorFacts{nn::infoOf(value).type, std::move(dims), layout ? layout.getSize() : 0, false};
+  };
+  for (mlir::BlockArgument argument : function.getArguments()) {
+    facts.inputs.push_back(tensor(argument, nn::argumentDims(function, argument.getArgNumber())));
+    facts.inputs.back().constant = function.getArgAttr(argument.getArgNumber(), "nn.constant") != nullptr;
   }
-}
-
-/// Throws Error for a schedule that is not declared as it stands, Declined for one of another family.
-void requireOwn(const KernelFamily &family, const Schedule &schedule) {
-  const Algorithm &algorithm = validate(schedule);
-  if (std::string_view(algorithm.family) == family.name)
-    return;
-  std::vector<std::string> own;
-  for (const Algorithm &candidate : algorithms())
-    if (std::string_view(candidate.family) == family.name)
-      own.push_back(candidate.str());
-  throw Declined{fmt::format("{} is no algorithm of the family '{}', expected {}", algorithm.str(), family.name,
-                             listed(own, "or"))};
+  std::vector<TensorInfo> results = nn::SymbolicShapes(function).results();
+  for (auto [value, info] : llvm::zip(function.getBody().front().getTerminator()->getOperands(), results))
+    facts.outputs.push_back(tensor(value, info.dims));
 }
 
 } // namespace
 
-Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
+Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem) {
   Outcome<const KernelFamily *> family = familyOf(problem.function);
   if (!family)
     return NotApplicable{family.reason()};
   try {
     requireElements(problem.function);
     requireConversions(problem);
-    Outcome<Schedule> chosen = (*family)->prior(problem);
-    if (chosen)
-      requireDeclared(*chosen);
-    return chosen;
+    std::unique_ptr<KernelFacts> facts = (*family)->read(problem);
+    describe(problem, **family, *facts);
+    return facts;
   } catch (const Declined &declined) {
+    return NotApplicable{declined.reason};
+  }
+}
+
+Outcome<Schedule> priorSchedule(const KernelFacts &facts) {
+  try {
+    Schedule chosen = facts.prior();
+    // A prior may want more than any schedule has, of a problem without bounds, or more than this one has room for.
+    if (Legality legality = legal(facts, chosen); !legality)
+      return NotApplicable{legality.reason};
+    return chosen;
+  } catch (const Illegal &none) {
+    return NotApplicable{none.reason};
+  } catch (const Error &error) {
+    return NotApplicable{error.what()};
+  }
+}
+
+Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
+  return facts ? priorSchedule(**facts) : NotApplicable{facts.reason()};
+}
+
+Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {
+  if (Legality legality = legal(facts, schedule); !legality)
+    return NotApplicable{legality.reason};
+  Outcome<const KernelFamily *> family = familyOf(problem.function);
+  try {
+    return (*family)->generate(problem, facts, schedule);
+  } catch (const Declined &declined) {
+    // readFacts should have found it; references can still compute the kernel.
     return NotApplicable{declined.reason};
   }
 }
 
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule) {
-  Outcome<const KernelFamily *> family = familyOf(problem.function);
-  if (!family)
-    return NotApplicable{family.reason()};
-  try {
-    requireElements(problem.function);
-    requireConversions(problem);
-    requireOwn(**family, schedule);
-    return (*family)->generate(problem, schedule);
-  } catch (const Declined &declined) {
-    return NotApplicable{declined.reason};
-  }
+  validate(schedule);
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
+  return facts ? generate(problem, **facts, schedule) : NotApplicable{facts.reason()};
 }
 
 Dims dimsOf(mlir::func::FuncOp function, unsigned argument) {

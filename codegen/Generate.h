@@ -1,12 +1,9 @@
 // From an outlined kernel (a function of nn ops) and a schedule to loops and vectors: the door to the kernel families.
 #pragma once
 
-#include "codegen/target/Target.h"
+#include "codegen/Declined.h"
+#include "codegen/space/KernelFacts.h"
 #include "ir/Bridge.h"
-#include "schedule/Schedule.h"
-#include "support/Dim.h"
-#include "support/Error.h"
-#include "support/Precision.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -53,11 +50,19 @@ struct KernelProblem {
   Precision precision = Precision::fp32; // the priors choose for
 };
 
-/// The schedule the prior chooses, or the reason the family declines (the kernel then stays with references).
-Outcome<Schedule> priorSchedule(const KernelProblem &problem);
+/// Reads the function once. Declines, with the reason, a function that no schedule of its family computes (the kernel
+/// then stays with references). Which schedules are legal is said by `legal` (codegen/space/KernelFacts.h).
+Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem);
 
-/// Generates code. Declines with a reason when the schedule is of another family or not legal for the problem; throws
+/// The schedule the prior chooses; declines where none is legal.
+Outcome<Schedule> priorSchedule(const KernelFacts &facts);
+
+/// Generates code. `facts`: what readFacts gave for the same problem. Declines when the schedule is not legal; throws
 /// Error for what schedule/Algorithms.h does not declare.
+Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
+
+/// Likewise, the function read first.
+Outcome<Schedule> priorSchedule(const KernelProblem &problem);
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
 
 /// Extents of a kernel argument or result with symbols (from nn.dims).
@@ -66,8 +71,10 @@ Dims dimsOf(mlir::func::FuncOp function, unsigned argument);
 /// A kernel family, registered in codegen/Generate.cpp's table.
 struct KernelFamily {
   const char *name;
-  Outcome<Schedule> (*prior)(const KernelProblem &problem);
-  Outcome<GeneratedKernel> (*generate)(const KernelProblem &problem, const Schedule &schedule);
+  /// The facts, but for what KernelFacts has for every family. Throws Declined.
+  std::unique_ptr<KernelFacts> (*read)(const KernelProblem &problem);
+  /// The code of a legal schedule: every reason not to make it has been found by `read` or `legal`.
+  GeneratedKernel (*generate)(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
 };
 
 } // namespace lathe

@@ -60,6 +60,9 @@ public:
       step("passes", 1, 2);
       PipelineReport formed = lathe::formKernels(module, pipelineOptions());
       noteRowMajor(formed);
+      for (const PipelineReport::Whole &whole : formed.wholes)
+        for (const std::string &part : whole.parts)
+          schedules.noteInside(part, whole.kernel);
       fusions = std::move(formed.fusions);
       for (const PipelineReport::Conversion &conversion : formed.conversions)
         report.conversions.push_back(fmt::format("{}: {} -> {}, {} bytes",
@@ -163,6 +166,9 @@ private:
     result.channelBlock = target.channelBlock();
     result.declines = [this](mlir::func::FuncOp kernel) {
       return options.referencesOnly ? "only references were asked for" : library.declines(kernel);
+    };
+    result.staysWhole = [this](mlir::func::FuncOp kernel, const std::vector<std::string> &parts) {
+      return library.staysWhole(kernel, parts);
     };
     if (schedules.hasGraphChoices())
       result.given = [this](const std::vector<std::string> &nodes) { return schedules.graphChoice(nodes); };

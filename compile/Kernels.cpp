@@ -28,7 +28,7 @@ std::string textOf(mlir::Operation *op) {
 }
 
 /// A schedule from outside or of the kernel's own.
-std::optional<std::string> scheduleGiven(ScheduleBook &schedules, mlir::func::FuncOp kernel) {
+std::optional<std::string> scheduleGiven(const ScheduleBook &schedules, mlir::func::FuncOp kernel) {
   std::optional<std::string> given = schedules.find(kernel.getName().str(), nn::nodeNames(kernel.getLoc()));
   if (auto attr = kernel->getAttrOfType<mlir::StringAttr>("nn.schedule"); !given && attr)
     given = attr.str();
@@ -46,18 +46,6 @@ Schedule readGiven(const std::string &given, mlir::func::FuncOp kernel) {
 
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
   return {kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
-}
-
-/// Whether a kernel that may be two should be one: as schedules given for it or for one of the two say, else as
-/// predicted.
-bool staysWhole(ScheduleBook &schedules, const KernelProblem &problem, mlir::ArrayAttr parts) {
-  if (std::optional<std::string> given = scheduleGiven(schedules, problem.function))
-    return isSeparable(readGiven(*given, problem.function));
-  for (mlir::Attribute part : parts)
-    if (auto given = schedules.find(llvm::cast<mlir::StringAttr>(part).str(), {}))
-      if (!isSeparable(readGiven(*given, problem.function))) // else another kernel has that name now
-        return false;
-  return separablePays(problem);
 }
 
 } // namespace
@@ -79,15 +67,23 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
 
   KernelProblem problem = problemOf(kernel, target, options);
   auto make = [&]() -> Entry {
-    Outcome<Schedule> schedule = given ? Outcome<Schedule>(readGiven(*given, kernel)) : priorSchedule(problem);
+    std::optional<Schedule> asked;
+    if (given)
+      asked = readGiven(*given, kernel);
+    // A schedule that was asked for by name and cannot be had is the user's error, not a reason to go on without.
+    auto refuse = [&](const std::string &reason) -> Entry {
+      require(!given, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()), given.value_or(""), reason);
+      return {NotApplicable{reason}, {}};
+    };
+    Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
+    if (!facts)
+      return refuse(facts.reason());
+    Outcome<Schedule> schedule = asked ? Outcome<Schedule>(*asked) : priorSchedule(**facts);
     if (!schedule)
-      return {NotApplicable{schedule.reason()}, {}};
-    Outcome<GeneratedKernel> generated = generate(problem, *schedule);
-    if (!generated) {
-      // A schedule that was asked for by name and cannot be had is the user's error, not a reason to go on without.
-      require(!given, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()), *given, generated.reason());
-      return {NotApplicable{generated.reason()}, {}};
-    }
+      return refuse(schedule.reason());
+    Outcome<GeneratedKernel> generated = generate(problem, **facts, *schedule);
+    if (!generated)
+      return refuse(generated.reason());
     CompiledKernel compiled{
         kernel.getName().str(), generated->schedule, generated->units, generated->scratchBytes,
         generated->images,      generated->stages,   generated->dims,  std::move(generated->packings)};
@@ -97,21 +93,23 @@ KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
 }
 
 std::string KernelLibrary::declines(mlir::func::FuncOp kernel) {
-  // Questions, nothing the code depends on.
-  auto parts = llvm::cast_or_null<mlir::ArrayAttr>(kernel->removeAttr("nn.parts"));
-  bool divisible = kernel->removeAttr("nn.divisible") != nullptr;
-  if (divisible && !staysWhole(schedules, problemOf(kernel, target, options), parts))
-    return "two kernels are predicted to take less time, or were asked for";
-  Entry &entry = lookUp(kernel);
-  if (!entry.outcome.done())
-    return entry.outcome.reason();
-  if (parts)
-    for (mlir::Attribute part : parts)
-      schedules.noteInside(llvm::cast<mlir::StringAttr>(part).str(), kernel.getName().str());
-  return "";
+  const Entry &entry = lookUp(kernel);
+  return entry.outcome.done() ? "" : entry.outcome.reason();
+}
+
+bool KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vector<std::string> &parts) const {
+  if (std::optional<std::string> given = scheduleGiven(schedules, kernel))
+    return isSeparable(readGiven(*given, kernel));
+  for (const std::string &part : parts)
+    if (auto given = schedules.find(part, {}))
+      if (!isSeparable(readGiven(*given, kernel))) // else another kernel has that name now
+        return false;
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problemOf(kernel, target, options));
+  return facts && separablePays(**facts);
 }
 
 const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {
+  schedules.use(kernel.getName().str(), nn::nodeNames(kernel.getLoc()));
   Entry &entry = lookUp(kernel);
   require(entry.outcome.done(), "{}: no code for kernel @{}: {}", nn::describe(kernel.getLoc()), kernel.getName().str(),
           entry.outcome.done() ? "" : entry.outcome.reason());

@@ -38,8 +38,13 @@ public:
   KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules)
       : target(target), options(options), schedules(schedules) {}
 
-  /// "" when code can be made for `kernel`, otherwise why not. What was generated is kept for `compiled`.
+  /// A pure question: "" when code can be made for `kernel`, otherwise why not. The answer and the code are remembered
+  /// for `compiled`. Throws Error where a schedule was given for the kernel that is not legal.
   std::string declines(mlir::func::FuncOp kernel);
+
+  /// A pure question: whether a kernel of two anchors should be one and not the kernels `parts`, as schedules given for
+  /// it or for one of them say, otherwise as predicted.
+  bool staysWhole(mlir::func::FuncOp kernel, const std::vector<std::string> &parts) const;
 
   /// Marks the kernel as used by the program. Throws Error naming its nodes when no code can be made.
   const CompiledKernel &compiled(mlir::func::FuncOp kernel);

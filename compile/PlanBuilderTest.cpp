@@ -1,6 +1,7 @@
 #include "compile/PlanBuilder.h"
 
 #include "compile/Compile.h"
+#include "compile/Kernels.h"
 #include "ir/Context.h"
 #include "ops/Lowerings.h"
 
@@ -203,18 +204,20 @@ TEST_F(PlanBuilderTest, aKernelNobodyCanCompileIsNamed) {
 }
 
 TEST(ScheduleBook, findsByKernelThenNodeAndReportsUnusedLines) {
-  ScheduleBook book("# prior with a smaller tile\nconv1_relu1: direct/1 px=6\nfc:0: gemm/1 rows=4\n\n", "s.txt");
+  ScheduleBook book("# prior with a smaller tile\nconv1_relu1: direct/1 px=6\nfc:0: gemm/2 mr=4\n\n", "s.txt");
   EXPECT_EQ(book.find("conv1_relu1", {}), "direct/1 px=6");
-  EXPECT_THROW(book.requireAllUsed(), Error);
-  EXPECT_EQ(book.find("other", {"fc:0"}), "gemm/1 rows=4");
+  EXPECT_EQ(book.find("other", {"fc:0"}), "gemm/2 mr=4");
   EXPECT_EQ(book.find("other", {"x"}), std::nullopt);
+  book.use("conv1_relu1", {});
+  EXPECT_THROW(book.requireAllUsed(), Error) << "finding a line does not use it";
+  book.use("other", {"fc:0"});
   book.requireAllUsed();
   EXPECT_THROW(ScheduleBook("conv1 direct", "s.txt"), Error);
   EXPECT_THROW(ScheduleBook("a: direct/1\na: direct/1", "s.txt"), Error);
 }
 
 TEST(ScheduleBook, holdsChoicesAboveKernels) {
-  ScheduleBook book("c: layout/1 in=row out=blocked\nr: fuse/1 with=17\nr: map/1 unroll=2\n", "s.txt");
+  ScheduleBook book("c: layout/1 in=row out=blocked\nr: fuse/1 with=17\nr: map/2 interleave=2\n", "s.txt");
   GraphChoice conv = book.graphChoice({"c"}), relu = book.graphChoice({"x", "r"});
   EXPECT_EQ(conv.blockedInput, false);
   EXPECT_EQ(conv.blockedOutput, true);
@@ -222,11 +225,34 @@ TEST(ScheduleBook, holdsChoicesAboveKernels) {
   EXPECT_EQ(relu.kernelOf, "17"); // a node's name, digits or not
   EXPECT_EQ(relu.blockedInput, std::nullopt);
   EXPECT_THROW(book.requireAllUsed(), Error);
-  EXPECT_EQ(book.find("r", {}), "map/1 unroll=2");
+  EXPECT_EQ(book.find("r", {}), "map/2 interleave=2");
+  book.use("r", {});
   book.requireAllUsed();
   for (const char *wrong : {"c: layout/1", "c: layout/1 in=nchw", "c: layout/1 in=row px=3", "c: layout/2 in=row",
                             "c: fuse/1", "c: fuse/1 into=d", "c: fuse/1 with=d\nc: fuse/1 with=e"})
     EXPECT_THROW(ScheduleBook(wrong, "s.txt"), Error) << wrong;
+}
+
+TEST(KernelLibrary, declinesIsAPureQuestion) {
+  registerLowerings();
+  auto context = makeContext();
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(
+      "func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {nn.family = \"elementwise\", other = 7} {\n"
+      "  %0 = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n",
+      context.get());
+  ASSERT_TRUE(module);
+  mlir::func::FuncOp kernel = *module->getOps<mlir::func::FuncOp>().begin();
+  ScheduleBook book("k: map/2 interleave=2\n", "s.txt");
+  Target target = Target::parse("x86-64-v3");
+  KernelLibrary library(target, {}, book);
+  std::string before = kernelIdentity(kernel);
+  EXPECT_EQ(library.declines(kernel), "");
+  EXPECT_FALSE(library.staysWhole(kernel, {"a", "b"}));
+  EXPECT_EQ(kernelIdentity(kernel), before);
+  EXPECT_EQ(library.size(), 0) << "a question makes no kernel of the program";
+  EXPECT_THROW(book.requireAllUsed(), Error) << "a question uses no line";
+  EXPECT_EQ(library.compiled(kernel).schedule.str(), "map/2 interleave=2");
+  book.requireAllUsed();
 }
 
 class GraphScheduleTest : public testing::Test {
@@ -266,7 +292,7 @@ TEST_F(GraphScheduleTest, whatIsPrintedIsTakenBack) {
 TEST_F(GraphScheduleTest, choicesAreFollowed) {
   std::string alone = schedule("r1: fuse/1 with=r1");
   EXPECT_TRUE(has(alone, "r1: fuse/1 with=r1\n")) << alone;
-  EXPECT_TRUE(has(alone, "c1: direct/1") || has(alone, "c1: winograd/1")) << alone;
+  EXPECT_TRUE(has(alone, "c1: direct/1") || has(alone, "c1: winograd/2")) << alone;
   for (std::string layouts : {"in=row out=blocked", "in=blocked out=row", "in=blocked out=blocked", "in=row out=row"}) {
     std::string text = schedule("c1: layout/1 " + layouts);
     EXPECT_TRUE(has(text, "c1: layout/1 " + layouts + "\n")) << text;

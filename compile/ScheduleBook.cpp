@@ -73,11 +73,22 @@ ScheduleBook::Line *ScheduleBook::take(Kind kind, const std::string &name) {
   return &found->second;
 }
 
-std::optional<std::string> ScheduleBook::find(const std::string &name, const std::vector<std::string> &nodes) {
-  Line *line = take(kernel, name);
-  for (size_t i = 0; !line && i < nodes.size(); ++i)
-    line = take(kernel, nodes[i]);
+const ScheduleBook::Line *ScheduleBook::lineOf(const std::string &name, const std::vector<std::string> &nodes) const {
+  auto found = lines[kernel].find(name);
+  for (size_t i = 0; found == lines[kernel].end() && i < nodes.size(); ++i)
+    found = lines[kernel].find(nodes[i]);
+  return found == lines[kernel].end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> ScheduleBook::find(const std::string &name, const std::vector<std::string> &nodes) const {
+  const Line *line = lineOf(name, nodes);
   return line ? std::optional(line->schedule) : std::nullopt;
+}
+
+void ScheduleBook::use(const std::string &name, const std::vector<std::string> &nodes) {
+  bool found = take(kernel, name);
+  for (size_t i = 0; !found && i < nodes.size(); ++i)
+    found = take(kernel, nodes[i]);
 }
 
 GraphChoice ScheduleBook::graphChoice(const std::vector<std::string> &nodes) {

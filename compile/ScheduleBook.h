@@ -28,7 +28,10 @@ public:
   ScheduleBook(const std::string &text, const std::string &fileName);
 
   /// The schedule of kernel `name` computing `nodes`: by kernel name first, then by node.
-  std::optional<std::string> find(const std::string &name, const std::vector<std::string> &nodes);
+  std::optional<std::string> find(const std::string &name, const std::vector<std::string> &nodes) const;
+
+  /// Says that kernel `name` is part of the program, so that its line is used.
+  void use(const std::string &name, const std::vector<std::string> &nodes);
 
   /// The choices above kernels for the operator made of `nodes`; the last of them is tried first, as that is how it is
   /// listed.
@@ -53,6 +56,7 @@ private:
   std::map<std::string, std::string> inside; // what is no kernel of its own, and the kernel that computes it
 
   static Kind checked(const std::string &schedule);
+  const Line *lineOf(const std::string &name, const std::vector<std::string> &nodes) const;
   Line *take(Kind kind, const std::string &name);
 };
 

@@ -28,7 +28,6 @@ constexpr OwnAttribute ownAttributes[] = {
     {"nn.source", Place::module, Form::text},     {"nn.producer", Place::module, Form::text},
     {"nn.content", Place::module, Form::text},    {weightsAttribute, Place::module, Form::text},
     {"nn.family", Place::function, Form::text},   {"nn.schedule", Place::function, Form::text},
-    {"nn.parts", Place::function, Form::texts},   {"nn.divisible", Place::function, Form::unit},
     {"nn.reason", Place::operation, Form::text},  {"nn.in_place", Place::operation, Form::unit},
     {"nn.name", Place::argument, Form::text},     {"nn.dims", Place::argument, Form::texts},
     {"nn.constant", Place::argument, Form::unit}, {"nn.name", Place::result, Form::text},

@@ -254,7 +254,7 @@ TEST_F(ModelText, AttributesThatNothingReadsAreErrors) {
   };
   EXPECT_EQ(error(oneOperator("nn.leaky_relu %x {alpha = 0.3 : f64}")), "no error");
   EXPECT_EQ(error(oneOperator("nn.leaky_relu %x {nn.reason = \"why\"}", "{nn.name = \"x\", nn.dims = [\"4\"]}",
-                              "attributes {nn.family = \"elementwise\", nn.schedule = \"map/1\"}",
+                              "attributes {nn.family = \"elementwise\", nn.schedule = \"map/2\"}",
                               "attributes {nn.source = \"m.onnx\", nn.producer = \"p\"}")),
             "no error");
   EXPECT_EQ(error(oneOperator("nn.leaky_relu %x {alhpa = 0.3 : f64}")),

@@ -30,9 +30,12 @@ struct PipelineOptions {
   bool shareStorage = true;
   /// Channels in one block of the blocked layout.
   int64_t channelBlock = 16;
-  /// "" or the reason no code can be made for a candidate kernel; such a kernel is split into its operators and,
-  /// failing that, left to the reference. Empty: all are accepted. nn.parts: the names of the two kernels it may be.
-  std::function<std::string(mlir::func::FuncOp kernel)> declines; // with nn.divisible: also where two should be made
+  /// A pure question: "" or the reason no code can be made for a candidate kernel; such a kernel is split into its
+  /// operators and, failing that, left to the reference. Empty: all are accepted.
+  std::function<std::string(mlir::func::FuncOp kernel)> declines;
+  /// A pure question: whether a candidate kernel of two anchors should stay one kernel rather than become the kernels
+  /// `parts`. Empty: it stays one.
+  std::function<bool(mlir::func::FuncOp kernel, const std::vector<std::string> &parts)> staysWhole;
   /// Choices given for the operator made of these source nodes. Empty: all are the passes'. One that cannot be followed
   /// is an Error naming the node.
   std::function<GraphChoice(const std::vector<std::string> &nodes)> given;
@@ -58,6 +61,12 @@ struct PipelineReport {
   struct Fusion {
     std::string node, anchor; // source nodes; equal: the operator starts a kernel
   };
+  /// A kernel of two anchors, and the names its parts would have had.
+  struct Whole {
+    std::string kernel;
+    std::vector<std::string> parts;
+  };
+  std::vector<Whole> wholes;
   std::vector<Conversion> conversions;
   std::vector<Layouts> layouts; // of operators that could have the other one
   std::vector<Fusion> fusions;  // of element-wise operators; of depthwise convolutions that one pointwise one reads

@@ -8,24 +8,20 @@ using Kind = Parameter::Kind;
 constexpr int64_t large = int64_t(1) << 40; // of counts that only the problem limits
 
 /// A number with a default of its own.
-Parameter number(const char *name, int64_t least, int64_t most, int64_t standard, const char *meaning) {
-  return {.name = name, .meaning = meaning, .least = least, .most = most, .defaultNumber = standard};
+Parameter number(const char *name, int64_t least, int64_t most, int64_t standard, const char *meaning,
+                 const char *note = "") {
+  return {.name = name, .meaning = meaning, .note = note, .least = least, .most = most, .defaultNumber = standard};
 }
 
 /// A number whose default depends on the problem: `standard` says what it is.
-Parameter openNumber(const char *name, int64_t least, int64_t most, const char *standard, const char *meaning) {
-  return {.name = name, .meaning = meaning, .least = least, .most = most, .defaultText = standard};
-}
-
-Parameter powerOfTwo(const char *name, int64_t least, int64_t most, int64_t standard, const char *meaning) {
-  Parameter result = number(name, least, most, standard, meaning);
-  result.powerOfTwo = true;
-  return result;
+Parameter openNumber(const char *name, int64_t least, int64_t most, const char *standard, const char *meaning,
+                     const char *note = "") {
+  return {.name = name, .meaning = meaning, .note = note, .least = least, .most = most, .defaultText = standard};
 }
 
 /// One of `words`; the first one is the default.
-Parameter word(const char *name, std::vector<const char *> words, const char *meaning) {
-  return {.name = name, .meaning = meaning, .kind = Kind::word, .words = std::move(words)};
+Parameter word(const char *name, std::vector<const char *> words, const char *meaning, const char *note = "") {
+  return {.name = name, .meaning = meaning, .note = note, .kind = Kind::word, .words = std::move(words)};
 }
 
 Parameter withoutDefault(Parameter parameter) {
@@ -33,23 +29,54 @@ Parameter withoutDefault(Parameter parameter) {
   return parameter;
 }
 
-// What several algorithms have alike.
+// ---- The vocabulary: one meaning a name, whatever the algorithm. `note`: what of it here. ----
 
-Parameter grain(int64_t standard, const char *meaning = "elements a work item computes, about") {
-  return number("grain", 1, large, standard, meaning);
+Parameter px(const char *note) {
+  return number("px", 1, 64, 1, "output positions of one row a register block, at most", note);
 }
-
+Parameter oc(int64_t most = 32) { return number("oc", 1, most, 1, "vectors of output channels a register block"); }
+Parameter mr(int64_t most, const char *note) {
+  return number("mr", 1, most, 1, "rows of a register block, at most", note);
+}
+Parameter vectors(int64_t most, const char *note) {
+  return number("vectors", 1, most, 1, "vectors of columns a register block", note);
+}
 Parameter unroll(int64_t standard) { return number("unroll", 1, 64, standard, "reduction steps a loop iteration"); }
+Parameter interleave(int64_t most, const char *note) {
+  return number("interleave", 1, most, 1, "independent results computed side by side", note);
+}
+constexpr const char *rowsOfItem = "output rows a work item";
+Parameter rows(const char *note = "") { return openNumber("rows", 1, large, "all rows", rowsOfItem, note); }
+Parameter width(const char *note) {
+  return openNumber("width", 1, large, "positions of a row", "output positions that count as one row", note);
+}
+Parameter mc(int64_t most, const char *note) {
+  return number("mc", 1, most, 1, "register blocks of rows a work item", note);
+}
+Parameter kc(int64_t most, const char *note) {
+  return number("kc", 0, most, 0,
+                "reduction steps a pass over the results, 0: all; partial results wait in scratch between passes",
+                note);
+}
+Parameter grain(int64_t standard, const char *note) {
+  return number("grain", 1, large, standard, "elements a work item handles, about", note);
+}
+Parameter prefetch(const char *note) {
+  return number("prefetch", 0, 1, 0, "1: while one panel of weights is used, the next one is fetched", note);
+}
+Parameter type(std::vector<const char *> words, const char *note) {
+  return word("type", std::move(words), "type that operands of products have or are rounded to", note);
+}
+const std::vector<const char *> mayRound = {"f32", "bf16"};
 
-Parameter prefetch(const char *meaning) { return number("prefetch", 0, 1, 0, meaning); }
+// ---- Constraints that several algorithms have ----
 
-Parameter operandType(const char *meaning) { return word("type", {"f32", "bf16"}, meaning); }
-
-Parameter outputVectors() { return number("oc", 1, 32, 1, "vectors of output channels a register block"); }
-
-Parameter rowWidth(const char *meaning) { return openNumber("width", 1, large, "positions of a row", meaning); }
-
-constexpr const char *fetchesPanel = "1: while one panel of weights is used, the next one is fetched";
+Constraint registers(const char *text) { return {"registers", text}; }
+constexpr Constraint scratch{"scratch", "a thread's scratch takes at most 256 MiB"};
+constexpr Constraint bf16Operands{"bf16", "type=bf16 needs operands in f32 and a target with avx512bf16"};
+constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
+constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
+constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
 
 std::vector<Algorithm> convolutions() {
   return {
@@ -57,138 +84,177 @@ std::vector<Algorithm> convolutions() {
        1,
        "contraction",
        "dense and grouped convolutions as small matrix products on unpadded input",
-       {number("px", 1, 64, 1, "output positions of one row a register block, at most; a row is split evenly"),
-        outputVectors(), unroll(8), openNumber("rows", 1, large, "all rows", "output rows a work item"),
-        rowWidth("output positions that count as one row; a convolution of one tap may merge rows, a pointwise one may "
-                 "split them too"),
-        number("kc", 0, large, 0,
-               "input channels reduced before the next row, 0: all; partial sums then wait in scratch"),
+       {px("a row is split evenly"), oc(), unroll(8), rows(),
+        width("a convolution of one tap may merge rows, a pointwise one may split them too"),
+        kc(large, "steps are input channels"),
         word("outer", {"rows", "channels"},
              "work items that follow each other: rows share a range of rows, channels share a tile of weights"),
-        prefetch(fetchesPanel),
-        operandType("bf16: both operands are rounded, a range of rows at a time; needs outer=rows and kc=0")}},
+        prefetch(""), type(mayRound, "a range of rows at a time")},
+       {{"computes", "the kernel is one convolution"},
+        {"groups", "groups of channels begin and end where blocks of the layout do"},
+        {"width", "width divides the positions of an image, which must be those of one tap without padding; where the "
+                  "tap is strided, width is a multiple of the row"},
+        registers(positionsFit),
+        bf16Operands,
+        {"kc", "kc divides the input channels of a group into whole blocks"},
+        {"held", "with type=bf16, kc is 0 and outer is rows: a range of rows is rounded once for all channels"},
+        blockSteps,
+        scratch,
+        {"code", "a row has at most 1500 different bodies of code: tiles times taps"}}},
       {"winograd",
-       1,
+       2,
        "contraction",
        "dense 3x3 convolutions of stride 1 with fewer multiplications (Winograd)",
-       {number("m", 2, 6, 4, "outputs a tile and axis: 2, 4 or 6; with type=bf16 2, 3 or 4"),
-        number("px", 1, 64, 1, "tiles a register block of the multiplication"),
-        number("blocks", 1, 4096, 1, "register blocks a chunk of tiles"), outputVectors(),
+       {number("m", 2, 6, 4, "outputs of a Winograd tile along each axis"), mr(64, "rows are tiles"),
+        mc(4096, "rows are tiles"), oc(),
         number("split", 1, large, 1, "shares of the output channels; each one transforms the input again"),
-        number("points", 1, 8, 1,
+        number("pointsplit", 1, 8, 1,
                "shares of the rows of points: work items of a first stage; a second stage transforms back"),
-        unroll(8), prefetch("1: while the weights of one point are used, those of the next point are fetched"),
-        operandType("bf16: transformed input and transformed weights are rounded")}},
+        unroll(8), prefetch("a panel is one point's"), type(mayRound, "after the transforms")},
+       {{"computes", "the kernel is one dense 3x3 convolution of stride 1 in f32"},
+        {"exact", "exact math is off"},
+        {"memory", "--memory small is off"},
+        {"blocks", "input and result lie in blocks of one vector of channels"},
+        bf16Operands,
+        {"m", "m is 2, 4 or 6; with type=bf16 2, 3 or 4"},
+        {"oc", "oc divides the vectors of output channels"},
+        registers("mr x oc accumulators and a step's operands fit the registers"),
+        {"split", "split is at most the number of tiles of output channels"},
+        {"pointsplit", "pointsplit is at most m + 2"},
+        {"stages", "pointsplit above 1 needs split=1 and one work item of all tiles"},
+        blockSteps,
+        scratch},
+       {{1, {{"px", "mr"}, {"blocks", "mc"}, {"points", "pointsplit"}}}}},
       {"lanewise",
        1,
        "contraction",
        "depthwise convolutions and narrow groups: one lane, one output channel",
-       {number("px", 1, 64, 1, "output positions of one row a register block, at most; a row is split evenly"),
-        openNumber("rows", 1, large, "all rows", "output rows a work item")}},
+       {px("a row is split evenly"), rows()},
+       {{"computes", "the kernel is one convolution"},
+        registers("px accumulators and two operands fit the registers"),
+        {"code", "a row has at most 20000 different steps: positions times taps times channels of a group"}}},
       {"separable",
        1,
        "contraction",
        "a depthwise convolution and the pointwise one behind it, by ranges of rows",
-       {number("px", 1, 64, 1, "output positions of one row a register block of the pointwise convolution, at most"),
-        outputVectors(), unroll(8),
-        openNumber("rows", 1, large, "all rows", "rows of `width` positions computed at once"),
-        rowWidth("output positions that count as one row: whole rows"), prefetch(fetchesPanel),
+       {px("of the pointwise convolution"), oc(), unroll(8), rows("rows are those that `width` says"),
+        width("whole rows"), prefetch(""),
         number("depthwise", 1, 64, 1, "output positions of one row a register block of the depthwise convolution"),
-        operandType("bf16: both operands of the pointwise convolution are rounded")}},
+        type(mayRound, "of the pointwise convolution")},
+       {{"computes", "the kernel is a depthwise convolution and the pointwise one that reads its result"},
+        {"width", "width is a multiple of a row and divides the positions of an image"},
+        registers(positionsFit),
+        bf16Operands,
+        blockSteps,
+        scratch,
+        {"code", "the tiles of a row have at most 1500 different bodies of code, those of the depthwise convolution "
+                 "20000 steps"},
+        {"depthwise", "depthwise accumulators and two operands fit the registers"}}},
   };
 }
 
 std::vector<Algorithm> products() {
+  Parameter positions =
+      number("rows", 1, int64_t(1) << 32, 32, rowsOfItem, "of a product or a pointwise convolution positions");
   return {
       {"gemm",
-       1,
+       2,
        "contraction",
        "matrix products as tiles of broadcast rows times vectors of columns",
-       {number("rows", 1, 64, 1, "rows a register block, at most; a static row count is split evenly"),
-        number("vectors", 1, 32, 1, "vectors of columns a register block"), unroll(4),
-        number("mc", 1, large, 1, "register blocks of rows a work item"),
-        number("kc", 0, large, 0,
-               "reduction steps done for all work items of a chunk of rows before the next ones, 0: all; partial sums "
-               "then wait in scratch"),
+       {mr(64, "a static row count is split evenly"), vectors(32, ""), unroll(4), mc(large, ""), kc(large, ""),
         number("packb", 0, 1, 0,
                "1: a right operand that is not constant is copied into scratch, a tile of columns at a time"),
-        prefetch("1: while one tile of a constant right operand is used, the next one is fetched"),
-        operandType("bf16: both operands are rounded, the rows of a chunk at a time; needs packb=1 where the right "
-                    "operand is not constant")}},
+        prefetch("of a constant right operand"), type(mayRound, "the rows of a work item at a time")},
+       {{"computes", "the kernel is a matrix product"},
+        bf16Operands,
+        {"transposed", "type=bf16 needs a left operand whose steps are neighbours"},
+        {"packb", "type=bf16 needs packb=1 where the right operand is not constant"},
+        registers(rowsFit)},
+       {{1, {{"rows", "mr"}}}}},
       {"amx",
        1,
        "contraction",
        "convolutions and matrix products of operands rounded to bf16 on AMX's tile registers",
-       {number(
-            "rows", 1, int64_t(1) << 32, 32,
-            "output rows (of a product or a pointwise convolution: positions) whose input is rounded into scratch at "
-            "once"),
-        number("oc", 1, 2, 2, "vectors of output channels a register block"),
-        prefetch("1: while the weights of one tile of columns are used, those of the next one are fetched"),
-        word("type", {"bf16"}, "operands are rounded to bf16")}},
+       {positions, oc(2), prefetch(""), type({"bf16"}, "")},
+       {{"computes", "the kernel is one convolution of one group over planes, or a product of rows with a constant"},
+        {"target", "the target has tile registers (amx-bf16) and avx512bf16"},
+        {"bf16", "operands are f32"},
+        {"blocks", "a convolution reads blocks of 16 channels"},
+        {"taps", "a convolution has at most 64 taps"},
+        scratch}},
       {"attention",
-       1,
+       2,
        "attention",
        "softmax(q k^T) v, a register block of queries at a time",
-       {number("rows", 1, 64, 1, "queries a register block"),
-        number("vectors", 1, 8, 1,
-               "vectors of keys (of the scores) and of value lanes (of the result) a register block"),
-        unroll(4), number("mc", 1, int64_t(1) << 20, 1, "register blocks of queries a work item"),
-        number("kc", 0, int64_t(1) << 20, 0, "keys worked on at a time, 0: all, only where their number is static"),
-        operandType("bf16: queries, keys, values and exponentials are rounded where they enter a product")}},
+       {mr(64, "rows are queries"), vectors(8, "columns are keys, and lanes of the result"), unroll(4),
+        mc(int64_t(1) << 20, "rows are queries"), kc(int64_t(1) << 20, "steps are keys"),
+        type(mayRound, "queries, keys, values and exponentials")},
+       {bf16Operands, {"kc", "kc=0 needs a static number of keys"}, registers(rowsFit)},
+       {{1, {{"rows", "mr"}}}}},
       {"recurrent",
-       1,
+       2,
        "recurrent",
        "all steps of a recurrent network in one call",
-       {number("rows", 1, 32, 1, "rows of the batch a work item"),
-        number("vectors", 1, 16, 1, "vectors of hidden columns a tile, for every gate"), unroll(4),
-        number("split", 0, 1, 0, "1: the slots share the columns of every step, which is a stage of its own")}},
+       {mr(32, "rows are those of the batch; a work item is one register block"),
+        vectors(16, "of the hidden state, for every gate"), unroll(4),
+        number("stages", 0, 1, 0, "1: every step is a stage of its own, whose columns the threads share")},
+       {{"batch", "stages=1 needs a static batch of at least 1"},
+        {"constant", "stages=1 needs constant recurrent weights"},
+        registers("mr x vectors x gates accumulators and a step's operands fit the registers")},
+       {{1, {{"rows", "mr"}, {"split", "stages"}}}}},
   };
 }
 
 std::vector<Algorithm> others() {
-  constexpr const char *sideBySide = "rows walked side by side where the axis is innermost";
+  Parameter besides = interleave(4, "rows where they are contiguous; 1, 2 or 4");
+  besides.powerOfTwo = true;
+  std::vector<Constraint> rowsBesides = {{"lanes", "interleave is at most the lanes of a vector"},
+                                         {"axis", "interleave above 1 needs rows that are contiguous"}};
   return {
       {"map",
-       1,
+       2,
        "elementwise",
        "a graph of element-wise operators",
-       {grain(16384), number("unroll", 1, 16, 1, "vectors an iteration of the innermost loop")}},
+       {grain(16384, ""), interleave(16, "vectors")},
+       {},
+       {{1, {{"unroll", "interleave"}}}}},
       {"pool",
-       1,
+       2,
        "pool",
        "max_pool and average_pool",
-       {grain(8192, "elements of the result a work item computes, about"),
-        number("unroll", 1, 16, 1, "output positions of a row computed side by side")}},
+       {grain(8192, "of the result"), interleave(16, "output positions of a row")},
+       {},
+       {{1, {{"unroll", "interleave"}}}}},
       {"reduce",
-       1,
+       2,
        "reduction",
        "reduce_* over any axes",
-       {grain(16384, "elements a work item reads, about"),
-        number("columns", 1, 16, 1, "vectors of results computed side by side where the lanes are results")}},
+       {grain(16384, "of the input"), interleave(16, "vectors, where the lanes are results")},
+       {},
+       {{1, {{"columns", "interleave"}}}}},
       {"softmax",
-       1,
+       2,
        "softmax",
        "softmax and log_softmax over one axis",
-       {grain(8192), powerOfTwo("rows", 1, 4, 1, sideBySide)}},
+       {grain(8192, ""), besides},
+       rowsBesides,
+       {{1, {{"rows", "interleave"}}}}},
       {"normalize",
-       1,
+       2,
        "normalize",
        "layer_norm, rms_norm, instance_norm, group_norm and lp_normalize",
-       {grain(16384),
+       {grain(16384, ""),
         number("hold", 0, 64, 0,
                "vectors that stay in registers between the passes, of all rows side by side; longer rows are read "
                "again"),
-        powerOfTwo("rows", 1, 4, 1, "rows walked side by side where rows are contiguous")}},
-      {"lrn", 1, "lrn", "local response normalization across channels", {grain(8192)}},
-      {"resize",
-       1,
-       "resize",
-       "nearest, linear and cubic sampling at static extents",
-       {grain(8192, "elements of the result a work item computes, about")}},
-      {"scan", 1, "scan", "along one axis in order: extremes, running sums, the greatest elements", {grain(16384)}},
-      {"index", 1, "indexed", "elements read from or written to places that another tensor names", {grain(16384)}},
-      {"move", 1, "movement", "one operator that moves elements, or one change of layout", {grain(16384)}},
+        besides},
+       rowsBesides,
+       {{1, {{"rows", "interleave"}}}}},
+      {"lrn", 1, "lrn", "local response normalization across channels", {grain(8192, "")}},
+      {"resize", 1, "resize", "nearest, linear and cubic sampling at static extents", {grain(8192, "of the result")}},
+      {"scan", 1, "scan", "along one axis in order: extremes, running sums, the greatest elements", {grain(16384, "")}},
+      {"index", 1, "indexed", "elements read from or written to places that another tensor names", {grain(16384, "")}},
+      {"move", 1, "movement", "one operator that moves elements, or one change of layout", {grain(16384, "")}},
   };
 }
 

@@ -1,6 +1,7 @@
 // docs/generated/schedules.md from the table of algorithms.
 #include "schedule/Algorithms.h"
 #include "support/Error.h"
+#include "support/Text.h"
 
 namespace lathe {
 namespace {
@@ -19,8 +20,11 @@ std::string schedulesPage() {
       "# Schedules\n\n"
       "A schedule says how one kernel is computed: an algorithm with its version, then parameters, such as\n"
       "`direct/1 px=14 oc=2 unroll=8`. This page lists every algorithm and every parameter. A parameter that is left\n"
-      "out has its default; the choice that Lathe makes without a schedule is often another one. A value within its\n"
-      "range can still be declined, with the reason, where the problem or the target does not allow it.\n";
+      "out has its default; the choice that Lathe makes without a schedule is often another one. A parameter of one\n"
+      "name has one meaning in every algorithm; what stands in brackets says what of it here. A value within its "
+      "range\n"
+      "can still be illegal for a problem or a target: the constraints are listed with each algorithm, and\n"
+      "`lathe compile --export-space FILE` writes the values worth trying for every kernel of a model.\n";
   std::string family = "none yet";
   for (const Algorithm &algorithm : algorithms()) {
     if (family != algorithm.family) {
@@ -31,10 +35,47 @@ std::string schedulesPage() {
                         algorithm.summary);
     page += "| parameter | meaning | values | default |\n|---|---|---|---|\n";
     for (const Parameter &parameter : algorithm.parameters)
-      page += fmt::format("| `{}` | {} | {} | {} |\n", parameter.name, parameter.meaning, parameter.values(),
+      page += fmt::format("| `{}` | {} | {} | {} |\n", parameter.name, parameter.description(), parameter.values(),
                           defaultOf(parameter));
+    if (algorithm.constraints.empty())
+      continue;
+    page += "\nA schedule is legal where:\n\n";
+    for (const Constraint &constraint : algorithm.constraints)
+      page += fmt::format("- {}\n", constraint.text);
   }
   return page;
+}
+
+std::string schedulesHelp() {
+  std::string text = "A schedule says how one kernel is computed: direct/1 px=14 oc=2 unroll=8. The algorithms:\n";
+  std::string family = "none yet";
+  for (const Algorithm &algorithm : algorithms()) {
+    if (family != algorithm.family) {
+      family = algorithm.family;
+      text += fmt::format("\n{}\n", family.empty() ? "Choices above kernels" : "Kernel family " + family);
+    }
+    text += fmt::format("  {:<13} {}\n", algorithm.str(), algorithm.summary);
+  }
+  return text + "\nlathe help schedules NAME lists an algorithm's parameters and constraints.\n";
+}
+
+std::string schedulesHelp(const std::string &name) {
+  std::vector<std::string> names;
+  for (const Algorithm &algorithm : algorithms()) {
+    names.push_back(algorithm.name);
+    if (name != algorithm.name && name != algorithm.str())
+      continue;
+    std::string text = fmt::format("{}: {}\n\nParameters:\n", algorithm.str(), algorithm.summary);
+    for (const Parameter &parameter : algorithm.parameters)
+      text += fmt::format("  {:<11} {}; {}; default {}\n", parameter.name, parameter.description(), parameter.values(),
+                          defaultOf(parameter));
+    if (!algorithm.constraints.empty())
+      text += "\nA schedule is legal where:\n";
+    for (const Constraint &constraint : algorithm.constraints)
+      text += fmt::format("  {}\n", constraint.text);
+    return text;
+  }
+  fail("there is no algorithm '{}'{}; lathe help schedules lists them", printable(name), suggestion(name, names));
 }
 
 } // namespace lathe

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -39,7 +40,7 @@ std::string legal(const Parameter &parameter) {
 }
 
 TEST(Schedule, TextComesBack) {
-  for (const char *text : {"softmax/1 grain=4096 rows=2", "direct/1 px=14 outer=channels type=f32", "move/1",
+  for (const char *text : {"softmax/2 grain=4096 interleave=2", "direct/1 px=14 outer=channels type=f32", "move/1",
                            "layout/1 in=row out=blocked", "fuse/1 with=conv1"})
     EXPECT_EQ(readSchedule(text).str(), text);
 }
@@ -68,16 +69,45 @@ TEST(Schedule, UnknownAlgorithmsListThoseThatExist) {
 }
 
 TEST(Schedule, TheMessageNamesWhatWasMisspelt) {
-  EXPECT_EQ(errorOf("softmax/1 grian=1"), "schedule 'softmax/1 grian=1': softmax/1 has no parameter 'grian'; it has "
-                                          "grain and rows (did you mean 'grain'?)");
-  EXPECT_EQ(errorOf("gemm/1 rows=abc"),
-            "schedule 'gemm/1 rows=abc': got rows=abc, expected a whole number from 1 to 64");
+  EXPECT_EQ(errorOf("softmax/2 grian=1"), "schedule 'softmax/2 grian=1': softmax/2 has no parameter 'grian'; it has "
+                                          "grain and interleave (did you mean 'grain'?)");
+  EXPECT_EQ(errorOf("gemm/2 mr=abc"), "schedule 'gemm/2 mr=abc': got mr=abc, expected a whole number from 1 to 64");
   EXPECT_EQ(errorOf("direct/1 outer=depth"),
             "schedule 'direct/1 outer=depth': got outer=depth, expected rows or channels");
-  EXPECT_EQ(errorOf("softmax/1 rows=3"), "schedule 'softmax/1 rows=3': got rows=3, expected 1, 2 or 4");
-  EXPECT_EQ(errorOf("gemm/1 packb=2"), "schedule 'gemm/1 packb=2': got packb=2, expected 0 or 1");
-  EXPECT_EQ(errorOf("gemm/1 rows=4 rows=6"), "schedule 'gemm/1 rows=4 rows=6': rows is given twice, expected once");
-  EXPECT_THAT(errorOf("softmax/1 gr\033[2Jain=1"), HasSubstr("\\x1b")) << "no terminal takes it as a command";
+  EXPECT_EQ(errorOf("softmax/2 interleave=3"),
+            "schedule 'softmax/2 interleave=3': got interleave=3, expected 1, 2 or 4");
+  EXPECT_EQ(errorOf("gemm/2 packb=2"), "schedule 'gemm/2 packb=2': got packb=2, expected 0 or 1");
+  EXPECT_EQ(errorOf("gemm/2 mr=4 mr=6"), "schedule 'gemm/2 mr=4 mr=6': mr is given twice, expected once");
+  EXPECT_THAT(errorOf("softmax/2 gr\033[2Jain=1"), HasSubstr("\\x1b")) << "no terminal takes it as a command";
+}
+
+TEST(Schedule, FormerNamesAreTold) {
+  EXPECT_EQ(errorOf("gemm/1 rows=4 kc=64"),
+            "schedule 'gemm/1 kc=64 rows=4': gemm/1 is gemm/2 now, where rows is called mr");
+  EXPECT_EQ(errorOf("winograd/1 m=4"),
+            "schedule 'winograd/1 m=4': winograd/1 is winograd/2 now, where px is called mr, "
+            "blocks is called mc and points is called pointsplit");
+  for (const Algorithm &algorithm : algorithms())
+    for (const FormerVersion &former : algorithm.former)
+      for (const auto &[old, name] : former.renamed) {
+        EXPECT_EQ(algorithm.find(old), nullptr) << algorithm.str() << " " << old;
+        EXPECT_NE(algorithm.find(name), nullptr) << algorithm.str() << " " << name;
+        EXPECT_THAT(errorOf(fmt::format("{}/{} {}=1", algorithm.name, former.version, old)),
+                    HasSubstr(fmt::format("is {} now, where {} is called {}", algorithm.str(), old, name)));
+      }
+}
+
+TEST(Schedule, AWordHasOneMeaning) {
+  std::map<std::string, const Parameter *> first;
+  for (const Algorithm &algorithm : algorithms())
+    for (const Parameter &parameter : algorithm.parameters) {
+      const Parameter *known = first.try_emplace(parameter.name, &parameter).first->second;
+      EXPECT_STREQ(parameter.meaning, known->meaning) << algorithm.str() << " " << parameter.name;
+      EXPECT_EQ(parameter.kind, known->kind) << algorithm.str() << " " << parameter.name;
+    }
+  std::map<std::string, std::string> names; // and a meaning has one word
+  for (const auto &[name, parameter] : first)
+    EXPECT_EQ(names.try_emplace(parameter->meaning, name).first->second, name);
 }
 
 TEST(Schedule, NothingPassesInAnyAlgorithm) {
@@ -122,7 +152,10 @@ TEST(Schedule, TheTableIsSound) {
   std::set<std::string> seen;
   for (const Algorithm &algorithm : algorithms()) {
     EXPECT_TRUE(seen.insert(algorithm.str()).second) << algorithm.str();
-    std::set<std::string> names;
+    std::set<std::string> names, constraints;
+    for (const Constraint &constraint : algorithm.constraints)
+      EXPECT_TRUE(constraints.insert(constraint.id).second) << algorithm.str() << " " << constraint.id;
+    EXPECT_THROW(algorithm.constraint("colour"), std::logic_error);
     for (const Parameter &parameter : algorithm.parameters) {
       EXPECT_TRUE(names.insert(parameter.name).second) << algorithm.str() << " " << parameter.name;
       EXPECT_FALSE(std::string(parameter.meaning).empty());
@@ -131,6 +164,19 @@ TEST(Schedule, TheTableIsSound) {
       }
     }
   }
+}
+
+TEST(Schedule, HelpNamesEverything) {
+  std::string all = schedulesHelp();
+  for (const Algorithm &algorithm : algorithms()) {
+    EXPECT_THAT(all, HasSubstr("  " + algorithm.str() + " "));
+    EXPECT_EQ(schedulesHelp(algorithm.name), schedulesHelp(algorithm.str()));
+    for (const Parameter &parameter : algorithm.parameters)
+      EXPECT_THAT(schedulesHelp(algorithm.name), HasSubstr(parameter.description()));
+    for (const Constraint &constraint : algorithm.constraints)
+      EXPECT_THAT(schedulesHelp(algorithm.name), HasSubstr(constraint.text));
+  }
+  EXPECT_THROW(schedulesHelp("gem"), Error);
 }
 
 TEST(Schedule, ThePageIsCurrent) {

@@ -1,4 +1,5 @@
 """`lathe compile`: packages, their levels, schedules and caches."""
+import json
 import os
 
 import numpy as np
@@ -10,17 +11,47 @@ class Compile(Cli):
     def test_memory_small_forbids_what_grows_the_weights(self):
         schedule = self.path("winograd.txt")
         with open(schedule, "w") as file:
-            file.write("conv2: winograd/1 m=2\n")
+            file.write("conv2: winograd/2 m=2\n")
         out = self.path("small.lathe")
         self.lathe("compile", self.net, "-o", out, "--schedule", schedule)
         self.error("compile", self.net, "-o", out, "--schedule", schedule, "--memory", "small",
-                   says="conv2.*winograd/1 m=2.*--memory small forbids")
+                   says="conv2.*winograd/2 m=2.*--memory small forbids")
         self.lathe("compile", self.net, "-o", out, "--memory", "small")
         self.assertNotIn("winograd", self.lathe("profile", out, "--no-check", "--wide", "--repetitions", "1").stdout)
         report = self.figures("run", out, "--fill", "random")
         memory = report["memory"]
         self.assertGreater(report["peak_rss_bytes"], memory["constant_bytes"] + memory["live_bytes"])
         self.assertLessEqual(memory["live_bytes"], memory["arena_bytes"])
+
+    def test_the_search_space_is_exported(self):
+        path = self.path("space.json")
+        said = self.lathe("compile", self.net, "--export-space", path, "--threads", "2").stdout
+        with open(path) as file:
+            document = json.load(file)
+        self.assertIn(f"{len(document['kernels'])} distinct kernels", said)
+        self.assertEqual(document["threads"], 2)
+        names = [name for kernel in document["kernels"] for name in kernel["kernels"]]
+        self.assertEqual(len(set(names)), len(names))
+        families = {kernel["family"] for kernel in document["kernels"]}
+        self.assertIn("contraction", families)
+        for kernel in document["kernels"]:
+            self.assertTrue(kernel["task"].startswith("task/"), kernel["task"])
+            chosen = kernel["prior"].split()[0]
+            self.assertIn(chosen, [space["algorithm"] for space in kernel["algorithms"]])
+            for space in kernel["algorithms"]:
+                points = 1
+                for knob in space["knobs"]:
+                    self.assertTrue(knob["values"], (space["algorithm"], knob))
+                    self.assertTrue(knob["meaning"])
+                    points *= len(knob["values"])
+                self.assertEqual(space["points"], points)
+                self.assertEqual(space["sampled"], points > space["tried"])
+                self.assertLessEqual(space["legal"], space["tried"])
+                if space["algorithm"] == chosen:
+                    self.assertGreater(space["legal"], 0, space["algorithm"])
+        same = self.lathe("compile", self.net, "--export-space", "-", "--threads", "2").stdout
+        self.assertEqual(json.loads(same)["kernels"], document["kernels"])
+        self.error("compile", self.net, "--export-space", path, "--emit", "asm", says="--emit asm.*makes no package")
 
     def test_kernels_are_kept_for_all_models(self):
         other = self.path("other.mlir")
@@ -72,11 +103,11 @@ class Compile(Cli):
         self.error("run", text, says="misspelt.mlir: line 14: nn.gemm has no attribute 'aplha'.*mean 'alpha'")
         schedule = self.path("misspelt.txt")
         for line, says in [
-                ("prob: softmax/1 grian=1", "line 1: .*softmax/1 has no parameter 'grian'.*grain and rows.*'grain'"),
-                ("fc: gemm/1 rows=abc", "line 1: .*got rows=abc, expected a whole number from 1 to 64"),
-                ("fc: gemm/1 kc=99999999999999999999999", "line 1: .*got kc=9+, expected a whole number"),
+                ("prob: softmax/2 grian=1", "line 1: .*softmax/2 has no parameter 'grian'.*grain and interleave.*'grain'"),
+                ("fc: gemm/2 mr=abc", "line 1: .*got mr=abc, expected a whole number from 1 to 64"),
+                ("fc: gemm/2 kc=99999999999999999999999", "line 1: .*got kc=9+, expected a whole number"),
                 ("conv1: direct/1 px=2 px=3", "line 1: .*px is given twice"),
-                ("pool: reduce/1 rows=2", "line 1: .*reduce/1 has no parameter 'rows'; it has grain and columns"),
+                ("pool: reduce/2 rows=2", "line 1: .*reduce/2 has no parameter 'rows'; it has grain and interleave"),
                 ("prob: sofmax/1", "line 1: .*there is no algorithm 'sofmax'.*did you mean 'softmax'")]:
             with open(schedule, "w") as file:
                 file.write(line + "\n")
@@ -87,8 +118,8 @@ class Compile(Cli):
             content = file.read()
         self.assertIn('nn.family = "softmax"', content)
         with open(kernels, "w") as file:
-            file.write(content.replace('nn.family = "softmax"', 'nn.family = "softmax", nn.schedule = "softmax/1 rosw=2"'))
-        self.error("compile", kernels, "-o", self.path("m.lathe"), says="'prob'.*softmax/1 has no parameter 'rosw'")
+            file.write(content.replace('nn.family = "softmax"', 'nn.family = "softmax", nn.schedule = "softmax/2 interlaeve=2"'))
+        self.error("compile", kernels, "-o", self.path("m.lathe"), says="'prob'.*softmax/2 has no parameter 'interlaeve'")
 
     def test_schedules_from_a_file(self):
         path = self.path("schedule.txt")

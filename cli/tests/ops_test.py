@@ -123,8 +123,8 @@ class Ops(Cli):
         illegal = self.lathe("ops", "bench", "conv2d", conv, "--provider", "lathe", "--schedule", "direct/1 kc=5", *quick, *at)
         self.assertIn("lathe:auto:direct/1 kc=5 unimplemented", illegal.stdout)
         self.error(*bench, "--schedule", "direct px=2", says="--schedule: schedule 'direct px=2': expected 'algorithm/version'.*or default, or records")
-        self.error("ops", "bench", "softmax", "4x16", "--provider", "lathe", "--schedule", "softmax/1 grian=1", *quick, *at,
-                   says="--schedule: .*softmax/1 has no parameter 'grian'; it has grain and rows .did you mean 'grain'")
+        self.error("ops", "bench", "softmax", "4x16", "--provider", "lathe", "--schedule", "softmax/2 grian=1", *quick, *at,
+                   says="--schedule: .*softmax/2 has no parameter 'grian'; it has grain and interleave .did you mean 'grain'")
         tasks = [record["task"] for record in self.figures("store", "tuning", *at)["records"]]
         self.assertFalse([task for task in tasks if "softmax" in task])
         self.error("ops", "bench", "conv2d", conv, "--schedule", "records", "--no-store", says="--schedule records reads the store")

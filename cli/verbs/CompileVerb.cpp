@@ -1,4 +1,6 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/print/SearchSpaceJson.h"
+#include "support/PendingFile.h"
 #include "support/Text.h"
 
 #include <iostream>
@@ -40,11 +42,43 @@ std::string writtenText(const std::vector<nn::WrittenFile> &written) {
   return line + "\n";
 }
 
+/// Writes what schedules may be for every kernel of the model; no code is made.
+int writeSpace(const ModelFlags &model, const Source &source, const CompileOptions &compiling, const std::string &path,
+               bool printsText) {
+  if (path != "-")
+    PendingFile::check(path);
+  std::vector<KernelSpace> spaces = searchSpaces(*source.module, compiling);
+  double points = 0, legal = 0;
+  size_t algorithms = 0;
+  for (const KernelSpace &space : spaces)
+    for (const AlgorithmSpace &algorithm : space.algorithms) {
+      ++algorithms;
+      points += algorithm.size.points;
+      legal += algorithm.size.legalPoints();
+    }
+  nlohmann::json json = {{"model", model.model},
+                         {"target", Target::parse(compiling.target).str()},
+                         {"threads", compiling.threads},
+                         {"kernels", spacesJson(spaces)}};
+  std::string text = json.dump(1) + "\n";
+  if (path == "-") {
+    std::cout << text;
+    return success;
+  }
+  PendingFile file(path);
+  file.write(text);
+  file.commit();
+  if (printsText)
+    std::cout << fmt::format("{}: {}, {} algorithms, {:.3g} points, about {:.3g} of them legal\n", path,
+                             counted(int64_t(spaces.size()), "distinct kernel"), algorithms, points, legal);
+  return success;
+}
+
 } // namespace
 
 int compileVerb(const Arguments &arguments) {
   ModelFlags model;
-  std::string output, emit;
+  std::string output, emit, space;
   int jobs = 1;
   Options options(
       "compile", "Compile a model to a native package, or print a stage of the compilation.",
@@ -53,7 +87,8 @@ int compileVerb(const Arguments &arguments) {
       "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
       "  lathe compile model.onnx --emit asm | less\n"
       "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
-      "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n");
+      "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n"
+      "  lathe compile model.onnx --export-space space.json        (what schedules may be for every kernel)\n");
   model.add(options, ModelUse::compile);
   options.addOutput("-o,--output", output,
                     "Write the package, or the text of --emit, to FILE (default of --emit, and -: standard output)");
@@ -61,24 +96,32 @@ int compileVerb(const Arguments &arguments) {
       .add_option("--emit", emit,
                   "Print this stage instead of making a package; graph, kernels and schedule can be read back")
       ->check(CLI::IsMember({"graph", "kernels", "schedule", "loops", "llvm", "asm"}));
+  options.addOutput("--export-space", space,
+                    "Write the parameters of every kernel's schedules, their values and constraints as JSON to FILE, "
+                    "instead of making a package");
   options.add_option("--jobs", jobs, "Use this number of threads for the compilation itself")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   options.addQuiet();
   options.addJson();
   options.afterParse([&] {
+    if (!space.empty())
+      options.refuse({"--json", "--jobs", "--no-cache", "--emit", "--output"}, "--export-space makes no package");
     if (!emit.empty())
       options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
   });
   options.parseAll(arguments);
-  require(!emit.empty() || !output.empty(), "expected -o FILE for the package, or --emit for a stage");
-  if (emit.empty())
+  require(!emit.empty() || !output.empty() || !space.empty(),
+          "expected -o FILE for the package, --emit for a stage or --export-space FILE");
+  if (emit.empty() && space.empty())
     requireNoTerminal(output, "a package");
 
   Progress progress("compile " + model.model);
   CompileOptions compiling = compileOptions(model, &progress);
   compiling.jobs = jobs;
   Source source = loadSource(model);
+  if (!space.empty())
+    return writeSpace(model, source, compiling, space, options.printsText());
   if (!emit.empty()) {
     std::vector<nn::WrittenFile> written;
     std::cout << emitLevel(*source.module, compiling, levelFromName(emit), output == "-" ? "" : output, &written);

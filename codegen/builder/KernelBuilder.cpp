@@ -85,6 +85,11 @@ mlir::OwningOpRef<mlir::ModuleOp> KernelBuilder::finish() {
 
 mlir::Type KernelBuilder::pointer() { return mlir::LLVM::LLVMPointerType::get(b.getContext()); }
 
+bool KernelBuilder::computes(ElementType type) {
+  return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16 ||
+         type == ElementType::f64 || type == ElementType::boolean || (isInteger(type) && bitWidth(type) >= 8);
+}
+
 mlir::Type KernelBuilder::computeType(ElementType type) {
   switch (type) {
   case ElementType::f32:

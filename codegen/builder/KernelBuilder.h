@@ -5,6 +5,7 @@
 // arguments are noalias; the generator writes the body.
 #pragma once
 
+#include "codegen/Declined.h"
 #include "codegen/target/Target.h"
 #include "support/ElementType.h"
 
@@ -17,11 +18,6 @@
 #include <functional>
 
 namespace lathe {
-
-/// Thrown by a family or lowering that has no code for what it is given; generate() turns it into NotApplicable.
-struct Declined {
-  std::string reason;
-};
 
 class KernelBuilder {
 public:
@@ -50,6 +46,8 @@ public:
   mlir::Type pointer();
   /// The type elements are computed in: f16/bf16 widen to f32, booleans are i1, unsigned integers are signless.
   mlir::Type computeType(ElementType type);
+  /// True for types that computeType knows; it throws Declined for others.
+  static bool computes(ElementType type);
   static mlir::VectorType vectorOf(mlir::Type element, int64_t lanes) {
     return mlir::VectorType::get({lanes}, element);
   }

@@ -29,7 +29,7 @@ Value KernelHarness::extent(const Dim &dim) {
   for (size_t i = 0; i < runtime.size(); ++i)
     if (runtime[i] == dim)
       return k.dim(i);
-  throw Declined{fmt::format("extent {} is not one of the kernel's", dim.str())};
+  throw std::logic_error(fmt::format("extent {} is not one of the kernel's", dim.str()));
 }
 
 Value KernelHarness::advance(Value offset, Value index, const Dim &stride) {
@@ -253,12 +253,34 @@ void requirePointwise(mlir::func::FuncOp function, mlir::Operation *anchor) {
   }
 }
 
-std::vector<const KernelTensor *> epilogueInputs(const KernelTensors &tensors, mlir::Operation *anchor) {
-  std::vector<const KernelTensor *> result;
-  for (const KernelTensor &tensor : tensors.inputs)
-    if (llvm::any_of(tensor.value.getUsers(), [&](mlir::Operation *user) { return user != anchor; }))
-      result.push_back(&tensor);
-  return result;
+void requireComputed(ElementType type) {
+  if (!KernelBuilder::computes(type))
+    throw Declined{fmt::format("no kernels for elements of type {}", name(type))};
+}
+
+void requireComputed(const KernelTensors &tensors) {
+  for (const std::vector<KernelTensor> *list : {&tensors.inputs, &tensors.outputs})
+    for (const KernelTensor &tensor : *list)
+      requireComputed(tensor.type);
+}
+
+void tryPointwise(const KernelProblem &problem, const KernelTensors &tensors, mlir::Operation *anchor,
+                  const Unread &unread, const std::vector<Value> &more) {
+  requireComputed(tensors);
+  KernelBuilder k(mlir::func::FuncOp(problem.function).getContext(), problem.target, "trial", {}, 0);
+  Pointwise body(k, [&](Value value) -> Value {
+    const KernelTensor *input = tensors.input(value);
+    if (input && input == unread.tensor)
+      throw Declined{unread.reason};
+    if (!input && (!anchor || value.getDefiningOp() != anchor))
+      return {};
+    return k.zero(k.computeType(nn::infoOf(value).type));
+  });
+  for (Value value : more)
+    if (value)
+      body.evaluate(value);
+  for (const KernelTensor &output : tensors.outputs)
+    body.evaluate(output.value);
 }
 
 } // namespace lathe

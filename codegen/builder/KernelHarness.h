@@ -77,7 +77,18 @@ int64_t countOps(mlir::func::FuncOp function);
 mlir::Operation *soleAnchor(mlir::func::FuncOp function);
 /// Declines when an operation of the body is neither `anchor` nor element-wise with a scalar lowering.
 void requirePointwise(mlir::func::FuncOp function, mlir::Operation *anchor);
-/// Arguments of the function that the element-wise part reads.
-std::vector<const KernelTensor *> epilogueInputs(const KernelTensors &tensors, mlir::Operation *anchor);
+/// Declines element types that no arithmetic is made for.
+void requireComputed(ElementType type);
+void requireComputed(const KernelTensors &tensors);
+
+/// An argument that only the anchor may read, and why.
+struct Unread {
+  const KernelTensor *tensor = nullptr;
+  const char *reason = "";
+};
+/// Makes the element-wise part of a kernel once, in a kernel that is thrown away: what has no code declines here, and
+/// not while a schedule's kernel is made. `more`: values of the body that are needed beside the results; may be null.
+void tryPointwise(const KernelProblem &problem, const KernelTensors &tensors, mlir::Operation *anchor = nullptr,
+                  const Unread &unread = {}, const std::vector<mlir::Value> &more = {});
 
 } // namespace lathe

@@ -1,11 +1,6 @@
 #include "codegen/contraction/Bf16.h"
 
-#include "codegen/Generate.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <cmath>
-#include <cstring>
 
 namespace lathe::bf16 {
 namespace {
@@ -18,42 +13,6 @@ mlir::Value intrinsic(KernelBuilder &k, mlir::Type result, const char *name, mli
 }
 
 } // namespace
-
-std::string obstacle(const Target &target) {
-  if (!target.has("avx512bf16") || target.lanes(32) != 16)
-    return fmt::format("{} has no products of bf16 (avx512bf16)", target.str());
-  return "";
-}
-
-double productsACycle(const Target &target) {
-  constexpr double withTiles = 0.5; // Sapphire Rapids and later
-  constexpr double others = 2;      // Zen 5
-  return target.has("amx-bf16") ? withTiles : others;
-}
-
-bool pairsAreSlow(const Target &target) { return productsACycle(target) * pair <= 2; }
-
-bool wanted(const KernelProblem &problem, ElementType type) {
-  return problem.precision == Precision::bf16 && type == ElementType::f32 && obstacle(problem.target).empty();
-}
-
-bool scheduled(const Schedule &schedule, const Target &target, ElementType type) {
-  if (schedule.word("type") == "f32")
-    return false;
-  if (type != ElementType::f32)
-    throw Declined{fmt::format("type=bf16 rounds operands of type f32, these are {}", name(type))};
-  if (std::string reason = obstacle(target); !reason.empty())
-    throw Declined{reason};
-  return true;
-}
-
-uint16_t rounded(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  if (std::isnan(value))
-    return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 mlir::Value rounded(KernelBuilder &k, mlir::Value vector) {
   return intrinsic(k, KernelBuilder::vectorOf(k.b.getBF16Type(), 16), "llvm.x86.avx512bf16.cvtneps2bf16.512", vector);

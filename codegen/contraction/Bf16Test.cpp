@@ -3,6 +3,7 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
+#include "codegen/testing/RandomKernels.h"
 #include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
@@ -91,8 +92,10 @@ TEST_F(Bf16, everyScheduleMatchesReferenceOnRoundedOperands) {
       Random random(seed * 8 + 4 + kind);
       KernelText text = randomProblem(random, target, kind);
       for (const char *algorithm : {kind == 2 ? "gemm" : "direct", "amx"}) {
-        std::string schedule = randomSchedule(random, algorithm) + " type=bf16";
         KernelUnderTest kernel(text.str(), target, seed);
+        Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+        ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
+        std::string schedule = randomSchedule(random, **facts, algorithm, {{"type", "bf16"}}).str();
         if (!kernel.declined(schedule).empty())
           continue; // with a reason: legal schedules run, others say why not
         ++ran[schedule.starts_with("amx")];
@@ -123,8 +126,10 @@ TEST_F(Bf16, winogradIsNearTheReference) {
     uint64_t seed = baseSeed() + i;
     Random random(seed * 8 + 3);
     KernelText text = randomConv(random, target, Grouping::winograd);
-    std::string schedule = randomSchedule(random, "winograd") + " type=bf16";
     KernelUnderTest kernel(text.str(), target, seed);
+    Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+    ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
+    std::string schedule = randomSchedule(random, **facts, "winograd", {{"type", "bf16"}}).str();
     if (!kernel.declined(schedule).empty())
       continue;
     ++ran;
@@ -161,9 +166,9 @@ TEST_F(Bf16, winogradLosesWhatItsPointsAreChosenFor) {
   // docs/notes/bf16.md: 2.4e-3, 3.0e-3, 5.5e-3 and 1.0e-2; no less than half of that, or operands were not rounded.
   for (auto [schedule, expected] :
        std::vector<std::pair<const char *, double>>{{"direct/1 type=bf16 px=6 oc=2", 2.4e-3},
-                                                    {"winograd/1 m=2 px=6 oc=2 type=bf16", 3.0e-3},
-                                                    {"winograd/1 m=3 px=6 oc=2 type=bf16", 5.5e-3},
-                                                    {"winograd/1 m=4 px=6 oc=2 type=bf16", 1.0e-2}}) {
+                                                    {"winograd/2 m=2 mr=6 oc=2 type=bf16", 3.0e-3},
+                                                    {"winograd/2 m=3 mr=6 oc=2 type=bf16", 5.5e-3},
+                                                    {"winograd/2 m=4 mr=6 oc=2 type=bf16", 1.0e-2}}) {
     double found = loss(schedule);
     EXPECT_LT(found, 1.4 * expected) << schedule << ", LATHE_SEED=" << baseSeed();
     EXPECT_GT(found, 0.5 * expected) << schedule << ", LATHE_SEED=" << baseSeed();
@@ -195,14 +200,14 @@ TEST_F(Bf16, whatCannotBeRoundedDeclinesWithAReason) {
   auto reason = [](const std::string &text, const char *target, const char *schedule) {
     return KernelUnderTest(text, Target::parse(target), 1).declined(schedule);
   };
-  EXPECT_EQ(reason(product(plain, "{nn.constant}"), "znver4", "gemm/1 type=bf16"), "");
-  EXPECT_EQ(reason(product(plain, "{nn.constant}"), "x86-64-v3", "gemm/1 type=f32"), "");
-  EXPECT_THAT(reason(product(plain, "{nn.constant}"), "x86-64-v3", "gemm/1 type=bf16"),
+  EXPECT_EQ(reason(product(plain, "{nn.constant}"), "znver4", "gemm/2 type=bf16"), "");
+  EXPECT_EQ(reason(product(plain, "{nn.constant}"), "x86-64-v3", "gemm/2 type=f32"), "");
+  EXPECT_THAT(reason(product(plain, "{nn.constant}"), "x86-64-v3", "gemm/2 type=bf16"),
               testing::HasSubstr("avx512bf16"));
-  EXPECT_THROW(reason(product(plain, "{nn.constant}"), "znver4", "gemm/1 type=f64"), Error);
-  EXPECT_THAT(reason(product(plain, ""), "znver4", "gemm/1 type=bf16"), testing::HasSubstr("packb=1"));
-  EXPECT_EQ(reason(product(plain, ""), "znver4", "gemm/1 type=bf16 packb=1"), "");
-  EXPECT_THAT(reason(product(transposed, "{nn.constant}"), "znver4", "gemm/1 type=bf16"),
+  EXPECT_THROW(reason(product(plain, "{nn.constant}"), "znver4", "gemm/2 type=f64"), Error);
+  EXPECT_THAT(reason(product(plain, ""), "znver4", "gemm/2 type=bf16"), testing::HasSubstr("packb=1"));
+  EXPECT_EQ(reason(product(plain, ""), "znver4", "gemm/2 type=bf16 packb=1"), "");
+  EXPECT_THAT(reason(product(transposed, "{nn.constant}"), "znver4", "gemm/2 type=bf16"),
               testing::HasSubstr("transposed"));
 }
 

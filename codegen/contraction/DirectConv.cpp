@@ -7,6 +7,8 @@
 // items of that range from there.
 #include "codegen/contraction/DirectConv.h"
 
+#include "codegen/contraction/WeightPacking.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace lathe {
@@ -297,9 +299,7 @@ GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan
   const ConvGeometry &conv = plan.conv;
   dims.need(conv.images);
   mlir::func::FuncOp function = problem.function();
-  Epilogue epilogue(function, conv.result, convSpace(problem, conv), plan.lanes, problem.shapes, dims);
-  if (conv.groups > 1 && epilogue.blocked() && conv.outChannels % plan.lanes)
-    throw Declined{"the groups do not end where channel blocks do"};
+  Epilogue epilogue = convEpilogue(problem, conv, dims);
 
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.resize(writable.size() + function.getNumResults(), true);
@@ -329,9 +329,9 @@ GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan
   return result;
 }
 
-GeneratedKernel generateDirect(const ContractionProblem &problem, const ConvGeometry &geometry,
+GeneratedKernel generateDirect(const ContractionProblem &problem, const ContractionFacts &facts,
                                const Schedule &schedule) {
-  return directKernel(problem, makeDirectPlan(problem, geometry, schedule), schedule);
+  return directKernel(problem, makeDirectPlan(facts, *facts.conv, schedule), schedule);
 }
 
 } // namespace lathe

@@ -173,6 +173,13 @@ bool Epilogue::wholeVectors() const {
   return blocked();
 }
 
+bool Epilogue::reads(unsigned buffer) const {
+  for (auto &[value, access] : operands)
+    if (access.buffer == buffer)
+      return true;
+  return false;
+}
+
 void Epilogue::addPackings(std::vector<std::optional<Packing>> &packings) const {
   for (auto &[value, access] : operands)
     if (access.wholeBlocks && access.pixelStride == 0 && function.getArgAttr(access.buffer, "nn.constant") &&

@@ -70,6 +70,8 @@ public:
   /// True when a vector that holds fewer than `lanes` channels may be computed like any other: nothing is read or
   /// written that is not there.
   bool wholeVectors() const;
+  /// True when argument `buffer` is one of the operands.
+  bool reads(unsigned buffer) const;
   /// Adds the packings of per-channel constants, which are padded so that whole vectors can be loaded anywhere.
   void addPackings(std::vector<std::optional<Packing>> &packings) const;
 

@@ -1,11 +1,14 @@
-// gemm/1: a matrix product as tiles of `rows` broadcast rows times `vectors` vectors of columns.
+// gemm/2: a matrix product as tiles of `rows` broadcast rows times `vectors` vectors of columns.
 //
 // With type=bf16 a slot rounds the rows of a chunk into its scratch (codegen/contraction/Bf16.h) and runs all its work items of
 // that chunk from there; a right operand that is not constant is rounded as it is copied (packb=1).
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
-#include "codegen/contraction/GemmPlan.h"
+#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/WeightPacking.h"
 #include "codegen/families/Copy.h"
+#include "codegen/space/GemmPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -348,8 +351,9 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
 
 } // namespace
 
-GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &schedule) {
-  GemmPlan plan = makeGemmPlan(problem, schedule);
+GeneratedKernel generateGemm(const ContractionProblem &problem, const ContractionFacts &facts,
+                             const Schedule &schedule) {
+  GemmPlan plan = makeGemmPlan(facts.target, *facts.gemm, schedule);
   const GemmGeometry &gemm = plan.gemm;
   RunTimeDims dims;
   for (const Dim &dim : {gemm.batch, gemm.m, plan.chunks()})
@@ -357,10 +361,8 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   for (const Dims *list : {&gemm.outer, &gemm.aOuter, &gemm.bOuter})
     for (const Dim &dim : *list)
       dims.need(dim);
-  PointSpace space{problem.shapes.of(gemm.result).dims, ChannelAxis::last, gemm.pixelAxes};
   mlir::func::FuncOp function = problem.function();
-  Epilogue epilogue(function, gemm.result, space, plan.lanes, problem.shapes, dims);
-  epilogue.setAddend(gemm.addend, gemm.alpha, gemm.beta, problem.shapes, dims);
+  Epilogue epilogue = gemmEpilogue(problem, gemm, dims);
 
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.resize(writable.size() + function.getNumResults(), true);
@@ -376,11 +378,8 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Schedule &
   result.dims = dims.list();
   result.packings.resize(function.getNumArguments());
   epilogue.addPackings(result.packings);
-  if (gemm.constantB) {
-    if (result.packings[gemm.b])
-      throw Declined{"the right operand is also a bias"};
+  if (gemm.constantB)
     result.packings[gemm.b] = gemmPacking(plan);
-  }
   result.schedule = schedule;
   return result;
 }

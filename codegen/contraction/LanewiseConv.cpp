@@ -3,57 +3,11 @@
 // the input block (groups of one size that fill a block), or gathered elements (anything else).
 #include "codegen/contraction/LanewiseConv.h"
 
+#include "codegen/contraction/WeightPacking.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include <cmath>
-#include <cstring>
-
 namespace lathe {
-
-LanewisePlan makeLanewisePlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
-  LanewisePlan plan;
-  plan.conv = conv;
-  plan.lanes = problem.target().lanes(std::max(32u, bitWidth(conv.type)));
-  if (conv.outBlock && conv.outBlock != plan.lanes)
-    throw Declined{fmt::format("the result has blocks of {} channels, vectors have {}", conv.outBlock, plan.lanes)};
-  plan.px = std::min(conv.out[2], atMost("px", schedule.number("px"), int64_t(problem.target().vectorRegisters) - 2));
-  plan.rows = std::min(plan.allRows(), schedule.number("rows", plan.allRows()));
-  bool blockOfLanes = conv.inBlock == plan.lanes;
-  plan.access = blockOfLanes && conv.inChannels == 1 && conv.outChannels == 1 ? Lanes::same
-                : blockOfLanes && conv.inChannels == conv.outChannels && plan.lanes % conv.inChannels == 0
-                    ? Lanes::permuted
-                    : Lanes::gathered;
-  plan.classes = tileClasses(conv, plan.px);
-  int64_t steps = 0;
-  for (const TileClass &tile : plan.classes)
-    steps += tile.width * int64_t(tile.reach.size()) * (plan.access == Lanes::gathered ? plan.lanes : conv.inChannels);
-  if (steps > 20000)
-    throw Declined{fmt::format("px={} gives {} different steps", plan.px, steps)};
-  return plan;
-}
-
-namespace {
-
-/// O x I x kernel to [block of output channels][tap][channel of the group][lane].
-std::vector<char> packWeights(const nn::ConstantData &data, const LanewisePlan &plan) {
-  int64_t size = bitWidth(data.type) / 8, taps = plan.conv.taps(), depth = plan.conv.inChannels;
-  std::vector<char> packed(plan.blocks() * plan.blockStride() * size);
-  for (int64_t o = 0; o < plan.channels(); ++o)
-    for (int64_t c = 0; c < depth; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        int64_t to = o / plan.lanes * plan.blockStride() + (tap * depth + c) * plan.lanes + o % plan.lanes;
-        std::memcpy(packed.data() + to * size,
-                    data.bytes.data() + (data.splat ? 0 : ((o * depth + c) * taps + tap) * size), size);
-      }
-  return packed;
-}
-
-} // namespace
-
-Packing lanewisePacking(const LanewisePlan &plan) {
-  return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
-          fmt::format("oihw/lanes={}", plan.lanes)};
-}
 
 void LanewiseGenerator::emit() {
   k.loop(k.begin(), k.end(), 1, [&](Value unit) {
@@ -212,12 +166,13 @@ void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column)
   epilogue.emit(k, dims, out, acc, sink);
 }
 
-GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGeometry &conv,
+GeneratedKernel generateLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
                                  const Schedule &schedule) {
-  LanewisePlan plan = makeLanewisePlan(problem, conv, schedule);
+  const ConvGeometry &conv = *facts.conv;
+  LanewisePlan plan = makeLanewisePlan(facts.target, conv, schedule);
   RunTimeDims dims;
   mlir::func::FuncOp function = problem.function();
-  Epilogue epilogue(function, conv.result, convSpace(problem, conv), plan.lanes, problem.shapes, dims);
+  Epilogue epilogue = convEpilogue(problem, conv, dims);
 
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.resize(writable.size() + function.getNumResults(), true);
@@ -237,28 +192,6 @@ GeneratedKernel generateLanewise(const ContractionProblem &problem, const ConvGe
   epilogue.addPackings(result.packings);
   result.schedule = schedule;
   return result;
-}
-
-Schedule lanewisePrior(const ContractionProblem &problem, const ConvGeometry &conv) {
-  const Target &target = problem.target();
-  int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
-  Schedule schedule;
-  schedule.algorithm = "lanewise";
-  // Accumulators leave room for a kernel row of weights and the inputs under way. Gathers are long code.
-  bool whole = conv.inBlock == lanes && conv.inChannels == conv.outChannels && lanes % conv.inChannels == 0;
-  int64_t most = whole ? std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2) : 4;
-  schedule.numbers["px"] = evenPieces(conv.out[2], most).size(0);
-  int64_t rows = conv.out[0] * conv.out[1], blocks = (conv.groups * conv.outChannels + lanes - 1) / lanes;
-  int64_t chunk = rows, threads = std::max(2, problem.kernel.threads);
-  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1;
-  auto waste = [&](int64_t chunkRows) {
-    double units = double(images * blocks) * ((rows + chunkRows - 1) / chunkRows);
-    return std::ceil(units / threads) * threads / units;
-  };
-  while (threads > 1 && chunk > 1 && waste(chunk) > 1.03)
-    chunk = (chunk + 1) / 2;
-  schedule.numbers["rows"] = chunk;
-  return schedule;
 }
 
 } // namespace lathe

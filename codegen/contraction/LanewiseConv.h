@@ -1,28 +1,10 @@
-// lanewise/1's plan and code, for kernels that are made with it: itself, and separable/1.
+// The code of lanewise, for kernels that are made with it: itself, and separable.
 #pragma once
 
 #include "codegen/contraction/Contraction.h"
+#include "codegen/space/LanewisePlan.h"
 
 namespace lathe {
-
-enum class Lanes { same, permuted, gathered };
-
-struct LanewisePlan {
-  ConvGeometry conv;
-  int64_t lanes, px, rows;
-  Lanes access;
-  std::vector<TileClass> classes;
-  int64_t channels() const { return conv.groups * conv.outChannels; }
-  int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
-  int64_t allRows() const { return conv.out[0] * conv.out[1]; }
-  int64_t chunks() const { return (allRows() + rows - 1) / rows; }
-  int64_t blockStride() const { return conv.taps() * conv.inChannels * lanes; }
-};
-
-/// Throws Declined for what is not legal.
-LanewisePlan makeLanewisePlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
-/// How the weights are stored.
-Packing lanewisePacking(const LanewisePlan &plan);
 
 /// With `sink` results go there and not to the kernel's.
 class LanewiseGenerator {

@@ -6,29 +6,6 @@
 
 namespace lathe {
 
-namespace {
-/// Vectors of one step that can be held in registers beside the accumulators and one broadcast.
-int64_t groupSize(const Target &target, int64_t rows, int64_t vectors) {
-  return std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
-}
-} // namespace
-
-bool Microkernel::fits(const Target &target, int64_t rows, int64_t vectors) {
-  // With one vector a step the broadcasts are memory operands and take no register.
-  if (vectors == 1)
-    return rows + 1 < target.vectorRegisters;
-  return rows * vectors < target.vectorRegisters && groupSize(target, rows, vectors) * 2 >= vectors;
-}
-
-int64_t Microkernel::chains(const Target &target, int64_t rows, int64_t vectors) {
-  constexpr int64_t underWay = 8;
-  int64_t sums = rows * vectors, count = 1;
-  // One fewer is as good: loading its operands takes as long.
-  while (sums * count < underWay - 1 && fits(target, rows * count * 2, vectors))
-    count *= 2;
-  return count;
-}
-
 Microkernel::Values Microkernel::zeros(int64_t count) {
   Value zero = k.zero(KernelBuilder::vectorOf(k.computeType(type), lanes));
   return Values(count, zero);
@@ -103,7 +80,7 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
                         const ReductionAxis &axis, const VectorOperand &b, Value bPointer, int64_t first,
                         int64_t count) {
   int64_t rows = rowOffsets.size(), sums = acc.size() / (rows * vectors);
-  int64_t group = std::max<int64_t>(1, groupSize(k.target, rows * sums, vectors));
+  int64_t group = std::max<int64_t>(1, heldVectors(k.target, rows * sums, vectors));
   Value zero = k.constant(0);
   bool floating = isFloat(type);
   // LLVM makes up to four loads from one base together; where the vectors of two steps have no room, sums would wait in
@@ -150,7 +127,7 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
       acc.push_back(result[row * vectors + v]);
   }
   constexpr int64_t longEnough = 64; // steps, for the additions at the end
-  int64_t sums = chains(k.target, rows.size(), std::max(vectors, widest)), results = acc.size();
+  int64_t sums = accumulatorChains(k.target, rows.size(), std::max(vectors, widest)), results = acc.size();
   if (axis.extent < longEnough || unroll % sums)
     sums = 1;
   acc.append(zeros((sums - 1) * results));

@@ -3,15 +3,9 @@
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
+#include "codegen/space/RegisterBlock.h"
 
 namespace lathe {
-
-/// How the scalar operand's reduction axis lies in memory: runs of `run` steps `stepStride` apart, the runs `runStride`
-/// apart. A blocked tensor has runs of one channel block; anything else is one long run cut where unrolling ends.
-struct ReductionAxis {
-  int64_t extent = 0;
-  int64_t run = 1, stepStride = 1, runStride = 1;
-};
 
 /// How the vector operand is stepped through: step k's vectors start at k * stepStride, vector v `v * lanes *
 /// laneStride` on.
@@ -61,14 +55,6 @@ public:
   /// The same address, which LLVM takes for another: loads through it are not merged with loads through `pointer` and
   /// then kept in registers that are not there.
   Value launder(Value pointer);
-
-  /// Rows and vectors fit the registers (one vector is re-read from memory when the block is just too large).
-  static bool fits(const Target &target, int64_t rows, int64_t vectors);
-
-  /// Into how many sums, taken in turn and added up at the end, a long reduction of so few results is split: an
-  /// addition to the same sum has to wait four cycles, in which eight others could be made. A power of two, 1 where
-  /// nothing is to be gained.
-  static int64_t chains(const Target &target, int64_t rows, int64_t vectors);
 
 private:
   KernelBuilder &k;

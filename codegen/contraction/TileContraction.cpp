@@ -8,142 +8,18 @@
 // position: each phase (position modulo stride) has a plane of its own, in which all kernels have stride 1.
 #include "codegen/contraction/Bf16.h"
 #include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/WeightPacking.h"
+#include "codegen/space/TilePlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <cstring>
 
 namespace lathe {
 namespace {
 
-constexpr int64_t tileRows = 16, depth = 32, tileBytes = 1024, lineBytes = 64, lanes = 16;
-constexpr int64_t configAt = 0, sumsAt = 64, inputAt = sumsAt + 4 * tileBytes; // of scratch, in bytes
-
-/// One tap of the kernel: which phase's plane it reads, and how many rows and columns further on.
-struct Tap {
-  int64_t phase, row, column;
-};
-
-struct Plan {
-  // What is computed; a matrix product has one column and one tap.
-  Dim images = 1, height; // output rows, or positions where rows need not be told apart
-  int64_t width = 1, channels = 0, outputs = 0;
-  std::optional<ConvGeometry> conv;
-  std::optional<GemmGeometry> gemm;
-  std::vector<std::pair<int64_t, int64_t>> phases; // row, column
-  std::vector<Tap> taps;
-  int64_t moreRows = 0, moreColumns = 0; // that the kernel reaches behind an output position
-  int64_t rows, oc;
-  bool prefetch;
-
-  int64_t pitch() const { return width + moreColumns; }
-  /// Positions of one phase's plane; an odd number, so that planes do not share cache sets. Whole tiles may be read
-  /// behind its end.
-  int64_t plane() const { return ((rows + moreRows) * pitch() + 2 * tileRows) | 1; }
-  int64_t blocks() const { return (channels + depth - 1) / depth; }
-  int64_t blockStride() const { return int64_t(phases.size()) * plane(); }
-  int64_t vectors() const { return (outputs + lanes - 1) / lanes; }
-  int64_t tiles() const { return (vectors() + oc - 1) / oc; }
-  int64_t tailVectors() const { return vectors() - (tiles() - 1) * oc; }
-  Dim chunks() const { return ceilDiv(height, rows); }
-  /// Bytes of the weights of a tile with `count` vectors.
-  int64_t panel(int64_t count) const { return int64_t(taps.size()) * blocks() * count * tileBytes; }
-  int64_t scratchBytes() const { return inputAt + blocks() * blockStride() * lineBytes; }
-};
-
-/// Why amx/1 does not compute these operands; "" when it does.
-std::string obstacle(const Target &target, ElementType type) {
-  if (!target.has("amx-bf16") || !target.has("amx-tile"))
-    return fmt::format("{} has no tile registers for bf16 (amx-bf16)", target.str());
-  if (std::string reason = bf16::obstacle(target); !reason.empty())
-    return reason;
-  return type == ElementType::f32 ? "" : fmt::format("amx/1 rounds operands of type f32, these are {}", name(type));
-}
-
-void setGeometry(Plan &plan, const Target &target, const ConvGeometry &geometry) {
-  if (std::string reason = obstacle(target, geometry.type); !reason.empty())
-    throw Declined{reason};
-  ConvGeometry conv = geometry;
-  if (conv.groups != 1 || conv.in[0] != 1 || conv.out[0] != 1)
-    throw Declined{"amx/1 is for convolutions of one group over planes"};
-  if (conv.inBlock != lanes || (conv.outBlock && conv.outBlock != lanes))
-    throw Declined{fmt::format("amx/1 reads blocks of {} channels", lanes)};
-  if (conv.taps() > 64)
-    throw Declined{fmt::format("amx/1 is for kernels of up to 64 taps, this one has {}", conv.taps())};
-  if (conv.pointwise()) {
-    conv.in = {1, conv.inPixels(), 1};
-    conv.out = conv.in;
-  }
-  plan.images = conv.images;
-  plan.height = conv.out[1];
-  plan.width = conv.out[2];
-  plan.channels = conv.inChannels;
-  plan.outputs = conv.outChannels;
-  for (int64_t ky = 0; ky < conv.kernel[1]; ++ky)
-    for (int64_t kx = 0; kx < conv.kernel[2]; ++kx) {
-      int64_t y = ky * conv.dilation[1], x = kx * conv.dilation[2];
-      std::pair<int64_t, int64_t> phase{y % conv.stride[1], x % conv.stride[2]};
-      auto found = std::find(plan.phases.begin(), plan.phases.end(), phase);
-      plan.taps.push_back({found - plan.phases.begin(), y / conv.stride[1], x / conv.stride[2]});
-      if (found == plan.phases.end())
-        plan.phases.push_back(phase);
-      plan.moreRows = std::max(plan.moreRows, plan.taps.back().row);
-      plan.moreColumns = std::max(plan.moreColumns, plan.taps.back().column);
-    }
-  plan.conv = conv;
-}
-
-void setGeometry(Plan &plan, const Target &target, const GemmGeometry &gemm) {
-  if (std::string reason = obstacle(target, gemm.type); !reason.empty())
-    throw Declined{reason};
-  if (!gemm.constantB || gemm.aStepStride != 1)
-    throw Declined{"amx/1 is for products of rows with a constant right operand"};
-  plan.height = gemm.m;
-  plan.channels = gemm.k;
-  plan.outputs = gemm.n;
-  plan.phases = {{0, 0}};
-  plan.taps = {{0, 0, 0}};
-  plan.gemm = gemm;
-}
-
-template <class Geometry> Plan makePlan(const Target &target, const Geometry &geometry, const Schedule &schedule) {
-  Plan plan;
-  setGeometry(plan, target, geometry);
-  plan.rows = schedule.number("rows");
-  if (plan.height.isConstant())
-    plan.rows = std::min(plan.rows, plan.height.constant());
-  plan.oc = std::min(plan.vectors(), schedule.number("oc"));
-  plan.prefetch = schedule.number("prefetch") == 1;
-  if (plan.scratchBytes() > (int64_t(1) << 28))
-    throw Declined{fmt::format("rows={} need {} MiB of scratch", plan.rows, plan.scratchBytes() >> 20)};
-  return plan;
-}
-
-/// Weights rounded, to [tile of outputs][tap][block of 32 channels][vector][pair of channels][output][channel of the
-/// pair].
-std::vector<char> packTiles(const nn::ConstantData &data, const Plan &plan) {
-  int64_t taps = plan.taps.size();
-  std::vector<char> packed(taps * plan.blocks() * plan.vectors() * tileBytes);
-  auto place = [&](int64_t output, int64_t tap, int64_t channel) {
-    int64_t tile = output / (plan.oc * lanes), count = tile + 1 < plan.tiles() ? plan.oc : plan.tailVectors();
-    int64_t in = channel % depth;
-    return tile * plan.panel(plan.oc) +
-           ((tap * plan.blocks() + channel / depth) * count + output / lanes % plan.oc) * tileBytes +
-           in / bf16::pair * lineBytes + (output % lanes * bf16::pair + in % bf16::pair) * 2;
-  };
-  auto copy = [&](int64_t output, int64_t tap, int64_t channel, int64_t from) {
-    float value;
-    std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
-    uint16_t half = bf16::rounded(value);
-    std::memcpy(packed.data() + place(output, tap, channel), &half, sizeof half);
-  };
-  bool columnsLast = plan.gemm && !plan.gemm->transB; // K x N; all others: outputs x channels x taps
-  for (int64_t i = 0; i < (columnsLast ? plan.channels : plan.outputs); ++i)
-    for (int64_t j = 0; j < (columnsLast ? plan.outputs : plan.channels); ++j)
-      for (int64_t tap = 0; tap < taps; ++tap)
-        columnsLast ? copy(j, tap, i, i * plan.outputs + j) : copy(i, tap, j, (i * plan.channels + j) * taps + tap);
-  return packed;
-}
+using Plan = TilePlan;
+using Tap = TileTap;
+constexpr int64_t depth = tileDepth, lineBytes = tileLineBytes, lanes = tileLanes, configAt = tileConfigAt,
+                  sumsAt = tileSumsAt, inputAt = tileInputAt;
 
 class TileGenerator {
 public:
@@ -426,15 +302,17 @@ void TileGenerator::finish(Value tile, Value position, Value count, int64_t vect
   });
 }
 
-GeneratedKernel generated(const ContractionProblem &problem, const Plan &plan, const Schedule &schedule,
-                          mlir::Value anchor, PointSpace space) {
+} // namespace
+
+GeneratedKernel generateTiles(const ContractionProblem &problem, const ContractionFacts &facts,
+                              const Schedule &schedule) {
+  Plan plan = facts.conv ? makeTilePlan(facts.target, *facts.conv, schedule)
+                         : makeTilePlan(facts.target, *facts.gemm, schedule);
   mlir::func::FuncOp function = problem.function();
   RunTimeDims dims;
   for (const Dim &dim : {plan.images, plan.height, plan.chunks()})
     dims.need(dim);
-  Epilogue epilogue(function, anchor, std::move(space), lanes, problem.shapes, dims);
-  if (plan.gemm)
-    epilogue.setAddend(plan.gemm->addend, plan.gemm->alpha, plan.gemm->beta, problem.shapes, dims);
+  Epilogue epilogue = plan.conv ? convEpilogue(problem, *plan.conv, dims) : gemmEpilogue(problem, *plan.gemm, dims);
   std::optional<unsigned> bias = plan.conv ? plan.conv->bias : std::nullopt;
   bool paddedBias = bias && function.getArgAttr(*bias, "nn.constant");
 
@@ -453,72 +331,9 @@ GeneratedKernel generated(const ContractionProblem &problem, const Plan &plan, c
   epilogue.addPackings(result.packings);
   if (paddedBias)
     result.packings[*bias] = paddedChannels(lanes);
-  if (result.packings[weights])
-    throw Declined{"the right operand is also a bias"};
-  result.packings[weights] = Packing{[plan](const nn::ConstantData &data) { return packTiles(data, plan); },
-                                     fmt::format("tiles/oc={} bf16", plan.oc), ElementType::bf16};
+  result.packings[weights] = tilePacking(plan);
   result.schedule = schedule;
   return result;
-}
-
-/// Rows a chunk: what is rounded of them stays in the second-level cache, of which every CPU with tile registers has 2
-/// MiB.
-Schedule prior(Plan plan, int64_t threads) {
-  constexpr int64_t held = 1 << 20;
-  plan.oc = std::min<int64_t>(2, plan.vectors());
-  int64_t all = plan.height.isConstant() ? plan.height.constant() : 512, rows = all;
-  plan.rows = rows;
-  while (rows > 1 && plan.scratchBytes() > held)
-    plan.rows = rows = (rows + 1) / 2;
-  int64_t chunks = (all + rows - 1) / rows, images = plan.images.isConstant() ? plan.images.constant() : 1;
-  // Slots share chunks, or the columns of one: either way there should be enough of them.
-  while (threads > 1 && images * chunks * plan.tiles() < 4 * threads && all > chunks * 2 * tileRows)
-    ++chunks;
-  rows = (all + chunks - 1) / chunks;
-  // Whole tiles, where a row is a position.
-  if (plan.pitch() == 1 && rows < all)
-    rows = (rows + 2 * tileRows - 1) / (2 * tileRows) * 2 * tileRows;
-  Schedule schedule;
-  schedule.algorithm = "amx";
-  schedule.numbers = {{"rows", rows}, {"oc", plan.oc}, {"prefetch", plan.panel(plan.oc) * plan.tiles() > (96 << 10)}};
-  schedule.words = {{"type", "bf16"}};
-  return schedule;
-}
-
-template <class Geometry> std::optional<Schedule> priorOf(const ContractionProblem &problem, const Geometry &geometry) {
-  if (problem.kernel.precision != Precision::bf16 || !obstacle(problem.target(), geometry.type).empty())
-    return std::nullopt;
-  Plan plan;
-  try {
-    setGeometry(plan, problem.target(), geometry);
-  } catch (const Declined &) {
-    return std::nullopt;
-  }
-  return prior(std::move(plan), problem.kernel.threads);
-}
-
-} // namespace
-
-std::optional<Schedule> tilePrior(const ContractionProblem &problem, const ConvGeometry &conv) {
-  return priorOf(problem, conv);
-}
-
-std::optional<Schedule> tilePrior(const ContractionProblem &problem, const GemmGeometry &gemm) {
-  // Few rows: each weight is used so rarely that its way from memory is all there is, and gemm/1 walks it in order.
-  if (gemm.m.isConstant() && gemm.m.constant() < 8)
-    return std::nullopt;
-  return priorOf(problem, gemm);
-}
-
-GeneratedKernel generateTiles(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule) {
-  PointSpace space{problem.shapes.of(conv.result).dims, ChannelAxis::second, 0};
-  space.pixelAxes = space.dims.size() - 2;
-  return generated(problem, makePlan(problem.target(), conv, schedule), schedule, conv.result, std::move(space));
-}
-
-GeneratedKernel generateTiles(const ContractionProblem &problem, const GemmGeometry &gemm, const Schedule &schedule) {
-  PointSpace space{problem.shapes.of(gemm.result).dims, ChannelAxis::last, gemm.pixelAxes};
-  return generated(problem, makePlan(problem.target(), gemm, schedule), schedule, gemm.result, std::move(space));
 }
 
 } // namespace lathe

@@ -1,5 +1,5 @@
-// winograd/1: a 3x3 convolution of stride 1 on blocked activations as m x m output tiles (Winograd's minimal filtering
-// F(m x m, 3 x 3); the matrices are in codegen/contraction/WinogradTransform.h). A work unit is a chunk of tiles of one image and a
+// winograd/2: a 3x3 convolution of stride 1 on blocked activations as m x m output tiles (Winograd's minimal filtering
+// F(m x m, 3 x 3); the matrices are in codegen/space/WinogradTransform.h). A work unit is a chunk of tiles of one image and a
 // share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels after
 // the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
@@ -8,7 +8,11 @@
 //
 // Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
 #include "codegen/builder/Runs.h"
-#include "codegen/contraction/WinogradPlan.h"
+#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/WeightPacking.h"
+#include "codegen/contraction/WinogradCode.h"
+#include "codegen/space/WinogradPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -301,15 +305,14 @@ void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value 
 
 } // namespace
 
-GeneratedKernel generateWinograd(const ContractionProblem &problem, const ConvGeometry &conv,
+GeneratedKernel generateWinograd(const ContractionProblem &problem, const ContractionFacts &facts,
                                  const Schedule &schedule) {
-  Plan plan = makeWinogradPlan(problem, conv, schedule);
+  const ConvGeometry &conv = *facts.conv;
+  Plan plan = makeWinogradPlan(facts, conv, schedule);
   RunTimeDims dims;
   dims.need(conv.images);
-  PointSpace space{problem.shapes.of(conv.result).dims, ChannelAxis::second, 0};
-  space.pixelAxes = space.dims.size() - 2;
   mlir::func::FuncOp function = problem.function();
-  Epilogue epilogue(function, conv.result, space, plan.lanes, problem.shapes, dims);
+  Epilogue epilogue = convEpilogue(problem, conv, dims);
   bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
 
   std::vector<bool> writable(function.getNumArguments(), false);

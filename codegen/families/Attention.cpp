@@ -1,4 +1,4 @@
-// Family "attention", algorithm attention/1: softmax(q k^T) v for a register block of queries at a time, the scores in
+// Family "attention", algorithm attention/2: softmax(q k^T) v for a register block of queries at a time, the scores in
 // scratch.
 //
 // Keys (transposed) and values of a head are brought into scratch in the order in
@@ -6,16 +6,13 @@
 // keys, bias and mask, exponentials and their sum, product with the values, division by the sum, store. With keys in
 // blocks the greatest score, the sum and the result of each query are kept and rescaled from block to block (the online
 // softmax). With operands rounded to bf16 what lies in scratch for a product are units of two neighbouring steps.
+#include "codegen/families/Attention.h"
 #include "codegen/Families.h"
 #include "codegen/builder/RowSweep.h"
-#include "codegen/contraction/Contraction.h"
-#include "codegen/families/AttentionPlan.h"
-#include "codegen/families/Copy.h"
+#include "codegen/families/AttentionOperands.h"
+#include "codegen/space/ContractionFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
-
-#include <limits>
 
 namespace lathe {
 namespace {
@@ -23,190 +20,17 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-class AttentionKernel {
+class AttentionKernel : AttentionOperands {
 public:
   AttentionKernel(KernelBuilder &k, const AttentionPlan &plan, const RunTimeDims &dims)
-      : k(k), plan(plan), dims(dims), micro(k, plan.compute, plan.lanes, plan.unroll, plan.bf16),
-        element(k.computeType(plan.compute)), vector(KernelBuilder::vectorOf(element, plan.lanes)) {}
+      : AttentionOperands(k, plan, dims), micro(k, plan.compute, plan.lanes, plan.unroll, plan.bf16) {}
 
   void emit() {
     k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
   }
 
 private:
-  KernelBuilder &k;
-  const AttentionPlan &plan;
-  const RunTimeDims &dims;
   Microkernel micro;
-  mlir::Type element, vector;
-
-  // Of the unit: where its head starts in each operand, and its first query.
-  struct Source {
-    const AttentionWalk *walk = nullptr;
-    Value offset;
-  };
-  Source q, key, value, result, bias, mask;
-  Value unitFirst;
-
-  // ---- Scratch and arithmetic ----
-
-  Value scratch(int64_t at, Value offset) { return k.gep(k.scratch(), k.add(offset, at), element); }
-  Value read(Value pointer, int64_t lanes) { return k.load(pointer, k.constant(0), plan.compute, lanes); }
-  void write(Value value, Value pointer) { k.store(value, pointer, k.constant(0), plan.compute); }
-  ScalarBuilder scalar(Value like) { return ScalarBuilder(k, plan.compute, plan.compute, like); }
-  Value extent(const Dim &dim) { return dims.value(k, dim); }
-  Value infinity(mlir::Type type) { return k.constantF(-std::numeric_limits<double>::infinity(), type); }
-  /// ceil(x / y) * y
-  Value roundedUp(Value x, int64_t y) { return k.mul(k.div(k.add(x, y - 1), y), y); }
-
-  // ---- Operands ----
-
-  Source sourceOf(const AttentionWalk &walk, const Values &head) {
-    Value offset = extent(walk.base);
-    for (auto [index, stride] : llvm::zip(head, walk.outer))
-      offset = k.add(offset, k.mul(index, extent(stride)));
-    return {&walk, offset};
-  }
-
-  /// Elements [lane, lane + lanes) of a row, those from `valid` on zero; widened to `compute`.
-  Value readLanes(const Source &source, Value row, Value lane, int64_t lanes, Value mask) {
-    Value offset = k.add(k.add(source.offset, k.mul(row, extent(source.walk->rowStride))),
-                         k.mul(lane, extent(source.walk->laneStride)));
-    Value buffer = k.buffer(source.walk->buffer);
-    if (source.walk->laneStride == Dim(0))
-      return k.splat(k.load(buffer, offset, source.walk->type), lanes);
-    return mask ? k.maskedLoad(buffer, offset, source.walk->type, lanes, mask)
-                : k.load(buffer, offset, source.walk->type, lanes);
-  }
-
-  /// body(first lane, mask or null) for the vectors of `count` static lanes.
-  void forLanes(int64_t count, const std::function<void(int64_t, Value)> &body) {
-    for (int64_t lane = 0; lane < count; lane += plan.lanes)
-      body(lane, count - lane >= plan.lanes ? Value() : k.prefixMask(k.constant(count - lane), plan.lanes));
-  }
-
-  /// Element `i` of a row becomes lane i - lane of a vector, for the rows of a matrix whose lanes are apart.
-  Value gathered(int64_t count, const std::function<Value(int64_t)> &element) {
-    Value result = k.zero(vector);
-    for (int64_t i = 0; i < count; ++i)
-      result = k.b.create<mlir::vector::InsertOp>(k.loc, element(i), result, i);
-    return result;
-  }
-
-  /// Row `row` of `source`, times `factor`, as whole vectors, zero beyond the last lane.
-  void readRow(const Source &source, Value row, int64_t count, double factor,
-               const std::function<void(int64_t lane, Value)> &take) {
-    forLanes(count, [&](int64_t lane, Value mask) {
-      Value x;
-      if (source.walk->laneStride == Dim(1) || count == 1)
-        x = readLanes(source, row, k.constant(lane), plan.lanes, mask);
-      else
-        x = gathered(std::min(count - lane, plan.lanes), [&](int64_t i) {
-          Value offset = k.add(source.offset, k.mul(row, extent(source.walk->rowStride)));
-          return k.load(k.buffer(source.walk->buffer),
-                        k.add(offset, k.mul(k.constant(lane + i), extent(source.walk->laneStride))), source.walk->type);
-        });
-      take(lane, factor == 1 ? x : scalar(x).mul(x, k.constantF(factor, x.getType())));
-    });
-  }
-
-  // ---- Packing: with bf16 in units of two lanes of depth (queries, keys) or of two keys (values) ----
-
-  void packQuery(Value row, Value from) {
-    Value to = k.mul(row, plan.depthPitch());
-    readRow(q, from, plan.depth, plan.scale, [&](int64_t lane, Value x) {
-      if (plan.bf16)
-        bf16::storeNeighbours(k, x, scratch(plan.queriesAt() + lane / bf16::pair, to), k.constant(0));
-      else
-        write(x, scratch(plan.queriesAt() + lane, to));
-    });
-  }
-
-  /// Keys [first, first + count) as panels [panel][step of depth][key of the panel].
-  void packKeys(Value first, Value count) {
-    int64_t wide = plan.panel(), most = plan.lanes * plan.ofStep();
-    Value last = k.sub(count, k.constant(1));
-    k.loop(k.constant(0), roundedUp(count, wide), plan.lanes, [&](Value at) {
-      Value panel = k.div(at, wide), inside = k.sub(at, k.mul(panel, wide));
-      Value to = k.add(k.mul(panel, wide * plan.depthSteps()), inside);
-      auto line = [&](Value step) { return scratch(plan.keysAt(), k.add(to, k.mul(step, wide))); };
-      if (key.walk->laneStride == Dim(1) && plan.lanes > 1) {
-        int64_t whole = plan.depth / most * most;
-        k.loop(k.constant(0), k.constant(whole), most, [&](Value d) { transposeKeys(first, at, last, d, most, line); });
-        if (plan.depth % most)
-          transposeKeys(first, at, last, k.constant(whole), plan.depth % most, line);
-        return;
-      }
-      auto keysAt = [&](Value d) { return readKeys(first, at, last, d); };
-      if (!plan.bf16)
-        return k.loop(k.constant(0), k.constant(plan.depth), 1, [&](Value d) { write(keysAt(d), line(d)); });
-      int64_t whole = plan.depth / bf16::pair;
-      k.loop(k.constant(0), k.constant(whole), 1, [&](Value step) {
-        Value d = k.mul(step, bf16::pair);
-        bf16::storeInterleaved(k, keysAt(d), keysAt(k.add(d, 1)), line(step), k.constant(0));
-      });
-      if (plan.depth % bf16::pair)
-        bf16::storeInterleaved(k, keysAt(k.constant(plan.depth - 1)), {}, line(k.constant(whole)), k.constant(0));
-    });
-  }
-
-  /// Lane `d` of depth of a vector of keys from `at` on; keys beyond the last are zero or repeat it.
-  Value readKeys(Value first, Value at, Value last, Value d) {
-    Value buffer = k.buffer(key.walk->buffer), offset = k.add(key.offset, k.mul(d, extent(key.walk->laneStride)));
-    if (key.walk->rowStride == Dim(1))
-      return k.maskedLoad(buffer, k.add(offset, k.add(first, at)), key.walk->type, plan.lanes,
-                          k.prefixMask(k.sub(k.add(last, 1), at), plan.lanes));
-    return gathered(plan.lanes, [&](int64_t i) {
-      Value row = k.add(first, k.min(k.add(at, i), last));
-      return k.load(buffer, k.add(offset, k.mul(row, extent(key.walk->rowStride))), key.walk->type);
-    });
-  }
-
-  /// `count` lanes of depth from `d` on, for the keys from `at` on; keys beyond the last repeat it.
-  void transposeKeys(Value first, Value at, Value last, Value d, int64_t count,
-                     const std::function<Value(Value)> &line) {
-    auto part = [&](Value row, int64_t from) { // one vector of them
-      int64_t real = std::min(plan.lanes, count - from);
-      Value mask = real == plan.lanes ? Value() : k.prefixMask(k.constant(real), plan.lanes);
-      return readLanes(key, row, k.add(d, from), plan.lanes, mask);
-    };
-    llvm::SmallVector<Value> rows;
-    for (int64_t i = 0; i < plan.lanes; ++i) {
-      Value row = k.add(first, k.min(k.add(at, i), last)), low = part(row, 0);
-      rows.push_back(!plan.bf16 ? low : bf16::units(k, low, count > plan.lanes ? part(row, plan.lanes) : Value()));
-    }
-    rows = transposed(k, std::move(rows));
-    Value step = k.div(d, plan.ofStep());
-    for (int64_t i = 0; i * plan.ofStep() < count; ++i)
-      write(rows[i], line(k.add(step, i)));
-  }
-
-  int64_t valueVectors(int64_t tile) const { return std::min(plan.vectors, plan.widthVectors() - tile * plan.vectors); }
-  int64_t valueTiles() const { return (plan.widthVectors() + plan.vectors - 1) / plan.vectors; }
-  /// Tiles of columns one after another: [tile][step of keys][lane of the tile].
-  int64_t valueTileAt(int64_t tile) const {
-    return plan.valuesAt() + tile * (plan.keyCapacity() / plan.ofStep()) * plan.panel();
-  }
-
-  void packValues(Value first, Value count) {
-    Value last = k.sub(count, k.constant(1));
-    auto rowAt = [&](Value at) { return k.add(first, k.min(at, last)); };
-    auto to = [&](Value at, int64_t lane) {
-      int64_t tile = lane / plan.panel(), wide = valueVectors(tile) * plan.lanes;
-      return scratch(valueTileAt(tile), k.add(k.mul(k.div(at, plan.ofStep()), wide), lane - tile * plan.panel()));
-    };
-    // What is read in whole vectors of keys meets weights of zero beyond the last: any finite number will do.
-    Value end = mlir::getConstantIntValue(count) && !plan.causal ? count : roundedUp(count, plan.lanes);
-    k.loop(k.constant(0), end, plan.ofStep(), [&](Value at) {
-      if (!plan.bf16)
-        return readRow(value, rowAt(at), plan.width, 1, [&](int64_t lane, Value x) { write(x, to(at, lane)); });
-      Values early;
-      readRow(value, rowAt(at), plan.width, 1, [&](int64_t, Value x) { early.push_back(x); });
-      readRow(value, rowAt(k.add(at, 1)), plan.width, 1, [&](int64_t lane, Value x) {
-        bf16::storeInterleaved(k, early[lane / plan.lanes], x, to(at, lane), k.constant(0));
-      });
-    });
-  }
 
   // ---- Units ----
 
@@ -517,10 +341,8 @@ private:
   }
 };
 
-Outcome<Schedule> priorAttention(const KernelProblem &problem) { return attentionPrior(problem); }
-
-Outcome<GeneratedKernel> generateAttention(const KernelProblem &problem, const Schedule &schedule) {
-  AttentionPlan plan(problem, schedule);
+GeneratedKernel generateAttention(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {
+  AttentionPlan plan(static_cast<const AttentionFacts &>(facts), schedule);
   RunTimeDims dims;
   for (const Dim &dim : {plan.queries, plan.keys, plan.chunks(), plan.visible})
     dims.need(dim);
@@ -553,6 +375,6 @@ Outcome<GeneratedKernel> generateAttention(const KernelProblem &problem, const S
 
 } // namespace
 
-extern const KernelFamily attentionFamily = {"attention", priorAttention, generateAttention};
+extern const KernelFamily attentionFamily = {"attention", readAttention, generateAttention};
 
 } // namespace lathe

@@ -3,7 +3,7 @@
 #include "codegen/contraction/Bf16.h"
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
-#include "codegen/testing/RandomTesting.h"
+#include "codegen/testing/RandomKernels.h"
 #include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
@@ -175,12 +175,12 @@ KernelText randomAttention(Random &random, const std::string &element = "f32") {
   return text;
 }
 
-std::string randomSchedule(Random &random) {
-  auto number = [&](const char *name, std::initializer_list<int64_t> values) {
-    return random.chance(5) ? "" : fmt::format(" {}={}", name, random.of<int64_t>(values));
-  };
-  return "attention/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4}) +
-         number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("kc", {0, 16, 50, 64, 512});
+/// Of attention, `words` set.
+std::string randomSchedule(Random &random, KernelUnderTest &kernel,
+                           const std::map<std::string, std::string> &words = {}) {
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+  require(facts.done(), "{}", facts ? "" : facts.reason());
+  return lathe::randomSchedule(random, **facts, "attention", words).str();
 }
 
 bool runsHere(const Target &target) {
@@ -219,8 +219,8 @@ TEST_F(Attention, everyScheduleMatchesReference) {
     uint64_t seed = baseSeed() + i;
     Random random(seed);
     KernelText text = randomAttention(random);
-    std::string schedule = randomSchedule(random);
     KernelUnderTest kernel(text.str(), target, seed);
+    std::string schedule = randomSchedule(random, kernel);
     if (!kernel.declined(schedule).empty())
       continue; // with a reason
     ++ran;
@@ -252,7 +252,7 @@ TEST_F(Attention, longSequencesComeInBlocks) {
 
 TEST_F(Attention, rowsThatSeeNothingAreNan) {
   Target target = testTarget();
-  for (const char *schedule : {"", "attention/1 rows=4 vectors=2 mc=2 kc=32"}) {
+  for (const char *schedule : {"", "attention/2 mr=4 vectors=2 mc=2 kc=32"}) {
     EXPECT_EQ(checkKernel(plain(50, 45, "causal = \"lower_right\", zero_masked_rows = true"), target, 1, 1e-5, -2, 2,
                           schedule),
               "")
@@ -309,8 +309,8 @@ TEST_F(Attention, bf16MatchesReferenceOnRoundedOperands) {
     uint64_t seed = baseSeed() + i;
     Random random(seed);
     KernelText text = randomAttention(random);
-    std::string schedule = i % 2 ? randomSchedule(random) + " type=bf16" : "";
     KernelUnderTest kernel(text.str(), target, seed);
+    std::string schedule = i % 2 ? randomSchedule(random, kernel, {{"type", "bf16"}}) : "";
     kernel.precision = Precision::bf16;
     if (schedule.empty())
       ASSERT_EQ(priorSchedule(kernel.problem())->word("type"), "bf16") << text.str();
@@ -327,8 +327,7 @@ TEST_F(Attention, bf16MatchesReferenceOnRoundedOperands) {
 TEST_F(Attention, bf16RoundsValuesOnce) {
   if (std::string missing = noBf16Here(); !missing.empty())
     GTEST_SKIP() << missing;
-  for (const char *schedule :
-       {"attention/1 rows=5 vectors=2 type=bf16", "attention/1 rows=4 vectors=2 kc=16 type=bf16"})
+  for (const char *schedule : {"attention/2 mr=5 vectors=2 type=bf16", "attention/2 mr=4 vectors=2 kc=16 type=bf16"})
     for (int64_t keys : {1, 16, 33, 50}) {
       KernelUnderTest kernel(plain(20, keys, "scale = 1.0 : f64"), testTarget(), baseSeed());
       std::vector<Tensor> inputs = kernel.randomInputs(-2, 2);
@@ -341,7 +340,7 @@ TEST_F(Attention, bf16RoundsValuesOnce) {
 
 TEST_F(Attention, bf16IsNotForOtherTypesAndTargets) {
   auto reason = [](const std::string &text, const char *target) {
-    return KernelUnderTest(text, Target::parse(target), 1).declined("attention/1 rows=4 type=bf16");
+    return KernelUnderTest(text, Target::parse(target), 1).declined("attention/2 mr=4 type=bf16");
   };
   std::string text = plain(20, 30, "scale = 1.0 : f64"), doubles = text;
   for (size_t at; (at = doubles.find("xf32")) != std::string::npos;)
@@ -370,9 +369,9 @@ TEST_F(Attention, otherTargetsCompileAndLink) {
 
 TEST_F(Attention, illegalSchedulesDeclineWithAReason) {
   KernelUnderTest kernel(plain(20, 30, "scale = 1.0 : f64"), Target::parse("znver4"), 1);
-  EXPECT_EQ(kernel.declined("attention/1 rows=14 vectors=2"), "");
-  EXPECT_THAT(kernel.declined("attention/1 rows=14 vectors=4"), testing::HasSubstr("registers"));
-  for (const char *undeclared : {"attention/1 colour=7", "attention/1 rows=0", "attention/2"})
+  EXPECT_EQ(kernel.declined("attention/2 mr=14 vectors=2"), "");
+  EXPECT_THAT(kernel.declined("attention/2 mr=14 vectors=4"), testing::HasSubstr("registers"));
+  for (const char *undeclared : {"attention/2 colour=7", "attention/2 mr=0", "attention/9"})
     EXPECT_THROW(kernel.declined(undeclared), Error) << undeclared;
 }
 

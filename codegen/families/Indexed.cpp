@@ -3,6 +3,7 @@
 // An index outside its axis is taken as the nearest one inside: code never leaves a tensor (the references report it).
 #include "codegen/Families.h"
 #include "codegen/families/Copy.h"
+#include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -46,6 +47,8 @@ public:
       if (operands.size() > 2)
         operands[2].type = y.type;
     }
+    for (const KernelTensor &tensor : operands)
+      requireComputed(tensor.type);
     lanes = target.lanes(bitWidth(y.type));
   }
 
@@ -309,18 +312,17 @@ private:
   }
 };
 
-Outcome<Schedule> priorIndexed(const KernelProblem &problem) {
-  Schedule schedule{"index", 1, {{"grain", problem.threads > 1 ? 4096 : 65536}}, {}};
-  Indexed check(problem, schedule.number("grain")); // declines
-  return schedule;
+std::unique_ptr<KernelFacts> readIndexed(const KernelProblem &problem) {
+  Indexed(problem, 1);
+  return std::make_unique<GrainFacts>("index", 4096, 65536);
 }
 
-Outcome<GeneratedKernel> generateIndexed(const KernelProblem &problem, const Schedule &schedule) {
+GeneratedKernel generateIndexed(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   return Indexed(problem, schedule.number("grain")).generate(problem, schedule);
 }
 
 } // namespace
 
-const KernelFamily indexedFamily{"indexed", priorIndexed, generateIndexed};
+const KernelFamily indexedFamily{"indexed", readIndexed, generateIndexed};
 
 } // namespace lathe

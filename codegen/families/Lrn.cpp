@@ -4,6 +4,7 @@
 // are channels, and neighbours come from shifting a block and the two beside it.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
+#include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -214,18 +215,19 @@ private:
   }
 };
 
-Outcome<Schedule> priorLrn(const KernelProblem &problem) {
+std::unique_ptr<KernelFacts> readLrn(const KernelProblem &problem) {
   Plan plan(problem);
-  return Schedule{"lrn", 1, {{"grain", problem.threads > 1 ? 4096 : 32768}}, {}};
+  tryPointwise(problem, plan.tensors, plan.anchor);
+  return std::make_unique<GrainFacts>("lrn", 4096, 32768);
 }
 
-Outcome<GeneratedKernel> generateLrn(const KernelProblem &problem, const Schedule &schedule) {
+GeneratedKernel generateLrn(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   Plan plan(problem);
   return LrnKernel(problem, plan, schedule).generate();
 }
 
 } // namespace
 
-const KernelFamily lrnFamily{"lrn", priorLrn, generateLrn};
+const KernelFamily lrnFamily{"lrn", readLrn, generateLrn};
 
 } // namespace lathe

@@ -1,10 +1,11 @@
-// Family "elementwise", algorithm map/1: a DAG of element-wise operations with one or more results of one shape.
+// Family "elementwise", algorithm map/2: a DAG of element-wise operations with one or more results of one shape.
 //
 // Axes over which all tensors lie alike are merged first, so that most kernels are one or two loops. In a blocked space
 // the lanes are the channels of a block and the innermost loop runs over the pixels; what does not vary with them is
 // loaded once.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
+#include "codegen/space/LoopFacts.h"
 
 namespace lathe {
 namespace {
@@ -132,7 +133,7 @@ private:
   }
 
   void run(const Frame &frame, size_t axis, Value lo, Value hi) {
-    int64_t unroll = schedule.number("unroll");
+    int64_t unroll = schedule.number("interleave");
     bool last = axis + 1 == depth;
     if (!last) {
       h.k.loop(lo, hi, 1, [&](Value index) {
@@ -184,21 +185,21 @@ private:
   }
 };
 
-Outcome<Schedule> priorMap(const KernelProblem &problem) {
+std::unique_ptr<KernelFacts> readMap(const KernelProblem &problem) {
   Plan plan(problem);
-  Schedule schedule{"map", 1, {}, {}};
-  schedule.numbers["grain"] = problem.threads > 1 ? 8192 : 32768;
-  schedule.numbers["unroll"] = countOps(problem.function) <= 6 ? 4 : 1;
-  return schedule;
+  tryPointwise(problem, plan.tensors);
+  auto facts = std::make_unique<MapFacts>();
+  facts->operators = countOps(problem.function);
+  return facts;
 }
 
-Outcome<GeneratedKernel> generateMap(const KernelProblem &problem, const Schedule &schedule) {
+GeneratedKernel generateMap(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   Plan plan(problem);
   return MapKernel(problem, plan, schedule).generate();
 }
 
 } // namespace
 
-const KernelFamily mapFamily{"elementwise", priorMap, generateMap};
+const KernelFamily mapFamily{"elementwise", readMap, generateMap};
 
 } // namespace lathe

@@ -260,7 +260,7 @@ TEST_F(Map, randomShapes) {
       operands.push_back(text(shape, inBlocks));
       attributes.push_back(dimsAttribute(shape));
     }
-    std::string schedule = random() % 2 ? "" : fmt::format("map/1 grain={} unroll={}", upTo(200), upTo(4));
+    std::string schedule = random() % 2 ? "" : fmt::format("map/2 grain={} interleave={}", upTo(200), upTo(4));
     expectRight(
         fmt::format(
             "func.func @k(%a: {0}{3}, %b: {1}{4}, %c: {2}{5}) -> {0} attributes {{nn.family = \"elementwise\"}} {{\n"

@@ -5,6 +5,7 @@
 // neighbours.
 #include "codegen/Families.h"
 #include "codegen/families/MovementPieces.h"
+#include "codegen/space/LoopFacts.h"
 #include "ir/SymbolicShapes.h"
 
 namespace lathe {
@@ -339,6 +340,8 @@ private:
       throw Declined{"the padding value is not an argument of the kernel"};
     if (block && (attrs.pads[1] || attrs.pads[x().rank() + 1]))
       throw Declined{"padding along blocked channels"};
+    if (!value && !KernelBuilder::computes(firstType))
+      throw Declined{fmt::format("padding of elements of type {}", name(firstType))};
     pieces.push_back(makePad(x(), y(), attrs, firstType, value, target, grain));
   }
 
@@ -424,13 +427,12 @@ private:
   }
 };
 
-Outcome<Schedule> priorMovement(const KernelProblem &problem) {
-  int64_t grain = problem.threads > 1 ? 8192 : 65536;
-  Plan plan(problem, grain);
-  return Schedule{"move", 1, {{"grain", grain}}, {}};
+std::unique_ptr<KernelFacts> readMovement(const KernelProblem &problem) {
+  Plan(problem, 1);
+  return std::make_unique<GrainFacts>("move", 8192, 65536);
 }
 
-Outcome<GeneratedKernel> generateMovement(const KernelProblem &problem, const Schedule &schedule) {
+GeneratedKernel generateMovement(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   Plan plan(problem, schedule.number("grain"));
   Dims extents;
   Dim before = 0;
@@ -458,6 +460,6 @@ Outcome<GeneratedKernel> generateMovement(const KernelProblem &problem, const Sc
 
 } // namespace
 
-const KernelFamily movementFamily{"movement", priorMovement, generateMovement};
+const KernelFamily movementFamily{"movement", readMovement, generateMovement};
 
 } // namespace lathe

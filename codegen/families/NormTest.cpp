@@ -45,7 +45,7 @@ TEST_F(Norm, softmax) {
         random() % 2
             ? ""
             : fmt::format(
-                  "softmax/1 grain={} rows={}", upTo(2000),
+                  "softmax/2 grain={} interleave={}", upTo(2000),
                   innermost ? std::min<int64_t>(int64_t(1) << random() % 3, target.lanes(type == "f64" ? 64 : 32)) : 1);
     EXPECT_EQ(checkKernel(text, target, seed,
                           type == "f16"   ? 5e-3
@@ -80,9 +80,9 @@ TEST_F(Norm, rowsBesideOthers) {
       KernelUnderTest kernel(text, target);
       std::vector<Tensor> inputs = kernel.randomInputs(-8, 8);
       for (int64_t rows : {1, 2, 4}) {
-        std::string version = softmax ? "softmax/1" : "normalize/1 hold=8";
-        Tensor alone = kernel.run(inputs, fmt::format("{} grain=1 rows={}", version, rows))[0];
-        Tensor together = kernel.run(inputs, fmt::format("{} grain=100000 rows={}", version, rows))[0];
+        std::string version = softmax ? "softmax/2" : "normalize/2 hold=8";
+        Tensor alone = kernel.run(inputs, fmt::format("{} grain=1 interleave={}", version, rows))[0];
+        Tensor together = kernel.run(inputs, fmt::format("{} grain=100000 interleave={}", version, rows))[0];
         EXPECT_EQ(difference(together, alone, 0), "") << family << " of " << length << ", rows " << rows;
       }
     }
@@ -176,8 +176,8 @@ TEST_F(Norm, normalizations) {
     text += fmt::format("  return %{} : {}\n}}", epilogue ? "z" : "y", x);
     int64_t together = std::min<int64_t>(int64_t(1) << random() % 3, target.lanes(type == "f64" ? 64 : 32));
     std::string schedule = random() % 2 ? ""
-                                        : fmt::format("normalize/1 grain={} hold={} rows={}", upTo(2000), random() % 20,
-                                                      blocked || kind == 2 ? 1 : together);
+                                        : fmt::format("normalize/2 grain={} hold={} interleave={}", upTo(2000),
+                                                      random() % 20, blocked || kind == 2 ? 1 : together);
     double tolerance = type == "f16" ? 5e-3 : type == "f32" ? 2e-6 : 1e-13;
     EXPECT_EQ(checkKernel(text, target, seed, tolerance, -3, 8, schedule, {{"N", dims[0]}}), "")
         << "seed " << seed << "\n"

@@ -1,4 +1,4 @@
-// Family "normalize", algorithm normalize/1: layer_norm, rms_norm, instance_norm, group_norm and lp_normalize, with an
+// Family "normalize", algorithm normalize/2: layer_norm, rms_norm, instance_norm, group_norm and lp_normalize, with an
 // element-wise epilogue.
 //
 // Statistics belong to a run of elements that is read three times while it lies in the nearest cache: mean, deviations
@@ -10,6 +10,7 @@
 #include "codegen/Families.h"
 #include "codegen/builder/RowSweep.h"
 #include "codegen/families/NormalizePlan.h"
+#include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -19,13 +20,10 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// Rows that stand side by side at most.
-constexpr int64_t mostRows = 4;
-
 class NormalizeKernel {
 public:
   NormalizeKernel(const KernelProblem &problem, const NormalizePlan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule), rows(schedule.number("rows")), units(cut(plan, schedule, rows)),
+      : plan(plan), schedule(schedule), rows(schedule.number("interleave")), units(cut(plan, schedule, rows)),
         h(problem, plan.tensors, extents()), k(h.k), sweep(k, plan.type, plan.lanes, rows > 1 ? 1 : 4) {}
 
   GeneratedKernel generate() {
@@ -314,34 +312,25 @@ private:
   }
 };
 
-Outcome<Schedule> priorNormalize(const KernelProblem &problem) {
+std::unique_ptr<KernelFacts> readNormalize(const KernelProblem &problem) {
   NormalizePlan plan(problem);
-  // As many rows side by side as lie in the nearest cache between the passes, and not by the number of threads, because
-  // it decides the order of sums.
-  constexpr int64_t longest = 4096; // bytes
-  int64_t rows = 1, length = plan.length.constantOr(64), count = plan.keptSpace.extents.back().constantOr(longest);
-  while (plan.row && length * bitWidth(plan.type) / 8 <= longest && rows < std::min(mostRows, plan.lanes) &&
-         count >= 2 * rows)
-    rows *= 2;
-  int64_t grain = problem.threads > 1 ? 4096 : 32768;
-  if (count >= rows * problem.threads) // a unit has at least as many rows as stand side by side
-    grain = std::max(grain, rows * length);
-  // Held rows leave registers for scale, bias and the epilogue.
-  return Schedule{"normalize", 1, {{"grain", grain}, {"hold", problem.target.vectorRegisters / 2}, {"rows", rows}}, {}};
+  tryPointwise(problem, plan.tensors, plan.anchor, {}, {plan.scale, plan.bias});
+  auto facts = std::make_unique<NormalizeFacts>();
+  facts->contiguous = plan.row;
+  facts->lanes = plan.lanes;
+  facts->length = plan.length;
+  facts->count = plan.keptSpace.extents.back();
+  facts->bits = bitWidth(plan.type);
+  return facts;
 }
 
-Outcome<GeneratedKernel> generateNormalize(const KernelProblem &problem, const Schedule &schedule) {
-  int64_t rows = schedule.number("rows");
+GeneratedKernel generateNormalize(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   NormalizePlan plan(problem);
-  if (rows > plan.lanes)
-    return NotApplicable{fmt::format("rows={} beside one another in vectors of {} lanes", rows, plan.lanes)};
-  if (rows > 1 && !plan.row)
-    return NotApplicable{fmt::format("rows={} where rows are not contiguous", rows)};
   return NormalizeKernel(problem, plan, schedule).generate();
 }
 
 } // namespace
 
-const KernelFamily normalizeFamily{"normalize", priorNormalize, generateNormalize};
+const KernelFamily normalizeFamily{"normalize", readNormalize, generateNormalize};
 
 } // namespace lathe

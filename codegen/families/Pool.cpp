@@ -1,4 +1,4 @@
-// Family "pool", algorithm pool/1: max_pool and average_pool of rank 1 to 3, with an element-wise epilogue.
+// Family "pool", algorithm pool/2: max_pool and average_pool of rank 1 to 3, with an element-wise epilogue.
 //
 // Blocked tensors: lanes are the channels of a block. Row-major ones: lanes are neighbouring output pixels of a row.
 // Either way a row is cut into the pixels whose windows lie inside the row (no bounds to check) and those at its
@@ -9,6 +9,7 @@
 // window: neighbouring windows share columns, so 3x3 windows side by side take 5 operations a pixel in place of 9.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
+#include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -235,7 +236,7 @@ private:
       pixels(r, {pixel}, plan.space.block ? plan.lanes : 1, {}, &range);
     };
     k.loop(k.constant(0), lo, 1, border);
-    int64_t unroll = schedule.number("unroll");
+    int64_t unroll = schedule.number("interleave");
     if (plan.space.block) {
       Value main = k.add(lo, k.mul(k.div(k.sub(hi, lo), unroll), unroll));
       if (unroll > 1)
@@ -446,8 +447,6 @@ private:
       const KernelTensor *input = plan.tensors.input(value);
       if (!input)
         return {};
-      if (input == plan.x)
-        throw Declined{"the pool's input is used after the pool"};
       const Access &access = plan.accesses[input->buffer];
       return h.load(access, offsetOf(access), lanes, maskOf(access));
     });
@@ -461,24 +460,23 @@ private:
   }
 };
 
-Outcome<Schedule> priorPool(const KernelProblem &problem) {
+std::unique_ptr<KernelFacts> readPool(const KernelProblem &problem) {
   Plan plan(problem);
-  Schedule schedule{"pool", 1, {}, {}};
-  int64_t window = 1;
+  tryPointwise(problem, plan.tensors, plan.anchor, {plan.x, "the pool's input is used after the pool"});
+  auto facts = std::make_unique<PoolFacts>();
   for (const WindowAxis &axis : plan.axes)
-    window *= axis.kernel;
-  schedule.numbers["grain"] = std::max<int64_t>(512, (problem.threads > 1 ? 32768 : 131072) / window);
-  schedule.numbers["unroll"] = plan.space.block ? 4 : 1;
-  return schedule;
+    facts->window *= axis.kernel;
+  facts->blocked = plan.space.block != 0;
+  return facts;
 }
 
-Outcome<GeneratedKernel> generatePool(const KernelProblem &problem, const Schedule &schedule) {
+GeneratedKernel generatePool(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   Plan plan(problem);
   return PoolKernel(problem, plan, schedule).generate();
 }
 
 } // namespace
 
-const KernelFamily poolFamily{"pool", priorPool, generatePool};
+const KernelFamily poolFamily{"pool", readPool, generatePool};
 
 } // namespace lathe

@@ -88,7 +88,7 @@ TEST_F(Pool, randomWindows) {
           y, bias);
     else
       text += fmt::format("  return %p : {}\n}}", y);
-    std::string schedule = random() % 2 ? "" : fmt::format("pool/1 grain={} unroll={}", upTo(300), upTo(5));
+    std::string schedule = random() % 2 ? "" : fmt::format("pool/2 grain={} interleave={}", upTo(300), upTo(5));
     bool half = std::string(type) == "f16" || std::string(type) == "bf16";
     EXPECT_EQ(checkKernel(text, target, seed, half ? 1e-2 : 3e-7, -5, 5, schedule, {{"N", 3}}), "") << "seed " << seed;
   }

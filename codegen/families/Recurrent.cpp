@@ -1,4 +1,4 @@
-// recurrent/1: all steps of a recurrent network in one call. A unit is one direction of one block of batch rows; it
+// recurrent/2: all steps of a recurrent network in one call. A unit is one direction of one block of batch rows; it
 // carries the states through all steps in scratch, so there is no overhead a step beyond the loop itself.
 //
 // With split=1 the slots share the columns of every step. A stage (GeneratedKernel::stages) is one step, or one of the
@@ -265,7 +265,7 @@ private:
     });
   }
 
-  /// The weights of this direction in the order of RecurrentPlan::pack, into scratch.
+  /// The weights of this direction in the order of packedWeights, into scratch.
   void packWeights() {
     int64_t wide = plan.tileColumns();
     for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
@@ -413,8 +413,31 @@ private:
   }
 };
 
-Outcome<GeneratedKernel> generateRecurrent(const KernelProblem &problem, const Schedule &schedule) {
-  RecurrentPlan plan(problem, schedule);
+/// The recurrent weights in the order of RecurrentPlan::packedOffset.
+std::vector<char> packedWeights(const RecurrentPlan &plan, const nn::ConstantData &data) {
+  int64_t size = plan.elementBytes();
+  std::vector<char> packed(plan.form.directions() * plan.packedSize() * size); // columns beyond the last stay zero
+  char *to = packed.data();
+  for (int64_t d = 0; d < plan.form.directions(); ++d)
+    for (const RecurrentPhase &phase : plan.phases)
+      for (int64_t tile = 0; tile < plan.tiles(); ++tile)
+        for (int64_t k = 0; k < plan.hidden; ++k)
+          for (int64_t gate : phase.gates)
+            for (int64_t j = 0; j < plan.tileColumns(); ++j, to += size) {
+              int64_t column = tile * plan.tileColumns() + j;
+              if (column < plan.hidden)
+                std::memcpy(
+                    to,
+                    data.bytes.data() +
+                        (data.splat ? 0 : ((d * plan.form.gates() + gate) * plan.hidden + column) * plan.hidden + k) *
+                            size,
+                    size);
+            }
+  return packed;
+}
+
+GeneratedKernel generateRecurrent(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {
+  RecurrentPlan plan(static_cast<const RecurrentFacts &>(facts), schedule);
   RunTimeDims dims;
   for (const Dim &dim : {plan.steps, plan.batch, plan.chunks()})
     dims.need(dim);
@@ -435,16 +458,14 @@ Outcome<GeneratedKernel> generateRecurrent(const KernelProblem &problem, const S
   result.dims = dims.list();
   result.packings.resize(function.getNumArguments());
   if (plan.constantR)
-    result.packings[plan.r] = Packing{[plan](const nn::ConstantData &data) { return plan.pack(data); },
+    result.packings[plan.r] = Packing{[plan](const nn::ConstantData &data) { return packedWeights(plan, data); },
                                       fmt::format("dkgj/{}x{}", plan.vectors, plan.lanes)};
   result.schedule = schedule;
   return result;
 }
 
-Outcome<Schedule> priorRecurrent(const KernelProblem &problem) { return recurrentPrior(problem); }
-
 } // namespace
 
-const KernelFamily recurrentFamily{"recurrent", priorRecurrent, generateRecurrent};
+const KernelFamily recurrentFamily{"recurrent", readRecurrent, generateRecurrent};
 
 } // namespace lathe

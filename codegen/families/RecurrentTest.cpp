@@ -161,9 +161,9 @@ TEST_F(Recurrent, randomCells) {
     }
     c.results = std::vector<std::vector<int>>{{0, 1, 2}, {0}, {1}, {1, 0}}[random() % 4];
     std::string schedule =
-        oneIn(2) ? "" : fmt::format("recurrent/1 rows={} vectors={} unroll={}", upTo(3), upTo(2), upTo(6));
+        oneIn(2) ? "" : fmt::format("recurrent/2 mr={} vectors={} unroll={}", upTo(3), upTo(2), upTo(6));
     if (!schedule.empty() && c.constant && !c.symbolic && oneIn(2))
-      schedule += " split=1";
+      schedule += " stages=1";
     if (target.vectorRegisters < 32) // too many sums for sixteen registers
       schedule = "";
     EXPECT_EQ(check(c, seed, schedule, static_cast<int>(upTo(3))), "") << "seed " << seed;
@@ -187,7 +187,7 @@ TEST_F(Recurrent, columnsAreSharedWhereSlotsAreMoreThanBlocks) {
   auto split = [&](const Case &c, int threads) {
     KernelUnderTest kernel(textOf(c), target, 1, threads);
     Outcome<Schedule> schedule = priorSchedule(kernel.problem());
-    return schedule->numbers.contains("split");
+    return schedule->numbers.contains("stages");
   };
   Case c;
   c.hidden = 256;
@@ -210,20 +210,20 @@ TEST_F(Recurrent, declinesWithAReason) {
   Case half;
   half.type = "f16";
   EXPECT_EQ(KernelUnderTest(textOf(half), target).declined(), "a recurrence of elements of type f16");
-  std::string fits = target.vectorRegisters < 32 ? "" : "recurrent/1 rows=1 vectors=16 unroll=4";
+  std::string fits = target.vectorRegisters < 32 ? "" : "recurrent/2 mr=1 vectors=16 unroll=4";
   EXPECT_EQ(KernelUnderTest(textOf(Case()), target).declined(fits), "");
   Case wide;
   wide.hidden = 512;
-  EXPECT_NE(KernelUnderTest(textOf(wide), target).declined("recurrent/1 rows=1 vectors=16"), "");
+  EXPECT_NE(KernelUnderTest(textOf(wide), target).declined("recurrent/2 mr=1 vectors=16"), "");
   EXPECT_NE(KernelUnderTest(textOf(Case()), target).declined("direct/1 px=2"), "");
   Case any;
   any.symbolic = true;
-  EXPECT_EQ(KernelUnderTest(textOf(any), target).declined("recurrent/1 split=1"),
-            "split=1 for a batch of B, expected a static one");
+  EXPECT_EQ(KernelUnderTest(textOf(any), target).declined("recurrent/2 stages=1"),
+            "stages=1 for a batch of B, expected a static one");
   any.symbolic = false;
   any.constant = false;
-  EXPECT_EQ(KernelUnderTest(textOf(any), target).declined("recurrent/1 split=1"),
-            "split=1 with recurrent weights that are not constant");
+  EXPECT_EQ(KernelUnderTest(textOf(any), target).declined("recurrent/2 stages=1"),
+            "stages=1 with recurrent weights that are not constant");
 }
 
 } // namespace

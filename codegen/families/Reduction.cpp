@@ -1,10 +1,11 @@
-// Family "reduction", algorithm reduce/1: reduce_* over any axes, with an element-wise epilogue.
+// Family "reduction", algorithm reduce/2: reduce_* over any axes, with an element-wise epilogue.
 //
 // Axes are merged as far as kept and reduced ones allow. When the innermost axis is kept (blocked channels always are),
 // lanes are results; otherwise lanes are terms, summed up in four vectors and then pairwise: the order is fixed,
 // whatever the number of threads. A result is never split across units.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
+#include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -175,7 +176,7 @@ private:
     int64_t grain = std::max<int64_t>(1, schedule.number("grain") / terms);
     bool vectors = plan.lanesAreResults && !plan.single;
     if (vectors)
-      grain = std::max(grain, schedule.number("columns") * plan.lanes);
+      grain = std::max(grain, schedule.number("interleave") * plan.lanes);
     return cutUnits(plan.keptSpace, grain, vectors ? plan.lanes : 1, plan.keptSpace.extents.size());
   }
 
@@ -196,7 +197,7 @@ private:
   void run(const Frame &frame, size_t depth, Value lo, Value hi) {
     size_t axis = plan.kept[depth];
     if (depth + 1 == plan.kept.size() && vectorLoop()) {
-      int64_t columns = schedule.number("columns") * plan.lanes;
+      int64_t columns = schedule.number("interleave") * plan.lanes;
       Value main = k.add(lo, k.mul(k.div(k.sub(hi, lo), columns), columns));
       auto many = [&](Value first, int64_t count, Value mask) {
         std::vector<Frame> frames;
@@ -440,8 +441,6 @@ private:
       const KernelTensor *input = plan.tensors.input(value);
       if (!input)
         return {};
-      if (input == plan.x)
-        throw Declined{"the reduction's input is used after the reduction"};
       const Access &access = plan.accesses[input->buffer];
       return h.load(access, frame.offsets[input->buffer], lanes, maskOf(access));
     });
@@ -455,26 +454,22 @@ private:
   }
 };
 
-Outcome<Schedule> priorReduction(const KernelProblem &problem) {
+std::unique_ptr<KernelFacts> readReduction(const KernelProblem &problem) {
   Plan plan(problem);
-  Schedule schedule{"reduce", 1, {}, {}};
-  schedule.numbers["grain"] = problem.threads > 1 ? 8192 : 65536;
-  // Rows lie as far apart as they are long: each is a stream and often a page of its own, so runs of a row are long.
-  int64_t columns = 4,
-          vectors = plan.lanesAreResults && !plan.single ? plan.keptSpace.extents.back().constantOr(0) / plan.lanes : 0;
-  while (columns < problem.target.vectorRegisters / 2 && vectors >= 2 * columns * problem.threads)
-    columns *= 2;
-  schedule.numbers["columns"] = columns;
-  return schedule;
+  tryPointwise(problem, plan.tensors, plan.anchor, {plan.x, "the reduction's input is used after the reduction"});
+  auto facts = std::make_unique<ReduceFacts>();
+  if (plan.lanesAreResults && !plan.single)
+    facts->vectors = plan.keptSpace.extents.back().constantOr(0) / plan.lanes;
+  return facts;
 }
 
-Outcome<GeneratedKernel> generateReduction(const KernelProblem &problem, const Schedule &schedule) {
+GeneratedKernel generateReduction(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   Plan plan(problem);
   return ReductionKernel(problem, plan, schedule).generate();
 }
 
 } // namespace
 
-const KernelFamily reductionFamily{"reduction", priorReduction, generateReduction};
+const KernelFamily reductionFamily{"reduction", readReduction, generateReduction};
 
 } // namespace lathe

@@ -69,7 +69,7 @@ TEST_F(Reduction, randomAxes) {
       text += fmt::format("  %s = nn.mul %p, %b : ({0}, tensor<{1}>) -> {0}\n  return %s : {0}\n}}", y, type);
     else
       text += fmt::format("  return %p : {}\n}}", y);
-    std::string schedule = random() % 2 ? "" : fmt::format("reduce/1 grain={} columns={}", upTo(1000), upTo(16));
+    std::string schedule = random() % 2 ? "" : fmt::format("reduce/2 grain={} interleave={}", upTo(1000), upTo(16));
     bool positive = name == "log_sum" || name == "prod";
     double tolerance = integers ? 0 : std::string(type) == "f16" ? 1e-2 : std::string(type) == "f32" ? 4e-6 : 1e-12;
     EXPECT_EQ(checkKernel(text, target, seed, tolerance, positive && !integers ? 0.9 : -1, integers ? 2 : 1.1, schedule,

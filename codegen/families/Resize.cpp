@@ -5,6 +5,7 @@
 // positions of the last axis, gathered where that axis is resized.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
+#include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -351,18 +352,19 @@ private:
   }
 };
 
-Outcome<Schedule> priorResize(const KernelProblem &problem) {
+std::unique_ptr<KernelFacts> readResize(const KernelProblem &problem) {
   Plan plan(problem);
-  return Schedule{"resize", 1, {{"grain", problem.threads > 1 ? 4096 : 32768}}, {}};
+  requireComputed(plan.tensors);
+  return std::make_unique<GrainFacts>("resize", 4096, 32768);
 }
 
-Outcome<GeneratedKernel> generateResize(const KernelProblem &problem, const Schedule &schedule) {
+GeneratedKernel generateResize(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   Plan plan(problem);
   return ResizeKernel(problem, plan, schedule).generate();
 }
 
 } // namespace
 
-const KernelFamily resizeFamily{"resize", priorResize, generateResize};
+const KernelFamily resizeFamily{"resize", readResize, generateResize};
 
 } // namespace lathe

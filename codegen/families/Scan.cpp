@@ -5,6 +5,7 @@
 // last, a search for an extreme keeps one candidate a lane, everything else goes element by element.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
+#include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -26,6 +27,7 @@ public:
         throw Declined{fmt::format("'{}' beside a scan", other.getName().getStringRef().str())};
     if (blockOf(tensors))
       throw Declined{"blocked channels"};
+    requireComputed(tensors);
     for (auto [result, output] : llvm::zip_equal(op->getResults(), tensors.outputs))
       if (output.value != result)
         throw Declined{"the results are not those of the operator, in order"};
@@ -295,18 +297,17 @@ private:
   }
 };
 
-Outcome<Schedule> priorScan(const KernelProblem &problem) {
-  Schedule schedule{"scan", 1, {{"grain", problem.threads > 1 ? 8192 : 65536}}, {}};
-  Scan check(problem, schedule.number("grain")); // declines
-  return schedule;
+std::unique_ptr<KernelFacts> readScan(const KernelProblem &problem) {
+  Scan(problem, 1);
+  return std::make_unique<GrainFacts>("scan", 8192, 65536);
 }
 
-Outcome<GeneratedKernel> generateScan(const KernelProblem &problem, const Schedule &schedule) {
+GeneratedKernel generateScan(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   return Scan(problem, schedule.number("grain")).generate(schedule);
 }
 
 } // namespace
 
-const KernelFamily scanFamily{"scan", priorScan, generateScan};
+const KernelFamily scanFamily{"scan", readScan, generateScan};
 
 } // namespace lathe

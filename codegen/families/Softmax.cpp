@@ -1,4 +1,4 @@
-// Family "softmax", algorithm softmax/1: softmax and log_softmax over one axis, the greatest element subtracted first.
+// Family "softmax", algorithm softmax/2: softmax and log_softmax over one axis, the greatest element subtracted first.
 //
 // Where the axis is innermost, lanes are its elements; otherwise lanes are neighbours behind the axis (in a blocked
 // tensor: the channels of a block, so that only the channels themselves are no axis for it). Three passes: greatest,
@@ -6,6 +6,7 @@
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/RowSweep.h"
+#include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -63,7 +64,7 @@ struct Plan {
 class SoftmaxKernel {
 public:
   SoftmaxKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
-      : plan(plan), schedule(schedule), rows(schedule.number("rows")), units(cut(plan, schedule, rows)),
+      : plan(plan), schedule(schedule), rows(schedule.number("interleave")), units(cut(plan, schedule, rows)),
         h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}), k(h.k),
         sweep(k, plan.type, plan.lanes, rows > 1 ? 1 : 2) {}
 
@@ -202,33 +203,24 @@ private:
   }
 };
 
-Outcome<Schedule> priorSoftmax(const KernelProblem &problem) {
+std::unique_ptr<KernelFacts> readSoftmax(const KernelProblem &problem) {
   Plan plan(problem);
-  // Rows stand side by side while they lie in the nearest cache between the passes and their exponentials in registers.
-  // How many does not depend on the threads, because it decides the order of sums.
-  constexpr int64_t longest = 1024;
-  int64_t rows = 1, length = plan.length.constantOr(64), count = plan.outer.constantOr(longest),
-          most = std::min<int64_t>(problem.target.vectorRegisters / 8, plan.lanes);
-  while (plan.row && length <= longest && rows < most && count >= 2 * rows)
-    rows *= 2;
-  int64_t grain = problem.threads > 1 ? 4096 : 32768;
-  if (count >= rows * problem.threads) // a unit has at least as many rows as stand side by side
-    grain = std::max(grain, rows * length);
-  return Schedule{"softmax", 1, {{"grain", grain}, {"rows", rows}}, {}};
+  requireComputed(plan.tensors);
+  auto facts = std::make_unique<SoftmaxFacts>();
+  facts->contiguous = plan.row;
+  facts->lanes = plan.lanes;
+  facts->length = plan.length;
+  facts->count = plan.outer;
+  return facts;
 }
 
-Outcome<GeneratedKernel> generateSoftmax(const KernelProblem &problem, const Schedule &schedule) {
-  int64_t rows = schedule.number("rows");
+GeneratedKernel generateSoftmax(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
   Plan plan(problem);
-  if (rows > plan.lanes)
-    return NotApplicable{fmt::format("rows={} beside one another in vectors of {} lanes", rows, plan.lanes)};
-  if (rows > 1 && !plan.row)
-    return NotApplicable{fmt::format("rows={} where the axis is not innermost", rows)};
   return SoftmaxKernel(problem, plan, schedule).generate();
 }
 
 } // namespace
 
-const KernelFamily softmaxFamily{"softmax", priorSoftmax, generateSoftmax};
+const KernelFamily softmaxFamily{"softmax", readSoftmax, generateSoftmax};
 
 } // namespace lathe

@@ -7,7 +7,6 @@
 //            suite FILE.csv[:NAME] (convolutions as columns of /problems/conv2d.csv, of suites whose names contain
 //            NAME)
 //   --cold   weights come from memory for every run and the other operands from the third-level cache, as in a network
-#include "codegen/builder/KernelBuilder.h"
 #include "codegen/testing/KernelBenchSuite.h"
 #include "codegen/testing/KernelTesting.h"
 #include "ir/Context.h"
@@ -28,37 +27,6 @@ using namespace lathe;
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/// Multiply-adds a second of this core, in GFLOP/s: independent chains in registers.
-double peakGflops(mlir::MLIRContext *context, const Target &target) {
-  KernelBuilder k(context, target, "kernel", {true}, 0);
-  int64_t lanes = target.lanes(32), chains = 12;
-  auto type = KernelBuilder::vectorOf(k.b.getF32Type(), lanes);
-  KernelBuilder::Values state;
-  mlir::Value x = k.load(k.buffer(0), k.constant(0), ElementType::f32, lanes);
-  for (int64_t i = 0; i < chains; ++i)
-    state.push_back(k.constantF(i, type));
-  state = k.loop(k.begin(), k.end(), 1, state, [&](mlir::Value, mlir::ValueRange carried) {
-    KernelBuilder::Values next(carried.begin(), carried.end());
-    for (int repeat = 0; repeat < 4; ++repeat)
-      for (mlir::Value &value : next)
-        value = k.fma(value, x, x);
-    return next;
-  });
-  for (int64_t i = 0; i < chains; ++i)
-    k.store(state[i], k.buffer(0), k.constant(i * lanes), ElementType::f32);
-  auto module = k.finish();
-  LoadedKernel kernel(*module, target);
-  std::vector<float> memory(1024, 0.5f);
-  void *buffers[] = {memory.data()};
-  double best = 0;
-  for (int i = 0; i < 100; ++i) { // short ones: the machine may be shared
-    double start = now();
-    kernel.call(buffers, nullptr, 0, 50000, nullptr);
-    best = std::max(best, 5e4 * 4 * chains * lanes * 2 / (now() - start) / 1e9);
-  }
-  return best;
-}
 
 struct Options {
   std::string target = "native", schedule;

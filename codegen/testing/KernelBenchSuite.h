@@ -1,10 +1,16 @@
-// Reads tables of convolutions for kernel-bench.
+// What kernel-bench has beside the problems themselves: tables of convolutions, and the peak of a core.
 #pragma once
+
+#include "codegen/target/Target.h"
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+
+namespace mlir {
+class MLIRContext;
+}
 
 namespace lathe {
 
@@ -17,5 +23,8 @@ struct SuiteProblem {
 /// in_channels, ... groups), for suites whose names contain `suite`, in order. Throws Error with
 /// file, line and column for a value that is not a number.
 std::vector<SuiteProblem> readSuite(const std::string &path, const std::string &suite);
+
+/// Multiply-adds a second of this core, in GFLOP/s: independent chains in registers.
+double peakGflops(mlir::MLIRContext *context, const Target &target);
 
 } // namespace lathe

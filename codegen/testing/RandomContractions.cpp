@@ -181,7 +181,6 @@ KernelText randomSeparable(Random &random, const Target &target) {
   text.type = tensor(outChannels, axes.out, random.chance(2));
   conv(between, betweenType, fmt::format("tensor<{}x{}x{}xf32>", outChannels, channels, join(ones, "x")), outChannels,
        convAttributes(ones, ones, zeros, 1));
-  text.width = axes.out.back();
   return text;
 }
 
@@ -231,32 +230,6 @@ KernelText randomGemm(Random &random, const Typed &typed) {
   }
   addEpilogue(text, random, channel, dims, typed);
   return text;
-}
-
-std::string randomSchedule(Random &random, const std::string &algorithm) {
-  auto number = [&](const char *name, std::initializer_list<int64_t> values) {
-    return random.chance(5) ? "" : fmt::format(" {}={}", name, random.of<int64_t>(values));
-  };
-  if (algorithm == "winograd")
-    return "winograd/1" + number("m", {2, 3, 4, 6}) + number("px", {1, 2, 3, 5, 7, 14}) +
-           (random.chance(3) ? " blocks=40" + number("points", {2, 3, 4, 6, 8})
-                             : number("blocks", {1, 2, 3, 9}) + number("split", {1, 2, 3})) +
-           number("oc", {1, 2, 4}) + number("unroll", {1, 2, 4, 8}) + number("prefetch", {0, 1});
-  if (algorithm == "gemm")
-    return "gemm/1" + number("rows", {1, 2, 3, 6, 14}) + number("vectors", {1, 2, 3, 4, 8}) +
-           number("unroll", {1, 2, 4, 7}) + number("mc", {1, 2, 5}) + number("kc", {0, 1, 8, 13, 32}) +
-           number("packb", {0, 1}) + number("prefetch", {0, 1});
-  if (algorithm == "amx")
-    return "amx/1" + number("rows", {1, 2, 3, 7, 19, 40}) + number("oc", {1, 2}) + number("prefetch", {0, 1});
-  if (algorithm == "separable")
-    return "separable/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +
-           number("unroll", {1, 2, 4, 8, 16}) + number("rows", {1, 2, 3, 7}) + number("prefetch", {0, 1}) +
-           number("depthwise", {1, 2, 3, 8, 14});
-  if (algorithm == "lanewise")
-    return "lanewise/1" + number("px", {1, 2, 3, 8, 14}) + number("rows", {1, 2, 3, 7});
-  return "direct/1" + number("px", {1, 2, 3, 6, 7, 8, 12}) + number("oc", {1, 2, 3, 4}) +
-         number("unroll", {1, 2, 4, 8, 16}) + number("rows", {1, 2, 3, 7}) + number("kc", {0, 1, 8, 16, 32}) +
-         number("width", {1, 4, 9, 16, 25}) + number("prefetch", {0, 1}) + (random.chance(2) ? " outer=channels" : "");
 }
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// For tests: random convolutions and matrix products with epilogues, and random schedules.
+// For tests: random convolutions and matrix products with epilogues.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -20,7 +20,6 @@ struct KernelText {
   std::string arguments, body, last, type;
   std::map<std::string, int64_t> symbols;
   int values = 0;
-  int64_t width = 0; // positions of a row of results, for schedules that need it
 
   std::string argument(const std::string &type, bool constant, const std::string &dims = "") {
     std::string name = "%a" + std::to_string(values++);
@@ -49,8 +48,5 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
 /// A depthwise and a pointwise convolution, each with its own epilogue.
 KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});
-/// A random schedule of `algorithm` (direct, winograd, lanewise, separable, gemm or amx). It may be
-/// illegal for the problem.
-std::string randomSchedule(Random &random, const std::string &algorithm);
 
 } // namespace lathe

@@ -85,17 +85,19 @@ private:
     for (mlir::Operation *op : group.ops)
       if (std::string reason = obstacle(op); !reason.empty())
         return reason;
-    llvm::SmallVector<mlir::Attribute> partNames;
+    std::vector<std::string> parts;
     for (const Group &part : group.parts)
-      partNames.push_back(mlir::StringAttr::get(module.getContext(), kernelName(locationOf(part), part.family)));
-    for (mlir::Attribute part : partNames)
-      names.release(llvm::cast<mlir::StringAttr>(part).getValue().str());
-    std::string name = kernelName(locationOf(group), group.family);
+      parts.push_back(kernelName(locationOf(part), part.family));
+    for (const std::string &part : parts)
+      names.release(part);
+    std::string name = kernelName(locationOf(group), group.family), reason;
     mlir::func::FuncOp kernel = outline(module, group, shapes, name).function;
-    kernel->setAttr("nn.parts", mlir::ArrayAttr::get(module.getContext(), partNames));
-    if (!group.together)
-      kernel->setAttr("nn.divisible", mlir::UnitAttr::get(module.getContext()));
-    std::string reason = options.declines ? options.declines(kernel) : "";
+    if (!group.together && options.staysWhole && !options.staysWhole(kernel, parts))
+      reason = "two kernels are predicted to take less time, or were asked for";
+    else if (options.declines)
+      reason = options.declines(kernel);
+    if (reason.empty())
+      report.wholes.push_back({name, std::move(parts)});
     kernel.erase();
     names.release(name);
     return reason;

@@ -97,7 +97,7 @@ std::shared_ptr<const runtime::Model> compiled(const Recurrence &recurrence, uin
   options.scheduleText = "r: " + schedule;
   auto context = makeContext();
   std::string chosen = emitLevel(*recurrence.module(*context, seed), options, Level::schedule);
-  EXPECT_NE(chosen.find(schedule.substr(schedule.find("split="))), std::string::npos) << chosen;
+  EXPECT_NE(chosen.find(schedule.substr(schedule.find("stages="))), std::string::npos) << chosen;
   std::vector<char> bytes;
   compileToBytes(*recurrence.module(*context, seed), options, bytes);
   return runtime::Model::fromBytes(bytes, "recurrence.lathe");
@@ -113,8 +113,8 @@ TEST(RecurrenceSplit, hasTheBitsOfWholeRows) {
     Recurrence recurrence(seed);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, recurrence.text()));
     // Of few registers, so that every target has enough.
-    std::string rows = fmt::format("recurrent/1 rows={} vectors=1 unroll={}", 1 + seed % 2, 1 + seed % 5);
-    auto whole = compiled(recurrence, seed, rows + " split=0"), split = compiled(recurrence, seed, rows + " split=1");
+    std::string rows = fmt::format("recurrent/2 mr={} vectors=1 unroll={}", 1 + seed % 2, 1 + seed % 5);
+    auto whole = compiled(recurrence, seed, rows + " stages=0"), split = compiled(recurrence, seed, rows + " stages=1");
     std::vector<Value> inputs = recurrence.inputs(seed);
     runtime::Context expecting(whole, {.threads = 1});
     std::vector<Value> expected = expecting.run(inputs);

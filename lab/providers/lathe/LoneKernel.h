@@ -28,7 +28,7 @@ public:
   /// ignored.
   static Outcome<std::string> task(const Problem &problem, const Target &target, const LoneKernelOptions &options);
   ~LoneKernel();
-  /// "winograd/1 m=4 ..., nChw16c to nChw16c"
+  /// "winograd/2 m=4 ..., nChw16c to nChw16c"
   const std::string &implementation() const;
   const TaskSchedule &scheduled() const;
   void run(runtime::ThreadPool &pool) const;

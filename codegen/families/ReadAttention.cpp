@@ -1,11 +1,9 @@
-#include "codegen/families/AttentionPlan.h"
-
-#include "codegen/contraction/Contraction.h"
+// The facts about an attention kernel, read off its function.
+#include "codegen/builder/OperandView.h"
+#include "codegen/families/Attention.h"
 
 namespace lathe {
 namespace {
-
-constexpr int64_t mostKeysAtOnce = 1024, keysOfABlock = 512;
 
 mlir::Operation *attentionOf(mlir::func::FuncOp function) {
   mlir::Operation *anchor = nullptr;
@@ -57,7 +55,9 @@ ViewAxis broadcastAxis(const TensorView &view, const Dims &scores, size_t axis) 
 
 } // namespace
 
-AttentionPlan::AttentionPlan(const KernelProblem &problem, const Schedule &schedule) {
+std::unique_ptr<KernelFacts> readAttention(const KernelProblem &problem) {
+  auto facts = std::make_unique<AttentionFacts>();
+  AttentionGeometry &geometry = facts->geometry;
   mlir::func::FuncOp function = problem.function;
   nn::SymbolicShapes shapes(function);
   mlir::Operation *anchor = attentionOf(function);
@@ -69,31 +69,30 @@ AttentionPlan::AttentionPlan(const KernelProblem &problem, const Schedule &sched
     views.push_back(operandView(function, shapes, operands[i]));
   views.push_back(resultView(function, shapes, anchor->getResult(0)));
   size_t batch = views[0].dims.size() - 2;
-  type = views[0].type;
-  if (!isFloat(type) || bitWidth(type) < 16)
+  ElementType type = geometry.type = views[0].type;
+  if (!isFloat(type) || !KernelBuilder::computes(type))
     throw Declined{fmt::format("attention on elements of type {}", name(type))};
-  compute = type == ElementType::f64 ? type : ElementType::f32;
-  lanes = problem.target.lanes(bitWidth(compute));
-  bf16 = bf16::scheduled(schedule, problem.target, type);
-  scale = attrs.scale;
-  fill = attrs.fill;
-  zeroMaskedRows = attrs.zero_masked_rows;
-  queries = views[0].dims[batch];
-  keys = views[1].dims[batch];
-  causal = attrs.causal != "none";
-  visible = attrs.causal == "lower_right" ? keys - queries : Dim(0);
-  depth = fixed(views[0].dims[batch + 1], "the depth");
-  width = fixed(views[2].dims[batch + 1], "the width");
+  geometry.compute = type == ElementType::f64 ? type : ElementType::f32;
+  geometry.lanes = problem.target.lanes(bitWidth(geometry.compute));
+  geometry.scale = attrs.scale;
+  geometry.fill = attrs.fill;
+  geometry.zeroMaskedRows = attrs.zero_masked_rows;
+  geometry.queries = views[0].dims[batch];
+  geometry.keys = views[1].dims[batch];
+  geometry.causal = attrs.causal != "none";
+  geometry.visible = attrs.causal == "lower_right" ? geometry.keys - geometry.queries : Dim(0);
+  geometry.depth = fixed(views[0].dims[batch + 1], "the depth");
+  geometry.width = fixed(views[2].dims[batch + 1], "the width");
   for (const Dim &dim : views[0].dims)
     if (dim == Dim(0))
       throw Declined{"attention without elements"};
-  if (keys == Dim(0))
+  if (geometry.keys == Dim(0))
     throw Declined{"attention without keys"};
 
   Dims all(views[0].dims.begin(), views[0].dims.begin() + batch), scores = all;
-  scores.insert(scores.end(), {queries, keys});
+  scores.insert(scores.end(), {geometry.queries, geometry.keys});
   std::vector<ViewAxis> walks;
-  AttentionWalk *own[] = {&q, &k, &v, &y};
+  AttentionWalk *own[] = {&geometry.q, &geometry.k, &geometry.v, &geometry.y};
   for (size_t i = 0; i < 4; ++i) {
     const TensorView &view = views[i];
     *own[i] = {view.buffer,
@@ -114,64 +113,25 @@ AttentionPlan::AttentionPlan(const KernelProblem &problem, const Schedule &sched
                        soleStride(broadcastAxis(view, scores, batch), "rows"),
                        soleStride(broadcastAxis(view, scores, batch + 1), "keys"),
                        {}};
+    if (!KernelBuilder::computes(walk.type))
+      throw Declined{fmt::format("attention with a mask or bias of type {}", name(walk.type))};
     if (!(walk.laneStride == Dim(0)) && !(walk.laneStride == Dim(1)))
       throw Declined{"keys of a mask that are not neighbours"};
-    (i == 3 ? bias : mask) = walk;
+    (i == 3 ? geometry.bias : geometry.mask) = walk;
     ViewAxis outerWalk;
     for (size_t axis = 0; axis < batch; ++axis)
       outerWalk.append(broadcastAxis(view, scores, axis));
     walks.push_back(outerWalk);
   }
   CommonAxes common = commonAxes(walks);
-  outer = common.extents;
+  geometry.outer = common.extents;
   for (size_t i = 0; i < 4; ++i)
     own[i]->outer = common.strides[i];
-  if (bias)
-    bias->outer = common.strides[4];
-  if (mask)
-    mask->outer = common.strides.back();
-
-  rows = schedule.number("rows");
-  if (queries.isConstant())
-    rows = std::min(rows, queries.constant());
-  vectors = schedule.number("vectors");
-  unroll = schedule.number("unroll");
-  mc = schedule.number("mc");
-  kc = schedule.number("kc");
-  if (kc == 0 && !keys.isConstant())
-    throw Declined{"kc=0 with a number of keys that is not static"};
-  if (kc != 0 && keys.isConstant() && keys.constant() <= kc)
-    kc = 0;
-  if (!Microkernel::fits(problem.target, rows, vectors))
-    throw Declined{
-        fmt::format("rows={} vectors={} needs more than {} registers", rows, vectors, problem.target.vectorRegisters)};
-}
-
-int64_t AttentionPlan::keyCapacity() const {
-  int64_t count = single() ? keys.constant() : kc;
-  return (count + panel() - 1) / panel() * panel();
-}
-
-Schedule attentionPrior(const KernelProblem &problem) {
-  bool wide = problem.target.vectorRegisters >= 32;
-  Schedule schedule{
-      "attention", 1, {{"rows", wide ? 14 : 6}, {"vectors", 2}, {"unroll", 4}, {"mc", 1}, {"kc", keysOfABlock}}, {}};
-  AttentionPlan plan(problem, schedule);
-  if (bf16::wanted(problem, plan.type) && !bf16::pairsAreSlow(problem.target))
-    schedule.words["type"] = "bf16";
-  if (plan.keys.isConstant() && plan.keys.constant() <= mostKeysAtOnce)
-    schedule.numbers["kc"] = 0;
-  schedule.numbers["rows"] = plan.rows;
-  // Keys and values of a head are brought into order once a slot, or once a unit where they come in blocks: few large
-  // units, but enough of them for every thread.
-  int64_t heads = 1, threads = std::max(2, problem.threads);
-  for (const Dim &extent : plan.outer)
-    heads *= extent.constantOr(1);
-  int64_t pieces = plan.queries.isConstant() ? plan.pieces().constant() : (256 + plan.rows - 1) / plan.rows;
-  int64_t chunks = heads >= 4 * threads ? 1 : (4 * threads + heads - 1) / heads;
-  int64_t most = schedule.numbers["kc"] == 0 ? pieces : (256 + plan.rows - 1) / plan.rows;
-  schedule.numbers["mc"] = std::clamp<int64_t>((pieces + chunks - 1) / chunks, 1, most);
-  return schedule;
+  if (geometry.bias)
+    geometry.bias->outer = common.strides[4];
+  if (geometry.mask)
+    geometry.mask->outer = common.strides.back();
+  return facts;
 }
 
 } // namespace lathe

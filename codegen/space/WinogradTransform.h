@@ -1,4 +1,4 @@
-// The matrices of Winograd's minimal filtering F(m, r), made from interpolation points, and the code that applies them.
+// The matrices of Winograd's minimal filtering F(m, r), made from interpolation points.
 //
 // y = A^T [(G g) (.) (B^T d)] gives m outputs of a correlation of d (m + r - 1 values) with g (r values) in m + r - 1
 // multiplications. Construction: Toom-Cook evaluation at finite points and infinity, transposed (Lavin and Gray, "Fast
@@ -6,8 +6,7 @@
 // of Winograd Convolution", 2018).
 #pragma once
 
-#include "codegen/builder/KernelBuilder.h"
-
+#include <cstdint>
 #include <vector>
 
 namespace lathe {
@@ -24,13 +23,10 @@ struct WinogradTransform {
 
 /// F(m, 3) for m of 2, 4 and 6, on the points 0, 1, -1, 2, -2, 1/2, -1/2 (as many as needed) and infinity. Where what
 /// is multiplied is `rounded` to few bits, for m of 2, 3 and 4 on the points that magnify those errors least
-/// (docs/notes/bf16.md).
+/// (docs/notes/bf16.md). Throws Illegal ("m") for others.
 WinogradTransform winogradTransform(int64_t outputs, bool rounded = false);
 
-/// The linear forms `rows` of `inputs`. Rows, or columns, that differ in signs only share their sums.
-KernelBuilder::Values applyRows(KernelBuilder &k, const CoefficientRows &rows, mlir::ValueRange inputs);
-
-/// Additions and multiply-adds that applyRows emits.
+/// Additions and multiply-adds that applyRows (codegen/contraction/WinogradCode.h) emits.
 int64_t operationsOf(const CoefficientRows &rows);
 
 } // namespace lathe

@@ -1,6 +1,7 @@
 // The schedule of direct/1 without search: a small model of the register block's cost, then cache sizes.
-#include "codegen/contraction/Bf16.h"
-#include "codegen/contraction/Contraction.h"
+#include "codegen/space/Bf16Pairs.h"
+#include "codegen/space/ContractionFacts.h"
+#include "codegen/space/RegisterBlock.h"
 #include "codegen/target/Caches.h"
 
 #include <cmath>
@@ -58,14 +59,14 @@ double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, in
 double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.02 * (waste - 1); }
 
 /// Operands are rounded and multiplied in pairs of channels.
-bool multipliesPairs(const ContractionProblem &problem, const ConvGeometry &conv) {
-  return bf16::wanted(problem.kernel, conv.type) && !bf16::pairsAreSlow(problem.target());
+bool multipliesPairs(const KernelFacts &facts, const ConvGeometry &conv) {
+  return bf16::wanted(facts, conv.type) && !bf16::pairsAreSlow(facts.target);
 }
 
-Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
-  const Target &target = problem.target();
+Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
+  const Target &target = facts.target;
   const Caches caches = cachesOf(target);
-  bool pairs = multipliesPairs(problem, conv);
+  bool pairs = multipliesPairs(facts, conv);
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
   // Tiles that step over the ends of strided rows each have code of their own.
   int64_t longest = conv.pointwise() ? 400 : 64;
@@ -79,7 +80,7 @@ Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int
     for (int64_t px = 1; px <= std::min<int64_t>(width, 28); ++px)
       for (int64_t oc = 1; oc <= std::min<int64_t>(vectors, 8); ++oc) {
         EvenPieces pieces = evenPieces(width, px);
-        if (pieces.size(0) != px || !Microkernel::fits(target, px, oc))
+        if (pieces.size(0) != px || !fitsRegisters(target, px, oc))
           continue;
         double cycles = 0;
         bool far = panelIsFar(target, conv.taps() * (pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels), oc);
@@ -112,8 +113,8 @@ Block bestBlock(const ContractionProblem &problem, const ConvGeometry &conv, int
           continue;
         int64_t rows = conv.outPixels() / width;
         Block block{width, px, oc, cycles};
-        block.cycles *= slowdown(slotWaste(conv, block, lanes, rows, 1, false, std::max(2, problem.kernel.threads)),
-                                 problem.kernel.threads);
+        block.cycles *=
+            slowdown(slotWaste(conv, block, lanes, rows, 1, false, std::max(2, facts.threads)), facts.threads);
         if (int64_t tiles = rows * pieces.count; prefetch && tiles >= leastTiles)
           block.cycles *= 1 + prefetchCost(target, px, oc, tiles);
         if (block.cycles < best.cycles * 0.999)
@@ -135,7 +136,7 @@ double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weig
   double multiplies = double(rows * vectors) / (pairs ? bf16::productsACycle(target) : 2),
          loads = (vectors + rows * groups) / 2.0;
   double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
-  double wait = (pairs ? 6.0 : 4.0) / Microkernel::chains(target, rows, vectors);
+  double wait = (pairs ? 6.0 : 4.0) / accumulatorChains(target, rows, vectors);
   // Vectors of a step that do not stay in registers beside the sums: measured 1 to 2 % alone on the core, 7 to 28 %
   // between other processes (docs/notes/avx2.md).
   double reloading = groups > 1 ? 1.06 : 1;
@@ -146,10 +147,10 @@ bool panelIsFar(const Target &target, int64_t steps, int64_t vectors) {
   return double(steps) * vectors * target.vectorBits / 8 > cachesOf(target).firstLevel / 2;
 }
 
-double directCycles(const ContractionProblem &problem, const ConvGeometry &conv) {
-  const Target &target = problem.target();
+double directCycles(const KernelFacts &facts, const ConvGeometry &conv) {
+  const Target &target = facts.target;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type))), vectors = (conv.outChannels + lanes - 1) / lanes;
-  Block block = bestBlock(problem, conv, lanes, weightsFromMemory(conv));
+  Block block = bestBlock(facts, conv, lanes, weightsFromMemory(conv));
   auto reached = [&](int axis) { // pairs of a position and a tap of one axis that meet
     double count = 0;
     for (int64_t t = 0; t < conv.kernel[axis]; ++t) {
@@ -160,7 +161,7 @@ double directCycles(const ContractionProblem &problem, const ConvGeometry &conv)
     }
     return count;
   };
-  bool pairs = multipliesPairs(problem, conv);
+  bool pairs = multipliesPairs(facts, conv);
   int64_t steps = pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels;
   bool far = panelIsFar(target, conv.taps() * steps, block.oc);
   double row = 0; // all taps of the width, over one row of outputs
@@ -175,15 +176,15 @@ double directCycles(const ContractionProblem &problem, const ConvGeometry &conv)
   return row * reached(0) * reached(1) * double(steps) * conv.groups;
 }
 
-DirectChoice chooseDirect(const ContractionProblem &problem, const ConvGeometry &conv, const RowsBefore *before) {
-  const Target &target = problem.target();
+DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before) {
+  const Target &target = facts.target;
   const Caches caches = cachesOf(target);
   const double secondLevelBytes = caches.secondLevel;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
-  bool pairs = multipliesPairs(problem, conv);
+  bool pairs = multipliesPairs(facts, conv);
   double size = pairs ? double(bf16::unitBytes) / bf16::pair : bitWidth(conv.type) / 8.0;
   bool prefetch = weightsFromMemory(conv);
-  Block block = bestBlock(problem, conv, lanes, prefetch);
+  Block block = bestBlock(facts, conv, lanes, prefetch);
   int64_t rows = conv.outPixels() / block.width;
   double tileWeights = double(conv.taps()) * conv.inChannels * block.oc * lanes * size;
   double weights = double(conv.taps()) * conv.inChannels * conv.outChannels * size;
@@ -192,8 +193,7 @@ DirectChoice chooseDirect(const ContractionProblem &problem, const ConvGeometry 
     input *= std::min(1.0, double(conv.kernel[axis]) / conv.stride[axis]);
   int64_t tiles = (conv.outChannels + block.oc * lanes - 1) / (block.oc * lanes);
 
-  Schedule schedule;
-  schedule.algorithm = "direct";
+  Schedule schedule = emptySchedule("direct");
   schedule.numbers = {{"px", block.px}, {"oc", block.oc}, {"width", block.width}, {"kc", 0}};
 
   // Whichever operand is read again should come from the second level, the other passes by once.
@@ -224,7 +224,7 @@ DirectChoice chooseDirect(const ContractionProblem &problem, const ConvGeometry 
   }
   // Slots get equal shares of the work, but the more rows a unit has the less each tile has to prefetch and the less
   // often weights are read again.
-  int threads = problem.kernel.threads;
+  int threads = facts.threads;
   int64_t inRow = (block.width + block.px - 1) / block.px, best = chunk;
   double least = INFINITY, waste = 1, work = block.cycles * conv.inChannels * conv.taps(), rowsBefore = 0;
   if (before) { // over the work of a row of one vector
@@ -273,8 +273,6 @@ DirectChoice chooseDirect(const ContractionProblem &problem, const ConvGeometry 
   return {schedule, work, waste};
 }
 
-Schedule directPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
-  return chooseDirect(problem, conv).schedule;
-}
+Schedule directPrior(const KernelFacts &facts, const ConvGeometry &conv) { return chooseDirect(facts, conv).schedule; }
 
 } // namespace lathe

@@ -1,12 +1,7 @@
-// What an attention kernel computes and how it is cut: read off the kernel function, without code.
+// What an attention kernel computes, and what a schedule of `attention` means for it.
 #pragma once
 
-#include "codegen/Generate.h"
-#include "codegen/builder/OperandView.h"
-#include "codegen/contraction/Bf16.h"
-#include "codegen/contraction/Microkernel.h"
-
-#include <optional>
+#include "codegen/space/Bf16Pairs.h"
 
 namespace lathe {
 
@@ -15,24 +10,41 @@ struct AttentionWalk {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dim base = 0, rowStride = 0, laneStride = 0;
-  Dims outer; // strides over AttentionPlan::outer
+  Dims outer; // strides over AttentionGeometry::outer
 };
 
-/// A schedule of attention/1 on one problem. With type=bf16 queries (scaled), keys, values and the exponentials are
-/// rounded (codegen/contraction/Bf16.h) where they enter a product; scores, their softmax, sums and the result stay fp32.
-struct AttentionPlan {
+struct AttentionGeometry {
   ElementType type, compute; // in memory, and of scratch and arithmetic
-  int64_t lanes, rows, vectors, unroll, mc, kc;
+  int64_t lanes;
   double scale, fill;
-  bool causal, zeroMaskedRows, bf16;
+  bool causal, zeroMaskedRows;
   Dim visible; // causal: query i sees keys 0 ... i + visible
   Dims outer;  // heads, as axes that every operand walks with one stride each
   Dim queries, keys;
   int64_t depth, width; // lanes of q and k, and of v and the result
   AttentionWalk q, k, v, y;
   std::optional<AttentionWalk> bias, mask;
+};
 
-  AttentionPlan(const KernelProblem &problem, const Schedule &schedule);
+class AttentionFacts : public KernelFacts {
+public:
+  AttentionGeometry geometry;
+
+  Schedule prior() const override;
+  void require(const Schedule &schedule) const override;
+
+protected:
+  std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
+};
+
+/// With type=bf16 queries (scaled), keys, values and the exponentials are rounded (codegen/contraction/Bf16.h) where
+/// they enter a product; scores, their softmax, sums and the result stay fp32.
+struct AttentionPlan : AttentionGeometry {
+  int64_t rows, vectors, unroll, mc, kc;
+  bool bf16;
+
+  /// Throws Illegal.
+  AttentionPlan(const AttentionFacts &facts, const Schedule &schedule);
 
   Dim heads() const { return product(outer); }
   /// All keys of a head lie in scratch at once; otherwise blocks of keys follow one another and results are rescaled.
@@ -62,7 +74,5 @@ struct AttentionPlan {
 private:
   int64_t padded(int64_t count) const { return (count + lanes - 1) / lanes * lanes; }
 };
-
-Schedule attentionPrior(const KernelProblem &problem);
 
 } // namespace lathe

@@ -1,8 +1,8 @@
-// gemm/1's plan: what a schedule means for a matrix product, for its prior and its code.
+// What a schedule of `gemm` means for a matrix product.
 #pragma once
 
-#include "codegen/contraction/Bf16.h"
-#include "codegen/contraction/Contraction.h"
+#include "codegen/space/Bf16Pairs.h"
+#include "codegen/space/ContractionFacts.h"
 
 namespace lathe {
 
@@ -41,9 +41,9 @@ struct GemmPlan {
   }
 };
 
-/// Throws Declined for what is not legal.
-GemmPlan makeGemmPlan(const ContractionProblem &problem, const Schedule &schedule);
-/// How a constant right operand is stored.
-Packing gemmPacking(const GemmPlan &plan);
+/// Lanes of a vector of columns.
+int64_t gemmLanes(const Target &target, const GemmGeometry &gemm);
+/// Throws Illegal.
+GemmPlan makeGemmPlan(const Target &target, const GemmGeometry &gemm, const Schedule &schedule);
 
 } // namespace lathe

@@ -1,6 +1,6 @@
 // The schedule of gemm/1 without search: register blocks, and how rows and the reduction are cut for the caches.
-#include "codegen/contraction/Bf16.h"
-#include "codegen/contraction/Contraction.h"
+#include "codegen/space/Bf16Pairs.h"
+#include "codegen/space/ContractionFacts.h"
 #include "codegen/target/Caches.h"
 
 #include <cmath>
@@ -23,7 +23,7 @@ int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
 void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Caches &caches, Schedule &schedule) {
   constexpr int64_t leastSteps = 256;
   auto secondLevel = int64_t(caches.secondLevel * 0.86);
-  int64_t rows = schedule.number("rows"), wide = schedule.number("vectors") * lanes, size = bitWidth(gemm.type) / 8;
+  int64_t rows = schedule.number("mr"), wide = schedule.number("vectors") * lanes, size = bitWidth(gemm.type) / 8;
   int64_t steps = pairs ? bf16::pairsOf(gemm.k) : gemm.k; // of `size` bytes each
   int64_t m = gemm.m.constantOr(0);
   // Open extents are cut into chunks of a few hundred rows at most.
@@ -54,18 +54,16 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Cach
 
 } // namespace
 
-Schedule gemmPrior(const ContractionProblem &problem) {
-  GemmGeometry gemm = gemmGeometry(problem);
-  if (std::optional<Schedule> tiles = tilePrior(problem, gemm))
+Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
+  if (std::optional<Schedule> tiles = tilePrior(facts, gemm))
     return *tiles;
-  const Target &target = problem.target();
+  const Target &target = facts.target;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(gemm.type)));
   int64_t columns = (gemm.n + lanes - 1) / lanes;
   bool wide = target.vectorRegisters >= 32;
-  Schedule schedule;
-  schedule.algorithm = "gemm";
+  Schedule schedule = emptySchedule("gemm");
   auto set = [&](int64_t rows, int64_t vectors, int64_t unroll) {
-    schedule.numbers = {{"rows", rows}, {"vectors", std::min(vectors, columns)}, {"unroll", unroll}};
+    schedule.numbers = {{"mr", rows}, {"vectors", std::min(vectors, columns)}, {"unroll", unroll}};
   };
   int64_t m = gemm.m.constantOr(0);
   // What the row count is at least: a symbolic batch times the rows of one image.
@@ -80,12 +78,12 @@ Schedule gemmPrior(const ContractionProblem &problem) {
     set(wide ? 14 : 6, 2, 4);
   // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
   bool packs = !gemm.constantB && (m == 0 || m >= 8);
-  bool pairs = bf16::wanted(problem.kernel, gemm.type) && gemm.aStepStride == 1 &&
+  bool pairs = bf16::wanted(facts, gemm.type) && gemm.aStepStride == 1 &&
                (gemm.constantB || (packs && !bf16::pairsAreSlow(target)));
-  if (!pairs && wide && schedule.number("rows") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
+  if (!pairs && wide && schedule.number("mr") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
   setBlocking(gemm, lanes, pairs, cachesOf(target), schedule);
-  int64_t rows = schedule.number("rows");
+  int64_t rows = schedule.number("mr");
   int64_t bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8) / (pairs ? bf16::pair : 1);
   if (pairs)
     schedule.words["type"] = "bf16";

@@ -1,9 +1,9 @@
-// winograd/1's plan: what a schedule means for a convolution, for its prior and its code.
+// What a schedule of `winograd` means for a convolution.
 #pragma once
 
-#include "codegen/contraction/Bf16.h"
-#include "codegen/contraction/Contraction.h"
-#include "codegen/contraction/WinogradTransform.h"
+#include "codegen/space/Bf16Pairs.h"
+#include "codegen/space/ContractionFacts.h"
+#include "codegen/space/WinogradTransform.h"
 
 namespace lathe {
 
@@ -47,11 +47,9 @@ struct WinogradPlan {
   int64_t scratchFloats() const { return halfAt() + pointShares * temporaries(); }
 };
 
-/// Why winograd/1 does not compute `conv`; "" when it does.
-std::string winogradObstacle(const ContractionProblem &problem, const ConvGeometry &conv);
-/// Throws Declined for what is not legal.
-WinogradPlan makeWinogradPlan(const ContractionProblem &problem, const ConvGeometry &conv, const Schedule &schedule);
-/// How the weights are stored.
-Packing winogradPacking(const WinogradPlan &plan);
+/// Throws Illegal for convolutions that Winograd transforms do not compute, whatever the schedule.
+void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv);
+/// Throws Illegal.
+WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv, const Schedule &schedule);
 
 } // namespace lathe

@@ -1,5 +1,6 @@
 // The schedule of winograd/1 without search: cycles of its three parts, caches, and what slots do.
-#include "codegen/contraction/WinogradPlan.h"
+#include "codegen/space/RegisterBlock.h"
+#include "codegen/space/WinogradPlan.h"
 #include "codegen/target/Caches.h"
 
 #include <cmath>
@@ -74,20 +75,25 @@ double slotWaste(const Plan &plan, int64_t images, int64_t threads) {
 
 } // namespace
 
-std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const ConvGeometry &conv) {
-  if (!winogradObstacle(problem, conv).empty() || problem.target().vectorRegisters < 16)
+std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeometry &conv) {
+  if (facts.target.vectorRegisters < 16)
     return std::nullopt;
-  int64_t lanes = problem.target().lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
-  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, threads = problem.kernel.threads;
+  try {
+    requireWinograd(facts, conv);
+  } catch (const Illegal &) {
+    return std::nullopt;
+  }
+  int64_t lanes = facts.target.lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, threads = facts.threads;
   // What is compiled for one thread may run on two: of plans that are nearly as fast the one that can be halved.
   auto slowdown = [&](const Plan &plan) {
     return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.02 * (slotWaste(plan, images, 2) - 1);
   };
-  double weights = 9.0 * conv.inChannels * vectors * lanes * (bf16::wanted(problem.kernel, conv.type) ? 2 : 4);
-  double direct = std::max(directCycles(problem, conv), cachesOf(problem.target()).read(weights));
+  double weights = 9.0 * conv.inChannels * vectors * lanes * (bf16::wanted(facts, conv.type) ? 2 : 4);
+  double direct = std::max(directCycles(facts, conv), cachesOf(facts.target).read(weights));
   double least = direct * 0.95; // a change of algorithm has to be worth it
   std::optional<Schedule> best;
-  bool rounds = bf16::wanted(problem.kernel, conv.type) && !bf16::pairsAreSlow(problem.target());
+  bool rounds = bf16::wanted(facts, conv.type) && !bf16::pairsAreSlow(facts.target);
   using Choice = std::pair<int64_t, bool>; // m, rounded
   std::vector<Choice> choices{{2, false}, {4, false}, {6, false}};
   if (rounds)
@@ -100,26 +106,25 @@ std::optional<Schedule> winogradPrior(const ContractionProblem &problem, const C
       if (vectors % plan.oc)
         continue;
       for (plan.px = 1; plan.px <= std::min<int64_t>(plan.tiles(), 28); ++plan.px) {
-        if (!Microkernel::fits(problem.target(), plan.px, plan.oc))
+        if (!fitsRegisters(facts.target, plan.px, plan.oc))
           continue;
         for (plan.blocks = 1; plan.blocks == 1 || plan.chunk() < plan.tiles() + plan.px; ++plan.blocks) {
           if (plan.scratchFloats() * 4 > 6 << 20)
             break;
           auto consider = [&] {
-            double cycles = predictedCycles(problem.target(), plan, in, out, threads);
+            double cycles = predictedCycles(facts.target, plan, in, out, threads);
             if (cycles >= least * 0.999)
               return false;
             cycles *= slowdown(plan);
             if (cycles >= least * 0.999)
               return true;
             least = cycles;
-            best.emplace();
-            best->algorithm = "winograd";
-            best->numbers = {{"m", m},        {"px", plan.px},       {"blocks", plan.blocks},
+            best = emptySchedule("winograd");
+            best->numbers = {{"m", m},        {"mr", plan.px},       {"mc", plan.blocks},
                              {"oc", plan.oc}, {"split", plan.split}, {"unroll", plan.unroll},
                              {"prefetch", 1}};
             if (plan.staged())
-              best->numbers["points"] = plan.pointShares;
+              best->numbers["pointsplit"] = plan.pointShares;
             best->words.clear();
             if (rounded)
               best->words = {{"type", "bf16"}};

@@ -1,0 +1,308 @@
+// The facts about a contraction kernel, read off its function. What is declined here no schedule computes.
+#include "codegen/builder/OperandView.h"
+#include "codegen/contraction/Contraction.h"
+#include "codegen/space/GemmPlan.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace lathe {
+
+std::vector<mlir::Operation *> anchorsOf(mlir::func::FuncOp function) {
+  std::vector<mlir::Operation *> anchors;
+  for (mlir::Operation &op : function.getBody().front())
+    if (const OpRecord *record = nn::recordOf(&op); record && std::string_view(record->lowering) == "contraction")
+      anchors.push_back(&op);
+  if (anchors.empty())
+    throw Declined{"a contraction kernel holds no contraction"};
+  if (anchors.size() > 2)
+    throw Declined{fmt::format("a contraction kernel holds {} contractions", anchors.size())};
+  return anchors;
+}
+
+unsigned argumentOf(mlir::Value operand, const char *what) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(operand);
+  if (!argument)
+    throw Declined{fmt::format("{} is computed inside the kernel", what)};
+  return argument.getArgNumber();
+}
+
+PointSpace convSpace(const ContractionProblem &problem, mlir::Operation *conv) {
+  PointSpace space{problem.shapes.of(conv->getResult(0)).dims, ChannelAxis::second, 0};
+  space.pixelAxes = space.dims.size() - 2;
+  return space;
+}
+
+Epilogue convEpilogue(const ContractionProblem &problem, const ConvGeometry &conv, RunTimeDims &dims) {
+  return Epilogue(problem.function(), problem.anchor->getResult(0), convSpace(problem, problem.anchor),
+                  convLanes(problem.target(), conv), problem.shapes, dims);
+}
+
+Epilogue gemmEpilogue(const ContractionProblem &problem, const GemmGeometry &gemm, RunTimeDims &dims) {
+  mlir::Value result = problem.anchor->getResult(0);
+  PointSpace space{problem.shapes.of(result).dims, ChannelAxis::last, gemm.pixelAxes};
+  Epilogue epilogue(problem.function(), result, std::move(space), gemmLanes(problem.target(), gemm), problem.shapes,
+                    dims);
+  auto operands = nn::operandsByRecord(problem.anchor);
+  epilogue.setAddend(operands.size() > 2 ? operands[2] : mlir::Value(), gemm.alpha, gemm.beta, problem.shapes, dims);
+  return epilogue;
+}
+
+namespace {
+
+/// `computedInput`: the kernel makes the input itself, so that `input` is no argument.
+ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *anchor, bool computedInput = false) {
+  mlir::func::FuncOp function = problem.function();
+  const nn::SymbolicShapes &shapes = problem.shapes;
+  auto attrs = nn::attrsAs<ConvAttrs>(anchor);
+  auto operands = nn::operandsByRecord(anchor);
+  ConvGeometry conv;
+  TensorInfo x = shapes.of(operands[0]), w = shapes.of(operands[1]), y = shapes.of(anchor->getResult(0));
+  conv.type = x.type;
+  if (conv.type == ElementType::boolean || !KernelBuilder::computes(conv.type))
+    throw Declined{fmt::format("no convolution of elements of type {}", name(conv.type))};
+  conv.images = x.dims[0];
+  auto fixed = [](const Dim &dim, const char *what) {
+    if (!dim.isConstant())
+      throw Declined{fmt::format("{} {} is not static", what, dim.str())};
+    return dim.constant();
+  };
+  conv.groups = attrs.group;
+  conv.inChannels = fixed(w.dims[1], "the input channel count");
+  conv.outChannels = fixed(w.dims[0], "the output channel count") / conv.groups;
+  size_t spatial = x.rank() - 2, lead = 3 - spatial;
+  for (size_t i = 0; i < 3; ++i) {
+    bool real = i >= lead;
+    size_t at = i - lead;
+    conv.in[i] = real ? fixed(x.dims[2 + at], "a spatial extent") : 1;
+    conv.out[i] = real ? fixed(y.dims[2 + at], "a spatial extent") : 1;
+    conv.kernel[i] = real ? fixed(w.dims[2 + at], "a kernel extent") : 1;
+    conv.stride[i] = real ? attrs.strides[at] : 1;
+    conv.dilation[i] = real ? attrs.dilations[at] : 1;
+    conv.padBegin[i] = real ? attrs.pads[at] : 0;
+  }
+  auto block = [](mlir::Value value) -> int64_t {
+    nn::BlockedAttr layout = nn::layoutOf(value);
+    if (layout && layout.getAxis() != 1)
+      throw Declined{fmt::format("a layout blocked along axis {}", layout.getAxis())};
+    return layout ? layout.getSize() : 0;
+  };
+  conv.inBlock = block(operands[0]);
+  conv.outBlock = block(anchor->getResult(0));
+  conv.input = computedInput ? function.getNumArguments() : argumentOf(operands[0], "the convolution's input");
+  conv.weights = argumentOf(operands[1], "the convolution's weight");
+  if (!function.getArgAttr(conv.weights, "nn.constant"))
+    throw Declined{"the convolution's weights are not constant"};
+  if (nn::layoutOf(operands[1]))
+    throw Declined{"the convolution's weights are blocked"};
+  if (operands.size() > 2 && operands[2])
+    conv.bias = argumentOf(operands[2], "the convolution's bias");
+  if (conv.outPixels() == 0 || conv.inPixels() == 0 || conv.inChannels == 0 || conv.outChannels == 0)
+    throw Declined{"a convolution without elements"};
+  return conv;
+}
+
+/// The axes of a stack of `all` matrices as an operand with stack extents `own`, matrices of `size` elements, walks
+/// them.
+ViewAxis stackWalk(const Dims &own, const Dims &all, Dim size) {
+  ViewAxis walk;
+  size_t missing = all.size() - own.size();
+  for (size_t i = all.size(); i-- > 0;) {
+    bool there = i >= missing && own[i - missing] == all[i];
+    if (!there && i >= missing && !(own[i - missing] == Dim(1)))
+      throw Declined{fmt::format("a stack of {} matrices meets one of {}", str(own), str(all))};
+    if (!(all[i] == Dim(1)))
+      walk.insert(walk.begin(), {all[i], there ? size : Dim(0)});
+    if (there)
+      size = size * all[i];
+  }
+  return walk;
+}
+
+int64_t fixed(const Dim &dim, const char *what) {
+  if (!dim.isConstant())
+    throw Declined{fmt::format("{} {} is not static", what, dim.str())};
+  return dim.constant();
+}
+
+GemmGeometry gemmGeometry(const ContractionProblem &problem) {
+  mlir::Operation *anchor = problem.anchor;
+  auto operands = nn::operandsByRecord(anchor);
+  TensorInfo a = problem.shapes.of(operands[0]), b = problem.shapes.of(operands[1]);
+  GemmGeometry gemm;
+  gemm.type = a.type;
+  if (gemm.type == ElementType::boolean || !KernelBuilder::computes(gemm.type))
+    throw Declined{fmt::format("no matrix product of elements of type {}", name(gemm.type))};
+  for (mlir::Value value : {operands[0], operands[1], mlir::Value(anchor->getResult(0))})
+    if (nn::layoutOf(value))
+      throw Declined{"a matrix product in a blocked layout"};
+  gemm.a = argumentOf(operands[0], "the left operand");
+  gemm.b = argumentOf(operands[1], "the right operand");
+  mlir::func::FuncOp function = problem.function();
+  gemm.constantB = function.getArgAttr(gemm.b, "nn.constant") && gemm.a != gemm.b;
+
+  if (nn::recordOf(anchor)->name == std::string_view("gemm")) {
+    auto attrs = nn::attrsAs<GemmAttrs>(anchor);
+    gemm.batch = 1;
+    gemm.m = a.dims[attrs.trans_a ? 1 : 0];
+    gemm.k = fixed(a.dims[attrs.trans_a ? 0 : 1], "the reduction extent");
+    gemm.n = fixed(b.dims[attrs.trans_b ? 0 : 1], "the column count");
+    gemm.aRowStride = attrs.trans_a ? 1 : gemm.k;
+    gemm.aStepStride = attrs.trans_a ? fixed(gemm.m, "the row count of a transposed operand") : 1;
+    gemm.transB = attrs.trans_b;
+    gemm.alpha = attrs.alpha;
+    gemm.beta = attrs.beta;
+  } else {
+    if (b.rank() < 2)
+      throw Declined{"the right operand is a vector"};
+    bool row = a.rank() == 1;
+    gemm.m = row ? Dim(1) : a.dims[a.rank() - 2];
+    gemm.k = fixed(a.dims.back(), "the reduction extent");
+    gemm.n = fixed(b.dims.back(), "the column count");
+    gemm.aRowStride = gemm.k;
+    gemm.aStepStride = 1;
+    Dims aBatch(a.dims.begin(), a.dims.end() - std::min<size_t>(2, a.rank())), bBatch(b.dims.begin(), b.dims.end() - 2);
+    Dim aCount = product(aBatch), bCount = product(bBatch);
+    Dims all = problem.shapes.of(anchor->getResult(0)).dims;
+    all.resize(all.size() - (row ? 1 : 2));
+    gemm.batch = product(all);
+    if (bCount == Dim(1) && !row) {
+      // One right operand for all: the outer axes of the left one are just more rows.
+      gemm.m = gemm.m * aCount;
+      gemm.batch = 1;
+      gemm.pixelAxes = all.size() + 1;
+    } else {
+      if (gemm.batch == Dim(0))
+        throw Declined{"a matrix product without elements"};
+      CommonAxes common =
+          commonAxes({stackWalk(aBatch, all, gemm.m * Dim(gemm.k)), stackWalk(bBatch, all, gemm.k * gemm.n)});
+      gemm.outer = common.extents;
+      gemm.aOuter = common.strides[0];
+      gemm.bOuter = common.strides[1];
+      gemm.constantB = gemm.constantB && bCount == Dim(1);
+      if (row)
+        gemm.pixelAxes = 0;
+    }
+  }
+  gemm.bStepStride = gemm.transB ? 1 : gemm.n;
+  gemm.bLaneStride = gemm.transB ? gemm.k : 1;
+  if (gemm.n == 0 || gemm.k == 0)
+    throw Declined{"a matrix product without elements"};
+  return gemm;
+}
+
+/// Nothing but the second convolution may use what leads from the first to it.
+void requireInside(const ContractionProblem &problem, mlir::Value between) {
+  llvm::DenseSet<mlir::Operation *> inside;
+  llvm::SmallVector<mlir::Value> pending = {between};
+  while (!pending.empty())
+    if (mlir::Operation *op = pending.pop_back_val().getDefiningOp(); op && inside.insert(op).second)
+      pending.append(op->operand_begin(), op->operand_end());
+  if (!inside.contains(problem.before))
+    throw Declined{"the second convolution does not read what the first computes"};
+  for (mlir::Operation *op : inside)
+    for (mlir::Operation *user : op->getUsers())
+      if (!inside.contains(user) && (user != problem.anchor || op != between.getDefiningOp()) &&
+          !llvm::isa<nn::ConstantOp>(op))
+        throw Declined{"what leads from the first convolution to the second is used elsewhere"};
+}
+
+SeparableGeometry separableGeometry(const ContractionProblem &problem) {
+  auto isConv = [](mlir::Operation *op) { return op && nn::recordOf(op)->name == std::string_view("conv"); };
+  if (!isConv(problem.before) || !isConv(problem.anchor))
+    throw Declined{"separable is for a depthwise convolution and a pointwise one behind it"};
+  SeparableGeometry pair;
+  requireInside(problem, problem.anchor->getOperand(0));
+  pair.depthwise = convGeometry(problem, problem.before);
+  pair.pointwise = convGeometry(problem, problem.anchor, /*computedInput=*/true);
+  const ConvGeometry &first = pair.depthwise;
+  ConvGeometry &second = pair.pointwise;
+  pair.lanes = problem.target().lanes(32);
+  if (first.type != ElementType::f32 || second.type != ElementType::f32)
+    throw Declined{fmt::format("separable computes elements of type f32, these are {}", name(first.type))};
+  if (first.inChannels != 1 || first.outChannels != 1)
+    throw Declined{"the first of two convolutions is not depthwise"};
+  if (!second.pointwise() || second.groups != 1)
+    throw Declined{"the second of two convolutions is not pointwise"};
+  if (first.inBlock != pair.lanes || first.outBlock != pair.lanes || second.inBlock != pair.lanes)
+    throw Declined{fmt::format("separable hands on blocks of {} channels", pair.lanes)};
+  second.out = second.in = {1, second.out[0] * second.out[1], second.out[2]};
+  return pair;
+}
+
+/// Emits the epilogue of one vector into a kernel that is thrown away: an operator without code declines here, and not
+/// while a schedule's kernel is made.
+void tryEpilogue(const ContractionProblem &problem, const Epilogue &epilogue, const RunTimeDims &dims, ElementType type,
+                 int64_t lanes, const Epilogue::Sink &sink = {}) {
+  mlir::func::FuncOp function = problem.function();
+  std::vector<bool> writable(function.getNumArguments() + function.getNumResults(), true);
+  KernelBuilder k(function.getContext(), problem.target(), "trial", writable, dims.list().size());
+  Epilogue::Tile tile;
+  tile.image = tile.pixel = tile.channel = k.constant(0);
+  tile.pixels = {0};
+  tile.channels = lanes;
+  epilogue.emit(k, dims, tile, k.zero(KernelBuilder::vectorOf(k.computeType(type), lanes)), sink);
+}
+
+/// Weights are stored in the order of an algorithm: nothing else of the kernel may read them.
+void requireOwnWeights(const Epilogue &epilogue, unsigned weights, const char *what) {
+  if (epilogue.reads(weights))
+    throw Declined{fmt::format("{} is also an operand of what follows", what)};
+}
+
+void readConv(const ContractionProblem &problem, ContractionFacts &facts) {
+  ConvGeometry conv = convGeometry(problem, problem.anchor);
+  int64_t lanes = convLanes(problem.target(), conv);
+  if (conv.outBlock && conv.outBlock != lanes)
+    throw Declined{fmt::format("the result has blocks of {} channels, vectors have {}", conv.outBlock, lanes)};
+  RunTimeDims dims;
+  Epilogue epilogue = convEpilogue(problem, conv, dims);
+  facts.blockedResults = epilogue.blocked();
+  requireOwnWeights(epilogue, conv.weights, "the convolution's weight");
+  tryEpilogue(problem, epilogue, dims, conv.type, lanes);
+  facts.conv = std::move(conv);
+}
+
+void readGemm(const ContractionProblem &problem, ContractionFacts &facts) {
+  GemmGeometry gemm = gemmGeometry(problem);
+  RunTimeDims dims;
+  Epilogue epilogue = gemmEpilogue(problem, gemm, dims);
+  if (gemm.constantB)
+    requireOwnWeights(epilogue, gemm.b, "the right operand");
+  tryEpilogue(problem, epilogue, dims, gemm.type, gemmLanes(problem.target(), gemm));
+  facts.gemm = std::move(gemm);
+}
+
+void readSeparable(const ContractionProblem &problem, ContractionFacts &facts) {
+  SeparableGeometry pair = separableGeometry(problem);
+  RunTimeDims dims;
+  Epilogue last = convEpilogue(problem, pair.pointwise, dims);
+  Epilogue inner = separableEpilogue(problem, pair, dims);
+  facts.blockedResults = last.blocked();
+  for (const Epilogue *epilogue : {&last, &inner})
+    for (unsigned weights : {pair.depthwise.weights, pair.pointwise.weights})
+      requireOwnWeights(*epilogue, weights, "a convolution's weight");
+  tryEpilogue(problem, last, dims, ElementType::f32, pair.lanes);
+  tryEpilogue(problem, inner, dims, ElementType::f32, pair.lanes,
+              [](const Epilogue::Tile &, size_t, int64_t, mlir::Value) {});
+  facts.separable = std::move(pair);
+}
+
+} // namespace
+
+Epilogue separableEpilogue(const ContractionProblem &problem, const SeparableGeometry &pair, RunTimeDims &dims) {
+  return Epilogue(problem.function(), problem.before->getResult(0), convSpace(problem, problem.before), pair.lanes,
+                  problem.shapes, dims, problem.anchor->getOperand(0));
+}
+
+std::unique_ptr<ContractionFacts> readContraction(const ContractionProblem &problem) {
+  auto facts = std::make_unique<ContractionFacts>();
+  if (problem.before)
+    readSeparable(problem, *facts);
+  else if (nn::recordOf(problem.anchor)->name == std::string_view("conv"))
+    readConv(problem, *facts);
+  else
+    readGemm(problem, *facts);
+  return facts;
+}
+
+} // namespace lathe

@@ -1,0 +1,124 @@
+// The facts about a recurrent kernel, read off its function; the functions of its gates.
+#include "codegen/builder/KernelHarness.h"
+#include "codegen/builder/Scalar.h"
+#include "codegen/contraction/Contraction.h"
+#include "codegen/families/Recurrent.h"
+
+namespace lathe {
+namespace {
+
+/// Sets the fields alpha and beta of an attribute struct.
+class ParameterSetter : public AttrVisitor {
+public:
+  explicit ParameterSetter(const CellActivation &activation) : activation(activation) {}
+  void field(const char *name, double &value) override {
+    if (name == std::string_view("alpha"))
+      value = activation.alpha;
+    if (name == std::string_view("beta"))
+      value = activation.beta;
+  }
+  void field(const char *, int64_t &) override {}
+  void field(const char *, bool &) override {}
+  void field(const char *, std::string &) override {}
+  void field(const char *, ElementType &) override {}
+  void field(const char *, std::vector<int64_t> &) override {}
+  void field(const char *, std::vector<double> &) override {}
+
+private:
+  const CellActivation &activation;
+};
+
+} // namespace
+
+mlir::Value emitActivation(KernelBuilder &k, ElementType type, const CellActivation &function, mlir::Value x) {
+  ScalarBuilder b(k, type, type, x);
+  if (function.name == "sigmoid")
+    return b.sigmoid(x);
+  if (function.name == "tanh")
+    return b.tanh(x);
+  if (function.name == "affine")
+    return b.fma(x, b.constant(function.alpha), b.constant(function.beta));
+  if (function.name == "scaled_tanh")
+    return b.mul(b.constant(function.alpha), b.tanh(b.mul(b.constant(function.beta), x)));
+  const ScalarLowering *lowering = findScalarLowering(function.name);
+  if (!lowering)
+    throw Declined{fmt::format("activation '{}' has no scalar expression", function.name)};
+  auto attrs = findOp(function.name)->makeAttrs();
+  ParameterSetter setter(function);
+  attrs->visit(setter);
+  return lowering->lower(b, *attrs, {x});
+}
+
+std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
+  auto facts = std::make_unique<RecurrentFacts>();
+  RecurrentGeometry &geometry = facts->geometry;
+  mlir::func::FuncOp function = problem.function;
+  mlir::Operation *anchor = soleAnchor(function);
+  if (nn::recordOf(anchor)->name != std::string_view("recurrence"))
+    throw Declined{fmt::format("'{}' is not a recurrence", nn::recordOf(anchor)->name)};
+  for (mlir::Operation &op : function.getBody().front().without_terminator())
+    if (&op != anchor)
+      throw Declined{"other operators beside a recurrence"};
+  geometry.form = recurrentForm(*nn::attrsOf(anchor));
+  auto operands = nn::operandsByRecord(anchor);
+  nn::SymbolicShapes shapes(function);
+  TensorInfo x = shapes.of(operands[geometry.form.x]), r = shapes.of(operands[geometry.form.r]);
+  geometry.type = x.type;
+  if (geometry.type != ElementType::f32 && geometry.type != ElementType::f64)
+    throw Declined{fmt::format("a recurrence of elements of type {}", name(geometry.type))};
+  geometry.steps = x.dims[0];
+  geometry.batch = x.dims[1];
+  if (!r.dims[2].isConstant() || r.dims[2] == Dim(0))
+    throw Declined{fmt::format("the hidden extent {} is not static", r.dims[2].str())};
+  geometry.hidden = r.dims[2].constant();
+  geometry.lanes = problem.target.lanes(bitWidth(geometry.type));
+
+  geometry.x = argumentOf(operands[geometry.form.x], "the gates");
+  geometry.r = argumentOf(operands[geometry.form.r], "the recurrent weights");
+  auto optional = [&](size_t index, const char *what) -> std::optional<unsigned> {
+    if (index >= operands.size() || !operands[index])
+      return std::nullopt;
+    unsigned argument = argumentOf(operands[index], what);
+    if (argument == geometry.r)
+      throw Declined{fmt::format("{} are also the recurrent weights", what)};
+    return argument;
+  };
+  if (geometry.x == geometry.r)
+    throw Declined{"the gates are also the recurrent weights"};
+  geometry.hiddenBias = optional(geometry.form.hiddenBias, "the biases");
+  geometry.lengths = optional(geometry.form.lengths, "the lengths");
+  geometry.initialH = optional(geometry.form.initialH, "the initial states");
+  geometry.initialC = optional(geometry.form.initialC, "the initial cells");
+  geometry.peepholes = optional(geometry.form.p, "the peepholes");
+  for (mlir::BlockArgument argument : function.getArguments())
+    if (nn::layoutOf(argument))
+      throw Declined{"a recurrence in a blocked layout"};
+  geometry.constantR = function.getArgAttr(geometry.r, "nn.constant") != nullptr;
+
+  std::optional<unsigned> *results[] = {&geometry.y, &geometry.lastH, &geometry.lastC};
+  unsigned buffer = function.getNumArguments();
+  for (mlir::Value returned : function.getBody().front().getTerminator()->getOperands()) {
+    if (returned.getDefiningOp() != anchor || nn::layoutOf(returned))
+      throw Declined{"a result that is not the recurrence's"};
+    std::optional<unsigned> &place = *results[llvm::cast<mlir::OpResult>(returned).getResultNumber()];
+    if (place)
+      throw Declined{"a result that is returned twice"};
+    place = buffer++;
+  }
+
+  if (geometry.form.cell == Cell::gru && !geometry.form.linearBeforeReset)
+    geometry.phases = {{{0, 1}}, {{2}}};
+  else if (geometry.form.cell == Cell::gru)
+    geometry.phases = {{{0, 1, 2}}};
+  else if (geometry.form.cell == Cell::lstm)
+    geometry.phases = {{{0, 1, 2, 3}}};
+  else
+    geometry.phases = {{{0}}};
+  // An activation without code declines here, in a kernel that is thrown away.
+  KernelBuilder k(function.getContext(), problem.target, "trial", {}, 0);
+  for (const CellActivation &activation : geometry.form.activations)
+    emitActivation(k, geometry.type, activation, k.zero(k.computeType(geometry.type)));
+  return facts;
+}
+
+} // namespace lathe

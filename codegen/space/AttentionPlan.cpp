@@ -1,0 +1,57 @@
+#include "codegen/space/AttentionPlan.h"
+
+#include "codegen/space/RegisterBlock.h"
+
+#include <algorithm>
+
+namespace lathe {
+
+static constexpr int64_t mostKeysAtOnce = 1024, keysOfABlock = 512;
+
+AttentionPlan::AttentionPlan(const AttentionFacts &facts, const Schedule &schedule)
+    : AttentionGeometry(facts.geometry) {
+  bf16 = bf16::scheduled(schedule, facts.target, type);
+  rows = schedule.number("mr");
+  if (queries.isConstant())
+    rows = std::min(rows, queries.constant());
+  vectors = schedule.number("vectors");
+  unroll = schedule.number("unroll");
+  mc = schedule.number("mc");
+  kc = schedule.number("kc");
+  if (kc == 0 && !keys.isConstant())
+    illegal("kc", "kc=0 with a number of keys that is not static");
+  if (kc != 0 && keys.isConstant() && keys.constant() <= kc)
+    kc = 0;
+  if (!fitsRegisters(facts.target, rows, vectors))
+    illegal("registers", "mr={} vectors={} needs more than {} registers", rows, vectors, facts.target.vectorRegisters);
+}
+int64_t AttentionPlan::keyCapacity() const {
+  int64_t count = single() ? keys.constant() : kc;
+  return (count + panel() - 1) / panel() * panel();
+}
+
+void AttentionFacts::require(const Schedule &schedule) const { AttentionPlan(*this, schedule); }
+
+Schedule AttentionFacts::prior() const {
+  bool wide = target.vectorRegisters >= 32;
+  Schedule schedule = emptySchedule("attention");
+  schedule.numbers = {{"mr", wide ? 14 : 6}, {"vectors", 2}, {"unroll", 4}, {"mc", 1}, {"kc", keysOfABlock}};
+  AttentionPlan plan(*this, schedule);
+  if (bf16::wanted(*this, plan.type) && !bf16::pairsAreSlow(target))
+    schedule.words["type"] = "bf16";
+  if (plan.keys.isConstant() && plan.keys.constant() <= mostKeysAtOnce)
+    schedule.numbers["kc"] = 0;
+  schedule.numbers["mr"] = plan.rows;
+  // Keys and values of a head are brought into order once a slot, or once a unit where they come in blocks: few large
+  // units, but enough of them for every thread.
+  int64_t heads = 1, slots = std::max(2, threads);
+  for (const Dim &extent : plan.outer)
+    heads *= extent.constantOr(1);
+  int64_t pieces = plan.queries.isConstant() ? plan.pieces().constant() : (256 + plan.rows - 1) / plan.rows;
+  int64_t chunks = heads >= 4 * slots ? 1 : (4 * slots + heads - 1) / heads;
+  int64_t most = schedule.numbers["kc"] == 0 ? pieces : (256 + plan.rows - 1) / plan.rows;
+  schedule.numbers["mc"] = std::clamp<int64_t>((pieces + chunks - 1) / chunks, 1, most);
+  return schedule;
+}
+
+} // namespace lathe

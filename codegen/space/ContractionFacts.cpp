@@ -1,0 +1,152 @@
+#include "codegen/space/ContractionFacts.h"
+
+#include "codegen/space/DirectPlan.h"
+#include "codegen/space/GemmPlan.h"
+#include "codegen/space/LanewisePlan.h"
+#include "codegen/space/SeparablePlan.h"
+#include "codegen/space/TilePlan.h"
+#include "codegen/space/WinogradPlan.h"
+
+namespace lathe {
+
+bool ConvGeometry::pointwise() const {
+  for (int i = 0; i < 3; ++i)
+    if (kernel[i] != 1 || stride[i] != 1 || padBegin[i] != 0 || in[i] != out[i])
+      return false;
+  return true;
+}
+
+bool ConvGeometry::mergesRows() const {
+  if (pointwise())
+    return true;
+  for (int i = 0; i < 3; ++i)
+    if (kernel[i] != 1 || padBegin[i] != 0 || (out[i] - 1) * stride[i] >= in[i])
+      return false;
+  return in[0] == 1 && out[0] == 1;
+}
+
+int64_t ConvGeometry::inImageStride() const {
+  int64_t channels = groups * inChannels;
+  if (inBlock)
+    channels = (channels + inBlock - 1) / inBlock * inBlock;
+  return channels * inPixels();
+}
+
+int64_t convLanes(const Target &target, const ConvGeometry &conv) {
+  return target.lanes(std::max(32u, bitWidth(conv.type)));
+}
+
+namespace {
+
+/// How many tiles from number `first` on are alike, where that one lies inside the row with all its taps.
+int64_t tilesInside(const ConvGeometry &conv, const EvenPieces &tiles, int64_t first) {
+  int64_t width = tiles.size(first), alike = (first < tiles.large ? tiles.large : tiles.count) - first;
+  // The last position of which all taps lie in the row.
+  int64_t reach = conv.in[2] - 1 + conv.padBegin[2] - (conv.kernel[2] - 1) * conv.dilation[2];
+  int64_t room = reach / conv.stride[2] - (tiles.start(first) + width - 1); // for more tiles behind
+  return std::min(alike, 1 + std::max<int64_t>(0, room) / width);
+}
+
+} // namespace
+
+std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px) {
+  std::vector<TileClass> classes;
+  EvenPieces tiles = evenPieces(conv.out[2], px);
+  for (int64_t number = 0; number < tiles.count;) {
+    int64_t start = tiles.start(number), width = tiles.size(number);
+    TileClass tile;
+    tile.start = start;
+    tile.count = 1;
+    tile.width = width;
+    bool inside = true;
+    for (int64_t kw = 0; kw < conv.kernel[2]; ++kw) {
+      int64_t first = width, last = 0;
+      for (int64_t p = 0; p < width; ++p) {
+        int64_t at = (start + p) * conv.stride[2] - conv.padBegin[2] + kw * conv.dilation[2];
+        if (at >= 0 && at < conv.in[2]) {
+          first = std::min(first, p);
+          last = p + 1;
+        }
+      }
+      tile.reach.emplace_back(std::min(first, last), last);
+      inside &= first == 0 && last == width;
+    }
+    if (inside)
+      tile.count = tilesInside(conv, tiles, number);
+    number += tile.count;
+    if (!classes.empty() && classes.back().width == width && classes.back().reach == tile.reach)
+      classes.back().count += tile.count;
+    else
+      classes.push_back(std::move(tile));
+  }
+  return classes;
+}
+
+int64_t atMost(const char *constraint, const char *name, int64_t value, int64_t most) {
+  if (value > most)
+    illegal(constraint, "{}={} is more than {}", name, value, most);
+  return value;
+}
+
+EvenPieces evenPieces(int64_t extent, int64_t most) {
+  int64_t count = (extent + most - 1) / most;
+  return {count, extent / count, extent % count};
+}
+
+namespace {
+
+/// Groups that are narrower than a block, or that do not end where blocks do, are computed lane by lane.
+bool needsLanewise(const Target &target, const ConvGeometry &conv) {
+  if (conv.groups == 1)
+    return false;
+  int64_t lanes = target.lanes(bitWidth(conv.type) == 16 ? 32 : bitWidth(conv.type));
+  if (conv.inBlock && conv.inChannels % conv.inBlock)
+    return true;
+  if (conv.outBlock && conv.outChannels % conv.outBlock)
+    return true;
+  // Row-major activations suit both: vectors partly filled by one group, or lanes gathered over many.
+  return conv.outChannels < (conv.inBlock || conv.outBlock ? lanes : std::min<int64_t>(lanes, 4));
+}
+
+} // namespace
+
+Schedule ContractionFacts::prior() const {
+  if (separable)
+    return separablePrior(*this, *separable);
+  if (gemm)
+    return gemmPrior(*this, *gemm);
+  if (needsLanewise(target, *conv))
+    return lanewisePrior(*this, *conv);
+  if (std::optional<Schedule> tiles = tilePrior(*this, *conv))
+    return *tiles;
+  if (std::optional<Schedule> winograd = winogradPrior(*this, *conv))
+    return *winograd;
+  return directPrior(*this, *conv);
+}
+
+void ContractionFacts::require(const Schedule &schedule) const {
+  const std::string &algorithm = schedule.algorithm;
+  if (algorithm == "separable") {
+    if (!separable)
+      illegal("computes", "separable is for a depthwise convolution and a pointwise one behind it");
+    makeSeparablePlan(*this, *separable, schedule);
+  } else if (separable) {
+    illegal("computes", "algorithm '{}' does not compute two convolutions", algorithm);
+  } else if (algorithm == "amx") {
+    conv ? makeTilePlan(target, *conv, schedule) : makeTilePlan(target, *gemm, schedule);
+  } else if (algorithm == "gemm") {
+    if (!gemm)
+      illegal("computes", "algorithm '{}' does not compute convolutions", algorithm);
+    makeGemmPlan(target, *gemm, schedule);
+  } else if (!conv) {
+    illegal("computes", "algorithm '{}' does not compute matrix products", algorithm);
+  } else if (algorithm == "direct") {
+    makeDirectPlan(*this, *conv, schedule);
+  } else if (algorithm == "winograd") {
+    makeWinogradPlan(*this, *conv, schedule);
+  } else {
+    makeLanewisePlan(target, *conv, schedule);
+  }
+}
+
+} // namespace lathe

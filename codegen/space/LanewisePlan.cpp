@@ -1,0 +1,49 @@
+#include "codegen/space/LanewisePlan.h"
+
+#include <cmath>
+
+namespace lathe {
+
+LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule) {
+  LanewisePlan plan;
+  plan.conv = conv;
+  plan.lanes = convLanes(target, conv);
+  plan.px =
+      std::min(conv.out[2], atMost("registers", "px", schedule.number("px"), int64_t(target.vectorRegisters) - 2));
+  plan.rows = std::min(plan.allRows(), schedule.number("rows", plan.allRows()));
+  bool blockOfLanes = conv.inBlock == plan.lanes;
+  plan.access = blockOfLanes && conv.inChannels == 1 && conv.outChannels == 1 ? Lanes::same
+                : blockOfLanes && conv.inChannels == conv.outChannels && plan.lanes % conv.inChannels == 0
+                    ? Lanes::permuted
+                    : Lanes::gathered;
+  plan.classes = tileClasses(conv, plan.px);
+  int64_t steps = 0;
+  for (const TileClass &tile : plan.classes)
+    steps += tile.width * int64_t(tile.reach.size()) * (plan.access == Lanes::gathered ? plan.lanes : conv.inChannels);
+  if (steps > 20000)
+    illegal("code", "px={} gives {} different steps", plan.px, steps);
+  return plan;
+}
+
+Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv) {
+  const Target &target = facts.target;
+  int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
+  Schedule schedule = emptySchedule("lanewise");
+  // Accumulators leave room for a kernel row of weights and the inputs under way. Gathers are long code.
+  bool whole = conv.inBlock == lanes && conv.inChannels == conv.outChannels && lanes % conv.inChannels == 0;
+  int64_t most = whole ? std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2) : 4;
+  schedule.numbers["px"] = evenPieces(conv.out[2], most).size(0);
+  int64_t rows = conv.out[0] * conv.out[1], blocks = (conv.groups * conv.outChannels + lanes - 1) / lanes;
+  int64_t chunk = rows, threads = std::max(2, facts.threads);
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1;
+  auto waste = [&](int64_t chunkRows) {
+    double units = double(images * blocks) * ((rows + chunkRows - 1) / chunkRows);
+    return std::ceil(units / threads) * threads / units;
+  };
+  while (threads > 1 && chunk > 1 && waste(chunk) > 1.03)
+    chunk = (chunk + 1) / 2;
+  schedule.numbers["rows"] = chunk;
+  return schedule;
+}
+
+} // namespace lathe

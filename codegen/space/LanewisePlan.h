@@ -1,0 +1,27 @@
+// What a schedule of `lanewise` means for a convolution; `separable` computes its first convolution with it.
+#pragma once
+
+#include "codegen/space/ContractionFacts.h"
+
+namespace lathe {
+
+/// Where the lanes of a vector of output channels read their inputs: the lane of the same number (depthwise), a
+/// permutation of the input block (groups of one size that fill a block), or gathered elements (anything else).
+enum class Lanes { same, permuted, gathered };
+
+struct LanewisePlan {
+  ConvGeometry conv;
+  int64_t lanes, px, rows;
+  Lanes access;
+  std::vector<TileClass> classes;
+  int64_t channels() const { return conv.groups * conv.outChannels; }
+  int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
+  int64_t allRows() const { return conv.out[0] * conv.out[1]; }
+  int64_t chunks() const { return (allRows() + rows - 1) / rows; }
+  int64_t blockStride() const { return conv.taps() * conv.inChannels * lanes; }
+};
+
+/// Throws Illegal.
+LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule);
+
+} // namespace lathe
