@@ -2,6 +2,7 @@
 
 #include "codegen/builder/Scalar.h"
 #include "codegen/contraction/Bf16.h"
+#include "compile/PlanRules.h"
 #include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
 #include "support/PendingFile.h"
@@ -50,6 +51,7 @@ public:
     if (hasKernels(module))
       return;
     step("passes", 0, 2);
+    rules = nn::extentRules(mainOf(module)); // of the model itself: a pass may remove an operator with its rule
     PipelineReport optimized = optimizeGraph(module, pipelineOptions());
     noteRowMajor(optimized);
     layouts = std::move(optimized.layouts);
@@ -76,6 +78,8 @@ public:
 
   void buildPlan() {
     built = lathe::buildPlan(module, library, constants);
+    addRules(*built.plan, rules);
+    addRules(*built.plan, nn::extentRules(mainOf(module)));
     schedules.requireAllUsed();
     report.kernels = static_cast<int>(built.plan->kernels.size());
     report.distinctKernels = static_cast<int>(library.size());
@@ -145,6 +149,7 @@ private:
   Clock::time_point start = Clock::now();
 
   std::map<std::string, std::string> referenceReasons; // by node, from the passes
+  std::vector<nn::NodeRule> rules;
   std::vector<PipelineReport::Layouts> layouts;
   std::vector<PipelineReport::Fusion> fusions;
 
@@ -250,6 +255,11 @@ std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Leve
                       std::vector<nn::WrittenFile> *written) {
   if (!path.empty())
     PendingFile::check(path);
+  if ((level == Level::graph || level == Level::kernels) && !options.scheduleText.empty()) {
+    // Lines of the schedule that match nothing show only where every kernel is made.
+    mlir::OwningOpRef<mlir::ModuleOp> copy(llvm::cast<mlir::ModuleOp>(module->clone()));
+    checkCompiled(*copy, options);
+  }
   Compilation compilation(module, options);
   compilation.optimize();
   if (level == Level::kernels)

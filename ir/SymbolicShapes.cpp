@@ -1,11 +1,17 @@
 #include "ir/SymbolicShapes.h"
+#include "ir/ExtentRules.h"
+#include "ops/ShapeRules.h"
 
 #include "mlir/IR/SymbolTable.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace lathe::nn {
 namespace {
 
 /// The type's static extents win over `info`'s: a shape function may know less than the IR says.
+/// That they agree is a rule.
 TensorInfo refine(TensorInfo info, mlir::Value value) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (!type)
@@ -13,9 +19,26 @@ TensorInfo refine(TensorInfo info, mlir::Value value) {
   if (info.dims.size() != static_cast<size_t>(type.getRank()))
     return infoOf(value);
   for (auto [dim, extent] : llvm::zip(info.dims, type.getShape()))
-    if (!mlir::ShapedType::isDynamic(extent))
+    if (!mlir::ShapedType::isDynamic(extent)) {
+      mayAgree(dim, extent);
       dim = extent;
+    }
   return info;
+}
+
+thread_local std::vector<NodeRule> *wanted = nullptr; // during extentRules
+
+/// Calls `f`; what it leaves undecided is a rule of the node.
+template <class F> void recordRules(mlir::Location node, F &&f) {
+  if (!wanted)
+    return f();
+  std::vector<ExtentRule> found;
+  {
+    RuleRecorder recorder(found);
+    f();
+  }
+  for (ExtentRule &rule : found)
+    wanted->push_back({std::move(rule), describe(node)});
 }
 
 } // namespace
@@ -79,8 +102,10 @@ void SymbolicShapes::walk(mlir::Block &block) {
     std::vector<TensorInfo> arguments;
     for (mlir::Value operand : op.getOperands())
       arguments.push_back(of(operand));
-    for (auto [result, info] : llvm::zip(op.getResults(), SymbolicShapes(callee, arguments).results()))
-      known[result] = refine(std::move(info), result);
+    recordRules(op.getLoc(), [&] {
+      for (auto [result, info] : llvm::zip(op.getResults(), SymbolicShapes(callee, arguments).results()))
+        known[result] = refine(std::move(info), result);
+    });
   }
 }
 
@@ -101,9 +126,11 @@ void SymbolicShapes::visit(mlir::Operation &op) {
       in[i] = &infos[i];
     }
   try {
-    InferResult inferred = record->infer(*attrsOf(&op), in);
-    for (size_t i = 0; i < inferred.size() && i < op.getNumResults(); ++i)
-      known[op.getResult(i)] = refine(std::move(inferred[i]), op.getResult(i));
+    recordRules(op.getLoc(), [&] {
+      InferResult inferred = record->infer(*attrsOf(&op), in);
+      for (size_t i = 0; i < inferred.size() && i < op.getNumResults(); ++i)
+        known[op.getResult(i)] = refine(std::move(inferred[i]), op.getResult(i));
+    });
   } catch (const Error &error) {
     fail("{}: {}", describe(op.getLoc()), error.what());
   }
@@ -112,6 +139,19 @@ void SymbolicShapes::visit(mlir::Operation &op) {
 TensorInfo SymbolicShapes::of(mlir::Value value) const {
   auto found = known.find(value);
   return found != known.end() ? found->second : infoOf(value);
+}
+
+std::vector<NodeRule> extentRules(mlir::func::FuncOp function) {
+  std::vector<NodeRule> all, distinct;
+  {
+    llvm::SaveAndRestore recording(wanted, &all);
+    SymbolicShapes shapes(function);
+  }
+  llvm::StringSet<> seen;
+  for (NodeRule &entry : all)
+    if (seen.insert(str(entry.rule)).second)
+      distinct.push_back(std::move(entry));
+  return distinct;
 }
 
 std::vector<TensorInfo> SymbolicShapes::results() const {

@@ -1,4 +1,4 @@
-#include "ops/Shape.h"
+#include "ops/ShapeRules.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,10 +29,11 @@ Dims broadcast(const Dims &a, const Dims &b) {
       result[i] = x;
     else if (x == Dim(1))
       result[i] = y;
-    else if (x.isConstant() && y.isConstant())
-      fail("shapes {} and {} do not broadcast: {} against {} on axis {}", str(a), str(b), x.str(), y.str(), i);
-    else // one is symbolic: where it is not 1 it must equal the other, and a constant says more than a symbol
+    else { // one is symbolic: it broadcasts to the other, and a constant says more than a symbol
       result[i] = x.isConstant() ? x : y;
+      require(mayBroadcast(x.isConstant() ? y : x, result[i]),
+              "shapes {} and {} do not broadcast: {} against {} on axis {}", str(a), str(b), x.str(), y.str(), i);
+    }
   }
   return result;
 }
@@ -50,8 +51,6 @@ std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t ran
   }
   return result;
 }
-
-bool mayAgree(const Dim &a, const Dim &b) { return !a.isConstant() || !b.isConstant() || a == b; }
 
 bool isNonNegative(const Dim &dim) {
   if (dim.isConstant())

@@ -1,5 +1,6 @@
 // Shape functions: extents, symbolic extents, contents; and every numbered constraint violated once.
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 #include <gtest/gtest.h>
 
@@ -373,6 +374,7 @@ TEST(Shape, Movement) {
   EXPECT_EQ(infer("gather", gather, {x, tensor("i32 K 2")}), "f32 N 3 K 2 8");
   expectViolation("gather_c1", "gather", gather, {tensor("f32 2"), tensor("i64")});
   expectViolation("gather_c2", "gather", gather, {x, tensor("f32 2")});
+  expectViolation("gather_c3", "gather", gather, {tensor("f32 2 3 0 8"), tensor("i32 1")});
   PadAttrs pad;
   pad.pads = {0, 0, 1, 2, 0, 0, 3, -4};
   EXPECT_EQ(infer("pad", pad, {x}), "f32 N 3 12 6");
@@ -448,6 +450,7 @@ TEST(Shape, Resize) {
   expectViolation("resize_c4", "resize", with(a, [](auto &a) { a.mode = "area"; }), {x});
   expectViolation("resize_c5", "resize", with(a, [](auto &a) { a.coordinate_mode = "tf_crop_and_resize"; }), {x});
   expectViolation("resize_c6", "resize", a, {tensor("string 1 1 1 1")});
+  expectViolation("resize_c7", "resize", ResizeAttrs(), {tensor("f32 2 0"), absent, absent, values("2 4")});
 }
 
 TEST(Shape, ContentsFlowThroughShapeArithmetic) {
@@ -513,6 +516,9 @@ TEST(Shape, Indexed) {
   expectViolation("gather_elements_c3", "gather_elements", GatherElementsAttrs(), {x, tensor("i64 2 5")});
   expectViolation("gather_elements_c3", "gather_elements", axis(GatherElementsAttrs(), 2), {x, tensor("i64 2 6 3")});
 
+  expectViolation("gather_elements_c4", "gather_elements", axis(GatherElementsAttrs(), 1),
+                  {tensor("f32 2 0 7"), tensor("i64 2 1 7")});
+
   auto batch = [](int64_t value) { return with(GatherNdAttrs(), [&](auto &a) { a.batch_dims = value; }); };
   EXPECT_EQ(infer("gather_nd", batch(1), {x, tensor("i64 N 4 1")}), "f32 N 4 7");
   expectViolation("gather_nd_c1", "gather_nd", batch(0), {x, tensor("i64")});
@@ -521,6 +527,7 @@ TEST(Shape, Indexed) {
   expectViolation("gather_nd_c3", "gather_nd", batch(0), {x, tensor("i64 2 4")});
   expectViolation("gather_nd_c3", "gather_nd", batch(0), {x, tensor("i64 2 K")});
   expectViolation("gather_nd_c4", "gather_nd", batch(1), {tensor("f32 2 5"), tensor("i64 3 1")});
+  expectViolation("gather_nd_c5", "gather_nd", batch(1), {tensor("f32 2 0"), tensor("i64 2 1")});
 
   TensorInfo updates = tensor("f32 2 5 3");
   EXPECT_EQ(infer("scatter_elements", axis(ScatterElementsAttrs(), 2), {x, indices, updates}), "f32 N 5 7");
@@ -634,6 +641,45 @@ TEST(Shape, Sampled) {
   EXPECT_EQ(infer("det", DetAttrs(), {tensor("f32 N 3 3")}), "f32 N");
   expectViolation("det_c1", "det", DetAttrs(), {tensor("f32 N 3 4")});
   expectViolation("det_c2", "det", DetAttrs(), {tensor("i32 N 3 3")});
+}
+
+/// What is left to check when the symbols have values, one rule a line.
+std::string rules(const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands) {
+  std::vector<ExtentRule> found;
+  RuleRecorder recorder(found);
+  inferAll(op, attrs, operands);
+  std::string text;
+  for (const ExtentRule &rule : found)
+    text += (text.empty() ? "" : "; ") + str(rule);
+  return text;
+}
+
+TEST(Shape, ComparisonsOfSymbolsAreRules) {
+  EXPECT_EQ(rules("matmul", MatMulAttrs(), {tensor("f32 N K"), tensor("f32 5 M")}), "K equal to 5");
+  EXPECT_EQ(rules("matmul", MatMulAttrs(), {tensor("f32 N K"), tensor("f32 K M")}), "");
+  EXPECT_EQ(rules("add", AddAttrs(), {tensor("f32 N 4"), tensor("f32 M 1")}), "N equal to 1 or to M");
+  EXPECT_EQ(rules("add", AddAttrs(), {tensor("f32 4"), tensor("f32 M")}), "M equal to 1 or to 4");
+  EXPECT_EQ(rules("arg_max", ArgMaxAttrs(), {tensor("f32 N 4")}), "N at least 1");
+  EXPECT_EQ(rules("arg_max", ArgMaxAttrs(), {tensor("f32 4 N")}), "");
+  EXPECT_EQ(rules("gather", GatherAttrs(), {tensor("f32 N 4"), tensor("i64 K")}), "N at least min(K*4, 1)");
+  SpaceToDepthAttrs toDepth;
+  toDepth.block_size = 2;
+  EXPECT_EQ(rules("space_to_depth", toDepth, {tensor("f32 1 3 H 8")}), "H a multiple of 2");
+  EXPECT_EQ(rules("space_to_depth", toDepth, {tensor("f32 1 3 H*2 8")}), "");
+  auto reshape = [](std::vector<int64_t> shape) { return with(ReshapeAttrs(), [&](auto &a) { a.shape = shape; }); };
+  EXPECT_EQ(rules("reshape", reshape({2, 6}), {tensor("f32 N 4")}), "N*4 equal to 12");
+  EXPECT_EQ(rules("reshape", reshape({-1, 6}), {tensor("f32 N 4")}), "N*4 a multiple of 6");
+  EXPECT_EQ(rules("reshape", reshape({-1, 2}), {tensor("f32 N 4")}), "");
+  // An extent that is computed and turns out to be 0 would mean the extent of x.
+  EXPECT_EQ(rules("reshape", ReshapeAttrs(), {tensor("f32 N 4"), values("N 2 2")}), "");
+  EXPECT_EQ(rules("reshape", ReshapeAttrs(), {tensor("f32 3 N"), values("N 3")}), "N at least 1");
+  EXPECT_EQ(rules("reshape", ReshapeAttrs(), {tensor("f32 N 4"), values("4 1 N")}), "N at least 1");
+  EXPECT_EQ(
+      rules("max_pool",
+            with(MaxPoolAttrs(),
+                 [](auto &a) { a.kernel = {3, 3}, a.strides = {1, 1}, a.dilations = {1, 1}, a.pads = {1, 1, 1, 1}; }),
+            {tensor("f32 N 3 H 8")}),
+      "H + -1 at least 0");
 }
 
 TEST(Shape, EveryConstraintIsViolatedOnce) { // the last of the suite

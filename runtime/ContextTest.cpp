@@ -74,6 +74,71 @@ TEST_F(ContextTest, runsKernelsOnBoundExtents) {
   EXPECT_EQ(context.memory().constantBytes, 256u);
 }
 
+/// out = (x + y) / 2 over N and M elements, which the plan says must agree.
+TestPlan twoSymbols(Relation relation = Relation::equal) {
+  TestPlan p;
+  uint32_t x = p.input("x", {"N"}), y = p.input("y", {"M"}), t = p.temporary("t", {"N"}), out = p.output("out", {"N"});
+  p.add(x, y, t, "N");
+  p.half(t, out, "N");
+  auto rule = std::make_unique<plan::RuleT>();
+  rule->relation = static_cast<uint8_t>(relation);
+  rule->left = "M";
+  rule->right = "N";
+  rule->node = "node 'sum'";
+  p.plan().rules.push_back(std::move(rule));
+  return p;
+}
+
+TEST_F(ContextTest, refusesExtentsThatContradictOneAnother) {
+  Context context(twoSymbols().model());
+  context.setInput(0, ramp(3));
+  context.setInput(1, ramp(0));
+  const char *expected = "test.lathe: node 'sum': the inputs' extents do not fit: expected M equal to N, got 0 and 3 "
+                         "(M = 0, N = 3)";
+  EXPECT_EQ(errorOf([&] { context.run(); }), expected);
+  EXPECT_EQ(errorOf([&] { context.outputDims(0); }), expected);
+  EXPECT_EQ(errorOf([&] { context.instructionCount(); }), "test.lathe: no extents are bound yet");
+  context.setInput(1, ramp(3)); // and goes on
+  context.run();
+  EXPECT_THAT(floats(context.output(0)), ElementsAre(0, 1, 2));
+  context.setInput(0, ramp(2));
+  EXPECT_THAT(errorOf([&] { context.run(); }), HasSubstr("got 3 and 2 (M = 3, N = 2)"));
+  context.setInput(0, ramp(3));
+  context.run();
+  EXPECT_THAT(floats(context.output(0)), ElementsAre(0, 1, 2));
+}
+
+TEST_F(ContextTest, relationsOfExtents) {
+  struct {
+    Relation relation;
+    int64_t left, right;
+    bool holds;
+  } cases[] = {{Relation::equal, 3, 3, true},      {Relation::equal, 1, 3, false},
+               {Relation::oneOrEqual, 1, 3, true}, {Relation::oneOrEqual, 3, 1, false},
+               {Relation::atLeast, 4, 3, true},    {Relation::atLeast, 2, 3, false},
+               {Relation::divides, 3, 6, true},    {Relation::divides, 4, 6, false},
+               {Relation::divides, 0, 0, true},    {Relation::divides, 0, 6, false}};
+  for (const auto &[relation, left, right, expected] : cases) {
+    Context context(twoSymbols(relation).model());
+    context.setInput(0, ramp(right));
+    context.setInput(1, ramp(left));
+    EXPECT_EQ(errorOf([&] { context.outputDims(0); }) == "no error", expected)
+        << int(relation) << " of " << left << " and " << right;
+  }
+}
+
+TEST_F(ContextTest, refusesRulesItCannotCheck) {
+  TestPlan unknown = twoSymbols();
+  unknown.plan().rules[0]->relation = relationCount;
+  EXPECT_EQ(errorOf([&] { unknown.model(); }), "test.lathe: malformed plan: rule of 'node 'sum'': relation 4");
+  TestPlan unbound = twoSymbols();
+  unbound.plan().rules[0]->left = "K";
+  Context context(unbound.model());
+  context.setInput(0, ramp(1));
+  context.setInput(1, ramp(1));
+  EXPECT_THAT(errorOf([&] { context.run(); }), HasSubstr("extent 'K' is needed before 'K' is known"));
+}
+
 TEST_F(ContextTest, sameResultsForAnyNumberOfThreads) {
   TestPlan p;
   uint32_t x = p.input("x", {"N", "37"});

@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 namespace lathe {
 
@@ -9,15 +10,9 @@ bool broadcastsTo(const Dims &own, const Dims &wanted) {
   if (own.size() > wanted.size())
     return false;
   for (size_t i = 0; i < own.size(); ++i)
-    if (const Dim &to = wanted[wanted.size() - own.size() + i]; !(own[i] == Dim(1)) && !mayAgree(own[i], to))
+    if (!mayBroadcast(own[i], wanted[wanted.size() - own.size() + i]))
       return false;
   return true;
-}
-
-bool mayDivide(const Dim &small, const Dim &large) {
-  if (!small.isConstant() || !large.isConstant())
-    return true;
-  return small == large || (small.constant() > 0 && large.constant() % small.constant() == 0);
 }
 
 } // namespace

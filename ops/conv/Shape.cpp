@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 namespace lathe {
 
@@ -15,7 +16,7 @@ Dims convExtents(std::string_view op, const AnyConvAttrs &a, const TensorInfo &x
           spatial);
   require(a.pads.size() == 2 * spatial, "{}_c3: pads has {} values, expected {}", op, a.pads.size(), 2 * spatial);
   require(a.group > 0, "{}_c4: group={}, expected a positive number", op, a.group);
-  require(w.dims[0].constantOr(0) % a.group == 0, "{}_c4: group={} does not divide {} output channels", op, a.group,
+  require(mayDivide(a.group, w.dims[0]), "{}_c4: group={} does not divide {} output channels", op, a.group,
           w.dims[0].str());
   require(mayAgree(x.dims[1], w.dims[1] * a.group),
           "{}_c2: x has {} channels, expected {} (w has {} a group, group={})", op, x.dims[1].str(),
@@ -27,12 +28,12 @@ Dims convExtents(std::string_view op, const AnyConvAttrs &a, const TensorInfo &x
             a.strides[i], a.dilations[i]);
     require(a.pads[i] >= 0 && a.pads[spatial + i] >= 0, "{}_c5: pads [{}, {}] must not be negative", op, a.pads[i],
             a.pads[spatial + i]);
-    require(w.dims[2 + i].constantOr(1) > 0, "{}_c6: kernel extent {} on spatial axis {}, expected at least 1", op,
+    require(mayReach(w.dims[2 + i], 1), "{}_c6: kernel extent {} on spatial axis {}, expected at least 1", op,
             w.dims[2 + i].str(), i);
     Dim window = (w.dims[2 + i] - 1) * a.dilations[i] + 1;
     Dim padded = x.dims[2 + i] + a.pads[i] + a.pads[spatial + i];
     Dim room = padded - window;
-    require(room.constantOr(0) >= 0, "{}_c6: kernel extent {} exceeds padded input extent {} on spatial axis {}", op,
+    require(mayReach(room, 0), "{}_c6: kernel extent {} exceeds padded input extent {} on spatial axis {}", op,
             window.str(), padded.str(), i);
     dims.push_back(floorDiv(room, a.strides[i]) + 1);
   }
@@ -63,7 +64,7 @@ InferResult inferConvInteger(const ConvIntegerAttrs &a, const InferInputs &in) {
     if (const TensorInfo *zero = operand(in, 2 + i)) {
       const char *which = i == 0 ? "x" : "w";
       bool one = zero->rank() <= 1 && product(zero->dims) == Dim(1);
-      bool oneAChannel = i == 1 && zero->rank() == 1 && mayAgree(zero->dims[0], w.dims[0]);
+      bool oneAChannel = !one && i == 1 && zero->rank() == 1 && mayBroadcast(zero->dims[0], w.dims[0]);
       require(one || oneAChannel, "conv_integer_c7: {}_zero_point is {}, expected one value{}", which, str(zero->dims),
               i == 1 ? fmt::format(" or {}", w.dims[0].str()) : "");
       require(zero->type == in[i]->type, "conv_integer_c8: {} is {}, its zero point {}, expected the same type", which,
@@ -84,7 +85,7 @@ InferResult inferConvTranspose(const ConvTransposeAttrs &a, const InferInputs &i
   perAxis(a.dilations, "dilations", spatial);
   perAxis(a.output_padding, "output_padding", spatial);
   perAxis(a.pads, "pads", 2 * spatial);
-  require(a.group > 0 && w.dims[0].constantOr(0) % a.group == 0,
+  require(a.group > 0 && mayDivide(a.group, w.dims[0]),
           "conv_transpose_c4: group={}, expected a positive divisor of {} channels", a.group, w.dims[0].str());
   require(mayAgree(x.dims[1], w.dims[0]), "conv_transpose_c2: x has {} channels, expected {} as w has", x.dims[1].str(),
           w.dims[0].str());
@@ -105,12 +106,12 @@ InferResult inferConvTranspose(const ConvTransposeAttrs &a, const InferInputs &i
     require(a.pads[i] >= 0 && a.pads[spatial + i] >= 0 && a.output_padding[i] >= 0,
             "conv_transpose_c5: pads [{}, {}] and output_padding {} must not be negative", a.pads[i],
             a.pads[spatial + i], a.output_padding[i]);
-    require(w.dims[2 + i].constantOr(1) > 0,
-            "conv_transpose_c6: kernel extent {} on spatial axis {}, expected at least 1", w.dims[2 + i].str(), i);
+    require(mayReach(w.dims[2 + i], 1), "conv_transpose_c6: kernel extent {} on spatial axis {}, expected at least 1",
+            w.dims[2 + i].str(), i);
     Dim window = (w.dims[2 + i] - 1) * a.dilations[i] + 1;
     Dim extent = (x.dims[2 + i] - 1) * a.strides[i] + window + a.output_padding[i] - a.pads[i] - a.pads[spatial + i];
-    require(extent.constantOr(0) >= 0, "conv_transpose_c6: the result would have extent {} on spatial axis {}",
-            extent.str(), i);
+    require(mayReach(extent, 0), "conv_transpose_c6: the result would have extent {} on spatial axis {}", extent.str(),
+            i);
     y.dims.push_back(extent);
   }
   return {y};

@@ -14,7 +14,8 @@ def Nn_GatherElementsOp : Nn_Indexed<"gather_elements"> {
     y[i0, ..., ik, ...] = x[i0, ..., indices[i0, ..., ik, ...], ...] with the index at the axis.
 
     Constraints: gather_elements_c1: x has at least rank 1 and axis is in [-rank, rank). gather_elements_c2: indices are i32 or i64.
-    gather_elements_c3: indices have x's rank and on other axes no more extent than x.
+    gather_elements_c3: indices have x's rank and on other axes no more extent than x. gather_elements_c4: the axis is not
+    empty unless indices are.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, NnI64<"0">:$axis);
   let results = (outs NnTensor:$y);
@@ -29,6 +30,7 @@ def Nn_GatherNdOp : Nn_Indexed<"gather_nd"> {
 
     Constraints: gather_nd_c1: both have at least rank 1; batch_dims is not negative and less than either rank. gather_nd_c2: indices are i32 or
     i64. gather_nd_c3: their last extent is known and at most x's rank less batch_dims. gather_nd_c4: batch extents agree.
+    gather_nd_c5: the axes that are indexed are not empty unless y is.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, NnI64<"0">:$batch_dims);
   let results = (outs NnTensor:$y);

@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 #include <algorithm>
 #include <array>
@@ -31,8 +32,7 @@ void requireElementIndices(const TensorInfo &x, const TensorInfo &indices, int64
   require(indices.rank() == x.rank(), "{}: indices have rank {}, expected {} as x", constraint, indices.rank(),
           x.rank());
   for (size_t i = 0; i < x.rank(); ++i)
-    require(static_cast<int64_t>(i) == axis || !x.dims[i].isConstant() ||
-                indices.dims[i].constantOr(0) <= x.dims[i].constant(),
+    require(static_cast<int64_t>(i) == axis || mayReach(x.dims[i], indices.dims[i]),
             "{}: indices are {}, on axis {} more than x, which is {}", constraint, str(indices.dims), i, str(x.dims));
 }
 
@@ -54,6 +54,8 @@ InferResult inferGatherElements(const GatherElementsAttrs &a, const InferInputs 
   int64_t axis = normalizeAxis(a.axis, static_cast<int64_t>(x.rank()), "gather_elements_c1");
   requireIndices(indices.type, "gather_elements_c2");
   requireElementIndices(x, indices, axis, "gather_elements_c3");
+  require(mayIndex(x.dims[axis], indices.dims), "gather_elements_c4: axis {} of x, {}, is empty, indices are {}", axis,
+          str(x.dims), str(indices.dims));
   return {TensorInfo{x.type, indices.dims, std::nullopt}};
 }
 
@@ -72,6 +74,9 @@ InferResult inferGatherNd(const GatherNdAttrs &a, const InferInputs &in) {
             str(x.dims), str(indices.dims), i);
   TensorInfo y{x.type, Dims(indices.dims.begin(), indices.dims.end() - 1), std::nullopt};
   y.dims.insert(y.dims.end(), x.dims.begin() + a.batch_dims + count, x.dims.end());
+  for (int64_t i = a.batch_dims; i < a.batch_dims + count; ++i)
+    require(mayIndex(x.dims[i], y.dims), "gather_nd_c5: axis {} of x, {}, is empty, y is {}", i, str(x.dims),
+            str(y.dims));
   return {y};
 }
 
@@ -117,8 +122,8 @@ InferResult inferCompress(const CompressAttrs &a, const InferInputs &in) {
   require(condition.rank() == 1 && condition.type == ElementType::boolean,
           "compress_c2: condition is {} {}, expected a vector of bool", name(condition.type), str(condition.dims));
   Dim extent = flat ? product(x.dims) : x.dims[axis];
-  require(!extent.isConstant() || condition.dims[0].constantOr(0) <= extent.constant(),
-          "compress_c2: condition has {} elements, expected at most {}", condition.dims[0].str(), extent.str());
+  require(mayReach(extent, condition.dims[0]), "compress_c2: condition has {} elements, expected at most {}",
+          condition.dims[0].str(), extent.str());
   TensorInfo y{x.type, flat ? Dims{0} : x.dims, std::nullopt};
   y.dims[axis] = unknownDim();
   return {y};

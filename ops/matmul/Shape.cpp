@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 namespace lathe {
 
@@ -16,8 +17,7 @@ InferResult inferGemm(const GemmAttrs &attrs, const InferInputs &in) {
     require(c->rank() <= 2, "gemm_c3: c is {}, expected to broadcast to {}", str(c->dims), str(dims));
     for (size_t i = 0; i < c->rank(); ++i) {
       const Dim &extent = c->dims[i], &wanted = dims[i + 2 - c->rank()];
-      require(extent == Dim(1) || mayAgree(extent, wanted), "gemm_c3: c is {}, expected to broadcast to {}",
-              str(c->dims), str(dims));
+      require(mayBroadcast(extent, wanted), "gemm_c3: c is {}, expected to broadcast to {}", str(c->dims), str(dims));
     }
   }
   return {TensorInfo{a.type, dims, std::nullopt}};
@@ -53,7 +53,7 @@ bool fitsFactor(const TensorInfo &zero, const TensorInfo &factor, size_t kept, s
   if (factor.rank() == 1)
     return false;
   if (zero.rank() == 1)
-    return mayAgree(zero.dims[0], factor.dims[kept]);
+    return mayBroadcast(zero.dims[0], factor.dims[kept]);
   if (zero.rank() != factor.rank())
     return false;
   for (size_t i = 0; i < zero.rank(); ++i)

@@ -66,6 +66,7 @@ def Nn_GatherOp : Nn_Movement<"gather"> {
     Result: x's extents with those of indices in place of the axis. A negative index counts from the end.
 
     Constraints: gather_c1: axis is in [-rank, rank). gather_c2: indices are i32 or i64.
+    gather_c3: the axis is not empty unless y is.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, NnI64<"0">:$axis);
   let results = (outs NnTensor:$y);

@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 #include <algorithm>
 #include <limits>
@@ -200,6 +201,8 @@ InferResult inferGather(const GatherAttrs &a, const InferInputs &in) {
   y.dims.insert(y.dims.end(), x.dims.begin(), x.dims.begin() + axis);
   y.dims.insert(y.dims.end(), indices.dims.begin(), indices.dims.end());
   y.dims.insert(y.dims.end(), x.dims.begin() + axis + 1, x.dims.end());
+  require(mayIndex(x.dims[axis], y.dims), "gather_c3: axis {} of x, {}, is empty, y is {}", axis, str(x.dims),
+          str(y.dims));
   return {withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
     if (!x.contents || !indices.contents || x.rank() != 1)
       return std::nullopt;
@@ -233,15 +236,12 @@ InferResult inferPad(const PadAttrs &a, const InferInputs &in) {
   for (size_t i = 0; i < rank; ++i) {
     const Dim &begin = (*pads)[i], &end = (*pads)[rank + i];
     Dim extent = x.dims[i] + begin + end;
-    require(extent.constantOr(0) >= 0, "pad_c3: pads [{}, {}] leave {} of {} on axis {}", begin.str(), end.str(),
+    require(mayReach(extent, 0), "pad_c3: pads [{}, {}] leave {} of {} on axis {}", begin.str(), end.str(),
             extent.str(), x.dims[i].str(), i);
     bool grows = begin.constantOr(0) > 0 || end.constantOr(0) > 0;
-    if (a.mode != "constant" && grows && x.dims[i].isConstant()) {
-      int64_t remaining =
-          (x.dims[i] + Dim(std::min<int64_t>(begin.constantOr(0), 0)) + Dim(std::min<int64_t>(end.constantOr(0), 0)))
-              .constantOr(1);
-      require(remaining > 0, "pad_c5: mode '{}' on axis {} has no element to repeat", a.mode, i);
-    }
+    Dim remaining = x.dims[i] + std::min<int64_t>(begin.constantOr(0), 0) + std::min<int64_t>(end.constantOr(0), 0);
+    require(a.mode == "constant" || !grows || mayReach(remaining, 1),
+            "pad_c5: mode '{}' on axis {} has no element to repeat", a.mode, i);
     y.dims.push_back(extent);
   }
   return {y};
@@ -261,7 +261,7 @@ InferResult inferExpand(const ExpandAttrs &a, const InferInputs &in) {
   require(wanted.size() <= maxRank, "expand_c2: shape has {} values, more than the {} supported", wanted.size(),
           maxRank);
   for (const Dim &extent : wanted)
-    require(extent.constantOr(0) >= 0, "expand_c3: shape has the extent {}", extent.str());
+    require(mayReach(extent, 0), "expand_c3: shape has the extent {}", extent.str());
   TensorInfo y{x.type, {}, std::nullopt};
   try {
     y.dims = broadcast(x.dims, wanted);
@@ -289,7 +289,7 @@ InferResult inferTile(const TileAttrs &a, const InferInputs &in) {
   require(repeats->size() == x.rank(), "tile_c1: repeats has {} values, expected {}", repeats->size(), x.rank());
   TensorInfo y{x.type, {}, std::nullopt};
   for (size_t i = 0; i < x.rank(); ++i) {
-    require((*repeats)[i].constantOr(0) >= 0, "tile_c2: repeats {} on axis {} is negative", (*repeats)[i].str(), i);
+    require(mayReach((*repeats)[i], 0), "tile_c2: repeats {} on axis {} is negative", (*repeats)[i].str(), i);
     y.dims.push_back(x.dims[i] * (*repeats)[i]);
   }
   return {withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
@@ -307,7 +307,7 @@ InferResult inferSpaceToDepth(const SpaceToDepthAttrs &a, const InferInputs &in)
   require(x.rank() == 4, "block_c1: x has rank {}, expected 4", x.rank());
   require(a.block_size > 0, "block_c2: block_size is {}, expected a positive number", a.block_size);
   for (size_t i = 2; i < 4; ++i)
-    require(x.dims[i].constantOr(0) % a.block_size == 0, "block_c3: block_size {} does not divide {}", a.block_size,
+    require(mayDivide(a.block_size, x.dims[i]), "block_c3: block_size {} does not divide {}", a.block_size,
             str(x.dims));
   return {TensorInfo{x.type,
                      {x.dims[0], x.dims[1] * a.block_size * a.block_size, floorDiv(x.dims[2], a.block_size),
@@ -321,8 +321,8 @@ InferResult inferDepthToSpace(const DepthToSpaceAttrs &a, const InferInputs &in)
   require(a.block_size > 0, "block_c2: block_size is {}, expected a positive number", a.block_size);
   require(a.mode == "DCR" || a.mode == "CRD", "block_c5: mode is '{}', expected DCR or CRD", a.mode);
   Dim square = Dim(a.block_size) * a.block_size;
-  require(x.dims[1].constantOr(0) % square.constant() == 0,
-          "block_c4: block_size {} squared does not divide {} channels", a.block_size, x.dims[1].str());
+  require(mayDivide(square, x.dims[1]), "block_c4: block_size {} squared does not divide {} channels", a.block_size,
+          x.dims[1].str());
   return {TensorInfo{x.type,
                      {x.dims[0], floorDiv(x.dims[1], square), x.dims[2] * a.block_size, x.dims[3] * a.block_size},
                      std::nullopt}};

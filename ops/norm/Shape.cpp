@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 namespace lathe {
 
@@ -62,7 +63,7 @@ InferResult inferRowNorm(int64_t axis, const InferInputs &in) {
     bool fits = other->rank() <= x.rank();
     for (size_t k = 0; fits && k < other->rank(); ++k) {
       const Dim &extent = other->dims[k];
-      fits = extent == Dim(1) || mayAgree(extent, x.dims[x.rank() - other->rank() + k]);
+      fits = mayBroadcast(extent, x.dims[x.rank() - other->rank() + k]);
     }
     require(fits, "layer_norm_c2: {} is {}, expected to broadcast to {}", names[i], str(other->dims), str(x.dims));
   }
@@ -87,7 +88,7 @@ InferResult inferChannelNorm(const Attrs &, const InferInputs &in) {
 InferResult inferGroupNorm(const GroupNormAttrs &a, const InferInputs &in) {
   InferResult result = inferChannelNorm(a, in);
   const Dim &channels = in[0]->dims[1];
-  require(a.num_groups > 0 && (!channels.isConstant() || channels.constant() % a.num_groups == 0),
+  require(a.num_groups > 0 && mayDivide(a.num_groups, channels),
           "group_norm_c1: num_groups={}, expected a divisor of {} channels", a.num_groups, channels.str());
   return result;
 }

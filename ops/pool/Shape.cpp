@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 namespace lathe {
 namespace {
@@ -24,7 +25,7 @@ template <class PoolAttrs> InferResult inferPool(const PoolAttrs &a, const Infer
             begin, end, window.str());
     Dim padded = x.dims[2 + i] + begin + end;
     Dim room = padded - window;
-    require(room.constantOr(0) >= 0, "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}",
+    require(mayReach(room, 0), "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}",
             window.str(), padded.str(), i);
     Dim extent = floorDiv(room, a.strides[i]) + 1;
     if (a.ceil_mode) // less the windows that would start beyond x and its begin padding

@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 #include <algorithm>
 
@@ -56,7 +57,7 @@ InferResult inferArgExtreme(const Attrs &attrs, const InferInputs &in) {
   auto *most = dynamic_cast<const ArgMaxAttrs *>(&attrs);
   auto *least = dynamic_cast<const ArgMinAttrs *>(&attrs);
   int64_t axis = normalizeAxis(most ? most->axis : least->axis, x.rank(), "arg_c1");
-  require(x.dims[axis].constantOr(1) > 0, "arg_c3: axis {} of {} is empty", axis, str(x.dims));
+  require(mayReach(x.dims[axis], 1), "arg_c3: axis {} of {} is empty", axis, str(x.dims));
   TensorInfo y{ElementType::i64, x.dims, std::nullopt};
   if (most ? most->keepdims : least->keepdims)
     y.dims[axis] = 1;

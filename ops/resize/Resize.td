@@ -13,7 +13,7 @@ def Nn_ResizeOp : NnOp<"resize", [AttrSizedOperandSegments]> {
 
     Constraints: resize_c1: exactly one of sizes and scales is given. resize_c2: it has one value an axis. resize_c3: sizes are
     positive or -1, scales positive and finite. resize_c4: the modes are those named. resize_c5: roi has two values an axis with
-    tf_crop_and_resize. resize_c6: x has numbers.
+    tf_crop_and_resize. resize_c6: x has numbers. resize_c7: an axis is not empty unless its size is 0 or copied.
   }];
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$roi_in, Optional<NnTensor>:$scales_in, Optional<NnTensor>:$sizes_in,
     NnStr<"nearest">:$mode, NnStr<"half_pixel">:$coordinate_mode, NnStr<"round_prefer_floor">:$nearest_mode,

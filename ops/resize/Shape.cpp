@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,10 +47,13 @@ InferResult inferResize(const ResizeAttrs &a, const InferInputs &in) {
     Dims wanted = sizes ? *sizes->contents : toDims(a.sizes);
     require(wanted.size() == x.rank(), "resize_c2: sizes has {} values, expected {}", wanted.size(), x.rank());
     for (size_t i = 0; i < wanted.size(); ++i) {
-      require(wanted[i].constantOr(1) > 0 || wanted[i] == Dim(-1),
+      require(wanted[i] == Dim(-1) || mayReach(wanted[i], 1),
               "resize_c3: size {} on axis {}, expected a positive number or -1", wanted[i].str(), i);
       y.dims.push_back(wanted[i] == Dim(-1) ? x.dims[i] : wanted[i]);
     }
+    for (size_t i = 0; i < wanted.size(); ++i)
+      require(y.dims[i] == x.dims[i] || mayIndex(x.dims[i], y.dims), "resize_c7: axis {} of x, {}, is empty, y is {}",
+              i, str(x.dims), str(y.dims));
     return {y};
   }
   require(a.scales.size() == x.rank(), "resize_c2: scales has {} values, expected {}", a.scales.size(), x.rank());

@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 #include <algorithm>
 
@@ -25,7 +26,7 @@ InferResult inferGridSample(const GridSampleAttrs &a, const InferInputs &in) {
   requireFloat(x.type, "grid_sample_c4");
   requireFloat(grid.type, "grid_sample_c4");
   for (size_t i = 2; i < x.rank(); ++i)
-    require(x.dims[i].constantOr(1) > 0, "grid_sample_c5: x is {}, spatial axis {} is empty", str(x.dims), i - 2);
+    require(mayReach(x.dims[i], 1), "grid_sample_c5: x is {}, spatial axis {} is empty", str(x.dims), i - 2);
   TensorInfo y{x.type, {x.dims[0], x.dims[1]}, std::nullopt};
   y.dims.insert(y.dims.end(), grid.dims.begin() + 1, grid.dims.end() - 1);
   return {y};
@@ -87,7 +88,7 @@ InferResult inferMaxUnpool(const MaxUnpoolAttrs &a, const InferInputs &in) {
     y.dims = dims;
   }
   for (const Dim &extent : y.dims)
-    require(extent.constantOr(0) >= 0, "max_unpool_c4: the result would be {}", str(y.dims));
+    require(mayReach(extent, 0), "max_unpool_c4: the result would be {}", str(y.dims));
   return {y};
 }
 
@@ -117,8 +118,8 @@ InferResult inferCol2Im(const Col2ImAttrs &a, const InferInputs &in) {
     positions = positions * (floorDiv(room, a.strides[i]) + 1);
     y.dims.push_back(image[i]);
   }
-  require(x.dims[1].constantOr(0) % elements.constant() == 0, "col2im_c4: {} elements a block do not divide {}",
-          elements.str(), x.dims[1].str());
+  require(mayDivide(elements, x.dims[1]), "col2im_c4: {} elements a block do not divide {}", elements.str(),
+          x.dims[1].str());
   require(mayAgree(x.dims[2], positions), "col2im_c5: x has {} blocks, expected {}", x.dims[2].str(), positions.str());
   y.dims[1] = floorDiv(x.dims[1], elements);
   return {y};

@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 namespace lathe {
 
@@ -31,9 +32,9 @@ InferResult inferTopK(const TopKAttrs &a, const InferInputs &in) {
             "top_k_c4: k_in is {} {}, expected one integer", name(given->type), str(given->dims));
     k = given->contents && given->contents->size() == 1 ? (*given->contents)[0] : unknownDim();
   }
-  require(k.constantOr(0) >= 0, "top_k_c3: k is {}, expected at least 0", k.str());
-  require(!k.isConstant() || !x.dims[axis].isConstant() || k.constant() <= x.dims[axis].constant(),
-          "top_k_c3: k is {}, more than the extent {} of axis {}", k.str(), x.dims[axis].str(), axis);
+  require(mayReach(k, 0), "top_k_c3: k is {}, expected at least 0", k.str());
+  require(mayReach(x.dims[axis], k), "top_k_c3: k is {}, more than the extent {} of axis {}", k.str(),
+          x.dims[axis].str(), axis);
   TensorInfo values{x.type, x.dims, std::nullopt}, indices{ElementType::i64, x.dims, std::nullopt};
   values.dims[axis] = indices.dims[axis] = k;
   return {values, indices};

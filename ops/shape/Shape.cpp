@@ -1,4 +1,5 @@
 #include "ops/Registry.h"
+#include "ops/ShapeRules.h"
 
 #include <algorithm>
 #include <limits>
@@ -32,7 +33,10 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
     } else if (!(extent == Dim(-1))) {
       stated = stated * extent;
     }
-    require(extent.constantOr(0) >= -1, "reshape_c2: shape has the extent {}", extent.str());
+    require(extent == Dim(-1) || mayReach(extent, 0), "reshape_c2: shape has the extent {}", extent.str());
+    // A value that is computed and turns out to be 0 would copy the extent of x.
+    if (!extent.isConstant() && !a.allow_zero && !(i < x.rank() && extent == x.dims[i]))
+      mayReach(extent, i < x.rank() ? minimum(x.dims[i], 1) : Dim(1));
     if (extent == Dim(-1)) {
       require(inferred < 0, "reshape_c2: shape has more than one -1");
       inferred = static_cast<int>(i);
@@ -45,13 +49,12 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   Dim total = product(x.dims);
   if (inferred >= 0) {
     Dim rest = product(left);
-    if (rest.isConstant() && stated.isConstant())
-      require(stated.constant() != 0 && rest.constant() % stated.constant() == 0,
-              "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
-    require(stated != Dim(0), "reshape_c1: {} elements do not divide into {}", total.str(), str(target));
+    require(mayReach(stated, 1) && mayDivide(stated, rest), "reshape_c1: {} elements do not divide into {}",
+            total.str(), str(target));
     result[inferred] = floorDiv(rest, stated);
-  } else if (total.isConstant() && known.isConstant()) {
-    require(total == known, "reshape_c1: x has {} elements, shape {} has {}", total.str(), str(result), known.str());
+  } else {
+    require(mayAgree(total, known), "reshape_c1: x has {} elements, shape {} has {}", total.str(), str(result),
+            known.str());
   }
   return {withContents(TensorInfo{x.type, result, std::nullopt}, [&] { return x.contents; })};
 }
@@ -77,7 +80,7 @@ InferResult inferConstantOfShape(const ConstantOfShapeAttrs &a, const InferInput
   if (!shape.contents)
     return {TensorInfo{a.type, unknownDims(shape.dims[0].constant()), std::nullopt}};
   for (const Dim &extent : *shape.contents)
-    require(extent.constantOr(0) >= 0, "constant_of_shape_c2: shape_in has the extent {}", extent.str());
+    require(mayReach(extent, 0), "constant_of_shape_c2: shape_in has the extent {}", extent.str());
   return {withContents(TensorInfo{a.type, *shape.contents, std::nullopt}, [&]() -> std::optional<std::vector<Dim>> {
     Dim count = product(*shape.contents);
     if (count.constantOr(maxContents + 1) > static_cast<int64_t>(maxContents) || !(a.value >= -9e15 && a.value <= 9e15))

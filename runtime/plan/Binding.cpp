@@ -174,13 +174,39 @@ void Context::State::choosePlan() {
   fail("{}: {}", file, reason);
 }
 
+/// Kernels rely on what the shape functions could not decide before the symbols had values.
+void Context::State::checkRules() const {
+  for (const Rule &rule : plan->rules) {
+    int64_t left = evaluate(rule.left), right = evaluate(rule.right);
+    if (holds(rule.relation, left, right))
+      continue;
+    ExtentRule expected{rule.relation, plan->extents[rule.left], plan->extents[rule.right]};
+    std::vector<std::string> names, values;
+    expected.left.collectSymbols(names);
+    expected.right.collectSymbols(names);
+    for (const std::string &name : names)
+      values.push_back(fmt::format("{} = {}", name, symbols.at(name)));
+    fail("{}: {}: the inputs' extents do not fit: expected {}, got {} and {} ({})", file, rule.node, str(expected),
+         left, right, fmt::join(values, ", "));
+  }
+}
+
 void Context::State::bindExtents() {
   if (!extentsChanged)
     return;
-  plan = nullptr;
+  try {
+    bindChangedExtents();
+  } catch (...) {
+    plan = nullptr; // nothing is laid out for it
+    throw;
+  }
+}
+
+void Context::State::bindChangedExtents() {
   choosePlan();
   extents.assign(plan->extents.size(), 0);
   extentKnown.assign(plan->extents.size(), false);
+  checkRules();
   for (Extent i = 0; i < extents.size(); ++i) {
     const Dim &dim = plan->extents[i];
     bool known = true;

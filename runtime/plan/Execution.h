@@ -115,6 +115,8 @@ private:
 
   std::string matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const;
   void choosePlan();
+  void bindChangedExtents();
+  void checkRules() const;
   void layOut();
   void checkSizes(const ValueInfo &info, const Slot &slot) const;
   void prepareKernel(const Instruction &instruction, const CallKernel &call);

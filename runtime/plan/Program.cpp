@@ -19,6 +19,7 @@ public:
 
   Plan decode() {
     decodeRanges();
+    decodeRules();
     decodeValues();
     plan.inputs = decodePorts(source.inputs(), "inputs", Storage::input);
     plan.outputs = decodePorts(source.outputs(), "outputs", Storage::output);
@@ -92,6 +93,15 @@ private:
         plan.ranges.push_back({text(range->symbol()), range->min(), range->max()});
         check(!plan.ranges.back().symbol.empty() && range->min() <= range->max(), "range {} to {} of '{}'",
               range->min(), range->max(), plan.ranges.back().symbol);
+      }
+  }
+
+  void decodeRules() {
+    if (source.rules())
+      for (const fb::Rule *rule : *source.rules()) {
+        check(rule->relation() < relationCount, "rule of '{}': relation {}", text(rule->node()), int(rule->relation()));
+        plan.rules.push_back(
+            {Relation(rule->relation()), extent(rule->left(), "0"), extent(rule->right(), "0"), text(rule->node())});
       }
   }
 

@@ -4,6 +4,7 @@
 #include "runtime/References.h"
 #include "support/Dim.h"
 #include "support/ElementType.h"
+#include "support/ExtentRule.h"
 
 #include <cstdint>
 #include <memory>
@@ -88,6 +89,13 @@ struct Range {
   int64_t min = 1, max = 0;
 };
 
+/// A relation between extents that the inputs must satisfy.
+struct Rule {
+  Relation relation = Relation::equal;
+  Extent left = 0, right = 0;
+  std::string node; // whose rule it is
+};
+
 /// Lifetime of a value's bytes in instructions, inclusive; `first > last`: never.
 struct LiveRange {
   uint32_t first = UINT32_MAX, last = 0;
@@ -101,6 +109,7 @@ struct Plan {
   uint32_t firstKernel = 0; // number of kernels[0] in the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
+  std::vector<Rule> rules;
   std::vector<LiveRange> live;                   // by value; roots only
   std::vector<uint32_t> firstUse;                // by value (aliases counted separately): id of its first instruction
   std::vector<const Instruction *> instructions; // by id

@@ -1,0 +1,46 @@
+#include "compile/PlanRules.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace lathe {
+namespace {
+
+/// Symbols that are the extent of an input.
+std::set<std::string> boundSymbols(const plan::PlanT &plan) {
+  std::set<std::string> bound;
+  for (uint32_t input : plan.inputs)
+    for (const std::string &text : plan.values[input]->dims) {
+      std::vector<std::string> names;
+      Dim dim = Dim::parse(text);
+      dim.collectSymbols(names);
+      if (names.size() == 1 && dim == Dim::symbol(names[0]))
+        bound.insert(names[0]);
+    }
+  return bound;
+}
+
+} // namespace
+
+void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules) {
+  std::set<std::string> bound = boundSymbols(plan);
+  std::set<std::tuple<uint8_t, std::string, std::string>> present;
+  for (const auto &rule : plan.rules)
+    present.emplace(rule->relation, rule->left, rule->right);
+  for (const auto &[rule, node] : rules) {
+    std::vector<std::string> names;
+    rule.left.collectSymbols(names);
+    rule.right.collectSymbols(names);
+    auto entry = std::make_unique<plan::RuleT>();
+    entry->relation = static_cast<uint8_t>(rule.relation);
+    entry->left = rule.left.str();
+    entry->right = rule.right.str();
+    entry->node = node;
+    if (std::all_of(names.begin(), names.end(), [&](const std::string &name) { return bound.contains(name); }) &&
+        present.emplace(entry->relation, entry->left, entry->right).second)
+      plan.rules.push_back(std::move(entry));
+  }
+}
+
+} // namespace lathe

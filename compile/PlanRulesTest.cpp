@@ -1,0 +1,167 @@
+// Extents that contradict one another once they are bound: the compiler writes what must hold, the
+// runtime refuses the rest before anything runs.
+#include "compile/PlanRules.h"
+#include "compile/Compile.h"
+#include "ir/Context.h"
+#include "runtime/Context.h"
+#include "runtime/References.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace lathe {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class PlanRulesTest : public testing::Test {
+protected:
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+
+  void SetUp() override { runtime::registerReferences(); }
+
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    EXPECT_TRUE(module);
+    return module;
+  }
+
+  std::vector<std::string> rules(const std::string &text) {
+    auto module = parse(text);
+    std::vector<std::string> result;
+    for (const nn::NodeRule &entry : nn::extentRules(module->lookupSymbol<mlir::func::FuncOp>("main")))
+      result.push_back(str(entry.rule));
+    return result;
+  }
+
+  runtime::Context compiled(const std::string &text, int level = 3) {
+    auto module = parse(text);
+    CompileOptions options;
+    options.level = level;
+    std::vector<char> package;
+    compileToBytes(*module, options, package);
+    return runtime::Context(runtime::Model::fromBytes(package, "m.lathe"), {1});
+  }
+
+  /// Runs on floats of 1 and integers of 0; the first result, or the error.
+  static std::string run(runtime::Context &context, const std::vector<std::vector<int64_t>> &dims) {
+    try {
+      for (size_t i = 0; i < dims.size(); ++i) {
+        Tensor tensor(context.model().inputs()[i].type, dims[i]);
+        if (tensor.type() == ElementType::f32)
+          std::fill_n(tensor.as<float>(), tensor.elements(), 1.0f);
+        else
+          std::fill_n(tensor.as<int64_t>(), tensor.elements(), 0);
+        context.setInput(i, tensor);
+      }
+      context.run();
+      const Tensor &y = context.output(0).tensor();
+      std::string text = fmt::format("{}:", fmt::join(y.dims(), "x"));
+      for (int64_t i = 0; i < y.elements(); ++i)
+        text += fmt::format(" {}", y.asDouble(i));
+      return text;
+    } catch (const Error &error) {
+      return error.what();
+    }
+  }
+};
+
+constexpr const char *product = R"(
+  func.func @main(%a: tensor<?x?xf32> {nn.name = "a", nn.dims = ["N", "K"]},
+                  %b: tensor<4x2xf32> {nn.name = "b"}) -> tensor<?x2xf32> {
+    %0 = nn.matmul %a, %b : (tensor<?x?xf32>, tensor<4x2xf32>) -> tensor<?x2xf32>
+    %1 = nn.relu %0 : (tensor<?x2xf32>) -> tensor<?x2xf32>
+    return %1 : tensor<?x2xf32>
+  })";
+
+TEST_F(PlanRulesTest, ComparisonsThatDependOnSymbolsAreRules) {
+  EXPECT_THAT(rules(product), ElementsAre("K equal to 4"));
+  EXPECT_THAT(rules(R"(
+    func.func @main(%a: tensor<?x3xf32> {nn.dims = ["N", "3"]}, %b: tensor<?x3xf32> {nn.dims = ["N", "3"]}) -> tensor<?x3xf32> {
+      %0 = nn.add %a, %b : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+      return %0 : tensor<?x3xf32>
+    })"),
+              ElementsAre());
+  // A result whose type says more than the shape function knows.
+  EXPECT_THAT(rules(R"(
+    func.func @main(%a: tensor<?xf32> {nn.dims = ["N"]}) -> tensor<5xf32> {
+      %0 = nn.relu %a : (tensor<?xf32>) -> tensor<5xf32>
+      return %0 : tensor<5xf32>
+    })"),
+              ElementsAre("N equal to 5"));
+}
+
+TEST_F(PlanRulesTest, RulesOfCalledFunctions) {
+  EXPECT_THAT(rules(R"(
+    func.func private @k(%x: tensor<?x4xf32> {nn.dims = ["N", "4"]}) -> tensor<4xi64> {
+      %y = nn.arg_max %x {axis = 0, keepdims = false} : (tensor<?x4xf32>) -> tensor<4xi64>
+      %z = nn.relu %x : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      return %y : tensor<4xi64>
+    }
+    func.func @main(%x: tensor<?x4xf32> {nn.dims = ["2*N", "4"]}) -> tensor<4xi64> {
+      %y = func.call @k(%x) : (tensor<?x4xf32>) -> tensor<4xi64>
+      return %y : tensor<4xi64>
+    })"),
+              ElementsAre("N*2 at least 1"));
+}
+
+TEST_F(PlanRulesTest, ContradictingExtentsAreRefused) {
+  for (int level : {0, 3}) {
+    runtime::Context context = compiled(product, level);
+    std::string refused = run(context, {{3, 0}, {4, 2}});
+    EXPECT_THAT(refused, AllOf(HasSubstr("m.lathe: "), HasSubstr("expected K equal to 4, got 0 and 4"))) << level;
+    EXPECT_EQ(run(context, {{1, 4}, {4, 2}}), "1x2: 4 4") << level; // the context still works
+    EXPECT_THAT(run(context, {{1, 5}, {4, 2}}), HasSubstr("got 5 and 4")) << level;
+    EXPECT_EQ(run(context, {{0, 4}, {4, 2}}), "0x2:") << level;
+  }
+}
+
+/// What a pass removes is still checked.
+TEST_F(PlanRulesTest, RulesOfOperatorsThatPassesRemove) {
+  const char *text = R"(
+    func.func @main(%a: tensor<?xf32> {nn.name = "a", nn.dims = ["N"]},
+                    %b: tensor<?xf32> {nn.name = "b", nn.dims = ["M"]}) -> tensor<?xf32> {
+      %unused = nn.arg_max %b {axis = 0, keepdims = true} : (tensor<?xf32>) -> tensor<1xi64>
+      %0 = nn.relu %a : (tensor<?xf32>) -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    })";
+  runtime::Context context = compiled(text);
+  EXPECT_THAT(run(context, {{2}, {0}}), HasSubstr("expected M at least 1, got 0 and 1 (M = 0)"));
+  EXPECT_EQ(run(context, {{2}, {7}}), "2: 1 1");
+}
+
+TEST_F(PlanRulesTest, AnIndexIntoNothing) {
+  const char *text = R"(
+    func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["N", "2"]},
+                    %i: tensor<?xi64> {nn.name = "i", nn.dims = ["K"]}) -> tensor<?x2xf32> {
+      %0 = nn.gather %x, %i {axis = 0} : (tensor<?x2xf32>, tensor<?xi64>) -> tensor<?x2xf32>
+      return %0 : tensor<?x2xf32>
+    })";
+  runtime::Context context = compiled(text);
+  EXPECT_THAT(run(context, {{0, 2}, {3}}), HasSubstr("expected N at least min(K*2, 1), got 0 and 1"));
+  EXPECT_EQ(run(context, {{0, 2}, {0}}), "0x2:");
+  EXPECT_EQ(run(context, {{1, 2}, {2}}), "2x2: 1 1 1 1");
+}
+
+TEST_F(PlanRulesTest, OnceAndOnlyOverSymbolsOfInputs) {
+  plan::PlanT plan;
+  plan.values.push_back(std::make_unique<plan::ValueT>());
+  plan.values[0]->dims = {"N", "M*2", "3"};
+  plan.inputs = {0};
+  std::vector<nn::NodeRule> found;
+  for (const char *left : {"N", "M", "?7", "N"})
+    found.push_back({{Relation::atLeast, Dim::parse(left), 1}, "node"});
+  addRules(plan, found);
+  addRules(plan, found);
+  ASSERT_EQ(plan.rules.size(), 1u);
+  EXPECT_EQ(plan.rules[0]->left, "N");
+  EXPECT_EQ(plan.rules[0]->relation, static_cast<uint8_t>(Relation::atLeast));
+}
+
+} // namespace
+} // namespace lathe

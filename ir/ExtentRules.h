@@ -1,0 +1,23 @@
+// Rules over the extents of a function's arguments, from all of its operators.
+#pragma once
+
+#include "support/ExtentRule.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+#include <vector>
+
+namespace lathe::nn {
+
+/// A rule with the node that needs it: "model.onnx: node 12 'fc' (Gemm, opset 13)".
+struct NodeRule {
+  ExtentRule rule;
+  std::string node;
+};
+
+/// What the shape functions of all operators of `function`, and of the functions it calls, could
+/// not decide, in order; equal rules once. Throws Error as SymbolicShapes does.
+std::vector<NodeRule> extentRules(mlir::func::FuncOp function);
+
+} // namespace lathe::nn

@@ -1,0 +1,37 @@
+// Comparisons of extents as shape functions make them, and what symbols leave undecided.
+#pragma once
+
+#include "ops/Shape.h"
+#include "support/ExtentRule.h"
+
+#include <vector>
+
+namespace lathe {
+
+// As mayAgree in ops/Shape.h, these return false only when the relation is known not to hold. A
+// comparison that depends on symbols returns true and is kept as a rule where a RuleRecorder is
+// active, so a shape function asks only for what its operands must satisfy.
+
+/// a == 1 or a == wanted.
+bool mayBroadcast(const Dim &a, const Dim &wanted);
+/// a >= least.
+bool mayReach(const Dim &a, const Dim &least);
+/// a == divisor, or a is a multiple of divisor > 0.
+bool mayDivide(const Dim &divisor, const Dim &a);
+/// An axis of that extent has elements to take, or there are no `results` to take them for.
+bool mayIndex(const Dim &extent, const Dims &results);
+
+/// Keeps the rules of the shape functions that this thread runs during its life. The innermost
+/// recorder counts.
+class RuleRecorder {
+public:
+  explicit RuleRecorder(std::vector<ExtentRule> &rules);
+  ~RuleRecorder();
+  RuleRecorder(const RuleRecorder &) = delete;
+  RuleRecorder &operator=(const RuleRecorder &) = delete;
+
+private:
+  std::vector<ExtentRule> *outer;
+};
+
+} // namespace lathe

@@ -1,0 +1,36 @@
+// Rules over extents: what must hold between two extents once the symbols in them have values.
+//
+// A shape function states every comparison of extents with a `Relation` (ops/ShapeRules.h).
+// Constant extents are decided at once. A comparison that depends on symbols is a rule: the
+// compiler writes it into the plan and the runtime checks it when inputs are bound, before anything
+// runs.
+#pragma once
+
+#include "support/Dim.h"
+
+#include <cstdint>
+#include <string>
+
+namespace lathe {
+
+/// Numbers are stored in packages: append only.
+enum class Relation : uint8_t {
+  equal = 0,      // left == right
+  oneOrEqual = 1, // left == 1 or left == right: left broadcasts to right
+  atLeast = 2,    // left >= right
+  divides = 3,    // left == right, or left > 0 and right is a multiple of left
+};
+inline constexpr uint8_t relationCount = 4;
+
+struct ExtentRule {
+  Relation relation = Relation::equal;
+  Dim left, right;
+};
+
+bool holds(Relation relation, int64_t left, int64_t right);
+
+/// "N equal to M", "N equal to 1 or 4", "N at least 1", "2*N a multiple of 4": what a message
+/// expects.
+std::string str(const ExtentRule &rule);
+
+} // namespace lathe
