@@ -7,15 +7,13 @@
 #include "passes/interpret/Evaluate.h"
 #include "runtime/Context.h"
 #include "runtime/References.h"
+#include "tests/conformance/Isolated.h"
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <set>
-
-#include <csignal>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace lathe::conformance {
 namespace {
@@ -184,31 +182,16 @@ Result run(const fs::path &folder, const RunOptions &options) {
 }
 
 Result runIsolated(const fs::path &folder, const RunOptions &options, unsigned seconds) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return {Verdict::failed, "no pipe"};
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(seconds);
+  ChildEnd end = runInChild({seconds}, [&] {
     Result result = run(folder, options);
-    std::string message = std::to_string(static_cast<int>(result.verdict)) + result.detail;
-    bool written = write(ends[1], message.data(), message.size()) == static_cast<ssize_t>(message.size());
-    _exit(written ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string message;
-  char buffer[4096];
-  for (ssize_t count = 0; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
-    message.append(buffer, static_cast<size_t>(count));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status))
-    return {Verdict::failed, WTERMSIG(status) == SIGALRM ? fmt::format("ran past {} s", seconds)
-                                                         : fmt::format("crashed: {}", strsignal(WTERMSIG(status)))};
-  if (message.empty())
+    return std::to_string(static_cast<int>(result.verdict)) + result.detail;
+  });
+  if (end.signal)
+    return {Verdict::failed, end.signal == SIGALRM ? fmt::format("ran past {} s", seconds)
+                                                   : fmt::format("crashed: {}", strsignal(end.signal))};
+  if (end.message.empty())
     return {Verdict::failed, "ended without a result"};
-  return {static_cast<Verdict>(message[0] - '0'), message.substr(1)};
+  return {static_cast<Verdict>(end.message[0] - '0'), end.message.substr(1)};
 }
 
 } // namespace lathe::conformance

@@ -5,13 +5,12 @@
 // that does not pass, or any case, listed or not, that gives a wrong answer, crashes or hangs (an operator or form that
 // is not supported and says so is none). --update writes passing.txt anew. Exit code 77: no test data.
 #include "tests/conformance/Case.h"
+#include "tests/conformance/Isolated.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <set>
 
@@ -53,28 +52,16 @@ int main(int argc, char **argv) {
     else
       wanted.insert(argument);
   }
-  const char *given = std::getenv("LATHE_TEST_DATA");
-  fs::path root = fs::path(given ? given : LATHE_TEST_DATA) / "conformance/onnx";
-  if (!fs::exists(root)) {
-    std::cout << "SKIPPED, NO TEST DATA: " << root << " is not there (set LATHE_TEST_DATA)\n";
-    return 77;
-  }
-  std::vector<fs::path> folders;
-  for (auto &suite : fs::directory_iterator(root))
-    if (suite.is_directory())
-      for (auto &entry : fs::directory_iterator(suite))
-        if (fs::exists(entry.path() / "model.onnx"))
-          folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
-
+  std::optional<fs::path> found = casesRoot();
+  if (!found)
+    return skipped;
+  const fs::path &root = *found;
   fs::path listPath = fs::path(LATHE_SOURCE_DIR) / "tests/conformance/passing.txt";
   std::set<std::string> pinned = readList(listPath), passing;
   std::map<Verdict, int> counts;
   int regressions = 0;
-  for (const fs::path &folder : folders) {
+  for (const fs::path &folder : listCases(root, wanted)) {
     std::string id = fs::relative(folder, root).generic_string();
-    if (!wanted.empty() && !wanted.contains(id) && !wanted.contains(folder.filename().string()))
-      continue;
     Result result = options.compiled ? runIsolated(folder, options, 60) : run(folder, options);
     ++counts[result.verdict];
     bool passed = result.verdict == Verdict::passed || result.verdict == Verdict::specialised;
