@@ -2,6 +2,7 @@
 
 #include "runtime/plan/Program.h"
 #include "support/ArrayNames.h"
+#include "support/Memory.h"
 #include "support/Npy.h"
 #include "support/PendingFile.h"
 #include "support/Text.h"
@@ -194,6 +195,25 @@ void requireExtentsHonoured(std::span<const runtime::Port> ports, std::span<cons
        flags.batch, inputs);
 }
 
+/// The inputs to fill must fit into memory, with the numbers that they are made from.
+void requireRoom(std::span<const runtime::Port> ports, const InputFlags &flags,
+                 const std::map<std::string, Tensor> &given,
+                 const std::map<std::string, std::vector<int64_t>> &shapes) {
+  double bytes = 0;
+  std::string text;
+  for (const runtime::Port &port : ports) {
+    if (given.contains(port.name) || !port.tensor)
+      continue;
+    std::vector<int64_t> dims = extentsOf(port, flags, shapes);
+    double elements = 1;
+    for (int64_t dim : dims)
+      elements *= static_cast<double>(dim);
+    bytes += elements * bitWidth(port.type) / 8;
+    text += fmt::format("{}'{}' {} {}", text.empty() ? "" : ", ", port.name, name(port.type), dimsText(dims));
+  }
+  requireMemory(static_cast<uint64_t>(std::min(bytes, 0x1p63)), "filling input " + text);
+}
+
 } // namespace
 
 void InputFlags::add(Options &options, const std::string &defaultFill) {
@@ -249,6 +269,7 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   std::map<std::string, Tensor> given = givenInputs(ports, flags);
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
   requireFillHonoured(ports, flags, given);
+  requireRoom(ports, flags, given, shapes);
   std::vector<Value> values;
   uint64_t index = 0;
   for (const runtime::Port &port : ports) {

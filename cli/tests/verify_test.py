@@ -45,6 +45,23 @@ class Verify(Cli):
         self.assertRegex(said, r"output 'y' .* is all zero: first all zero in node '.*' \(sub\)")
         self.assertIn("mistrusted", self.lathe("bench", path, code=1).stderr)
 
+    def test_what_no_machine_holds_is_refused_at_once(self):
+        million = 1 << 20
+        path = self.module("huge", f'%x: tensor<{million}x{million}xf32> {{nn.name = "x"}}', f'tensor<{million}x{million}xf32> {{nn.name = "y"}}',
+                           f"""%0 = nn.relu %x : (tensor<{million}x{million}xf32>) -> tensor<{million}x{million}xf32>
+                              return %0 : tensor<{million}x{million}xf32>""")
+        for verb in (["verify", path], ["run", path, "--fill", "ones"], ["run", path, "--reference", "--fill", "ones"]):
+            self.error(*verb, says=f"filling input 'x' f32 {million}x{million} needs 4.0 TiB, this machine has .*iB of memory")
+        # Small inputs and outputs, and a product in between.
+        path = self.module("outer", f'%a: tensor<{million}x1xf32> {{nn.name = "a"}}, %b: tensor<1x{million}xf32> {{nn.name = "b"}}',
+                           f'tensor<{million}x1xf32> {{nn.name = "y"}}',
+                           f"""%0 = nn.matmul %a, %b : (tensor<{million}x1xf32>, tensor<1x{million}xf32>) -> tensor<{million}x{million}xf32>
+                              %1 = nn.softmax %0 {{axis = 0 : i64}} : (tensor<{million}x{million}xf32>) -> tensor<{million}x{million}xf32>
+                              %2 = nn.reduce_max %1 {{axes = array<i64: 1>, keepdims = true}} : (tensor<{million}x{million}xf32>) -> tensor<{million}x1xf32>
+                              return %2 : tensor<{million}x1xf32>""")
+        self.error("verify", path, says="outer.mlir: the reference in float64 needs 16.0 TiB, this machine has")
+        self.error("run", path, "--fill", "ones", says=r"outer.mlir: a run with 'a' f32 1048576x1, 'b' f32 1x1048576 needs [48].0 TiB, this machine has")
+
     def module(self, name, arguments, results, body):
         """A textual model: its path."""
         path = self.path(name + ".mlir")

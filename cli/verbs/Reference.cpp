@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
 
-#include "passes/interpret/Evaluate.h"
+#include "passes/interpret/EvaluationBytes.h"
+#include "support/Memory.h"
 
 #include <chrono>
 
@@ -29,6 +30,7 @@ int referenceVerb(const Arguments &arguments) {
   auto start = std::chrono::steady_clock::now();
   EvaluateOptions evaluation;
   evaluation.threads = model.threads;
+  requireMemory(evaluationBytes(*source.module, values, evaluation), model.model + ": the reference");
   std::vector<Value> results = evaluate(*source.module, values, evaluation);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<std::string> names = outputNames(*source.module);

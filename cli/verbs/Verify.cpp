@@ -3,14 +3,17 @@
 #include "cli/Mistrust.h"
 #include "import/Import.h"
 #include "lab/judging/Difference.h"
-#include "passes/interpret/Evaluate.h"
+#include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Extract.h"
 #include "process/ShellWords.h"
 #include "runtime/Context.h"
 #include "runtime/plan/Program.h"
+#include "support/CacheFolder.h"
+#include "support/Memory.h"
 #include "support/Text.h"
 
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 
@@ -98,6 +101,8 @@ std::string today() {
   return text;
 }
 
+constexpr uintmax_t verdictsLimit = 16 << 20; // bytes: some ten thousand verdicts
+
 /// For `bench`, which says whether what it times was checked. Not being able to keep it is no error.
 void keepVerdict(const runtime::Model &package, const nlohmann::json &verdict) {
   std::string path = verdictPath(package);
@@ -105,6 +110,7 @@ void keepVerdict(const runtime::Model &package, const nlohmann::json &verdict) {
     return;
   try {
     writeFile(path, verdict.dump());
+    pruneOldest(std::filesystem::path(path).parent_path(), verdictsLimit);
   } catch (const Error &) {
   }
 }
@@ -279,6 +285,9 @@ int verifyVerb(const Arguments &arguments) {
                         : flags.fill == "random" ? fmt::format("random, seed {}", flags.seed)
                                                  : flags.fill;
     std::vector<Value> values = gatherInputs(loaded->inputs(), flags, model.shapes);
+    EvaluateOptions judging;
+    judging.judge = true;
+    requireMemory(evaluationBytes(*source.module, values, judging), model.model + ": the reference in float64");
     for (size_t i = 0; i < values.size(); ++i)
       context.setInput(i, values[i]);
     context.run();

@@ -1,4 +1,5 @@
 #include "runtime/plan/Execution.h"
+#include "support/Memory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -241,6 +242,23 @@ void Context::State::checkSizes(const ValueInfo &info, const Slot &slot) const {
           root.bytes);
 }
 
+/// Bytes of all inputs and outputs.
+uint64_t Context::State::portBytes() const {
+  uint64_t bytes = 0;
+  for (const std::vector<uint32_t> *ports : {&plan->inputs, &plan->outputs})
+    for (uint32_t port : *ports)
+      bytes += static_cast<uint64_t>(slots[port].bytes);
+  return bytes;
+}
+
+/// "'x' f32 1x3x224x224, 'mask' i64 1x16".
+std::string Context::State::inputsText() const {
+  std::string text;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    text += fmt::format("{}'{}' {}", i ? ", " : "", model->inputs()[i].name, describe(inputs[i]));
+  return text;
+}
+
 void Context::State::layOut() {
   slots.clear();
   slots.resize(plan->values.size());
@@ -267,6 +285,7 @@ void Context::State::layOut() {
   ArenaPlan layout = planArena(requests);
   arenaBytes = layout.bytes;
   liveBytes = largestLiveSet(std::span(requests).first(values));
+  requireMemory(layout.bytes + portBytes(), fmt::format("{}: a run with {}", file, inputsText()));
   if (arena.bytes() < layout.bytes) {
     arena = Mapping(); // before the new one is there: both at once may be too much
     arena = Mapping::allocate(layout.bytes, file);

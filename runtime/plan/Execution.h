@@ -118,6 +118,8 @@ private:
   void bindChangedExtents();
   void checkRules() const;
   void layOut();
+  uint64_t portBytes() const;
+  std::string inputsText() const;
   void checkSizes(const ValueInfo &info, const Slot &slot) const;
   void prepareKernel(const Instruction &instruction, const CallKernel &call);
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
