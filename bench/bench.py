@@ -218,8 +218,9 @@ def convolutions(lathe, settings, program, minutes):
     (FOLDER / "convolutions.json").write_text(json.dumps(document))
     for summary in document["summaries"]:
         if summary["kind"] == "all":
-            print("convolutions, %d threads: %d rows, %.3f times as fast as %s" %
-                  (summary["threads"], summary["rows"], summary["geometric_mean"], summary["peer"]), flush=True)
+            mean = summary["geometric_mean"]  # none where no row has both times
+            said = "no ratio to %s" % summary["peer"] if mean is None else "%.3f times as fast as %s" % (mean, summary["peer"])
+            print("convolutions, %d threads: %d rows, %s" % (summary["threads"], summary["rows"], said), flush=True)
     return document["left"], "" if code == 0 else line
 
 

@@ -225,7 +225,7 @@ class Page:
             for kind in ["all"] + KINDS:
                 for s in self.convolutions["summaries"]:
                     if s["kind"] == kind and s["threads"] == threads:
-                        summaries.append([str(threads), "**all**" if kind == "all" else kind, str(s["rows"]), "**%.3f**" % s["geometric_mean"], str(s["faster"]), str(s["same"]),
+                        summaries.append([str(threads), "**all**" if kind == "all" else kind, str(s["rows"]), "none" if s["geometric_mean"] is None else "**%.3f**" % s["geometric_mean"], str(s["faster"]), str(s["same"]),
                                           str(s["ambiguous"]), str(s["slower"]), "%d (%.1f %%)" % (s["slower_beyond_3_percent"], 100 * s["slower_beyond_3_percent"] / s["rows"])])
         text.append(table(["threads", "kind", "problems", "geometric mean of ratios", "faster", "same", "ambiguous", "slower", "slower by more than 3 %"], summaries))
         text.append("3x3 and 1x1: stride 1, one group. strided: every other stride but depthwise ones.\n")

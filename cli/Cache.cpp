@@ -148,6 +148,7 @@ uint64_t keyOf(const ModelFlags &flags) {
 }
 
 constexpr uintmax_t cacheLimit = uintmax_t(8) << 30;
+constexpr int64_t secondsOfDay = 24 * 60 * 60;
 
 } // namespace
 
@@ -257,7 +258,9 @@ Package packageFor(const ModelFlags &flags) {
   std::error_code ignored;
   if (cached && std::filesystem::exists(path, ignored)) {
     try {
-      return {path, runtime::Model::load(path, loading)};
+      auto model = runtime::Model::load(path, loading);
+      markUsed(path, secondsOfDay); // its times say, too, whether its constants were checked
+      return {path, std::move(model)};
     } catch (const Error &) { // damaged: made again
     }
   }

@@ -52,7 +52,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   require(static_cast<bool>(file), "{}: {}", path, file ? "" : file.getError().message());
   std::string_view bytes((*file)->getBufferStart(), (*file)->getBufferSize());
-  if (nn::looksLikeText(bytes)) {
+  if (nn::looksLikeText(path, bytes)) {
     require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for ONNX models", path);
     auto module = nn::readModelText(context, path);
     require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);

@@ -112,7 +112,9 @@ mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, cons
   return module;
 }
 
-bool looksLikeText(std::string_view bytes) {
+bool looksLikeText(std::string_view path, std::string_view bytes) {
+  if (path.ends_with(".mlir"))
+    return true; // what is wrong in it, the parser says
   for (unsigned char c : bytes.substr(0, 4096))
     if (c < 32 && c != '\n' && c != '\t' && c != '\r')
       return false;

@@ -30,7 +30,8 @@ std::vector<WrittenFile> writeModelText(mlir::ModuleOp module, const std::string
 /// ... (m.onnx: node 3 'conv1' (Conv))". Loads the dialects nn and func.
 mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, const std::string &path);
 
-/// True if `bytes` of a file of unknown kind can only be text.
-bool looksLikeText(std::string_view bytes);
+/// True if the file `path`, which holds `bytes`, is to be read as text: its name ends in .mlir, or
+/// its beginning has no control characters.
+bool looksLikeText(std::string_view path, std::string_view bytes);
 
 } // namespace lathe::nn

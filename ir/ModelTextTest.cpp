@@ -150,6 +150,13 @@ TEST_F(ModelText, ErrorsNameFileAndLine) {
   EXPECT_THAT(errorOfReading(), testing::HasSubstr("nested"));
 }
 
+TEST(ModelTextName, AFileIsTextByNameOrContent) {
+  EXPECT_TRUE(looksLikeText("m.onnx", "func.func @main() { return }"));
+  EXPECT_FALSE(looksLikeText("m.onnx", "func.func \x01"));
+  EXPECT_TRUE(looksLikeText("m.mlir", "func.func \x01"));
+  EXPECT_FALSE(looksLikeText("m.onnx", ""));
+}
+
 TEST_F(ModelText, DamagedWeightsAreErrors) {
   writeModelText(*withWeight(7), path);
   std::string weights = path + ".safetensors", good;
@@ -168,6 +175,13 @@ TEST_F(ModelText, DamagedWeightsAreErrors) {
   std::string other = good;
   other.replace(other.find("F32"), 3, "I32");
   EXPECT_THAT(with(other), testing::HasSubstr("is I32"));
+  // A shape that its bytes do not hold.
+  size_t shape = good.find("\"shape\":[") + 9;
+  for (const char *digit : {"2", "-"}) {
+    other = good;
+    other.replace(shape, 1, digit);
+    EXPECT_THAT(with(other), testing::ContainsRegex("is F32 \\[.*\\], expected [0-9]+ bytes, got [0-9]+")) << other;
+  }
   fs::remove(weights);
   EXPECT_THAT(errorOfReading(), testing::AllOf(testing::HasSubstr("'" + weights + "', which does not exist"),
                                                testing::HasSubstr("put the file there")));

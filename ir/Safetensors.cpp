@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstring>
+#include <optional>
 
 namespace lathe {
 namespace {
@@ -50,6 +51,21 @@ const char *dtypeOf(ElementType type) {
   }
 }
 
+/// Bytes that the shape takes, SIZE_MAX where no file has as many; nothing for a type that nn does
+/// not know.
+std::optional<size_t> bytesOf(const Safetensors::Entry &entry) {
+  size_t bytes = 0;
+  for (int type = 1; type <= static_cast<int>(ElementType::u4); ++type)
+    if (const char *name = dtypeOf(static_cast<ElementType>(type)); *name && entry.dtype == name)
+      bytes = bitWidth(static_cast<ElementType>(type)) / 8;
+  if (bytes == 0)
+    return std::nullopt;
+  for (int64_t dim : entry.dims)
+    if (dim < 0 || __builtin_mul_overflow(bytes, static_cast<size_t>(dim), &bytes))
+      return SIZE_MAX;
+  return bytes;
+}
+
 constexpr size_t largestHeader = 100'000'000; // the format's own limit
 
 } // namespace
@@ -81,6 +97,10 @@ Safetensors Safetensors::open(const std::string &path) {
       require(entry.begin <= entry.end && entry.end <= result.data.size(),
               "{}: '{}' lies at bytes {} to {}, the data has {}", path, printable(name), entry.begin, entry.end,
               result.data.size());
+      std::optional<size_t> bytes = bytesOf(entry);
+      require(!bytes || *bytes == entry.end - entry.begin, "{}: '{}' is {} [{}], expected {} bytes, got {}", path,
+              printable(name), printable(entry.dtype), fmt::join(entry.dims, ", "), bytes.value_or(0),
+              entry.end - entry.begin);
       result.list.push_back(std::move(entry));
     }
   } catch (const nlohmann::json::exception &error) {

@@ -33,7 +33,8 @@ struct Failure {
   std::string detail;
   std::string stderrTail; // the last kilobytes of its standard error
 
-  /// One line: "'node runner.mjs' was ended by signal 11 (Segmentation fault); it last said: ...".
+  /// One line: "'lathe-runner-onnxruntime' was ended by signal 11 (Segmentation fault); it last
+  /// said: ...".
   std::string message() const;
 };
 

@@ -78,9 +78,11 @@ void pruneOldest(const std::string &folder, uintmax_t limit) {
   }
 }
 
-void markUsed(const std::string &file) {
-  std::error_code ignored;
-  std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now(), ignored);
+void markUsed(const std::string &file, int64_t apart) {
+  std::error_code error;
+  auto now = std::filesystem::file_time_type::clock::now(), marked = std::filesystem::last_write_time(file, error);
+  if (!error && now - marked >= std::chrono::seconds(apart))
+    std::filesystem::last_write_time(file, now, error);
 }
 
 } // namespace lathe

@@ -18,8 +18,9 @@ std::string cacheFolder(const std::string &part = "", std::string *why = nullptr
 /// Other programs may use the folder at the same time. A missing folder counts as empty.
 void pruneOldest(const std::string &folder, uintmax_t limit);
 
-/// Marks a file as used now, so that pruneOldest removes it later than others. Ignores failures:
-/// the file may be gone.
-void markUsed(const std::string &file);
+/// Marks a file as used now, so that pruneOldest removes it later than others. Does nothing within
+/// `apart` seconds of the last mark, because a mark changes the file's times. Ignores failures: the
+/// file may be gone.
+void markUsed(const std::string &file, int64_t apart = 0);
 
 } // namespace lathe

@@ -106,6 +106,25 @@ class Cache(Cli):
                 with open(good, "rb") as file:
                     self.assertEqual(len(file.read()), len(content))
 
+    def test_packages_are_pruned_by_use(self):
+        path = self.entry()
+        for hours, marked in [(1, False), (30, True)]:
+            then = time.time() - hours * 3600
+            os.utime(path, (then, then))
+            self.lathe("run", self.net, "--fill", "ones")
+            self.assertEqual(os.stat(path).st_mtime > then + 1, marked, hours)
+
+    def test_verdicts_are_pruned(self):
+        os.makedirs(self.cache("verdicts"), exist_ok=True)
+        old = os.path.join(self.cache("verdicts"), "old.json")
+        with open(old, "wb") as file:
+            file.truncate(64 << 20)
+        os.utime(old, (0, 0))
+        self.lathe("verify", self.net, "--seeds", "1")
+        self.assertFalse(os.path.exists(old))
+        self.assertTrue(os.listdir(self.cache("verdicts")))
+        self.assertTrue(self.figures("bench", self.net, "--max-seconds", "0.05", "--no-store")["verified"])
+
     def test_without_a_cache(self):
         closed = {"XDG_CACHE_HOME": self.net}  # a file: no folder can be made in it
         for command in [("run", self.net, "--fill", "ones"), ("verify", self.net, "--seeds", "1"),

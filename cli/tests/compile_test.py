@@ -126,9 +126,28 @@ class Compile(Cli):
         with open(path, "w") as file:
             file.write("nowhere: direct/1 px=3\n")
         self.error("compile", self.net, "-o", self.path("s.lathe"), "--schedule", path, says="schedule.txt: line 1.*nowhere")
+        for level in ("graph", "kernels", "schedule", "loops"):
+            self.error("compile", self.net, "--emit", level, "--schedule", path, says="schedule.txt: line 1.*nowhere")
+        text = self.path("unwritten.mlir")
+        self.error("compile", self.net, "--emit", "kernels", "-o", text, "--schedule", path, says="schedule.txt: line 1.*nowhere")
+        self.assertFalse(os.path.exists(text))
+        with open(path, "w") as file:
+            file.write("conv1: direct/1 px=3\nrelu2: layout/1 in=row out=row\n")
+        for level in ("graph", "kernels"):
+            self.assertIn("func.func", self.lathe("compile", self.net, "--emit", level, "--schedule", path).stdout)
         with open(path, "w") as file:
             file.write("this is no schedule\n")
         self.error("compile", self.net, "-o", self.path("s.lathe"), "--schedule", path, says="line 1")
+
+    def test_a_conversion_of_layout_without_extents_is_a_clear_error(self):
+        text = self.path("convert.mlir")
+        with open(text, "w") as file:
+            file.write("""func.func @main(%x: tensor<?x16x4x4xf32> {nn.name = "x"}) -> (tensor<?x16x4x4xf32> {nn.name = "y"}) {
+              %0 = nn.convert_layout %x : tensor<?x16x4x4xf32> -> tensor<?x16x4x4xf32, #nn.blocked<1, 16>>
+              %1 = nn.relu %0 : (tensor<?x16x4x4xf32, #nn.blocked<1, 16>>) -> tensor<?x16x4x4xf32, #nn.blocked<1, 16>>
+              %2 = nn.convert_layout %1 : tensor<?x16x4x4xf32, #nn.blocked<1, 16>> -> tensor<?x16x4x4xf32>
+              return %2 : tensor<?x16x4x4xf32> }""")
+        self.error("compile", text, "-o", self.path("convert.lathe"), says="convert.mlir: line 2.*conversion of layout.*nn.dims")
 
     def test_a_package_for_another_processor_is_refused(self):
         package = self.path("foreign.lathe")

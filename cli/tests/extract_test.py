@@ -28,7 +28,7 @@ class Extract(Cli):
     def test_a_cut_that_cannot_be(self):
         cut = self.path("none.onnx")
         self.error("extract", self.net, "-o", cut, says="nothing to cut")
-        self.error("extract", self.net, "-o", cut, "--to", "conv22", says="--to conv22: has no node or tensor of that name; the nearest is 'conv2'")
+        self.error("extract", self.net, "-o", cut, "--to", "conv22", says="--to conv22: has no node or tensor of that name .did you mean .conv2.")
         self.error("extract", self.net, "-o", cut, "--from", "relu2", "--to", "conv1", says="--to conv1 does not depend on --from relu2")
         self.error("extract", self.net, "-o", cut, "--to", "relu1", "--inputs", "-i", "data=nowhere.npy", says="nowhere.npy")
 

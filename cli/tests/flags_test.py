@@ -85,6 +85,7 @@ CONFLICTS = [
     ("--max-starts 9", "ops bench conv2d ic8ih8oc8 --starts 1 --max-starts 9", "one process"),
     ("--json", "ops bench conv2d ic8ih8oc8 --list --json x.json", "nothing is measured"),
     ("--log", "ops bench conv2d ic8ih8oc8 --dry-run --log x.jsonl", "nothing is measured"),
+    ("--log -", "ops bench conv2d ic8ih8oc8 --provider reference --log - --no-store", "is a stream, expected a file"),
     ("--dry-run", "ops bench conv2d ic8ih8oc8 --list --dry-run", "--list prints"),
     ("--baseline onednn", "ops analyze --what best --baseline onednn", "leaves out"),
     ("--from-model", "ops analyze --what best --from-model MODEL", "leaves out"),

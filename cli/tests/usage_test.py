@@ -39,6 +39,10 @@ class Usage(Cli):
                 file.write(content)
             self.error("inspect", self.path(name), says=name)
             self.error("run", self.path(name), "--fill", "ones", says=name)
+        with open(self.path("control.mlir"), "wb") as file:
+            file.write(b"func.func @main(\x01")
+        for verb in ("inspect", "run", "check"):
+            self.error(verb, self.path("control.mlir"), says="control.mlir: line 1: ")
         self.error("inspect", "zoo:nonsense", says="nonsense")
         with open(self.path("big.onnx"), "wb") as file:
             file.truncate(1 << 40)

@@ -4,6 +4,7 @@
 #include "cli/print/Progress.h"
 #include "runtime/Cpu.h"
 #include "runtime/ThreadPool.h"
+#include "support/CacheFolder.h"
 
 #include <algorithm>
 #include <atomic>
@@ -62,7 +63,9 @@ Verification verificationFrom(const nlohmann::json &verdict) {
 Verification verificationOf(const runtime::Model &package) {
   if (!package.contentHash())
     return {.text = "unverified (--check-constants never: a verdict is only looked up for weights that were checked)"};
-  std::ifstream file(verdictPath(package));
+  std::string path = verdictPath(package);
+  markUsed(path);
+  std::ifstream file(path);
   return verificationFrom(nlohmann::json::parse(file, nullptr, false));
 }
 

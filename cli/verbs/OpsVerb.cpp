@@ -7,6 +7,7 @@
 #include "cli/print/Terminal.h"
 #include "lab/StoreRecords.h"
 #include "lab/problems/ProblemList.h"
+#include "support/PendingFile.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -26,6 +27,8 @@ public:
   explicit RowLog(const std::string &path) : path(path) {
     if (path.empty())
       return;
+    require(!PendingFile::isStream(path),
+            "--log {}: is a stream, expected a file: rows that it holds are not measured again", path);
     std::string text;
     if (std::filesystem::exists(path))
       text = readFile(path);

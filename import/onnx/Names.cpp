@@ -64,7 +64,7 @@ TensorOrigins tensorOrigins(const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   require(static_cast<bool>(file), "{}: {}", path, file ? "" : file.getError().message());
   std::string_view bytes((*file)->getBufferStart(), (*file)->getBufferSize());
-  if (nn::looksLikeText(bytes) || bytes.size() > INT_MAX)
+  if (nn::looksLikeText(path, bytes) || bytes.size() > INT_MAX)
     return {};
   onnx::ModelProto model;
   require(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged",

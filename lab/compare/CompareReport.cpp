@@ -62,6 +62,14 @@ json toJson(const Comparison &comparison) {
   return document;
 }
 
+/// Three decimals; a time below 0.1 ms has as many as show three of its digits.
+static std::string milliseconds(double seconds) {
+  int decimals = 3;
+  for (double shown = 1e-4; decimals < 9 && seconds > 0 && seconds < shown; shown /= 10)
+    ++decimals;
+  return fmt::format("{:.{}f}", seconds * 1e3, decimals);
+}
+
 std::string describe(const Comparison &comparison, const TableStyle &style) {
   std::string text;
   auto line = [&]<class... Args>(fmt::format_string<Args...> format, Args &&...args) {
@@ -75,9 +83,7 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
       table.row({side.name, side.version, "failed"});
       continue;
     }
-    auto timed = [&](double seconds) {
-      return side.rounds.empty() ? std::string("-") : fmt::format("{:.3f}", seconds * 1e3);
-    };
+    auto timed = [&](double seconds) { return side.rounds.empty() ? std::string("-") : milliseconds(seconds); };
     table.row({side.name, side.version, timed(side.time.median), timed(side.time.min), std::to_string(side.time.count),
                side.overheadSeconds ? fmt::format("{:.1f}", *side.overheadSeconds * 1e6) : "-",
                fmt::format("{:.1f}", side.loadSeconds * 1e3),

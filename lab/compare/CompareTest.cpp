@@ -60,6 +60,11 @@ TEST_F(CompareTest, ratioAndVerdict) {
   EXPECT_EQ(describe(comparison).find("do not trust"), std::string::npos);
   comparison.otherProcessors = 1.5;
   EXPECT_NE(describe(comparison).find("1.5 processors busy"), std::string::npos);
+  comparison.sides[0].time.median = 0.42e-6;
+  comparison.sides[0].time.min = 12.3456e-6;
+  comparison.sides[1].time.median = 0.1234567;
+  for (const char *text : {" 0.000420 ", " 0.0123 ", " 123.457 "})
+    EXPECT_NE(describe(comparison).find(text), std::string::npos) << text << describe(comparison);
 }
 
 TEST_F(CompareTest, verdictsOfSlowerAndSame) {

@@ -3,6 +3,7 @@
 #include "ir/SymbolicShapes.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
+#include "support/Text.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -84,7 +85,7 @@ public:
     std::vector<mlir::Value> values = resultsOf(name);
     require(!values.empty() || !isNode(name), "{}: {} {}: nothing reads the results of the node", source, flag, name);
     if (values.empty())
-      fail("{}: {} {}: has no node or tensor of that name{}", source, flag, name, suggestion(name));
+      fail("{}: {} {}: has no node or tensor of that name{}", source, flag, name, nearest(name));
     return values;
   }
 
@@ -133,23 +134,16 @@ private:
     return index < found->second.indexed().size() ? found->second.indexed()[index] : mlir::Value();
   }
 
-  std::string suggestion(const std::string &name) const {
-    const std::string *nearest = nullptr;
-    unsigned least = static_cast<unsigned>(std::max<size_t>(2, name.size() / 3)) + 1;
-    auto consider = [&](const std::string &candidate) {
-      unsigned distance = llvm::StringRef(candidate).edit_distance(name, /*AllowReplacements=*/true, least);
-      if (distance < least) {
-        least = distance;
-        nearest = &candidate;
-      }
-    };
+  /// A name that may have been meant.
+  std::string nearest(const std::string &name) const {
+    std::vector<std::string> known;
     for (const auto &[candidate, results] : nodes)
-      consider(candidate);
+      known.push_back(candidate);
     for (const auto &[candidate, value] : tensors)
-      consider(candidate);
-    for (const auto &[candidate, node] : options.tensors)
-      consider(candidate);
-    return nearest ? fmt::format("; the nearest is '{}'", *nearest) : "";
+      known.push_back(candidate);
+    for (const auto &[candidate, origin] : options.tensors)
+      known.push_back(candidate);
+    return suggestion(name, known);
   }
 };
 

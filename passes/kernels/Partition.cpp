@@ -257,7 +257,9 @@ private:
     }
     mlir::Operation *op = group.ops.front();
     if (llvm::isa<nn::ConvertLayoutOp>(op))
-      fail("internal: {}: no code for a conversion of layout: {}", nn::describe(op->getLoc()), reason);
+      fail("{}: there is no code for this conversion of layout: {}; expected extents that are static or named by "
+           "nn.dims",
+           nn::describe(op->getLoc()), reason);
     if (isBlocked(op))
       placeRowMajor(op, reason);
     else

@@ -159,7 +159,7 @@ TEST_F(ExtractNames, ShapeArithmeticIsNoInput) {
 }
 
 TEST_F(ExtractNames, WhatIsWrongIsSaid) {
-  EXPECT_EQ(complaint({}, {"atc"}), "net.onnx: --to atc: has no node or tensor of that name; the nearest is 'act'");
+  EXPECT_EQ(complaint({}, {"atc"}), "net.onnx: --to atc: has no node or tensor of that name (did you mean 'act'?)");
   EXPECT_EQ(complaint({"view"}, {"act"}), "net.onnx: --to act does not depend on --from view");
   EXPECT_EQ(complaint({"nothing like it"}, {}), "net.onnx: --from nothing like it: has no node or tensor of that name");
   EXPECT_THAT(complaint({"act:7"}, {}), testing::StartsWith("net.onnx: --from act:7: has no node or tensor"));
