@@ -79,7 +79,6 @@ public:
   void buildPlan() {
     built = lathe::buildPlan(module, library, constants);
     addRules(*built.plan, rules);
-    addRules(*built.plan, nn::extentRules(mainOf(module)));
     schedules.requireAllUsed();
     report.kernels = static_cast<int>(built.plan->kernels.size());
     report.distinctKernels = static_cast<int>(library.size());

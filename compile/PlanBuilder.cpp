@@ -1,4 +1,5 @@
 #include "compile/PlanBuilder.h"
+#include "compile/PlanRules.h"
 
 #include "passes/Rewrite.h"
 #include "passes/kernels/ShareStorage.h"
@@ -25,7 +26,8 @@ bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnkno
 class PlanBuilder {
 public:
   PlanBuilder(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants)
-      : symbols(module), library(library), constants(constants), main(mainOf(module)), shapes(main) {}
+      : symbols(module), library(library), constants(constants), main(mainOf(module)),
+        shapes(nn::shapesWithRules(main, rules)) {}
 
   BuiltPlan build() {
     built.plan = std::make_unique<plan::PlanT>();
@@ -39,6 +41,7 @@ public:
       if (live.contains(&op))
         visit(op);
     finishOutputs();
+    addRules(*built.plan, rules);
     return std::move(built);
   }
 
@@ -47,6 +50,7 @@ private:
   KernelLibrary &library;
   package::Constants &constants;
   mlir::func::FuncOp main;
+  std::vector<nn::NodeRule> rules; // over the symbols of `shapes`
   nn::SymbolicShapes shapes;
   BuiltPlan built;
   llvm::DenseMap<mlir::Value, uint32_t> values;                    // row-major or activation form

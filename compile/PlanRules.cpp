@@ -7,17 +7,20 @@
 namespace lathe {
 namespace {
 
-/// Symbols that are the extent of an input.
+/// Symbols that are the extent of an input or of a value that a reference allocates.
 std::set<std::string> boundSymbols(const plan::PlanT &plan) {
   std::set<std::string> bound;
-  for (uint32_t input : plan.inputs)
-    for (const std::string &text : plan.values[input]->dims) {
+  for (const auto &value : plan.values) {
+    if (value->storage != plan::Storage::Input && value->storage != plan::Storage::Dynamic)
+      continue;
+    for (const std::string &text : value->dims) {
       std::vector<std::string> names;
       Dim dim = Dim::parse(text);
       dim.collectSymbols(names);
       if (names.size() == 1 && dim == Dim::symbol(names[0]))
         bound.insert(names[0]);
     }
+  }
   return bound;
 }
 

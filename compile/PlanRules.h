@@ -8,9 +8,8 @@
 
 namespace lathe {
 
-/// Adds `rules` to a plan whose inputs are there; those it has are not repeated. A rule with a
-/// symbol that no input binds is left out: it is over extents that depend on data, which only
-/// references take, and these check them.
+/// Adds `rules` to a plan that has its values; rules that it has are not repeated. Rules with a symbol
+/// that is the extent of neither an input nor a dynamic value are left out: nothing would bind it.
 void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
 
 } // namespace lathe

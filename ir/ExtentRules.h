@@ -1,9 +1,8 @@
 // Rules over the extents of a function's arguments, from all of its operators.
 #pragma once
 
+#include "ir/SymbolicShapes.h"
 #include "support/ExtentRule.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <string>
 #include <vector>
@@ -19,5 +18,9 @@ struct NodeRule {
 /// What the shape functions of all operators of `function`, and of the functions it calls, could
 /// not decide, in order; equal rules once. Throws Error as SymbolicShapes does.
 std::vector<NodeRule> extentRules(mlir::func::FuncOp function);
+
+/// SymbolicShapes of `function`; `rules` receives the rules over the very same symbols, those that
+/// stand for unknown extents included.
+SymbolicShapes shapesWithRules(mlir::func::FuncOp function, std::vector<NodeRule> &rules);
 
 } // namespace lathe::nn

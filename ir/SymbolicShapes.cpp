@@ -141,17 +141,21 @@ TensorInfo SymbolicShapes::of(mlir::Value value) const {
   return found != known.end() ? found->second : infoOf(value);
 }
 
-std::vector<NodeRule> extentRules(mlir::func::FuncOp function) {
-  std::vector<NodeRule> all, distinct;
-  {
-    llvm::SaveAndRestore recording(wanted, &all);
-    SymbolicShapes shapes(function);
-  }
+SymbolicShapes shapesWithRules(mlir::func::FuncOp function, std::vector<NodeRule> &rules) {
+  std::vector<NodeRule> all;
+  llvm::SaveAndRestore recording(wanted, &all);
+  SymbolicShapes shapes(function);
   llvm::StringSet<> seen;
   for (NodeRule &entry : all)
     if (seen.insert(str(entry.rule)).second)
-      distinct.push_back(std::move(entry));
-  return distinct;
+      rules.push_back(std::move(entry));
+  return shapes;
+}
+
+std::vector<NodeRule> extentRules(mlir::func::FuncOp function) {
+  std::vector<NodeRule> rules;
+  shapesWithRules(function, rules);
+  return rules;
 }
 
 std::vector<TensorInfo> SymbolicShapes::results() const {

@@ -133,10 +133,49 @@ TEST_F(ContextTest, refusesRulesItCannotCheck) {
   EXPECT_EQ(errorOf([&] { unknown.model(); }), "test.lathe: malformed plan: rule of 'node 'sum'': relation 4");
   TestPlan unbound = twoSymbols();
   unbound.plan().rules[0]->left = "K";
-  Context context(unbound.model());
-  context.setInput(0, ramp(1));
-  context.setInput(1, ramp(1));
-  EXPECT_THAT(errorOf([&] { context.run(); }), HasSubstr("extent 'K' is needed before 'K' is known"));
+  EXPECT_EQ(errorOf([&] { unbound.model(); }),
+            "test.lathe: malformed plan: the rule of node 'sum' needs 'K', which nothing binds");
+}
+
+/// out = half of the nonnegative elements of x, whose number must equal the extent of y.
+TEST_F(ContextTest, checksRulesOverExtentsThatReferencesReturn) {
+  TestPlan p;
+  uint32_t x = p.input("x", {"N"}), y = p.input("y", {"M"}), t = p.dynamic("t", {"?0"}), out = p.dynamic("out", {"?0"});
+  p.plan().outputs = {out};
+  p.reference("nonnegative", {int32_t(x)}, {t});
+  p.half(t, out, "?0");
+  (void)y;
+  auto rule = std::make_unique<plan::RuleT>();
+  rule->left = "?0";
+  rule->right = "M";
+  rule->node = "node 'select'";
+  p.plan().rules.push_back(std::move(rule));
+  Context context(p.model());
+  context.setInput(0, ramp(4, -2)); // -2, -1, 0, 1
+  context.setInput(1, ramp(2));
+  context.run();
+  EXPECT_THAT(floats(context.output(0)), ElementsAre(0, 0.5f));
+  context.setInput(0, ramp(4, -1));
+  EXPECT_THAT(errorOf([&] { context.run(); }), HasSubstr("node 'select': the inputs' extents do not fit: expected ?0 "
+                                                         "equal to M, got 3 and 2 (?0 = 3, M = 2)"));
+  context.setInput(0, ramp(4, -2));
+  context.run();
+  EXPECT_THAT(floats(context.output(0)), ElementsAre(0, 0.5f));
+}
+
+/// A view with extents of its own of a value that turns out to be smaller.
+TEST_F(ContextTest, refusesViewsBeyondWhatAReferenceReturns) {
+  TestPlan p;
+  uint32_t x = p.input("x", {"N"}), t = p.dynamic("t", {"?0"}), v = p.alias("v", {"3"}, t),
+           out = p.output("out", {"3"});
+  p.reference("nonnegative", {int32_t(x)}, {t});
+  p.half(v, out, "3");
+  Context context(p.model());
+  context.setInput(0, ramp(3));
+  context.run();
+  EXPECT_THAT(floats(context.output(0)), ElementsAre(0, 0.5f, 1));
+  context.setInput(0, ramp(3, -1));
+  EXPECT_EQ(errorOf([&] { context.run(); }), "test.lathe: 'v' has 12 bytes, 't' has 8");
 }
 
 TEST_F(ContextTest, sameResultsForAnyNumberOfThreads) {

@@ -175,16 +175,21 @@ void Context::State::choosePlan() {
   fail("{}: {}", file, reason);
 }
 
-/// Kernels rely on what the shape functions could not decide before the symbols had values.
-void Context::State::checkRules() const {
+/// Kernels rely on what the shape functions could not decide before the symbols had values. `late`:
+/// rules over extents that references returned, as far as they have.
+void Context::State::checkRules(bool late) const {
   for (const Rule &rule : plan->rules) {
-    int64_t left = evaluate(rule.left), right = evaluate(rule.right);
-    if (holds(rule.relation, left, right))
+    if (rule.known == late)
       continue;
     ExtentRule expected{rule.relation, plan->extents[rule.left], plan->extents[rule.right]};
     std::vector<std::string> names, values;
     expected.left.collectSymbols(names);
     expected.right.collectSymbols(names);
+    if (late && !std::all_of(names.begin(), names.end(), [&](auto &name) { return symbols.contains(name); }))
+      continue;
+    int64_t left = evaluate(rule.left), right = evaluate(rule.right);
+    if (holds(rule.relation, left, right))
+      continue;
     for (const std::string &name : names)
       values.push_back(fmt::format("{} = {}", name, symbols.at(name)));
     fail("{}: {}: the inputs' extents do not fit: expected {}, got {} and {} ({})", file, rule.node, str(expected),
@@ -207,7 +212,7 @@ void Context::State::bindChangedExtents() {
   choosePlan();
   extents.assign(plan->extents.size(), 0);
   extentKnown.assign(plan->extents.size(), false);
-  checkRules();
+  checkRules(false);
   for (Extent i = 0; i < extents.size(); ++i) {
     const Dim &dim = plan->extents[i];
     bool known = true;

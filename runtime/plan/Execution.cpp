@@ -56,6 +56,8 @@ void Context::State::run(const RunOptions &runOptions) {
   }
   bindExtents();
   bindPointers();
+  for (const std::string &symbol : plan->lateSymbols)
+    symbols.erase(symbol); // of the previous run
   options = &runOptions;
   stopped = false;
   times.times.clear();
@@ -165,6 +167,8 @@ void Context::State::call(const Instruction &instruction, const CallReference &c
       require(result.tensor().rank() == info.dims.size(), "{}: '{}': expected rank {}, got {}", where(), info.name,
               info.dims.size(), describe(result));
       bindSymbols(info, result.tensor().dims());
+      if (!plan->lateSymbols.empty())
+        checkRules(true);
     }
     write(index, result);
     result = Value();
@@ -242,9 +246,10 @@ void *Context::State::lateBuffer(uint32_t index) {
   if (info.root != index) {
     const ValueInfo &root = plan->values[info.root];
     int64_t offset = evaluate(info.rootOffset);
-    require(offset == 0 || (offset > 0 && offset % 64 == 0 && offset <= evaluate(root.bytes) - evaluate(info.bytes)),
-            "{}: malformed plan: '{}' has {} bytes and lies at byte {} of {}", file, info.name, evaluate(info.bytes),
-            offset, evaluate(root.bytes));
+    int64_t bytes = evaluate(info.bytes), whole = evaluate(root.bytes);
+    require(offset == 0 || (offset > 0 && offset % 64 == 0 && offset <= whole - bytes),
+            "{}: malformed plan: '{}' has {} bytes and lies at byte {} of {}", file, info.name, bytes, offset, whole);
+    require(bytes <= whole, "{}: '{}' has {} bytes, '{}' has {}", file, info.name, bytes, root.name, whole);
     return (slots[info.root].boxed ? static_cast<char *>(lateBuffer(info.root)) : slots[info.root].data) + offset;
   }
   Slot &slot = slots[index];

@@ -116,7 +116,7 @@ private:
   std::string matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const;
   void choosePlan();
   void bindChangedExtents();
-  void checkRules() const;
+  void checkRules(bool late) const;
   void layOut();
   uint64_t portBytes() const;
   std::string inputsText() const;

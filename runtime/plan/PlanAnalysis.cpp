@@ -94,6 +94,35 @@ private:
         range.first = 0;
   }
 
+  /// Rules over extents of dynamic values are checked when a reference has returned the value.
+  void findLateSymbols(const std::vector<bool> &known) {
+    std::vector<std::string> dynamic;
+    for (const ValueInfo &info : plan.values)
+      for (Extent extent : info.dims)
+        if (info.storage == Storage::dynamic)
+          dynamic.push_back(loneSymbol(plan.extents[extent]));
+    for (Rule &rule : plan.rules)
+      for (Extent extent : {rule.left, rule.right}) {
+        if (known[extent])
+          continue;
+        rule.known = false;
+        std::vector<std::string> symbols;
+        plan.extents[extent].collectSymbols(symbols);
+        for (std::string &symbol : symbols) {
+          bool bound = std::any_of(plan.inputs.begin(), plan.inputs.end(), [&](uint32_t input) {
+            const std::vector<Extent> &dims = plan.values[input].dims;
+            return std::any_of(dims.begin(), dims.end(),
+                               [&](Extent dim) { return loneSymbol(plan.extents[dim]) == symbol; });
+          });
+          if (bound)
+            continue;
+          require(std::find(dynamic.begin(), dynamic.end(), symbol) != dynamic.end(),
+                  "the rule of {} needs '{}', which nothing binds", rule.node, symbol);
+          plan.lateSymbols.push_back(std::move(symbol));
+        }
+      }
+  }
+
   /// Which values and instructions are settled once the inputs' extents are.
   void markKnown() {
     std::vector<std::string> bound;
@@ -109,6 +138,7 @@ private:
         return std::find(bound.begin(), bound.end(), symbol) != bound.end();
       });
     }
+    findLateSymbols(known);
     auto all = [&](const std::vector<Extent> &list) {
       return std::all_of(list.begin(), list.end(), [&](Extent extent) { return known[extent]; });
     };

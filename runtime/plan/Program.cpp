@@ -100,8 +100,8 @@ private:
     if (source.rules())
       for (const fb::Rule *rule : *source.rules()) {
         check(rule->relation() < relationCount, "rule of '{}': relation {}", text(rule->node()), int(rule->relation()));
-        plan.rules.push_back(
-            {Relation(rule->relation()), extent(rule->left(), "0"), extent(rule->right(), "0"), text(rule->node())});
+        plan.rules.push_back({Relation(rule->relation()), extent(rule->left(), "0"), extent(rule->right(), "0"),
+                              text(rule->node()), true});
       }
   }
 

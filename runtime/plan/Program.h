@@ -89,11 +89,12 @@ struct Range {
   int64_t min = 1, max = 0;
 };
 
-/// A relation between extents that the inputs must satisfy.
+/// A relation between extents that must hold.
 struct Rule {
   Relation relation = Relation::equal;
   Extent left = 0, right = 0;
-  std::string node; // whose rule it is
+  std::string node;  // whose rule it is
+  bool known = true; // both extents follow from the inputs' alone
 };
 
 /// Lifetime of a value's bytes in instructions, inclusive; `first > last`: never.
@@ -110,6 +111,7 @@ struct Plan {
   std::vector<Block> blocks;
   std::vector<Range> ranges;
   std::vector<Rule> rules;
+  std::vector<std::string> lateSymbols; // of rules that are not known before a reference returns
   std::vector<LiveRange> live;                   // by value; roots only
   std::vector<uint32_t> firstUse;                // by value (aliases counted separately): id of its first instruction
   std::vector<const Instruction *> instructions; // by id
