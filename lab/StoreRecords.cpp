@@ -176,6 +176,8 @@ std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Pr
     }
     if (point.status == PointStatus::passed || point.status == PointStatus::mistrusted)
       point.rounds = samplesOf(side.rounds, side.counts);
+    if (!point.rounds.empty() && comparison.starts.size() > 1)
+      point.starts = startsOf(comparison.starts, side.rounds.size());
   }
   return points;
 }

@@ -84,7 +84,7 @@ struct ThreeSides : testing::Test {
       comparison.sides.push_back(side);
     }
     for (size_t peer : {1, 2})
-      comparison.peers.push_back({peer, {{"prob", 1e-7, 2e-7, true, "", ""}}, true, std::nullopt, Verdict::ambiguous});
+      comparison.peers.push_back({peer, {{"prob", 1e-7, 2e-7, true, "", ""}}, true, std::nullopt});
   }
   void disagree(size_t peer) {
     comparison.peers[peer].agrees = false;
@@ -111,6 +111,17 @@ TEST_F(ThreeSides, thatAgree) {
   }
   comparison.sides[2].name = "onnxruntime";
   EXPECT_NE(points()[1].key(), points()[2].key());
+}
+
+TEST_F(ThreeSides, thatWereStartedSeveralTimes) {
+  EXPECT_TRUE(points()[0].starts.empty());
+  comparison.starts = {2, 1};
+  for (SideResult &side : comparison.sides)
+    side.rounds.assign(3, {1e-3});
+  comparison.sides[2].rounds.pop_back(); // it failed in its last turn
+  auto made = points();
+  EXPECT_EQ(made[0].starts, (std::vector<size_t>{2, 1}));
+  EXPECT_EQ(made[2].starts, (std::vector<size_t>{2}));
 }
 
 TEST_F(ThreeSides, oneOfWhichDiffers) {

@@ -70,10 +70,6 @@ Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
   return result;
 }
 
-json toJson(const lab::RatioEstimate &ratio) {
-  return {{"ratio", ratio.ratio}, {"ratio_low", ratio.interval.low}, {"ratio_high", ratio.interval.high}};
-}
-
 json toJson(const Speedups &speedups) {
   json rows = json::array(), summaries = json::array();
   for (const Speedup &speedup : speedups.rows) {

@@ -40,6 +40,5 @@ struct Speedups {
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline);
 
 nlohmann::json toJson(const Speedups &speedups);
-nlohmann::json toJson(const lab::RatioEstimate &ratio); // ratio, ratio_low, ratio_high
 
 } // namespace lathe::report

@@ -28,8 +28,8 @@ TableColumn providerColumn() { return textColumn("provider").shrink(12); }
 std::string ms(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
 std::string signedMs(double seconds) { return fmt::format("{:+.4f}", seconds * 1e3); }
 
-std::string intervalText(const lab::Interval &interval) {
-  return fmt::format("{:.3f} to {:.3f}", interval.low, interval.high);
+std::string intervalCell(const lab::RatioEstimate &ratio) {
+  return fmt::format("{:.3f} to {:.3f}{}", ratio.interval.low, ratio.interval.high, ratio.isRange ? " (range)" : "");
 }
 
 std::string number(const std::optional<double> &value, const char *otherwise = "") {
@@ -81,12 +81,12 @@ std::string speedupText(const report::Speedups &speedups, const std::string &bas
   for (auto &speedup : speedups.rows)
     points.row({problemCell(*speedup.row), report::contextText(*speedup.row), report::scheduledColumnOf(*speedup.row),
                 ms(speedup.row->median), ms(speedup.baseline->median), number(speedup.ratio.ratio),
-                intervalText(speedup.ratio.interval)});
+                intervalCell(speedup.ratio)});
   Table summaries({providerColumn(), textColumn("setting").shrink(8), numberColumn("problems"),
                    numberColumn("geometric mean"), textColumn("95 % interval").drop(1)});
   for (auto &summary : speedups.summaries)
     summaries.row({summary.column, summary.setting, std::to_string(summary.problems),
-                   number(summary.geometricMean.ratio), intervalText(summary.geometricMean.interval)});
+                   number(summary.geometricMean.ratio), intervalCell(summary.geometricMean)});
   auto within = std::count_if(speedups.rows.begin(), speedups.rows.end(), [](auto &s) { return s.withinOverhead; });
   return points.str(style) + "\n" + summaries.str({style.width}) +
          (within ? fmt::format("{} left out of the means: the difference may be that of the calls' overhead\n",
@@ -117,14 +117,14 @@ std::string schedulesText(const report::ScheduleGains &gains, const TableStyle &
   for (auto &gain : gains.rows)
     table.row({problemCell(*gain.best), report::contextText(*gain.best), report::columnOf(*gain.best),
                std::to_string(gain.schedules), ms(gain.standard->median), ms(gain.best->median),
-               number(gain.ratio.ratio), gain.isDefault() ? "" : intervalText(gain.ratio.interval),
+               number(gain.ratio.ratio), gain.isDefault() ? "" : intervalCell(gain.ratio),
                gain.isDefault() ? "the default" : std::string(name(gain.verdict)), report::scheduleOf(*gain.best)});
   Table summaries({providerColumn(), textColumn("setting").drop(1).shrink(8), numberColumn("problems"),
                    numberColumn("better than the default"), numberColumn("geometric mean"),
                    textColumn("95 % interval").drop(2)});
   for (auto &summary : gains.summaries)
     summaries.row({summary.column, summary.setting, std::to_string(summary.problems), std::to_string(summary.better),
-                   number(summary.geometricMean.ratio), intervalText(summary.geometricMean.interval)});
+                   number(summary.geometricMean.ratio), intervalCell(summary.geometricMean)});
   return table.str(style) + "\n" + summaries.str({style.width});
 }
 
@@ -268,7 +268,7 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
       verdict = point.broke() ? "broken" : "other status";
     table.row({problemCell(row), report::scheduledColumnOf(row), report::settingText(row.setting), cell(point.before),
                cell(point.after), point.speed ? number(point.speed->ratio) : "",
-               point.speed ? intervalText(point.speed->interval) : "", verdict});
+               point.speed ? intervalCell(*point.speed) : "", verdict});
   };
   for (bool both : {true, false})
     for (auto &point : diff.points)
@@ -279,7 +279,7 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
                       diff.same, diff.ambiguous, diff.slower, diff.onlyBefore, diff.onlyAfter);
   if (diff.geometricMean)
     text += fmt::format("geometric mean of before / after: {} ({}, over problems); above 1, after is faster\n",
-                        number(diff.geometricMean->ratio), intervalText(diff.geometricMean->interval));
+                        number(diff.geometricMean->ratio), lab::intervalText(*diff.geometricMean));
   return text + "The sides were not measured in turns: what else changed between them is in the ratios.\n";
 }
 

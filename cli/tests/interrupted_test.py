@@ -1,4 +1,5 @@
 """Signals leave nothing behind: no temporary folders, no processes, and what was measured is kept."""
+import json
 import os
 import signal
 import subprocess
@@ -86,11 +87,35 @@ class Interrupted(Cli):
             os.kill(running.pid, number)
             self.assertEqual(self.ended(running, folder, number), f"lathe run: interrupted ({number.name})\n")
 
+    # Twins of which no look says anything before the 999th start.
+    COMPARE = ["compare", "--with", "reference", "--max-seconds", "600", "--starts", "999"]
+
     def test_comparing(self):
-        running, folder = self.begun("compare", self.net, "--with", "reference", "--no-store", "--max-seconds", "60", "--max-rounds", "100000",
-                                     ready=lambda running, files: files and len(processes_of(running.pid)) > 2)
+        running, folder = self.begun(*self.COMPARE, self.net, "--no-store", ready=lambda running, files: files and len(processes_of(running.pid)) > 2)
         os.kill(running.pid, signal.SIGINT)
         self.assertRegex(self.ended(running, folder, signal.SIGINT), r"lathe compare: interrupted \(SIGINT\)\n$")
+
+    def test_what_was_compared_is_kept(self):
+        store, figures = self.path("compared.db"), self.path("compared.json")
+        started = set()
+
+        def third_start(running, files):
+            started.update(processes_of(running.pid))
+            return len(started) > 1 + 3 * 2 + 2  # ourselves, two runners a start, two that were called with nothing
+        running, folder = self.begun(*self.COMPARE, self.net, "--store", store, "--json", figures, ready=third_start)
+        os.kill(running.pid, signal.SIGTERM)
+        said = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 128 + signal.SIGTERM, said)
+        self.assertRegex(said[1], r"lathe compare: interrupted \(SIGTERM\)\n$")
+        self.assertIn("lathe runs at", said[0])
+        self.assertEqual(os.listdir(folder), [], "files are left")
+        with open(figures) as file:
+            document = json.load(file)
+        self.assertFalse(document["finished"])
+        self.assertGreaterEqual(len(document["starts"]), 1)
+        self.assertEqual(len(document["sides"][0]["rounds_ns"]), sum(document["starts"]))
+        (experiment,) = self.figures("store", "list", "--store", store)["experiments"]
+        self.assertEqual(len(self.figures("store", "show", experiment["uuid"], "--store", store)["points"]), 2)
 
 
 if __name__ == "__main__":

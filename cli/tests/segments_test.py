@@ -19,6 +19,10 @@ class Segments(Cli):
         for part in figures["cumulative"] + figures["blocks"]:
             self.assertTrue(part["peers"][0]["agrees"], part)
             self.assertEqual(len(part["sides"][0]["rounds_ns"]), 3)
+            self.assertEqual(part["starts"], [1, 1, 1])  # each run in processes of its own
+            for side in part["sides"]:  # what a call costs, at the sizes of this part's inputs
+                self.assertGreater(side["overhead_us"], 0)
+        self.assertTrue(figures["finished"])
         self.assertEqual([part["operators"] for part in figures["blocks"]],
                          [figures["blocks"][0]["operators"]] + [part["operators"] - before["operators"] for part, before in zip(figures["cumulative"][1:], figures["cumulative"])])
         self.error("segments", self.net, "--at", "relu7", says="relu7")

@@ -1,5 +1,6 @@
 #include "cli/Cache.h"
 #include "cli/FrontVerbs.h"
+#include "cli/KeptWhenInterrupted.h"
 #include "cli/Recording.h"
 #include "cli/print/Progress.h"
 #include "lab/StoreRecords.h"
@@ -81,66 +82,81 @@ lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab
   return widest;
 }
 
-} // namespace
-
-int compareVerb(const Arguments &arguments) {
+/// What the command line says.
+struct CompareFlags {
   ModelFlags model;
   InputFlags inputs;
   RecordFlags record;
   lab::CompareOptions compare;
   std::string with = "onnxruntime";
-  Options options("compare",
-                  "Compare the outputs of a model with other runtimes, then time all of them in turns: while one runs\n"
-                  "the others stand still. Exit code 1 when outputs differ or a side fails.",
-                  "  lathe compare zoo:resnet50 --with onnxruntime\n"
-                  "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
-                  "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
-                  "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
-  model.add(options, ModelUse::run);
-  model.addLoading(options);
-  inputs.add(options, "random");
-  options
-      .add_option("--with", with,
-                  "Compare with these, separated by commas: onnxruntime, reference, or a package (F.lathe)")
-      ->capture_default_str();
-  options.reads([&] { return CLI::detail::split(with, ','); });
-  options.add_flag("--check-only", compare.checkOnly, "Compare outputs and time nothing");
-  options.add_option("--max-seconds", compare.maxSeconds, "Time for at most this long, in seconds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  options.add_option("--max-rounds", compare.maxRounds, "Time at most this many rounds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  int maxRounds = 0; // 0: no limit
   std::optional<double> relative, maximum;
-  options.add_option(
-      "--relative", relative,
-      "Set the largest relative L2 difference of outputs that agree (default: docs/numerics.md; 0.0001 for fp32)");
-  options.add_option(
-      "--maximum", maximum,
-      "Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for fp32)");
-  record.add(options);
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
-  options.afterParse([&] {
-    if (compare.checkOnly)
-      options.refuse({"--max-seconds", "--max-rounds"}, "--check-only times nothing");
-  });
-  options.parseAll(arguments);
-  Recording recording(record, store::ExperimentKind::compare, "compare", arguments,
-                      {{"check_only", compare.checkOnly},
-                       {"relative_l2", relative ? nlohmann::json(*relative) : nlohmann::json("by type")},
-                       {"max_difference", maximum ? nlohmann::json(*maximum) : nlohmann::json("by type")},
-                       {"max_seconds", compare.maxSeconds},
-                       {"max_rounds", compare.maxRounds},
-                       {"fill", inputs.fill},
-                       {"seed", inputs.seed}});
 
-  // A peer that is missing is better said before compiling.
+  void add(Options &options) {
+    model.add(options, ModelUse::run);
+    model.addLoading(options);
+    inputs.add(options, "random");
+    options
+        .add_option("--with", with,
+                    "Compare with these, separated by commas: onnxruntime, reference, or a package (F.lathe)")
+        ->capture_default_str();
+    options.reads([this] { return CLI::detail::split(with, ','); });
+    options.add_flag("--check-only", compare.checkOnly, "Compare outputs and time nothing");
+    addTiming(options);
+    options.add_option("--relative", relative,
+                       "Set the largest relative L2 difference of outputs that agree (default: docs/numerics.md; "
+                       "0.0001 for fp32)");
+    options.add_option("--maximum", maximum,
+                       "Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for "
+                       "fp32)");
+    record.add(options);
+    options.addQuiet();
+    options.addWide();
+    options.addJson();
+    options.afterParse([this, &options] {
+      if (compare.checkOnly)
+        options.refuse({"--max-seconds", "--max-rounds", "--starts"}, "--check-only times nothing");
+      if (maxRounds)
+        compare.roundsInAll = maxRounds;
+    });
+  }
+
+  nlohmann::json settings() const {
+    return {{"check_only", compare.checkOnly},
+            {"relative_l2", relative ? nlohmann::json(*relative) : nlohmann::json("by type")},
+            {"max_difference", maximum ? nlohmann::json(*maximum) : nlohmann::json("by type")},
+            {"max_seconds", compare.maxSeconds},
+            {"max_rounds", maxRounds},
+            {"starts", compare.minStarts},
+            {"fill", inputs.fill},
+            {"seed", inputs.seed}};
+  }
+
+private:
+  void addTiming(Options &options) {
+    options
+        .add_option("--max-seconds", compare.maxSeconds,
+                    "Time for at most this long, later starts of the runtimes included, in seconds")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    options
+        .add_option("--starts", compare.minStarts,
+                    "Start every runtime at least this often; more starts follow until the verdict is decided")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    options.add_option("--max-rounds", maxRounds, "Time at most this many rounds in all starts (default: no limit)")
+        ->check(CLI::PositiveNumber);
+  }
+};
+
+/// Ours, with its model still to be filled in, then those of --with. A peer that is missing is better said before
+/// compiling.
+std::vector<lab::CompareSide> findSides(const CompareFlags &flags) {
   auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
+  const ModelFlags &model = flags.model;
   std::vector<lab::CompareSide> sides(1);
   sides[0].runner = find("lathe");
-  for (const std::string &name : CLI::detail::split(with, ',')) {
+  for (const std::string &name : CLI::detail::split(flags.with, ',')) {
     lab::CompareSide side;
     bool given = name.ends_with(".lathe");
     require(!given || isPackage(name), "--with {}: is not a package", name);
@@ -155,7 +171,11 @@ int compareVerb(const Arguments &arguments) {
     sides.push_back(std::move(side));
   }
   require(sides.size() > 1, "--with: give at least one runner");
-  auto [package, loaded] = packageFor(model);
+  return sides;
+}
+
+/// Makes the files that the sides load; ours is `package`.
+void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model) {
   sides[0].model = package;
   sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
   for (size_t i = 1; i < sides.size(); ++i) {
@@ -167,41 +187,86 @@ int compareVerb(const Arguments &arguments) {
     if (!onnx)
       sides[i].call = sides[0].call;
   }
+}
 
-  compare.threads = model.threads;
-  compare.seed = inputs.seed;
-  std::vector<Value> values = gatherInputs(loaded->inputs(), inputs, model.shapes);
+/// Inputs that are given, and extents of those that the laboratory makes.
+void bindInputs(CompareFlags &flags, const runtime::Model &loaded) {
+  lab::CompareOptions &compare = flags.compare;
+  std::vector<Value> values = gatherInputs(loaded.inputs(), flags.inputs, flags.model.shapes);
   // Of a model --shape is in the package; a package has symbolic extents still.
-  bool shaped = !model.shapes.empty() && !model.isZoo() && isPackage(model.model);
-  if (!inputs.given.empty() || inputs.fill != "random" || shaped) {
+  bool shaped = !flags.model.shapes.empty() && !flags.model.isZoo() && isPackage(flags.model.model);
+  if (!flags.inputs.given.empty() || flags.inputs.fill != "random" || shaped)
     for (size_t i = 0; i < values.size(); ++i)
       if (values[i].isTensor())
-        compare.inputs[loaded->inputs()[i].name] = values[i].tensor();
+        compare.inputs[loaded.inputs()[i].name] = values[i].tensor();
+  if (!flags.inputs.batch)
+    return;
+  for (const runtime::Port &port : loaded.inputs()) {
+    std::vector<std::string> symbols;
+    if (!port.dims.empty())
+      port.dims[0].collectSymbols(symbols);
+    for (const std::string &symbol : symbols)
+      compare.dims[symbol] = flags.inputs.batch;
   }
-  if (inputs.batch)
-    for (const runtime::Port &port : loaded->inputs()) {
-      std::vector<std::string> symbols;
-      if (!port.dims.empty())
-        port.dims[0].collectSymbols(symbols);
-      for (const std::string &symbol : symbols)
-        compare.dims[symbol] = inputs.batch;
-    }
-  compare.tolerance = toleranceOf(sides, compare, model);
-  compare.tolerance = {relative.value_or(compare.tolerance.relative), maximum.value_or(compare.tolerance.maximum)};
-  std::string inputText = shapesText(loaded->inputs(), compare);
-  std::string source = loaded->source();
-  loaded.reset();
-  Progress progress("compare " + model.model);
-  compare.progress = [&](const std::string &what) { progress.update(what, 0, 0); };
+}
 
+} // namespace
+
+int compareVerb(const Arguments &arguments) {
+  CompareFlags flags;
+  Options options(
+      "compare",
+      "Compare the outputs of a model with other runtimes, then time all of them in turns: while one runs\n"
+      "the others stand still. Every runtime is started several times, because processes of one program differ.\n"
+      "When interrupted, print and keep what was measured. Exit code 1 when outputs differ or a side fails.",
+      "  lathe compare zoo:resnet50 --with onnxruntime\n"
+      "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
+      "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
+      "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  Recording recording(flags.record, store::ExperimentKind::compare, "compare", arguments, flags.settings());
+
+  std::vector<lab::CompareSide> sides = findSides(flags);
+  const ModelFlags &model = flags.model;
+  lab::CompareOptions &compare = flags.compare;
+  auto [package, loaded] = packageFor(model);
+  fillIn(sides, package, model);
+  compare.threads = model.threads;
+  compare.seed = flags.inputs.seed;
+  bindInputs(flags, *loaded);
+  lab::Tolerance byType = toleranceOf(sides, compare, model);
+  compare.tolerance = {flags.relative.value_or(byType.relative), flags.maximum.value_or(byType.maximum)};
+  store::Problem problem = modelProblem(model, loaded->source(), shapesText(loaded->inputs(), compare));
+  store::Setting setting = modelSetting(model, flags.inputs.batch);
+  Verification verification = verificationOf(*loaded);
+  loaded.reset();
+
+  Progress progress("compare " + model.model);
+  compare.progress = [&](const std::string &what, std::optional<double> secondsLeft) {
+    if (secondsLeft)
+      progress.updateUntil(what, *secondsLeft);
+    else
+      progress.update(what, 0, 0);
+  };
+  auto report = [&](const lab::Comparison &comparison, bool finished) {
+    recording.add(lab::pointsOf(comparison, problem, setting));
+    if (finished)
+      recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
+    if (options.printsText())
+      std::cout << lab::describe(comparison, options.tableStyle()) << recording.line() << std::flush;
+    nlohmann::json json = lab::toJson(comparison);
+    json["model"] = model.model;
+    json["finished"] = finished;
+    json["verified"] = verification.verified;
+    json["verification"] = verification.text;
+    options.writeJson(json);
+  };
+  KeptWhenInterrupted<lab::Comparison> kept([&](const lab::Comparison &soFar) { report(soFar, false); });
+  compare.afterStart = [&](const lab::Comparison &soFar) { kept.update(soFar); };
   lab::Comparison comparison = lab::compare(sides, compare);
-  recording.add(lab::pointsOf(comparison, modelProblem(model, source, inputText), modelSetting(model, inputs.batch)));
-  recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
-  if (options.printsText())
-    std::cout << lab::describe(comparison, options.tableStyle()) << recording.line();
-  nlohmann::json json = lab::toJson(comparison);
-  json["model"] = model.model;
-  options.writeJson(json);
+  kept.forget();
+  report(comparison, true);
   return comparison.agrees() ? success : failedVerdict;
 }
 

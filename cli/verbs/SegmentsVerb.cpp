@@ -1,5 +1,6 @@
 // `lathe segments`: a network piece by piece, here and in another runtime.
 #include "cli/CompilerVerbs.h"
+#include "cli/KeptWhenInterrupted.h"
 #include "cli/Recording.h"
 #include "compile/Checkpoints.h"
 #include "export/onnx/Export.h"
@@ -25,8 +26,8 @@ struct Part {
   lab::Comparison comparison;
 
   const lab::Summary &time(size_t side) const { return comparison.sides[side].time; }
-  const std::optional<lab::RatioEstimate> &ratio() const { return comparison.peers[0].ratio; }
-  lab::Verdict verdict() const { return comparison.peers[0].verdict; }
+  const std::optional<lab::JudgedPair> &judged() const { return comparison.peers[0].judged; }
+  std::optional<double> ratio() const { return judged() ? std::optional(judged()->ratio.ratio) : std::nullopt; }
 };
 
 class Segmenter {
@@ -61,7 +62,8 @@ public:
     std::string stem = (directory.path / "part").string();
     exportOnnxFile(*cut.module, stem + ".onnx");
     lathe::compile(*cut.module, compileOptions(model, nullptr), stem + ".lathe");
-    part.comparison = lab::compare({{ours, stem + ".lathe", {}}, {peer, stem + ".onnx", {}}}, timing);
+    auto call = [this](const std::vector<lab::CallInput> &inputs) { return callPackage(inputs); };
+    part.comparison = lab::compare({{ours, stem + ".lathe", call}, {peer, stem + ".onnx", {}}}, timing);
     record(part);
     return part;
   }
@@ -78,6 +80,18 @@ private:
     problem.detail["to"] = part.to;
     problem.detail["operators"] = part.operators;
     recording.add(lab::pointsOf(part.comparison, problem, setting));
+  }
+
+  /// A package that only has such inputs: what calling our runner costs.
+  std::string callPackage(const std::vector<lab::CallInput> &inputs) const {
+    ModelFlags call = model;
+    call.model = (directory.path / "call.onnx").string();
+    call.shapes.clear();
+    call.scheduleFile.clear();
+    writeFile(call.model, lab::callOnnx(inputs));
+    std::string package = call.model + ".lathe";
+    lathe::compile(*loadSource(call).module, compileOptions(call, nullptr), package);
+    return package;
   }
 
   /// What the cut's inputs, then outputs hold in a run of the whole.
@@ -110,7 +124,7 @@ std::string meanText(const Part &part, size_t side) {
 std::string ratioText(const Part &part) {
   if (!part.comparison.agrees())
     return "outputs differ";
-  return part.ratio() ? fmt::format("{:.3f} {}", part.ratio()->ratio, name(part.verdict())) : "";
+  return part.judged() ? fmt::format("{:.3f} {}", *part.ratio(), name(part.judged()->verdict)) : "";
 }
 
 json partJson(const Part &part) {
@@ -126,24 +140,29 @@ json partJson(const Part &part) {
 std::string turns(const std::vector<Part> &cumulative, const std::vector<Part> &blocks, const std::string &peer) {
   std::string text;
   for (size_t i = 1; i < cumulative.size(); ++i) {
-    auto &before = cumulative[i - 1].ratio(), &after = cumulative[i].ratio();
-    if (before && after && (before->ratio > 1) != (after->ratio > 1))
-      text += fmt::format("From the input to {} the ratio turns: {:.3f} before, {:.3f} with it.\n",
-                          cumulative[i].to.empty() ? "the outputs" : cumulative[i].to, before->ratio, after->ratio);
+    auto &before = cumulative[i - 1].judged(), &after = cumulative[i].judged();
+    if (!before || !after || (before->ratio.ratio > 1) == (after->ratio.ratio > 1))
+      continue;
+    auto isOneOf = [&](lab::Verdict verdict) { return before->verdict == verdict || after->verdict == verdict; };
+    if (!isOneOf(lab::Verdict::same))
+      text += fmt::format("From the input to {} the ratio {}: {:.3f} before, {:.3f} with it.\n",
+                          cumulative[i].to.empty() ? "the outputs" : cumulative[i].to,
+                          isOneOf(lab::Verdict::ambiguous) ? "may turn (ambiguous)" : "turns", before->ratio.ratio,
+                          after->ratio.ratio);
   }
   double best = 0; // the speed that one of the blocks shows to be possible
   for (const Part &block : blocks)
     if (block.ratio())
-      best = std::max(best, block.ratio()->ratio);
+      best = std::max(best, *block.ratio());
   const Part *worst = nullptr;
   double lost = 0;
   for (const Part &block : blocks) {
     if (!block.ratio())
       continue;
-    if (block.verdict() == lab::Verdict::slower)
+    if (block.judged()->verdict == lab::Verdict::slower)
       text += fmt::format("{} is faster between {} and {}: ratio {:.3f}.\n", peer,
                           block.from.empty() ? "the input" : block.from, block.to.empty() ? "the outputs" : block.to,
-                          block.ratio()->ratio);
+                          *block.ratio());
     double over = block.time(0).median - block.time(1).median / best;
     if (over > lost) {
       lost = over;
@@ -157,153 +176,228 @@ std::string turns(const std::vector<Part> &cumulative, const std::vector<Part> &
   return text;
 }
 
-} // namespace
+/// What is measured: parts from the inputs to each checkpoint, and the blocks between them.
+struct Parts {
+  std::vector<Part> cumulative, blocks; // there may be one block less while measuring
+};
 
-int segmentsVerb(const Arguments &arguments) {
+struct SegmentFlags {
   ModelFlags model;
   InputFlags inputs;
   RecordFlags record;
   lab::CompareOptions compare;
-  compare.maxSeconds = 3;
   std::string with = "onnxruntime";
   std::vector<std::string> at;
   size_t count = 6;
   int repeat = 0;
   bool list = false;
-  Options options("segments",
-                  "Time a network segment by segment, here and in another runtime: from the input to each checkpoint, "
-                  "and each block\n"
-                  "between two checkpoints alone, on the values that the whole network feeds it. The other runtime "
-                  "gets each part as\n"
-                  "ONNX. Outputs are compared at every checkpoint before anything is timed. The last lines say where "
-                  "the ratio turns.",
-                  "  lathe segments zoo:inception_v3 --with onnxruntime\n"
-                  "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
-                  "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n");
-  model.add(options, ModelUse::compile);
-  inputs.add(options, "random");
-  options.add_option("--with", with, "Compare with this runner: onnxruntime")->capture_default_str();
-  options
-      .add_option("--checkpoints", count,
-                  "Place this many checkpoints, evenly over the operations, where a single tensor passes")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  options.add_option("--at", at, "Place the checkpoints behind these nodes instead, in order")
-      ->delimiter(',')
-      ->type_name("NODE...");
-  options.add_flag("--list", list, "Print the places where the network can be cut, and end");
-  options
-      .add_option("--repeat", repeat,
-                  "Run each part this often in each runtime (0: until --max-seconds or the ratio is known to 1 %)")
-      ->check(CLI::Range(0, 100000));
-  options.add_option("--max-seconds", compare.maxSeconds, "Time a part for at most this long, in seconds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  record.add(options);
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
-  options.afterParse([&] {
+
+  void add(Options &options) {
+    compare.maxSeconds = 3;
+    model.add(options, ModelUse::compile);
+    inputs.add(options, "random");
+    options.add_option("--with", with, "Compare with this runner: onnxruntime")->capture_default_str();
+    options
+        .add_option("--checkpoints", count,
+                    "Place this many checkpoints, evenly over the operations, where a single tensor passes")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    options.add_option("--at", at, "Place the checkpoints behind these nodes instead, in order")
+        ->delimiter(',')
+        ->type_name("NODE...");
+    options.add_flag("--list", list, "Print the places where the network can be cut, and end");
+    options
+        .add_option("--repeat", repeat,
+                    "Run each part this often in each runtime, spread over six starts (0: until the verdict is "
+                    "decided or --max-seconds have passed)")
+        ->check(CLI::Range(0, 100000));
+    options
+        .add_option("--max-seconds", compare.maxSeconds,
+                    "Time a part for at most this long, later starts of the runtimes included, in seconds")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    record.add(options);
+    options.addQuiet();
+    options.addWide();
+    options.addJson();
+    options.afterParse([this, &options] { check(options); });
+  }
+
+private:
+  void check(const Options &options) {
     if (list)
       options.refuse({"--input", "--fill", "--seed", "--batch", "--with", "--checkpoints", "--at", "--repeat",
                       "--max-seconds", "--store", "--no-store"},
                      "--list measures nothing");
     if (!at.empty())
       options.refuse({"--checkpoints"}, "--at names the checkpoints");
-    if (repeat)
-      options.refuse({"--max-seconds"}, "--repeat decides how many runs there are");
-  });
-  options.parseAll(arguments);
-  require(with == "onnxruntime", "--with {}: expected onnxruntime, which reads ONNX", with);
-
-  Source source = loadSource(model);
-  if (list) {
-    Table table({textColumn("node").shrink(20), numberColumn("GFLOP so far"), textColumn("one tensor passes")});
-    json places = json::array();
-    for (const Checkpoint &point : checkpoints(*source.module)) {
-      table.row({point.node, fmt::format("{:.3f}", point.flops * 1e-9), point.separates ? "yes" : ""});
-      places.push_back({{"node", point.node}, {"flops", point.flops}, {"one_tensor_passes", point.separates}});
-    }
-    if (options.printsText())
-      std::cout << table.str(options.tableStyle());
-    options.writeJson({{"model", model.model}, {"places", places}});
-    return success;
-  }
-  lab::RunnerSpec ours = lab::runnerNamed("lathe", "lathe"), peer = lab::runnerNamed(with, "--with " + with);
-  std::vector<std::string> nodes = at;
-  if (nodes.empty())
-    for (const Checkpoint &point : spreadCheckpoints(*source.module, count))
-      nodes.push_back(point.node);
-  require(!nodes.empty(), "{}: has no place where a single tensor passes: give nodes with --at", model.model);
-  nodes.emplace_back(); // the outputs
-
-  compare.threads = model.threads;
-  if (repeat) {
-    compare.minRounds = compare.maxRounds = repeat;
+    if (!repeat)
+      return;
+    options.refuse({"--max-seconds"}, "--repeat decides how many runs there are");
+    compare.minRounds = compare.maxRounds = compare.roundsInAll = repeat;
+    compare.maxStarts = compare.minStarts;
     compare.roundSeconds = 0;
     compare.maxSeconds = 1e9;
   }
-  Progress progress("segments " + model.model);
-  size_t done = 0, total = 2 * nodes.size() - 1;
-  std::string stage;
-  compare.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
-  Recording recording(record, store::ExperimentKind::segments, "segments", arguments,
-                      {{"max_seconds", compare.maxSeconds},
-                       {"min_rounds", compare.minRounds},
-                       {"max_rounds", compare.maxRounds},
-                       {"fill", inputs.fill},
-                       {"seed", inputs.seed}});
-  Segmenter segmenter(model, source, inputs, compare, ours, peer, recording);
-  std::vector<Part> cumulative, blocks;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    std::string here = nodes[i].empty() ? "outputs" : nodes[i];
-    stage = "up to " + here;
-    progress.update(stage, done, total);
-    cumulative.push_back(segmenter.measure("", nodes[i]));
-    ++done;
-    stage = "block before " + here;
-    if (i > 0) {
-      blocks.push_back(segmenter.measure(nodes[i - 1], nodes[i]));
-      ++done;
-    } else {
-      blocks.push_back(cumulative[0]); // the first block begins at the inputs
-    }
+};
+
+int listPlaces(const SegmentFlags &flags, const Source &source, const Options &options) {
+  Table table({textColumn("node").shrink(20), numberColumn("GFLOP so far"), textColumn("one tensor passes")});
+  json places = json::array();
+  for (const Checkpoint &point : checkpoints(*source.module)) {
+    table.row({point.node, fmt::format("{:.3f}", point.flops * 1e-9), point.separates ? "yes" : ""});
+    places.push_back({{"node", point.node}, {"flops", point.flops}, {"one_tensor_passes", point.separates}});
   }
+  if (options.printsText())
+    std::cout << table.str(options.tableStyle());
+  options.writeJson({{"model", flags.model.model}, {"places", places}});
+  return success;
+}
 
-  recording.finish();
-
-  bool agrees = true;
-  json parts = json::array(), blockParts = json::array();
+std::string partsTable(const Parts &parts, const std::string &with, const TableStyle &style) {
   Table table({textColumn("up to").shrink(10), numberColumn("operators").drop(3), numberColumn("", "ms"),
                numberColumn(with, "ms"), textColumn("ratio"), numberColumn("block: operators").drop(4),
                numberColumn("block: time", "ms").drop(1), numberColumn("block: " + with, "ms").drop(2),
                textColumn("block: ratio")});
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Part &part = cumulative[i], &block = blocks[i];
-    agrees &= part.comparison.agrees() && block.comparison.agrees();
-    table.row({nodes[i].empty() ? "outputs" : nodes[i], std::to_string(part.operators), meanText(part, 0),
-               meanText(part, 1), ratioText(part), std::to_string(block.operators), meanText(block, 0),
-               meanText(block, 1), ratioText(block)});
-    parts.push_back(partJson(part));
-    blockParts.push_back(partJson(block));
+  for (size_t i = 0; i < parts.cumulative.size(); ++i) {
+    const Part &part = parts.cumulative[i];
+    std::vector<std::string> cells = {part.to.empty() ? "outputs" : part.to, std::to_string(part.operators),
+                                      meanText(part, 0), meanText(part, 1), ratioText(part)};
+    if (i < parts.blocks.size()) {
+      const Part &block = parts.blocks[i];
+      for (auto &cell : {std::to_string(block.operators), meanText(block, 0), meanText(block, 1), ratioText(block)})
+        cells.push_back(cell);
+    }
+    table.row(cells);
   }
+  return table.str(style);
+}
+
+/// "between relu1 and relu2"
+std::string placeText(const Part &part) {
+  return fmt::format("between {} and {}", part.from.empty() ? "the input" : part.from,
+                     part.to.empty() ? "the outputs" : part.to);
+}
+
+/// Prints and writes what was measured.
+void report(const Parts &parts, const SegmentFlags &flags, const Options &options, const Recording &recording,
+            bool finished) {
+  auto all = [&](auto visit) {
+    for (auto *list : {&parts.cumulative, &parts.blocks})
+      for (size_t i = list == &parts.blocks ? 1 : 0; i < list->size(); ++i) // the first block is the first part
+        visit((*list)[i]);
+  };
   if (options.printsText()) {
-    std::cout << fmt::format("{}, {}; mean +- standard deviation; a ratio is {}'s time over ours\n", model.model,
-                             counted(model.threads, "thread"), with)
-              << table.str(options.tableStyle()) << turns(cumulative, blocks, with) << recording.line();
-    for (auto *list : {&cumulative, &blocks})
-      for (const Part &part : *list)
-        if (!part.comparison.agrees())
-          std::cout << fmt::format("between {} and {}:\n{}", part.from.empty() ? "the input" : part.from,
-                                   part.to.empty() ? "the outputs" : part.to,
-                                   lab::describe(part.comparison, options.tableStyle()));
+    std::cout << fmt::format("{}, {}; mean +- standard deviation; a ratio is {}'s time over ours\n", flags.model.model,
+                             counted(flags.model.threads, "thread"), flags.with)
+              << partsTable(parts, flags.with, options.tableStyle())
+              << turns(parts.cumulative, parts.blocks, flags.with) << recording.line();
+    all([&](const Part &part) {
+      if (!part.comparison.agrees())
+        std::cout << placeText(part) << ":\n" << lab::describe(part.comparison, options.tableStyle());
+      else
+        for (const std::string &warning : lab::warningsOf(part.comparison))
+          std::cout << fmt::format("warning, {}: {}\n", placeText(part), warning);
+    });
+    std::cout << std::flush;
   }
-  options.writeJson({{"model", model.model},
-                     {"with", with},
-                     {"threads", model.threads},
-                     {"cumulative", parts},
-                     {"blocks", blockParts}});
-  return agrees ? success : failedVerdict;
+  auto listOf = [](const std::vector<Part> &list) {
+    json documents = json::array();
+    for (const Part &part : list)
+      documents.push_back(partJson(part));
+    return documents;
+  };
+  options.writeJson({{"model", flags.model.model},
+                     {"with", flags.with},
+                     {"threads", flags.model.threads},
+                     {"finished", finished},
+                     {"cumulative", listOf(parts.cumulative)},
+                     {"blocks", listOf(parts.blocks)}});
+}
+
+/// Behind which the parts end; "" last: the outputs.
+std::vector<std::string> partEnds(const SegmentFlags &flags, const Source &source) {
+  std::vector<std::string> nodes = flags.at;
+  if (nodes.empty())
+    for (const Checkpoint &point : spreadCheckpoints(*source.module, flags.count))
+      nodes.push_back(point.node);
+  require(!nodes.empty(), "{}: has no place where a single tensor passes: give nodes with --at", flags.model.model);
+  nodes.emplace_back();
+  return nodes;
+}
+
+/// Progress of part `done` of `total`.
+struct Stage {
+  Progress progress;
+  std::string name;
+  size_t done = 0, total = 0;
+
+  void begin(const std::string &what) {
+    name = what;
+    progress.update(name, done, total);
+  }
+};
+
+} // namespace
+
+int segmentsVerb(const Arguments &arguments) {
+  SegmentFlags flags;
+  Options options(
+      "segments",
+      "Time a network segment by segment, here and in another runtime: from the input to each checkpoint, and each\n"
+      "block between two checkpoints alone, on the values that the whole network feeds it. The other runtime gets\n"
+      "each part as ONNX. Outputs are compared at every checkpoint before anything is timed. The last lines say where\n"
+      "the ratio turns. When interrupted, print and keep the parts that were measured.",
+      "  lathe segments zoo:inception_v3 --with onnxruntime\n"
+      "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
+      "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  require(flags.with == "onnxruntime", "--with {}: expected onnxruntime, which reads ONNX", flags.with);
+  Source source = loadSource(flags.model);
+  if (flags.list)
+    return listPlaces(flags, source, options);
+  lab::RunnerSpec ours = lab::runnerNamed("lathe", "lathe"),
+                  peer = lab::runnerNamed(flags.with, "--with " + flags.with);
+  std::vector<std::string> nodes = partEnds(flags, source);
+
+  lab::CompareOptions &compare = flags.compare;
+  compare.threads = flags.model.threads;
+  Stage stage{Progress("segments " + flags.model.model), "", 0, 2 * nodes.size() - 1};
+  compare.progress = [&](const std::string &what, std::optional<double>) {
+    stage.progress.update(stage.name + ": " + what, stage.done, stage.total);
+  };
+  Recording recording(flags.record, store::ExperimentKind::segments, "segments", arguments,
+                      {{"max_seconds", compare.maxSeconds},
+                       {"starts", compare.minStarts},
+                       {"repeat", flags.repeat},
+                       {"fill", flags.inputs.fill},
+                       {"seed", flags.inputs.seed}});
+  Segmenter segmenter(flags.model, source, flags.inputs, compare, ours, peer, recording);
+  KeptWhenInterrupted<Parts> kept([&](const Parts &soFar) { report(soFar, flags, options, recording, false); });
+  Parts parts;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::string here = nodes[i].empty() ? "outputs" : nodes[i];
+    stage.begin("up to " + here);
+    parts.cumulative.push_back(segmenter.measure("", nodes[i]));
+    kept.update(parts);
+    ++stage.done;
+    if (i > 0) {
+      stage.begin("block before " + here);
+      parts.blocks.push_back(segmenter.measure(nodes[i - 1], nodes[i]));
+      ++stage.done;
+    } else {
+      parts.blocks.push_back(parts.cumulative[0]); // the first block begins at the inputs
+    }
+    kept.update(parts);
+  }
+  recording.finish();
+  kept.forget();
+  report(parts, flags, options, recording, true);
+  auto agree = [](const std::vector<Part> &list) {
+    return std::all_of(list.begin(), list.end(), [](const Part &part) { return part.comparison.agrees(); });
+  };
+  return agree(parts.cumulative) && agree(parts.blocks) ? success : failedVerdict;
 }
 
 } // namespace lathe::cli

@@ -5,7 +5,6 @@
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +16,6 @@ namespace lathe::lab {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 /// One runner during the comparison.
 struct Running {
@@ -25,6 +23,7 @@ struct Running {
   RunnerModel model;
   std::map<std::string, std::string> outputs; // name -> file
   double secondsPerRun = 0;
+  double cpuOfEnded = 0; // processor seconds of earlier starts
   SideResult *result = nullptr;
 
   bool alive() const { return runner && !result->failure; }
@@ -65,15 +64,21 @@ Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64
 
 class Comparing {
 public:
-  Comparing(const std::vector<CompareSide> &sides, const CompareOptions &options) : sides(sides), options(options) {
+  Comparing(const std::vector<CompareSide> &sides, const CompareOptions &given) : sides(sides), options(given) {
     comparison.threads = options.threads;
     comparison.seed = options.seed;
     comparison.timed = !options.checkOnly;
     comparison.sides.resize(sides.size());
     running.resize(sides.size());
+    for (size_t i = 0; i < sides.size(); ++i) {
+      running[i].result = &comparison.sides[i];
+      comparison.sides[i].name = sides[i].runner.name;
+      comparison.sides[i].model = sides[i].model;
+    }
   }
 
   Comparison compare() {
+    double began = steadySeconds();
     for (size_t i = 0; i < sides.size(); ++i) {
       begin(i);
       // From here on a side only moves in its turn: its spinning threads would slow down the others.
@@ -81,28 +86,28 @@ public:
         running[i].runner->pause();
     }
     checkPorts();
-    bindInputs();
-    if (!options.checkOnly)
-      for (size_t i = 0; i < sides.size(); ++i)
-        measureOverhead(sides[i], running[i]);
+    makeInputs();
+    for (auto &side : running)
+      inTurn(side, [&] { bindInputs(side); });
     for (auto &side : running)
       inTurn(side, [&] { answer(side); });
+    double started = steadySeconds() - began;
     for (size_t peer = 1; peer < sides.size(); ++peer)
       comparison.peers.push_back(agreementWith(peer));
-    if (!options.checkOnly)
-      timeRounds();
+    if (!options.checkOnly) {
+      for (size_t i = 0; i < sides.size(); ++i)
+        measureOverhead(sides[i], running[i]);
+      timeStarts(started);
+    }
     for (auto &side : running)
-      if (side.runner) {
-        side.result->peakResidentBytes = side.runner->usage().peakResidentBytes;
-        side.runner->quit();
-      }
+      end(side);
     return std::move(comparison);
   }
 
 private:
   void say(const std::string &what) {
-    if (options.progress)
-      options.progress(what);
+    if (options.progress && !timing)
+      options.progress(what, std::nullopt);
   }
 
   template <class Work> void inTurn(Running &side, Work work) {
@@ -120,12 +125,10 @@ private:
     return Runner::start(spec, options.limits, options.timeouts);
   }
 
+  /// Starts the side's runner, which loads the model.
   void begin(size_t index) {
     const CompareSide &side = sides[index];
     Running &run = running[index];
-    run.result = &comparison.sides[index];
-    run.result->name = side.runner.name;
-    run.result->model = side.model;
     say("starting " + side.runner.name);
     auto started = start(side);
     if (!started) {
@@ -139,8 +142,19 @@ private:
     say(side.runner.name + " loads " + fs::path(side.model).filename().string());
     if (auto loaded = run.take(run.runner->load(side.model, options.threads))) {
       run.model = std::move(*loaded);
-      run.result->loadSeconds = run.model.loadSeconds;
+      if (run.result->loadSeconds == 0) // of the first start, which every comparison has
+        run.result->loadSeconds = run.model.loadSeconds;
     }
+  }
+
+  void end(Running &run) {
+    if (!run.runner)
+      return;
+    process::Usage usage = run.runner->usage();
+    run.result->peakResidentBytes = std::max(run.result->peakResidentBytes, usage.peakResidentBytes);
+    run.cpuOfEnded += usage.cpuSeconds;
+    run.runner->quit();
+    run.runner.reset();
   }
 
   /// All that loaded must have the same inputs; outputs are matched by name later.
@@ -167,24 +181,24 @@ private:
               "{} has no input '{}'", first->result->model, name);
   }
 
-  void bindInputs() {
+  /// Of the first side that loaded its model.
+  void makeInputs() {
     auto first = std::find_if(running.begin(), running.end(), [](auto &side) { return side.alive(); });
     if (first == running.end())
       return;
-    std::map<std::string, std::string> files;
     for (size_t i = 0; i < first->model.inputs.size(); ++i) {
       auto &port = first->model.inputs[i];
       auto given = options.inputs.find(port.name);
       std::string file = (directory.path / fmt::format("input{}.npy", i)).string();
       Tensor values = given != options.inputs.end() ? given->second : randomInput(port, options, i);
       writeNpy(file, npyView(values));
-      files[port.name] = file;
       inputs.push_back({values.type(), values.dims()});
       inputFiles.push_back(file);
+      filesByInput[port.name] = file;
     }
-    for (auto &side : running)
-      inTurn(side, [&] { side.take(side.runner->setInputs(files)); });
   }
+
+  void bindInputs(Running &side) { side.take(side.runner->setInputs(filesByInput)); }
 
   /// In a process of its own: the side's keeps its model, and its memory is that of its model. A runner that cannot
   /// be called so has no overhead, and that is all.
@@ -247,43 +261,97 @@ private:
     return result;
   }
 
-  /// The pairs that may be timed: no timing without an answer.
-  std::vector<size_t> sidesToTime() {
-    std::vector<size_t> chosen;
-    for (auto &peer : comparison.peers)
-      if (peer.agrees && running[0].alive() && running[peer.peer].alive())
-        chosen.push_back(peer.peer);
-    if (!chosen.empty())
-      chosen.insert(chosen.begin(), 0);
-    return chosen;
+  /// No timing without an answer.
+  bool isTimed(const Running &side) const {
+    auto index = size_t(&side - running.data());
+    auto alive = [&](const PeerResult &peer) {
+      return peer.agrees && running[0].alive() && running[peer.peer].alive();
+    };
+    return std::any_of(comparison.peers.begin(), comparison.peers.end(),
+                       [&](auto &peer) { return (index == 0 || peer.peer == index) && alive(peer); });
   }
 
-  void timeRounds() {
-    auto chosen = sidesToTime();
-    for (size_t index : chosen)
-      inTurn(running[index], [&] { estimate(running[index]); });
-    auto began = Clock::now();
+  /// A new process; its answer must agree as the first one's did.
+  void startAgain(Running &side) {
+    end(side);
+    begin(size_t(&side - running.data()));
+    if (side.alive())
+      bindInputs(side);
+    if (side.alive())
+      answer(side);
+    if (side.alive())
+      side.runner->pause();
+    for (PeerResult &peer : comparison.peers) {
+      bool concerns = &side == running.data() || peer.peer == size_t(&side - running.data());
+      if (!concerns || !peer.agrees || !running[0].alive() || !running[peer.peer].alive())
+        continue;
+      PeerResult now = agreementWith(peer.peer);
+      if (now.agrees)
+        continue;
+      peer.agrees = false;
+      peer.outputs = now.outputs;
+    }
+  }
+
+  /// A runner as the engine sees it.
+  struct Side : TimedSide {
+    Side(Comparing &all, Running &run) : all(all), run(run) {}
+    bool running() const override { return all.isTimed(run); }
+    void startAgain() override { all.startAgain(run); }
+    void estimate() override {
+      all.inTurn(run, [&] { all.estimate(run); });
+    }
+    void takeTurn() override {
+      all.inTurn(run, [&] { all.takeTurn(run); });
+    }
+    const std::vector<std::vector<double>> &rounds() const override { return run.result->rounds; }
+
+    Comparing &all;
+    Running &run;
+  };
+
+  /// `started`: seconds that the first start took.
+  void timeStarts(double started) {
+    std::vector<Side> timed;
+    for (Running &run : running)
+      if (isTimed(run))
+        timed.emplace_back(*this, run);
+    if (timed.empty())
+      return;
+    std::vector<TimedSide *> pointers;
+    for (Side &side : timed)
+      pointers.push_back(&side);
+    timing = true;
     DisturbanceMeter meter([this] { return ownSeconds(); });
-    for (int round = 0; round < options.maxRounds && !chosen.empty(); ++round) {
-      // Everybody is first equally often.
-      std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end());
-      for (size_t index : chosen)
-        inTurn(running[index], [&] { takeTurn(running[index]); });
-      if (std::any_of(chosen.begin(), chosen.end(), [&](size_t index) { return !running[index].alive(); }))
-        break; // the others keep what they have
-      double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
-      say(fmt::format("round {}, {:.1f} s of at most {:.0f} s", round + 1, elapsed, options.maxSeconds));
-      if (round + 1 >= 3 && elapsed >= options.maxSeconds)
-        break;
-      if (round + 1 >= options.minRounds && preciseEnough())
-        break;
-    }
-    if (!chosen.empty()) {
-      auto [others, stolen] = meter.read();
-      comparison.otherProcessors = others;
-      comparison.stolenProcessors = stolen;
-    }
-    estimateRatios();
+    TurnWatch watch;
+    watch.decided = [&](const std::vector<size_t> &) {
+      return std::all_of(comparison.peers.begin(), comparison.peers.end(),
+                         [](auto &peer) { return !peer.judged || peer.judged->decidedAfter > 0; });
+    };
+    watch.afterStart = [&](const std::vector<size_t> &starts) {
+      comparison.starts = starts;
+      conclude(meter);
+      if (options.afterStart)
+        options.afterStart(comparison);
+    };
+    watch.afterRound = [&](int start, int round, double left) {
+      if (options.progress)
+        options.progress(fmt::format("start {}, round {}", start, round), left);
+    };
+    TurnOptions turns = options;
+    turns.limitSeconds = options.maxSeconds;
+    turns.startSeconds = started;
+    comparison.starts = takeTurns(pointers, turns, watch);
+    conclude(meter);
+    timing = false;
+  }
+
+  /// What the rounds so far say.
+  void conclude(const DisturbanceMeter &meter) {
+    auto [others, stolen] = meter.read();
+    comparison.otherProcessors = others;
+    comparison.stolenProcessors = stolen;
+    judge();
     for (auto &side : comparison.sides) {
       std::vector<double> pooled;
       for (auto &round : side.rounds)
@@ -296,8 +364,7 @@ private:
   double ownSeconds() {
     double seconds = ownCpuSeconds();
     for (auto &side : running)
-      if (side.runner)
-        seconds += side.runner->usage().cpuSeconds;
+      seconds += side.cpuOfEnded + (side.runner ? side.runner->usage().cpuSeconds : 0);
     return seconds;
   }
 
@@ -321,43 +388,27 @@ private:
     }
   }
 
-  void estimateRatios() {
-    auto &ours = comparison.sides[0].rounds;
-    for (auto &peer : comparison.peers) {
-      auto &theirs = comparison.sides[peer.peer].rounds;
-      size_t common = std::min(ours.size(), theirs.size());
-      if (!peer.agrees || common == 0 || comparison.sides[peer.peer].failure || comparison.sides[0].failure)
-        continue;
-      auto side = [&](size_t index, const std::vector<std::vector<double>> &rounds) {
-        std::vector<double> all;
-        for (size_t i = 0; i < common; ++i)
-          all.insert(all.end(), rounds[i].begin(), rounds[i].end());
-        return SideTime{median(all), comparison.sides[index].overheadSeconds};
-      };
-      JudgedRatio judged = judgeInTurns({{theirs.begin(), theirs.begin() + int64_t(common)}},
-                                        {{ours.begin(), ours.begin() + int64_t(common)}});
-      judged = besideOverhead(judged, side(peer.peer, theirs), side(0, ours));
-      peer.ratio = judged.ratio;
-      peer.verdict = judged.verdict;
-      peer.withinOverhead = judged.withinOverhead;
+  void judge() {
+    const SideResult &ours = comparison.sides[0];
+    for (PeerResult &peer : comparison.peers) {
+      const SideResult &theirs = comparison.sides[peer.peer];
+      JudgedPair before = peer.judged.value_or(JudgedPair());
+      peer.judged.reset();
+      if (peer.agrees && !ours.rounds.empty() && !theirs.rounds.empty() && !theirs.failure && !ours.failure)
+        peer.judged = judgePair({theirs.rounds, theirs.overheadSeconds}, {ours.rounds, ours.overheadSeconds},
+                                comparison.starts, options, before);
     }
   }
 
-  bool preciseEnough() {
-    estimateRatios();
-    return std::all_of(comparison.peers.begin(), comparison.peers.end(), [&](auto &peer) {
-      return !peer.ratio ||
-             (peer.ratio->interval.high - peer.ratio->interval.low) / 2 <= options.precision * peer.ratio->ratio;
-    });
-  }
-
   const std::vector<CompareSide> &sides;
-  const CompareOptions &options;
+  CompareOptions options;
   TemporaryDirectory directory{"compare"};
   std::vector<CallInput> inputs; // as bound, and the files they are in
   std::vector<std::string> inputFiles;
+  std::map<std::string, std::string> filesByInput;
   Comparison comparison;
   std::vector<Running> running;
+  bool timing = false;
 };
 
 /// Why the agreement with `expected` says little, or "".

@@ -1,4 +1,5 @@
-// One network run by several runners, side by side: outputs checked against each other, then times taken in turns.
+// One network run by several runners, side by side: outputs checked against each other, then times taken in turns over
+// several starts of every runner (lab/judging/Turns.h).
 //
 // Knows nothing of compilers: each side is a runner and a file in that runner's format. The first side is "ours", all
 // others are its peers.
@@ -6,7 +7,7 @@
 
 #include "lab/compare/Runner.h"
 #include "lab/judging/Difference.h"
-#include "lab/judging/Verdict.h"
+#include "lab/judging/Turns.h"
 #include "runtime/Tensor.h"
 #include "support/Table.h"
 
@@ -29,20 +30,23 @@ struct CompareSide {
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
 };
 
-struct CompareOptions {
+struct CompareOptions : TurnOptions {
+  CompareOptions() {
+    roundSeconds = 0.05;
+    maxSeconds = 30; // of all timing, starts after the first one included: limitSeconds follows it
+  }
   int threads = 1;
   uint64_t seed = 0;                    // of inputs that are not given
   std::map<std::string, Tensor> inputs; // by name
   std::map<std::string, int64_t> dims;  // of free dimensions in inputs made here; 1 where absent
   Tolerance tolerance = {1e-4, 1e-3};   // of outputs that agree (lab/judging/Tolerance.h)
   bool checkOnly = false;               // outputs are compared and nothing is timed
-  double precision = 0.01;              // half width of a ratio's interval at which rounds stop
-  int minRounds = 9, maxRounds = 60;    // 9: as many as a verdict needs (Verdict.h)
-  double roundSeconds = 0.2;            // of timing in one side's turn; at least one run
-  double maxSeconds = 30;               // of rounds; at least three are made
   process::Limits limits;               // of each runner
   RunnerTimeouts timeouts;
-  std::function<void(const std::string &what)> progress; // may be empty
+  /// Says what is done and, while times are taken, how many seconds are left at most. May be empty.
+  std::function<void(const std::string &what, std::optional<double> secondsLeft)> progress;
+  /// Is given what is known after each start, judged as if it were the last one. May be empty.
+  std::function<void(const struct Comparison &soFar)> afterStart;
 };
 
 /// How one output of ours stands to a peer's.
@@ -66,19 +70,17 @@ struct SideResult {
   std::vector<Counts> counts; // of each round, over its samples
   std::string uncounted;      // why counts are missing (TimingWorker)
   Summary time;
-  int64_t peakResidentBytes = 0;
+  int64_t peakResidentBytes = 0; // the largest of all starts
   std::optional<process::Failure> failure;
 };
 
 /// Ours against sides[peer].
 struct PeerResult {
   size_t peer = 0;
-  std::vector<Agreement> outputs;
-  bool agrees = false;
-  std::optional<RatioEstimate>
-      ratio; // peer's time / our time: our speed in units of the peer's; none without agreement
-  Verdict verdict = Verdict::ambiguous;
-  bool withinOverhead = false; // ambiguous for this reason (Verdict.h)
+  std::vector<Agreement> outputs; // of the first start, or of the first one that disagrees
+  bool agrees = false;            // in every start
+  /// Peer's time / our time: our speed in units of the peer's; none without agreement.
+  std::optional<JudgedPair> judged;
 };
 
 struct Comparison {
@@ -87,6 +89,7 @@ struct Comparison {
   bool timed = true;             // false: checkOnly was asked for
   std::vector<SideResult> sides; // as given
   std::vector<PeerResult> peers; // of sides 1, 2, ...
+  std::vector<size_t> starts;    // rounds of each start of the runners
   /// Processors that all other programs of the machine kept busy while times were taken, on average; none where the
   /// system does not tell.
   std::optional<double> otherProcessors;
@@ -105,6 +108,10 @@ Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor 
 /// has one output, the relu of one more input, "one", of one f32 element. Its time is what a call costs that hands over
 /// such inputs.
 std::string callOnnx(const std::vector<CallInput> &inputs);
+
+/// What makes times of a side doubtful, a sentence each: outliers, drift from start to start, a frequency that is not
+/// the same all along or not the same for both sides, other programs, too few starts.
+std::vector<std::string> warningsOf(const Comparison &comparison);
 
 nlohmann::json toJson(const Comparison &comparison);
 /// A few lines for people.

@@ -23,6 +23,68 @@ static json toJson(const SideResult &side) {
   return document;
 }
 
+/// GHz of each round, where cycles were counted.
+static std::vector<double> gigahertzOf(const SideResult &side) {
+  std::vector<double> values;
+  for (const Counts &round : side.counts)
+    if (round.cycles && round.cpuNs.value_or(0) > 0)
+      values.push_back(double(*round.cycles) / double(*round.cpuNs));
+  return values;
+}
+
+/// Why nobody can say whether the frequency changed, or "".
+static std::string uncountedText(const Comparison &comparison) {
+  for (const SideResult &side : comparison.sides)
+    if (!side.rounds.empty() && gigahertzOf(side).empty())
+      return fmt::format("frequency not known of {}: {}", side.name,
+                         side.uncounted.empty() ? "its runner does not count cycles" : side.uncounted);
+  return "";
+}
+
+static std::vector<std::string> warningsOf(const SideResult &side, const std::vector<size_t> &starts) {
+  constexpr double manyOutliers = 0.05, unsteady = 0.05;
+  std::vector<std::string> warnings;
+  std::vector<std::vector<double>> samples; // of each start
+  for (auto &start : byStart(side.rounds, starts, side.rounds.size())) {
+    samples.emplace_back();
+    for (auto &round : start)
+      samples.back().insert(samples.back().end(), round.begin(), round.end());
+  }
+  SeriesCheck series = checkSeries(samples);
+  if (series.outlierShare > manyOutliers)
+    warnings.push_back(fmt::format("{:.0f} % of the times of {} are outliers", 100 * series.outlierShare, side.name));
+  if (series.drifts)
+    warnings.push_back(fmt::format("times of {} {} by {:.1f} % from the first start to the last", side.name,
+                                   series.drift > 0 ? "rose" : "fell", 100 * std::abs(series.drift)));
+  auto gigahertz = gigahertzOf(side);
+  double low = percentile(gigahertz, 5), high = percentile(gigahertz, 95);
+  if (high - low > unsteady * median(gigahertz))
+    warnings.push_back(fmt::format("the frequency under {} varied from {:.2f} to {:.2f} GHz", side.name, low, high));
+  return warnings;
+}
+
+std::vector<std::string> warningsOf(const Comparison &comparison) {
+  std::vector<std::string> warnings;
+  for (const SideResult &side : comparison.sides)
+    for (std::string &warning : warningsOf(side, comparison.starts))
+      warnings.push_back(std::move(warning));
+  double ours = comparison.sides.empty() ? 0 : median(gigahertzOf(comparison.sides[0]));
+  for (const PeerResult &peer : comparison.peers) {
+    const SideResult &theirs = comparison.sides[peer.peer];
+    double other = median(gigahertzOf(theirs));
+    if (ours > 0 && other > 0 && std::abs(ours / other - 1) > indifference)
+      warnings.push_back(fmt::format("{} ran at {:.2f} GHz, {} at {:.2f}: that difference is in the ratio",
+                                     comparison.sides[0].name, ours, theirs.name, other));
+    if (peer.judged && peer.judged->tooFewStarts)
+      warnings.push_back(fmt::format("{} say too little for a verdict on {}: give more time (--max-seconds)",
+                                     counted(int64_t(comparison.starts.size()), "start"), theirs.name));
+  }
+  if (comparison.otherProcessors.value_or(0) > disturbingProcessors)
+    warnings.push_back(fmt::format("other programs kept {:.1f} processors busy meanwhile: do not trust the times",
+                                   *comparison.otherProcessors));
+  return warnings;
+}
+
 json toJson(const Comparison &comparison) {
   json sides = json::array(), peers = json::array();
   for (auto &side : comparison.sides)
@@ -41,12 +103,10 @@ json toJson(const Comparison &comparison) {
       outputs.push_back(std::move(entry));
     }
     json entry = {{"peer", comparison.sides[peer.peer].name}, {"agrees", peer.agrees}, {"outputs", outputs}};
-    if (peer.ratio) {
-      entry["ratio"] = peer.ratio->ratio;
-      entry["ratio_low"] = peer.ratio->interval.low;
-      entry["ratio_high"] = peer.ratio->interval.high;
-      entry["verdict"] = std::string(name(peer.verdict));
-      entry["within_overhead"] = peer.withinOverhead;
+    if (peer.judged) {
+      entry.update(toJson(static_cast<const JudgedRatio &>(*peer.judged)));
+      entry["decided_after_starts"] = peer.judged->decidedAfter;
+      entry["verdict_alone"] = name(peer.judged->alone);
     }
     peers.push_back(std::move(entry));
   }
@@ -54,7 +114,9 @@ json toJson(const Comparison &comparison) {
                    {"seed", comparison.seed},
                    {"agrees", comparison.agrees()},
                    {"sides", sides},
-                   {"peers", peers}};
+                   {"peers", peers},
+                   {"starts", comparison.starts},
+                   {"warnings", warningsOf(comparison)}};
   if (comparison.otherProcessors)
     document["other_processors"] = *comparison.otherProcessors;
   if (comparison.stolenProcessors)
@@ -107,15 +169,18 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     }
     if (peer.agrees)
       line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
-    if (peer.ratio)
-      line("{} runs at {:.3f}x the speed of {} (95 % interval {:.3f} to {:.3f}, {}): {}{}", ours, peer.ratio->ratio,
-           theirs, peer.ratio->interval.low, peer.ratio->interval.high, counted(comparison.threads, "thread"),
-           name(peer.verdict), peer.withinOverhead ? ", the difference may be that of the calls' overhead" : "");
+    if (peer.judged)
+      line("{} runs at {:.3f}x the speed of {} ({}, {}, {}): {}{}", ours, peer.judged->ratio.ratio, theirs,
+           intervalText(peer.judged->ratio), counted(int64_t(comparison.starts.size()), "start"),
+           counted(comparison.threads, "thread"), name(peer.judged->verdict),
+           peer.judged->withinOverhead ? ", the difference may be that of the calls' overhead" : "");
     else if (comparison.timed)
       line("no ratio to {}: {}", theirs, peer.agrees ? "a side failed" : "no timing without an answer");
   }
-  if (comparison.otherProcessors.value_or(0) > disturbingProcessors)
-    line("other programs kept {:.1f} processors busy meanwhile: do not trust the times", *comparison.otherProcessors);
+  for (const std::string &warning : warningsOf(comparison))
+    line("warning: {}", warning);
+  if (std::string uncounted = uncountedText(comparison); !uncounted.empty())
+    line("{}", uncounted);
   return text;
 }
 

@@ -20,8 +20,7 @@ protected:
     directory = fs::temp_directory_path() / ("lathe-compare-test-" + std::to_string(getpid()));
     fs::create_directories(directory);
     options.roundSeconds = 0.01;
-    options.minRounds = 4;
-    options.maxRounds = 6;
+    options.minStarts = options.maxStarts = 3;
   }
   void TearDown() override { fs::remove_all(directory); }
 
@@ -47,10 +46,11 @@ TEST_F(CompareTest, ratioAndVerdict) {
   ASSERT_EQ(comparison.peers.size(), 1u);
   auto &peer = comparison.peers[0];
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);
-  ASSERT_TRUE(peer.ratio.has_value()) << describe(comparison);
-  EXPECT_NEAR(peer.ratio->ratio, 1.5, 0.01);
-  EXPECT_EQ(peer.verdict, Verdict::faster);
-  EXPECT_GE(comparison.sides[0].rounds.size(), 4u);
+  ASSERT_TRUE(peer.judged.has_value()) << describe(comparison);
+  EXPECT_NEAR(peer.judged->ratio.ratio, 1.5, 0.01);
+  EXPECT_EQ(peer.judged->verdict, Verdict::faster);
+  EXPECT_EQ(comparison.starts, (std::vector<size_t>{3, 3, 3}));
+  EXPECT_EQ(comparison.sides[0].rounds.size(), 9u);
   auto document = toJson(comparison);
   EXPECT_EQ(document["peers"][0]["verdict"], "faster");
   EXPECT_EQ(document["sides"][1]["rounds_ns"][0][0], 3000000);
@@ -68,8 +68,99 @@ TEST_F(CompareTest, ratioAndVerdict) {
 }
 
 TEST_F(CompareTest, verdictsOfSlowerAndSame) {
-  EXPECT_EQ(compareFakes({{"ms", 5}}, {{"ms", 3}}).peers[0].verdict, Verdict::slower);
-  EXPECT_EQ(compareFakes({{"ms", 3}}, {{"ms", 3}}).peers[0].verdict, Verdict::same);
+  EXPECT_EQ(compareFakes({{"ms", 5}}, {{"ms", 3}}).peers[0].judged->verdict, Verdict::slower);
+  EXPECT_EQ(compareFakes({{"ms", 3}}, {{"ms", 3}}).peers[0].judged->verdict, Verdict::same);
+}
+
+TEST_F(CompareTest, everyStartIsANewProcess) {
+  std::vector<size_t> told;
+  options.afterStart = [&](const Comparison &soFar) {
+    told.push_back(soFar.starts.size());
+    ASSERT_TRUE(soFar.peers[0].judged.has_value());
+    EXPECT_EQ(soFar.peers[0].judged->tooFewStarts, soFar.starts.size() < 3);
+  };
+  // What a process is lucky with: the second one takes 1.2 times as long, the third 0.9 times.
+  nlohmann::json moody = {{"ms", 3}, {"moods", {1, 1.2, 0.9}}, {"counter", (directory / "starts").string()}};
+  auto comparison = compareFakes({{"ms", 3}}, moody);
+  EXPECT_EQ(told, (std::vector<size_t>{1, 2, 3}));
+  ASSERT_TRUE(comparison.peers[0].judged.has_value()) << describe(comparison);
+  EXPECT_NEAR(comparison.peers[0].judged->ratio.ratio, std::cbrt(1.2 * 0.9), 1e-3);
+  EXPECT_EQ(comparison.peers[0].judged->verdict, Verdict::ambiguous);
+}
+
+TEST_F(CompareTest, anAnswerThatChangesInALaterStart) {
+  nlohmann::json fickle = {{"factors", {2, 2, 3}}, {"counter", (directory / "starts").string()}};
+  auto comparison = compareFakes({{"factor", 2}}, fickle);
+  EXPECT_FALSE(comparison.agrees());
+  EXPECT_FALSE(comparison.peers[0].judged.has_value());
+  EXPECT_NE(comparison.peers[0].outputs[0].reason.find("relative L2"), std::string::npos);
+}
+
+TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
+  options.minStarts = 6;
+  options.maxSeconds = 1e-6;
+  auto comparison = compareFakes({{"ms", 2}}, {{"ms", 3}});
+  EXPECT_EQ(comparison.starts, (std::vector<size_t>{1}));
+  ASSERT_TRUE(comparison.peers[0].judged.has_value());
+  EXPECT_TRUE(comparison.peers[0].judged->ratio.isRange);
+  EXPECT_TRUE(comparison.peers[0].judged->tooFewStarts);
+  EXPECT_EQ(comparison.peers[0].judged->verdict, Verdict::ambiguous);
+  EXPECT_EQ(describe(comparison).find("95 %"), std::string::npos) << describe(comparison);
+  EXPECT_NE(describe(comparison).find("too few rounds for an interval"), std::string::npos);
+  EXPECT_NE(describe(comparison).find("1 start say too little"), std::string::npos) << describe(comparison);
+  EXPECT_TRUE(toJson(comparison)["peers"][0]["confidence"].is_null());
+}
+
+TEST_F(CompareTest, roundsInAllAreSpreadOverTheStarts) {
+  options.minStarts = options.maxStarts = 4;
+  options.roundsInAll = 6;
+  EXPECT_EQ(compareFakes({}, {}).starts, (std::vector<size_t>{2, 2, 1, 1}));
+  options.roundsInAll = 2;
+  EXPECT_EQ(compareFakes({}, {}).starts, (std::vector<size_t>{1, 1}));
+}
+
+/// Six starts of two sides, in each of which `ours` and `theirs` say what a round takes and at which frequency.
+static Comparison sixStarts(const std::function<double(int start, int run)> &ours, double oursGhz, double theirsGhz) {
+  Comparison comparison;
+  comparison.sides.resize(2);
+  comparison.sides[0].name = "ours";
+  comparison.sides[1].name = "theirs";
+  comparison.peers.resize(1);
+  comparison.peers[0].peer = 1;
+  comparison.starts.assign(6, 1);
+  for (int start = 0; start < 6; ++start)
+    for (int side = 0; side < 2; ++side) {
+      auto &round = comparison.sides[size_t(side)].rounds.emplace_back();
+      for (int run = 0; run < 20; ++run)
+        round.push_back(side == 0 ? ours(start, run) : 1e-3 * (1 + 1e-4 * (run % 3)));
+      Counts &counts = comparison.sides[size_t(side)].counts.emplace_back();
+      counts.cpuNs = 1000000000;
+      counts.cycles = int64_t(1e9 * (side == 0 ? oursGhz : theirsGhz));
+    }
+  return comparison;
+}
+
+TEST(CompareWarnings, outliersDriftAndFrequency) {
+  auto warnings = [](const Comparison &comparison) {
+    return fmt::format("{}", fmt::join(warningsOf(comparison), "; "));
+  };
+  auto steady = [](int, int run) { return 1e-3 * (1 + 1e-4 * (run % 3)); };
+  EXPECT_EQ(warnings(sixStarts(steady, 3, 3.01)), "");
+  auto jumpy = [&](int start, int run) { return run < 2 ? 3e-3 : steady(start, run); };
+  EXPECT_EQ(warnings(sixStarts(jumpy, 3, 3)), "10 % of the times of ours are outliers");
+  auto drifting = [&](int start, int run) { return steady(start, run) * (1 + 0.02 * start); };
+  EXPECT_EQ(warnings(sixStarts(drifting, 3, 3)), "times of ours rose by 9.5 % from the first start to the last");
+  EXPECT_EQ(warnings(sixStarts(steady, 3, 2.5)),
+            "ours ran at 3.00 GHz, theirs at 2.50: that difference is in the ratio");
+  Comparison varying = sixStarts(steady, 3, 3);
+  for (size_t start = 3; start < 6; ++start)
+    varying.sides[1].counts[start].cycles = 2700000000;
+  EXPECT_NE(warnings(varying).find("the frequency under theirs varied from 2.70 to 3.00 GHz"), std::string::npos);
+  for (auto &counts : varying.sides[1].counts)
+    counts.cycles.reset();
+  varying.sides[1].uncounted = "no counters here";
+  EXPECT_EQ(warnings(varying), "");
+  EXPECT_NE(describe(varying).find("frequency not known of theirs: no counters here"), std::string::npos);
 }
 
 TEST_F(CompareTest, noTimingWithoutAnAnswer) {
@@ -77,7 +168,7 @@ TEST_F(CompareTest, noTimingWithoutAnAnswer) {
   EXPECT_FALSE(comparison.agrees());
   EXPECT_FALSE(comparison.peers[0].outputs[0].agrees);
   EXPECT_NE(comparison.peers[0].outputs[0].reason.find("relative L2"), std::string::npos);
-  EXPECT_FALSE(comparison.peers[0].ratio.has_value());
+  EXPECT_FALSE(comparison.peers[0].judged.has_value());
   EXPECT_TRUE(comparison.sides[0].rounds.empty());
   EXPECT_FALSE(toJson(comparison)["peers"][0].contains("ratio"));
 }
@@ -86,7 +177,7 @@ TEST_F(CompareTest, checkOnlyTimesNothing) {
   options.checkOnly = true;
   auto comparison = compareFakes({{"factor", 2}}, {{"factor", 2}});
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);
-  EXPECT_FALSE(comparison.peers[0].ratio.has_value());
+  EXPECT_FALSE(comparison.peers[0].judged.has_value());
   EXPECT_TRUE(comparison.sides[0].rounds.empty());
   EXPECT_EQ(describe(comparison).find("no ratio"), std::string::npos);
   EXPECT_FALSE(compareFakes({{"factor", 2}}, {{"factor", 3}}).agrees());
@@ -112,7 +203,7 @@ TEST_F(CompareTest, failuresOfASideAreResults) {
       ASSERT_TRUE(comparison.sides[1].failure.has_value()) << at << " " << how;
       EXPECT_EQ(comparison.sides[1].failure->kind, kind) << at << " " << how;
       EXPECT_FALSE(comparison.agrees());
-      EXPECT_FALSE(comparison.peers[0].ratio.has_value());
+      EXPECT_FALSE(comparison.peers[0].judged.has_value());
       EXPECT_NE(describe(comparison).find("theirs"), std::string::npos);
     }
   CompareSide absent = fake("ours", {});
@@ -123,9 +214,9 @@ TEST_F(CompareTest, failuresOfASideAreResults) {
 TEST_F(CompareTest, aFailingPeerDoesNotKeepTheOthers) {
   auto comparison = compare(
       {fake("ours", {}), fake("broken", {{"misbehave", {{"run", "crash"}}}}), fake("theirs", {{"ms", 4}})}, options);
-  EXPECT_FALSE(comparison.peers[0].ratio.has_value());
-  ASSERT_TRUE(comparison.peers[1].ratio.has_value());
-  EXPECT_NEAR(comparison.peers[1].ratio->ratio, 4, 0.05);
+  EXPECT_FALSE(comparison.peers[0].judged.has_value());
+  ASSERT_TRUE(comparison.peers[1].judged.has_value());
+  EXPECT_NEAR(comparison.peers[1].judged->ratio.ratio, 4, 0.05);
 }
 
 TEST_F(CompareTest, givenInputs) {
@@ -168,11 +259,11 @@ TEST_F(CompareTest, onnxRuntimeIsAsFastAsItself) {
   if (!fs::exists(path))
     GTEST_SKIP() << "no test data: " << path << " is absent";
   CompareSide side{*spec, path, {}};
-  options.maxRounds = 5;
+  options.maxSeconds = 2;
   auto comparison = compare({side, side}, options);
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);
-  ASSERT_TRUE(comparison.peers[0].ratio.has_value());
-  EXPECT_GT(comparison.peers[0].ratio->ratio, 0); // no timed assertion: only that both sides ran
+  ASSERT_TRUE(comparison.peers[0].judged.has_value());
+  EXPECT_GT(comparison.peers[0].judged->ratio.ratio, 0); // no timed assertion: only that both sides ran
   ASSERT_TRUE(comparison.sides[0].overheadSeconds.has_value());
   EXPECT_GT(*comparison.sides[0].overheadSeconds, 0);
   std::cout << describe(comparison);

@@ -3,6 +3,7 @@
 import array, json, os, re, signal, sys, time
 
 model, data, dims = {}, None, []
+start = 0  # which process with this model this is, where the model names a file to count them in
 
 
 def read_npy(path):
@@ -36,13 +37,20 @@ def misbehave(at):
 
 
 def answer(request):
-    global model, data, dims
+    global model, data, dims, start
     what = request["do"]
     if what == "hello":
         version = 2 if "--newer" in sys.argv else 1
         return {"protocol": version, "name": "fake", "version": "0.1", "formats": ["fake"], "settings": {"kind": "test"}}
     if what == "load":
         model = json.load(open(request["path"]))
+        if "counter" in model:
+            with open(model["counter"], "a+") as counter:
+                start = counter.tell()
+                counter.write("x")
+        for name in ("factor", "mood"):  # one value for each start
+            if name + "s" in model:
+                model[name] = model[name + "s"][start]
     if misbehave(what):
         return {}
     port = {"type": "f32", "dims": model.get("dims", ["N", 4])}
@@ -58,7 +66,7 @@ def answer(request):
         write_npy(path, dims, array.array("f", [factor * v + model.get("offset", 0) for v in data]))
         return {"outputs": {model.get("output", "y"): path}}
     if what == "time":
-        ns = int(model.get("ms", 1) * 1e6)
+        ns = int(model.get("ms", 1) * model.get("mood", 1) * 1e6)
         return {"samples_ns": [ns + 1000 * (i % 7) for i in range(request["repetitions"])]}
     if what == "threads":
         return {}

@@ -172,7 +172,7 @@ TEST_F(RunnerTest, packages) {
   EXPECT_EQ(asked[0].dims, std::vector<int64_t>{16}); // the sizes of this comparison
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);
   EXPECT_EQ(comparison.sides[1].name, "reference");
-  EXPECT_TRUE(comparison.peers[0].ratio.has_value());
+  EXPECT_TRUE(comparison.peers[0].judged.has_value());
   EXPECT_TRUE(comparison.sides[0].overheadSeconds.has_value());
 }
 

@@ -98,6 +98,13 @@ static Interval middleOf(std::vector<double> &ratios, double confidence) {
   return {percentileOfSorted(ratios, tail), percentileOfSorted(ratios, 100 - tail)};
 }
 
+/// Whether the exact two-sided test of Mann and Whitney can reject at all: with all of one set below all of the other,
+/// two of C(m + n, m) orders are as extreme.
+static bool canReject(size_t m, size_t n, double confidence) {
+  double logarithm = std::lgamma(double(m + n) + 1) - std::lgamma(double(m) + 1) - std::lgamma(double(n) + 1);
+  return 2 * std::exp(-logarithm) <= 1 - confidence;
+}
+
 RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence,
                              int resamples, uint64_t seed) {
   require(!numerator.empty() && !denominator.empty(), "ratio of medians: no samples");
@@ -113,7 +120,13 @@ RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const 
     double top = resampledMedian(numerator); // in this order: the estimate is reproducible
     ratios.push_back(top / resampledMedian(denominator));
   }
-  return {median(numerator) / median(denominator), middleOf(ratios, confidence)};
+  double ratio = median(numerator) / median(denominator);
+  if (!canReject(numerator.size(), denominator.size(), confidence)) {
+    auto [topLow, topHigh] = std::minmax_element(numerator.begin(), numerator.end());
+    auto [bottomLow, bottomHigh] = std::minmax_element(denominator.begin(), denominator.end());
+    return {ratio, {*topLow / *bottomHigh, *topHigh / *bottomLow}, true};
+  }
+  return {ratio, middleOf(ratios, confidence)};
 }
 
 /// Each round's ratio of medians.
@@ -166,7 +179,8 @@ RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numera
   int64_t k = signedRankQuantile(ratios.size(), (1 - confidence) / 2);
   size_t cut = size_t(std::max<int64_t>(0, k)); // sums up to k are rejected: the (k + 1)th from either end is kept
   cut = std::min(cut, (means.size() - 1) / 2);
-  return {std::exp(percentileOfSorted(means, 50)), {std::exp(means[cut]), std::exp(means[means.size() - 1 - cut])}};
+  return {
+      std::exp(percentileOfSorted(means, 50)), {std::exp(means[cut]), std::exp(means[means.size() - 1 - cut])}, k < 0};
 }
 
 /// P(T <= t) of Student's distribution with `freedom` degrees: the sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
@@ -259,7 +273,12 @@ RatioEstimate geometricMean(std::span<const double> ratios, double confidence, i
       sum += logarithms[random() % logarithms.size()];
     means.push_back(std::exp(sum / count));
   }
-  return {std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.0) / count), middleOf(means, confidence)};
+  double mean = std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.0) / count);
+  if (2 * std::exp2(-count) > 1 - confidence) { // not even the sign test could reject anything
+    auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
+    return {mean, {*low, *high}, true};
+  }
+  return {mean, middleOf(means, confidence)};
 }
 
 bool StoppingRule::satisfied(std::span<const double> samples, double elapsedSeconds) const {

@@ -42,11 +42,14 @@ struct Interval {
 Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
 
 struct RatioEstimate {
-  double ratio = 0; // median(numerator) / median(denominator)
-  Interval interval;
+  double ratio = 0;     // median(numerator) / median(denominator)
+  Interval interval;    // of the confidence asked for
+  bool isRange = false; // too few observations for that confidence: `interval` is their whole range and nothing more
 };
 
-/// Percentile bootstrap of the ratio of medians of two independent sets. Deterministic for a given seed.
+/// Percentile bootstrap of the ratio of medians of two independent sets. Deterministic for a given seed. The interval is
+/// a range where even sets that lie wholly apart would not reject equality (the exact test of Mann and Whitney): of two
+/// sets of equal size, with fewer than 4 observations each at 0.95, than 6 at 0.995.
 RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator,
                              double confidence = 0.95, int resamples = 2000, uint64_t seed = 1);
 
@@ -57,8 +60,8 @@ RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const 
 /// that Wilcoxon's signed-rank test does not reject (Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 3.2
 /// and 3.3; exact up to 60 rounds, normal beyond). It is sharper than order statistics where a round's ratio errs as
 /// often by a factor as by its inverse, which turns taken in one run see to. With too few rounds for the confidence
-/// (fewer than 6 at 0.95, than 9 at 0.995) the interval is the whole range. Throws Error when the numbers of rounds
-/// differ or a round is empty.
+/// (fewer than 6 at 0.95, than 9 at 0.995) the interval is a range. Throws Error when the numbers of rounds differ or a
+/// round is empty.
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
@@ -80,8 +83,8 @@ struct SeriesCheck {
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds);
 
 /// Geometric mean of ratios with the percentile bootstrap's interval, the ratios drawn anew: how much depends on which
-/// ones happen to be among them, not on how well each is known. Deterministic for a given seed. Throws Error for none
-/// and for one that is not positive.
+/// ones happen to be among them, not on how well each is known. Deterministic for a given seed. With too few ratios (6 at
+/// 0.95) the interval is a range. Throws Error for none and for one that is not positive.
 RatioEstimate geometricMean(std::span<const double> ratios, double confidence = 0.95, int resamples = 2000,
                             uint64_t seed = 1);
 

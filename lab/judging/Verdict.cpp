@@ -1,5 +1,7 @@
 #include "lab/judging/Verdict.h"
 
+#include <fmt/format.h>
+
 namespace lathe::lab {
 
 static constexpr double shownConfidence = 0.95, sureConfidence = 0.995;
@@ -18,14 +20,34 @@ std::string_view name(Verdict verdict) {
   return "ambiguous";
 }
 
-Verdict verdictOn(const RatioEstimate &speed, const Interval &sure, double band) {
-  if (speed.interval.low >= 1 - band && speed.interval.high <= 1 + band)
+Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band) {
+  if (!speed.isRange && speed.interval.low >= 1 - band && speed.interval.high <= 1 + band)
     return Verdict::same;
-  if (sure.low > 1 && speed.ratio > 1 + band)
+  if (!sure.isRange && sure.interval.low > 1 && speed.ratio > 1 + band)
     return Verdict::faster;
-  if (sure.high < 1 && speed.ratio < 1 - band)
+  if (!sure.isRange && sure.interval.high < 1 && speed.ratio < 1 - band)
     return Verdict::slower;
   return Verdict::ambiguous;
+}
+
+std::string intervalText(const RatioEstimate &ratio) {
+  auto [low, high] = ratio.interval;
+  return ratio.isRange ? fmt::format("{:.3f} to {:.3f}, too few rounds for an interval", low, high)
+                       : fmt::format("{:.0f} % interval {:.3f} to {:.3f}", 100 * shownConfidence, low, high);
+}
+
+nlohmann::json toJson(const RatioEstimate &ratio) {
+  return {{"ratio", ratio.ratio},
+          {"ratio_low", ratio.interval.low},
+          {"ratio_high", ratio.interval.high},
+          {"confidence", ratio.isRange ? nlohmann::json() : nlohmann::json(shownConfidence)}};
+}
+
+nlohmann::json toJson(const JudgedRatio &judged) {
+  nlohmann::json document = toJson(judged.ratio);
+  document["verdict"] = name(judged.verdict);
+  document["within_overhead"] = judged.withinOverhead;
+  return document;
 }
 
 bool withinOverhead(const SideTime &a, const SideTime &b) {
@@ -47,12 +69,12 @@ JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const 
 
 JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band) {
   RatioEstimate ratio = ratioOverStarts(numerator, denominator, shownConfidence);
-  return {ratio, verdictOn(ratio, ratioOverStarts(numerator, denominator, sureConfidence).interval, band)};
+  return {ratio, verdictOn(ratio, ratioOverStarts(numerator, denominator, sureConfidence), band)};
 }
 
 JudgedRatio judgeApart(std::span<const double> numerator, std::span<const double> denominator, double band) {
   RatioEstimate ratio = ratioOfMedians(numerator, denominator, shownConfidence);
-  return {ratio, verdictOn(ratio, ratioOfMedians(numerator, denominator, sureConfidence).interval, band)};
+  return {ratio, verdictOn(ratio, ratioOfMedians(numerator, denominator, sureConfidence), band)};
 }
 
 } // namespace lathe::lab

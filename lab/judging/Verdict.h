@@ -17,16 +17,24 @@ std::string_view name(Verdict verdict);
 /// Differences below this share matter to nobody.
 constexpr double indifference = 0.02;
 
-/// Of `speed` = peer's time / our time with its interval of 95 %, and that of 99.5 %, `sure`. Same: the former lies
-/// within 1 +- `band`. Faster (slower): the latter lies above (below) 1 and the estimate outside the band. Otherwise
-/// ambiguous: measure longer.
-Verdict verdictOn(const RatioEstimate &speed, const Interval &sure, double band = indifference);
+/// Of `speed` = peer's time / our time with its interval of 95 %, and `sure`, the same with the interval of 99.5 %.
+/// Same: the former lies within 1 +- `band`. Faster (slower): the latter lies above (below) 1 and the estimate outside
+/// the band. Otherwise ambiguous: measure longer. An interval that is only a range (RatioEstimate) supports no verdict.
+Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band = indifference);
+
+/// "95 % interval 0.980 to 1.020", or "0.980 to 1.020, too few rounds for an interval".
+std::string intervalText(const RatioEstimate &ratio);
+/// {"ratio", "ratio_low", "ratio_high", "confidence"}: 0.95, or null where low and high are a range.
+nlohmann::json toJson(const RatioEstimate &ratio);
 
 struct JudgedRatio {
   RatioEstimate ratio; // numerator's time / denominator's, interval of 95 %
   Verdict verdict = Verdict::ambiguous;
   bool withinOverhead = false; // ambiguous because the calls alone may make the difference
 };
+
+/// That of the ratio with "verdict" and "within_overhead".
+nlohmann::json toJson(const JudgedRatio &judged);
 
 /// Seconds of one side: a run's time, and what a call takes that does next to nothing; none where nobody knows.
 struct SideTime {

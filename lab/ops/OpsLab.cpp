@@ -7,13 +7,10 @@
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 
 namespace lathe::lab {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 /// One column during a row.
 struct Contender {
@@ -289,110 +286,56 @@ struct OpsLab::State {
     return seconds;
   }
 
-  /// Columns that can be timed, each ready and standing still.
-  std::vector<Contender *> running() {
-    std::vector<Contender *> chosen;
-    for (auto &contender : contenders)
-      if (contender.running())
-        chosen.push_back(&contender);
-    return chosen;
+  /// The column's process anew: where its memory lies is chance, and a part of the time.
+  void startAgain(Contender &contender, const Problem &problem) {
+    contender.cpuOfEnded += contender.cpuOfWorker();
+    contender.worker->quit();
+    contender.worker.reset();
+    contender.ready.reset();
+    answer(contender, problem, {});
+    if (contender.worker)
+      contender.worker->pause();
   }
 
-  /// Every column's process anew: where its memory lies is chance, and a part of the time.
-  void startAgain(const Problem &problem) {
-    for (Contender *contender : running()) {
-      contender->cpuOfEnded += contender->cpuOfWorker();
-      contender->worker->quit();
-      contender->worker.reset();
-      contender->ready.reset();
-      answer(*contender, problem, {});
-      if (contender->worker)
-        contender->worker->pause();
+  /// A column as the engine sees it.
+  struct Side : TimedSide {
+    Side(State &state, Contender &contender, const Problem &problem)
+        : state(state), contender(contender), problem(problem) {}
+    bool running() const override { return contender.running(); }
+    void startAgain() override { state.startAgain(contender, problem); }
+    void estimate() override {
+      state.inTurn(contender, [&] { state.estimate(contender); });
     }
-  }
+    void takeTurn() override {
+      state.inTurn(contender, [&] { state.takeTurn(contender); });
+    }
+    const std::vector<std::vector<double>> &rounds() const override { return contender.point->rounds; }
 
-  /// True when the last `rounds` rounds know the ratio of each column's time to the first one's to a quarter of what
-  /// matters (one standard error).
-  static bool settled(const std::vector<Contender *> &columns, size_t rounds) {
-    auto logarithm = [&](const Contender &column, size_t back) {
-      return std::log(median(column.point->rounds.rbegin()[std::ptrdiff_t(back)]));
-    };
-    for (size_t column = columns.size() > 1 ? 1 : 0; column < columns.size(); ++column) {
-      std::vector<double> ratios;
-      for (size_t back = 0; back < rounds; ++back)
-        ratios.push_back(logarithm(*columns[column], back) - (column > 0 ? logarithm(*columns[0], back) : 0));
-      if (summarize(ratios).standardDeviation / std::sqrt(double(rounds)) > indifference / 4)
-        return false;
-    }
-    return true;
-  }
-
-  /// Rounds of one start; how many were made: its share of minRounds, more for `least` seconds, and where rounds differ
-  /// so much that they say little of the start, for up to `most`. Its share of maxSeconds ends them after three.
-  size_t timeStart(double least, double most) {
-    auto chosen = running();
-    for (Contender *contender : chosen)
-      inTurn(*contender, [&] { estimate(*contender); });
-    auto began = Clock::now();
-    constexpr int always = 3;
-    int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, always),
-        limit = std::max(options.maxRounds / options.minStarts, fewest);
-    double share = options.maxSeconds / options.minStarts;
-    int round = 0;
-    while (round < limit && !chosen.empty()) {
-      std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
-      for (Contender *contender : chosen)
-        inTurn(*contender, [&] { takeTurn(*contender); });
-      std::erase_if(chosen, [](Contender *contender) { return !contender->running(); });
-      ++round;
-      double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
-      bool enough = round >= fewest && elapsed >= least && (elapsed >= most || settled(chosen, size_t(round)));
-      if (enough || (round >= always && elapsed >= share))
-        break;
-    }
-    return size_t(round);
-  }
+    State &state;
+    Contender &contender;
+    const Problem &problem;
+  };
 
   void timeRounds(OpsRow &row, const Problem &problem) {
     DisturbanceMeter meter([this] { return cpuSeconds(); });
-    double timed = 0;
-    // Every look at the verdicts is a chance to be wrong: each comes after a third more starts than the one before.
-    int look = options.minStarts;
-    for (int made = 1; made <= options.maxStarts && !running().empty(); ++made) {
-      auto start = Clock::now();
-      if (made > 1)
-        startAgain(problem);
-      auto began = Clock::now();
-      auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
-      // Timing may take as long as starting did.
-      row.starts.push_back(timeStart(options.maxSeconds / options.maxStarts, seconds(began - start)));
-      timed += seconds(Clock::now() - began);
-      if (made >= options.minStarts && timed >= options.maxSeconds)
-        break;
-      if (made < look)
-        continue;
-      look = std::max(look + 1, look * 4 / 3);
+    std::vector<Side> sides;
+    for (Contender &contender : contenders)
+      sides.emplace_back(*this, contender, problem);
+    std::vector<TimedSide *> pointers;
+    for (Side &side : sides)
+      pointers.push_back(&side);
+    TurnWatch watch;
+    watch.decided = [&](const std::vector<size_t> &starts) {
+      row.starts = starts;
       decide(row);
-      if (std::all_of(row.verdicts.begin(), row.verdicts.end(), [](auto &verdict) { return verdict.decidedAfter > 0; }))
-        break;
-    }
+      return std::all_of(row.verdicts.begin(), row.verdicts.end(),
+                         [](auto &verdict) { return verdict.decidedAfter > 0; });
+    };
+    row.starts = takeTurns(pointers, options, watch);
     decide(row);
     auto [others, stolen] = meter.read();
     row.otherProcessors = others;
     row.stolenProcessors = stolen;
-  }
-
-  /// A point's rounds by start, as far as both points of a pair have them.
-  static Starts byStart(const OpsRow &row, const OpsPoint &point, size_t rounds) {
-    Starts result;
-    size_t begin = 0;
-    for (size_t count : row.starts) {
-      size_t end = std::min(begin + count, rounds);
-      if (begin < end)
-        result.emplace_back(point.rounds.begin() + int64_t(begin), point.rounds.begin() + int64_t(end));
-      begin = end;
-    }
-    return result;
   }
 
   /// Summaries of what was timed, and best against best.
@@ -416,29 +359,11 @@ struct OpsLab::State {
     for (auto &[provider, index] : best) {
       if (provider == us || !best.count(us))
         continue;
-      OpsVerdict verdict;
-      verdict.peer = provider;
-      verdict.ours = best[us];
-      verdict.theirs = index;
-      auto &mine = row.points[verdict.ours], &theirs = row.points[verdict.theirs];
-      size_t common = std::min(mine.rounds.size(), theirs.rounds.size());
-      auto above = byStart(row, theirs, common), below = byStart(row, mine, common);
-      JudgedRatio judged = besideOverhead(judgeInTurns(above, below), {theirs.time.median, theirs.callSeconds},
-                                          {mine.time.median, mine.callSeconds});
-      verdict.ratio = judged.ratio;
-      verdict.verdict = verdict.alone = judged.verdict;
-      verdict.withinOverhead = judged.withinOverhead;
-      auto [low, high] = verdict.ratio.interval;
-      bool enough = verdict.verdict != Verdict::ambiguous || verdict.withinOverhead ||
-                    (high - low) / 2 <= options.precision * verdict.ratio.ratio;
-      if (enough && row.starts.size() >= size_t(options.minStarts))
-        verdict.decidedAfter = row.starts.size();
-      for (auto &before : earlier)
-        if (before.peer == verdict.peer && before.decidedAfter) {
-          verdict.decidedAfter = before.decidedAfter;
-          verdict.alone = before.alone;
-        }
-      row.verdicts.push_back(verdict);
+      auto &mine = row.points[best[us]], &theirs = row.points[index];
+      auto before = std::find_if(earlier.begin(), earlier.end(), [&](auto &one) { return one.peer == provider; });
+      JudgedPair judged = judgePair({theirs.rounds, theirs.callSeconds}, {mine.rounds, mine.callSeconds}, row.starts,
+                                    options, before == earlier.end() ? JudgedPair() : *before);
+      row.verdicts.push_back({judged, provider, best[us], index});
     }
   }
 };

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "lab/compare/Compare.h"
-#include "lab/judging/Verdict.h"
+#include "lab/judging/Turns.h"
 #include "lab/ops/ProviderWorker.h"
 #include "lab/problems/ProblemList.h"
 #include "store/Records.h"
@@ -65,16 +65,9 @@ struct OpsSetting {
 };
 
 /// Our best against a peer's best: the variants with the lowest median.
-struct OpsVerdict {
-  std::string peer;            // provider
-  size_t ours = 0, theirs = 0; // indices of points
-  RatioEstimate ratio;         // peer's time / our time
-  Verdict verdict = Verdict::ambiguous;
-  bool withinOverhead = false; // ambiguous for this reason (Verdict.h)
-  /// After how many starts nothing more was needed for this peer (0: it never was enough), and what the verdict was
-  /// then: that of a run with no other peers.
-  size_t decidedAfter = 0;
-  Verdict alone = Verdict::ambiguous;
+struct OpsVerdict : JudgedPair { // peer's time / our time
+  std::string peer;              // provider
+  size_t ours = 0, theirs = 0;   // indices of points
 };
 
 struct OpsRow {
@@ -86,16 +79,10 @@ struct OpsRow {
   std::optional<double> otherProcessors, stolenProcessors;
 };
 
-struct OpsLabOptions {
+struct OpsLabOptions : TurnOptions {
   uint64_t seed = 0; // of the operands
   bool checkOnly = false;
-  int minRounds = 8, maxRounds = 240; // over the first minStarts starts
-  /// How often every provider's process is started anew: at least, and at most until every verdict is decided.
-  int minStarts = 6, maxStarts = 64;
-  double roundSeconds = 0.01; // of one column's turn; at least one run
-  double maxSeconds = 20;     // of a row's rounds, divided over maxStarts; at least three in each of minStarts starts
-  double precision = 0.01;    // half width of every ratio's interval at which rounds stop
-  process::Limits limits;     // of each worker
+  process::Limits limits; // of each worker
   ProviderTimeouts timeouts;
   std::string via, viaDirectory; // viaCommand's, for all providers; "": they run here
   /// The best schedule that is known of a task; where it is empty none is.

@@ -45,17 +45,15 @@ json toJson(const OpsRow &row) {
   json points = json::array(), verdicts = json::array();
   for (auto &point : row.points)
     points.push_back(toJson(point));
-  for (auto &verdict : row.verdicts)
-    verdicts.push_back({{"peer", verdict.peer},
-                        {"ours", row.points[verdict.ours].variant},
-                        {"theirs", row.points[verdict.theirs].variant},
-                        {"ratio", verdict.ratio.ratio},
-                        {"ratio_low", verdict.ratio.interval.low},
-                        {"ratio_high", verdict.ratio.interval.high},
-                        {"verdict", std::string(name(verdict.verdict))},
-                        {"within_overhead", verdict.withinOverhead},
-                        {"decided_after_starts", verdict.decidedAfter},
-                        {"verdict_alone", std::string(name(verdict.alone))}});
+  for (auto &verdict : row.verdicts) {
+    json entry = {{"peer", verdict.peer},
+                  {"ours", row.points[verdict.ours].variant},
+                  {"theirs", row.points[verdict.theirs].variant},
+                  {"decided_after_starts", verdict.decidedAfter},
+                  {"verdict_alone", std::string(name(verdict.alone))}};
+    entry.update(toJson(static_cast<const JudgedRatio &>(verdict)));
+    verdicts.push_back(std::move(entry));
+  }
   const Problem &problem = row.listed.problem;
   json document = {{"operator", row.listed.kind},
                    {"text", row.listed.text},

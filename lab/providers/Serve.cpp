@@ -1,3 +1,4 @@
+#include "lab/InjectSlowdown.h"
 #include "lab/ServeLines.h"
 #include "lab/providers/Provider.h"
 
@@ -65,14 +66,6 @@ public:
   }
 
 private:
-  /// $LATHE_INJECT_SLOWDOWN: a share by which every run takes longer than it does, to try the laboratory with.
-  static double injection() {
-    const char *text = std::getenv("LATHE_INJECT_SLOWDOWN");
-    char *end = nullptr;
-    double share = text ? std::strtod(text, &end) : 0;
-    return text && *text && *end == 0 && share > 0 && share < 10 ? share : 0;
-  }
-
   /// What is evicted from the caches before a run.
   enum class Flush { nothing, everything, constants };
   static Flush flushOf(const json &request) {
@@ -208,10 +201,7 @@ private:
       }
       auto begin = Clock::now();
       provider.run();
-      if (injectedSlowdown > 0)
-        for (int64_t until = int64_t(double(nanosecondsSince(begin)) * (1 + injectedSlowdown));
-             nanosecondsSince(begin) < until;)
-          ;
+      prolong(begin, slowdown);
       sample = nanosecondsSince(begin);
       if (cold)
         count();
@@ -246,9 +236,9 @@ private:
   }
 
   Provider &provider;
-  std::optional<Counters> counters;      // where it computes here; made before it starts threads
-  std::vector<ProblemOperand> results;   // of what is prepared
-  double injectedSlowdown = injection(); // share of a run's time
+  std::optional<Counters> counters;    // where it computes here; made before it starts threads
+  std::vector<ProblemOperand> results; // of what is prepared
+  double slowdown = injectedSlowdown("");
   bool prepared = false, hasConstants = false;
   bool collapsed = false; // since it was prepared
 };

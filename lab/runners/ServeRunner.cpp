@@ -1,4 +1,5 @@
 #include "lab/runners/ServeRunner.h"
+#include "lab/InjectSlowdown.h"
 #include "lab/ServeLines.h"
 
 #include "lab/machine/Counters.h"
@@ -56,7 +57,9 @@ private:
     int threads = threadsOf(request.value("threads", json(1)));
     loaded = false;
     auto begin = Clock::now();
-    runner.load(request.at("path").get<std::string>(), threads);
+    std::string path = request.at("path").get<std::string>();
+    runner.load(path, threads);
+    slowdown = injectedSlowdown(path.substr(path.rfind('/') + 1));
     int64_t loading = nanosecondsSince(begin);
     json answer = runner.describe();
     loaded = true;
@@ -100,6 +103,7 @@ private:
     for (int i = 0; i < repetitions; ++i) {
       auto begin = Clock::now();
       runner.run();
+      prolong(begin, slowdown);
       samples.push_back(nanosecondsSince(begin));
     }
     return {{"samples_ns", samples}, {"counts", toJson(between(before, counters.read()))}};
@@ -108,6 +112,7 @@ private:
   ServedRunner &runner;
   Counters counters; // before there are threads
   bool loaded = false;
+  double slowdown = 0; // share of a run's time that is added to it
 };
 
 } // namespace

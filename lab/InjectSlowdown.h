@@ -1,0 +1,39 @@
+// A known slowdown, to try the laboratory with: bench/measuring.py asks whether it is found.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+namespace lathe::lab {
+
+/// The share by which every run of `name` takes longer than it does: $LATHE_INJECT_SLOWDOWN is one share for whatever
+/// runs ("0.05"), or a list of names with theirs ("slow2.lathe=0.02,slow5.lathe=0.05"). 0 where it says nothing of
+/// `name`, or what is no share between 0 and 10.
+inline double injectedSlowdown(const std::string &name) {
+  const char *given = std::getenv("LATHE_INJECT_SLOWDOWN");
+  std::istringstream entries(given ? given : "");
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    size_t sign = entry.find('=');
+    if (sign != std::string::npos && entry.substr(0, sign) != name)
+      continue;
+    std::string text = sign == std::string::npos ? entry : entry.substr(sign + 1);
+    char *end = nullptr;
+    double share = std::strtod(text.c_str(), &end);
+    return !text.empty() && *end == 0 && share > 0 && share < 10 ? share : 0;
+  }
+  return 0;
+}
+
+/// Waits, computing nothing, until what began at `begin` has taken `share` longer than it has so far.
+inline void prolong(std::chrono::steady_clock::time_point begin, double share) {
+  using Clock = std::chrono::steady_clock;
+  if (share <= 0)
+    return;
+  auto until = begin + std::chrono::duration_cast<Clock::duration>((Clock::now() - begin) * (1 + share));
+  while (Clock::now() < until)
+    ;
+}
+
+} // namespace lathe::lab

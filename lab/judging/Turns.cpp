@@ -1,0 +1,185 @@
+#include "lab/judging/Turns.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace lathe::lab {
+
+double steadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+namespace {
+
+/// True when the last `rounds` rounds know the ratio of each side's time to the first side's to a quarter of what
+/// matters (one standard error).
+bool settled(const std::vector<TimedSide *> &sides, size_t rounds) {
+  auto logarithm = [](const TimedSide &side, size_t back) {
+    return std::log(median(side.rounds().rbegin()[std::ptrdiff_t(back)]));
+  };
+  for (size_t side = sides.size() > 1 ? 1 : 0; side < sides.size(); ++side) {
+    std::vector<double> ratios;
+    for (size_t back = 0; back < rounds; ++back)
+      ratios.push_back(logarithm(*sides[side], back) - (side > 0 ? logarithm(*sides[0], back) : 0));
+    if (summarize(ratios).standardDeviation / std::sqrt(double(rounds)) > indifference / 4)
+      return false;
+  }
+  return true;
+}
+
+class Turns {
+public:
+  Turns(const std::vector<TimedSide *> &sides, TurnOptions given, const TurnWatch &watch)
+      : sides(sides), options(std::move(given)), watch(watch) {
+    if (!options.clock)
+      options.clock = steadySeconds;
+    options.minStarts = std::max(1, std::min(options.minStarts, options.roundsInAll));
+    options.maxStarts = std::max(options.minStarts, options.maxStarts);
+  }
+
+  std::vector<size_t> run() {
+    began = options.clock();
+    starting = options.startSeconds;
+    double timed = 0;
+    int look = options.minStarts;
+    for (int number = 1; number <= options.maxStarts && made < options.roundsInAll && !running().empty(); ++number) {
+      double start = options.clock();
+      if (number > 1) {
+        if (start + starting - began >= options.limitSeconds)
+          break;
+        for (TimedSide *side : running())
+          side->startAgain();
+      }
+      double ready = options.clock();
+      if (number > 1)
+        starting = ready - start;
+      // Timing may take as long as starting did.
+      starts.push_back(timeStart(number, options.maxSeconds / options.maxStarts, ready - start));
+      made += int(starts.back());
+      double now = options.clock();
+      timed += now - ready;
+      if (watch.afterStart)
+        watch.afterStart(starts);
+      bool over = now - began >= options.limitSeconds || (number >= options.minStarts && timed >= options.maxSeconds);
+      if (over)
+        break;
+      if (number < look)
+        continue;
+      look = std::max(look + 1, look * 4 / 3);
+      if (watch.decided && watch.decided(starts))
+        break;
+    }
+    return std::move(starts);
+  }
+
+private:
+  std::vector<TimedSide *> running() const {
+    std::vector<TimedSide *> found;
+    std::copy_if(sides.begin(), sides.end(), std::back_inserter(found), [](auto *side) { return side->running(); });
+    return found;
+  }
+
+  /// When start `number` must end, so that those of minStarts that are to come have as much time as this one.
+  double deadline(int number) const {
+    double now = options.clock(), left = options.limitSeconds - (now - began);
+    int toCome = std::max(0, options.minStarts - number);
+    return now + std::max(0.0, left - toCome * starting) / (toCome + 1);
+  }
+
+  /// The most rounds that start `number` may have.
+  int mostRounds(int number, int usual) const {
+    int left = options.roundsInAll - made, shared = std::max(1, options.minStarts - number + 1);
+    return std::min(usual, (left - 1) / shared + 1); // rounded up
+  }
+
+  /// Rounds of one start; how many were made: its share of minRounds, more for `least` seconds, and where rounds differ
+  /// so much that they say little of the start, for up to `most`. Its share of maxSeconds ends them after three, its
+  /// deadline after one.
+  size_t timeStart(int number, double least, double most) {
+    auto chosen = running();
+    double until = deadline(number);
+    for (TimedSide *side : chosen)
+      side->estimate();
+    std::erase_if(chosen, [](auto *side) { return !side->running(); });
+    double first = options.clock();
+    constexpr int always = 3;
+    int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, always);
+    int limit = mostRounds(number, std::max(options.maxRounds / options.minStarts, fewest));
+    double share = options.maxSeconds / options.minStarts;
+    int round = 0;
+    while (round < limit && !chosen.empty()) {
+      std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
+      for (TimedSide *side : chosen)
+        if (side->running())
+          side->takeTurn();
+      std::erase_if(chosen, [](auto *side) { return !side->running(); });
+      ++round;
+      double now = options.clock(), elapsed = now - first;
+      if (watch.afterRound)
+        watch.afterRound(number, round, began + options.limitSeconds - now);
+      bool enough = round >= fewest && elapsed >= least && (elapsed >= most || settled(chosen, size_t(round)));
+      if (enough || now >= until || (round >= always && elapsed >= share))
+        break;
+    }
+    return size_t(round);
+  }
+
+  const std::vector<TimedSide *> &sides;
+  TurnOptions options;
+  const TurnWatch &watch;
+  double began = 0;
+  double starting = 0; // seconds that starting all sides took last
+  int made = 0;        // rounds
+  std::vector<size_t> starts;
+};
+
+} // namespace
+
+std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch) {
+  return Turns(sides, std::move(options), watch).run();
+}
+
+Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count) {
+  Starts result;
+  size_t begin = 0;
+  for (size_t here : starts) {
+    size_t end = std::min(begin + here, count);
+    if (begin < end)
+      result.emplace_back(rounds.begin() + int64_t(begin), rounds.begin() + int64_t(end));
+    begin = end;
+  }
+  return result;
+}
+
+JudgedPair judgePair(const SideRounds &numerator, const SideRounds &denominator, const std::vector<size_t> &starts,
+                     const TurnOptions &options, const JudgedPair &before) {
+  size_t common = std::min(numerator.rounds.size(), denominator.rounds.size());
+  auto timeOf = [&](const SideRounds &side) {
+    std::vector<double> pooled;
+    for (size_t i = 0; i < common; ++i)
+      pooled.insert(pooled.end(), side.rounds[i].begin(), side.rounds[i].end());
+    return SideTime{median(pooled), side.callSeconds};
+  };
+  Starts above = byStart(numerator.rounds, starts, common), below = byStart(denominator.rounds, starts, common);
+  JudgedPair pair{besideOverhead(judgeInTurns(above, below), timeOf(numerator), timeOf(denominator))};
+  size_t made = above.size();
+  pair.tooFewStarts = made < size_t(std::min(options.minStarts, 3));
+  if (pair.tooFewStarts) {
+    pair.verdict = Verdict::ambiguous;
+    pair.withinOverhead = false;
+  }
+  pair.alone = pair.verdict;
+  auto [low, high] = pair.ratio.interval;
+  bool precise = !pair.ratio.isRange && (high - low) / 2 <= options.precision * pair.ratio.ratio;
+  bool enough = pair.verdict != Verdict::ambiguous || pair.withinOverhead || precise;
+  if (enough && made >= size_t(options.minStarts))
+    pair.decidedAfter = made;
+  if (before.decidedAfter) {
+    pair.decidedAfter = before.decidedAfter;
+    pair.alone = before.alone;
+  }
+  return pair;
+}
+
+} // namespace lathe::lab

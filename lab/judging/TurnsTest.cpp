@@ -1,0 +1,207 @@
+#include "lab/judging/Turns.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+using namespace lathe::lab;
+
+namespace {
+
+/// What all sides share: the time, the clock's speed that changes as they run, and chance.
+struct Machine {
+  explicit Machine(uint64_t seed) : random(seed) {}
+  double now = 0, speed = 1;
+  std::mt19937_64 random;
+  std::normal_distribution<double> normal;
+
+  double draw(double deviation) { return std::exp(deviation * normal(random)); }
+};
+
+/// A process whose speed is a matter of luck: `startDeviation` (of the logarithm) for as long as it lives,
+/// `roundDeviation` for a round; one round in 30 takes 1.3 times as long. No clock but the machine's own.
+class SimulatedSide : public TimedSide {
+public:
+  SimulatedSide(Machine &machine, double seconds, double startDeviation, double roundDeviation, double startSeconds)
+      : machine(machine), seconds(seconds), startDeviation(startDeviation), roundDeviation(roundDeviation),
+        startSeconds(startSeconds), luck(machine.draw(startDeviation)) {}
+
+  bool running() const override { return alive; }
+  void startAgain() override {
+    machine.now += startSeconds;
+    luck = machine.draw(startDeviation);
+    ++starts;
+  }
+  void estimate() override { machine.now += seconds; }
+  void takeTurn() override {
+    machine.speed *= machine.draw(0.002);
+    double disturbed = machine.random() % 30 == 0 ? 1.3 : 1;
+    double run = seconds * luck * machine.draw(roundDeviation) * disturbed * machine.speed;
+    times.push_back({run, run});
+    machine.now += std::max(0.05, run);
+    if (times.size() == failsAfter)
+      alive = false;
+  }
+  const std::vector<std::vector<double>> &rounds() const override { return times; }
+
+  size_t starts = 1, failsAfter = 0;
+
+private:
+  Machine &machine;
+  double seconds, startDeviation, roundDeviation, startSeconds, luck;
+  std::vector<std::vector<double>> times;
+  bool alive = true;
+};
+
+/// As `lathe compare` has it by default.
+TurnOptions compareOptions(Machine &machine) {
+  TurnOptions options;
+  options.maxSeconds = options.limitSeconds = 30;
+  options.clock = [&machine] { return machine.now; };
+  return options;
+}
+
+JudgedPair compared(Machine &machine, double slowdown, double deviation) {
+  SimulatedSide ours(machine, 0.02, deviation, 0.01, 0.05);
+  SimulatedSide theirs(machine, 0.02 * (1 + slowdown), deviation, 0.01, 0.3);
+  TurnOptions options = compareOptions(machine);
+  options.startSeconds = 0.35;
+  JudgedPair judged;
+  TurnWatch watch;
+  auto judge = [&](const std::vector<size_t> &starts) {
+    judged = judgePair({theirs.rounds(), {}}, {ours.rounds(), {}}, starts, options, judged);
+    return judged.decidedAfter > 0;
+  };
+  watch.decided = judge;
+  double began = machine.now;
+  auto starts = takeTurns({&ours, &theirs}, options, watch);
+  judge(starts);
+  EXPECT_LE(machine.now - began, options.limitSeconds + 1);
+  return judged;
+}
+
+struct Rates {
+  int different = 0, same = 0, found = 0;
+};
+
+Rates ratesOf(double deviation, int rows, uint64_t seed) {
+  Machine machine(seed);
+  Rates rates;
+  for (int row = 0; row < rows; ++row) {
+    Verdict twin = compared(machine, 0, deviation).alone;
+    rates.different += twin == Verdict::faster || twin == Verdict::slower;
+    rates.same += twin == Verdict::same;
+    rates.found += compared(machine, 0.05, deviation).alone == Verdict::faster;
+  }
+  return rates;
+}
+
+} // namespace
+
+/// At most 2 % of twins are called different and at least 95 % of a true 5 % are found, where processes of one program
+/// differ by up to 2 % (standard deviation). Beyond that the rule asks for more time than 30 s; it must not invent.
+TEST(Turns, errorRatesOfCompare) {
+  constexpr int rows = 400;
+  for (double deviation : {0.003, 0.01, 0.02}) {
+    SCOPED_TRACE(deviation);
+    Rates rates = ratesOf(deviation, rows, 1);
+    EXPECT_LE(rates.different, rows * 2 / 100);
+    EXPECT_GE(rates.found, rows * 95 / 100);
+    if (deviation < 0.02)
+      EXPECT_GE(rates.same, rows * 95 / 100);
+    std::cout << rows << " rows, processes differ by " << deviation << ": " << rates.different << " twins different, "
+              << rates.same << " same, " << rates.found << " of 5 % found\n";
+  }
+  EXPECT_LE(ratesOf(0.05, rows, 1).different, rows * 3 / 100);
+}
+
+/// The rule that this one replaced: one start of each side, ten rounds. Processes differ by 2 %; many twins are called
+/// different, whatever the interval.
+TEST(Turns, oneStartIsNotEnough) {
+  Machine machine(1);
+  int different = 0;
+  constexpr int rows = 200;
+  for (int row = 0; row < rows; ++row) {
+    SimulatedSide ours(machine, 0.02, 0.02, 0.003, 0), theirs(machine, 0.02, 0.02, 0.003, 0);
+    for (int round = 0; round < 20; ++round)
+      ours.takeTurn(), theirs.takeTurn();
+    Verdict verdict = judgeInTurns({theirs.rounds()}, {ours.rounds()}).verdict;
+    different += verdict == Verdict::faster || verdict == Verdict::slower;
+  }
+  EXPECT_GT(different, rows / 10);
+}
+
+TEST(Turns, aLimitLeavesRoomForTheLeastStarts) {
+  for (double limit : {0.0, 0.5, 3.0, 12.0}) {
+    Machine machine(2);
+    SimulatedSide ours(machine, 0.1, 0, 0, 0.3), theirs(machine, 0.1, 0, 0, 0.3);
+    TurnOptions options = compareOptions(machine);
+    options.maxSeconds = options.limitSeconds = limit;
+    options.startSeconds = 0.6;
+    auto starts = takeTurns({&ours, &theirs}, options, {});
+    ASSERT_FALSE(starts.empty());
+    // A start costs 0.6 s, its estimates and a round of both sides 0.4.
+    EXPECT_LE(machine.now, limit + 0.45) << limit;
+    EXPECT_EQ(starts.size() >= 6, limit >= 6.0) << limit;
+    EXPECT_EQ(ours.starts, starts.size());
+  }
+}
+
+TEST(Turns, sidesThatFailAreLeftOut) {
+  Machine machine(3);
+  SimulatedSide ours(machine, 0.01, 0, 0, 0), theirs(machine, 0.01, 0, 0, 0), broken(machine, 0.01, 0, 0, 0);
+  broken.failsAfter = 20;
+  TurnOptions options = compareOptions(machine);
+  options.maxStarts = 6;
+  options.minRounds = options.maxRounds = 24; // four in each start
+  auto starts = takeTurns({&ours, &broken, &theirs}, options, {});
+  EXPECT_EQ(starts, (std::vector<size_t>(6, 4)));
+  EXPECT_EQ(broken.rounds().size(), 20u);
+  EXPECT_EQ(broken.starts, 5u);
+  EXPECT_EQ(ours.rounds().size(), theirs.rounds().size());
+  size_t sum = 0;
+  for (size_t count : starts)
+    sum += count;
+  EXPECT_EQ(ours.rounds().size(), sum);
+}
+
+TEST(Turns, looksComeLessAndLessOften) {
+  Machine machine(4);
+  SimulatedSide ours(machine, 0.001, 0, 0, 0);
+  TurnOptions options = compareOptions(machine);
+  options.maxSeconds = options.limitSeconds = 1e9;
+  std::vector<size_t> looks;
+  TurnWatch watch;
+  watch.decided = [&](const std::vector<size_t> &starts) {
+    looks.push_back(starts.size());
+    return false;
+  };
+  options.maxSeconds = 1; // a start lasts a sixty-fourth of it by itself
+  options.limitSeconds = 1e9;
+  EXPECT_LE(takeTurns({&ours}, options, watch).size(), 64u);
+  ASSERT_FALSE(looks.empty());
+  std::vector<size_t> all = {6, 8, 10, 13, 17, 22, 29, 38, 50};
+  for (size_t i = 0; i < looks.size(); ++i)
+    EXPECT_EQ(looks[i], all[i]);
+}
+
+TEST(Turns, whatFewStartsCanSay) {
+  std::vector<std::vector<double>> twice(12, {2.0}), once(12, {1.0});
+  TurnOptions options;
+  JudgedPair one = judgePair({twice, {}}, {once, {}}, {12}, options);
+  EXPECT_FALSE(one.ratio.isRange);
+  EXPECT_TRUE(one.tooFewStarts); // twelve rounds say nothing of other processes
+  EXPECT_EQ(one.verdict, Verdict::ambiguous);
+  JudgedPair three = judgePair({twice, {}}, {once, {}}, {4, 4, 4}, options);
+  EXPECT_EQ(three.verdict, Verdict::faster);
+  EXPECT_EQ(three.decidedAfter, 0u); // six are asked for
+  JudgedPair six = judgePair({twice, {}}, {once, {}}, {2, 2, 2, 2, 2, 2}, options);
+  EXPECT_EQ(six.decidedAfter, 6u);
+  options.minStarts = 1; // as --starts 1 asks
+  EXPECT_EQ(judgePair({twice, {}}, {once, {}}, {12}, options).verdict, Verdict::faster);
+  // What was decided at an earlier look stays the verdict of a run without other pairs.
+  JudgedPair later = judgePair({once, {}}, {once, {}}, {2, 2, 2, 2, 2, 2}, options, six);
+  EXPECT_EQ(later.alone, Verdict::faster);
+  EXPECT_EQ(later.verdict, Verdict::same);
+}
