@@ -3,17 +3,19 @@
 
 usage: bench.py LATHE [--page-only]          (`make bench` builds, installs the peers and runs it)
 
-Both sides of a ratio are timed in turns in one run, after their outputs were compared. What is measured, by environment:
+Every package is verified against the reference before it is timed. Both sides of a ratio are timed in turns in one run, over
+several starts of each. What is measured, by environment:
 
   BENCH_PARTS     networks batch bf16 memory convolutions (all)
   BENCH_NETWORKS  names of bench/torch_models.py and zoo:NAME (those of the page)
   BENCH_SUITES    suites of shared/problems/conv2d.csv (those of the page)
   BENCH_THREADS   1 2
-  BENCH_SECONDS   of timing a network (4); a convolution has a quarter of it
+  BENCH_SECONDS   limit on timing a network (20), which ends as soon as its verdict is decided; a convolution has a twentieth of it
   BENCH_MINUTES   after which no new row is begun; the same command goes on another time (0: no limit)
 
-Every finished row is kept with its raw samples below build/bench/performance (or BENCH_FOLDER) while the program and the settings are the
-same: an interrupted run goes on where it was. The page is written when no row is left, or of what is there with --page-only.
+Every finished row is kept below build/bench/performance (or BENCH_FOLDER) while the program and the settings are the same: an
+interrupted run goes on where it was. The page is written when no row is left, or of what is there with --page-only; beside it
+the raw samples as an archive of the store, and README's table anew.
 Exit code 1 when a row has no ratio, 3 when rows are left.
 """
 import datetime
@@ -28,6 +30,7 @@ import time
 
 import goals
 import performance_page
+import readme_table
 import torch_models
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -55,7 +58,7 @@ class Settings:
         self.networks = words("BENCH_NETWORKS", list(NETWORKS))
         self.suites = words("BENCH_SUITES", SUITES)
         self.threads = [int(word) for word in words("BENCH_THREADS", ["1", "2"])]
-        self.seconds = float(os.environ.get("BENCH_SECONDS", "") or 4)
+        self.seconds = float(os.environ.get("BENCH_SECONDS", "") or 20)
         self.minutes = float(os.environ.get("BENCH_MINUTES", "") or 0)
         for part in self.parts:
             if part not in PARTS:
@@ -107,34 +110,48 @@ def model(network, batch=None):
         return model("zoo:" + substitute, batch)
 
 
-def compared(lathe, arguments, threads, seconds, peer="onnxruntime"):
-    code, document, line = run(lathe, "compare", *arguments, "--with", peer, "--threads", str(threads), "--max-seconds", str(seconds))
-    if document.get("peers") and "ratio" in document["peers"][0]:
-        return document
+def verified(lathe, arguments, threads):
+    """Holds the package against the reference in float64, which `lathe compare` then says of it. -> a reason not to time it, or ""."""
+    code, document, line = run(lathe, "verify", *arguments, "--threads", str(threads), "--seeds", "1")
+    return "" if code == 0 else "not timed, verification: " + line
+
+
+def compared(lathe, arguments, threads, settings, peer="onnxruntime"):
+    """Verifies our package, then times it beside the peer."""
+    if reason := verified(lathe, arguments, threads):
+        return {"failure": reason}
+    code, document, line = run(lathe, "compare", *arguments, "--with", peer, "--threads", str(threads), "--max-seconds", str(settings.seconds),
+                               "--store", str(settings.store))
     reasons = [side["failure"]["message"] for side in document.get("sides", []) if "failure" in side]
     reasons += [output["reason"] for peer in document.get("peers", []) for output in peer["outputs"] if output.get("reason")]
-    return {"failure": (reasons + [line])[0]}
+    if not document.get("peers") or "ratio" not in document["peers"][0]:
+        return {"failure": (reasons + [line])[0]}
+    if not document["verified"]:
+        return {"failure": "timed a package that is not the verified one: " + document["verification"]}
+    return document
 
 
 def networkRow(lathe, network, threads, settings):
     arguments, form = model(network)
-    return {"model_form": form, **compared(lathe, arguments, threads, settings.seconds)}
+    return {"model_form": form, **compared(lathe, arguments, threads, settings)}
 
 
 def batchRow(lathe, batch, threads, settings):
     arguments, form = model("resnet50", batch)
-    return {"model_form": form, "batch": batch, **compared(lathe, arguments, threads, settings.seconds)}
+    return {"model_form": form, "batch": batch, **compared(lathe, arguments, threads, settings)}
 
 
 def bf16Row(lathe, network, threads, settings):
     """Operands rounded to bf16 beside our own fp32. "unable" where this CPU has no products of bf16: that is no failure."""
     arguments, form = model(network)
+    if reason := verified(lathe, arguments, threads):
+        return {"failure": reason}
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         package = os.path.join(folder, "fp32.lathe")
         made = subprocess.run([lathe, "compile", *arguments, "--threads", str(threads), "-o", package], capture_output=True, text=True)
         if made.returncode:
             return {"failure": (made.stderr.strip().splitlines() or ["compile failed"])[-1]}
-        row = compared(lathe, [*arguments, "--precision", "bf16"], threads, settings.seconds, package)
+        row = compared(lathe, [*arguments, "--precision", "bf16"], threads, settings, package)
     if "avx512bf16" in row.get("failure", ""):
         return {"unable": row["failure"]}
     if "peers" in row:
@@ -142,34 +159,61 @@ def bf16Row(lathe, network, threads, settings):
     return {"model_form": form, **row}
 
 
-# A model of one operator on one element: what the process takes by itself.
-NOTHING = """func.func @main(%x: tensor<1xf32> {nn.name = "x"}) -> (tensor<1xf32> {nn.name = "y"}) {
-  %0 = nn.relu %x : (tensor<1xf32>) -> tensor<1xf32>
-  return %0 : tensor<1xf32>
-}
-"""
+def field(number, value):
+    """A field of a protobuf message."""
+    def varint(n):
+        out = b""
+        while n > 127:
+            out += bytes([n & 127 | 128])
+            n >>= 7
+        return out + bytes([n])
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def nothing():
+    """An ONNX file of one Relu on one element: what a process takes by itself."""
+    port = lambda name: field(1, name) + field(2, field(1, field(1, 1) + field(2, field(1, field(1, 1)))))
+    node = field(1, "x") + field(2, "y") + field(4, "Relu")
+    return field(1, 8) + field(8, field(2, 13)) + field(7, field(1, node) + field(2, "g") + field(11, port("x")) + field(12, port("y")))
+
+
+class Failed(Exception):
+    """With the last line that a command printed."""
+
+
+def must(lathe, *arguments):
+    code, document, line = run(lathe, *arguments)
+    if code:
+        raise Failed(line)
+    return document
 
 
 def memoryRow(lathe, network):
-    """Largest resident set of `lathe run F.lathe` beside what the package needs; network None: NOTHING."""
+    """Largest resident sets: of `lathe run F.lathe`, compiled for speed and with --memory small, and of ONNX Runtime's runner, each
+    with one run; beside what the package needs. network None: of a model that computes nothing."""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
-        package = os.path.join(folder, "model.lathe")
         if network:
             arguments, form = model(network)
         else:
-            arguments, form = [os.path.join(folder, "nothing.mlir")], "nothing"
-            pathlib.Path(arguments[0]).write_text(NOTHING)
-        made = subprocess.run([lathe, "compile", *arguments, "-o", package], capture_output=True, text=True)
-        if made.returncode:
-            return {"failure": (made.stderr.strip().splitlines() or ["compile failed"])[-1]}
-        code, needs, line = run(lathe, "bench", package, "--repetitions", "1", "--warm-up", "0")
-        if code:
-            return {"failure": line}
-        code, ran, line = run(lathe, "run", package, "--fill", "random")
-        if code:
-            return {"failure": line}
-        return {"model_form": form, "peak_rss_bytes": ran["peak_rss_bytes"],
-                **{key: needs[key] for key in ("constant_bytes", "arena_bytes", "live_bytes", "scratch_bytes")}}
+            arguments, form = [os.path.join(folder, "nothing.onnx")], "nothing"
+            pathlib.Path(arguments[0]).write_bytes(nothing())
+        row = {"model_form": form}
+        try:
+            for memory in ("any", "small"):
+                package = os.path.join(folder, memory + ".lathe")
+                row["source_bytes"] = must(lathe, "compile", *arguments, "-o", package, "--memory", memory)["source_constant_bytes"]
+                needs = must(lathe, "bench", package, "--repetitions", "1", "--warm-up", "0", "--no-store")
+                ran = must(lathe, "run", package, "--fill", "random")
+                row[memory] = {"peak_rss_bytes": ran["peak_rss_bytes"],
+                               **{key: needs[key] for key in ("constant_bytes", "arena_bytes", "live_bytes", "scratch_bytes")}}
+            beside = must(lathe, "compare", *arguments, "--with", "onnxruntime", "--check-only", "--no-store")
+            row["onnxruntime"] = {"peak_rss_bytes": beside["sides"][1]["peak_rss_bytes"]}
+        except Failed as failed:
+            return {"failure": str(failed)}
+        return row
 
 
 class Rows:
@@ -206,7 +250,8 @@ def convolutions(lathe, settings, program, minutes):
         kept.write_text(json.dumps(stamp))
     problems = os.environ.get("LATHE_TEST_DATA", str(ROOT.parent / "shared")) + "/problems/conv2d.csv"
     arguments = ["ops", "bench", "conv2d", "--problems", problems, "--suite", ",".join(settings.suites), "--provider", PROVIDERS,
-                 "--threads", ",".join(map(str, settings.threads)), "--max-seconds", str(settings.seconds / 4), "--log", str(log)]
+                 "--threads", ",".join(map(str, settings.threads)), "--max-seconds", str(settings.seconds / 20), "--log", str(log),
+                 "--store", str(settings.store)]
     if minutes is not None:
         arguments += ["--max-minutes", "%.3f" % max(minutes, 0.001)]
     code, document, line = run(lathe, *arguments)
@@ -224,14 +269,9 @@ def convolutions(lathe, settings, program, minutes):
     return document["left"], "" if code == 0 else line
 
 
-def main():
-    arguments = [word for word in sys.argv[1:] if word != "--page-only"]
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        sys.exit(__doc__)
-    lathe, settings = arguments[0], Settings()
-    program = fingerprint(lathe)
-    rows = Rows(program)
-    tasks = []  # name, what a row is kept for, function
+def tasksOf(lathe, settings):
+    """-> [(name, what a row is kept for, function that measures it)]"""
+    tasks = []
     for threads in settings.threads:
         both = {"seconds": settings.seconds}
         if "networks" in settings.parts:
@@ -246,30 +286,47 @@ def main():
     if "memory" in settings.parts:
         tasks.append(("memory", {}, lambda: memoryRow(lathe, None)))
         tasks += [("memory-" + network.replace(":", "-"), {}, lambda network=network: memoryRow(lathe, network)) for network in settings.networks]
+    return tasks
 
+
+def measure(lathe, settings, program):
+    """-> (rows left, rows that failed)"""
+    rows, tasks = Rows(program), tasksOf(lathe, settings)
     began, left, failed = time.monotonic(), 0, 0
-    over = lambda: settings.minutes and time.monotonic() - began > 60 * settings.minutes
+    for number, (name, kept, work) in enumerate(tasks):
+        if rows.get(name, kept):
+            continue
+        if settings.minutes and time.monotonic() - began > 60 * settings.minutes:
+            left += 1
+            continue
+        print("[%d/%d] %s" % (number + 1, len(tasks), name), end=" ", flush=True)
+        try:
+            row = work()
+        except RuntimeError as error:
+            row = {"failure": str(error)}
+        rows.put(name, kept, row)
+        failed += "failure" in row
+        print(row.get("failure") or performance_page.oneLine(row), flush=True)
+    if "convolutions" in settings.parts:
+        minutes = settings.minutes - (time.monotonic() - began) / 60 if settings.minutes else None
+        more, failure = convolutions(lathe, settings, program, minutes)
+        left += more
+        failed += bool(failure)
+    return left, failed
+
+
+def main():
+    arguments = [word for word in sys.argv[1:] if word != "--page-only"]
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        sys.exit(__doc__)
+    lathe, settings = arguments[0], Settings()
+    program = fingerprint(lathe)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    settings.store = FOLDER / ("samples-%s.db" % program)  # of this program only
+    failed = 0
     if "--page-only" not in sys.argv:
         try:
-            for number, (name, kept, work) in enumerate(tasks):
-                if rows.get(name, kept):
-                    continue
-                if over():
-                    left += 1
-                    continue
-                print("[%d/%d] %s" % (number + 1, len(tasks), name), end=" ", flush=True)
-                try:
-                    row = work()
-                except RuntimeError as error:
-                    row = {"failure": str(error)}
-                rows.put(name, kept, row)
-                failed += "failure" in row
-                print(row.get("failure") or performance_page.oneLine(row), flush=True)
-            if "convolutions" in settings.parts:
-                minutes = settings.minutes - (time.monotonic() - began) / 60 if settings.minutes else None
-                more, failure = convolutions(lathe, settings, program, minutes)
-                left += more
-                failed += bool(failure)
+            left, failed = measure(lathe, settings, program)
         except KeyboardInterrupt:
             print("\ninterrupted: finished rows are kept, the same command goes on", file=sys.stderr)
             return 130
@@ -277,7 +334,8 @@ def main():
             print("%d rows left: the same command goes on" % left)
             return 3
     page = performance_page.write(ROOT, FOLDER, lathe, program, settings, BATCHES)
-    print("%s is written; raw samples are in %s" % (page, FOLDER))
+    readme_table.write(ROOT)
+    print("%s is written" % page)
     return 1 if failed else 0
 
 

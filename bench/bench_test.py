@@ -32,8 +32,11 @@ elif verb == "compare" and "bf16" in arguments:
         sys.exit(2)
     threads, ratio = int(arguments[arguments.index("--threads") + 1]), 1.75 if "vgg16" in arguments[1] else 1.4
     assert os.path.exists(arguments[arguments.index("--with") + 1])
-    write({"sides": [{"name": name, "settings": {}, "version": "0", "time": {"median_ms": ms / threads}} for name, ms in (("lathe", 10), ("fp32.lathe", 10 * ratio))],
-           "peers": [{"ratio": ratio, "ratio_low": ratio - 0.1, "ratio_high": ratio + 0.1, "verdict": "faster", "outputs": [{"relative_l2": 3e-3}, {"relative_l2": 4.5e-3}]}]})
+    write({"verified": True, "sides": [{"name": name, "settings": {}, "version": "0", "time": {"median_ms": ms / threads}} for name, ms in (("lathe", 10), ("fp32.lathe", 10 * ratio))],
+           "peers": [{"ratio": ratio, "ratio_low": ratio - 0.1, "ratio_high": ratio + 0.1, "confidence": 0.95, "verdict": "faster", "outputs": [{"relative_l2": 3e-3}, {"relative_l2": 4.5e-3}]}]})
+elif verb == "compare" and "--check-only" in arguments:
+    assert "--no-store" in arguments
+    write({"verified": False, "sides": [{"peak_rss_bytes": 0}, {"peak_rss_bytes": (80 if "nothing" in arguments[1] else 320) << 20}], "peers": []})
 elif verb == "compare":
     model, threads = arguments[1], int(arguments[arguments.index("--threads") + 1])
     if model == "zoo:broken":
@@ -43,16 +46,26 @@ elif verb == "compare":
         write({"sides": [], "peers": [{"outputs": [{"reason": "relative L2 0.3"}]}]})
         sys.exit(1)
     ratio = {"zoo:fast": 2.0, "zoo:slow": 0.5}.get(model, 1.0)
-    write({"sides": [{"name": "lathe", "settings": {}, "version": "0", "time": {"median_ms": 10 / threads}},
+    open(arguments[arguments.index("--store") + 1], "a").write(model + "\n")
+    write({"verified": model != "zoo:unverified", "verification": "another package",
+           "sides": [{"name": "lathe", "settings": {}, "version": "0", "time": {"median_ms": 10 / threads}},
                      {"name": "onnxruntime", "settings": {"mode": "parallel"}, "version": "1.30.0", "time": {"median_ms": 10 * ratio / threads}}],
-           "peers": [{"ratio": ratio, "ratio_low": ratio - 0.1, "ratio_high": ratio + 0.1, "verdict": "faster" if ratio > 1 else "slower", "outputs": []}],
+           "peers": [{"ratio": ratio, "ratio_low": ratio - 0.1, "ratio_high": ratio + 0.1, "confidence": None if model == "zoo:slow" else 0.95, "verdict": "faster" if ratio > 1 else "slower", "outputs": []}],
            "other_processors": 1.5 if model == "zoo:slow" else 0.0})
+elif verb == "verify":
+    if arguments[1] == "zoo:false":
+        print("FAILED: output 'y' differs")
+        sys.exit(1)
+elif verb == "store":
+    open(arguments[2], "w").write(open(arguments[arguments.index("--store") + 1]).read())
 elif verb == "compile":
     open(arguments[arguments.index("-o") + 1], "w").write(arguments[1])
+    write({"source_constant_bytes": 60 << 20})
 elif verb == "bench":
-    write({"constant_bytes": 100 << 20, "arena_bytes": 20 << 20, "live_bytes": 10 << 20, "scratch_bytes": 0})
+    assert "--no-store" in arguments
+    write({"constant_bytes": (60 if "small" in arguments[1] else 100) << 20, "arena_bytes": 20 << 20, "live_bytes": 10 << 20, "scratch_bytes": 0})
 elif verb == "run":
-    write({"peak_rss_bytes": (30 if "nothing" in open(arguments[1]).read() else 150) << 20})
+    write({"peak_rss_bytes": (30 if "nothing" in open(arguments[1]).read() else 102 if "small" in arguments[1] else 150) << 20})
 elif verb == "ops":
     def row(text, kind, threads, ratio, status="passed"):
         verdict = {"peer": "onednn", "ours": "auto", "theirs": "winograd", "ratio": ratio, "verdict": "slower" if ratio < 1 else "faster"}
@@ -72,6 +85,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "docs").mkdir()
+        (root / "README.md").write_text("x\n<!-- bench/readme_table.py writes from here -->\n<!-- to here -->\ny\n")
         shutil.copytree(HERE, root / "bench")
         (root / "bin").mkdir()
         lathe = root / "bin" / "lathe"
@@ -81,7 +95,7 @@ def main():
 
         def bench(*arguments, **settings):
             log.write_text("")
-            environment = {**os.environ, "FAKE_LOG": str(log), "BENCH_NETWORKS": "zoo:fast zoo:slow zoo:broken zoo:wrong", "BENCH_THREADS": "1 2", **settings}
+            environment = {**os.environ, "FAKE_LOG": str(log), "BENCH_NETWORKS": "zoo:fast zoo:slow zoo:broken zoo:wrong zoo:false zoo:unverified", "BENCH_THREADS": "1 2", **settings}
             for name in ("BENCH_FOLDER", "BENCH_MINUTES", "BENCH_SECONDS", "BENCH_PARTS", "BENCH_SUITES"):
                 if name not in settings:
                     environment.pop(name, None)
@@ -92,25 +106,32 @@ def main():
         result, said = bench(BENCH_PARTS=parts, BENCH_MINUTES="0.00001")
         assert result.returncode == 3 and "rows left" in result.stdout, result
         assert not (root / "docs" / "performance.md").exists(), "a page of a run that is not over"
-        before = said.count("compare")
-        assert before < 8, said
+        timed = lambda said: sum(line.startswith("compare") and "--check-only" not in line for line in said.splitlines())
+        before = timed(said)
+        assert before < 10, said
 
         result, said = bench(BENCH_PARTS=parts)
-        assert result.returncode == 1 and not result.stderr, result  # two networks and a point failed
-        assert before + said.count("compare") == 8, said
+        assert result.returncode == 1 and not result.stderr, result  # four networks and a point failed
+        assert before + timed(said) == 10 and "compare zoo:false" not in said.replace("compare zoo:false --with onnxruntime --check-only", ""), said
         page = (root / "docs" / "performance.md").read_text()
         for words in ("Test CPU", "virtual machine, kvm", "ONNX Runtime 1.30.0", "oneDNN 2.6.3", "**2.000** (1.900 to 2.100) faster", "signal 11", "relative L2 0.3", "| networks with the verdict *slower* at 1 thread | none | slow | **missed** |",
                       "**1.000** of 2 networks", "slower \\*", "The machine was disturbed", "2.00 |", "| `ic32` | 1 | 1x1 | 1000.0 | 500.0 | 0.500 | jit_wino |",
-                      "| `ic16` | 1 | lathe:auto | failed | relative L2 0.2 |", "1 (50.0 %)", "less the 30.0 MiB of a process", "| fast | 100.0 | 10.0 | 150.0 | 120.0 | 1.09 |", "build/bench/performance"):
+                      "| `ic16` | 1 | lathe:auto | failed | relative L2 0.2 |", "1 (50.0 %)", "(30.0 MiB of\n`lathe run`, 80.0 MiB of the runner", "| fast | 60.0 | 100.0 | 10.0 | 120.0 | 1.09 | 60.0 | 72.0 | 240.0 | 0.50 |",
+                      "not timed, verification: FAILED: output 'y' differs", "timed a package that is not the verified one: another package",
+                      "**0.500** (0.400 to 0.600, range) slower", "[performance.jsonl.gz](performance.jsonl.gz)"):
             assert words in page, words + " is not in\n" + page
         for name in ("performance-networks.svg", "performance-convolutions.svg"):
             plot = (root / "docs" / name).read_text()
             assert plot.startswith("<svg") and plot.rstrip().endswith("</svg>") and "nan" not in plot
             assert name in page
 
+        assert sorted(set((root / "docs" / "performance.jsonl.gz").read_text().split())) == ["zoo:fast", "zoo:slow", "zoo:unverified"]
+        readme = (root / "README.md").read_text()
+        assert readme.startswith("x\n") and readme.endswith("y\n") and "| Test CPU, virtual | 2 | 1.00 | 1.00 | slow | [docs/performance.md](docs/performance.md)," in readme, readme
+
         # What is finished is not measured again; what failed is.
         result, said = bench(BENCH_PARTS=parts)
-        assert said.count("compare zoo:fast") == 0 and said.count("compare zoo:broken") == 2, said
+        assert said.count("compare zoo:fast") == 0 and said.count("compare zoo:broken --with onnxruntime --threads") == 2, said
         # Other settings are other rows.
         result, said = bench(BENCH_PARTS="networks", BENCH_SECONDS="1", BENCH_NETWORKS="zoo:fast")
         assert result.returncode == 0 and said.count("compare zoo:fast") == 2 and "--max-seconds 1.0" in said, (result, said)
@@ -138,6 +159,31 @@ def main():
         result, said = bench(BENCH_PARTS="bf16", FAKE_BF16="none")
         page = (root / "docs" / "performance.md").read_text()
         assert result.returncode == 0 and "has no products of bf16 (avx512bf16)" in page and "over our own fp32 on" not in page, (result, page)
+
+        # A page of another machine moves aside, with what lies beside it; README joins pages of one commit.
+        assert "None were kept" in page and not (root / "docs" / "performance.jsonl.gz").exists()
+        bench(BENCH_PARTS="networks", BENCH_NETWORKS="zoo:fast")
+        lathe.write_text(lathe.read_text().replace("Test CPU", "Other CPU"))
+        result, said = bench(BENCH_PARTS="networks", BENCH_NETWORKS="zoo:fast")
+        kept = sorted(file.name for file in (root / "docs" / "performance").iterdir())
+        stem = next(name for name in kept if name.endswith(".md")).removesuffix(".md")
+        assert stem.startswith("test-cpu-virtual-") and stem + ".md" in kept and stem + ".jsonl.gz" in kept, kept
+        assert "Other CPU" in (root / "docs" / "performance.md").read_text() and "[%s.jsonl.gz](%s.jsonl.gz)" % (stem, stem) in (root / "docs" / "performance" / (stem + ".md")).read_text()
+
+        def page_of(name, commit, machine):
+            summary = {"commits": commit, "date": "2026-11-23", "machine": machine, "networks": 2, "slower": [], "means": {"1": 1.5}}
+            (root / "docs" / name).write_text("<!-- written -->\n<!-- page: %s -->\n" % json.dumps(summary))
+        page_of("performance.md", ["abc"], "this one")
+        page_of("performance/other.md", ["abc"], "another one")
+        page_of("performance/old.md", ["old"], "an old one")
+        (root / "docs" / "performance" / (stem + ".md")).unlink()
+        table = subprocess.run([sys.executable, str(root / "bench" / "readme_table.py")], capture_output=True, text=True)
+        readme = (root / "README.md").read_text()
+        assert table.returncode == 0 and "| this one | 2 | 1.50 |  | none |" in readme and "| another one |" in readme and "| an old one |" not in readme, readme
+        assert "Pages of other commits: [docs/performance/old.md](docs/performance/old.md) (an old one, commit old)." in readme
+        (root / "README.md").write_text(readme.replace("1.50", "1.60"))
+        assert subprocess.run([sys.executable, str(root / "bench" / "readme_table.py"), "--check"], capture_output=True).returncode == 1
+        assert subprocess.run([sys.executable, str(HERE / "readme_table.py"), "--check"], capture_output=True).returncode == 0, "README.md and the pages differ"
 
         result, said = bench(BENCH_PARTS="everything")
         assert result.returncode not in (0, 3) and "none of networks" in result.stderr, result

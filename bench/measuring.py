@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""How often the laboratory is wrong: makes the table of docs/measuring.md.
+"""Measures how often verdicts are wrong, and writes the tables of docs/measuring.md.
 
-usage: measuring.py LATHE --log FILE [--write PAGE] [--problems N] [--threads LIST] [--starts N] [--max-seconds S]
-                    [--repetitions N] [--max-minutes M] [--again]
+usage: measuring.py LATHE --log FILE [--what ops|compare] [--write PAGE] [--problems N] [--networks LIST] [--tries N]
+                    [--threads LIST] [--starts N] [--max-seconds S] [--repetitions N] [--max-minutes M] [--again]
 
-`lathe ops bench` times our provider against itself under other names: `twin`, which is the same, and providers whose every
-run takes a known share longer (LATHE_INJECT_SLOWDOWN). A verdict other than same or ambiguous of the twin is a false alarm;
-`faster` of ours against a slowed one is a find. The columns are timed together and each pair is judged as if it were alone.
+ops: `lathe ops bench` times our provider against itself under other names: `twin`, which is the same, and providers whose
+every run takes a known share longer (LATHE_INJECT_SLOWDOWN). compare: `lathe compare` times a package against copies of its
+file: `twin.lathe`, and copies that the runner slows down by a known share. A verdict other than same or ambiguous of the
+twin is a false alarm; `faster` of ours against a slowed one is a find. The sides are timed together and each pair is judged
+as if it were alone.
 
 Every row is added to FILE (JSON lines) as soon as it is measured. Rows of the same settings that are there already are not
 measured again, so that a study may be interrupted at any time, or made in slices of --max-minutes; --again measures those
-again that other programs disturbed. Without --starts, --max-seconds and --repetitions `lathe ops bench` has its own defaults.
+again that other programs disturbed. Without --starts, --max-seconds and --repetitions the verb has its own defaults.
 --write puts the table between the marks of PAGE, too.
 """
 import argparse
@@ -18,6 +20,7 @@ import datetime
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -37,7 +40,9 @@ PROBLEMS = [("conv2d", ["ic64ih56oc64kh3ph1", "ic256ih14oc256kh3ph1", "ic512ih7o
             ("transpose", ["1x64x56x56:0,2,3,1", "768x768:1,0"])]
 SLOWDOWNS = {"twin": 0.0, "slow2": 0.02, "slow5": 0.05, "slow10": 0.10}
 DISTURBING = 0.15  # processors kept busy by others, as in lab/machine/Disturbance.h
-BEGIN, END = "<!-- bench/measuring.py writes from here -->", "<!-- to here -->"
+NETWORKS = ["zoo:squeezenet", "zoo:shufflenet_v2", "zoo:mobilenet_v2", "zoo:lstm", "zoo:resnet18", "zoo:googlenet"]
+BEGIN = {"ops": "<!-- bench/measuring.py writes from here -->", "compare": "<!-- bench/measuring.py --what compare writes from here -->"}
+END = "<!-- to here -->"
 
 
 def providers(lathe, folder):
@@ -52,7 +57,7 @@ def providers(lathe, folder):
 
 
 def bench_flags(options):
-    """How every row is measured: the flags of `lathe ops bench` that were chosen."""
+    """How every row is measured: the flags of the verb that were chosen."""
     flags = []
     for name in ("starts", "max_seconds", "repetitions"):
         value = getattr(options, name)
@@ -61,36 +66,83 @@ def bench_flags(options):
     return flags
 
 
-def measure(lathe, folder, kind, text, threads, flags):
+def run(command, environment):
+    done = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
+    if done.returncode:
+        sys.exit("measuring.py: %s: exit code %d" % (" ".join(command), done.returncode))
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
+
+
+def judged(verdict):
+    return [verdict["verdict_alone"], verdict["ratio"], verdict["ratio_low"], verdict["ratio_high"]]
+
+
+def compare_row(lathe, folder, network, number, threads, flags):
+    """One row of `lathe compare`: a package against copies of itself."""
+    package, report = os.path.join(folder, "%s-%d.lathe" % (network.replace(":", "-"), threads)), os.path.join(folder, "report.json")
+    if not os.path.exists(package):
+        run([lathe, "compile", network, "--threads", str(threads), "-o", package, "--quiet"], {})
+    copies = {name: os.path.join(folder, name + ".lathe") for name in SLOWDOWNS}
+    for copy in copies.values():
+        shutil.copyfile(package, copy)
+    began = time.monotonic()
+    run([lathe, "compare", package, "--with", ",".join(copies.values()), "--threads", str(threads), "--no-store", "--quiet", "--json", report, *flags],
+        {"LATHE_INJECT_SLOWDOWN": ",".join("%s.lathe=%g" % entry for entry in SLOWDOWNS.items() if entry[1])})
+    row = json.load(open(report))
+    return {"flags": flags, "kind": network, "text": str(number), "threads": threads, "measured": now(), "seconds": time.monotonic() - began,
+            "other_processors": row.get("other_processors", 0.0), "starts": row["starts"],
+            "verdicts": {peer["peer"].removesuffix(".lathe"): judged(peer) for peer in row["peers"] if "ratio" in peer},
+            "rounds_ns": {side["name"]: side["rounds_ns"] for side in row["sides"]}}
+
+
+def ops_row(lathe, folder, kind, text, threads, flags):
     """One row of `lathe ops bench`."""
     report = os.path.join(folder, "report.json")
     columns = ",".join(["lathe:auto"] + [name + ":auto" for name in SLOWDOWNS])
     command = [lathe, "ops", "bench", kind, text, "--provider", columns, "--threads", str(threads), "--no-store", "--json", report, *flags]
     began = time.monotonic()
-    done = subprocess.run(command, env={**os.environ, "LATHE_PROVIDERS": folder}, stdout=subprocess.DEVNULL)
-    if done.returncode:
-        sys.exit("measuring.py: %s: exit code %d" % (" ".join(command), done.returncode))
+    run(command, {"LATHE_PROVIDERS": folder})
     row = json.load(open(report))["rows"][0]
-    return {"flags": flags, "kind": kind, "text": text, "threads": threads, "measured": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M"),
+    return {"flags": flags, "kind": kind, "text": text, "threads": threads, "measured": now(),
             "seconds": time.monotonic() - began, "other_processors": row.get("other_processors", 0.0), "starts": row["starts"],
-            "verdicts": {verdict["peer"]: [verdict["verdict_alone"], verdict["ratio"], verdict["ratio_low"], verdict["ratio_high"]] for verdict in row["verdicts"]},
+            "verdicts": {verdict["peer"]: judged(verdict) for verdict in row["verdicts"]},
             "rounds_ns": {point["provider"]: point["rounds_ns"] for point in row["points"]}}
 
 
 def read(path):
-    """Rows of an earlier run; a line that was cut off at its end is measured again."""
+    """Rows of an earlier run. A line that was cut off at the end is removed: it is measured again."""
+    if not os.path.exists(path):
+        return []
+    text = open(path).read()
+    whole = text[:text.rfind("\n") + 1]
+    if whole != text:
+        os.truncate(path, len(whole.encode()))
     rows = []
-    if os.path.exists(path):
-        for line in open(path):
-            try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                if line.endswith("\n"):
-                    sys.exit("measuring.py: %s: '%.40s' is no row of a study" % (path, line))
+    for line in whole.splitlines():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            sys.exit("measuring.py: %s: '%.40s' is no row of a study" % (path, line))
     return rows
 
 
-def table(rows, flags):
+def machine():
+    """"AMD EPYC, 2 processors, virtual": this one."""
+    facts = open("/proc/cpuinfo").read()
+    name = re.search(r"model name\s*: (.*)", facts)
+    return "%s, %d processors%s" % (name.group(1).strip() if name else "unknown processor", os.cpu_count(), ", virtual" if "hypervisor" in facts else "")
+
+
+def commit():
+    """The source tree's state, which the program is said to be built from."""
+    shown = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "log", "-1", "--format=%h"], capture_output=True, text=True)
+    return shown.stdout.strip() or "?"
+
+
+def table(rows, flags, what):
     """The page's part about these rows."""
     disturbed = sum(row["other_processors"] > DISTURBING for row in rows)
     text = "| injected | points | called different | faster | same | ambiguous | median ratio |\n|---|---|---|---|---|---|---|\n"
@@ -103,11 +155,18 @@ def table(rows, flags):
             share * 100, len(of), different, 100 * different / len(of), count["faster"], count["same"], count["ambiguous"], ratios[len(ratios) // 2])
     seconds = sorted(row["seconds"] for row in rows)
     starts = sorted(len(row["starts"]) for row in rows)
-    problems = len({(row["kind"], row["text"]) for row in rows})
-    text += "\n%d problems, threads %s, %s; %s to %s. A row of five columns took %.1f s in the median (%.1f s at most) with preparing and checking, and %d starts (%d at most). " % (
-        problems, " and ".join(sorted({str(row["threads"]) for row in rows})), " ".join(flags) or "the defaults of `lathe ops bench`",
-        min(row["measured"] for row in rows), max(row["measured"] for row in rows), seconds[len(seconds) // 2], seconds[-1], starts[len(starts) // 2], starts[-1])
-    text += "Other programs kept more than %g processors busy during %s of %d rows.\n" % (DISTURBING, disturbed or "none", len(rows))
+    busy = sorted(row["other_processors"] for row in rows)
+    middle = lambda values: values[len(values) // 2]
+    kinds, problems = len({row["kind"] for row in rows}), len({(row["kind"], row["text"]) for row in rows})
+    of = "%d problems" % problems if what == "ops" else "%d networks, %d tries each" % (kinds, problems // kinds)
+    verb = "lathe ops bench" if what == "ops" else "lathe compare"
+    text += "\n%s, threads %s, %s; %s to %s; %s; commit %s. " % (
+        of, " and ".join(sorted({str(row["threads"]) for row in rows})), " ".join(flags) or "the defaults of `%s`" % verb,
+        min(row["measured"] for row in rows), max(row["measured"] for row in rows), machine(), " and ".join(sorted({row.get("commit", "?") for row in rows})))
+    text += "A row of five sides took %.1f s in the median (%.1f s at most) with preparing and checking, and %d starts (%d at most). " % (
+        middle(seconds), seconds[-1], middle(starts), starts[-1])
+    text += "Other programs kept more than %g processors busy during %s of %d rows; in the median row they kept %.2f busy, at most %.2f.\n" % (
+        DISTURBING, disturbed or "none", len(rows), middle(busy), busy[-1])
     wrong = ["%s %s, %d thread%s: %.3f (%.3f to %.3f)" % (row["kind"], row["text"], row["threads"], "s" * (row["threads"] > 1), *row["verdicts"]["twin"][1:])
              for row in rows if row["verdicts"].get("twin", [""])[0] in ("faster", "slower")]
     if wrong:
@@ -115,51 +174,66 @@ def table(rows, flags):
     return text
 
 
-def write(page, text):
-    before, mark, rest = open(page).read().partition(BEGIN)
+def write(page, text, what):
+    before, mark, rest = open(page).read().partition(BEGIN[what])
     _, end, after = rest.partition(END)
     if not mark or not end:
-        sys.exit("measuring.py: %s has no '%s' and '%s'" % (page, BEGIN, END))
+        sys.exit("measuring.py: %s has no '%s' and '%s'" % (page, BEGIN[what], END))
     with open(page, "w") as file:
-        file.write(before + BEGIN + "\n\n" + text + "\n" + END + after)
+        file.write(before + mark + "\n\n" + text + "\n" + end + after)
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(usage=re.search(r"usage: (.*?)\n\n", __doc__, re.S).group(1))
     parser.add_argument("lathe")
     parser.add_argument("--log", required=True)
+    parser.add_argument("--what", choices=["ops", "compare"], default="ops")
     parser.add_argument("--write", metavar="PAGE")
-    parser.add_argument("--problems", type=int, default=100, help="of each kind at most")
+    parser.add_argument("--problems", type=int, default=100, help="of each kind at most (ops)")
+    parser.add_argument("--networks", default=",".join(NETWORKS), help="anything that `lathe compile` reads (compare)")
+    parser.add_argument("--tries", type=int, default=5, help="rows of each network and number of threads (compare)")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--starts", type=int)
     parser.add_argument("--max-seconds", type=float)
     parser.add_argument("--repetitions", type=int)
     parser.add_argument("--max-minutes", type=float, default=0, help="after which no new row is begun")
     parser.add_argument("--again", action="store_true")
-    options = parser.parse_args()
-    flags = bench_flags(options)
-    wanted = [(kind, text, int(threads)) for kind, texts in PROBLEMS for text in texts[: options.problems] for threads in options.threads.split(",")]
+    return parser.parse_args()
+
+
+def points(options):
+    """Kind, text and threads of every row."""
+    threads = [int(word) for word in options.threads.split(",")]
+    if options.what == "ops":
+        return [(kind, text, count) for kind, texts in PROBLEMS for text in texts[: options.problems] for count in threads]
+    return [(network, str(number), count) for number in range(options.tries) for network in options.networks.split(",") for count in threads]
+
+
+def main():
+    options = arguments()
+    flags, wanted = bench_flags(options), points(options)
+    row_of = {"ops": ops_row, "compare": compare_row}[options.what]
     key = lambda row: (row["kind"], row["text"], row["threads"])
     rows = {key(row): row for row in read(options.log) if row["flags"] == flags}  # of several the last
     missing = [point for point in wanted if point not in rows or (options.again and rows[point]["other_processors"] > DISTURBING)]
     began, left = time.monotonic(), len(missing)
     with tempfile.TemporaryDirectory() as folder, open(options.log, "a") as log:
-        providers(options.lathe, folder)
-        if log.tell() and open(options.log).read()[-1] != "\n":
-            log.write("\n")
+        if options.what == "ops":
+            providers(options.lathe, folder)
         for point in missing:
             if options.max_minutes and time.monotonic() - began > 60 * options.max_minutes:
                 break
-            rows[point] = measure(options.lathe, folder, *point, flags)
+            kind, text, threads = point
+            rows[point] = {"commit": commit(), **row_of(options.lathe, folder, kind, text, threads, flags)}
             log.write(json.dumps(rows[point]) + "\n")
             log.flush()
             left -= 1
     chosen = [rows[point] for point in wanted if point in rows]
     if chosen:
-        text = table(chosen, flags)
+        text = table(chosen, flags, options.what)
         print(text)
         if options.write and not left:
-            write(options.write, text)
+            write(options.write, text, options.what)
     if left:
         print("%d of %d rows are left: the same command goes on" % (left, len(wanted)))
 

@@ -1,10 +1,12 @@
 """docs/performance.md from the rows of bench.py."""
 import json
 import math
+import re
 import statistics
 import subprocess
 
 import goals
+import readme_table
 import svg_plot
 
 DISTURBING = 0.15  # processors kept busy by others; lab/machine/Disturbance.h
@@ -17,7 +19,12 @@ def oneLine(row):
     if row.get("peers"):
         peer = row["peers"][0]
         return "%.3f %s%s" % (peer["ratio"], peer["verdict"], ", disturbed" if disturbed(row) else "")
-    return "%.1f MiB" % (row["peak_rss_bytes"] / 2**20)
+    return "%.1f MiB, ONNX Runtime %.1f MiB" % tuple(row[who]["peak_rss_bytes"] / 2**20 for who in ("any", "onnxruntime"))
+
+
+def interval(peer):
+    """Of 95 %, or said to be the range of too few rounds."""
+    return "%.3f to %.3f%s" % (peer["ratio_low"], peer["ratio_high"], "" if peer.get("confidence") else ", range")
 
 
 def disturbed(row):
@@ -82,13 +89,21 @@ class Page:
         times = [self.milliseconds(network, threads) for threads in self.settings.threads]
         return times[0] / times[1] if len(times) == 2 and all(times) else None
 
-    def ownMemory(self, row):
-        """Bytes a run holds beyond a process that runs next to nothing, as docs/memory.md counts them."""
-        return row["peak_rss_bytes"] - self.nothing.get("peak_rss_bytes", 0)
+    def ownMemory(self, row, who):
+        """Bytes a process holds beyond one that runs next to nothing. `who`: any, small (--memory) or onnxruntime."""
+        return row[who]["peak_rss_bytes"] - self.nothing.get(who, {}).get("peak_rss_bytes", 0)
 
     def memoryShare(self, row):
         """Of what no runtime can go below: packed constants and the temporaries that live at once."""
-        return self.ownMemory(row) / (row["constant_bytes"] + row["live_bytes"])
+        return self.ownMemory(row, "any") / (row["any"]["constant_bytes"] + row["any"]["live_bytes"])
+
+    def commits(self):
+        rows = [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.memory.values(), self.convolutions]
+        return sorted({row["commit"] for row in rows if row.get("commit")})
+
+    def dates(self):
+        rows = [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.memory.values(), self.convolutions]
+        return sorted(row["finished"] for row in rows if row.get("finished"))
 
     # Sections.
 
@@ -99,11 +114,9 @@ class Page:
     def head(self):
         facts = machine(self.lathe)
         timed = [row for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.convolutions["rows"]] if row.get("peers") or row.get("points")]
-        dates = sorted(row["finished"] for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.memory.values(), self.convolutions]
-                       if row.get("finished"))
+        dates, commits = self.dates(), self.commits()
         busy = [row["other_processors"] for row in timed if disturbed(row)]
         stolen = [row["stolen_processors"] for row in timed if row.get("stolen_processors", 0) > 0.02]
-        commits = sorted({row["commit"] for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.memory.values(), self.convolutions] if row.get("commit")})
         lines = ["- **Machine**: %s%s, %s, %s; measured peak %s GFLOPS fp32 on one thread." % (
             facts.get("cpu", "?"), " (virtual machine, %s)" % (facts.get("hypervisor") or "?") if facts.get("virtualized") else "",
             plural(facts.get("hardware_threads", facts.get("threads", 0)), "hardware thread"), facts.get("kernel", "?"), peakOf(facts))]
@@ -123,7 +136,7 @@ class Page:
         lines.append("- **Versions**: " + "; ".join("%s %s" % item for item in versions.items()).replace("; oneDNN", settings + "; oneDNN") + ".")
         if dates:
             lines.append("- **Measured**: %s to %s, at most %g s of timing a network%s." % (
-                dates[0], dates[-1], self.settings.seconds, " and %g s a convolution" % (self.settings.seconds / 4) if self.convolutions["rows"] else ""))
+                dates[0], dates[-1], self.settings.seconds, " and %g s a convolution" % (self.settings.seconds / 20) if self.convolutions["rows"] else ""))
         if busy:
             lines.append("- **The machine was disturbed**: during %d of %d rows other programs kept more than %g processors busy (median of those rows %.2f, most "
                          "%.2f): their rows are marked and their figures not to be trusted." % (len(busy), len(timed), DISTURBING, statistics.median(busy), max(busy)))
@@ -151,7 +164,7 @@ class Page:
                 mark = " \\*" if disturbed(row) else ""
                 marks = marks or bool(mark)
                 cells += ["%.3f" % sides[0]["time"]["median_ms"], "%.3f" % sides[1]["time"]["median_ms"],
-                          "**%.3f** (%.3f to %.3f) %s%s" % (peer["ratio"], peer["ratio_low"], peer["ratio_high"], peer["verdict"], mark)]
+                          "**%.3f** (%s) %s%s" % (peer["ratio"], interval(peer), peer["verdict"], mark)]
                 points.append((peer["ratio"], peer["ratio_low"], peer["ratio_high"]))
             if len(threadsList) == 2:
                 cells.append("%.2f" % self.speedup(network) if self.speedup(network) else "")
@@ -192,7 +205,7 @@ class Page:
                 rows.append([network, str(threads), "", "", (row.get("failure") or row.get("unable")).replace("|", "/"), ""])
                 continue
             peer, (ours, theirs) = row["peers"][0], (side["time"]["median_ms"] for side in row["sides"])
-            rows.append([network, str(threads), "%.3f" % ours, "%.3f" % theirs, "**%.3f** (%.3f to %.3f)%s" % (peer["ratio"], peer["ratio_low"], peer["ratio_high"], " \\*" if disturbed(row) else ""),
+            rows.append([network, str(threads), "%.3f" % ours, "%.3f" % theirs, "**%.3f** (%s)%s" % (peer["ratio"], interval(peer), " \\*" if disturbed(row) else ""),
                          "%.1e" % row["relative_l2"]])
         return ("## Operands rounded to bf16, against our own fp32\n\nBatch 1, `--precision bf16` and the same network in fp32 in turns; what rounding costs is the relative L2 difference of their outputs "
                 "([kernels.md](kernels.md)).\n\n" + table(["network", "threads", "bf16 ms", "fp32 ms", "ratio (95 % interval)", "relative L2"], rows))
@@ -200,15 +213,18 @@ class Page:
     def memorySection(self):
         rows = []
         for network, row in self.memory.items():
+            cells = [network.replace("zoo:", "")]
             if "failure" in row:
-                rows.append([network.replace("zoo:", ""), row["failure"], "", "", "", ""])
+                rows.append(cells + [row["failure"].replace("|", "/")] + [""] * 8)
                 continue
-            sizes = [row["constant_bytes"], row["live_bytes"], row["peak_rss_bytes"], self.ownMemory(row)]
-            rows.append([network.replace("zoo:", "")] + ["%.1f" % (size / 2**20) for size in sizes] + ["%.2f" % self.memoryShare(row)])
-        return ("## Memory of `lathe run F.lathe`\n\nLargest resident set of the process, program and libraries included, and the same less the %.1f MiB of a process that runs "
-                "a single operator on one element, as [memory.md](memory.md) counts; beside packed constants and the largest set of temporaries alive at once, which no plan can go below. "
-                "Constants are mapped, and pages that a run does not touch are not resident.\n\n" % (self.nothing.get("peak_rss_bytes", 0) / 2**20) +
-                table(["network", "packed MiB", "live set MiB", "resident MiB", "beyond an empty process MiB", "of packed + live set"], rows))
+            mib = lambda size: "%.1f" % (size / 2**20)
+            ours, small, theirs = (self.ownMemory(row, who) for who in ("any", "small", "onnxruntime"))
+            rows.append(cells + [mib(row["source_bytes"]), mib(row["any"]["constant_bytes"]), mib(row["any"]["live_bytes"]), mib(ours), "%.2f" % self.memoryShare(row),
+                                 mib(row["small"]["constant_bytes"]), mib(small), mib(theirs), "%.2f" % (ours / theirs) if theirs > 0 else ""])
+        base = [self.nothing.get(who, {}).get("peak_rss_bytes", 0) / 2**20 for who in ("any", "onnxruntime")]
+        return (MEMORY % tuple(base) +
+                table(["network", "source's weights", "packed", "live set", "lathe run", "of packed + live", "packed, small", "lathe run, small", "ONNX Runtime",
+                       "lathe run / ONNX Runtime"], rows))
 
     def convolutionSection(self):
         rows = self.convolutions["rows"]
@@ -255,9 +271,31 @@ class Page:
         return ["`%s`" % row["text"], str(row["threads"]), row["kind"], "%.1f" % (ours["time"]["median_ms"] * 1e3), "%.1f" % (theirs["time"]["median_ms"] * 1e3),
                 "%.3f%s" % (verdict["ratio"], " \\*" if disturbed(row) else ""), theirs["implementation"]]
 
+    def summary(self):
+        """What README's table says of this page (readme_table.py)."""
+        facts = machine(self.lathe)
+        at = {threads: {network: row for network in self.settings.networks if (row := self.networks.get((network, threads), {})).get("peers")} for threads in self.settings.threads}
+        slower = sorted({network.replace("zoo:", "") for rows in at.values() for network, row in rows.items() if row["peers"][0]["verdict"] == "slower"})
+        return {"commits": self.commits(), "date": (self.dates() or ["?"])[-1][:10], "machine": "%s%s" % (facts.get("cpu", "?"), ", virtual" if facts.get("virtualized") else ""),
+                "networks": max((len(rows) for rows in at.values()), default=0), "slower": slower,
+                "means": {str(threads): geometricMean([row["peers"][0]["ratio"] for row in rows.values()]) for threads, rows in at.items() if rows}}
+
+    def samples(self):
+        """Writes the archive beside the page. -> the page's section"""
+        name = "performance.jsonl.gz"
+        (self.root / "docs" / name).unlink(missing_ok=True)  # of the page before
+        if not self.settings.store.exists():
+            return "## Raw samples\n\nNone were kept.\n"
+        done = subprocess.run([self.lathe, "store", "export", str(self.root / "docs" / name), "--store", str(self.settings.store)], capture_output=True, text=True)
+        if done.returncode:
+            return "## Raw samples\n\nNot written: %s\n" % (done.stderr.strip().splitlines() or ["lathe store export failed"])[-1]
+        return ("## Raw samples\n\nEvery sample of every round is in [%s](%s), an archive of the store: `lathe store import %s`, then `lathe store list` and "
+                "`lathe ops analyze`.\n" % (name, name, name))
+
     def write(self):
-        parts = ["<!-- Written by bench/bench.py (make bench); do not edit. -->\n# Performance\n\nWritten by `make bench` from one interleaved run: each side has its turn while "
-                 "the others stand still, figures are medians, ratios have a 95 % interval and a verdict by the rule of [measuring.md](measuring.md).\n", self.head()]
+        parts = ["<!-- Written by bench/bench.py (make bench); do not edit. -->\n<!-- page: %s -->\n# Performance\n\n" % json.dumps(self.summary(), sort_keys=True) +
+                 "Written by `make bench`. Every package was verified against the reference before it was timed. Each side has its turn while the others stand still, over "
+                 "several starts of every process; times are medians, ratios have a 95 % interval and a verdict by the rule of [measuring.md](measuring.md).\n", self.head()]
         parts.append(self.goalSection())
         if "networks" in self.settings.parts:
             parts.append(self.networkSection())
@@ -269,15 +307,47 @@ class Page:
             parts.append(self.memorySection())
         if "convolutions" in self.settings.parts:
             parts.append(self.convolutionSection())
-        folder = self.folder.resolve()
-        shown = folder.relative_to(self.root) if folder.is_relative_to(self.root) else folder
-        parts.append("## Raw samples\n\nEvery sample of every round is in `%s`, a JSON file a row, convolutions in `convolutions.json` there.\n" % shown)
         docs = self.root / "docs"
+        keepPageOfAnotherMachine(docs, self.summary()["machine"])
+        parts.append(self.samples())
         for name, content in self.files.items():
             (docs / name).write_text(content)
         page = docs / "performance.md"
         page.write_text("\n".join(parts))
         return page.relative_to(self.root)
+
+
+def keepPageOfAnotherMachine(docs, machineNow):
+    """Moves performance.md and the files beside it into docs/performance/, where another machine wrote it."""
+    page = docs / "performance.md"
+    summary = readme_table.summaryOf(page) if page.exists() else None
+    if not summary or summary["machine"] == machineNow:
+        return
+    commits = "-".join(commit.split(" ")[0] for commit in summary["commits"] if commit != "?") or "unknown"
+    name = "%s-%s-%s" % (re.sub(r"[^a-z0-9]+", "-", summary["machine"].lower()).strip("-"), summary["date"], commits)
+    (docs / "performance").mkdir(exist_ok=True)
+    text = page.read_text().replace("(measuring.md)", "(../measuring.md)").replace("(kernels.md)", "(../kernels.md)")
+    for suffix in ("-networks.svg", "-convolutions.svg", ".jsonl.gz"):
+        beside = docs / ("performance" + suffix)
+        if beside.exists():
+            beside.rename(docs / "performance" / (name + suffix))
+        text = text.replace("performance" + suffix, name + suffix)
+    (docs / "performance" / (name + ".md")).write_text(text)
+    page.unlink()
+
+
+MEMORY = """## Memory beside ONNX Runtime
+
+Largest resident sets (MiB) of processes that load one model and run it once on one thread, less that of the same program for a model of one operator on one element (%.1f MiB of
+`lathe run`, %.1f MiB of the runner with ONNX Runtime), so that programs and libraries count against neither.
+
+- *packed*: constants of the package. *live set*: the largest sum of temporaries alive at once, below which no plan can go.
+- *small*: compiled with `--memory small`, which forbids algorithms that grow the weights. Winograd's weights are (m + 2)^2 / 9 of the source's. What is left of growth: padding to
+  whole vectors of channels or columns, and a constant that is used in two forms, which is stored in both.
+- Constants are used where the package's file is mapped, shared between processes; pages that a run does not touch are not resident. So networks with embeddings hold less than their
+  packed constants. Temporaries and scratch lie in one arena, planned when extents are known.
+
+"""
 
 
 def peakOf(facts):
