@@ -6,6 +6,7 @@
 #include "lab/StoreRecords.h"
 #include "lab/TemporaryDirectory.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -263,7 +264,11 @@ int compareVerb(const Arguments &arguments) {
     options.writeJson(json);
   };
   KeptWhenInterrupted<lab::Comparison> kept([&](const lab::Comparison &soFar) { report(soFar, false); });
-  compare.afterStart = [&](const lab::Comparison &soFar) { kept.update(soFar); };
+  compare.afterStart = [&](const lab::Comparison &soFar) {
+    // The signal ends the runners first, which would look like a failure of theirs.
+    if (std::none_of(soFar.sides.begin(), soFar.sides.end(), [](auto &side) { return side.failure.has_value(); }))
+      kept.update(soFar);
+  };
   lab::Comparison comparison = lab::compare(sides, compare);
   kept.forget();
   report(comparison, true);
