@@ -31,6 +31,13 @@ static OpsLabOptions quick() {
   return options;
 }
 
+/// As many rounds as a verdict on one start needs.
+static OpsLabOptions enoughRounds() {
+  OpsLabOptions options = quick();
+  options.minRounds = options.maxRounds = 9;
+  return options;
+}
+
 static ListedProblem problem(const std::string &text = "mb2g2ic4ih6oc6kh3ph1sh2") {
   return {parseProblem("conv2d", text), "conv2d", text, text, {}, 1};
 }
@@ -48,20 +55,21 @@ TEST(OpsLab, agreesWithLoopsOverManyShapes) {
 }
 
 TEST(OpsLab, timesInTurnsAndJudges) {
-  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, quick()).measure(problem(), {2});
+  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, enoughRounds()).measure(problem(), {2});
   EXPECT_EQ(row.setting.threads, 2);
   ASSERT_EQ(row.verdicts.size(), 1u);
   EXPECT_EQ(row.verdicts[0].peer, "peer");
   EXPECT_NEAR(row.verdicts[0].ratio.ratio, 1, 1e-9); // both claim the same samples
   EXPECT_EQ(row.verdicts[0].verdict, Verdict::same);
   for (auto &point : row.points) {
-    EXPECT_EQ(point.rounds.size(), 3u);
+    EXPECT_EQ(point.rounds.size(), 9u);
     EXPECT_EQ(point.implementation, "loops");
     EXPECT_LT(point.relativeL2, 1e-6);
   }
   auto document = toJson(row);
-  EXPECT_EQ(document["points"][1]["rounds_ns"].size(), 3u);
+  EXPECT_EQ(document["points"][1]["rounds_ns"].size(), 9u);
   EXPECT_EQ(document["points"][1]["drifts"], false);
+  EXPECT_EQ(document["verdicts"][0]["confidence"], 0.95);
   auto summaries = summarizeOps({document, document});
   ASSERT_EQ(summaries.size(), 2u); // all, strided
   EXPECT_EQ(summaries[0].rows, 2u);
@@ -69,8 +77,16 @@ TEST(OpsLab, timesInTurnsAndJudges) {
   EXPECT_NEAR(summaries[0].geometricMean.value_or(0), 1, 1e-9);
 }
 
+TEST(OpsLab, fewRoundsGiveNoVerdict) {
+  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, quick()).measure(problem(), {});
+  ASSERT_EQ(row.verdicts.size(), 1u);
+  EXPECT_TRUE(row.verdicts[0].ratio.isRange); // of three rounds
+  EXPECT_EQ(row.verdicts[0].verdict, Verdict::ambiguous);
+  EXPECT_TRUE(toJson(row)["verdicts"][0]["confidence"].is_null());
+}
+
 TEST(OpsLab, whatCallsCostIsNoVictory) {
-  OpsLab bench({fake("local", "ours"), fake("remote", "peer"), fake("", "silent")}, quick());
+  OpsLab bench({fake("local", "ours"), fake("remote", "peer"), fake("", "silent")}, enoughRounds());
   OpsRow row = bench.measure(problem(), {});
   ASSERT_EQ(row.verdicts.size(), 2u);
   const OpsVerdict &peer = row.verdicts[0], &silent = row.verdicts[1];
