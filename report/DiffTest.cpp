@@ -48,7 +48,7 @@ TEST(Diff, pointsWithAnotherSettingDoNotMatch) {
 
 TEST(Diff, ofSamplesThatOverlapIsAmbiguous) {
   std::vector<Row> before = {report::rowOf(a, "lathe", 1e-3)}, now = {after(a, 1e-3)};
-  for (size_t round = 0; round < 8; ++round) {
+  for (size_t round = 0; round < before[0].rounds.size(); ++round) {
     before[0].rounds[round] = {1e-3 * double(1 + round)};
     now[0].rounds[round] = {1.1e-3 * double(1 + round)};
   }
