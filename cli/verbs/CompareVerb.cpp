@@ -211,6 +211,13 @@ void bindInputs(CompareFlags &flags, const runtime::Model &loaded) {
   }
 }
 
+void show(Progress &progress, const std::string &what, std::optional<double> secondsLeft) {
+  if (secondsLeft)
+    progress.updateUntil(what, *secondsLeft);
+  else
+    progress.update(what, 0, 0);
+}
+
 } // namespace
 
 int compareVerb(const Arguments &arguments) {
@@ -244,12 +251,7 @@ int compareVerb(const Arguments &arguments) {
   loaded.reset();
 
   Progress progress("compare " + model.model);
-  compare.progress = [&](const std::string &what, std::optional<double> secondsLeft) {
-    if (secondsLeft)
-      progress.updateUntil(what, *secondsLeft);
-    else
-      progress.update(what, 0, 0);
-  };
+  compare.progress = [&](const std::string &what, std::optional<double> left) { show(progress, what, left); };
   auto report = [&](const lab::Comparison &comparison, bool finished) {
     recording.add(lab::pointsOf(comparison, problem, setting));
     if (finished)
