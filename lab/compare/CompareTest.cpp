@@ -21,6 +21,7 @@ protected:
     fs::create_directories(directory);
     options.roundSeconds = 0.01;
     options.minStarts = options.maxStarts = 3;
+    options.minRounds = options.maxRounds = 9; // three in each start
   }
   void TearDown() override { fs::remove_all(directory); }
 
