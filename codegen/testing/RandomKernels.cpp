@@ -325,10 +325,11 @@ int64_t declaredValue(Random &random, const Parameter &parameter) {
       return value;
 }
 
-/// Any schedule of `algorithm`. Some leave most parameters out: what breaks no constraint early meets the later ones.
-Schedule drawn(Random &random, const KernelFacts &facts, const Algorithm &algorithm) {
+} // namespace
+
+Schedule anySchedule(Random &random, const KernelFacts &facts, const Algorithm &algorithm) {
   Schedule schedule = emptySchedule(algorithm.name);
-  bool sparse = random.chance(3);
+  bool sparse = random.chance(3); // what breaks no constraint early meets the later ones
   for (const Knob &knob : facts.knobs(algorithm)) {
     const Parameter &parameter = *knob.parameter;
     if (sparse ? !random.chance(3) : random.chance(4))
@@ -343,15 +344,13 @@ Schedule drawn(Random &random, const KernelFacts &facts, const Algorithm &algori
   return schedule;
 }
 
-} // namespace
-
 Schedule randomSchedule(Random &random, const KernelFacts &facts) {
   std::vector<const Algorithm *> own;
   for (const Algorithm &algorithm : algorithms())
     if (algorithm.family == facts.family)
       own.push_back(&algorithm);
   for (int64_t tries = random.in(1, 3);;) {
-    Schedule schedule = drawn(random, facts, *own[random.in(0, int64_t(own.size()) - 1)]);
+    Schedule schedule = anySchedule(random, facts, *own[random.in(0, int64_t(own.size()) - 1)]);
     Legality legality = legal(facts, schedule);
     if (legality)
       return schedule;
@@ -368,7 +367,7 @@ Schedule randomSchedule(Random &random, const KernelFacts &facts, std::string_vi
   Schedule schedule = emptySchedule(algorithm);
   const Algorithm &declared = *findAlgorithm(algorithm, schedule.version);
   for (int tries = 0; tries < 12; ++tries) {
-    schedule = drawn(random, facts, declared);
+    schedule = anySchedule(random, facts, declared);
     for (const auto &[name, value] : words)
       schedule.words[name] = value;
     if (legal(facts, schedule))

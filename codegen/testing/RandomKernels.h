@@ -12,9 +12,12 @@ namespace lathe {
 /// A function of `family`, as passes/Partition leaves it, laid out for `target`.
 std::string randomKernel(Random &random, const std::string &family, const Target &target);
 
-/// Of any algorithm of the kernel's family. Parameters are left out, drawn from the kernel's knobs or, rarely, from all
-/// values that are declared. Up to three are drawn until one is legal; schedules of algorithms for other kernels are
-/// mostly drawn again.
+/// Of one algorithm, legal or not. Parameters are left out, drawn from the kernel's knobs or, rarely, from all values
+/// that are declared.
+Schedule anySchedule(Random &random, const KernelFacts &facts, const Algorithm &algorithm);
+
+/// Of any algorithm of the kernel's family. Up to three are drawn until one is legal; schedules of algorithms for other
+/// kernels are mostly drawn again.
 Schedule randomSchedule(Random &random, const KernelFacts &facts);
 
 /// Of one algorithm, `words` set: most are legal where any is.
