@@ -46,7 +46,7 @@ sanitize: ## ASan and UBSan over what reads files, pipes and packages (build/asa
 bench: setup-bench configure peers ## writes docs/performance.md: networks beside ONNX Runtime, convolutions beside oneDNN (BENCH_SECONDS=2 BENCH_NETWORKS="resnet50 vgg16" shorten)
 	@test -x $(BUILD)/bin/lathe-provider-onednn || cmake $(BUILD) >/dev/null
 	@ninja -C $(BUILD) -j $(JOBS)
-	@$(BUILD)/bin/legal-cost
+	@$(BUILD)/bin/legal-bench
 	@/usr/bin/python3 bench/bench.py $(BUILD)/bin/lathe
 
 peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime from npm)

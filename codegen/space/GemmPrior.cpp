@@ -1,4 +1,4 @@
-// The schedule of gemm/1 without search: register blocks, and how rows and the reduction are cut for the caches.
+// The schedule of `gemm` without search: register blocks, and how rows and the reduction are cut for the caches.
 #include "codegen/space/Bf16Pairs.h"
 #include "codegen/space/ContractionFacts.h"
 #include "codegen/target/Caches.h"

@@ -120,7 +120,7 @@ TilePlan makeTilePlan(const Target &target, const GemmGeometry &gemm, const Sche
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const ConvGeometry &conv) { return priorOf(facts, conv); }
 
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &gemm) {
-  // Few rows: each weight is used so rarely that its way from memory is all there is, and gemm/1 walks it in order.
+  // Few rows: each weight is used so rarely that its way from memory is all there is, and gemm walks it in order.
   if (gemm.m.isConstant() && gemm.m.constant() < 8)
     return std::nullopt;
   return priorOf(facts, gemm);

@@ -1,4 +1,4 @@
-// The schedule of winograd/1 without search: cycles of its three parts, caches, and what slots do.
+// The schedule of `winograd` without search: cycles of its three parts, caches, and what slots do.
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/space/WinogradPlan.h"
 #include "codegen/target/Caches.h"

@@ -1,6 +1,6 @@
 // How long `legal` takes: 4000 random schedules of random kernels of every family that has constraints.
 //
-// usage: legal-cost            prints the median and the 95th percentile in microseconds; LATHE_SEED repeats a run
+// usage: legal-bench            prints the median and the 95th percentile in microseconds; LATHE_SEED repeats a run
 #include "codegen/Generate.h"
 #include "codegen/testing/RandomKernels.h"
 #include "ir/Context.h"
@@ -56,7 +56,7 @@ int main() {
   try {
     return lathe::run();
   } catch (const std::exception &error) {
-    fmt::print(stderr, "legal-cost: {}\n", error.what());
+    fmt::print(stderr, "legal-bench: {}\n", error.what());
     return 2;
   }
 }
