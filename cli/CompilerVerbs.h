@@ -5,6 +5,7 @@
 #include "cli/ModelFlags.h"
 #include "cli/print/Progress.h"
 #include "compile/Compile.h"
+#include "ir/Main.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -39,9 +40,5 @@ std::string sourceText(const ModelFlags &flags, const Source &source);
 
 /// The compiler's options from the flags; `progress` may be null.
 CompileOptions compileOptions(const ModelFlags &flags, Progress *progress);
-
-/// Inputs and outputs of a module as the package's ports.
-std::vector<runtime::Port> inputPorts(mlir::ModuleOp module);
-std::vector<std::string> outputNames(mlir::ModuleOp module);
 
 } // namespace lathe::cli

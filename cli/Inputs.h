@@ -38,22 +38,6 @@ Tensor randomTensor(ElementType type, std::vector<int64_t> dims, uint64_t seed);
 /// "data=1x3x224x224" to name and extents; throws Error for another form.
 std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text);
 
-/// Extents of the symbols that name whole extents of the ports' tensors.
-std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports, std::span<const Value> values);
-
-/// Smallest, largest and mean of the finite elements, and what makes an output not worth trusting ("" when nothing
-/// does): all zero, constant, no finite element.
-struct OutputSummary {
-  double min = 0, max = 0, mean = 0; // of nothing unless measured()
-  int64_t elements = 0, nan = 0, infinite = 0;
-  bool texts = false;
-  std::string mistrust;
-  bool measured() const { return !texts && elements > nan + infinite; }
-  /// "min 0, max 1, mean 0.5; NaN in 3 of 512 elements"
-  std::string str() const;
-};
-OutputSummary summarizeOutput(const Tensor &tensor);
-
 /// "data 1x3x224x224, mask 1x128": names and extents of the inputs that are tensors.
 std::string inputsText(std::span<const runtime::Port> ports, std::span<const Value> values);
 

@@ -1,6 +1,6 @@
 // `lathe`: a small program on the runtime alone. Verbs that need the compiler live in liblathe_cli_compiler.so, loaded
 // when one of them is asked for, so that running a package never pays for LLVM (75 MB resident).
-#include "cli/Cache.h"
+#include "cli/Self.h"
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
 #include "cli/print/Terminal.h"

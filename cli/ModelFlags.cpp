@@ -1,7 +1,7 @@
 #include "cli/ModelFlags.h"
 
-#include "cli/Cache.h"
-#include "cli/CheckedPackages.h"
+#include "cache/CheckedPackages.h"
+#include "cli/Packages.h"
 
 #include "package/Package.h"
 
@@ -116,7 +116,7 @@ void ModelFlags::addLoading(Options &app) {
 }
 
 runtime::LoadOptions ModelFlags::loadOptions() const {
-  static CheckedPackages checked;
+  static cache::CheckedPackages checked;
   runtime::LoadOptions options;
   options.checkConstants = checkConstants != "never";
   options.checkedFiles = checkConstants == "once" ? &checked : nullptr;

@@ -1,5 +1,7 @@
 #include "cli/Recording.h"
 
+#include "cache/ModelFiles.h"
+#include "cli/Self.h"
 #include "lab/StoreRecords.h"
 #include "process/ShellWords.h"
 #include "store/ContentKey.h"
@@ -137,7 +139,7 @@ store::Problem modelProblem(const ModelFlags &model, const std::string &source, 
       if (value)
         text += fmt::format(" {}={}", word, value);
   } else {
-    std::string hash = fmt::format("{:016x}", contentHash(model));
+    std::string hash = fmt::format("{:016x}", cache::modelHash(model.model));
     text = std::filesystem::path(model.model).filename().string() + "@" + hash;
     detail["hash"] = hash;
   }

@@ -1,7 +1,7 @@
 // What a verb measures, kept as it comes (docs/store.md).
 #pragma once
 
-#include "cli/Cache.h"
+#include "cli/ModelFlags.h"
 #include "cli/Common.h"
 #include "cli/verbs/Measure.h"
 #include "store/Store.h"

@@ -1,6 +1,6 @@
 #include "cli/CompilerVerbs.h"
 
-#include "cli/Cache.h"
+#include "cli/Self.h"
 
 #include "import/Import.h"
 #include "ir/Context.h"
@@ -99,30 +99,6 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   if (progress)
     options.progress = [progress](const CompileProgress &at) { progress->update(at.what, at.done, at.total); };
   return options;
-}
-
-std::vector<runtime::Port> inputPorts(mlir::ModuleOp module) {
-  mlir::func::FuncOp main = mainOf(module);
-  std::vector<runtime::Port> ports;
-  for (mlir::BlockArgument argument : main.getArguments()) {
-    runtime::Port port;
-    auto name = main.getArgAttrOfType<mlir::StringAttr>(argument.getArgNumber(), "nn.name");
-    port.name = name ? name.str() : fmt::format("input{}", argument.getArgNumber());
-    port.type = nn::toElementType(llvm::cast<mlir::TensorType>(argument.getType()).getElementType());
-    port.dims = nn::argumentDims(main, argument.getArgNumber());
-    ports.push_back(std::move(port));
-  }
-  return ports;
-}
-
-std::vector<std::string> outputNames(mlir::ModuleOp module) {
-  mlir::func::FuncOp main = mainOf(module);
-  std::vector<std::string> names;
-  for (unsigned i = 0; i < main.getNumResults(); ++i) {
-    auto name = main.getResultAttrOfType<mlir::StringAttr>(i, "nn.name");
-    names.push_back(name ? name.str() : fmt::format("output{}", i));
-  }
-  return names;
 }
 
 } // namespace lathe::cli

@@ -1,6 +1,7 @@
 #include "compile/Checkpoints.h"
 
 #include "compile/PlanBuilder.h"
+#include "ir/Main.h"
 #include "ir/SymbolicShapes.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ static std::set<mlir::Operation *> dependingOnInputs(mlir::Block &body) {
 }
 
 std::vector<Checkpoint> checkpoints(mlir::ModuleOp module) {
-  mlir::func::FuncOp main = mainOf(module);
+  mlir::func::FuncOp main = mainFunction(module);
   mlir::Block &body = main.front();
   nn::SymbolicShapes shapes(main);
   auto depending = dependingOnInputs(body);

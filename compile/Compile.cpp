@@ -3,6 +3,7 @@
 #include "codegen/builder/Scalar.h"
 #include "codegen/contraction/Bf16.h"
 #include "compile/PlanRules.h"
+#include "ir/Main.h"
 #include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
 #include "support/PendingFile.h"
@@ -51,7 +52,7 @@ public:
     if (hasKernels(module))
       return;
     step("passes", 0, 2);
-    rules = nn::extentRules(mainOf(module)); // of the model itself: a pass may remove an operator with its rule
+    rules = nn::extentRules(mainFunction(module)); // of the model itself: a pass may remove an operator with its rule
     PipelineReport optimized = optimizeGraph(module, pipelineOptions());
     noteRowMajor(optimized);
     layouts = std::move(optimized.layouts);

@@ -1,6 +1,7 @@
 #include "compile/PlanBuilder.h"
 #include "compile/PlanRules.h"
 
+#include "ir/Main.h"
 #include "passes/Rewrite.h"
 #include "passes/kernels/ShareStorage.h"
 #include "support/UniqueNames.h"
@@ -26,7 +27,7 @@ bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnkno
 class PlanBuilder {
 public:
   PlanBuilder(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants)
-      : symbols(module), library(library), constants(constants), main(mainOf(module)),
+      : symbols(module), library(library), constants(constants), main(mainFunction(module)),
         shapes(nn::shapesWithRules(main, rules)) {}
 
   BuiltPlan build() {
@@ -96,11 +97,8 @@ private:
 
   /// Inputs and outputs keep the model's names, each kind on its own; values inside get out of their way.
   void namePorts() {
-    UniqueNames ofInputs(":"), ofOutputs(":");
-    for (unsigned i = 0; i < main.getNumArguments(); ++i)
-      inputNames.push_back(ofInputs.take(attrText(main.getArgAttr(i, "nn.name"), fmt::format("input{}", i))));
-    for (unsigned i = 0; i < main.getNumResults(); ++i)
-      outputNames.push_back(ofOutputs.take(attrText(main.getResultAttr(i, "nn.name"), fmt::format("output{}", i))));
+    inputNames = lathe::inputNames(main);
+    outputNames = lathe::outputNames(main);
     for (const auto *kind : {&inputNames, &outputNames})
       llvm::for_each(*kind, [&](const std::string &name) { names.reserve(name); });
   }
@@ -483,12 +481,6 @@ Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
 
 BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants) {
   return PlanBuilder(module, library, constants).build();
-}
-
-mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
-  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
-  require(main && !main.isExternal(), "the module has no function @main");
-  return main;
 }
 
 } // namespace lathe

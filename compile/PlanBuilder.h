@@ -36,7 +36,4 @@ BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Cons
 /// Operations of one evaluation of `op` by its record; may depend on symbols.
 Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
-/// Returns @main. Throws Error if there is none.
-mlir::func::FuncOp mainOf(mlir::ModuleOp module);
-
 } // namespace lathe

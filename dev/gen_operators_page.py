@@ -104,8 +104,9 @@ def page(ops, importers):
 
     rows = {}
     for op in ops:
-        for mapping in op.onnx:
-            rows.setdefault(mapping["onnxOp"], []).append((mapping["onnxSince"], mapping["onnxUntil"], op))
+        for mapping in op.mappings:
+            if mapping["formatName"] == "onnx":
+                rows.setdefault(mapping["formatOp"], []).append((mapping["formatSince"], mapping["formatUntil"], op))
     out += ["\n## From ONNX\n", "| ONNX | opsets | becomes | types | runs as |", "|---|---|---|---|---|"]
     for name in sorted(set(rows) | importers):
         if name not in rows:

@@ -65,7 +65,7 @@ class Op:
         self.axes = rec["benchmarkAxes"]
         self.family = rec["!locs"][0].split(".td")[0].split("/")[-1].lower()  # ops/conv/Conv.td -> conv
         static = {db[d["def"]]["staticOperand"]: db[d["def"]]["staticAttribute"] for d in rec["staticOperands"]}
-        self.onnx = [db[d["def"]] for d in rec["onnx"]]
+        self.mappings = [db[d["def"]] for d in rec["mappings"]]
         self.operands, self.attrs = [], []
         for arg, arg_name in rec["arguments"]["args"]:
             kind = db[arg["def"]]
@@ -150,18 +150,18 @@ def registry_inc(ops):
         results = array("const char *", "results", [quote(n) for n, _ in op.results])
         attrs = array("AttrRecord", "attrs", [f'{{"{n}", "{k}", {quote(d or "")}}}' for n, _, k, d in op.attrs])
         maps = []
-        for i, m in enumerate(op.onnx):
+        for i, m in enumerate(op.mappings):
             renames = "{}"
-            if m["onnxRenames"]:
-                out.append(f"constexpr const char *renames{c}{i}[] = {{{', '.join(map(quote, m['onnxRenames']))}}};")
+            if m["formatRenames"]:
+                out.append(f"constexpr const char *renames{c}{i}[] = {{{', '.join(map(quote, m['formatRenames']))}}};")
                 renames = f"renames{c}{i}"
-            maps.append(f'{{"{m["onnxOp"]}", {m["onnxSince"]}, {m["onnxUntil"]}, {b(m["onnxDirect"])}, {renames}}}')
-        onnx = array("OnnxMapping", "onnx", maps)
+            maps.append(f'{{"{m["formatName"]}", "{m["formatOp"]}", {m["formatSince"]}, {m["formatUntil"]}, {b(m["formatDirect"])}, {renames}}}')
+        mappings = array("FormatMapping", "mappings", maps)
         axes = array("const char *", "axes", list(map(quote, op.axes)))
         cast = "a" if op.infer_generic else f"static_cast<const {c}Attrs &>(a)"
         rows.append(
             f'  {{"{op.name}", "{op.family}", {quote(op.summary)}, "{op.lowering}", {op.tolerance}, {operands}, {results}, '
-            f'{b(any(v for _, v in op.results))}, {attrs}, {onnx}, {axes},\n'
+            f'{b(any(v for _, v in op.results))}, {attrs}, {mappings}, {axes},\n'
             f'   []() -> std::unique_ptr<Attrs> {{ return std::unique_ptr<Attrs>(new {c}Attrs); }},\n'
             f'   [](const Attrs &a, const InferInputs &in) {{ return checkedResults("{op.name}", {op.infer}({cast}, checkedInputs("{op.name}", {operands}, in))); }},\n'
             f'   []([[maybe_unused]] const Attrs &attrs, [[maybe_unused]] const InferInputs &in, [[maybe_unused]] const InferInputs &out) -> Dim {{\n'

@@ -30,16 +30,20 @@ class NnF64s<string default = "{}"> : DefaultValuedAttr<DenseF64ArrayAttr, defau
 def NnElementType : TypeAttrBase<"::mlir::Type", "element type">;                     // ElementType
 
 // ---- Mappings from source formats ---------------------------------------------------------------------------------
-// One ONNX operator that becomes this op. `direct`: operands in order, attributes by equal name (or `renames`,
-// "onnx_name=field"), operands beyond a static one become attributes when constant. Otherwise the importer has a
-// function of its own for it.
-class Onnx<string op, int since = 1, int until = 1000, bit direct = 1, list<string> renames = []> {
-  string onnxOp = op;
-  int onnxSince = since;
-  int onnxUntil = until;
-  bit onnxDirect = direct;
-  list<string> onnxRenames = renames;
+// One operator of a source format that becomes this op, from version `since` of the format's operator set to `until`,
+// both included. `direct`: operands in order, attributes by equal name (or `renames`, "format_name=field"), operands
+// beyond a static one become attributes when constant. Otherwise the importer has a function of its own for it.
+// A new format adds a class like Onnx; `formatName` is what mappings(format) of ops/Registry.h takes.
+class Mapping<string format, string op, int since, int until, bit direct, list<string> renames> {
+  string formatName = format;
+  string formatOp = op;
+  int formatSince = since;
+  int formatUntil = until;
+  bit formatDirect = direct;
+  list<string> formatRenames = renames;
 }
+class Onnx<string op, int since = 1, int until = 1000, bit direct = 1, list<string> renames = []>
+    : Mapping<"onnx", op, since, until, direct, renames>;
 
 // An operand that is usually constant: where it is, pass `static-operands` moves its value into attribute `attribute`
 // and drops the operand. While the operand is present the attribute is ignored.
@@ -55,8 +59,8 @@ def ShapeVerified : NativeOpTrait<"ShapeVerified"> {
 
 // ---- The operator -------------------------------------------------------------------------------------------------
 class NnOp<string mnemonic, list<Trait> traits = []> : Op<NnDialect, mnemonic, !listconcat([Pure, ShapeVerified], traits)> {
-  // Source formats.
-  list<Onnx> onnx = [];
+  // Operators of source formats that become this one.
+  list<Mapping> mappings = [];
   list<StaticOperand> staticOperands = [];
 
   // Name of the shape function in Shape.cpp; empty means infer<CamelName>. Ops that share one name it here.

@@ -35,6 +35,41 @@ namespace lathe {
 
 std::span<const OpRecord> opRecords() { return records; }
 
+std::string FormatMapping::attribute(std::string_view field) const {
+  for (std::string_view rename : renames)
+    if (auto at = rename.find('='); rename.substr(at + 1) == field)
+      return std::string(rename.substr(0, at));
+  return std::string(field);
+}
+
+bool OpRecord::isIn(std::string_view format) const {
+  return std::any_of(mappings.begin(), mappings.end(),
+                     [&](const FormatMapping &mapping) { return mapping.format == format; });
+}
+
+std::vector<MappedOp> mappings(std::string_view format) {
+  std::vector<MappedOp> result;
+  for (const OpRecord &record : records)
+    for (const FormatMapping &mapping : record.mappings)
+      if (mapping.direct && mapping.format == format)
+        result.push_back({&record, &mapping});
+  return result;
+}
+
+MappedOp findMapping(std::span<const MappedOp> among, std::string_view op, int64_t version) {
+  for (const MappedOp &mapped : among)
+    if (mapped.mapping->op == op && version >= mapped.mapping->since && version <= mapped.mapping->until)
+      return mapped;
+  return {};
+}
+
+const FormatMapping *mappingOf(const OpRecord &record, std::string_view format, int64_t version) {
+  for (const FormatMapping &mapping : record.mappings)
+    if (mapping.direct && mapping.format == format && version >= mapping.since && version <= mapping.until)
+      return &mapping;
+  return nullptr;
+}
+
 const OpRecord *findOp(std::string_view name) {
   auto it = std::lower_bound(std::begin(records), std::end(records), name,
                              [](const OpRecord &record, std::string_view wanted) { return record.name < wanted; });

@@ -4,7 +4,9 @@
 #include "ops/Shape.h"
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace lathe {
 
@@ -22,11 +24,16 @@ struct AttrRecord {
   const char *defaultText;
 };
 
-struct OnnxMapping {
+/// An operator of a source format that becomes one of ours, or a part of what the format's importer makes of it.
+struct FormatMapping {
+  const char *format; // "onnx"
   const char *op;
-  int since, until; // opsets, inclusive
-  bool direct;
-  std::span<const char *const> renames; // "onnx_name=field"
+  int since, until;                     // versions of the format's operator set, inclusive (ONNX: opsets)
+  bool direct;                          // operands in order, attributes by name
+  std::span<const char *const> renames; // "format_name=field"
+
+  /// The format's name of the attribute that is `field` of the record.
+  std::string attribute(std::string_view field) const;
 };
 
 struct OpRecord {
@@ -39,7 +46,7 @@ struct OpRecord {
   std::span<const char *const> results; // names; a variadic result is the only result
   bool variadicResult;
   std::span<const AttrRecord> attrs;
-  std::span<const OnnxMapping> onnx;
+  std::span<const FormatMapping> mappings; // of all formats
   std::span<const char *const> benchmarkAxes;
 
   std::unique_ptr<Attrs> (*makeAttrs)(); // with default values
@@ -48,6 +55,8 @@ struct OpRecord {
   /// `infer`.
   Dim (*flops)(const Attrs &attrs, const InferInputs &in, const InferInputs &out);
 
+  /// True when some operator of `format` becomes this one.
+  bool isIn(std::string_view format) const;
   bool compiled() const { return std::string_view(lowering) != "reference"; }
 };
 
@@ -55,5 +64,17 @@ struct OpRecord {
 std::span<const OpRecord> opRecords();
 /// Returns the record called `name`, or null.
 const OpRecord *findOp(std::string_view name);
+
+/// A record with one of its mappings.
+struct MappedOp {
+  const OpRecord *record = nullptr;
+  const FormatMapping *mapping = nullptr;
+};
+/// The direct mappings of `format`.
+std::vector<MappedOp> mappings(std::string_view format);
+/// The one of `among` for the format's operator `op` at `version` of its operator set; no record where there is none.
+MappedOp findMapping(std::span<const MappedOp> among, std::string_view op, int64_t version);
+/// The direct mapping of `record` at `version` of the operator set of `format`; null where there is none.
+const FormatMapping *mappingOf(const OpRecord &record, std::string_view format, int64_t version);
 
 } // namespace lathe

@@ -324,11 +324,7 @@ private:
     for (uint64_t entry : package.entries)
       require(entry >= sizeof prefix + prefix.kernelCount * sizeof(uint64_t) && entry < bytes.size(),
               "{}: malformed code section: a kernel starts at byte {} of {}", name, entry, bytes.size());
-    package.code = Mapping::allocate(bytes.size(), name);
-    std::memcpy(package.code.data(), bytes.data(), bytes.size());
-    require(::mprotect(package.code.data(), package.code.bytes(), PROT_READ | PROT_EXEC) == 0,
-            "{}: cannot make its code executable: {}", name, std::strerror(errno));
-    __builtin___clear_cache(package.code.data(), package.code.data() + package.code.bytes());
+    package.code = ExecutableCode(bytes, name);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "package/Package.h"
+#include "runtime/MappedKernel.h"
 #include "runtime/Model.h"
 
 #include <memory>
@@ -35,7 +36,7 @@ struct LoadedPackage {
   std::span<const char> constants; // in `constantPages` or in the caller's memory
   Mapping constantPages;
   std::shared_ptr<const void> keepAlive;
-  Mapping code;                        // read-execute; empty without code
+  ExecutableCode code;                 // empty without code
   std::vector<uint64_t> entries;       // offset of each kernel in `code`
   std::string target;                  // target of the chosen code section
   std::optional<uint64_t> contentHash; // hash of header and section table; empty: constants unchecked

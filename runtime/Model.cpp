@@ -77,7 +77,7 @@ uint64_t Model::codeBytes() const { return state->package.code.bytes(); }
 const Program &Model::program() const { return state->program; }
 const char *Model::constants() const { return state->package.constants.data(); }
 LatheKernel Model::kernel(uint32_t number) const {
-  return reinterpret_cast<LatheKernel>(state->package.code.data() + state->package.entries[number]);
+  return state->package.code.kernelAt(state->package.entries[number]);
 }
 
 } // namespace lathe::runtime

@@ -26,3 +26,16 @@ code, said = check({"ops/conv/Reference.cpp": '#include "ir/Nn.h"\n'})
 assert code == 1 and "references includes ir/Nn.h" in said, said
 code, said = check({"ops/conv/LowerConv.cpp": '#include "codegen/Scalar.h"\n'})
 assert code == 0, said
+
+# What is common to all formats knows none of them; only the one door does.
+for include, target in [("import/onnx/Onnx.h", "import/onnx"), ("import/onnx/onnx.pb.h", "protobuf"), ("google/protobuf/message.h", "protobuf")]:
+    code, said = check({"import/Graph.cpp": f'#include "{include}"\n'})
+    assert code == 1 and f"import/Graph.cpp:1: import includes {include} of {target}" in said, said
+code, said = check({"import/Import.cpp": '#include "import/onnx/Onnx.h"\n'})
+assert code == 0, said
+code, said = check({"import/onnx/Reader.cpp": '#include "import/onnx/onnx.pb.h"\n#include "import/Records.h"\n'})
+assert code == 0, said
+# What is kept between commands and what judges packages stay below the command line.
+for path, include in [("cache/PackageCache.cpp", "compile/Compile.h"), ("verify/Verification.cpp", "cli/Inputs.h")]:
+    code, said = check({path: f'#include "{include}"\n'})
+    assert code == 1 and f"includes {include}" in said, said

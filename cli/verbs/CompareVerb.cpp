@@ -1,7 +1,8 @@
-#include "cli/Cache.h"
 #include "cli/FrontVerbs.h"
 #include "cli/KeptWhenInterrupted.h"
+#include "cli/Packages.h"
 #include "cli/Recording.h"
+#include "cli/Self.h"
 #include "cli/print/Progress.h"
 #include "lab/StoreRecords.h"
 #include "lab/TemporaryDirectory.h"
@@ -76,7 +77,7 @@ lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab
     std::map<std::string, int64_t> symbols = compare.dims;
     for (const runtime::Port &port : model->inputs())
       if (auto given = compare.inputs.find(port.name); given != compare.inputs.end())
-        symbols.merge(boundSymbols({&port, 1}, std::vector<Value>{given->second}));
+        symbols.merge(lab::boundSymbols({&port, 1}, std::vector<Value>{given->second}));
     lab::Tolerance one = lab::toleranceOf(lab::roundingsOf(*model, symbols), lab::Against::peer);
     widest = {std::max(widest.relative, one.relative), std::max(widest.maximum, one.maximum)};
   }

@@ -4,6 +4,7 @@
 #include "import/Import.h"
 #include "passes/interpret/Evaluate.h"
 #include "passes/interpret/Extract.h"
+#include "passes/interpret/Ports.h"
 #include "support/PendingFile.h"
 #include "support/Text.h"
 
@@ -84,7 +85,7 @@ int extractVerb(const Arguments &arguments) {
     text += fmt::format("input  {}: {} {}\n", port.name, name(port.type), str(port.dims));
     json["inputs"].push_back({{"name", port.name}, {"type", name(port.type)}, {"dims", str(port.dims)}});
   }
-  nn::SymbolicShapes shapes(mainOf(*cut.module));
+  nn::SymbolicShapes shapes(mainFunction(*cut.module));
   for (auto [result, info] : llvm::zip(cut.outputs, shapes.results())) {
     text += fmt::format("output {}: {} {}\n", result, name(info.type), str(info.dims));
     json["outputs"].push_back({{"name", result}, {"type", name(info.type)}, {"dims", str(info.dims)}});

@@ -1,5 +1,6 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/print/InspectPackage.h"
+#include "passes/interpret/Ports.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ int inspectVerb(const Arguments &arguments) {
   if (!model.isZoo() && isPackage(model.model))
     return inspectPackage(options, model.model);
   Source source = loadSource(model);
-  mlir::func::FuncOp main = mainOf(*source.module);
+  mlir::func::FuncOp main = mainFunction(*source.module);
   nn::SymbolicShapes shapes(main);
   nlohmann::json json{{"model", model.model},
                       {"file_bytes", source.fileBytes},
@@ -65,7 +66,7 @@ int inspectVerb(const Arguments &arguments) {
     text += fmt::format("input  {}: {} {}\n", printable(port.name), name(port.type), str(port.dims));
     json["inputs"].push_back({{"name", port.name}, {"type", name(port.type)}, {"dims", str(port.dims)}});
   }
-  std::vector<std::string> outputs = outputNames(*source.module);
+  std::vector<std::string> outputs = outputNames(main);
   std::vector<TensorInfo> results = shapes.results();
   for (size_t i = 0; i < outputs.size(); ++i) {
     text += fmt::format("output {}: {} {}\n", printable(outputs[i]), name(results[i].type), str(results[i].dims));

@@ -1,10 +1,12 @@
 #include "cli/verbs/Measure.h"
 
-#include "cli/Cache.h"
+#include "cache/Verdicts.h"
+#include "cli/Packages.h"
+#include "cli/Self.h"
 #include "cli/print/Progress.h"
+#include "lab/judging/OutputSummary.h"
 #include "runtime/Cpu.h"
 #include "runtime/ThreadPool.h"
-#include "support/CacheFolder.h"
 
 #include <algorithm>
 #include <atomic>
@@ -40,7 +42,7 @@ std::string mistrusted(const Prepared &prepared) {
     const Value &value = prepared.context->output(i);
     if (!value.isTensor())
       continue;
-    std::string reason = summarizeOutput(value.tensor()).mistrust;
+    std::string reason = lab::summarizeOutput(value.tensor()).mistrust;
     if (!reason.empty())
       reasons +=
           fmt::format("{}output '{}' is {}", reasons.empty() ? "" : "; ", prepared.model->outputs()[i].name, reason);
@@ -49,24 +51,20 @@ std::string mistrusted(const Prepared &prepared) {
 }
 
 namespace {
-/// `verdict`: as `lathe verify` keeps it.
-Verification verificationFrom(const nlohmann::json &verdict) {
-  if (!verdict.is_object() || !verdict.contains("passed"))
+Verification verificationFrom(const std::optional<cache::KeptVerdict> &verdict) {
+  if (!verdict)
     return {.text = "unverified (lathe verify checks the outputs against the reference)"};
-  std::string summary = verdict.value("summary", "");
-  if (!verdict["passed"].get<bool>())
-    return {.judged = true, .mistrusted = summary.starts_with("mistrusted"), .text = "FAILED verification: " + summary};
-  return {.judged = true, .verified = true, .text = fmt::format("verified {}: {}", verdict.value("date", ""), summary)};
+  if (!verdict->passed)
+    return {
+        .judged = true, .mistrusted = !verdict->mistrusted.empty(), .text = "FAILED verification: " + verdict->summary};
+  return {.judged = true, .verified = true, .text = fmt::format("verified {}: {}", verdict->date, verdict->summary)};
 }
 } // namespace
 
 Verification verificationOf(const runtime::Model &package) {
   if (!package.contentHash())
     return {.text = "unverified (--check-constants never: a verdict is only looked up for weights that were checked)"};
-  std::string path = verdictPath(package);
-  markUsed(path);
-  std::ifstream file(path);
-  return verificationFrom(nlohmann::json::parse(file, nullptr, false));
+  return verificationFrom(cache::keptVerdict(package));
 }
 
 Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared) {
@@ -91,7 +89,7 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
   } catch (const ChildFailed &) { // it has said why; the verdict, if it came to one, decides
   }
   std::ifstream file(verdict);
-  return verificationFrom(nlohmann::json::parse(file, nullptr, false));
+  return verificationFrom(cache::verdictIn(nlohmann::json::parse(file, nullptr, false)));
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // `lathe ops problems`: the operators of a model as problems of the laboratory.
 #include "cli/CompilerVerbs.h"
-#include "cli/ModelProblems.h"
+#include "lab/providers/graph/ModelProblems.h"
 
 #include <iostream>
 
@@ -25,7 +25,7 @@ int problemsVerb(const Arguments &arguments) {
 
   Source source = loadSource(model);
   lowerToKernels(*source.module, compileOptions(model, nullptr));
-  ModelProblems found = problemsOf(*source.module);
+  lab::ModelProblems found = lab::problemsOf(*source.module);
 
   Table table({numberColumn("count"), numberColumn("GFLOP"), textColumn("problem").shrink(30),
                textColumn("first node").drop(1).shrink(12)});

@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
 
 #include "passes/interpret/EvaluationBytes.h"
+#include "passes/interpret/Ports.h"
 #include "support/Memory.h"
 
 #include <chrono>
@@ -25,7 +26,7 @@ int referenceVerb(const Arguments &arguments) {
 
   Source source = loadSource(model);
   if (!output.empty())
-    requireValuesPath(output, outputNames(*source.module).size());
+    requireValuesPath(output, outputNames(mainFunction(*source.module)).size());
   std::vector<Value> values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);
   auto start = std::chrono::steady_clock::now();
   EvaluateOptions evaluation;
@@ -33,7 +34,7 @@ int referenceVerb(const Arguments &arguments) {
   requireMemory(evaluationBytes(*source.module, values, evaluation), model.model + ": the reference");
   std::vector<Value> results = evaluate(*source.module, values, evaluation);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::vector<std::string> names = outputNames(*source.module);
+  std::vector<std::string> names = outputNames(mainFunction(*source.module));
   nlohmann::json json{
       {"model", model.model}, {"reference", true}, {"run_ms", seconds * 1e3}, {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());

@@ -1,4 +1,4 @@
-#include "cli/Cache.h"
+#include "cli/Packages.h"
 #include "cli/FrontVerbs.h"
 #include "cli/Inputs.h"
 #include "cli/verbs/Measure.h"

@@ -8,6 +8,7 @@
 #include "lab/StoreRecords.h"
 #include "lab/TemporaryDirectory.h"
 #include "passes/interpret/Extract.h"
+#include "passes/interpret/Ports.h"
 #include "runtime/Context.h"
 #include "support/Text.h"
 

@@ -1,14 +1,13 @@
 #include "codegen/target/Emit.h"
 #include "codegen/builder/KernelBuilder.h"
 #include "ir/Context.h"
-#include "package/KernelAbi.h"
+#include "runtime/MappedKernel.h"
 #include "support/Error.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 namespace lathe {
 namespace {
@@ -38,21 +37,15 @@ TEST(Emit, objectsLinkIntoOneImageThatRuns) {
   CodeImage image = linkImage(objects, target);
   ASSERT_EQ(image.entries.size(), 2u);
 
-  void *memory = mmap(nullptr, image.bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  std::copy(image.bytes.begin(), image.bytes.end(), static_cast<char *>(memory));
-  mprotect(memory, image.bytes.size(), PROT_READ | PROT_EXEC);
   int64_t lanes = target.lanes(32);
   std::vector<float> x(lanes * 3, 2.0f), y(lanes * 3, 7.0f);
   void *buffers[] = {x.data(), y.data()};
   int64_t dims[] = {0};
   for (size_t i = 0; i < 2; ++i) {
-    auto kernel = reinterpret_cast<LatheKernel>(static_cast<char *>(memory) + image.entries[i]);
-    kernel(buffers, dims, 1, 3, nullptr);
+    runtime::MappedKernel(image.bytes, image.entries[i]).call(buffers, dims, 1, 3, nullptr);
     for (int64_t j = 0; j < lanes * 3; ++j)
       EXPECT_EQ(y[j], j < lanes ? 7.0f : 2.0f * (i ? -3.0f : 2.5f) + j % lanes);
   }
-  munmap(memory, image.bytes.size());
 }
 
 TEST(Emit, crossTargetsLink) {

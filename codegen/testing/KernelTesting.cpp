@@ -14,44 +14,13 @@
 #include <cstring>
 #include <optional>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 namespace lathe {
 
 LoadedKernel::LoadedKernel(mlir::ModuleOp module, const Target &target) {
-#if defined(__x86_64__)
-  constexpr int requestPermission = 0x1023,
-                tileData = 18; // as runtime/Cpu.cpp does: Linux hands out tile registers on request
-  if (target.has("amx-tile"))
-    require(::syscall(SYS_arch_prctl, requestPermission, tileData) == 0, "the system hands out no AMX tile registers");
-#endif
   CodeImage image = linkImage({emitObject(module, target)}, target);
-  size = image.bytes.size();
-  memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  require(memory != MAP_FAILED, "no memory for {} bytes of code", size);
-  std::memcpy(memory, image.bytes.data(), size);
-  mprotect(memory, size, PROT_READ | PROT_EXEC);
-  entry = reinterpret_cast<LatheKernel>(static_cast<char *>(memory) + image.entries.at(0));
-}
-
-LoadedKernel::~LoadedKernel() {
-  if (memory)
-    munmap(memory, size);
-}
-
-void LoadedKernel::call(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) const {
-#ifdef __x86_64__
-  unsigned mode = _mm_getcsr();
-  _mm_setcsr(mode | 0x8040);
-  entry(buffers, dims, begin, end, scratch);
-  _mm_setcsr(mode);
-#else
-  entry(buffers, dims, begin, end, scratch);
-#endif
+  kernel = std::make_unique<runtime::MappedKernel>(image.bytes, image.entries.at(0));
 }
 
 GuardedBuffer::GuardedBuffer(size_t bytes, bool aligned) : length(bytes), toLine(aligned) {

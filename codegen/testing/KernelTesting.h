@@ -4,6 +4,7 @@
 #include "codegen/Generate.h"
 #include "codegen/target/Emit.h"
 #include "package/KernelAbi.h"
+#include "runtime/MappedKernel.h"
 #include "runtime/Tensor.h"
 
 #include <functional>
@@ -17,18 +18,15 @@ class LoadedKernel {
 public:
   /// `module` has a function `kernel` with the signature of package/KernelAbi.h; it is consumed.
   LoadedKernel(mlir::ModuleOp module, const Target &target);
-  ~LoadedKernel();
-  LoadedKernel(const LoadedKernel &) = delete;
-  LoadedKernel &operator=(const LoadedKernel &) = delete;
 
   /// Calls the kernel with denormals flushed, as the runtime does.
-  void call(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) const;
-  size_t codeBytes() const { return size; }
+  void call(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) const {
+    kernel->call(buffers, dims, begin, end, scratch);
+  }
+  size_t codeBytes() const { return kernel->codeBytes(); }
 
 private:
-  void *memory = nullptr;
-  size_t size = 0;
-  LatheKernel entry = nullptr;
+  std::unique_ptr<runtime::MappedKernel> kernel;
 };
 
 /// Memory between two unmapped pages, as close to both as alignment allows, so that an access

@@ -51,20 +51,6 @@ std::string GraphWriter::nameOf(mlir::Value value) const {
   return at->second;
 }
 
-std::string GraphWriter::uniqueValueName(const std::string &wanted) {
-  std::string name = wanted.empty() ? "value" : wanted;
-  for (int i = 1; !valueNames.insert(name).second; ++i)
-    name = fmt::format("{}_{}", wanted, i);
-  return name;
-}
-
-std::string GraphWriter::uniqueNodeName(const std::string &wanted) {
-  std::string name = wanted;
-  for (int i = 1; !nodeNames.insert(name).second; ++i)
-    name = fmt::format("{}_{}", wanted, i);
-  return name;
-}
-
 std::string GraphWriter::addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
                                         const std::string &bytes) {
   TensorProto &tensor = *graph->add_initializer();
@@ -111,7 +97,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
     return;
   }
   NodeProto &node = *graph->add_node();
-  std::string name = uniqueNodeName(sourceNames.empty() ? op.getName().stripDialect().str() : sourceNames.front());
+  std::string name = nodeNames.take(sourceNames.empty() ? op.getName().stripDialect().str() : sourceNames.front());
   node.set_name(name);
   for (mlir::Value result : op.getResults()) {
     if (!names.contains(result)) // results of the graph are named already
@@ -127,7 +113,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
 void GraphWriter::addIdentity(mlir::Value from, const std::string &to) {
   NodeProto &node = *graph->add_node();
   node.set_op_type("Identity");
-  node.set_name(uniqueNodeName(to));
+  node.set_name(nodeNames.take(to));
   node.add_input(nameOf(from));
   node.add_output(to);
 }

@@ -3,12 +3,12 @@
 
 #include "import/onnx/TensorData.h"
 #include "ir/Bridge.h"
+#include "support/UniqueNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/DenseMap.h"
 
-#include <set>
 #include <unordered_map>
 
 namespace lathe::onnx {
@@ -27,7 +27,7 @@ public:
 
   std::string nameOf(mlir::Value value) const;
   /// `wanted`, or `wanted_1` and so on where that is taken.
-  std::string uniqueValueName(const std::string &wanted);
+  std::string uniqueValueName(const std::string &wanted) { return valueNames.take(wanted.empty() ? "value" : wanted); }
   /// An initializer holding `bytes`; returns its name.
   std::string addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
                              const std::string &bytes);
@@ -37,9 +37,8 @@ private:
   GraphProto *graph = nullptr;
   int64_t externalFrom = 0;
   llvm::DenseMap<mlir::Value, std::string> names;
-  std::set<std::string> valueNames, nodeNames;
+  UniqueNames valueNames{"_"}, nodeNames{"_"};
 
-  std::string uniqueNodeName(const std::string &wanted);
   void writeConstant(nn::ConstantOp constant);
   void writeNode(mlir::Operation &op);
   void addIdentity(mlir::Value from, const std::string &to);

@@ -13,20 +13,6 @@ namespace {
 
 // ---- Directly mapped operators ---------------------------------------------------------------------------------
 
-const OnnxMapping *directMapping(const OpRecord &record) {
-  for (const OnnxMapping &mapping : record.onnx)
-    if (mapping.direct && mapping.until >= exportedOpset) // see opsetOf: since is never above the opset written
-      return &mapping;
-  return nullptr;
-}
-
-std::string onnxName(const OnnxMapping &mapping, const std::string &field) {
-  for (std::string_view rename : mapping.renames)
-    if (auto at = rename.find('='); rename.substr(at + 1) == field)
-      return std::string(rename.substr(0, at));
-  return field;
-}
-
 bool isStaticAttribute(const OpRecord &record, const std::string &field) {
   for (const OperandRecord &operand : record.operands)
     if (field == operand.staticAttribute)
@@ -37,7 +23,7 @@ bool isStaticAttribute(const OpRecord &record, const std::string &field) {
 /// Writes fields that are attributes in ONNX too.
 class AttrWriter : public AttrVisitor {
 public:
-  AttrWriter(NodeWriter &writer, const OpRecord &record, const OnnxMapping &mapping, Attrs &defaults)
+  AttrWriter(NodeWriter &writer, const OpRecord &record, const FormatMapping &mapping, Attrs &defaults)
       : writer(writer), record(record), mapping(mapping), defaults(defaults) {}
   void field(const char *name, int64_t &value) override {
     if (value != std::numeric_limits<int64_t>::max()) // Shape's open end
@@ -81,11 +67,11 @@ private:
   };
   NodeWriter &writer;
   const OpRecord &record;
-  const OnnxMapping &mapping;
+  const FormatMapping &mapping;
   Attrs &defaults;
   template <class T> void write(const std::string &name, const T &value) {
     if (!isStaticAttribute(record, name))
-      writer.attr(onnxName(mapping, name), value);
+      writer.attr(mapping.attribute(name), value);
   }
 };
 
@@ -143,7 +129,7 @@ void writeOperands(NodeWriter &w, const OpRecord &record, Attrs &attrs) {
   }
 }
 
-void writeDirect(NodeWriter &w, const OpRecord &record, const OnnxMapping &mapping) {
+void writeDirect(NodeWriter &w, const OpRecord &record, const FormatMapping &mapping) {
   w.node.set_op_type(mapping.op);
   auto attrs = nn::attrsOf(&w.op), defaults = record.makeAttrs();
   writeOperands(w, record, *attrs);
@@ -353,7 +339,7 @@ void writeOperator(NodeWriter &w) {
   const OpRecord &record = *nn::recordOf(&w.op);
   if (auto own = writers.find(record.name); own != writers.end())
     return own->second(w);
-  const OnnxMapping *mapping = directMapping(record);
+  const FormatMapping *mapping = mappingOf(record, "onnx", opsetOf(w.op));
   require(mapping != nullptr, "nn.{} has no form in ONNX opset {}", record.name, exportedOpset);
   writeDirect(w, record, *mapping);
 }
@@ -361,8 +347,8 @@ void writeOperator(NodeWriter &w) {
 int64_t opsetOf(mlir::Operation &op) {
   int64_t opset = exportedOpset;
   if (const OpRecord *record = nn::recordOf(&op))
-    for (const OnnxMapping &mapping : record->onnx) // the newest form is what is written
-      if (mapping.until > exportedOpset)
+    for (const FormatMapping &mapping : record->mappings) // the newest form is what is written
+      if (mapping.format == std::string_view("onnx") && mapping.until > exportedOpset)
         opset = std::max<int64_t>(opset, mapping.since);
   return opset;
 }

@@ -1,6 +1,6 @@
 // Attention (opset 23 on) in the forms that are one nn.attention: scale, masks, causality, grouped heads, past keys and
 // values.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 #include <cmath>
 
@@ -24,7 +24,7 @@ mlir::Value headsApart(Node &node, mlir::Value x, int64_t heads, const char *wha
 }
 
 void importAttention(Node &node) {
-  node.expectInputs(3, node.opset() >= 24 ? 7 : 6);
+  node.expectInputs(3, node.version() >= 24 ? 7 : 6);
   if (node.has(6))
     node.unsupported("numbers of keys a batch (nonpad_kv_seqlen)");
   if (node.wants(3))

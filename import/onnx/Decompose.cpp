@@ -1,5 +1,5 @@
 // Operators that are a few others: written as those, so that they are compiled and fused without code of their own.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 #include <cmath>
 #include <numbers>
@@ -39,7 +39,7 @@ mlir::Value triangle(Node &node, mlir::Value x, mlir::Value k, Side side) {
 }
 
 void importTrilu(Node &node) {
-  require(node.opset() >= 14, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 14, "there is no such operator in opset {}", node.version());
   node.expectInputs(1, 2);
   mlir::Value x = node.in(0), k = node.inOrNull(1);
   require(node.rank(x) >= 2, "x has rank {}, expected at least 2", node.rank(x));
@@ -54,7 +54,7 @@ void importEyeLike(Node &node) {
   require(node.rank(x) == 2, "x has rank {}, expected 2", node.rank(x));
   ElementType type = node.info(x).type;
   if (node.hasAttr("dtype"))
-    type = fromOnnxType(static_cast<int32_t>(node.intAttr("dtype", 0)));
+    type = fromOnnxType(node.intAttr("dtype", 0));
   if (type == ElementType::invalid)
     node.unsupported("the element type is not supported");
   mlir::Value mask = triangle(node, x, node.constantInts({}, {node.intAttr("k", 0)}), Side::exactly);
@@ -220,11 +220,11 @@ void importSoftmaxCrossEntropyLoss(Node &node) {
 /// Cosine windows: a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n).
 void importWindow(Node &node) {
   node.expectInputs(1, 1);
-  std::string op = node.proto.op_type();
+  std::string op = node.record.op;
   auto size = node.requireInts(0, "size");
   require(size.size() == 1 && size[0] >= 1 && size[0] < 1 << 24, "size is [{}], expected one positive number",
           fmt::join(size, ", "));
-  ElementType type = fromOnnxType(static_cast<int32_t>(node.intAttr("output_datatype", 1)));
+  ElementType type = fromOnnxType(node.intAttr("output_datatype", 1));
   double n = static_cast<double>(size[0]) - (node.intAttr("periodic", 1) != 0 ? 0 : 1);
   double a0 = op == "HannWindow"      ? 0.5
               : op == "HammingWindow" ? 25.0 / 46
@@ -242,7 +242,7 @@ void importWindow(Node &node) {
 
 /// The positions of a grid's points under an affine map: (x, y, 1) of every point times the transposed map.
 void importAffineGrid(Node &node) {
-  require(node.opset() >= 20, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 20, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 2);
   mlir::Value theta = node.in(0);
   auto size = node.requireInts(1, "size");

@@ -1,6 +1,6 @@
 // Einsum as transposes, reductions, products and matrix products: two operands at a time, from the left. What is summed
 // over as soon as no later operand needs it; a label that appears twice in one operand becomes its diagonal.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 #include <algorithm>
 
@@ -249,7 +249,7 @@ private:
 };
 
 void importEinsum(Node &node) {
-  require(node.opset() >= 12, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 12, "there is no such operator in opset {}", node.version());
   require(node.inputCount() >= 1, "has no inputs, expected at least 1");
   require(node.hasAttr("equation"), "has no equation");
   Einsum(node).run();

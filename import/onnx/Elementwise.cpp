@@ -1,5 +1,5 @@
 // Elementwise operators whose ONNX form is wider than one nn op.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
@@ -34,7 +34,7 @@ void importMean(Node &node) {
 
 /// Before opset 7 broadcasting had to be asked for, and b could be aligned with an axis of a other than the last ones.
 void importBinary(Node &node) {
-  if (node.opset() >= 7)
+  if (node.version() >= 7)
     return importDirectly(node);
   node.expectInputs(2, 2);
   mlir::Value a = node.in(0), b = node.in(1);
@@ -50,7 +50,7 @@ void importBinary(Node &node) {
     right.insert(right.end(), after, Dim(1));
     b = node.reshape(b, right);
   }
-  std::string mnemonic = node.proto.op_type();
+  std::string mnemonic = node.record.op;
   for (char &c : mnemonic)
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   node.set(0, node.emit(mnemonic.c_str(), {a, b}));
@@ -58,7 +58,7 @@ void importBinary(Node &node) {
 
 /// Before opset 7 a slope of rank 1 has one element a channel.
 void importPRelu(Node &node) {
-  if (node.opset() >= 7)
+  if (node.version() >= 7)
     return importDirectly(node);
   node.expectInputs(2, 2);
   mlir::Value x = node.in(0), slope = node.in(1);
@@ -72,7 +72,7 @@ void importPRelu(Node &node) {
 
 /// Since opset 12 base and exponent may have different types; the result has the base's.
 void importPow(Node &node) {
-  if (node.opset() < 12)
+  if (node.version() < 12)
     return importBinary(node);
   node.expectInputs(2, 2);
   mlir::Value base = node.in(0), exponent = node.in(1);
@@ -84,7 +84,7 @@ void importPow(Node &node) {
 }
 
 void importCastLike(Node &node) {
-  require(node.opset() >= 15, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 15, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 2);
   node.set(0, node.emit("cast", {node.in(0)},
                         {{"to", node.info(node.in(1)).type}, {"saturate", node.intAttr("saturate", 1) != 0}}));

@@ -1,11 +1,11 @@
 // Operators that pick, place or sample elements, where ONNX's form is not the record's.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
 
 void importTopK(Node &node) {
-  bool operand = node.opset() >= 10;
+  bool operand = node.version() >= 10;
   node.expectInputs(operand ? 2 : 1, operand ? 2 : 1);
   Fields fields = {{"axis", node.intAttr("axis", -1)}};
   mlir::Value k;
@@ -18,7 +18,7 @@ void importTopK(Node &node) {
   } else {
     k = node.in(1);
   }
-  if (node.opset() >= 11) {
+  if (node.version() >= 11) {
     fields.emplace_back("largest", node.intAttr("largest", 1) != 0);
     fields.emplace_back("sorted", node.intAttr("sorted", 1) != 0);
   }
@@ -30,8 +30,8 @@ void importTopK(Node &node) {
 
 void importRunning(Node &node) {
   node.expectInputs(2, 2);
-  bool sum = node.proto.op_type() == "CumSum";
-  require(node.opset() >= (sum ? 11 : 26), "there is no such operator in opset {}", node.opset());
+  bool sum = node.record.op == "CumSum";
+  require(node.version() >= (sum ? 11 : 26), "there is no such operator in opset {}", node.version());
   Fields fields = {{"exclusive", node.intAttr("exclusive", 0) != 0}, {"reverse", node.intAttr("reverse", 0) != 0}};
   mlir::Value axis = node.in(1);
   if (auto known = node.staticInts(axis)) {
@@ -43,7 +43,7 @@ void importRunning(Node &node) {
 }
 
 void importGridSample(Node &node) {
-  require(node.opset() >= 16, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 16, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 2);
   std::string mode = node.stringAttr("mode", "linear");
   mode = mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode;
@@ -54,10 +54,10 @@ void importGridSample(Node &node) {
 }
 
 void importRoiAlign(Node &node) {
-  require(node.opset() >= 10, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 10, "there is no such operator in opset {}", node.version());
   node.expectInputs(3, 3);
   std::string coordinates =
-      node.opset() < 16 ? "output_half_pixel" : node.stringAttr("coordinate_transformation_mode", "half_pixel");
+      node.version() < 16 ? "output_half_pixel" : node.stringAttr("coordinate_transformation_mode", "half_pixel");
   node.set(0, node.emit("roi_align", {node.in(0), node.in(1), node.in(2)},
                         {{"mode", node.stringAttr("mode", "avg")},
                          {"coordinate_mode", coordinates},

@@ -1,22 +1,22 @@
 // Elements in other places: split, pad and resize in their several historical forms.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
 
 void importSplit(Node &node) {
-  node.expectInputs(1, node.opset() < 13 ? 1 : 2);
+  node.expectInputs(1, node.version() < 13 ? 1 : 2);
   mlir::Value x = node.in(0);
   const Dims dims = node.info(x).dims;
   int64_t axis = normalizeAxis(node.intAttr("axis", 0), static_cast<int64_t>(dims.size()), "axis");
   auto count = static_cast<int64_t>(node.outputCount());
   require(count > 0, "has no outputs, expected at least 1");
   std::vector<int64_t> sizes;
-  if (node.opset() < 13)
+  if (node.version() < 13)
     sizes = node.intsAttr("split");
   else if (node.has(1))
     sizes = node.requireInts(1, "split");
-  if (node.opset() >= 18) {
+  if (node.version() >= 18) {
     int64_t stated = node.intAttr("num_outputs", count);
     require(!sizes.empty() || stated == count, "num_outputs is {}, expected {} as there are outputs", stated, count);
   }
@@ -24,7 +24,8 @@ void importSplit(Node &node) {
     if (!dims[axis].isConstant())
       node.unsupported(fmt::format("splitting extent '{}' evenly; give it with --shape", dims[axis].str()));
     int64_t extent = dims[axis].constant(), chunk = (extent + count - 1) / count;
-    require(node.opset() >= 18 || extent % count == 0, "extent {} does not split into {} equal pieces", extent, count);
+    require(node.version() >= 18 || extent % count == 0, "extent {} does not split into {} equal pieces", extent,
+            count);
     for (int64_t i = 0; i < count; ++i)
       sizes.push_back(std::min(chunk, std::max<int64_t>(extent - i * chunk, 0)));
   }
@@ -36,8 +37,8 @@ void importSplit(Node &node) {
 
 /// Since opset 18 pads may concern some axes only.
 void importPad(Node &node) {
-  if (node.opset() < 18 || !node.has(3)) {
-    if (node.opset() < 18)
+  if (node.version() < 18 || !node.has(3)) {
+    if (node.version() < 18)
       return importDirectly(node);
     node.expectInputs(2, 4);
   }
@@ -98,9 +99,9 @@ std::vector<T> spread(const std::vector<T> &some, const std::vector<int64_t> &ax
 
 /// Opset 10 and Upsample: x and scales only; sampled as "asymmetric", nearest rounds down.
 void importUpsample(Node &node) {
-  std::string op = node.proto.op_type();
-  require(op == "Resize" || node.opset() <= 9, "there is no such operator in opset {}", node.opset());
-  bool scalesAreAttribute = op == "Upsample" && node.opset() < 9;
+  std::string op = node.record.op;
+  require(op == "Resize" || node.version() <= 9, "there is no such operator in opset {}", node.version());
+  bool scalesAreAttribute = op == "Upsample" && node.version() < 9;
   std::string mode = node.stringAttr("mode", "nearest");
   Fields fields = {{"mode", mode == "bilinear" || mode == "trilinear" ? "linear" : mode},
                    {"coordinate_mode", "asymmetric"},
@@ -138,7 +139,7 @@ std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<i
 }
 
 void importResize(Node &node) {
-  if (node.opset() < 11)
+  if (node.version() < 11)
     return importUpsample(node);
   node.expectInputs(1, 4);
   mlir::Value x = node.in(0), roi = unlessEmpty(node, 1), scales = unlessEmpty(node, 2), sizes = unlessEmpty(node, 3);
@@ -153,7 +154,7 @@ void importResize(Node &node) {
                    {"extrapolation_value", node.floatAttr("extrapolation_value", 0)}};
   std::vector<int64_t> axes;
   std::string policy = "stretch";
-  if (node.opset() >= 18) {
+  if (node.version() >= 18) {
     fields.emplace_back("antialias", node.intAttr("antialias", 0) != 0);
     axes = node.intsAttr("axes");
     policy = node.stringAttr("keep_aspect_ratio_policy", "stretch");

@@ -1,5 +1,5 @@
 // Normalisation over channels or an axis, reductions and matrix products in their historical forms.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
@@ -9,9 +9,9 @@ void importBatchNorm(Node &node) {
   node.ignore({"momentum"}); // concerns training only
   if (node.intAttr("training_mode", 0) != 0)
     node.unsupported("training_mode is set");
-  if (node.opset() < 7 && node.intAttr("is_test", 0) == 0)
+  if (node.version() < 7 && node.intAttr("is_test", 0) == 0)
     node.unsupported("training (is_test=0)");
-  if (node.opset() < 9 && node.intAttr("spatial", 1) == 0)
+  if (node.version() < 9 && node.intAttr("spatial", 1) == 0)
     node.unsupported("statistics for each element (spatial=0)");
   for (size_t i = 1; i < node.outputCount(); ++i)
     if (node.wants(i))
@@ -26,9 +26,9 @@ void importBatchNorm(Node &node) {
 
 /// Before opset 13 the input is seen as a matrix, its axes before `axis` against the others.
 void importSoftmax(Node &node) {
-  if (node.opset() >= 13)
+  if (node.version() >= 13)
     return importDirectly(node);
-  const std::string &type = node.proto.op_type();
+  const std::string &type = node.record.op;
   const char *mnemonic = type == "Softmax" ? "softmax" : type == "Hardmax" ? "hardmax" : "log_softmax";
   node.expectInputs(1, 1);
   mlir::Value x = node.in(0);
@@ -58,7 +58,7 @@ mlir::Value inverseDeviation(Node &node, mlir::Value deviation, const std::vecto
 }
 
 void importLayerNorm(Node &node) {
-  require(node.opset() >= 17, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 17, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 3);
   mlir::Value x = node.in(0);
   int64_t axis = node.intAttr("axis", -1), stash = node.intAttr("stash_type", 1);
@@ -84,7 +84,7 @@ void importLayerNorm(Node &node) {
 
 /// The result has the type of the scale; the wider of both types is computed in.
 void importRmsNorm(Node &node) {
-  require(node.opset() >= 23, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 23, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 2);
   node.ignore({"stash_type"});
   ElementType x = node.info(node.in(0)).type, scale = node.info(node.in(1)).type;
@@ -96,7 +96,7 @@ void importRmsNorm(Node &node) {
 
 /// Until opset 20 scale and bias have one element a group.
 void importGroupNorm(Node &node) {
-  require(node.opset() >= 18, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 18, "there is no such operator in opset {}", node.version());
   node.expectInputs(3, 3);
   node.ignore({"stash_type"});
   require(node.hasAttr("num_groups"), "attribute 'num_groups' is missing");
@@ -106,7 +106,7 @@ void importGroupNorm(Node &node) {
   const Dim channels = node.info(x).dims[1];
   auto perChannel = [&](mlir::Value value) {
     value = node.cast(value, node.info(x).type);
-    if (node.opset() >= 21)
+    if (node.version() >= 21)
       return value;
     if (!channels.isConstant())
       node.unsupported("the number of channels is not known");
@@ -124,7 +124,7 @@ void importGroupNorm(Node &node) {
 
 /// (x - mean) / (deviation + 1e-9) over any axes, by its definition.
 void importMeanVarianceNormalization(Node &node) {
-  require(node.opset() >= 9, "attribute axes is new in opset 9, expected that or later");
+  require(node.version() >= 9, "attribute axes is new in opset 9, expected that or later");
   node.expectInputs(1, 1);
   mlir::Value x = node.in(0);
   std::vector<int64_t> axes = node.intsAttr("axes", {0, 2, 3});
@@ -138,19 +138,19 @@ void importMeanVarianceNormalization(Node &node) {
 void importReduceExtreme(Node &node) {
   if (!node.has(0) || node.info(node.in(0)).type != ElementType::boolean)
     return importDirectly(node);
-  require(node.opset() >= 20, "x is bool, expected numbers before opset 20");
+  require(node.version() >= 20, "x is bool, expected numbers before opset 20");
   node.expectInputs(1, 2);
   mlir::Value x = node.cast(node.in(0), ElementType::u8);
   Fields fields = {{"axes", node.has(1) ? node.requireInts(1, "axes") : std::vector<int64_t>()},
                    {"keepdims", node.intAttr("keepdims", 1) != 0},
                    {"noop_with_empty_axes", node.intAttr("noop_with_empty_axes", 0) != 0}};
-  mlir::Value result = node.emit(node.proto.op_type() == "ReduceMax" ? "reduce_max" : "reduce_min", {x}, fields);
+  mlir::Value result = node.emit(node.record.op == "ReduceMax" ? "reduce_max" : "reduce_min", {x}, fields);
   node.set(0, node.cast(result, ElementType::boolean));
 }
 
 /// Before opset 7 broadcasting of C had to be asked for.
 void importGemm(Node &node) {
-  if (node.opset() >= 7)
+  if (node.version() >= 7)
     return importDirectly(node);
   node.expectInputs(3, 3);
   node.ignore({"broadcast"});

@@ -1,5 +1,5 @@
 // Quantisation, spelled out: integers to numbers and back, products of integers less their zero points.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 #include <cmath>
 
@@ -39,11 +39,11 @@ mlir::Value alongAxis(Node &node, mlir::Value value, mlir::Value x, int64_t axis
 void importDequantizeLinear(Node &node) {
   node.expectInputs(2, 3);
   mlir::Value x = node.in(0), scale = node.in(1);
-  int64_t axis = node.opset() >= 13 ? node.intAttr("axis", 1) : 1;
-  int64_t block = node.opset() >= 21 ? node.intAttr("block_size", 0) : 0;
+  int64_t axis = node.version() >= 13 ? node.intAttr("axis", 1) : 1;
+  int64_t block = node.version() >= 21 ? node.intAttr("block_size", 0) : 0;
   ElementType type = node.info(scale).type;
-  if (node.opset() >= 23 && node.intAttr("output_dtype", 0) != 0)
-    type = fromOnnxType(static_cast<int32_t>(node.intAttr("output_dtype", 0)));
+  if (node.version() >= 23 && node.intAttr("output_dtype", 0) != 0)
+    type = fromOnnxType(node.intAttr("output_dtype", 0));
   mlir::Value y = node.cast(x, ElementType::f32);
   if (node.has(2))
     y = node.emit("sub", {y, node.cast(alongAxis(node, node.in(2), x, axis, block), ElementType::f32)});
@@ -68,16 +68,16 @@ mlir::Value quantized(Node &node, mlir::Value x, mlir::Value scale, mlir::Value 
 void importQuantizeLinear(Node &node) {
   node.expectInputs(2, 3);
   mlir::Value x = node.in(0), zero = node.inOrNull(2);
-  int64_t axis = node.opset() >= 13 ? node.intAttr("axis", 1) : 1;
-  int64_t block = node.opset() >= 21 ? node.intAttr("block_size", 0) : 0;
-  bool saturate = node.opset() < 19 || node.intAttr("saturate", 1) != 0;
+  int64_t axis = node.version() >= 13 ? node.intAttr("axis", 1) : 1;
+  int64_t block = node.version() >= 21 ? node.intAttr("block_size", 0) : 0;
+  bool saturate = node.version() < 19 || node.intAttr("saturate", 1) != 0;
   ElementType type = zero ? node.info(zero).type : ElementType::u8;
-  if (node.opset() >= 21)
+  if (node.version() >= 21)
     if (auto wanted = static_cast<int32_t>(node.intAttr("output_dtype", 0)); wanted && !zero)
       type = fromOnnxType(wanted);
   if (type == ElementType::invalid)
     node.unsupported("the element type is not supported");
-  if (node.opset() >= 23 && node.intAttr("precision", 0) > 1)
+  if (node.version() >= 23 && node.intAttr("precision", 0) > 1)
     node.unsupported("a precision of its own");
   node.set(0, quantized(node, x, alongAxis(node, node.in(1), x, axis, block),
                         zero ? alongAxis(node, zero, x, axis, block) : zero, type, saturate));

@@ -1,6 +1,6 @@
 // LSTM, GRU and RNN: activations as the record spells them, layout 1 as transposes around the operator.
 #include "ops/recurrent/Recurrent.h"
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
@@ -41,8 +41,8 @@ mlir::Value swapOuter(Node &node, mlir::Value value) {
 }
 
 void importRecurrent(Node &node) {
-  const std::string &op = node.proto.op_type();
-  require(node.opset() >= 7, "opset {} of {} is not known, expected at least 7", node.opset(), op);
+  const std::string &op = node.record.op;
+  require(node.version() >= 7, "opset {} of {} is not known, expected at least 7", node.version(), op);
   node.expectInputs(3, op == "LSTM" ? 8 : 6);
   const TensorInfo r = node.info(node.in(2));
   int64_t hidden = node.intAttr("hidden_size", 0);
@@ -64,7 +64,7 @@ void importRecurrent(Node &node) {
   if (op == "GRU")
     fields.emplace_back("linear_before_reset", node.intAttr("linear_before_reset", 0) != 0);
   bool batchFirst = node.intAttr("layout", 0) != 0;
-  require(!batchFirst || node.opset() >= 14, "attribute 'layout' is not one of {} at opset {}", op, node.opset());
+  require(!batchFirst || node.version() >= 14, "attribute 'layout' is not one of {} at opset {}", op, node.version());
 
   Values operands;
   for (size_t i = 0; i < (op == "LSTM" ? 8u : 6u); ++i) {

@@ -1,6 +1,6 @@
 // Sequences and optionals: exporters use them to pass lists of tensors around whose lengths they know. The importer
 // keeps the list, and no sequence is left in the graph.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 Entry tensorEntry(mlir::Value value) { return {value, {}, false}; }
 Entry sequenceEntry(Values values) { return {{}, std::move(values), false}; }
 
-Node builderOf(StructureNode &node) { return Node(node.graph, node.proto, node.loc, {}, node.name); }
+Node builderOf(StructureNode &node) { return Node(node.graph, node.record, node.loc, {}, node.name); }
 
 /// Operand `index` as a position in a sequence of `count` elements; `end` where the operand is absent.
 size_t position(StructureNode &node, size_t index, size_t count, size_t most, size_t end) {
@@ -60,9 +60,8 @@ void importSequenceLength(StructureNode &node) {
 void importConcatFromSequence(StructureNode &node) {
   Values values = node.sequence(0);
   require(!values.empty(), "the sequence is empty, expected tensors to concatenate");
-  const AttributeProto *axisAttr = node.attr("axis");
-  require(axisAttr != nullptr, "attribute 'axis' is missing");
-  int64_t axis = axisAttr->i();
+  require(node.attr("axis") != nullptr, "attribute 'axis' is missing");
+  int64_t axis = node.intAttr("axis", 0);
   Node builder = builderOf(node);
   if (node.intAttr("new_axis", 0))
     for (mlir::Value &value : values) {
@@ -92,7 +91,7 @@ void importSplitToSequence(StructureNode &node) {
   if (ones) {
     sizes.assign(static_cast<size_t>(extent), 1);
   } else {
-    const Tensor *split = node.graph.known(node.tensor(1));
+    const Tensor *split = node.graph.known.contents(node.tensor(1));
     if (!split)
       node.unsupported("the sizes of its parts are computed at run time");
     if (split->dims().empty()) {
@@ -139,7 +138,7 @@ void importOptionalGetElement(StructureNode &node) {
 
 } // namespace
 
-StructureHandler sequenceHandler(const NodeProto &node, const std::vector<Entry> &inputs) {
+StructureHandler sequenceHandler(const NodeRecord &node, const std::vector<Entry> &inputs) {
   static const std::unordered_map<std::string, StructureHandler> table = {
       {"SequenceEmpty", importSequenceEmpty},
       {"SequenceConstruct", importSequenceConstruct},
@@ -153,9 +152,9 @@ StructureHandler sequenceHandler(const NodeProto &node, const std::vector<Entry>
       {"OptionalHasElement", importOptionalHasElement},
       {"OptionalGetElement", importOptionalGetElement},
   };
-  if (auto found = table.find(node.op_type()); found != table.end())
-    return node.output_size() ? found->second : nullptr;
-  bool passesOn = node.op_type() == "Identity" && inputs.size() == 1 && inputs[0].sequence && node.output_size();
+  if (auto found = table.find(node.op); found != table.end())
+    return !node.outputs.empty() ? found->second : nullptr;
+  bool passesOn = node.op == "Identity" && inputs.size() == 1 && inputs[0].sequence && !node.outputs.empty();
   return passesOn ? importPassedOn : nullptr;
 }
 

@@ -139,7 +139,7 @@ void decodeTyped(const TensorProto &t, ElementType type, int64_t count, const st
 
 } // namespace
 
-ElementType fromOnnxType(int32_t dataType) {
+ElementType fromOnnxType(int64_t dataType) {
   for (const TypeRow &row : types)
     if (row.onnx == dataType)
       return row.type;
@@ -153,26 +153,11 @@ int32_t toOnnxType(ElementType type) {
   return TensorProto::UNDEFINED;
 }
 
-std::string onnxTypeName(int32_t dataType) {
+std::string onnxTypeName(int64_t dataType) {
   for (const TypeRow &row : types)
     if (row.onnx == dataType)
       return row.name;
   return fmt::format("type {}", dataType);
-}
-
-int64_t checkedElements(const std::vector<int64_t> &dims, const std::string &what) {
-  constexpr int64_t limit = int64_t(1) << 42;
-  bool empty = false;
-  int64_t count = 1;
-  for (int64_t extent : dims) {
-    require(extent >= 0, "{}: has extent {}, expected none below 0", what, extent);
-    empty |= extent == 0;
-  }
-  for (int64_t extent : dims)
-    if (!empty)
-      require(!__builtin_mul_overflow(count, extent, &count) && count <= limit,
-              "{}: has absurd dimensions, more than 2^42 elements", what);
-  return empty ? 0 : count;
 }
 
 TensorData decodeTensor(const TensorProto &tensor, const std::string &what, const std::filesystem::path &folder) {
@@ -182,7 +167,7 @@ TensorData decodeTensor(const TensorProto &tensor, const std::string &what, cons
   require(data.type != ElementType::invalid, "{}: element type {} is not supported", what,
           onnxTypeName(tensor.data_type()));
   require(!tensor.has_segment(), "{}: is stored in segments, which is not supported", what);
-  int64_t count = checkedElements(data.dims, what);
+  int64_t count = source::checkedElements(data.dims, what);
 
   if (data.type == ElementType::string) {
     require(tensor.string_data_size() == count, "{}: string_data has {} values, expected {}", what,

@@ -1,5 +1,5 @@
 // Constants, and operators that pass a value on or ask about one.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 #include <cstring>
 
@@ -13,21 +13,24 @@ template <class T> TensorData dataOf(ElementType type, std::vector<int64_t> dims
   return data;
 }
 
+TensorData tensorOf(Node &node, const TensorRecord &tensor) {
+  if (tensor.type == ElementType::invalid)
+    node.unsupported(fmt::format("element type {} is not supported", tensor.typeName));
+  return tensor.read("attribute 'value'");
+}
+
 void importConstant(Node &node) {
   node.expectInputs(0, 0);
-  require(node.proto.attribute_size() == 1, "has {} attributes, expected exactly 1", node.proto.attribute_size());
-  const AttributeProto &only = node.proto.attribute(0);
-  const std::string &form = only.name();
+  const auto &attributes = node.record.attributes;
+  require(attributes.size() == 1, "has {} attributes, expected exactly 1", attributes.size());
+  const std::string &form = attributes[0].name;
   if (form == "value") {
-    const TensorProto &tensor = node.attr("value", AttributeProto::TENSOR)->t();
-    if (fromOnnxType(tensor.data_type()) == ElementType::invalid)
-      node.unsupported(fmt::format("element type {} is not supported", onnxTypeName(tensor.data_type())));
-    node.set(0, node.constant(decodeTensor(tensor, "attribute 'value'", node.graph.dataFolder())));
+    node.set(0, node.constant(tensorOf(node, *node.tensorAttr(form))));
   } else if (form == "value_float") {
-    node.set(0, node.constant(dataOf<float>(ElementType::f32, {}, {node.attr(form, AttributeProto::FLOAT)->f()})));
+    node.set(0, node.constant(dataOf<float>(ElementType::f32, {}, {*node.rawFloatAttr(form)})));
   } else if (form == "value_floats") {
-    auto &values = node.attr(form, AttributeProto::FLOATS)->floats();
-    node.set(0, node.constant(dataOf<float>(ElementType::f32, {values.size()}, {values.begin(), values.end()})));
+    const std::vector<float> &values = *node.rawFloatsAttr(form);
+    node.set(0, node.constant(dataOf<float>(ElementType::f32, {static_cast<int64_t>(values.size())}, values)));
   } else if (form == "value_int") {
     node.set(0, node.constantInts({}, {node.intAttr(form, 0)}));
   } else if (form == "value_ints") {
@@ -39,18 +42,16 @@ void importConstant(Node &node) {
     node.unsupported("sparse constants are not supported");
   } // any other name is reported as not understood
   else {
-    fail("attribute '{}' is not one of Constant at opset {}", form, node.opset());
+    fail("attribute '{}' is not one of Constant at opset {}", form, node.version());
   }
 }
 
 void importConstantOfShape(Node &node) {
-  require(node.opset() >= 9, "there is no such operator in opset {}", node.opset());
+  require(node.version() >= 9, "there is no such operator in opset {}", node.version());
   node.expectInputs(1, 1);
   TensorData value = dataOf<float>(ElementType::f32, {1}, {0.0f});
-  if (auto attr = node.attr("value", AttributeProto::TENSOR)) {
-    if (fromOnnxType(attr->t().data_type()) == ElementType::invalid)
-      node.unsupported(fmt::format("element type {} is not supported", onnxTypeName(attr->t().data_type())));
-    value = decodeTensor(attr->t(), "attribute 'value'", node.graph.dataFolder());
+  if (const TensorRecord *given = node.tensorAttr("value")) {
+    value = tensorOf(node, *given);
     require(checkedElements(value.dims, "attribute 'value'") == 1, "value has extents [{}], expected 1 element",
             fmt::join(value.dims, ", "));
   }
@@ -73,10 +74,10 @@ void importIdentity(Node &node) {
 
 /// At inference the input passes through; the mask is all true.
 void importDropout(Node &node) {
-  node.expectInputs(1, node.opset() < 12 ? 1 : 3);
+  node.expectInputs(1, node.version() < 12 ? 1 : 3);
   node.ignore({"seed", "ratio", "is_test"});
   if (node.has(2)) {
-    auto training = node.graph.info(node.in(2));
+    auto training = node.info(node.in(2));
     bool off = training.contents && training.contents->size() == 1 && training.contents->front() == Dim(0);
     // Drops nothing even while training: some networks forget to say that they are not.
     auto ratio = node.has(1) ? node.staticDoubles(node.in(1)) : std::nullopt;
@@ -88,7 +89,7 @@ void importDropout(Node &node) {
   if (!node.wants(1))
     return;
   // Before opset 10 the mask has x's type.
-  ElementType type = node.opset() < 10 ? node.info(x).type : ElementType::boolean;
+  ElementType type = node.version() < 10 ? node.info(x).type : ElementType::boolean;
   mlir::Value shape = node.emit("shape", {x});
   node.set(1, node.emit("constant_of_shape", {shape}, {{"value", 1.0}, {"type", type}}));
 }

@@ -1,5 +1,5 @@
 // Operators that only give the same elements other extents.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
@@ -7,7 +7,7 @@ namespace {
 void importReshape(Node &node) {
   node.expectInputs(2, 2);
   mlir::Value x = node.in(0), shape = node.in(1);
-  bool allowZero = node.opset() >= 14 && node.intAttr("allowzero", 0) != 0;
+  bool allowZero = node.version() >= 14 && node.intAttr("allowzero", 0) != 0;
   if (auto extents = node.staticInts(shape)) {
     node.set(0, node.emit("reshape", {x}, {{"shape", *extents}, {"allow_zero", allowZero}}));
     return;
@@ -43,7 +43,7 @@ void importFlatten(Node &node) {
 
 /// Axes from the attribute (before opset 13) or the second operand; nothing where neither is given.
 std::optional<std::vector<int64_t>> axesOf(Node &node) {
-  if (node.opset() < 13) {
+  if (node.version() < 13) {
     node.expectInputs(1, 1);
     return node.hasAttr("axes") ? std::optional(node.intsAttr("axes")) : std::nullopt;
   }

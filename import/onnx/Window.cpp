@@ -1,5 +1,5 @@
 // Operators with a sliding window: convolution and pooling.
-#include "import/onnx/Node.h"
+#include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
@@ -193,7 +193,7 @@ void importGlobalPool(Node &node) {
   for (int64_t axis = 2; axis < rank; ++axis)
     axes.push_back(axis);
   // Without spatial axes there is nothing to reduce (an empty list would mean all axes).
-  bool maximum = node.proto.op_type() == "GlobalMaxPool";
+  bool maximum = node.record.op == "GlobalMaxPool";
   node.set(0, axes.empty() ? node.in(0)
                            : node.emit(maximum ? "reduce_max" : "reduce_mean", {node.in(0)},
                                        {{"axes", axes}, {"keepdims", true}}));

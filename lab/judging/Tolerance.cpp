@@ -163,6 +163,15 @@ Tolerance toleranceOf(const Roundings &roundings, Against against) {
   return tolerance;
 }
 
+std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports, std::span<const Value> values) {
+  std::map<std::string, int64_t> symbols;
+  for (size_t i = 0; i < ports.size() && i < values.size(); ++i)
+    for (size_t axis = 0; values[i].isTensor() && axis < ports[i].dims.size(); ++axis)
+      if (std::string symbol = runtime::loneSymbol(ports[i].dims[axis]); !symbol.empty())
+        symbols[symbol] = values[i].tensor().dim(axis);
+  return symbols;
+}
+
 Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, int64_t> &symbols) {
   Roundings roundings;
   roundings.precision = precisionOfPackage(model.options());

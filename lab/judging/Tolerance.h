@@ -4,10 +4,12 @@
 #pragma once
 
 #include "runtime/Model.h"
+#include "runtime/Tensor.h"
 #include "support/ElementType.h"
 #include "support/Precision.h"
 
 #include <map>
+#include <span>
 #include <string>
 
 namespace lathe::lab {
@@ -40,6 +42,9 @@ Tolerance toleranceOf(const Roundings &roundings, Against against = Against::jud
 
 /// Half the distance between 1 and the next number of a floating-point type.
 double unitRoundoff(ElementType type);
+
+/// Extents of the symbols that name whole extents of the ports' tensors.
+std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports, std::span<const Value> values);
 
 /// Of a package's outputs: the types of what its kernels write, and the longest path through its plan. A kernel counts
 /// with half its operations an element of what it writes, which is the length of a product's sums. `symbols`: extents

@@ -19,7 +19,7 @@ def Nn_AttentionOp : NnOp<"attention", [AttrSizedOperandSegments]> {
     NnF64<"1.0">:$scale, NnStr<"none">:$causal, NnF64<"-std::numeric_limits<double>::infinity()">:$fill,
     NnBool<"false">:$zero_masked_rows);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Attention", 23, 1000, 0>];
+  let mappings = [Onnx<"Attention", 23, 1000, 0>];
   let lowering = "attention";
   let flops = "(product(in[0]->dims) + product(out[0]->dims)) * in[1]->dims[in[1]->rank() - 2] * 2";
   let tolerance = "1e-5";

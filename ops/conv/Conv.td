@@ -14,7 +14,7 @@ def Nn_ConvOp : NnOp<"conv", []> {
   let arguments = (ins NnTensor:$x, NnTensor:$w, Optional<NnTensor>:$b,
     NnI64s<>:$strides, NnI64s<>:$dilations, NnI64s<>:$pads, NnI64<"1">:$group);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Conv", 1, 1000, 0>];
+  let mappings = [Onnx<"Conv", 1, 1000, 0>];
   let lowering = "contraction";
   let flops = "product(out[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2 + (in.size() > 2 && in[2] ? product(out[0]->dims) : Dim(0))";
   let tolerance = "1e-5";
@@ -37,7 +37,7 @@ def Nn_ConvTransposeOp : NnOp<"conv_transpose", []> {
   let arguments = (ins NnTensor:$x, NnTensor:$w, Optional<NnTensor>:$b,
     NnI64s<>:$strides, NnI64s<>:$dilations, NnI64s<>:$pads, NnI64s<>:$output_padding, NnI64<"1">:$group);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"ConvTranspose", 1, 1000, 0>];
+  let mappings = [Onnx<"ConvTranspose", 1, 1000, 0>];
   let lowering = "fold";
   let flops = "product(in[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2 + (in.size() > 2 && in[2] ? product(out[0]->dims) : Dim(0))";
   let tolerance = "1e-5";
@@ -59,7 +59,7 @@ def Nn_ConvIntegerOp : NnOp<"conv_integer", [AttrSizedOperandSegments]> {
   let arguments = (ins NnTensor:$x, NnTensor:$w, Optional<NnTensor>:$x_zero_point, Optional<NnTensor>:$w_zero_point,
     NnI64s<>:$strides, NnI64s<>:$dilations, NnI64s<>:$pads, NnI64<"1">:$group);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"ConvInteger", 10, 1000, 0>];
+  let mappings = [Onnx<"ConvInteger", 10, 1000, 0>];
   let lowering = "fold";
   let flops = "product(out[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2";
   let tolerance = "0";

@@ -8,7 +8,7 @@ class Nn_Unary<string mnemonic, string onnxOp, list<Trait> traits = []> : NnOp<m
   }];
   let arguments = (ins NnTensor:$x);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<onnxOp>];
+  let mappings = [Onnx<onnxOp>];
   let inferFunction = "inferFloatUnary";
   let lowering = "elementwise";
   let benchmarkAxes = ["shape"];
@@ -170,7 +170,7 @@ def Nn_AtanhOp : Nn_Unary<"atanh", "Atanh"> {
 def Nn_SwishOp : Nn_Unary<"swish", "Swish"> {
   let summary = "x / (1 + exp(-alpha * x))";
   let arguments = (ins NnTensor:$x, NnF64<"1.0">:$alpha);
-  let onnx = [Onnx<"Swish", 24>];
+  let mappings = [Onnx<"Swish", 24>];
 }
 
 def Nn_BitwiseNotOp : Nn_Unary<"bitwise_not", "BitwiseNot"> {
@@ -178,7 +178,7 @@ def Nn_BitwiseNotOp : Nn_Unary<"bitwise_not", "BitwiseNot"> {
   let description = [{
     Constraints: bitwise_c1: x has integers.
   }];
-  let onnx = [Onnx<"BitwiseNot", 18>];
+  let mappings = [Onnx<"BitwiseNot", 18>];
   let inferFunction = "inferBitwiseUnary";
 }
 
@@ -214,7 +214,7 @@ def Nn_IsNanOp : Nn_Unary<"is_nan", "IsNaN"> {
 def Nn_IsInfOp : Nn_Unary<"is_inf", "IsInf"> {
   let summary = "whether x is infinite, of the signs asked for";
   let arguments = (ins NnTensor:$x, NnBool<"true">:$detect_negative, NnBool<"true">:$detect_positive);
-  let onnx = [Onnx<"IsInf", 10>];
+  let mappings = [Onnx<"IsInf", 10>];
   let inferFunction = "inferFloatPredicate";
 }
 
@@ -227,7 +227,7 @@ def Nn_ClipOp : NnOp<"clip", [AttrSizedOperandSegments]> {
     NnF64<"-std::numeric_limits<double>::infinity()">:$min, NnF64<"std::numeric_limits<double>::infinity()">:$max);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"min_in", "min">, StaticOperand<"max_in", "max">];
-  let onnx = [Onnx<"Clip", 6>];
+  let mappings = [Onnx<"Clip", 6>];
   let lowering = "elementwise";
   let benchmarkAxes = ["shape"];
 }
@@ -241,7 +241,7 @@ def Nn_CastOp : NnOp<"cast"> {
   }];
   let arguments = (ins NnTensor:$x, NnElementType:$to, NnBool<"true">:$saturate);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Cast", 6>, Onnx<"CastLike", 15, 1000, 0>];
+  let mappings = [Onnx<"Cast", 6>, Onnx<"CastLike", 15, 1000, 0>];
   let lowering = "elementwise";
   let benchmarkAxes = ["shape"];
 }
@@ -253,14 +253,14 @@ class Nn_Binary<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   }];
   let arguments = (ins NnTensor:$a, NnTensor:$b);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<onnxOp, 7>];
+  let mappings = [Onnx<onnxOp, 7>];
   let lowering = "elementwise";
   let benchmarkAxes = ["shape", "shape2"];
 }
 
 def Nn_AddOp : Nn_Binary<"add", "Add"> {
   let summary = "a + b";
-  let onnx = [Onnx<"Add", 7>, Onnx<"Sum", 6, 1000, 0>, Onnx<"Mean", 6, 1000, 0>];
+  let mappings = [Onnx<"Add", 7>, Onnx<"Sum", 6, 1000, 0>, Onnx<"Mean", 6, 1000, 0>];
 }
 
 def Nn_SubOp : Nn_Binary<"sub", "Sub"> {
@@ -277,17 +277,17 @@ def Nn_DivOp : Nn_Binary<"div", "Div"> {
 
 def Nn_PowOp : Nn_Binary<"pow", "Pow"> {
   let summary = "a to the power of b";
-  let onnx = [Onnx<"Pow", 7, 11>, Onnx<"Pow", 12, 1000, 0>];
+  let mappings = [Onnx<"Pow", 7, 11>, Onnx<"Pow", 12, 1000, 0>];
 }
 
 def Nn_MaxOp : Nn_Binary<"max", "Max"> {
   let summary = "the greater of a and b; NaN wins";
-  let onnx = [Onnx<"Max", 6, 1000, 0>];
+  let mappings = [Onnx<"Max", 6, 1000, 0>];
 }
 
 def Nn_MinOp : Nn_Binary<"min", "Min"> {
   let summary = "the lesser of a and b; NaN wins";
-  let onnx = [Onnx<"Min", 6, 1000, 0>];
+  let mappings = [Onnx<"Min", 6, 1000, 0>];
 }
 
 def Nn_ModOp : Nn_Binary<"mod", "Mod"> {
@@ -296,7 +296,7 @@ def Nn_ModOp : Nn_Binary<"mod", "Mod"> {
     Constraints: those of add. mod_c1: floating-point operands need fmod.
   }];
   let arguments = (ins NnTensor:$a, NnTensor:$b, NnBool<"false">:$fmod);
-  let onnx = [Onnx<"Mod", 10>];
+  let mappings = [Onnx<"Mod", 10>];
 }
 
 def Nn_PreluOp : NnOp<"prelu"> {
@@ -306,14 +306,14 @@ def Nn_PreluOp : NnOp<"prelu"> {
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$slope);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"PRelu", 7>];
+  let mappings = [Onnx<"PRelu", 7>];
   let lowering = "elementwise";
   let benchmarkAxes = ["shape", "shape2"];
 }
 
 // y[i] = a[i] ? b[i] as bool.
 class Nn_Comparison<string mnemonic, string onnxOp, int since = 7> : Nn_Binary<mnemonic, onnxOp> {
-  let onnx = [Onnx<onnxOp, since>];
+  let mappings = [Onnx<onnxOp, since>];
   let inferFunction = "inferComparison";
 }
 
@@ -364,7 +364,7 @@ class Nn_Bitwise<string mnemonic, string onnxOp> : Nn_Binary<mnemonic, onnxOp> {
   let description = [{
     Constraints: binary_c1: a and b have one element type. binary_c2: they broadcast. bitwise_c1: they have integers.
   }];
-  let onnx = [Onnx<onnxOp, 18>];
+  let mappings = [Onnx<onnxOp, 18>];
   let inferFunction = "inferBitwise";
 }
 
@@ -387,7 +387,7 @@ def Nn_BitShiftOp : Nn_Binary<"bit_shift", "BitShift"> {
     bit_shift_c2: direction is "LEFT" or "RIGHT".
   }];
   let arguments = (ins NnTensor:$a, NnTensor:$b, NnStr<"LEFT">:$direction);
-  let onnx = [Onnx<"BitShift", 11>];
+  let mappings = [Onnx<"BitShift", 11>];
 }
 
 def Nn_WhereOp : NnOp<"where"> {
@@ -397,7 +397,7 @@ def Nn_WhereOp : NnOp<"where"> {
   }];
   let arguments = (ins NnTensor:$cond, NnTensor:$a, NnTensor:$b);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Where", 9>];
+  let mappings = [Onnx<"Where", 9>];
   let lowering = "elementwise";
   let benchmarkAxes = ["shape"];
 }

@@ -19,7 +19,7 @@ def Nn_GatherElementsOp : Nn_Indexed<"gather_elements"> {
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, NnI64<"0">:$axis);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"GatherElements", 11>];
+  let mappings = [Onnx<"GatherElements", 11>];
 }
 
 def Nn_GatherNdOp : Nn_Indexed<"gather_nd"> {
@@ -34,7 +34,7 @@ def Nn_GatherNdOp : Nn_Indexed<"gather_nd"> {
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, NnI64<"0">:$batch_dims);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"GatherND", 11>];
+  let mappings = [Onnx<"GatherND", 11>];
 }
 
 // x with `updates` put into, or combined with, the elements that indices name. Which of several updates of one element is
@@ -53,7 +53,7 @@ def Nn_ScatterElementsOp : Nn_Scatter<"scatter_elements"> {
     x's type. scatter_elements_c5: reduction is one of the five, and combines numbers.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, NnTensor:$updates, NnI64<"0">:$axis, NnStr<"none">:$reduction);
-  let onnx = [Onnx<"Scatter", 9, 10>, Onnx<"ScatterElements", 11>];
+  let mappings = [Onnx<"Scatter", 9, 10>, Onnx<"ScatterElements", 11>];
 }
 
 def Nn_ScatterNdOp : Nn_Scatter<"scatter_nd"> {
@@ -66,7 +66,7 @@ def Nn_ScatterNdOp : Nn_Scatter<"scatter_nd"> {
     x's type. scatter_nd_c5: reduction is one of the five, and combines numbers.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, NnTensor:$updates, NnStr<"none">:$reduction);
-  let onnx = [Onnx<"ScatterND", 11>];
+  let mappings = [Onnx<"ScatterND", 11>];
 }
 
 // ---- Extents that depend on the data: references only, the plan allocates when they return -----------------------------------
@@ -80,7 +80,7 @@ def Nn_NonZeroOp : NnOp<"non_zero"> {
   }];
   let arguments = (ins NnTensor:$x);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"NonZero", 9>];
+  let mappings = [Onnx<"NonZero", 9>];
 }
 
 def Nn_CompressOp : NnOp<"compress"> {
@@ -93,7 +93,7 @@ def Nn_CompressOp : NnOp<"compress"> {
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$condition, NnI64<"INT64_MAX">:$axis);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Compress", 9>];
+  let mappings = [Onnx<"Compress", 9>];
 }
 
 def Nn_UniqueOp : NnOp<"unique"> {
@@ -106,7 +106,7 @@ def Nn_UniqueOp : NnOp<"unique"> {
   }];
   let arguments = (ins NnTensor:$x, NnI64<"INT64_MAX">:$axis, NnBool<"true">:$sorted);
   let results = (outs NnTensor:$y, NnTensor:$indices, NnTensor:$inverse_indices, NnTensor:$counts);
-  let onnx = [Onnx<"Unique", 11>];
+  let mappings = [Onnx<"Unique", 11>];
 }
 
 def Nn_NonMaxSuppressionOp : NnOp<"non_max_suppression", [AttrSizedOperandSegments]> {
@@ -123,7 +123,7 @@ def Nn_NonMaxSuppressionOp : NnOp<"non_max_suppression", [AttrSizedOperandSegmen
   let arguments = (ins NnTensor:$boxes, NnTensor:$scores, Optional<NnTensor>:$max_output_boxes_per_class, Optional<NnTensor>:$iou_threshold,
     Optional<NnTensor>:$score_threshold, NnI64<"0">:$center_point_box);
   let results = (outs NnTensor:$selected);
-  let onnx = [Onnx<"NonMaxSuppression", 10>];
+  let mappings = [Onnx<"NonMaxSuppression", 10>];
 }
 
 def Nn_ReverseSequenceOp : NnOp<"reverse_sequence"> {
@@ -135,5 +135,5 @@ def Nn_ReverseSequenceOp : NnOp<"reverse_sequence"> {
   let arguments = (ins NnTensor:$x, NnTensor:$sequence_lens, NnI64<"1">:$batch_axis, NnI64<"0">:$time_axis);
   let results = (outs NnTensor:$y);
   let flops = "Dim(0)";
-  let onnx = [Onnx<"ReverseSequence", 10>];
+  let mappings = [Onnx<"ReverseSequence", 10>];
 }

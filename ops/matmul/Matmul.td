@@ -11,7 +11,7 @@ def Nn_GemmOp : NnOp<"gemm"> {
   let arguments = (ins NnTensor:$a, NnTensor:$b, Optional<NnTensor>:$c,
     NnF64<"1.0">:$alpha, NnF64<"1.0">:$beta, NnBool<"false">:$trans_a, NnBool<"false">:$trans_b);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Gemm", 7, 1000, 1, ["transA=trans_a", "transB=trans_b"]>];
+  let mappings = [Onnx<"Gemm", 7, 1000, 1, ["transA=trans_a", "transB=trans_b"]>];
   let lowering = "contraction";
   let flops = "product(out[0]->dims) * in[0]->dims[a.trans_a ? 0 : 1] * 2 + (in.size() > 2 && in[2] ? product(out[0]->dims) : Dim(0))";
   let tolerance = "1e-5";
@@ -29,7 +29,7 @@ def Nn_MatMulOp : NnOp<"matmul"> {
   }];
   let arguments = (ins NnTensor:$a, NnTensor:$b);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"MatMul">];
+  let mappings = [Onnx<"MatMul">];
   let lowering = "contraction";
   let flops = "product(out[0]->dims) * in[0]->dims.back() * 2";
   let tolerance = "1e-5";
@@ -52,7 +52,7 @@ def Nn_MatMulIntegerOp : NnOp<"matmul_integer", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins NnTensor:$a, NnTensor:$b, Optional<NnTensor>:$a_zero_point, Optional<NnTensor>:$b_zero_point);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"MatMulInteger", 10>];
+  let mappings = [Onnx<"MatMulInteger", 10>];
   let lowering = "fold";
   let flops = "product(out[0]->dims) * in[0]->dims.back() * 2";
   let tolerance = "0";

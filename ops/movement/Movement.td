@@ -14,7 +14,7 @@ def Nn_TransposeOp : Nn_Movement<"transpose"> {
   }];
   let arguments = (ins NnTensor:$x, NnI64s<>:$perm);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Transpose">];
+  let mappings = [Onnx<"Transpose">];
   let benchmarkAxes = ["shape", "perm"];
 }
 
@@ -26,7 +26,7 @@ def Nn_ConcatOp : Nn_Movement<"concat"> {
   }];
   let arguments = (ins Variadic<NnTensor>:$inputs, NnI64<"0">:$axis);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Concat", 4>];
+  let mappings = [Onnx<"Concat", 4>];
   let benchmarkAxes = ["shape", "axis", "count"];
 }
 
@@ -38,7 +38,7 @@ def Nn_SplitOp : Nn_Movement<"split"> {
   }];
   let arguments = (ins NnTensor:$x, NnI64<"0">:$axis, NnI64s<>:$sizes);
   let results = (outs Variadic<NnTensor>:$pieces);
-  let onnx = [Onnx<"Split", 2, 1000, 0>];
+  let mappings = [Onnx<"Split", 2, 1000, 0>];
   let benchmarkAxes = ["shape", "axis", "sizes"];
 }
 
@@ -56,7 +56,7 @@ def Nn_SliceOp : Nn_Movement<"slice", [AttrSizedOperandSegments]> {
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"starts_in", "starts">, StaticOperand<"ends_in", "ends">, StaticOperand<"axes_in", "axes">,
     StaticOperand<"steps_in", "steps">];
-  let onnx = [Onnx<"Slice">];
+  let mappings = [Onnx<"Slice">];
   let benchmarkAxes = ["shape", "starts", "ends", "axes", "steps"];
 }
 
@@ -70,7 +70,7 @@ def Nn_GatherOp : Nn_Movement<"gather"> {
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, NnI64<"0">:$axis);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Gather">];
+  let mappings = [Onnx<"Gather">];
   let benchmarkAxes = ["shape", "count", "axis"];
 }
 
@@ -85,7 +85,7 @@ def Nn_PadOp : Nn_Movement<"pad", [AttrSizedOperandSegments]> {
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$pads_in, Optional<NnTensor>:$value_in, NnStr<"constant">:$mode, NnI64s<>:$pads, NnF64<"0.0">:$value);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"pads_in", "pads">, StaticOperand<"value_in", "value">];
-  let onnx = [Onnx<"Pad", 2, 17>, Onnx<"Pad", 18, 1000, 0>];
+  let mappings = [Onnx<"Pad", 2, 17>, Onnx<"Pad", 18, 1000, 0>];
   let benchmarkAxes = ["shape", "pads"];
 }
 
@@ -97,7 +97,7 @@ def Nn_ExpandOp : Nn_Movement<"expand"> {
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$shape_in, NnI64s<>:$shape);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"shape_in", "shape">];
-  let onnx = [Onnx<"Expand", 8>];
+  let mappings = [Onnx<"Expand", 8>];
   let benchmarkAxes = ["shape", "newShape"];
 }
 
@@ -109,7 +109,7 @@ def Nn_TileOp : Nn_Movement<"tile"> {
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$repeats_in, NnI64s<>:$repeats);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"repeats_in", "repeats">];
-  let onnx = [Onnx<"Tile", 6>];
+  let mappings = [Onnx<"Tile", 6>];
   let benchmarkAxes = ["shape", "repeats"];
 }
 
@@ -121,7 +121,7 @@ def Nn_SpaceToDepthOp : Nn_Movement<"space_to_depth"> {
   }];
   let arguments = (ins NnTensor:$x, NnI64<"1">:$block_size);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"SpaceToDepth", 1, 1000, 1, ["blocksize=block_size"]>];
+  let mappings = [Onnx<"SpaceToDepth", 1, 1000, 1, ["blocksize=block_size"]>];
   let benchmarkAxes = ["shape", "blockSize"];
 }
 
@@ -134,6 +134,6 @@ def Nn_DepthToSpaceOp : Nn_Movement<"depth_to_space"> {
   }];
   let arguments = (ins NnTensor:$x, NnI64<"1">:$block_size, NnStr<"DCR">:$mode);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"DepthToSpace", 1, 1000, 1, ["blocksize=block_size"]>];
+  let mappings = [Onnx<"DepthToSpace", 1, 1000, 1, ["blocksize=block_size"]>];
   let benchmarkAxes = ["shape", "blockSize"];
 }

@@ -10,7 +10,7 @@ def Nn_BatchNormOp : NnOp<"batch_norm"> {
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$scale, NnTensor:$bias, NnTensor:$mean, NnTensor:$var, NnF64<"1e-5">:$epsilon);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"BatchNormalization", 7, 1000, 0>];
+  let mappings = [Onnx<"BatchNormalization", 7, 1000, 0>];
   let lowering = "fold";
   let flops = "product(out[0]->dims) * 2";
   let tolerance = "1e-5";
@@ -26,7 +26,7 @@ def Nn_LrnOp : NnOp<"lrn"> {
   }];
   let arguments = (ins NnTensor:$x, NnI64<"1">:$size, NnF64<"0.0001">:$alpha, NnF64<"0.75">:$beta, NnF64<"1.0">:$bias);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"LRN">];
+  let mappings = [Onnx<"LRN">];
   let lowering = "lrn";
   let flops = "product(out[0]->dims) * (Dim(a.size) * 2 + 4)";
   let tolerance = "1e-5";
@@ -36,7 +36,7 @@ def Nn_LrnOp : NnOp<"lrn"> {
 class Nn_Softmax<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let arguments = (ins NnTensor:$x, NnI64<"-1">:$axis);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<onnxOp, 1, 12, 0>, Onnx<onnxOp, 13>];
+  let mappings = [Onnx<onnxOp, 1, 12, 0>, Onnx<onnxOp, 13>];
   let inferFunction = "inferSoftmaxLike";
   let lowering = "softmax";
   let flops = "product(out[0]->dims) * 5";
@@ -65,7 +65,7 @@ def Nn_HardmaxOp : NnOp<"hardmax"> {
   }];
   let arguments = (ins NnTensor:$x, NnI64<"-1">:$axis);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Hardmax", 1, 12, 0>, Onnx<"Hardmax", 13>];
+  let mappings = [Onnx<"Hardmax", 1, 12, 0>, Onnx<"Hardmax", 13>];
   let benchmarkAxes = ["shape", "axis"];
 }
 
@@ -86,7 +86,7 @@ def Nn_LayerNormOp : Nn_Normalize<"layer_norm"> {
     layer_norm_c3: element types are floating-point and equal.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$scale, Optional<NnTensor>:$bias, NnI64<"-1">:$axis, NnF64<"1e-5">:$epsilon);
-  let onnx = [Onnx<"LayerNormalization", 17, 1000, 0>];
+  let mappings = [Onnx<"LayerNormalization", 17, 1000, 0>];
   let benchmarkAxes = ["shape", "axis"];
 }
 
@@ -96,7 +96,7 @@ def Nn_RmsNormOp : Nn_Normalize<"rms_norm"> {
     Constraints: layer_norm_c1 to layer_norm_c3.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$scale, NnI64<"-1">:$axis, NnF64<"1e-5">:$epsilon);
-  let onnx = [Onnx<"RMSNormalization", 23, 1000, 0>];
+  let mappings = [Onnx<"RMSNormalization", 23, 1000, 0>];
   let flops = "product(out[0]->dims) * 4";
   let benchmarkAxes = ["shape", "axis"];
 }
@@ -110,7 +110,7 @@ def Nn_InstanceNormOp : Nn_Normalize<"instance_norm"> {
     instance_norm_c3: element types are floating-point and equal.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$scale, NnTensor:$bias, NnF64<"1e-5">:$epsilon);
-  let onnx = [Onnx<"InstanceNormalization", 6>];
+  let mappings = [Onnx<"InstanceNormalization", 6>];
   let inferFunction = "inferChannelNorm";
   let benchmarkAxes = ["batch", "channels", "height", "width"];
 }
@@ -123,7 +123,7 @@ def Nn_GroupNormOp : Nn_Normalize<"group_norm"> {
     Constraints: instance_norm_c1 to instance_norm_c3. group_norm_c1: num_groups is positive and divides C.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$scale, NnTensor:$bias, NnI64<"1">:$num_groups, NnF64<"1e-5">:$epsilon);
-  let onnx = [Onnx<"GroupNormalization", 18, 20, 0>, Onnx<"GroupNormalization", 21, 1000, 0>];
+  let mappings = [Onnx<"GroupNormalization", 18, 20, 0>, Onnx<"GroupNormalization", 21, 1000, 0>];
   let benchmarkAxes = ["batch", "channels", "height", "width", "groups"];
 }
 
@@ -135,7 +135,7 @@ def Nn_LpNormalizeOp : Nn_Normalize<"lp_normalize"> {
     Constraints: lp_normalize_c1: axis is in [-rank, rank). lp_normalize_c2: p is 1 or 2. lp_normalize_c3: x is floating-point.
   }];
   let arguments = (ins NnTensor:$x, NnI64<"-1">:$axis, NnI64<"2">:$p, NnF64<"0.0">:$epsilon);
-  let onnx = [Onnx<"LpNormalization", 1>];
+  let mappings = [Onnx<"LpNormalization", 1>];
   let flops = "product(out[0]->dims) * 3";
   let benchmarkAxes = ["shape", "axis"];
 }

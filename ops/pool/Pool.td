@@ -3,7 +3,7 @@ include "ops/Base.td"
 // y = f over a sliding window of the spatial axes.
 class Nn_Pool<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<onnxOp, 1, 1000, 0>];
+  let mappings = [Onnx<onnxOp, 1, 1000, 0>];
   let lowering = "pool";
   let flops = "product(out[0]->dims) * product(toDims(a.kernel))";
   let benchmarkAxes = ["batch", "channels", "height", "width", "kernel", "stride", "pad"];

@@ -3,7 +3,7 @@ include "ops/Base.td"
 // What the recurrent operators share. T: steps, B: rows of the batch, D: directions (2 when bidirectional), G: gates, H: hidden
 // extent. Gates lie in the order of ONNX: LSTM i, o, f, c; GRU z, r, h; peepholes i, o, f.
 class Nn_Recurrent<string mnemonic, string onnxOp, string gates> : NnOp<mnemonic, [AttrSizedOperandSegments]> {
-  let onnx = [Onnx<onnxOp, 7, 1000, 0>];
+  let mappings = [Onnx<onnxOp, 7, 1000, 0>];
   let inferFunction = "inferRecurrent";
   let referenceFunction = "runRecurrent";
   let lowering = "fold";

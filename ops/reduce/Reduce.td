@@ -8,7 +8,7 @@ class Nn_Reduce<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$axes_in, NnI64s<>:$axes, NnBool<"true">:$keepdims, NnBool<"false">:$noop_with_empty_axes);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"axes_in", "axes">];
-  let onnx = [Onnx<onnxOp>];
+  let mappings = [Onnx<onnxOp>];
   let inferFunction = "inferReduce";
   let lowering = "reduction";
   let flops = "product(in[0]->dims)";
@@ -22,12 +22,12 @@ def Nn_ReduceSumOp : Nn_Reduce<"reduce_sum", "ReduceSum"> {
 
 def Nn_ReduceMeanOp : Nn_Reduce<"reduce_mean", "ReduceMean"> {
   let summary = "arithmetic mean over axes";
-  let onnx = [Onnx<"ReduceMean">, Onnx<"GlobalAveragePool", 1, 1000, 0>];
+  let mappings = [Onnx<"ReduceMean">, Onnx<"GlobalAveragePool", 1, 1000, 0>];
 }
 
 def Nn_ReduceMaxOp : Nn_Reduce<"reduce_max", "ReduceMax"> {
   let summary = "maximum over axes";
-  let onnx = [Onnx<"ReduceMax">, Onnx<"GlobalMaxPool", 1, 1000, 0>];
+  let mappings = [Onnx<"ReduceMax">, Onnx<"GlobalMaxPool", 1, 1000, 0>];
 }
 
 def Nn_ReduceMinOp : Nn_Reduce<"reduce_min", "ReduceMin"> {
@@ -66,7 +66,7 @@ class Nn_ArgExtreme<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   }];
   let arguments = (ins NnTensor:$x, NnI64<"0">:$axis, NnBool<"true">:$keepdims, NnBool<"false">:$select_last_index);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<onnxOp>];
+  let mappings = [Onnx<onnxOp>];
   let inferFunction = "inferArgExtreme";
   let flops = "product(in[0]->dims)";
   let lowering = "scan";

@@ -21,7 +21,7 @@ def Nn_ResizeOp : NnOp<"resize", [AttrSizedOperandSegments]> {
     NnF64<"-0.75">:$cubic_coeff_a, NnBool<"false">:$exclude_outside, NnF64<"0.0">:$extrapolation_value, NnBool<"false">:$antialias);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"roi_in", "roi">, StaticOperand<"scales_in", "scales">, StaticOperand<"sizes_in", "sizes">];
-  let onnx = [Onnx<"Resize", 10, 10, 0>, Onnx<"Resize", 11, 17, 1, ["coordinate_transformation_mode=coordinate_mode"]>,
+  let mappings = [Onnx<"Resize", 10, 10, 0>, Onnx<"Resize", 11, 17, 1, ["coordinate_transformation_mode=coordinate_mode"]>,
     Onnx<"Resize", 18, 1000, 0>, Onnx<"Upsample", 7, 9, 0>];
   let lowering = "resize";
   let flops = "product(out[0]->dims) * (a.mode == \"nearest\" ? 0 : a.mode == \"linear\" ? 7 : 28)";

@@ -14,7 +14,7 @@ def Nn_GridSampleOp : NnOp<"grid_sample"> {
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$grid, NnStr<"linear">:$mode, NnStr<"zeros">:$padding_mode, NnBool<"false">:$align_corners);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"GridSample", 16, 1000, 0>];
+  let mappings = [Onnx<"GridSample", 16, 1000, 0>];
   let flops = "product(out[0]->dims) * 8";
   let tolerance = "1e-5";
 }
@@ -32,7 +32,7 @@ def Nn_RoiAlignOp : NnOp<"roi_align"> {
   let arguments = (ins NnTensor:$x, NnTensor:$rois, NnTensor:$batch_indices, NnStr<"avg">:$mode, NnStr<"half_pixel">:$coordinate_mode,
     NnI64<"1">:$output_height, NnI64<"1">:$output_width, NnI64<"0">:$sampling_ratio, NnF64<"1.0">:$spatial_scale);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"RoiAlign", 10, 1000, 0>];
+  let mappings = [Onnx<"RoiAlign", 10, 1000, 0>];
   let tolerance = "1e-5";
 }
 
@@ -61,7 +61,7 @@ def Nn_MaxUnpoolOp : NnOp<"max_unpool"> {
     NnI64s<>:$output_shape);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"output_shape_in", "output_shape">];
-  let onnx = [Onnx<"MaxUnpool", 9, 1000, 0>];
+  let mappings = [Onnx<"MaxUnpool", 9, 1000, 0>];
   let flops = "Dim(0)";
 }
 
@@ -78,7 +78,7 @@ def Nn_Col2ImOp : NnOp<"col2im", [AttrSizedOperandSegments]> {
     NnI64s<>:$dilations, NnI64s<>:$pads, NnI64s<>:$strides);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"image_in", "image">, StaticOperand<"block_in", "block">];
-  let onnx = [Onnx<"Col2Im", 18, 1000, 0>];
+  let mappings = [Onnx<"Col2Im", 18, 1000, 0>];
   let flops = "product(in[0]->dims)";
 }
 
@@ -89,7 +89,7 @@ def Nn_DetOp : NnOp<"det"> {
   }];
   let arguments = (ins NnTensor:$x);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Det", 11>];
+  let mappings = [Onnx<"Det", 11>];
   let flops = "product(in[0]->dims)";
   let tolerance = "1e-5";
 }

@@ -9,7 +9,7 @@ class Nn_Running<string mnemonic, string onnxOp, int since> : NnOp<mnemonic> {
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$axis_in, NnI64<"0">:$axis, NnBool<"false">:$exclusive, NnBool<"false">:$reverse);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"axis_in", "axis">];
-  let onnx = [Onnx<onnxOp, since>];
+  let mappings = [Onnx<onnxOp, since>];
   let inferFunction = "inferRunning";
   let lowering = "scan";
   let benchmarkAxes = ["shape", "axis"];
@@ -35,7 +35,7 @@ def Nn_TopKOp : NnOp<"top_k"> {
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$k_in, NnI64<"0">:$k, NnI64<"-1">:$axis, NnBool<"true">:$largest, NnBool<"true">:$sorted);
   let results = (outs NnTensor:$values, NnTensor:$indices);
   let staticOperands = [StaticOperand<"k_in", "k">];
-  let onnx = [Onnx<"TopK", 1, 1000, 0>];
+  let mappings = [Onnx<"TopK", 1, 1000, 0>];
   let lowering = "scan";
   let benchmarkAxes = ["shape", "axis", "k"];
 }

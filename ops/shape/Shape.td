@@ -12,7 +12,7 @@ def Nn_ReshapeOp : NnOp<"reshape"> {
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$shape_in, NnI64s<>:$shape, NnBool<"false">:$allow_zero);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"shape_in", "shape">];
-  let onnx = [Onnx<"Reshape", 1, 1000, 0>, Onnx<"Flatten", 1, 1000, 0>, Onnx<"Squeeze", 1, 1000, 0>, Onnx<"Unsqueeze", 1, 1000, 0>];
+  let mappings = [Onnx<"Reshape", 1, 1000, 0>, Onnx<"Flatten", 1, 1000, 0>, Onnx<"Squeeze", 1, 1000, 0>, Onnx<"Unsqueeze", 1, 1000, 0>];
   let lowering = "view";
   let flops = "Dim(0)";
   let benchmarkAxes = ["shape", "newShape"];
@@ -25,7 +25,7 @@ def Nn_ShapeOp : NnOp<"shape"> {
   }];
   let arguments = (ins NnTensor:$x, NnI64<"0">:$start, NnI64<"INT64_MAX">:$end);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Shape">, Onnx<"Size", 1, 1000, 0>];
+  let mappings = [Onnx<"Shape">, Onnx<"Size", 1, 1000, 0>];
   let lowering = "fold";
   let flops = "Dim(0)";
 }
@@ -38,7 +38,7 @@ def Nn_ConstantOfShapeOp : NnOp<"constant_of_shape"> {
   }];
   let arguments = (ins NnTensor:$shape_in, NnF64<"0.0">:$value, NnElementType:$type);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"ConstantOfShape", 9, 1000, 0>];
+  let mappings = [Onnx<"ConstantOfShape", 9, 1000, 0>];
   let lowering = "fold";
   let flops = "Dim(0)";
 }
@@ -50,7 +50,7 @@ def Nn_RangeOp : NnOp<"range"> {
   }];
   let arguments = (ins NnTensor:$start, NnTensor:$limit, NnTensor:$delta);
   let results = (outs NnTensor:$y);
-  let onnx = [Onnx<"Range", 11>];
+  let mappings = [Onnx<"Range", 11>];
   let lowering = "fold";
   let flops = "Dim(0)";
 }

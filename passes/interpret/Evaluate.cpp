@@ -311,12 +311,6 @@ std::string argumentName(mlir::func::FuncOp function, unsigned index) {
 
 } // namespace
 
-mlir::func::FuncOp mainFunction(mlir::ModuleOp module) {
-  auto function = module.lookupSymbol<mlir::func::FuncOp>("main");
-  require(function && !function.isExternal(), "the model has no function @main");
-  return function;
-}
-
 std::vector<Value> evaluate(mlir::ModuleOp module, std::span<const Value> inputs, const EvaluateOptions &options) {
   mlir::func::FuncOp function = mainFunction(module);
   require(inputs.size() == function.getNumArguments(), "the model has {} inputs, got {}", function.getNumArguments(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/Bridge.h"
+#include "ir/Main.h"
 #include "ops/Reference.h"
 #include "runtime/Tensor.h"
 
@@ -42,8 +43,5 @@ mlir::ElementsAttr toConstant(mlir::MLIRContext *context, const Tensor &tensor, 
 /// Sets the field `attribute` of `attrs` from the elements of `value`. Returns false if the field
 /// cannot hold a tensor.
 bool setStaticAttribute(Attrs &attrs, std::string_view attribute, const Tensor &value);
-
-/// Returns @main. Throws Error if the module has none.
-mlir::func::FuncOp mainFunction(mlir::ModuleOp module);
 
 } // namespace lathe

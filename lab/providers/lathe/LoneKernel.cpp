@@ -7,35 +7,14 @@
 #include "lab/providers/graph/BuildOperator.h"
 #include "passes/kernels/Layout.h"
 #include "passes/kernels/LayoutRules.h"
-#include "runtime/Cpu.h"
+#include "runtime/MappedKernel.h"
 #include "schedule/Algorithms.h"
 
 #include <cstring>
-#include <sys/mman.h>
 
 namespace lathe::lab {
 
 namespace {
-
-/// Machine code mapped executable for the life of the object.
-class MappedCode {
-public:
-  explicit MappedCode(const CodeImage &image) : size(image.bytes.size()) {
-    memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    require(memory != MAP_FAILED, "no memory for {} bytes of code", size);
-    std::memcpy(memory, image.bytes.data(), size);
-    require(::mprotect(memory, size, PROT_READ | PROT_EXEC) == 0, "memory cannot be made executable");
-    entry = reinterpret_cast<LatheKernel>(static_cast<char *>(memory) + image.entries.at(0));
-  }
-  ~MappedCode() { ::munmap(memory, size); }
-  MappedCode(const MappedCode &) = delete;
-  MappedCode &operator=(const MappedCode &) = delete;
-  LatheKernel entry = nullptr;
-
-private:
-  void *memory = nullptr;
-  size_t size = 0;
-};
 
 /// How a tensor lies in memory: row-major (block 0) or channels in blocks, innermost.
 struct Stored {
@@ -164,17 +143,10 @@ Stored storedForm(mlir::Value value) {
   return {nn::toElementType(type.getElementType()), type.getShape().vec(), blockOf(value)};
 }
 
-struct Job {
-  LatheKernel kernel;
-  void *const *buffers;
-  char *scratch;
-  size_t scratchStride;
-};
-
 } // namespace
 
 struct LoneKernel::State {
-  std::optional<MappedCode> code;
+  std::optional<runtime::MappedKernel> code;
   std::string implementation;
   TaskSchedule scheduled;
   std::vector<Tensor> operands; // as the kernel's arguments: inputs, packed constants, results
@@ -205,7 +177,8 @@ struct LoneKernel::State {
     Outcome<GeneratedKernel> kernel = lathe::generate(problem, *schedule);
     if (!kernel)
       return NotApplicable{kernel.reason()};
-    code.emplace(linkImage({emitObject(*kernel->module, target)}, target));
+    CodeImage image = linkImage({emitObject(*kernel->module, target)}, target);
+    code.emplace(image.bytes, image.entries.at(0));
     operands.clear();
     size_t next = 0;
     for (const Tensor &input : inputs) {
@@ -312,17 +285,11 @@ Outcome<std::string> LoneKernel::task(const Problem &problem, const Target &targ
 }
 
 void LoneKernel::run(runtime::ThreadPool &pool) const {
-  Job job{state->code->entry, state->buffers.data(), state->scratchStride ? state->scratch.as<char>() : nullptr,
-          state->stages > 1 ? 0 : state->scratchStride};
-  pool.runStages(
-      state->stages, state->units / state->stages,
-      [](void *context, int slot, int64_t begin, int64_t end) {
-        auto *job = static_cast<Job *>(context);
-        runtime::KernelFloatMode mode;
-        job->kernel(job->buffers, nullptr, begin, end,
-                    job->scratch ? job->scratch + size_t(slot) * job->scratchStride : nullptr);
-      },
-      &job);
+  state->code->run(pool, {.buffers = state->buffers.data(),
+                          .units = state->units,
+                          .stages = state->stages,
+                          .scratch = state->scratchStride ? state->scratch.as<char>() : nullptr,
+                          .scratchStride = state->stages > 1 ? 0 : state->scratchStride});
 }
 
 std::vector<std::span<const char>> LoneKernel::constants() const {

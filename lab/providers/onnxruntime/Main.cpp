@@ -38,7 +38,7 @@ public:
   std::map<std::string, std::vector<std::string>> variants() const override {
     std::map<std::string, std::vector<std::string>> result;
     for (const OpRecord &record : opRecords())
-      if (!record.onnx.empty())
+      if (record.isIn("onnx"))
         result[record.name] = {"auto"};
     return result;
   }

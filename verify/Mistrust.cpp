@@ -1,12 +1,15 @@
-#include "cli/Mistrust.h"
+#include "verify/Mistrust.h"
 
-#include "cli/CompilerVerbs.h"
+#include "lab/judging/OutputSummary.h"
 #include "passes/interpret/Evaluate.h"
 #include "support/Text.h"
 
 #include <cstring>
 
-namespace lathe::cli {
+namespace lathe::verify {
+
+using lab::OutputSummary, lab::summarizeOutput;
+
 namespace {
 
 /// Weights with more than one element, and those whose elements are all equal.
@@ -44,38 +47,64 @@ Weights weightsOf(mlir::func::FuncOp main) {
   return weights;
 }
 
-} // namespace
+/// What the references compute in float64, value by value, and where an output lost what the inputs held.
+class Trace {
+public:
+  Trace(mlir::ModuleOp module, std::span<const Value> inputs, size_t output, int threads)
+      : main(mainFunction(module)), result(main.getBody().front().getTerminator()->getOperand(output)) {
+    for (auto [argument, input] : llvm::zip(main.getArguments(), inputs))
+      keep(argument, input);
+    EvaluateOptions options;
+    options.judge = true;
+    options.threads = threads;
+    options.observe = [&](mlir::Operation *op, std::span<const Value> results) {
+      for (size_t i = 0; i < results.size(); ++i)
+        keep(op->getResult(i), results[i]);
+    };
+    evaluate(module, inputs, options);
+    last = summaries.lookup(result);
+  }
 
-std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, size_t output, int threads) {
-  mlir::func::FuncOp main = mainOf(module);
+  std::string text() const {
+    mlir::Value value = result;
+    while (mlir::Value earlier = before(value))
+      value = earlier;
+    std::string why = reason(value);
+    mlir::Operation *op = value.getDefiningOp();
+    if (!op)
+      return last.nan || last.infinite ? fmt::format("an input holds {}", why) : "so is an input";
+    std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
+    std::string text =
+        fmt::format("first {} in node '{}' ({})", why.empty() ? "so" : why, nodes.empty() ? "?" : nodes.back(),
+                    nn::recordOf(op) ? nn::recordOf(op)->name : op->getName().getStringRef().str());
+    if (last.nan && llvm::any_of(op->getOperands(), holdsNan))
+      text += ", which has a constant operand with NaN";
+    return text;
+  }
+
+private:
+  mlir::func::FuncOp main;
+  mlir::Value result;
+  OutputSummary last;
   llvm::DenseMap<mlir::Value, OutputSummary> summaries;
-  auto keep = [&](mlir::Value value, const Value &computed) {
+
+  void keep(mlir::Value value, const Value &computed) {
     if (computed.isTensor())
       summaries[value] = summarizeOutput(computed.tensor());
-  };
-  for (auto [argument, input] : llvm::zip(main.getArguments(), inputs))
-    keep(argument, input);
-  EvaluateOptions options;
-  options.judge = true;
-  options.threads = threads;
-  options.observe = [&](mlir::Operation *op, std::span<const Value> results) {
-    for (size_t i = 0; i < results.size(); ++i)
-      keep(op->getResult(i), results[i]);
-  };
-  evaluate(module, inputs, options);
+  }
 
-  mlir::Value value = main.getBody().front().getTerminator()->getOperand(output);
-  const OutputSummary last = summaries.lookup(value);
-  // One NaN is where all of them began.
-  auto reason = [&](mlir::Value of) -> std::string {
+  /// One NaN is where all of them began.
+  std::string reason(mlir::Value of) const {
     OutputSummary summary = summaries.lookup(of);
     if (last.nan)
       return summary.nan ? "NaN" : "";
     if (last.infinite)
       return summary.infinite ? "infinity" : "";
     return summary.mistrust;
-  };
-  auto next = [&]() -> mlir::Value {
+  }
+
+  /// An operand of what makes `value` that says as little; null where there is none.
+  mlir::Value before(mlir::Value value) const {
     mlir::Operation *op = value.getDefiningOp();
     if (!op)
       return {};
@@ -87,23 +116,14 @@ std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, 
         return operand;
     }
     return {};
-  };
-  while (mlir::Value earlier = next())
-    value = earlier;
-
-  std::string text;
-  mlir::Operation *op = value.getDefiningOp();
-  if (!op) {
-    text = last.nan || last.infinite ? fmt::format("an input holds {}", reason(value)) : "so is an input";
-  } else {
-    std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
-    text = fmt::format("first {} in node '{}' ({})", reason(value).empty() ? "so" : reason(value),
-                       nodes.empty() ? "?" : nodes.back(),
-                       nn::recordOf(op) ? nn::recordOf(op)->name : op->getName().getStringRef().str());
-    if (last.nan && llvm::any_of(op->getOperands(), holdsNan))
-      text += ", which has a constant operand with NaN";
   }
-  Weights weights = weightsOf(main);
+};
+
+} // namespace
+
+std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, size_t output, int threads) {
+  std::string text = Trace(module, inputs, output, threads).text();
+  Weights weights = weightsOf(mainFunction(module));
   if (weights.all && weights.equal == weights.all)
     text += fmt::format("; each of the {} holds one value only, so no inputs could make it vary",
                         counted(int64_t(weights.all), "weight tensor"));
@@ -112,4 +132,4 @@ std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, 
   return text;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::verify

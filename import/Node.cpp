@@ -1,53 +1,26 @@
-#include "import/onnx/Node.h"
+#include "import/Node.h"
 
 #include <charconv>
 #include <cstring>
 
-namespace lathe::onnx {
+namespace lathe::source {
 namespace {
 
-const char *kindName(AttributeProto::AttributeType kind) {
-  static const char *const names[] = {"nothing", "a float",         "an integer",     "a string", "a tensor",
-                                      "a graph", "floats",          "integers",       "strings",  "tensors",
-                                      "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
-  return kind >= 0 && kind < static_cast<int>(std::size(names)) ? names[kind] : "nothing";
+/// What an attribute holds, for messages.
+std::string kindOf(const AttributeRecord &attribute) {
+  static const char *const names[] = {"nothing",  "an integer", "a float", "a string", "an element type",
+                                      "a tensor", "integers",   "floats",  "strings"};
+  if (!attribute.graphs.empty())
+    return attribute.graphs.size() == 1 ? "a graph" : "graphs";
+  if (const auto *other = std::get_if<OtherKind>(&attribute.value))
+    return other->name;
+  return names[attribute.value.index()];
 }
 
-/// The kind of value an attribute holds; files before IR version 2 do not say, the value does.
-AttributeProto::AttributeType kindOf(const AttributeProto &attr) {
-  if (attr.has_type())
-    return attr.type();
-  if (attr.has_f())
-    return AttributeProto::FLOAT;
-  if (attr.has_i())
-    return AttributeProto::INT;
-  if (attr.has_s())
-    return AttributeProto::STRING;
-  if (attr.has_t())
-    return AttributeProto::TENSOR;
-  if (attr.has_g())
-    return AttributeProto::GRAPH;
-  if (attr.floats_size())
-    return AttributeProto::FLOATS;
-  if (attr.ints_size())
-    return AttributeProto::INTS;
-  if (attr.strings_size())
-    return AttributeProto::STRINGS;
-  return AttributeProto::UNDEFINED;
-}
-
-/// True when the value the declared kind promises is there (an empty list cannot be told from none).
-bool holdsItsValue(const AttributeProto &attr) {
-  switch (kindOf(attr)) {
-  case AttributeProto::TENSOR:
-    return attr.has_t();
-  case AttributeProto::GRAPH:
-    return attr.has_g();
-  case AttributeProto::SPARSE_TENSOR:
-    return attr.has_sparse_tensor();
-  default:
-    return true; // an absent number or string is the type's zero
-  }
+template <class T> std::string kindName() {
+  AttributeRecord attribute;
+  attribute.value = T();
+  return kindOf(attribute);
 }
 
 class FieldSetter : public AttrVisitor {
@@ -93,8 +66,8 @@ double shortestDouble(float value) {
   return result;
 }
 
-Node::Node(Graph &graph, const NodeProto &proto, mlir::Location loc, Values inputs, std::string name)
-    : graph(graph), proto(proto), loc(loc), name(std::move(name)), outputs(proto.output_size()),
+Node::Node(Graph &graph, const NodeRecord &record, mlir::Location loc, Values inputs, std::string name)
+    : graph(graph), record(record), loc(loc), name(std::move(name)), outputs(record.outputs.size()),
       inputs(std::move(inputs)) {}
 
 mlir::Value Node::in(size_t index) const {
@@ -117,7 +90,7 @@ std::optional<std::vector<int64_t>> Node::staticInts(mlir::Value value) const {
     return allConstant(*known.contents) ? std::optional(constants(*known.contents)) : std::nullopt;
   if (isInteger(known.type) && allConstant(known.dims) && product(known.dims) == Dim(0))
     return std::vector<int64_t>();
-  const Tensor *tensor = isInteger(known.type) ? graph.known(value) : nullptr;
+  const Tensor *tensor = isInteger(known.type) ? graph.known.contents(value) : nullptr;
   if (!tensor)
     return std::nullopt;
   std::vector<int64_t> values;
@@ -131,7 +104,7 @@ std::optional<std::vector<double>> Node::staticDoubles(mlir::Value value) const 
     return std::vector<double>(ints->begin(), ints->end());
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   if (!constant) {
-    const Tensor *tensor = graph.known(value);
+    const Tensor *tensor = graph.known.contents(value);
     if (!tensor || tensor->elements() > 64 || tensor->type() == ElementType::string)
       return std::nullopt;
     std::vector<double> result;
@@ -170,67 +143,82 @@ std::vector<int64_t> Node::requireInts(size_t index, const char *what) const {
   return *values;
 }
 
-const AttributeProto *Node::find(const std::string &attr) const {
-  for (const AttributeProto &candidate : proto.attribute())
-    if (candidate.name() == attr)
+const AttributeRecord *Node::find(const std::string &attr) const {
+  for (const AttributeRecord &candidate : record.attributes)
+    if (candidate.name == attr)
       return &candidate;
   return nullptr;
 }
 
-const AttributeProto *Node::attr(const std::string &name, AttributeProto::AttributeType kind) {
+template <class T> const T *Node::attribute(const std::string &name) {
   understood.insert(name);
-  const AttributeProto *found = find(name);
+  const AttributeRecord *found = find(name);
   if (!found)
     return nullptr;
-  require(found->ref_attr_name().empty(), "attribute '{}' refers to a function's attribute outside a function", name);
-  auto actual = kindOf(*found);
-  require(actual == kind && holdsItsValue(*found), "attribute '{}' is {}, expected {}", name,
-          kindName(holdsItsValue(*found) ? actual : AttributeProto::UNDEFINED), kindName(kind));
-  return found;
+  require(found->parameter.empty(), "attribute '{}' refers to a function's attribute outside a function", name);
+  const T *value = std::get_if<T>(&found->value);
+  require(value != nullptr, "attribute '{}' is {}, expected {}", name, kindOf(*found), kindName<T>());
+  return value;
 }
 
+template const float *Node::attribute<float>(const std::string &);
+template const TensorRecord *Node::attribute<TensorRecord>(const std::string &);
+template const std::vector<float> *Node::attribute<std::vector<float>>(const std::string &);
+
 int64_t Node::intAttr(const std::string &name, int64_t fallback) {
-  auto found = attr(name, AttributeProto::INT);
-  return found ? found->i() : fallback;
+  auto found = attribute<int64_t>(name);
+  return found ? *found : fallback;
 }
 
 double Node::floatAttr(const std::string &name, double fallback) {
-  auto found = attr(name, AttributeProto::FLOAT);
-  return found ? shortestDouble(found->f()) : fallback;
+  auto found = attribute<float>(name);
+  return found ? shortestDouble(*found) : fallback;
 }
 
 std::string Node::stringAttr(const std::string &name, const std::string &fallback) {
-  auto found = attr(name, AttributeProto::STRING);
-  return found ? found->s() : fallback;
+  auto found = attribute<std::string>(name);
+  return found ? *found : fallback;
 }
 
 std::vector<int64_t> Node::intsAttr(const std::string &name, std::vector<int64_t> fallback) {
-  auto found = attr(name, AttributeProto::INTS);
-  return found ? std::vector<int64_t>(found->ints().begin(), found->ints().end()) : fallback;
+  auto found = attribute<std::vector<int64_t>>(name);
+  return found ? *found : fallback;
 }
 
 std::vector<double> Node::floatsAttr(const std::string &name) {
   std::vector<double> result;
-  if (auto found = attr(name, AttributeProto::FLOATS))
-    for (float value : found->floats())
+  if (auto found = attribute<std::vector<float>>(name))
+    for (float value : *found)
       result.push_back(shortestDouble(value));
   return result;
 }
 
 std::vector<std::string> Node::stringsAttr(const std::string &name) {
-  auto found = attr(name, AttributeProto::STRINGS);
-  return found ? std::vector<std::string>(found->strings().begin(), found->strings().end())
-               : std::vector<std::string>();
+  auto found = attribute<std::vector<std::string>>(name);
+  return found ? *found : std::vector<std::string>();
+}
+
+ElementType Node::typeAttr(const std::string &name, ElementType fallback) {
+  const AttributeRecord *found = find(name);
+  if (!found)
+    return fallback;
+  if (!graph.format.typeOf || std::holds_alternative<ElementType>(found->value))
+    return *attribute<ElementType>(name);
+  int64_t code = intAttr(name, 0);
+  ElementType type = graph.format.typeOf(code);
+  if (type == ElementType::invalid)
+    unsupported(fmt::format("element type {} is not supported", graph.format.typeName(code)));
+  return type;
 }
 
 void Node::ignore(std::initializer_list<const char *> attrs) { understood.insert(attrs.begin(), attrs.end()); }
 
 void Node::checkAllUnderstood() const {
   std::set<std::string> seen;
-  for (const AttributeProto &attr : proto.attribute()) {
-    require(understood.contains(attr.name()), "attribute '{}' is not one of {} at opset {}", attr.name(),
-            proto.op_type(), opset());
-    require(seen.insert(attr.name()).second, "attribute '{}' is given twice", attr.name());
+  for (const AttributeRecord &attribute : record.attributes) {
+    require(understood.contains(attribute.name), "attribute '{}' is not one of {} at {} {}", attribute.name, record.op,
+            graph.format.versionWord, version());
+    require(seen.insert(attribute.name).second, "attribute '{}' is given twice", attribute.name);
   }
 }
 
@@ -263,7 +251,7 @@ mlir::Operation *Node::emitOp(const OpRecord &record, Values operands, Attrs &at
         if (auto values = staticInts(operands[i]); values && values->size() <= maxContents) {
           TensorInfo better = *in[i];
           better.contents = toDims(*values);
-          graph.setInfo(operands[i], better);
+          graph.known.setInfo(operands[i], better);
           in[i] = &info(operands[i]);
         }
       runTimeParameter |= i < record.operands.size() && *record.operands[i].staticAttribute && !in[i]->contents;
@@ -290,7 +278,7 @@ mlir::Operation *Node::emitOp(const OpRecord &record, Values operands, Attrs &at
   // What symbols tell beyond the types: static extents where the types alone gave `?`.
   for (size_t i = 0; i < results.size() && i < op->getNumResults(); ++i) {
     op->getResult(i).setType(nn::toMlirType(graph.builder.getContext(), results[i]));
-    graph.setInfo(op->getResult(i), results[i]);
+    graph.known.setInfo(op->getResult(i), results[i]);
   }
   return op;
 }
@@ -343,7 +331,7 @@ mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
   TensorInfo better = info(result);
   better.dims = dims;
   result.setType(nn::toMlirType(graph.builder.getContext(), better));
-  graph.setInfo(result, better);
+  graph.known.setInfo(result, better);
   return result;
 }
 
@@ -351,4 +339,4 @@ mlir::Value Node::cast(mlir::Value x, ElementType type) {
   return info(x).type == type ? x : emit("cast", {x}, {{"to", type}});
 }
 
-} // namespace lathe::onnx
+} // namespace lathe::source

@@ -1,13 +1,13 @@
-// One ONNX node while it is imported: what the importers of single operators work with.
+// One node while it is imported: what the importers of single operators work with.
 #pragma once
 
-#include "import/onnx/Graph.h"
+#include "import/Graph.h"
 
 #include <set>
 #include <unordered_map>
 #include <variant>
 
-namespace lathe::onnx {
+namespace lathe::source {
 
 /// A value for a field of an attribute struct.
 struct Field {
@@ -27,13 +27,14 @@ using Fields = std::vector<std::pair<std::string, Field>>;
 /// Errors thrown from here carry no place; the graph adds it.
 class Node {
 public:
-  Node(Graph &graph, const NodeProto &proto, mlir::Location loc, Values inputs, std::string name);
+  Node(Graph &graph, const NodeRecord &record, mlir::Location loc, Values inputs, std::string name);
 
   Graph &graph;
-  const NodeProto &proto;
+  const NodeRecord &record;
   const mlir::Location loc;
   const std::string name;
-  int64_t opset() const { return graph.opset(); }
+  /// The version of the operator set that the node is of (ONNX: the opset).
+  int64_t version() const { return graph.version(); }
 
   // ---- Operands. Absent optional ones are null.
   size_t inputCount() const { return inputs.size(); }
@@ -41,7 +42,7 @@ public:
   mlir::Value in(size_t index) const; // throws Error when absent
   mlir::Value inOrNull(size_t index) const { return has(index) ? inputs[index] : mlir::Value(); }
   void expectInputs(size_t least, size_t most) const;
-  const TensorInfo &info(mlir::Value value) const { return graph.info(value); }
+  const TensorInfo &info(mlir::Value value) const { return graph.known.info(value); }
   int64_t rank(mlir::Value value) const { return static_cast<int64_t>(info(value).rank()); }
   /// Elements of an integer tensor that is known without running; nothing otherwise.
   std::optional<std::vector<int64_t>> staticInts(mlir::Value value) const;
@@ -58,15 +59,20 @@ public:
   std::vector<int64_t> intsAttr(const std::string &attr, std::vector<int64_t> fallback = {});
   std::vector<double> floatsAttr(const std::string &attr);
   std::vector<std::string> stringsAttr(const std::string &attr);
-  const AttributeProto *attr(const std::string &attr, AttributeProto::AttributeType kind);
+  /// Null where the attribute is absent. A float is not rounded to its shortest decimal.
+  const float *rawFloatAttr(const std::string &attr) { return attribute<float>(attr); }
+  const std::vector<float> *rawFloatsAttr(const std::string &attr) { return attribute<std::vector<float>>(attr); }
+  const TensorRecord *tensorAttr(const std::string &attr) { return attribute<TensorRecord>(attr); }
+  /// An element type, or a number that stands for one in the format; Unsupported for those that Lathe does not know.
+  ElementType typeAttr(const std::string &attr, ElementType fallback);
   void ignore(std::initializer_list<const char *> attrs);
   /// Throws Error for an attribute no one asked about.
   void checkAllUnderstood() const;
 
   // ---- Results.
-  size_t outputCount() const { return static_cast<size_t>(proto.output_size()); }
+  size_t outputCount() const { return record.outputs.size(); }
   /// True when output `index` is named, that is, may be used.
-  bool wants(size_t index) const { return index < outputCount() && !proto.output(static_cast<int>(index)).empty(); }
+  bool wants(size_t index) const { return index < outputCount() && !record.outputs[index].empty(); }
   void set(size_t index, mlir::Value value);
   Values outputs; // by position; null: not set
 
@@ -89,7 +95,8 @@ public:
 private:
   Values inputs;
   std::set<std::string> understood;
-  const AttributeProto *find(const std::string &attr) const;
+  const AttributeRecord *find(const std::string &attr) const;
+  template <class T> const T *attribute(const std::string &attr);
 };
 
 /// Sets `field` of an attribute struct; Error when it has none of that name or another kind.
@@ -98,31 +105,7 @@ void setField(Attrs &attrs, const std::string &name, const Field &field);
 /// 0.1f as 0.1: the shortest decimal that is the same float.
 double shortestDouble(float value);
 
-/// Importer of one operator: reads the node, emits nn ops, sets its outputs.
-using Handler = void (*)(Node &);
-using Handlers = std::unordered_map<std::string, Handler>;
-const Handlers &handlers();
-void addAttentionHandlers(Handlers &table);   // Attention.cpp
-void addWindowHandlers(Handlers &table);      // Window.cpp: convolution and pooling
-void addNormalizeHandlers(Handlers &table);   // Normalize.cpp: batch norm, softmax, global pools, gemm
-void addElementwiseHandlers(Handlers &table); // Elementwise.cpp
-void addViewHandlers(Handlers &table);        // View.cpp: reshape, flatten, squeeze, ...
-void addMovementHandlers(Handlers &table);    // Movement.cpp: slice, split, pad, resize, ...
-void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity, dropout, shape
-void addRecurrentHandlers(Handlers &table);   // Recurrent.cpp: LSTM, GRU, RNN
-void addIndexedHandlers(Handlers &table);     // Indexed.cpp: top-k, cumulative sums, sampling
-void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators that are a few others
-void addEinsumHandlers(Handlers &table);      // Einsum.cpp
-void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
-
-// Of Window.cpp. The attributes every pooling operator has; and ceil_mode replaced by padding behind.
-Fields averagePoolFields(Node &node);
-/// A convolution of integers by the node's attributes over these operands (zero points may be null).
-mlir::Value emitConvInteger(Node &node, mlir::Value x, mlir::Value w, mlir::Value xZero, mlir::Value wZero);
-void padForCeil(const Dims &x, Fields &fields);
-
-/// Imports through the operator records' direct mappings.
-bool isMappedDirectly(const std::string &op);
+/// Imports by the format's direct mapping: operands in order, attributes by name.
 void importDirectly(Node &node);
 
-} // namespace lathe::onnx
+} // namespace lathe::source

@@ -1,4 +1,4 @@
-#include "cli/CheckedPackages.h"
+#include "cache/CheckedPackages.h"
 
 #include "package/Hash.h"
 #include "support/CacheFolder.h"
@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-namespace lathe::cli {
+namespace lathe::cache {
 namespace {
 
 constexpr const char *part = "checked";
@@ -49,4 +49,4 @@ void CheckedPackages::add(const runtime::FileIdentity &file, uint64_t content) {
   }
 }
 
-} // namespace lathe::cli
+} // namespace lathe::cache

@@ -1,13 +1,13 @@
-#include "cli/ModelProblems.h"
+#include "lab/providers/graph/ModelProblems.h"
 
-#include "compile/PlanBuilder.h"
+#include "ir/Main.h"
 #include "ir/SymbolicShapes.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-namespace lathe::cli {
+namespace lathe::lab {
 namespace {
 
 /// The value's extents with symbols at 1; nothing when one depends on data.
@@ -37,7 +37,7 @@ std::optional<std::string> epilogueOf(mlir::Operation *op, mlir::Value value) {
   if (isPlainUnary(op))
     return nn::recordOf(op)->name;
   const OpRecord *record = nn::recordOf(op);
-  if (!record || !lab::takesSecondOperand(record->name) || op->getNumOperands() != 2)
+  if (!record || !takesSecondOperand(record->name) || op->getNumOperands() != 2)
     return std::nullopt;
   bool first = op->getOperand(0) == value, commutes = record->name != std::string_view("sub");
   mlir::Value other = op->getOperand(first);
@@ -68,9 +68,8 @@ std::vector<mlir::Operation *> anchorsOf(mlir::Block &body) {
 }
 
 /// The anchor as a problem; nothing where extents depend on data or an element type has no values.
-std::optional<lab::Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation *anchor,
-                                      const nn::SymbolicShapes &shapes) {
-  lab::Problem problem;
+std::optional<Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation *anchor, const nn::SymbolicShapes &shapes) {
+  Problem problem;
   const OpRecord &record = *nn::recordOf(anchor);
   problem.op = record.name;
   problem.attrs = nn::attrsOf(anchor);
@@ -83,7 +82,7 @@ std::optional<lab::Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation
     auto dims = extents(info);
     if (!dims || info.type == ElementType::string)
       return std::nullopt;
-    lab::ProblemOperand operand;
+    ProblemOperand operand;
     operand.name = record.operands[at].name;
     operand.type = info.type;
     operand.dims = *dims;
@@ -101,7 +100,7 @@ std::optional<lab::Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation
 }
 
 /// Indices must lie inside what they point into.
-void boundIndices(lab::Problem &problem) {
+void boundIndices(Problem &problem) {
   for (auto &operand : problem.operands)
     if (operand.name == "indices") {
       auto &dims = problem.operands[0].dims;
@@ -113,9 +112,9 @@ void boundIndices(lab::Problem &problem) {
 } // namespace
 
 ModelProblems problemsOf(mlir::ModuleOp module) {
-  lab::ProblemList list;
+  ProblemList list;
   std::map<std::string, int64_t> besides;
-  mainOf(module).walk([&](mlir::func::CallOp call) {
+  mainFunction(module).walk([&](mlir::func::CallOp call) {
     auto kernel = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee());
     if (!kernel || !kernel->hasAttr("nn.family"))
       return;
@@ -138,7 +137,7 @@ ModelProblems problemsOf(mlir::ModuleOp module) {
         said.insert(next);
         last = next;
       }
-      lab::ListedProblem entry;
+      ListedProblem entry;
       entry.problem = std::move(*problem);
       entry.kind = entry.problem.op;
       entry.text = entry.problem.str();
@@ -155,4 +154,4 @@ ModelProblems problemsOf(mlir::ModuleOp module) {
   return {list.take(), {besides.begin(), besides.end()}};
 }
 
-} // namespace lathe::cli
+} // namespace lathe::lab

@@ -1,0 +1,17 @@
+// Packages whose constants were found to have their hash, remembered in the cache folder between commands.
+#pragma once
+
+#include "runtime/Model.h"
+
+namespace lathe::cache {
+
+/// Keeps one small file for each package, named by a hash of the package file's identity and content. Without a cache
+/// folder nothing is remembered, and every load checks. A user who can write the cache folder can also replace the
+/// packages in it, so the folder belongs to one user (support/CacheFolder.h).
+class CheckedPackages : public runtime::CheckedFiles {
+public:
+  bool has(const runtime::FileIdentity &file, uint64_t content) override;
+  void add(const runtime::FileIdentity &file, uint64_t content) override;
+};
+
+} // namespace lathe::cache

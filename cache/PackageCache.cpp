@@ -1,0 +1,78 @@
+#include "cache/PackageCache.h"
+
+#include "cache/ModelFiles.h"
+#include "package/Hash.h"
+#include "package/Package.h"
+#include "runtime/Cpu.h"
+#include "support/CacheFolder.h"
+#include "support/File.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <sys/stat.h>
+
+namespace lathe::cache {
+namespace {
+
+constexpr uintmax_t cacheLimit = uintmax_t(8) << 30; // bytes
+constexpr int64_t secondsOfDay = 24 * 60 * 60;
+
+/// What "native" stands for here: the processor's name and features, which a machine that shares the home folder may
+/// not have.
+std::string nativeProcessor() {
+  std::string text = package::featureNames(runtime::cpuFeatures());
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line) && !line.empty();) // the first processor
+    for (const char *key :
+         {"vendor_id", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part", "isa"})
+      if (line.starts_with(key))
+        text += "\n" + line;
+  return text;
+}
+
+} // namespace
+
+uint64_t packageKey(const PackageRequest &request) {
+  package::Hasher hasher;
+  auto text = [&](const std::string &word) { hasher.update(word.c_str(), word.size() + 1); };
+  text(LATHE_VERSION);
+  for (const std::string &file : request.compiler) { // another build makes other code
+    struct stat status;
+    if (::stat(file.c_str(), &status) == 0)
+      text(fmt::format("{}.{} {}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size));
+  }
+  if (request.native)
+    text(nativeProcessor());
+  for (const std::string &flag : request.flags)
+    text(flag);
+  if (!request.scheduleFile.empty()) {
+    std::vector<char> schedule = readFile(request.scheduleFile);
+    text(std::string(schedule.data(), schedule.size()));
+  }
+  // Messages and listings name the source file, so equal bytes under another name are another package.
+  text(request.isFile ? std::filesystem::path(request.model).filename().string() : request.model);
+  if (request.isFile)
+    text(fmt::format("{:016x}", modelHash(request.model)));
+  return hasher.digest();
+}
+
+Package findOrMake(const PackageRequest &request, const std::string &folder, bool kept,
+                   const runtime::LoadOptions &loading, const std::function<void(const std::string &path)> &make) {
+  std::string path = fmt::format("{}/{:016x}.lathe", folder, packageKey(request));
+  std::error_code ignored;
+  if (kept && std::filesystem::exists(path, ignored)) {
+    try {
+      auto model = runtime::Model::load(path, loading);
+      markUsed(path, secondsOfDay); // its times say, too, whether its constants were checked
+      return {path, std::move(model)};
+    } catch (const Error &) { // damaged: made again
+    }
+  }
+  if (kept)
+    pruneOldest(folder, cacheLimit);
+  make(path);
+  return {path, runtime::Model::load(path, loading)};
+}
+
+} // namespace lathe::cache

@@ -1,0 +1,49 @@
+#include "cli/Packages.h"
+
+#include "cache/ModelFiles.h"
+#include "cli/Self.h"
+
+#include <filesystem>
+
+namespace lathe::cli {
+
+std::vector<std::string> filesOf(const ModelFlags &flags) {
+  std::vector<std::string> files;
+  std::error_code ignored;
+  if (!flags.isZoo() && std::filesystem::is_regular_file(flags.model, ignored))
+    files = isPackage(flags.model) ? std::vector<std::string>{flags.model} : cache::modelFiles(flags.model);
+  if (!flags.scheduleFile.empty())
+    files.push_back(flags.scheduleFile);
+  return files;
+}
+
+Package openPackage(const std::string &path, const ModelFlags &flags) {
+  return {path, runtime::Model::load(path, flags.loadOptions())};
+}
+
+Package packageFor(const ModelFlags &flags) {
+  if (!flags.isZoo() && isPackage(flags.model))
+    return openPackage(flags.model, flags);
+  runtime::LoadOptions loading = flags.loadOptions();
+  loading.name = flags.model; // which is what messages are about, not where its package lies
+  std::string folder = flags.noCache ? "" : cacheFolderOrSay("packages");
+  bool kept = !folder.empty();
+  if (!kept)
+    folder = temporaryFolder().string();
+  Arguments rest = flags.compileArguments();
+  cache::PackageRequest request{.model = flags.model,
+                                .isFile = !flags.isZoo(),
+                                .flags = rest,
+                                .native = flags.target.find("native") != std::string::npos,
+                                .scheduleFile = flags.scheduleFile,
+                                .compiler = {ownProgram(), compilerLibrary()}};
+  return cache::findOrMake(request, folder, kept, loading, [&](const std::string &path) {
+    Arguments arguments{"compile", flags.model, "-o", path, quietFlag()};
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    if (!kept)
+      arguments.push_back("--no-cache");
+    runSelf(arguments);
+  });
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,94 @@
+#include "cli/Self.h"
+
+#include "cli/print/Terminal.h"
+#include "lab/TemporaryDirectory.h"
+#include "support/CacheFolder.h"
+#include "support/Interrupt.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace lathe::cli {
+
+std::string ownProgram() {
+  std::error_code error;
+  std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  require(!error, "cannot find the program's own file: {}", error.message());
+  return path;
+}
+
+std::string compilerLibrary() {
+  std::filesystem::path folder = std::filesystem::path(ownProgram()).parent_path();
+  for (const char *place : {"../lib", "../lib/lathe", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu", "."}) {
+    std::filesystem::path candidate = folder / place / "liblathe_cli_compiler.so";
+    std::error_code ignored;
+    if (std::filesystem::exists(candidate, ignored))
+      return candidate.lexically_normal().string();
+  }
+  return "liblathe_cli_compiler.so";
+}
+
+void runSelf(const Arguments &arguments) {
+  std::string program = ownProgram(), typed = "LATHE_TYPED_VERB=" + shownVerb("");
+  std::vector<char *> argv{program.data()}, environment;
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+  for (char **entry = environ; *entry; ++entry)
+    if (!std::string_view(*entry).starts_with("LATHE_TYPED_VERB="))
+      environment.push_back(*entry);
+  environment.push_back(typed.data());
+  environment.push_back(nullptr);
+  pid_t child;
+  posix_spawn_file_actions_t actions; // stdout belongs to the verb that asked, which may write JSON there
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawnattr_t attributes; // a group of its own: a signal from the terminal reaches it through us alone
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  int error = ::posix_spawn(&child, program.c_str(), &actions, &attributes, argv.data(), environment.data());
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  require(error == 0, "cannot start {}: {}", program, std::strerror(error));
+  std::optional<Cleanup> cleanup;
+  cleanup.emplace([child] { // SIGHUP: it removes its files and says nothing
+    ::kill(child, SIGHUP);
+    for (int tries = 0; tries < 500 && ::kill(child, 0) == 0; ++tries) // until the waitpid below has fetched it
+      ::usleep(10000);
+    ::kill(child, SIGKILL);
+  });
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  cleanup.reset(); // waits for the end of this process where a signal has ended the child
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return;
+  if (WIFSIGNALED(status))
+    say(fmt::format("lathe {}: {}: 'lathe {}' was ended by signal {} ({})", shownVerb(""), arguments.at(1),
+                    arguments.at(0), WTERMSIG(status), ::strsignal(WTERMSIG(status))));
+  throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
+}
+
+std::string cacheFolderOrSay(const std::string &part) {
+  std::string why, folder = cacheFolder(part, &why);
+  if (folder.empty() && !std::getenv("LATHE_NO_CACHE_SAID")) {
+    say(fmt::format("lathe: works without a cache: {}", why));
+    ::setenv("LATHE_NO_CACHE_SAID", "1", 1); // to the processes that this one starts, too
+  }
+  return folder;
+}
+
+std::filesystem::path temporaryFolder() {
+  static lab::TemporaryDirectory folder("cli");
+  return folder.path;
+}
+
+} // namespace lathe::cli

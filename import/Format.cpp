@@ -1,0 +1,82 @@
+#include "import/Format.h"
+
+#include "import/Graph.h"
+#include "support/Text.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <algorithm>
+#include <set>
+
+namespace lathe::source {
+
+bool Format::knows(const std::string &op) const {
+  return handlers.contains(op) || std::any_of(mappings.begin(), mappings.end(),
+                                              [&](const MappedOp &mapped) { return op == mapped.mapping->op; });
+}
+
+MappedOp Format::mapping(const std::string &op, int64_t version) const { return findMapping(mappings, op, version); }
+
+std::string Format::suggestionFor(const std::string &op) const {
+  std::set<std::string> names;
+  for (const auto &[name, handler] : handlers)
+    names.insert(name);
+  for (const MappedOp &mapped : mappings)
+    names.insert(mapped.mapping->op);
+  return suggestion(op, {names.begin(), names.end()});
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> importModelOf(const Format &format, mlir::MLIRContext &context,
+                                                std::string_view bytes, const std::string &fileName,
+                                                const std::filesystem::path &folder, const ImportOptions &options) {
+  context.loadDialect<nn::NnDialect, mlir::func::FuncDialect>();
+  require(!bytes.empty(), "{}: is empty, expected a model", fileName);
+  // The verifier's complaints become the error's text instead of appearing on their own.
+  std::string said;
+  mlir::ScopedDiagnosticHandler quiet(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (said.empty())
+      said = diagnostic.str();
+    return mlir::success();
+  });
+  try {
+    ModelRecord model = format.read(bytes, fileName, folder);
+    return Graph(&context, model, format, fileName, options).run();
+  } catch (const UnsupportedError &error) {
+    throw UnsupportedError(oneLine(error.what()), error.issues);
+  } catch (const Error &error) {
+    throw Error(oneLine(said.empty() ? error.what() : fmt::format("{}: {}", error.what(), said)));
+  }
+}
+
+TensorOrigins originsOf(const Format &format, const GraphRecord &graph) {
+  std::set<std::string> read;
+  for (const NodeRecord &node : graph.nodes)
+    read.insert(node.inputs.begin(), node.inputs.end());
+  for (const ValueRecord &output : graph.outputs)
+    read.insert(output.name);
+  TensorOrigins origins;
+  std::map<std::string, std::string> passedOn;
+  for (const NodeRecord &node : graph.nodes) {
+    size_t used = 0;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      origins[node.outputs[i]] = {nodeName(node), i, used};
+      used += read.contains(node.outputs[i]);
+    }
+    if (format.passesOn && format.passesOn(node) && !node.inputs.empty() && !node.outputs.empty()) {
+      auto before = passedOn.find(node.inputs[0]); // chains stay short where nodes stand in order
+      passedOn[node.outputs[0]] = before == passedOn.end() ? node.inputs[0] : before->second;
+    }
+  }
+  for (auto &[name, origin] : origins) {
+    std::string source = name;
+    for (size_t steps = 0; passedOn.contains(source) && steps <= passedOn.size(); ++steps)
+      source = passedOn[source];
+    if (auto found = origins.find(source); found != origins.end())
+      origin = found->second;
+    else
+      origin = {source, 0, 0};
+  }
+  return origins;
+}
+
+} // namespace lathe::source

@@ -1,0 +1,121 @@
+// What a graph is given: its inputs, bound or symbolic.
+#include "import/Graph.h"
+
+#include "ir/SymbolicShapes.h"
+
+#include <algorithm>
+#include <set>
+
+namespace lathe::source {
+
+/// A format's symbol as the name of an extent: letters, digits and underscores, so that it can be read back from text.
+/// Different symbols stay different.
+std::string Graph::symbolName(const std::string &symbol) {
+  if (auto known = symbols.find(symbol); known != symbols.end())
+    return known->second;
+  std::string wanted;
+  for (char c : symbol)
+    wanted += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (wanted.empty() || std::isdigit(static_cast<unsigned char>(wanted[0])))
+    wanted = "d" + wanted;
+  return symbols[symbol] = symbolNames.take(wanted);
+}
+
+TensorInfo Graph::inputInfo(const ValueRecord &input) {
+  const std::string &name = input.name;
+  if (!input.kind.empty())
+    throw Unsupported{fmt::format("input '{}' is {}, expected a tensor", name, input.kind)};
+  TensorInfo result{input.type, {}, std::nullopt};
+  if (result.type == ElementType::invalid)
+    throw Unsupported{fmt::format("input '{}' has element type {}", name, input.typeName)};
+  auto given = options.shapes.find(name);
+  if (!input.extents) {
+    require(given != options.shapes.end(), "{}: input '{}' has no shape; give one with --shape {}=...", fileName, name,
+            name);
+    for (int64_t extent : given->second)
+      result.dims.push_back(extent < 0 ? Dim::symbol(symbolName(fmt::format("{}_{}", name, result.dims.size())))
+                                       : Dim(extent));
+    return result;
+  }
+  for (const ExtentRecord &extent : *input.extents) {
+    size_t axis = result.dims.size();
+    if (extent.value) {
+      require(*extent.value >= 0, "{}: input '{}' has extent {} on axis {}, expected none below 0", fileName, name,
+              *extent.value, axis);
+      result.dims.push_back(*extent.value);
+    } else {
+      result.dims.push_back(
+          Dim::symbol(symbolName(extent.symbol.empty() ? fmt::format("{}_{}", name, axis) : extent.symbol)));
+    }
+  }
+  return result;
+}
+
+void Graph::bindExtents(const std::string &name, const Dims &dims, Bound &bound) const {
+  auto given = options.shapes.find(name);
+  if (given == options.shapes.end())
+    return;
+  require(given->second.size() == dims.size(), "{}: --shape gives input '{}' {} extents, expected {} ({})", fileName,
+          name, given->second.size(), dims.size(), str(dims));
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    int64_t extent = given->second[axis];
+    if (extent < 0)
+      continue;
+    if (dims[axis].isConstant()) {
+      require(dims[axis] == Dim(extent), "{}: --shape gives input '{}' extent {} on axis {}, expected {}", fileName,
+              name, extent, axis, dims[axis].str());
+      continue;
+    }
+    auto [at, added] = bound.emplace(dims[axis].str(), extent);
+    require(added || at->second == extent, "{}: --shape binds '{}' to {} and {}", fileName, at->first, at->second,
+            extent);
+  }
+}
+
+void Graph::declareInputs(mlir::func::FuncOp function) {
+  std::vector<std::pair<std::string, TensorInfo>> inputs;
+  Bound bound;
+  std::set<std::string> names;
+  for (const ValueRecord &input : model.graph.inputs) {
+    const std::string &name = input.name;
+    require(!name.empty(), "{}: an input has no name", fileName);
+    require(names.insert(name).second, "{}: there are two inputs '{}'", fileName, name);
+    if (auto known = top.values.find(name); known != top.values.end() && known->second.initializer)
+      continue; // a weight listed as an input, as ONNX files before IR version 4 do
+    try {
+      inputs.emplace_back(name, inputInfo(input));
+    } catch (const Unsupported &problem) {
+      top.values.emplace(name, GraphValue{});
+      reportValue(problem.reason);
+      continue;
+    }
+    bindExtents(name, inputs.back().second.dims, bound);
+  }
+  for (auto &[name, extents] : options.shapes)
+    require(std::any_of(inputs.begin(), inputs.end(), [&](auto &input) { return input.first == name; }),
+            "{}: --shape names input '{}', which the model does not have", fileName, name);
+  auto lookup = [&](const std::string &symbol) -> std::optional<Dim> {
+    auto at = bound.find(symbol);
+    return at == bound.end() ? std::nullopt : std::optional<Dim>(at->second);
+  };
+  for (auto &[name, info] : inputs) {
+    std::vector<int64_t> extents;
+    for (Dim &dim : info.dims) {
+      dim = dim.substitute(lookup);
+      extents.push_back(dim.constantOr(1));
+    }
+    checkedElements(extents, fmt::format("{}: input '{}'", fileName, name));
+    unsigned index = function.getNumArguments();
+    auto loc = mlir::NameLoc::get(builder.getStringAttr(name + " (input)"), function.getLoc());
+    mlir::NamedAttrList attrs;
+    attrs.set("nn.name", builder.getStringAttr(name));
+    if (!allConstant(info.dims))
+      attrs.set("nn.dims", nn::dimsAttr(context, info.dims));
+    function.insertArgument(index, nn::toMlirType(context, info), attrs.getDictionary(context), loc);
+    mlir::Value argument = function.getArgument(index);
+    known.setInfo(argument, info);
+    top.values.emplace(name, GraphValue{{argument, {}, false}, -1, nullptr});
+  }
+}
+
+} // namespace lathe::source

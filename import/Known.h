@@ -1,0 +1,29 @@
+// What is known of values before the model runs: extents with their symbols, and contents of small tensors.
+#pragma once
+
+#include "ir/Bridge.h"
+#include "runtime/Tensor.h"
+
+#include <optional>
+#include <unordered_map>
+
+namespace lathe::source {
+
+class KnownValues {
+public:
+  /// Extents with their symbols, and contents of small integer tensors. References stay valid.
+  const TensorInfo &info(mlir::Value value);
+  void setInfo(mlir::Value value, TensorInfo info) { infos[value.getAsOpaquePointer()] = std::move(info); }
+  /// The elements of a small tensor that depends on constants and static extents alone, computed by the references;
+  /// null for others.
+  const Tensor *contents(mlir::Value value) { return contents(value, 0); }
+
+private:
+  std::unordered_map<void *, TensorInfo> infos; // by opaque value
+  std::unordered_map<void *, std::optional<Tensor>> tensors;
+
+  const Tensor *contents(mlir::Value value, int level);
+  std::optional<Tensor> evaluate(mlir::Value value, int level);
+};
+
+} // namespace lathe::source

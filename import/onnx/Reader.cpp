@@ -1,0 +1,215 @@
+// ONNX protobuf to plain records.
+#include "import/onnx/Onnx.h"
+#include "import/onnx/TensorData.h"
+#include "support/ModelBytes.h"
+
+namespace lathe::onnx {
+namespace {
+
+// Opsets after 22 changed none of the operators imported here but for the types they take; an attribute they add
+// would be refused as not understood. The conformance cases (tests/conformance) hold this to be so.
+constexpr int64_t oldestOpset = 6, newestOpset = 28;
+
+const char *kindName(AttributeProto::AttributeType kind) {
+  static const char *const names[] = {"nothing", "a float",         "an integer",     "a string", "a tensor",
+                                      "a graph", "floats",          "integers",       "strings",  "tensors",
+                                      "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
+  return kind >= 0 && kind < static_cast<int>(std::size(names)) ? names[kind] : "nothing";
+}
+
+/// The kind of value an attribute holds; files before IR version 2 do not say, the value does.
+AttributeProto::AttributeType kindOf(const AttributeProto &attr) {
+  if (attr.has_type())
+    return attr.type();
+  if (attr.has_f())
+    return AttributeProto::FLOAT;
+  if (attr.has_i())
+    return AttributeProto::INT;
+  if (attr.has_s())
+    return AttributeProto::STRING;
+  if (attr.has_t())
+    return AttributeProto::TENSOR;
+  if (attr.has_g())
+    return AttributeProto::GRAPH;
+  if (attr.floats_size())
+    return AttributeProto::FLOATS;
+  if (attr.ints_size())
+    return AttributeProto::INTS;
+  if (attr.strings_size())
+    return AttributeProto::STRINGS;
+  return AttributeProto::UNDEFINED;
+}
+
+template <class Result, class Field> std::vector<Result> list(const Field &field) {
+  return {field.begin(), field.end()};
+}
+
+/// Operators of ONNX itself have an empty domain.
+std::string domainOf(const std::string &domain) { return domain == "ai.onnx" ? "" : domain; }
+
+class Reader {
+public:
+  explicit Reader(const std::filesystem::path &folder) : folder(folder) {}
+
+  TensorRecord tensor(const TensorProto &proto) const {
+    return {proto.name(),
+            fromOnnxType(proto.data_type()),
+            onnxTypeName(proto.data_type()),
+            [&proto, folder = folder](const std::string &what) { return decodeTensor(proto, what, folder); },
+            {}};
+  }
+
+  AttributeRecord attribute(const AttributeProto &proto) const {
+    AttributeRecord record{proto.name(), {}, {}, proto.ref_attr_name()};
+    if (proto.has_g())
+      record.graphs.push_back(graph(proto.g()));
+    for (const GraphProto &inner : proto.graphs())
+      record.graphs.push_back(graph(inner));
+    switch (AttributeProto::AttributeType kind = kindOf(proto)) { // an absent number or string is the type's zero
+    case AttributeProto::UNDEFINED:
+      break;
+    case AttributeProto::FLOAT:
+      record.value = proto.f();
+      break;
+    case AttributeProto::INT:
+      record.value = static_cast<int64_t>(proto.i());
+      break;
+    case AttributeProto::STRING:
+      record.value = proto.s();
+      break;
+    case AttributeProto::TENSOR:
+      if (proto.has_t())
+        record.value = tensor(proto.t());
+      break;
+    case AttributeProto::FLOATS:
+      record.value = list<float>(proto.floats());
+      break;
+    case AttributeProto::INTS:
+      record.value = list<int64_t>(proto.ints());
+      break;
+    case AttributeProto::STRINGS:
+      record.value = list<std::string>(proto.strings());
+      break;
+    case AttributeProto::GRAPH:
+    case AttributeProto::GRAPHS:
+      break;
+    default:
+      if (kind != AttributeProto::SPARSE_TENSOR || proto.has_sparse_tensor())
+        record.value = OtherKind{kindName(kind)};
+    }
+    return record;
+  }
+
+  template <class Protos> std::vector<NodeRecord> nodes(const Protos &protos) const {
+    std::vector<NodeRecord> records;
+    records.reserve(static_cast<size_t>(protos.size()));
+    for (const NodeProto &proto : protos) {
+      NodeRecord &record = records.emplace_back(NodeRecord{proto.name(),
+                                                           domainOf(proto.domain()),
+                                                           proto.op_type(),
+                                                           list<std::string>(proto.input()),
+                                                           list<std::string>(proto.output()),
+                                                           {}});
+      for (const AttributeProto &attr : proto.attribute())
+        record.attributes.push_back(attribute(attr));
+    }
+    return records;
+  }
+
+  GraphRecord graph(const GraphProto &proto) const {
+    GraphRecord record;
+    record.nodes = nodes(proto.node());
+    for (const ValueInfoProto &input : proto.input())
+      record.inputs.push_back(value(input));
+    for (const ValueInfoProto &output : proto.output())
+      record.outputs.push_back(value(output));
+    for (const TensorProto &initializer : proto.initializer())
+      record.initializers.push_back(tensor(initializer));
+    for (const SparseTensorProto &sparse : proto.sparse_initializer())
+      record.unreadable.emplace_back(sparse.values().name(), "is sparse");
+    return record;
+  }
+
+  FunctionRecord function(const FunctionProto &proto) const {
+    FunctionRecord record{domainOf(proto.domain()),
+                          proto.name(),
+                          {},
+                          list<std::string>(proto.input()),
+                          list<std::string>(proto.output()),
+                          {},
+                          nodes(proto.node())};
+    for (const OperatorSetIdProto &set : proto.opset_import())
+      if (domainOf(set.domain()).empty())
+        record.version = set.version();
+    for (const AttributeProto &attr : proto.attribute_proto())
+      record.defaults.push_back(attribute(attr));
+    return record;
+  }
+
+private:
+  std::filesystem::path folder;
+
+  static ValueRecord value(const ValueInfoProto &proto) {
+    const TypeProto &type = proto.type();
+    ValueRecord record;
+    record.name = proto.name();
+    if (!type.has_tensor_type()) {
+      record.kind = type.has_sequence_type()        ? "a sequence"
+                    : type.has_optional_type()      ? "an optional"
+                    : type.has_map_type()           ? "a map"
+                    : type.has_sparse_tensor_type() ? "a sparse tensor"
+                                                    : "of no type";
+      return record;
+    }
+    record.type = fromOnnxType(type.tensor_type().elem_type());
+    record.typeName = onnxTypeName(type.tensor_type().elem_type());
+    if (!type.tensor_type().has_shape())
+      return record;
+    record.extents.emplace();
+    for (const TensorShapeProto::Dimension &dim : type.tensor_type().shape().dim())
+      record.extents->push_back({dim.has_dim_value() ? std::optional<int64_t>(dim.dim_value()) : std::nullopt,
+                                 dim.has_dim_value() ? std::string() : dim.dim_param()});
+    return record;
+  }
+};
+
+int64_t opsetOf(const ModelProto &model, const std::string &fileName) {
+  int64_t version = 0;
+  for (const OperatorSetIdProto &set : model.opset_import())
+    if (domainOf(set.domain()).empty()) {
+      require(version == 0 || version == set.version(), "{}: imports opsets {} and {} of one domain", fileName, version,
+              set.version());
+      version = set.version();
+    }
+  require(version != 0, "{}: imports no opset of ai.onnx, expected one from {} to {}", fileName, oldestOpset,
+          newestOpset);
+  require(version >= oldestOpset && version <= newestOpset, "{}: imports opset {}, expected one from {} to {}",
+          fileName, version, oldestOpset, newestOpset);
+  return version;
+}
+
+} // namespace
+
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder) {
+  requireModelBytes(fileName, bytes.size());
+  auto model = std::make_shared<ModelProto>();
+  require(model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged",
+          fileName);
+  require(model->has_graph(), "{}: is not an ONNX model: it has no graph", fileName);
+  Reader reader(folder);
+  ModelRecord record;
+  record.version = opsetOf(*model, fileName);
+  record.producer = model->producer_name() + (model->producer_version().empty() ? "" : " " + model->producer_version());
+  for (const FunctionProto &function : model->functions())
+    record.functions.push_back(reader.function(function));
+  record.graph = reader.graph(model->graph());
+  // Weights of the model's graph are read once: each gives up its bytes then. Those of bodies are read again.
+  for (int i = 0; i < model->graph().initializer_size(); ++i)
+    record.graph.initializers[size_t(i)].release = [proto = model->mutable_graph()->mutable_initializer(i)] {
+      proto->Clear();
+    };
+  record.storage = std::move(model);
+  return record;
+}
+
+} // namespace lathe::onnx

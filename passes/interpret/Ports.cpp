@@ -1,0 +1,24 @@
+#include "passes/interpret/Ports.h"
+
+#include "ir/Bridge.h"
+#include "ir/Main.h"
+#include "ir/SymbolicShapes.h"
+
+namespace lathe {
+
+std::vector<runtime::Port> inputPorts(mlir::ModuleOp module) {
+  mlir::func::FuncOp main = mainFunction(module);
+  std::vector<std::string> names = inputNames(main);
+  std::vector<runtime::Port> ports;
+  for (mlir::BlockArgument argument : main.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    runtime::Port port;
+    port.name = names[index];
+    port.type = nn::toElementType(llvm::cast<mlir::TensorType>(argument.getType()).getElementType());
+    port.dims = nn::argumentDims(main, index);
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+} // namespace lathe

@@ -1,0 +1,62 @@
+// Machine code in executable memory, and calls of one kernel without a package.
+#pragma once
+
+#include "package/KernelAbi.h"
+#include "runtime/ThreadPool.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace lathe::runtime {
+
+/// A copy of position-independent machine code, readable and executable. Movable.
+class ExecutableCode {
+public:
+  ExecutableCode() = default;
+  /// Throws Error starting with `what`.
+  ExecutableCode(std::span<const char> code, const std::string &what);
+  ExecutableCode(ExecutableCode &&other) noexcept;
+  ExecutableCode &operator=(ExecutableCode &&other) noexcept;
+  ~ExecutableCode();
+
+  bool empty() const { return length == 0; }
+  size_t bytes() const { return length; }
+  const char *data() const { return memory; }
+  /// The kernel that begins `offset` bytes into the code.
+  LatheKernel kernelAt(uint64_t offset) const;
+
+private:
+  char *memory = nullptr;
+  size_t length = 0;
+};
+
+/// One kernel of linked code (codegen/target/Emit.h), for tests and the laboratory.
+class MappedKernel {
+public:
+  /// Throws Error when there is no memory.
+  MappedKernel(std::span<const char> code, uint64_t offset);
+
+  /// Computes the work items [begin, end) on this thread, in the floating-point mode of kernels.
+  void call(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) const;
+
+  /// What a call over all work items needs. `units` divide into `stages` equal ranges that run one after the other.
+  struct Work {
+    void *const *buffers = nullptr;
+    const int64_t *dims = nullptr;
+    int64_t units = 0, stages = 1;
+    char *scratch = nullptr; // of every thread, `scratchStride` bytes apart; 0: all threads share one
+    size_t scratchStride = 0;
+  };
+  /// Computes all work items on the threads of `pool`, split as a context splits them.
+  void run(ThreadPool &pool, const Work &work) const;
+
+  size_t codeBytes() const { return code.bytes(); }
+
+private:
+  ExecutableCode code;
+  LatheKernel kernel;
+};
+
+} // namespace lathe::runtime

@@ -1,0 +1,18 @@
+// Finds the first node whose output no longer depends on the inputs.
+#pragma once
+
+#include "runtime/Tensor.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <span>
+#include <string>
+
+namespace lathe::verify {
+
+/// Explains an output that is constant, all zero or nowhere finite. Runs the references in float64 on `inputs` and
+/// follows the output back to the first node whose result is so, too: "first all zero in node 'relu5' (relu)". Adds how
+/// many of the model's weights hold one value only.
+std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, size_t output, int threads);
+
+} // namespace lathe::verify

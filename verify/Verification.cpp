@@ -1,0 +1,233 @@
+#include "verify/Verification.h"
+
+#include "ir/Bridge.h"
+#include "ir/Main.h"
+#include "lab/judging/OutputSummary.h"
+#include "passes/interpret/Evaluate.h"
+#include "passes/interpret/Ports.h"
+#include "runtime/plan/Program.h"
+#include "support/Text.h"
+#include "verify/Mistrust.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace lathe::verify {
+
+using lab::Difference, lab::Tolerance, lab::difference;
+
+namespace {
+
+int allProcessors() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+/// The same inputs for both sides: ports must agree or nothing can be judged.
+void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
+  std::vector<runtime::Port> ports = inputPorts(module);
+  require(ports.size() == package.inputs().size(), "{}: has {} inputs, the model {}", package.file(),
+          package.inputs().size(), ports.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const runtime::Port &port = package.inputs()[i];
+    require(port.name == ports[i].name && port.type == ports[i].type && str(port.dims) == str(ports[i].dims),
+            "{}: input {} is '{}' {} {}, the model has '{}' {} {}", package.file(), i, port.name, name(port.type),
+            str(port.dims), ports[i].name, name(ports[i].type), str(ports[i].dims));
+  }
+}
+
+} // namespace
+
+/// The reference's values of one run, by the names plan values have: source node, or output.
+struct Verification::Judge {
+  explicit Judge(mlir::ModuleOp module) : module(module), outputs(outputNames(mainFunction(module))) {
+    mlir::Operation *end = mainFunction(module).getBody().front().getTerminator();
+    for (auto [i, operand] : llvm::enumerate(end->getOperands()))
+      returned[operand] = outputs[i];
+  }
+
+  /// Outputs in float64. With `inside` every operator's results are kept, too.
+  std::vector<Value> run(std::span<const Value> inputs, std::map<std::string, Tensor> *inside) {
+    EvaluateOptions evaluation;
+    evaluation.judge = true;
+    evaluation.threads = allProcessors();
+    if (inside)
+      evaluation.observe = [&](mlir::Operation *op, std::span<const Value> results) {
+        std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
+        for (size_t i = 0; i < results.size(); ++i) {
+          if (!results[i].isTensor())
+            continue;
+          if (auto found = returned.find(op->getResult(i)); found != returned.end())
+            (*inside)[found->second] = results[i].tensor();
+          else if (!nodes.empty())
+            (*inside)[i ? fmt::format("{}:{}", nodes.back(), i) : nodes.back()] = results[i].tensor();
+        }
+      };
+    return evaluate(module, inputs, evaluation);
+  }
+
+  mlir::ModuleOp module;
+  std::vector<std::string> outputs;
+  llvm::DenseMap<mlir::Value, std::string> returned;
+};
+
+Verification::Verification(std::shared_ptr<const runtime::Model> package, mlir::ModuleOp module, Options options)
+    : package((requireSamePorts(*package, module), package)), module(module), options(std::move(options)),
+      judge(std::make_unique<Judge>(module)), context(package, {.threads = this->options.threads}) {}
+
+Verification::~Verification() = default;
+
+/// Bounds of a right result: of the package's plan at the extents of `inputs`, and of the types of all values of the
+/// model, some of which live inside a kernel.
+Tolerance Verification::toleranceFor(std::span<const Value> inputs) const {
+  lab::Roundings roundings = lab::roundingsOf(*package, lab::boundSymbols(package->inputs(), inputs));
+  for (mlir::Operation &op : mainFunction(module).getBody().front())
+    if (nn::recordOf(&op))
+      for (mlir::Value result : op.getResults())
+        roundings.add(nn::infoOf(result).type);
+  Tolerance tolerance = lab::toleranceOf(roundings);
+  return {options.relative.value_or(tolerance.relative), options.maximum.value_or(tolerance.maximum)};
+}
+
+/// Runs the package once more and compares what every instruction writes with the reference's values of the same name.
+std::vector<Divergence> Verification::compareInside(const std::map<std::string, Tensor> &expected) {
+  std::vector<Divergence> found;
+  runtime::RunOptions run;
+  run.observe = [&](uint32_t instruction) {
+    runtime::InstructionInfo info = context.instruction(instruction);
+    for (uint32_t value : info.outputs) {
+      const std::string &name = context.plan().values[value].name;
+      auto reference = expected.find(name);
+      if (reference == expected.end())
+        continue;
+      Value computed = context.readValue(value);
+      if (!computed.isTensor() || !lab::comparable(computed.tensor(), reference->second))
+        continue; // a pass moved the shape or the type; the next value tells
+      found.push_back({name,
+                       std::string(info.name),
+                       {info.nodes.begin(), info.nodes.end()},
+                       difference(computed.tensor(), reference->second)});
+    }
+  };
+  context.run(run);
+  return found;
+}
+
+void Verification::compareOutputs(std::span<const Value> inputs, const std::vector<Value> &reference,
+                                  SetResult &result) {
+  for (size_t i = 0; i < reference.size(); ++i) {
+    const std::string &output = judge->outputs[i];
+    auto index = package->findOutput(output);
+    require(index.has_value(), "{}: has no output '{}', the model has", package->file(), output);
+    const Value &computed = context.output(*index);
+    require(computed.isTensor() && reference[i].isTensor(), "output '{}' is not a tensor and cannot be compared",
+            output);
+    Difference found = difference(computed.tensor(), reference[i].tensor());
+    result.comparisons.push_back({output, found, found.within(result.tolerance)});
+    std::string why = lab::summarizeOutput(reference[i].tensor()).mistrust;
+    if (!why.empty() && result.mistrust.empty()) {
+      result.mistrusted = output;
+      result.mistrust = fmt::format("{}: {}", why, traceMistrust(module, inputs, i, allProcessors()));
+    }
+  }
+}
+
+void Verification::compareNodes(const std::map<std::string, Tensor> &expected, SetResult &result) {
+  std::vector<Divergence> values = compareInside(expected);
+  auto compare = [&](const Divergence &value) {
+    result.comparisons.push_back({value.value, value.difference, value.difference.within(result.tolerance)});
+  };
+  for (const std::string &node : options.nodes) {
+    auto at = std::find_if(values.begin(), values.end(), [&](const Divergence &value) { return value.value == node; });
+    require(at != values.end(),
+            "--output {}: no value of the plan has that name; compile with -O0 to keep every node apart", node);
+    compare(*at);
+  }
+  if (options.all)
+    std::for_each(values.begin(), values.end(), compare);
+}
+
+SetResult Verification::run(std::span<const Value> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    context.setInput(i, inputs[i]);
+  context.run();
+  SetResult result;
+  result.tolerance = toleranceFor(inputs);
+  bool inside = options.all || !options.nodes.empty();
+  std::map<std::string, Tensor> expected;
+  std::vector<Value> reference = judge->run(inputs, inside ? &expected : nullptr);
+  compareOutputs(inputs, reference, result);
+  if (inside)
+    compareNodes(expected, result);
+  if (!result.failed())
+    return result;
+  if (options.onMismatch)
+    options.onMismatch();
+  if (!inside)
+    judge->run(inputs, &expected);
+  std::vector<Divergence> values = compareInside(expected);
+  auto first = std::find_if(values.begin(), values.end(),
+                            [&](const Divergence &value) { return !value.difference.within(result.tolerance); });
+  if (first != values.end())
+    result.divergence = *first;
+  return result;
+}
+
+std::string Divergence::str() const {
+  return fmt::format("first diverging node: '{}' (kernel {}: {}): {}; element {} is {:.8g}, the reference has {:.8g}",
+                     value, kernel, fmt::join(nodes, "+"), difference.str(), difference.worst, difference.computed,
+                     difference.expected);
+}
+
+const Comparison *SetResult::failed() const {
+  auto at = std::find_if(comparisons.begin(), comparisons.end(), [](const Comparison &one) { return !one.passed; });
+  return at == comparisons.end() ? nullptr : &*at;
+}
+
+void Verdict::add(const std::string &title, const SetResult &result) {
+  ++sets;
+  tolerance = result.tolerance;
+  for (const Comparison &one : result.comparisons) {
+    worst.relative = std::max(worst.relative, one.difference.relative);
+    worst.maximum = std::max(worst.maximum, one.difference.maximum);
+    if (one.difference.nan + one.difference.infinite > worst.nan + worst.infinite) {
+      worst.nan = one.difference.nan;
+      worst.infinite = one.difference.infinite;
+      worst.elements = one.difference.elements;
+    }
+  }
+  if (const Comparison *failed = result.failed(); failed && failure.empty())
+    failure = fmt::format("{} ({}): {}", failed->value, title, failed->difference.str());
+  if (!result.mistrust.empty() && mistrust.empty())
+    mistrust = fmt::format("output '{}' ({}) is {}", result.mistrusted, title, result.mistrust);
+}
+
+std::string Verdict::summary(Precision precision) const {
+  if (!failure.empty())
+    return failure;
+  if (!mistrust.empty())
+    return "mistrusted: " + mistrust;
+  return fmt::format("{} on {} (bounds {:.2g} and {:.2g}{})", worst.str(),
+                     counted(static_cast<int64_t>(sets), "input set"), tolerance.relative, tolerance.maximum,
+                     precision == Precision::bf16 ? "; operands rounded to bf16" : "");
+}
+
+std::optional<CutOptions> cutAround(mlir::ModuleOp module, const Divergence &divergence, TensorOrigins tensors) {
+  CutOptions cut;
+  cut.tensors = std::move(tensors);
+  cut.to = {divergence.value};
+  for (const std::string &node : divergence.nodes)
+    if (hasNode(module, node))
+      cut.from.push_back(node);
+  auto works = [&] {
+    try {
+      cutGraph(module, cut);
+      return true;
+    } catch (const Error &) {
+      return false;
+    }
+  };
+  if (!cut.from.empty() && works())
+    return cut;
+  cut.from = {divergence.value}; // a kernel may compute several values, and nodes may have been folded away
+  return hasNode(module, divergence.value) && works() ? std::optional(cut) : std::nullopt;
+}
+
+} // namespace lathe::verify

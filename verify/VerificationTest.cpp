@@ -1,0 +1,141 @@
+// A package is judged by the graph it was compiled from, by one that differs in a weight, and by one of other ports.
+#include "verify/Verification.h"
+
+#include "compile/Compile.h"
+#include "ir/Context.h"
+#include "runtime/References.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lathe::verify {
+namespace {
+
+using testing::HasSubstr;
+
+/// "product" of x and w, "soft" of it, and "biased", which is y.
+std::string network(const std::string &bias = "0.5", const std::string &input = "x") {
+  return "func.func @main(%x: tensor<2x3xf32> {nn.name = \"" + input + R"("}) -> (tensor<2x3xf32> {nn.name = "y"}) {
+    %w = nn.constant {value = dense<[[1.0, -2.0, 0.5], [0.25, 1.0, -1.0], [2.0, 1.5, 1.0]]> : tensor<3x3xf32>} : tensor<3x3xf32> loc("w")
+    %b = nn.constant {value = dense<[0.25, )" +
+         bias + R"(, 1.0]> : tensor<3xf32>} : tensor<3xf32> loc("b")
+    %0 = nn.matmul %x, %w : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32> loc("product")
+    %1 = nn.softmax %0 {axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32> loc("soft")
+    %2 = nn.add %1, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32> loc("biased")
+    return %2 : tensor<2x3xf32> })";
+}
+
+class VerificationTest : public testing::Test {
+protected:
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  std::vector<Value> inputs{Value(Tensor::of<float>({2, 3}, {1, 2, 3, -4, 5, -6}))};
+
+  void SetUp() override { runtime::registerReferences(); }
+
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    EXPECT_TRUE(module);
+    return module;
+  }
+  std::shared_ptr<const runtime::Model> compiled(const std::string &text) {
+    std::vector<char> bytes;
+    CompileOptions options;
+    options.level = 0; // every node is a value of the plan
+    compileToBytes(*parse(text), options, bytes);
+    return runtime::Model::fromBytes(bytes, "m.lathe");
+  }
+};
+
+TEST_F(VerificationTest, RightPackagePasses) {
+  auto module = parse(network());
+  Verification verification(compiled(network()), *module, {.nodes = {"product"}, .all = true});
+  SetResult result = verification.run(inputs);
+  EXPECT_EQ(result.failed(), nullptr);
+  EXPECT_FALSE(result.divergence);
+  EXPECT_EQ(result.mistrust, "");
+  std::vector<std::string> values;
+  for (const Comparison &one : result.comparisons)
+    values.push_back(one.value);
+  EXPECT_EQ(values, (std::vector<std::string>{"y", "product", "product", "soft", "y"}));
+  Verdict verdict;
+  verdict.add("these inputs", result);
+  EXPECT_TRUE(verdict.passed());
+  EXPECT_THAT(verdict.summary(Precision::fp32),
+              testing::MatchesRegex("relative error .* on 1 input set \\(bounds 2e-05 and 0.0001\\)"));
+  EXPECT_THAT(verdict.summary(Precision::bf16), HasSubstr("operands rounded to bf16"));
+}
+
+TEST_F(VerificationTest, FirstDivergingNodeIsNamed) {
+  auto module = parse(network());
+  std::string other = network();
+  other.replace(other.find("-2.0"), 4, "-2.5");
+  int searched = 0;
+  Verification verification(compiled(other), *module, {.onMismatch = [&] { ++searched; }});
+  SetResult result = verification.run(inputs);
+  ASSERT_NE(result.failed(), nullptr);
+  EXPECT_EQ(result.failed()->value, "y");
+  ASSERT_TRUE(result.divergence);
+  EXPECT_EQ(searched, 1);
+  EXPECT_EQ(result.divergence->value, "product");
+  // The worst element is of column 1: row 1, -4 * -2.5 + 5 - 9 beside -4 * -2 + 5 - 9.
+  EXPECT_EQ(result.divergence->difference.worst, 4);
+  EXPECT_THAT(result.divergence->str(), HasSubstr("element 4 is 6, the reference has 4"));
+  auto cut = cutAround(*module, *result.divergence, {});
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->from, std::vector<std::string>{"product"});
+  EXPECT_EQ(cut->to, std::vector<std::string>{"product"});
+  EXPECT_FALSE(cutAround(*module, {"nowhere", "k", {"gone"}, {}}, {}));
+  Verdict verdict;
+  verdict.add("these inputs", result);
+  EXPECT_THAT(verdict.failure, testing::StartsWith("y (these inputs): relative error"));
+  EXPECT_FALSE(verdict.passed());
+}
+
+/// The bias comes behind the softmax: product and soft are right, what is added is not.
+TEST_F(VerificationTest, NodesBeforeTheMistakeAreRight) {
+  auto module = parse(network());
+  Verification verification(compiled(network("0.75")), *module, {});
+  SetResult result = verification.run(inputs);
+  ASSERT_TRUE(result.divergence);
+  EXPECT_EQ(result.divergence->value, "y");
+}
+
+TEST_F(VerificationTest, BoundsCanBeGiven) {
+  auto module = parse(network());
+  auto wrong = compiled(network("0.500244140625")); // 2^-12 more
+  EXPECT_NE(Verification(wrong, *module, {}).run(inputs).failed(), nullptr);
+  SetResult lax = Verification(wrong, *module, {.relative = 0.01, .maximum = 0.01}).run(inputs);
+  EXPECT_EQ(lax.failed(), nullptr);
+  EXPECT_EQ(lax.tolerance.relative, 0.01);
+}
+
+TEST_F(VerificationTest, OutputsThatSayNothingAreMistrusted) {
+  std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<4xf32> {nn.name = "y"}) {
+    %0 = nn.sub %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("gone")
+    return %0 : tensor<4xf32> })";
+  auto module = parse(text);
+  SetResult result =
+      Verification(compiled(text), *module, {}).run(std::vector<Value>{Value(Tensor::of<float>({4}, {1, 2, 3, 4}))});
+  EXPECT_EQ(result.failed(), nullptr);
+  Verdict verdict;
+  verdict.add("seed 1", result);
+  EXPECT_FALSE(verdict.passed());
+  EXPECT_EQ(verdict.summary(Precision::fp32),
+            "mistrusted: output 'y' (seed 1) is all zero: first all zero in node 'gone' (sub)");
+}
+
+TEST_F(VerificationTest, OtherPortsAndUnknownNodesAreErrors) {
+  auto module = parse(network("0.5", "other"));
+  EXPECT_THAT(
+      [&] { Verification(compiled(network()), *module, {}); },
+      testing::ThrowsMessage<Error>(HasSubstr("m.lathe: input 0 is 'x' f32 2x3, the model has 'other' f32 2x3")));
+  auto same = parse(network());
+  Verification verification(compiled(network()), *same, {.nodes = {"nowhere"}});
+  EXPECT_THAT([&] { verification.run(inputs); },
+              testing::ThrowsMessage<Error>(HasSubstr("--output nowhere: no value of the plan has that name")));
+}
+
+} // namespace
+} // namespace lathe::verify
