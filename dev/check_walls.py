@@ -49,7 +49,7 @@ ALLOWED = {
     "examples": {"include"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')
-TEST = re.compile(r"(Test|Testing|Bench)\.(cpp|h)$")  # tests and benches see what they test with
+TEST = re.compile(r"(Test|Testing|Bench|Cases)\.(cpp|h)$")  # tests and benches see what they test with
 
 
 def room_of(path):
