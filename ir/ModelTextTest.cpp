@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -177,9 +178,9 @@ TEST_F(ModelText, DamagedWeightsAreErrors) {
   EXPECT_THAT(with(other), testing::HasSubstr("is I32"));
   // A shape that its bytes do not hold.
   size_t shape = good.find("\"shape\":[") + 9;
-  for (const char *digit : {"2", "-"}) {
+  for (const char *digits : {"2", "-1"}) {
     other = good;
-    other.replace(shape, 1, digit);
+    other.replace(shape, std::strlen(digits), digits);
     EXPECT_THAT(with(other), testing::ContainsRegex("is F32 \\[.*\\], expected [0-9]+ bytes, got [0-9]+")) << other;
   }
   fs::remove(weights);

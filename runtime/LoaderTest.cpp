@@ -229,7 +229,7 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: "));
   bytes = good;
   bytes[offsetof(Header, formatVersion)] = 9;
-  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 2: compile the model again");
+  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 3: compile the model again");
   bytes = good;
   bytes[offsetof(Header, kernelAbi)] = 9;
   EXPECT_EQ(loadError(bytes), "m.lathe: kernel ABI 9, expected 2: compile the model again");
@@ -367,7 +367,7 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
   auto call = [](TestPlan &p) -> plan::CallKernelT & {
     return *p.plan().blocks[0]->instructions[0]->operation.AsCallKernel();
   };
-  EXPECT_EQ(error([&](TestPlan &p) { call(p).kernel = 7; }), "m.lathe: malformed plan: kernel 7 of 6 is called");
+  EXPECT_EQ(error([&](TestPlan &p) { call(p).kernel = 7; }), "m.lathe: malformed plan: kernel 7 of 7 is called");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).buffers[1] = 99; }),
             "m.lathe: malformed plan: a kernel call names value 99 of 15");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).units = "N*"; }),
@@ -416,7 +416,7 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
   uint32_t kernels = 4;
   std::memcpy(bytes.data() + sections(bytes)[2].offset, &kernels, sizeof kernels);
   rehash(bytes);
-  EXPECT_EQ(loadError(bytes), "m.lathe: malformed: 6 kernels and code for 4");
+  EXPECT_EQ(loadError(bytes), "m.lathe: malformed: 7 kernels and code for 4");
 }
 
 } // namespace
