@@ -24,7 +24,7 @@ NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.l
           "compare": ["--with", "other.lathe"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--jobs", "--quiet"],
+OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--export-space", "--jobs", "--quiet"],
        "run": ["--output", "--reference", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--output", "--all", "--relative", "--maximum", "--quiet"],
