@@ -1,4 +1,4 @@
-// What a verb has measured so far, reported when a signal ends it.
+// Reports the measurements of a verb when a signal ends it.
 #pragma once
 
 #include "cli/print/Progress.h"
@@ -10,8 +10,9 @@
 
 namespace lathe::cli {
 
-/// Holds a copy of the newest `Measured`, and calls `report` with it when a signal ends the process while this object
-/// lives. `report` runs on another thread, after everything that was started later is cleaned up.
+/// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process
+/// while this object lives. `report` runs on another thread, after the clean-ups of everything that
+/// was started later.
 template <class Measured> class KeptWhenInterrupted {
 public:
   explicit KeptWhenInterrupted(std::function<void(const Measured &)> report)
@@ -26,7 +27,7 @@ public:
     std::lock_guard lock(mutex);
     soFar = measured;
   }
-  /// The verb reports from here on.
+  /// Ends the reporting; the verb reports itself from now on.
   void forget() {
     std::lock_guard lock(mutex);
     soFar.reset();
@@ -36,7 +37,7 @@ private:
   std::function<void(const Measured &)> report;
   std::mutex mutex;
   std::optional<Measured> soFar;
-  Cleanup cleanup; // last: its action uses the others
+  Cleanup cleanup; // declared last, because its action uses the other members
 };
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// Rules over extents in the plan: what the runtime checks when inputs are bound.
+// Adds rules over extents to the plan, which the runtime checks when inputs are bound.
 #pragma once
 
 #include "ir/ExtentRules.h"
@@ -8,8 +8,9 @@
 
 namespace lathe {
 
-/// Adds `rules` to a plan that has its values; rules that it has are not repeated. Rules with a symbol
-/// that is the extent of neither an input nor a dynamic value are left out: nothing would bind it.
+/// Adds `rules` to a plan that already has its values, without duplicates. Rules with a symbol that
+/// is neither the extent of an input nor of a dynamic value are left out, because nothing binds the
+/// symbol.
 void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
 
 } // namespace lathe

@@ -1,4 +1,5 @@
-// A known slowdown, to try the laboratory with: bench/measuring.py asks whether it is found.
+// Injects a known slowdown for tests of the laboratory: bench/measuring.py checks whether it is
+// found.
 #pragma once
 
 #include <chrono>
@@ -8,9 +9,9 @@
 
 namespace lathe::lab {
 
-/// The share by which every run of `name` takes longer than it does: $LATHE_INJECT_SLOWDOWN is one share for whatever
-/// runs ("0.05"), or a list of names with theirs ("slow2.lathe=0.02,slow5.lathe=0.05"). 0 where it says nothing of
-/// `name`, or what is no share between 0 and 10.
+/// Share by which every run of `name` is slowed down, from $LATHE_INJECT_SLOWDOWN: one share for
+/// all ("0.05") or a list of names ("slow2.lathe=0.02,slow5.lathe=0.05"). 0 if `name` is not listed
+/// or the share is not between 0 and 10.
 inline double injectedSlowdown(const std::string &name) {
   const char *given = std::getenv("LATHE_INJECT_SLOWDOWN");
   std::istringstream entries(given ? given : "");
@@ -26,7 +27,7 @@ inline double injectedSlowdown(const std::string &name) {
   return 0;
 }
 
-/// Waits, computing nothing, until what began at `begin` has taken `share` longer than it has so far.
+/// Waits, without computing, until the time since `begin` has grown by `share`.
 inline void prolong(std::chrono::steady_clock::time_point begin, double share) {
   using Clock = std::chrono::steady_clock;
   if (share <= 0)

@@ -1,9 +1,9 @@
-// Rules over extents: what must hold between two extents once the symbols in them have values.
+// Rules over extents: conditions that two extents must satisfy once their symbols have values.
 //
 // A shape function states every comparison of extents with a `Relation` (ops/ShapeRules.h).
-// Constant extents are decided at once. A comparison that depends on symbols is a rule: the
-// compiler writes it into the plan and the runtime checks it when inputs are bound, before anything
-// runs.
+// Constant extents are checked at once. A comparison that depends on symbols becomes a rule: the
+// compiler writes it into the plan, and the runtime checks it when inputs are bound, before
+// anything runs.
 #pragma once
 
 #include "support/Dim.h"
@@ -29,8 +29,8 @@ struct ExtentRule {
 
 bool holds(Relation relation, int64_t left, int64_t right);
 
-/// "N equal to M", "N equal to 1 or 4", "N at least 1", "2*N a multiple of 4": what a message
-/// expects.
+/// The expected relation as text for messages: "N equal to M", "N equal to 1 or 4", "N at least 1",
+/// "2*N a multiple of 4".
 std::string str(const ExtentRule &rule);
 
 } // namespace lathe

@@ -1,7 +1,7 @@
-// One network run by several runners, side by side: outputs checked against each other, then times taken in turns over
+// Compares runners on one network: checks the outputs against each other, then times all sides in turns over
 // several starts of every runner (lab/judging/Turns.h).
 //
-// Knows nothing of compilers: each side is a runner and a file in that runner's format. The first side is "ours", all
+// Independent of compilers: a side is a runner and a file in its format. The first side is "ours", the
 // others are its peers.
 #pragma once
 
@@ -24,39 +24,40 @@ struct CallInput {
 
 struct CompareSide {
   RunnerSpec runner;
-  std::string model; // a file it loads
-  /// Makes the file of `callOnnx(inputs)` in the runner's format. Empty: for ONNX it is written here, for other formats
-  /// the overhead is not measured.
+  std::string model; // file that the runner loads
+  /// Writes the file of `callOnnx(inputs)` in the format of the runner. Empty: written here for
+  /// ONNX; for other formats the overhead is not measured.
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
 };
 
 struct CompareOptions : TurnOptions {
   CompareOptions() {
     roundSeconds = 0.05;
-    maxSeconds = 30; // of all timing, starts after the first one included: limitSeconds follows it
+    maxSeconds = 30; // all timing, with process starts after the first; determines limitSeconds
   }
   int threads = 1;
-  uint64_t seed = 0;                    // of inputs that are not given
+  uint64_t seed = 0;                    // seed of generated inputs
   std::map<std::string, Tensor> inputs; // by name
-  std::map<std::string, int64_t> dims;  // of free dimensions in inputs made here; 1 where absent
-  Tolerance tolerance = {1e-4, 1e-3};   // of outputs that agree (lab/judging/Tolerance.h)
-  bool checkOnly = false;               // outputs are compared and nothing is timed
-  process::Limits limits;               // of each runner
+  std::map<std::string, int64_t> dims;  // values of symbolic extents of generated inputs; default 1
+  Tolerance tolerance = {1e-4, 1e-3};   // bounds for agreeing outputs (lab/judging/Tolerance.h)
+  bool checkOnly = false;               // compare outputs only
+  process::Limits limits;               // limits of each runner
   RunnerTimeouts timeouts;
-  /// Says what is done and, while times are taken, how many seconds are left at most. May be empty.
+  /// Receives the current step and, while timing, the largest remaining time in seconds. May be
+  /// empty.
   std::function<void(const std::string &what, std::optional<double> secondsLeft)> progress;
-  /// Is given what is known after each start, judged as if it were the last one. May be empty.
+  /// Receives the preliminary result after each start. May be empty.
   std::function<void(const struct Comparison &soFar)> afterStart;
 };
 
-/// How one output of ours stands to a peer's.
+/// Comparison of one output of ours with the output of a peer.
 struct Agreement {
   std::string output;
   double relativeL2 = 0, maxDifference = 0;
   bool agrees = false;
   std::string reason; // why not
-  /// Why agreement proves little: "constant", "all zero", "only zeros and ones" or "not finite in any element". Many
-  /// wrong programs give the same output. Empty when the output is trusted.
+  /// Reason why agreement proves little, because many wrong programs give this output: "constant",
+  /// "all zero", "only zeros and ones" or "not finite in any element". "": none.
   std::string mistrust;
 };
 
@@ -64,57 +65,55 @@ struct SideResult {
   std::string name, version, model;
   nlohmann::json settings;
   double loadSeconds = 0;
-  std::optional<double> overheadSeconds; // median time of `callOnnx` of the inputs
-  std::vector<std::vector<double>>
-      rounds;                 // seconds; all samples of all rounds; empty where there was no answer to time
-  std::vector<Counts> counts; // of each round, over its samples
-  std::string uncounted;      // why counts are missing (TimingWorker)
+  std::optional<double> overheadSeconds;   // median time of `callOnnx` of the inputs
+  std::vector<std::vector<double>> rounds; // seconds of all samples by round; empty if nothing was timed
+  std::vector<Counts> counts;              // of each round, over its samples
+  std::string uncounted;                   // why counts are missing (TimingWorker)
   Summary time;
-  int64_t peakResidentBytes = 0; // the largest of all starts
+  int64_t peakResidentBytes = 0; // maximum over all starts
   std::optional<process::Failure> failure;
 };
 
-/// Ours against sides[peer].
+/// Comparison of our side with sides[peer].
 struct PeerResult {
   size_t peer = 0;
-  std::vector<Agreement> outputs; // of the first start, or of the first one that disagrees
+  std::vector<Agreement> outputs; // from the first start, or from the first start that disagrees
   bool agrees = false;            // in every start
-  /// Peer's time / our time: our speed in units of the peer's; none without agreement.
+  /// Peer's time / our time; empty without agreement.
   std::optional<JudgedPair> judged;
 };
 
 struct Comparison {
   int threads = 1;
   uint64_t seed = 0;
-  bool timed = true;             // false: checkOnly was asked for
-  std::vector<SideResult> sides; // as given
+  bool timed = true;             // false: only checked
+  std::vector<SideResult> sides; // in the given order
   std::vector<PeerResult> peers; // of sides 1, 2, ...
   std::vector<size_t> starts;    // rounds of each start of the runners
-  /// Processors that all other programs of the machine kept busy while times were taken, on average; none where the
-  /// system does not tell.
+  /// Average number of processors that other programs used while timing; empty if the system does
+  /// not report it.
   std::optional<double> otherProcessors;
-  std::optional<double> stolenProcessors; // of those: taken from this virtual machine by its host
+  std::optional<double> stolenProcessors; // part used by other guests of the host
   bool agrees() const;                    // with every peer, and no side failed
 };
 
-/// Throws Error when the sides do not have the same inputs, or an input given is none of theirs. What runners do wrong
-/// is in the result.
+/// Compares the sides. Throws Error if their inputs differ, or if a given input does not exist.
+/// Failures of runners are in the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
 
-/// Of one output, as lab/judging/Difference.h compares.
+/// Compares one output with lab/judging/Difference.h.
 Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const Tolerance &tolerance);
 
-/// The ONNX file of a network that does next to nothing: it has such inputs, "x0", "x1", ..., reads none of them, and
-/// has one output, the relu of one more input, "one", of one f32 element. Its time is what a call costs that hands over
-/// such inputs.
+/// Returns an ONNX model that measures the cost of a call: it has these inputs ("x0", "x1", ...)
+/// but does not read them, and computes the relu of one additional f32 element, "one".
 std::string callOnnx(const std::vector<CallInput> &inputs);
 
-/// What makes times of a side doubtful, a sentence each: outliers, drift from start to start, a frequency that is not
-/// the same all along or not the same for both sides, other programs, too few starts.
+/// Reasons to doubt the times of a side, one sentence each: outliers, drift between starts, a
+/// frequency that varies or differs between the sides, other programs, too few starts.
 std::vector<std::string> warningsOf(const Comparison &comparison);
 
 nlohmann::json toJson(const Comparison &comparison);
-/// A few lines for people.
+/// Text of the result.
 std::string describe(const Comparison &comparison, const TableStyle &style = {});
 
 } // namespace lathe::lab

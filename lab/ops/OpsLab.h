@@ -1,9 +1,8 @@
-// Providers side by side on single operators: every output checked against the reference, then times taken in turns
-// while the others stand still.
+// Compares providers on single operators: checks every output against the reference, then times the providers
+// in turns while the others are stopped.
 //
-// A *column* is a provider with one of its variants, and a schedule where it takes one, in a worker process of its own;
-// a *row* is a problem with a setting; a *point* is one column's result in one row. What goes wrong in a point costs
-// that point only.
+// A *column* is a provider with a variant and possibly a schedule, in its own worker process; a *row* is a
+// problem with a setting; a *point* is the result of one column in one row. A failure affects one point only.
 #pragma once
 
 #include "lab/compare/Compare.h"
@@ -18,37 +17,37 @@
 
 namespace lathe::lab {
 
-// As they are kept. A passed one is timed unless checkOnly; a mistrusted one has no time: the reference's own output is
-// constant. sameAs: an earlier column of the same provider.
+// The statuses of the store. A passed point is timed unless checkOnly. A mistrusted point (the reference's
+// output is constant) has no time. sameAs refers to an earlier column of the same provider.
 using store::PointStatus;
 PointStatus statusOf(const process::Failure &failure);
 
-/// A schedule to ask for: that of the fastest tuning record of the task.
+/// Schedule text that requests the schedule of the fastest tuning record of the task.
 constexpr const char *recordedSchedule = "records";
 
 struct OpsColumn {
   ProviderSpec provider;
   std::string variant;
-  std::string schedule = {};    // as asked for: "" (the provider's own), recordedSchedule, or a schedule's text
-  nlohmann::json platform = {}; // as the provider told it when the column was made; null: not at all
+  std::string schedule = {};    // "" (the provider's choice), recordedSchedule, or a schedule text
+  nlohmann::json platform = {}; // as the provider reported it; null: not reported
   std::string name() const { return provider.name + ":" + variant + (schedule.empty() ? "" : ":" + schedule); }
-  // As its program said of itself, if it was asked (opsColumns): what it cannot do is declined without starting it.
+  // Reported by the program (opsColumns). Unsupported requests are declined without starting it.
   std::string version = {};
-  std::string lacks = {}; // why it answers nothing of the operator; "" where it may
+  std::string lacks = {}; // why it cannot compute the operator; "": it may
   std::set<store::CacheState> caches = {store::CacheState::hot, store::CacheState::cold,
                                         store::CacheState::coldConstants};
 };
 
 struct OpsPoint {
   std::string provider, variant, version;
-  std::string schedule;          // as OpsColumn's
-  std::string task, scheduleRun; // what it was prepared with, where the provider says so
+  std::string schedule;          // as in OpsColumn
+  std::string task, scheduleRun; // task and schedule that were prepared, if reported
   PointStatus status = PointStatus::failed;
-  std::string reason;         // of every status but passed
-  std::string implementation; // where it was prepared
+  std::string reason;         // for every status but passed
+  std::string implementation; // "": not prepared
   double prepareSeconds = 0;
-  std::optional<double> callSeconds;        // what a call of its provider takes that does next to nothing
-  double relativeL2 = 0, maxDifference = 0; // against the reference in float64, where there is an output
+  std::optional<double> callSeconds;        // time of a call that computes one element
+  double relativeL2 = 0, maxDifference = 0; // against the float64 reference
   std::vector<std::vector<double>> rounds;  // seconds; all samples of all rounds
   std::vector<Counts> counts;               // of each round, over its samples
   std::string uncounted;                    // why counts are missing (TimingWorker)
@@ -56,44 +55,45 @@ struct OpsPoint {
   bool timed() const { return !rounds.empty(); }
 };
 
-/// Under which a row is measured.
+/// Setting of a row.
 struct OpsSetting {
   int threads = 1;
-  /// In which every timed run finds the caches (lab/providers/ColdCaches.h).
+  /// State of the caches before every timed run (lab/providers/ColdCaches.h).
   store::CacheState cache = store::CacheState::hot;
   ActivationLayout layout = ActivationLayout::any;
 };
 
-/// Our best against a peer's best: the variants with the lowest median.
+/// Our best variant against the best variant of a peer, by median.
 struct OpsVerdict : JudgedPair { // peer's time / our time
   std::string peer;              // provider
-  size_t ours = 0, theirs = 0;   // indices of points
+  size_t ours = 0, theirs = 0;   // indices into OpsRow::points
 };
 
 struct OpsRow {
   ListedProblem listed;
   OpsSetting setting;
-  std::vector<OpsPoint> points;     // as the columns
-  std::vector<size_t> starts;       // rounds of each start of the processes
-  std::vector<OpsVerdict> verdicts; // one a peer that has a time, where ours has one
+  std::vector<OpsPoint> points;     // one per column
+  std::vector<size_t> starts;       // number of rounds of each process start
+  std::vector<OpsVerdict> verdicts; // one per peer with a time, if ours has a time
   std::optional<double> otherProcessors, stolenProcessors;
 };
 
 struct OpsLabOptions : TurnOptions {
-  uint64_t seed = 0; // of the operands
+  uint64_t seed = 0; // seed of the operands
   bool checkOnly = false;
-  process::Limits limits; // of each worker
+  process::Limits limits; // limits of each worker
   ProviderTimeouts timeouts;
-  std::string via, viaDirectory; // viaCommand's, for all providers; "": they run here
-  /// The best schedule that is known of a task; where it is empty none is.
+  std::string via, viaDirectory; // arguments of viaCommand; "": run here
+  /// Returns the best known schedule of a task. Empty: none is known.
   std::function<std::optional<std::string>(const std::string &task)> bestSchedule;
   std::function<void(const std::string &what)> progress; // may be empty
 };
 
-/// Of a right answer: by the types of operands and results, and the length of the sums.
+/// Bounds for a right output, by the types of operands and results and the lengths of the sums.
 Tolerance toleranceOf(const Problem &problem);
 
-/// Measures rows one after the other; workers live on between them. The first column's provider is "ours".
+/// Measures rows one after the other; workers are reused. The provider of the first column is
+/// "ours".
 class OpsLab {
 public:
   OpsLab(std::vector<OpsColumn> columns, OpsLabOptions options);
@@ -105,31 +105,32 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// "lathe", "onednn:winograd", "onednn" (all its variants; our own: the default one) to columns. Throws Error
-/// for a provider that is missing (with what to do) or breaks at its start, and for variants it does not have. `op`:
-/// the operator whose variants are meant; a provider that has none gets one column, which declines. `schedules`: as
-/// OpsColumn's, a column for each; of providers that take none, one with their own.
+/// Converts words to columns: "lathe", "onednn:winograd", or "onednn" for all its variants (for our
+/// own provider: the default variant). Throws Error for a provider that is not installed (with
+/// instructions) or fails at its start, and for unknown variants. `op` is the operator whose
+/// variants are meant; a provider without it gets one column, which declines. `schedules` as in
+/// OpsColumn, one column each; providers without schedules get one column.
 std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
                                   const OpsLabOptions &options, const std::vector<std::string> &schedules = {""});
 
-/// The results in float64 (integers as they are) by the reference operators, the epilogue included. Operands by
-/// position in Problem::inputs(), of any type; undefined where one is missing.
+/// Results of the references in float64 (integers unchanged), with the epilogue. Operands are by
+/// position in Problem::inputs(), of any type; undefined if missing.
 std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands);
 
-/// Geometric mean of ratios with counts of verdicts, of rows of one kind of problem ("all": of every kind) and one
-/// setting.
+/// Geometric mean of ratios and counts of verdicts, for rows of one kind of problem ("all": every
+/// kind) and one setting.
 struct OpsSummary {
   std::string kind, peer;
   int threads = 1;
   std::string layout = "any", cache = "hot";
   size_t rows = 0, faster = 0, slower = 0, same = 0, ambiguous = 0;
-  size_t withinOverhead = 0;           // of the ambiguous ones: the difference may be that of the calls
+  size_t withinOverhead = 0;           // ambiguous rows whose difference the cost of calls may explain
   size_t slowerBeyond3 = 0;            // verdict slower and the ratio below 1/1.03
-  std::optional<double> geometricMean; // over the rows that are not withinOverhead; none where all are
+  std::optional<double> geometricMean; // over rows that are not withinOverhead; empty if there are none
 };
 
 nlohmann::json toJson(const OpsRow &row);
-/// Of rows as toJson wrote them: those of an earlier run count, too.
+/// Summaries of rows in the form of toJson, also of earlier runs.
 std::vector<OpsSummary> summarizeOps(const std::vector<nlohmann::json> &rows);
 nlohmann::json toJson(const OpsSummary &summary);
 

@@ -1,4 +1,4 @@
-// Work in a process of its own, and the list of cases: what both programs of this folder need.
+// Runs work in another process, and finds the list of cases; shared by the programs of this folder.
 #pragma once
 
 #include <sys/resource.h>
@@ -18,21 +18,21 @@ struct ChildLimits {
   rlim_t addressSpace = 0; // bytes; ignored under AddressSanitizer, which reserves all of it
 };
 
-/// How a child ended: a message, or the signal that stopped it (0: none), or neither.
+/// The end of a child: a message, the signal that ended it (0: none), or neither.
 struct ChildEnd {
   std::string message;
   int signal = 0;
 };
 
-/// Runs `body` in a forked child and returns what it returns, which must not be empty.
+/// Runs `body` in a forked child and returns its result, which must not be empty.
 ChildEnd runInChild(const ChildLimits &limits, const std::function<std::string()> &body);
 
-/// The folder of the ONNX backend test cases; nothing, with a line on standard output, where it is
-/// missing (exit code `skipped`).
+/// The folder of the ONNX backend test cases. If it is missing, returns nothing and prints a line
+/// (exit code `skipped`).
 std::optional<std::filesystem::path> casesRoot();
 inline constexpr int skipped = 77;
 
-/// Folders below `root` that hold a model.onnx, sorted; with `wanted`, those whose name or path
+/// Folders below `root` with a model.onnx, sorted. With `wanted`, only folders whose name or path
 /// below `root` is in it.
 std::vector<std::filesystem::path> listCases(const std::filesystem::path &root, const std::set<std::string> &wanted);
 

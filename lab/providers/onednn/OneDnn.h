@@ -1,5 +1,5 @@
-// What preparing a problem with oneDNN 2 fills in, whatever the operator. One file a group of operators; Main.cpp has
-// the table.
+// Common code of problems prepared with oneDNN 2. There is one file per group of operators;
+// Main.cpp has the table.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -13,8 +13,8 @@ namespace lathe::lab::onednn {
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-/// A problem on its way to a primitive. Tensors are described twice: as they lie row-major, and as the primitive wants
-/// them.
+/// A problem that is being prepared as a primitive. Each tensor has two descriptions: row-major,
+/// and as the primitive wants it.
 class Job {
 public:
   Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant, ActivationLayout layout);
@@ -22,78 +22,82 @@ public:
   const Problem &problem;
   const ProblemInputs &inputs; // row-major
   const std::string &variant;
-  const ActivationLayout layout; // of the request, or that the variant means
+  const ActivationLayout layout; // layout of the request, or of the variant
   const std::vector<ProblemOperand> results;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
 
-  /// Moves `chosen`, oneDNN's first choice, on to the implementation that the variant names; other variants keep the
-  /// first one. Throws Declined where oneDNN has no such implementation of the problem.
+  /// Advances `chosen`, oneDNN's first choice, to the implementation that the variant names; other
+  /// variants keep the first choice. Throws Declined if oneDNN has no such implementation of the
+  /// problem.
   void select(dnnl::primitive_desc &chosen) const;
 
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
 
-  /// Row-major; a scalar has one axis. Other extents may be given for the same elements.
+  /// A row-major description; a scalar has one axis. `dims` may be other extents for the same
+  /// elements.
   static Desc rowMajor(const ProblemOperand &operand);
   static Desc rowMajor(const ProblemOperand &operand, const Dims &dims);
-  /// In strides given in elements.
+  /// A description with strides in elements.
   static Desc strided(const ProblemOperand &operand, const Dims &dims, const Dims &strides);
-  /// The same tensor in whatever layout the primitive likes.
+  /// The same tensor in the layout that the primitive chooses.
   static Desc any(const Desc &desc) { return {desc.dims(), desc.data_type(), dnnl::memory::format_tag::any}; }
-  /// Channels (axis 1) in blocks as wide as a register, as oneDNN's convolutions leave them; row-major where there are
+  /// Channels (axis 1) in blocks as wide as a register, as in oneDNN's convolutions; row-major for
   /// fewer than three or more than five axes.
   static Desc blocked(const Desc &desc);
   /// Channels innermost.
   static Desc channelsLast(const Desc &desc);
-  /// In the layout asked for; `otherwise` where the provider is free.
+  /// The requested layout, or `otherwise` if the provider may choose.
   Desc laidOut(const Desc &row, const Desc &otherwise) const;
 
-  /// Values of operand `index`, described by `row`, reordered to `wanted` for `argument`.
+  /// Sets `argument` to the values of operand `index`, described by `row`, reordered to `wanted`.
   void give(int argument, size_t index, const Desc &row, const Desc &wanted);
   void give(int argument, const Tensor &values, const Desc &row, const Desc &wanted);
-  /// The second operands of the epilogue, laid out as the result is. `before`: how many post-operations precede it.
+  /// Sets the second operands of the epilogue in the layout of the result. `before` is the number
+  /// of post-operations before it.
   void giveEpilogue(const Desc &result, int before = 0);
-  /// Memory for what `argument` receives, laid out as `made`; it is the next result. `seen`: the same memory as it is
-  /// to be read in the result's order of axes, where that is another.
+  /// Allocates memory with the layout `made` for `argument`, the next result. `seen` describes the
+  /// same memory with the axes of the result, if they differ.
   void take(int argument, const Desc &made);
   void take(int argument, const Desc &made, const Desc &seen);
-  /// Where the constant operands among those given lie.
+  /// Memory of the constant operands.
   std::vector<std::span<const char>> constants() const;
-  /// The results row-major.
+  /// The results, row-major.
   std::vector<Tensor> outputs();
 
-  const ProblemOperand *operand(size_t index) const; // of the record; null where it is missing
+  const ProblemOperand *operand(size_t index) const; // by position in the record; null: missing
 
 private:
   std::vector<dnnl::memory> taken, constantMemory;
 };
 
-/// Implementations that one problem can be asked for by number: "impl-2" to "impl-8", in oneDNN's order of preference,
-/// without its reference loops ("ref..."). The first one is `auto`.
+/// Number of implementations that variants can name: "impl-2" to "impl-8", in oneDNN's order of
+/// preference, without its reference loops ("ref..."). The first one is `auto`.
 std::vector<std::string> numberedImplementations();
 
-/// What f32 and so on is called; none for types that no primitive here computes with.
+/// oneDNN's data type; nothing for types that no primitive here supports.
 std::optional<dnnl::memory::data_type> dataType(ElementType type);
 
-/// "nChw16c": axes outermost first, blocked ones in capitals, then the blocks. Of tensors with less than three or more
-/// than five axes: letters in alphabetical order.
+/// Name of a layout: "nChw16c" has the axes outermost first, blocked axes as capitals, then the
+/// blocks. With fewer than three or more than five axes: letters in alphabetical order.
 std::string layoutName(const Desc &desc);
 
-/// An element-wise operator as an algorithm with its two parameters.
+/// An element-wise operator as an algorithm with two parameters.
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0, beta = 0;
 };
-/// None where oneDNN has no such algorithm.
+/// The algorithm of an operator; nothing if oneDNN has none.
 std::optional<Eltwise> eltwiseOf(const std::string &op, const Attrs &attrs);
-/// Appends the problem's epilogue to `operators`; declines with the operator that oneDNN does not have, and second
-/// operands where `second`, which describes them, is null.
+/// Appends the epilogue of the problem to `operators`. Declines with an operator that oneDNN does
+/// not have, and declines second operands if `second`, their description, is null.
 Outcome<bool> appendEpilogue(dnnl::post_ops &operators, const Problem &problem, const Desc *second = nullptr);
-/// The epilogue of one operand each as attributes of a primitive; declines others.
+/// The epilogue as attributes of a primitive; declines operators with a second operand.
 Outcome<dnnl::post_ops> postOpsOf(const Problem &problem);
 
-/// Prepares `job`, handing back the implementation's name; declines with the reason. dnnl_unimplemented may be thrown.
+/// Prepares `job` and returns the name of the implementation. Declines with the reason. May throw
+/// dnnl_unimplemented.
 using Prepare = Outcome<std::string> (*)(Job &job);
 Outcome<std::string> prepareConv(Job &job);     // conv_integer, too
 Outcome<std::string> prepareMatrices(Job &job); // matmul_integer, too
