@@ -1,12 +1,12 @@
-// How a family says that it has no code for a kernel function.
+// The exception by which a family declines a kernel function.
 #pragma once
 
 #include <string>
 
 namespace lathe {
 
-/// Thrown while a kernel function is read, by a family or lowering that has no code for it under any schedule; `read`
-/// and `generate` turn it into NotApplicable.
+/// Thrown while a kernel function is read, by a family or lowering that cannot compute it with any
+/// schedule. `readFacts` and `generate` convert it to NotApplicable.
 struct Declined {
   std::string reason;
 };

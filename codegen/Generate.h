@@ -1,4 +1,5 @@
-// From an outlined kernel (a function of nn ops) and a schedule to loops and vectors: the door to the kernel families.
+// Entry points of the kernel families: from a kernel function of nn operators and a schedule to
+// loops and vectors.
 #pragma once
 
 #include "codegen/Declined.h"
@@ -9,71 +10,73 @@
 
 namespace lathe {
 
-/// How a constant operand is stored in the package.
+/// Storage of a constant operand in the package.
 struct Packing {
-  /// Bytes of the packed form; `data` is the constant in row-major order.
+  /// Returns the packed bytes; `data` is the constant in row-major order.
   std::function<std::vector<char>(const nn::ConstantData &data)> pack;
-  std::string text;                          // "OIhw16i16o", for listings and the kernel's identity
-  ElementType stored = ElementType::invalid; // of the packed form's elements; invalid: the constant's own
+  std::string text;                          // "OIhw16i16o", for listings and as part of the kernel's identity
+  ElementType stored = ElementType::invalid; // element type of the packed form; invalid: the constant's type
 };
 
-/// A kernel at level (c), before LLVM.
+/// A kernel as loops and vectors, before LLVM.
 struct GeneratedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module; // entry function `kernel`
-  Dim units = 1;                            // extent of the parallel range
-  Dim scratchBytes = 0;                     // per slot
-  /// Units are so many equal runs, each of which begins when all units of the one before are done; the scratch is one
-  /// for all slots. 1: all units are independent.
+  Dim units = 1;                            // number of work items
+  Dim scratchBytes = 0;                     // scratch per slot
+  /// Number of stages: the work items divide into that many equal ranges, each of which begins when
+  /// the previous one is done on all slots; all slots then share one scratch. 1: all work items are
+  /// independent.
   Dim stages = 1;
-  /// Units are so many equal runs, one for each index of the first axis of the operands and results of the anchor's
-  /// rank; 1: not known.
+  /// Number of images: the work items divide into that many equal ranges, one for each index of the
+  /// first axis of all operands and results with the rank of the anchor. 1: unknown.
   Dim images = 1;
-  Dims dims; // run-time extents the code takes, in order
-  /// By kernel argument; empty function: the argument is used as it is (in its type's layout).
+  Dims dims; // run-time extents, in the order in which the code receives them
+  /// One per kernel argument; empty: the argument is used unchanged, in the layout of its type.
   std::vector<std::optional<Packing>> packings;
-  Schedule schedule; // complete: every parameter the code depends on
+  Schedule schedule; // with every parameter that the code depends on
 };
 
-/// A kernel function as passes/Partition leaves it: private func.func with body of nn ops and attributes
+/// A kernel function as passes/kernels/Partition.h makes it: a private func.func of nn operators with attributes
 ///   nn.family    "contraction", "map", ... (the anchor's `lowering`)
-///   nn.schedule  text form; absent: the prior decides
+///   nn.schedule  schedule as text; absent: the prior chooses
 /// and on each argument
-///   nn.dims      symbolic extents as texts, for arguments with `?`
+///   nn.dims      symbolic extents as texts, for arguments with `?` extents
 ///   nn.constant  unit attribute: the caller always passes a constant
-/// Results are written to buffers after the arguments.
+/// The buffers of the results follow those of the arguments.
 struct KernelProblem {
   mlir::func::FuncOp function;
   const Target &target;
   int threads = 1;
   bool exactMath = false;
-  bool smallMemory = false; // nothing that stores weights in more bytes than they have, padding to whole vectors aside
-  Precision precision = Precision::fp32; // the priors choose for
+  bool smallMemory = false; // forbid forms of the weights that take more bytes, except padding to whole vectors
+  Precision precision = Precision::fp32; // precision that priors choose
 };
 
-/// Reads the function once. Declines, with the reason, a function that no schedule of its family computes (the kernel
-/// then stays with references). Which schedules are legal is said by `legal` (codegen/space/KernelFacts.h).
+/// Reads the facts about the function. Declines, with the reason, a function that no schedule of
+/// its family computes; the kernel then stays with references. `legal`
+/// (codegen/space/KernelFacts.h) tells which schedules are legal.
 Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem);
 
-/// The schedule the prior chooses; declines where none is legal.
+/// The schedule of the prior. Declines if no schedule is legal.
 Outcome<Schedule> priorSchedule(const KernelFacts &facts);
 
-/// Generates code. `facts`: what readFacts gave for the same problem. Declines when the schedule is not legal; throws
-/// Error for what schedule/Algorithms.h does not declare.
+/// Generates the code of a schedule. `facts` come from readFacts for the same problem. Declines an
+/// illegal schedule. Throws Error for a schedule that schedule/Algorithms.h does not declare.
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
 
-/// Likewise, the function read first.
+/// The same, after reading the facts of `problem`.
 Outcome<Schedule> priorSchedule(const KernelProblem &problem);
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
 
 /// Extents of a kernel argument or result with symbols (from nn.dims).
 Dims dimsOf(mlir::func::FuncOp function, unsigned argument);
 
-/// A kernel family, registered in codegen/Generate.cpp's table.
+/// A kernel family, registered in codegen/Generate.cpp.
 struct KernelFamily {
   const char *name;
-  /// The facts, but for what KernelFacts has for every family. Throws Declined.
+  /// Reads the facts, except those that KernelFacts has for every family. Throws Declined.
   std::unique_ptr<KernelFacts> (*read)(const KernelProblem &problem);
-  /// The code of a legal schedule: every reason not to make it has been found by `read` or `legal`.
+  /// Generates the code of a legal schedule. `read` and `legal` have found every reason to decline.
   GeneratedKernel (*generate)(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
 };
 

@@ -1,4 +1,5 @@
-// The kernels of one compilation: each distinct one is scheduled, generated and turned into machine code once.
+// The kernels of one compilation. Each distinct kernel is scheduled, generated and compiled to
+// machine code once.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -12,7 +13,7 @@
 
 namespace lathe {
 
-/// What all kernels of a compilation have in common beside the target.
+/// Options of all kernels of a compilation, besides the target.
 struct KernelOptions {
   int threads = 1;
   bool exactMath = false;
@@ -20,43 +21,47 @@ struct KernelOptions {
   Precision precision = Precision::fp32;
 };
 
-/// What the plan needs to know of a kernel's code.
+/// A compiled kernel, as the plan needs it.
 struct CompiledKernel {
-  std::string name;  // of the first function that asked for it
-  Schedule schedule; // complete
+  std::string name;  // name of the first function with this kernel
+  Schedule schedule; // with all parameters
   Dim units = 1;
   Dim scratchBytes = 0;
-  Dim images = 1, stages = 1; // GeneratedKernel's
+  Dim images = 1, stages = 1; // as in GeneratedKernel
   Dims dims;
-  std::vector<std::optional<Packing>> packings; // by kernel argument
+  std::vector<std::optional<Packing>> packings; // one per kernel argument
   size_t code = 0;                              // index into CodeImage::entries
 };
 
-/// Functions with equal bodies, types, symbolic extents and schedules share code. Not thread-safe.
+/// A library of kernels. Functions with equal bodies, types, symbolic extents and schedules share
+/// code. Not thread-safe.
 class KernelLibrary {
 public:
   KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules)
       : target(target), options(options), schedules(schedules) {}
 
-  /// A pure question: "" when code can be made for `kernel`, otherwise why not. The answer and the code are remembered
-  /// for `compiled`. Throws Error where a schedule was given for the kernel that is not legal.
+  /// Returns "" if code can be generated for `kernel`, else the reason. Changes nothing; the answer
+  /// and the code are cached for `compiled`. Throws Error if a given schedule is illegal for the
+  /// kernel.
   std::string declines(mlir::func::FuncOp kernel);
 
-  /// A pure question: whether a kernel of two anchors should be one and not the kernels `parts`, as schedules given for
-  /// it or for one of them say, otherwise as predicted.
+  /// True if a kernel of two anchors should stay one kernel instead of the kernels `parts`: by the
+  /// schedules given for it or its parts, else by prediction. Changes nothing.
   bool staysWhole(mlir::func::FuncOp kernel, const std::vector<std::string> &parts) const;
 
-  /// Marks the kernel as used by the program. Throws Error naming its nodes when no code can be made.
+  /// Marks the kernel as used by the program and returns it. Throws Error with its nodes if no code
+  /// can be generated.
   const CompiledKernel &compiled(mlir::func::FuncOp kernel);
 
   size_t size() const { return used.size(); }
 
-  /// Machine code of all kernels asked for with `compiled`, in the order of CompiledKernel::code; consumes their
-  /// modules. What `cache` holds is not lowered again, what it lacks is stored. `progress(done, total)` after each.
-  /// With `jobs` > 1 kernels are lowered by that many threads, each in a context of its own.
+  /// Returns the machine code of all kernels requested with `compiled`, in the order of
+  /// CompiledKernel::code; their modules are consumed. Kernels in `cache` are not lowered again,
+  /// others are stored in it. Calls `progress(done, total)` after each kernel. With `jobs` > 1, as
+  /// many threads lower kernels, each in its own context.
   CodeImage emit(int jobs, KernelCache &cache, const std::function<void(size_t done, size_t total)> &progress);
 
-  /// Text of a stage of every kernel asked for, each under a comment with its name and schedule.
+  /// Text of a stage of every requested kernel, each after a comment with name and schedule.
   std::string text(EmitStage stage);
 
 private:
@@ -74,7 +79,7 @@ private:
   Entry &lookUp(mlir::func::FuncOp kernel);
 };
 
-/// The text that tells kernels apart: the function without its name and locations.
+/// Identity of a kernel: the text of the function without name and locations.
 std::string kernelIdentity(mlir::func::FuncOp kernel);
 
 } // namespace lathe

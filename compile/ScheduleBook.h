@@ -1,5 +1,5 @@
-// Schedules given from outside, by kernel or node name: what `--schedule FILE` holds and `compile --emit schedule`
-// writes.
+// Schedules of a file, by kernel or node name, as `--schedule FILE` reads and `compile --emit
+// schedule` writes them.
 #pragma once
 
 #include "passes/Pipeline.h"
@@ -12,36 +12,37 @@
 
 namespace lathe {
 
-/// One line a choice, `name: schedule`; `#` starts a comment. Of one kernel, named by itself or by any source node in
-/// it:
+/// The file has one choice per line, `name: schedule`; `#` starts a comment. The schedule of a kernel, by its name
+/// or by any of its source nodes:
 ///
 ///   conv1_relu1: direct/1 px=14 oc=2 unroll=8
 ///
-/// and, of one operator, named by a source node, the choices above kernels:
+/// The choices above kernels for one operator, by a source node:
 ///
-///   conv1: layout/1 in=row out=blocked      what it reads and writes; either may be left out
-///   relu1: fuse/1 with=conv1                computed in the kernel of conv1 (or a depthwise conv); with=relu1: its own
+///   conv1: layout/1 in=row out=blocked      layouts of its input and result; either may be left out
+///   relu1: fuse/1 with=conv1                computed in the kernel of conv1; with=relu1: in a kernel of its own
 class ScheduleBook {
 public:
   ScheduleBook() = default;
-  /// Throws Error with `fileName` and line for text of another form.
+  /// Parses a file. Throws Error with `fileName` and line for invalid text.
   ScheduleBook(const std::string &text, const std::string &fileName);
 
-  /// The schedule of kernel `name` computing `nodes`: by kernel name first, then by node.
+  /// Returns the schedule of kernel `name` with the source nodes `nodes`: by kernel name, else by
+  /// node.
   std::optional<std::string> find(const std::string &name, const std::vector<std::string> &nodes) const;
 
-  /// Says that kernel `name` is part of the program, so that its line is used.
+  /// Declares that kernel `name` is part of the program, so that its line counts as used.
   void use(const std::string &name, const std::vector<std::string> &nodes);
 
-  /// The choices above kernels for the operator made of `nodes`; the last of them is tried first, as that is how it is
-  /// listed.
+  /// Returns the choices above kernels for the operator made of `nodes`. The last node is tried
+  /// first, because choices are listed under it. Marks the lines as used.
   GraphChoice graphChoice(const std::vector<std::string> &nodes);
   bool hasGraphChoices() const { return !lines[layout].empty() || !lines[fuse].empty(); }
 
-  /// Says that what would be kernel `name` is computed in `kernel` with others.
+  /// Declares that the operators of kernel `name` are computed in `kernel` with others.
   void noteInside(const std::string &name, const std::string &kernel) { inside[name] = kernel; }
 
-  /// Throws Error naming a line that nothing asked for.
+  /// Throws Error with a line that was not used.
   void requireAllUsed() const;
 
 private:
@@ -53,15 +54,15 @@ private:
   enum Kind { kernel, layout, fuse };
   std::string fileName;
   std::array<std::map<std::string, Line>, 3> lines;
-  std::map<std::string, std::string> inside; // what is no kernel of its own, and the kernel that computes it
+  std::map<std::string, std::string> inside; // name given to noteInside -> kernel that computes it
 
   static Kind checked(const std::string &schedule);
   const Line *lineOf(const std::string &name, const std::vector<std::string> &nodes) const;
   Line *take(Kind kind, const std::string &name);
 };
 
-/// The lines for what the passes chose. Operators that share a name and were treated differently are left out: they
-/// follow from the rest.
+/// Text of the choices of the passes. Operators with equal names and different choices are left
+/// out.
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
                               const std::vector<PipelineReport::Fusion> &fusions);
 

@@ -1,5 +1,5 @@
-// The search spaces of a model's kernels: for every distinct kernel, every algorithm of its family with the values worth
-// trying, the constraints between them and how many combinations are legal.
+// Search spaces of the kernels of a model: for every distinct kernel the algorithms of its family
+// with candidate values, constraints and the number of legal combinations.
 #pragma once
 
 #include "codegen/space/SpaceSize.h"
@@ -14,13 +14,14 @@ struct AlgorithmSpace {
 };
 
 struct KernelSpace {
-  std::vector<std::string> kernels; // names of the functions that share it
+  std::vector<std::string> kernels; // names of the equal kernel functions
   std::string task;                 // codegen/Task.h
-  std::string family, prior;        // prior: the schedule chosen without search; "" where there is none
+  std::string family, prior;        // prior: the schedule without search; "" if there is none
   std::vector<AlgorithmSpace> algorithms;
 };
 
-/// Of every distinct kernel of the module (which is brought to kernels level), in order. Throws Error.
+/// Returns the spaces of all distinct kernels of a module, in order. Lowers the module to kernels
+/// level. Throws Error.
 std::vector<KernelSpace> searchSpaces(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace lathe

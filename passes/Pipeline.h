@@ -1,4 +1,4 @@
-// The road from an imported graph to kernels.
+// The pipeline from an imported graph to kernels.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,77 +11,80 @@
 
 namespace lathe {
 
-/// Choices above one kernel for one operator, as a graph schedule holds them. What is empty the passes decide.
+/// Choices above kernels for one operator. The passes decide what is empty.
 struct GraphChoice {
-  std::optional<bool> blockedInput, blockedOutput; // the layout it reads and writes
-  std::optional<std::string>
-      kernelOf; // a node of the anchor in whose kernel it is computed; its own node: it starts one
+  std::optional<bool> blockedInput, blockedOutput; // layouts of operands and results
+  std::optional<std::string> kernelOf; // node of the anchor whose kernel computes it; its own node: its own kernel
 };
 
 struct PipelineOptions {
-  /// 0: one kernel per operator, nothing rewritten but what compiling requires. 1: folding and dead code. 2: fusion.
-  /// 3: blocked layout and choice of algorithms. 4: as 3 (relaxed arithmetic is the code generator's).
+  /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: folding and
+  /// dead code. 2: fusion. 3: blocked layout and choice of algorithms. 4: as 3 here (relaxed
+  /// arithmetic belongs to the code generator).
   int level = 3;
-  /// Every result is what its operators' definitions give in the order of the source: no factor or offset is moved into
-  /// weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) + bias. Folding of constants, layout and
-  /// fusion remain: they change no rounding.
+  /// Keeps the results that the definitions of the operators give in source order: no factor or
+  /// offset moves into weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) +
+  /// bias. Constant folding, layouts and fusion stay enabled, because they change no rounding.
   bool exactMath = false;
-  /// Contiguous parts of tensors lie in the whole from level 2 on; false where a test compares with copies.
+  /// Shares storage of contiguous parts of tensors from level 2 on; false for tests that compare
+  /// with copies.
   bool shareStorage = true;
-  /// Channels in one block of the blocked layout.
+  /// Channels per block of the blocked layout.
   int64_t channelBlock = 16;
-  /// A pure question: "" or the reason no code can be made for a candidate kernel; such a kernel is split into its
-  /// operators and, failing that, left to the reference. Empty: all are accepted.
+  /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then
+  /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;
-  /// A pure question: whether a candidate kernel of two anchors should stay one kernel rather than become the kernels
-  /// `parts`. Empty: it stays one.
+  /// True if a candidate kernel of two anchors should stay one kernel instead of the kernels
+  /// `parts`. Changes nothing. Empty: it stays one.
   std::function<bool(mlir::func::FuncOp kernel, const std::vector<std::string> &parts)> staysWhole;
-  /// Choices given for the operator made of these source nodes. Empty: all are the passes'. One that cannot be followed
-  /// is an Error naming the node.
+  /// Returns the choices given for the operator made of these source nodes. Empty: none. A choice
+  /// that cannot be followed is an Error with the node.
   std::function<GraphChoice(const std::vector<std::string> &nodes)> given;
 };
 
 struct PipelineReport {
-  /// A conversion between layouts that runs; those that move no byte are not counted.
+  /// A layout conversion that moves data.
   struct Conversion {
-    std::string node;     // whose result is converted ("" for an input of the model)
+    std::string node;     // node whose result is converted; "": an input of the model
     std::string from, to; // types
-    int64_t bytes;        // read and written, symbols at 1
+    int64_t bytes;        // bytes read and written, symbols at 1
   };
-  /// An operator that profits from the blocked layout and stays row-major, or one without a kernel.
+  /// An operator that would gain from the blocked layout but stays row-major, or an operator
+  /// without a kernel.
   struct Declined {
     std::string node, op, reason;
   };
-  /// What was chosen, in the order of the graph; together with the kernels' schedules it says all (compile --emit
-  /// schedule).
+  /// Choices in the order of the graph; with the schedules of the kernels they are complete
+  /// (compile --emit schedule).
   struct Layouts {
     std::string node;
     bool blockedInput, blockedOutput;
   };
   struct Fusion {
-    std::string node, anchor; // source nodes; equal: the operator starts a kernel
+    std::string node, anchor; // source nodes; equal: the operator has its own kernel
   };
-  /// A kernel of two anchors, and the names its parts would have had.
+  /// A kernel of two anchors, and the kernel names of its parts.
   struct Whole {
     std::string kernel;
     std::vector<std::string> parts;
   };
   std::vector<Whole> wholes;
   std::vector<Conversion> conversions;
-  std::vector<Layouts> layouts; // of operators that could have the other one
-  std::vector<Fusion> fusions;  // of element-wise operators; of depthwise convolutions that one pointwise one reads
+  std::vector<Layouts> layouts; // operators that support both layouts
+  std::vector<Fusion> fusions;  // element-wise operators, and depthwise convolutions read by one pointwise convolution
   std::vector<Declined> rowMajor;
   std::vector<Declined> references;
   int kernels = 0;
 };
 
-/// Graph level in, graph level out. Throws Error naming the node. A module at kernels level is left as it is.
+/// Runs the graph passes. Throws Error with the node. A module at kernels level is not changed.
 PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &options);
 
-/// Graph level to kernels level: see passes/kernels/Partition.cpp. Throws Error. A module at kernels level is left as it is.
+/// Lowers graph level to kernels level (passes/kernels/Partition.h). Throws Error. A module at
+/// kernels level is not changed.
 PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options);
 
-/// True when the module holds kernel functions (private, with nn.family).
+/// True if the module has kernel functions (private, with nn.family).
 bool hasKernels(mlir::ModuleOp module);
 
 } // namespace lathe

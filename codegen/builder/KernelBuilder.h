@@ -1,8 +1,8 @@
 // Emits one kernel as scf + arith + vector + llvm pointers, in the signature of package/KernelAbi.h.
 //
-// All integers are i64 (no `index`): they go straight into pointer arithmetic. Offsets are in elements. A kernel is an
-// `llvm.func @NAME(buffers, dims, begin, end, scratch)` that unpacks its buffers and calls `@NAME_body`, whose pointer
-// arguments are noalias; the generator writes the body.
+// All integers are i64 (not `index`), because they are used in pointer arithmetic. Offsets are in elements. A kernel
+// is an `llvm.func @NAME(buffers, dims, begin, end, scratch)` that unpacks its buffers and calls `@NAME_body`, whose
+// pointer arguments are noalias. The generator writes the body.
 #pragma once
 
 #include "codegen/Declined.h"
@@ -23,18 +23,18 @@ class KernelBuilder {
 public:
   using Value = mlir::Value;
 
-  /// Opens module and body function. `writable[i]` tells which buffers the kernel stores to (others are marked
-  /// readonly).
+  /// Creates the module and the body function. `writable[i]` is true for buffers that the kernel
+  /// writes; the others are marked readonly.
   KernelBuilder(mlir::MLIRContext *context, const Target &target, std::string name, std::vector<bool> writable,
                 unsigned dimCount);
-  /// Closes the body and hands the module over.
+  /// Ends the body and returns the module.
   mlir::OwningOpRef<mlir::ModuleOp> finish();
 
   mlir::OpBuilder b;
   mlir::Location loc;
   const Target &target;
 
-  // What the kernel gets.
+  // Arguments of the kernel.
   Value buffer(unsigned index) const { return buffers[index]; }
   Value dim(unsigned index) const { return dims[index]; }
   Value begin() const { return beginValue; }
@@ -44,22 +44,23 @@ public:
   // Types.
   mlir::Type i64() { return b.getI64Type(); }
   mlir::Type pointer();
-  /// The type elements are computed in: f16/bf16 widen to f32, booleans are i1, unsigned integers are signless.
+  /// The type in which elements are computed: f16 and bf16 widen to f32, booleans are i1, unsigned
+  /// integers are signless.
   mlir::Type computeType(ElementType type);
-  /// True for types that computeType knows; it throws Declined for others.
+  /// True for types that computeType supports; it throws Declined for others.
   static bool computes(ElementType type);
   static mlir::VectorType vectorOf(mlir::Type element, int64_t lanes) {
     return mlir::VectorType::get({lanes}, element);
   }
 
-  // Integers. Constants fold, so callers write address arithmetic plainly.
+  // Integers. Operations on constants are folded.
   Value constant(int64_t value);
   Value add(Value x, Value y);
   Value add(Value x, int64_t y) { return add(x, constant(y)); }
   Value sub(Value x, Value y);
   Value mul(Value x, Value y);
   Value mul(Value x, int64_t y) { return mul(x, constant(y)); }
-  /// Unsigned division; both operands are known to be non-negative.
+  /// Unsigned division; both operands must be non-negative.
   Value div(Value x, int64_t y);
   Value rem(Value x, int64_t y);
   Value min(Value x, Value y);
@@ -68,47 +69,48 @@ public:
   Value less(Value x, Value y);
   Value select(Value condition, Value x, Value y);
 
-  // Memory. `offset` counts elements of the accessed type's element; alignment 0 means the element's natural one.
+  // Memory. `offset` is in elements of the accessed type.
   Value gep(Value base, Value offset, mlir::Type element);
   /// Loads `lanes` elements (1: a scalar) of memory type `type`, widened to computeType(type).
   Value load(Value base, Value offset, ElementType type, int64_t lanes = 1);
-  /// Loads where mask is set, zero elsewhere. `mask`: vector<lanes x i1>.
+  /// Loads lanes whose mask bit is set, zero elsewhere. `mask`: vector<lanes x i1>.
   Value maskedLoad(Value base, Value offset, ElementType type, int64_t lanes, Value mask);
   /// Stores a scalar or vector of computeType(type), narrowed to memory type `type`.
   void store(Value value, Value base, Value offset, ElementType type);
   void maskedStore(Value value, Value base, Value offset, ElementType type, Value mask);
-  /// `value` as it is after having been stored in `type` and loaded again.
+  /// `value` after storing it as `type` and loading it again.
   Value rounded(Value value, ElementType type) { return widened(narrowed(value, type), type); }
-  /// The type an element has in memory, and the conversions between it and computeType.
+  /// The type of an element in memory, and the conversions to and from computeType.
   mlir::Type memoryType(ElementType type);
   Value widened(Value value, ElementType type) { return widen(value, type); }
   Value narrowed(Value value, ElementType type) { return narrow(value, type); }
-  /// Lanes [0, count) set, count a run-time i64.
+  /// A mask with the lanes [0, count) set; `count` is a run-time i64.
   Value prefixMask(Value count, int64_t lanes);
 
   // Floating point, on scalars and vectors alike.
   Value constantF(double value, mlir::Type type);
   Value splat(Value scalar, int64_t lanes);
   Value zero(mlir::Type type);
-  /// y where y > x, otherwise x - also where either is NaN: x86's maximum, one instruction there.
+  /// y if y > x, else x (also if either is NaN): the semantics of x86's maximum, a single
+  /// instruction there.
   Value firstUnlessGreater(Value x, Value y) { return firstUnless(true, x, y); }
-  /// Likewise with y < x: the minimum.
+  /// y if y < x, else x: the minimum.
   Value firstUnlessLess(Value x, Value y) { return firstUnless(false, x, y); }
-  /// x * y + z in one rounding; in two on a target without the instruction.
+  /// x * y + z with one rounding, or with two on targets without the instruction.
   Value fma(Value x, Value y, Value z);
 
   // Control flow.
   using Values = llvm::SmallVector<Value>;
-  /// for (i = lo; i < hi; i += step) carrying `state`; `body` returns the next state. A loop of static trip count 1 is
-  /// emitted inline.
+  /// Emits for (i = lo; i < hi; i += step) with loop-carried `state`; `body` returns the next
+  /// state. A loop with a static trip count of 1 is emitted inline.
   Values loop(Value lo, Value hi, int64_t step, mlir::ValueRange state,
               const std::function<Values(Value, mlir::ValueRange)> &body);
   void loop(Value lo, Value hi, int64_t step, const std::function<void(Value)> &body);
-  /// Emits both sides; without results.
+  /// Emits a branch without results.
   void ifThen(Value condition, const std::function<void()> &then, const std::function<void()> &otherwise = {});
-  /// Emits body(0), body(1), ... body(copies - 1), which do not depend on each other, an instruction of each in turn:
-  /// one long chain after the other fills the scheduler of a CPU with instructions that wait before the next chain
-  /// begins. Copies with control flow are emitted one after the other.
+  /// Emits body(0), ... body(copies - 1), which must be independent, interleaved instruction by
+  /// instruction. Long dependency chains emitted one after the other would fill the CPU's scheduler
+  /// with waiting instructions. Copies with control flow are emitted one after the other.
   void sideBySide(int64_t copies, const std::function<void(int64_t)> &body);
 
 private:

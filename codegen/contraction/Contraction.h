@@ -1,5 +1,5 @@
-// Contraction kernels on the side of MLIR: the anchors of a kernel function, how the facts about them
-// (codegen/space/ContractionFacts.h) are read, and the code of every algorithm.
+// Contraction kernels at the level of MLIR: the anchors of a kernel function, reading of the facts
+// (codegen/space/ContractionFacts.h), and the code of every algorithm.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -9,15 +9,17 @@
 
 namespace lathe {
 
-/// The contractions of a kernel: one, or two where the second reads what the first computes; throws Declined otherwise.
+/// Returns the contractions of a kernel: one, or two if the second reads the result of the first.
+/// Throws Declined otherwise.
 std::vector<mlir::Operation *> anchorsOf(mlir::func::FuncOp function);
-/// The argument behind an operand; throws Declined when it is computed inside the kernel.
+/// Returns the kernel argument that an operand is. Throws Declined if the kernel computes the
+/// operand.
 unsigned argumentOf(mlir::Value operand, const char *what);
 
-/// What the code of every algorithm starts from.
+/// Common input of the code of every algorithm.
 struct ContractionProblem {
   const KernelProblem &kernel;
-  mlir::Operation *anchor, *before; // before: of a first convolution that computes the anchor's input, or null
+  mlir::Operation *anchor, *before; // before: convolution that computes the input of the anchor, or null
   nn::SymbolicShapes shapes;
   explicit ContractionProblem(const KernelProblem &kernel) : kernel(kernel), shapes(kernel.function) {
     std::vector<mlir::Operation *> anchors = anchorsOf(kernel.function);
@@ -28,23 +30,23 @@ struct ContractionProblem {
   const Target &target() const { return kernel.target; }
 };
 
-/// The facts about a kernel; throws Declined for what no algorithm computes.
+/// Reads the facts about a kernel. Throws Declined if no algorithm computes it.
 std::unique_ptr<ContractionFacts> readContraction(const ContractionProblem &problem);
 
-/// Where the elements of a convolution's result lie.
+/// The space of the result of a convolution.
 PointSpace convSpace(const ContractionProblem &problem, mlir::Operation *conv);
-/// What follows the anchor: of a convolution, or of a matrix product.
+/// The epilogue of a convolution or of a matrix product.
 Epilogue convEpilogue(const ContractionProblem &problem, const ConvGeometry &conv, RunTimeDims &dims);
 Epilogue gemmEpilogue(const ContractionProblem &problem, const GemmGeometry &gemm, RunTimeDims &dims);
-/// What stands between two convolutions.
+/// The element-wise operators between two convolutions.
 Epilogue separableEpilogue(const ContractionProblem &problem, const SeparableGeometry &pair, RunTimeDims &dims);
 
-/// Taps [low, high) of spatial axis `axis` that fall into the input for output position `position`; low may exceed
-/// high.
+/// Taps [low, high) of spatial axis `axis` that are inside the input for output position
+/// `position`. low may exceed high.
 std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
                                              mlir::Value position);
 
-// The schedule is legal for the facts.
+// The schedule must be legal for the facts.
 GeneratedKernel generateDirect(const ContractionProblem &problem, const ContractionFacts &facts,
                                const Schedule &schedule);
 GeneratedKernel generateWinograd(const ContractionProblem &problem, const ContractionFacts &facts,

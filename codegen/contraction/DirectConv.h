@@ -1,4 +1,4 @@
-// The code of direct, for kernels that are made with it: itself, and separable.
+// Generates the loops of `direct`, which `separable` uses, too.
 #pragma once
 
 #include "codegen/contraction/Bf16.h"
@@ -7,13 +7,13 @@
 
 namespace lathe {
 
-/// Emits the loops of a plan into a kernel that has begun.
+/// Emits the loops of a plan into an existing kernel.
 class DirectGenerator {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  /// Where the input is computed, `computeRows` leaves rows [first, last) of an image in scratch, blocks of
-  /// heldBlockUnits().
+  /// If the kernel computes the input: stores the rows [first, last) of an image in scratch, in
+  /// blocks of heldBlockUnits().
   using ComputeRows = std::function<void(Value image, Value first, Value last)>;
   DirectGenerator(KernelBuilder &k, const DirectPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
                   bool paddedBias, ComputeRows computeRows = {})
@@ -32,12 +32,12 @@ private:
   Microkernel micro;
   bool paddedBias, wholeVectors;
   ComputeRows computeRows;
-  // Where the current unit is.
+  // Position of the current work item.
   Value image, group, tileOfGroup, firstRow, lastRow, tileOfPanel;
-  Value firstHeld;                        // input row, where rows are held
-  int64_t vectors = 1, validChannels = 0; // of the current channel tile
+  Value firstHeld;                        // first input row in scratch
+  int64_t vectors = 1, validChannels = 0; // in the current channel tile
 
-  /// What accumulators are, and so what waits in scratch.
+  /// Type of the accumulators and of partial sums kept in scratch.
   ElementType partialType() const {
     return isFloat(conv.type) && bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type;
   }
@@ -52,9 +52,9 @@ private:
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
 };
 
-/// Makes what computes the rows, once the kernel's code has begun.
+/// Makes the function that computes rows, after the code of the kernel has begun.
 using RowsComputer = std::function<DirectGenerator::ComputeRows(KernelBuilder &k, const RunTimeDims &dims)>;
-/// The kernel around a plan. `dims`: what `rowsComputer` needs.
+/// Generates the kernel of a plan. `dims` are the run-time extents for `rowsComputer`.
 GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule,
                              RunTimeDims dims = {}, const RowsComputer &rowsComputer = {});
 

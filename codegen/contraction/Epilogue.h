@@ -1,7 +1,7 @@
-// What follows a contraction inside its kernel: element-wise operators on accumulators, then the stores.
+// The epilogue of a contraction: element-wise operators on accumulators, then stores.
 //
 // Results are indexed by image (outer axes), pixel (spatial axes flattened; the row of a matrix) and channel (the axis
-// that lies in vector lanes: axis 1 of a convolution, the last of a matrix product).
+// in vector lanes: axis 1 of a convolution, the last axis of a matrix product).
 #pragma once
 
 #include "codegen/Generate.h"
@@ -11,8 +11,9 @@
 
 namespace lathe {
 
-/// Address of an element: image * imageStride + pixel * pixelStride + channel * channelStride, for channels at which a
-/// vector starts; the lanes of that vector are `laneStride` apart (0: one value for all).
+/// Address of an element: image * imageStride + pixel * pixelStride + channel * channelStride, for
+/// a channel at the start of a vector. The lanes of the vector are `laneStride` apart (0: one value
+/// for all lanes).
 struct PointAccess {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
@@ -27,56 +28,60 @@ enum class ChannelAxis { second, last };
 struct PointSpace {
   Dims dims;
   ChannelAxis axis = ChannelAxis::second;
-  unsigned pixelAxes = 1; // how many axes make up the pixel index
+  unsigned pixelAxes = 1; // number of axes in the pixel index
   Dim images() const;
   Dim pixels() const;
   int64_t channels() const;
 };
 
-/// Packing of a vector over channels with room behind it for one more vector's load.
+/// Packing of a per-channel vector, padded by one vector so that whole vectors can be loaded
+/// anywhere.
 Packing paddedChannels(int64_t lanes);
 
 class Epilogue {
 public:
   using Value = mlir::Value;
-  /// `anchor` is the value whose elements arrive as accumulators of `lanes` channels each. Throws Declined for operands
-  /// that are broadcast in a way it does not know. `inner`: what follows the anchor ends in this value, which lies in
-  /// no buffer, instead of the function's results; emit() then needs a sink.
+  /// `anchor` is the value whose elements are accumulators of `lanes` channels each. Throws
+  /// Declined for operands with an unsupported broadcast. With `inner`, the epilogue ends in this
+  /// value, which has no buffer, instead of the results of the function; emit() then needs a sink.
   Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, int64_t lanes, const nn::SymbolicShapes &shapes,
            RunTimeDims &dims, Value inner = {});
 
   /// A register block of results.
   struct Tile {
-    Value image, pixel, channel;       // of its first element; channel at a vector's start
-    llvm::SmallVector<int64_t> pixels; // offsets from `pixel`, one a row
+    Value image, pixel, channel;       // position of its first element; channel at the start of a vector
+    llvm::SmallVector<int64_t> pixels; // offset of each row from `pixel`
     int64_t vectors = 1;
-    int64_t channels = 0; // valid ones, at most vectors * lanes
+    int64_t channels = 0; // number of valid channels, at most vectors * lanes
   };
-  /// Takes a vector of results: of pixel `tile.pixels[row]`.
+  /// Receives a vector of results of the pixel `tile.pixels[row]`.
   using Sink = std::function<void(const Tile &tile, size_t row, int64_t vector, Value result)>;
-  /// Applies the operators to `accumulators[p * vectors + v]` and stores, or hands over to the sink.
+  /// Applies the operators to `accumulators[p * vectors + v]` and stores the results, or passes
+  /// them to `sink`.
   void emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators,
             const Sink &sink = {}) const;
 
-  /// Loads one vector of channels of a kernel argument that varies along channels only (a bias): `channels` valid
-  /// lanes.
+  /// Loads one vector of channels of an argument that varies only along channels (a bias), with
+  /// `channels` valid lanes.
   static Value loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes, int64_t channels);
 
-  /// The anchor's value is alpha * accumulator + beta * addend (null: without); set before emit.
+  /// Sets an addend before emit: the value of the anchor is alpha * accumulator + beta * addend
+  /// (null: none).
   void setAddend(Value addend, double alpha, double beta, const nn::SymbolicShapes &shapes, RunTimeDims &dims);
 
-  /// True when every result lies in the blocked layout of `lanes` channels.
+  /// True if every result has the blocked layout with `lanes` channels.
   bool blocked() const;
-  /// True when a vector that holds fewer than `lanes` channels may be computed like any other: nothing is read or
-  /// written that is not there.
+  /// True if a vector with fewer than `lanes` valid channels may be computed like a whole one,
+  /// because no access leaves a buffer.
   bool wholeVectors() const;
-  /// True when argument `buffer` is one of the operands.
+  /// True if argument `buffer` is an operand.
   bool reads(unsigned buffer) const;
-  /// Adds the packings of per-channel constants, which are padded so that whole vectors can be loaded anywhere.
+  /// Adds the packings of per-channel constants, padded so that whole vectors can be loaded
+  /// anywhere.
   void addPackings(std::vector<std::optional<Packing>> &packings) const;
 
 private:
-  mutable mlir::func::FuncOp function; // a handle: the IR is only read
+  mutable mlir::func::FuncOp function; // a handle; the IR is not changed
   Value anchor;
   PointSpace space;
   int64_t lanes;

@@ -1,4 +1,4 @@
-// The code of lanewise, for kernels that are made with it: itself, and separable.
+// Generates the loops of `lanewise`, which `separable` uses, too.
 #pragma once
 
 #include "codegen/contraction/Contraction.h"
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// With `sink` results go there and not to the kernel's.
+/// Results go to `sink` if it is given, else to the results of the kernel.
 class LanewiseGenerator {
 public:
   using Value = mlir::Value;
@@ -17,9 +17,9 @@ public:
         wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias) && plan.access != Lanes::gathered),
         sink(std::move(sink)) {}
 
-  /// The units [begin, end) of the kernel: (image, block, chunk of rows).
+  /// Emits the work items [begin, end) of the kernel: (image, block, chunk of rows).
   void emit();
-  /// Rows [first, last) of one block of an image.
+  /// Emits the rows [first, last) of one block of an image.
   void emitRows(Value image, Value block, Value first, Value last);
 
 private:
@@ -32,7 +32,7 @@ private:
   Epilogue::Sink sink;
   Value image, block, firstRow, lastRow;
   int64_t validChannels = 0;
-  Values laneOffsets; // gathered: where each lane's group begins
+  Values laneOffsets; // gathered: offset of each lane's group
 
   void emitRowsOf(int64_t valid);
   void emitTile(const TileClass &tile, Value row, Value column);

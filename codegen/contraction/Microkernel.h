@@ -1,5 +1,5 @@
-// The one register-blocked microkernel under every dense contraction: rows of broadcast scalars times vectors of output
-// channels, accumulated in registers over any number of reductions.
+// The register-blocked microkernel of all dense contractions: multiplies rows of broadcast scalars by vectors of
+// output channels and accumulates in registers over any number of reductions.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -7,53 +7,54 @@
 
 namespace lathe {
 
-/// How the vector operand is stepped through: step k's vectors start at k * stepStride, vector v `v * lanes *
-/// laneStride` on.
+/// Layout of the vector operand: the vectors of step k start at k * stepStride, and vector v at v *
+/// lanes * laneStride from there.
 struct VectorOperand {
   mlir::Value base;
   int64_t stepStride = 0;
   int64_t laneStride = 1;
-  int64_t validLanes = -1; // lanes that exist over all vectors; -1: all (packed operands)
+  int64_t validLanes = -1; // number of valid lanes over all vectors; -1: all (packed operands)
 };
 
-/// Brings the next panel of the vector operand nearer while the current one is worked on: each loop iteration fetches
-/// `lines` cache lines, one iteration behind the other.
+/// Prefetches the next panel of the vector operand while the current one is used: each loop
+/// iteration prefetches the next `lines` cache lines.
 struct PanelPrefetch {
-  mlir::Value
-      first; // where the first iteration's lines lie, in elements behind the operand's base; null: nothing is fetched
-  int64_t lines = 0;
+  mlir::Value first; // first line, as an offset from the operand's base in elements; null: no prefetching
+  int64_t lines = 0; // cache lines per iteration
 };
 
 class Microkernel {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  /// With `bf16Pairs` a step is a unit of codegen/contraction/Bf16.h in both operands, and `type` f32: what sums are, and as wide
-  /// as a unit.
+  /// With `bf16Pairs` a step is a unit (pair of bf16) in both operands, and `type` is f32: the type
+  /// of the sums, which has the size of a unit.
   Microkernel(KernelBuilder &kernel, ElementType type, int64_t lanes, int64_t unroll, bool bf16Pairs = false)
       : k(kernel), type(type), lanes(lanes), unroll(unroll), bf16Pairs(bf16Pairs) {}
 
-  /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset + at(k)][v] for the rows
-  /// listed.
+  /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset +
+  /// at(k)][v], for the given rows.
   Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets,
                 int64_t vectors, Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b,
                 Value bOffset);
 
-  PanelPrefetch prefetch; // of the reduction to come
-  /// Vectors of whole tiles: a narrower one at the edge sums in their order, so that equal columns have equal results.
+  PanelPrefetch prefetch; // used by the next reduce()
+  /// Vectors of a whole tile. A narrower tile at the edge sums in the same order, so that equal
+  /// columns have equal results.
   int64_t widest = 0;
 
-  /// What register block `block` of `blocks`, each `reductions` calls of reduce over `axis`, fetches of a panel of
-  /// `elements` elements at `panel`: a run of lines of its own, so that memory sees one stream.
+  /// The part of a panel of `elements` elements at `panel` that register block `block` of `blocks`
+  /// prefetches during its `reductions` calls of reduce over `axis`: a contiguous range, so that
+  /// memory sees sequential streams.
   PanelPrefetch shareOfPanel(Value panel, int64_t elements, Value block, int64_t blocks, const ReductionAxis &axis,
                              int64_t reductions);
-  /// `share` as reduction number `number` of a register block continues it.
+  /// The part of `share` for reduction number `number` of a register block.
   PanelPrefetch continued(const PanelPrefetch &share, Value number, const ReductionAxis &axis);
 
   Values zeros(int64_t count);
 
-  /// The same address, which LLVM takes for another: loads through it are not merged with loads through `pointer` and
-  /// then kept in registers that are not there.
+  /// Returns an equal address that LLVM treats as unrelated, so that loads through it are not
+  /// grouped with loads through `pointer`, which would need more registers than there are.
   Value launder(Value pointer);
 
 private:
@@ -69,7 +70,7 @@ private:
   int64_t iterationsOfRun(int64_t steps) const { return std::max<int64_t>(1, steps / unroll); }
   /// Loop iterations of one reduction.
   int64_t iterations(const ReductionAxis &axis) const;
-  int64_t lineElements() const; // of a cache line
+  int64_t lineElements() const; // elements per cache line
   Value loadVector(const VectorOperand &b, Value pointer, int64_t elements, int64_t v);
 };
 

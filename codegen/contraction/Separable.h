@@ -1,14 +1,15 @@
-// Kernels of two convolutions, a depthwise one and a pointwise one behind it: what can be said before one is made.
+// Decisions about kernels of two convolutions, a depthwise and a pointwise one behind it.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
 
 namespace lathe {
 
-/// Whether such a kernel is predicted to take less time than a kernel for each convolution; false for facts of others.
+/// True if one kernel for both convolutions is predicted to be faster than a kernel for each. False
+/// for kernels of one convolution.
 bool separablePays(const KernelFacts &facts);
 
-/// Whether a schedule is one for such kernels.
+/// True if the schedule is for such kernels.
 inline bool isSeparable(const Schedule &schedule) { return schedule.algorithm == "separable"; }
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// How each algorithm stores constant weights in the package: the order in which its code reads them.
+// Storage of constant weights for each algorithm: the order in which its code reads them.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -11,7 +11,7 @@
 namespace lathe {
 
 Packing directPacking(const DirectPlan &plan);
-/// Of a constant right operand.
+/// Packing of a constant right operand.
 Packing gemmPacking(const GemmPlan &plan);
 Packing lanewisePacking(const LanewisePlan &plan);
 Packing tilePacking(const TilePlan &plan);

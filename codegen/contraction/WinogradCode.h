@@ -1,4 +1,4 @@
-// The code that applies Winograd's transforms (codegen/space/WinogradTransform.h).
+// Emits Winograd's transforms (codegen/space/WinogradTransform.h).
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -6,7 +6,8 @@
 
 namespace lathe {
 
-/// The linear forms `rows` of `inputs`. Rows, or columns, that differ in signs only share their sums.
+/// Returns the linear forms `rows` of `inputs`. Rows or columns that differ only in signs share
+/// their sums.
 KernelBuilder::Values applyRows(KernelBuilder &k, const CoefficientRows &rows, mlir::ValueRange inputs);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Reading attention kernels: codegen/families/Attention.cpp emits the code.
+// Reads attention kernels; codegen/families/Attention.cpp emits the code.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// Throws Declined for what no schedule computes.
+/// Reads the facts of a kernel function. Throws Declined if no schedule can compute it.
 std::unique_ptr<KernelFacts> readAttention(const KernelProblem &problem);
 
 } // namespace lathe

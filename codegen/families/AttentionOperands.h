@@ -1,5 +1,5 @@
-// The operands of an attention kernel: read through their strides, and brought into scratch in the order in which the
-// microkernel reads them.
+// The operands of an attention kernel: reads them through their strides and packs them in scratch
+// in the order in which the microkernel reads them.
 #pragma once
 
 #include "codegen/builder/RunTimeDims.h"
@@ -29,7 +29,7 @@ protected:
   const RunTimeDims &dims;
   mlir::Type element, vector;
 
-  // Of the unit: where its head starts in each operand, and its first query.
+  // For the current work item: start of its head in each operand, and its first query.
   struct Source {
     const AttentionWalk *walk = nullptr;
     Value offset;
@@ -57,7 +57,7 @@ protected:
     return {&walk, offset};
   }
 
-  /// Elements [lane, lane + lanes) of a row, those from `valid` on zero; widened to `compute`.
+  /// Elements [lane, lane + lanes) of a row, converted to `compute`; zero where `mask` is off.
   Value readLanes(const Source &source, Value row, Value lane, int64_t lanes, Value mask) {
     Value offset = k.add(k.add(source.offset, k.mul(row, extent(source.walk->rowStride))),
                          k.mul(lane, extent(source.walk->laneStride)));
@@ -68,13 +68,13 @@ protected:
                 : k.load(buffer, offset, source.walk->type, lanes);
   }
 
-  /// body(first lane, mask or null) for the vectors of `count` static lanes.
+  /// Calls body(first lane, mask or null) for each vector of `count` lanes.
   void forLanes(int64_t count, const std::function<void(int64_t, Value)> &body) {
     for (int64_t lane = 0; lane < count; lane += plan.lanes)
       body(lane, count - lane >= plan.lanes ? Value() : k.prefixMask(k.constant(count - lane), plan.lanes));
   }
 
-  /// Element `i` of a row becomes lane i - lane of a vector, for the rows of a matrix whose lanes are apart.
+  /// Returns a vector of `count` elements, for rows whose elements are not contiguous.
   Value gathered(int64_t count, const std::function<Value(int64_t)> &element) {
     Value result = k.zero(vector);
     for (int64_t i = 0; i < count; ++i)
@@ -82,7 +82,8 @@ protected:
     return result;
   }
 
-  /// Row `row` of `source`, times `factor`, as whole vectors, zero beyond the last lane.
+  /// Reads row `row` of `source` times `factor` and passes it to `take` in whole vectors, zero
+  /// beyond the last element.
   void readRow(const Source &source, Value row, int64_t count, double factor,
                const std::function<void(int64_t lane, Value)> &take) {
     forLanes(count, [&](int64_t lane, Value mask) {
@@ -99,7 +100,7 @@ protected:
     });
   }
 
-  // ---- Packing: with bf16 in units of two lanes of depth (queries, keys) or of two keys (values) ----
+  // ---- Packing; bf16 in pairs along the depth (queries, keys) or of two keys (values) ----
 
   void packQuery(Value row, Value from) {
     Value to = k.mul(row, plan.depthPitch());
@@ -111,7 +112,7 @@ protected:
     });
   }
 
-  /// Keys [first, first + count) as panels [panel][step of depth][key of the panel].
+  /// Packs keys [first, first + count) as [panel][step of depth][key of the panel].
   void packKeys(Value first, Value count) {
     int64_t wide = plan.panel(), most = plan.lanes * plan.ofStep();
     Value last = k.sub(count, k.constant(1));
@@ -139,7 +140,8 @@ protected:
     });
   }
 
-  /// Lane `d` of depth of a vector of keys from `at` on; keys beyond the last are zero or repeat it.
+  /// Returns element `d` of the keys from `at` on, one per lane. Keys beyond the last are zero or
+  /// repeat the last.
   Value readKeys(Value first, Value at, Value last, Value d) {
     Value buffer = k.buffer(key.walk->buffer), offset = k.add(key.offset, k.mul(d, extent(key.walk->laneStride)));
     if (key.walk->rowStride == Dim(1))
@@ -151,7 +153,7 @@ protected:
     });
   }
 
-  /// `count` lanes of depth from `d` on, for the keys from `at` on; keys beyond the last repeat it.
+  /// Packs elements [d, d + count) of the keys from `at` on. Keys beyond the last repeat the last.
   void transposeKeys(Value first, Value at, Value last, Value d, int64_t count,
                      const std::function<Value(Value)> &line) {
     auto part = [&](Value row, int64_t from) { // one vector of them
@@ -172,7 +174,7 @@ protected:
 
   int64_t valueVectors(int64_t tile) const { return std::min(plan.vectors, plan.widthVectors() - tile * plan.vectors); }
   int64_t valueTiles() const { return (plan.widthVectors() + plan.vectors - 1) / plan.vectors; }
-  /// Tiles of columns one after another: [tile][step of keys][lane of the tile].
+  /// Offset of tile `tile` of the packed values, ordered by [tile][step of keys][lane of the tile].
   int64_t valueTileAt(int64_t tile) const {
     return plan.valuesAt() + tile * (plan.keyCapacity() / plan.ofStep()) * plan.panel();
   }
@@ -184,7 +186,7 @@ protected:
       int64_t tile = lane / plan.panel(), wide = valueVectors(tile) * plan.lanes;
       return scratch(valueTileAt(tile), k.add(k.mul(k.div(at, plan.ofStep()), wide), lane - tile * plan.panel()));
     };
-    // What is read in whole vectors of keys meets weights of zero beyond the last: any finite number will do.
+    // Rows beyond the last key are multiplied by weights of zero: any finite number serves.
     Value end = mlir::getConstantIntValue(count) && !plan.causal ? count : roundedUp(count, plan.lanes);
     k.loop(k.constant(0), end, plan.ofStep(), [&](Value at) {
       if (!plan.bf16)

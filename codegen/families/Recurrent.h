@@ -1,4 +1,5 @@
-// Reading recurrent kernels and the functions of their gates; codegen/families/Recurrent.cpp emits the code.
+// Reads recurrent kernels and emits their activation functions; codegen/families/Recurrent.cpp
+// emits the rest of the code.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -7,10 +8,11 @@
 
 namespace lathe {
 
-/// Throws Declined for what no schedule computes.
+/// Reads the facts of a kernel function. Throws Declined if no schedule can compute it.
 std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem);
 
-/// The function's value at `x` (scalar or vector). Declines one without a scalar expression.
+/// Emits an activation function of `x` (scalar or vector). Throws Declined for a function without a
+/// scalar expression.
 mlir::Value emitActivation(KernelBuilder &k, ElementType type, const CellActivation &function, mlir::Value x);
 
 } // namespace lathe

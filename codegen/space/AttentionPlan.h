@@ -1,4 +1,4 @@
-// What an attention kernel computes, and what a schedule of `attention` means for it.
+// The geometry of an attention kernel and the plan of a schedule of `attention`.
 #pragma once
 
 #include "codegen/space/Bf16Pairs.h"
@@ -10,18 +10,18 @@ struct AttentionWalk {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dim base = 0, rowStride = 0, laneStride = 0;
-  Dims outer; // strides over AttentionGeometry::outer
+  Dims outer; // strides along AttentionGeometry::outer
 };
 
 struct AttentionGeometry {
-  ElementType type, compute; // in memory, and of scratch and arithmetic
+  ElementType type, compute; // type in memory; type of scratch and arithmetic
   int64_t lanes;
   double scale, fill;
   bool causal, zeroMaskedRows;
   Dim visible; // causal: query i sees keys 0 ... i + visible
-  Dims outer;  // heads, as axes that every operand walks with one stride each
+  Dims outer;  // heads, as axes with one stride for each operand
   Dim queries, keys;
-  int64_t depth, width; // lanes of q and k, and of v and the result
+  int64_t depth, width; // lanes of q and k; lanes of v and the result
   AttentionWalk q, k, v, y;
   std::optional<AttentionWalk> bias, mask;
 };
@@ -37,8 +37,8 @@ protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
 };
 
-/// With type=bf16 queries (scaled), keys, values and the exponentials are rounded (codegen/contraction/Bf16.h) where
-/// they enter a product; scores, their softmax, sums and the result stay fp32.
+/// With type=bf16, scaled queries, keys, values and exponentials are rounded before products
+/// (codegen/contraction/Bf16.h). Scores, softmax, sums and the result stay in fp32.
 struct AttentionPlan : AttentionGeometry {
   int64_t rows, vectors, unroll, mc, kc;
   bool bf16;
@@ -47,16 +47,17 @@ struct AttentionPlan : AttentionGeometry {
   AttentionPlan(const AttentionFacts &facts, const Schedule &schedule);
 
   Dim heads() const { return product(outer); }
-  /// All keys of a head lie in scratch at once; otherwise blocks of keys follow one another and results are rescaled.
+  /// True if all keys of a head are in scratch at once. Otherwise blocks of keys are processed one
+  /// after the other and results are rescaled.
   bool single() const { return kc == 0; }
-  int64_t panel() const { return vectors * lanes; } // keys a panel of the scores
-  int64_t keyCapacity() const;                      // keys in scratch, whole panels
+  int64_t panel() const { return vectors * lanes; } // keys per panel
+  int64_t keyCapacity() const;                      // keys in scratch, rounded up to whole panels
   int64_t widthVectors() const { return (width + lanes - 1) / lanes; }
-  /// What a step of a reduction holds: a pair of lanes of depth, or of keys, with bf16.
+  /// Lanes of depth, or keys, per reduction step: a pair with bf16.
   int64_t ofStep() const { return bf16 ? bf16::pair : 1; }
   int64_t depthSteps() const { return (depth + ofStep() - 1) / ofStep(); }
   int64_t depthPitch() const { return (depth + lanes - 1) / lanes * lanes / ofStep(); }
-  int64_t scorePitch() const { return keyCapacity() + lanes; } // off powers of two
+  int64_t scorePitch() const { return keyCapacity() + lanes; } // avoids powers of two
   Dim pieces() const { return ceilDiv(queries, rows); }
   Dim chunks() const { return ceilDiv(pieces(), mc); }
 

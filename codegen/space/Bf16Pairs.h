@@ -1,8 +1,8 @@
-// Contractions whose operands are rounded to bf16 (`type=bf16` in a schedule): which targets have them, what they mean
-// for a plan, and rounding itself. codegen/contraction/Bf16.h emits the code.
+// Contractions with operands rounded to bf16 (`type=bf16` in a schedule): targets that support them, their plans, and
+// the rounding. codegen/contraction/Bf16.h emits the code.
 //
-// Two neighbouring steps of the reduction lie in one unit of 32 bits, the earlier one in its lower half: what
-// AVX512-BF16's vdpbf16ps multiplies, adding both products to a sum in fp32. An odd last step is paired with zero.
+// A unit of 32 bits has two adjacent reduction steps, the earlier one in the lower half, as AVX512-BF16's vdpbf16ps
+// reads them; it adds both products to a sum in fp32. An odd last step is paired with zero.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
@@ -11,26 +11,27 @@
 
 namespace lathe::bf16 {
 
-/// Bytes of a unit, and steps of it.
+/// Bytes and steps of a unit.
 inline constexpr int64_t unitBytes = 4, pair = 2;
 inline int64_t pairsOf(int64_t steps) { return (steps + 1) / pair; }
 
-/// Why a target multiplies no pairs; "" where it does.
+/// Reason why a target has no products of pairs; "": it has.
 std::string obstacle(const Target &target);
 
-/// True when the prior of a contraction of `type` should round its operands.
+/// True if the prior should round the operands of a contraction of `type`.
 bool wanted(const KernelFacts &facts, ElementType type);
 
-/// Products of vectors of pairs a cycle, of which fp32's multiply-adds are two: what was measured (docs/notes/bf16.md).
+/// Vector products of pairs per cycle (fp32 multiply-adds: two), as measured (docs/notes/bf16.md).
 double productsACycle(const Target &target);
-/// Pairs are no faster than as many multiply-adds: only what waits for weights from memory gains from them.
+/// True if products of pairs are not faster than as many multiply-adds. Only contractions that wait
+/// for weights from memory gain from them then.
 bool pairsAreSlow(const Target &target);
 
-/// Whether a schedule's `type` rounds the operands of a contraction of `type`. Throws Illegal ("bf16") for operands
-/// that are not f32 and for targets without products of pairs.
+/// True if the schedule rounds the operands of a contraction of `type`. Throws Illegal ("bf16") for
+/// operands other than f32 and for targets without products of pairs.
 bool scheduled(const Schedule &schedule, const Target &target, ElementType type);
 
-/// To nearest, ties to even; a NaN stays one.
+/// Rounds to nearest even; NaN stays NaN.
 uint16_t rounded(float value);
 
 } // namespace lathe::bf16

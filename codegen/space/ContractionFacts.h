@@ -1,10 +1,9 @@
-// Convolutions and matrix products as plain data: what the anchor of a contraction kernel computes, and which
-// algorithms compute it.
+// Convolutions and matrix products as plain data, and the algorithms that compute them.
 //
 //   direct     dense and grouped convolutions on the microkernel, blocked or row-major activations
 //   winograd   dense 3x3 convolutions of stride 1 with fewer multiplications, blocked activations
 //   lanewise   depthwise convolutions, and groups that are not whole channel blocks: one lane, one output channel
-//   separable  a depthwise convolution and the pointwise one behind it, range of rows by range of rows
+//   separable  a depthwise convolution and the pointwise one behind it, one range of rows after the other
 //   gemm       gemm and matmul on the microkernel
 //   amx        both on AMX's tile registers, operands rounded to bf16
 #pragma once
@@ -22,26 +21,28 @@ struct ConvGeometry {
   Dim images;
   int64_t groups, inChannels, outChannels; // channels of one group
   Axes in, out, kernel, stride, dilation, padBegin;
-  int64_t inBlock;  // channels a block of the input's layout; 0: row-major
-  int64_t outBlock; // likewise for the result
+  int64_t inBlock;  // channels per block of the input; 0: row-major
+  int64_t outBlock; // channels per block of the result; 0: row-major
   unsigned input, weights;
   std::optional<unsigned> bias;
 
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
   int64_t outPixels() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  /// Output position i reads exactly input position i.
+  /// True if output position i reads exactly input position i.
   bool pointwise() const;
-  /// One tap without padding, so that neighbouring rows of outputs can be taken for one.
+  /// True for one tap without padding, where adjacent output rows can be treated as one row.
   bool mergesRows() const;
-  /// Elements between images, channels (of one block, or row-major) and neighbouring pixels of the input.
+  /// Strides of the input in elements: of images, of adjacent pixels, and below of channels.
   int64_t inImageStride() const;
   int64_t inPixelStride() const { return inBlock ? inBlock : 1; }
-  /// Offset of channel `c`'s plane; blocked: of its block, `c` a multiple of the block.
+  /// Offset of the plane of channel `c` is c times this stride; for a blocked input `c` is a
+  /// multiple of the block.
   int64_t inChannelStride() const { return inPixels(); }
 };
 
-/// A matrix product as `m` rows of a left operand (of each of `batch` matrices) times a right operand of n columns.
+/// A matrix product: `m` rows of a left operand, for each of `batch` matrices, times a right
+/// operand of n columns.
 struct GemmGeometry {
   ElementType type;
   Dim batch, m;
@@ -49,15 +50,16 @@ struct GemmGeometry {
   unsigned a, b;
   bool constantB;
   int64_t aRowStride, aStepStride, bStepStride, bLaneStride;
-  Dims outer, aOuter, bOuter; // stacked matrices: axes with one stride each in both operands
+  Dims outer, aOuter, bOuter; // stacked matrices: axes with one stride per operand
   double alpha = 1, beta = 1;
   unsigned pixelAxes = 1;
   bool transB = false;
 };
 
-/// A depthwise convolution, what follows it element-wise, and the pointwise convolution that reads that.
+/// A depthwise convolution, its element-wise epilogue, and the pointwise convolution that reads the
+/// result.
 struct SeparableGeometry {
-  ConvGeometry depthwise, pointwise; // rows of the pointwise one are the depthwise one's, planes taken for one
+  ConvGeometry depthwise, pointwise; // the pointwise one has the rows of the depthwise one, over all planes
   int64_t lanes;
 
   int64_t rows() const { return pointwise.out[1]; }
@@ -68,21 +70,22 @@ struct SeparableGeometry {
   }
 };
 
-/// Tiles of one row that reach the same positions of their width with every kernel column.
+/// Tiles of one row with equal reach: for every kernel column, the same positions of the tile are
+/// inside the input.
 struct TileClass {
-  int64_t start = 0, count = 0, width = 0;        // first output column, consecutive tiles, columns a tile
+  int64_t start = 0, count = 0, width = 0;        // first output column; number of consecutive tiles; columns per tile
   std::vector<std::pair<int64_t, int64_t>> reach; // by kernel column: positions [first, second) inside the input
 };
-/// One row of output positions cut into tiles of at most `px`.
+/// Divides a row of output positions into tiles of at most `px`.
 std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px);
 
-/// What a contraction kernel computes: one of the three.
+/// Facts about a contraction kernel, which has exactly one of the three geometries.
 class ContractionFacts : public KernelFacts {
 public:
   std::optional<ConvGeometry> conv;
   std::optional<GemmGeometry> gemm;
   std::optional<SeparableGeometry> separable;
-  bool blockedResults = false; // every result lies in blocks of one vector of channels
+  bool blockedResults = false; // every result is blocked with the channels of one vector
 
   Schedule prior() const override;
   void require(const Schedule &schedule) const override;
@@ -91,55 +94,61 @@ protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
 };
 
-/// Lanes of a vector of output channels.
+/// Number of lanes of a vector of output channels.
 int64_t convLanes(const Target &target, const ConvGeometry &conv);
 
-/// Cycles of one reduction step of a register block: two multiply-adds (products of pairs: bf16::productsACycle) and
-/// two loads a cycle, four cycles (six) until a sum can be added to again, and weights beyond the first level arriving
-/// at 32 bytes a cycle.
+/// Cycles of one reduction step of a register block. The model: two multiply-adds (for pairs:
+/// bf16::productsACycle) and two loads per cycle, a latency of four cycles (pairs: six) per sum,
+/// and 32 bytes per cycle for weights beyond the first-level cache.
 double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs = false);
-/// Whether the weights of so many reduction steps are beyond the first level when the next register block reads them.
+/// True if the weights of so many reduction steps have left the first-level cache when the next
+/// register block reads them.
 bool panelIsFar(const Target &target, int64_t steps, int64_t vectors);
 
-/// A convolution that computes the input of another row by row in the same kernel, and the cycles of one row.
+/// A convolution that computes the input of another one row by row in the same kernel, and its
+/// cycles per row.
 struct RowsBefore {
   const ConvGeometry &conv;
   double cycles;
 };
-/// What the prior of `direct` chooses, the cycles it predicts for one image on one thread, caches aside, and the work
-/// of the busiest slot over an equal share of all, `before`'s included.
+/// Result of the prior of `direct`: the schedule, the predicted cycles of one image on one thread
+/// without cache misses, and the work of the busiest slot divided by an equal share, both including
+/// `before`.
 struct DirectChoice {
   Schedule schedule;
   double cycles, waste;
 };
 DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before = nullptr);
 Schedule directPrior(const KernelFacts &facts, const ConvGeometry &conv);
-/// Cycles predicted for one image, caches aside, with what directPrior chooses when rows are neither merged nor split.
+/// Predicted cycles of one image, without cache misses, for the choice of directPrior if rows are
+/// neither merged nor split.
 double directCycles(const KernelFacts &facts, const ConvGeometry &conv);
 
-/// Nothing when `direct` is predicted to be faster, or `winograd` cannot be had.
+/// Schedule of `winograd`; nothing if `direct` is predicted to be faster or `winograd` does not
+/// apply.
 std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeometry &conv);
 Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv);
 Schedule separablePrior(const KernelFacts &facts, const SeparableGeometry &pair);
-/// Whether one kernel of both convolutions is predicted to take less time than a kernel for each.
+/// True if one kernel for both convolutions is predicted to be faster than a kernel for each.
 bool separablePays(const KernelFacts &facts, const SeparableGeometry &pair);
 Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm);
-/// Nothing when no bf16 was asked for or `amx` cannot be had.
+/// Schedule of `amx`; nothing if bf16 was not requested or `amx` does not apply.
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const ConvGeometry &conv);
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &gemm);
 
-/// `value` of parameter `name`; throws Illegal where the problem or the target allows less, `most`.
+/// Returns `value` of parameter `name`. Throws Illegal if it exceeds `most`, the limit of the
+/// problem or target.
 int64_t atMost(const char *constraint, const char *name, int64_t value, int64_t most);
 
-/// A static partition of an extent: `large` pieces of `small` + 1, then pieces of `small`, `count` in all. Never a list
-/// of the pieces: there may be billions.
+/// Division of an extent into `count` pieces: `large` pieces of `small` + 1, then pieces of
+/// `small`. Pieces are not listed, because there may be billions.
 struct EvenPieces {
   int64_t count, small, large;
 
   int64_t size(int64_t piece) const { return small + (piece < large); }
   int64_t start(int64_t piece) const { return piece * small + std::min(piece, large); }
 };
-/// `extent` in the fewest pieces of at most `most`.
+/// Divides `extent` into the smallest number of pieces of at most `most`.
 EvenPieces evenPieces(int64_t extent, int64_t most);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// What a schedule of `direct` means for a convolution; `separable` computes its second convolution with it.
+// The plan of a schedule of `direct`; `separable` computes its second convolution with it.
 #pragma once
 
 #include "codegen/space/Bf16Pairs.h"
@@ -7,32 +7,33 @@
 
 namespace lathe {
 
-/// One tile of output channels: `count` of them with `vectors` vectors each.
+/// Tiles of output channels: `count` tiles of `vectors` vectors each.
 struct ChannelTiles {
-  int64_t full = 0; // tiles of `vectors` vectors a group
+  int64_t full = 0; // whole tiles per group
   int64_t vectors = 1;
-  int64_t tailVectors = 0; // vectors of the last tile, when it is smaller
+  int64_t tailVectors = 0; // vectors of a smaller last tile; 0: none
   int64_t perGroup() const { return full + (tailVectors ? 1 : 0); }
 };
 
 struct DirectPlan {
-  ConvGeometry conv; // with rows merged or split as `width` says
+  ConvGeometry conv; // with rows merged or split by `width`
   int64_t lanes, px, unroll, rows, kc, units;
   ChannelTiles tiles;
   bool channelsOuter, prefetch, bf16;
-  bool held;        // the input of a range of rows lies in scratch: rounded, or computed there
-  int64_t steps;    // of the reduction over all input channels of a group: channels, or their pairs
-  int64_t rowWidth; // output positions of a row that lie side by side in the input
+  bool held;        // a range of input rows is in scratch, rounded or computed there
+  int64_t steps;    // reduction steps of all input channels of a group: channels or pairs
+  int64_t rowWidth; // output positions of a row that are adjacent in the input
   std::vector<TileClass> classes;
-  ReductionAxis axis; // of one pass over kc channels
+  ReductionAxis axis; // reduction axis of one pass over kc channels
 
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
   int64_t passes() const { return steps / kc; }
   int64_t tileStride(int64_t vectors) const { return conv.taps() * steps * vectors * lanes; }
-  /// Input rows between those of neighbouring (merged) output rows.
+  /// Distance, in input rows, of the inputs of adjacent (merged) output rows.
   int64_t rowStep() const { return conv.stride[1] * (conv.out[2] / rowWidth); }
-  /// Input rows, of all planes, that are held for a range of output rows, and their positions. Volumes are held whole.
+  /// Input rows (over all planes) in scratch for a range of output rows, and their positions.
+  /// Volumes are in scratch as a whole.
   bool holdsAll() const { return conv.in[0] > 1 || conv.out[0] > 1; }
   int64_t heldRows() const {
     int64_t all = conv.in[0] * conv.in[1];
@@ -41,24 +42,25 @@ struct DirectPlan {
                       : std::min(all, (rows - 1) * rowStep() + last + (conv.kernel[1] - 1) * conv.dilation[1] + 1);
   }
   int64_t heldPixels() const { return heldRows() * conv.in[2]; }
-  /// What they hold, in units of pairs or elements.
+  /// Size of the rows in scratch, in units of pairs or elements.
   int64_t heldUnits() const {
     if (conv.inBlock)
       return (conv.groups * conv.inChannels + conv.inBlock - 1) / conv.inBlock * heldBlockUnits();
     return conv.groups * steps * heldPixels();
   }
   int64_t heldBlockUnits() const { return pixelStride() * heldPixels(); }
-  /// Units or elements between neighbouring input positions, and between the input channels of two groups, where the
-  /// kernel reads.
+  /// Distance of adjacent input positions, and of the input channels of two groups, in units or
+  /// elements of the memory that the kernel reads.
   int64_t pixelStride() const { return bf16 && conv.inBlock ? conv.inBlock / bf16::pair : conv.inPixelStride(); }
   int64_t groupInput() const { return held ? steps * heldPixels() : conv.inChannels * conv.inChannelStride(); }
-  /// Input positions from the first of a row to the one that column `q` of one tap reads; merged rows go on in later
-  /// input rows.
+  /// Distance, in input positions, from the first position of a row to the position that output
+  /// column `q` reads for one tap. Merged rows continue in later input rows.
   int64_t inAt(int64_t q) const { return q / rowWidth * conv.stride[1] * conv.in[2] + q % rowWidth * conv.stride[2]; }
   int64_t groupStride() const { return tileStride(tiles.full * tiles.vectors + tiles.tailVectors); }
 };
 
-/// Throws Illegal. `computed`: the input, blocked, is computed by the same kernel, range of rows by range.
+/// Makes the plan. Throws Illegal. `computed`: the same kernel computes the blocked input, one
+/// range of rows after the other.
 DirectPlan makeDirectPlan(const ContractionFacts &facts, const ConvGeometry &geometry, const Schedule &schedule,
                           bool computed = false);
 

@@ -1,8 +1,8 @@
-// What a kernel family knows of one kernel function, as plain data: enough to list the values its schedules' parameters
-// may take, to say whether a schedule is legal and to choose one without search. No MLIR.
+// The facts that a kernel family reads from a kernel function, as plain data without MLIR. They suffice to list the
+// candidate values of parameters, to decide whether a schedule is legal, and to choose one without search.
 //
-// A family reads the facts once (codegen/Generate.h). One piece of code turns facts and a schedule into a plan; `legal`
-// and `generate` both use it, so they agree.
+// A family reads the facts once (codegen/Generate.h). `legal` and `generate` both convert facts and a schedule to a
+// plan with the same code, so they agree.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -16,8 +16,8 @@
 
 namespace lathe {
 
-/// Thrown by a plan for a schedule that is not legal: the constraint of the schedule's algorithm that it breaks
-/// (Algorithm::constraints, by id) and what breaks it.
+/// Thrown by a plan for an illegal schedule: the id of the violated constraint of the algorithm
+/// (Algorithm::constraints) and the reason.
 struct Illegal {
   const char *constraint;
   std::string reason;
@@ -32,16 +32,17 @@ template <class... Args>
 struct TensorFacts {
   ElementType type = ElementType::invalid;
   Dims dims;
-  int64_t block = 0; // channels in a block of the layout; 0: row-major
+  int64_t block = 0; // channels per block of the layout; 0: row-major
   bool constant = false;
 };
 
-/// The values worth trying for one parameter of an algorithm on one kernel: they depend on the kernel's shapes and the
-/// target's registers and instructions, never on measured rates. Not every combination is legal.
+/// Candidate values of one parameter for one kernel (a knob of the search space). They depend on
+/// the shapes of the kernel and on the registers and instructions of the target, never on measured
+/// rates. Not every combination is legal.
 struct Knob {
   const Parameter *parameter;
-  std::vector<int64_t> numbers;    // of a number, ascending
-  std::vector<const char *> words; // of a word
+  std::vector<int64_t> numbers;    // values of a number, ascending
+  std::vector<const char *> words; // values of a word
 
   size_t size() const { return parameter->kind == Parameter::Kind::word ? words.size() : numbers.size(); }
   /// Sets the parameter of `schedule` to value number `index`.
@@ -54,26 +55,26 @@ public:
 
   std::string family; // KernelFamily::name
   std::vector<TensorFacts> inputs, outputs;
-  // What the kernel is compiled for.
+  // Compilation options of the kernel.
   Target target;
   int threads = 1;
   bool exactMath = false, smallMemory = false;
-  Precision precision = Precision::fp32; // the prior chooses for
+  Precision precision = Precision::fp32; // precision that the prior chooses
 
-  /// The schedule chosen without search. Throws Illegal where none is legal.
+  /// The schedule of the prior. Throws Illegal if none is legal.
   virtual Schedule prior() const = 0;
-  /// Throws Illegal for a schedule of an algorithm of the family that is not legal for this kernel.
+  /// Throws Illegal unless the schedule, of an algorithm of the family, is legal for this kernel.
   virtual void require(const Schedule &schedule) const = 0;
-  /// Values for every parameter of `algorithm`, one of the family's, in the order of its declaration.
+  /// Knobs for every parameter of `algorithm`, which belongs to the family, in declaration order.
   std::vector<Knob> knobs(const Algorithm &algorithm) const;
 
 protected:
-  /// Candidates for a number whose declared range is too long to list; may hold values out of range and duplicates,
-  /// which knobs() drops. Empty: the whole range.
+  /// Candidates for a number whose declared range is too long to list. May contain duplicates and
+  /// values out of range, which knobs() removes. Empty: the whole range.
   virtual std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const = 0;
 };
 
-/// Whether a schedule is legal for a kernel, and which constraint it breaks where it is not.
+/// Result of `legal`: whether a schedule is legal, else the violated constraint.
 struct Legality {
   const Constraint *broken = nullptr;
   std::string reason; // "px=30 oc=4 needs more than 32 registers"
@@ -81,10 +82,11 @@ struct Legality {
   explicit operator bool() const { return !broken; }
 };
 
-/// Throws Error for a schedule that schedule/Algorithms.h does not declare.
+/// Decides whether a schedule is legal. Throws Error for a schedule that schedule/Algorithms.h does
+/// not declare.
 Legality legal(const KernelFacts &facts, const Schedule &schedule);
 
-/// The constraint that every schedule of another family breaks.
+/// The constraint that schedules of other families violate.
 extern const Constraint ofItsFamily;
 
 // ---- Candidates ----
@@ -93,7 +95,8 @@ extern const Constraint ofItsFamily;
 std::vector<int64_t> powersOfTwo(int64_t most);
 /// 1, 2, 3, ... up to `most`.
 std::vector<int64_t> upTo(int64_t most);
-/// The sizes that cut `extent` into 1, 2, 3, ... even pieces, each size once and at most `count` of them.
+/// Sizes that divide `extent` into 1, 2, 3, ... even pieces, without duplicates, at most `count`
+/// sizes.
 std::vector<int64_t> evenSizes(int64_t extent, int64_t count = 16);
 /// Every divisor of `value` up to `most`.
 std::vector<int64_t> divisors(int64_t value, int64_t most);

@@ -1,12 +1,12 @@
-// What a schedule of `lanewise` means for a convolution; `separable` computes its first convolution with it.
+// The plan of a schedule of `lanewise`; `separable` computes its first convolution with it.
 #pragma once
 
 #include "codegen/space/ContractionFacts.h"
 
 namespace lathe {
 
-/// Where the lanes of a vector of output channels read their inputs: the lane of the same number (depthwise), a
-/// permutation of the input block (groups of one size that fill a block), or gathered elements (anything else).
+/// Input of the lanes of a vector of output channels: the same lane (depthwise), a permutation of
+/// the input block (groups of one size that fill a block), or gathered elements (all others).
 enum class Lanes { same, permuted, gathered };
 
 struct LanewisePlan {
@@ -21,7 +21,7 @@ struct LanewisePlan {
   int64_t blockStride() const { return conv.taps() * conv.inChannels * lanes; }
 };
 
-/// Throws Illegal.
+/// Makes the plan. Throws Illegal for an illegal schedule.
 LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule);
 
 } // namespace lathe

@@ -1,4 +1,5 @@
-// Linear forms of several values with shared sums: evaluated by whatever arithmetic is given, code or a counter.
+// Linear forms of several values with shared sums, evaluated by a given arithmetic (emitted code or
+// a counter).
 #pragma once
 
 #include "codegen/space/WinogradTransform.h"
@@ -10,7 +11,7 @@
 
 namespace lathe::linear {
 
-/// What two rows have in common, and where their signs differ.
+/// The common terms of two rows, and the terms with opposite signs.
 struct Shared {
   std::vector<double> same, opposite;
 };
@@ -35,7 +36,7 @@ inline std::vector<double> column(const CoefficientRows &rows, size_t at) {
   return values;
 }
 
-/// The arithmetic that applyRows needs; emitted, or only counted.
+/// Arithmetic of applyRows, emitted or only counted.
 template <class V> struct Arithmetic {
   std::function<V(V, V)> add, sub;
   std::function<V(V, double)> mul;
@@ -43,7 +44,7 @@ template <class V> struct Arithmetic {
 };
 
 template <class V> V form(const Arithmetic<V> &a, const std::vector<double> &row, const std::vector<V> &inputs) {
-  // Begin with a term that needs no multiplication, where there is one.
+  // Begin with a term of factor 1, if there is one.
   size_t first = row.size();
   for (double wanted : {1.0, 0.0})
     for (size_t i = 0; i < row.size() && first == row.size(); ++i)

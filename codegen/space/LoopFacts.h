@@ -1,4 +1,5 @@
-// The facts about kernels of the loop-shaped families: what their priors and the legality of their schedules go by.
+// Facts about kernels of the loop-shaped families, for their priors and the legality of their
+// schedules.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
@@ -28,36 +29,36 @@ private:
 
 class MapFacts : public LoopFacts {
 public:
-  int64_t operators = 0; // of the kernel
+  int64_t operators = 0; // number of operators of the kernel
   Schedule prior() const override;
 };
 
 class PoolFacts : public LoopFacts {
 public:
-  int64_t window = 1; // elements
+  int64_t window = 1; // elements of the window
   bool blocked = false;
   Schedule prior() const override;
 };
 
 class ReduceFacts : public LoopFacts {
 public:
-  int64_t vectors = 0; // of results along the innermost kept axis, where lanes are results and their number is known
+  int64_t vectors = 0; // result vectors along the innermost kept axis, if lanes are results and the number is known
   Schedule prior() const override;
 };
 
-/// softmax and normalize: statistics over rows of elements, or over lines of vectors below one another.
+/// Facts of softmax and normalize: statistics over rows of elements, or over columns of vectors.
 class RowFacts : public KernelFacts {
 public:
   bool contiguous = false; // lanes are elements of one row
   int64_t lanes = 1;
-  Dim length = 1; // elements of a row
-  Dim count = 1;  // rows that may stand side by side
+  Dim length = 1; // elements per row
+  Dim count = 1;  // rows that can be processed side by side
 
   void require(const Schedule &schedule) const override;
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
-  /// The prior's `grain` with `rows` rows side by side.
+  /// `grain` of the prior for `rows` rows side by side.
   int64_t grainFor(int64_t rows, int64_t known) const;
 };
 
@@ -68,7 +69,7 @@ public:
 
 class NormalizeFacts : public RowFacts {
 public:
-  unsigned bits = 32; // of an element
+  unsigned bits = 32; // bits per element
   Schedule prior() const override;
 };
 

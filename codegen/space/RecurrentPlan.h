@@ -1,4 +1,4 @@
-// What a recurrent kernel computes, what a schedule of `recurrent` means for it and how its memory lies.
+// The facts of a recurrent kernel and the plan of a schedule of `recurrent`.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
@@ -6,8 +6,8 @@
 
 namespace lathe {
 
-/// Gates whose share of the hidden state is computed together. A gru that resets before the product needs two: its last
-/// gate multiplies what the others made.
+/// Gates whose products with the hidden state are computed together. A gru that resets before the
+/// product needs two phases, because its last gate multiplies results of the others.
 struct RecurrentPhase {
   std::vector<int64_t> gates;
 };
@@ -21,10 +21,10 @@ struct RecurrentGeometry {
   unsigned x, r;
   std::optional<unsigned> hiddenBias, lengths, initialH, initialC, peepholes;
   std::optional<unsigned> y, lastH, lastC;
-  bool constantR; // packed when the package is made; otherwise by each unit, into scratch
+  bool constantR; // true: packed in the package; false: packed into scratch by each work item
   std::vector<RecurrentPhase> phases;
 
-  int64_t mostGates() const; // of one phase
+  int64_t mostGates() const; // largest number of gates of a phase
 };
 
 class RecurrentFacts : public KernelFacts {
@@ -39,34 +39,37 @@ protected:
 };
 
 struct RecurrentPlan : RecurrentGeometry {
-  /// Throws Illegal.
+  /// Makes the plan. Throws Illegal for an illegal schedule.
   RecurrentPlan(const RecurrentFacts &facts, const Schedule &schedule);
 
-  // Of the schedule.
+  // Parameters of the schedule.
   int64_t rows, vectors, unroll;
-  bool split; // the slots share the columns of every step; the batch is static then, and the weights are packed
+  bool split; // the slots share the columns of every step; needs a static batch and packed weights
 
-  /// Stages of a split plan (GeneratedKernel::stages): the first fetches the states, every phase of a step is one more.
+  /// Stages of a split plan (GeneratedKernel::stages): one to load the states, and one for each
+  /// phase of each step.
   Dim stages() const { return steps * Dim(static_cast<int64_t>(phases.size())) + Dim(1); }
-  /// Blocks of rows that carry states of their own, and the tiles of all: the units of one stage.
+  /// Number of blocks of rows with their own states, and of all their tiles: the work items of one
+  /// stage.
   int64_t blocks() const { return form.directions() * chunks().constant(); }
   int64_t stageUnits() const { return blocks() * tiles(); }
 
   int64_t tileColumns() const { return vectors * lanes; }
   int64_t tiles() const { return (hidden + tileColumns() - 1) / tileColumns(); }
-  /// Columns of a state in scratch: whole tiles.
+  /// Columns of a state in scratch, rounded up to whole tiles.
   int64_t padded() const { return tiles() * tileColumns(); }
   Dim chunks() const { return ceilDiv(batch, rows); }
 
-  /// Offsets in elements into the packed weights: directions, then phases, then tiles of [hidden][gate][column of the
-  /// tile].
-  int64_t packedSize() const { return form.gates() * padded() * hidden; } // of one direction
+  /// Offsets in elements of the packed weights, ordered by direction, phase, and tile of
+  /// [hidden][gate][column of the tile].
+  int64_t packedSize() const { return form.gates() * padded() * hidden; } // size for one direction
   int64_t packedOffset(size_t phase) const;
 
-  // Scratch, in elements; the lengths (i64) come last. A split plan has as much for every block of rows, shared by the
-  // slots: each writes columns of its own.
+  // Offsets in scratch, in elements; the lengths (i64) come last. A split plan has one such area
+  // for every block of rows. The slots share it: each writes its own columns.
   int64_t stateSize() const { return rows * padded(); }
-  int64_t cellOffset() const { return 2 * stateSize(); } // behind two hidden states, read and written in turn
+  /// After two hidden states, which are read and written alternately.
+  int64_t cellOffset() const { return 2 * stateSize(); }
   int64_t resetOffset() const { return cellOffset() + (form.cell == Cell::lstm ? stateSize() : 0); }
   int64_t updateOffset() const { return resetOffset() + (phases.size() > 1 ? stateSize() : 0); }
   int64_t gatesOffset() const { return updateOffset() + (phases.size() > 1 ? stateSize() : 0); }

@@ -1,4 +1,4 @@
-// What a schedule of `separable` means for a depthwise convolution and the pointwise one behind it.
+// The plan of a schedule of `separable`.
 #pragma once
 
 #include "codegen/space/DirectPlan.h"
@@ -10,11 +10,11 @@ struct SeparablePlan {
   LanewisePlan depthwise;
   DirectPlan pointwise;
 
-  /// Rows of the depthwise convolution that the pointwise one takes for one.
+  /// Rows of the depthwise convolution that form one row of the pointwise convolution.
   int64_t mergedRows() const { return pointwise.conv.out[2] / depthwise.conv.out[2]; }
 };
 
-/// Throws Illegal.
+/// Makes the plan. Throws Illegal for an illegal schedule.
 SeparablePlan makeSeparablePlan(const ContractionFacts &facts, const SeparableGeometry &pair, const Schedule &schedule);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// What a schedule of `amx` means for a convolution or a matrix product.
+// The plan of a schedule of `amx`.
 #pragma once
 
 #include "codegen/space/Bf16Pairs.h"
@@ -6,31 +6,32 @@
 
 namespace lathe {
 
-// A tile register holds 16 rows of 32 channels in bf16, or 16 x 16 sums in fp32.
+// A tile register of AMX holds 16 rows of 32 channels in bf16, or 16 x 16 sums in fp32.
 inline constexpr int64_t tileRows = 16, tileDepth = 32, tileBytes = 1024, tileLineBytes = 64, tileLanes = 16;
-// Where things lie in scratch, in bytes: the registers' configuration, sums of a register block, rounded input.
+// Offsets in scratch in bytes: the configuration of the tile registers, the sums of a register
+// block, the rounded input.
 inline constexpr int64_t tileConfigAt = 0, tileSumsAt = 64, tileInputAt = tileSumsAt + 4 * tileBytes;
 
-/// One tap of the kernel: which phase's plane it reads, and how many rows and columns further on.
+/// One tap of the kernel: the plane of the phase that it reads, and its offset in rows and columns.
 struct TileTap {
   int64_t phase, row, column;
 };
 
 struct TilePlan {
-  // What is computed; a matrix product has one column and one tap.
-  Dim images = 1, height; // output rows, or positions where rows need not be told apart
+  // The problem; a matrix product has one column and one tap.
+  Dim images = 1, height; // output rows, or positions if rows are merged
   int64_t width = 1, channels = 0, outputs = 0;
   std::optional<ConvGeometry> conv;
   std::optional<GemmGeometry> gemm;
   std::vector<std::pair<int64_t, int64_t>> phases; // row, column
   std::vector<TileTap> taps;
-  int64_t moreRows = 0, moreColumns = 0; // that the kernel reaches behind an output position
+  int64_t moreRows = 0, moreColumns = 0; // rows and columns read beyond an output position
   int64_t rows, oc;
   bool prefetch;
 
   int64_t pitch() const { return width + moreColumns; }
-  /// Positions of one phase's plane; an odd number, so that planes do not share cache sets. Whole tiles may be read
-  /// behind its end.
+  /// Positions of the plane of one phase: an odd number, so that planes do not share cache sets.
+  /// Whole tiles may be read beyond its end.
   int64_t plane() const { return ((rows + moreRows) * pitch() + 2 * tileRows) | 1; }
   int64_t blocks() const { return (channels + tileDepth - 1) / tileDepth; }
   int64_t blockStride() const { return int64_t(phases.size()) * plane(); }
@@ -38,12 +39,12 @@ struct TilePlan {
   int64_t tiles() const { return (vectors() + oc - 1) / oc; }
   int64_t tailVectors() const { return vectors() - (tiles() - 1) * oc; }
   Dim chunks() const { return ceilDiv(height, rows); }
-  /// Bytes of the weights of a tile with `count` vectors.
+  /// Bytes of the weights of a tile of `count` vectors.
   int64_t panel(int64_t count) const { return int64_t(taps.size()) * blocks() * count * tileBytes; }
   int64_t scratchBytes() const { return tileInputAt + blocks() * blockStride() * tileLineBytes; }
 };
 
-/// Throws Illegal.
+/// Makes the plan. Throws Illegal for an illegal schedule.
 TilePlan makeTilePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule);
 TilePlan makeTilePlan(const Target &target, const GemmGeometry &gemm, const Schedule &schedule);
 

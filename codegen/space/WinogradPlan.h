@@ -1,4 +1,4 @@
-// What a schedule of `winograd` means for a convolution.
+// The plan of a schedule of `winograd`.
 #pragma once
 
 #include "codegen/space/Bf16Pairs.h"
@@ -12,7 +12,7 @@ struct WinogradPlan {
   WinogradTransform transform;
   int64_t lanes, px, blocks, oc, split, unroll;
   bool prefetch, bf16 = false;
-  int64_t pointShares = 1; // of the rows of points; more than one: two stages an image
+  int64_t pointShares = 1; // shares of the rows of points; more than one: two stages per image
 
   int64_t m() const { return transform.outputs; }
   int64_t alpha() const { return transform.size(); }
@@ -27,29 +27,29 @@ struct WinogradPlan {
   int64_t outVectors() const { return channelTiles() * oc; }
   int64_t wide() const { return oc * lanes; }
   bool staged() const { return pointShares > 1; }
-  /// The first row of points of a share; that of share `pointShares` is alpha().
+  /// First row of points of a share; for share `pointShares` it is alpha().
   int64_t firstRowOf(int64_t share) const { return alpha() * share / pointShares; }
-  /// Reduction steps of all input channels and of a block of them, and the channels of a step.
+  /// Reduction steps of all input channels and of one block, and channels per step.
   int64_t channelsOfStep() const { return bf16 ? bf16::pair : 1; }
   int64_t steps() const { return bf16 ? bf16::pairsOf(conv.inChannels) : conv.inChannels; }
   int64_t blockSteps() const { return lanes / channelsOfStep(); }
   // Scratch, in floats: transformed input [point][channel block][tile][step of the block], products [point][tile]
   // [vector][lane] (staged: of each tile of channels), and, of each share of the points, one tile between the two
   // halves of a transform and a row of zeros, which padded tiles read.
-  static constexpr int64_t apart = 80; // floats beyond a point's plane, which would share cache sets with the next
+  static constexpr int64_t apart = 80; // padding of a plane in floats, so that planes do not share cache sets
   int64_t inputPlane() const { return inBlocks() * chunk() * blockSteps() + apart; }
   int64_t productPlane() const { return chunk() * wide() + apart; }
   int64_t productsAt() const { return points() * inputPlane(); }
-  int64_t products() const { return points() * productPlane(); } // floats of a tile of channels
+  int64_t products() const { return points() * productPlane(); } // products of a tile of channels, in floats
   int64_t halfAt() const { return productsAt() + (staged() ? channelTiles() : 1) * products(); }
   int64_t zerosAt() const { return halfAt() + points() * lanes; }
   int64_t temporaries() const { return (points() + alpha()) * lanes; }
   int64_t scratchFloats() const { return halfAt() + pointShares * temporaries(); }
 };
 
-/// Throws Illegal for convolutions that Winograd transforms do not compute, whatever the schedule.
+/// Throws Illegal for convolutions that Winograd transforms cannot compute with any schedule.
 void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv);
-/// Throws Illegal.
+/// Makes the plan. Throws Illegal for an illegal schedule.
 WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv, const Schedule &schedule);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// The matrices of Winograd's minimal filtering F(m, r), made from interpolation points.
+// The matrices of Winograd's minimal filtering F(m, r), computed from interpolation points.
 //
 // y = A^T [(G g) (.) (B^T d)] gives m outputs of a correlation of d (m + r - 1 values) with g (r values) in m + r - 1
 // multiplications. Construction: Toom-Cook evaluation at finite points and infinity, transposed (Lavin and Gray, "Fast
@@ -21,12 +21,12 @@ struct WinogradTransform {
   int64_t size() const { return outputs + taps - 1; } // alpha
 };
 
-/// F(m, 3) for m of 2, 4 and 6, on the points 0, 1, -1, 2, -2, 1/2, -1/2 (as many as needed) and infinity. Where what
-/// is multiplied is `rounded` to few bits, for m of 2, 3 and 4 on the points that magnify those errors least
-/// (docs/notes/bf16.md). Throws Illegal ("m") for others.
+/// The transform F(m, 3) for m = 2, 4 and 6, on the points 0, 1, -1, 2, -2, 1/2, -1/2 (as many as
+/// needed) and infinity. `rounded`: for factors rounded to few bits, m = 2, 3 and 4 on the points
+/// that amplify rounding errors least (docs/notes/bf16.md). Throws Illegal ("m") for other m.
 WinogradTransform winogradTransform(int64_t outputs, bool rounded = false);
 
-/// Additions and multiply-adds that applyRows (codegen/contraction/WinogradCode.h) emits.
+/// Number of additions and multiply-adds that applyRows (codegen/contraction/WinogradCode.h) emits.
 int64_t operationsOf(const CoefficientRows &rows);
 
 } // namespace lathe

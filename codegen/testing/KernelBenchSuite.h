@@ -1,4 +1,4 @@
-// What kernel-bench has beside the problems themselves: tables of convolutions, and the peak of a core.
+// For kernel-bench: tables of convolutions, and the peak throughput of a core.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -24,7 +24,8 @@ struct SuiteProblem {
 /// file, line and column for a value that is not a number.
 std::vector<SuiteProblem> readSuite(const std::string &path, const std::string &suite);
 
-/// Multiply-adds a second of this core, in GFLOP/s: independent chains in registers.
+/// Measures the peak of this core in GFLOP/s (fp32) with independent chains of fused multiply-adds
+/// in registers.
 double peakGflops(mlir::MLIRContext *context, const Target &target);
 
 } // namespace lathe

@@ -1,5 +1,5 @@
-// For tests: random kernel functions of every family and random schedules for them. Extents may be far too large to
-// run: the kernels are for questions about schedules.
+// For tests: random kernel functions of every family and random schedules for them. Tensors may be
+// too large to allocate: the kernels are analysed, not run.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
@@ -9,18 +9,21 @@
 
 namespace lathe {
 
-/// A function of `family`, as passes/Partition leaves it, laid out for `target`.
+/// Returns the text of a random kernel function of `family`, as passes/kernels/Partition.h leaves
+/// it, with the layouts of `target`.
 std::string randomKernel(Random &random, const std::string &family, const Target &target);
 
-/// Of one algorithm, legal or not. Parameters are left out, drawn from the kernel's knobs or, rarely, from all values
-/// that are declared.
+/// Draws a schedule of one algorithm, legal or not. Each parameter is left out, drawn from the
+/// kernel's knobs or, rarely, from all declared values.
 Schedule anySchedule(Random &random, const KernelFacts &facts, const Algorithm &algorithm);
 
-/// Of any algorithm of the kernel's family. Up to three are drawn until one is legal; schedules of algorithms for other
-/// kernels are mostly drawn again.
+/// Draws a schedule of any algorithm of the kernel's family. Draws at most three schedules and
+/// returns the first legal one, else the last. Most schedules of algorithms that cannot compute the
+/// kernel are drawn again without being counted.
 Schedule randomSchedule(Random &random, const KernelFacts &facts);
 
-/// Of one algorithm, `words` set: most are legal where any is.
+/// Draws a schedule of one algorithm, with `words` set. It draws at most twelve and returns the
+/// first legal one, else the last.
 Schedule randomSchedule(Random &random, const KernelFacts &facts, std::string_view algorithm,
                         const std::map<std::string, std::string> &words = {});
 

@@ -1,4 +1,4 @@
-// For tests only: where random kernels come from.
+// For tests: the random generator and its seed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lathe {
 
-/// A seed of this run, or the one to repeat (environment variable LATHE_SEED).
+/// The seed of this run: environment variable LATHE_SEED, else random.
 inline uint64_t baseSeed() {
   static uint64_t seed = [] {
     const char *given = std::getenv("LATHE_SEED");

@@ -1,13 +1,13 @@
-// How much memory an evaluation on references takes, before it begins.
+// Predicts the memory of an evaluation with reference implementations.
 #pragma once
 
 #include "passes/interpret/Evaluate.h"
 
 namespace lathe {
 
-/// Bytes of the values that `evaluate` holds at once at most, `inputs` included. What references
-/// need beside them is not counted, nor are values whose extents depend on data. Throws Error as
-/// the shape functions do.
+/// Returns the peak size in bytes of the values that `evaluate` holds at once, with `inputs`.
+/// Temporary buffers of the reference implementations and values whose extents depend on data are
+/// not counted. Throws Error as the shape functions do.
 uint64_t evaluationBytes(mlir::ModuleOp module, std::span<const Value> inputs, const EvaluateOptions &options = {});
 
 } // namespace lathe
