@@ -1,4 +1,4 @@
-// Packages whose constants were found to have their hash, remembered in the cache folder between commands.
+// Remembers packages with checked constants in the cache folder.
 #pragma once
 
 #include "runtime/Model.h"

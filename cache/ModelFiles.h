@@ -1,4 +1,4 @@
-// The files that a model consists of.
+// The files of a model.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace lathe::cache {
 
-/// `model` first, then the files beside it that are there: what an ONNX file names as external data, the weights of
-/// textual IR. Throws Error when `model` cannot be read or has more than 2 GB.
+/// Returns `model` and the existing files beside it: external data of an ONNX file, or the weights
+/// of textual IR. Throws Error if `model` cannot be read or has more than 2 GB.
 std::vector<std::string> modelFiles(const std::string &model);
 
-/// Hash of the bytes of all of them.
+/// Hash of the bytes of all these files.
 uint64_t modelHash(const std::string &model);
 
 } // namespace lathe::cache

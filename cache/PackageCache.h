@@ -1,4 +1,5 @@
-// Compiled packages kept by content: running a model a second time starts as fast as running its package.
+// Cache of compiled packages, by content: running a model a second time starts as fast as running
+// its package.
 #pragma once
 
 #include "runtime/Model.h"
@@ -10,7 +11,7 @@
 
 namespace lathe::cache {
 
-/// A package that is loaded, and where it lies.
+/// A loaded package and its path.
 struct Package {
   std::string path;
   std::shared_ptr<const runtime::Model> model;
@@ -18,19 +19,21 @@ struct Package {
 
 /// Everything that a package depends on.
 struct PackageRequest {
-  std::string model = {}; // a file, or the name of a network that is built in
-  bool isFile = true;     // then its bytes count, with those of all of modelFiles, and its name without folder
-  std::vector<std::string> flags = {};    // of the compilation, as on the command line
-  bool native = false;                    // the code is for the processor at hand
-  std::string scheduleFile = {};          // its bytes count; "": none
-  std::vector<std::string> compiler = {}; // files of the compiler: times and sizes count; those that are missing do not
+  std::string model = {};                 // a file, or the name of a built-in network
+  bool isFile = true;                     // the key has the bytes of all modelFiles, and the file name without folder
+  std::vector<std::string> flags = {};    // flags of the compilation, as on the command line
+  bool native = false;                    // the code is for the processor of this machine
+  std::string scheduleFile = {};          // the key has its bytes; "": none
+  std::vector<std::string> compiler = {}; // files of the compiler: the key has times and sizes of existing ones
 };
 
-/// Equal for requests that give the same package. Throws Error when the model or the schedule cannot be read.
+/// Key of a request; equal keys mean equal packages. Throws Error if the model or the schedule
+/// cannot be read.
 uint64_t packageKey(const PackageRequest &request);
 
-/// The package for `request` in `folder`, where `make(path)` writes it first when it is missing or damaged. In a folder
-/// that is `kept` beyond this process, packages that were used longest ago make room for it.
+/// Returns the package for `request` in `folder`. If it is missing or damaged, `make(path)` writes
+/// it first. `kept`: the folder outlives this process; then the least recently used packages are
+/// removed to make room.
 Package findOrMake(const PackageRequest &request, const std::string &folder, bool kept,
                    const runtime::LoadOptions &loading, const std::function<void(const std::string &path)> &make);
 

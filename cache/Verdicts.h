@@ -1,4 +1,4 @@
-// What `lathe verify` found for a package, kept for those that time it.
+// Stores the verdicts of `lathe verify`, for verbs that time packages.
 #pragma once
 
 #include "runtime/Model.h"
@@ -14,17 +14,18 @@ struct KeptVerdict {
   bool passed = false;
   std::string date; // "2026-05-01"
   std::string summary;
-  std::string mistrusted; // why nothing follows from equal outputs; "" where something does
+  std::string mistrusted; // why equal outputs prove nothing; "": they do
 };
 
-/// Keeps the verdict by a hash of all of the package's content. Not being able to is no error: there is no cache
-/// folder, or the package's constants were not checked, so that it may be another package than it says.
+/// Stores the verdict under a hash of the whole content of the package. Does nothing without a
+/// cache folder, and if the constants of the package were not checked, because its content is then
+/// uncertain.
 void keepVerdict(const runtime::Model &package, const KeptVerdict &verdict);
-/// Nothing where none was kept or it cannot be read.
+/// Returns nothing if there is no verdict or it cannot be read.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package);
 
 nlohmann::json toJson(const KeptVerdict &verdict);
-/// From a document that holds those keys among others; nothing where it does not.
+/// Reads a verdict from a document with these keys; nothing if it has none.
 std::optional<KeptVerdict> verdictIn(const nlohmann::json &document);
 
 } // namespace lathe::cache

@@ -1,4 +1,4 @@
-// The package of a model, as the flags say.
+// Finds or makes the package of a model by the flags.
 #pragma once
 
 #include "cache/PackageCache.h"
@@ -8,17 +8,19 @@ namespace lathe::cli {
 
 using cache::Package;
 
-/// The package for `flags.model`: the file itself when it is one, otherwise the cached package of the same model bytes
-/// (external data included), flags, compiler and, for the native target, processor; made now by `lathe compile` in a
-/// process of its own where it is missing or damaged. Without a cache (--no-cache, or no folder for one) the package
-/// lies in a folder that lives as long as this process. Throws Error when the model cannot be read. When compiling
-/// fails its message is on stderr and ChildFailed is thrown.
+/// Returns the package for `flags.model`: the file itself if it is a package, else the cached
+/// package for the same model bytes (with external data), flags, compiler and, for the native
+/// target, processor. If it is missing or damaged, `lathe compile` makes it in another process.
+/// Without a cache (--no-cache, or no folder for it) the package is in a folder that is removed
+/// when this process ends. Throws Error if the model cannot be read, and ChildFailed if compiling
+/// fails; the message is then on stderr.
 Package packageFor(const ModelFlags &flags);
 
-/// The package in the file `path`, checked as --check-constants says.
+/// Loads the package in the file `path`, checked according to --check-constants.
 Package openPackage(const std::string &path, const ModelFlags &flags);
 
-/// The files that `flags` name: the model with all that it consists of, the schedule.
+/// Input files of `flags`: the model with its data files, and the files of --schedule and
+/// --machine.
 std::vector<std::string> filesOf(const ModelFlags &flags);
 
 } // namespace lathe::cli

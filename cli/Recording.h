@@ -1,8 +1,8 @@
-// What a verb measures, kept as it comes (docs/store.md).
+// Stores the measurements of a verb (docs/store.md).
 #pragma once
 
-#include "cli/ModelFlags.h"
 #include "cli/Common.h"
+#include "cli/ModelFlags.h"
 #include "cli/verbs/Measure.h"
 #include "store/Store.h"
 
@@ -10,7 +10,7 @@
 
 namespace lathe::cli {
 
-/// --store FILE and --no-store, for a verb that measures.
+/// --store FILE and --no-store, for verbs that measure.
 struct RecordFlags {
   std::string file; // "": the default
   bool off = false;
@@ -18,50 +18,51 @@ struct RecordFlags {
   void add(Options &app);
 };
 
-/// One experiment of this process. All points given are in the store when `add` returns, or none and it throws Error;
-/// with --no-store nothing is done.
+/// One experiment of this process. When `add` returns, all its points are in the store; if it
+/// throws Error, none. With --no-store it does nothing.
 class Recording {
 public:
-  /// Opens the store, so that one that cannot be written is said before anything is measured; throws Error. `verb`: the
-  /// words before `arguments` on the command line. `settings`: an object, what decides how every point is measured.
+  /// Opens the store before anything is measured. Throws Error if it cannot be written. `verb` is
+  /// the part of the command line before `arguments`. `settings` is an object: how every point is
+  /// measured.
   Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
             nlohmann::json settings);
 
-  /// What is measured runs on another machine, reached by this command. `platform`: as store::platformFromJson reads
-  /// it, null where that machine does not tell. Throws Error for a platform of another shape.
+  /// Declares that `command` reaches another machine on which everything runs. `platform` has the
+  /// form of store::platformFromJson; null if unknown. Throws Error for another form.
   void elsewhere(const std::string &command, const nlohmann::json &platform);
   bool on() const { return opened.has_value(); }
-  /// Goes on with the newest experiment of the same command, machine and build that did not come to its end and that no
-  /// other process is measuring; what there is to say about it in a line, or "".
+  /// Continues the newest unfinished experiment of the same command, machine and build that no
+  /// other process is measuring. Returns a line about it, or "".
   std::string resume();
-  /// True when the experiment gone on with has the point (problem, provider, variant, setting).
+  /// True if the continued experiment has the point (problem, provider, variant, setting).
   bool has(const store::Point &point) const;
-  /// The experiment is there from its first point on. Fills in the points' experiment, and the command line where they
-  /// say no other way to be repeated.
+  /// Adds points. The first call creates the experiment. Sets the experiment of the points, and the
+  /// command line as their repro if they have none.
   void add(std::vector<store::Point> points);
-  /// Of the platform measured on.
+  /// Adds tuning records for the measured platform.
   void add(const std::vector<store::TuningRecord> &records);
-  /// Of the fastest tuning record of a task: of this platform, else of any.
+  /// Schedule of the fastest tuning record of a task on this platform, else on any.
   std::optional<std::string> bestSchedule(const std::string &task);
   void finish(const store::Disturbance &disturbance = {});
-  /// "kept in FILE, experiment 3f2a1b4c" and a newline, for people; "" when nothing was kept.
+  /// "kept in FILE, experiment 3f2a1b4c" and a newline; "" if nothing was stored.
   std::string line() const;
 
 private:
   std::optional<store::Store> opened;
   store::Experiment experiment; // its uuid is empty until the first point
   store::Platform platform;
-  std::set<std::string> kept; // keys of the points of an experiment gone on with
+  std::set<std::string> kept; // keys of the points of a continued experiment
 };
 
-/// A whole model as a problem: its file's name or zoo:NAME with a hash of the content, of the latter what it is built
-/// with, then its inputs ("data 1x3x224x224"). `source`: what its package says that it is (runtime::Model::source),
+/// A whole model as a problem: file name or zoo:NAME with a hash of the content (and the arguments
+/// of a zoo network), then its inputs ("data 1x3x224x224"). `source` is runtime::Model::source,
 /// which has the hash of a zoo network.
 store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs);
-/// How it is compiled and run.
+/// Setting of a model: how it is compiled and run.
 store::Setting modelSetting(const ModelFlags &model, int64_t batch);
-/// A package that was run in this process, as a point without times. Passed when the outputs were verified, mistrusted
-/// when nobody has judged them.
+/// A point without times for a package that ran in this process: passed if the outputs were
+/// verified, mistrusted if nobody has checked them.
 store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
                         const Verification &verification);
 

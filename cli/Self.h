@@ -1,4 +1,4 @@
-// This program: its files, its folders, and starting it anew.
+// This program: its files and folders, and starting it again.
 #pragma once
 
 #include "cli/Common.h"
@@ -7,19 +7,19 @@
 
 namespace lathe::cli {
 
-/// Path of this program's own file.
+/// Path of the file of this program.
 std::string ownProgram();
 
-/// liblathe_cli_compiler.so beside this program: the verbs that need the compiler.
+/// Path of liblathe_cli_compiler.so, which has the verbs that need the compiler.
 std::string compilerLibrary();
 
-/// Runs this program with `arguments` to its end, what it prints goes to stderr; throws ChildFailed when it does not
-/// succeed (it has said why, in the name of the verb that the user typed). To be called inside `guarded`.
+/// Runs this program with `arguments`; its output goes to stderr. Throws ChildFailed if it fails;
+/// it has then printed an error that names the verb of the user. Call it inside `guarded`.
 void runSelf(const Arguments &arguments);
 
-/// lathe::cacheFolder; where there is none this is said on stderr, once in a command.
+/// lathe::cacheFolder. If there is none, prints that to stderr once per command.
 std::string cacheFolderOrSay(const std::string &part);
-/// A folder for files of this process, removed at its end.
+/// A folder for files of this process, removed when it ends.
 std::filesystem::path temporaryFolder();
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// A model while it is imported: names to values, and what could not be imported.
+// The import of a model: names and their values, and nodes that cannot be imported.
 #pragma once
 
 #include "import/Format.h"
@@ -14,8 +14,9 @@ namespace lathe::source {
 
 using Values = std::vector<mlir::Value>;
 
-/// What an operand or a result is: a tensor; a sequence of tensors, whose elements are known one by one; or an optional
-/// that holds neither. Sequences and optionals never exist at run time. None of these: it could not be imported.
+/// An operand or a result: a tensor, a sequence of tensors whose elements are known, or an empty
+/// optional. Sequences and optionals do not exist at run time. None of these: the value could not
+/// be imported.
 struct Entry {
   mlir::Value value;
   std::optional<Values> sequence;
@@ -23,28 +24,28 @@ struct Entry {
   bool imported() const { return value || sequence || absent; }
 };
 
-/// What is known of one name.
+/// The value of one name.
 struct GraphValue : Entry {
   int producer = -1; // node index; -1 for inputs and initializers
   const TensorRecord *initializer = nullptr;
 };
 
-/// The nodes of a graph, of a node's subgraph or of a function, and the names they see.
+/// The nodes of a graph, of a subgraph or of a function, and the names visible to them.
 struct Scope {
-  Scope *outer = nullptr; // where other names are looked up; null for the model's graph and in functions
+  Scope *outer = nullptr; // scope for other names; null for the model's graph and for functions
   const std::vector<NodeRecord> *nodes = nullptr;
-  std::string prefix; // of the names of nodes
+  std::string prefix; // prefix of node names
   int64_t version = 0;
-  int line = -1; // the node of the model's graph these nodes belong to; -1: they are the graph's
+  int line = -1; // index of the node of the model's graph that contains these nodes; -1: none
   std::unordered_map<std::string, GraphValue> values;
-  /// In a function: the attributes of the call, over the function's defaults.
+  /// In a function: attributes of the call, or the defaults of the function.
   std::map<std::string, const AttributeRecord *> attributes;
   bool isFunction = false;
 };
 
 class Graph {
 public:
-  /// Initializers of `model` give up their bytes as they become constants. `fileName` names the file in messages.
+  /// Initializers of `model` are freed as they become constants. Messages call the file `fileName`.
   Graph(mlir::MLIRContext *context, const ModelRecord &model, const Format &format, std::string fileName,
         const ImportOptions &options);
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -53,18 +54,19 @@ public:
   mlir::OpBuilder builder;
   KnownValues known;
   const TensorInfo &info(mlir::Value value) { return known.info(value); }
-  /// An nn.constant at the insertion point; throws Unsupported for strings.
+  /// Creates an nn.constant at the insertion point. Throws Unsupported for strings.
   mlir::Value constant(const TensorData &data, const std::string &name, mlir::Location loc);
-  /// Of the operator set that the current nodes are of.
+  /// Version of the operator set of the current nodes.
   int64_t version() const { return scope->version; }
 
   // ---- For operators with subgraphs, and functions (Unfold.h).
-  /// Imports the nodes behind `outputs` in a scope within the current one. `initializers` may be null. What could not
-  /// be imported is reported and comes back empty.
+  /// Imports the nodes that `outputs` need in a scope within the current one. `initializers` may be
+  /// null. Values that could not be imported are reported and returned empty.
   std::vector<Entry> importWithin(Scope &inner, const std::vector<TensorRecord> *initializers,
                                   const std::vector<std::string> &outputs);
   Scope &current() { return *scope; }
-  /// Nodes of bodies and functions looked at so far, and how deep in them we are: unrolling must end.
+  /// Number of nodes of bodies and functions imported so far, and the current nesting depth. Both
+  /// are limited, so that unrolling ends.
   int64_t nodesUnfolded = 0;
   int depth = 0;
 
@@ -78,7 +80,7 @@ private:
   Problems problems;
   UniqueNames symbolNames{"_"};
   std::map<std::string, std::string> symbols;                                      // symbol -> name of the extent
-  std::map<std::pair<std::string, std::string>, const FunctionRecord *> functions; // by domain and name
+  std::map<std::pair<std::string, std::string>, const FunctionRecord *> functions; // by (domain, name)
 
   void findFunctions();
   const FunctionRecord *findFunction(const NodeRecord &node) const;

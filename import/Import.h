@@ -1,4 +1,4 @@
-// Trained models in: from a file to nn operations with source locations.
+// Imports trained models as nn operators with source locations.
 #pragma once
 
 #include "import/Problems.h"
@@ -16,21 +16,22 @@
 namespace lathe {
 
 struct ImportOptions {
-  /// Extents of inputs by name, for models that leave some symbolic; -1 keeps one symbolic. Extents the model
-  /// states must agree. A symbol that occurs in several inputs is bound in all of them.
+  /// Extents of inputs by name, for models with symbolic extents; -1 keeps an extent symbolic.
+  /// Static extents of the model must agree. A symbol in several inputs is bound in all of them.
   std::map<std::string, std::vector<int64_t>> shapes;
 };
 
-/// Reads a model: ONNX protobuf or textual IR, told apart by content. The result is a graph-level module (or, from
-/// textual IR, whatever level the text is at), verified. Throws Error, UnsupportedError among them.
+/// Reads a model: ONNX protobuf or textual IR, recognised by content. Returns a verified module at
+/// graph level (for textual IR: at the level of the text). Throws Error or UnsupportedError.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});
 
-/// The tensors that nodes of a model's file write; what only passes a value on (Identity, Dropout) stands for what it
-/// passes on. Empty for textual IR. Throws Error when the file cannot be read.
+/// Origins of the tensors that the nodes of a model file write. A node that only passes a value on
+/// (Identity, Dropout) is replaced by the origin of the value. Empty for textual IR. Throws Error
+/// if the file cannot be read.
 TensorOrigins tensorOrigins(const std::string &path);
 
-/// Likewise from ONNX bytes in memory; external data cannot be resolved then.
+/// Imports ONNX bytes from memory; external data is not available then.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                   const std::string &nameForMessages,
                                                   const ImportOptions &options = {});

@@ -1,4 +1,4 @@
-// What is known of values before the model runs: extents with their symbols, and contents of small tensors.
+// Compile-time knowledge about values: symbolic extents, and contents of small tensors.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -11,11 +11,11 @@ namespace lathe::source {
 
 class KnownValues {
 public:
-  /// Extents with their symbols, and contents of small integer tensors. References stay valid.
+  /// Symbolic extents, and contents of small integer tensors. References stay valid.
   const TensorInfo &info(mlir::Value value);
   void setInfo(mlir::Value value, TensorInfo info) { infos[value.getAsOpaquePointer()] = std::move(info); }
-  /// The elements of a small tensor that depends on constants and static extents alone, computed by the references;
-  /// null for others.
+  /// Elements of a small tensor that depends on constants and static extents alone, computed by the
+  /// references; null for other values.
   const Tensor *contents(mlir::Value value) { return contents(value, 0); }
 
 private:

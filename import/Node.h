@@ -1,4 +1,4 @@
-// One node while it is imported: what the importers of single operators work with.
+// A node that is being imported: the interface for importers of single operators.
 #pragma once
 
 #include "import/Graph.h"
@@ -24,7 +24,7 @@ struct Field {
 };
 using Fields = std::vector<std::pair<std::string, Field>>;
 
-/// Errors thrown from here carry no place; the graph adds it.
+/// Errors thrown by a Node have no location; the graph adds it.
 class Node {
 public:
   Node(Graph &graph, const NodeRecord &record, mlir::Location loc, Values inputs, std::string name);
@@ -33,10 +33,10 @@ public:
   const NodeRecord &record;
   const mlir::Location loc;
   const std::string name;
-  /// The version of the operator set that the node is of (ONNX: the opset).
+  /// Version of the operator set of the node (ONNX: opset).
   int64_t version() const { return graph.version(); }
 
-  // ---- Operands. Absent optional ones are null.
+  // ---- Operands. Absent optional operands are null.
   size_t inputCount() const { return inputs.size(); }
   bool has(size_t index) const { return index < inputs.size() && inputs[index]; }
   mlir::Value in(size_t index) const; // throws Error when absent
@@ -44,14 +44,14 @@ public:
   void expectInputs(size_t least, size_t most) const;
   const TensorInfo &info(mlir::Value value) const { return graph.known.info(value); }
   int64_t rank(mlir::Value value) const { return static_cast<int64_t>(info(value).rank()); }
-  /// Elements of an integer tensor that is known without running; nothing otherwise.
+  /// Elements of an integer tensor that is known at compile time; nothing otherwise.
   std::optional<std::vector<int64_t>> staticInts(mlir::Value value) const;
-  /// Likewise for a small constant of any numeric type.
+  /// Elements of a small constant of any numeric type; nothing otherwise.
   std::optional<std::vector<double>> staticDoubles(mlir::Value value) const;
-  /// Operand `index` as static integers; Unsupported where it is only known at run time.
+  /// Operand `index` as static integers. Throws Unsupported if it is only known at run time.
   std::vector<int64_t> requireInts(size_t index, const char *what) const;
 
-  // ---- Attributes; each read marks the attribute as understood. Kind mismatches are Errors.
+  // ---- Attributes. Reading an attribute marks it as understood. A wrong kind is an Error.
   bool hasAttr(const std::string &attr) const { return find(attr) != nullptr; }
   int64_t intAttr(const std::string &attr, int64_t fallback);
   double floatAttr(const std::string &attr, double fallback);
@@ -59,24 +59,25 @@ public:
   std::vector<int64_t> intsAttr(const std::string &attr, std::vector<int64_t> fallback = {});
   std::vector<double> floatsAttr(const std::string &attr);
   std::vector<std::string> stringsAttr(const std::string &attr);
-  /// Null where the attribute is absent. A float is not rounded to its shortest decimal.
+  /// Returns null if the attribute is absent. A float is not rounded to its shortest decimal.
   const float *rawFloatAttr(const std::string &attr) { return attribute<float>(attr); }
   const std::vector<float> *rawFloatsAttr(const std::string &attr) { return attribute<std::vector<float>>(attr); }
   const TensorRecord *tensorAttr(const std::string &attr) { return attribute<TensorRecord>(attr); }
-  /// An element type, or a number that stands for one in the format; Unsupported for those that Lathe does not know.
+  /// An element type, or a number that means one in the format. Throws Unsupported for unknown
+  /// types.
   ElementType typeAttr(const std::string &attr, ElementType fallback);
   void ignore(std::initializer_list<const char *> attrs);
-  /// Throws Error for an attribute no one asked about.
+  /// Throws Error for an attribute that was never read.
   void checkAllUnderstood() const;
 
   // ---- Results.
   size_t outputCount() const { return record.outputs.size(); }
-  /// True when output `index` is named, that is, may be used.
+  /// True if output `index` has a name, so that it may be used.
   bool wants(size_t index) const { return index < outputCount() && !record.outputs[index].empty(); }
   void set(size_t index, mlir::Value value);
   Values outputs; // by position; null: not set
 
-  // ---- Building. Shapes are inferred with symbols; violated constraints are Errors.
+  // ---- Building. Shapes are inferred symbolically; a violated constraint is an Error.
   mlir::Operation *emitOp(const char *mnemonic, const Values &operands, const Fields &fields = {});
   mlir::Value emit(const char *mnemonic, const Values &operands, const Fields &fields = {}) {
     return emitOp(mnemonic, operands, fields)->getResult(0);
@@ -84,9 +85,9 @@ public:
   mlir::Operation *emitOp(const OpRecord &record, Values operands, Attrs &attrs);
   mlir::Value constant(const TensorData &data) { return graph.constant(data, name, loc); }
   mlir::Value constantInts(const std::vector<int64_t> &dims, const std::vector<int64_t> &values);
-  /// A constant of a float or integer type.
+  /// Creates a constant of a float or integer type.
   mlir::Value constantScalar(ElementType type, double value);
-  /// `x` under the extents `dims`, whose symbols must come from x.
+  /// Reshapes `x` to the extents `dims`, whose symbols must occur in x.
   mlir::Value reshape(mlir::Value x, const Dims &dims);
   mlir::Value cast(mlir::Value x, ElementType type);
 
@@ -99,13 +100,14 @@ private:
   template <class T> const T *attribute(const std::string &attr);
 };
 
-/// Sets `field` of an attribute struct; Error when it has none of that name or another kind.
+/// Sets `field` of an attribute struct. Throws Error if the struct has no such field or the kind
+/// differs.
 void setField(Attrs &attrs, const std::string &name, const Field &field);
 
-/// 0.1f as 0.1: the shortest decimal that is the same float.
+/// Converts 0.1f to 0.1: the shortest decimal that rounds to the same float.
 double shortestDouble(float value);
 
-/// Imports by the format's direct mapping: operands in order, attributes by name.
+/// Imports a node by the direct mapping of the format: operands in order, attributes by name.
 void importDirectly(Node &node);
 
 } // namespace lathe::source

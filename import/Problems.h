@@ -1,4 +1,4 @@
-// What a format's operators ask for beyond the operator set: collected over the whole model, thrown once.
+// Nodes that cannot be imported: collected over the whole model and reported once.
 #pragma once
 
 #include "support/Error.h"
@@ -18,7 +18,7 @@ struct ImportIssue {
   std::string reason;
 };
 
-/// The model is well-formed, but these nodes (all of them) are beyond the operator set.
+/// Thrown for a well-formed model with nodes that Lathe does not support; lists all of them.
 class UnsupportedError : public Error {
 public:
   UnsupportedError(const std::string &message, std::vector<ImportIssue> found)
@@ -28,7 +28,7 @@ public:
 
 namespace source {
 
-/// Thrown by importers of nodes: the node is well-formed but beyond the operator set.
+/// Thrown by importers for a well-formed node that Lathe does not support.
 struct Unsupported {
   std::string reason;
 };
@@ -36,8 +36,8 @@ struct Unsupported {
 class Problems {
 public:
   void add(ImportIssue issue) { issues.push_back(std::move(issue)); }
-  /// Throws UnsupportedError when there is any, naming the first three. `versionWord` is what the format calls the
-  /// version of an operator set.
+  /// Throws UnsupportedError if there are any issues; the message names the first three.
+  /// `versionWord` is the name of the version of an operator set.
   void throwIfAny(const std::string &fileName, const char *versionWord) const;
 
 private:

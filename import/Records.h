@@ -1,4 +1,5 @@
-// A source model as plain records: what the reader of a format hands to Graph.h. No MLIR, no format's own types.
+// A source model as plain records, which the reader of a format passes to Graph.h. Independent of
+// MLIR and of the format.
 #pragma once
 
 #include "support/ElementType.h"
@@ -21,24 +22,26 @@ struct TensorData {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;
   std::vector<char> bytes;          // row-major, native order; booleans 0 or 1; sub-byte types packed
-  std::vector<std::string> strings; // of string tensors
+  std::vector<std::string> strings; // elements of string tensors
 };
 
-/// The product of `dims`, refusing negative extents and more than 2^42 elements (Error starting with `what`).
+/// Product of `dims`. Throws Error, beginning with `what`, for negative extents and for more than
+/// 2^42 elements.
 int64_t checkedElements(const std::vector<int64_t> &dims, const std::string &what);
 
-/// A tensor of the file, decoded when it is asked for.
+/// A tensor of the file, decoded on demand.
 struct TensorRecord {
   std::string name;
-  ElementType type = ElementType::invalid; // invalid: one that Lathe does not know
-  std::string typeName;                    // as the format calls it, for messages
-  /// Throws Error, starting with `what` ("initializer 'w'"), unless type, extents and data agree.
+  ElementType type = ElementType::invalid; // invalid: unknown type
+  std::string typeName;                    // name in the format, for messages
+  /// Decodes the tensor. Throws Error, beginning with `what` ("initializer 'w'"), unless type,
+  /// extents and data agree.
   std::function<TensorData(const std::string &what)> read;
-  /// Frees the bytes; `read` is not called again. Empty: nothing to free.
+  /// Frees the bytes; `read` must not be called afterwards. May be empty.
   std::function<void()> release;
 };
 
-/// A value of a kind that no operator reads, such as a sparse tensor.
+/// A value that no operator reads, such as a sparse tensor.
 struct OtherKind {
   std::string name; // "a sparse tensor"
 };
@@ -47,37 +50,37 @@ struct GraphRecord;
 
 struct AttributeRecord {
   std::string name;
-  /// Nothing where the attribute has no value, or only `graphs` or `parameter`.
+  /// Empty if the attribute has no value, or only `graphs` or `parameter`.
   std::variant<std::monostate, int64_t, float, std::string, ElementType, TensorRecord, std::vector<int64_t>,
                std::vector<float>, std::vector<std::string>, OtherKind>
       value;
   std::vector<GraphRecord> graphs; // bodies and branches
-  std::string parameter;           // in a function: the attribute of the call that gives the value; "" elsewhere
+  std::string parameter;           // in a function: attribute of the call with the value; "" elsewhere
 };
 
 struct NodeRecord {
-  std::string name;   // "" where the file gives none
-  std::string domain; // of the operator; "" for the format's own
+  std::string name;   // "": none
+  std::string domain; // domain of the operator; "": the format's own
   std::string op;
-  std::vector<std::string> inputs, outputs; // names of tensors; "" where an optional one is absent
+  std::vector<std::string> inputs, outputs; // names of tensors; "": absent optional operand
   std::vector<AttributeRecord> attributes;
 };
 
 struct ExtentRecord {
   std::optional<int64_t> value;
-  std::string symbol; // where `value` is absent; "" for an extent without a name
+  std::string symbol; // if `value` is absent; "": extent without a name
 };
 
 /// An input or output of a graph.
 struct ValueRecord {
   std::string name;
-  std::string kind; // "" for a tensor, otherwise what it is: "a sequence"
+  std::string kind; // "": a tensor; else for messages: "a sequence"
   ElementType type = ElementType::invalid;
   std::string typeName;
-  std::optional<std::vector<ExtentRecord>> extents; // nothing: the rank is not known
+  std::optional<std::vector<ExtentRecord>> extents; // empty: unknown rank
 };
 
-/// Nodes may stand in any order. Names are those of tensors.
+/// Nodes may be in any order. Names are names of tensors.
 struct GraphRecord {
   std::vector<NodeRecord> nodes;
   std::vector<ValueRecord> inputs, outputs;
@@ -85,10 +88,10 @@ struct GraphRecord {
   std::vector<std::pair<std::string, std::string>> unreadable; // initializers by name, with the reason
 };
 
-/// Nodes that nodes of its name and domain stand for.
+/// A function: the nodes that replace a node with its name and domain.
 struct FunctionRecord {
   std::string domain, name;
-  std::optional<int64_t> version; // of the operator set its nodes are of; nothing: the caller's
+  std::optional<int64_t> version; // version of the operator set of its nodes; empty: as the caller
   std::vector<std::string> inputs, outputs;
   std::vector<AttributeRecord> defaults;
   std::vector<NodeRecord> nodes;
@@ -99,21 +102,21 @@ struct ModelRecord {
   std::string producer;
   GraphRecord graph;
   std::vector<FunctionRecord> functions;
-  std::shared_ptr<void> storage; // the parsed file, which the tensors' functions read
+  std::shared_ptr<void> storage; // the parsed file, which the tensors read
 };
 
-/// `name` without characters that would break a message's line.
+/// Returns `name` without characters that would break the line of a message.
 std::string oneLine(std::string name);
-/// A node's name: its own, or that of its first output.
+/// Name of a node: its own name, else the name of its first output.
 std::string nodeName(const NodeRecord &node);
-/// Names a node reads, those its subgraphs take from outside included; sorted. Throws Error for subgraphs nested deeper
-/// than `mostNested`.
+/// Names that a node reads, also through its subgraphs, sorted. Throws Error for subgraphs nested
+/// deeper than `mostNested`.
 std::vector<std::string> namesRead(const NodeRecord &node);
-/// Subgraphs and functions nest at most this deep.
+/// Largest nesting depth of subgraphs and functions.
 inline constexpr int mostNested = 64;
 
-/// `node` with the attributes that a function's call gives it (`given`, by name); `storage` holds the copy where one is
-/// made.
+/// Returns `node` with the attributes of the call of its function (`given`, by name). `storage`
+/// holds the copy if one is needed.
 const NodeRecord &withParameters(const NodeRecord &node, const std::map<std::string, const AttributeRecord *> &given,
                                  NodeRecord &storage);
 

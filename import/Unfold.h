@@ -1,5 +1,6 @@
-// Operators with subgraphs, calls of functions, and operators on sequences: what is decided while importing never exists
-// in the graph. A body is imported once an iteration, a function becomes its nodes.
+// Unfolds operators with subgraphs, calls of functions and operators on sequences, so that they do
+// not exist in the graph. A body is imported once per iteration; a function is replaced by its
+// nodes.
 #pragma once
 
 #include "import/Graph.h"
@@ -8,51 +9,51 @@
 
 namespace lathe::source {
 
-/// A node with subgraphs, a call of a function, or an operator on sequences while it is imported: what it reads, and
-/// what it makes, by position.
+/// A node with subgraphs, a call of a function, or an operator on sequences, with its inputs and
+/// outputs by position.
 struct StructureNode {
   Graph &graph;
   const NodeRecord &record;
   mlir::Location loc;
   std::string name;
-  int line; // of the model's graph
+  int line; // index of the node of the model's graph
   std::vector<Entry> inputs, outputs;
 
   const Entry &in(size_t index) const;
   mlir::Value tensor(size_t index) const;
   const Values &sequence(size_t index) const;
-  /// Null where the node has none of that name.
+  /// Returns null if the node has no attribute of that name.
   const AttributeRecord *attr(const std::string &name) const;
   int64_t intAttr(const std::string &name, int64_t fallback) const;
-  /// `count` zeros where the attribute is absent.
+  /// Returns `count` zeros if the attribute is absent.
   std::vector<int64_t> intsAttr(const std::string &name, size_t count) const;
-  /// A graph attribute; Error where it is missing.
+  /// Returns a graph attribute. Throws Error if it is missing.
   const GraphRecord &subgraph(const std::string &name) const;
-  /// The one element of a tensor that is known without running.
+  /// Returns the single element of a tensor that is known at compile time.
   std::optional<int64_t> scalar(const Entry &entry) const;
   [[noreturn]] void unsupported(std::string reason) const { throw Unsupported{std::move(reason)}; }
 };
 
-/// Throws Unsupported where bodies and functions have unfolded to too many nodes or levels.
+/// Throws Unsupported if bodies and functions have unfolded to too many nodes or levels.
 void limitUnfolding(StructureNode &node);
 
-/// A loop's body. Its initializers become constants once, its nodes are imported by every `run`.
+/// Body of a loop. Its initializers become constants once; every `run` imports its nodes.
 class Body {
 public:
   Body(StructureNode &node, const GraphRecord &graph);
-  /// `prefix` stands before the names of the iteration's nodes.
+  /// `prefix` precedes the names of the nodes of the iteration.
   std::vector<Entry> run(StructureNode &node, const std::vector<Entry> &inputs, const std::string &prefix);
 
 private:
   const GraphRecord &graph;
-  Scope constants; // around the iterations
+  Scope constants; // scope around all iterations
 };
 
-/// The outputs of a subgraph without inputs, in place of the node.
+/// Replaces the node by the outputs of a subgraph without inputs.
 std::vector<Entry> importBranch(StructureNode &node, const GraphRecord &graph);
-/// True when every entry was imported; otherwise an issue has been reported inside.
+/// True if every entry was imported; otherwise an issue has been reported.
 bool allImported(const std::vector<Entry> &entries);
-/// The function's nodes in place of the node that calls it.
+/// Replaces a call by the nodes of the function.
 void importFunctionCall(StructureNode &node, const FunctionRecord &function);
 
 } // namespace lathe::source

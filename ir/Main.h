@@ -1,4 +1,4 @@
-// The function that a model is, and its ports.
+// The function @main of a model and its ports.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,11 +9,11 @@
 
 namespace lathe {
 
-/// The function @main; throws Error when the module has none.
+/// Returns @main. Throws Error if the module has none.
 mlir::func::FuncOp mainFunction(mlir::ModuleOp module);
 
-/// Names of its arguments and results as callers know them: `nn.name`, or "input0", "output0". Each kind is unique: of
-/// two results "y" the second is "y:1".
+/// Names of its arguments and results for callers: `nn.name`, or "input0", "output0". Names are
+/// unique among inputs and among outputs: the second of two results "y" is "y:1".
 std::vector<std::string> inputNames(mlir::func::FuncOp main);
 std::vector<std::string> outputNames(mlir::func::FuncOp main);
 

@@ -24,7 +24,8 @@ struct AttrRecord {
   const char *defaultText;
 };
 
-/// An operator of a source format that becomes one of ours, or a part of what the format's importer makes of it.
+/// An operator of a source format that is imported as one of ours, or as several of which this is
+/// one.
 struct FormatMapping {
   const char *format; // "onnx"
   const char *op;
@@ -32,7 +33,7 @@ struct FormatMapping {
   bool direct;                          // operands in order, attributes by name
   std::span<const char *const> renames; // "format_name=field"
 
-  /// The format's name of the attribute that is `field` of the record.
+  /// Name in the format of the attribute `field` of the record.
   std::string attribute(std::string_view field) const;
 };
 
@@ -55,7 +56,7 @@ struct OpRecord {
   /// `infer`.
   Dim (*flops)(const Attrs &attrs, const InferInputs &in, const InferInputs &out);
 
-  /// True when some operator of `format` becomes this one.
+  /// True if an operator of `format` is imported as this one.
   bool isIn(std::string_view format) const;
   bool compiled() const { return std::string_view(lowering) != "reference"; }
 };
@@ -72,9 +73,10 @@ struct MappedOp {
 };
 /// The direct mappings of `format`.
 std::vector<MappedOp> mappings(std::string_view format);
-/// The one of `among` for the format's operator `op` at `version` of its operator set; no record where there is none.
+/// Returns the mapping in `among` for operator `op` at `version` of the operator set; without a
+/// record if there is none.
 MappedOp findMapping(std::span<const MappedOp> among, std::string_view op, int64_t version);
-/// The direct mapping of `record` at `version` of the operator set of `format`; null where there is none.
+/// Returns the direct mapping of `record` at `version` of the operator set of `format`, or null.
 const FormatMapping *mappingOf(const OpRecord &record, std::string_view format, int64_t version);
 
 } // namespace lathe

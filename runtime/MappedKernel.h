@@ -15,7 +15,7 @@ namespace lathe::runtime {
 class ExecutableCode {
 public:
   ExecutableCode() = default;
-  /// Throws Error starting with `what`.
+  /// Copies and maps the code. Throws Error starting with `what`.
   ExecutableCode(std::span<const char> code, const std::string &what);
   ExecutableCode(ExecutableCode &&other) noexcept;
   ExecutableCode &operator=(ExecutableCode &&other) noexcept;
@@ -24,7 +24,7 @@ public:
   bool empty() const { return length == 0; }
   size_t bytes() const { return length; }
   const char *data() const { return memory; }
-  /// The kernel that begins `offset` bytes into the code.
+  /// The kernel at `offset` bytes in the code.
   LatheKernel kernelAt(uint64_t offset) const;
 
 private:
@@ -35,18 +35,19 @@ private:
 /// One kernel of linked code (codegen/target/Emit.h), for tests and the laboratory.
 class MappedKernel {
 public:
-  /// Throws Error when there is no memory.
+  /// Maps the code; the kernel is at `offset`. Throws Error if there is no memory.
   MappedKernel(std::span<const char> code, uint64_t offset);
 
   /// Computes the work items [begin, end) on this thread, in the floating-point mode of kernels.
   void call(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) const;
 
-  /// What a call over all work items needs. `units` divide into `stages` equal ranges that run one after the other.
+  /// Arguments of a call for all work items. `units` divide into `stages` equal ranges that run one
+  /// after the other.
   struct Work {
     void *const *buffers = nullptr;
     const int64_t *dims = nullptr;
     int64_t units = 0, stages = 1;
-    char *scratch = nullptr; // of every thread, `scratchStride` bytes apart; 0: all threads share one
+    char *scratch = nullptr; // one per thread, with distance `scratchStride` bytes; 0: shared by all threads
     size_t scratchStride = 0;
   };
   /// Computes all work items on the threads of `pool`, split as a context splits them.

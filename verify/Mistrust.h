@@ -10,9 +10,9 @@
 
 namespace lathe::verify {
 
-/// Explains an output that is constant, all zero or nowhere finite. Runs the references in float64 on `inputs` and
-/// follows the output back to the first node whose result is so, too: "first all zero in node 'relu5' (relu)". Adds how
-/// many of the model's weights hold one value only.
+/// Explains an output that is constant, all zero or nowhere finite. Runs the references in float64
+/// on `inputs` and follows the output back to the first node with such a result: "first all zero in
+/// node 'relu5' (relu)". Adds the number of weights of the model whose elements are all equal.
 std::string traceMistrust(mlir::ModuleOp module, std::span<const Value> inputs, size_t output, int threads);
 
 } // namespace lathe::verify

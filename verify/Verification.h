@@ -1,5 +1,4 @@
-// A package beside the reference operators in float64: the one judge of compiled models. `lathe verify` prints what it
-// finds.
+// Compares a package with the references in float64. `lathe verify` prints the result.
 #pragma once
 
 #include "ir/TensorOrigin.h"
@@ -20,25 +19,25 @@
 namespace lathe::verify {
 
 struct Options {
-  std::vector<std::string> nodes = {};   // whose values are compared, too, by name
-  bool all = false;                      // also what every kernel computes
-  std::optional<double> relative = {};   // bounds instead of those of lab/judging/Tolerance.h
+  std::vector<std::string> nodes = {};   // further nodes to compare, by name
+  bool all = false;                      // compare the result of every kernel, too
+  std::optional<double> relative = {};   // bound instead of lab/judging/Tolerance.h
   std::optional<double> maximum = {};    // likewise
-  int threads = 1;                       // of the package; the references run on all processors
-  std::function<void()> onMismatch = {}; // called before the search for the place, which runs everything again
+  int threads = 1;                       // threads of the package; references use all processors
+  std::function<void()> onMismatch = {}; // called before the search for the node, which runs again
 };
 
-/// A value of the package beside the reference's.
+/// The comparison of one value with the reference.
 struct Comparison {
-  std::string value; // output, or the name of a value inside
+  std::string value; // name of an output or of an intermediate value
   lab::Difference difference;
   bool passed = false;
 };
 
-/// The first value, in the order of execution, that is out of bounds.
+/// The first value in order of execution that is out of bounds.
 struct Divergence {
   std::string value, kernel;
-  std::vector<std::string> nodes; // of the kernel
+  std::vector<std::string> nodes; // nodes of the kernel
   lab::Difference difference;
   /// "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is 1, the reference has 2"
   std::string str() const;
@@ -48,22 +47,23 @@ struct Divergence {
 struct SetResult {
   lab::Tolerance tolerance;
   std::vector<Comparison> comparisons;
-  /// The first output from which nothing follows, and why: "all zero: first all zero in node 'relu5' (relu)"; "" where
-  /// all say something.
+  /// Why the first mistrusted output proves nothing: "all zero: first all zero in node 'relu5'
+  /// (relu)"; "": none is mistrusted.
   std::string mistrusted, mistrust;
   std::optional<Divergence> divergence;
-  /// The first comparison that failed; null where none did.
+  /// The first failed comparison; null: none.
   const Comparison *failed() const;
 };
 
 class Verification {
 public:
-  /// `module` is the graph that the package was compiled from; it must outlive this. Throws Error unless the ports of
-  /// both agree.
+  /// `module` is the graph that the package was compiled from; it must outlive this object. Throws
+  /// Error if the ports of both differ.
   Verification(std::shared_ptr<const runtime::Model> package, mlir::ModuleOp module, Options options);
   ~Verification();
 
-  /// One value a port. Throws Error for outputs that cannot be compared and for nodes that no value of the plan has.
+  /// Compares one set of inputs, one value per port. Throws Error for outputs that cannot be
+  /// compared and for unknown nodes.
   SetResult run(std::span<const Value> inputs);
 
 private:
@@ -80,23 +80,23 @@ private:
   std::vector<Divergence> compareInside(const std::map<std::string, Tensor> &expected);
 };
 
-/// What all sets came to.
+/// Totals over all sets of inputs.
 struct Verdict {
   size_t sets = 0;
-  lab::Tolerance tolerance; // of the last set
+  lab::Tolerance tolerance; // tolerance of the last set
   lab::Difference worst;    // largest errors; the most NaN and infinities
-  std::string failure;      // "prob (random, seed 1): relative error 0.1 ..."; "" where everything agrees
-  std::string mistrust;     // likewise
+  std::string failure;      // "prob (random, seed 1): relative error 0.1 ..."; "": everything agrees
+  std::string mistrust;     // the same for mistrusted outputs
 
-  /// `title` says which inputs: "random, seed 1".
+  /// Adds a set of inputs; `title` describes it: "random, seed 1".
   void add(const std::string &title, const SetResult &result);
   bool passed() const { return failure.empty() && mistrust.empty(); }
-  /// One line; `precision` is the package's.
+  /// One line of text; `precision` is the precision of the package.
   std::string summary(Precision precision) const;
 };
 
-/// How to cut the kernel of `divergence` out of the graph; nothing where the graph has no such part. `tensors`: names
-/// of the model's file.
+/// Arguments of `lathe extract` that cut the kernel of `divergence` out of the graph; nothing if
+/// the graph has no such part. `tensors` are origins of the tensors of the model file.
 std::optional<CutOptions> cutAround(mlir::ModuleOp module, const Divergence &divergence, TensorOrigins tensors);
 
 } // namespace lathe::verify

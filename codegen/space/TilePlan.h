@@ -23,7 +23,7 @@ struct TilePlan {
   int64_t width = 1, channels = 0, outputs = 0;
   std::optional<ConvGeometry> conv;
   std::optional<GemmGeometry> gemm;
-  std::vector<std::pair<int64_t, int64_t>> phases; // row, column
+  std::vector<std::pair<int64_t, int64_t>> phases; // (row, column) of the inputs of each phase, modulo the strides
   std::vector<TileTap> taps;
   int64_t moreRows = 0, moreColumns = 0; // rows and columns read beyond an output position
   int64_t rows, oc;

@@ -1,4 +1,4 @@
-// A graph while it is written: values to names, nodes and weights to messages.
+// Writes a graph as ONNX messages.
 #pragma once
 
 #include "import/onnx/TensorData.h"
@@ -16,19 +16,20 @@ namespace lathe::onnx {
 class GraphWriter {
 public:
   explicit GraphWriter(mlir::ModuleOp module) : module(module) {}
-  /// Constants of at least `externalFrom` bytes are left without data, to be stored elsewhere: see `external`.
+  /// Writes the model. Constants of `externalFrom` bytes or more are left without data and listed
+  /// in `external`.
   ModelProto write(int64_t externalFrom);
 
   struct External {
-    std::string name; // of the initializer
+    std::string name; // name of the initializer
     nn::ConstantData data;
   };
   std::vector<External> external;
 
   std::string nameOf(mlir::Value value) const;
-  /// `wanted`, or `wanted_1` and so on where that is taken.
+  /// Returns `wanted`, or `wanted_1` and so on if the name is taken.
   std::string uniqueValueName(const std::string &wanted) { return valueNames.take(wanted.empty() ? "value" : wanted); }
-  /// An initializer holding `bytes`; returns its name.
+  /// Adds an initializer with `bytes` and returns its name.
   std::string addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
                              const std::string &bytes);
 
@@ -44,7 +45,7 @@ private:
   void addIdentity(mlir::Value from, const std::string &to);
 };
 
-/// One node while it is written.
+/// A node that is being written.
 class NodeWriter {
 public:
   NodeWriter(GraphWriter &graph, mlir::Operation &op, NodeProto &node) : graph(graph), op(op), node(node) {}
@@ -55,7 +56,7 @@ public:
   void input(mlir::Value value) { node.add_input(value ? graph.nameOf(value) : ""); }
   void inputInts(const char *what, const std::vector<int64_t> &values);
   void inputFloats(const char *what, const std::vector<double> &values);
-  /// A scalar of any numeric type.
+  /// Adds a scalar input of any numeric type.
   void inputScalar(const char *what, ElementType type, double value);
   void attr(const std::string &name, int64_t value);
   void attr(const std::string &name, double value);
@@ -69,20 +70,22 @@ private:
   AttributeProto &add(const std::string &name, AttributeProto::AttributeType kind);
 };
 
-/// The least opset that has what writeOperator makes of `op`; at least exportedOpset.
+/// Smallest opset that has the operators which writeOperator emits for `op`; at least
+/// exportedOpset.
 int64_t opsetOf(mlir::Operation &op);
 
 /// Writers of operators without a direct mapping, by mnemonic.
 using Writer = void (*)(NodeWriter &);
 using Writers = std::unordered_map<std::string_view, Writer>;
 void addIndexedWriters(Writers &table); // Indexed.cpp
-/// True for max_pool_indices right behind the max_pool of the same windows: together they are one MaxPool.
+/// True for a max_pool_indices directly behind the max_pool with equal windows; both together are
+/// one MaxPool.
 bool isIndicesOfPoolBefore(mlir::Operation &op);
 
-/// Fills operator, operands and attributes of `writer.node` from `writer.op`.
+/// Sets operator, operands and attributes of `writer.node` from `writer.op`.
 void writeOperator(NodeWriter &writer);
 
-/// The bytes of one element of `type`.
+/// Bytes of one element of `type`.
 std::string elementBytes(ElementType type, double value);
 
 } // namespace lathe::onnx

@@ -1,4 +1,4 @@
-// ONNX as a source format: its table of operators. Only Reader.cpp and TensorData.cpp see protobuf.
+// ONNX as a source format: its table of operators. Only Reader.cpp and TensorData.cpp use protobuf.
 #pragma once
 
 #include "import/Node.h"
@@ -11,7 +11,8 @@ using namespace source;
 
 const Format &format();
 
-/// Reader.cpp. A weight's bytes stay in the parsed message until they are asked for.
+/// Reads a file (Reader.cpp). The bytes of a weight stay in the parsed message until they are
+/// requested.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder);
 
 void addAttentionHandlers(Handlers &table);   // Attention.cpp
@@ -23,17 +24,18 @@ void addMovementHandlers(Handlers &table);    // Movement.cpp: slice, split, pad
 void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity, dropout, shape
 void addRecurrentHandlers(Handlers &table);   // Recurrent.cpp: LSTM, GRU, RNN
 void addIndexedHandlers(Handlers &table);     // Indexed.cpp: top-k, cumulative sums, sampling
-void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators that are a few others
+void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators composed of others
 void addEinsumHandlers(Handlers &table);      // Einsum.cpp
 void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
-/// Structure.cpp: null for operators on tensors without subgraphs.
+/// Structure.cpp; null for operators on tensors without subgraphs.
 StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
-/// Sequence.cpp: likewise for operators on sequences and optionals alone.
+/// Sequence.cpp; null for operators other than those on sequences and optionals.
 StructureHandler sequenceHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
 
-// Of Window.cpp. The attributes every pooling operator has; and ceil_mode replaced by padding behind.
+// Window.cpp: the common attributes of pooling operators, and ceil_mode converted to padding at the
+// end.
 Fields averagePoolFields(Node &node);
-/// A convolution of integers by the node's attributes over these operands (zero points may be null).
+/// Emits a convolution of integers with the attributes of the node; zero points may be null.
 mlir::Value emitConvInteger(Node &node, mlir::Value x, mlir::Value w, mlir::Value xZero, mlir::Value wZero);
 void padForCeil(const Dims &x, Fields &fields);
 

@@ -1,4 +1,4 @@
-// ONNX tensors as plain bytes: every way the format stores elements, including files beside the model.
+// Decodes ONNX tensors to plain bytes, from all storage forms, also from files beside the model.
 #pragma once
 
 #include "import/Records.h"
@@ -11,8 +11,9 @@ namespace lathe::onnx {
 
 using source::TensorData;
 
-/// Throws Error, starting with `what` ("initializer 'w'"), unless type, extents and data agree. `folder` is where the
-/// model lies (empty: unknown); external data must lie in it or below.
+/// Decodes a tensor. Throws Error, beginning with `what` ("initializer 'w'"), unless type, extents
+/// and data agree. `folder` is the folder of the model (empty: unknown); external data must be in
+/// it or below.
 TensorData decodeTensor(const TensorProto &tensor, const std::string &what, const std::filesystem::path &folder);
 
 } // namespace lathe::onnx

@@ -1,4 +1,4 @@
-// Element types as ONNX numbers them (TensorProto.DataType).
+// Element types by ONNX numbers (TensorProto.DataType).
 #pragma once
 
 #include "support/ElementType.h"
@@ -8,11 +8,11 @@
 
 namespace lathe::onnx {
 
-/// `invalid` for types Lathe does not know.
+/// Returns `invalid` for unknown types.
 ElementType fromOnnxType(int64_t dataType);
-/// UNDEFINED (0) for invalid.
+/// Returns UNDEFINED (0) for invalid.
 int32_t toOnnxType(ElementType type);
-/// "float", "complex64", "type 99": ONNX's own names, for messages.
+/// ONNX's name of a type, for messages: "float", "complex64", "type 99".
 std::string onnxTypeName(int64_t dataType);
 
 } // namespace lathe::onnx

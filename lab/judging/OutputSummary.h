@@ -1,4 +1,4 @@
-// What the elements of an output say at first sight.
+// Summary of the elements of an output.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -7,10 +7,10 @@
 
 namespace lathe::lab {
 
-/// Smallest, largest and mean of the finite elements, and what makes an output not worth trusting ("" when nothing
-/// does): all zero, constant, no finite element.
+/// Minimum, maximum and mean of the finite elements, and the reason to mistrust the output: all
+/// zero, constant, or no finite element ("": none).
 struct OutputSummary {
-  double min = 0, max = 0, mean = 0; // of nothing unless measured()
+  double min = 0, max = 0, mean = 0; // valid if measured()
   int64_t elements = 0, nan = 0, infinite = 0;
   bool texts = false;
   std::string mistrust;

@@ -1,6 +1,6 @@
-// How far a right result may be from the judge's, by the element types and the lengths of sums it went through.
+// Bounds for the error of a right result, by element types and lengths of sums.
 //
-// docs/numerics.md, "How outputs are judged", states the rule with its reasons; this is the only place that holds it.
+// docs/numerics.md, "How outputs are judged", explains the rule, which is implemented only here.
 #pragma once
 
 #include "runtime/Model.h"
@@ -20,38 +20,38 @@ struct Tolerance {
   double maximum = 1e-4;  // largest |difference| / largest |reference|
 };
 
-/// The roundings between the inputs and a result.
+/// Roundings between the inputs and a result.
 struct Roundings {
   bool anyFloat = false;
   bool onlyDoubles = true;                    // every float is f64
-  ElementType half = ElementType::invalid;    // f16 or bf16 where values are stored so, the coarser of both
-  ElementType quarter = ElementType::invalid; // likewise an 8-bit float
-  double terms = 1;                           // of the sums on the longest path, added up
-  double stored = 1;                          // values of `half` on the longest path
-  Precision precision = Precision::fp32;      // bf16: operands of products are rounded to it
+  ElementType half = ElementType::invalid;    // coarsest 16-bit type of stored values; invalid: none
+  ElementType quarter = ElementType::invalid; // coarsest 8-bit float of stored values; invalid: none
+  double terms = 1;                           // sum of the lengths of all sums on the longest path
+  double stored = 1;                          // number of stored values of `half` on the longest path
+  Precision precision = Precision::fp32;      // bf16: operands of products are rounded to bf16
 
   void add(ElementType type);
 };
 
-/// Whom a result is held against: the judge, which computes in float64, or a runtime that has errors of its own and
-/// algorithms that nobody here knows.
+/// The other side of a comparison: the judge in float64, or a runtime with its own rounding errors
+/// and unknown algorithms.
 enum class Against { judge, peer };
 
-/// Zero where no float is involved.
+/// Bounds for these roundings; zero if there are no floats.
 Tolerance toleranceOf(const Roundings &roundings, Against against = Against::judge);
 
-/// Half the distance between 1 and the next number of a floating-point type.
+/// Unit roundoff: half the distance between 1 and the next number of a floating-point type.
 double unitRoundoff(ElementType type);
 
-/// Extents of the symbols that name whole extents of the ports' tensors.
+/// Values of the symbols that are whole extents of the ports.
 std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports, std::span<const Value> values);
 
-/// Of a package's outputs: the types of what its kernels write, and the longest path through its plan. A kernel counts
-/// with half its operations an element of what it writes, which is the length of a product's sums. `symbols`: extents
-/// of this run; those that are absent count as 1.
+/// Roundings of the outputs of a package: the types that its kernels write, and the longest path
+/// through its plan. A kernel counts with half its operations per element of its result, the length
+/// of the sums of a product. `symbols` are the extents of this run; missing symbols count as 1.
 Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, int64_t> &symbols = {});
 
-/// The precision that a package's options (runtime::Model::options) say it was compiled with.
+/// Precision of a package, from its options (runtime::Model::options).
 Precision precisionOfPackage(const std::string &options);
 
 } // namespace lathe::lab

@@ -1,4 +1,4 @@
-// A model's ports as its package has them.
+// The ports of a model, as its package has them.
 #pragma once
 
 #include "runtime/Model.h"
