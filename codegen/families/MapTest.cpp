@@ -1,6 +1,7 @@
 // Element-wise kernels against the references: every operator, random broadcasting, layouts and types.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
+#include "codegen/testing/RandomTesting.h"
 #include "ops/Lowerings.h"
 #include "ops/Registry.h"
 
@@ -217,8 +218,7 @@ TEST_F(Map, clipWithBoundsAsOperands) {
 
 /// Random broadcasting of three operands, row-major or blocked, the batch symbolic or not.
 TEST_F(Map, randomShapes) {
-  uint64_t first = 1000;
-  for (uint64_t seed = first; seed < first + 60; ++seed) {
+  for (uint64_t seed : randomSeeds(60)) {
     std::mt19937_64 random(seed);
     auto upTo = [&](int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
     bool useBlocks = random() % 2;

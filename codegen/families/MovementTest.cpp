@@ -1,6 +1,7 @@
 // Movement kernels against the references: bit for bit.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
+#include "codegen/testing/RandomTesting.h"
 #include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +61,7 @@ protected:
 };
 
 TEST_F(Movement, layouts) {
-  for (uint64_t seed = 1; seed <= 120; ++seed) {
+  for (uint64_t seed : randomSeeds(120)) {
     start(seed);
     symbolic = maybe(3);
     Shape dims{upTo(3), upTo(50)};
@@ -74,7 +75,7 @@ TEST_F(Movement, layouts) {
 }
 
 TEST_F(Movement, transposes) {
-  for (uint64_t seed = 1; seed <= 120; ++seed) {
+  for (uint64_t seed : randomSeeds(120)) {
     start(seed);
     Shape dims = shape(1 + seed % 5, seed % 5 < 2 ? 70 : 20), perm(dims.size());
     std::iota(perm.begin(), perm.end(), 0);
@@ -91,7 +92,7 @@ TEST_F(Movement, transposes) {
 }
 
 TEST_F(Movement, transposesBetweenLayouts) {
-  for (uint64_t seed = 1; seed <= 120; ++seed) {
+  for (uint64_t seed : randomSeeds(120)) {
     start(seed);
     Shape dims{upTo(3), upTo(maybe() ? 70 : 20)}, perm{0, 1}, out;
     for (size_t i = 0; i < 1 + seed % 3; ++i) {
@@ -111,7 +112,7 @@ TEST_F(Movement, transposesBetweenLayouts) {
 }
 
 TEST_F(Movement, concatAndSplit) {
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed : randomSeeds(150)) {
     start(seed);
     bool blocked = maybe(), split = maybe();
     Shape dims = shape(blocked ? 3 + seed % 3 : 1 + seed % 4, 12);
@@ -160,7 +161,7 @@ TEST_F(Movement, concatAndSplit) {
 }
 
 TEST_F(Movement, slices) {
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed : randomSeeds(150)) {
     start(seed);
     bool blocked = maybe(3);
     Shape dims = shape(blocked ? 3 + seed % 3 : 1 + seed % 4, 40), starts, ends, axes, steps, out = dims;
@@ -199,7 +200,7 @@ TEST_F(Movement, slices) {
 }
 
 TEST_F(Movement, joinsSlices) { // a concatenation of slices of a few tensors, and of whole ones
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed : randomSeeds(150)) {
     start(seed);
     bool blocked = maybe();
     Shape dims = shape(blocked ? 3 + seed % 3 : 1 + seed % 4, 12), out = dims;
@@ -259,7 +260,7 @@ TEST_F(Movement, joinsSlices) { // a concatenation of slices of a few tensors, a
 
 TEST_F(Movement, pads) {
   const char *modes[] = {"constant", "constant", "edge", "reflect", "wrap"};
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed : randomSeeds(150)) {
     start(seed);
     bool blocked = maybe(3);
     std::string mode = modes[seed % 5];
@@ -287,7 +288,7 @@ TEST_F(Movement, pads) {
 }
 
 TEST_F(Movement, gathers) {
-  for (uint64_t seed = 1; seed <= 80; ++seed) {
+  for (uint64_t seed : randomSeeds(80)) {
     start(seed);
     Shape dims = shape(1 + seed % 4, 30), indices = shape(random() % 3, 9), out;
     size_t axis = random() % dims.size();
@@ -309,7 +310,7 @@ TEST_F(Movement, gathers) {
 }
 
 TEST_F(Movement, expandAndTile) {
-  for (uint64_t seed = 1; seed <= 80; ++seed) {
+  for (uint64_t seed : randomSeeds(80)) {
     start(seed);
     Shape dims = shape(1 + seed % 4, 30), out = dims, repeats;
     if (maybe()) {
@@ -340,7 +341,7 @@ TEST_F(Movement, expandAndTile) {
 
 /// To a batch that another argument has, as passes/kernels/Partition.cpp writes it.
 TEST_F(Movement, expandsToAnOpenBatch) {
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (uint64_t seed : randomSeeds(40)) {
     start(seed);
     int64_t batch = upTo(9);
     Shape dims = shape(2 + seed % 3, 20), out = dims;
@@ -372,7 +373,7 @@ TEST_F(Movement, expandsToAnOpenBatch) {
 }
 
 TEST_F(Movement, shapes) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed : randomSeeds(60)) {
     start(seed);
     symbolic = maybe();
     Shape dims = shape(2 + seed % 4, 9);
@@ -388,7 +389,7 @@ TEST_F(Movement, shapes) {
 }
 
 TEST_F(Movement, depthAndSpace) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed : randomSeeds(60)) {
     start(seed);
     int64_t size = upTo(4);
     bool blocked = maybe(3);

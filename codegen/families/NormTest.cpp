@@ -1,6 +1,7 @@
 // Softmax, LRN and row normalisation kernels against the references.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
+#include "codegen/testing/RandomTesting.h"
 #include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ protected:
 };
 
 TEST_F(Norm, softmax) {
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
+  for (uint64_t seed : randomSeeds(100)) {
     random.seed(seed);
     bool blocked = random() % 3 == 0;
     std::vector<int64_t> dims;
@@ -98,7 +99,7 @@ TEST_F(Norm, softmaxOverBlockedChannelsDeclines) {
 }
 
 TEST_F(Norm, lrn) {
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
+  for (uint64_t seed : randomSeeds(100)) {
     random.seed(seed);
     bool blocked = random() % 2;
     std::vector<int64_t> dims{upTo(2), upTo(50)};
@@ -118,7 +119,7 @@ TEST_F(Norm, lrn) {
 
 /// A kernel of one normalisation, sometimes with an epilogue.
 TEST_F(Norm, normalizations) {
-  for (uint64_t seed = 1; seed <= 240; ++seed) {
+  for (uint64_t seed : randomSeeds(240)) {
     random.seed(seed);
     int64_t kind = static_cast<int64_t>(random() % 5); // layer, rms, lp, instance, group
     bool perChannel = kind >= 3, blocked = perChannel && random() % 2, symbolic = random() % 4 == 0;

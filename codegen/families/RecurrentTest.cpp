@@ -1,6 +1,7 @@
 // Recurrent kernels against the references: random cells, extents, directions, options, operands and schedules.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
+#include "codegen/testing/RandomTesting.h"
 #include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +118,7 @@ protected:
 TEST_F(Recurrent, randomCells) {
   const char *functions[] = {"sigmoid", "tanh", "sigmoid", "tanh",       "hard_sigmoid",     "softsign", "scaled_tanh",
                              "affine",  "relu", "elu",     "leaky_relu", "thresholded_relu", "softplus"};
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed : randomSeeds(150)) {
     std::mt19937_64 random(seed);
     auto upTo = [&](int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
     auto oneIn = [&](uint64_t n) { return random() % n == 0; };

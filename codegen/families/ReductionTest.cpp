@@ -1,6 +1,7 @@
 // Reductions against the references.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
+#include "codegen/testing/RandomTesting.h"
 #include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ protected:
 
 TEST_F(Reduction, randomAxes) {
   const char *names[] = {"sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square", "log_sum", "log_sum_exp"};
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (uint64_t seed : randomSeeds(200)) {
     std::mt19937_64 random(seed);
     auto upTo = [&](int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
     std::string name = names[seed % std::size(names)];

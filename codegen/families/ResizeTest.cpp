@@ -1,6 +1,7 @@
 // Resize kernels against the references, over modes, extents, layouts and types.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
+#include "codegen/testing/RandomTesting.h"
 #include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ TEST(Resize, randomExtents) {
                                "align_corners", "asymmetric",           "tf_half_pixel_for_nn"};
   const char *rounding[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   int run = 0;
-  for (uint64_t seed = 1; seed <= 120; ++seed) {
+  for (uint64_t seed : randomSeeds(120)) {
     std::mt19937_64 random(seed);
     auto upTo = [&](int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
     bool blocked = random() % 2, antialias = random() % 8 == 0;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace lathe {
 
@@ -16,6 +18,19 @@ inline uint64_t baseSeed() {
     return given ? std::stoull(given) : std::random_device()();
   }();
   return seed;
+}
+
+/// Seeds of a test over random kernels: 1 to `kept`, which every run has, then a quarter as many that only this run has.
+/// Prints the first of those; LATHE_SEED repeats them, and with the seed of a failure makes it the first.
+inline std::vector<uint64_t> randomSeeds(uint64_t kept) {
+  std::vector<uint64_t> seeds;
+  for (uint64_t i = 0; i < kept; ++i)
+    seeds.push_back(i + 1);
+  for (uint64_t i = 0; i < kept / 4; ++i)
+    seeds.push_back(baseSeed() + i);
+  std::printf("[          ] seeds 1 to %llu, then from LATHE_SEED=%llu on\n", static_cast<unsigned long long>(kept),
+              static_cast<unsigned long long>(baseSeed()));
+  return seeds;
 }
 
 struct Random {
