@@ -1,9 +1,11 @@
 // mutate NETWORK KIND OUT.lathe: compiles a zoo network with one mistake in it, for the test that such a package fails
 // `lathe verify`.
 //
-// KIND: none, weight (one weight of the first layer with weights moves by one standard deviation of its tensor), pad
-// (one convolution's padding moves by a pixel, extents unchanged), stride (a strided operator loses its stride). Exit
-// code 0: written; 3: the mistake makes the network invalid, which says so; 2: any other error.
+// KIND: weight:LAYER:PERCENT with LAYER first, middle or last (the weight that lies so far into the tensor moves by a
+// tenth of the root of the mean square of all; layers are convolutions, products and recurrent layers with constant
+// weights), pad (one convolution's padding moves by a pixel, extents unchanged), stride (a strided operator loses its stride).
+// Says what was changed. Exit code 0: written; 3: the mistake makes the network invalid, which says so; 2: any other
+// error.
 #include "compile/Compile.h"
 #include "ir/Bridge.h"
 #include "ir/Context.h"
@@ -25,16 +27,26 @@ std::vector<mlir::Operation *> convolutions(mlir::ModuleOp module) {
   return result;
 }
 
-void changeWeight(mlir::ModuleOp module) {
-  // The first: its inputs are noise around zero, so none of its channels is dead after the activation.
-  nn::ConstantOp constant;
+/// Constant weights of the layers, in the order of the network.
+std::vector<std::pair<mlir::Operation *, nn::ConstantOp>> layers(mlir::ModuleOp module) {
+  std::vector<std::pair<mlir::Operation *, nn::ConstantOp>> result;
   module.walk([&](mlir::Operation *op) {
     llvm::StringRef name = op->getName().stripDialect();
     bool weighs = name == "conv" || name == "lstm" || name == "matmul" || name == "gemm";
-    if (!constant && nn::recordOf(op) && weighs)
-      constant = op->getOperand(1).getDefiningOp<nn::ConstantOp>();
+    if (nn::recordOf(op) && weighs)
+      if (auto constant = op->getOperand(1).getDefiningOp<nn::ConstantOp>())
+        result.emplace_back(op, constant);
   });
-  require(static_cast<bool>(constant), "no layer has weights");
+  return result;
+}
+
+void changeWeight(mlir::ModuleOp module, const std::string &place) {
+  std::string which = place.substr(0, place.find(':'));
+  size_t percent = std::stoul(place.substr(place.find(':') + 1));
+  auto all = layers(module);
+  require(!all.empty(), "no layer has weights");
+  require(which == "first" || which == "middle" || which == "last", "'{}': expected first, middle or last", which);
+  auto [layer, constant] = which == "first" ? all.front() : which == "last" ? all.back() : all[all.size() / 2];
   nn::ConstantData data = nn::constantData(constant.getValue());
   std::vector<char> bytes(data.bytes.begin(), data.bytes.end());
   auto *values = reinterpret_cast<float *>(bytes.data());
@@ -42,8 +54,11 @@ void changeWeight(mlir::ModuleOp module) {
   double squares = 0;
   for (size_t i = 0; i < count; ++i)
     squares += static_cast<double>(values[i]) * values[i];
-  values[count / 2] += static_cast<float>(std::sqrt(squares / static_cast<double>(count)));
+  double change = 0.1 * std::sqrt(squares / static_cast<double>(count));
+  size_t index = (count * percent / 100 + 7 * percent) % count; // in another row and column for each percentage
+  values[index] += static_cast<float>(change);
   constant.setValueAttr(nn::makeConstant(module.getContext(), data.type, data.dims, bytes, "mutated"));
+  std::printf("weight %zu of %zu of %s by %g\n", index, count, nn::describe(layer->getLoc()).c_str(), change);
 }
 
 void changePad(mlir::ModuleOp module) {
@@ -99,15 +114,15 @@ void changeStride(mlir::ModuleOp module) {
 
 int main(int argc, char **argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: mutate NETWORK none|weight|pad|stride OUT.lathe\n");
+    std::fprintf(stderr, "usage: mutate NETWORK weight:first|middle|last:PERCENT|pad|stride OUT.lathe\n");
     return 2;
   }
   try {
     auto context = makeContext();
     auto module = buildZoo(*context, argv[1]);
     std::string kind = argv[2];
-    if (kind == "weight")
-      changeWeight(*module);
+    if (kind.starts_with("weight:"))
+      changeWeight(*module, kind.substr(7));
     else if (kind == "pad")
       changePad(*module);
     else if (kind == "stride") {
@@ -117,6 +132,8 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "%s\n", error.what());
         return 3;
       }
+    } else {
+      fail("'{}' is no kind of mistake", kind);
     }
     compile(*module, {}, argv[3]);
   } catch (const std::exception &error) {
