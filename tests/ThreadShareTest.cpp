@@ -28,16 +28,17 @@ int64_t atOne(const Dim &dim) {
 /// What the busiest slot of one kernel may have. Winograd's units are chunks of whole tiles and repeat the input's
 /// transform, a register block is a few vectors of channels: 7x7 and 14x14 pixels do not always give every slot as
 /// many, and the priors weigh what cutting finer costs.
-double kernelBound(int threads) { return threads <= 3 ? 1.25 : 1.45; }
-/// What the busiest slots of all kernels together may have. Nothing is asked of 64: shares of small networks are too
-/// small to cut.
-double networkBound(int threads) { return threads <= 2 ? 1.03 : threads <= 3 ? 1.08 : threads <= 8 ? 1.2 : 64; }
-
-/// Families that cannot be cut as finely as asked: the reason.
-std::string exception(const std::string &schedule, int threads) {
-  if (schedule.starts_with("gemm") && threads > 8)
-    return "a product keeps whole chunks of rows in the second-level cache; its tiles of columns are what is cut";
-  return "";
+/// With many threads a product is cut more coarsely: it keeps whole chunks of rows in the second-level cache, and its
+/// tiles of columns are what is cut.
+double kernelBound(const std::string &schedule, int threads) {
+  return schedule.starts_with("gemm") && threads > 8 ? 3.5 : threads <= 3 ? 1.25 : 1.45;
+}
+/// What the busiest slots of all kernels together may have. With 64 threads many shares are too small to cut; a network
+/// whose kernels were not cut at all would reach 64.
+double networkBound(const std::string &network, int threads) {
+  if (threads > 8)
+    return network == "resnet50" ? 1.2 : network == "mobilenet_v2" ? 1.45 : 2.75;
+  return threads <= 2 ? 1.03 : threads <= 3 ? 1.08 : 1.2;
 }
 
 /// Lines that slots may meet in, of `written`. Neighbouring slots of consecutive elements meet in one. Where a block's
@@ -89,8 +90,7 @@ TEST_P(Slots, haveEqualSharesAndLinesOfTheirOwn) {
       seen.over = double(lines.most) * threads / double(lines.written + lines.shared);
       std::string schedule = library.compiled(function).schedule.str(),
                   what = function.getName().str() + ", " + schedule;
-      if (seen.flops >= smallShare * threads && seen.over > kernelBound(threads) &&
-          exception(schedule, threads).empty())
+      if (seen.flops >= smallShare * threads && seen.over > kernelBound(schedule, threads))
         uneven += fmt::format("{:.2f} of an equal share, {:.1f} MFLOP: {}\n", seen.over, seen.flops * 1e-6, what);
       if (lines.shared > linesToMeetIn(target, threads, lines.written))
         meeting += fmt::format("{} of {} lines: {}\n", lines.shared, lines.written, what);
@@ -101,7 +101,7 @@ TEST_P(Slots, haveEqualSharesAndLinesOfTheirOwn) {
   printf("%s, %d threads: the busiest slots have %.3f of an equal share; %lld of %lld lines are shared\n", name,
          threads, busiest / flops, static_cast<long long>(shared), static_cast<long long>(written));
   EXPECT_EQ(uneven, "");
-  EXPECT_LE(busiest / flops, networkBound(threads));
+  EXPECT_LE(busiest / flops, networkBound(name, threads));
   EXPECT_EQ(meeting, "");
 }
 
