@@ -1,55 +1,51 @@
 #!/usr/bin/env python3
-"""Writes docs/generated/operators.md from the operator records: source format and opset x types x compiled or reference.
+"""Writes docs/generated/operators.md: source format and opset x types x what the compiler makes of it.
 
-usage: gen_operators_page.py RECORDS.json IMPORTERS_FOLDER OUTPUT [--check]
+usage: gen_operators_page.py RECORDS.json OPERATOR_SUPPORT OUTPUT [--check]
 
-RECORDS.json is llvm-tblgen --dump-json of ops/Ops.td. Operators of the format that no record maps are found in the tables of the
-importers in IMPORTERS_FOLDER. With --check compares OUTPUT with what would be written and exits with 1 when they differ.
+RECORDS.json is llvm-tblgen --dump-json of ops/Ops.td: names, summaries, attributes, ONNX mappings. OPERATOR_SUPPORT is the program
+of tests/operators, which compiles a case of every operator in every type: types and how operators run are what it saw. Operators of
+the format that no record maps are found in the tables of the importers. With --check compares OUTPUT with what would be written and
+exits with 1 when they differ.
 """
 import difflib
 import glob
+import json
 import os
 import re
+import subprocess
 import sys
 
 from gen_ops import read
 
-TYPES = [
-    (r"_c\d+: [^:]*?\bfloating-point\b(?! operands)", "float"),
-    (r"_c\d+: [^:]*?\b(?:has|have|are|is a) (?:numbers?)\b(?! or bool)", "number"),
-    (r"_c\d+: [^:]*?\bintegers\b", "integer"),
-    (r"_c\d+: (?:x is|they are) bool", "bool"),
-    (r"_c\d+: \w and \w are i8 or u8", "i8, u8"),
-]
-# Where the constraints of a record do not say: what its shape function demands.
-FAMILY_TYPES = {"softmax": "float", "normalize": "float", "lrn": "float", "pool": "number", "recurrent": "float", "attention": "float"}
-OPERATOR_TYPES = {"prelu": "number", "mod": "number", "bit_shift": "integer", "hardmax": "float",
-                  "roi_align": "float", "non_max_suppression": "float"}
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+FLOAT = ["f16", "bf16", "f32", "f64"]
+INTEGER = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
+CLASSES = [("any", FLOAT + INTEGER + ["bool", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"]), ("number", FLOAT + INTEGER),
+           ("float", FLOAT), ("integer", INTEGER), ("f8", ["f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"])]
 
-TYPES_TEXT = """`float` is f16, bf16, f32 and f64; `integer` is i8 to i64 and u8 to u64; `number` is either; `any` adds bool and the 8-bit floats. The types are those
-that the operator's numbered constraints admit, and the reference computes all of them. A kernel is compiled for as many of them as its family takes
-(below); `lathe check` names every node that is not compiled, with the reason.
+TYPES_TEXT = """`float` is f16, bf16, f32 and f64; `integer` is i8 to i64 and u8 to u64; `number` is either; `f8` are the four 8-bit floats; `any` is all of them and bool.
+The types are those that the operator's constraints admit. How it runs is what the compiler made of one case in each of these types, for AVX2, with constant weights
+(`tests/operators/cases.txt`); `compiled` names the kernel family. `lathe check` names every node of a model that is not compiled, with the reason.
 """
 
-# What a kernel family takes: the only text here that is not in a record.
+# What each way to run means: the only text here that is not in a record.
 FAMILIES = {
     "contraction": "Convolutions and matrix products with packed weights, in blocked or row-major layout; element-wise operators that follow are computed in "
-                   "registers. Weights of a convolution must be constant; inner extents must be known when compiling. f32, f64, and 16-bit floats with f32 sums; integers as they are.",
-    "pool": "Sliding windows over blocked or row-major tensors. Any number, but no average of integers.",
-    "lrn": "Local response normalisation across channels. Floating-point.",
-    "softmax": "Softmax and its logarithm along any axis, exponentials kept in registers or in the result. Floating-point.",
-    "normalize": "Normalisation of rows, groups or whole channels by their own mean and variance, with scale and bias. Floating-point.",
-    "elementwise": "Any graph of these operators over one iteration shape becomes one loop; after a contraction, a pool or a reduction it is part of that kernel. "
-                   "Numbers and bool; the transcendental functions in f16, bf16 and f32.",
-    "reduction": "Sums, means, extremes and norms along any axes; a reduction is never split across threads. Numbers.",
-    "movement": "Elements in other places, one operator a kernel. Any type whose elements are whole bytes; parameters such as pads must be constant.",
+                   "registers. Weights of a convolution must be constant; inner extents must be known when compiling. 16-bit floats are summed in f32.",
+    "pool": "Sliding windows over blocked or row-major tensors.",
+    "lrn": "Local response normalisation across channels.",
+    "softmax": "Softmax and its logarithm along any axis, exponentials kept in registers or in the result.",
+    "normalize": "Normalisation of rows, groups or whole channels by their own mean and variance, with scale and bias.",
+    "elementwise": "Any graph of these operators over one iteration shape becomes one loop; after a contraction, a pool or a reduction it is part of that kernel.",
+    "reduction": "Sums, means, extremes and norms along any axes; a reduction is never split across threads.",
+    "movement": "Elements in other places, one operator a kernel; parameters such as pads must be constant.",
     "resize": "Nearest, linear and cubic interpolation of the spatial axes with weights computed when compiling.",
     "view": "No code: the result is the operand's memory under other extents. A copy where the operand's layout forbids that.",
-    "fold": "Gone before kernels are formed: folded into constants, into other operators or into the plan's shape arithmetic. What remains of shapes is stored by a kernel, of others computed by the reference.",
-    "indexed": "Elements read or written where other tensors say. An index out of range is the nearest one inside, where the reference reports an error. "
-               "Any type whose elements are whole bytes.",
-    "scan": "Running sums and products, extremes with their positions, the largest elements: one line along an axis at a time. Numbers.",
-    "recurrent": "Recurrent layers: the gates of all steps as one contraction, then the recurrence.",
+    "folded": "Gone before kernels are formed: the value is known when compiling. Where it is not, shapes are stored by a kernel and other values are computed by the reference.",
+    "indexed": "Elements read or written where other tensors say. An index out of range is the nearest one inside, where the reference reports an error.",
+    "scan": "Running sums and products, extremes with their positions, the largest elements: one line along an axis at a time.",
+    "recurrent": "Recurrent layers: a contraction computes the input's share of the gates of all steps, this kernel the steps.",
     "attention": "Scaled products, mask, softmax and the weighted sum of the values in one kernel.",
     "reference": "Plain loops over any shape and type, in the library that a package loads only when it needs it.",
 }
@@ -63,13 +59,49 @@ WITHOUT_RECORD = {
 }
 
 
-def types(op):
-    found = [name for pattern, name in TYPES if re.search(pattern, " ".join(op.description.split()))]
-    return found[0] if found else OPERATOR_TYPES.get(op.name, FAMILY_TYPES.get(op.lowering, "any"))
+def class_names(types):
+    """The shortest list of classes and types."""
+    left, names = set(types), []
+    for name, members in CLASSES:
+        if left.issuperset(members):
+            names.append(name)
+            left -= set(members)
+    return ", ".join(names + [member for member in CLASSES[0][1] if member in left])
 
 
-def runs(op):
-    return op.lowering if op.lowering in ("view", "fold", "reference") else f"compiled ({op.lowering})"
+def admitted(outcomes):
+    return [name for name, outcome in outcomes.items() if "invalid" not in outcome]
+
+
+def outcome_text(outcome, op):
+    parts = []
+    if "kernels" in outcome:
+        parts.append(f"compiled ({', '.join(outcome['kernels'])})")
+    others = sorted(name for name in outcome.get("references", {}) if name != op)
+    if len(outcome.get("references", {})) > len(others):
+        parts.append("reference")
+    if others:
+        parts.append("reference of " + ", ".join(f"`{name}`" for name in others))
+    return ", ".join(parts) or ("view" if "view" in outcome else "folded")
+
+
+def runs(outcomes, op):
+    by_text = {}
+    for name in admitted(outcomes):
+        by_text.setdefault(outcome_text(outcomes[name], op), []).append(name)
+    if len(by_text) == 1:
+        return next(iter(by_text))
+    return "; ".join(f"{class_names(types)}: {text}" for text, types in sorted(by_text.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def ways(outcomes):
+    """Families, view, folded and reference: every way the operator runs in some type but the 8-bit floats."""
+    found = set()
+    for name in [name for name in admitted(outcomes) if not name.startswith("f8")]:
+        outcome = outcomes[name]
+        found.update(outcome.get("kernels", []), ["reference"] if "references" in outcome else [])
+        found.update(way for way in ("view", "folded") if way in outcome)
+    return found
 
 
 def opsets(since, until):
@@ -91,16 +123,18 @@ def importer_tables(folder):
     return names
 
 
-def page(ops, importers):
+def page(ops, importers, support):
     cell = lambda text: text.replace("|", "\\|")
-    out = ["<!-- Written by dev/gen_operators_page.py from the operator records; do not edit. -->", "# Operators\n",
+    out = ["<!-- Written by dev/gen_operators_page.py from the operator records and what the compiler makes of each operator; do not edit. -->", "# Operators\n",
            "Which operators of ONNX are read, in which opsets and types, and how they run; then what each operator of the nn dialect does. "
            "Opsets 6 to 28 are read; opset 7 and later are held against ONNX's own conformance cases (`tests/conformance`).\n",
            TYPES_TEXT,
-           "## How operators run\n", "| runs as | operators | what that means |", "|---|---|---|"]
-    for family in sorted({op.lowering for op in ops}, key=lambda name: (name in ("reference", "fold", "view"), name)):
-        count = sum(op.lowering == family for op in ops)
-        out.append(f"| {family} | {count} | {cell(FAMILIES.get(family, ''))} |")
+           "## How operators run\n", "| runs as | operators (in some type but f8) | what that means |", "|---|---|---|"]
+    outcomes = support["operators"]
+    way_of = {op.name: ways(outcomes[op.name]) for op in ops}
+    for family in sorted(set().union(*way_of.values()), key=lambda name: (name in ("reference", "folded", "view"), name)):
+        count = sum(family in way_of[op.name] for op in ops)
+        out.append(f"| {family} | {count} | {cell(FAMILIES[family])} |")
 
     rows = {}
     for op in ops:
@@ -111,20 +145,27 @@ def page(ops, importers):
     for name in sorted(set(rows) | importers):
         if name not in rows:
             passed = "a sequence, resolved while importing" if "Sequence" in name else "an optional, resolved while importing"
-            what = WITHOUT_RECORD.get(name, passed if "Sequence" in name or "Optional" in name else "composed of other operators")
-            out.append(f"| {name} | | {what} | | |")
+            what = WITHOUT_RECORD.get(name, passed)
+            how = ""
+            if name in support["composed"]:
+                made = support["composed"][name]
+                what = ", ".join(f"[`{op}`](#{op})" for op in made["operators"]) or "a constant"
+                how = outcome_text(made, "")
+            elif name not in WITHOUT_RECORD and "Sequence" not in name and "Optional" not in name:
+                sys.exit(f"gen_operators_page.py: {name} has neither a record nor a model in tests/operators/OperatorSupport.cpp")
+            out.append(f"| {name} | | {what} | | {how} |")
             continue
         maps = sorted(rows[name], key=lambda row: (row[0], row[1], row[2].name))
         first = min(since for since, _, _ in maps)
         last = max(until for _, until, _ in maps)
         targets = ", ".join(dict.fromkeys(f"[`{op.name}`](#{op.name})" for _, _, op in maps))
-        kinds = ", ".join(dict.fromkeys(types(op) for _, _, op in maps))
-        how = ", ".join(dict.fromkeys(runs(op) for _, _, op in maps))
+        kinds = ", ".join(dict.fromkeys(class_names(admitted(outcomes[op.name])) for _, _, op in maps))
+        how = ", ".join(dict.fromkeys(runs(outcomes[op.name], op.name) for _, _, op in maps))
         out.append(f"| {name} | {opsets(first, last)} | {targets} | {kinds} | {how} |")
 
     out += ["\n## The nn dialect\n", "| operator | does | types | runs as |", "|---|---|---|---|"]
     for op in ops:
-        out.append(f"| [`{op.name}`](#{op.name}) | {cell(op.summary)} | {types(op)} | {runs(op)} |")
+        out.append(f"| [`{op.name}`](#{op.name}) | {cell(op.summary)} | {class_names(admitted(outcomes[op.name]))} | {runs(outcomes[op.name], op.name)} |")
     out.append("\n# Reference\n\nOptional operands are marked `?`, repeated ones `...`. An operand that is usually constant stands beside the attribute that takes its value.\n")
     for op in ops:
         operands = ", ".join(n + ("..." if v else "?" if o else "") + (f" (or attribute `{s}`)" if s else "") for n, o, v, s in op.operands)
@@ -147,9 +188,11 @@ def default_text(kind, default):
 
 
 def main():
-    records, importers, output = sys.argv[1:4]
-    ops = read(records)
-    text = page(ops, importer_tables(importers))
+    records, program, output = sys.argv[1:4]
+    ran = subprocess.run([program, os.path.join(ROOT, "tests/operators/cases.txt")], capture_output=True, text=True)
+    if ran.returncode:
+        sys.exit(f"{program}: exit code {ran.returncode}\n{ran.stderr}")
+    text = page(read(records), importer_tables(os.path.join(ROOT, "import/onnx")), json.loads(ran.stdout))
     if "--check" not in sys.argv:
         with open(output, "w") as f:
             f.write(text)
@@ -157,8 +200,8 @@ def main():
     with open(output) as f:
         kept = f.read()
     if kept != text:
-        sys.stdout.writelines(difflib.unified_diff(kept.splitlines(True), text.splitlines(True), output, "the records"))
-        sys.exit(f"{output} is not what the records say: ninja operators-page writes it")
+        sys.stdout.writelines(difflib.unified_diff(kept.splitlines(True), text.splitlines(True), output, "what should be there"))
+        sys.exit(f"{output} is not what the records and the compiler say: ninja operators-page writes it")
 
 
 if __name__ == "__main__":
