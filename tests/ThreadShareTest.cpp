@@ -31,7 +31,7 @@ int64_t atOne(const Dim &dim) {
 /// With many threads a product is cut more coarsely: it keeps whole chunks of rows in the second-level cache, and its
 /// tiles of columns are what is cut.
 double kernelBound(const std::string &schedule, int threads) {
-  return schedule.starts_with("gemm") && threads > 8 ? 3.5 : threads <= 3 ? 1.25 : 1.45;
+  return schedule.starts_with("gemm") && threads > 8 ? 4.25 : threads <= 3 ? 1.25 : 1.45;
 }
 /// What the busiest slots of all kernels together may have. With 64 threads many shares are too small to cut; a network
 /// whose kernels were not cut at all would reach 64.
