@@ -32,47 +32,48 @@ Parameter withoutDefault(Parameter parameter) {
 // ---- The vocabulary: one meaning a name, whatever the algorithm. `note`: what of it here. ----
 
 Parameter px(const char *note) {
-  return number("px", 1, 64, 1, "output positions of one row a register block, at most", note);
+  return number("px", 1, 64, 1, "output positions of one row per register block, at most", note);
 }
-Parameter oc(int64_t most = 32) { return number("oc", 1, most, 1, "vectors of output channels a register block"); }
+Parameter oc(int64_t most = 32) { return number("oc", 1, most, 1, "vectors of output channels per register block"); }
 Parameter mr(int64_t most, const char *note) {
-  return number("mr", 1, most, 1, "rows of a register block, at most", note);
+  return number("mr", 1, most, 1, "rows per register block, at most", note);
 }
 Parameter vectors(int64_t most, const char *note) {
-  return number("vectors", 1, most, 1, "vectors of columns a register block", note);
+  return number("vectors", 1, most, 1, "vectors of columns per register block", note);
 }
-Parameter unroll(int64_t standard) { return number("unroll", 1, 64, standard, "reduction steps a loop iteration"); }
+Parameter unroll(int64_t standard) { return number("unroll", 1, 64, standard, "reduction steps per loop iteration"); }
 Parameter interleave(int64_t most, const char *note) {
-  return number("interleave", 1, most, 1, "independent results computed side by side", note);
+  return number("interleave", 1, most, 1, "number of independent results that are computed interleaved", note);
 }
-constexpr const char *rowsOfItem = "output rows a work item";
+constexpr const char *rowsOfItem = "output rows per work item";
 Parameter rows(const char *note = "") { return openNumber("rows", 1, large, "all rows", rowsOfItem, note); }
 Parameter width(const char *note) {
   return openNumber("width", 1, large, "positions of a row", "output positions that count as one row", note);
 }
 Parameter mc(int64_t most, const char *note) {
-  return number("mc", 1, most, 1, "register blocks of rows a work item", note);
+  return number("mc", 1, most, 1, "register blocks of rows per work item", note);
 }
 Parameter kc(int64_t most, const char *note) {
   return number("kc", 0, most, 0,
-                "reduction steps a pass over the results, 0: all; partial results wait in scratch between passes",
+                "reduction steps per pass over the results, 0: all; partial results stay in scratch between passes",
                 note);
 }
 Parameter grain(int64_t standard, const char *note) {
-  return number("grain", 1, large, standard, "elements a work item handles, about", note);
+  return number("grain", 1, large, standard, "approximate number of elements per work item", note);
 }
 Parameter prefetch(const char *note) {
-  return number("prefetch", 0, 1, 0, "1: while one panel of weights is used, the next one is fetched", note);
+  return number("prefetch", 0, 1, 0, "1: prefetch the next panel of weights while one is used", note);
 }
 Parameter type(std::vector<const char *> words, const char *note) {
-  return word("type", std::move(words), "type that operands of products have or are rounded to", note);
+  return word("type", std::move(words), "type of the operands of products, to which they are rounded if necessary",
+              note);
 }
 const std::vector<const char *> mayRound = {"f32", "bf16"};
 
 // ---- Constraints that several algorithms have ----
 
 Constraint registers(const char *text) { return {"registers", text}; }
-constexpr Constraint scratch{"scratch", "a thread's scratch takes at most 256 MiB"};
+constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 MiB"};
 constexpr Constraint bf16Operands{"bf16", "type=bf16 needs operands in f32 and a target with avx512bf16"};
 constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
@@ -87,8 +88,9 @@ std::vector<Algorithm> convolutions() {
        {px("a row is split evenly"), oc(), unroll(8), rows(),
         width("a convolution of one tap may merge rows, a pointwise one may split them too"),
         kc(large, "steps are input channels"),
-        word("outer", {"rows", "channels"},
-             "work items that follow each other: rows share a range of rows, channels share a tile of weights"),
+        word(
+            "outer", {"rows", "channels"},
+            "order of work items: with rows, consecutive ones share a range of rows; with channels, a tile of weights"),
         prefetch(""), type(mayRound, "a range of rows at a time")},
        {{"computes", "the kernel is one convolution"},
         {"groups", "groups of channels begin and end where blocks of the layout do"},
@@ -105,16 +107,17 @@ std::vector<Algorithm> convolutions() {
        2,
        "contraction",
        "dense 3x3 convolutions of stride 1 with fewer multiplications (Winograd)",
-       {number("m", 2, 6, 4, "outputs of a Winograd tile along each axis"), mr(64, "rows are tiles"),
+       {number("m", 2, 6, 4, "outputs per Winograd tile along each axis"), mr(64, "rows are tiles"),
         mc(4096, "rows are tiles"), oc(),
-        number("split", 1, large, 1, "shares of the output channels; each one transforms the input again"),
-        number("pointsplit", 1, 8, 1,
-               "shares of the rows of points: work items of a first stage; a second stage transforms back"),
+        number("split", 1, large, 1, "number of shares of the output channels; each transforms the input again"),
+        number(
+            "pointsplit", 1, 8, 1,
+            "number of shares of the rows of points, the work items of a first stage; a second stage transforms back"),
         unroll(8), prefetch("a panel is one point's"), type(mayRound, "after the transforms")},
        {{"computes", "the kernel is one dense 3x3 convolution of stride 1 in f32"},
         {"exact", "exact math is off"},
         {"memory", "--memory small is off"},
-        {"blocks", "input and result lie in blocks of one vector of channels"},
+        {"blocks", "input and result are blocked with the channels of one vector"},
         bf16Operands,
         {"m", "m is 2, 4 or 6; with type=bf16 2, 3 or 4"},
         {"oc", "oc divides the vectors of output channels"},
@@ -128,7 +131,7 @@ std::vector<Algorithm> convolutions() {
       {"lanewise",
        1,
        "contraction",
-       "depthwise convolutions and narrow groups: one lane, one output channel",
+       "depthwise convolutions and narrow groups, with one output channel per lane",
        {px("a row is split evenly"), rows()},
        {{"computes", "the kernel is one convolution"},
         registers("px accumulators and two operands fit the registers"),
@@ -137,9 +140,9 @@ std::vector<Algorithm> convolutions() {
        1,
        "contraction",
        "a depthwise convolution and the pointwise one behind it, by ranges of rows",
-       {px("of the pointwise convolution"), oc(), unroll(8), rows("rows are those that `width` says"),
-        width("whole rows"), prefetch(""),
-        number("depthwise", 1, 64, 1, "output positions of one row a register block of the depthwise convolution"),
+       {px("of the pointwise convolution"), oc(), unroll(8), rows("rows as defined by `width`"), width("whole rows"),
+        prefetch(""),
+        number("depthwise", 1, 64, 1, "output positions of one row per register block of the depthwise convolution"),
         type(mayRound, "of the pointwise convolution")},
        {{"computes", "the kernel is a depthwise convolution and the pointwise one that reads its result"},
         {"width", "width is a multiple of a row and divides the positions of an image"},
@@ -163,12 +166,12 @@ std::vector<Algorithm> products() {
        "matrix products as tiles of broadcast rows times vectors of columns",
        {mr(64, "a static row count is split evenly"), vectors(32, ""), unroll(4), mc(large, ""), kc(large, ""),
         number("packb", 0, 1, 0,
-               "1: a right operand that is not constant is copied into scratch, a tile of columns at a time"),
+               "1: copy a right operand that is not constant into scratch, one tile of columns at a time"),
         prefetch("of a constant right operand"), type(mayRound, "the rows of a work item at a time")},
        {{"computes", "the kernel is a matrix product"},
         bf16Operands,
-        {"transposed", "type=bf16 needs a left operand whose steps are neighbours"},
-        {"packb", "type=bf16 needs packb=1 where the right operand is not constant"},
+        {"transposed", "type=bf16 needs a left operand whose reduction steps are contiguous"},
+        {"packb", "type=bf16 needs packb=1 if the right operand is not constant"},
         registers(rowsFit)},
        {{1, {{"rows", "mr"}}}}},
       {"amx",
@@ -197,7 +200,7 @@ std::vector<Algorithm> products() {
        "all steps of a recurrent network in one call",
        {mr(32, "rows are those of the batch; a work item is one register block"),
         vectors(16, "of the hidden state, for every gate"), unroll(4),
-        number("stages", 0, 1, 0, "1: every step is a stage of its own, whose columns the threads share")},
+        number("stages", 0, 1, 0, "1: every step is a stage of its own and the threads share its columns")},
        {{"batch", "stages=1 needs a static batch of at least 1"},
         {"constant", "stages=1 needs constant recurrent weights"},
         registers("mr x vectors x gates accumulators and a step's operands fit the registers")},
@@ -252,9 +255,13 @@ std::vector<Algorithm> others() {
        {{1, {{"rows", "interleave"}}}}},
       {"lrn", 1, "lrn", "local response normalization across channels", {grain(8192, "")}},
       {"resize", 1, "resize", "nearest, linear and cubic sampling at static extents", {grain(8192, "of the result")}},
-      {"scan", 1, "scan", "along one axis in order: extremes, running sums, the greatest elements", {grain(16384, "")}},
-      {"index", 1, "indexed", "elements read from or written to places that another tensor names", {grain(16384, "")}},
-      {"move", 1, "movement", "one operator that moves elements, or one change of layout", {grain(16384, "")}},
+      {"scan",
+       1,
+       "scan",
+       "operators along one axis in order: extremes, running sums, largest elements",
+       {grain(16384, "")}},
+      {"index", 1, "indexed", "elements read from or written to positions in another tensor", {grain(16384, "")}},
+      {"move", 1, "movement", "one operator that moves elements, or one layout conversion", {grain(16384, "")}},
   };
 }
 
@@ -271,7 +278,7 @@ std::vector<Algorithm> graphChoices() {
        "",
        "the kernel that computes an operator",
        {{.name = "with",
-         .meaning = "a node of that kernel; the operator's own: a kernel of its own",
+         .meaning = "a node of that kernel; the operator's own node: a kernel of its own",
          .kind = Kind::name,
          .defaultText = "none"}}},
   };

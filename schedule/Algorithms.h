@@ -34,7 +34,7 @@ struct Parameter {
 
   /// True if the default does not depend on the problem.
   bool hasDefault() const { return kind == Kind::word ? *defaultText == 0 : defaultNumber.has_value(); }
-  /// Meaning and note: "rows of a register block, at most (rows are tiles)".
+  /// Meaning and note: "rows per register block, at most (rows are tiles)".
   std::string description() const;
   /// True for a number within the range.
   bool allows(int64_t value) const;

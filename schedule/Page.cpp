@@ -21,7 +21,7 @@ std::string schedulesPage() {
       "A schedule says how one kernel is computed: an algorithm with its version, then parameters, such as\n"
       "`direct/1 px=14 oc=2 unroll=8`. This page lists every algorithm and every parameter. A parameter that is left\n"
       "out has its default; the choice that Lathe makes without a schedule is often another one. A parameter of one\n"
-      "name has one meaning in every algorithm; what stands in brackets says what of it here. A value within its "
+      "name has one meaning in every algorithm; additions for one algorithm are in parentheses. A value within its "
       "range\n"
       "can still be illegal for a problem or a target: the constraints are listed with each algorithm, and\n"
       "`lathe compile --export-space FILE` writes the values worth trying for every kernel of a model.\n";
@@ -39,7 +39,7 @@ std::string schedulesPage() {
                           defaultOf(parameter));
     if (algorithm.constraints.empty())
       continue;
-    page += "\nA schedule is legal where:\n\n";
+    page += "\nA schedule is legal if:\n\n";
     for (const Constraint &constraint : algorithm.constraints)
       page += fmt::format("- {}\n", constraint.text);
   }
@@ -70,7 +70,7 @@ std::string schedulesHelp(const std::string &name) {
       text += fmt::format("  {:<11} {}; {}; default {}\n", parameter.name, parameter.description(), parameter.values(),
                           defaultOf(parameter));
     if (!algorithm.constraints.empty())
-      text += "\nA schedule is legal where:\n";
+      text += "\nA schedule is legal if:\n";
     for (const Constraint &constraint : algorithm.constraints)
       text += fmt::format("  {}\n", constraint.text);
     return text;

@@ -1,4 +1,4 @@
-// Family "indexed", algorithm index/1: elements read from or written to places that another tensor names.
+// Family "indexed", algorithm index/1: elements read from or written to positions in another tensor.
 //
 // An index outside its axis is taken as the nearest one inside: code never leaves a tensor (the references report it).
 #include "codegen/Families.h"

@@ -17,8 +17,9 @@ bool isInPlace(mlir::Operation *op);
 
 /// Returns the byte offset of each part in the whole (operands of a concat; results of a split or
 /// slice). Every part must be one contiguous range at a multiple of 64 bytes with the layout of the
-/// part alone. Returns nothing otherwise: for axes before the cut one (a batch), parts that end
-/// inside a block before another part, steps, and data-dependent extents.
+/// part alone. Returns nothing otherwise: if an axis before the cut one has more than one element (a
+/// batch), if a part ends inside a block before another part, and for steps other than 1 and
+/// data-dependent extents.
 std::optional<Dims> placesInWhole(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
 /// Returns the value at the beginning of a chain of reshapes and conversions that move nothing.
