@@ -85,8 +85,8 @@ std::string extremeConv(Random &random, int64_t block) {
 /// A depthwise convolution and a pointwise one over a large plane, or with a long kernel.
 std::string extremeSeparable(Random &random, int64_t block) {
   bool taps = random.chance(2);
-  int64_t kernel = taps ? 2 * random.in(30, 50) + 1 : 3;
-  Extents plane = taps ? Extents{random.in(90, 180)} : Extents{2048, 2048};
+  int64_t kernel = taps ? 2 * random.in(70, 100) + 1 : 3;
+  Extents plane = taps ? Extents{random.in(200, 300)} : Extents{2048, 2048};
   Extents x = {1, 64};
   x.insert(x.end(), plane.begin(), plane.end());
   std::string type = tensor(x, "f32", block), ones = taps ? "1" : "1x1", k = taps ? std::to_string(kernel) : "3x3";
