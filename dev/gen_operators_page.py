@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes docs/generated/operators.md: source format and opset x types x what the compiler makes of it.
+"""Writes docs/generated/operators.md: ONNX operators with opsets, types and how they run.
 
 usage: gen_operators_page.py RECORDS.json OPERATOR_SUPPORT OUTPUT [--check]
 
 RECORDS.json is llvm-tblgen --dump-json of ops/Ops.td: names, summaries, attributes, ONNX mappings. OPERATOR_SUPPORT is the program
-of tests/operators, which compiles a case of every operator in every type: types and how operators run are what it saw. Operators of
-the format that no record maps are found in the tables of the importers. With --check compares OUTPUT with what would be written and
-exits with 1 when they differ.
+of tests/operators, which compiles a case of every operator in every type: it determines the types and how
+operators run. ONNX operators without a record come from the tables of the importers. With --check the program compares OUTPUT with the
+text and exits with 1 if they differ.
 """
 import difflib
 import glob
@@ -25,37 +25,37 @@ CLASSES = [("any", FLOAT + INTEGER + ["bool", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2"
            ("float", FLOAT), ("integer", INTEGER), ("f8", ["f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"])]
 
 TYPES_TEXT = """`float` is f16, bf16, f32 and f64; `integer` is i8 to i64 and u8 to u64; `number` is either; `f8` are the four 8-bit floats; `any` is all of them and bool.
-The types are those that the operator's constraints admit. How it runs is what the compiler made of one case in each of these types, for AVX2, with constant weights
+The types are those that the constraints of the operator admit. How it runs was determined by compiling one case in each of these types, for AVX2, with constant weights
 (`tests/operators/cases.txt`); `compiled` names the kernel family. `lathe check` names every node of a model that is not compiled, with the reason.
 """
 
-# What each way to run means: the only text here that is not in a record.
+# Meaning of each way to run, the only text that is not in a record.
 FAMILIES = {
     "contraction": "Convolutions and matrix products with packed weights, in blocked or row-major layout; element-wise operators that follow are computed in "
-                   "registers. Weights of a convolution must be constant; inner extents must be known when compiling. 16-bit floats are summed in f32.",
+                   "registers. Weights of a convolution must be constant; inner extents must be static. 16-bit floats are summed in f32.",
     "pool": "Sliding windows over blocked or row-major tensors.",
     "lrn": "Local response normalisation across channels.",
     "softmax": "Softmax and its logarithm along any axis, exponentials kept in registers or in the result.",
     "normalize": "Normalisation of rows, groups or whole channels by their own mean and variance, with scale and bias.",
     "elementwise": "Any graph of these operators over one iteration shape becomes one loop; after a contraction, a pool or a reduction it is part of that kernel.",
     "reduction": "Sums, means, extremes and norms along any axes; a reduction is never split across threads.",
-    "movement": "Elements in other places, one operator a kernel; parameters such as pads must be constant.",
-    "resize": "Nearest, linear and cubic interpolation of the spatial axes with weights computed when compiling.",
-    "view": "No code: the result is the operand's memory under other extents. A copy where the operand's layout forbids that.",
-    "folded": "Gone before kernels are formed: the value is known when compiling. Where it is not, shapes are stored by a kernel and other values are computed by the reference.",
-    "indexed": "Elements read or written where other tensors say. An index out of range is the nearest one inside, where the reference reports an error.",
-    "scan": "Running sums and products, extremes with their positions, the largest elements: one line along an axis at a time.",
-    "recurrent": "Recurrent layers: a contraction computes the input's share of the gates of all steps, this kernel the steps.",
+    "movement": "Operators that move elements, one per kernel; parameters such as pads must be constant.",
+    "resize": "Nearest, linear and cubic interpolation of the spatial axes with weights computed at compile time.",
+    "view": "No code: the result is the memory of the operand with other extents, or a copy if the layout of the operand requires it.",
+    "folded": "Removed at compile time, because the value is known. Otherwise a kernel stores shapes, and the reference computes other values.",
+    "indexed": "Reads or writes at positions in other tensors. An index out of range is clamped; the reference reports an error.",
+    "scan": "Running sums and products, extremes with their positions, and largest elements, one line along an axis at a time.",
+    "recurrent": "Recurrent layers: a contraction computes the input's contribution to the gates of all steps, this kernel the steps.",
     "attention": "Scaled products, mask, softmax and the weighted sum of the values in one kernel.",
-    "reference": "Plain loops over any shape and type, in the library that a package loads only when it needs it.",
+    "reference": "Plain loops over any shape and type, in a library that is loaded only if a package needs it.",
 }
 
 
-# Operators of the format that leave no operator of their own.
+# ONNX operators that are replaced while the model is imported.
 WITHOUT_RECORD = {
-    "Constant": "a constant", "Identity": "its input", "Dropout": "its input, and a mask of ones where it is used",
-    "If": "the branch that is taken; where only the run tells which, both and a choice", "Loop": "its steps, one after another",
-    "Scan": "its steps, one after another", "SequenceMap": "its steps, one after another",
+    "Constant": "a constant", "Identity": "its input", "Dropout": "its input, and a mask of ones if the mask is used",
+    "If": "the branch that is taken; with a run-time condition both branches and a selection", "Loop": "its iterations, unrolled",
+    "Scan": "its iterations, unrolled", "SequenceMap": "its iterations, unrolled",
 }
 
 
@@ -125,9 +125,10 @@ def importer_tables(folder):
 
 def page(ops, importers, support):
     cell = lambda text: text.replace("|", "\\|")
-    out = ["<!-- Written by dev/gen_operators_page.py from the operator records and what the compiler makes of each operator; do not edit. -->", "# Operators\n",
-           "Which operators of ONNX are read, in which opsets and types, and how they run; then what each operator of the nn dialect does. "
-           "Opsets 6 to 28 are read; opset 7 and later are held against ONNX's own conformance cases (`tests/conformance`).\n",
+    out = ["<!-- Written by dev/gen_operators_page.py from the operator records and what the compiler makes of each operator; do not edit. -->", "# Which operators are supported, and how do they run?\n",
+           "The first table lists the ways to run, the second one every ONNX operator with opsets, types and the `nn` operator that it becomes; "
+           "then each `nn` operator is described. Opsets 6 to 28 are read; opset 7 and later are tested with ONNX's conformance cases "
+           "(`tests/conformance`).\n",
            TYPES_TEXT,
            "## How operators run\n", "| runs as | operators (in some type but f8) | what that means |", "|---|---|---|"]
     outcomes = support["operators"]

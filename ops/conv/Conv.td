@@ -45,7 +45,7 @@ def Nn_ConvTransposeOp : NnOp<"conv_transpose", []> {
 }
 
 def Nn_ConvIntegerOp : NnOp<"conv_integer", [AttrSizedOperandSegments]> {
-  let summary = "convolution of 8-bit integers less their zero points, summed in 32 bits";
+  let summary = "convolution of 8-bit integers minus their zero points, summed in 32 bits";
   let description = [{
     x: N x C x spatial..., w: O x C/group x kernel..., each i8 or u8; x_zero_point has x's type and one value,
     w_zero_point w's type and one value or one an output channel (O). Result, i32, of conv's extents: the convolution of

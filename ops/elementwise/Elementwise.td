@@ -212,7 +212,7 @@ def Nn_IsNanOp : Nn_Unary<"is_nan", "IsNaN"> {
 }
 
 def Nn_IsInfOp : Nn_Unary<"is_inf", "IsInf"> {
-  let summary = "whether x is infinite, of the signs asked for";
+  let summary = "whether x is infinite, for the selected signs";
   let arguments = (ins NnTensor:$x, NnBool<"true">:$detect_negative, NnBool<"true">:$detect_positive);
   let mappings = [Onnx<"IsInf", 10>];
   let inferFunction = "inferFloatPredicate";
@@ -281,12 +281,12 @@ def Nn_PowOp : Nn_Binary<"pow", "Pow"> {
 }
 
 def Nn_MaxOp : Nn_Binary<"max", "Max"> {
-  let summary = "the greater of a and b; NaN wins";
+  let summary = "maximum of a and b; NaN if either is NaN";
   let mappings = [Onnx<"Max", 6, 1000, 0>];
 }
 
 def Nn_MinOp : Nn_Binary<"min", "Min"> {
-  let summary = "the lesser of a and b; NaN wins";
+  let summary = "minimum of a and b; NaN if either is NaN";
   let mappings = [Onnx<"Min", 6, 1000, 0>];
 }
 

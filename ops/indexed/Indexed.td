@@ -1,7 +1,7 @@
 include "ops/Base.td"
 
-// Elements read from, or written to, places that another tensor names. A negative index counts from the end. The
-// reference reports an index outside; compiled code uses the nearest one inside, it never leaves the tensor.
+// Operators that read or write elements at positions in another tensor. A negative index counts from the end. The
+// reference reports an index outside the axis; compiled code clamps it, so it never leaves the tensor.
 class Nn_Indexed<string mnemonic, list<Trait> traits = []> : NnOp<mnemonic, traits> {
   let lowering = "indexed";
   let flops = "Dim(0)";
@@ -9,7 +9,7 @@ class Nn_Indexed<string mnemonic, list<Trait> traits = []> : NnOp<mnemonic, trai
 }
 
 def Nn_GatherElementsOp : Nn_Indexed<"gather_elements"> {
-  let summary = "for every index, the element of x at its position with the axis' coordinate replaced by it";
+  let summary = "y[i] = x[i with coordinate `axis` replaced by indices[i]]";
   let description = [{
     y[i0, ..., ik, ...] = x[i0, ..., indices[i0, ..., ik, ...], ...] with the index at the axis.
 
@@ -44,7 +44,7 @@ class Nn_Scatter<string mnemonic> : Nn_Indexed<mnemonic> {
 }
 
 def Nn_ScatterElementsOp : Nn_Scatter<"scatter_elements"> {
-  let summary = "a copy of x in which every update is put at its position with the axis' coordinate replaced by its index";
+  let summary = "a copy of x with updates[i] written to position i with coordinate `axis` replaced by indices[i]";
   let description = [{
     reduction is "none" (replaces), "add", "mul", "max" or "min". Updates are applied in row-major order.
 
@@ -57,7 +57,7 @@ def Nn_ScatterElementsOp : Nn_Scatter<"scatter_elements"> {
 }
 
 def Nn_ScatterNdOp : Nn_Scatter<"scatter_nd"> {
-  let summary = "a copy of x in which every slice of updates is put at its index vector";
+  let summary = "a copy of x with every slice of updates written at its index vector";
   let description = [{
     reduction as for scatter_elements.
 
@@ -84,7 +84,7 @@ def Nn_NonZeroOp : NnOp<"non_zero"> {
 }
 
 def Nn_CompressOp : NnOp<"compress"> {
-  let summary = "the slices of x along an axis for which condition is true";
+  let summary = "slices of x along an axis where condition is true";
   let description = [{
     axis INT64_MAX: of x as one row. A condition shorter than the axis is false behind its end. The extent depends on the data, so it is never
     compiled.
@@ -97,7 +97,7 @@ def Nn_CompressOp : NnOp<"compress"> {
 }
 
 def Nn_UniqueOp : NnOp<"unique"> {
-  let summary = "the different slices of x along an axis (or elements of x), where each came first, which one each is, and how many there are";
+  let summary = "distinct slices of x along an axis (or elements of x), with first positions, inverse indices and counts";
   let description = [{
     axis INT64_MAX: the elements of x. sorted: in ascending order, otherwise in that of first appearance. Extents depend on the data, so it is never
     compiled.
@@ -110,7 +110,7 @@ def Nn_UniqueOp : NnOp<"unique"> {
 }
 
 def Nn_NonMaxSuppressionOp : NnOp<"non_max_suppression", [AttrSizedOperandSegments]> {
-  let summary = "boxes that are selected by score and do not overlap one selected before";
+  let summary = "boxes in the order of their scores that do not overlap a box selected before";
   let description = [{
     boxes: batch x boxes x 4 (y1, x1, y2, x2, or centre x, centre y, width, height with center_point_box), scores: batch x classes x boxes. Result: i64
     selected x 3 of (batch, class, box), by batch, class, then falling score. At most max_output_boxes_per_class (0 or absent: none) of a
@@ -127,7 +127,7 @@ def Nn_NonMaxSuppressionOp : NnOp<"non_max_suppression", [AttrSizedOperandSegmen
 }
 
 def Nn_ReverseSequenceOp : NnOp<"reverse_sequence"> {
-  let summary = "the first elements along the time axis in reverse order, how many is given for each batch";
+  let summary = "the first sequence_lens[b] elements along the time axis in reverse order, for each batch entry b";
   let description = [{
     Constraints: reverse_sequence_c1: x has at least rank 2; batch_axis and time_axis are 0 and 1 or 1 and 0. reverse_sequence_c2: sequence_lens is an i64
     vector of the batch axis' extent. The reference reports a length outside [0, time].

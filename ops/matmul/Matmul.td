@@ -1,7 +1,7 @@
 include "ops/Base.td"
 
 def Nn_GemmOp : NnOp<"gemm"> {
-  let summary = "alpha * A * B + beta * C on matrices, either of them transposed on request";
+  let summary = "alpha * A * B + beta * C on matrices, A and B optionally transposed";
   let description = [{
     a: M x K (K x M when trans_a), b: K x N (N x K when trans_b), c: anything that broadcasts to M x N. Result: M x N.
 
@@ -37,7 +37,7 @@ def Nn_MatMulOp : NnOp<"matmul"> {
 }
 
 def Nn_MatMulIntegerOp : NnOp<"matmul_integer", [AttrSizedOperandSegments]> {
-  let summary = "matrix product of 8-bit integers less their zero points, summed in 32 bits";
+  let summary = "matrix product of 8-bit integers minus their zero points, summed in 32 bits";
   let description = [{
     a: batch... x M x K, b: batch... x K x N, as matmul's operands, each i8 or u8; a_zero_point has a's type and one
     value, one a row of a (M), or the shape of a with K replaced by 1; b_zero_point has b's type and one value, one a

@@ -1,6 +1,6 @@
 include "ops/Base.td"
 
-// Elements in other places: no arithmetic, any element type.
+// Operators that only move elements: no arithmetic, any element type.
 class Nn_Movement<string mnemonic, list<Trait> traits = []> : NnOp<mnemonic, traits> {
   let lowering = "movement";
   let flops = "Dim(0)";
@@ -8,7 +8,7 @@ class Nn_Movement<string mnemonic, list<Trait> traits = []> : NnOp<mnemonic, tra
 }
 
 def Nn_TransposeOp : Nn_Movement<"transpose"> {
-  let summary = "axes in another order: axis i of y is axis perm[i] of x";
+  let summary = "permutation of axes: axis i of y is axis perm[i] of x";
   let description = [{
     An empty perm reverses the axes. Constraints: transpose_c1: perm is a permutation of 0 ... rank - 1.
   }];
@@ -19,7 +19,7 @@ def Nn_TransposeOp : Nn_Movement<"transpose"> {
 }
 
 def Nn_ConcatOp : Nn_Movement<"concat"> {
-  let summary = "tensors one after another along an axis";
+  let summary = "concatenation of tensors along an axis";
   let description = [{
     Constraints: concat_c1: there is at least one input. concat_c2: axis is in [-rank, rank). concat_c3: inputs have one rank
     and one element type. concat_c4: extents agree on every other axis.
@@ -75,7 +75,7 @@ def Nn_GatherOp : Nn_Movement<"gather"> {
 }
 
 def Nn_PadOp : Nn_Movement<"pad", [AttrSizedOperandSegments]> {
-  let summary = "extents made greater (or, with negative pads, smaller) at both ends";
+  let summary = "x padded, or with negative pads cropped, at both ends of its axes";
   let description = [{
     mode is "constant" (filled with value), "edge", "reflect" (without repeating the edge) or "wrap". pads: all begins, then all ends.
 
@@ -90,7 +90,7 @@ def Nn_PadOp : Nn_Movement<"pad", [AttrSizedOperandSegments]> {
 }
 
 def Nn_ExpandOp : Nn_Movement<"expand"> {
-  let summary = "x broadcast to the extents given (and its own, where they are greater)";
+  let summary = "x broadcast to the given extents (to its own where they are larger)";
   let description = [{
     Constraints: expand_c1: x and shape broadcast. expand_c2: shape_in has rank 1 and a static length. expand_c3: no extent is negative.
   }];

@@ -1,7 +1,7 @@
 include "ops/Base.td"
 
 def Nn_BatchNormOp : NnOp<"batch_norm"> {
-  let summary = "(x - mean) / sqrt(var + epsilon) * scale + bias a channel, with given statistics";
+  let summary = "(x - mean) / sqrt(var + epsilon) * scale + bias per channel, with given statistics";
   let description = [{
     x: N x C x ..., the others: C elements. Becomes a multiply and an add a channel, or part of the convolution before it.
 
@@ -69,7 +69,7 @@ def Nn_HardmaxOp : NnOp<"hardmax"> {
   let benchmarkAxes = ["shape", "axis"];
 }
 
-// Rows that are brought to mean 0 and variance 1 (or length 1), each by its own statistics.
+// Normalisation of rows to mean 0 and variance 1 (or length 1) by their own statistics.
 class Nn_Normalize<string mnemonic> : NnOp<mnemonic> {
   let results = (outs NnTensor:$y);
   let lowering = "normalize";

@@ -67,9 +67,9 @@ def Nn_RnnOp : Nn_Recurrent<"rnn", "RNN", "1"> {
   let results = (outs NnTensor:$y, NnTensor:$y_h);
 }
 
-// What is left of the three when the input's share of every gate was computed for all steps at once (pass split-recurrence).
+// The rest of the three operators after pass split-recurrence has computed the input's contribution to all gates.
 def Nn_RecurrenceOp : NnOp<"recurrence", [AttrSizedOperandSegments]> {
-  let summary = "the steps of a recurrent network whose gates already hold the input's share";
+  let summary = "the steps of a recurrent network, given the input's contribution to all gates";
   let description = [{
     x: T x B x D*G*H, the input times its weights with all biases that are not inside a product; r: D x G*H x H; hidden_bias: D x H (only a gru with
     linear_before_reset: what is added to h Rh); the others as in lstm, p and initial_c only for cell lstm. cell is lstm, gru or rnn.

@@ -1,7 +1,7 @@
 include "ops/Base.td"
 
 def Nn_ResizeOp : NnOp<"resize", [AttrSizedOperandSegments]> {
-  let summary = "x sampled at other extents: nearest, linear or cubic";
+  let summary = "x resampled to other extents: nearest, linear or cubic";
   let description = [{
     Either `sizes` (extents of y, one an axis; -1 keeps the extent of x) or `scales` (y = floor(x * scale)) is given; an operand
     without elements counts as absent. roi (starts, then ends, in [0, 1] of each axis) is used by coordinate_mode

@@ -1,9 +1,9 @@
 include "ops/Base.td"
 
-// Elements taken at, or put to, places between or beside the grid of x.
+// Operators that read or write elements at positions off the grid of x.
 
 def Nn_GridSampleOp : NnOp<"grid_sample"> {
-  let summary = "x at the positions grid gives, interpolated";
+  let summary = "x interpolated at the positions in grid";
   let description = [{
     x: N x C x spatial..., grid: N x out... x rank of the space, coordinates last axis of x first, -1 to 1 across the extent (centres of the first and
     last elements with align_corners, otherwise the outer edges). mode "linear", "nearest" (half to even) or "cubic" (coefficient -0.75, rank 2 only);
@@ -20,7 +20,7 @@ def Nn_GridSampleOp : NnOp<"grid_sample"> {
 }
 
 def Nn_RoiAlignOp : NnOp<"roi_align"> {
-  let summary = "each region of x pooled to one size, sampled bilinearly";
+  let summary = "each region of x pooled to one size with bilinear sampling";
   let description = [{
     x: N x C x H x W, rois: R x 4 of x1, y1, x2, y2 (times spatial_scale: pixels), batch_indices: R. Result: R x C x output_height x output_width.
     mode "avg" or "max" of the samples of a bin, sampling_ratio each way (0: ceil of the bin's extent). coordinate_mode "half_pixel" subtracts half a pixel,
@@ -37,7 +37,7 @@ def Nn_RoiAlignOp : NnOp<"roi_align"> {
 }
 
 def Nn_MaxPoolIndicesOp : NnOp<"max_pool_indices"> {
-  let summary = "where max_pool finds each maximum: i64 position in all of x";
+  let summary = "flat i64 position in x of each maximum of max_pool";
   let description = [{
     Attributes, extents and constraints as for max_pool. The position counts row-major, or with column_major (ONNX's storage_order) the first spatial axis
     fastest within a plane. Of equal elements the first; the first NaN wins.
@@ -49,7 +49,7 @@ def Nn_MaxPoolIndicesOp : NnOp<"max_pool_indices"> {
 }
 
 def Nn_MaxUnpoolOp : NnOp<"max_unpool"> {
-  let summary = "zeros, with every element of x at the place that indices (of max_pool) gives";
+  let summary = "zeros, with every element of x at its position in indices (from max_pool)";
   let description = [{
     Result extents: output_shape_in where given, otherwise (in - 1) * stride - pads + kernel.
 
@@ -66,7 +66,7 @@ def Nn_MaxUnpoolOp : NnOp<"max_unpool"> {
 }
 
 def Nn_Col2ImOp : NnOp<"col2im", [AttrSizedOperandSegments]> {
-  let summary = "sums of sliding blocks put back where they were cut from";
+  let summary = "sliding blocks added back into the image that they were cut from";
   let description = [{
     x: N x C*block x L, L the number of block positions. Result: N x C x image.... Block positions as those of a convolution over the image.
 

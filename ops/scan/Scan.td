@@ -1,6 +1,6 @@
 include "ops/Base.td"
 
-// Along one axis, in order.
+// Operators that process one axis in order.
 class Nn_Running<string mnemonic, string onnxOp, int since> : NnOp<mnemonic> {
   let description = [{
     exclusive: without the element itself. reverse: from the end. Constraints: running_c1: x has at least rank 1 and axis is in [-rank, rank).
@@ -16,11 +16,11 @@ class Nn_Running<string mnemonic, string onnxOp, int since> : NnOp<mnemonic> {
 }
 
 def Nn_CumSumOp : Nn_Running<"cum_sum", "CumSum", 11> {
-  let summary = "sum of the elements up to here along an axis";
+  let summary = "cumulative sum along an axis";
 }
 
 def Nn_CumProdOp : Nn_Running<"cum_prod", "CumProd", 26> {
-  let summary = "product of the elements up to here along an axis";
+  let summary = "cumulative product along an axis";
 }
 
 def Nn_TopKOp : NnOp<"top_k"> {

@@ -1,7 +1,7 @@
 include "ops/Base.td"
 
 def Nn_ReshapeOp : NnOp<"reshape"> {
-  let summary = "the same elements under other extents";
+  let summary = "the same elements with other extents";
   let description = [{
     `shape` holds the new extents; -1 (at most once) takes what is left, 0 copies the extent of x at that position unless `allow_zero`.
     Flatten, Squeeze and Unsqueeze are reshapes.
