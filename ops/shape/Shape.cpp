@@ -36,7 +36,7 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
     require(extent == Dim(-1) || mayReach(extent, 0), "reshape_c2: shape has the extent {}", extent.str());
     // A value that is computed and turns out to be 0 would copy the extent of x, which must be 0, too.
     if (!extent.isConstant() && !a.allow_zero && !(i < x.rank() && extent == x.dims[i]))
-      mayReach(extent, i < x.rank() && !isUnknown(x.dims[i]) ? minimum(x.dims[i], 1) : Dim(1));
+      mayReach(extent, i < x.rank() ? minimum(x.dims[i], 1) : Dim(1));
     if (extent == Dim(-1)) {
       require(inferred < 0, "reshape_c2: shape has more than one -1");
       inferred = static_cast<int>(i);
