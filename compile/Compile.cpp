@@ -5,6 +5,7 @@
 #include "compile/PlanRules.h"
 #include "ir/Main.h"
 #include "ops/Lowerings.h"
+#include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "support/PendingFile.h"
 
@@ -52,7 +53,7 @@ public:
     if (hasKernels(module))
       return;
     step("passes", 0, 2);
-    rules = nn::extentRules(mainFunction(module)); // of the model itself: a pass may remove an operator with its rule
+    collectRules();
     PipelineReport optimized = optimizeGraph(module, pipelineOptions());
     noteRowMajor(optimized);
     layouts = std::move(optimized.layouts);
@@ -152,6 +153,20 @@ private:
   std::vector<nn::NodeRule> rules;
   std::vector<PipelineReport::Layouts> layouts;
   std::vector<PipelineReport::Fusion> fusions;
+
+  /// Of the model itself: a pass may remove an operator with its rule. Rules over extents that only folded constants
+  /// tell are those of a copy, since the passes make extents attributes before they fold.
+  void collectRules() {
+    nn::shapesWithRules(mainFunction(module), rules);
+    auto unknown = [](const nn::NodeRule &entry) { return isUnknown(entry.rule.left) || isUnknown(entry.rule.right); };
+    if (llvm::none_of(rules, unknown))
+      return;
+    mlir::OwningOpRef<mlir::ModuleOp> copy(llvm::cast<mlir::ModuleOp>(module->clone()));
+    inferShapes(*copy);
+    foldConstants(*copy);
+    inferShapes(*copy);
+    nn::shapesWithRules(mainFunction(*copy), rules);
+  }
 
   void noteRowMajor(const PipelineReport &passes) {
     for (const PipelineReport::Declined &declined : passes.rowMajor)

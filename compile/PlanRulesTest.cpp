@@ -174,6 +174,27 @@ TEST_F(PlanRulesTest, ExtentsThatDependOnData) {
   EXPECT_THAT(run(narrow, {{1, 1}, {2}}, 2), AllOf(HasSubstr("equal to 9, got 4 and 9"), HasSubstr(" = 2")));
 }
 
+/// The extent N of the target means the operand's 3 where N is 0, which only folded constants show.
+TEST_F(PlanRulesTest, ARuleThatFoldedConstantsShow) {
+  runtime::Context context = compiled(R"(
+    func.func @main(%x: tensor<1x?xf32> {nn.name = "x", nn.dims = ["1", "N"]}) -> tensor<?x3xf32> {
+      %c = nn.constant {value = dense<3.0> : tensor<1xf32>} : tensor<1xf32>
+      %t = nn.cast %c {to = i64} : (tensor<1xf32>) -> tensor<1xi64>
+      %one = nn.constant {value = dense<1> : tensor<1xi64>} : tensor<1xi64>
+      %es = nn.concat %t, %one {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+      %e = nn.expand %x, %es : (tensor<1x?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+      %n = nn.shape %x {start = 1 : i64} : (tensor<1x?xf32>) -> tensor<1xi64>
+      %three = nn.constant {value = dense<3> : tensor<1xi64>} : tensor<1xi64>
+      %rs = nn.concat %n, %three {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+      %r = nn.reshape %e, %rs : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+      %y = nn.relu %r : (tensor<?x3xf32>) -> tensor<?x3xf32>
+      return %y : tensor<?x3xf32>
+    }
+  )");
+  EXPECT_THAT(run(context, {{1, 0}}), HasSubstr("expected N at least 1, got 0 and 1 (N = 0)"));
+  EXPECT_EQ(run(context, {{1, 2}}), "2x3: 1 1 1 1 1 1");
+}
+
 TEST_F(PlanRulesTest, OnceAndOnlyOverSymbolsOfInputs) {
   plan::PlanT plan;
   plan.values.push_back(std::make_unique<plan::ValueT>());
