@@ -234,7 +234,7 @@ class Rows:
         return row if row.get("program") == self.program and row.get("settings") == settings and "failure" not in row else None
 
     def put(self, name, settings, row):
-        row = {"program": self.program, "commit": commit(), "settings": settings, "finished": datetime.datetime.now().isoformat(timespec="seconds"), **row}
+        row = {**row, "program": self.program, "commit": commit(), "settings": settings, "finished": datetime.datetime.now().isoformat(timespec="seconds")}
         part = FOLDER / (name + ".part%d" % os.getpid())
         part.write_text(json.dumps(row))
         part.rename(FOLDER / (name + ".json"))
