@@ -64,7 +64,7 @@ Outcome<Schedule> priorSchedule(const KernelFacts &facts);
 /// illegal schedule. Throws Error for a schedule that schedule/Algorithms.h does not declare.
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
 
-/// The same, after reading the facts of `problem`.
+/// Read the facts of `problem`, then choose or generate as above.
 Outcome<Schedule> priorSchedule(const KernelProblem &problem);
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
 

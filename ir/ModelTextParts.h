@@ -57,7 +57,7 @@ public:
   /// "line 12: MESSAGE (m.onnx: node 3 'conv1' (Conv))".
   std::string at(mlir::Operation *op, const std::string &message) const;
 
-  /// Runs the MLIR verifier. Returns its first message in that form, or "".
+  /// Runs the MLIR verifier. Returns its first message in the form of `at`, or "".
   std::string verify(mlir::ModuleOp module) const;
 
 private:

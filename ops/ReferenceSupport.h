@@ -68,8 +68,8 @@ std::vector<int64_t> stridesOf(std::span<const int64_t> dims);
 /// Strides to read `operand` at positions of `dims`, to which it broadcasts (0 on broadcast axes).
 std::vector<int64_t> broadcastStrides(std::span<const int64_t> operand, std::span<const int64_t> dims);
 
-/// Returns the integers of `value` minus their zero points as i64. `zeroDims` are extents of the
-/// zero points that broadcast to `value`.
+/// Returns the integers of `value` minus their zero points as i64. `zeroDims` are the
+/// extents with which the zero points broadcast to `value`.
 Tensor lessZeroPoint(const ReferenceCall &call, const Tensor &value, const Tensor &zero,
                      std::span<const int64_t> zeroDims);
 

@@ -20,7 +20,7 @@ struct ColumnChoice {
 struct Speedup {
   const Row *row = nullptr, *baseline = nullptr;
   lab::RatioEstimate ratio;    // time of `baseline` / time of `row`
-  bool withinOverhead = false; // the cost of calls may explain it (lab/judging/Verdict.h); in no mean
+  bool withinOverhead = false; // call overhead may explain it (lab/judging/Verdict.h); not in means
 };
 
 struct SpeedupSummary {

@@ -36,7 +36,7 @@ std::string newUuid();
 
 /// The current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time.
 std::string timeNow();
-/// True if `text` has that form and is a valid date and time.
+/// True if `text` is a valid date and time in the form of timeNow().
 bool isTime(std::string_view text);
 
 /// Returns `text` with invalid UTF-8 replaced. Command lines and messages may contain any bytes,

@@ -36,7 +36,7 @@ struct NpyView {
 
 NpyArray readNpy(const std::string &path);
 std::vector<NpzMember> readNpz(const std::string &path);
-/// Parse the same formats from memory. Messages use `name` as the name of the file.
+/// Parse .npy and .npz from memory. Messages use `name` as the name of the file.
 NpyArray parseNpy(std::span<const char> bytes, const std::string &name);
 std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name);
 

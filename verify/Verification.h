@@ -22,7 +22,7 @@ struct Options {
   std::vector<std::string> nodes = {};   // further nodes to compare, by name
   bool all = false;                      // compare the result of every kernel, too
   std::optional<double> relative = {};   // bound instead of lab/judging/Tolerance.h
-  std::optional<double> maximum = {};    // likewise
+  std::optional<double> maximum = {};    // bound instead of lab/judging/Tolerance.h
   int threads = 1;                       // threads of the package; references use all processors
   std::function<void()> onMismatch = {}; // called before the search for the node, which runs again
 };

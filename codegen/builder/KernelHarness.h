@@ -32,15 +32,15 @@ public:
   /// Calls body(first indices, lo, hi) for every work item of this slot: one index for every axis
   /// before `units.axis`, and a range of that axis.
   void forUnits(const Space &space, const Units &units, const std::function<void(Values, Value lo, Value hi)> &body);
-  /// The same for the work items [first, last).
+  /// Calls body(first indices, lo, hi) for the work items [first, last), as above.
   void forUnits(const Space &space, const Units &units, Value first, Value last,
                 const std::function<void(Values, Value lo, Value hi)> &body);
 
   /// Emits body(index) for lo <= index < hi. An iteration has `unroll` copies, interleaved if
   /// `sideBySide` (KernelBuilder::sideBySide).
   void forUnrolled(Value lo, Value hi, int64_t unroll, const std::function<void(Value)> &body, bool sideBySide = false);
-  /// Emits body(index, mask) for vectors of `lanes` from lo to hi, unrolled likewise. `mask` is
-  /// null for whole vectors; the last vector may be masked.
+  /// Emits body(index, mask) for vectors of `lanes` from lo to hi, unrolled as in forUnrolled.
+  /// `mask` is null for whole vectors; the last vector may be masked.
   void forVectors(Value lo, Value hi, int64_t lanes, int64_t unroll, const std::function<void(Value, Value)> &body,
                   bool sideBySide = false);
 

@@ -30,12 +30,14 @@ struct NormalizePlan {
   std::vector<Access> accesses; // one per buffer
   std::vector<int> axes;        // role (Axis) of each axis of the space
   int64_t lanes;
-  bool row = true;                 // lanes are elements of one row
-  int64_t laneGroup = 1;           // if lanes are channels: adjacent lanes that share statistics
-  Dim length = 1;                  // elements of a row, or number of vectors
-  Dim step = 1;                    // distance of consecutive elements or vectors, in elements
-  Dim count = 1;                   // number of elements of a statistic
-  std::vector<size_t> kept, inner; // outer axes (for lp_normalize also across), walked axes
+  bool row = true;       // lanes are elements of one row
+  int64_t laneGroup = 1; // if lanes are channels: adjacent lanes that share statistics
+  Dim length = 1;        // elements of a row, or number of vectors
+  Dim step = 1;          // distance of consecutive elements or vectors, in elements
+  Dim count = 1;         // number of elements of a statistic
+  /// Axes of the space, by index: the outer loops (for lp_normalize with role `across`), and the
+  /// loops over one row.
+  std::vector<size_t> kept, inner;
   Space keptSpace;
 
   /// Makes the plan. Throws Declined for problems that the family does not support.

@@ -65,8 +65,8 @@ struct RecurrentPlan : RecurrentGeometry {
   int64_t packedSize() const { return form.gates() * padded() * hidden; } // size for one direction
   int64_t packedOffset(size_t phase) const;
 
-  // Offsets in scratch, in elements; the lengths (i64) come last. A split plan has one such area
-  // for every block of rows. The slots share it: each writes its own columns.
+  // Offsets in scratch, in elements; the lengths (i64) come last. A split plan has these buffers
+  // once for every block of rows. The slots share it: each writes its own columns.
   int64_t stateSize() const { return rows * padded(); }
   /// After two hidden states, which are read and written alternately.
   int64_t cellOffset() const { return 2 * stateSize(); }

@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-/// Creates a conversion of `value` at the builder's position; a null layout is row-major.
+/// Creates an operation at the builder's position that converts `value` to `layout`; null: row-major.
 mlir::Value convertTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, nn::BlockedAttr layout);
 
 /// Changes the encoding of the value's type.

@@ -23,7 +23,7 @@ private:
     int to;
     int64_t left;
   };
-  std::vector<Edge> edges; // an edge and its reverse are neighbours
+  std::vector<Edge> edges; // edge 2 * i + 1 is the reverse of edge 2 * i
   std::vector<std::vector<int>> out{2};
   std::vector<int> level;
   std::vector<size_t> next;

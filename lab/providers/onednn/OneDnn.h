@@ -41,7 +41,7 @@ public:
   static Desc rowMajor(const ProblemOperand &operand, const Dims &dims);
   /// A description with strides in elements.
   static Desc strided(const ProblemOperand &operand, const Dims &dims, const Dims &strides);
-  /// The same tensor in the layout that the primitive chooses.
+  /// `desc` without a layout, so that the primitive chooses one.
   static Desc any(const Desc &desc) { return {desc.dims(), desc.data_type(), dnnl::memory::format_tag::any}; }
   /// Channels (axis 1) in blocks as wide as a register, as in oneDNN's convolutions; row-major for
   /// fewer than three or more than five axes.
@@ -99,8 +99,8 @@ Outcome<dnnl::post_ops> postOpsOf(const Problem &problem);
 /// Prepares `job` and returns the name of the implementation. Declines with the reason. May throw
 /// dnnl_unimplemented.
 using Prepare = Outcome<std::string> (*)(Job &job);
-Outcome<std::string> prepareConv(Job &job);     // conv_integer, too
-Outcome<std::string> prepareMatrices(Job &job); // matmul_integer, too
+Outcome<std::string> prepareConv(Job &job);     // also for conv_integer
+Outcome<std::string> prepareMatrices(Job &job); // also for matmul_integer
 Outcome<std::string> preparePool(Job &job);
 Outcome<std::string> prepareSoftmax(Job &job);
 Outcome<std::string> prepareLayerNorm(Job &job);
