@@ -1,4 +1,4 @@
-// Verbs that need the compiler: liblathe_cli_compiler.so.
+// Verbs that need the compiler, in liblathe_cli_compiler.so.
 #pragma once
 
 #include "cli/Inputs.h"
@@ -22,23 +22,23 @@ int verifyVerb(const Arguments &arguments);
 int zooVerb(const Arguments &arguments);
 int segmentsVerb(const Arguments &arguments);
 int problemsVerb(const Arguments &arguments);
-/// `run --reference`: the whole model on the reference operators.
+/// `run --reference`: runs the whole model on the references.
 int referenceVerb(const Arguments &arguments);
 
-/// A model in memory with the context it lives in.
+/// A model in memory with its context.
 struct Source {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  uint64_t fileBytes = 0; // of the file, or of the constants where these lie elsewhere
+  uint64_t fileBytes = 0; // size of the file, or of constants in other files
 };
 
-/// Builds or imports `flags.model`. Diagnostics of the IR's parser and verifier become an Error. A zoo network's graph
-/// and weights are hashed: the module's nn.content.
+/// Builds or imports `flags.model`. Diagnostics of the IR parser and verifier become an Error. The
+/// graph and weights of a zoo network are hashed into the module attribute nn.content.
 Source loadSource(const ModelFlags &flags);
-/// What a package compiled from it says that it is: "zoo:resnet50@83a1...", or the name of a file.
+/// Source text of a package compiled from it: "zoo:resnet50@83a1...", or the name of a file.
 std::string sourceText(const ModelFlags &flags, const Source &source);
 
-/// The compiler's options from the flags; `progress` may be null.
+/// Options of the compiler from the flags; `progress` may be null.
 CompileOptions compileOptions(const ModelFlags &flags, Progress *progress);
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// Verbs that need only the runtime.
+// Verbs that only need the runtime.
 #pragma once
 
 #include "cli/Common.h"
@@ -12,7 +12,7 @@ int profileVerb(const Arguments &arguments);
 int machineVerb(const Arguments &arguments);
 int opsVerb(const Arguments &arguments);
 int storeVerb(const Arguments &arguments);
-// Of `lathe ops`.
+// Verbs of `lathe ops`.
 int analyzeVerb(const Arguments &arguments);
 int diffVerb(const Arguments &arguments);
 

@@ -1,4 +1,4 @@
-// What a verb is told about the model and how to compile it; the same flags for every verb that takes a MODEL.
+// Flags about the model and its compilation, for every verb that takes a MODEL.
 #pragma once
 
 #include "cli/Common.h"
@@ -9,16 +9,16 @@
 
 namespace lathe::cli {
 
-/// What a verb does with MODEL, which decides the flags that it takes: a flag that a verb cannot honour is none of it.
+/// Use of MODEL by a verb. It determines the flags of the verb.
 enum class ModelUse {
-  graph,   // reads the graph
-  kernels, // brings it to kernels and makes no machine code
-  compile, // compiles it
-  run,     // compiles it where it is no package, and runs it
+  graph,   // read the graph
+  kernels, // lower it to kernels, without machine code
+  compile, // compile it
+  run,     // compile it unless it is a package, and run it
 };
 
-/// MODEL is an ONNX file, textual IR, a package (F.lathe) or zoo:NAME, each with the flags that it can honour: after
-/// parsing, the others are Errors that name the flag and what to do.
+/// MODEL is an ONNX file, textual IR, a package (F.lathe) or zoo:NAME. A flag that has no effect on
+/// this kind of MODEL is an Error that names the flag and the remedy.
 struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes; // "data=1x3x224x224"
@@ -31,46 +31,47 @@ struct ModelFlags {
   std::string precision = "fp32"; // or "bf16" (support/Precision.h)
   bool noCache = false;
   std::string scheduleFile;
-  int64_t zooBatch = 0;    // zoo:NAME built with this batch; 0: its default
-  int64_t zooSequence = 0; // likewise, for networks that read sequences
+  int64_t zooBatch = 0;    // batch of zoo:NAME; 0: its default
+  int64_t zooSequence = 0; // steps or tokens of zoo:NAME; 0: its default
   uint64_t zooSeed = 0;
-  std::string package; // that is used instead of compiling MODEL: `verify --package`; "" where there is none
+  std::string package; // package used instead of compiling MODEL (`verify --package`); "": none
 
   std::string checkConstants = "once"; // or "always", "never"
 
-  /// `takesPackages`: MODEL may be a package. Always so of verbs that run.
+  /// Adds the flags. `takesPackages`: MODEL may be a package (always true for ModelUse::run).
   void add(Options &options, ModelUse use, bool takesPackages = false);
-  /// --check-constants, for a verb that loads packages.
+  /// Adds --check-constants, for verbs that load packages.
   void addLoading(Options &app);
-  /// Throws Error, with `reason`, for a flag of the compilation that was given.
+  /// Throws Error with `reason` if a compilation flag was given.
   void refuseCompileFlags(const std::string &reason) const;
 
-  /// The flags (not the model) as arguments of `lathe compile`, or of a verb that only reads the graph.
+  /// The flags without the model, as arguments of `lathe compile`, or of a verb that only reads the
+  /// graph.
   Arguments compileArguments() const;
   Arguments graphArguments() const;
-  /// How packages are loaded.
+  /// Options for loading packages.
   runtime::LoadOptions loadOptions() const;
 
   bool isZoo() const { return model.rfind("zoo:", 0) == 0; }
   std::string zooName() const { return model.substr(4); }
 
 private:
-  /// What a flag is about, which decides the models that can honour it.
+  /// Subject of a flag, which determines the kinds of MODEL that it applies to.
   enum class Scope { shape, zoo, compile };
   struct Flag {
     const CLI::Option *option;
     Scope scope;
   };
-  std::vector<Flag> flags; // all but --threads, which every model honours
+  std::vector<Flag> flags; // all but --threads, which applies to every model
 
   void addCompileFlags(Options &options, bool makesCode);
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
 
-/// `model` is ONNX as far as its first bytes tell: neither a package nor text.
+/// True if the first bytes of the file belong neither to a package nor to text.
 bool looksLikeOnnx(const std::string &path);
 
-/// True when the file begins as a package does. Throws Error when it cannot be read.
+/// True if the file begins like a package. Throws Error if it cannot be read.
 bool isPackage(const std::string &path);
 
 } // namespace lathe::cli

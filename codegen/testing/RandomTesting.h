@@ -20,8 +20,9 @@ inline uint64_t baseSeed() {
   return seed;
 }
 
-/// Seeds of a test over random kernels: 1 to `kept`, which every run has, then a quarter as many that only this run has.
-/// Prints the first of those; LATHE_SEED repeats them, and with the seed of a failure makes it the first.
+/// Seeds of a test with random kernels: 1 to `kept`, the same in every run, and a quarter as many
+/// new ones from baseSeed() on. Prints both ranges. LATHE_SEED repeats a run; set it to a failed
+/// seed to test that seed first among the new ones.
 inline std::vector<uint64_t> randomSeeds(uint64_t kept) {
   std::vector<uint64_t> seeds;
   for (uint64_t i = 0; i < kept; ++i)

@@ -1,4 +1,4 @@
-// What each operator can do in the blocked layout, and what it gains: the facts AssignLayout weighs.
+// Rules for the choice of layouts: what each operator supports and what the blocked layout gains.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -9,25 +9,25 @@
 
 namespace lathe {
 
-/// How an operand or result takes part.
+/// How an operand or result takes part in the choice.
 enum class Port {
-  row,   // row-major whatever is chosen
-  input, // follows the operator's input choice
-  output // follows its output choice
+  row,   // always row-major
+  input, // has the input layout chosen for the operator
+  output // has the output layout chosen for the operator
 };
 
 /// Costs are in nanoseconds of one core, roughly: they only have to rank alternatives.
 struct LayoutRule {
   std::vector<Port> operands, results;
-  bool uniform = true;      // the input choice and the output choice are the same; otherwise any two are possible
+  bool uniform = true;      // input and output layout must be equal
   int64_t rowInput = 0;     // extra time with row-major inputs
   int64_t rowOutput = 0;    // extra time with row-major results
   int64_t blockedInput = 0; // extra time with blocked inputs: shuffled lanes, padding
-  std::string rowOnly;      // reason why everything is row-major; "" otherwise
-  bool profits = false;     // an operator whose row-major form is worth a line in the report
+  std::string rowOnly;      // reason why the operator is row-major only; "": it is not
+  bool profits = false;     // the report mentions the operator if it stays row-major
 };
 
-/// A value the blocked layout exists for: float32, rank 3 to 5, channels known.
+/// True if the value can be blocked: float32, rank 3 to 5, known channels.
 bool canBeBlocked(mlir::Value value);
 
 LayoutRule layoutRule(mlir::Operation *op, int64_t block);
