@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <poll.h>
 #include <set>
@@ -27,9 +28,19 @@ constexpr std::string_view temporaryStart = ".lathe-", temporaryEnd = ".partial"
 using Identity = std::pair<dev_t, ino_t>;
 
 std::mutex inputsLock;
-std::set<Identity> &inputs() {
-  static std::set<Identity> known;
+/// By identity: the absolute path that was read.
+std::map<Identity, std::string> &inputs() {
+  static std::map<Identity, std::string> known;
   return known;
+}
+
+/// The input may have been deleted meanwhile, and its inode given to another file.
+bool isInput(const struct stat &status) {
+  auto known = inputs().find({status.st_dev, status.st_ino});
+  if (known == inputs().end())
+    return false;
+  struct stat now;
+  return ::stat(known->second.c_str(), &now) == 0 && Identity(now.st_dev, now.st_ino) == known->first;
 }
 
 [[noreturn]] void failWith(const std::string &path, int error) {
@@ -219,7 +230,7 @@ void PendingFile::check(const std::string &path) {
     failWith(path, EISDIR);
   if (exists && S_ISREG(status.st_mode)) {
     std::lock_guard<std::mutex> guard(inputsLock);
-    if (inputs().contains({status.st_dev, status.st_ino}))
+    if (isInput(status))
       failAsInput(path);
   }
   std::error_code ignored;
@@ -233,8 +244,10 @@ void protectInput(const std::string &path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
     return;
+  std::error_code ignored;
+  std::string absolute = std::filesystem::absolute(path, ignored).string();
   std::lock_guard<std::mutex> guard(inputsLock);
-  inputs().insert({status.st_dev, status.st_ino});
+  inputs()[{status.st_dev, status.st_ino}] = ignored ? path : absolute;
 }
 
 void requireApart(const std::string &output, const std::string &input) {

@@ -141,6 +141,16 @@ TEST_F(PendingFileTest, inputsAreNotReplaced) {
   file.commit();
 }
 
+/// The file system may give the inode of a deleted input to the next file.
+TEST_F(PendingFileTest, anInputThatIsGoneProtectsNothing) {
+  put(at("read"), "temporary");
+  protectInput(at("read"));
+  fs::rename(at("read"), at("next"));
+  PendingFile file(at("next"));
+  file.commit();
+  EXPECT_EQ(contentOf(at("next")), "");
+}
+
 TEST_F(PendingFileTest, whatKilledProcessesLeftIsRemovedAnHourLater) {
   put(at(".lathe-1-0.partial"), "old");
   put(at(".lathe-2-0.partial"), "still being written");

@@ -23,7 +23,7 @@ class Ops(Cli):
         figures = self.figures("ops", "bench", "--from-model", self.net, "--provider", "lathe", "--check-only")
         self.assertEqual({point["status"] for row in figures["rows"] for point in row["points"]}, {"passed"})
         self.error("ops", "bench", says="expected an operator, --suite or --from-model")
-        self.error("ops", "bench", "softmax", "3xx4", "--list", says="no extents")
+        self.error("ops", "bench", "softmax", "3xx4", "--list", says="is not a list of extents")
         self.error("ops", "bench", "conv2d", "ic8ih8oc8", "--cache", "warm", "--provider", "lathe", says="--cache: no state of caches is called 'warm', expected hot, cold, cold-constants")
         self.error("ops", "bench", "eltwise", "3x4:relu", "--batch", "2", "--provider", "lathe", says="has no batch")
 
@@ -71,7 +71,7 @@ class Ops(Cli):
         self.assertEqual(self.figures(*small)["rows"], whole["rows"])
         with open(log, "w") as file:
             file.write('{"somebody": "else"}\n')
-        self.error(*small, says="no row of lathe ops bench")
+        self.error(*small, says="is not a row of lathe ops bench")
         self.error("ops", "bench", "conv2d", "ic8", says="'ih' is missing")
         self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--provider", "mkl", says="unknown provider 'mkl'")
         self.error("ops", "bench", "conv2d", "ic8ih7oc8kh1", "--provider", "lathe:fast", says="no variant 'fast'")
