@@ -1,12 +1,13 @@
-"""A package with one slightly wrong weight, a wrong pad or stride fails `lathe verify` against the network it was meant to be.
+"""A package with one slightly wrong weight, a wrong pad or stride fails `lathe verify` against its network.
 
 usage: mutation_test.py LATHE MUTATE NETWORK...
 
-One weight of the first, the middle and the last layer moves by a tenth of the root mean square of its tensor, which is found
-kernel by kernel (`verify --all`); whether whole outputs show it as well is said. A weight cannot be seen where the inputs of the run
-make its product vanish, behind a ReLU for example, or where it is one of thousands of terms (vgg19's middle layer): it is listed, and two others of the layer are tried.
-Two of the three layers must show theirs. That the network without a
-mistake verifies is network_test.py's.
+One weight of the first, the middle and the last layer moves by a tenth of the root mean square of
+its tensor. `verify --all` compares kernel by kernel and must find it; the output says whether whole
+outputs show it as well. A weight may be undetectable: the inputs of the run make its product vanish,
+behind a ReLU for example, or it is one of thousands of terms. It is listed, and two other weights of
+the layer are tried. UNDETECTABLE names the layers where none of the three is found. network_test.py
+checks that the unchanged network verifies.
 """
 import json
 import os
@@ -16,6 +17,8 @@ import tempfile
 
 lathe, mutate, networks = sys.argv[1], sys.argv[2], sys.argv[3:]
 LAYERS = ("first", "middle", "last")
+# Measured on Zen 5 (AVX-512) on 2026-11-23; every other layer must be found.
+UNDETECTABLE = {("vgg19", "middle"), ("inception_v2", "middle")}
 PLACES = (50, 29, 77)  # percent of the way through the layer's weights
 failures, unseen = [], []
 
@@ -56,9 +59,9 @@ def check_weight(network, layer, folder):
 
 with tempfile.TemporaryDirectory() as folder:
     for network in networks:
-        seen = [layer for layer in LAYERS if check_weight(network, layer, folder)]
-        if len(seen) < len(LAYERS) - 1:
-            failures.append(f"{network}: a wrong weight is seen in {', '.join(seen) or 'no layer'}, expected two of {', '.join(LAYERS)}")
+        for layer in LAYERS:
+            if not check_weight(network, layer, folder) and (network, layer) not in UNDETECTABLE:
+                failures.append(f"{network}: none of {len(PLACES)} wrong weights of the {layer} layer is found")
         for kind in ("pad", "stride"):
             tried = mutated_and_verified(network, kind, folder)
             if tried is not None:
