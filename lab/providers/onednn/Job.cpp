@@ -13,7 +13,7 @@ Job::Job(const Problem &problem, const ProblemInputs &inputs, const std::string 
     : problem(problem), inputs(inputs), variant(variant), layout(layout), results(problem.results()) {}
 
 constexpr const char *numbered = "impl-";
-constexpr int mostImplementations = 8; // a convolution has seven on AVX-512: four kinds of code, wider registers first
+constexpr int mostImplementations = 8;
 
 std::vector<std::string> numberedImplementations() {
   std::vector<std::string> names;
