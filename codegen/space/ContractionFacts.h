@@ -5,7 +5,7 @@
 //   lanewise   depthwise convolutions, and groups that are not whole channel blocks: one lane, one output channel
 //   separable  a depthwise convolution and the pointwise one behind it, one range of rows after the other
 //   gemm       gemm and matmul on the microkernel
-//   amx        both on AMX's tile registers, operands rounded to bf16
+//   amx        convolutions and matrix products of operands rounded to bf16, on AMX tile registers
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
