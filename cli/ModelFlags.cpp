@@ -48,7 +48,7 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
   };
   add(options.add_option("--target", target, "Compile for native, an LLVM CPU name, or LLVM/TVM target text"))
       ->capture_default_str();
-  options.add_option("--threads", threads, "Compile and run for this number of threads")
+  options.add_option("--threads", threads, "Number of threads that kernels are planned for and run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   add(options.add_option(
