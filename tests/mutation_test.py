@@ -5,9 +5,9 @@ usage: mutation_test.py LATHE MUTATE NETWORK...
 One weight of the first, the middle and the last layer moves by a tenth of the root mean square of
 its tensor. `verify --all` compares kernel by kernel and must find it; the output says whether whole
 outputs show it as well. A weight may be undetectable: the inputs of the run make its product vanish,
-behind a ReLU for example, or it is one of thousands of terms. It is listed, and two other weights of
-the layer are tried. UNDETECTABLE names the layers where none of the three is found. network_test.py
-checks that the unchanged network verifies.
+behind a ReLU for example, or it is one of thousands of terms. It is listed, and the next weight of
+the layer is tried: of PLACES at least one must be found. network_test.py checks that the unchanged
+network verifies.
 """
 import json
 import os
@@ -17,9 +17,7 @@ import tempfile
 
 lathe, mutate, networks = sys.argv[1], sys.argv[2], sys.argv[3:]
 LAYERS = ("first", "middle", "last")
-# Measured on Zen 5 (AVX-512) on 2026-11-23; every other layer must be found.
-UNDETECTABLE = {("vgg19", "middle"), ("inception_v2", "middle")}
-PLACES = (50, 29, 77)  # percent of the way through the layer's weights
+PLACES = (50, 29, 77, 11, 91, 38, 63, 5, 84, 45, 70, 22, 96, 57, 33, 16)  # percent of the way through the layer's weights
 failures, unseen = [], []
 
 
@@ -60,7 +58,7 @@ def check_weight(network, layer, folder):
 with tempfile.TemporaryDirectory() as folder:
     for network in networks:
         for layer in LAYERS:
-            if not check_weight(network, layer, folder) and (network, layer) not in UNDETECTABLE:
+            if not check_weight(network, layer, folder):
                 failures.append(f"{network}: none of {len(PLACES)} wrong weights of the {layer} layer is found")
         for kind in ("pad", "stride"):
             tried = mutated_and_verified(network, kind, folder)
