@@ -1,6 +1,7 @@
 #include "cache/PackageCache.h"
 
 #include "cache/ModelFiles.h"
+#include "machine/System.h"
 #include "package/Hash.h"
 #include "package/Package.h"
 #include "runtime/Cpu.h"
@@ -43,13 +44,14 @@ uint64_t packageKey(const PackageRequest &request) {
       text(fmt::format("{}.{} {}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size));
   }
   if (request.native)
-    text(nativeProcessor());
+    text(nativeProcessor() + "\n" + systemFacts().identity()); // caches too; rates are in no key
   for (const std::string &flag : request.flags)
     text(flag);
-  if (!request.scheduleFile.empty()) {
-    std::vector<char> schedule = readFile(request.scheduleFile);
-    text(std::string(schedule.data(), schedule.size()));
-  }
+  for (const std::string &file : {request.scheduleFile, request.machineFile})
+    if (!file.empty()) {
+      std::vector<char> content = readFile(file);
+      text(std::string(content.data(), content.size()));
+    }
   // Messages and listings name the source file, so equal bytes under another name are another package.
   text(request.isFile ? std::filesystem::path(request.model).filename().string() : request.model);
   if (request.isFile)

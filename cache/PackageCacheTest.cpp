@@ -69,6 +69,11 @@ TEST_F(PackageCacheTest, KeyFollowsEverythingThePackageDependsOn) {
   differs("schedule", scheduled);
   write("schedule", "conv1: direct/2");
   differs("the schedule's bytes", scheduled);
+  PackageRequest described = request();
+  described.machineFile = write("machine.json", "{}");
+  differs("machine", described);
+  write("machine.json", "{ }");
+  differs("the machine's bytes", described);
   write("compiler", "a");
   differs("the compiler is there", request());
   write("compiler", "ab");

@@ -22,6 +22,7 @@ int verifyVerb(const Arguments &arguments);
 int zooVerb(const Arguments &arguments);
 int segmentsVerb(const Arguments &arguments);
 int problemsVerb(const Arguments &arguments);
+int machineVerb(const Arguments &arguments);
 /// `run --reference`: runs the whole model on the references.
 int referenceVerb(const Arguments &arguments);
 

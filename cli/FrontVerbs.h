@@ -9,7 +9,6 @@ int runVerb(const Arguments &arguments);
 int benchVerb(const Arguments &arguments);
 int compareVerb(const Arguments &arguments);
 int profileVerb(const Arguments &arguments);
-int machineVerb(const Arguments &arguments);
 int opsVerb(const Arguments &arguments);
 int storeVerb(const Arguments &arguments);
 // Verbs of `lathe ops`.

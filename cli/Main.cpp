@@ -23,7 +23,6 @@ const Verb frontVerbs[] = {
     {"profile", "Show time, speed and share of the roofline of every kernel", profileVerb},
     {"ops", "Compare libraries on single operators, analyse the measurements", opsVerb},
     {"store", "List, export, import and merge stored measurements", storeVerb},
-    {"machine", "Measure the machine's arithmetic rates and bandwidths", machineVerb},
 };
 struct Summary {
   const char *name, *summary;
@@ -35,6 +34,7 @@ const Summary compilerVerbs[] = {
     {"verify", "Check a compiled model against the float64 reference"},
     {"extract", "Write a part of a model as ONNX: a segment or one operator"},
     {"segments", "Compare a network with another runtime segment by segment"},
+    {"machine", "Measure the machine's rates and show what the compiler knows of it"},
     {"zoo", "Write a built-in network with seeded weights as ONNX"},
 };
 

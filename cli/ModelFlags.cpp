@@ -46,8 +46,12 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
     flags.push_back({option, Scope::compile});
     return option;
   };
-  add(options.add_option("--target", target, "Compile for native, an LLVM CPU name, or LLVM/TVM target text"))
-      ->capture_default_str();
+  CLI::Option *targetOption = add(options.add_option(
+      "--target", target, "Compile for native, machine (see --machine), an LLVM CPU name, or LLVM/TVM target text"));
+  targetOption->capture_default_str();
+  add(options.add_option("--machine", machineFile,
+                         "Plan for the machine that FILE describes (lathe machine --json), by default also the target"))
+      ->type_name("FILE");
   options.add_option("--threads", threads, "Number of threads that kernels are planned for and run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -70,9 +74,11 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
     add(options.add_flag("--no-cache", noCache, "Compile everything again and cache nothing"));
   add(options.add_option("--schedule", scheduleFile, "Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
       ->type_name("FILE");
-  options.afterParse([this, &options] {
+  options.afterParse([this, &options, targetOption] {
+    if (!machineFile.empty() && !targetOption->count())
+      target = "machine";
     if (referencesOnly)
-      options.refuse({"-O", "--exact-math", "--memory", "--precision", "--schedule"},
+      options.refuse({"-O", "--exact-math", "--machine", "--memory", "--precision", "--schedule"},
                      "--references-only makes no code, so there is nothing to choose");
   });
 }
@@ -125,6 +131,8 @@ runtime::LoadOptions ModelFlags::loadOptions() const {
 
 Arguments ModelFlags::compileArguments() const {
   Arguments result{"--target", target, "--threads", std::to_string(threads)};
+  if (!machineFile.empty())
+    result.insert(result.end(), {"--machine", machineFile});
   if (referencesOnly) { // of code that is not made nothing is chosen
     result.push_back("--references-only");
   } else {

@@ -23,6 +23,7 @@ struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes; // "data=1x3x224x224"
   std::string target = "native";
+  std::string machineFile; // facts of the machine to compile for; "": the target's own
   int threads = 1;
   int level = 3;
   bool exactMath = false;

@@ -12,8 +12,9 @@ std::vector<std::string> filesOf(const ModelFlags &flags) {
   std::error_code ignored;
   if (!flags.isZoo() && std::filesystem::is_regular_file(flags.model, ignored))
     files = isPackage(flags.model) ? std::vector<std::string>{flags.model} : cache::modelFiles(flags.model);
-  if (!flags.scheduleFile.empty())
-    files.push_back(flags.scheduleFile);
+  for (const std::string &file : {flags.scheduleFile, flags.machineFile})
+    if (!file.empty())
+      files.push_back(file);
   return files;
 }
 
@@ -36,6 +37,7 @@ Package packageFor(const ModelFlags &flags) {
                                 .flags = rest,
                                 .native = flags.target.find("native") != std::string::npos,
                                 .scheduleFile = flags.scheduleFile,
+                                .machineFile = flags.machineFile,
                                 .compiler = {ownProgram(), compilerLibrary()}};
   return cache::findOrMake(request, folder, kept, loading, [&](const std::string &path) {
     Arguments arguments{"compile", flags.model, "-o", path, quietFlag()};

@@ -84,6 +84,10 @@ Source loadSource(const ModelFlags &flags) {
 CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   CompileOptions options;
   options.target = flags.target;
+  if (!flags.machineFile.empty()) {
+    options.machineText = readFile(flags.machineFile);
+    options.machineName = flags.machineFile;
+  }
   options.threads = flags.threads;
   options.level = flags.level;
   options.exactMath = flags.exactMath;

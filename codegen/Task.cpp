@@ -4,7 +4,7 @@
 
 namespace lathe {
 
-static constexpr int taskVersion = 1;
+static constexpr int taskVersion = 2;
 
 /// "f32 1x64x56x56 blocked 1,16"
 static std::string describe(mlir::Type type) {

@@ -38,7 +38,7 @@ struct Task : testing::Test {
 
 TEST_F(Task, saysWhatIsToBeDone) {
   std::string task = of(kernel("relu %0", ", #nn.blocked<1, 8>"), v3, 2);
-  EXPECT_THAT(task, StartsWith("task/1 | conv "));
+  EXPECT_THAT(task, StartsWith("task/2 | conv "));
   EXPECT_THAT(task, HasSubstr("pads=[1, 1, 1, 1]"));
   EXPECT_THAT(task,
               HasSubstr(" | f32 1x16x8x8 blocked 1,8; f32 16x16x3x3 constant -> f32 1x16x8x8 blocked 1,8 | relu | "

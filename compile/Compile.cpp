@@ -9,6 +9,8 @@
 #include "passes/Pipeline.h"
 #include "support/PendingFile.h"
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 
 namespace lathe {
@@ -30,11 +32,18 @@ double atBatchOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
 }
 
+Target targetOf(const CompileOptions &options) {
+  if (options.machineText.empty())
+    return Target::parse(options.target);
+  MachineFacts machine = parseMachineFacts(options.machineText, options.machineName);
+  return Target::parse(options.target, &machine);
+}
+
 /// One compilation from module to parts, shared by every door of the facade.
 class Compilation {
 public:
   Compilation(mlir::ModuleOp module, const CompileOptions &options)
-      : module(module), options(options), target(Target::parse(options.target)),
+      : module(module), options(options), target(targetOf(options)),
         schedules(options.scheduleText, options.scheduleName),
         library(target, {options.threads, options.exactMath, options.smallMemory, options.precision}, schedules) {
     require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
@@ -81,6 +90,8 @@ public:
   void buildPlan() {
     built = lathe::buildPlan(module, library, constants);
     addRules(*built.plan, rules);
+    // A slot finds in its own second level what it handed on there for all of its images.
+    built.plan->image_loop_bytes = (Dim(int64_t(target.machine.bytesPerCore(1))) * Dim::symbol("threads")).str();
     schedules.requireAllUsed();
     report.kernels = static_cast<int>(built.plan->kernels.size());
     report.distinctKernels = static_cast<int>(library.size());
@@ -128,9 +139,11 @@ public:
       program.model = source.str();
     if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
       program.model += "@" + content.str();
-    program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}", target.str(), options.threads,
-                                  options.level, name(options.precision), options.exactMath ? " --exact-math" : "",
-                                  options.smallMemory ? " --memory small" : "");
+    program.options =
+        fmt::format("--target {} --threads {} -O{} --precision {}{}{}, machine {}", target.str(), options.threads,
+                    options.level, name(options.precision), options.exactMath ? " --exact-math" : "",
+                    options.smallMemory ? " --memory small" : "", target.machine.identity());
+    program.machine = toJson(target.machine).dump();
     program.plans.push_back(std::move(built.plan));
     write(program, code);
     step("package", 1, 1);
@@ -184,6 +197,7 @@ private:
     result.exactMath = options.exactMath;
     result.shareStorage = options.shareStorage;
     result.channelBlock = target.channelBlock();
+    result.layoutCosts = layoutCosts(target.machine, target.channelBlock());
     result.declines = [this](mlir::func::FuncOp kernel) {
       return options.referencesOnly ? "only references were asked for" : library.declines(kernel);
     };

@@ -29,8 +29,10 @@ struct CompileProgress {
 
 struct CompileOptions {
   std::string target = "native"; // codegen/target/Target.h
-  int threads = 1;               // the schedules are chosen for; any number may run the package
-  int level = 3;                 // 0..4
+  std::string machineText;       // machine/MachineFacts.h; "": the target's own facts
+  std::string machineName = "machine";
+  int threads = 1; // the schedules are chosen for; any number may run the package
+  int level = 3;   // 0..4
   bool exactMath = false;
   bool smallMemory = false;              // no algorithm that grows the weights
   Precision precision = Precision::fp32; // a target that cannot is an Error

@@ -1,6 +1,8 @@
 // The pipeline from an imported graph to kernels.
 #pragma once
 
+#include "passes/kernels/LayoutCosts.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -31,6 +33,8 @@ struct PipelineOptions {
   bool shareStorage = true;
   /// Channels per block of the blocked layout.
   int64_t channelBlock = 16;
+  /// Costs that layouts are chosen by.
+  LayoutCosts layoutCosts;
   /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then
   /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;

@@ -764,6 +764,24 @@ TEST_F(ContextTest, batchesPassImageByImage) {
     }
 }
 
+TEST_F(ContextTest, thePlanSaysWhichBatchesPassImageByImage) {
+  auto arena = [](const std::string &least, int threads) {
+    TestPlan p = batches();
+    p.plan().image_loop_bytes = least;
+    Context context(p.model(), {.threads = threads});
+    Tensor x = ramp(16 * 40960);
+    context.setInput(0, Tensor::borrow(ElementType::f32, {16, 40960}, x.data()));
+    context.run();
+    return context.memory().arenaBytes;
+  };
+  // Two values inside hand on 16 * 40960 * 4 bytes each.
+  uint64_t looped = arena("", 1), whole = arena("100000000", 1);
+  EXPECT_LT(looped, whole);
+  EXPECT_EQ(arena("5000000*threads", 1), looped);
+  EXPECT_GT(arena("5000000*threads", 2), arena("5000000", 2));
+  EXPECT_THROW(arena("5000000*M", 1), Error);
+}
+
 TEST_F(ContextTest, undoesBlocks) {
   TestPlan p;
   uint32_t x = p.input("x", {"40"}); // 1x5x2x2 in blocks of 4 channels: 2 x 4 pixels x 4 channels, plus 8 spare

@@ -71,6 +71,7 @@ const std::string &Model::target() const { return state->package.target; }
 const std::string &Model::producer() const { return state->program.producer; }
 const std::string &Model::source() const { return state->program.model; }
 const std::string &Model::options() const { return state->program.options; }
+const std::string &Model::machine() const { return state->program.machine; }
 std::optional<uint64_t> Model::contentHash() const { return state->package.contentHash; }
 uint64_t Model::constantBytes() const { return state->package.constants.size(); }
 uint64_t Model::codeBytes() const { return state->package.code.bytes(); }

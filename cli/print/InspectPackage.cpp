@@ -114,6 +114,11 @@ std::string describePlan(const runtime::Plan &plan, const TableStyle &style, jso
   return text;
 }
 
+/// Facts of the machine that the package was compiled for; null where it does not tell.
+json machineOf(const runtime::Model &model) {
+  return model.machine().empty() ? json() : json::parse(model.machine(), nullptr, false);
+}
+
 } // namespace
 
 int inspectPackage(const Options &options, const std::string &path) {
@@ -136,6 +141,7 @@ int inspectPackage(const Options &options, const std::string &path) {
   text += fmt::format("compiled by {} from {}\n  with {}\n", printable(loaded->producer()),
                       loaded->source().empty() ? "a model without a name" : printable(loaded->source()),
                       printable(loaded->options()));
+  document["machine"] = machineOf(*loaded);
   text += describePorts("input", loaded->inputs(), document["inputs"]);
   text += describePorts("output", loaded->outputs(), document["outputs"]);
   text += "\n" + describeSections(contents, options.tableStyle(), document["sections"]) + "\n";

@@ -6,7 +6,7 @@ import numpy as np
 from fixture import Cli, field, main, onnx_model, onnx_node
 
 # A value for each flag of MODEL, by what it is about.
-COMPILE = {"--target": ["x86-64-v3"], "-O": ["2"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--precision": ["bf16"],
+COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--precision": ["bf16"],
            "--schedule": ["nowhere.txt"]}
 CODE = {"--no-cache": []}
 SHAPE = {"--shape": ["x=1x4"]}
@@ -183,7 +183,7 @@ class Flags(Cli):
             self.error(*verb.split(), self.net, "--no-cache", says="--no-cache")
 
     def test_references_have_no_choices(self):
-        for flag in ["-O", "--exact-math", "--memory", "--precision", "--schedule"]:
+        for flag in ["-O", "--exact-math", "--machine", "--memory", "--precision", "--schedule"]:
             self.error("run", self.net, "--fill", "ones", "--references-only", flag, *COMPILE[flag], says=f"{flag}.*--references-only makes no code")
         for flag, value in {**COMPILE, **CODE}.items():
             self.error("run", self.net, "--fill", "ones", "--reference", flag, *value, says=f"{flag}.*--reference compiles nothing")

@@ -86,7 +86,7 @@ class Ops(Cli):
         bench = ["ops", "bench", "conv2d", conv, "--provider", "lathe,lathe:plain,reference", *quick, *at]
         none = self.figures(*bench, "--schedule", "records")["rows"][0]["points"]
         self.assertEqual([p["status"] for p in none], ["unimplemented", "unimplemented", "passed"])
-        self.assertIn("no tuning record of the task task/1 | conv ", none[0]["reason"])
+        self.assertIn("no tuning record of the task task/2 | conv ", none[0]["reason"])
         literal = "direct/1 oc=1 px=2"
         measured = self.figures(*bench, "--schedule", "default,direct/1 px=2 oc=1")["rows"][0]
         points = {(p["variant"], p.get("schedule", "")): p for p in measured["points"] if p["provider"] == "lathe"}
@@ -102,7 +102,7 @@ class Ops(Cli):
         best = self.figures("store", "tuning", "--best", *at)["records"]
         fastest = [min(points[v, s]["time"]["median_ms"] for s in ["", literal]) / 1e3 for v in ["auto", "plain"]]
         np.testing.assert_allclose(sorted(r["seconds"] for r in best), sorted(fastest))
-        self.assertIn("task/1 | conv ", self.lathe("store", "tuning", "--task", "| conv ", *at).stdout)
+        self.assertIn("task/2 | conv ", self.lathe("store", "tuning", "--task", "| conv ", *at).stdout)
         self.assertEqual(self.figures("store", "tuning", "--task", "gemm", *at)["records"], [])
         # Read back, on this machine and where the archive goes.
         other = ["--store", self.path("tuned-elsewhere.db")]

@@ -5,6 +5,7 @@
 #include "cli/StoreFlags.h"
 #include "cli/print/AnalyzeSummary.h"
 #include "lab/problems/ProblemSyntax.h"
+#include "machine/System.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -142,7 +143,7 @@ public:
   explicit Ceilings(store::Store &store) : store(store) {}
   const lab::MachineCeilings *of(const std::string &platform) {
     auto [known, isNew] = byPlatform.try_emplace(platform, nullptr);
-    if (isNew && std::filesystem::exists(lab::machineCachePath()) &&
+    if (isNew && std::filesystem::exists(machineRecordPath()) &&
         report::isMachine(store.platform(platform), lab::describeMachine()))
       known->second = &lab::machineCeilings();
     return known->second;

@@ -1,12 +1,42 @@
-#include "cli/FrontVerbs.h"
-#include "cli/print/Progress.h"
+#include "cli/CompilerVerbs.h"
+#include "codegen/target/Target.h"
 #include "lab/machine/Machine.h"
 #include "support/Text.h"
 
 #include <bit>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 namespace lathe::cli {
+namespace {
+
+std::string describeCeilings(const lab::MachineCeilings &machine, const TableStyle &style) {
+  size_t most = 0;
+  for (const auto &ceiling : machine.arithmetic)
+    most = std::max(most, ceiling.gflops.size());
+  std::vector<TableColumn> columns{textColumn("GFLOPS"), textColumn("instruction").drop(1)};
+  for (size_t t = 1; t <= most; ++t) { // of many threads one, the powers of two and all remain
+    bool telling = t == 1 || t == most;
+    columns.push_back(numberColumn(counted(int64_t(t), "thread")).drop(telling ? 0 : std::has_single_bit(t) ? 2 : 3));
+  }
+  Table arithmetic(columns);
+  for (const auto &ceiling : machine.arithmetic) {
+    std::vector<std::string> cells{std::string(name(ceiling.type)), ceiling.instruction};
+    for (double gflops : ceiling.gflops)
+      cells.push_back(fmt::format("{:.1f}", gflops));
+    arithmetic.row(cells);
+  }
+  Table memory({textColumn("GB/s"), numberColumn("capacity"), numberColumn("threads"), numberColumn("read"),
+                numberColumn("write"), numberColumn("copy")});
+  for (const auto &level : machine.levels)
+    for (size_t t = 0; t < level.bandwidth.size(); ++t)
+      memory.row({level.name, level.bytes ? bytesText(static_cast<double>(level.bytes)) : "", std::to_string(t + 1),
+                  fmt::format("{:.1f}", level.bandwidth[t].read), fmt::format("{:.1f}", level.bandwidth[t].write),
+                  fmt::format("{:.1f}", level.bandwidth[t].copy)});
+  return arithmetic.str(style) + "\n" + memory.str(style);
+}
+
+} // namespace
 
 int machineVerb(const Arguments &arguments) {
   bool refresh = false;
@@ -14,7 +44,10 @@ int machineVerb(const Arguments &arguments) {
   Options options(
       "machine",
       "Measure arithmetic rates by type, and bandwidths of caches and memory, by number of threads. The results\n"
-      "are kept in ~/.cache/lathe/machine.json and read from there afterwards.",
+      "are kept in ~/.cache/lathe/machine.json and read from there afterwards. Then show the facts that the compiler\n"
+      "plans with, and the source of each: system, measured, table (by CPU), fitted (table, from timed schedules of\n"
+      "the CPU) or generic (by instruction set). Another machine compiles for this one with --machine and the file\n"
+      "of --json.",
       "  lathe machine\n  lathe machine --refresh --json machine.json\n");
   options.add_flag("--refresh", refresh, "Measure again");
   options.add_option("--threads", threads, "Measure with 1 to N threads (default: all that this process may use)")
@@ -32,39 +65,23 @@ int machineVerb(const Arguments &arguments) {
   };
   const lab::MachineCeilings &machine =
       refresh || threads ? lab::refreshMachineCeilings(measure) : lab::machineCeilings();
+  const MachineFacts facts = Target::parse("native").machine; // after measuring: with the rates just measured
   if (options.printsText()) {
     std::cout << fmt::format("{} ({}), {}, {}\n", machine.cpu, machine.architecture, counted(machine.cores, "core"),
                              counted(machine.hardwareThreads, "hardware thread"));
     std::cout << fmt::format(
         "{}{}{}; measured {}\n", machine.kernel, machine.governor.empty() ? "" : ", governor " + machine.governor,
         machine.virtualized ? ", virtual machine (" + machine.hypervisor + ")" : "", machine.measured);
-    std::cout << fmt::format("features: {}\n\n", fmt::join(machine.features, " "));
-    size_t most = 0;
-    for (const auto &ceiling : machine.arithmetic)
-      most = std::max(most, ceiling.gflops.size());
-    std::vector<TableColumn> columns{textColumn("GFLOPS"), textColumn("instruction").drop(1)};
-    for (size_t t = 1; t <= most; ++t) { // of many threads one, the powers of two and all remain
-      bool telling = t == 1 || t == most;
-      columns.push_back(numberColumn(counted(int64_t(t), "thread")).drop(telling ? 0 : std::has_single_bit(t) ? 2 : 3));
-    }
-    Table arithmetic(columns);
-    for (const auto &ceiling : machine.arithmetic) {
-      std::vector<std::string> cells{std::string(name(ceiling.type)), ceiling.instruction};
-      for (double gflops : ceiling.gflops)
-        cells.push_back(fmt::format("{:.1f}", gflops));
-      arithmetic.row(cells);
-    }
-    std::cout << arithmetic.str(options.tableStyle()) << "\n";
-    Table memory({textColumn("GB/s"), numberColumn("capacity"), numberColumn("threads"), numberColumn("read"),
-                  numberColumn("write"), numberColumn("copy")});
-    for (const auto &level : machine.levels)
-      for (size_t t = 0; t < level.bandwidth.size(); ++t)
-        memory.row({level.name, level.bytes ? bytesText(static_cast<double>(level.bytes)) : "", std::to_string(t + 1),
-                    fmt::format("{:.1f}", level.bandwidth[t].read), fmt::format("{:.1f}", level.bandwidth[t].write),
-                    fmt::format("{:.1f}", level.bandwidth[t].copy)});
-    std::cout << memory.str(options.tableStyle());
+    std::cout << fmt::format("features: {}\n\n", fmt::join(machine.features, " "))
+              << describeCeilings(machine, options.tableStyle());
+    Table known({textColumn("the compiler knows"), textColumn("value").shrink(24), textColumn("source")});
+    for (const FactRow &row : describeFacts(facts))
+      known.row({row.fact, row.value, row.source});
+    std::cout << "\n" << known.str(options.tableStyle());
   }
-  options.writeJson(lab::toJson(machine));
+  nlohmann::json document = lab::toJson(machine);
+  document["facts"] = toJson(facts);
+  options.writeJson(document);
   return success;
 }
 

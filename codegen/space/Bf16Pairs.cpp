@@ -11,13 +11,9 @@ std::string obstacle(const Target &target) {
   return "";
 }
 
-double productsACycle(const Target &target) {
-  constexpr double withTiles = 0.5; // Sapphire Rapids and later
-  constexpr double others = 2;      // Zen 5
-  return target.has("amx-bf16") ? withTiles : others;
-}
+double productsACycle(const Target &target) { return target.machine.bf16PerCycle; }
 
-bool pairsAreSlow(const Target &target) { return productsACycle(target) * pair <= 2; }
+bool pairsAreSlow(const Target &target) { return productsACycle(target) * pair <= target.fmaPerCycle(); }
 
 bool wanted(const KernelFacts &facts, ElementType type) {
   return facts.precision == Precision::bf16 && type == ElementType::f32 && obstacle(facts.target).empty();

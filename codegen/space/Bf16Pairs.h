@@ -21,7 +21,7 @@ std::string obstacle(const Target &target);
 /// True if the prior should round the operands of a contraction of `type`.
 bool wanted(const KernelFacts &facts, ElementType type);
 
-/// Vector products of pairs per cycle (fp32 multiply-adds: two), as measured (docs/notes/bf16.md).
+/// Vector products of pairs that begin in one cycle (MachineFacts::bf16PerCycle).
 double productsACycle(const Target &target);
 /// True if products of pairs are not faster than as many multiply-adds. Only contractions that wait
 /// for weights from memory gain from them then.

@@ -133,10 +133,10 @@ bool weightsFromMemory(const ConvGeometry &conv) {
 double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs) {
   int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
   int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
-  double multiplies = double(rows * vectors) / (pairs ? bf16::productsACycle(target) : 2),
+  double multiplies = double(rows * vectors) / (pairs ? bf16::productsACycle(target) : target.fmaPerCycle()),
          loads = (vectors + rows * groups) / 2.0;
   double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
-  double wait = (pairs ? 6.0 : 4.0) / accumulatorChains(target, rows, vectors);
+  double wait = (pairs ? 6.0 : target.machine.fmaLatency) / accumulatorChains(target, rows, vectors);
   // Vectors of a step that do not stay in registers beside the sums: measured 1 to 2 % alone on the core, 7 to 28 %
   // between other processes (docs/notes/avx2.md).
   double reloading = groups > 1 ? 1.06 : 1;

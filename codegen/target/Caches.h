@@ -1,4 +1,4 @@
-// What priors plan with besides registers: a core's caches and how fast bytes come from them.
+// One core's caches and how fast bytes come from them: the machine facts that priors compute with.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -18,7 +18,7 @@ struct Caches {
   }
 };
 
-/// By the instructions of the CPU the code is made for: virtual machines hide its name, and nobody names "x86-64-v3".
+/// One core's, by the facts of the machine that the code is made for.
 Caches cachesOf(const Target &target);
 
 } // namespace lathe

@@ -1,5 +1,6 @@
 #include "codegen/target/Target.h"
 
+#include "machine/System.h"
 #include "package/Package.h"
 #include "support/Error.h"
 
@@ -19,7 +20,8 @@ namespace lathe {
 namespace {
 
 constexpr const char *spellings =
-    "expected native, an LLVM CPU name (x86-64-v3, znver4, cortex-a76) or a triple, each with "
+    "expected native, machine (that of --machine), an LLVM CPU name (x86-64-v3, znver4, cortex-a76) or a triple, each "
+    "with "
     "[,cpu=NAME][,+feature][,-feature][,vector-width=BITS], or \"llvm -mcpu=NAME -mattr=+feature -mtriple=TRIPLE "
     "-vector-width=BITS\"";
 
@@ -115,8 +117,8 @@ Request parseWords(const std::string &text) {
       addFeatures(request, part, text);
     else if (i > 0)
       fail("target '{}': '{}' is not understood; {}", text, part.str(), spellings);
-    else if (part == "native")
-      request.cpu = "native";
+    else if (part == "native" || part == "machine")
+      request.cpu = part.str();
     else if (llvm::Triple(part).getArch() != llvm::Triple::UnknownArch && !knowsCpu(hostTriple(), part.str()))
       request.triple = part.str();
     else
@@ -134,62 +136,73 @@ std::string tripleFor(const std::string &cpu) {
   return "";
 }
 
-} // namespace
-
-bool Target::has(const std::string &feature) const {
-  return std::binary_search(features.begin(), features.end(), feature);
+/// Differences between the features of `machine` and those that its CPU has by name. None where it lists no features.
+std::string featureChanges(const MachineFacts &machine, const std::string &triple) {
+  std::string removed, added;
+  if (machine.features.empty())
+    return "";
+  auto info = subtarget(triple, machine.cpu, "");
+  auto named = [&](const std::string &feature) {
+    return llvm::any_of(info->getAllProcessorFeatures(), [&](const llvm::SubtargetFeatureKV &kv) {
+      return feature == kv.Key && info->getFeatureBits().test(kv.Value);
+    });
+  };
+  for (const std::string &feature : knownFeatures(machine.architecture)) {
+    bool listed = llvm::is_contained(machine.features, feature);
+    if (listed != named(feature)) // removals first: they also remove what implies them
+      (listed ? added : removed) += (listed ? ",+" : ",-") + feature;
+  }
+  return llvm::StringRef(removed + added).ltrim(',').str();
 }
 
-std::string Target::str() const { return llvm::Triple(triple).getArchName().str() + " " + cpu; }
-
-std::string Target::key() const {
-  std::string width = chosenVectorBits ? fmt::format(" vector-width={}", vectorBits) : "";
-  return cpu + " " + package::featureNames(featureBits) + width;
-}
-
-Target Target::parse(const std::string &text) {
-  initializeTargets();
-  Request request = text == "llvm" || llvm::StringRef(text).starts_with("llvm ") ? parseTvm(text) : parseWords(text);
-
-  bool native = request.cpu == "native";
-  if (native) {
+/// Replaces the names "native" and "machine" by the CPU that they stand for and returns what its features differ by.
+std::string resolveCpu(Request &request, const MachineFacts *given, const std::string &text) {
+  std::string changes;
+  if (request.cpu == "native") {
     require(request.triple.empty() || llvm::Triple(request.triple).getArch() == llvm::Triple(hostTriple()).getArch(),
             "target '{}': cpu native is {}, the triple is for another architecture", text,
             llvm::Triple(hostTriple()).getArchName().str());
     request.cpu = llvm::sys::getHostCPUName().str();
+    if (request.triple.empty())
+      request.triple = hostTriple();
+    for (const auto &feature : llvm::sys::getHostCPUFeatures()) // a virtual machine may hide what the name promises
+      changes += std::string(changes.empty() ? "" : ",") + (feature.second ? "+" : "-") + feature.first().str();
+  } else if (request.cpu == "machine") {
+    require(given, "target '{}': machine is the one of --machine FILE, which was not given", text);
+    request.cpu = given->cpu;
+    if (request.triple.empty())
+      request.triple = given->architecture + "-unknown-linux-gnu";
+    require(knowsCpu(request.triple, request.cpu), "target '{}': LLVM knows no CPU '{}' of {}, the CPU of --machine",
+            text, request.cpu, given->architecture);
+    changes = featureChanges(*given, request.triple);
+  } else if (request.triple.empty()) {
+    request.triple = request.cpu.empty() ? hostTriple() : tripleFor(request.cpu);
   }
-  if (request.triple.empty())
-    request.triple = request.cpu.empty() || native ? hostTriple() : tripleFor(request.cpu);
-  require(!request.triple.empty(), "target '{}': no architecture knows CPU '{}'; {}", text, request.cpu, spellings);
+  return changes;
+}
 
-  Target target;
-  target.triple = llvm::Triple::normalize(request.triple);
-  llvm::Triple triple(target.triple);
-  bool x86 = triple.getArch() == llvm::Triple::x86_64;
-  require(x86 || triple.getArch() == llvm::Triple::aarch64,
-          "target '{}': architecture '{}' is not supported, expected "
-          "x86_64 or aarch64",
-          text, triple.getArchName().str());
-  // Package code is loaded by our own loader; whatever system the triple names, objects are made as ELF.
+/// The triple that objects are made for: whatever system `requested` names, they are ELF, for our own loader.
+llvm::Triple objectTriple(const std::string &requested, const std::string &text) {
+  llvm::Triple triple(llvm::Triple::normalize(requested));
+  require(triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64,
+          "target '{}': architecture '{}' is not supported, expected x86_64 or aarch64", text,
+          triple.getArchName().str());
   triple.setObjectFormat(llvm::Triple::ELF);
   if (triple.getOS() != llvm::Triple::Linux)
     triple.setOS(llvm::Triple::Linux);
   if (triple.getEnvironment() == llvm::Triple::UnknownEnvironment)
     triple.setEnvironment(llvm::Triple::GNU);
-  target.triple = triple.str();
-  target.cpu = request.cpu.empty() ? baseline(triple) : request.cpu;
-  require(knowsCpu(target.triple, target.cpu), "target '{}': {} has no CPU '{}'; {}", text, triple.getArchName().str(),
-          target.cpu, spellings);
+  return triple;
+}
 
-  std::string changes;
-  if (native) // a virtual machine may hide what the CPU's name promises
-    for (const auto &feature : llvm::sys::getHostCPUFeatures())
-      changes += std::string(changes.empty() ? "" : ",") + (feature.second ? "+" : "-") + feature.first().str();
+/// Sets the features of `target`: its CPU's, changed by `changes` and by what the text asks for.
+void setFeatures(Target &target, const Request &request, std::string changes, const std::string &text) {
   auto known = subtarget(target.triple, "", "");
   for (const std::string &feature : request.features) {
     bool found = llvm::any_of(known->getAllProcessorFeatures(),
                               [&](const llvm::SubtargetFeatureKV &kv) { return feature.substr(1) == kv.Key; });
-    require(found, "target '{}': {} has no feature '{}'", text, triple.getArchName().str(), feature.substr(1));
+    require(found, "target '{}': {} has no feature '{}'", text, llvm::Triple(target.triple).getArchName().str(),
+            feature.substr(1));
     changes += (changes.empty() ? "" : ",") + feature;
   }
   auto info = subtarget(target.triple, target.cpu, changes);
@@ -197,10 +210,9 @@ Target Target::parse(const std::string &text) {
     if (info->getFeatureBits().test(kv.Value))
       target.features.push_back(kv.Key);
   std::sort(target.features.begin(), target.features.end());
+}
 
-  std::vector<std::string> required = target.features;
-  required.push_back(x86 ? "x86_64" : "aarch64");
-  target.featureBits = package::featureBits(required);
+void setVectors(Target &target, const Request &request, bool x86, const std::string &text) {
   if (x86) {
     // Below SSE 4.1 rounding would be a library call, and kernels import nothing.
     require(target.has("sse4.2"), "target '{}': CPU '{}' lacks sse4.2, expected x86-64-v2 or newer", text, target.cpu);
@@ -215,11 +227,75 @@ Target Target::parse(const std::string &text) {
     target.vectorRegisters = 32;
   }
   if (request.vectorBits && request.vectorBits != target.vectorBits) {
-    require(x86, "target '{}': vectors of {} have {} bits", text, triple.getArchName().str(), target.vectorBits);
+    require(x86, "target '{}': vectors of {} have {} bits", text, llvm::Triple(target.triple).getArchName().str(),
+            target.vectorBits);
     target.vectorBits = request.vectorBits;
     target.vectorRegisters = request.vectorBits == 512 ? 32 : 16;
     target.chosenVectorBits = true;
   }
+}
+
+MachineFacts factsOf(const Target &target, const std::string &architecture, bool native, const MachineFacts *given,
+                     const std::string &text) {
+  std::vector<std::string> features;
+  for (const std::string &feature : knownFeatures(architecture))
+    if (target.has(feature))
+      features.push_back(feature);
+  if (given) {
+    require(given->architecture == architecture, "target '{}': is of {}, --machine describes one of {}", text,
+            architecture, given->architecture);
+    MachineFacts machine = *given;
+    if (machine.features.empty())
+      machine.features = features;
+    return machine;
+  }
+  if (!native)
+    return machineFromTable(target.cpu, architecture, features);
+  MachineFacts machine = nativeMachine(target.cpu, systemFacts(), readMeasuredRates(machineRecordPath()));
+  machine.features = features;
+  return machine;
+}
+
+} // namespace
+
+bool Target::has(const std::string &feature) const {
+  return std::binary_search(features.begin(), features.end(), feature);
+}
+
+double Target::fmaPerCycle() const {
+  // Where one of 512 bits begins, two of 256 do.
+  return machine.fmaPerCycle < 2 && has("avx512f") && vectorBits < 512 ? 2 : machine.fmaPerCycle;
+}
+
+std::string Target::str() const { return llvm::Triple(triple).getArchName().str() + " " + cpu; }
+
+std::string Target::key() const {
+  std::string width = chosenVectorBits ? fmt::format(" vector-width={}", vectorBits) : "";
+  std::string other = machine.cpu == cpu ? "" : " of " + machine.cpu;
+  return cpu + " " + package::featureNames(featureBits) + width + " " + machine.cachesText() + other;
+}
+
+Target Target::parse(const std::string &text, const MachineFacts *given) {
+  initializeTargets();
+  Request request = text == "llvm" || llvm::StringRef(text).starts_with("llvm ") ? parseTvm(text) : parseWords(text);
+  bool native = request.cpu == "native";
+  std::string changes = resolveCpu(request, given, text);
+  require(!request.triple.empty(), "target '{}': no architecture knows CPU '{}'; {}", text, request.cpu, spellings);
+
+  Target target;
+  llvm::Triple triple = objectTriple(request.triple, text);
+  bool x86 = triple.getArch() == llvm::Triple::x86_64;
+  std::string architecture = triple.getArchName().str();
+  target.triple = triple.str();
+  target.cpu = request.cpu.empty() ? baseline(triple) : request.cpu;
+  require(knowsCpu(target.triple, target.cpu), "target '{}': {} has no CPU '{}'; {}", text, architecture, target.cpu,
+          spellings);
+  setFeatures(target, request, changes, text);
+  std::vector<std::string> required = target.features;
+  required.push_back(x86 ? "x86_64" : "aarch64");
+  target.featureBits = package::featureBits(required);
+  setVectors(target, request, x86, text);
+  target.machine = factsOf(target, x86 ? "x86_64" : "aarch64", native, given, text);
   return target;
 }
 

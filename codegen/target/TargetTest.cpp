@@ -1,4 +1,5 @@
 #include "codegen/target/Target.h"
+#include "codegen/target/Caches.h"
 
 #include "package/Package.h"
 #include "support/Error.h"
@@ -78,6 +79,46 @@ TEST(Target, vectorWidth) {
   EXPECT_EQ(Target::parse("znver4,vector-width=512").key(), Target::parse("znver4").key());
   EXPECT_THAT(errorOf("native,vector-width=100"), testing::HasSubstr("'100', expected 128, 256 or 512"));
   EXPECT_THAT(errorOf("cortex-a76,vector-width=512"), testing::HasSubstr("have 128 bits"));
+}
+
+TEST(Target, factsAreNotOneFeature) {
+  // Sapphire Rapids with and without AMX, which a host may hide.
+  for (const char *text : {"sapphirerapids", "sapphirerapids,-amx-tile,-amx-int8,-amx-bf16"}) {
+    Caches caches = cachesOf(Target::parse(text));
+    EXPECT_EQ(caches.secondLevel, 2048 * 1024) << text;
+    EXPECT_EQ(caches.fromMemory, 5) << text;
+  }
+  EXPECT_EQ(cachesOf(Target::parse("znver5")).fromMemory, 10);
+  EXPECT_EQ(Target::parse("znver4").fmaPerCycle(), 1);
+  EXPECT_EQ(Target::parse("znver4,vector-width=256").fmaPerCycle(), 2);
+  EXPECT_EQ(cachesOf(Target::parse("znver3")).aheadCosts, 0.125);
+  EXPECT_EQ(cachesOf(Target::parse("cortex-a76")).firstLevel, 64 * 1024);
+}
+
+TEST(Target, factsOfAnotherMachine) {
+  MachineFacts spr =
+      machineFromTable("sapphirerapids", "x86_64",
+                       {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "f16c", "fma", "sse4.2"});
+  Target target = Target::parse("machine", &spr);
+  EXPECT_EQ(target.cpu, "sapphirerapids");
+  EXPECT_TRUE(target.has("avx512f"));
+  for (const char *hidden : {"amx-tile", "amx-int8", "amx-bf16", "avx512fp16", "avx512bf16"})
+    EXPECT_FALSE(target.has(hidden)) << hidden;
+  EXPECT_EQ(cachesOf(target).secondLevel, 2048 * 1024);
+
+  // The code of one CPU, the facts of another: both are in the key, rates are not.
+  Target mixed = Target::parse("znver4", &spr);
+  EXPECT_EQ(mixed.cpu, "znver4");
+  EXPECT_EQ(cachesOf(mixed).fromMemory, 5);
+  EXPECT_NE(mixed.key(), Target::parse("znver4").key());
+  EXPECT_THAT(mixed.key(), testing::EndsWith("L1=48K/1 L2=2M/1 of sapphirerapids"));
+  spr.memoryBytesPerCycle = 4;
+  EXPECT_EQ(mixed.key(), Target::parse("znver4", &spr).key());
+
+  EXPECT_THROW(Target::parse("cortex-a76", &spr), Error);
+  spr.cpu = "i9000";
+  EXPECT_THROW(Target::parse("machine", &spr), Error);
+  EXPECT_THAT(errorOf("machine"), testing::HasSubstr("--machine FILE, which was not given"));
 }
 
 TEST(Target, errors) {

@@ -1,6 +1,6 @@
 #include "lab/machine/Machine.h"
 
-#include "support/CacheFolder.h"
+#include "machine/System.h"
 #include "support/PendingFile.h"
 
 #include <fmt/format.h>
@@ -79,21 +79,25 @@ MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops) {
 
 // The cache file.
 
-std::string machineCachePath() {
-  std::string folder = cacheFolder();
-  return folder.empty() ? "" : folder + "/machine.json";
-}
-
 // Raised when the kernels or the document change.
-static constexpr int cacheFormat = 1;
+static constexpr int cacheFormat = 2; // 2: with rates for the compiler
 
 static std::string cacheKey(const MachineCeilings &machine) {
   return fmt::format("{} | {} cores, {} threads | {}", machine.cpu, machine.cores, machine.hardwareThreads,
                      machine.kernel);
 }
 
+/// What the compiler reads of the record (machine/System.h): one core's rates, by the clock that was measured beside.
+static MeasuredRates ratesOf(const MachineCeilings &machine) {
+  MeasuredRates rates{systemFacts().identity(), {}};
+  for (const MemoryLevel &level : machine.levels)
+    rates.readBytesPerCycle.push_back(
+        machine.clockGhz > 0 ? MachineCeilings::bandwidth(level, 1).read / machine.clockGhz : 0);
+  return rates;
+}
+
 static std::optional<MachineCeilings> readCache() {
-  std::ifstream file(machineCachePath());
+  std::ifstream file(machineRecordPath());
   json document = json::parse(file, nullptr, false);
   try {
     if (document.is_object() && document.at("format") == cacheFormat &&
@@ -105,12 +109,17 @@ static std::optional<MachineCeilings> readCache() {
 }
 
 static void writeCache(const MachineCeilings &machine) {
-  std::string path = machineCachePath();
+  std::string path = machineRecordPath();
   if (path.empty())
     return;
   try {
     PendingFile file(path); // at once: another process may be reading
-    file.write(json{{"format", cacheFormat}, {"key", cacheKey(machine)}, {"machine", toJson(machine)}}.dump(2) + "\n");
+    file.write(json{{"format", cacheFormat},
+                    {"key", cacheKey(machine)},
+                    {"machine", toJson(machine)},
+                    {"rates", lathe::toJson(ratesOf(machine))}}
+                   .dump(2) +
+               "\n");
     file.commit();
   } catch (const Error &) { // measured again next time
   }
@@ -165,7 +174,6 @@ json toJson(const MachineCeilings &machine) {
   }
   return {{"cpu", machine.cpu},
           {"architecture", machine.architecture},
-          {"llvm_cpu", machine.llvmCpu},
           {"kernel", machine.kernel},
           {"governor", machine.governor},
           {"boost", machine.boost},
@@ -186,7 +194,6 @@ MachineCeilings machineFromJson(const json &document) {
     MachineCeilings machine;
     document.at("cpu").get_to(machine.cpu);
     document.at("architecture").get_to(machine.architecture);
-    document.at("llvm_cpu").get_to(machine.llvmCpu);
     document.at("kernel").get_to(machine.kernel);
     document.at("governor").get_to(machine.governor);
     machine.boost = document.value("boost", ""); // older files have neither this nor the memory

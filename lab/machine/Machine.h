@@ -1,8 +1,8 @@
 // What this machine can physically do, measured once: the limit every printed number stands beside.
 //
-// Ceilings are measured with hand-written kernels (lab/machine/MachineKernels.h), cached in ~/.cache/lathe/machine.json under a
-// key made of CPU name, core count and kernel release, and read back from there. Measuring takes about ten seconds.
-// With many threads not every count is measured: those between are linear between the neighbours that were.
+// Ceilings are measured with hand-written kernels (lab/machine/MachineKernels.h), cached in machineRecordPath()
+// (machine/System.h) under a key made of CPU name, core count and kernel release, and read back from there. Measuring
+// takes about ten seconds. With many threads not every count is measured: those between are linear between the neighbours that were.
 #pragma once
 
 #include "support/ElementType.h"
@@ -42,7 +42,6 @@ struct MemoryLevel {
 struct MachineCeilings {
   std::string cpu;          // "AMD EPYC 9755"
   std::string architecture; // "x86_64"
-  std::string llvmCpu;      // "" where unknown; informative only
   std::string kernel;       // "Linux 6.1.0-13-amd64"
   std::string governor;     // "performance"; "" where the system has none
   std::string boost;        // "on", "off": clocks above the nominal one
@@ -99,9 +98,6 @@ double measurePeak(int threads, double seconds = 0.05);
 MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops);
 /// Measures, writes the cache file, and makes the result what machineCeilings() returns.
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options = {});
-
-/// "~/.cache/lathe/machine.json" (support/CacheFolder.h); "" where there is no cache folder.
-std::string machineCachePath();
 
 /// Units are in the keys: "gflops", "read_gb_s", "capacity_bytes".
 nlohmann::json toJson(const MachineCeilings &machine);

@@ -1,5 +1,7 @@
 #include "lab/machine/Machine.h"
 
+#include "machine/System.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -132,15 +134,15 @@ TEST(Machine, measuredCeilingsAreSane) {
 TEST(Machine, cacheFileIsUsedAndBadOnesAreNotErrors) {
   auto directory = std::filesystem::temp_directory_path() / ("lathe-machine-test-" + std::to_string(getpid()));
   setenv("XDG_CACHE_HOME", directory.c_str(), 1);
-  EXPECT_EQ(machineCachePath(), (directory / "lathe" / "machine.json").string());
+  EXPECT_EQ(machineRecordPath(), (directory / "lathe" / "machine.json").string());
   std::filesystem::create_directories(directory / "lathe");
-  std::ofstream(machineCachePath()) << "{ not json";
+  std::ofstream(machineRecordPath()) << "{ not json";
   MeasureOptions options;
   options.maxThreads = 1;
   options.secondsPerPoint = 0.005;
   auto &refreshed = refreshMachineCeilings(options);
   EXPECT_EQ(&machineCeilings(), &refreshed);
-  std::ifstream file(machineCachePath());
+  std::ifstream file(machineRecordPath());
   auto document = nlohmann::json::parse(file);
   EXPECT_EQ(document["machine"], toJson(refreshed));
   std::filesystem::remove_all(directory);

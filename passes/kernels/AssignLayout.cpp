@@ -57,7 +57,7 @@ private:
   std::vector<bool> blocked;
 
   void addOperator(mlir::Operation *op) {
-    Choice choice{layoutRule(op, options.channelBlock)};
+    Choice choice{layoutRule(op, options.channelBlock, options.layoutCosts)};
     LayoutRule &rule = choice.rule;
     if (rule.rowOnly.empty() && options.declines && loweringOf(op) != "elementwise") {
       bool blockedInput = rule.uniform || rule.blockedInput == 0;
@@ -137,15 +137,15 @@ private:
       return;
     values.push_back(value);
     int producer = producerNode(value), toBlocked = cut.addNode(), toRow = cut.addNode();
-    int64_t cost = conversionCost(value, options.channelBlock);
+    int64_t cost = conversionCost(value, options.channelBlock, options.layoutCosts);
     cut.addEdge(toBlocked, producer, cost);
     cut.addEdge(producer, toRow, cost);
     // A conversion between a kernel and the only operator that would be fused with it costs the fusion too.
     if (mlir::Operation *maker = value.getDefiningOp();
         maker && value.hasOneUse() && loweringOf(*value.getUsers().begin()) == "elementwise") {
       int consumer = consumerNode(*value.getUses().begin());
-      cut.addEdge(producer, consumer, lostFusionCost(value));
-      cut.addEdge(consumer, producer, lostFusionCost(value));
+      cut.addEdge(producer, consumer, lostFusionCost(value, options.layoutCosts));
+      cut.addEdge(consumer, producer, lostFusionCost(value, options.layoutCosts));
     }
     for (mlir::OpOperand &use : value.getUses()) {
       int consumer = consumerNode(use);

@@ -1,5 +1,6 @@
 #include "passes/kernels/LayoutRules.h"
 
+#include "machine/MachineFacts.h"
 #include "passes/Rewrite.h"
 #include "passes/kernels/Layout.h"
 
@@ -7,13 +8,6 @@
 
 namespace lathe {
 namespace {
-
-// Rates of one core, for ranking only, as profiles of shufflenet_v2 showed them (its values fit the second-level
-// cache): operations, bytes copied with a change of layout, elements stored or loaded one by one.
-constexpr double flopsPerNanosecond = 200;
-constexpr double copiedBytesPerNanosecond = 60;
-constexpr double scalarNanoseconds = 0.2;
-constexpr int64_t callNanoseconds = 300;
 
 /// Elements with symbols at 1.
 double elements(mlir::Value value) {
@@ -45,7 +39,7 @@ LayoutRule together(mlir::Operation *op) {
   return rule;
 }
 
-LayoutRule convRule(mlir::Operation *op, int64_t block) {
+LayoutRule convRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
   if (!canBeBlocked(op->getOperand(0)) || !canBeBlocked(op->getResult(0)))
     return rowMajor("not float32 with known channels", true);
   LayoutRule rule;
@@ -59,16 +53,16 @@ LayoutRule convRule(mlir::Operation *op, int64_t block) {
   for (int64_t axis = 1; axis < weights.getRank(); ++axis)
     taps *= std::max<int64_t>(weights.getDimSize(axis), 1);
   int64_t group = nn::attrsAs<ConvAttrs>(op).group, inChannels = channelsOf(op->getOperand(0));
-  double direct = 2 * elements(op->getResult(0)) * taps / flopsPerNanosecond;
+  double direct = 2 * elements(op->getResult(0)) * taps / costs.flopsPerCycle;
   if (group > 1 && inChannels / group < block) { // lanes are channels: every row-major access is scattered
-    rule.rowInput = static_cast<int64_t>(elements(op->getResult(0)) * taps * scalarNanoseconds);
-    rule.rowOutput = static_cast<int64_t>(elements(op->getResult(0)) * scalarNanoseconds);
+    rule.rowInput = costs.units(elements(op->getResult(0)) * taps * costs.scalarCycles);
+    rule.rowOutput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
   } else {
     // Few channels are read where they lie; padding them to a block would multiply the work.
     bool few = inChannels <= 4;
-    rule.rowInput = few ? 0 : static_cast<int64_t>(0.1 * direct);
-    rule.blockedInput = few ? static_cast<int64_t>(direct) + 1 : 0;
-    rule.rowOutput = static_cast<int64_t>(elements(op->getResult(0)) * scalarNanoseconds);
+    rule.rowInput = few ? 0 : costs.units(0.1 * direct);
+    rule.blockedInput = few ? costs.units(direct) + 1 : 0;
+    rule.rowOutput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
   }
   return rule;
 }
@@ -119,13 +113,13 @@ std::optional<std::vector<int64_t>> reducedAxes(mlir::Operation *op) {
   return result;
 }
 
-LayoutRule reductionRule(mlir::Operation *op) {
+LayoutRule reductionRule(mlir::Operation *op, const LayoutCosts &costs) {
   auto axes = reducedAxes(op);
   auto keepdims = op->getAttrOfType<mlir::BoolAttr>("keepdims");
   if (!axes || (keepdims && !keepdims.getValue()) || *std::min_element(axes->begin(), axes->end()) < 2)
     return rowMajor("it reduces other axes than the spatial ones");
   LayoutRule rule = together(op);
-  rule.rowInput = static_cast<int64_t>(elements(op->getOperand(0)) * 0.01);
+  rule.rowInput = costs.units(elements(op->getOperand(0)) * 0.05 * costs.scalarCycles);
   // A mean over the whole image has few elements: written row-major it needs no conversion behind.
   rule.uniform = elements(op->getResult(0)) != channelsOf(op->getResult(0));
   return rule;
@@ -148,9 +142,11 @@ template <class Range> bool wholeBlocks(Range &&pieces, int64_t block) {
 }
 
 /// Channels that shift by less than a block: every vector is put together from two.
-int64_t shiftedCost(mlir::Value moved) { return static_cast<int64_t>(elements(moved) * 4 / copiedBytesPerNanosecond); }
+int64_t shiftedCost(mlir::Value moved, const LayoutCosts &costs) {
+  return costs.units(elements(moved) * 4 / costs.convertedBytesPerCycle);
+}
 
-LayoutRule movementRule(mlir::Operation *op, int64_t block) {
+LayoutRule movementRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
   if (isOp(op, "concat") || isOp(op, "split")) {
     auto plain = [](mlir::Value value) { return !canBeBlocked(value); };
     if (llvm::any_of(op->getOperands(), plain) || llvm::any_of(op->getResults(), plain))
@@ -158,7 +154,7 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
     LayoutRule rule = together(op);
     bool whole = isOp(op, "concat") ? wholeBlocks(op->getOperands(), block) : wholeBlocks(op->getResults(), block);
     if (movedAxis(op) == 1 && !whole)
-      rule.blockedInput = shiftedCost(isOp(op, "concat") ? op->getResult(0) : op->getOperand(0));
+      rule.blockedInput = shiftedCost(isOp(op, "concat") ? op->getResult(0) : op->getOperand(0), costs);
     return rule;
   }
   auto type = op->getNumOperands() ? rankedType(op->getOperand(0)) : mlir::RankedTensorType();
@@ -186,7 +182,7 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
     // Fused into a concatenation it costs nothing of its own.
     mlir::Value part = op->getResult(0);
     if (!part.hasOneUse() || !isOp(*part.getUsers().begin(), "concat"))
-      rule.blockedInput = shiftedCost(part);
+      rule.blockedInput = shiftedCost(part, costs);
     return rule;
   }
   if (isOp(op, "transpose") && canBeBlocked(op->getResult(0))) {
@@ -198,7 +194,7 @@ LayoutRule movementRule(mlir::Operation *op, int64_t block) {
       LayoutRule rule;
       rule.operands = {toLast ? Port::input : Port::row};
       rule.results = {toLast ? Port::row : Port::output};
-      rule.rowInput = static_cast<int64_t>(elements(op->getResult(0)) * 4 / copiedBytesPerNanosecond);
+      rule.rowInput = costs.units(elements(op->getResult(0)) * 4 / costs.convertedBytesPerCycle);
       return rule;
     }
   }
@@ -227,15 +223,22 @@ LayoutRule channelNormRule(mlir::Operation *op, int64_t block) {
 
 } // namespace
 
+LayoutCosts layoutCosts(const MachineFacts &machine, int64_t lanes) {
+  LayoutCosts costs;
+  costs.flopsPerCycle = 2.0 * double(lanes) * machine.fmaPerCycle * 25 / 32;
+  costs.convertedBytesPerCycle = machine.readRate(1) * 5 / 16;
+  return costs;
+}
+
 bool canBeBlocked(mlir::Value value) {
   auto type = rankedType(value);
   return type && type.getRank() >= 3 && type.getRank() <= 5 && type.getElementType().isF32() && !type.isDynamicDim(1);
 }
 
-LayoutRule layoutRule(mlir::Operation *op, int64_t block) {
+LayoutRule layoutRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
   std::string_view family = loweringOf(op);
   if (isOp(op, "conv"))
-    return convRule(op, block);
+    return convRule(op, block, costs);
   if (family == "elementwise")
     return elementwiseRule(op);
   if (family == "pool" || family == "lrn") {
@@ -243,34 +246,34 @@ LayoutRule layoutRule(mlir::Operation *op, int64_t block) {
       return rowMajor("not float32 of rank 3 to 5 with known channels", true);
     LayoutRule rule = together(op);
     rule.profits = true;
-    rule.rowInput = static_cast<int64_t>(elements(op->getOperand(0)) * scalarNanoseconds);
+    rule.rowInput = costs.units(elements(op->getOperand(0)) * costs.scalarCycles);
     return rule;
   }
   if (family == "reduction")
-    return reductionRule(op);
+    return reductionRule(op, costs);
   if (isOp(op, "instance_norm") || isOp(op, "group_norm"))
     return channelNormRule(op, block);
   if (family == "movement")
-    return movementRule(op, block);
+    return movementRule(op, block, costs);
   if (family == "resize") {
     auto in = rankedType(op->getOperand(0)), out = rankedType(op->getResult(0));
     if (!in || !out || in.getRank() < 3 || in.getDimSize(1) != out.getDimSize(1))
       return rowMajor("it resamples channels");
     LayoutRule rule = together(op);
-    rule.rowInput = static_cast<int64_t>(elements(op->getResult(0)) * scalarNanoseconds);
+    rule.rowInput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
     return rule;
   }
   return rowMajor("the operator works on row-major values");
 }
 
-int64_t conversionCost(mlir::Value value, int64_t block) {
+int64_t conversionCost(mlir::Value value, int64_t block, const LayoutCosts &costs) {
   if (sameBytes(rankedType(value), nn::BlockedAttr::get(value.getContext(), 1, block)))
     return 1; // an alias, but a plan without it reads better
-  return callNanoseconds + static_cast<int64_t>(elements(value) * 8 / copiedBytesPerNanosecond);
+  return costs.units(costs.callCycles + elements(value) * 8 / costs.convertedBytesPerCycle);
 }
 
-int64_t lostFusionCost(mlir::Value value) {
-  return callNanoseconds + static_cast<int64_t>(elements(value) * 8 / copiedBytesPerNanosecond);
+int64_t lostFusionCost(mlir::Value value, const LayoutCosts &costs) {
+  return costs.units(costs.callCycles + elements(value) * 8 / costs.convertedBytesPerCycle);
 }
 
 } // namespace lathe

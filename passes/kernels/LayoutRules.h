@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/Bridge.h"
+#include "passes/kernels/LayoutCosts.h"
 
 #include <optional>
 #include <string>
@@ -16,13 +17,13 @@ enum class Port {
   output // has the output layout chosen for the operator
 };
 
-/// Costs are in nanoseconds of one core, roughly: they only have to rank alternatives.
+/// Costs are in LayoutCosts::units: they only have to rank alternatives.
 struct LayoutRule {
   std::vector<Port> operands, results;
   bool uniform = true;      // input and output layout must be equal
-  int64_t rowInput = 0;     // extra time with row-major inputs
-  int64_t rowOutput = 0;    // extra time with row-major results
-  int64_t blockedInput = 0; // extra time with blocked inputs: shuffled lanes, padding
+  int64_t rowInput = 0;     // extra cost with row-major inputs
+  int64_t rowOutput = 0;    // extra cost with row-major results
+  int64_t blockedInput = 0; // extra cost with blocked inputs: shuffled lanes, padding
   std::string rowOnly;      // reason why the operator is row-major only; "": it is not
   bool profits = false;     // the report mentions the operator if it stays row-major
 };
@@ -30,12 +31,12 @@ struct LayoutRule {
 /// True if the value can be blocked: float32, rank 3 to 5, known channels.
 bool canBeBlocked(mlir::Value value);
 
-LayoutRule layoutRule(mlir::Operation *op, int64_t block);
+LayoutRule layoutRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs = {});
 
-/// Time an element-wise operator on `value` takes more when it runs alone, not in its producer's kernel.
-int64_t lostFusionCost(mlir::Value value);
+/// Cost of an element-wise operator on `value` that runs alone, not in its producer's kernel.
+int64_t lostFusionCost(mlir::Value value, const LayoutCosts &costs);
 
-/// Time to convert `value` between layouts once.
-int64_t conversionCost(mlir::Value value, int64_t block);
+/// Cost to convert `value` between layouts once.
+int64_t conversionCost(mlir::Value value, int64_t block, const LayoutCosts &costs);
 
 } // namespace lathe

@@ -4,12 +4,6 @@
 #include <algorithm>
 
 namespace lathe::runtime {
-namespace {
-
-/// Below this many bytes handed on for a whole batch the caches hold them anyway.
-constexpr int64_t worthLooping = int64_t(1) << 20;
-
-} // namespace
 
 /// The loop over `run`: its values that nothing else touches live inside.
 Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instruction *const> run) const {
@@ -49,6 +43,14 @@ void Context::State::findImageLoops() {
   imageLoops.clear();
   if (wholeBatches)
     return;
+  // What caches hold of a whole batch is handed on in them anyway.
+  int64_t worthLooping = plan->imageLoopBytes.evaluate([&](const std::string &symbol) -> int64_t {
+    if (symbol == "threads")
+      return pool.slots();
+    auto it = symbols.find(symbol);
+    require(it != symbols.end(), "{}: malformed plan: the least bytes of image loops depend on '{}'", file, symbol);
+    return it->second;
+  });
   std::vector<const Instruction *> run;
   std::vector<int64_t> gain; // bytes, by instruction of the run
   int64_t images = 1;

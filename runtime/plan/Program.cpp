@@ -25,6 +25,10 @@ public:
     plan.outputs = decodePorts(source.outputs(), "outputs", Storage::output);
     decodeKernels();
     decodeBlocks();
+    std::string least = text(source.image_loop_bytes());
+    check(least.size() <= 4096, "the least bytes of image loops have {} characters, expected at most 4096",
+          least.size());
+    plan.imageLoopBytes = least.empty() ? Dim(0) : Dim::parse(least);
     try {
       analyzePlan(plan);
     } catch (const Error &error) {
@@ -387,6 +391,7 @@ Program decodeProgram(std::span<const char> section, uint64_t constantBytes, con
   program.producer = text(source.producer());
   program.model = text(source.model());
   program.options = text(source.options());
+  program.machine = text(source.machine());
   require(source.plans() && source.plans()->size() > 0, "{}: malformed plan: the program is empty", file);
   program.plans.reserve(source.plans()->size());
   for (const fb::Plan *entry : *source.plans()) {

@@ -110,8 +110,9 @@ struct Plan {
   uint32_t firstKernel = 0; // number of kernels[0] in the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
+  Dim imageLoopBytes; // least bytes handed on for which a batch passes image by image; may name `threads`
   std::vector<Rule> rules;
-  std::vector<std::string> lateSymbols; // of rules that are not known before a reference returns
+  std::vector<std::string> lateSymbols;          // of rules that are not known before a reference returns
   std::vector<LiveRange> live;                   // by value; roots only
   std::vector<uint32_t> firstUse;                // by value (aliases counted separately): id of its first instruction
   std::vector<const Instruction *> instructions; // by id
@@ -121,7 +122,7 @@ struct Plan {
 };
 
 struct Program {
-  std::string producer, model, options;
+  std::string producer, model, options, machine;
   std::vector<Plan> plans;
   uint32_t kernelCount = 0;
 };

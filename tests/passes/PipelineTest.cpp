@@ -1,6 +1,7 @@
 // Random networks through the pipeline at every level: outputs stay the same, whatever the code generator declines.
 #include "passes/Pipeline.h"
 #include "ir/Context.h"
+#include "machine/MachineFacts.h"
 #include "passes/Rewrite.h"
 #include "passes/Twin.h"
 #include "passes/interpret/Evaluate.h"
@@ -163,6 +164,15 @@ TEST(Pipeline, ResultsDoNotDependOnThreads) {
   TwinResult result = compareTwins(evaluate(*module, inputs, one), evaluate(*module, inputs, three));
   EXPECT_EQ(result.mismatch, "");
   EXPECT_EQ(result.maxRelative, 0);
+}
+
+TEST(LayoutCosts, FollowTheMachine) {
+  LayoutCosts defaults, zen5 = layoutCosts(machineFromTable("znver5", "x86_64", {"avx512f"}), 16);
+  EXPECT_DOUBLE_EQ(zen5.flopsPerCycle, defaults.flopsPerCycle);
+  EXPECT_DOUBLE_EQ(zen5.convertedBytesPerCycle, defaults.convertedBytesPerCycle);
+  LayoutCosts zen4 = layoutCosts(machineFromTable("znver4", "x86_64", {"avx512f"}), 16);
+  EXPECT_DOUBLE_EQ(zen4.flopsPerCycle, defaults.flopsPerCycle / 2); // pipes of half the width
+  EXPECT_DOUBLE_EQ(zen4.callCycles, defaults.callCycles);
 }
 
 TEST(Evaluate, ObserverSeesOperatorsInsideKernels) {

@@ -1,0 +1,204 @@
+// The text form of machine facts: what --machine reads.
+#include "machine/MachineFacts.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <set>
+
+namespace lathe {
+
+using nlohmann::json;
+
+json toJson(const MachineFacts &machine) {
+  json caches = json::array();
+  for (size_t i = 0; i < machine.caches.size(); ++i) {
+    const CacheFacts &cache = machine.caches[i];
+    caches.push_back({{"level", i + 1},
+                      {"bytes", cache.bytes},
+                      {"line_bytes", cache.lineBytes},
+                      {"shared_by", cache.sharedBy},
+                      {"size_from", name(cache.sizeFrom)},
+                      {"read_bytes_per_cycle", cache.readBytesPerCycle},
+                      {"rate_from", name(cache.rateFrom)}});
+  }
+  return {{"cpu", machine.cpu},
+          {"architecture", machine.architecture},
+          {"features", machine.features},
+          {"cores", machine.cores},
+          {"threads_per_core", machine.threadsPerCore},
+          {"caches", caches},
+          {"memory_read_bytes_per_cycle", machine.memoryBytesPerCycle},
+          {"fma_per_cycle", machine.fmaPerCycle},
+          {"fma_latency_cycles", machine.fmaLatency},
+          {"bf16_dot_per_cycle", machine.bf16PerCycle},
+          {"read_ahead_cost", machine.readAheadCost},
+          {"sources",
+           {{"cpu", name(machine.cpuFrom)},
+            {"features", name(machine.featuresFrom)},
+            {"cores", name(machine.coresFrom)},
+            {"memory_read_bytes_per_cycle", name(machine.memoryFrom)},
+            {"fma", name(machine.fmaFrom)},
+            {"read_ahead_cost", name(machine.readAheadFrom)}}}};
+}
+
+namespace {
+
+/// Reads the members of one JSON object and notes which, so that the others can be called unknown.
+class Members {
+public:
+  /// `place`: what messages call the object: "spr.json" or "spr.json: caches[0]".
+  Members(const json &object, std::string place) : place(std::move(place)), object(object) {
+    require(object.is_object(), "{}: expected a JSON object, got {}", this->place, object.dump());
+  }
+
+  const json *find(const char *key) {
+    asked.push_back(key);
+    auto found = object.find(key);
+    return found == object.end() ? nullptr : &*found;
+  }
+
+  std::string text(const char *key) {
+    const json *found = find(key);
+    require(found, "{}: lacks '{}'", place, key);
+    require(found->is_string() && !found->get_ref<const std::string &>().empty(), "{}: '{}' is {}, expected a text",
+            place, key, found->dump());
+    return found->get<std::string>();
+  }
+
+  /// A number from `low` to `high`; whole where T is an integer. Leaves `value` alone and returns false where none is.
+  template <class T> bool number(const char *key, T low, T high, T &value) {
+    const json *found = find(key);
+    if (!found)
+      return false;
+    constexpr bool whole = std::is_integral_v<T>;
+    bool fits = whole ? found->is_number_integer() : found->is_number();
+    require(fits && found->get<double>() >= double(low) && found->get<double>() <= double(high),
+            "{}: '{}' is {}, expected a {} from {} to {}", place, key, found->dump(), whole ? "whole number" : "number",
+            low, high);
+    value = found->get<T>();
+    return true;
+  }
+
+  void requireAllKnown() const {
+    for (const auto &[key, value] : object.items())
+      require(std::find(asked.begin(), asked.end(), key) != asked.end(), "{}: unknown key '{}'; expected {}", place,
+              key, fmt::join(asked, ", "));
+  }
+
+  const std::string place;
+
+private:
+  const json &object;
+  std::vector<std::string> asked;
+};
+
+constexpr int64_t mostBytes = int64_t(1) << 40;
+constexpr double leastRate = 0.01, mostRate = 4096; // bytes a cycle
+
+void readSource(Members &members, const char *key) {
+  if (const json *found = members.find(key)) {
+    require(found->is_string(), "{}: '{}' is {}, expected a text", members.place, key, found->dump());
+    static const std::set<std::string_view> known = {"generic", "table", "measured", "fitted", "system", "file"};
+    require(known.count(found->get_ref<const std::string &>()), "{}: '{}' is {}, expected {}", members.place, key,
+            found->dump(), fmt::join(known, ", "));
+  }
+}
+
+/// `known`: what the table says of this level, for rates that are missing.
+CacheFacts readCache(const json &object, size_t index, const MachineFacts &known, const std::string &fileName) {
+  Members members(object, fmt::format("{}: caches[{}]", fileName, index));
+  CacheFacts cache = known.caches[std::min(index, known.caches.size() - 1)];
+  cache.sharedBy = 1;
+  int64_t level = 0;
+  require(!members.number<int64_t>("level", 1, 8, level) || level == int64_t(index) + 1,
+          "{}: 'level' is {}, expected {}: the innermost cache comes first", members.place, level, index + 1);
+  require(members.number<int64_t>("bytes", 1024, mostBytes, cache.bytes), "{}: lacks 'bytes'", members.place);
+  members.number("line_bytes", 16, 1024, cache.lineBytes);
+  require((cache.lineBytes & (cache.lineBytes - 1)) == 0, "{}: 'line_bytes' is {}, expected a power of two",
+          members.place, cache.lineBytes);
+  members.number("shared_by", 1, 65536, cache.sharedBy);
+  if (members.number("read_bytes_per_cycle", leastRate, mostRate, cache.readBytesPerCycle))
+    cache.rateFrom = FactSource::file;
+  cache.sizeFrom = FactSource::file;
+  readSource(members, "size_from");
+  readSource(members, "rate_from");
+  members.requireAllKnown();
+  return cache;
+}
+
+std::vector<std::string> readFeatures(const json &list, const std::string &architecture, const std::string &fileName) {
+  require(list.is_array(), "{}: 'features' is {}, expected a list", fileName, list.dump());
+  std::vector<std::string> features;
+  for (const json &entry : list) {
+    require(entry.is_string(), "{}: 'features' holds {}, expected names", fileName, entry.dump());
+    features.push_back(entry.get<std::string>());
+    const std::vector<std::string> &known = knownFeatures(architecture);
+    require(std::find(known.begin(), known.end(), features.back()) != known.end(),
+            "{}: 'features' holds '{}'; expected of {}: {}", fileName, features.back(), architecture,
+            fmt::join(known, ", "));
+  }
+  std::sort(features.begin(), features.end());
+  features.erase(std::unique(features.begin(), features.end()), features.end());
+  return features;
+}
+
+std::vector<CacheFacts> readCaches(const json &list, const MachineFacts &known, const std::string &fileName) {
+  require(list.is_array() && !list.empty() && list.size() <= 4, "{}: 'caches' is {}, expected a list of 1 to 4 caches",
+          fileName, list.dump());
+  std::vector<CacheFacts> caches;
+  for (size_t i = 0; i < list.size(); ++i) {
+    caches.push_back(readCache(list[i], i, known, fileName));
+    require(i == 0 || caches[i].bytes > caches[i - 1].bytes,
+            "{}: caches[{}] has {} bytes, expected more than the {} of the cache inside it", fileName, i,
+            caches[i].bytes, i ? caches[i - 1].bytes : 0);
+  }
+  return caches;
+}
+
+} // namespace
+
+MachineFacts parseMachineFacts(const std::string &text, const std::string &fileName) {
+  json document = json::parse(text, nullptr, false);
+  require(!document.is_discarded(), "{}: is no JSON; expected what `lathe machine --json` writes", fileName);
+  if (document.is_object() && document.contains("facts"))
+    document = json(document["facts"]);
+  Members members(document, fileName);
+  std::string cpu = members.text("cpu"), architecture = members.text("architecture");
+  require(!knownFeatures(architecture).empty(), "{}: 'architecture' is '{}', expected x86_64 or aarch64", fileName,
+          architecture);
+  const json *featureList = members.find("features");
+  std::vector<std::string> features;
+  if (featureList)
+    features = readFeatures(*featureList, architecture, fileName);
+  MachineFacts machine = machineFromTable(cpu, architecture, features);
+  machine.cpuFrom = FactSource::file;
+  if (featureList)
+    machine.featuresFrom = FactSource::file;
+  if (members.number("cores", 0, 65536, machine.cores))
+    machine.coresFrom = FactSource::file;
+  members.number("threads_per_core", 1, 64, machine.threadsPerCore);
+  if (const json *list = members.find("caches"))
+    machine.caches = readCaches(*list, machine, fileName);
+  if (members.number("memory_read_bytes_per_cycle", leastRate, mostRate, machine.memoryBytesPerCycle))
+    machine.memoryFrom = FactSource::file;
+  if (members.number("fma_per_cycle", 1, 16, machine.fmaPerCycle))
+    machine.fmaFrom = FactSource::file;
+  if (members.number("fma_latency_cycles", 1, 64, machine.fmaLatency))
+    machine.fmaFrom = FactSource::file;
+  if (members.number("bf16_dot_per_cycle", 0.0, 16.0, machine.bf16PerCycle))
+    machine.fmaFrom = FactSource::file;
+  if (members.number("read_ahead_cost", 0.0, 1.0, machine.readAheadCost))
+    machine.readAheadFrom = FactSource::file;
+  if (const json *sources = members.find("sources")) {
+    Members of(*sources, fileName + ": sources");
+    for (const char *key : {"cpu", "features", "cores", "memory_read_bytes_per_cycle", "fma", "read_ahead_cost"})
+      readSource(of, key);
+    of.requireAllKnown();
+  }
+  members.requireAllKnown();
+  return machine;
+}
+
+} // namespace lathe
