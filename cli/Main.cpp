@@ -1,8 +1,8 @@
 // `lathe`: a small program on the runtime alone. Verbs that need the compiler live in liblathe_cli_compiler.so, loaded
 // when one of them is asked for, so that running a package never pays for LLVM (75 MB resident).
-#include "cli/Self.h"
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
+#include "cli/Self.h"
 #include "cli/print/Terminal.h"
 #include "runtime/References.h"
 #include "schedule/Algorithms.h"

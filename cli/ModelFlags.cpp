@@ -72,7 +72,8 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
       ->capture_default_str();
   if (makesCode)
     add(options.add_flag("--no-cache", noCache, "Compile everything again and cache nothing"));
-  add(options.add_option("--schedule", scheduleFile, "Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
+  add(options.add_option("--schedule", scheduleFile,
+                         "Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
       ->type_name("FILE");
   options.afterParse([this, &options, targetOption] {
     if (!machineFile.empty() && !targetOption->count())

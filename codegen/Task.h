@@ -1,5 +1,6 @@
-// What a kernel has to do, as a text that outlives the code: the key of tuning records (store/Records.h). Equal tasks
-// may use each other's schedules; kernels of different models, of different builds and from the laboratory meet here.
+// Tasks: the work of a kernel as a text that is independent of the code, the key of tuning records
+// (store/Records.h). Equal tasks can use each other's schedules, also across models, builds and the
+// laboratory.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -9,13 +10,13 @@ namespace lathe {
 /// "task/2 | conv pads=[1, 1, 1, 1] | f32 1x64x56x56 blocked 1,16; f32 64x64x3x3 constant; f32 64 constant -> f32
 /// 1x64x56x56 blocked 1,16 | relu | 1 thread | znver5 x86_64 avx2 ...": a version, then
 ///
-/// - the anchor operator with the attributes that are not at their default,
+/// - the anchor operator with its attributes, without default values,
 /// - types, extents (`?`: known at run time) and layouts of arguments and results, in order,
-/// - the epilogue's class: its operators' names, without their attributes,
+/// - the operators of the epilogue by name, without attributes,
 /// - threads, the target's CPU, features, cache sizes and sharing (Target::key), and a precision other than fp32.
 ///
-/// exactMath and smallMemory are not in it: they restrict which schedules of the task may be chosen. The version grows
-/// when a part changes its meaning, and old records are then found no more.
+/// exactMath and smallMemory are not in the text, because they only restrict the choice of schedules. The
+/// version is raised when a part changes its meaning; older records are then no longer found.
 std::string taskOf(const KernelProblem &problem);
 
 } // namespace lathe

@@ -1,11 +1,11 @@
-// The one facade of the compiler: a module of nn ops in, a package out.
+// The interface of the compiler: from a module of nn operators to a package.
 //
 //   auto context = makeContext();
 //   auto module = importModel(*context, "resnet50.onnx");
 //   CompileReport report = compile(*module, {.target = "native", .threads = 2}, "resnet50.lathe");
 //
-// The module may be at graph level or at kernels level (text that `--emit kernels` wrote, edited or not): the second
-// skips the passes.
+// The module may be at graph level or at kernels level (a text of `--emit kernels`, possibly edited); a module
+// at kernels level skips the passes.
 #pragma once
 
 #include "compile/PlanBuilder.h"
@@ -24,63 +24,64 @@ namespace lathe {
 struct CompileProgress {
   std::string what; // "passes", "kernels", "package"
   size_t done = 0, total = 0;
-  double seconds = 0; // since compile() began
+  double seconds = 0; // since the start of compile()
 };
 
 struct CompileOptions {
   std::string target = "native"; // codegen/target/Target.h
   std::string machineText;       // machine/MachineFacts.h; "": the target's own facts
   std::string machineName = "machine";
-  int threads = 1; // the schedules are chosen for; any number may run the package
+  int threads = 1; // number for which schedules are chosen; the package runs on any number
   int level = 3;   // 0..4
   bool exactMath = false;
-  bool smallMemory = false;              // no algorithm that grows the weights
-  Precision precision = Precision::fp32; // a target that cannot is an Error
+  bool smallMemory = false;              // forbid algorithms that enlarge the weights
+  Precision precision = Precision::fp32; // an Error if the target does not support it
   bool shareStorage = true;              // PipelineOptions::shareStorage
-  bool referencesOnly = false;           // no code is made: every operator runs on its reference
+  bool referencesOnly = false;           // generate no code: every operator runs on its reference
   std::string scheduleText;              // compile/ScheduleBook.h
   std::string scheduleName = "schedule";
-  int jobs = 1;            // threads the compiler itself uses
-  std::string kernelCache; // folder of compile/KernelCache.h; empty: no kernel is kept or taken
+  int jobs = 1;                                          // threads of the compilation
+  std::string kernelCache;                               // folder of compile/KernelCache.h; "": no cache
   std::function<void(const CompileProgress &)> progress; // may be empty; called from compiler threads, one at a time
 };
 
 struct CompileReport {
   double seconds = 0, passSeconds = 0, codeSeconds = 0;
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
-  uint64_t sourceConstantBytes = 0; // of the module's constants before compilation
+  uint64_t sourceConstantBytes = 0; // constants of the module before compilation
   int kernels = 0, distinctKernels = 0;
-  int cachedKernels = 0;                // of the distinct ones: machine code that CompileOptions::kernelCache held
-  int layoutConversions = 0;            // kept in the plan
+  int cachedKernels = 0;                // distinct kernels found in CompileOptions::kernelCache
+  int layoutConversions = 0;            // conversions in the plan
   std::vector<std::string> conversions; // each: "conv1: from -> to, bytes"
-  std::vector<ReferenceUse> references; // operators the plan leaves to references
-  std::vector<std::string> notes;       // what passes declined and why
-  double flops = 0, compiledFlops = 0;  // of one run at batch 1 where the batch is symbolic
+  std::vector<ReferenceUse> references; // operators that run on references
+  std::vector<std::string> notes;       // what passes declined, with reasons
+  double flops = 0, compiledFlops = 0;  // one run, a symbolic batch at 1
   std::string target;
 };
 
-/// Compiles `module` (which is rewritten) and writes the package. Throws Error.
+/// Compiles `module`, which is rewritten, and writes the package. Throws Error.
 CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath);
 
-/// The same package in memory.
+/// Compiles to memory.
 CompileReport compileToBytes(mlir::ModuleOp module, const CompileOptions &options, std::vector<char> &package);
 
-/// Levels that can be looked at. graph: after the graph passes; kernels: outlined; schedule: every choice made
-/// (ScheduleBook.h); loops, llvm, assembly: of every kernel.
+/// Levels that can be printed. graph: after the graph passes; kernels: outlined; schedule: all
+/// choices (ScheduleBook.h); loops, llvm, assembly: of every kernel.
 enum class Level { graph, kernels, schedule, loops, llvm, assembly };
-/// "graph", "kernels", "schedule", "loops", "llvm", "asm"; throws Error listing them.
+/// Parses "graph", "kernels", "schedule", "loops", "llvm" or "asm". Throws Error with the valid
+/// names.
 Level levelFromName(const std::string &name);
-/// The module (which is rewritten) at `level`, written to `path`; graph and kernels text can be compiled again, its
-/// weights lie beside it (ir/ModelText.h); schedule text is what `scheduleText` takes. With an empty path the text is
-/// returned instead, large weights left out.
-/// `written`, where given, receives the files that graph and kernels text made.
+/// Writes the module, which is rewritten, at `level` to `path`. Texts of graph and kernels can be
+/// compiled again; their weights are in a second file (ir/ModelText.h). A schedule text can be used
+/// as `scheduleText`. With an empty path, returns the text without large weights. `written` (may be
+/// null) receives the files written for graph and kernels.
 std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path = "",
                       std::vector<nn::WrittenFile> *written = nullptr);
 
-/// What `lathe check` prints: runs the passes and trials every kernel, without machine code.
+/// Runs the passes and tries to generate every kernel, without machine code; for `lathe check`.
 CompileReport checkCompiled(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Brings the module to kernels level as `compile` would.
+/// Lowers the module to kernels level as `compile` does.
 void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace lathe

@@ -391,7 +391,8 @@ private:
       instruction->dims.push_back(dim.str());
     instruction->units = kernel.units.str();
     instruction->scratch_bytes = kernel.scratchBytes.str();
-    if (!(kernel.images == Dim(1)) && byImages(call, kernel.images))
+    instruction->element_ranges = elementRanges(function, call, shapes);
+    if (instruction->element_ranges.empty() && !(kernel.images == Dim(1)) && byImages(call, kernel.images))
       instruction->images = kernel.images.str();
     if (!(kernel.stages == Dim(1)))
       instruction->stages = kernel.stages.str();

@@ -24,7 +24,7 @@ protected:
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     EXPECT_TRUE(module);
     registerLowerings();
-    Target target;
+    Target target = Target::parse("x86-64-v3");
     ScheduleBook schedules;
     KernelLibrary library(target, {}, schedules);
     built = buildPlan(*module, library, constants);

@@ -1,5 +1,7 @@
 #include "compile/PlanRules.h"
 
+#include "ir/Bridge.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -44,6 +46,29 @@ void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules) {
         present.emplace(entry->relation, entry->left, entry->right).second)
       plan.rules.push_back(std::move(entry));
   }
+}
+
+std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::FuncOp kernel, mlir::func::CallOp call,
+                                                                const nn::SymbolicShapes &shapes) {
+  std::vector<std::unique_ptr<plan::ElementRangeT>> ranges;
+  kernel.walk([&](mlir::Operation *op) {
+    const OpRecord *record = nn::recordOf(op);
+    if (!record || record->lowering != std::string_view("recurrent"))
+      return;
+    llvm::SmallVector<mlir::Value> operands = nn::operandsByRecord(op);
+    for (auto [operand, description] : llvm::zip(operands, record->operands)) {
+      auto lengths = llvm::dyn_cast_if_present<mlir::BlockArgument>(operand);
+      if (description.name != std::string_view("sequence_lens") || !lengths)
+        continue;
+      auto x = llvm::cast<mlir::BlockArgument>(operands[0]);
+      auto range = std::make_unique<plan::ElementRangeT>();
+      range->buffer = lengths.getArgNumber();
+      range->max = shapes.of(call.getOperand(x.getArgNumber())).dims[0].str();
+      range->operand = description.name;
+      ranges.push_back(std::move(range));
+    }
+  });
+  return ranges;
 }
 
 } // namespace lathe

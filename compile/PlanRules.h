@@ -1,8 +1,11 @@
-// Adds rules over extents to the plan, which the runtime checks when inputs are bound.
+// What the runtime checks for kernels, which report no errors: rules over extents when inputs are
+// bound, ranges of elements before a call.
 #pragma once
 
 #include "ir/ExtentRules.h"
 #include "package/plan_generated.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <span>
 
@@ -12,5 +15,10 @@ namespace lathe {
 /// is neither the extent of an input nor of a dynamic value are left out, because nothing binds the
 /// symbol.
 void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
+
+/// Returns the ranges of elements that `kernel` takes for granted in the operands of `call`: lengths
+/// of sequences are from 0 to the extent of the time axis.
+std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::FuncOp kernel, mlir::func::CallOp call,
+                                                                const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

@@ -1,8 +1,8 @@
 // Facts by CPU, for code that is made on another machine and for systems that hide theirs.
 //
 // Sizes, instructions a cycle and latencies are published ones:
-// - AMD, Software Optimization Guides 55723 (family 17h), 56305 and 56665 (19h, Zen 2 and 3), 57647 (Zen 4), 58455
-//   (Zen 5): sections "Data Cache" and "L2 Cache"; FMA: two 256-bit pipes up to Zen 4, two of 512 bits on Zen 5.
+// - AMD, Software Optimization Guides 55723 (Zen), 56305 (Zen 2), 56665 (Zen 3), 57647 (Zen 4), 58455 (Zen 5): sections
+//   "Data Cache" and "L2 Cache"; FMA: two 256-bit pipes up to Zen 4, two of 512 bits on Zen 5.
 // - Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), tables of cache parameters for Haswell,
 //   Skylake client and server, Ice Lake, Golden Cove: 64 bytes a cycle at most and about 48 sustained from the second
 //   level of a server core; two 512-bit multiply-adds a cycle on servers, one on clients.

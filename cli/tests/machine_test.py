@@ -1,6 +1,7 @@
 """`lathe machine` and `--machine FILE`: what the compiler knows of a machine, and code for another one."""
 import json
 import os
+import re
 
 from fixture import Cli, main
 
@@ -31,15 +32,15 @@ class Machine(Cli):
         model = self.written("deep.mlir", DEEP)
         file = self.written("machine.json", machine)
         text = self.lathe("compile", model, "--emit", "schedule", "--machine", file, *flags).stdout
-        return [line for line in text.splitlines() if line.startswith("deep: ") and "layout/1" not in line][0]
+        return [line for line in text.splitlines() if re.match(r"deep_\d+: (direct|winograd)/", line)][0]
 
     def test_the_prior_plans_for_the_machine_and_not_for_one_feature(self):
-        self.assertIn("deep: direct/1", self.schedule(SAPPHIRE))
-        self.assertIn("deep: winograd/1", self.schedule(ZEN5))
+        self.assertIn(": direct/1", self.schedule(SAPPHIRE))
+        self.assertIn(": winograd/2", self.schedule(ZEN5))
         # Of the file only the facts, the code for another CPU with the same registers.
-        self.assertIn("deep: direct/1", self.schedule(SAPPHIRE, "--target", "znver5"))
+        self.assertIn(": direct/1", self.schedule(SAPPHIRE, "--target", "znver5"))
         # What was measured beside counts, too.
-        self.assertIn("deep: winograd/1", self.schedule({**SAPPHIRE, "memory_read_bytes_per_cycle": 20}))
+        self.assertIn(": winograd/2", self.schedule({**SAPPHIRE, "memory_read_bytes_per_cycle": 20}))
 
     def test_packages_say_which_machine_they_are_for(self):
         out, file = self.path("other.lathe"), self.written("machine.json", SAPPHIRE)

@@ -3,6 +3,15 @@ import numpy as np
 
 from fixture import Cli, main
 
+LSTM = """
+func.func @main(%x: tensor<3x2x4xf32> {nn.name = "x"}, %lens: tensor<2xi32> {nn.name = "lens"}) -> (tensor<3x1x2x4xf32> {nn.name = "y"}) {
+  %w = nn.constant {value = dense<0.1> : tensor<1x16x4xf32>} : tensor<1x16x4xf32>
+  %y, %h, %c = nn.lstm %x, %w, %w, %lens {direction = "forward", operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0>} :
+    (tensor<3x2x4xf32>, tensor<1x16x4xf32>, tensor<1x16x4xf32>, tensor<2xi32>) -> (tensor<3x1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>) loc("sequence")
+  return %y : tensor<3x1x2x4xf32>
+}
+"""
+
 
 class Run(Cli):
     def test_packages_that_are_damaged(self):
@@ -25,6 +34,17 @@ class Run(Cli):
         self.error("run", self.package, "-i", f"picture={self.path('good.npy')}", says="no input 'picture'")
         self.error("run", self.package, says="'data' is missing")
         self.error("run", self.package, "-i", self.path("absent.npy"), says="absent.npy")
+
+    def test_lengths_beyond_the_sequence(self):
+        path, lens = self.path("lstm.mlir"), self.path("lens.npy")
+        with open(path, "w") as file:
+            file.write(LSTM)
+        for lengths, wrong in [((3, 4), r"sequence_lens\[1\] is 4"), ((-1, 0), r"sequence_lens\[0\] is -1")]:
+            np.save(lens, np.array(lengths, np.int32))
+            for flags in [], ["--reference"]:
+                self.error("run", path, "--fill", "random", "-i", f"lens={lens}", *flags, says="'sequence'.*" + wrong + ", expected a number from 0 to 3")
+        np.save(lens, np.array([3, 0], np.int32))
+        self.lathe("run", path, "--fill", "random", "-i", f"lens={lens}")
 
     def test_run_agrees_with_the_reference(self):
         for level in "01234":

@@ -1,4 +1,4 @@
-// One core's caches and how fast bytes come from them: the machine facts that priors compute with.
+// Caches of one core and their bandwidths: the machine facts that priors use.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -7,18 +7,19 @@ namespace lathe {
 
 struct Caches {
   double firstLevel, secondLevel; // bytes
-  double fromSecond,
-      fromMemory;    // bytes a cycle one core reads; a third level counts as memory: a network's weights exceed it
-  double aheadCosts; // of reading weights ahead, over waiting for as many bytes: the rest hides behind multiplications
+  /// Bytes per cycle that one core reads. A third level counts as memory, because the weights of a
+  /// network exceed it.
+  double fromSecond, fromMemory;
+  double aheadCosts; // cost of a prefetched byte relative to a byte that is waited for; multiplications hide the rest
 
-  /// Cycles to read `bytes` again that were read before: what the second level does not hold comes from memory.
+  /// Cycles to read `bytes` again: what the second level does not hold comes from memory.
   double read(double bytes) const {
     double near = bytes < secondLevel ? bytes : secondLevel;
     return near / fromSecond + (bytes - near) / fromMemory;
   }
 };
 
-/// One core's, by the facts of the machine that the code is made for.
+/// Caches of one core, by the machine facts of the target.
 Caches cachesOf(const Target &target);
 
 } // namespace lathe

@@ -1,8 +1,8 @@
-// What this machine can physically do, measured once: the limit every printed number stands beside.
+// Measured ceilings of this machine, the limits that are printed beside every time.
 //
 // Ceilings are measured with hand-written kernels (lab/machine/MachineKernels.h), cached in machineRecordPath()
 // (machine/System.h) under a key made of CPU name, core count and kernel release, and read back from there. Measuring
-// takes about ten seconds. With many threads not every count is measured: those between are linear between the neighbours that were.
+// takes about ten seconds. With many threads only some thread counts are measured; the others are interpolated linearly.
 #pragma once
 
 #include "support/ElementType.h"
@@ -20,13 +20,13 @@ namespace lathe::lab {
 
 /// Arithmetic ceiling of one element type; a multiply-accumulate counts as two operations.
 struct ArithmeticCeiling {
-  ElementType type = ElementType::f32; // of the multiplicands
+  ElementType type = ElementType::f32; // type of the factors
   std::string instruction;             // "vfmadd231ps zmm", "vpdpbusd zmm"
   std::vector<double> gflops;          // [threads - 1], all threads together
 };
 
-/// Bandwidths of one level of the memory system with a given number of threads, all threads together, in 1e9 bytes a
-/// second. A copy counts the bytes read and the bytes written.
+/// Bandwidths of one level of the memory system with a given number of threads, all threads
+/// together, in 1e9 bytes per second. A copy counts bytes read and bytes written.
 struct Bandwidth {
   double read = 0, write = 0, copy = 0;
 };
@@ -38,70 +38,72 @@ struct MemoryLevel {
   std::vector<Bandwidth> bandwidth; // [threads - 1]
 };
 
-/// Everything `lathe machine` shows. Empty strings and zeros where the system does not tell.
+/// Everything that `lathe machine` shows. Values that the system does not report are empty or zero.
 struct MachineCeilings {
   std::string cpu;          // "AMD EPYC 9755"
   std::string architecture; // "x86_64"
   std::string kernel;       // "Linux 6.1.0-13-amd64"
-  std::string governor;     // "performance"; "" where the system has none
+  std::string governor;     // "performance"; "": none
   std::string boost;        // "on", "off": clocks above the nominal one
   std::string hypervisor;   // "kvm", ...; "" on bare metal
   bool virtualized = false;
   int cores = 0;                     // physical
-  int hardwareThreads = 0;           // this process may run on
-  int64_t memoryBytes = 0;           // to 64 MiB: what the kernel keeps for itself differs from one start to the next
+  int hardwareThreads = 0;           // available to this process
+  int64_t memoryBytes = 0;           // rounded to 64 MiB, because the kernel's own share differs between boots
   double clockGhz = 0;               // measured, one busy thread
-  std::vector<std::string> features; // ISA features that matter here, LLVM's names
+  std::vector<std::string> features; // relevant ISA features, by LLVM's names
   std::vector<ArithmeticCeiling> arithmetic;
   std::vector<MemoryLevel> levels; // innermost first, memory last
   std::string measured;            // ISO 8601 date and time
 
-  /// Operations per second over 1e9 for `type` with `threads` threads. A type without a ceiling of its own has that of
-  /// the type its arithmetic is done in (f16, bf16 without hardware: f32; integers: i32 counts as f32). More threads
-  /// than were measured get the last measured figure.
+  /// Peak of `type` with `threads` threads in GFLOPS. A type without its own ceiling has the
+  /// ceiling of the type in which it is computed (f16 and bf16 without hardware: f32; integers: i32
+  /// counts as f32). More threads than were measured get the last value.
   double gflops(ElementType type, int threads) const;
-  /// The innermost level whose capacity, over `threads` threads, holds `bytes`; memory otherwise.
+  /// Returns the innermost level whose capacity, over `threads` threads, holds `bytes`, else
+  /// memory.
   const MemoryLevel &levelHolding(int64_t bytes, int threads) const;
-  /// Of a level, clamped to the threads measured.
+  /// Bandwidth of a level; `threads` is limited to the threads measured.
   static const Bandwidth &bandwidth(const MemoryLevel &level, int threads);
 };
 
-/// How a measured time stands against the machine.
+/// A measured time beside the limits of the machine.
 struct Roofline {
-  double limitSeconds = 0; // the time below which the machine cannot do it
-  double share = 0;        // limitSeconds / seconds; 1 is the limit, above 1 work was saved that nominal counts include
+  double limitSeconds = 0; // smallest possible time
+  double share = 0;        // limitSeconds / seconds; above 1: fewer operations than the nominal count
   std::string bound;       // "compute", "L1", "L2", "L3", "memory"
 };
 
-/// `flops` operations on `type` and `bytes` of compulsory traffic (read plus written) done in `seconds` by `threads`
-/// threads. The traffic is charged to the level that can hold it, at the mean of read and copy bandwidth.
+/// Roofline of `flops` operations on `type` and `bytes` of compulsory traffic (read and written) in
+/// `seconds` on `threads` threads. The traffic is charged to the level that can hold it, at the
+/// mean of read and copy bandwidth.
 Roofline roofline(const MachineCeilings &machine, ElementType type, double flops, double bytes, double seconds,
                   int threads);
 
-/// The ceilings of this machine: from memory, else from the cache file, else measured now and cached.
-/// A cache file that cannot be read or written is not an error. Thread-safe.
+/// Returns the ceilings of this machine: already loaded, else from the cache file, else measured
+/// now and cached. A cache file that cannot be read or written is not an error. Thread-safe.
 const MachineCeilings &machineCeilings();
 
-/// The parts of the description that need no measuring; used for keys and reports.
+/// The parts of the description that need no measurement; used for keys and reports.
 MachineCeilings describeMachine();
 
 struct MeasureOptions {
-  int maxThreads = 0;                                                       // 0: all this process may run on
-  double secondsPerPoint = 0.06;                                            // best of several runs within this time
+  int maxThreads = 0;            // 0: all available
+  double secondsPerPoint = 0.06; // time per point; the best of several runs counts
   std::function<void(std::string_view what, int done, int total)> progress; // may be empty
 };
 MachineCeilings measureMachine(const MeasureOptions &options = {});
-/// The f32 ceiling of `threads` threads as it is now, in GFLOPS: the best of several runs within `seconds`. Clocks
-/// wander, so a time's share of the peak only means something beside a peak of the same minutes.
+/// Measures the present f32 peak of `threads` threads in GFLOPS: the best of several runs within
+/// `seconds`. Clocks vary, so a share of peak needs a peak of the same minutes.
 double measurePeak(int threads, double seconds = 0.05);
-/// `machine` with that peak in place of the one kept for `threads` threads.
+/// Returns `machine` with this peak for `threads` threads.
 MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops);
-/// Measures, writes the cache file, and makes the result what machineCeilings() returns.
+/// Measures again, writes the cache file, and updates machineCeilings().
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options = {});
 
-/// Units are in the keys: "gflops", "read_gb_s", "capacity_bytes".
+/// JSON with units in the keys: "gflops", "read_gb_s", "capacity_bytes".
 nlohmann::json toJson(const MachineCeilings &machine);
-/// Throws Error on a document of another shape.
+/// Throws Error for a document of another form.
 MachineCeilings machineFromJson(const nlohmann::json &document);
 
 } // namespace lathe::lab

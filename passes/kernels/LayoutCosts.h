@@ -1,4 +1,4 @@
-// What choices of layouts are weighed with, in cycles of one core.
+// Costs for the choice of layouts, in cycles of one core.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@ namespace lathe {
 
 struct MachineFacts;
 
-/// For ranking only. The defaults are those of Zen 5, whose profiles of shufflenet_v2 (values fit the second-level
-/// cache) showed them at 4 GHz.
+/// Cost model for ranking only. The defaults are from profiles of shufflenet_v2 on Zen 5 at 4 GHz,
+/// whose values fit the second-level cache.
 struct LayoutCosts {
-  double flopsPerCycle = 50;          // of a convolution
-  double convertedBytesPerCycle = 15; // copied with a change of layout, bytes read and bytes written together
-  double scalarCycles = 0.8;          // an element stored or loaded one by one
-  double callCycles = 1200;           // a kernel more: its start, fork and join
+  double flopsPerCycle = 50;          // operations per cycle of a convolution
+  double convertedBytesPerCycle = 15; // layout conversion: bytes read plus bytes written, per cycle
+  double scalarCycles = 0.8;          // cycles per element for scalar loads and stores
+  double callCycles = 1200;           // start, fork and join of a kernel
 
-  /// Costs are cut as whole numbers: sixteenths of a cycle.
+  /// Converts cycles to the whole numbers of the cut: sixteenths of a cycle.
   static int64_t units(double cycles) { return static_cast<int64_t>(16 * cycles); }
 };
 
-/// Of `machine`, whose vectors have `lanes` fp32 elements. Convolutions reach 25/32 of what multiply-adds allow, and
-/// conversions 5/16 of what the second level delivers, as on Zen 5. No fact says what scalar accesses and calls take:
-/// those two stay as they are in cycles.
+/// Costs for `machine` with vectors of `lanes` fp32 elements. As on Zen 5, convolutions reach 25/32
+/// of the peak of multiply-adds, and conversions 5/16 of the bandwidth of the second level. No fact
+/// gives the costs of scalar accesses and calls, which stay the same number of cycles.
 LayoutCosts layoutCosts(const MachineFacts &machine, int64_t lanes);
 
 } // namespace lathe

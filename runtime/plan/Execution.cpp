@@ -128,8 +128,23 @@ void Context::State::call(const Instruction &instruction, const CallKernel &call
   PreparedKernel &prepared = kernels[instruction.id];
   if (!instruction.known)
     prepareKernel(instruction, call);
+  if (!call.elementRanges.empty())
+    checkElements(call, prepared);
   KernelJob job{prepared.code, prepared.buffers.data(), prepared.dims.data(), prepared.scratch, prepared.scratchStride};
   pool.runStages(prepared.stages, prepared.units / prepared.stages, runKernel, &job);
+}
+
+void Context::State::checkElements(const CallKernel &call, const PreparedKernel &prepared) const {
+  for (const ElementRange &range : call.elementRanges) {
+    int64_t count = 1, max = evaluate(range.max);
+    for (int64_t extent : evaluate(plan->values[call.buffers[range.buffer]].dims))
+      count *= extent;
+    const std::vector<std::string> &nodes = plan->kernels[call.kernel].nodes;
+    auto *elements = static_cast<const int32_t *>(prepared.buffers[range.buffer]);
+    for (int64_t i = 0; i < count; ++i)
+      require(elements[i] >= 0 && elements[i] <= max, "{}: '{}': {}[{}] is {}, expected a number from 0 to {}", file,
+              nodes.empty() ? "kernel" : nodes.front(), range.operand, i, elements[i], max);
+  }
 }
 
 void Context::State::call(const Instruction &instruction, const CallReference &call) {

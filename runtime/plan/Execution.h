@@ -138,6 +138,7 @@ private:
   void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
 
   // ---- ImageLoops.cpp
+  int64_t imageLoopBytes() const;
   void findImageLoops();
   ImageLoop imageLoopOf(std::span<const Instruction *const> run) const;
   void requestImages(std::vector<ArenaRequest> &requests);
@@ -147,6 +148,7 @@ private:
   void execute(const Block &block);
   void execute(const Instruction &instruction);
   void call(const Instruction &instruction, const CallKernel &call);
+  void checkElements(const CallKernel &call, const PreparedKernel &prepared) const;
   void call(const Instruction &instruction, const CallReference &call);
   void call(const ComputeShape &shape);
   void call(const Loop &loop);

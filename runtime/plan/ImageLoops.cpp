@@ -37,20 +37,24 @@ Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instructio
   return loop;
 }
 
-/// Runs of calls where passing image by image saves more than it costs: bytes handed on, written and read in a cache
-/// instead of farther away, against weights that are read again for each image.
-void Context::State::findImageLoops() {
-  imageLoops.clear();
-  if (wholeBatches)
-    return;
-  // What caches hold of a whole batch is handed on in them anyway.
-  int64_t worthLooping = plan->imageLoopBytes.evaluate([&](const std::string &symbol) -> int64_t {
+/// Below this many bytes handed on for a whole batch the caches hold them anyway.
+int64_t Context::State::imageLoopBytes() const {
+  return plan->imageLoopBytes.evaluate([&](const std::string &symbol) -> int64_t {
     if (symbol == "threads")
       return pool.slots();
     auto it = symbols.find(symbol);
     require(it != symbols.end(), "{}: malformed plan: the least bytes of image loops depend on '{}'", file, symbol);
     return it->second;
   });
+}
+
+/// Runs of calls where passing image by image saves more than it costs: bytes handed on, written and read in a cache
+/// instead of farther away, against weights that are read again for each image.
+void Context::State::findImageLoops() {
+  imageLoops.clear();
+  if (wholeBatches)
+    return;
+  int64_t worthLooping = imageLoopBytes();
   std::vector<const Instruction *> run;
   std::vector<int64_t> gain; // bytes, by instruction of the run
   int64_t images = 1;

@@ -237,50 +237,12 @@ private:
   void decodeInstruction(const fb::Instruction &entry, Instruction &result) {
     check(entry.operation() != nullptr, "an instruction without operation");
     switch (entry.operation_type()) {
-    case fb::Operation::CallKernel: {
-      const fb::CallKernel &call = *entry.operation_as_CallKernel();
-      check(call.kernel() < plan.kernels.size(), "kernel {} of {} is called", call.kernel(), plan.kernels.size());
-      const std::string &name = plan.kernels[call.kernel()].name;
-      CallKernel out;
-      out.kernel = call.kernel();
-      out.buffers = values(call.buffers(), "a kernel call");
-      for (uint32_t index : out.buffers)
-        check(plan.values[index].kind == ValueKind::tensor && plan.values[index].type != ElementType::string,
-              "kernel '{}' takes '{}', which is no tensor of numbers", name, plan.values[index].name);
-      out.dims = extents(call.dims());
-      out.units = extent(call.units(), "1");
-      out.scratchBytes = extent(call.scratch_bytes(), "0");
-      out.images = extent(call.images(), "1");
-      out.stages = extent(call.stages(), "1");
-      result.operation = std::move(out);
+    case fb::Operation::CallKernel:
+      result.operation = decodeKernelCall(*entry.operation_as_CallKernel());
       return;
-    }
-    case fb::Operation::CallReference: {
-      const fb::CallReference &call = *entry.operation_as_CallReference();
-      CallReference out;
-      out.op = text(call.op());
-      out.inputs = list(call.inputs());
-      for (int32_t index : out.inputs)
-        if (index != -1)
-          rowMajor(value(static_cast<uint32_t>(index), "a reference call"), out.op);
-      out.outputs = values(call.outputs(), "a reference call");
-      for (uint32_t index : out.outputs) {
-        rowMajor(index, out.op);
-        check(plan.values[plan.values[index].root].storage != Storage::constant &&
-                  plan.values[plan.values[index].root].storage != Storage::input,
-              "operator '{}' writes '{}', which is an input or a constant", out.op, plan.values[index].name);
-      }
-      out.nodes = texts(call.nodes());
-      std::vector<uint8_t> attrs = list(call.attrs());
-      try {
-        out.reference = referenceProvider().prepare(out.op, attrs);
-      } catch (const std::exception &error) {
-        fail("{}: operator '{}': {}", where, out.op, error.what());
-      }
-      plan.usesReferences = true;
-      result.operation = std::move(out);
+    case fb::Operation::CallReference:
+      result.operation = decodeReferenceCall(*entry.operation_as_CallReference());
       return;
-    }
     case fb::Operation::ComputeShape: {
       const fb::ComputeShape &shape = *entry.operation_as_ComputeShape();
       ComputeShape out{value(shape.from(), "a shape computation"), texts(shape.symbols())};
@@ -310,6 +272,56 @@ private:
     default:
       check(false, "instruction of kind {}", int(entry.operation_type()));
     }
+  }
+
+  CallKernel decodeKernelCall(const fb::CallKernel &call) {
+    check(call.kernel() < plan.kernels.size(), "kernel {} of {} is called", call.kernel(), plan.kernels.size());
+    const std::string &name = plan.kernels[call.kernel()].name;
+    CallKernel out;
+    out.kernel = call.kernel();
+    out.buffers = values(call.buffers(), "a kernel call");
+    for (uint32_t index : out.buffers)
+      check(plan.values[index].kind == ValueKind::tensor && plan.values[index].type != ElementType::string,
+            "kernel '{}' takes '{}', which is no tensor of numbers", name, plan.values[index].name);
+    out.dims = extents(call.dims());
+    out.units = extent(call.units(), "1");
+    out.scratchBytes = extent(call.scratch_bytes(), "0");
+    out.images = extent(call.images(), "1");
+    out.stages = extent(call.stages(), "1");
+    if (call.element_ranges())
+      for (const fb::ElementRange *range : *call.element_ranges()) {
+        check(range->buffer() < out.buffers.size() &&
+                  plan.values[out.buffers[range->buffer()]].type == ElementType::i32,
+              "kernel '{}' has a range for buffer {}, expected one of type i32 among {}", name, range->buffer(),
+              out.buffers.size());
+        out.elementRanges.push_back({range->buffer(), extent(range->max(), "0"), text(range->operand())});
+      }
+    return out;
+  }
+
+  CallReference decodeReferenceCall(const fb::CallReference &call) {
+    CallReference out;
+    out.op = text(call.op());
+    out.inputs = list(call.inputs());
+    for (int32_t index : out.inputs)
+      if (index != -1)
+        rowMajor(value(static_cast<uint32_t>(index), "a reference call"), out.op);
+    out.outputs = values(call.outputs(), "a reference call");
+    for (uint32_t index : out.outputs) {
+      rowMajor(index, out.op);
+      check(plan.values[plan.values[index].root].storage != Storage::constant &&
+                plan.values[plan.values[index].root].storage != Storage::input,
+            "operator '{}' writes '{}', which is an input or a constant", out.op, plan.values[index].name);
+    }
+    out.nodes = texts(call.nodes());
+    std::vector<uint8_t> attrs = list(call.attrs());
+    try {
+      out.reference = referenceProvider().prepare(out.op, attrs);
+    } catch (const std::exception &error) {
+      fail("{}: operator '{}': {}", where, out.op, error.what());
+    }
+    plan.usesReferences = true;
+    return out;
   }
 
   Loop decodeLoop(const fb::Loop &loop) {

@@ -43,6 +43,13 @@ struct KernelInfo {
   Extent flops = 0, bytes = 0;
 };
 
+/// A buffer of i32 elements that must be from 0 to `max`.
+struct ElementRange {
+  uint32_t buffer = 0; // index into CallKernel::buffers
+  Extent max = 0;
+  std::string operand; // for messages
+};
+
 struct CallKernel {
   uint32_t kernel = 0;
   std::vector<uint32_t> buffers;
@@ -50,6 +57,7 @@ struct CallKernel {
   Extent units = 0, scratchBytes = 0;
   Extent images = 0; // number of ranges of units that touch one image each; 1: unknown
   Extent stages = 0; // number of ranges of units that run one after the other; 1: all units are independent
+  std::vector<ElementRange> elementRanges;
 };
 struct CallReference {
   std::string op;
