@@ -5,6 +5,7 @@
 // plan with the same code, so they agree.
 #pragma once
 
+#include "codegen/space/Prediction.h"
 #include "codegen/target/Target.h"
 #include "schedule/Algorithms.h"
 #include "support/Dim.h"
@@ -65,6 +66,9 @@ public:
   virtual Schedule prior() const = 0;
   /// Throws Illegal unless the schedule, of an algorithm of the family, is legal for this kernel.
   virtual void require(const Schedule &schedule) const = 0;
+  /// Predicts a run with a legal schedule. Here: the traffic of all operands and results, which no schedule avoids;
+  /// families add what they compute and what their schedules read again.
+  virtual Prediction predict(const Schedule &schedule) const;
   /// Knobs for every parameter of `algorithm`, which belongs to the family, in declaration order.
   std::vector<Knob> knobs(const Algorithm &algorithm) const;
 

@@ -1,0 +1,41 @@
+#include "codegen/space/Prediction.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lathe {
+
+double Prediction::total() const {
+  return compute + std::accumulate(levels.begin(), levels.end(), 0.0) + start + forkJoin;
+}
+
+std::string Prediction::bound() const {
+  double most = std::max({compute, start, forkJoin});
+  std::string bound = most == compute ? "compute" : most == start ? "start" : "fork and join";
+  for (size_t i = 0; i < levels.size(); ++i)
+    if (levels[i] > most) {
+      most = levels[i];
+      bound = i + 1 == levels.size() ? "memory" : "L" + std::to_string(i + 2);
+    }
+  return bound;
+}
+
+void addTraffic(Prediction &prediction, const MachineFacts &machine, double bytes, int threads, bool firstTouch) {
+  prediction.levels.resize(machine.caches.size()); // all but the innermost, and memory
+  double share = bytes / threads;
+  size_t level = 0;
+  while (level < machine.caches.size() && (firstTouch || machine.bytesPerCore(level) < share))
+    ++level;
+  if (level == 0)
+    return;
+  double rate = level == machine.caches.size() ? machine.memoryBytesPerCycle : machine.readRate(level);
+  prediction.levels[level - 1] += share / rate;
+}
+
+double forkJoinCycles(int threads) {
+  // Two threads, measured: 0.13 us at 4 GHz (docs/notes/recurrent.md). A line travels to and from each further thread;
+  // what that takes with more than two was not measured.
+  return threads > 1 ? 520 + 100.0 * (threads - 2) : 0;
+}
+
+} // namespace lathe
