@@ -30,7 +30,7 @@ struct Summary {
 const Summary compilerVerbs[] = {
     {"check", "List every operator that is unsupported or not compiled"},
     {"inspect", "Show a model's operators, FLOPs and shapes, or a package's kernels"},
-    {"compile", "Compile a model to a package, or print a stage of the compilation"},
+    {"compile", "Compile a model to a package, print a stage of the compilation, or explain a schedule"},
     {"verify", "Check a compiled model against the float64 reference"},
     {"extract", "Write a part of a model as ONNX: a segment or one operator"},
     {"segments", "Compare a network with another runtime segment by segment"},

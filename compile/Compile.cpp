@@ -32,20 +32,12 @@ double atBatchOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
 }
 
-Target targetOf(const CompileOptions &options) {
-  if (options.machineText.empty())
-    return Target::parse(options.target);
-  MachineFacts machine = parseMachineFacts(options.machineText, options.machineName);
-  return Target::parse(options.target, &machine);
-}
-
 /// One compilation from module to parts, shared by every door of the facade.
 class Compilation {
 public:
   Compilation(mlir::ModuleOp module, const CompileOptions &options)
       : module(module), options(options), target(targetOf(options)),
-        schedules(options.scheduleText, options.scheduleName),
-        library(target, {options.threads, options.exactMath, options.smallMemory, options.precision}, schedules) {
+        schedules(options.scheduleText, options.scheduleName), library(target, kernelOptionsOf(options), schedules) {
     require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
     require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
     if (options.precision == Precision::bf16)
@@ -212,6 +204,17 @@ private:
 
 } // namespace
 
+Target targetOf(const CompileOptions &options) {
+  if (options.machineText.empty())
+    return Target::parse(options.target);
+  MachineFacts machine = parseMachineFacts(options.machineText, options.machineName);
+  return Target::parse(options.target, &machine);
+}
+
+KernelOptions kernelOptionsOf(const CompileOptions &options) {
+  return {options.threads, options.exactMath, options.smallMemory, options.precision};
+}
+
 CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath) {
   // An output that cannot be written is better said before the work than after it.
   PendingFile::check(outputPath);
@@ -251,6 +254,13 @@ void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options) {
   compilation.formKernels();
 }
 
+void requireScheduleFits(mlir::ModuleOp module, const CompileOptions &options) {
+  if (options.scheduleText.empty())
+    return;
+  mlir::OwningOpRef<mlir::ModuleOp> copy(llvm::cast<mlir::ModuleOp>(module->clone()));
+  checkCompiled(*copy, options);
+}
+
 Level levelFromName(const std::string &name) {
   if (name == "graph")
     return Level::graph;
@@ -284,11 +294,8 @@ std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Leve
                       std::vector<nn::WrittenFile> *written) {
   if (!path.empty())
     PendingFile::check(path);
-  if ((level == Level::graph || level == Level::kernels) && !options.scheduleText.empty()) {
-    // Lines of the schedule that match nothing show only where every kernel is made.
-    mlir::OwningOpRef<mlir::ModuleOp> copy(llvm::cast<mlir::ModuleOp>(module->clone()));
-    checkCompiled(*copy, options);
-  }
+  if (level == Level::graph || level == Level::kernels)
+    requireScheduleFits(module, options);
   Compilation compilation(module, options);
   compilation.optimize();
   if (level == Level::kernels)

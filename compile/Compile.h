@@ -84,4 +84,12 @@ CompileReport checkCompiled(mlir::ModuleOp module, const CompileOptions &options
 /// Lowers the module to kernels level as `compile` does.
 void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options);
 
+/// Throws Error for a line of `scheduleText` that matches nothing in the module, which is not
+/// changed. Only a compilation of every kernel shows this.
+void requireScheduleFits(mlir::ModuleOp module, const CompileOptions &options);
+
+/// The target with the facts of its machine, and the options of kernels.
+Target targetOf(const CompileOptions &options);
+KernelOptions kernelOptionsOf(const CompileOptions &options);
+
 } // namespace lathe

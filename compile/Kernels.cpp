@@ -44,11 +44,11 @@ Schedule readGiven(const std::string &given, mlir::func::FuncOp kernel) {
   }
 }
 
+} // namespace
+
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
   return {kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
 }
-
-} // namespace
 
 std::string kernelIdentity(mlir::func::FuncOp kernel) {
   // Printing is far cheaper than generating; only the name has to go.
@@ -120,6 +120,13 @@ const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {
     used.push_back(&entry);
   }
   return *entry.outcome;
+}
+
+std::string KernelLibrary::originOf(mlir::func::FuncOp kernel) const {
+  std::string place = schedules.placeOf(kernel.getName().str(), nn::nodeNames(kernel.getLoc()));
+  if (!place.empty())
+    return place;
+  return kernel->hasAttr("nn.schedule") ? "nn.schedule of the kernel" : "the prior";
 }
 
 CodeImage KernelLibrary::emit(int jobs, KernelCache &cache, const std::function<void(size_t, size_t)> &progress) {

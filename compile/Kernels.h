@@ -53,6 +53,9 @@ public:
   /// can be generated.
   const CompiledKernel &compiled(mlir::func::FuncOp kernel);
 
+  /// Source of the kernel's schedule: "mine.txt, line 3", "nn.schedule of the kernel", "the prior".
+  std::string originOf(mlir::func::FuncOp kernel) const;
+
   size_t size() const { return used.size(); }
 
   /// Returns the machine code of all kernels requested with `compiled`, in the order of
@@ -78,6 +81,9 @@ private:
 
   Entry &lookUp(mlir::func::FuncOp kernel);
 };
+
+/// The problem that a kernel function poses. `target` must outlive it.
+KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options);
 
 /// Identity of a kernel: the text of the function without name and locations.
 std::string kernelIdentity(mlir::func::FuncOp kernel);

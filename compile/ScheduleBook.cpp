@@ -85,6 +85,11 @@ std::optional<std::string> ScheduleBook::find(const std::string &name, const std
   return line ? std::optional(line->schedule) : std::nullopt;
 }
 
+std::string ScheduleBook::placeOf(const std::string &name, const std::vector<std::string> &nodes) const {
+  const Line *line = lineOf(name, nodes);
+  return line ? fmt::format("{}, line {}", fileName, line->number) : "";
+}
+
 void ScheduleBook::use(const std::string &name, const std::vector<std::string> &nodes) {
   bool found = take(kernel, name);
   for (size_t i = 0; !found && i < nodes.size(); ++i)

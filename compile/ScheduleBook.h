@@ -31,6 +31,9 @@ public:
   /// node.
   std::optional<std::string> find(const std::string &name, const std::vector<std::string> &nodes) const;
 
+  /// Place of the line that `find` takes the schedule from, in words; "" if there is none.
+  std::string placeOf(const std::string &name, const std::vector<std::string> &nodes) const;
+
   /// Declares that kernel `name` is part of the program, so that its line counts as used.
   void use(const std::string &name, const std::vector<std::string> &nodes);
 

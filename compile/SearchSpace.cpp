@@ -9,7 +9,7 @@ namespace lathe {
 
 std::vector<KernelSpace> searchSpaces(mlir::ModuleOp module, const CompileOptions &options) {
   lowerToKernels(module, options);
-  Target target = Target::parse(options.target);
+  Target target = targetOf(options);
   std::vector<KernelSpace> spaces;
   std::map<std::string, size_t> known; // by identity
   for (auto function : module.getOps<mlir::func::FuncOp>()) {
@@ -20,7 +20,7 @@ std::vector<KernelSpace> searchSpaces(mlir::ModuleOp module, const CompileOption
       spaces[found->second].kernels.push_back(function.getName().str());
       continue;
     }
-    KernelProblem problem{function, target, options.threads, options.exactMath, options.smallMemory, options.precision};
+    KernelProblem problem = problemOf(function, target, kernelOptionsOf(options));
     Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
     require(facts.done(), "kernel @{}: {}", function.getName().str(), facts ? "" : facts.reason());
     KernelSpace space{{function.getName().str()}, taskOf(problem), (*facts)->family, "", {}};

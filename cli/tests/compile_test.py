@@ -53,6 +53,37 @@ class Compile(Cli):
         self.assertEqual(json.loads(same)["kernels"], document["kernels"])
         self.error("compile", self.net, "--export-space", path, "--emit", "asm", says="--emit asm.*makes no package")
 
+    def test_choices_are_explained(self):
+        schedule = self.path("explained.txt")
+        report = self.figures("compile", self.net, "--explain", "relu2")
+        kernel = report["kernel"]
+        self.assertEqual((report["node"], kernel["nodes"], kernel["family"]), ("relu2", ["conv2", "add2", "relu2"], "contraction"))
+        self.assertEqual(kernel["origin"], "the prior")
+        chosen = kernel["chosen"]
+        self.assertIn(f"{kernel['name']}: {chosen['schedule']}\n", self.lathe("compile", self.net, "--emit", "schedule").stdout)
+        costs = [candidate["predicted"]["cycles"] for candidate in kernel["best"]]
+        self.assertEqual(costs, sorted(costs))
+        for candidate in kernel["best"]:
+            cost = candidate["predicted"]
+            parts = [cost["compute_cycles"], cost["start_cycles"], cost["fork_join_cycles"], *[level["cycles"] for level in cost["levels"]]]
+            self.assertAlmostEqual(sum(parts), cost["cycles"], delta=1e-6 * cost["cycles"])
+            with open(schedule, "w") as file:  # a candidate is a schedule that compiles, and is then the choice
+                file.write(f"{kernel['name']}: {candidate['schedule']}\n")
+            own = self.figures("compile", self.net, "--explain", "conv2", "--schedule", schedule)["kernel"]
+            self.assertEqual(own["origin"], f"{schedule}, line 1")
+            self.assertEqual(own["chosen"]["predicted"], cost)
+            self.assertEqual(own["rank"] == 1, own["chosen"]["predicted"]["cycles"] <= costs[0])
+        for algorithm in kernel["algorithms"]:
+            self.assertEqual(algorithm["legal"] + sum(entry["points"] for entry in algorithm["declined"]), algorithm["tried"])
+        text = self.narrow("compile", self.net, "--explain", "relu2")
+        self.assertIn("relu2: it is fused into the kernel of conv2: the kernel conv2_add2_relu2 computes", text)
+        self.assertIn(kernel["algorithms"][-1]["declined"][0]["reason"],
+                      self.lathe("compile", self.net, "--explain", "relu2", "--wide").stdout)
+        nothing = self.figures("compile", self.net, "--explain", "flatten")
+        self.assertIsNone(nothing["kernel"])
+        self.assertIn("flatten: no kernel computes it: this reshape is a view", self.lathe("compile", self.net, "--explain", "flatten").stdout)
+        self.error("compile", self.net, "--explain", "relu3", says="--explain relu3: the model has no node.*did you mean 'relu[12]'")
+
     def test_kernels_are_kept_for_all_models(self):
         other = self.path("other.mlir")
         with open(other, "w") as file:

@@ -24,7 +24,7 @@ NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.l
           "compare": ["--with", "other.lathe"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--export-space", "--jobs", "--quiet"],
+OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--jobs", "--quiet"],
        "run": ["--output", "--reference", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--output", "--all", "--relative", "--maximum", "--quiet"],
@@ -70,6 +70,9 @@ CONFLICTS = [
     ("--json", "compile MODEL --emit graph --json x.json", "makes no package"),
     ("--jobs 2", "compile MODEL --emit asm --jobs 2", "makes no package"),
     ("--no-cache", "compile MODEL --emit asm --no-cache", "makes no package"),
+    ("--output", "compile MODEL --explain conv1 -o x.lathe", "makes no package"),
+    ("--emit asm", "compile MODEL --explain conv1 --emit asm", "makes no package"),
+    ("--jobs 2", "compile MODEL --explain conv1 --jobs 2", "makes no package"),
     ("--batch 2", "zoo --list --batch 2", "--list only"),
     ("--output", "zoo --list -o x.onnx", "--list only"),
     ("NAME resnet18", "zoo resnet18 --list", "--list only"),

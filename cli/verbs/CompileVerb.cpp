@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/print/ExplainPrint.h"
 #include "cli/print/SearchSpaceJson.h"
 #include "support/PendingFile.h"
 #include "support/Text.h"
@@ -74,21 +75,55 @@ int writeSpace(const ModelFlags &model, const Source &source, const CompileOptio
   return success;
 }
 
+/// Prints why the kernel of a node has its schedule; no package is made.
+int explainNode(const ModelFlags &model, const Source &source, const CompileOptions &compiling, const std::string &node,
+                const Options &options) {
+  Explanation explanation = explain(*source.module, compiling, node);
+  nlohmann::json json = explanationJson(explanation);
+  json["model"] = model.model;
+  json["target"] = targetOf(compiling).str();
+  json["threads"] = compiling.threads;
+  options.writeJson(json);
+  if (options.printsText())
+    std::cout << explanationText(explanation, options.tableStyle());
+  return success;
+}
+
+void printReport(const CompileReport &report, const std::string &output, uint64_t sourceBytes) {
+  std::cout << fmt::format(
+      "{}: {}, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n", output,
+      counted(int64_t(report.kernels), "kernel"), report.distinctKernels, report.cachedKernels, report.target,
+      report.seconds, report.passSeconds, report.codeSeconds);
+  std::cout << fmt::format(
+      "package {} (constants {}, code {}), the original has {}\n", bytesText(static_cast<double>(report.packageBytes)),
+      bytesText(static_cast<double>(report.constantBytes)), bytesText(static_cast<double>(report.codeBytes)),
+      bytesText(static_cast<double>(sourceBytes)));
+  std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
+  for (const std::string &conversion : report.conversions)
+    std::cout << "  " << printable(conversion) << "\n";
+  for (const std::string &note : report.notes)
+    std::cout << "note: " << printable(note) << "\n";
+  std::cout << fmt::format("operators left to references: {}\n", report.references.size());
+  for (const ReferenceUse &use : report.references)
+    std::cout << fmt::format("  {}: {} ({}): {}\n", printable(use.node), use.op, use.type, printable(use.reason));
+}
+
 } // namespace
 
 int compileVerb(const Arguments &arguments) {
   ModelFlags model;
-  std::string output, emit, space;
+  std::string output, emit, space, node;
   int jobs = 1;
   Options options(
-      "compile", "Compile a model to a native package, or print a stage of the compilation.",
+      "compile", "Compile a model to a native package, print a stage of the compilation, or explain its choices.",
       "  lathe compile resnet50.onnx -o resnet50.lathe --threads 2\n"
       "  lathe compile zoo:resnet18 -o r18.lathe --target x86-64-v3\n"
       "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
       "  lathe compile model.onnx --emit asm | less\n"
       "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
       "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n"
-      "  lathe compile model.onnx --export-space space.json        (what schedules may be for every kernel)\n");
+      "  lathe compile model.onnx --export-space space.json        (what schedules may be for every kernel)\n"
+      "  lathe compile model.onnx --explain conv1                  (why the kernel of conv1 has its schedule)\n");
   model.add(options, ModelUse::compile);
   options.addOutput("-o,--output", output,
                     "Write the package, or the text of --emit, to FILE (default of --emit, and -: standard output)");
@@ -99,21 +134,29 @@ int compileVerb(const Arguments &arguments) {
   options.addOutput("--export-space", space,
                     "Write the parameters of every kernel's schedules, their values and constraints as JSON to FILE, "
                     "instead of making a package");
+  options
+      .add_option("--explain", node,
+                  "Print candidates for the kernel that computes NODE with predicted costs, and why others were "
+                  "declined, instead of making a package")
+      ->type_name("NODE");
   options.add_option("--jobs", jobs, "Use this number of threads for the compilation itself")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   options.addQuiet();
+  options.addWide();
   options.addJson();
   options.afterParse([&] {
+    if (!node.empty())
+      options.refuse({"--jobs", "--no-cache", "--emit", "--output", "--export-space"}, "--explain makes no package");
     if (!space.empty())
       options.refuse({"--json", "--jobs", "--no-cache", "--emit", "--output"}, "--export-space makes no package");
     if (!emit.empty())
       options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
   });
   options.parseAll(arguments);
-  require(!emit.empty() || !output.empty() || !space.empty(),
-          "expected -o FILE for the package, --emit for a stage or --export-space FILE");
-  if (emit.empty() && space.empty())
+  require(!emit.empty() || !output.empty() || !space.empty() || !node.empty(),
+          "expected -o FILE for the package, --emit for a stage, --export-space FILE or --explain NODE");
+  if (!output.empty() && emit.empty())
     requireNoTerminal(output, "a package");
 
   Progress progress("compile " + model.model);
@@ -122,6 +165,8 @@ int compileVerb(const Arguments &arguments) {
   Source source = loadSource(model);
   if (!space.empty())
     return writeSpace(model, source, compiling, space, options.printsText());
+  if (!node.empty())
+    return explainNode(model, source, compiling, node, options);
   if (!emit.empty()) {
     std::vector<nn::WrittenFile> written;
     std::cout << emitLevel(*source.module, compiling, levelFromName(emit), output == "-" ? "" : output, &written);
@@ -138,22 +183,7 @@ int compileVerb(const Arguments &arguments) {
   options.writeJson(json);
   if (!options.printsText())
     return success;
-  std::cout << fmt::format(
-      "{}: {}, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n", output,
-      counted(int64_t(report.kernels), "kernel"), report.distinctKernels, report.cachedKernels, report.target,
-      report.seconds, report.passSeconds, report.codeSeconds);
-  std::cout << fmt::format(
-      "package {} (constants {}, code {}), the original has {}\n", bytesText(static_cast<double>(report.packageBytes)),
-      bytesText(static_cast<double>(report.constantBytes)), bytesText(static_cast<double>(report.codeBytes)),
-      bytesText(static_cast<double>(source.fileBytes)));
-  std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
-  for (const std::string &conversion : report.conversions)
-    std::cout << "  " << printable(conversion) << "\n";
-  for (const std::string &note : report.notes)
-    std::cout << "note: " << printable(note) << "\n";
-  std::cout << fmt::format("operators left to references: {}\n", report.references.size());
-  for (const ReferenceUse &use : report.references)
-    std::cout << fmt::format("  {}: {} ({}): {}\n", printable(use.node), use.op, use.type, printable(use.reason));
+  printReport(report, output, source.fileBytes);
   return success;
 }
 

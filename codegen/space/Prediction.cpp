@@ -9,13 +9,17 @@ double Prediction::total() const {
   return compute + std::accumulate(levels.begin(), levels.end(), 0.0) + start + forkJoin;
 }
 
+std::string Prediction::levelName(size_t index) const {
+  return index + 1 == levels.size() ? "memory" : "L" + std::to_string(index + 2);
+}
+
 std::string Prediction::bound() const {
   double most = std::max({compute, start, forkJoin});
   std::string bound = most == compute ? "compute" : most == start ? "start" : "fork and join";
   for (size_t i = 0; i < levels.size(); ++i)
     if (levels[i] > most) {
       most = levels[i];
-      bound = i + 1 == levels.size() ? "memory" : "L" + std::to_string(i + 2);
+      bound = levelName(i);
     }
   return bound;
 }

@@ -19,6 +19,8 @@ struct Prediction {
   double forkJoin = 0; // starting the threads and waiting for the last one; 0 with one thread
 
   double total() const;
+  /// Name of the level that delivers `levels[index]`: "L2", "L3", ..., "memory".
+  std::string levelName(size_t index) const;
   /// The largest part: "compute", "L2", "L3", "memory", "start" or "fork and join".
   std::string bound() const;
 };

@@ -4,8 +4,8 @@
 
 namespace lathe {
 
-SpaceSize spaceSize(const KernelFacts &facts, const Algorithm &algorithm, const std::vector<Knob> &knobs,
-                    int64_t most) {
+SpaceSize visitSpace(const KernelFacts &facts, const Algorithm &algorithm, const std::vector<Knob> &knobs, int64_t most,
+                     const std::function<void(const Schedule &, const Legality &)> &visit) {
   SpaceSize size;
   for (const Knob &knob : knobs)
     size.points *= static_cast<double>(knob.size());
@@ -19,9 +19,16 @@ SpaceSize spaceSize(const KernelFacts &facts, const Algorithm &algorithm, const 
       knob.apply(schedule, size.sampled ? random() % knob.size() : rest % knob.size());
       rest /= knob.size();
     }
-    size.legal += bool(legal(facts, schedule));
+    Legality legality = legal(facts, schedule);
+    size.legal += bool(legality);
+    visit(schedule, legality);
   }
   return size;
+}
+
+SpaceSize spaceSize(const KernelFacts &facts, const Algorithm &algorithm, const std::vector<Knob> &knobs,
+                    int64_t most) {
+  return visitSpace(facts, algorithm, knobs, most, [](const Schedule &, const Legality &) {});
 }
 
 } // namespace lathe

@@ -3,7 +3,12 @@
 
 #include "codegen/space/KernelFacts.h"
 
+#include <functional>
+
 namespace lathe {
+
+/// Points of a space that are tried if no other number is given.
+inline constexpr int64_t triedPoints = 2000;
 
 struct SpaceSize {
   double points = 1;    // number of combinations of knob values
@@ -15,9 +20,14 @@ struct SpaceSize {
   double legalPoints() const { return tried ? points * static_cast<double>(legal) / static_cast<double>(tried) : 0; }
 };
 
+/// Calls `visit` with every point of a space of at most `most` points, or with `most` random points
+/// of a larger space, and with its legality. Returns what spaceSize returns.
+SpaceSize visitSpace(const KernelFacts &facts, const Algorithm &algorithm, const std::vector<Knob> &knobs, int64_t most,
+                     const std::function<void(const Schedule &, const Legality &)> &visit);
+
 /// Tries every point of a space of at most `most` points, or `most` random points of a larger
 /// space.
 SpaceSize spaceSize(const KernelFacts &facts, const Algorithm &algorithm, const std::vector<Knob> &knobs,
-                    int64_t most = 2000);
+                    int64_t most = triedPoints);
 
 } // namespace lathe

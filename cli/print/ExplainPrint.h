@@ -1,0 +1,17 @@
+// Text and JSON of `lathe compile --explain` (docs/kernels.md, "Why a schedule was chosen").
+#pragma once
+
+#include "compile/Explain.h"
+#include "support/Table.h"
+
+#include <nlohmann/json.hpp>
+
+namespace lathe::cli {
+
+/// Predicted cost in core cycles: the total, its parts, and the largest part.
+nlohmann::json predictionJson(const Prediction &prediction);
+
+nlohmann::json explanationJson(const Explanation &explanation);
+std::string explanationText(const Explanation &explanation, const TableStyle &style);
+
+} // namespace lathe::cli

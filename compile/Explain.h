@@ -1,0 +1,62 @@
+// Explains the choice of a kernel's schedule: the candidates with the lowest predicted cost, and
+// the schedules that were declined.
+#pragma once
+
+#include "codegen/space/SpaceSize.h"
+#include "compile/Compile.h"
+
+namespace lathe {
+
+/// A legal schedule with its predicted cost.
+struct Candidate {
+  Schedule schedule;
+  Prediction prediction;
+  bool chosen = false;  // by the compiler
+  bool byPrior = false; // by the prior, whether or not the compiler was given another schedule
+};
+
+/// Points of a space that one constraint declined.
+struct DeclinedPoints {
+  const Constraint *constraint = nullptr;
+  int64_t points = 0;
+  std::string example, reason; // the first of these schedules, and why it is illegal
+};
+
+/// The points of one algorithm's space that were tried.
+struct ExploredAlgorithm {
+  const Algorithm *algorithm = nullptr;
+  SpaceSize size; // without --precision bf16, schedules that round operands to bf16 do not count as legal
+  std::vector<DeclinedPoints> declined; // most points first
+};
+
+/// How the kernel that computes a node is scheduled.
+struct KernelExplanation {
+  std::string kernel;             // name of the function
+  std::vector<std::string> nodes; // source nodes that the kernel computes
+  std::string task, family;       // codegen/Task.h, KernelFamily::name
+  bool openExtents = false;       // some extents are known at run time only; predictions are for extent 1
+  std::string origin;             // source of the schedule that was chosen: "the prior", "the file mine.txt"
+  size_t candidates = 0;          // distinct legal schedules that were compared
+  size_t variations = 0;          // of them, legal schedules that differ from the chosen one in one parameter
+  size_t rank = 0;                // 1 + number of candidates with a lower predicted cost than the chosen one
+  std::vector<Candidate> best;    // lowest predicted cost first; the chosen one and the prior's are always included
+  std::vector<ExploredAlgorithm> algorithms; // of the family
+};
+
+struct Explanation {
+  std::string node;                        // as asked
+  std::string answer;                      // what computes the node, in words
+  std::optional<KernelExplanation> kernel; // empty: no kernel computes the node
+};
+
+/// Text of the schedule without the parameters that have their default values.
+std::string withoutDefaults(Schedule schedule);
+
+/// Explains the kernel that computes `node`, which is the name of a source node or of a kernel.
+/// Tries every point of a space of at most `triedPoints` points, or as many random points with a
+/// fixed seed, and every schedule that differs from the chosen one in one parameter. Returns at
+/// most `most` candidates besides the chosen one and the prior's. Lowers the module to kernels
+/// level. Throws Error for an unknown node, and for a node that several kernels compute.
+Explanation explain(mlir::ModuleOp module, const CompileOptions &options, const std::string &node, size_t most = 10);
+
+} // namespace lathe
