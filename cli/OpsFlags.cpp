@@ -99,9 +99,9 @@ void OpsFlags::add(Options &options) {
       .add_option("--from-model", model,
                   "Take the distinct operators of a compiled model; with an operator's name only those")
       ->type_name("MODEL");
-  options.add_option(
-      "--provider", providers,
-      "Measure these providers, NAME[:VARIANT] by commas, ours first; all: all installed (default: lathe,onednn)");
+  options.add_option("--provider", providers,
+                     "Measure these, NAME, NAME:VARIANT or NAME:all by commas, ours first; all: all installed "
+                     "(default: lathe,onednn)");
   options.add_option("--threads", threads, "Measure with these numbers of threads, separated by commas")
       ->capture_default_str();
   options

@@ -106,9 +106,9 @@ Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem) {
   }
 }
 
-Outcome<Schedule> priorSchedule(const KernelFacts &facts) {
+template <class Choose> static Outcome<Schedule> chosenSchedule(const KernelFacts &facts, Choose choose) {
   try {
-    Schedule chosen = facts.prior();
+    Schedule chosen = choose();
     // A prior may want more than any schedule has, of a problem without bounds, or more than this one has room for.
     if (Legality legality = legal(facts, chosen); !legality)
       return NotApplicable{legality.reason};
@@ -120,9 +120,22 @@ Outcome<Schedule> priorSchedule(const KernelFacts &facts) {
   }
 }
 
+Outcome<Schedule> priorSchedule(const KernelFacts &facts) {
+  return chosenSchedule(facts, [&] { return facts.prior(); });
+}
+
+Outcome<Schedule> priorSchedule(const KernelFacts &facts, const AlgorithmChoice &choice) {
+  return chosenSchedule(facts, [&] { return facts.priorOf(choice); });
+}
+
 Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
   Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
   return facts ? priorSchedule(**facts) : NotApplicable{facts.reason()};
+}
+
+Outcome<Schedule> priorSchedule(const KernelProblem &problem, const AlgorithmChoice &choice) {
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
+  return facts ? priorSchedule(**facts, choice) : NotApplicable{facts.reason()};
 }
 
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {

@@ -59,6 +59,9 @@ Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem);
 
 /// The schedule of the prior. Declines if no schedule is legal.
 Outcome<Schedule> priorSchedule(const KernelFacts &facts);
+/// The best schedule that the prior knows of one algorithm. Declines, with the reason, if the
+/// algorithm is no choice for the kernel.
+Outcome<Schedule> priorSchedule(const KernelFacts &facts, const AlgorithmChoice &choice);
 
 /// Generates the code of a schedule. `facts` come from readFacts for the same problem. Declines an
 /// illegal schedule. Throws Error for a schedule that schedule/Algorithms.h does not declare.
@@ -66,6 +69,7 @@ Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFact
 
 /// Read the facts of `problem`, then choose or generate as above.
 Outcome<Schedule> priorSchedule(const KernelProblem &problem);
+Outcome<Schedule> priorSchedule(const KernelProblem &problem, const AlgorithmChoice &choice);
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
 
 /// Extents of a kernel argument or result with symbols (from nn.dims).

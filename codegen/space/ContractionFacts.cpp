@@ -113,8 +113,10 @@ bool needsLanewise(const Target &target, const ConvGeometry &conv) {
 Schedule ContractionFacts::prior() const {
   if (separable)
     return separablePrior(*this, *separable);
-  if (gemm)
-    return gemmPrior(*this, *gemm);
+  if (gemm) {
+    std::optional<Schedule> tiles = tilePrior(*this, *gemm);
+    return tiles ? *tiles : gemmPrior(*this, *gemm);
+  }
   if (needsLanewise(target, *conv))
     return lanewisePrior(*this, *conv);
   if (std::optional<Schedule> tiles = tilePrior(*this, *conv))
@@ -124,29 +126,51 @@ Schedule ContractionFacts::prior() const {
   return directPrior(*this, *conv);
 }
 
-void ContractionFacts::require(const Schedule &schedule) const {
-  const std::string &algorithm = schedule.algorithm;
+void ContractionFacts::requireGeometry(const std::string &algorithm) const {
   if (algorithm == "separable") {
     if (!separable)
       illegal("computes", "separable is for a depthwise convolution and a pointwise one behind it");
-    makeSeparablePlan(*this, *separable, schedule);
   } else if (separable) {
     illegal("computes", "algorithm '{}' does not compute two convolutions", algorithm);
-  } else if (algorithm == "amx") {
-    conv ? makeTilePlan(target, *conv, schedule) : makeTilePlan(target, *gemm, schedule);
   } else if (algorithm == "gemm") {
     if (!gemm)
       illegal("computes", "algorithm '{}' does not compute convolutions", algorithm);
-    makeGemmPlan(target, *gemm, schedule);
-  } else if (!conv) {
+  } else if (algorithm != "amx" && !conv) {
     illegal("computes", "algorithm '{}' does not compute matrix products", algorithm);
-  } else if (algorithm == "direct") {
-    makeDirectPlan(*this, *conv, schedule);
-  } else if (algorithm == "winograd") {
-    makeWinogradPlan(*this, *conv, schedule);
-  } else {
-    makeLanewisePlan(target, *conv, schedule);
   }
+}
+
+Schedule ContractionFacts::priorOf(const AlgorithmChoice &choice) const {
+  const std::string &algorithm = choice.algorithm;
+  requireGeometry(algorithm);
+  if (algorithm == "separable")
+    return separablePrior(*this, *separable);
+  if (algorithm == "amx")
+    return conv ? tilePriorOf(*this, *conv) : tilePriorOf(*this, *gemm);
+  if (algorithm == "gemm")
+    return gemmPrior(*this, *gemm);
+  if (algorithm == "direct")
+    return directPrior(*this, *conv);
+  if (algorithm == "winograd")
+    return winogradPriorOf(*this, *conv, choice.m);
+  return lanewisePrior(*this, *conv);
+}
+
+void ContractionFacts::require(const Schedule &schedule) const {
+  const std::string &algorithm = schedule.algorithm;
+  requireGeometry(algorithm);
+  if (algorithm == "separable")
+    makeSeparablePlan(*this, *separable, schedule);
+  else if (algorithm == "amx")
+    conv ? makeTilePlan(target, *conv, schedule) : makeTilePlan(target, *gemm, schedule);
+  else if (algorithm == "gemm")
+    makeGemmPlan(target, *gemm, schedule);
+  else if (algorithm == "direct")
+    makeDirectPlan(*this, *conv, schedule);
+  else if (algorithm == "winograd")
+    makeWinogradPlan(*this, *conv, schedule);
+  else
+    makeLanewisePlan(target, *conv, schedule);
 }
 
 } // namespace lathe

@@ -88,10 +88,15 @@ public:
   bool blockedResults = false; // every result is blocked with the channels of one vector
 
   Schedule prior() const override;
+  Schedule priorOf(const AlgorithmChoice &choice) const override;
   void require(const Schedule &schedule) const override;
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
+
+private:
+  /// Throws Illegal for an algorithm that computes none of this kernel's geometries.
+  void requireGeometry(const std::string &algorithm) const;
 };
 
 /// Number of lanes of a vector of output channels.
@@ -127,14 +132,21 @@ double directCycles(const KernelFacts &facts, const ConvGeometry &conv);
 /// Schedule of `winograd`; nothing if `direct` is predicted to be faster or `winograd` does not
 /// apply.
 std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeometry &conv);
+/// Fastest schedule of `winograd` in f32 by prediction, with `m` outputs per tile and axis (nothing:
+/// any of 2, 4, 6), also where `direct` is predicted to be faster. Throws Illegal if none is legal.
+Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m);
 Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv);
 Schedule separablePrior(const KernelFacts &facts, const SeparableGeometry &pair);
 /// True if one kernel for both convolutions is predicted to be faster than a kernel for each.
 bool separablePays(const KernelFacts &facts, const SeparableGeometry &pair);
+/// Schedule of `gemm`.
 Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm);
 /// Schedule of `amx`; nothing if bf16 was not requested or `amx` does not apply.
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const ConvGeometry &conv);
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &gemm);
+/// Schedule of `amx` whatever the precision. Throws Illegal if `amx` does not apply.
+Schedule tilePriorOf(const KernelFacts &facts, const ConvGeometry &conv);
+Schedule tilePriorOf(const KernelFacts &facts, const GemmGeometry &gemm);
 
 /// Returns `value` of parameter `name`. Throws Illegal if it exceeds `most`, the limit of the
 /// problem or target.

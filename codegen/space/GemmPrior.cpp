@@ -55,8 +55,6 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Cach
 } // namespace
 
 Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
-  if (std::optional<Schedule> tiles = tilePrior(facts, gemm))
-    return *tiles;
   const Target &target = facts.target;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(gemm.type)));
   int64_t columns = (gemm.n + lanes - 1) / lanes;

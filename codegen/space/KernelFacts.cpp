@@ -16,6 +16,14 @@ void Knob::apply(Schedule &schedule, size_t index) const {
     schedule.numbers[parameter->name] = numbers[index];
 }
 
+Schedule KernelFacts::priorOf(const AlgorithmChoice &choice) const {
+  Schedule schedule = prior();
+  if (schedule.algorithm != choice.algorithm)
+    illegal(ofItsFamily.id, "the prior of the family '{}' chooses {}, not {}", family, schedule.algorithm,
+            choice.algorithm);
+  return schedule;
+}
+
 Prediction KernelFacts::predict(const Schedule &) const {
   Prediction prediction;
   auto bytesOf = [](const TensorFacts &tensor) {

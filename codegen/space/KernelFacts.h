@@ -14,6 +14,7 @@
 #include "support/Precision.h"
 
 #include <memory>
+#include <optional>
 
 namespace lathe {
 
@@ -50,6 +51,13 @@ struct Knob {
   void apply(Schedule &schedule, size_t index) const;
 };
 
+/// The part of a schedule that a caller fixes: the algorithm, and optionally parameter m of
+/// `winograd` (outputs per tile and axis).
+struct AlgorithmChoice {
+  std::string algorithm; // "winograd", in its current version
+  std::optional<int64_t> m = {};
+};
+
 class KernelFacts {
 public:
   virtual ~KernelFacts() = default;
@@ -64,6 +72,9 @@ public:
 
   /// The schedule of the prior. Throws Illegal if none is legal.
   virtual Schedule prior() const = 0;
+  /// The best schedule that the prior knows of one algorithm of the family. Throws Illegal if none
+  /// is legal. Here: for families with one algorithm.
+  virtual Schedule priorOf(const AlgorithmChoice &choice) const;
   /// Throws Illegal unless the schedule, of an algorithm of the family, is legal for this kernel.
   virtual void require(const Schedule &schedule) const = 0;
   /// Predicts a run with a legal schedule. Here: the traffic of all operands and results, which no schedule avoids;

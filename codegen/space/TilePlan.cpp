@@ -95,16 +95,20 @@ Schedule prior(TilePlan plan, int64_t threads) {
   return schedule;
 }
 
+template <class Geometry> Schedule forcedPrior(const KernelFacts &facts, const Geometry &geometry) {
+  TilePlan plan;
+  setGeometry(plan, facts.target, geometry);
+  return prior(std::move(plan), facts.threads);
+}
+
 template <class Geometry> std::optional<Schedule> priorOf(const KernelFacts &facts, const Geometry &geometry) {
   if (facts.precision != Precision::bf16)
     return std::nullopt;
-  TilePlan plan;
   try {
-    setGeometry(plan, facts.target, geometry);
+    return forcedPrior(facts, geometry);
   } catch (const Illegal &) {
     return std::nullopt;
   }
-  return prior(std::move(plan), facts.threads);
 }
 
 } // namespace
@@ -125,5 +129,8 @@ std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &
     return std::nullopt;
   return priorOf(facts, gemm);
 }
+
+Schedule tilePriorOf(const KernelFacts &facts, const ConvGeometry &conv) { return forcedPrior(facts, conv); }
+Schedule tilePriorOf(const KernelFacts &facts, const GemmGeometry &gemm) { return forcedPrior(facts, gemm); }
 
 } // namespace lathe

@@ -73,6 +73,79 @@ double slotWaste(const Plan &plan, int64_t images, int64_t threads) {
   return busiest * threads / total;
 }
 
+/// The fastest plan by prediction, over tile sizes and register blocks.
+class PlanSearch {
+public:
+  /// Only plans with less than `least` predicted cycles are taken.
+  PlanSearch(const KernelFacts &facts, const ConvGeometry &conv, double least)
+      : facts(facts), conv(conv), lanes(facts.target.lanes(32)), vectors((conv.outChannels + lanes - 1) / lanes),
+        images(conv.images.isConstant() ? conv.images.constant() : 1), threads(facts.threads), least(least) {}
+
+  std::optional<Schedule> best;
+
+  /// Tries every plan of m outputs per tile and axis. `rounded`: the transformed operands are bf16.
+  void tryTiles(int64_t m, bool rounded) {
+    Plan plan{conv, winogradTransform(m, rounded), lanes, 1, 1, 1, 1, 1, true, rounded};
+    plan.unroll = std::min<int64_t>(8, plan.blockSteps());
+    in = operationsOf(plan.transform.input);
+    out = operationsOf(plan.transform.output);
+    for (plan.oc = 1; plan.oc <= std::min<int64_t>(vectors, 6); ++plan.oc) {
+      if (vectors % plan.oc)
+        continue;
+      for (plan.px = 1; plan.px <= std::min<int64_t>(plan.tiles(), 28); ++plan.px) {
+        if (!fitsRegisters(facts.target, plan.px, plan.oc))
+          continue;
+        for (plan.blocks = 1; plan.blocks == 1 || plan.chunk() < plan.tiles() + plan.px; ++plan.blocks) {
+          if (plan.scratchFloats() * 4 > 6 << 20)
+            break;
+          tryShares(plan);
+        }
+      }
+    }
+  }
+
+private:
+  const KernelFacts &facts;
+  const ConvGeometry &conv;
+  int64_t lanes, vectors, images, threads;
+  double least, in = 0, out = 0;
+
+  void tryShares(Plan &plan) {
+    // Each share of the channels repeats the input's transform: more of them only where slots would wait.
+    for (plan.split = 1; plan.split <= std::min(plan.channelTiles(), std::max<int64_t>(2, 2 * threads)); ++plan.split)
+      if (!consider(plan))
+        break;
+    plan.split = 1;
+    // Shares of the points repeat nothing, but wait for each other and hand all products on: for one tile of
+    // channels, which cannot be shared.
+    bool shares = threads > 1 && conv.images == Dim(1) && plan.chunks() == 1 && plan.channelTiles() == 1;
+    for (plan.pointShares = 2; shares && plan.pointShares <= plan.alpha(); ++plan.pointShares)
+      consider(plan);
+    plan.pointShares = 1;
+  }
+
+  /// False if the plan is slower even with equal shares for all slots.
+  bool consider(const Plan &plan) {
+    double cycles = predictedCycles(facts.target, plan, in, out, int(threads));
+    if (cycles >= least * 0.999)
+      return false;
+    // What is compiled for one thread may run on two: of plans that are nearly as fast the one that can be halved.
+    cycles *= threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.02 * (slotWaste(plan, images, 2) - 1);
+    if (cycles >= least * 0.999)
+      return true;
+    least = cycles;
+    best = emptySchedule("winograd");
+    best->numbers = {{"m", plan.m()},       {"mr", plan.px},         {"mc", plan.blocks}, {"oc", plan.oc},
+                     {"split", plan.split}, {"unroll", plan.unroll}, {"prefetch", 1}};
+    if (plan.staged())
+      best->numbers["pointsplit"] = plan.pointShares;
+    best->words.clear();
+    if (plan.bf16)
+      best->words = {{"type", "bf16"}};
+    return true;
+  }
+};
+
 } // namespace
 
 std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeometry &conv) {
@@ -84,69 +157,26 @@ std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeomet
     return std::nullopt;
   }
   int64_t lanes = facts.target.lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
-  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, threads = facts.threads;
-  // What is compiled for one thread may run on two: of plans that are nearly as fast the one that can be halved.
-  auto slowdown = [&](const Plan &plan) {
-    return threads > 1 ? slotWaste(plan, images, threads) : 1 + 0.02 * (slotWaste(plan, images, 2) - 1);
-  };
   double weights = 9.0 * conv.inChannels * vectors * lanes * (bf16::wanted(facts, conv.type) ? 2 : 4);
   double direct = std::max(directCycles(facts, conv), cachesOf(facts.target).read(weights));
-  double least = direct * 0.95; // a change of algorithm has to be worth it
-  std::optional<Schedule> best;
-  bool rounds = bf16::wanted(facts, conv.type) && !bf16::pairsAreSlow(facts.target);
-  using Choice = std::pair<int64_t, bool>; // m, rounded
-  std::vector<Choice> choices{{2, false}, {4, false}, {6, false}};
-  if (rounds)
-    choices.insert(choices.end(), {{2, true}, {3, true}, {4, true}});
-  for (auto [m, rounded] : choices) {
-    Plan plan{conv, winogradTransform(m, rounded), lanes, 1, 1, 1, 1, 1, true, rounded};
-    plan.unroll = std::min<int64_t>(8, plan.blockSteps());
-    double in = operationsOf(plan.transform.input), out = operationsOf(plan.transform.output);
-    for (plan.oc = 1; plan.oc <= std::min<int64_t>(vectors, 6); ++plan.oc) {
-      if (vectors % plan.oc)
-        continue;
-      for (plan.px = 1; plan.px <= std::min<int64_t>(plan.tiles(), 28); ++plan.px) {
-        if (!fitsRegisters(facts.target, plan.px, plan.oc))
-          continue;
-        for (plan.blocks = 1; plan.blocks == 1 || plan.chunk() < plan.tiles() + plan.px; ++plan.blocks) {
-          if (plan.scratchFloats() * 4 > 6 << 20)
-            break;
-          auto consider = [&] {
-            double cycles = predictedCycles(facts.target, plan, in, out, threads);
-            if (cycles >= least * 0.999)
-              return false;
-            cycles *= slowdown(plan);
-            if (cycles >= least * 0.999)
-              return true;
-            least = cycles;
-            best = emptySchedule("winograd");
-            best->numbers = {{"m", m},        {"mr", plan.px},       {"mc", plan.blocks},
-                             {"oc", plan.oc}, {"split", plan.split}, {"unroll", plan.unroll},
-                             {"prefetch", 1}};
-            if (plan.staged())
-              best->numbers["pointsplit"] = plan.pointShares;
-            best->words.clear();
-            if (rounded)
-              best->words = {{"type", "bf16"}};
-            return true;
-          };
-          // Each share of the channels repeats the input's transform: more of them only where slots would wait.
-          for (plan.split = 1; plan.split <= std::min(plan.channelTiles(), std::max<int64_t>(2, 2 * threads));
-               ++plan.split)
-            if (!consider())
-              break;
-          plan.split = 1;
-          // Shares of the points repeat nothing, but wait for each other and hand all products on: for one tile of
-          // channels, which cannot be shared.
-          bool shares = threads > 1 && conv.images == Dim(1) && plan.chunks() == 1 && plan.channelTiles() == 1;
-          for (plan.pointShares = 2; shares && plan.pointShares <= plan.alpha(); ++plan.pointShares)
-            consider();
-          plan.pointShares = 1;
-        }
-      }
-    }
-  }
-  return best;
+  PlanSearch search(facts, conv, direct * 0.95); // a change of algorithm has to be worth it
+  for (int64_t m : {2, 4, 6})
+    search.tryTiles(m, false);
+  if (bf16::wanted(facts, conv.type) && !bf16::pairsAreSlow(facts.target))
+    for (int64_t m : {2, 3, 4})
+      search.tryTiles(m, true);
+  return search.best;
+}
+
+Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m) {
+  requireWinograd(facts, conv);
+  PlanSearch search(facts, conv, INFINITY);
+  for (int64_t tile : {2, 4, 6})
+    if (!m || tile == *m)
+      search.tryTiles(tile, false);
+  if (!search.best)
+    illegal("scratch", "no plan of winograd{} has less than 6 MiB of scratch", m ? fmt::format(" m={}", *m) : "");
+  return *search.best;
 }
 
 } // namespace lathe

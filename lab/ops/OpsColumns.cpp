@@ -24,12 +24,14 @@ std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::
       asked.lacks = fmt::format("{} has no {}", provider, op);
       variants = {"auto"};
     }
-    if (colon != std::string::npos) {
+    bool all = colon != std::string::npos && word.substr(colon + 1) == "all";
+    if (colon != std::string::npos && !all) {
       std::string variant = word.substr(colon + 1);
       require(std::find(variants.begin(), variants.end(), variant) != variants.end(),
-              "provider '{}' has no variant '{}' of {}, expected {}", provider, variant, op, fmt::join(variants, ", "));
+              "provider '{}' has no variant '{}' of {}, expected {} or all", provider, variant, op,
+              fmt::join(variants, ", "));
       variants = {variant};
-    } else if (provider == knownProviders().front()) {
+    } else if (!all && provider == knownProviders().front()) {
       variants.resize(1); // what a user gets
     }
     for (auto &variant : variants)

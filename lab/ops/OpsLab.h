@@ -105,8 +105,8 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// Converts words to columns: "lathe", "onednn:winograd", or "onednn" for all its variants (for our
-/// own provider: the default variant). Throws Error for a provider that is not installed (with
+/// Converts words to columns: "onednn:winograd", "lathe:all" for all variants, or "onednn", which is
+/// all variants of a peer and the default variant of our own provider. Throws Error for a provider that is not installed (with
 /// instructions) or fails at its start, and for unknown variants. `op` is the operator whose
 /// variants are meant; a provider without it gets one column, which declines. `schedules` as in
 /// OpsColumn, one column each; providers without schedules get one column.

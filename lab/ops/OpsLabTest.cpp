@@ -291,17 +291,14 @@ static Computed conformance(const std::vector<Problem> &problems, bool peersMayF
   OpsLabOptions options;
   options.checkOnly = true;
   const std::string op = problems[0].op;
+  if (words[0] == knownProviders()[0])
+    words[0] += ":all"; // every variant of ours, too
   auto columns = opsColumns(op, words, options);
+  words[0] = columns[0].provider.name;
   Computed computed;
   for (auto &column : columns)
     if (column.lacks.empty())
       computed[column.provider.name] = 0;
-  if (words[0] == knownProviders()[0]) { // every variant of ours, too
-    columns.push_back({*findProvider(words[0]), "plain"});
-    columns.push_back({*findProvider(words[0]), "package"});
-    if (op == "conv")
-      columns.push_back({*findProvider(words[0]), "direct"});
-  }
   OpsLab bench(columns, options);
   for (auto &problem : problems)
     for (int threads : {1, 2}) {
@@ -380,6 +377,70 @@ TEST(OpsLab, providersAgreeOnEveryKind) {
     add(elementwise, conformance("eltwise", {text}));
   }
   expectAllCompute(elementwise);
+}
+
+/// The points of every variant of our provider for one problem, by variant; only checked.
+static std::map<std::string, OpsPoint> oursByVariant(const std::string &kind, const std::string &text) {
+  OpsLabOptions options = quick();
+  options.checkOnly = true;
+  Problem parsed = parseProblem(kind, text);
+  std::map<std::string, OpsPoint> points;
+  // A process for each variant: one process for all would report equal implementations as same_as.
+  for (auto &column : opsColumns(parsed.op, {"lathe:all"}, options))
+    points[column.variant] = OpsLab({column}, options).measure({parsed, kind, text, text, {}, 1}, {2}).points[0];
+  return points;
+}
+
+/// Each algorithm is a variant: it runs that algorithm, or declines with the reason.
+TEST(OpsLab, ourAlgorithmsByName) {
+  ASSERT_TRUE(findProvider("lathe").done()) << findProvider("lathe").reason();
+  struct Case {
+    const char *kind, *text;
+    std::map<std::string, std::string> implementations; // by variant: what the implementation contains
+    std::map<std::string, std::string> reasons;         // by variant: what the reason contains
+  };
+  const std::string dense = "dense 3x3 convolutions of stride 1";
+  for (const Case &wanted :
+       {Case{"conv2d",
+             "ic64ih14oc64kh3ph1",
+             {{"direct", "direct/1 "},
+              {"winograd-2", "winograd/2 m=2 "},
+              {"winograd-4", "winograd/2 m=4 "},
+              {"winograd-6", "winograd/2 m=6 "},
+              {"im2col", "gemm/2 "}},
+             {{"gemm", "does not compute convolutions"}, {"separable", "a pointwise one behind it"}}},
+        Case{"conv2d",
+             "mb2g32ic32ih15oc32kh3ph1sh2",
+             {{"lanewise", "lanewise/1 "}, {"im2col", "gemm/2 "}},
+             {{"winograd-4", dense}, {"gemm", "does not compute convolutions"}}},
+        Case{"conv2d",
+             "mb2g2ic16ih9iw12oc24kh3sh2dh1",
+             {{"direct", "direct/1 "}, {"im2col", "gemm/2 "}},
+             {{"winograd-2", dense}}},
+        Case{"conv2d", "ic40ih9oc24kh1", {{"direct", "direct/1 "}, {"im2col", "gemm/2 "}}, {{"winograd-6", dense}}},
+        Case{"conv", "ic16id4ih6oc16kd3pd1", {{"direct", "direct/1 "}, {"im2col", "gemm/2 "}}, {{"winograd-6", dense}}},
+        Case{"matmul",
+             "3x17x33:3x33x20",
+             {{"gemm", "gemm/2 "}},
+             {{"direct", "does not compute matrix products"}, {"winograd-2", "does not compute matrix products"}}},
+        Case{"softmax", "33x100", {{"softmax", "softmax/2 "}}, {}}}) {
+    SCOPED_TRACE(wanted.text);
+    auto points = oursByVariant(wanted.kind, wanted.text);
+    for (auto &[variant, point] : points) {
+      EXPECT_TRUE(point.status == PointStatus::passed ||
+                  (point.status == PointStatus::unimplemented && !point.reason.empty()))
+          << variant << ": " << name(point.status) << " " << point.reason;
+    }
+    for (auto &[variant, implementation] : wanted.implementations) {
+      EXPECT_EQ(points[variant].status, PointStatus::passed) << variant << ": " << points[variant].reason;
+      EXPECT_NE(points[variant].implementation.find(implementation), std::string::npos)
+          << variant << ": " << points[variant].implementation;
+    }
+    for (auto &[variant, reason] : wanted.reasons) {
+      EXPECT_EQ(points[variant].status, PointStatus::unimplemented) << variant;
+      EXPECT_NE(points[variant].reason.find(reason), std::string::npos) << variant << ": " << points[variant].reason;
+    }
+  }
 }
 
 /// Sums of 8-bit products are exact, or an answer is wrong: there is no rounding.

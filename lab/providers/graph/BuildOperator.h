@@ -6,21 +6,29 @@
 
 namespace lathe::lab {
 
-/// Builds the operator and its epilogue on `operands` (by position in Problem::inputs(), null if
-/// missing). Returns the results.
-inline llvm::SmallVector<mlir::Value> buildOperator(mlir::OpBuilder &builder, const Problem &problem,
-                                                    llvm::ArrayRef<mlir::Value> operands) {
-  auto located = [&](const std::string &name) { return mlir::NameLoc::get(builder.getStringAttr(name)); };
-  auto attrs = problem.attrs->clone();
+/// Applies the epilogue to results[0]. `operands` are by position in Problem::inputs(); second
+/// operands of the epilogue have the extents of results[0].
+inline void buildEpilogue(mlir::OpBuilder &builder, const Problem &problem, llvm::ArrayRef<mlir::Value> operands,
+                          llvm::SmallVectorImpl<mlir::Value> &results) {
   size_t next = problem.byRecord().size();
-  mlir::Operation *op = nn::build(builder, located(problem.op), problem.op, operands.take_front(next), *attrs);
-  llvm::SmallVector<mlir::Value> results(op->getResults());
   for (auto &name : problem.epilogue) {
     llvm::SmallVector<mlir::Value> taken = {results[0]};
     if (takesSecondOperand(name))
       taken.push_back(operands[next++]);
-    results[0] = nn::buildValue(builder, located(name), name, taken, std::move(*findOp(name)->makeAttrs()));
+    mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(name));
+    results[0] = nn::buildValue(builder, loc, name, taken, std::move(*findOp(name)->makeAttrs()));
   }
+}
+
+/// Builds the operator and its epilogue on `operands` (by position in Problem::inputs(), null if
+/// missing). Returns the results.
+inline llvm::SmallVector<mlir::Value> buildOperator(mlir::OpBuilder &builder, const Problem &problem,
+                                                    llvm::ArrayRef<mlir::Value> operands) {
+  auto attrs = problem.attrs->clone();
+  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(problem.op));
+  mlir::Operation *op = nn::build(builder, loc, problem.op, operands.take_front(problem.byRecord().size()), *attrs);
+  llvm::SmallVector<mlir::Value> results(op->getResults());
+  buildEpilogue(builder, problem, operands, results);
   return results;
 }
 

@@ -4,8 +4,13 @@
 
 namespace lathe::lab {
 
+llvm::SmallVector<mlir::Value> buildAsNamed(mlir::OpBuilder &builder, const Problem &problem,
+                                            llvm::ArrayRef<mlir::Value> operands) {
+  return buildOperator(builder, problem, operands);
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> problemGraph(mlir::MLIRContext *context, const Problem &problem,
-                                               const ProblemInputs &inputs) {
+                                               const ProblemInputs &inputs, BuildResults build) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
   mlir::OpBuilder b = mlir::OpBuilder::atBlockEnd(module->getBody());
   auto located = [&](const std::string &name) { return mlir::NameLoc::get(b.getStringAttr(name)); };
@@ -34,7 +39,7 @@ mlir::OwningOpRef<mlir::ModuleOp> problemGraph(mlir::MLIRContext *context, const
       values.push_back(body->getArgument(next++));
     }
   }
-  auto results = buildOperator(b, problem, values);
+  auto results = build(b, problem, values);
   b.create<mlir::func::ReturnOp>(located("return"), results);
   function.setType(b.getFunctionType(types, mlir::ValueRange(results).getTypes()));
   for (unsigned i = 0; i < results.size(); ++i)

@@ -8,10 +8,19 @@
 
 namespace lathe::lab {
 
-/// Makes @main with the operator and its epilogue, row-major. Constant operands become constants;
+/// Builds the results of a problem on its operands, which are by position in Problem::inputs(), null
+/// if missing.
+using BuildResults = llvm::SmallVector<mlir::Value> (*)(mlir::OpBuilder &builder, const Problem &problem,
+                                                        llvm::ArrayRef<mlir::Value> operands);
+
+/// The operator and its epilogue, as the problem names them.
+llvm::SmallVector<mlir::Value> buildAsNamed(mlir::OpBuilder &builder, const Problem &problem,
+                                            llvm::ArrayRef<mlir::Value> operands);
+
+/// Makes @main with the results that `build` makes, row-major. Constant operands become constants;
 /// the others are the inputs "in0", "in2", ... by position in Problem::inputs(). Results are
 /// "out0", "out1", ...
 mlir::OwningOpRef<mlir::ModuleOp> problemGraph(mlir::MLIRContext *context, const Problem &problem,
-                                               const ProblemInputs &inputs);
+                                               const ProblemInputs &inputs, BuildResults build = buildAsNamed);
 
 } // namespace lathe::lab

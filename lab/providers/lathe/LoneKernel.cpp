@@ -145,6 +145,19 @@ Stored storedForm(mlir::Value value) {
 
 } // namespace
 
+/// The schedule that the options ask for.
+static Outcome<Schedule> scheduleOf(const KernelProblem &problem, const LoneKernelOptions &options) {
+  if (!options.schedule.empty())
+    return readSchedule(options.schedule);
+  if (!options.algorithm)
+    return priorSchedule(problem);
+  Outcome<Schedule> schedule = priorSchedule(problem, *options.algorithm);
+  // The laboratory's bounds follow from the types of the problem.
+  if (schedule && schedule->words.contains("type") && schedule->words.at("type") == "bf16")
+    return NotApplicable{fmt::format("{} rounds the operands of products to bf16", schedule->algorithm)};
+  return schedule;
+}
+
 struct LoneKernel::State {
   std::optional<runtime::MappedKernel> code;
   std::string implementation;
@@ -157,10 +170,10 @@ struct LoneKernel::State {
   size_t scratchStride = 0;
   Tensor scratch;
 
-  Outcome<bool> generate(const KernelProblem &problem, const std::string &given, const ProblemInputs &inputs) {
+  Outcome<bool> generate(const KernelProblem &problem, const LoneKernelOptions &options, const ProblemInputs &inputs) {
     mlir::func::FuncOp function = problem.function;
     const Target &target = problem.target;
-    Outcome<Schedule> schedule = given.empty() ? priorSchedule(problem) : Outcome<Schedule>(readSchedule(given));
+    Outcome<Schedule> schedule = scheduleOf(problem, options);
     if (!schedule)
       return NotApplicable{schedule.reason()};
     scheduled.task = taskOf(problem);
@@ -246,7 +259,7 @@ static Outcome<std::string> firstLayout(const Problem &problem, const Target &ta
         continue;
       setLayouts(function, rule, choice);
     }
-    Outcome<bool> made = attempt({function, target, options.threads, options.exactMath});
+    Outcome<bool> made = attempt({function, target, options.threads});
     std::string layout = choice.name(problem.operands[0].dims.size());
     if (made)
       return layout;
@@ -260,7 +273,7 @@ Outcome<std::unique_ptr<LoneKernel>> LoneKernel::make(const Problem &problem, co
   std::unique_ptr<State> state;
   Outcome<std::string> layout = firstLayout(problem, target, options, [&](const KernelProblem &kernel) {
     state = std::make_unique<State>();
-    return state->generate(kernel, options.schedule, inputs);
+    return state->generate(kernel, options, inputs);
   });
   if (!layout)
     return NotApplicable{layout.reason()};
@@ -272,7 +285,8 @@ Outcome<std::string> LoneKernel::task(const Problem &problem, const Target &targ
   std::string task;
   Outcome<std::string> layout =
       firstLayout(problem, target, options, [&](const KernelProblem &kernel) -> Outcome<bool> {
-        Outcome<Schedule> schedule = priorSchedule(kernel);
+        Outcome<Schedule> schedule =
+            options.algorithm ? priorSchedule(kernel, *options.algorithm) : priorSchedule(kernel);
         if (!schedule)
           return NotApplicable{schedule.reason()};
         task = taskOf(kernel);

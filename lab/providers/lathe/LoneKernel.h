@@ -2,7 +2,7 @@
 // layout that they would have in a network.
 #pragma once
 
-#include "codegen/target/Target.h"
+#include "codegen/space/KernelFacts.h"
 #include "lab/providers/Provider.h"
 #include "package/KernelAbi.h"
 #include "runtime/ThreadPool.h"
@@ -14,9 +14,10 @@ namespace lathe::lab {
 
 struct LoneKernelOptions {
   ActivationLayout layout = ActivationLayout::any; // any: the layout that a network would use, else row-major
-  bool exactMath = false;                          // the prior does not choose Winograd
   int threads = 1;
   std::string schedule = {}; // "": the prior's choice. The first layout for which the schedule is legal is used
+  /// Without a schedule: only this algorithm. Nothing: the prior chooses it.
+  std::optional<AlgorithmChoice> algorithm = {};
 };
 
 class LoneKernel {

@@ -2,14 +2,13 @@
 
 #include "compile/Compile.h"
 #include "ir/Context.h"
-#include "lab/providers/graph/ProblemGraph.h"
 
 namespace lathe::lab {
 
 Outcome<std::unique_ptr<LonePackage>> LonePackage::make(const Problem &problem, const std::string &target, int threads,
-                                                        const ProblemInputs &inputs) {
+                                                        const ProblemInputs &inputs, BuildResults build) {
   auto context = makeContext();
-  auto module = problemGraph(context.get(), problem, inputs);
+  auto module = problemGraph(context.get(), problem, inputs, build);
   auto made = std::make_unique<LonePackage>();
   made->bytes = std::make_shared<std::vector<char>>();
   CompileOptions options;

@@ -2,7 +2,7 @@
 // row-major.
 #pragma once
 
-#include "lab/providers/Provider.h"
+#include "lab/providers/graph/ProblemGraph.h"
 #include "runtime/Context.h"
 
 #include <memory>
@@ -11,9 +11,10 @@ namespace lathe::lab {
 
 class LonePackage {
 public:
-  /// Declines if the plan leaves an operator to its reference. Throws Error on failure.
+  /// Compiles the network that `build` makes. Declines if the plan leaves an operator to its
+  /// reference. Throws Error on failure.
   static Outcome<std::unique_ptr<LonePackage>> make(const Problem &problem, const std::string &target, int threads,
-                                                    const ProblemInputs &inputs);
+                                                    const ProblemInputs &inputs, BuildResults build = buildAsNamed);
   /// Schedules of its kernels, in order.
   const std::string &implementation() const { return description; }
   void run() { context->run(); }

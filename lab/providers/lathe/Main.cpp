@@ -1,14 +1,31 @@
 // Lathe's own kernels as a provider. `auto` is the kernel alone where the operator is one kernel, with activations in
 // the layout that a network around it would keep; what a network computes in several steps (an lstm, a view) is
-// compiled to a package of its own.
+// compiled to a package of its own. Every algorithm of the operator's kernel family is a variant: the kernel alone by
+// that algorithm, with the parameters that the prior knows for it.
+#include "lab/providers/lathe/Im2colGraph.h"
 #include "lab/providers/lathe/LoneKernel.h"
 #include "lab/providers/lathe/LonePackage.h"
 #include "ops/Lowerings.h"
+#include "schedule/Algorithms.h"
 
 using namespace lathe;
 using namespace lathe::lab;
 
 namespace {
+
+/// The algorithms of a kernel family as (variant, choice). Winograd has a variant for each tile.
+std::vector<std::pair<std::string, AlgorithmChoice>> algorithmVariants(const std::string &family) {
+  std::vector<std::pair<std::string, AlgorithmChoice>> variants;
+  for (const Algorithm &algorithm : algorithms())
+    if (algorithm.family == family) {
+      if (algorithm.name == std::string_view("winograd"))
+        for (int64_t m : {2, 4, 6})
+          variants.emplace_back(fmt::format("winograd-{}", m), AlgorithmChoice{algorithm.name, m});
+      else
+        variants.emplace_back(algorithm.name, AlgorithmChoice{algorithm.name});
+    }
+  return variants;
+}
 
 class LatheProvider : public Provider {
 public:
@@ -17,9 +34,12 @@ public:
   std::map<std::string, std::vector<std::string>> variants() const override {
     std::map<std::string, std::vector<std::string>> result;
     for (const OpRecord &record : opRecords())
-      if (record.compiled())
+      if (record.compiled()) {
         result[record.name] = {"auto", "plain", "package"};
-    result["conv"] = {"auto", "direct", "plain", "package"};
+        for (auto &[variant, choice] : algorithmVariants(record.lowering))
+          result[record.name].push_back(variant);
+      }
+    result["conv"].push_back("im2col");
     return result;
   }
   nlohmann::json settings() const override { return {{"target", target.str()}}; }
@@ -31,8 +51,8 @@ public:
                                const ProblemInputs &inputs) override {
     kernel.reset();
     package.reset();
-    auto options = kernelOptions(request);
-    bool isPackage = request.variant == "package";
+    auto options = kernelOptions(problem, request);
+    bool im2col = request.variant == "im2col", isPackage = im2col || request.variant == "package";
     bool mayBePackage = isPackage || (request.variant == "auto" && request.schedule.empty() &&
                                       request.layout != ActivationLayout::blocked);
     std::string reason;
@@ -51,7 +71,7 @@ public:
         return NotApplicable{reason};
       reason += "; ";
     }
-    auto made = LonePackage::make(problem, "native", request.threads, inputs);
+    auto made = LonePackage::make(problem, "native", request.threads, inputs, im2col ? buildIm2col : buildAsNamed);
     if (!made)
       return NotApplicable{reason + made.reason()};
     package = std::move(*made);
@@ -59,7 +79,7 @@ public:
   }
 
   Outcome<std::string> task(const Problem &problem, const ProviderRequest &request) override {
-    auto options = kernelOptions(request);
+    auto options = kernelOptions(problem, request);
     if (!options)
       return NotApplicable{options.reason()};
     return LoneKernel::task(problem, target, *options);
@@ -83,17 +103,21 @@ public:
 
 private:
   /// Declines what a variant rules out.
-  static Outcome<LoneKernelOptions> kernelOptions(const ProviderRequest &request) {
-    LoneKernelOptions options{request.layout, request.variant == "direct", request.threads, request.schedule};
-    if (request.variant == "package" && request.layout == ActivationLayout::blocked)
+  static Outcome<LoneKernelOptions> kernelOptions(const Problem &problem, const ProviderRequest &request) {
+    LoneKernelOptions options{request.layout, request.threads, request.schedule};
+    const std::string &variant = request.variant;
+    if ((variant == "package" || variant == "im2col") && request.layout == ActivationLayout::blocked)
       return NotApplicable{"a package's inputs and outputs are row-major"};
-    if (request.variant == "plain") {
+    if (variant == "plain") {
       if (request.layout == ActivationLayout::blocked)
         return NotApplicable{"variant 'plain' is the layout row"};
       options.layout = ActivationLayout::row;
-    } else if (request.variant != "auto" && !request.schedule.empty()) {
-      return NotApplicable{fmt::format("variant '{}' chooses its schedules itself", request.variant)};
+    } else if (variant != "auto" && !request.schedule.empty()) {
+      return NotApplicable{fmt::format("variant '{}' chooses its schedules itself", variant)};
     }
+    for (auto &[name, choice] : algorithmVariants(problem.record().lowering))
+      if (name == variant)
+        options.algorithm = choice;
     return options;
   }
 
