@@ -175,6 +175,30 @@ const ScalarLowering *findScalarLowering(std::string_view mnemonic) {
   return registered ? registered(mnemonic) : nullptr;
 }
 
+/// A constant of one element as a scalar.
+static Value constantValue(KernelBuilder &kernel, const nn::ConstantData &data) {
+  auto width = bitWidth(data.type) / 8;
+  if (width == 0 || data.bytes.size() != width)
+    throw Declined{"a kernel's body holds a constant with more than one value"};
+  mlir::Type type = kernel.computeType(data.type);
+  if (!isFloat(data.type)) {
+    uint64_t raw = 0;
+    std::memcpy(&raw, data.bytes.data(), width);
+    return kernel.b.create<arith::ConstantOp>(
+        kernel.loc, kernel.b.getIntegerAttr(type, llvm::APInt(type.getIntOrFloatBitWidth(), raw)));
+  }
+  llvm::APInt bits(bitWidth(data.type), 0);
+  std::memcpy(const_cast<uint64_t *>(bits.getRawData()), data.bytes.data(), width);
+  const llvm::fltSemantics &semantics = data.type == ElementType::f32   ? llvm::APFloat::IEEEsingle()
+                                        : data.type == ElementType::f64 ? llvm::APFloat::IEEEdouble()
+                                        : data.type == ElementType::f16 ? llvm::APFloat::IEEEhalf()
+                                                                        : llvm::APFloat::BFloat();
+  llvm::APFloat value(semantics, bits);
+  bool exact;
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &exact);
+  return kernel.constantF(value.convertToDouble(), type);
+}
+
 Value Pointwise::evaluate(Value nnValue) {
   if (auto found = done.find(nnValue); found != done.end())
     return found->second;
@@ -184,32 +208,8 @@ Value Pointwise::evaluate(Value nnValue) {
   if (!op)
     throw Declined{"an argument of the kernel is used where it has no element to give"};
 
-  if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
-    nn::ConstantData data = nn::constantData(constant.getValue());
-    auto width = bitWidth(data.type) / 8;
-    if (width == 0 || data.bytes.size() != width)
-      throw Declined{"a kernel's body holds a constant with more than one value"};
-    mlir::Type type = kernel.computeType(data.type);
-    ScalarBuilder scalar(kernel, data.type, data.type, Value());
-    if (lathe::isFloat(data.type)) {
-      double number = 0;
-      llvm::APInt bits(bitWidth(data.type), 0);
-      std::memcpy(const_cast<uint64_t *>(bits.getRawData()), data.bytes.data(), width);
-      const llvm::fltSemantics &semantics = data.type == ElementType::f32   ? llvm::APFloat::IEEEsingle()
-                                            : data.type == ElementType::f64 ? llvm::APFloat::IEEEdouble()
-                                            : data.type == ElementType::f16 ? llvm::APFloat::IEEEhalf()
-                                                                            : llvm::APFloat::BFloat();
-      llvm::APFloat value(semantics, bits);
-      bool exact;
-      value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &exact);
-      number = value.convertToDouble();
-      return done[nnValue] = kernel.constantF(number, type);
-    }
-    uint64_t raw = 0;
-    std::memcpy(&raw, data.bytes.data(), width);
-    return done[nnValue] = kernel.b.create<arith::ConstantOp>(
-               kernel.loc, kernel.b.getIntegerAttr(type, llvm::APInt(type.getIntOrFloatBitWidth(), raw)));
-  }
+  if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op))
+    return done[nnValue] = constantValue(kernel, nn::constantData(constant.getValue()));
 
   const OpRecord *record = nn::recordOf(op);
   const ScalarLowering *lowering = record ? findScalarLowering(record->name) : nullptr;

@@ -7,6 +7,7 @@
 // items of that range from there.
 #include "codegen/contraction/DirectConv.h"
 
+#include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/WeightPacking.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -167,11 +168,7 @@ PanelPrefetch DirectGenerator::nextPanel(Value panel, Value tileOfPanel) {
 DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, Value partial, Value pass) {
   Values acc;
   if (conv.bias) {
-    PointAccess access;
-    access.buffer = *conv.bias;
-    access.type = conv.type;
-    access.laneStride = 1;
-    access.wholeBlocks = paddedBias;
+    PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
     Values bias;
     for (int64_t v = 0; v < vectors; ++v) {
       int64_t real = std::min(plan.lanes, validChannels - v * plan.lanes);
@@ -201,33 +198,38 @@ DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, V
   return Values(op.getResults().begin(), op.getResults().end());
 }
 
+DirectGenerator::TileOrigin DirectGenerator::originOf(const TileClass &tile, Value depth, Value height, Value column,
+                                                      Value pass) {
+  TileOrigin from;
+  Value input = plan.held ? k.constant(0) : k.mul(image, conv.inImageStride());
+  input = k.add(input, k.mul(group, plan.groupInput()));
+  from.input = k.add(input, k.mul(pass, plan.kc * conv.inChannelStride()));
+  Value weights = k.mul(group, plan.groupStride());
+  weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
+  from.weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * vectors * plan.lanes));
+  from.share = nextPanel(from.weights, tileOfPanel);
+  from.depth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
+  from.height = k.sub(k.mul(height, plan.rowStep()), k.constant(conv.padBegin[1]));
+  if (plan.held)
+    from.height = k.sub(from.height, firstHeld);
+  from.source = plan.held ? k.scratch() : k.buffer(conv.input);
+  bool merged = plan.rowWidth != conv.out[2];
+  from.column =
+      merged ? k.constant(plan.inAt(tile.start)) : k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
+  for (int64_t p = 0; p < tile.width; ++p)
+    from.offsets.push_back((merged ? plan.inAt(tile.start + p) - plan.inAt(tile.start) : p * conv.stride[2]) *
+                           plan.pixelStride());
+  return from;
+}
+
 DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Values acc, Value row, Value column,
                                                     Value pass) {
   Value depth = conv.out[0] == 1 ? k.constant(0) : k.div(row, conv.out[1]);
   Value height = conv.out[0] == 1 ? row : k.rem(row, conv.out[1]);
-  int64_t wide = vectors * plan.lanes, pixel = plan.pixelStride();
   auto [depthLow, depthHigh] = tapRange(k, conv, 0, depth);
   auto [heightLow, heightHigh] = tapRange(k, conv, 1, height);
-
-  Value input = plan.held ? k.constant(0) : k.mul(image, conv.inImageStride());
-  input = k.add(input, k.mul(group, plan.groupInput()));
-  input = k.add(input, k.mul(pass, plan.kc * conv.inChannelStride()));
-  Value weights = k.mul(group, plan.groupStride());
-  weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
-  weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * wide));
-  PanelPrefetch share = nextPanel(weights, tileOfPanel);
-  Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
-  bool merged = plan.rowWidth != conv.out[2];
-  Value inHeight = k.sub(k.mul(height, plan.rowStep()), k.constant(conv.padBegin[1]));
-  if (plan.held)
-    inHeight = k.sub(inHeight, firstHeld);
-  Value inputs = plan.held ? k.scratch() : k.buffer(conv.input);
-  Value inColumn =
-      merged ? k.constant(plan.inAt(tile.start)) : k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
-
-  llvm::SmallVector<int64_t> offsets;
-  for (int64_t p = 0; p < tile.width; ++p)
-    offsets.push_back((merged ? plan.inAt(tile.start + p) - plan.inAt(tile.start) : p * conv.stride[2]) * pixel);
+  TileOrigin from = originOf(tile, depth, height, column, pass);
+  int64_t wide = vectors * plan.lanes, pixel = plan.pixelStride();
   VectorOperand b{k.buffer(conv.weights), wide};
   // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
   bool loopColumns = plan.kc >= 2 * plan.unroll;
@@ -235,19 +237,19 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
     llvm::SmallVector<int64_t> rows;
     for (int64_t p = reach.first; p < reach.second; ++p)
       rows.push_back(p);
-    Value at = k.add(inRow, k.mul(k.add(inColumn, k.mul(kw, conv.dilation[2])), pixel));
+    Value at = k.add(inRow, k.mul(k.add(from.column, k.mul(kw, conv.dilation[2])), pixel));
     // Unrolled columns read the same inputs at other positions.
-    Value source = loopColumns ? inputs : micro.launder(inputs);
+    Value source = loopColumns ? from.source : micro.launder(from.source);
     Value tap = k.add(tapRow, kw);
-    micro.prefetch = micro.continued(share, tap, plan.axis);
-    return micro.reduce(carried, rows, offsets, vectors, source, at, plan.axis, b,
-                        k.add(weights, k.mul(tap, plan.kc * wide)));
+    micro.prefetch = micro.continued(from.share, tap, plan.axis);
+    return micro.reduce(carried, rows, from.offsets, vectors, source, at, plan.axis, b,
+                        k.add(from.weights, k.mul(tap, plan.kc * wide)));
   };
   return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
-      Value inPlane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);
-      Value inRow = k.mul(k.add(inPlane, k.add(inHeight, k.mul(kh, conv.dilation[1]))), conv.in[2] * pixel);
-      inRow = k.add(input, inRow);
+      Value inPlane = k.mul(k.add(from.depth, k.mul(kd, conv.dilation[0])), conv.in[1]);
+      Value inRow = k.mul(k.add(inPlane, k.add(from.height, k.mul(kh, conv.dilation[1]))), conv.in[2] * pixel);
+      inRow = k.add(from.input, inRow);
       Value tapRow = k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), conv.kernel[2]);
       Values state(acc2.begin(), acc2.end());
       for (int64_t kw = 0; kw < conv.kernel[2];) {
@@ -298,19 +300,13 @@ GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan
                              RunTimeDims dims, const RowsComputer &rowsComputer) {
   const ConvGeometry &conv = plan.conv;
   dims.need(conv.images);
-  mlir::func::FuncOp function = problem.function();
   Epilogue epilogue = convEpilogue(problem, conv, dims);
-
-  std::vector<bool> writable(function.getNumArguments(), false);
-  writable.resize(writable.size() + function.getNumResults(), true);
-  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
-  bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
-  DirectGenerator(k, plan, epilogue, dims, paddedBias,
-                  rowsComputer ? rowsComputer(k, dims) : DirectGenerator::ComputeRows())
+  ContractionKernel kernel(problem, dims);
+  DirectGenerator(kernel.k, plan, epilogue, dims, hasPaddedBias(problem, conv),
+                  rowsComputer ? rowsComputer(kernel.k, dims) : DirectGenerator::ComputeRows())
       .emit();
 
-  GeneratedKernel result;
-  result.module = k.finish();
+  GeneratedKernel result = kernel.finish(schedule);
   if (!plan.channelsOuter)
     result.images = conv.images;
   result.units = conv.images * Dim(conv.groups * plan.tiles.perGroup() * plan.chunks());
@@ -319,13 +315,7 @@ GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan
   else if (plan.passes() > 1)
     result.scratchBytes =
         plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);
-  result.dims = dims.list();
-  result.packings.resize(function.getNumArguments());
-  result.packings[conv.weights] = directPacking(plan);
-  if (paddedBias)
-    result.packings[*conv.bias] = paddedChannels(plan.lanes);
-  epilogue.addPackings(result.packings);
-  result.schedule = schedule;
+  addConvPackings(result, problem, conv, directPacking(plan), epilogue);
   return result;
 }
 

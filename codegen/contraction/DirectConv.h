@@ -37,6 +37,15 @@ private:
   Value firstHeld;                        // first input row in scratch
   int64_t vectors = 1, validChannels = 0; // in the current channel tile
 
+  /// Where the taps of a register block begin to read.
+  struct TileOrigin {
+    Value source;                       // of the input: scratch or the argument
+    Value input, weights;               // offsets in elements: of the group and pass, and of the first panel
+    Value depth, height, column;        // input position of the first tap; negative in padding
+    llvm::SmallVector<int64_t> offsets; // of each output position from the first, in elements of the input
+    PanelPrefetch share;                // of the next panel
+  };
+
   /// Type of the accumulators and of partial sums kept in scratch.
   ElementType partialType() const {
     return isFloat(conv.type) && bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type;
@@ -49,6 +58,7 @@ private:
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);
   PanelPrefetch nextPanel(Value panel, Value tileOfPanel);
   Values initial(int64_t width, Value channel, Value partial, Value pass);
+  TileOrigin originOf(const TileClass &tile, Value depth, Value height, Value column, Value pass);
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
 };
 

@@ -212,75 +212,111 @@ mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Val
   return vector;
 }
 
-void Epilogue::emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators,
-                    const Sink &sink) const {
-  auto base = [&](const PointAccess &access) {
+/// The code of one register block. Operands are loaded where they are used, those that are the same for all pixels once.
+class Epilogue::Emission {
+public:
+  Emission(const Epilogue &epilogue, KernelBuilder &k, const RunTimeDims &dims, const Tile &tile,
+           mlir::ValueRange accumulators)
+      : epilogue(epilogue), k(k), dims(dims), tile(tile), accumulators(accumulators) {
+    for (auto &[value, access] : epilogue.operands)
+      bases[value] = base(access);
+    for (auto &[value, access] : epilogue.results)
+      resultBases.push_back(base(access));
+  }
+
+  void run(const Sink &sink) {
+    for (vector = 0; vector < tile.vectors; ++vector) {
+      channels = std::min(epilogue.lanes, tile.channels - vector * epilogue.lanes);
+      if (channels <= 0)
+        break;
+      perChannel.clear();
+      for (row = 0; row < tile.pixels.size(); ++row)
+        emitVector(sink);
+    }
+  }
+
+private:
+  const Epilogue &epilogue;
+  KernelBuilder &k;
+  const RunTimeDims &dims;
+  const Tile &tile;
+  mlir::ValueRange accumulators;
+  llvm::DenseMap<Value, Value> bases; // of the operands
+  llvm::SmallVector<Value> resultBases;
+  // The vector at hand.
+  int64_t vector = 0, channels = 0;
+  size_t row = 0;
+  llvm::DenseMap<Value, Value> perChannel; // operands that all rows share
+
+  /// Offset of the register block in a buffer.
+  Value base(const PointAccess &access) {
     Value offset = k.mul(tile.image, dims.value(k, access.imageStride));
     offset = k.add(offset, k.mul(tile.pixel, access.pixelStride));
     return k.add(offset, k.mul(tile.channel, access.channelStride));
-  };
-  llvm::DenseMap<Value, Value> bases;
-  for (auto &[value, access] : operands)
-    bases[value] = base(access);
-  llvm::SmallVector<Value> resultBases;
-  for (auto &[value, access] : results)
-    resultBases.push_back(base(access));
+  }
+  /// Offset of the vector at hand.
+  Value offset(Value base, const PointAccess &access) {
+    return k.add(base, tile.pixels[row] * access.pixelStride + vector * epilogue.lanes * access.channelStride);
+  }
 
-  for (int64_t v = 0; v < tile.vectors; ++v) {
-    int64_t channels = std::min(lanes, tile.channels - v * lanes);
-    if (channels <= 0)
-      break;
-    llvm::DenseMap<Value, Value> perChannel; // loaded once for all rows
-    for (size_t p = 0; p < tile.pixels.size(); ++p) {
-      auto operand = [&](Value value) -> Value {
-        auto found = operands.find(value);
-        if (found == operands.end())
-          return {};
-        const PointAccess &access = found->second;
-        if (access.pixelStride == 0)
-          if (auto known = perChannel.find(value); known != perChannel.end())
-            return known->second;
-        Value offset = k.add(bases[value], tile.pixels[p] * access.pixelStride + v * lanes * access.channelStride);
-        Value loaded = loadLanes(k, access, offset, lanes, channels);
-        if (access.pixelStride == 0)
-          perChannel[value] = loaded;
-        return loaded;
-      };
-      Pointwise pointwise(k, [&](Value value) -> Value {
-        if (value != anchor)
-          return operand(value);
-        Value sum = accumulators[p * tile.vectors + v];
-        if (alpha != 1)
-          sum = multiply(k, sum, alpha);
-        if (!addend)
-          return sum;
-        Value added = k.splat(operand(addend), lanes);
-        if (beta != 1)
-          added = multiply(k, added, beta);
-        if (llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(sum.getType())))
-          return k.b.create<mlir::arith::AddFOp>(k.loc, sum, added);
-        return k.b.create<mlir::arith::AddIOp>(k.loc, sum, added);
-      });
-      for (size_t r = 0; r < results.size(); ++r) {
-        const PointAccess &access = results[r].second;
-        Value result = k.splat(pointwise.evaluate(results[r].first), lanes);
-        if (sink) {
-          sink(tile, p, v, result);
-          continue;
-        }
-        Value buffer = k.buffer(access.buffer);
-        Value offset = k.add(resultBases[r], tile.pixels[p] * access.pixelStride + v * lanes * access.channelStride);
-        if (access.laneStride == 1 && (channels == lanes || access.wholeBlocks))
-          k.store(result, buffer, offset, access.type);
-        else if (access.laneStride == 1)
-          k.maskedStore(result, buffer, offset, access.type, prefix(k, channels, lanes));
-        else
-          for (int64_t i = 0; i < channels; ++i)
-            k.store(k.b.create<mlir::vector::ExtractOp>(k.loc, result, i), buffer, k.add(offset, i * access.laneStride),
-                    access.type);
-      }
+  /// The vector at hand of an operand; null for values that are computed.
+  Value operand(Value value) {
+    auto found = epilogue.operands.find(value);
+    if (found == epilogue.operands.end())
+      return {};
+    const PointAccess &access = found->second;
+    if (access.pixelStride == 0)
+      if (auto known = perChannel.find(value); known != perChannel.end())
+        return known->second;
+    Value loaded = loadLanes(k, access, offset(bases[value], access), epilogue.lanes, channels);
+    if (access.pixelStride == 0)
+      perChannel[value] = loaded;
+    return loaded;
+  }
+
+  /// alpha * accumulator + beta * addend
+  Value anchored() {
+    Value sum = accumulators[row * tile.vectors + vector];
+    if (epilogue.alpha != 1)
+      sum = multiply(k, sum, epilogue.alpha);
+    if (!epilogue.addend)
+      return sum;
+    Value added = k.splat(operand(epilogue.addend), epilogue.lanes);
+    if (epilogue.beta != 1)
+      added = multiply(k, added, epilogue.beta);
+    if (llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(sum.getType())))
+      return k.b.create<mlir::arith::AddFOp>(k.loc, sum, added);
+    return k.b.create<mlir::arith::AddIOp>(k.loc, sum, added);
+  }
+
+  void emitVector(const Sink &sink) {
+    Pointwise pointwise(k, [&](Value value) { return value == epilogue.anchor ? anchored() : operand(value); });
+    for (size_t r = 0; r < epilogue.results.size(); ++r) {
+      auto &[value, access] = epilogue.results[r];
+      Value result = k.splat(pointwise.evaluate(value), epilogue.lanes);
+      if (sink)
+        sink(tile, row, vector, result);
+      else
+        store(result, access, offset(resultBases[r], access));
     }
   }
+
+  void store(Value result, const PointAccess &access, Value offset) {
+    Value buffer = k.buffer(access.buffer);
+    if (access.laneStride == 1 && (channels == epilogue.lanes || access.wholeBlocks))
+      k.store(result, buffer, offset, access.type);
+    else if (access.laneStride == 1)
+      k.maskedStore(result, buffer, offset, access.type, prefix(k, channels, epilogue.lanes));
+    else
+      for (int64_t i = 0; i < channels; ++i)
+        k.store(k.b.create<mlir::vector::ExtractOp>(k.loc, result, i), buffer, k.add(offset, i * access.laneStride),
+                access.type);
+  }
+};
+
+void Epilogue::emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators,
+                    const Sink &sink) const {
+  Emission(*this, k, dims, tile, accumulators).run(sink);
 }
 
 } // namespace lathe

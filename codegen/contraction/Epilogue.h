@@ -9,6 +9,8 @@
 #include "codegen/builder/Scalar.h"
 #include "ir/SymbolicShapes.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace lathe {
 
 /// Address of an element: image * imageStride + pixel * pixelStride + channel * channelStride, for
@@ -81,11 +83,13 @@ public:
   void addPackings(std::vector<std::optional<Packing>> &packings) const;
 
 private:
+  class Emission;
+
   mutable mlir::func::FuncOp function; // a handle; the IR is not changed
   Value anchor;
   PointSpace space;
   int64_t lanes;
-  llvm::DenseMap<Value, PointAccess> operands;
+  llvm::MapVector<Value, PointAccess> operands; // in a fixed order: equal kernels have equal code
   std::vector<std::pair<Value, PointAccess>> results;
   Value addend;
   double alpha = 1, beta = 1;

@@ -5,7 +5,7 @@
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
 #include "codegen/contraction/Bf16.h"
-#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/families/Copy.h"
 #include "codegen/space/GemmPlan.h"
@@ -361,26 +361,18 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Contractio
   for (const Dims *list : {&gemm.outer, &gemm.aOuter, &gemm.bOuter})
     for (const Dim &dim : *list)
       dims.need(dim);
-  mlir::func::FuncOp function = problem.function();
   Epilogue epilogue = gemmEpilogue(problem, gemm, dims);
+  ContractionKernel kernel(problem, dims);
+  GemmGenerator(kernel.k, plan, epilogue, dims).emit();
 
-  std::vector<bool> writable(function.getNumArguments(), false);
-  writable.resize(writable.size() + function.getNumResults(), true);
-  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
-  GemmGenerator(k, plan, epilogue, dims).emit();
-
-  GeneratedKernel result;
-  result.module = k.finish();
+  GeneratedKernel result = kernel.finish(schedule);
   result.units = gemm.batch * plan.chunks() * Dim(plan.tiles());
   if (plan.packB || plan.bf16 || plan.passes() > 1)
     result.scratchBytes =
         plan.partialStart() + (plan.passes() > 1 ? plan.tiles() * plan.partialStride() * plan.partialBytes() : 0);
-  result.dims = dims.list();
-  result.packings.resize(function.getNumArguments());
   epilogue.addPackings(result.packings);
   if (gemm.constantB)
     result.packings[gemm.b] = gemmPacking(plan);
-  result.schedule = schedule;
   return result;
 }
 

@@ -3,6 +3,7 @@
 // the input block (groups of one size that fill a block), or gathered elements (anything else).
 #include "codegen/contraction/LanewiseConv.h"
 
+#include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/WeightPacking.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,11 +52,7 @@ void LanewiseGenerator::emitRowsOf(int64_t valid) {
 LanewiseGenerator::Values LanewiseGenerator::initial(int64_t width) {
   if (!conv.bias)
     return Values(width, k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes)));
-  PointAccess access;
-  access.buffer = *conv.bias;
-  access.type = conv.type;
-  access.laneStride = 1;
-  access.wholeBlocks = paddedBias;
+  PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
   return Values(width, Epilogue::loadLanes(k, access, k.mul(block, plan.lanes), plan.lanes, validChannels));
 }
 
@@ -171,26 +168,14 @@ GeneratedKernel generateLanewise(const ContractionProblem &problem, const Contra
   const ConvGeometry &conv = *facts.conv;
   LanewisePlan plan = makeLanewisePlan(facts.target, conv, schedule);
   RunTimeDims dims;
-  mlir::func::FuncOp function = problem.function();
   Epilogue epilogue = convEpilogue(problem, conv, dims);
+  ContractionKernel kernel(problem, dims);
+  LanewiseGenerator(kernel.k, plan, epilogue, dims, hasPaddedBias(problem, conv)).emit();
 
-  std::vector<bool> writable(function.getNumArguments(), false);
-  writable.resize(writable.size() + function.getNumResults(), true);
-  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
-  bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
-  LanewiseGenerator(k, plan, epilogue, dims, paddedBias).emit();
-
-  GeneratedKernel result;
-  result.module = k.finish();
+  GeneratedKernel result = kernel.finish(schedule);
   result.images = conv.images;
   result.units = conv.images * Dim(plan.blocks() * plan.chunks());
-  result.dims = dims.list();
-  result.packings.resize(function.getNumArguments());
-  result.packings[conv.weights] = lanewisePacking(plan);
-  if (paddedBias)
-    result.packings[*conv.bias] = paddedChannels(plan.lanes);
-  epilogue.addPackings(result.packings);
-  result.schedule = schedule;
+  addConvPackings(result, problem, conv, lanewisePacking(plan), epilogue);
   return result;
 }
 

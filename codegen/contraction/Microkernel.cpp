@@ -113,6 +113,20 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
   }
 }
 
+/// Adds up `chains` accumulators of each result, in pairs; `acc` keeps the results.
+void Microkernel::addChains(Values &acc, int64_t chains) {
+  int64_t results = int64_t(acc.size()) / chains;
+  for (; chains > 1; chains /= 2)
+    for (int64_t i = 0; i < chains / 2 * results; ++i) {
+      Value &sum = acc[i], other = acc[chains / 2 * results + i];
+      if (isFloat(type))
+        sum = k.b.create<mlir::arith::AddFOp>(k.loc, sum, other);
+      else
+        sum = k.b.create<mlir::arith::AddIOp>(k.loc, sum, other);
+    }
+  acc.resize(results);
+}
+
 Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows,
                                         llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, Value aOffset,
                                         const ReductionAxis &axis, const VectorOperand &b, Value bOffset) {
@@ -165,14 +179,7 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
   if (rest > 0)
     acc = run(acc, k.gep(aStart, k.constant(runs * axis.runStride), element),
               k.gep(bStart, k.constant(runs * axis.run * b.stepStride), element), rest, k.constant(runs * each));
-  for (; sums > 1; sums /= 2)
-    for (int64_t i = 0; i < sums / 2 * results; ++i) {
-      Value &sum = acc[i], other = acc[sums / 2 * results + i];
-      if (isFloat(type))
-        sum = k.b.create<mlir::arith::AddFOp>(k.loc, sum, other);
-      else
-        sum = k.b.create<mlir::arith::AddIOp>(k.loc, sum, other);
-    }
+  addChains(acc, sums);
   for (size_t i = 0; i < rows.size(); ++i)
     for (int64_t v = 0; v < vectors; ++v)
       result[rows[i] * vectors + v] = acc[i * vectors + v];

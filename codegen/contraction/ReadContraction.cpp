@@ -124,6 +124,53 @@ int64_t fixed(const Dim &dim, const char *what) {
   return dim.constant();
 }
 
+/// Extents and strides of ONNX's Gemm, which multiplies two matrices.
+void setGemm(GemmGeometry &gemm, const GemmAttrs &attrs, const TensorInfo &a, const TensorInfo &b) {
+  gemm.batch = 1;
+  gemm.m = a.dims[attrs.trans_a ? 1 : 0];
+  gemm.k = fixed(a.dims[attrs.trans_a ? 0 : 1], "the reduction extent");
+  gemm.n = fixed(b.dims[attrs.trans_b ? 0 : 1], "the column count");
+  gemm.aRowStride = attrs.trans_a ? 1 : gemm.k;
+  gemm.aStepStride = attrs.trans_a ? fixed(gemm.m, "the row count of a transposed operand") : 1;
+  gemm.transB = attrs.trans_b;
+  gemm.alpha = attrs.alpha;
+  gemm.beta = attrs.beta;
+}
+
+/// Extents and strides of a product of stacks of matrices with the extents `all`, those of the result; the left operand
+/// may be a vector.
+void setMatmul(GemmGeometry &gemm, const TensorInfo &a, const TensorInfo &b, Dims all) {
+  if (b.rank() < 2)
+    throw Declined{"the right operand is a vector"};
+  bool row = a.rank() == 1;
+  gemm.m = row ? Dim(1) : a.dims[a.rank() - 2];
+  gemm.k = fixed(a.dims.back(), "the reduction extent");
+  gemm.n = fixed(b.dims.back(), "the column count");
+  gemm.aRowStride = gemm.k;
+  gemm.aStepStride = 1;
+  Dims aBatch(a.dims.begin(), a.dims.end() - std::min<size_t>(2, a.rank())), bBatch(b.dims.begin(), b.dims.end() - 2);
+  Dim aCount = product(aBatch), bCount = product(bBatch);
+  all.resize(all.size() - (row ? 1 : 2));
+  gemm.batch = product(all);
+  if (bCount == Dim(1) && !row) {
+    // One right operand for all: the outer axes of the left one are just more rows.
+    gemm.m = gemm.m * aCount;
+    gemm.batch = 1;
+    gemm.pixelAxes = all.size() + 1;
+    return;
+  }
+  if (gemm.batch == Dim(0))
+    throw Declined{"a matrix product without elements"};
+  CommonAxes common =
+      commonAxes({stackWalk(aBatch, all, gemm.m * Dim(gemm.k)), stackWalk(bBatch, all, gemm.k * gemm.n)});
+  gemm.outer = common.extents;
+  gemm.aOuter = common.strides[0];
+  gemm.bOuter = common.strides[1];
+  gemm.constantB = gemm.constantB && bCount == Dim(1);
+  if (row)
+    gemm.pixelAxes = 0;
+}
+
 GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   mlir::Operation *anchor = problem.anchor;
   auto operands = nn::operandsByRecord(anchor);
@@ -140,49 +187,10 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   mlir::func::FuncOp function = problem.function();
   gemm.constantB = function.getArgAttr(gemm.b, "nn.constant") && gemm.a != gemm.b;
 
-  if (nn::recordOf(anchor)->name == std::string_view("gemm")) {
-    auto attrs = nn::attrsAs<GemmAttrs>(anchor);
-    gemm.batch = 1;
-    gemm.m = a.dims[attrs.trans_a ? 1 : 0];
-    gemm.k = fixed(a.dims[attrs.trans_a ? 0 : 1], "the reduction extent");
-    gemm.n = fixed(b.dims[attrs.trans_b ? 0 : 1], "the column count");
-    gemm.aRowStride = attrs.trans_a ? 1 : gemm.k;
-    gemm.aStepStride = attrs.trans_a ? fixed(gemm.m, "the row count of a transposed operand") : 1;
-    gemm.transB = attrs.trans_b;
-    gemm.alpha = attrs.alpha;
-    gemm.beta = attrs.beta;
-  } else {
-    if (b.rank() < 2)
-      throw Declined{"the right operand is a vector"};
-    bool row = a.rank() == 1;
-    gemm.m = row ? Dim(1) : a.dims[a.rank() - 2];
-    gemm.k = fixed(a.dims.back(), "the reduction extent");
-    gemm.n = fixed(b.dims.back(), "the column count");
-    gemm.aRowStride = gemm.k;
-    gemm.aStepStride = 1;
-    Dims aBatch(a.dims.begin(), a.dims.end() - std::min<size_t>(2, a.rank())), bBatch(b.dims.begin(), b.dims.end() - 2);
-    Dim aCount = product(aBatch), bCount = product(bBatch);
-    Dims all = problem.shapes.of(anchor->getResult(0)).dims;
-    all.resize(all.size() - (row ? 1 : 2));
-    gemm.batch = product(all);
-    if (bCount == Dim(1) && !row) {
-      // One right operand for all: the outer axes of the left one are just more rows.
-      gemm.m = gemm.m * aCount;
-      gemm.batch = 1;
-      gemm.pixelAxes = all.size() + 1;
-    } else {
-      if (gemm.batch == Dim(0))
-        throw Declined{"a matrix product without elements"};
-      CommonAxes common =
-          commonAxes({stackWalk(aBatch, all, gemm.m * Dim(gemm.k)), stackWalk(bBatch, all, gemm.k * gemm.n)});
-      gemm.outer = common.extents;
-      gemm.aOuter = common.strides[0];
-      gemm.bOuter = common.strides[1];
-      gemm.constantB = gemm.constantB && bCount == Dim(1);
-      if (row)
-        gemm.pixelAxes = 0;
-    }
-  }
+  if (nn::recordOf(anchor)->name == std::string_view("gemm"))
+    setGemm(gemm, nn::attrsAs<GemmAttrs>(anchor), a, b);
+  else
+    setMatmul(gemm, a, b, problem.shapes.of(anchor->getResult(0)).dims);
   gemm.bStepStride = gemm.transB ? 1 : gemm.n;
   gemm.bLaneStride = gemm.transB ? gemm.k : 1;
   if (gemm.n == 0 || gemm.k == 0)

@@ -3,6 +3,7 @@
 // for the second reads them: a position of the second needs that one position of the first only, so no row is computed
 // twice but where two slots share a range.
 #include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/DirectConv.h"
 #include "codegen/contraction/LanewiseConv.h"
 #include "codegen/contraction/WeightPacking.h"
@@ -23,7 +24,7 @@ GeneratedKernel generateSeparable(const ContractionProblem &problem, const Contr
 
   RunTimeDims dims;
   Epilogue epilogue = separableEpilogue(problem, pair, dims);
-  bool paddedBias = conv.bias && problem.function().getArgAttr(*conv.bias, "nn.constant");
+  bool paddedBias = hasPaddedBias(problem, conv);
 
   auto rowsComputer = [&](KernelBuilder &k, const RunTimeDims &allDims) -> DirectGenerator::ComputeRows {
     return [&](mlir::Value image, mlir::Value firstRow, mlir::Value lastRow) {
@@ -48,10 +49,7 @@ GeneratedKernel generateSeparable(const ContractionProblem &problem, const Contr
     };
   };
   GeneratedKernel result = directKernel(problem, plan, schedule, dims, rowsComputer);
-  result.packings[conv.weights] = lanewisePacking(rowsPlan);
-  if (paddedBias)
-    result.packings[*conv.bias] = paddedChannels(pair.lanes);
-  epilogue.addPackings(result.packings);
+  addConvPackings(result, problem, conv, lanewisePacking(rowsPlan), epilogue);
   return result;
 }
 

@@ -7,7 +7,7 @@
 // those in the columns that only the kernel reaches are computed in vain. Strided kernels read every stride-th
 // position: each phase (position modulo stride) has a plane of its own, in which all kernels have stride 1.
 #include "codegen/contraction/Bf16.h"
-#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/space/TilePlan.h"
 
@@ -262,11 +262,7 @@ void TileGenerator::finish(Value tile, Value position, Value count, int64_t vect
   Value channel = k.mul(tile, plan.oc * lanes), sums = bytes(k.scratch(), k.constant(sumsAt));
   Values biases;
   for (int64_t v = 0; bias && v < vectors; ++v) {
-    PointAccess access;
-    access.buffer = *bias;
-    access.type = ElementType::f32;
-    access.laneStride = 1;
-    access.wholeBlocks = paddedBias;
+    PointAccess access = biasAccess(*bias, ElementType::f32, paddedBias);
     biases.push_back(
         Epilogue::loadLanes(k, access, k.add(channel, v * lanes), lanes, std::min(lanes, valid - v * lanes)));
   }
@@ -308,31 +304,23 @@ GeneratedKernel generateTiles(const ContractionProblem &problem, const Contracti
                               const Schedule &schedule) {
   Plan plan = facts.conv ? makeTilePlan(facts.target, *facts.conv, schedule)
                          : makeTilePlan(facts.target, *facts.gemm, schedule);
-  mlir::func::FuncOp function = problem.function();
   RunTimeDims dims;
   for (const Dim &dim : {plan.images, plan.height, plan.chunks()})
     dims.need(dim);
   Epilogue epilogue = plan.conv ? convEpilogue(problem, *plan.conv, dims) : gemmEpilogue(problem, *plan.gemm, dims);
   std::optional<unsigned> bias = plan.conv ? plan.conv->bias : std::nullopt;
-  bool paddedBias = bias && function.getArgAttr(*bias, "nn.constant");
+  ContractionKernel kernel(problem, dims);
+  TileGenerator(kernel.k, plan, epilogue, dims, bias, plan.conv && hasPaddedBias(problem, *plan.conv)).emit();
 
-  std::vector<bool> writable(function.getNumArguments(), false);
-  writable.resize(writable.size() + function.getNumResults(), true);
-  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
-  TileGenerator(k, plan, epilogue, dims, bias, paddedBias).emit();
-
-  GeneratedKernel result;
-  result.module = k.finish();
+  GeneratedKernel result = kernel.finish(schedule);
   result.units = plan.images * plan.chunks() * Dim(plan.tiles());
   result.scratchBytes = plan.scratchBytes();
-  result.dims = dims.list();
-  result.packings.resize(function.getNumArguments());
-  unsigned weights = plan.conv ? plan.conv->weights : plan.gemm->b;
-  epilogue.addPackings(result.packings);
-  if (paddedBias)
-    result.packings[*bias] = paddedChannels(lanes);
-  result.packings[weights] = tilePacking(plan);
-  result.schedule = schedule;
+  if (plan.conv) {
+    addConvPackings(result, problem, *plan.conv, tilePacking(plan), epilogue);
+  } else {
+    epilogue.addPackings(result.packings);
+    result.packings[plan.gemm->b] = tilePacking(plan);
+  }
   return result;
 }
 

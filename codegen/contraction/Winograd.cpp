@@ -9,7 +9,7 @@
 // Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
 #include "codegen/builder/Runs.h"
 #include "codegen/contraction/Bf16.h"
-#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/contraction/WinogradCode.h"
 #include "codegen/space/WinogradPlan.h"
@@ -77,6 +77,7 @@ private:
   void emitOutputs(Value share);
   void clearZeros();
   void transformInput(Value tile, int64_t firstRow, int64_t endRow);
+  void storePoints(Value block, Value tile, int64_t firstRow, int64_t endRow);
   Value realLanes(Value block);
   void multiply(Value channelTile, Value low, Value high);
   void transformOutput(Value channelTile, Value vector, Value tile);
@@ -195,21 +196,27 @@ void WinogradGenerator::transformInput(Value tile, int64_t firstRow, int64_t end
             return load(k.buffer(conv.input), k.add(k.add(corner, i * conv.in[2] * lanes), j));
           });
         });
-    Value to = k.mul(k.add(k.mul(block, plan.chunk()), tile), plan.blockSteps());
-    Value real = realLanes(block);
-    k.loop(k.constant(firstRow), k.constant(endRow), 1, [&](Value i) {
-      Values t;
-      for (int64_t j = 0; j < alpha; ++j)
-        t.push_back(load(k.scratch(), half(i, k.constant(j))));
-      Values v = applyRows(k, plan.transform.input, t);
-      for (int64_t j = 0; j < alpha; ++j) {
-        Value at = k.add(k.add(to, k.mul(i, alpha * plan.inputPlane())), j * plan.inputPlane());
-        if (plan.bf16)
-          bf16::storeNeighbours(k, real ? k.select(real, v[j], k.zero(v[j].getType())) : v[j], k.scratch(), at);
-        else
-          store(v[j], at);
-      }
-    });
+    storePoints(block, tile, firstRow, endRow);
+  });
+}
+
+/// The second half of B^T d B: rows [firstRow, endRow) of the half in scratch become points of one block of channels.
+void WinogradGenerator::storePoints(Value block, Value tile, int64_t firstRow, int64_t endRow) {
+  int64_t alpha = plan.alpha();
+  Value to = k.mul(k.add(k.mul(block, plan.chunk()), tile), plan.blockSteps());
+  Value real = realLanes(block);
+  k.loop(k.constant(firstRow), k.constant(endRow), 1, [&](Value i) {
+    Values t;
+    for (int64_t j = 0; j < alpha; ++j)
+      t.push_back(load(k.scratch(), half(i, k.constant(j))));
+    Values v = applyRows(k, plan.transform.input, t);
+    for (int64_t j = 0; j < alpha; ++j) {
+      Value at = k.add(k.add(to, k.mul(i, alpha * plan.inputPlane())), j * plan.inputPlane());
+      if (plan.bf16)
+        bf16::storeNeighbours(k, real ? k.select(real, v[j], k.zero(v[j].getType())) : v[j], k.scratch(), at);
+      else
+        store(v[j], at);
+    }
   });
 }
 
@@ -267,14 +274,8 @@ void WinogradGenerator::transformOutput(Value channelTile, Value vector, Value t
 void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value channel, int64_t channels) {
   int64_t alpha = plan.alpha(), m = plan.m(), lanes = plan.lanes;
   Value bias;
-  if (conv.bias) {
-    PointAccess access;
-    access.buffer = *conv.bias;
-    access.type = conv.type;
-    access.laneStride = 1;
-    access.wholeBlocks = paddedBias;
-    bias = Epilogue::loadLanes(k, access, channel, lanes, channels);
-  }
+  if (conv.bias)
+    bias = Epilogue::loadLanes(k, biasAccess(*conv.bias, conv.type, paddedBias), channel, lanes, channels);
   k.loop(k.constant(0), rows, 1, [&](Value i) {
     Values t;
     for (int64_t j = 0; j < alpha; ++j)
@@ -311,17 +312,11 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const Contra
   Plan plan = makeWinogradPlan(facts, conv, schedule);
   RunTimeDims dims;
   dims.need(conv.images);
-  mlir::func::FuncOp function = problem.function();
   Epilogue epilogue = convEpilogue(problem, conv, dims);
-  bool paddedBias = conv.bias && function.getArgAttr(*conv.bias, "nn.constant");
+  ContractionKernel kernel(problem, dims);
+  WinogradGenerator(kernel.k, plan, epilogue, dims, hasPaddedBias(problem, conv)).emit();
 
-  std::vector<bool> writable(function.getNumArguments(), false);
-  writable.resize(writable.size() + function.getNumResults(), true);
-  KernelBuilder k(function.getContext(), problem.target(), "kernel", writable, dims.list().size());
-  WinogradGenerator(k, plan, epilogue, dims, paddedBias).emit();
-
-  GeneratedKernel result;
-  result.module = k.finish();
+  GeneratedKernel result = kernel.finish(schedule);
   if (plan.staged()) {
     result.stages = conv.images * Dim(2);
     result.units = result.stages * Dim(plan.pointShares);
@@ -330,13 +325,7 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const Contra
     result.units = conv.images * Dim(plan.chunks() * plan.split);
   }
   result.scratchBytes = plan.scratchFloats() * int64_t(sizeof(float));
-  result.dims = dims.list();
-  result.packings.resize(function.getNumArguments());
-  result.packings[conv.weights] = winogradPacking(plan);
-  if (paddedBias)
-    result.packings[*conv.bias] = paddedChannels(plan.lanes);
-  epilogue.addPackings(result.packings);
-  result.schedule = schedule;
+  addConvPackings(result, problem, conv, winogradPacking(plan), epilogue);
   return result;
 }
 

@@ -174,9 +174,9 @@ private:
     // Their exponentials stay in registers.
     int64_t together = std::min<int64_t>(k.target.vectorRegisters / 8, plan.lanes), main = rows / together * together;
     k.loop(k.constant(0), k.constant(main), together,
-           [&](Value row) { emitSoftmax(together, row, k.add(firstRow, row), firstKey, count); });
+           [&](Value row) { emitSoftmax({together, row, k.add(firstRow, row), firstKey, count}); });
     if (main < rows)
-      emitSoftmax(rows - main, k.constant(main), k.add(firstRow, main), firstKey, count);
+      emitSoftmax({rows - main, k.constant(main), k.add(firstRow, main), firstKey, count});
     for (int64_t tile = 0; tile < valueTiles(); ++tile)
       emitResults(rows, firstRow, count, tile);
   }
@@ -227,73 +227,91 @@ private:
     return score;
   }
 
-  /// Scores of `rows` queries from `first` on become exponentials, zero behind the last key; what the results are to be
-  /// multiplied by goes to factorsAt.
-  void emitSoftmax(int64_t rows, Value first, Value query, Value firstKey, Value count) {
-    auto place = [&](int64_t row, Value index) {
-      return scratch(plan.scoresAt(), k.add(k.mul(k.add(first, row), plan.scorePitch()), index));
-    };
-    auto larger = [](ScalarBuilder &b, Value x, Value y) { return b.select(b.less(x, y), y, x); };
-    auto sum = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); };
+  /// Neighbouring queries of a register block whose scores become weights side by side.
+  struct SoftmaxRows {
+    int64_t rows;
+    Value first, query;    // the first one in the register block, and of the head
+    Value firstKey, count; // of the keys in scratch
+  };
+  Value scorePlace(const SoftmaxRows &of, int64_t row, Value index) {
+    return scratch(plan.scoresAt(), k.add(k.mul(k.add(of.first, row), plan.scorePitch()), index));
+  }
+  /// What is kept of a query from one block of keys to the next.
+  Value kept(const SoftmaxRows &of, int64_t at, int64_t row) {
+    return scratch(at, k.add(k.sub(of.query, unitFirst), row));
+  }
+  static Value larger(ScalarBuilder &b, Value x, Value y) { return b.select(b.less(x, y), y, x); }
+
+  /// Scores become exponentials, zero behind the last key; what the results are to be multiplied by goes to factorsAt.
+  void emitSoftmax(const SoftmaxRows &of) {
     RowSweep sweep(k, plan.compute, plan.lanes, 1);
-    auto greatest = sweep.over(
-        count, rows, -std::numeric_limits<double>::infinity(),
-        [&](int64_t row, Value state, Value index, Value mask) {
-          Value score = read(place(row, index), plan.lanes);
-          ScalarBuilder b = scalar(score);
-          if (changesScores()) {
-            score = changed(score, k.add(query, row), firstKey, index, mask);
-            write(score, place(row, index));
-          }
-          Value next = larger(b, state, score);
-          return mask ? b.select(mask, next, state) : next;
-        },
-        larger);
+    RowSweep::Results greatest = greatestScores(sweep, of);
     Values before, shifts;
     if (plan.single() && plan.zeroMaskedRows) { // weights of zero, where -inf - -inf would be NaN
       ScalarBuilder b = scalar(greatest.all);
       greatest.all = larger(b, b.constant(lowest()), greatest.all);
     }
-    auto ofUnit = [&](int64_t at, int64_t row) { return scratch(at, k.add(k.sub(query, unitFirst), row)); };
-    for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t row = 0; row < of.rows; ++row) {
       if (plan.single()) {
         shifts.push_back(sweep.splat(greatest, row));
         continue;
       }
-      before.push_back(read(ofUnit(plan.greatestAt(), row), 1)); // finite
+      before.push_back(read(kept(of, plan.greatestAt(), row), 1)); // finite
       ScalarBuilder b = scalar(before.back());
       Value now = larger(b, before.back(), sweep.scalar(greatest, row));
-      write(now, ofUnit(plan.greatestAt(), row));
+      write(now, kept(of, plan.greatestAt(), row));
       before.back() = b.sub(before.back(), now);
       shifts.push_back(k.splat(now, plan.lanes));
     }
-    auto total = sweep.over(
-        count, rows, 0,
+    RowSweep::Results total = writeWeights(sweep, of, shifts);
+    if (plan.single())
+      total.all = inverse(total.all);
+    for (int64_t row = 0; row < of.rows; ++row) {
+      Value factor = sweep.scalar(total, row);
+      if (!plan.single()) {
+        ScalarBuilder b = scalar(factor);
+        Value sums = kept(of, plan.sumsAt(), row), added = factor;
+        factor = b.expNegative(before[row]);
+        write(b.fma(read(sums, 1), factor, added), sums);
+      }
+      write(factor, scratch(plan.factorsAt(), k.add(of.first, row)));
+    }
+  }
+
+  /// The greatest score of each query, after bias, mask and causality are applied in place.
+  RowSweep::Results greatestScores(RowSweep &sweep, const SoftmaxRows &of) {
+    return sweep.over(
+        of.count, of.rows, -std::numeric_limits<double>::infinity(),
         [&](int64_t row, Value state, Value index, Value mask) {
-          Value score = read(place(row, index), plan.lanes);
+          Value score = read(scorePlace(of, row, index), plan.lanes);
+          ScalarBuilder b = scalar(score);
+          if (changesScores()) {
+            score = changed(score, k.add(of.query, row), of.firstKey, index, mask);
+            write(score, scorePlace(of, row, index));
+          }
+          Value next = larger(b, state, score);
+          return mask ? b.select(mask, next, state) : next;
+        },
+        larger);
+  }
+
+  /// Replaces each score by exp(score - shift of its query); the sums of these weights.
+  RowSweep::Results writeWeights(RowSweep &sweep, const SoftmaxRows &of, const Values &shifts) {
+    return sweep.over(
+        of.count, of.rows, 0,
+        [&](int64_t row, Value state, Value index, Value mask) {
+          Value score = read(scorePlace(of, row, index), plan.lanes);
           ScalarBuilder b = scalar(score);
           Value weight = b.expNegative(b.sub(score, shifts[row]));
           if (mask)
             weight = b.select(mask, weight, k.zero(vector));
           if (plan.bf16) // units take half the place, so none is written over before it is read
-            bf16::storeNeighbours(k, weight, place(row, k.constant(0)), k.div(index, bf16::pair));
+            bf16::storeNeighbours(k, weight, scorePlace(of, row, k.constant(0)), k.div(index, bf16::pair));
           else
-            write(weight, place(row, index));
+            write(weight, scorePlace(of, row, index));
           return b.add(state, weight);
         },
-        sum);
-    if (plan.single())
-      total.all = inverse(total.all);
-    for (int64_t row = 0; row < rows; ++row) {
-      Value factor = sweep.scalar(total, row);
-      if (!plan.single()) {
-        ScalarBuilder b = scalar(factor);
-        Value sums = ofUnit(plan.sumsAt(), row), added = factor;
-        factor = b.expNegative(before[row]);
-        write(b.fma(read(sums, 1), factor, added), sums);
-      }
-      write(factor, scratch(plan.factorsAt(), k.add(first, row)));
-    }
+        [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); });
   }
 
   void emitResults(int64_t rows, Value firstRow, Value count, int64_t tile) {
@@ -305,14 +323,14 @@ private:
     }
     auto factor = [&](int64_t row) { return k.splat(read(scratch(plan.factorsAt(), k.constant(row)), 1), plan.lanes); };
     Value unitRow = plan.single() ? Value() : k.sub(firstRow, unitFirst);
-    auto kept = [&](int64_t row, int64_t v) {
+    auto sumsOf = [&](int64_t row, int64_t v) {
       return scratch(plan.resultsAt() + firstLane + v * plan.lanes + row * wide, k.mul(unitRow, wide));
     };
     Values acc = micro.zeros(rows * vectors);
     if (!plan.single())
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t v = 0; v < vectors; ++v) {
-          Value sums = read(kept(row, v), plan.lanes);
+          Value sums = read(sumsOf(row, v), plan.lanes);
           acc[row * vectors + v] = scalar(sums).mul(sums, factor(row));
         }
     Value weights = scratch(plan.scoresAt(), k.constant(0));
@@ -335,7 +353,7 @@ private:
         if (plan.single())
           storeResult(scalar(sums).mul(sums, scale), k.add(firstRow, row), firstLane + v * plan.lanes);
         else
-          write(sums, kept(row, v));
+          write(sums, sumsOf(row, v));
       }
     }
   }

@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <numeric>
+
 namespace lathe {
 namespace {
 
@@ -153,6 +155,44 @@ private:
     h.k.ifThen(h.k.less(h.k.constant(0), h.extent(product(x().dims))), body);
   }
 
+  /// The elements that one row of indices along the last axis names; `at`: its index on the other axes.
+  void gatherRow(KernelHarness &h, size_t axis, const Values &at) {
+    KernelBuilder &k = h.k;
+    Dims fromStrides = memoryStrides(x()), indexStrides = memoryStrides(indices());
+    size_t last = x().rank() - 1;
+    const Dim &length = indices().dims[last];
+    int64_t width = std::min<int64_t>(target.lanes(64), runLanes(length));
+    Value from = k.constant(0), number = k.constant(0);
+    for (size_t i = 0; i < last; ++i) {
+      if (i != axis)
+        from = h.advance(from, at[i], fromStrides[i]);
+      number = h.advance(number, at[i], indexStrides[i]);
+    }
+    h.forVectors(k.constant(0), h.extent(length), width, 1, [&](Value i, Value mask) {
+      Value place = k.add(number, i), base = k.buffer(indices().buffer);
+      Value index =
+          mask ? k.maskedLoad(base, place, indices().type, width, mask) : k.load(base, place, indices().type, width);
+      index = bound(h, index, x().dims[axis]);
+      Value start = axis == last ? from : h.advance(from, i, fromStrides[last]);
+      if (width == 1) {
+        Value value = k.load(k.buffer(x().buffer), h.advance(start, index, fromStrides[axis]), x().type);
+        return k.store(value, k.buffer(y.buffer), place, y.type);
+      }
+      Value steps = k.b.create<arith::MulIOp>(k.loc, index, k.splat(h.extent(fromStrides[axis]), width));
+      if (axis != last) {
+        llvm::SmallVector<int64_t> lane(width);
+        std::iota(lane.begin(), lane.end(), 0);
+        Value own = k.b.create<arith::ConstantOp>(k.loc, k.b.getI64VectorAttr(lane));
+        steps = k.b.create<arith::AddIOp>(k.loc, steps, own); // the last axis of x is contiguous
+      }
+      Value value = h.gather(x(), start, steps, mask);
+      if (mask)
+        k.maskedStore(value, k.buffer(y.buffer), place, y.type, mask);
+      else
+        k.store(value, k.buffer(y.buffer), place, y.type);
+    });
+  }
+
   GeneratedKernel gatherElements(const KernelProblem &problem, const Schedule &schedule) {
     auto rank = static_cast<int64_t>(x().rank());
     auto axis = static_cast<size_t>(normalizeAxis(nn::attrsAs<GatherElementsAttrs>(op).axis, rank, "axis"));
@@ -170,47 +210,13 @@ private:
     addTensor(extents, indices());
     KernelHarness h(problem, tensors, extents);
     KernelBuilder &k = h.k;
-    Dims fromStrides = memoryStrides(x()), indexStrides = memoryStrides(indices());
-    int64_t width = std::min<int64_t>(target.lanes(64), runLanes(length));
-    auto row = [&](const Values &at) {
-      Value from = k.constant(0), number = k.constant(0);
-      for (size_t i = 0; i < last; ++i) {
-        if (i != axis)
-          from = h.advance(from, at[i], fromStrides[i]);
-        number = h.advance(number, at[i], indexStrides[i]);
-      }
-      h.forVectors(k.constant(0), h.extent(length), width, 1, [&](Value i, Value mask) {
-        Value place = k.add(number, i), base = k.buffer(indices().buffer);
-        Value index =
-            mask ? k.maskedLoad(base, place, indices().type, width, mask) : k.load(base, place, indices().type, width);
-        index = bound(h, index, x().dims[axis]);
-        Value start = axis == last ? from : h.advance(from, i, fromStrides[last]);
-        if (width == 1) {
-          Value value = k.load(k.buffer(x().buffer), h.advance(start, index, fromStrides[axis]), x().type);
-          return k.store(value, k.buffer(y.buffer), place, y.type);
-        }
-        Value steps = k.b.create<arith::MulIOp>(k.loc, index, k.splat(h.extent(fromStrides[axis]), width));
-        if (axis != last) {
-          llvm::SmallVector<int64_t> lane(width);
-          for (int64_t n = 0; n < width; ++n)
-            lane[n] = n;
-          Value own = k.b.create<arith::ConstantOp>(k.loc, k.b.getI64VectorAttr(lane));
-          steps = k.b.create<arith::AddIOp>(k.loc, steps, own); // the last axis of x is contiguous
-        }
-        Value value = h.gather(x(), start, steps, mask);
-        if (mask)
-          k.maskedStore(value, k.buffer(y.buffer), place, y.type, mask);
-        else
-          k.store(value, k.buffer(y.buffer), place, y.type);
-      });
-    };
     auto body = [&](Values at, Value lo, Value hi) {
       std::function<void(Values, Value, Value)> walk = [&](Values before, Value first, Value end) {
         k.loop(first, end, 1, [&](Value i) {
           Values next = before;
           next.push_back(i);
           if (next.size() == rows.extents.size())
-            row(next);
+            gatherRow(h, axis, next);
           else
             walk(next, k.constant(0), h.extent(rows.extents[next.size()]));
         });

@@ -2,6 +2,8 @@
 #include "codegen/builder/OperandView.h"
 #include "codegen/families/Attention.h"
 
+#include <array>
+
 namespace lathe {
 namespace {
 
@@ -53,84 +55,115 @@ ViewAxis broadcastAxis(const TensorView &view, const Dims &scores, size_t axis) 
   return scores[axis] == Dim(1) ? ViewAxis() : ViewAxis{{scores[axis], 0}};
 }
 
-} // namespace
+class AttentionReader {
+public:
+  AttentionReader(const KernelProblem &problem, AttentionGeometry &geometry)
+      : problem(problem), function(problem.function), anchor(attentionOf(problem.function)), shapes(problem.function),
+        operands(nn::operandsByRecord(anchor)), geometry(geometry) {}
 
-std::unique_ptr<KernelFacts> readAttention(const KernelProblem &problem) {
-  auto facts = std::make_unique<AttentionFacts>();
-  AttentionGeometry &geometry = facts->geometry;
-  mlir::func::FuncOp function = problem.function;
-  nn::SymbolicShapes shapes(function);
-  mlir::Operation *anchor = attentionOf(function);
-  auto operands = nn::operandsByRecord(anchor);
-  auto attrs = nn::attrsAs<AttentionAttrs>(anchor);
-
-  std::vector<TensorView> views;
-  for (size_t i = 0; i < 3; ++i)
-    views.push_back(operandView(function, shapes, operands[i]));
-  views.push_back(resultView(function, shapes, anchor->getResult(0)));
-  size_t batch = views[0].dims.size() - 2;
-  ElementType type = geometry.type = views[0].type;
-  if (!isFloat(type) || !KernelBuilder::computes(type))
-    throw Declined{fmt::format("attention on elements of type {}", name(type))};
-  geometry.compute = type == ElementType::f64 ? type : ElementType::f32;
-  geometry.lanes = problem.target.lanes(bitWidth(geometry.compute));
-  geometry.scale = attrs.scale;
-  geometry.fill = attrs.fill;
-  geometry.zeroMaskedRows = attrs.zero_masked_rows;
-  geometry.queries = views[0].dims[batch];
-  geometry.keys = views[1].dims[batch];
-  geometry.causal = attrs.causal != "none";
-  geometry.visible = attrs.causal == "lower_right" ? geometry.keys - geometry.queries : Dim(0);
-  geometry.depth = fixed(views[0].dims[batch + 1], "the depth");
-  geometry.width = fixed(views[2].dims[batch + 1], "the width");
-  for (const Dim &dim : views[0].dims)
-    if (dim == Dim(0))
-      throw Declined{"attention without elements"};
-  if (geometry.keys == Dim(0))
-    throw Declined{"attention without keys"};
-
-  Dims all(views[0].dims.begin(), views[0].dims.begin() + batch), scores = all;
-  scores.insert(scores.end(), {geometry.queries, geometry.keys});
-  std::vector<ViewAxis> walks;
-  AttentionWalk *own[] = {&geometry.q, &geometry.k, &geometry.v, &geometry.y};
-  for (size_t i = 0; i < 4; ++i) {
-    const TensorView &view = views[i];
-    *own[i] = {view.buffer,
-               view.type,
-               view.base,
-               soleStride(view.axes[batch], "rows"),
-               soleStride(view.axes[batch + 1], "lanes"),
-               {}};
-    walks.push_back(batchWalk(view, all));
+  void read() {
+    for (size_t i = 0; i < 3; ++i)
+      views.push_back(operandView(function, shapes, operands[i]));
+    views.push_back(resultView(function, shapes, anchor->getResult(0)));
+    batch = views[0].dims.size() - 2;
+    readExtents();
+    readWalks();
+    readScoreOperand(operands[3], geometry.bias);
+    readScoreOperand(operands[4], geometry.mask);
+    setOuterAxes();
   }
-  for (size_t i : {3, 4}) {
-    if (!operands[i])
-      continue;
-    TensorView view = operandView(function, shapes, operands[i]);
-    AttentionWalk walk{view.buffer,
-                       view.type,
-                       view.base,
-                       soleStride(broadcastAxis(view, scores, batch), "rows"),
-                       soleStride(broadcastAxis(view, scores, batch + 1), "keys"),
-                       {}};
-    if (!KernelBuilder::computes(walk.type))
-      throw Declined{fmt::format("attention with a mask or bias of type {}", name(walk.type))};
-    if (!(walk.laneStride == Dim(0)) && !(walk.laneStride == Dim(1)))
+
+private:
+  const KernelProblem &problem;
+  mlir::func::FuncOp function;
+  mlir::Operation *anchor;
+  nn::SymbolicShapes shapes;
+  llvm::SmallVector<mlir::Value> operands;
+  AttentionGeometry &geometry;
+  std::vector<TensorView> views; // queries, keys, values, results
+  size_t batch = 0;              // number of axes before queries and keys
+  std::vector<ViewAxis> walks;   // over the batch axes: of the views, then of bias and mask
+
+  void readExtents() {
+    auto attrs = nn::attrsAs<AttentionAttrs>(anchor);
+    ElementType type = geometry.type = views[0].type;
+    if (!isFloat(type) || !KernelBuilder::computes(type))
+      throw Declined{fmt::format("attention on elements of type {}", name(type))};
+    geometry.compute = type == ElementType::f64 ? type : ElementType::f32;
+    geometry.lanes = problem.target.lanes(bitWidth(geometry.compute));
+    geometry.scale = attrs.scale;
+    geometry.fill = attrs.fill;
+    geometry.zeroMaskedRows = attrs.zero_masked_rows;
+    geometry.queries = views[0].dims[batch];
+    geometry.keys = views[1].dims[batch];
+    geometry.causal = attrs.causal != "none";
+    geometry.visible = attrs.causal == "lower_right" ? geometry.keys - geometry.queries : Dim(0);
+    geometry.depth = fixed(views[0].dims[batch + 1], "the depth");
+    geometry.width = fixed(views[2].dims[batch + 1], "the width");
+    for (const Dim &dim : views[0].dims)
+      if (dim == Dim(0))
+        throw Declined{"attention without elements"};
+    if (geometry.keys == Dim(0))
+      throw Declined{"attention without keys"};
+  }
+
+  std::array<AttentionWalk *, 4> ownWalks() { return {&geometry.q, &geometry.k, &geometry.v, &geometry.y}; }
+
+  void readWalks() {
+    Dims all(views[0].dims.begin(), views[0].dims.begin() + batch);
+    for (size_t i = 0; i < views.size(); ++i) {
+      const TensorView &view = views[i];
+      *ownWalks()[i] = {view.buffer,
+                        view.type,
+                        view.base,
+                        soleStride(view.axes[batch], "rows"),
+                        soleStride(view.axes[batch + 1], "lanes"),
+                        {}};
+      walks.push_back(batchWalk(view, all));
+    }
+  }
+
+  /// Bias or mask, which broadcast to the scores.
+  void readScoreOperand(mlir::Value operand, std::optional<AttentionWalk> &place) {
+    if (!operand)
+      return;
+    Dims scores(views[0].dims.begin(), views[0].dims.begin() + batch);
+    scores.insert(scores.end(), {geometry.queries, geometry.keys});
+    TensorView view = operandView(function, shapes, operand);
+    place = {view.buffer,
+             view.type,
+             view.base,
+             soleStride(broadcastAxis(view, scores, batch), "rows"),
+             soleStride(broadcastAxis(view, scores, batch + 1), "keys"),
+             {}};
+    if (!KernelBuilder::computes(place->type))
+      throw Declined{fmt::format("attention with a mask or bias of type {}", name(place->type))};
+    if (!(place->laneStride == Dim(0)) && !(place->laneStride == Dim(1)))
       throw Declined{"keys of a mask that are not neighbours"};
-    (i == 3 ? geometry.bias : geometry.mask) = walk;
     ViewAxis outerWalk;
     for (size_t axis = 0; axis < batch; ++axis)
       outerWalk.append(broadcastAxis(view, scores, axis));
     walks.push_back(outerWalk);
   }
-  CommonAxes common = commonAxes(walks);
-  geometry.outer = common.extents;
-  for (size_t i = 0; i < 4; ++i)
-    own[i]->outer = common.strides[i];
-  if (geometry.bias)
-    geometry.bias->outer = common.strides[4];
-  if (geometry.mask)
-    geometry.mask->outer = common.strides.back();
+
+  /// Batch axes merged as far as all operands allow.
+  void setOuterAxes() {
+    CommonAxes common = commonAxes(walks);
+    geometry.outer = common.extents;
+    for (size_t i = 0; i < views.size(); ++i)
+      ownWalks()[i]->outer = common.strides[i];
+    if (geometry.bias)
+      geometry.bias->outer = common.strides[4];
+    if (geometry.mask)
+      geometry.mask->outer = common.strides.back();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<KernelFacts> readAttention(const KernelProblem &problem) {
+  auto facts = std::make_unique<AttentionFacts>();
+  AttentionReader(problem, facts->geometry).read();
   return facts;
 }
 

@@ -49,20 +49,23 @@ mlir::Value emitActivation(KernelBuilder &k, ElementType type, const CellActivat
   return lowering->lower(b, *attrs, {x});
 }
 
-std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
-  auto facts = std::make_unique<RecurrentFacts>();
-  RecurrentGeometry &geometry = facts->geometry;
-  mlir::func::FuncOp function = problem.function;
+namespace {
+
+/// The one operator of the kernel.
+mlir::Operation *recurrenceOf(mlir::func::FuncOp function) {
   mlir::Operation *anchor = soleAnchor(function);
   if (nn::recordOf(anchor)->name != std::string_view("recurrence"))
     throw Declined{fmt::format("'{}' is not a recurrence", nn::recordOf(anchor)->name)};
   for (mlir::Operation &op : function.getBody().front().without_terminator())
     if (&op != anchor)
       throw Declined{"other operators beside a recurrence"};
-  geometry.form = recurrentForm(*nn::attrsOf(anchor));
-  auto operands = nn::operandsByRecord(anchor);
-  nn::SymbolicShapes shapes(function);
-  TensorInfo x = shapes.of(operands[geometry.form.x]), r = shapes.of(operands[geometry.form.r]);
+  for (mlir::BlockArgument argument : function.getArguments())
+    if (nn::layoutOf(argument))
+      throw Declined{"a recurrence in a blocked layout"};
+  return anchor;
+}
+
+void setExtents(RecurrentGeometry &geometry, const TensorInfo &x, const TensorInfo &r) {
   geometry.type = x.type;
   if (geometry.type != ElementType::f32 && geometry.type != ElementType::f64)
     throw Declined{fmt::format("a recurrence of elements of type {}", name(geometry.type))};
@@ -71,8 +74,9 @@ std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
   if (!r.dims[2].isConstant() || r.dims[2] == Dim(0))
     throw Declined{fmt::format("the hidden extent {} is not static", r.dims[2].str())};
   geometry.hidden = r.dims[2].constant();
-  geometry.lanes = problem.target.lanes(bitWidth(geometry.type));
+}
 
+void setArguments(RecurrentGeometry &geometry, llvm::ArrayRef<mlir::Value> operands) {
   geometry.x = argumentOf(operands[geometry.form.x], "the gates");
   geometry.r = argumentOf(operands[geometry.form.r], "the recurrent weights");
   auto optional = [&](size_t index, const char *what) -> std::optional<unsigned> {
@@ -90,11 +94,9 @@ std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
   geometry.initialH = optional(geometry.form.initialH, "the initial states");
   geometry.initialC = optional(geometry.form.initialC, "the initial cells");
   geometry.peepholes = optional(geometry.form.p, "the peepholes");
-  for (mlir::BlockArgument argument : function.getArguments())
-    if (nn::layoutOf(argument))
-      throw Declined{"a recurrence in a blocked layout"};
-  geometry.constantR = function.getArgAttr(geometry.r, "nn.constant") != nullptr;
+}
 
+void setResults(RecurrentGeometry &geometry, mlir::func::FuncOp function, mlir::Operation *anchor) {
   std::optional<unsigned> *results[] = {&geometry.y, &geometry.lastH, &geometry.lastC};
   unsigned buffer = function.getNumArguments();
   for (mlir::Value returned : function.getBody().front().getTerminator()->getOperands()) {
@@ -105,7 +107,23 @@ std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
       throw Declined{"a result that is returned twice"};
     place = buffer++;
   }
+}
 
+} // namespace
+
+std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
+  auto facts = std::make_unique<RecurrentFacts>();
+  RecurrentGeometry &geometry = facts->geometry;
+  mlir::func::FuncOp function = problem.function;
+  mlir::Operation *anchor = recurrenceOf(function);
+  geometry.form = recurrentForm(*nn::attrsOf(anchor));
+  auto operands = nn::operandsByRecord(anchor);
+  nn::SymbolicShapes shapes(function);
+  setExtents(geometry, shapes.of(operands[geometry.form.x]), shapes.of(operands[geometry.form.r]));
+  geometry.lanes = problem.target.lanes(bitWidth(geometry.type));
+  setArguments(geometry, operands);
+  geometry.constantR = function.getArgAttr(geometry.r, "nn.constant") != nullptr;
+  setResults(geometry, function, anchor);
   if (geometry.form.cell == Cell::gru && !geometry.form.linearBeforeReset)
     geometry.phases = {{{0, 1}}, {{2}}};
   else if (geometry.form.cell == Cell::gru)

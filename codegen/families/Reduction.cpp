@@ -232,21 +232,20 @@ private:
       finish(frame, value, mask);
   }
 
+  static Value sum(ScalarBuilder &b, Value x, Value y) { return b.add(x, y); }
+  static Value max(ScalarBuilder &b, Value x, Value y) { return b.max(x, y); }
+
   Values reduceAll(const std::vector<Frame> &frames, Value mask) {
-    auto sum = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); };
-    auto max = [](ScalarBuilder &b, Value x, Value y) { return b.max(x, y); };
     auto min = [](ScalarBuilder &b, Value x, Value y) { return b.min(x, y); };
     auto product = [](ScalarBuilder &b, Value x, Value y) { return b.mul(x, y); };
     auto absolute = [](ScalarBuilder &b, Value x, Value y) { return b.add(x, b.abs(y)); };
     auto square = [](ScalarBuilder &b, Value x, Value y) { return b.fma(y, y, x); };
     double infinity = std::numeric_limits<double>::infinity();
-    Values result;
     switch (plan.kind) {
     case Kind::sum:
       return reduce(frames, mask, 0, sum, sum);
     case Kind::mean:
-      result = reduce(frames, mask, 0, sum, sum);
-      break;
+      return divided(reduce(frames, mask, 0, sum, sum));
     case Kind::max:
       return reduce(frames, mask, -infinity, extreme(true), max);
     case Kind::min:
@@ -256,47 +255,55 @@ private:
     case Kind::l1:
       return reduce(frames, mask, 0, absolute, sum);
     case Kind::l2:
+      return each(reduce(frames, mask, 0, square, sum), [](ScalarBuilder &b, Value x) { return b.sqrt(x); });
     case Kind::sumSquare:
-      result = reduce(frames, mask, 0, square, sum);
-      break;
+      return reduce(frames, mask, 0, square, sum);
     case Kind::logSum:
-      result = reduce(frames, mask, 0, sum, sum);
-      break;
-    case Kind::logSumExp: {
-      Values top = reduce(frames, mask, -infinity, max, max);
-      for (Value &value : top) { // where it is infinite nothing is subtracted
-        ScalarBuilder b = h.scalar(plan.type, value);
-        value = b.select(b.equal(b.abs(value), b.constant(infinity)), b.constant(0), value);
-      }
-      size_t at = 0;
-      for (const Frame &frame : frames) {
-        Value shift = top[at++];
-        auto exponential = [&](ScalarBuilder &b, Value x, Value y) {
-          Value sameShape = llvm::isa<mlir::VectorType>(y.getType()) ? k.splat(shift, plan.lanes) : shift;
-          return b.add(x, b.exp(b.sub(y, sameShape)));
-        };
-        result.push_back(reduce({frame}, mask, 0, exponential, sum)[0]);
-      }
-      for (auto [value, shift] : llvm::zip(result, top)) {
-        ScalarBuilder b = h.scalar(plan.type, value);
-        value = b.add(b.log(value), shift);
-      }
-      return result;
+      return each(reduce(frames, mask, 0, sum, sum), [](ScalarBuilder &b, Value x) { return b.log(x); });
+    case Kind::logSumExp:
+      return logSumExp(frames, mask);
     }
-    }
-    for (Value &value : result) {
+    return {};
+  }
+
+  Values each(Values values, const std::function<Value(ScalarBuilder &, Value)> &function) {
+    for (Value &value : values) {
       ScalarBuilder b = h.scalar(plan.type, value);
-      if (plan.kind == Kind::mean) {
-        mlir::Type element = k.computeType(plan.type);
-        Value count = plan.count.isConstant()
-                          ? k.constantF(plan.count.constant(), element)
-                          : k.b.create<mlir::arith::SIToFPOp>(k.loc, element, h.extent(plan.count)).getResult();
-        value = b.div(value, llvm::isa<mlir::VectorType>(value.getType()) ? k.splat(count, plan.lanes) : count);
-      } else if (plan.kind == Kind::l2) {
-        value = b.sqrt(value);
-      } else if (plan.kind == Kind::logSum) {
-        value = b.log(value);
-      }
+      value = function(b, value);
+    }
+    return values;
+  }
+
+  /// Sums divided by the number of terms.
+  Values divided(Values sums) {
+    return each(std::move(sums), [&](ScalarBuilder &b, Value value) {
+      mlir::Type element = k.computeType(plan.type);
+      Value count = plan.count.isConstant()
+                        ? k.constantF(plan.count.constant(), element)
+                        : k.b.create<mlir::arith::SIToFPOp>(k.loc, element, h.extent(plan.count)).getResult();
+      return b.div(value, llvm::isa<mlir::VectorType>(value.getType()) ? k.splat(count, plan.lanes) : count);
+    });
+  }
+
+  /// log(sum(exp(x - top))) + top, where `top` is the greatest element.
+  Values logSumExp(const std::vector<Frame> &frames, Value mask) {
+    double infinity = std::numeric_limits<double>::infinity();
+    Values top = each(reduce(frames, mask, -infinity, max, max), [&](ScalarBuilder &b, Value value) {
+      // Where it is infinite nothing is subtracted.
+      return b.select(b.equal(b.abs(value), b.constant(infinity)), b.constant(0), value);
+    });
+    Values result;
+    for (auto [frame, top1] : llvm::zip(frames, top)) {
+      Value shift = top1;
+      auto exponential = [&](ScalarBuilder &b, Value x, Value y) {
+        Value sameShape = llvm::isa<mlir::VectorType>(y.getType()) ? k.splat(shift, plan.lanes) : shift;
+        return b.add(x, b.exp(b.sub(y, sameShape)));
+      };
+      result.push_back(reduce({frame}, mask, 0, exponential, sum)[0]);
+    }
+    for (auto [value, shift] : llvm::zip(result, top)) {
+      ScalarBuilder b = h.scalar(plan.type, value);
+      value = b.add(b.log(value), shift);
     }
     return result;
   }

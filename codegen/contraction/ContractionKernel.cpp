@@ -1,0 +1,51 @@
+#include "codegen/contraction/ContractionKernel.h"
+
+namespace lathe {
+
+namespace {
+
+/// By buffer: the arguments are read, the results written.
+std::vector<bool> writableBuffers(mlir::func::FuncOp function) {
+  std::vector<bool> writable(function.getNumArguments(), false);
+  writable.resize(writable.size() + function.getNumResults(), true);
+  return writable;
+}
+
+} // namespace
+
+ContractionKernel::ContractionKernel(const ContractionProblem &problem, const RunTimeDims &dims)
+    : k(problem.function().getContext(), problem.target(), "kernel", writableBuffers(problem.function()),
+        dims.list().size()),
+      arguments(problem.function().getNumArguments()), extents(dims.list()) {}
+
+GeneratedKernel ContractionKernel::finish(const Schedule &schedule) {
+  GeneratedKernel result;
+  result.module = k.finish();
+  result.dims = extents;
+  result.packings.resize(arguments);
+  result.schedule = schedule;
+  return result;
+}
+
+bool hasPaddedBias(const ContractionProblem &problem, const ConvGeometry &conv) {
+  return conv.bias && problem.function().getArgAttr(*conv.bias, "nn.constant");
+}
+
+PointAccess biasAccess(unsigned buffer, ElementType type, bool padded) {
+  PointAccess access;
+  access.buffer = buffer;
+  access.type = type;
+  access.laneStride = 1;
+  access.wholeBlocks = padded;
+  return access;
+}
+
+void addConvPackings(GeneratedKernel &kernel, const ContractionProblem &problem, const ConvGeometry &conv,
+                     Packing weights, const Epilogue &epilogue) {
+  kernel.packings[conv.weights] = std::move(weights);
+  if (hasPaddedBias(problem, conv))
+    kernel.packings[*conv.bias] = paddedChannels(convLanes(problem.target(), conv));
+  epilogue.addPackings(kernel.packings);
+}
+
+} // namespace lathe
