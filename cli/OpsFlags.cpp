@@ -3,6 +3,7 @@
 #include "cli/FrontVerbs.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
+#include "lab/problems/TextRanges.h"
 #include "process/ShellWords.h"
 #include "schedule/Algorithms.h"
 
@@ -82,6 +83,26 @@ ListedModel listModel(const std::string &model) {
 }
 
 void OpsFlags::add(Options &options) {
+  addProblems(options);
+  addSettings(options);
+  addEffort(options);
+  options.add_flag("--list", list, "Print the problems and end");
+  options.add_flag("--dry-run", dryRun, "Print the number of points and the expected time, and end");
+  options
+      .add_option(
+          "--via", bench.via,
+          "Run the providers through a command that passes pipes: \"ssh board\", \"ip netns exec box\", \"sh -c\"")
+      ->type_name("COMMAND");
+  options
+      .add_option("--via-directory", bench.viaDirectory,
+                  "Find lathe-provider-* in this folder at the other end (default: the same as here)")
+      ->type_name("DIR");
+  options.afterParse([this, &options] { requireHonoured(options); });
+  options.add_flag("--fresh", fresh, "Measure everything, also points of an interrupted run of the same command");
+  options.add_option("--log", log, "Keep finished rows as JSON lines in FILE and skip rows that it has");
+}
+
+void OpsFlags::addProblems(Options &options) {
   std::string kinds = "kind of problem with its own short text (docs/problems.md), or an operator's name:\n";
   for (const lab::ProblemSyntax &syntax : lab::problemSyntaxes())
     kinds += fmt::format("{:<11}{}\n", syntax.kind, syntax.form);
@@ -99,6 +120,9 @@ void OpsFlags::add(Options &options) {
       .add_option("--from-model", model,
                   "Take the distinct operators of a compiled model; with an operator's name only those")
       ->type_name("MODEL");
+}
+
+void OpsFlags::addSettings(Options &options) {
   options.add_option("--provider", providers,
                      "Measure these, NAME, NAME:VARIANT or NAME:all by commas, ours first; all: all installed "
                      "(default: lathe,onednn)");
@@ -126,6 +150,9 @@ void OpsFlags::add(Options &options) {
       .add_option("--epilogue", epilogue,
                   "Append to convolutions and fc: none, or bias, add, relu joined by + (bias+relu; integers: none)")
       ->capture_default_str();
+}
+
+void OpsFlags::addEffort(Options &options) {
   options
       .add_option("--repetitions", repetitions,
                   "Measure at least this many rounds over all starts (after --max-seconds: three a start)")
@@ -156,20 +183,6 @@ void OpsFlags::add(Options &options) {
       ->transform(CLI::AsSizeValue(false));
   options.add_option("--seed", bench.seed, "Set the seed of the operands");
   options.add_flag("--check-only", bench.checkOnly, "Compare outputs without timing");
-  options.add_flag("--list", list, "Print the problems and end");
-  options.add_flag("--dry-run", dryRun, "Print the number of points and the expected time, and end");
-  options
-      .add_option(
-          "--via", bench.via,
-          "Run the providers through a command that passes pipes: \"ssh board\", \"ip netns exec box\", \"sh -c\"")
-      ->type_name("COMMAND");
-  options
-      .add_option("--via-directory", bench.viaDirectory,
-                  "Find lathe-provider-* in this folder at the other end (default: the same as here)")
-      ->type_name("DIR");
-  options.afterParse([this, &options] { requireHonoured(options); });
-  options.add_flag("--fresh", fresh, "Measure everything, also points of an interrupted run of the same command");
-  options.add_option("--log", log, "Keep finished rows as JSON lines in FILE and skip rows that it has");
 }
 
 void OpsFlags::requireHonoured(const Options &options) const {
@@ -230,53 +243,64 @@ std::vector<std::string> OpsFlags::problemLists() const {
   return lists;
 }
 
-std::vector<lab::ListedProblem> OpsFlags::listed() const {
-  std::vector<lab::ListedProblem> entries;
-  require(!kind.empty() || !model.empty() || !suites.empty(), "expected an operator, --suite or --from-model");
-  const lab::ProblemSyntax *known = lab::findSyntax(kind);
-  // Those of the operator, where one is given.
-  auto take = [&](std::vector<lab::ListedProblem> listed, const std::string &source,
-                  const lab::SyntaxOptions &options) {
-    std::string wanted = known ? lab::parseProblem(kind, known->form, options).op : kind;
-    require(kind.empty() || findOp(wanted),
-            "'{}' is neither a kind of problem nor an operator (lathe ops bench --help has a list)", kind);
-    size_t before = entries.size();
-    for (auto &entry : listed)
-      if (kind.empty() || entry.problem.op == wanted)
-        entries.push_back(std::move(entry));
-    require(entries.size() > before, "{} has no {}", source, kind);
-  };
-  if (!model.empty())
-    take(listModel(model).problems, model, {});
-  for (const std::string &typeName : wordsOf(types)) {
-    lab::SyntaxOptions syntax;
-    try {
-      setTypes(syntax, typeName);
-    } catch (const Error &error) {
-      fail("--type: {}", error.what());
-    }
-    setEpilogue(syntax, epilogue.empty() ? syntax.bytes() ? "none" : "bias+relu" : epilogue);
-    require(!syntax.bytes() || !syntax.bias, "--epilogue {}: a product of {} has no bias", epilogue, typeName);
-    auto shortOrOwn = [&](const lab::Problem &problem, const std::string &text) {
-      if (syntax.type != ElementType::f32)
-        return problem.str();
-      bool conv = problem.op == "conv" && text.find('=') == std::string::npos;
-      return conv ? lab::shortText(problem) : text;
-    };
-    for (const std::string &given : texts)
-      for (const std::string &text : lab::expandRanges(given)) {
-        lab::Problem problem = lab::parseProblem(kind, text, syntax);
-        if (!epilogue.empty() && !syntax.bytes() && isShort(text))
-          requireEpilogueHonoured(kind, text, syntax, epilogue);
-        entries.push_back({problem, kind, shortOrOwn(problem, text), text, {}, 1});
-      }
-    if (!suites.empty()) {
-      auto listed = lab::readProblems(problemLists(), suites, syntax);
-      for (auto &entry : listed)
-        entry.text = shortOrOwn(entry.problem, entry.text);
-      take(std::move(listed), fmt::format("--suite {}", fmt::join(suites, ",")), syntax);
-    }
+lab::SyntaxOptions OpsFlags::syntaxOf(const std::string &typeName) const {
+  lab::SyntaxOptions syntax;
+  try {
+    setTypes(syntax, typeName);
+  } catch (const Error &error) {
+    fail("--type: {}", error.what());
   }
+  setEpilogue(syntax, epilogue.empty() ? syntax.bytes() ? "none" : "bias+relu" : epilogue);
+  require(!syntax.bytes() || !syntax.bias, "--epilogue {}: a product of {} has no bias", epilogue, typeName);
+  return syntax;
+}
+
+std::vector<lab::ListedProblem> OpsFlags::ofKind(std::vector<lab::ListedProblem> entries, const std::string &source,
+                                                 const lab::SyntaxOptions &syntax) const {
+  const lab::ProblemSyntax *known = lab::findSyntax(kind);
+  std::string wanted = known ? lab::parseProblem(kind, known->form, syntax).op : kind;
+  require(kind.empty() || findOp(wanted),
+          "'{}' is neither a kind of problem nor an operator (lathe ops bench --help has a list)", kind);
+  if (!kind.empty())
+    std::erase_if(entries, [&](const lab::ListedProblem &entry) { return entry.problem.op != wanted; });
+  require(!entries.empty(), "{} has no {}", source, kind);
+  return entries;
+}
+
+std::vector<lab::ListedProblem> OpsFlags::ofType(const std::string &typeName) const {
+  lab::SyntaxOptions syntax = syntaxOf(typeName);
+  auto shortOrOwn = [&](const lab::Problem &problem, const std::string &text) {
+    if (syntax.type != ElementType::f32)
+      return problem.str();
+    return problem.op == "conv" && isShort(text) ? lab::shortText(problem) : text;
+  };
+  std::vector<lab::ListedProblem> entries;
+  for (const std::string &given : texts)
+    for (const std::string &text : lab::expandRanges(given)) {
+      lab::Problem problem = lab::parseProblem(kind, text, syntax);
+      if (!epilogue.empty() && !syntax.bytes() && isShort(text))
+        requireEpilogueHonoured(kind, text, syntax, epilogue);
+      entries.push_back({problem, kind, shortOrOwn(problem, text), text, {}, 1});
+    }
+  if (suites.empty())
+    return entries;
+  auto listed = lab::readProblems(problemLists(), suites, syntax);
+  for (auto &entry : listed)
+    entry.text = shortOrOwn(entry.problem, entry.text);
+  for (auto &entry : ofKind(std::move(listed), fmt::format("--suite {}", fmt::join(suites, ",")), syntax))
+    entries.push_back(std::move(entry));
+  return entries;
+}
+
+std::vector<lab::ListedProblem> OpsFlags::listed() const {
+  require(!kind.empty() || !model.empty() || !suites.empty(), "expected an operator, --suite or --from-model");
+  std::vector<lab::ListedProblem> entries;
+  if (!model.empty())
+    entries = ofKind(listModel(model).problems, model, {});
+  for (const std::string &typeName : wordsOf(types))
+    for (lab::ListedProblem &entry : ofType(typeName))
+      entries.push_back(std::move(entry));
+  const lab::ProblemSyntax *known = lab::findSyntax(kind);
   require(!entries.empty(), "give problems (such as {}), --suite or --from-model",
           known ? known->form : "'conv x=1x64x56x56 w=64x64x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1'");
   lab::ProblemList list;

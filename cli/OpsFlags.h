@@ -3,6 +3,7 @@
 
 #include "cli/Common.h"
 #include "lab/ops/OpsLab.h"
+#include "lab/problems/ProblemSyntax.h"
 
 namespace lathe::cli {
 
@@ -39,6 +40,18 @@ struct OpsFlags {
   std::vector<lab::OpsColumn> columns(const std::string &op) const;
   /// A command that measures the row again.
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const;
+
+private:
+  void addProblems(Options &options);
+  void addSettings(Options &options); // what every row varies over, and the epilogue
+  void addEffort(Options &options);   // repetitions, limits of time and memory
+  /// What short texts leave open, for one word of --type.
+  lab::SyntaxOptions syntaxOf(const std::string &typeName) const;
+  /// Texts and suites with operands of one word of --type.
+  std::vector<lab::ListedProblem> ofType(const std::string &typeName) const;
+  /// Entries with the operator of `kind`, all if none is given. Throws Error if `source` has none.
+  std::vector<lab::ListedProblem> ofKind(std::vector<lab::ListedProblem> entries, const std::string &source,
+                                         const lab::SyntaxOptions &syntax) const;
 };
 
 /// The operators of a model, as the compiler lists them.

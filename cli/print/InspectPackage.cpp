@@ -1,5 +1,6 @@
 #include "cli/print/InspectPackage.h"
 
+#include "cli/print/PortText.h"
 #include "package/Package.h"
 #include "runtime/Model.h"
 #include "runtime/plan/Program.h"
@@ -46,16 +47,6 @@ const char *name(package::SectionKind kind) {
     return "code";
   }
   return "unknown";
-}
-
-std::string describePorts(const char *what, std::span<const runtime::Port> ports, json &list) {
-  std::string text;
-  for (const runtime::Port &port : ports) {
-    std::string type = port.tensor ? std::string(lathe::name(port.type)) : "no tensor";
-    text += fmt::format("{:<6} {}: {} {}\n", what, printable(port.name), type, str(port.dims));
-    list.push_back({{"name", port.name}, {"type", type}, {"dims", str(port.dims)}});
-  }
-  return text;
 }
 
 std::string describeSections(const Contents &contents, const TableStyle &style, json &list) {

@@ -202,25 +202,55 @@ private:
   Table lines;
 };
 
-void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store, const std::vector<Row> &rows,
-             const AnalyzedNetwork &network) {
-  const std::vector<report::Part> &parts = network.parts;
-  auto measured = [&](const std::string &platform, int threads) -> std::optional<double> {
+/// The analyses of the rows of a store.
+class Analysis {
+public:
+  Analysis(Findings &findings, const AnalyzeFlags &flags, store::Store &store, const std::vector<Row> &rows,
+           const AnalyzedNetwork &network)
+      : findings(findings), flags(flags), store(store), rows(rows), network(network) {}
+
+  /// Adds every analysis that the flags ask for.
+  void run() {
+    static constexpr std::pair<const char *, void (Analysis::*)()> all[] = {
+        {"roofline", &Analysis::roofline},   {"counters", &Analysis::counters},
+        {"speedup", &Analysis::speedup},     {"best", &Analysis::best},
+        {"schedules", &Analysis::schedules}, {"failed", &Analysis::failed},
+        {"estimate", &Analysis::estimate},   {"account", &Analysis::account},
+        {"table", &Analysis::table},         {"correlation", &Analysis::correlation},
+        {"turning", &Analysis::turning}};
+    for (auto [name, analyze] : all)
+      if (flags.wants(name))
+        (this->*analyze)();
+  }
+
+private:
+  Findings &findings;
+  const AnalyzeFlags &flags;
+  store::Store &store;
+  const std::vector<Row> &rows;
+  const AnalyzedNetwork &network;
+
+  /// Time of the whole network, in seconds.
+  std::optional<double> measured(const std::string &platform, int threads) {
     if (flags.measuredMs > 0)
       return flags.measuredMs * 1e-3;
     return network.text.empty() ? std::nullopt : benchSeconds(store, network.text, platform, threads);
-  };
-  auto lastLevel = [&](const std::string &platform) { return report::lastLevelBytes(store.platform(platform)); };
-  if (flags.wants("roofline")) {
+  }
+  int64_t lastLevel(const std::string &platform) { return report::lastLevelBytes(store.platform(platform)); }
+
+  void roofline() {
     Ceilings ceilings(store);
     findings.add("roofline", "Share of the roofline",
                  report::rooflineShares(rows, [&](auto &p) { return ceilings.of(p); }),
                  "no timed point whose operations and bytes are known", rooflineText);
   }
-  if (flags.wants("counters"))
+
+  void counters() {
     findings.add("counters", "What the runs cost", report::counted(rows),
                  "no timed point whose processor time is known", countedText);
-  if (flags.wants("speedup")) {
+  }
+
+  void speedup() {
     report::Speedups speedups;
     std::string reason = "give --baseline PROVIDER";
     if (!flags.baseline.empty()) {
@@ -231,7 +261,8 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
         "speedup", "Speedup over " + flags.baseline, reason, speedups,
         [&](auto &found, auto &style) { return speedupText(found, flags.baseline, style); }, toJson(speedups));
   }
-  if (flags.wants("best")) {
+
+  void best() {
     auto best = report::best(rows);
     json points = json::array(), counts = json::array();
     for (auto &entry : best)
@@ -241,20 +272,25 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
     findings.add("best", "Fastest of each problem and setting", best.empty() ? "no timed points" : "", best, bestText,
                  {{"points", points}, {"counts", counts}});
   }
-  if (flags.wants("schedules")) {
+
+  void schedules() {
     report::ScheduleGains gains = report::scheduleGains(rows);
     findings.add("schedules", "Best schedule over the default",
                  gains.rows.empty() ? "nothing was measured with several schedules (lathe ops bench --schedule)" : "",
                  gains, schedulesText, toJson(gains));
   }
-  if (flags.wants("failed")) {
+
+  void failed() {
     auto failed = report::failed(rows);
     json points = json::array();
     for (const Row *row : failed)
       points.push_back(report::failedJson(*row));
     findings.add("failed", "Points that failed", failed.empty() ? "none" : "", failed, failedText, points);
   }
-  if (flags.wants("estimate")) {
+
+  /// Sums with the caches as in the network, then as measured.
+  void estimate() {
+    const std::vector<report::Part> &parts = network.parts;
     std::vector<report::Estimate> found;
     if (!parts.empty()) {
       auto asInNetwork = report::rowsAsInNetwork(rows, [&](const std::string &platform) {
@@ -272,30 +308,38 @@ void analyze(Findings &findings, const AnalyzeFlags &flags, store::Store &store,
                                : "none of the network's operators has a time: " + network.command + " measures them",
                  estimateText);
   }
-  if (flags.wants("account")) {
+
+  void account() {
     std::vector<report::Account> found;
     if (!network.text.empty())
-      found = report::accounts(rows, parts, lab::knownProviders().front(),
+      found = report::accounts(rows, network.parts, lab::knownProviders().front(),
                                {[&](const std::string &platform, int threads) {
                                   return report::lastProfile(store, network.text, platform, threads);
                                 },
-                                measured, lastLevel});
+                                [&](const std::string &platform, int threads) { return measured(platform, threads); },
+                                [&](const std::string &platform) { return lastLevel(platform); }});
     findings.add("account", "Where the network's time goes", found,
                  network.text.empty() ? "give --from-model MODEL"
                                       : fmt::format("needs `lathe profile {0}`, `lathe bench {0}` and {1}",
                                                     flags.network.model, network.command),
                  accountText);
   }
-  if (flags.wants("table"))
-    findings.add("table", "Convolutions by shape", report::convTables(rows, parts), "no timed convolution",
+
+  void table() {
+    findings.add("table", "Convolutions by shape", report::convTables(rows, network.parts), "no timed convolution",
                  convTableText);
-  if (flags.wants("correlation"))
+  }
+
+  void correlation() {
     findings.add("correlation", "What the times follow", report::correlations(rows),
                  "no feature varies over three timed points of one operator and provider", correlationText);
-  if (flags.wants("turning"))
+  }
+
+  void turning() {
     findings.add("turning", "Turning points (slopes of logarithms)", report::turningPoints(rows),
                  "no curve: two numbers of threads, or three sizes of otherwise equal problems", turningText);
-}
+  }
+};
 
 } // namespace
 
@@ -327,7 +371,7 @@ int analyzeVerb(const Arguments &arguments) {
   Findings findings(flags, options);
   if (flags.what.empty() && options.printsText())
     std::cout << storeSummary(store.path(), rows);
-  analyze(findings, flags, store, rows, network);
+  Analysis(findings, flags, store, rows, network).run();
   if (options.printsText())
     findings.close();
   findings.document["points"] = rows.size();

@@ -26,14 +26,51 @@ std::vector<report::Row> sideOf(const std::string &name, const StoreFlags &flags
   return results ? report::rowsOfResults(document, name) : report::rowsOfArchive(name);
 }
 
+struct DiffFlags {
+  StoreFlags store;
+  std::string before, after;
+  std::vector<std::string> failOn;
+  bool all = false;
+  size_t rows = 40;
+
+  void add(Options &options) {
+    const char *side = "an experiment's id or its beginning, an archive (`lathe store export`), or a file of\n"
+                       "`lathe ops bench --json`";
+    options.add_option("before", before, side)->required();
+    options.add_option("after", after, "the other side, in one of the same forms")->required();
+    options
+        .add_option(
+            "--fail-on", failOn,
+            "Fail on slower, slower:3% (settled and by more than 3 %), failed (passed before) or missing, by commas")
+        ->delimiter(',')
+        ->type_name("RULE");
+    options.add_flag("--all", all, "Show also points that are the same");
+    options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
+    store.add(options);
+    options.addWide();
+    options.addJson();
+    options.afterParse([this, &options] {
+      if (std::filesystem::is_regular_file(before) && std::filesystem::is_regular_file(after))
+        options.refuse({"--store"}, "both sides are files, no store is read");
+    });
+  }
+
+  std::vector<report::FailRule> rules() const {
+    std::vector<report::FailRule> rules;
+    for (const std::string &text : failOn)
+      try {
+        rules.push_back(report::FailRule::parse(text));
+      } catch (const Error &error) {
+        fail("--fail-on {}", error.what());
+      }
+    return rules;
+  }
+};
+
 } // namespace
 
 int diffVerb(const Arguments &arguments) {
-  StoreFlags store;
-  std::string before, after;
-  std::vector<std::string> ruleTexts;
-  bool all = false;
-  size_t rows = 40;
+  DiffFlags flags;
   Options options(
       "ops diff",
       "Compare two experiments point by point: ratios of medians with intervals, verdicts, changes of status,\n"
@@ -42,54 +79,30 @@ int diffVerb(const Arguments &arguments) {
       "  lathe ops diff 3f2a 91c0\n"
       "  lathe ops diff before.jsonl.gz after.jsonl.gz --fail-on slower:3%,failed,missing\n"
       "  lathe ops diff bench-monday.json bench-today.json --json -\n");
-  const char *side = "an experiment's id or its beginning, an archive (`lathe store export`), or a file of\n"
-                     "`lathe ops bench --json`";
-  options.add_option("before", before, side)->required();
-  options.add_option("after", after, "the other side, in one of the same forms")->required();
-  options
-      .add_option(
-          "--fail-on", ruleTexts,
-          "Fail on slower, slower:3% (settled and by more than 3 %), failed (passed before) or missing, by commas")
-      ->delimiter(',')
-      ->type_name("RULE");
-  options.add_flag("--all", all, "Show also points that are the same");
-  options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
-  store.add(options);
-  options.addWide();
-  options.addJson();
-  options.afterParse([&] {
-    if (std::filesystem::is_regular_file(before) && std::filesystem::is_regular_file(after))
-      options.refuse({"--store"}, "both sides are files, no store is read");
-  });
+  flags.add(options);
   options.parseAll(arguments);
 
-  std::vector<report::FailRule> rules;
-  for (const std::string &text : ruleTexts)
-    try {
-      rules.push_back(report::FailRule::parse(text));
-    } catch (const Error &error) {
-      fail("--fail-on {}", error.what());
-    }
-  std::vector<report::Row> old = sideOf(before, store), now = sideOf(after, store);
-  require(!old.empty(), "{}: has no points", before);
-  require(!now.empty(), "{}: has no points", after);
+  std::vector<report::FailRule> rules = flags.rules();
+  std::vector<report::Row> old = sideOf(flags.before, flags.store), now = sideOf(flags.after, flags.store);
+  require(!old.empty(), "{}: has no points", flags.before);
+  require(!now.empty(), "{}: has no points", flags.after);
   report::Diff diff = report::diff(old, now);
   json violations = json::array();
   size_t violated = 0;
   for (size_t i = 0; i < rules.size(); ++i) {
     auto count = std::count_if(diff.points.begin(), diff.points.end(), [&](auto &p) { return rules[i].holds(p); });
     violated += size_t(count);
-    violations.push_back({{"rule", ruleTexts[i]}, {"points", count}});
+    violations.push_back({{"rule", flags.failOn[i]}, {"points", count}});
   }
   if (options.printsText()) {
-    std::cout << diffText(diff, all, options.tableStyle(rows));
+    std::cout << diffText(diff, flags.all, options.tableStyle(flags.rows));
     for (auto &violation : violations)
       std::cout << fmt::format("--fail-on {}: {}\n", violation["rule"].get<std::string>(),
                                counted(violation["points"].get<int64_t>(), "point"));
   }
   json document = toJson(diff);
-  document["before"] = before;
-  document["after"] = after;
+  document["before"] = flags.before;
+  document["after"] = flags.after;
   document["fail_on"] = violations;
   options.writeJson(document);
   return violated ? failedVerdict : success;

@@ -1,5 +1,6 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/print/InspectPackage.h"
+#include "cli/print/PortText.h"
 #include "passes/interpret/Ports.h"
 #include "support/Text.h"
 
@@ -8,6 +9,8 @@
 
 namespace lathe::cli {
 namespace {
+
+using nlohmann::json;
 
 double atOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
@@ -24,11 +27,119 @@ std::string shapeKey(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
   return text + " -> " + str(shapes.of(op->getResult(0)).dims);
 }
 
+/// Convolutions or matrix products of one shape.
 struct ShapeRow {
   std::string op, shapes, attributes;
-  double flops = 0;
+  double flops = 0; // of one
   int count = 0;
   std::vector<std::string> nodes;
+
+  bool isLike(const ShapeRow &other) const {
+    return op == other.op && shapes == other.shapes && attributes == other.attributes;
+  }
+};
+
+/// The figures of a graph, operator by operator. Symbolic extents count as 1.
+class GraphFigures {
+public:
+  GraphFigures(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes) : shapes(shapes) {
+    for (mlir::Operation &op : main.getBody().front())
+      visit(op);
+  }
+
+  /// A line with the totals, and a table of the operators.
+  std::string describe(uint64_t fileBytes, const TableStyle &style, json &document) const {
+    document["parameters"] = parameters;
+    document["parameter_bytes"] = parameterBytes;
+    document["activation_bytes"] = activationBytes;
+    document["flops"] = flops;
+    std::string text = fmt::format("{:.0f} parameters ({}), {} a run, {} of activations, file {}\n\n", parameters,
+                                   bytesText(parameterBytes), flopsText(flops), bytesText(activationBytes),
+                                   bytesText(static_cast<double>(fileBytes)));
+    return text + describeOperators(style, document["operators"]);
+  }
+
+  /// A table of the shapes of convolutions and matrix products; "" if there are none.
+  std::string describeContractions(const TableStyle &style, json &list) const {
+    if (rows.empty())
+      return "";
+    std::vector<ShapeRow> sorted = rows;
+    std::sort(sorted.begin(), sorted.end(), [](const ShapeRow &a, const ShapeRow &b) {
+      double aFlops = a.flops * a.count, bFlops = b.flops * b.count;
+      return std::tie(bFlops, a.shapes, a.attributes) < std::tie(aFlops, b.shapes, b.attributes);
+    });
+    Table table({numberColumn("count"), textColumn("operator").drop(1), textColumn("shapes").shrink(24),
+                 textColumn("attributes").drop(3).shrink(16), numberColumn("MFLOP each"), numberColumn("share"),
+                 textColumn("first node").drop(2).shrink(10)});
+    for (const ShapeRow &row : sorted) {
+      table.row({std::to_string(row.count), row.op, row.shapes, row.attributes, fmt::format("{:.2f}", row.flops * 1e-6),
+                 shareText(row.flops * row.count), row.nodes.empty() ? "" : row.nodes[0]});
+      list.push_back({{"op", row.op},
+                      {"shapes", row.shapes},
+                      {"attributes", row.attributes},
+                      {"count", row.count},
+                      {"flops", row.flops},
+                      {"nodes", row.nodes}});
+    }
+    return fmt::format("\n{} distinct convolution and matrix product shapes:\n{}", rows.size(), table.str(style));
+  }
+
+private:
+  struct OperatorTotal {
+    int count = 0;
+    double flops = 0;
+  };
+
+  const nn::SymbolicShapes &shapes;
+  std::map<std::string, OperatorTotal> operators; // by name
+  std::vector<ShapeRow> rows;
+  double parameters = 0, parameterBytes = 0, activationBytes = 0, flops = 0;
+
+  std::string shareText(double part) const { return fmt::format("{:.2f} %", flops > 0 ? part / flops * 100 : 0); }
+
+  void visit(mlir::Operation &op) {
+    if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
+      TensorInfo info = shapes.of(constant.getOutput());
+      if (isFloat(info.type))
+        parameters += atOne(product(info.dims));
+      parameterBytes += bytesOf(info);
+      return;
+    }
+    const OpRecord *record = nn::recordOf(&op);
+    if (!record)
+      return;
+    double operations = atOne(flopsOf(&op, shapes));
+    flops += operations;
+    operators[record->name].count++;
+    operators[record->name].flops += operations;
+    for (mlir::Value result : op.getResults())
+      activationBytes += bytesOf(shapes.of(result));
+    if (std::string_view(record->lowering) == "contraction")
+      addContraction(op, {record->name, shapeKey(&op, shapes), lathe::describe(*nn::attrsOf(&op)), operations, 0, {}});
+  }
+
+  void addContraction(mlir::Operation &op, const ShapeRow &row) {
+    auto same = std::find_if(rows.begin(), rows.end(), [&](const ShapeRow &other) { return other.isLike(row); });
+    if (same == rows.end())
+      same = rows.insert(rows.end(), row);
+    same->count++;
+    for (const std::string &node : nn::nodeNames(op.getLoc()))
+      same->nodes.push_back(node);
+  }
+
+  /// Those with the most operations first.
+  std::string describeOperators(const TableStyle &style, json &document) const {
+    std::vector<std::pair<std::string, OperatorTotal>> sorted(operators.begin(), operators.end());
+    std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) {
+      return std::tie(b.second.flops, a.first) < std::tie(a.second.flops, b.first);
+    });
+    Table table({textColumn("operator"), numberColumn("count"), numberColumn("MFLOP"), numberColumn("share")});
+    for (const auto &[op, total] : sorted) {
+      table.row({op, std::to_string(total.count), fmt::format("{:.2f}", total.flops * 1e-6), shareText(total.flops)});
+      document[op] = {{"count", total.count}, {"flops", total.flops}};
+    }
+    return table.str(style);
+  }
 };
 
 } // namespace
@@ -54,105 +165,16 @@ int inspectVerb(const Arguments &arguments) {
   Source source = loadSource(model);
   mlir::func::FuncOp main = mainFunction(*source.module);
   nn::SymbolicShapes shapes(main);
-  nlohmann::json json{{"model", model.model},
-                      {"file_bytes", source.fileBytes},
-                      {"inputs", nlohmann::json::array()},
-                      {"outputs", nlohmann::json::array()},
-                      {"operators", nlohmann::json::object()}};
-  std::string text;
-
-  std::vector<runtime::Port> ports = inputPorts(*source.module);
-  for (const runtime::Port &port : ports) {
-    text += fmt::format("input  {}: {} {}\n", printable(port.name), name(port.type), str(port.dims));
-    json["inputs"].push_back({{"name", port.name}, {"type", name(port.type)}, {"dims", str(port.dims)}});
-  }
-  std::vector<std::string> outputs = outputNames(main);
-  std::vector<TensorInfo> results = shapes.results();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    text += fmt::format("output {}: {} {}\n", printable(outputs[i]), name(results[i].type), str(results[i].dims));
-    json["outputs"].push_back({{"name", outputs[i]}, {"type", name(results[i].type)}, {"dims", str(results[i].dims)}});
-  }
-
-  std::map<std::string, std::pair<int, double>> operators; // count, flops
-  std::vector<ShapeRow> rows;
-  double parameters = 0, parameterBytes = 0, activationBytes = 0, flops = 0;
-  for (mlir::Operation &op : main.getBody().front()) {
-    if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
-      TensorInfo info = shapes.of(constant.getOutput());
-      if (isFloat(info.type))
-        parameters += atOne(product(info.dims));
-      parameterBytes += bytesOf(info);
-      continue;
-    }
-    const OpRecord *record = nn::recordOf(&op);
-    if (!record)
-      continue;
-    double operations = atOne(flopsOf(&op, shapes));
-    flops += operations;
-    operators[record->name].first++;
-    operators[record->name].second += operations;
-    for (mlir::Value result : op.getResults())
-      activationBytes += bytesOf(shapes.of(result));
-    if (std::string_view(record->lowering) != "contraction")
-      continue;
-    ShapeRow row{record->name, shapeKey(&op, shapes), describe(*nn::attrsOf(&op)), operations, 0, {}};
-    auto same = std::find_if(rows.begin(), rows.end(), [&](const ShapeRow &other) {
-      return other.op == row.op && other.shapes == row.shapes && other.attributes == row.attributes;
-    });
-    if (same == rows.end())
-      same = rows.insert(rows.end(), row);
-    same->count++;
-    for (const std::string &node : nn::nodeNames(op.getLoc()))
-      same->nodes.push_back(node);
-  }
-
-  text += fmt::format("{:.0f} parameters ({}), {} a run, {} of activations, file {}\n\n", parameters,
-                      bytesText(parameterBytes), flopsText(flops), bytesText(activationBytes),
-                      bytesText(static_cast<double>(source.fileBytes)));
-  json["parameters"] = parameters;
-  json["parameter_bytes"] = parameterBytes;
-  json["activation_bytes"] = activationBytes;
-  json["flops"] = flops;
-
-  std::vector<std::pair<std::string, std::pair<int, double>>> sorted(operators.begin(), operators.end());
-  std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) {
-    return std::tie(b.second.second, a.first) < std::tie(a.second.second, b.first);
-  });
-  Table byOperator({textColumn("operator"), numberColumn("count"), numberColumn("MFLOP"), numberColumn("share")});
-  for (const auto &[op, figures] : sorted) {
-    double share = flops > 0 ? figures.second / flops * 100 : 0;
-    byOperator.row({op, std::to_string(figures.first), fmt::format("{:.2f}", figures.second * 1e-6),
-                    fmt::format("{:.2f} %", share)});
-    json["operators"][op] = {{"count", figures.first}, {"flops", figures.second}};
-  }
-  text += byOperator.str(options.tableStyle());
-
-  json["contractions"] = nlohmann::json::array();
-  if (!rows.empty()) {
-    std::sort(rows.begin(), rows.end(), [](const ShapeRow &a, const ShapeRow &b) {
-      double aFlops = a.flops * a.count, bFlops = b.flops * b.count;
-      return std::tie(bFlops, a.shapes, a.attributes) < std::tie(aFlops, b.shapes, b.attributes);
-    });
-    Table table({numberColumn("count"), textColumn("operator").drop(1), textColumn("shapes").shrink(24),
-                 textColumn("attributes").drop(3).shrink(16), numberColumn("MFLOP each"), numberColumn("share"),
-                 textColumn("first node").drop(2).shrink(10)});
-    for (const ShapeRow &row : rows) {
-      double share = flops > 0 ? row.flops * row.count / flops * 100 : 0;
-      table.row({std::to_string(row.count), row.op, row.shapes, row.attributes, fmt::format("{:.2f}", row.flops * 1e-6),
-                 fmt::format("{:.2f} %", share), row.nodes.empty() ? "" : row.nodes[0]});
-      json["contractions"].push_back({{"op", row.op},
-                                      {"shapes", row.shapes},
-                                      {"attributes", row.attributes},
-                                      {"count", row.count},
-                                      {"flops", row.flops},
-                                      {"nodes", row.nodes}});
-    }
-    text += fmt::format("\n{} distinct convolution and matrix product shapes:\n{}", rows.size(),
-                        table.str(options.tableStyle()));
-  }
+  json document{{"model", model.model},     {"file_bytes", source.fileBytes}, {"inputs", json::array()},
+                {"outputs", json::array()}, {"operators", json::object()},    {"contractions", json::array()}};
+  GraphFigures figures(main, shapes);
+  std::string text = describePorts("input", inputPorts(*source.module), document["inputs"]);
+  text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
+  text += figures.describe(source.fileBytes, options.tableStyle(), document);
+  text += figures.describeContractions(options.tableStyle(), document["contractions"]);
   if (options.printsText())
     std::cout << text;
-  options.writeJson(json);
+  options.writeJson(document);
   return success;
 }
 

@@ -140,6 +140,134 @@ bool isKept(const Recording &recording, const lab::ListedProblem &entry, const l
   return std::all_of(points.begin(), points.end(), [&](auto &point) { return recording.has(point); });
 }
 
+/// One run of `lathe ops bench`: measures the rows that neither the log nor the store has, and reports all of them.
+class BenchRun {
+public:
+  /// Opens the log and the store.
+  BenchRun(OpsFlags &flags, const RecordFlags &record, const Options &options, const Arguments &arguments)
+      : flags(flags), options(options), columns(flags), settings(flags.settings()), log(flags.log),
+        recording(record, store::ExperimentKind::ops, "ops bench", arguments, identity()) {
+    require(recording.on() || !flags.readsRecords(), "--schedule records reads the store: not with --no-store");
+  }
+
+  int run(const std::vector<lab::ListedProblem> &problems) {
+    if (const std::string &via = flags.bench.via; !via.empty())
+      recording.elsewhere(via, columns.of(problems.front().problem.op).front().platform);
+    flags.bench.bestSchedule = [&](const std::string &task) { return recording.bestSchedule(task); };
+    if (std::string said = flags.fresh ? "" : recording.resume(); options.printsText())
+      std::cout << said << std::flush;
+    total = problems.size() * settings.size();
+    flags.bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
+    for (auto &entry : problems)
+      for (const lab::OpsSetting &setting : settings)
+        take(entry, setting);
+    if (!left)
+      recording.finish();
+    report(problems.front().problem.op);
+    return wrongPoints(rows) ? failedVerdict : success;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  OpsFlags &flags;
+  const Options &options;
+  Columns columns;
+  std::vector<lab::OpsSetting> settings;
+  RowLog log;
+  Recording recording;
+  Progress progress{"ops bench"};
+  std::string stage; // of the progress
+  std::string op;
+  std::unique_ptr<lab::OpsLab> laboratory; // of the operator `op`
+  Clock::time_point began = Clock::now();
+  std::vector<json> rows; // known from the log, or measured
+  size_t total = 0, done = 0, left = 0, kept = 0, measured = 0;
+
+  /// How every point is measured.
+  json identity() const {
+    json identity = {{"seed", flags.bench.seed},
+                     {"check_only", flags.bench.checkOnly},
+                     {"repetitions", flags.repetitions},
+                     {"starts", flags.bench.minStarts},
+                     {"max_starts", flags.bench.maxStarts},
+                     {"max_seconds", flags.bench.maxSeconds}};
+    if (!flags.bench.via.empty())
+      identity["via"] = flags.bench.via;
+    return identity;
+  }
+
+  /// The row in the log.
+  std::string keyOf(const lab::ListedProblem &entry, const lab::OpsSetting &setting) {
+    const std::string &via = flags.bench.via;
+    return fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}", entry.problem.str(), setting.threads,
+                       store::name(setting.cache), name(setting.layout), flags.bench.seed,
+                       fmt::join(columns.names(entry.problem.op), ","), flags.bench.checkOnly ? " check" : "",
+                       via.empty() ? "" : " via " + via);
+  }
+
+  bool timeIsUp() const {
+    return flags.minutes > 0 && std::chrono::duration<double>(Clock::now() - began).count() > flags.minutes * 60;
+  }
+
+  void take(const lab::ListedProblem &entry, const lab::OpsSetting &setting) {
+    stage = entry.text;
+    std::string key = keyOf(entry, setting);
+    if (const json *known = log.find(key)) {
+      rows.push_back(*known);
+    } else if (isKept(recording, entry, setting, columns.of(entry.problem.op))) {
+      ++kept;
+    } else if (timeIsUp()) {
+      ++left;
+      return;
+    } else {
+      rows.push_back(measure(entry, setting, key));
+      ++measured;
+    }
+    ++done;
+  }
+
+  /// Measures a row, keeps and prints it.
+  json measure(const lab::ListedProblem &entry, const lab::OpsSetting &setting, const std::string &key) {
+    if (!laboratory || op != entry.problem.op) {
+      op = entry.problem.op;
+      laboratory = std::make_unique<lab::OpsLab>(columns.of(op), flags.bench);
+    }
+    progress.update(stage, done, total);
+    lab::OpsRow result = laboratory->measure(entry, setting);
+    std::string repro = flags.repro(entry, setting);
+    auto points = lab::pointsOf(result);
+    for (store::Point &point : points)
+      point.repro = repro;
+    recording.add(std::move(points));
+    recording.add(lab::tuningOf(result));
+    json row = lab::toJson(result);
+    row["key"] = key;
+    row["repro"] = repro;
+    log.add(row);
+    if (options.printsText())
+      printRow(row, options.tableStyle().width);
+    return row;
+  }
+
+  void report(const std::string &firstOp) {
+    auto summaries = lab::summarizeOps(rows);
+    if (options.printsText()) {
+      printSummaries(summaries, options.tableStyle());
+      std::cout << totalsText(rows, measured, kept, left) << overheadText(rows) << uncountedText(rows)
+                << recording.line();
+    }
+    json documents = json::array();
+    for (auto &summary : summaries)
+      documents.push_back(lab::toJson(summary));
+    options.writeJson({{"providers", columns.names(firstOp)},
+                       {"rows", rows},
+                       {"summaries", documents},
+                       {"kept", kept},
+                       {"left", left}});
+  }
+};
+
 int benchOps(const Arguments &arguments) {
   OpsFlags flags;
   RecordFlags record;
@@ -170,107 +298,20 @@ int benchOps(const Arguments &arguments) {
     printList(problems, options.tableStyle());
     return success;
   }
-  Columns columns(flags);
-  auto settings = flags.settings();
   auto sayNote = [&] { // when all flags are known to be good: an error is one line
     if (!note.empty() && !Progress::isSilent())
       say(fmt::format("lathe ops bench: {}", note));
   };
   if (flags.dryRun) {
+    Columns columns(flags);
+    flags.settings();
     sayNote();
     printDryRun(flags, problems, columns);
     return success;
   }
-  RowLog log(flags.log);
-  json identity = {{"seed", flags.bench.seed},
-                   {"check_only", flags.bench.checkOnly},
-                   {"repetitions", flags.repetitions},
-                   {"starts", flags.bench.minStarts},
-                   {"max_starts", flags.bench.maxStarts},
-                   {"max_seconds", flags.bench.maxSeconds}};
-  const std::string &via = flags.bench.via;
-  if (!via.empty())
-    identity["via"] = via;
-  Recording recording(record, store::ExperimentKind::ops, "ops bench", arguments, identity);
-  require(recording.on() || !flags.readsRecords(), "--schedule records reads the store: not with --no-store");
+  BenchRun run(flags, record, options, arguments);
   sayNote();
-  if (!via.empty())
-    recording.elsewhere(via, columns.of(problems.front().problem.op).front().platform);
-  flags.bench.bestSchedule = [&](const std::string &task) { return recording.bestSchedule(task); };
-  if (std::string said = flags.fresh ? "" : recording.resume(); options.printsText())
-    std::cout << said << std::flush;
-  Progress progress("ops bench");
-  size_t total = problems.size() * settings.size(), done = 0, left = 0, kept = 0, measured = 0;
-  std::string stage;
-  flags.bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
-  auto began = std::chrono::steady_clock::now();
-  auto timeIsUp = [&] {
-    return flags.minutes > 0 &&
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > flags.minutes * 60;
-  };
-  std::vector<json> rows;
-  std::string op;
-  std::unique_ptr<lab::OpsLab> laboratory; // of the operator of the moment
-  for (auto &entry : problems) {
-    for (const lab::OpsSetting &setting : settings) {
-      stage = entry.text;
-      std::string key = fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}", entry.problem.str(),
-                                    setting.threads, store::name(setting.cache), name(setting.layout), flags.bench.seed,
-                                    fmt::join(columns.names(entry.problem.op), ","),
-                                    flags.bench.checkOnly ? " check" : "", via.empty() ? "" : " via " + via);
-      json row;
-      if (const json *known = log.find(key)) {
-        row = *known;
-      } else if (isKept(recording, entry, setting, columns.of(entry.problem.op))) {
-        ++kept;
-        ++done;
-        continue;
-      } else if (timeIsUp()) {
-        ++left;
-        continue;
-      } else {
-        if (!laboratory || op != entry.problem.op) {
-          op = entry.problem.op;
-          laboratory = std::make_unique<lab::OpsLab>(columns.of(op), flags.bench);
-        }
-        progress.update(stage, done, total);
-        lab::OpsRow result = laboratory->measure(entry, setting);
-        std::string repro = flags.repro(entry, setting);
-        auto points = lab::pointsOf(result);
-        for (store::Point &point : points)
-          point.repro = repro;
-        recording.add(std::move(points));
-        recording.add(lab::tuningOf(result));
-        row = lab::toJson(result);
-        row["key"] = key;
-        row["repro"] = repro;
-        log.add(row);
-        ++measured;
-        if (options.printsText())
-          printRow(row, options.tableStyle().width);
-      }
-      ++done;
-      rows.push_back(std::move(row));
-    }
-  }
-  if (!left)
-    recording.finish();
-  auto summaries = lab::summarizeOps(rows);
-  size_t wrong = wrongPoints(rows);
-  if (options.printsText()) {
-    printSummaries(summaries, options.tableStyle());
-    std::cout << totalsText(rows, measured, kept, left) << overheadText(rows) << uncountedText(rows)
-              << recording.line();
-  }
-  json documents = json::array();
-  for (auto &summary : summaries)
-    documents.push_back(lab::toJson(summary));
-  options.writeJson({{"providers", columns.names(problems.front().problem.op)},
-                     {"rows", rows},
-                     {"summaries", documents},
-                     {"kept", kept},
-                     {"left", left}});
-  return wrong ? failedVerdict : success;
+  return run.run(problems);
 }
 
 int problemsOps(const Arguments &arguments) { return forwardToCompiler("problems", arguments); }

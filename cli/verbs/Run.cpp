@@ -1,6 +1,6 @@
-#include "cli/Packages.h"
 #include "cli/FrontVerbs.h"
 #include "cli/Inputs.h"
+#include "cli/Packages.h"
 #include "cli/verbs/Measure.h"
 #include "runtime/Context.h"
 
@@ -8,6 +8,16 @@
 #include <iostream>
 
 namespace lathe::cli {
+namespace {
+
+nlohmann::json memoryJson(const runtime::MemoryUse &memory, const runtime::Model &package) {
+  return {{"constant_bytes", memory.constantBytes}, {"arena_bytes", memory.arenaBytes},
+          {"live_bytes", memory.liveBytes},         {"scratch_bytes", memory.scratchBytes},
+          {"output_bytes", memory.outputBytes},     {"copied_bytes", memory.copiedBytes},
+          {"code_bytes", package.codeBytes()}};
+}
+
+} // namespace
 
 int runVerb(const Arguments &arguments) {
   ModelFlags model;
@@ -57,18 +67,10 @@ int runVerb(const Arguments &arguments) {
     names.push_back(package->outputs()[i].name);
     results.push_back(context.output(i));
   }
-  runtime::MemoryUse memory = context.memory();
   nlohmann::json json{{"model", model.model},
                       {"run_ms", seconds * 1e3},
                       {"peak_rss_bytes", peakResidentBytes()},
-                      {"memory",
-                       {{"constant_bytes", memory.constantBytes},
-                        {"arena_bytes", memory.arenaBytes},
-                        {"live_bytes", memory.liveBytes},
-                        {"scratch_bytes", memory.scratchBytes},
-                        {"output_bytes", memory.outputBytes},
-                        {"copied_bytes", memory.copiedBytes},
-                        {"code_bytes", package->codeBytes()}}},
+                      {"memory", memoryJson(context.memory(), *package)},
                       {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());
   if (!output.empty())

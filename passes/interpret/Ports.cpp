@@ -2,7 +2,6 @@
 
 #include "ir/Bridge.h"
 #include "ir/Main.h"
-#include "ir/SymbolicShapes.h"
 
 namespace lathe {
 
@@ -16,6 +15,20 @@ std::vector<runtime::Port> inputPorts(mlir::ModuleOp module) {
     port.name = names[index];
     port.type = nn::toElementType(llvm::cast<mlir::TensorType>(argument.getType()).getElementType());
     port.dims = nn::argumentDims(main, index);
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+std::vector<runtime::Port> outputPorts(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes) {
+  std::vector<std::string> names = outputNames(main);
+  std::vector<TensorInfo> results = shapes.results();
+  std::vector<runtime::Port> ports;
+  for (size_t i = 0; i < names.size(); ++i) {
+    runtime::Port port;
+    port.name = names[i];
+    port.type = results[i].type;
+    port.dims = results[i].dims;
     ports.push_back(std::move(port));
   }
   return ports;

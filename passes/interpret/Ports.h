@@ -1,6 +1,7 @@
 // The ports of a model, as its package has them.
 #pragma once
 
+#include "ir/SymbolicShapes.h"
 #include "runtime/Model.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -11,5 +12,7 @@ namespace lathe {
 
 /// The inputs of @main.
 std::vector<runtime::Port> inputPorts(mlir::ModuleOp module);
+/// The outputs of `main`, whose shapes are `shapes`.
+std::vector<runtime::Port> outputPorts(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe
