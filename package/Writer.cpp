@@ -65,77 +65,94 @@ uint64_t hashOf(const Constants &constants) {
   return hasher.digest();
 }
 
-void write(const plan::ProgramT &program, const Constants &constants, std::span<const CodeSection> code,
-           const Sink &sink) {
-  size_t kernels = 0;
-  for (const auto &plan : program.plans)
-    kernels += plan->kernels.size();
-  require(kernels == 0 || !code.empty(), "internal: a program with {} kernels is written without code", kernels);
+/// A package in memory, section by section, and how it is laid out in the file.
+class FileImage {
+public:
+  FileImage(const plan::ProgramT &program, const Constants &constants, std::span<const CodeSection> code)
+      : constants(constants), code(code), builder(1 << 20) {
+    size_t kernels = 0;
+    for (const auto &plan : program.plans)
+      kernels += plan->kernels.size();
+    require(kernels == 0 || !code.empty(), "internal: a program with {} kernels is written without code", kernels);
+    plan::FinishProgramBuffer(builder, plan::CreateProgram(builder, &program));
+    for (const CodeSection &section : code)
+      heads.push_back(codeHead(section, kernels));
+    layOut();
+  }
 
-  flatbuffers::FlatBufferBuilder builder(1 << 20);
-  plan::FinishProgramBuffer(builder, plan::CreateProgram(builder, &program));
+  void write(const Sink &sink) const {
+    Header header = this->header();
+    Out out(sink);
+    out.put(&header, sizeof header);
+    out.put(table.data(), table.size() * sizeof(Section));
+    out.padTo(table[0].offset);
+    out.put(builder.GetBufferPointer(), builder.GetSize());
+    out.padTo(table[1].offset);
+    for (const Constants::Chunk &chunk : constants.chunks()) {
+      out.padTo(table[1].offset + chunk.offset);
+      out.put(chunk.bytes.data(), chunk.bytes.size());
+    }
+    out.padTo(table[1].offset + constants.bytes());
+    for (size_t i = 0; i < code.size(); ++i) {
+      out.padTo(table[2 + i].offset);
+      out.put(heads[i].data(), heads[i].size());
+      out.put(code[i].image.data(), code[i].image.size());
+    }
+  }
 
-  std::vector<std::vector<char>> heads;
-  for (const CodeSection &section : code)
-    heads.push_back(codeHead(section, kernels));
+private:
+  const Constants &constants;
+  std::span<const CodeSection> code;
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<std::vector<char>> heads; // of the code sections
+  std::vector<Section> table;           // plan, constants, code
+  uint64_t end = 0;                     // bytes of the file
 
-  // Lay the sections out: plan, constants, code.
-  std::vector<Section> table;
-  uint64_t end = sizeof(Header) + (2 + code.size()) * sizeof(Section);
-  auto place = [&](SectionKind kind, uint64_t bytes) -> Section & {
+  Section &place(SectionKind kind, uint64_t bytes) {
     Section section{};
     section.kind = kind;
     section.offset = alignTo(end, sectionAlignment);
     section.bytes = bytes;
     end = section.offset + bytes;
     return table.emplace_back(section);
-  };
-  place(SectionKind::plan, builder.GetSize()).hash = hash(builder.GetBufferPointer(), builder.GetSize());
-  place(SectionKind::constants, constants.bytes()).hash = hashOf(constants);
-  for (size_t i = 0; i < code.size(); ++i) {
-    Section &section = place(SectionKind::code, heads[i].size() + code[i].image.size());
+  }
+
+  void layOut() {
+    end = sizeof(Header) + (2 + code.size()) * sizeof(Section);
+    place(SectionKind::plan, builder.GetSize()).hash = hash(builder.GetBufferPointer(), builder.GetSize());
+    place(SectionKind::constants, constants.bytes()).hash = hashOf(constants);
+    for (size_t i = 0; i < code.size(); ++i) {
+      Section &section = place(SectionKind::code, heads[i].size() + code[i].image.size());
+      Hasher hasher;
+      addCode(hasher, i);
+      section.hash = hasher.digest();
+      section.features = code[i].features;
+      require(code[i].target.size() < sizeof section.target, "internal: target text '{}' is too long", code[i].target);
+      std::memcpy(section.target, code[i].target.data(), code[i].target.size());
+    }
+  }
+
+  void addCode(Hasher &hasher, size_t i) const {
+    hasher.update(heads[i].data(), heads[i].size());
+    hasher.update(code[i].image.data(), code[i].image.size());
+  }
+
+  Header header() const {
     Hasher hasher;
-    hasher.update(heads[i].data(), heads[i].size());
-    hasher.update(code[i].image.data(), code[i].image.size());
-    section.hash = hasher.digest();
-    section.features = code[i].features;
-    require(code[i].target.size() < sizeof section.target, "internal: target text '{}' is too long", code[i].target);
-    std::memcpy(section.target, code[i].target.data(), code[i].target.size());
+    hasher.update(table.data(), table.size() * sizeof(Section));
+    hasher.update(builder.GetBufferPointer(), builder.GetSize());
+    for (size_t i = 0; i < code.size(); ++i)
+      addCode(hasher, i);
+    Header header{};
+    std::memcpy(header.magic, magic, sizeof magic);
+    header.formatVersion = formatVersion;
+    header.kernelAbi = LATHE_KERNEL_ABI;
+    header.fileBytes = end;
+    header.hash = hasher.digest();
+    header.sectionCount = static_cast<uint32_t>(table.size());
+    return header;
   }
-
-  Hasher hasher;
-  hasher.update(table.data(), table.size() * sizeof(Section));
-  hasher.update(builder.GetBufferPointer(), builder.GetSize());
-  for (size_t i = 0; i < code.size(); ++i) {
-    hasher.update(heads[i].data(), heads[i].size());
-    hasher.update(code[i].image.data(), code[i].image.size());
-  }
-
-  Header header{};
-  std::memcpy(header.magic, magic, sizeof magic);
-  header.formatVersion = formatVersion;
-  header.kernelAbi = LATHE_KERNEL_ABI;
-  header.fileBytes = end;
-  header.hash = hasher.digest();
-  header.sectionCount = static_cast<uint32_t>(table.size());
-
-  Out out(sink);
-  out.put(&header, sizeof header);
-  out.put(table.data(), table.size() * sizeof(Section));
-  out.padTo(table[0].offset);
-  out.put(builder.GetBufferPointer(), builder.GetSize());
-  out.padTo(table[1].offset);
-  for (const Constants::Chunk &chunk : constants.chunks()) {
-    out.padTo(table[1].offset + chunk.offset);
-    out.put(chunk.bytes.data(), chunk.bytes.size());
-  }
-  out.padTo(table[1].offset + constants.bytes());
-  for (size_t i = 0; i < code.size(); ++i) {
-    out.padTo(table[2 + i].offset);
-    out.put(heads[i].data(), heads[i].size());
-    out.put(code[i].image.data(), code[i].image.size());
-  }
-}
+};
 
 } // namespace
 
@@ -168,7 +185,7 @@ uint64_t writePackage(const std::string &path, const plan::ProgramT &program, co
                       std::span<const CodeSection> code) {
   PendingFile file(path);
   uint64_t written = 0;
-  write(program, constants, code, [&](const void *data, size_t bytes) {
+  FileImage(program, constants, code).write([&](const void *data, size_t bytes) {
     file.write(static_cast<const char *>(data), bytes);
     written += bytes;
   });
@@ -179,7 +196,7 @@ uint64_t writePackage(const std::string &path, const plan::ProgramT &program, co
 std::vector<char> packageBytes(const plan::ProgramT &program, const Constants &constants,
                                std::span<const CodeSection> code) {
   std::vector<char> result;
-  write(program, constants, code, [&](const void *data, size_t bytes) {
+  FileImage(program, constants, code).write([&](const void *data, size_t bytes) {
     auto *raw = static_cast<const char *>(data);
     result.insert(result.end(), raw, raw + bytes);
   });

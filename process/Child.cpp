@@ -187,6 +187,36 @@ bool Child::readSome(int &descriptor, std::string &into, bool tail) {
   return false;
 }
 
+/// Waits up to `milliseconds` until a pipe is ready, then reads and writes what there is; false if nothing moved.
+bool Child::transfer(int milliseconds) {
+  pollfd polled[3];
+  int count = 0;
+  if (stdoutPipe >= 0)
+    polled[count++] = {stdoutPipe, POLLIN, 0};
+  if (stderrPipe >= 0)
+    polled[count++] = {stderrPipe, POLLIN, 0};
+  if (stdinPipe >= 0 && !input.empty())
+    polled[count++] = {stdinPipe, POLLOUT, 0};
+  int ready = ::poll(polled, nfds_t(count), milliseconds);
+  bool moved = false;
+  for (int i = 0; ready > 0 && i < count; ++i) {
+    if (!polled[i].revents)
+      continue;
+    moved = true;
+    if (polled[i].fd == stdinPipe) {
+      if (!writeSome()) {
+        input.clear();
+        closeInput();
+      }
+    } else if (polled[i].fd == stdoutPipe) {
+      readSome(stdoutPipe, output, false);
+    } else {
+      readSome(stderrPipe, stderrTail, true);
+    }
+  }
+  return moved;
+}
+
 std::optional<Failure> Child::pump(double seconds, const std::function<bool()> &done) {
   auto entered = Clock::now();
   std::optional<Clock::time_point> outputEnded;
@@ -196,39 +226,12 @@ std::optional<Failure> Child::pump(double seconds, const std::function<bool()> &
       return std::nullopt;
     // Seen before the last read: what it wrote is complete after that read.
     bool exited = hasExited(pid);
-
-    pollfd polled[3];
-    int count = 0;
-    if (stdoutPipe >= 0)
-      polled[count++] = {stdoutPipe, POLLIN, 0};
-    if (stderrPipe >= 0)
-      polled[count++] = {stderrPipe, POLLIN, 0};
-    if (stdinPipe >= 0 && !input.empty())
-      polled[count++] = {stdinPipe, POLLOUT, 0};
     double left = seconds < 0 ? 1 : seconds - secondsBetween(entered, Clock::now());
     if (limits.wallSeconds > 0)
       left = std::min(left, limits.wallSeconds - secondsBetween(started, Clock::now()));
-    int wait = exited ? 0
-                      : std::clamp(int(std::ceil(left * 1000)), 0,
-                                   stdoutPipe < 0 ? 2 : tick); // its end usually follows that of its output
-    int ready = ::poll(polled, nfds_t(count), wait);
-    bool moved = false;
-    for (int i = 0; ready > 0 && i < count; ++i) {
-      if (!polled[i].revents)
-        continue;
-      moved = true;
-      if (polled[i].fd == stdinPipe) {
-        if (!writeSome()) {
-          input.clear();
-          closeInput();
-        }
-      } else if (polled[i].fd == stdoutPipe) {
-        if (!readSome(stdoutPipe, output, false))
-          outputEnded = Clock::now();
-      } else {
-        readSome(stderrPipe, stderrTail, true);
-      }
-    }
+    // Its end usually follows that of its output.
+    int wait = exited ? 0 : std::clamp(int(std::ceil(left * 1000)), 0, stdoutPipe < 0 ? 2 : tick);
+    bool moved = transfer(wait);
     if (moved && done())
       return std::nullopt;
     if (exited && !moved)

@@ -101,6 +101,7 @@ private:
 
   Failure reap(double graceSeconds, Killed why, double seconds);
   Failure classify(int status, Killed why, double seconds) const;
+  bool transfer(int milliseconds);
   bool writeSome();
   bool readSome(int &descriptor, std::string &into, bool tail);
   bool overMemory();

@@ -79,81 +79,89 @@ constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block o
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
 
-std::vector<Algorithm> convolutions() {
+Algorithm direct() {
   return {
-      {"direct",
-       1,
-       "contraction",
-       "dense and grouped convolutions as small matrix products on unpadded input",
-       {px("a row is split evenly"), oc(), unroll(8), rows(),
-        width("a convolution of one tap may merge rows, a pointwise one may split them too"),
-        kc(large, "steps are input channels"),
-        word(
-            "outer", {"rows", "channels"},
+      "direct",
+      1,
+      "contraction",
+      "dense and grouped convolutions as small matrix products on unpadded input",
+      {px("a row is split evenly"), oc(), unroll(8), rows(),
+       width("a convolution of one tap may merge rows, a pointwise one may split them too"),
+       kc(large, "steps are input channels"),
+       word("outer", {"rows", "channels"},
             "order of work items: with rows, consecutive ones share a range of rows; with channels, a tile of weights"),
-        prefetch(""), type(mayRound, "a range of rows at a time")},
-       {{"computes", "the kernel is one convolution"},
-        {"groups", "groups of channels begin and end where blocks of the layout do"},
-        {"width", "width divides the positions of an image, which must be those of one tap without padding; where the "
-                  "tap is strided, width is a multiple of the row"},
-        registers(positionsFit),
-        bf16Operands,
-        {"kc", "kc divides the input channels of a group into whole blocks"},
-        {"held", "with type=bf16, kc is 0 and outer is rows: a range of rows is rounded once for all channels"},
-        blockSteps,
-        scratch,
-        {"code", "a row has at most 1500 different bodies of code: tiles times taps"}}},
-      {"winograd",
-       2,
-       "contraction",
-       "dense 3x3 convolutions of stride 1 with fewer multiplications (Winograd)",
-       {number("m", 2, 6, 4, "outputs per Winograd tile along each axis"), mr(64, "rows are tiles"),
-        mc(4096, "rows are tiles"), oc(),
-        number("split", 1, large, 1, "number of shares of the output channels; each transforms the input again"),
-        number(
-            "pointsplit", 1, 8, 1,
-            "number of shares of the rows of points, the work items of a first stage; a second stage transforms back"),
-        unroll(8), prefetch("a panel is one point's"), type(mayRound, "after the transforms")},
-       {{"computes", "the kernel is one dense 3x3 convolution of stride 1 in f32"},
-        {"exact", "exact math is off"},
-        {"memory", "--memory small is off"},
-        {"blocks", "input and result are blocked with the channels of one vector"},
-        bf16Operands,
-        {"m", "m is 2, 4 or 6; with type=bf16 2, 3 or 4"},
-        {"oc", "oc divides the vectors of output channels"},
-        registers("mr x oc accumulators and a step's operands fit the registers"),
-        {"split", "split is at most the number of tiles of output channels"},
-        {"pointsplit", "pointsplit is at most m + 2"},
-        {"stages", "pointsplit above 1 needs split=1 and one work item of all tiles"},
-        blockSteps,
-        scratch},
-       {{1, {{"px", "mr"}, {"blocks", "mc"}, {"points", "pointsplit"}}}}},
-      {"lanewise",
-       1,
-       "contraction",
-       "depthwise convolutions and narrow groups, with one output channel per lane",
-       {px("a row is split evenly"), rows()},
-       {{"computes", "the kernel is one convolution"},
-        registers("px accumulators and two operands fit the registers"),
-        {"code", "a row has at most 20000 different steps: positions times taps times channels of a group"}}},
-      {"separable",
-       1,
-       "contraction",
-       "a depthwise convolution and the pointwise one behind it, by ranges of rows",
-       {px("of the pointwise convolution"), oc(), unroll(8), rows("rows as defined by `width`"), width("whole rows"),
-        prefetch(""),
-        number("depthwise", 1, 64, 1, "output positions of one row per register block of the depthwise convolution"),
-        type(mayRound, "of the pointwise convolution")},
-       {{"computes", "the kernel is a depthwise convolution and the pointwise one that reads its result"},
-        {"width", "width is a multiple of a row and divides the positions of an image"},
-        registers(positionsFit),
-        bf16Operands,
-        blockSteps,
-        scratch,
-        {"code", "the tiles of a row have at most 1500 different bodies of code, those of the depthwise convolution "
-                 "20000 steps"},
-        {"depthwise", "depthwise accumulators and two operands fit the registers"}}},
-  };
+       prefetch(""), type(mayRound, "a range of rows at a time")},
+      {{"computes", "the kernel is one convolution"},
+       {"groups", "groups of channels begin and end where blocks of the layout do"},
+       {"width", "width divides the positions of an image, which must be those of one tap without padding; where the "
+                 "tap is strided, width is a multiple of the row"},
+       registers(positionsFit),
+       bf16Operands,
+       {"kc", "kc divides the input channels of a group into whole blocks"},
+       {"held", "with type=bf16, kc is 0 and outer is rows: a range of rows is rounded once for all channels"},
+       blockSteps,
+       scratch,
+       {"code", "a row has at most 1500 different bodies of code: tiles times taps"}}};
+}
+
+Algorithm winograd() {
+  return {
+      "winograd",
+      2,
+      "contraction",
+      "dense 3x3 convolutions of stride 1 with fewer multiplications (Winograd)",
+      {number("m", 2, 6, 4, "outputs per Winograd tile along each axis"), mr(64, "rows are tiles"),
+       mc(4096, "rows are tiles"), oc(),
+       number("split", 1, large, 1, "number of shares of the output channels; each transforms the input again"),
+       number(
+           "pointsplit", 1, 8, 1,
+           "number of shares of the rows of points, the work items of a first stage; a second stage transforms back"),
+       unroll(8), prefetch("a panel is one point's"), type(mayRound, "after the transforms")},
+      {{"computes", "the kernel is one dense 3x3 convolution of stride 1 in f32"},
+       {"exact", "exact math is off"},
+       {"memory", "--memory small is off"},
+       {"blocks", "input and result are blocked with the channels of one vector"},
+       bf16Operands,
+       {"m", "m is 2, 4 or 6; with type=bf16 2, 3 or 4"},
+       {"oc", "oc divides the vectors of output channels"},
+       registers("mr x oc accumulators and a step's operands fit the registers"),
+       {"split", "split is at most the number of tiles of output channels"},
+       {"pointsplit", "pointsplit is at most m + 2"},
+       {"stages", "pointsplit above 1 needs split=1 and one work item of all tiles"},
+       blockSteps,
+       scratch},
+      {{1, {{"px", "mr"}, {"blocks", "mc"}, {"points", "pointsplit"}}}}};
+}
+
+Algorithm lanewise() {
+  return {"lanewise",
+          1,
+          "contraction",
+          "depthwise convolutions and narrow groups, with one output channel per lane",
+          {px("a row is split evenly"), rows()},
+          {{"computes", "the kernel is one convolution"},
+           registers("px accumulators and two operands fit the registers"),
+           {"code", "a row has at most 20000 different steps: positions times taps times channels of a group"}}};
+}
+
+Algorithm separable() {
+  return {"separable",
+          1,
+          "contraction",
+          "a depthwise convolution and the pointwise one behind it, by ranges of rows",
+          {px("of the pointwise convolution"), oc(), unroll(8), rows("rows as defined by `width`"), width("whole rows"),
+           prefetch(""),
+           number("depthwise", 1, 64, 1, "output positions of one row per register block of the depthwise convolution"),
+           type(mayRound, "of the pointwise convolution")},
+          {{"computes", "the kernel is a depthwise convolution and the pointwise one that reads its result"},
+           {"width", "width is a multiple of a row and divides the positions of an image"},
+           registers(positionsFit),
+           bf16Operands,
+           blockSteps,
+           scratch,
+           {"code", "the tiles of a row have at most 1500 different bodies of code, those of the depthwise convolution "
+                    "20000 steps"},
+           {"depthwise", "depthwise accumulators and two operands fit the registers"}}};
 }
 
 std::vector<Algorithm> products() {
@@ -289,7 +297,8 @@ std::vector<Algorithm> graphChoices() {
 const std::vector<Algorithm> &algorithms() {
   static const std::vector<Algorithm> table = [] {
     std::vector<Algorithm> all;
-    for (std::vector<Algorithm> &part : std::vector{convolutions(), products(), others(), graphChoices()})
+    for (std::vector<Algorithm> &part : std::vector<std::vector<Algorithm>>{
+             {direct(), winograd(), lanewise(), separable()}, products(), others(), graphChoices()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

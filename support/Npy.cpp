@@ -206,6 +206,52 @@ std::vector<std::string> decodeStrings(std::span<const char> data, size_t width,
   return result;
 }
 
+/// What the elements of an array are.
+struct Cells {
+  ElementType type = ElementType::invalid;
+  size_t width = 0, unit = 0; // bytes of an element, and of what the byte order applies to
+  bool swapped = false;       // big-endian
+};
+
+/// Reads a type such as "<f4"; throws Error for types that are not supported.
+Cells cellsOf(const std::string &descr, const std::string &name) {
+  Cells cells;
+  char order = descr.empty() ? '|' : descr[0];
+  bool hasOrder = order == '<' || order == '>' || order == '|' || order == '=';
+  std::string code = hasOrder ? descr.substr(1) : descr;
+  bool wide = code.starts_with('U');
+  if (wide || code.starts_with('S')) {
+    cells.type = ElementType::string;
+    cells.unit = wide ? 4 : 1;
+    require(code.size() > 1 && code.size() <= 9 &&
+                std::all_of(code.begin() + 1, code.end(), [](unsigned char c) { return std::isdigit(c); }),
+            "{}: .npy type '{}' is malformed", name, descr);
+    cells.width = cells.unit * std::stoul(code.substr(1));
+  } else {
+    for (int t = 1; t <= static_cast<int>(ElementType::u4); ++t)
+      if (const char *candidate = codeOf(static_cast<ElementType>(t));
+          candidate && (code == candidate || (code == "?" && std::string(candidate) == "b1")))
+        cells.type = static_cast<ElementType>(t);
+    require(cells.type != ElementType::invalid, "{}: .npy type '{}' is not supported", name, descr);
+    cells.width = cells.unit = bitWidth(cells.type) / 8;
+  }
+  cells.swapped = order == '>' && cells.unit > 1;
+  return cells;
+}
+
+/// The number of elements; throws Error unless `bytes` of data are exactly theirs.
+int64_t elementCount(const std::vector<int64_t> &dims, size_t width, size_t bytes, const std::string &name) {
+  int64_t elements = 1, total = 0;
+  bool overflow = false;
+  for (int64_t dim : dims)
+    overflow |= __builtin_mul_overflow(elements, dim, &elements);
+  overflow |= __builtin_mul_overflow(elements, static_cast<int64_t>(width), &total);
+  require(!overflow, "{}: malformed .npy header: the extents {} need more than 2^63 bytes", name, fmt::join(dims, "x"));
+  require(bytes == static_cast<uint64_t>(total), "{}: {} bytes of data, expected {} elements of {} bytes", name, bytes,
+          elements, width);
+  return elements;
+}
+
 } // namespace
 
 NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
@@ -224,40 +270,15 @@ NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
 
   NpyArray array;
   array.dims = header.shape;
-  char order = header.descr.empty() ? '|' : header.descr[0];
-  bool hasOrder = order == '<' || order == '>' || order == '|' || order == '=';
-  std::string code = hasOrder ? header.descr.substr(1) : header.descr;
-  size_t width = 0, unit = 0;
-  bool wide = code.starts_with('U');
-  if (wide || code.starts_with('S')) {
-    array.type = ElementType::string;
-    unit = wide ? 4 : 1;
-    require(code.size() > 1 && code.size() <= 9 &&
-                std::all_of(code.begin() + 1, code.end(), [](unsigned char c) { return std::isdigit(c); }),
-            "{}: .npy type '{}' is malformed", name, header.descr);
-    width = unit * std::stoul(code.substr(1));
-  } else {
-    for (int t = 1; t <= static_cast<int>(ElementType::u4); ++t)
-      if (const char *candidate = codeOf(static_cast<ElementType>(t));
-          candidate && (code == candidate || (code == "?" && std::string(candidate) == "b1")))
-        array.type = static_cast<ElementType>(t);
-    require(array.type != ElementType::invalid, "{}: .npy type '{}' is not supported", name, header.descr);
-    width = unit = bitWidth(array.type) / 8;
-  }
-  int64_t elements = 1, total = 0;
-  bool overflow = false;
-  for (int64_t dim : array.dims)
-    overflow |= __builtin_mul_overflow(elements, dim, &elements);
-  overflow |= __builtin_mul_overflow(elements, static_cast<int64_t>(width), &total);
-  require(!overflow, "{}: malformed .npy header: the extents {} need more than 2^63 bytes", name,
-          fmt::join(array.dims, "x"));
-  require(data.size() == static_cast<uint64_t>(total), "{}: {} bytes of data, expected {} elements of {} bytes", name,
-          data.size(), elements, width);
+  Cells cells = cellsOf(header.descr, name);
+  array.type = cells.type;
+  size_t width = cells.width;
+  int64_t elements = elementCount(array.dims, width, data.size(), name);
 
   std::vector<char> values(data.begin(), data.end());
-  if (order == '>' && unit > 1)
-    for (size_t at = 0; at < values.size(); at += unit)
-      std::reverse(values.begin() + static_cast<ptrdiff_t>(at), values.begin() + static_cast<ptrdiff_t>(at + unit));
+  if (cells.swapped)
+    for (auto at = values.begin(); at != values.end(); at += static_cast<ptrdiff_t>(cells.unit))
+      std::reverse(at, at + static_cast<ptrdiff_t>(cells.unit));
   if (header.fortran && array.dims.size() > 1 && !values.empty())
     values = toRowMajor(values, array.dims, width);
   if (array.type == ElementType::boolean)
@@ -265,7 +286,7 @@ NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
       value = value != 0;
   if (array.type == ElementType::string) {
     require(width > 0 || elements <= (1 << 20), "{}: {} empty strings", name, elements);
-    array.strings = decodeStrings(values, width, wide);
+    array.strings = decodeStrings(values, width, cells.unit == 4);
     array.strings.resize(static_cast<size_t>(elements));
   } else {
     array.data = std::move(values);

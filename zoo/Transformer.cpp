@@ -93,6 +93,17 @@ public:
   Value linear(Value x, int64_t outFeatures, const std::string &name, double gain = 1) {
     return n.linear({x}, outFeatures, name, gain).value;
   }
+
+  /// Conv1D of GPT-2: the rows of all sequences of `tokens` rows times a weight of inputs x outputs.
+  Value conv1d(Value x, int64_t tokens, int64_t outFeatures, const std::string &name, double gain) {
+    int64_t inFeatures = llvm::cast<mlir::RankedTensorType>(x.getType()).getShape().back();
+    Value rows = reshape(x, {-1, inFeatures}, name + ".rows");
+    rows = n.apply("gemm", "Gemm",
+                   {rows, n.noise(name + ".weight", {inFeatures, outFeatures}, 0, gain / std::sqrt(inFeatures)),
+                    n.noise(name + ".bias", {outFeatures}, 0, 0.1)},
+                   GemmAttrs(), name);
+    return reshape(rows, {-1, tokens, outFeatures}, name + ".sequence");
+  }
 };
 
 constexpr int64_t width = 768, heads = 12, headWidth = 64, layers = 12;
@@ -201,20 +212,11 @@ Signal gpt2Small(Network &n, bool withPast) {
   mlir::Value x = w.add(w.gather(table, ids, "wte"), position, "embedding");
   mlir::Value mask = causalMask(w, tokens, past, "mask");
 
-  // Conv1D of the original: rows of all sequences times a weight of inputs x outputs.
-  auto conv1d = [&](mlir::Value value, int64_t outFeatures, const std::string &name, double gain) {
-    int64_t inFeatures = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape().back();
-    mlir::Value rows = w.reshape(value, {-1, inFeatures}, name + ".rows");
-    rows = n.apply("gemm", "Gemm",
-                   {rows, n.noise(name + ".weight", {inFeatures, outFeatures}, 0, gain / std::sqrt(inFeatures)),
-                    n.noise(name + ".bias", {outFeatures}, 0, 0.1)},
-                   GemmAttrs(), name);
-    return w.reshape(rows, {-1, tokens, outFeatures}, name + ".sequence");
-  };
   for (int64_t layer = 0; layer < layers; ++layer) {
     std::string name = "h" + std::to_string(layer);
     mlir::Value normed = w.layerNorm(x, 1e-5, name + ".ln_1");
-    auto qkv = w.split(conv1d(normed, 3 * width, name + ".c_attn", 1), 2, {width, width, width}, name + ".split");
+    auto qkv =
+        w.split(w.conv1d(normed, tokens, 3 * width, name + ".c_attn", 1), 2, {width, width, width}, name + ".split");
     mlir::Value q = toHeads(w, qkv[0], tokens, false, name + ".query");
     mlir::Value k = toHeads(w, qkv[1], tokens, false, name + ".key"),
                 v = toHeads(w, qkv[2], tokens, false, name + ".value");
@@ -230,10 +232,10 @@ Signal gpt2Small(Network &n, bool withPast) {
                      name + ".where");
     mlir::Value attended =
         fromHeads(w, w.matmul(w.softmax(scores, name + ".softmax"), v, name + ".context"), tokens, name + ".context");
-    x = w.add(conv1d(attended, width, name + ".c_proj", 0.5), x, name + ".residual");
-    mlir::Value inner =
-        w.tanhGelu(conv1d(w.layerNorm(x, 1e-5, name + ".ln_2"), 4 * width, name + ".c_fc", 1), name + ".gelu");
-    x = w.add(x, conv1d(inner, width, name + ".mlp", 0.5), name + ".residual2");
+    x = w.add(w.conv1d(attended, tokens, width, name + ".c_proj", 0.5), x, name + ".residual");
+    mlir::Value inner = w.tanhGelu(w.conv1d(w.layerNorm(x, 1e-5, name + ".ln_2"), tokens, 4 * width, name + ".c_fc", 1),
+                                   name + ".gelu");
+    x = w.add(x, w.conv1d(inner, tokens, width, name + ".mlp", 0.5), name + ".residual2");
   }
   x = w.layerNorm(x, 1e-5, "ln_f");
   // The head shares the table of embeddings; scaled so that scores stay near one.

@@ -1,5 +1,6 @@
 #include "lab/problems/ProblemList.h"
 
+#include "lab/problems/TextRanges.h"
 #include "support/Error.h"
 
 #include <algorithm>

@@ -1,83 +1,15 @@
 #include "lab/problems/ProblemSyntax.h"
 
+#include "lab/problems/SyntaxParts.h"
 #include "support/Error.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <cmath>
-#include <map>
 
 namespace lathe::lab {
 
 namespace {
-
-// Pieces of texts.
-
-/// benchdnn's descriptors: letters and a number, again and again ("mb1ic64ih56"). Underscores and a name (n"conv1") are
-/// skipped.
-class Letters {
-public:
-  Letters(const std::string &text, std::initializer_list<const char *> known) {
-    for (size_t at = 0; at < text.size();) {
-      if (text[at] == '_') {
-        ++at;
-        continue;
-      }
-      if (text.compare(at, 2, "n\"") == 0) {
-        size_t end = text.find('"', at + 2);
-        require(end != std::string::npos, "the name is not closed");
-        at = end + 1;
-        continue;
-      }
-      size_t letters = at;
-      while (at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])))
-        ++at;
-      std::string key = text.substr(letters, at - letters);
-      size_t digits = at;
-      while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])))
-        ++at;
-      require(std::find(known.begin(), known.end(), key) != known.end(), "expected one of {} at '{}'",
-              fmt::join(known, ", "), text.substr(letters, 12));
-      require(at > digits && at - digits <= 9, "'{}' needs a number of at most nine digits", key);
-      require(given.emplace(key, std::stoll(text.substr(digits, at - digits))).second, "'{}' is given twice", key);
-    }
-  }
-  bool has(const std::string &key) const { return given.count(key) != 0; }
-  int64_t get(const std::string &key) const {
-    auto found = given.find(key);
-    require(found != given.end(), "'{}' is missing", key);
-    return found->second;
-  }
-  int64_t get(const std::string &key, int64_t fallback) const { return has(key) ? get(key) : fallback; }
-
-private:
-  std::map<std::string, int64_t> given;
-};
-
-std::vector<int64_t> dimsOf(const std::string &text) {
-  std::vector<int64_t> dims;
-  for (auto &word : split(text, 'x')) {
-    int64_t extent = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), extent);
-    require(error == std::errc() && end == word.data() + word.size() && extent >= 0,
-            "'{}' is not a list of extents such as 1x64x56x56", text);
-    dims.push_back(extent);
-  }
-  return dims;
-}
-
-std::string joined(const std::vector<int64_t> &values, const char *separator) {
-  return fmt::format("{}", fmt::join(values, separator));
-}
-
-/// "a:b:c" with between `least` and `most` parts.
-std::vector<std::string> parts(const std::string &text, size_t least, size_t most, const char *form) {
-  auto result = split(text, ':');
-  require(result.size() >= least && result.size() <= most, "expected {}", form);
-  return result;
-}
 
 // Windows: convolutions, pooling, resizing.
 
@@ -472,45 +404,6 @@ Problem parseProblem(const std::string &kind, const std::string &text, const Syn
       if (operand.type == ElementType::f32)
         operand.type = options.type;
   return problem;
-}
-
-std::vector<std::string> expandRanges(const std::string &text) {
-  constexpr size_t most = 100000;
-  size_t open = text.find('{');
-  if (open == std::string::npos)
-    return {text};
-  size_t close = text.find('}', open);
-  require(close != std::string::npos, "'{}': a brace is not closed", text);
-  std::string inner = text.substr(open + 1, close - open - 1);
-  std::vector<std::string> choices;
-  if (size_t dots = inner.find(".."); dots != std::string::npos && inner.find(',') == std::string::npos) {
-    auto whole = [&](const std::string &word) {
-      int64_t value = 0;
-      auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      require(error == std::errc() && end == word.data() + word.size() && value >= 0 && value < int64_t(1) << 40,
-              "'{{{}}}': '{}' is not a number", inner, word);
-      return value;
-    };
-    std::string rest = inner.substr(dots + 2);
-    size_t by = rest.find(".."), times = rest.find('*');
-    int64_t low = whole(inner.substr(0, dots)), high = whole(rest.substr(0, std::min(by, times)));
-    int64_t step = by != std::string::npos ? whole(rest.substr(by + 2)) : 1;
-    int64_t factor = times != std::string::npos ? whole(rest.substr(times + 1)) : 1;
-    require(step >= 1 && (times == std::string::npos || (factor >= 2 && low >= 1)), "'{{{}}}' never ends", inner);
-    for (int64_t value = low; value <= high && choices.size() <= most;
-         value = times != std::string::npos ? value * factor : value + step)
-      choices.push_back(std::to_string(value));
-    require(!choices.empty(), "'{{{}}}' is empty", inner);
-  } else {
-    choices = split(inner, ',');
-  }
-  std::vector<std::string> result;
-  auto tails = expandRanges(text.substr(close + 1));
-  require(choices.size() * tails.size() <= most, "'{}' stands for more than {} problems", text, most);
-  for (auto &choice : choices)
-    for (auto &tail : tails)
-      result.push_back(text.substr(0, open) + choice + tail);
-  return result;
 }
 
 std::string shortText(const Problem &problem) {

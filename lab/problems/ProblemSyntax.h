@@ -46,10 +46,6 @@ const ProblemSyntax *findSyntax(std::string_view kind);
 /// the name of an operator or the text begins with one. Throws Error with the text and the mistake.
 Problem parseProblem(const std::string &kind, const std::string &text, const SyntaxOptions &options = {});
 
-/// Expands ranges: `{16,32,64}`, `{1..4}`, `{16..64..16}` (a step) and `{16..256*2}` (a factor);
-/// the last range varies first. Throws Error for an unclosed brace and for more than 100000 texts.
-std::vector<std::string> expandRanges(const std::string &text);
-
 /// Returns the short text of a convolution in one to three dimensions without bias and activation
 /// ("ic64ih56oc64oh56kh3ph1"), and the own text of every other problem. Equal problems have equal
 /// texts.

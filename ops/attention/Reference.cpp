@@ -19,71 +19,104 @@ int64_t sharedMatrix(std::span<const int64_t> dims, std::span<const int64_t> all
   return position;
 }
 
+/// Element [row, key] of an operand that broadcasts to the scores.
+class ScoreOperand {
+public:
+  ScoreOperand(const Tensor *tensor, const std::vector<int64_t> &scoreDims) : tensor(tensor), scoreDims(scoreDims) {
+    if (tensor)
+      strides = broadcastStrides(tensor->dims(), scoreDims);
+  }
+  bool given() const { return tensor != nullptr; }
+  bool isBoolean() const { return tensor->type() == ElementType::boolean; }
+  template <class T> T at(int64_t row, int64_t key) const {
+    int64_t offset = key * strides.back();
+    for (size_t i = scoreDims.size() - 1; i-- > 0; row /= scoreDims[i])
+      offset += row % scoreDims[i] * strides[i];
+    return tensor->as<T>()[offset];
+  }
+
+private:
+  const Tensor *tensor; // null: missing
+  const std::vector<int64_t> &scoreDims;
+  std::vector<int64_t> strides;
+};
+
+/// Attention of single queries, in double.
+template <class T> class QueryAttention {
+public:
+  QueryAttention(const AttentionAttrs &attrs, ReferenceCall &call)
+      : attrs(attrs), q(call.in(0)), k(call.in(1)), v(call.in(2)), batch(q.rank() - 2), queries(q.dim(batch)),
+        keys(k.dim(batch)), depth(q.dim(batch + 1)), width(v.dim(batch + 1)), scoreDims(scoresOf(q, keys)),
+        bias(call.has(3) ? &call.in(3) : nullptr, scoreDims), mask(call.has(4) ? &call.in(4) : nullptr, scoreDims) {}
+
+  int64_t rows() const { return countOf(batchOf(q)) * queries; }
+
+  /// Writes the result of `row`, a query of a batch.
+  void run(int64_t row, T *result) const {
+    int64_t matrix = sharedMatrix(batchOf(k), batchOf(q), row / queries);
+    std::vector<double> scores(keys), sums(width);
+    double greatest = -std::numeric_limits<double>::infinity();
+    for (int64_t key = 0; key < keys; ++key) {
+      scores[key] = score(row, key, matrix);
+      greatest = std::max(greatest, scores[key]);
+    }
+    bool nothing = attrs.zero_masked_rows && greatest == -std::numeric_limits<double>::infinity();
+    for (int64_t key = 0; nothing && key < keys; ++key)
+      nothing = !isNan(scores[key]);
+    double sum = 0;
+    for (int64_t key = 0; key < keys; ++key) {
+      double weight = std::exp(scores[key] - greatest);
+      sum += weight;
+      const T *values = v.as<T>() + (matrix * keys + key) * width;
+      for (int64_t e = 0; e < width; ++e)
+        sums[e] += weight * static_cast<double>(values[e]);
+    }
+    for (int64_t e = 0; e < width; ++e)
+      result[row * width + e] = nothing ? T(0) : static_cast<T>(sums[e] / sum);
+  }
+
+private:
+  const AttentionAttrs &attrs;
+  const Tensor &q, &k, &v;
+  size_t batch; // number of batch axes
+  int64_t queries, keys, depth, width;
+  std::vector<int64_t> scoreDims;
+  ScoreOperand bias, mask;
+
+  static std::vector<int64_t> scoresOf(const Tensor &q, int64_t keys) {
+    std::vector<int64_t> dims(q.dims().begin(), q.dims().end());
+    dims.back() = keys;
+    return dims;
+  }
+  std::span<const int64_t> batchOf(const Tensor &t) const { return std::span(t.dims()).first(batch); }
+
+  double score(int64_t row, int64_t key, int64_t matrix) const {
+    const T *from = q.as<T>() + row * depth, *other = k.as<T>() + (matrix * keys + key) * depth;
+    double score = 0;
+    for (int64_t d = 0; d < depth; ++d)
+      score += static_cast<double>(from[d]) * static_cast<double>(other[d]);
+    score *= attrs.scale;
+    if (bias.given())
+      score += static_cast<double>(bias.at<T>(row, key));
+    if (mask.given() && mask.isBoolean())
+      score = mask.at<uint8_t>(row, key) ? score : attrs.fill;
+    else if (mask.given())
+      score += static_cast<double>(mask.at<T>(row, key));
+    int64_t visible = attrs.causal == "lower_right" ? keys - queries : 0; // of query 0, less one
+    bool seen = attrs.causal == "none" || key <= row % queries + visible;
+    return seen ? score : -std::numeric_limits<double>::infinity();
+  }
+};
+
 } // namespace
 
-void runAttention(const AttentionAttrs &a, ReferenceCall &call) {
-  const Tensor &q = call.in(0), &k = call.in(1), &v = call.in(2);
-  size_t batch = q.rank() - 2;
-  int64_t queries = q.dim(batch), keys = k.dim(batch), depth = q.dim(batch + 1), width = v.dim(batch + 1);
-  auto batchOf = [&](const Tensor &t) { return std::span(t.dims()).first(batch); };
-  std::vector<int64_t> scoreDims(q.dims().begin(), q.dims().end() - 1);
-  scoreDims.push_back(keys);
-  int64_t visible = a.causal == "none" ? keys : a.causal == "lower_right" ? keys - queries : 0; // of query 0, less one
-  forFloat(q.type(), [&]<class T>(T) {
+void runAttention(const AttentionAttrs &attrs, ReferenceCall &call) {
+  forFloat(call.in(0).type(), [&]<class T>(T) {
+    QueryAttention<T> attention(attrs, call);
     T *results = call.out(0).as<T>();
-    // Element [row, key] of an operand that broadcasts to the scores.
-    auto position = [&](const std::vector<int64_t> &strides, int64_t row, int64_t key) {
-      int64_t offset = key * strides.back();
-      for (size_t i = scoreDims.size() - 1; i-- > 0; row /= scoreDims[i])
-        offset += row % scoreDims[i] * strides[i];
-      return offset;
-    };
-    std::vector<int64_t> biasStrides, maskStrides;
-    if (call.has(3))
-      biasStrides = broadcastStrides(call.in(3).dims(), scoreDims);
-    if (call.has(4))
-      maskStrides = broadcastStrides(call.in(4).dims(), scoreDims);
-    call.parallelFor(countOf(batchOf(q)) * queries, [&](int64_t begin, int64_t end) {
-      std::vector<double> scores(keys), sums(width);
-      for (int64_t row = begin; row < end; ++row) {
-        int64_t query = row % queries, matrix = sharedMatrix(batchOf(k), batchOf(q), row / queries);
-        const T *from = q.as<T>() + row * depth;
-        double greatest = -std::numeric_limits<double>::infinity();
-        for (int64_t key = 0; key < keys; ++key) {
-          const T *other = k.as<T>() + (matrix * keys + key) * depth;
-          double score = 0;
-          for (int64_t d = 0; d < depth; ++d)
-            score += static_cast<double>(from[d]) * static_cast<double>(other[d]);
-          score *= a.scale;
-          if (call.has(3))
-            score += static_cast<double>(call.in(3).as<T>()[position(biasStrides, row, key)]);
-          if (call.has(4)) {
-            int64_t at = position(maskStrides, row, key);
-            if (call.in(4).type() == ElementType::boolean)
-              score = call.in(4).as<uint8_t>()[at] ? score : a.fill;
-            else
-              score += static_cast<double>(call.in(4).as<T>()[at]);
-          }
-          if (a.causal != "none" && key > query + visible)
-            score = -std::numeric_limits<double>::infinity();
-          scores[key] = score;
-          greatest = std::max(greatest, score);
-        }
-        bool nothing = a.zero_masked_rows && greatest == -std::numeric_limits<double>::infinity();
-        for (int64_t key = 0; nothing && key < keys; ++key)
-          nothing = !isNan(scores[key]);
-        double sum = 0;
-        std::fill(sums.begin(), sums.end(), 0.0);
-        for (int64_t key = 0; key < keys; ++key) {
-          double weight = std::exp(scores[key] - greatest);
-          sum += weight;
-          const T *values = v.as<T>() + (matrix * keys + key) * width;
-          for (int64_t e = 0; e < width; ++e)
-            sums[e] += weight * static_cast<double>(values[e]);
-        }
-        for (int64_t e = 0; e < width; ++e)
-          results[row * width + e] = nothing ? T(0) : static_cast<T>(sums[e] / sum);
-      }
+    call.parallelFor(attention.rows(), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        attention.run(row, results);
     });
   });
 }

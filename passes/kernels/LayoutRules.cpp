@@ -146,65 +146,82 @@ int64_t shiftedCost(mlir::Value moved, const LayoutCosts &costs) {
   return costs.units(elements(moved) * 4 / costs.convertedBytesPerCycle);
 }
 
-LayoutRule movementRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
-  if (isOp(op, "concat") || isOp(op, "split")) {
-    auto plain = [](mlir::Value value) { return !canBeBlocked(value); };
-    if (llvm::any_of(op->getOperands(), plain) || llvm::any_of(op->getResults(), plain))
-      return rowMajor("not float32 of rank 3 to 5");
-    LayoutRule rule = together(op);
-    bool whole = isOp(op, "concat") ? wholeBlocks(op->getOperands(), block) : wholeBlocks(op->getResults(), block);
-    if (movedAxis(op) == 1 && !whole)
-      rule.blockedInput = shiftedCost(isOp(op, "concat") ? op->getResult(0) : op->getOperand(0), costs);
-    return rule;
-  }
-  auto type = op->getNumOperands() ? rankedType(op->getOperand(0)) : mlir::RankedTensorType();
-  if (!type || !canBeBlocked(op->getOperand(0)))
+LayoutRule concatOrSplitRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
+  auto plain = [](mlir::Value value) { return !canBeBlocked(value); };
+  if (llvm::any_of(op->getOperands(), plain) || llvm::any_of(op->getResults(), plain))
     return rowMajor("not float32 of rank 3 to 5");
-  if (isOp(op, "pad")) {
-    auto pads = nn::attrsAs<PadAttrs>(op).pads;
-    bool spatial =
-        pads.size() == 2 * static_cast<size_t>(type.getRank()) && pads[1] == 0 && pads[type.getRank() + 1] == 0;
-    return spatial && !operandOf(op, 1) ? together(op) : rowMajor("it pads channels");
-  }
-  if (isOp(op, "slice")) {
-    auto result = rankedType(op->getResult(0));
-    if (!canBeBlocked(op->getResult(0)))
-      return rowMajor("not float32 of rank 3 to 5");
-    LayoutRule rule = together(op);
-    if (result.getDimSize(1) == type.getDimSize(1))
-      return rule;
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      if (axis != 1 && type.getDimSize(axis) != result.getDimSize(axis))
-        return rowMajor("it cuts channels and other axes");
-    for (int64_t step : nn::attrsAs<SliceAttrs>(op).steps)
-      if (step != 1)
-        return rowMajor("it takes channels in steps");
-    // Fused into a concatenation it costs nothing of its own.
-    mlir::Value part = op->getResult(0);
-    if (!part.hasOneUse() || !isOp(*part.getUsers().begin(), "concat"))
-      rule.blockedInput = shiftedCost(part, costs);
+  LayoutRule rule = together(op);
+  bool whole = isOp(op, "concat") ? wholeBlocks(op->getOperands(), block) : wholeBlocks(op->getResults(), block);
+  if (movedAxis(op) == 1 && !whole)
+    rule.blockedInput = shiftedCost(isOp(op, "concat") ? op->getResult(0) : op->getOperand(0), costs);
+  return rule;
+}
+
+LayoutRule padRule(mlir::Operation *op) {
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  auto pads = nn::attrsAs<PadAttrs>(op).pads;
+  bool spatial = pads.size() == 2 * static_cast<size_t>(rank) && pads[1] == 0 && pads[rank + 1] == 0;
+  return spatial && !operandOf(op, 1) ? together(op) : rowMajor("it pads channels");
+}
+
+LayoutRule sliceRule(mlir::Operation *op, const LayoutCosts &costs) {
+  auto type = rankedType(op->getOperand(0)), result = rankedType(op->getResult(0));
+  if (!canBeBlocked(op->getResult(0)))
+    return rowMajor("not float32 of rank 3 to 5");
+  LayoutRule rule = together(op);
+  if (result.getDimSize(1) == type.getDimSize(1))
     return rule;
-  }
-  if (isOp(op, "transpose") && canBeBlocked(op->getResult(0))) {
-    // Channels to or from the last axis, where they are contiguous: whole vectors of a block move. Row-major it is a
-    // transposition through registers.
-    auto perm = nn::attrsAs<TransposeAttrs>(op).perm;
-    bool toLast = !perm.empty() && perm.back() == 1, fromLast = !perm.empty() && perm[1] == type.getRank() - 1;
-    if (toLast || fromLast) {
-      LayoutRule rule;
-      rule.operands = {toLast ? Port::input : Port::row};
-      rule.results = {toLast ? Port::row : Port::output};
-      rule.rowInput = costs.units(elements(op->getResult(0)) * 4 / costs.convertedBytesPerCycle);
-      return rule;
-    }
-  }
-  if (isOp(op, "depth_to_space") || isOp(op, "space_to_depth")) {
-    bool spread = isOp(op, "depth_to_space");
-    mlir::Value few = spread ? op->getResult(0) : op->getOperand(0);
-    bool whole = canBeBlocked(op->getResult(0)) && channelsOf(few) % block == 0 &&
-                 (!spread || nn::attrsAs<DepthToSpaceAttrs>(op).mode == "DCR");
-    return whole ? together(op) : rowMajor("it splits blocks of channels");
-  }
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (axis != 1 && type.getDimSize(axis) != result.getDimSize(axis))
+      return rowMajor("it cuts channels and other axes");
+  for (int64_t step : nn::attrsAs<SliceAttrs>(op).steps)
+    if (step != 1)
+      return rowMajor("it takes channels in steps");
+  // Fused into a concatenation it costs nothing of its own.
+  mlir::Value part = op->getResult(0);
+  if (!part.hasOneUse() || !isOp(*part.getUsers().begin(), "concat"))
+    rule.blockedInput = shiftedCost(part, costs);
+  return rule;
+}
+
+/// Channels to or from the last axis, where they are contiguous: whole vectors of a block move. Row-major it is a
+/// transposition through registers.
+std::optional<LayoutRule> channelTransposeRule(mlir::Operation *op, const LayoutCosts &costs) {
+  auto perm = nn::attrsAs<TransposeAttrs>(op).perm;
+  int64_t last = rankedType(op->getOperand(0)).getRank() - 1;
+  bool toLast = !perm.empty() && perm.back() == 1, fromLast = !perm.empty() && perm[1] == last;
+  if (!canBeBlocked(op->getResult(0)) || (!toLast && !fromLast))
+    return std::nullopt;
+  LayoutRule rule;
+  rule.operands = {toLast ? Port::input : Port::row};
+  rule.results = {toLast ? Port::row : Port::output};
+  rule.rowInput = costs.units(elements(op->getResult(0)) * 4 / costs.convertedBytesPerCycle);
+  return rule;
+}
+
+/// depth_to_space and space_to_depth.
+LayoutRule depthRule(mlir::Operation *op, int64_t block) {
+  bool spread = isOp(op, "depth_to_space");
+  mlir::Value few = spread ? op->getResult(0) : op->getOperand(0);
+  bool whole = canBeBlocked(op->getResult(0)) && channelsOf(few) % block == 0 &&
+               (!spread || nn::attrsAs<DepthToSpaceAttrs>(op).mode == "DCR");
+  return whole ? together(op) : rowMajor("it splits blocks of channels");
+}
+
+LayoutRule movementRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
+  if (isOp(op, "concat") || isOp(op, "split"))
+    return concatOrSplitRule(op, block, costs);
+  if (!op->getNumOperands() || !canBeBlocked(op->getOperand(0)))
+    return rowMajor("not float32 of rank 3 to 5");
+  if (isOp(op, "pad"))
+    return padRule(op);
+  if (isOp(op, "slice"))
+    return sliceRule(op, costs);
+  if (isOp(op, "depth_to_space") || isOp(op, "space_to_depth"))
+    return depthRule(op, block);
+  if (isOp(op, "transpose"))
+    if (auto rule = channelTransposeRule(op, costs))
+      return *rule;
   return rowMajor("the operator moves channels");
 }
 

@@ -110,68 +110,89 @@ private:
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
 
+  /// An operand that is added to the scores (or masks them), and the sum it is part of.
+  using Addend = std::pair<mlir::Value, mlir::Value>;
+
   /// The element-wise chain before softmax, outermost first.
   std::optional<Scores> scoresOf(mlir::Value value) {
     Scores scores;
-    std::vector<std::pair<mlir::Value, mlir::Value>> added; // operand, the sum it is part of
+    std::vector<Addend> added;
     scores.fullest = value;
-    while (true) {
-      mlir::Operation *op = value.getDefiningOp();
-      if (!op || !value.hasOneUse())
+    while (!isOp(value.getDefiningOp(), "matmul")) {
+      if (!value.getDefiningOp() || !value.hasOneUse())
         return std::nullopt;
-      if (rankedType(value).getRank() > rankedType(scores.fullest).getRank())
-        scores.fullest = value;
-      if (isOp(op, "matmul")) {
-        scores.product = op;
-        break;
-      }
-      if (reshapesOuterAxes(op)) {
-        value = op->getOperand(0);
-      } else if (auto inner = scaled(op)) {
-        scores.scale *= inner->second;
-        value = inner->first;
-      } else if (isOp(op, "add") && scores.scale == 1) {
-        unsigned side = leadsToProduct(op->getOperand(0)) ? 0 : 1;
-        if (op->getOperand(side).getType() != value.getType())
-          return std::nullopt;
-        added.emplace_back(op->getOperand(1 - side), value);
-        value = op->getOperand(side);
-      } else if (isOp(op, "where") && scores.scale == 1 && !scores.mask && scores.causal == "none") {
-        unsigned side = isSplat(op->getOperand(2)) ? 1 : 2;
-        auto fill = splatValue(op->getOperand(3 - side));
-        if (!fill || op->getOperand(side).getType() != value.getType() ||
-            !takeCondition(scores, op->getOperand(0), *fill, side == 2, op))
-          return std::nullopt;
-        if (scores.mask && !added.empty()) // added behind the fill
-          return std::nullopt;
-        added.emplace_back(scores.mask, value); // its axes are checked with the others'
-        value = op->getOperand(side);
-      } else {
-        return std::nullopt;
-      }
-    }
-    for (auto [operand, sum] : added) {
-      if (!operand)
-        continue;
-      auto type = rankedType(operand), place = rankedType(sum);
-      int64_t leading = 0;
-      while (type && leading < type.getRank() && type.getDimSize(leading) == 1)
-        ++leading;
-      if (!type || type.getRank() - leading > sharedAxes(place, rankedType(scores.fullest)) ||
-          type.getRank() > rankedType(scores.fullest).getRank())
-        return std::nullopt;
-      if (operand == scores.mask)
-        continue;
-      if (std::string kind = scores.causal == "none" ? causalAddend(operand) : ""; !kind.empty())
-        scores.causal = kind;
-      else if (!scores.bias)
-        scores.bias = operand;
-      else if (!scores.mask)
-        scores.mask = operand;
-      else
+      widen(scores, value);
+      value = stepTowardsProduct(scores, added, value);
+      if (!value)
         return std::nullopt;
     }
+    if (!value.hasOneUse())
+      return std::nullopt;
+    widen(scores, value);
+    scores.product = value.getDefiningOp();
+    for (const Addend &addend : added)
+      if (addend.first && !takeAddend(scores, addend))
+        return std::nullopt;
     return scores;
+  }
+
+  static void widen(Scores &scores, mlir::Value value) {
+    if (rankedType(value).getRank() > rankedType(scores.fullest).getRank())
+      scores.fullest = value;
+  }
+
+  /// Takes the operator that makes `value` into `scores` and `added`. Returns the operand that leads on to the product,
+  /// or null for operators that are no part of attention.
+  static mlir::Value stepTowardsProduct(Scores &scores, std::vector<Addend> &added, mlir::Value value) {
+    mlir::Operation *op = value.getDefiningOp();
+    if (reshapesOuterAxes(op))
+      return op->getOperand(0);
+    if (auto inner = scaled(op)) {
+      scores.scale *= inner->second;
+      return inner->first;
+    }
+    if (isOp(op, "add") && scores.scale == 1) {
+      unsigned side = leadsToProduct(op->getOperand(0)) ? 0 : 1;
+      if (op->getOperand(side).getType() != value.getType())
+        return {};
+      added.emplace_back(op->getOperand(1 - side), value);
+      return op->getOperand(side);
+    }
+    if (isOp(op, "where") && scores.scale == 1 && !scores.mask && scores.causal == "none") {
+      unsigned side = isSplat(op->getOperand(2)) ? 1 : 2;
+      auto fill = splatValue(op->getOperand(3 - side));
+      if (!fill || op->getOperand(side).getType() != value.getType() ||
+          !takeCondition(scores, op->getOperand(0), *fill, side == 2, op))
+        return {};
+      if (scores.mask && !added.empty()) // added behind the fill
+        return {};
+      added.emplace_back(scores.mask, value); // its axes are checked with the others'
+      return op->getOperand(side);
+    }
+    return {};
+  }
+
+  /// Makes an addend the causality, the bias or the mask of `scores`; false where its axes do not fit or all are taken.
+  static bool takeAddend(Scores &scores, const Addend &addend) {
+    mlir::Value operand = addend.first;
+    auto type = rankedType(operand), place = rankedType(addend.second);
+    int64_t leading = 0;
+    while (type && leading < type.getRank() && type.getDimSize(leading) == 1)
+      ++leading;
+    if (!type || type.getRank() - leading > sharedAxes(place, rankedType(scores.fullest)) ||
+        type.getRank() > rankedType(scores.fullest).getRank())
+      return false;
+    if (operand == scores.mask)
+      return true;
+    if (std::string kind = scores.causal == "none" ? causalAddend(operand) : ""; !kind.empty())
+      scores.causal = kind;
+    else if (!scores.bias)
+      scores.bias = operand;
+    else if (!scores.mask)
+      scores.mask = operand;
+    else
+      return false;
+    return true;
   }
 
   static std::string causalAddend(mlir::Value operand) {

@@ -1,6 +1,8 @@
 #include "lab/providers/xnnpack/XnnPack.h"
 
+#include <algorithm>
 #include <limits>
+#include <span>
 
 namespace lathe::lab::xnnpack {
 
@@ -33,6 +35,50 @@ std::string prepareSoftmax(Job &job) {
   return last ? "softmax_nc" : "softmax_nc, channels last";
 }
 
+namespace {
+
+/// An operator of one operand without parameters.
+struct PlainUnary {
+  const char *op;
+  decltype(&xnn_create_abs_nc_f32) create;
+  decltype(&xnn_setup_abs_nc_f32) setup;
+  const char *name;
+};
+
+constexpr PlainUnary plainUnary[] = {
+    {"abs", xnn_create_abs_nc_f32, xnn_setup_abs_nc_f32, "abs_nc"},
+    {"neg", xnn_create_negate_nc_f32, xnn_setup_negate_nc_f32, "negate_nc"},
+    {"ceil", xnn_create_ceiling_nc_f32, xnn_setup_ceiling_nc_f32, "ceiling_nc"},
+    {"floor", xnn_create_floor_nc_f32, xnn_setup_floor_nc_f32, "floor_nc"},
+    {"round", xnn_create_bankers_rounding_nc_f32, xnn_setup_bankers_rounding_nc_f32, "bankers_rounding_nc"},
+    {"sqrt", xnn_create_square_root_nc_f32, xnn_setup_square_root_nc_f32, "square_root_nc"},
+    {"sigmoid", xnn_create_sigmoid_nc_f32, xnn_setup_sigmoid_nc_f32, "sigmoid_nc"},
+    {"hard_swish", xnn_create_hardswish_nc_f32, xnn_setup_hardswish_nc_f32, "hardswish_nc"},
+};
+
+/// An operator of two operands whose result XNNPACK limits.
+struct LimitedBinary {
+  const char *op;
+  decltype(&xnn_create_add_nd_f32) create;
+  decltype(&xnn_setup_add_nd_f32) setup;
+  const char *name;
+};
+
+constexpr LimitedBinary limitedBinary[] = {
+    {"add", xnn_create_add_nd_f32, xnn_setup_add_nd_f32, "add_nd"},
+    {"sub", xnn_create_subtract_nd_f32, xnn_setup_subtract_nd_f32, "subtract_nd"},
+    {"mul", xnn_create_multiply_nd_f32, xnn_setup_multiply_nd_f32, "multiply_nd"},
+    {"div", xnn_create_divide_nd_f32, xnn_setup_divide_nd_f32, "divide_nd"},
+};
+
+/// The row of a table with the operator, or null.
+template <class Row> const Row *findRow(std::span<const Row> table, const std::string &op) {
+  auto found = std::find_if(table.begin(), table.end(), [&](const Row &row) { return op == row.op; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+} // namespace
+
 std::string prepareUnary(Job &job) {
   job.expectNoEpilogue();
   const std::string &op = job.problem.op;
@@ -44,47 +90,19 @@ std::string prepareUnary(Job &job) {
   job.in[0] = rowMajor(job.inputs[0]);
   auto made = [&](auto setup, const char *name) {
     check(setup(job.op.get(), rows.count, job.in[0].data(), job.out.data(), job.pool.get()), "setting up the operator");
-    return std::string(name) + "_nc";
+    return std::string(name);
   };
-  if (op == "abs") {
-    job.make(xnn_create_abs_nc_f32, n, n, n, none);
-    return made(xnn_setup_abs_nc_f32, "abs");
-  }
-  if (op == "neg") {
-    job.make(xnn_create_negate_nc_f32, n, n, n, none);
-    return made(xnn_setup_negate_nc_f32, "negate");
-  }
-  if (op == "ceil") {
-    job.make(xnn_create_ceiling_nc_f32, n, n, n, none);
-    return made(xnn_setup_ceiling_nc_f32, "ceiling");
-  }
-  if (op == "floor") {
-    job.make(xnn_create_floor_nc_f32, n, n, n, none);
-    return made(xnn_setup_floor_nc_f32, "floor");
-  }
-  if (op == "round") {
-    job.make(xnn_create_bankers_rounding_nc_f32, n, n, n, none);
-    return made(xnn_setup_bankers_rounding_nc_f32, "bankers_rounding");
-  }
-  if (op == "sqrt") {
-    job.make(xnn_create_square_root_nc_f32, n, n, n, none);
-    return made(xnn_setup_square_root_nc_f32, "square_root");
-  }
-  if (op == "sigmoid") {
-    job.make(xnn_create_sigmoid_nc_f32, n, n, n, none);
-    return made(xnn_setup_sigmoid_nc_f32, "sigmoid");
-  }
-  if (op == "hard_swish") {
-    job.make(xnn_create_hardswish_nc_f32, n, n, n, none);
-    return made(xnn_setup_hardswish_nc_f32, "hardswish");
+  if (const PlainUnary *plain = findRow<PlainUnary>(plainUnary, op)) {
+    job.make(plain->create, n, n, n, none);
+    return made(plain->setup, plain->name);
   }
   if (op == "elu") {
     job.make(xnn_create_elu_nc_f32, n, n, n, float(job.problem.attrsAs<EluAttrs>().alpha), none);
-    return made(xnn_setup_elu_nc_f32, "elu");
+    return made(xnn_setup_elu_nc_f32, "elu_nc");
   }
   if (op == "leaky_relu") {
     job.make(xnn_create_leaky_relu_nc_f32, n, n, n, float(job.problem.attrsAs<LeakyReluAttrs>().alpha), none);
-    return made(xnn_setup_leaky_relu_nc_f32, "leaky_relu");
+    return made(xnn_setup_leaky_relu_nc_f32, "leaky_relu_nc");
   }
   float low = 0, high = std::numeric_limits<float>::infinity(); // relu
   if (op == "clip") {
@@ -92,7 +110,7 @@ std::string prepareUnary(Job &job) {
     low = float(attrs.min), high = float(attrs.max);
   }
   job.make(xnn_create_clamp_nc_f32, n, n, n, low, high, none);
-  return made(xnn_setup_clamp_nc_f32, "clamp");
+  return made(xnn_setup_clamp_nc_f32, "clamp_nc");
 }
 
 std::string prepareBinary(Job &job) {
@@ -109,33 +127,21 @@ std::string prepareBinary(Job &job) {
     check(setup(job.op.get(), a.size(), a.data(), b.size(), b.data(), job.in[0].data(), job.in[1].data(),
                 job.out.data(), job.pool.get()),
           "setting up the operator");
-    return std::string(name) + "_nd";
+    return std::string(name);
   };
   uint32_t none = 0;
-  if (op == "max" || op == "min") {
-    job.expectNoEpilogue();
-    if (op == "max") {
-      job.make(xnn_create_maximum_nd_f32, none);
-      return made(xnn_setup_maximum_nd_f32, "maximum");
-    }
-    job.make(xnn_create_minimum_nd_f32, none);
-    return made(xnn_setup_minimum_nd_f32, "minimum");
+  if (const LimitedBinary *limited = findRow<LimitedBinary>(limitedBinary, op)) {
+    auto [low, high] = job.limits();
+    job.make(limited->create, low, high, none);
+    return made(limited->setup, limited->name);
   }
-  auto [low, high] = job.limits();
-  if (op == "add") {
-    job.make(xnn_create_add_nd_f32, low, high, none);
-    return made(xnn_setup_add_nd_f32, "add");
+  job.expectNoEpilogue();
+  if (op == "max") {
+    job.make(xnn_create_maximum_nd_f32, none);
+    return made(xnn_setup_maximum_nd_f32, "maximum_nd");
   }
-  if (op == "sub") {
-    job.make(xnn_create_subtract_nd_f32, low, high, none);
-    return made(xnn_setup_subtract_nd_f32, "subtract");
-  }
-  if (op == "mul") {
-    job.make(xnn_create_multiply_nd_f32, low, high, none);
-    return made(xnn_setup_multiply_nd_f32, "multiply");
-  }
-  job.make(xnn_create_divide_nd_f32, low, high, none);
-  return made(xnn_setup_divide_nd_f32, "divide");
+  job.make(xnn_create_minimum_nd_f32, none);
+  return made(xnn_setup_minimum_nd_f32, "minimum_nd");
 }
 
 } // namespace lathe::lab::xnnpack
