@@ -30,6 +30,7 @@ ALLOWED = {
     "passes": {"ir", "machine", "ops", "references", "runtime", "mlir"},
     "schedule": set(),
     # Facts, plans and legality of schedules: no MLIR. Of codegen it sees the target.
+    "codegen/cost": {"machine", "codegen/space", "codegen/target"},
     "codegen/space": {"machine", "schedule", "ops", "codegen/target"},
     "codegen/target": {"machine", "codegen", "package", "mlir"},
     "codegen": {"machine", "codegen/space", "codegen/target", "schedule", "ir", "ops", "package", "mlir"},

@@ -162,32 +162,7 @@ int64_t blockOf(const KernelTensors &tensors) {
 }
 
 Units cutUnits(const Space &space, int64_t grain, int64_t granule, size_t limit) {
-  Units units;
-  int64_t inner = 1; // elements of the axes behind `axis`
-  for (size_t i = limit; i < space.extents.size(); ++i)
-    inner *= space.extents[i].constantOr(64);
-  size_t axis = limit;
-  while (axis > 0) {
-    --axis;
-    int64_t extent = space.extents[axis].constantOr(0);
-    if (extent > 0 && inner * extent <= grain) {
-      inner *= extent;
-      continue;
-    }
-    units.axis = axis;
-    units.chunk = std::max<int64_t>(1, grain / inner);
-    if (axis + 1 == space.extents.size())
-      units.chunk = (units.chunk + granule - 1) / granule * granule;
-    units.chunks = ceilDiv(space.extents[axis], units.chunk);
-    units.count = units.chunks;
-    for (size_t i = 0; i < axis; ++i)
-      units.count = units.count * space.extents[i];
-    return units;
-  }
-  // Everything fits into one unit.
-  units.axis = 0;
-  units.chunk = limit ? space.extents[0].constantOr(1) : 1;
-  return units;
+  return cutUnits(space.extents, grain, granule, limit);
 }
 
 } // namespace lathe

@@ -8,6 +8,7 @@
 
 #include "codegen/Generate.h"
 #include "codegen/builder/KernelBuilder.h"
+#include "codegen/space/LoopFacts.h"
 
 namespace lathe {
 
@@ -75,16 +76,7 @@ struct Space {
 /// different block sizes.
 int64_t blockOf(const KernelTensors &tensors);
 
-/// Division of a space into work items: each has one index of the axes before `axis`, `chunk`
-/// indices of `axis`, and all of the axes behind it.
-struct Units {
-  size_t axis = 0;
-  int64_t chunk = 1;
-  Dim chunks = 1; // chunks along `axis`
-  Dim count = 1;  // number of work items
-};
-/// Divides a space into work items of about `grain` elements at most, counting only the axes [0,
-/// limit). The last axis is divided at multiples of `granule`.
+/// cutUnits of the space's extents.
 Units cutUnits(const Space &space, int64_t grain, int64_t granule, size_t limit);
 
 } // namespace lathe

@@ -1,4 +1,5 @@
 // The facts about a contraction kernel, read off its function. What is declined here no schedule computes.
+#include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/OperandView.h"
 #include "codegen/contraction/Contraction.h"
 #include "codegen/space/GemmPlan.h"
@@ -310,6 +311,7 @@ std::unique_ptr<ContractionFacts> readContraction(const ContractionProblem &prob
     readConv(problem, *facts);
   else
     readGemm(problem, *facts);
+  facts->operators = countOps(problem.function()) - (problem.before ? 2 : 1);
   return facts;
 }
 

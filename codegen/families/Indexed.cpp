@@ -4,6 +4,7 @@
 #include "codegen/Families.h"
 #include "codegen/families/Copy.h"
 #include "codegen/space/LoopFacts.h"
+#include "ir/SymbolicShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -320,7 +321,14 @@ private:
 
 std::unique_ptr<KernelFacts> readIndexed(const KernelProblem &problem) {
   Indexed(problem, 1);
-  return std::make_unique<GrainFacts>("index", 4096, 65536);
+  auto facts = std::make_unique<GrainFacts>("index", 4096, 65536);
+  Dims dims = nn::SymbolicShapes(problem.function).results().at(0).dims;
+  Dim length = dims.empty() ? Dim(1) : dims.back();
+  if (!dims.empty())
+    dims.pop_back();
+  facts->shape = {{product(dims)}, 1, 1, std::max<int64_t>(1, length.constantOr(64))};
+  facts->elementCycles = 1; // an address each
+  return facts;
 }
 
 GeneratedKernel generateIndexed(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {

@@ -218,7 +218,10 @@ private:
 std::unique_ptr<KernelFacts> readLrn(const KernelProblem &problem) {
   Plan plan(problem);
   tryPointwise(problem, plan.tensors, plan.anchor);
-  return std::make_unique<GrainFacts>("lrn", 4096, 32768);
+  auto facts = std::make_unique<GrainFacts>("lrn", 4096, 32768);
+  facts->shape = {plan.space.extents, 3, plan.lanes, 1};
+  facts->elementCycles = 2;
+  return facts;
 }
 
 GeneratedKernel generateLrn(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {

@@ -7,6 +7,8 @@
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/space/LoopFacts.h"
 
+#include <map>
+
 namespace lathe {
 namespace {
 
@@ -185,11 +187,32 @@ private:
   }
 };
 
+/// Instructions of one vector, by operator; polynomials as counted in assembly (docs/notes/rows.md).
+MapFacts::Body bodyOf(mlir::func::FuncOp function) {
+  static const std::map<std::string_view, MapFacts::Body> known = {
+      {"exp", {11, 3, 10}},      {"sigmoid", {13, 3, 10}},   {"tanh", {17, 4, 12}},     {"erf", {21, 4, 14}},
+      {"gelu", {20, 4, 14}},     {"log", {15, 4, 12}},       {"pow", {30, 5, 20}},      {"div", {5, 2, 0}},
+      {"sqrt", {9, 1, 0}},       {"silu", {14, 3, 10}},      {"softplus", {28, 5, 20}}, {"mish", {45, 5, 20}},
+      {"hard_swish", {5, 2, 3}}, {"hard_sigmoid", {4, 2, 3}}};
+  MapFacts::Body body{0, 1, 0};
+  for (mlir::Operation &op : function.getBody().front())
+    if (const OpRecord *record = nn::recordOf(&op)) {
+      auto found = known.find(record->name);
+      MapFacts::Body one = found == known.end() ? MapFacts::Body{1.5, 1, 1} : found->second;
+      body.instructions += one.instructions;
+      body.live = std::max(body.live, one.live + 1);
+      body.constants += one.constants;
+    }
+  return body;
+}
+
 std::unique_ptr<KernelFacts> readMap(const KernelProblem &problem) {
   Plan plan(problem);
   tryPointwise(problem, plan.tensors);
   auto facts = std::make_unique<MapFacts>();
   facts->operators = countOps(problem.function);
+  facts->shape = {plan.space.extents, plan.space.extents.size() - (plan.single ? 1 : 0), plan.lanes, 1};
+  facts->body = bodyOf(problem.function);
   return facts;
 }
 

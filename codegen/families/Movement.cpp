@@ -429,7 +429,11 @@ private:
 
 std::unique_ptr<KernelFacts> readMovement(const KernelProblem &problem) {
   Plan(problem, 1);
-  return std::make_unique<GrainFacts>("move", 8192, 65536);
+  auto facts = std::make_unique<GrainFacts>("move", 8192, 65536);
+  Dims dims = nn::SymbolicShapes(mlir::func::FuncOp(problem.function)).results().at(0).dims;
+  facts->shape = {dims, dims.size(), 16, 1};
+  facts->elementCycles = 0.15;
+  return facts;
 }
 
 GeneratedKernel generateMovement(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {

@@ -321,6 +321,9 @@ std::unique_ptr<KernelFacts> readNormalize(const KernelProblem &problem) {
   facts->length = plan.length;
   facts->count = plan.keptSpace.extents.back();
   facts->bits = bitWidth(plan.type);
+  bool across = plan.axes[plan.kept.back()] == NormalizePlan::across;
+  facts->shape = {plan.keptSpace.extents, plan.keptSpace.extents.size(), across ? plan.lanes : 1,
+                  plan.length.constantOr(256) * (plan.row || plan.kind == NormKind::lp ? 1 : plan.lanes)};
   return facts;
 }
 

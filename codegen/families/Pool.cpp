@@ -467,6 +467,10 @@ std::unique_ptr<KernelFacts> readPool(const KernelProblem &problem) {
   for (const WindowAxis &axis : plan.axes)
     facts->window *= axis.kernel;
   facts->blocked = plan.space.block != 0;
+  facts->average = plan.average;
+  facts->lastKernel = plan.axes.back().kernel;
+  facts->lastStride = plan.axes.back().stride;
+  facts->shape = {plan.space.extents, plan.row, 1, 1};
   return facts;
 }
 

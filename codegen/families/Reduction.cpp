@@ -467,6 +467,14 @@ std::unique_ptr<KernelFacts> readReduction(const KernelProblem &problem) {
   auto facts = std::make_unique<ReduceFacts>();
   if (plan.lanesAreResults && !plan.single)
     facts->vectors = plan.keptSpace.extents.back().constantOr(0) / plan.lanes;
+  facts->lanesAreResults = plan.lanesAreResults;
+  facts->vectorLoop = plan.lanesAreResults && !plan.single;
+  facts->lanes = plan.lanes;
+  bool extreme = plan.kind == Kind::max || plan.kind == Kind::min;
+  facts->operations = plan.kind == Kind::logSumExp ? 14 : extreme ? 1.5 : 1;
+  facts->terms = plan.count;
+  facts->shape = {plan.keptSpace.extents, plan.keptSpace.extents.size(), facts->vectorLoop ? plan.lanes : 1,
+                  plan.count.constantOr(64) * (plan.single ? plan.lanes : 1)};
   return facts;
 }
 

@@ -355,7 +355,10 @@ private:
 std::unique_ptr<KernelFacts> readResize(const KernelProblem &problem) {
   Plan plan(problem);
   requireComputed(plan.tensors);
-  return std::make_unique<GrainFacts>("resize", 4096, 32768);
+  auto facts = std::make_unique<GrainFacts>("resize", 4096, 32768);
+  facts->shape = {plan.space.extents, plan.last, 1, 1};
+  facts->elementCycles = plan.space.block ? 0.2 : 0.8;
+  return facts;
 }
 
 GeneratedKernel generateResize(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {

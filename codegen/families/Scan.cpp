@@ -60,6 +60,15 @@ public:
       throw Declined{fmt::format("more than {} greatest elements", mostKept)};
   }
 
+  void describe(GrainFacts &facts) const {
+    bool oneLine = inner == Dim(1);
+    facts.shape.extents = oneLine ? Dims{outer} : Dims{outer, inner};
+    facts.shape.limit = facts.shape.extents.size();
+    facts.shape.granule = lanes;
+    facts.shape.divisor = std::max<int64_t>(1, length.constantOr(64));
+    facts.elementCycles = oneLine ? 4 : 4 / double(lanes); // a line alone waits for each of its sums
+  }
+
   GeneratedKernel generate(const Schedule &schedule) {
     Dims extents = {outer, length, inner, length * inner};
     if (name == "top_k")
@@ -298,8 +307,10 @@ private:
 };
 
 std::unique_ptr<KernelFacts> readScan(const KernelProblem &problem) {
-  Scan(problem, 1);
-  return std::make_unique<GrainFacts>("scan", 8192, 65536);
+  Scan scan(problem, 1);
+  auto facts = std::make_unique<GrainFacts>("scan", 8192, 65536);
+  scan.describe(*facts);
+  return facts;
 }
 
 GeneratedKernel generateScan(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {

@@ -211,6 +211,7 @@ std::unique_ptr<KernelFacts> readSoftmax(const KernelProblem &problem) {
   facts->lanes = plan.lanes;
   facts->length = plan.length;
   facts->count = plan.outer;
+  facts->shape = {plan.space.extents, plan.space.extents.size(), plan.row ? 1 : plan.lanes, plan.length.constantOr(64)};
   return facts;
 }
 

@@ -86,10 +86,12 @@ public:
   std::optional<GemmGeometry> gemm;
   std::optional<SeparableGeometry> separable;
   bool blockedResults = false; // every result is blocked with the channels of one vector
+  int64_t operators = 0;       // element-wise operators beside the contraction
 
   Schedule prior() const override;
   Schedule priorOf(const AlgorithmChoice &choice) const override;
   void require(const Schedule &schedule) const override;
+  Prediction predict(const Schedule &schedule) const override;
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;

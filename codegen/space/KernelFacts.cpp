@@ -24,27 +24,6 @@ Schedule KernelFacts::priorOf(const AlgorithmChoice &choice) const {
   return schedule;
 }
 
-Prediction KernelFacts::predict(const Schedule &) const {
-  Prediction prediction;
-  auto bytesOf = [](const TensorFacts &tensor) {
-    double bytes = bitWidth(tensor.type) / 8.0;
-    for (const Dim &dim : tensor.dims)
-      bytes *= double(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
-    return bytes;
-  };
-  double passing = 0;
-  for (const TensorFacts &tensor : inputs)
-    if (tensor.constant)
-      addTraffic(prediction, target.machine, bytesOf(tensor), threads, true);
-    else
-      passing += bytesOf(tensor);
-  for (const TensorFacts &tensor : outputs)
-    passing += bytesOf(tensor);
-  addTraffic(prediction, target.machine, passing, threads);
-  prediction.forkJoin = forkJoinCycles(threads);
-  return prediction;
-}
-
 std::vector<Knob> KernelFacts::knobs(const Algorithm &algorithm) const {
   std::vector<Knob> result;
   bool rounds = bf16::obstacle(target).empty() && !inputs.empty() && inputs.front().type == ElementType::f32;

@@ -6,6 +6,26 @@
 
 namespace lathe {
 
+/// Division of an index space into work items. Each work item has one index of the axes before `axis`, `chunk` indices of `axis`, and all of
+/// the axes behind it.
+struct Units {
+  size_t axis = 0;
+  int64_t chunk = 1;
+  Dim chunks = 1; // chunks along `axis`
+  Dim count = 1;  // number of work items
+};
+/// Divides a space into work items of about `grain` elements at most, counting only the axes [0,
+/// limit). The last axis is divided at multiples of `granule`.
+Units cutUnits(const Dims &extents, int64_t grain, int64_t granule, size_t limit);
+
+/// What a family gives to cutUnits: the extents, the number of axes that work items are cut along, the granule, and how
+/// many elements of `grain` an index of the last of these axes stands for.
+struct LoopShape {
+  Dims extents;
+  size_t limit = 0;
+  int64_t granule = 1, divisor = 1;
+};
+
 /// Families whose schedules are all legal.
 class LoopFacts : public KernelFacts {
 public:
@@ -21,6 +41,10 @@ public:
   GrainFacts(const char *algorithm, int64_t shared, int64_t alone)
       : algorithm(algorithm), shared(shared), alone(alone) {}
   Schedule prior() const override;
+  Prediction predict(const Schedule &schedule) const override;
+
+  LoopShape shape;
+  double elementCycles = 0.1; // of a result's element, with operands in the innermost cache
 
 private:
   const char *algorithm;
@@ -30,20 +54,35 @@ private:
 class MapFacts : public LoopFacts {
 public:
   int64_t operators = 0; // number of operators of the kernel
+  LoopShape shape;       // granule: lanes
+  /// One vector: instructions beside loads and stores, values alive at once, and constants.
+  struct Body {
+    double instructions = 1, live = 2, constants = 2;
+  } body;
   Schedule prior() const override;
+  Prediction predict(const Schedule &schedule) const override;
 };
 
 class PoolFacts : public LoopFacts {
 public:
   int64_t window = 1; // elements of the window
-  bool blocked = false;
+  bool blocked = false, average = false;
+  int64_t lastKernel = 1, lastStride = 1; // of the last spatial axis
+  LoopShape shape;                        // limit: the axis of a row's positions
   Schedule prior() const override;
+  Prediction predict(const Schedule &schedule) const override;
 };
 
 class ReduceFacts : public LoopFacts {
 public:
   int64_t vectors = 0; // result vectors along the innermost kept axis, if lanes are results and the number is known
+  bool lanesAreResults = false, vectorLoop = false; // vectorLoop: along an axis of results
+  int64_t lanes = 1;
+  double operations = 1; // instructions per element
+  Dim terms = 1;         // of a result
+  LoopShape shape;       // of the results
   Schedule prior() const override;
+  Prediction predict(const Schedule &schedule) const override;
 };
 
 /// Facts of softmax and normalize: statistics over rows of elements, or over columns of vectors.
@@ -53,6 +92,7 @@ public:
   int64_t lanes = 1;
   Dim length = 1; // elements per row
   Dim count = 1;  // rows that can be processed side by side
+  LoopShape shape;
 
   void require(const Schedule &schedule) const override;
 
@@ -65,12 +105,14 @@ protected:
 class SoftmaxFacts : public RowFacts {
 public:
   Schedule prior() const override;
+  Prediction predict(const Schedule &schedule) const override;
 };
 
 class NormalizeFacts : public RowFacts {
 public:
   unsigned bits = 32; // bits per element
   Schedule prior() const override;
+  Prediction predict(const Schedule &schedule) const override;
 };
 
 } // namespace lathe

@@ -33,6 +33,7 @@ public:
 
   Schedule prior() const override;
   void require(const Schedule &schedule) const override;
+  Prediction predict(const Schedule &schedule) const override;
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;

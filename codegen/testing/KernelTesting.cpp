@@ -108,8 +108,9 @@ std::string KernelUnderTest::declined(const std::string &text) {
 struct KernelUnderTest::Prepared {
   CodeImage image;                    // of another architecture
   std::unique_ptr<LoadedKernel> code; // otherwise
-  std::vector<GuardedBuffer> memory;
-  std::vector<void *> buffers;
+  std::vector<GuardedBuffer> memory;  // not those of another kernel
+  std::vector<void *> buffers;        // of arguments and results
+  std::vector<std::pair<char *, size_t>> packed;
   std::vector<int64_t> dims;
   int64_t units = 0, scratchBytes = 0, stages = 1;
   struct Result {
@@ -118,10 +119,12 @@ struct KernelUnderTest::Prepared {
     int64_t block;
   };
   std::vector<Result> results;
+
+  std::vector<Tensor> rowMajorResults() const;
 };
 
-std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<const Tensor> inputs,
-                                                                    const std::string &text) {
+std::unique_ptr<KernelUnderTest::Prepared>
+KernelUnderTest::prepare(std::span<const Tensor> inputs, const std::string &text, bool aligned, const Prepared *like) {
   Outcome<Schedule> schedule = text.empty() ? priorSchedule(problem()) : Outcome<Schedule>(readSchedule(text));
   require(schedule.done(), "declined: {}", schedule ? "" : schedule.reason());
   Outcome<GeneratedKernel> kernel = generate(problem(), *schedule);
@@ -148,8 +151,12 @@ std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<co
       std::vector<char> packed = kernel->packings[i]->pack(data);
       result->memory.emplace_back(packed.size(), true);
       std::memcpy(result->memory.back().data(), packed.data(), packed.size());
+      result->packed.emplace_back(result->memory.back().data(), packed.size());
+    } else if (like) {
+      result->buffers.push_back(like->buffers[i]);
+      continue;
     } else {
-      result->memory.emplace_back(storedElements(input.dims(), block) * width);
+      result->memory.emplace_back(storedElements(input.dims(), block) * width, aligned);
       char *to = result->memory.back().data();
       if (block)
         forBlocked(input.dims(), block, [&](int64_t logical, int64_t physical) {
@@ -158,17 +165,21 @@ std::unique_ptr<KernelUnderTest::Prepared> KernelUnderTest::prepare(std::span<co
       else
         std::memcpy(to, from, input.bytes());
     }
+    result->buffers.push_back(result->memory.back().data());
   }
   mlir::Operation *terminator = func.getBody().front().getTerminator();
   for (unsigned i = 0; i < terminator->getNumOperands(); ++i) {
     Prepared::Result r{nn::infoOf(terminator->getOperand(i)).type, {}, blockOf(terminator->getOperand(i))};
     for (const Dim &dim : dimsOf(func, func.getNumArguments() + i))
       r.dims.push_back(value(dim));
-    result->memory.emplace_back(storedElements(r.dims, r.block) * bitWidth(r.type) / 8);
     result->results.push_back(r);
+    if (like) {
+      result->buffers.push_back(like->buffers[result->buffers.size()]);
+      continue;
+    }
+    result->memory.emplace_back(storedElements(r.dims, r.block) * bitWidth(r.type) / 8, aligned);
+    result->buffers.push_back(result->memory.back().data());
   }
-  for (GuardedBuffer &buffer : result->memory)
-    result->buffers.push_back(buffer.data());
   for (const Dim &dim : kernel->dims)
     result->dims.push_back(value(dim));
   result->units = value(kernel->units);
@@ -207,12 +218,16 @@ std::vector<Tensor> KernelUnderTest::run(std::span<const Tensor> inputs, const s
       slots = {{0, prepared->units}};
     runEmulated(prepared->image, target, prepared->memory, prepared->dims, slots, prepared->scratchBytes);
   }
+  return prepared->rowMajorResults();
+}
+
+std::vector<Tensor> KernelUnderTest::Prepared::rowMajorResults() const {
   std::vector<Tensor> outputs;
-  for (size_t i = 0; i < prepared->results.size(); ++i) {
-    auto &r = prepared->results[i];
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Result &r = results[i];
     Tensor output(r.type, r.dims);
     char *to = static_cast<char *>(output.data());
-    const char *from = prepared->memory[inputs.size() + i].data();
+    const char *from = static_cast<const char *>(buffers[buffers.size() - results.size() + i]);
     int64_t width = bitWidth(r.type) / 8;
     if (r.block)
       forBlocked(r.dims, r.block, [&](int64_t logical, int64_t physical) {
@@ -223,6 +238,40 @@ std::vector<Tensor> KernelUnderTest::run(std::span<const Tensor> inputs, const s
     outputs.push_back(output);
   }
   return outputs;
+}
+
+KernelUnderTest::Trial::Trial(std::unique_ptr<Prepared> prepared) : prepared(std::move(prepared)) {}
+KernelUnderTest::Trial::~Trial() = default;
+
+std::unique_ptr<KernelUnderTest::Trial> KernelUnderTest::trial(std::span<const Tensor> inputs,
+                                                               const std::string &schedule, const Trial *like) {
+  auto prepared = prepare(inputs, schedule, true, like ? like->prepared.get() : nullptr);
+  require(prepared->code != nullptr, "code for {} does not run here", target.str());
+  return std::unique_ptr<Trial>(new Trial(std::move(prepared)));
+}
+
+void KernelUnderTest::Trial::call(void *scratch) const {
+  prepared->code->call(prepared->buffers.data(), prepared->dims.data(), 0, prepared->units, scratch);
+}
+
+int64_t KernelUnderTest::Trial::scratchBytes() const { return prepared->scratchBytes; }
+std::vector<Tensor> KernelUnderTest::Trial::results() const { return prepared->rowMajorResults(); }
+
+void KernelUnderTest::Trial::spoilResults() const {
+  for (size_t i = 0; i < prepared->results.size(); ++i) {
+    const Prepared::Result &r = prepared->results[i];
+    std::memset(prepared->buffers[prepared->buffers.size() - prepared->results.size() + i], 0xff,
+                storedElements(r.dims, r.block) * bitWidth(r.type) / 8);
+  }
+}
+
+void KernelUnderTest::Trial::evictPacked() const {
+#ifdef __x86_64__
+  for (auto [start, bytes] : prepared->packed)
+    for (size_t at = 0; at < bytes; at += 64)
+      __builtin_ia32_clflush(start + at);
+  __builtin_ia32_mfence();
+#endif
 }
 
 KernelUnderTest::Lines KernelUnderTest::lines(std::span<const Tensor> inputs, int slots) {

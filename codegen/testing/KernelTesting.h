@@ -101,7 +101,33 @@ public:
 
 private:
   struct Prepared;
-  std::unique_ptr<Prepared> prepare(std::span<const Tensor> inputs, const std::string &schedule);
+
+public:
+  /// The code of one schedule with operands in place, to be checked and timed among others of the same kernel.
+  class Trial {
+  public:
+    ~Trial();
+    /// Computes all work items; `scratch` has at least scratchBytes().
+    void call(void *scratch) const;
+    int64_t scratchBytes() const;
+    /// Evicts what the schedule packed from the caches (x86 only), as the weights of a network are when it runs again.
+    void evictPacked() const;
+    void spoilResults() const;           // so that what is not computed is noticed
+    std::vector<Tensor> results() const; // row-major
+
+  private:
+    friend KernelUnderTest;
+    Trial(std::unique_ptr<Prepared> prepared);
+    std::unique_ptr<Prepared> prepared;
+  };
+  /// Buffers are aligned as those of a program. `like`: another trial with these inputs, whose buffers are used for all
+  /// but packed operands; it has to live as long.
+  std::unique_ptr<Trial> trial(std::span<const Tensor> inputs, const std::string &schedule, const Trial *like);
+
+private:
+  /// `aligned`: buffers start at multiples of 64 bytes.
+  std::unique_ptr<Prepared> prepare(std::span<const Tensor> inputs, const std::string &schedule, bool aligned = false,
+                                    const Prepared *like = nullptr);
 
   Target target;
   std::unique_ptr<mlir::MLIRContext> context;

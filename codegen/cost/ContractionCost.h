@@ -1,0 +1,32 @@
+// The cost of contractions as functions of their plans.
+#pragma once
+
+#include "codegen/cost/Cost.h"
+#include "codegen/space/DirectPlan.h"
+#include "codegen/space/GemmPlan.h"
+#include "codegen/space/LanewisePlan.h"
+#include "codegen/space/SeparablePlan.h"
+#include "codegen/space/TilePlan.h"
+#include "codegen/space/WinogradPlan.h"
+
+namespace lathe {
+
+/// Of the wait for operands, what multiplications do not hide.
+inline constexpr double exposedOfProducts = 0.3;
+
+/// Adds what computes and what is read again, without operands that pass by once but with the weights; returns the
+/// number of work items.
+double addDirect(Cost &cost, const DirectPlan &plan, double operators);
+/// Cycles of all results of one image.
+double lanewiseCycles(const Target &target, const LanewisePlan &plan, double operators);
+/// Pairs of an output row and a row of taps that meet inside the input.
+double rowsOfTaps(const ConvGeometry &conv);
+
+Prediction predictDirect(const ContractionFacts &facts, const DirectPlan &plan);
+Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &plan);
+Prediction predictLanewise(const ContractionFacts &facts, const LanewisePlan &plan);
+Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &plan);
+Prediction predictGemm(const ContractionFacts &facts, const GemmPlan &plan);
+Prediction predictTiles(const ContractionFacts &facts, const TilePlan &plan);
+
+} // namespace lathe

@@ -1,0 +1,131 @@
+#include "codegen/cost/Cost.h"
+
+#include "codegen/space/Bf16Pairs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lathe {
+
+double valueOf(const Dim &extent) {
+  return double(extent.evaluate([](const std::string &) -> int64_t { return 1; }));
+}
+
+double bytesOf(const TensorFacts &tensor) {
+  double bytes = bitWidth(tensor.type) / 8.0;
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    double extent = valueOf(tensor.dims[i]);
+    if (tensor.block && i == 1)
+      extent = std::ceil(extent / double(tensor.block)) * double(tensor.block);
+    bytes *= extent;
+  }
+  return bytes;
+}
+
+void Cost::passOperands(int except) {
+  double passing = 0;
+  for (size_t i = 0; i < facts.inputs.size(); ++i)
+    if (int(i) == except)
+      continue;
+    else if (facts.inputs[i].constant)
+      readFirst(bytesOf(facts.inputs[i]));
+    else
+      passing += bytesOf(facts.inputs[i]);
+  for (const TensorFacts &tensor : facts.outputs)
+    passing += bytesOf(tensor);
+  readAgain(passing, passing);
+}
+
+void Cost::readAgain(double bytes, double held, double hidden) {
+  size_t level = 0;
+  while (level < machine.caches.size() && machine.bytesPerCore(level) < held)
+    ++level;
+  if (level == 0)
+    return;
+  double rate = level == machine.caches.size() ? machine.memoryBytesPerCycle : machine.readRate(level);
+  waits[level - 1] += bytes / rate * (1 - hidden);
+}
+
+void Cost::readFirst(double bytes, double hidden) {
+  waits.back() += bytes / machine.memoryBytesPerCycle * (1 - hidden);
+}
+
+double busiestShare(double units, int threads) {
+  units = std::max(1.0, units);
+  return std::ceil(units / threads) * threads / units;
+}
+
+Prediction Cost::finish(double units, double exposed) const {
+  Prediction prediction;
+  int threads = std::max(1, facts.threads);
+  double share = busiestShare(units, threads) / threads;
+  prediction.compute = (compute + units * callCycles) * share;
+  double all = std::accumulate(waits.begin(), waits.end(), 0.0);
+  double waiting = std::max(0.0, all - compute) + exposed * std::min(all, compute);
+  for (double wait : waits)
+    prediction.levels.push_back(all > 0 ? wait / all * waiting * share : 0);
+  prediction.start = 100 + once;
+  prediction.forkJoin = forkJoinCycles(threads);
+  return prediction;
+}
+
+namespace {
+
+/// Partial sums per result, as Microkernel::reduce chooses them.
+int64_t partialSums(const Target &target, const Reduction &reduction) {
+  constexpr int64_t longEnough = 64;
+  int64_t sums = accumulatorChains(target, reduction.rows, std::max(reduction.vectors, reduction.widest));
+  return reduction.steps < longEnough || reduction.unroll % sums ? 1 : sums;
+}
+
+} // namespace
+
+double reductionCycles(const Target &target, const Reduction &reduction) {
+  if (reduction.rows == 0)
+    return 0;
+  auto rows = double(reduction.rows), vectors = double(reduction.vectors), steps = double(reduction.steps);
+  int64_t sums = partialSums(target, reduction);
+  int64_t group = std::max<int64_t>(1, heldVectors(target, reduction.rows * sums, reduction.vectors));
+  double groups = std::ceil(vectors / double(group));
+  double products = rows * vectors / (reduction.pairs ? bf16::productsACycle(target) : target.fmaPerCycle());
+  double loads = vectors == 1 ? rows + 1 : vectors + rows * groups;
+  double latency = (reduction.pairs ? 6.0 : target.machine.fmaLatency) / double(sums);
+  double step = std::max({products, loads / 2, latency}) + 0.05 * loads;
+  if (groups > 1 && vectors > 1)
+    step *= 1.06;
+  // Sums that fill the registers are stored and loaded again around the loops.
+  double spare = double(target.vectorRegisters) - rows * vectors * double(sums) - (vectors > 1 ? vectors + 1 : 1);
+  double runs = std::max(1.0, steps / double(std::max<int64_t>(1, reduction.run)));
+  double perRun = std::min(steps, double(reduction.run)), iterations = std::floor(perRun / double(reduction.unroll));
+  double rest = perRun - iterations * double(reduction.unroll);
+  double around = runs * (iterations * loopCycles * (products < 4 ? 1 : 0.5) + (rest > 0 ? 1 : 0) + (runs > 1 ? 2 : 0));
+  if (spare < 0)
+    around += runs * -spare * 2;
+  around += runs * std::max(1.0, iterations) * reduction.lines * 0.6;
+  double merging = double(sums - 1) * rows * vectors / 2 + (sums > 1 ? 8 : 0);
+  return steps * step + around + merging + turnCycles;
+}
+
+double reductionCode(const Target &, const Reduction &reduction) {
+  double inLoop = double(std::min({reduction.unroll, reduction.run, reduction.steps}));
+  double vectors = double(reduction.vectors), rows = double(reduction.rows);
+  return inLoop * (rows * vectors * 6 + (vectors > 1 ? rows * 8 : rows * 2) + vectors * 8) + 100;
+}
+
+double resultCycles(double vectors, double operators) { return vectors * (1.5 + 0.5 * operators); }
+
+double bodyCycles(const Target &target, double instructions, double latency, double together) {
+  // Iterations overlap as far as the core looks ahead.
+  constexpr double lookAhead = 300;
+  double parallel = std::max(together, lookAhead / std::max(1.0, instructions));
+  return std::max(instructions / target.fmaPerCycle(), latency / parallel);
+}
+
+Prediction KernelFacts::predict(const Schedule &) const {
+  Cost cost(*this);
+  cost.passOperands();
+  return cost.finish(threads, 1);
+}
+
+} // namespace lathe

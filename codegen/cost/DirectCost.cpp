@@ -1,0 +1,143 @@
+// The cost of `direct` as a function of its plan; `separable` adds its first convolution (LanewiseCost.cpp).
+#include "codegen/cost/ContractionCost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lathe {
+namespace {
+
+/// Pairs of a position and a tap of one axis that meet inside the input.
+double reached(const ConvGeometry &conv, int axis) {
+  double count = 0;
+  for (int64_t tap = 0; tap < conv.kernel[axis]; ++tap) {
+    int64_t shift = tap * conv.dilation[axis] - conv.padBegin[axis], stride = conv.stride[axis];
+    int64_t first = (std::max<int64_t>(0, -shift) + stride - 1) / stride;
+    int64_t end = (std::max<int64_t>(0, conv.in[axis] - shift) + stride - 1) / stride;
+    count += double(std::max<int64_t>(0, std::min(end, conv.out[axis]) - first));
+  }
+  return count;
+}
+
+class DirectCost {
+public:
+  DirectCost(Cost &cost, const DirectPlan &plan, double operators)
+      : cost(cost), plan(plan), conv(plan.conv), operators(operators), images(valueOf(conv.images)),
+        unit(plan.bf16 ? bf16::unitBytes : bitWidth(conv.type) / 8.0) {
+    for (const TileClass &tile : plan.classes)
+      inRow += double(tile.count);
+  }
+
+  double add() {
+    addProducts();
+    addWeights();
+    addInput();
+    return images * double(conv.groups * plan.tiles.perGroup() * plan.chunks());
+  }
+
+private:
+  Cost &cost;
+  const DirectPlan &plan;
+  const ConvGeometry &conv;
+  double operators, images, unit, inRow = 0; // tiles of a row
+
+  double panel(double vectors) const { return double(conv.taps() * plan.kc) * vectors * double(plan.lanes) * unit; }
+  double allWeights() const {
+    return double(conv.groups * plan.tileStride(plan.tiles.full * plan.tiles.vectors + plan.tiles.tailVectors)) * unit;
+  }
+  double groupInput() const { return double(conv.inChannels * conv.inPixels()) * unit; }
+  /// Lines that an iteration prefetches.
+  double lines(int64_t vectors) const {
+    if (!plan.prefetch)
+      return 0;
+    double iterations = double(conv.taps() * std::max<int64_t>(1, plan.kc / plan.unroll));
+    return std::ceil(panel(double(vectors)) / 64 / (double(plan.rows) * inRow * iterations));
+  }
+  double rowsOfTaps() const {
+    return plan.conv.taps() == 1 ? double(plan.allRows()) : reached(conv, 0) * reached(conv, 1);
+  }
+
+  /// All tiles of one tile of channels, over one image and group.
+  double tileOfChannels(int64_t vectors) const {
+    double row = 0, results = 0, code = 0;
+    for (const TileClass &tile : plan.classes) {
+      double taps = 0;
+      for (size_t kw = 0; kw < tile.reach.size(); ++kw) {
+        Reduction reduction{tile.reach[kw].second - tile.reach[kw].first,
+                            vectors,
+                            plan.kc,
+                            plan.axis.run,
+                            plan.unroll,
+                            plan.bf16,
+                            lines(vectors)};
+        taps += reductionCycles(cost.facts.target, reduction);
+        bool own = plan.kc < 2 * plan.unroll || kw == 0 || tile.reach[kw] != tile.reach[kw - 1];
+        code += own ? reductionCode(cost.facts.target, reduction) : 0;
+      }
+      row += double(tile.count) * taps;
+      double sums = double(tile.width * vectors);
+      double stores = conv.outBlock || !conv.inBlock ? 1 : 4; // transposed, where the layouts differ
+      results += double(tile.count) * (stores * resultCycles(sums, operators) + turnCycles +
+                                       double(plan.passes() - 1) * (sums * 1.5 + turnCycles));
+    }
+    constexpr double nearCode = 32 << 10, codeRate = 12; // bytes, bytes a cycle
+    double fetch = code > nearCode ? code / codeRate : 0;
+    return rowsOfTaps() * double(plan.passes()) * row + double(plan.allRows()) * (results + fetch);
+  }
+
+  void addProducts() {
+    double group = double(plan.tiles.full) * tileOfChannels(plan.tiles.vectors);
+    if (plan.tiles.tailVectors)
+      group += tileOfChannels(plan.tiles.tailVectors);
+    cost.compute += images * double(conv.groups) * group;
+    if (plan.bf16) // a range's rows are rounded
+      cost.compute += images * double(plan.chunks()) * double(plan.heldUnits()) / double(plan.lanes) * 2.5;
+  }
+
+  void addWeights() {
+    double tiles = double(plan.tiles.perGroup() * conv.groups), passes = double(plan.passes());
+    double each = allWeights() / tiles / passes, positions = images * double(plan.allRows()) * inRow;
+    // Every tile of positions reads the panel again; half of the innermost cache holds something else.
+    cost.readAgain(positions * allWeights(), 2 * each, 0.3);
+    double ahead = plan.prefetch && double(plan.rows) * inRow >= 3 ? 1 - cost.machine.readAheadCost : 0.2;
+    cost.readFirst(allWeights(), ahead);
+    double again = plan.channelsOuter ? 0 : images * double(plan.chunks()) - 1;
+    cost.readAgain(again * allWeights(), allWeights() + rangeInput(), ahead);
+  }
+
+  /// Input of a range of rows, of all groups.
+  double rangeInput() const {
+    double share =
+        std::min(1.0, double(plan.rows) / double(plan.allRows()) + double(conv.kernel[1] - 1) / double(conv.in[1]));
+    return groupInput() * double(conv.groups) * share;
+  }
+
+  void addInput() {
+    double tiles = double(plan.tiles.perGroup()), all = images * double(conv.groups) * groupInput();
+    double held = plan.channelsOuter ? images * groupInput() : rangeInput() / double(conv.groups);
+    cost.readAgain(all * (tiles - 1), held + panel(double(plan.tiles.vectors)), 0.3);
+    if (plan.passes() > 1) {
+      double partial = double(plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes) * 4;
+      cost.readAgain(2 * images * double(conv.groups * conv.outChannels * conv.outPixels()) * 4 *
+                         double(plan.passes() - 1),
+                     partial + panel(double(plan.tiles.vectors)));
+    }
+  }
+};
+
+} // namespace
+
+double rowsOfTaps(const ConvGeometry &conv) { return reached(conv, 0) * reached(conv, 1); }
+
+double addDirect(Cost &cost, const DirectPlan &plan, double operators) {
+  return DirectCost(cost, plan, operators).add();
+}
+
+Prediction predictDirect(const ContractionFacts &facts, const DirectPlan &plan) {
+  Cost cost(facts);
+  cost.passOperands(int(plan.conv.weights));
+  double units = addDirect(cost, plan, facts.operators);
+  return cost.finish(units, exposedOfProducts);
+}
+
+} // namespace lathe

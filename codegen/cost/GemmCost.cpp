@@ -1,0 +1,139 @@
+// The cost of `gemm` and of `amx` as functions of their plans.
+#include "codegen/cost/ContractionCost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lathe {
+namespace {
+
+class GemmCost {
+public:
+  GemmCost(Cost &cost, const GemmPlan &plan, double operators)
+      : cost(cost), plan(plan), gemm(plan.gemm), operators(operators), batch(valueOf(gemm.batch)), m(valueOf(gemm.m)),
+        unit(plan.bf16 ? bf16::unitBytes : bitWidth(gemm.type) / 8.0) {
+    auto all = std::max<int64_t>(1, int64_t(m));
+    pieces = evenPieces(all, plan.rows);
+    chunks = std::ceil(double(pieces.count) / double(plan.mc));
+  }
+
+  double add() {
+    cost.compute += batch * (blocksOf(plan.vectors) * double(plan.tiles() - 1) + blocksOf(plan.tailVectors()));
+    addCopies();
+    addRight();
+    addLeft();
+    return batch * chunks * double(plan.tiles());
+  }
+
+private:
+  Cost &cost;
+  const GemmPlan &plan;
+  const GemmGeometry &gemm;
+  double operators, batch, m, unit, chunks = 1;
+  EvenPieces pieces{};
+
+  double panel() const { return double(plan.kc * plan.vectors * plan.lanes) * unit; }
+  double right() const { return double(plan.allSteps() * plan.columnVectors() * plan.lanes) * unit; }
+  double chunkRows() const { return std::min(m, double(plan.mc * plan.rows)); }
+  bool walksB() const { return !gemm.constantB && !plan.packB; }
+
+  double block(int64_t rows, int64_t vectors, int64_t steps) const {
+    Reduction reduction{rows, vectors, steps, steps, plan.unroll, plan.bf16};
+    reduction.widest = plan.vectors;
+    double iterations = std::max(1.0, double(steps / plan.unroll));
+    if (plan.prefetch)
+      reduction.lines = std::ceil(panel() / 64 / (std::min(double(plan.mc), double(pieces.count)) * iterations));
+    double cycles = reductionCycles(cost.facts.target, reduction);
+    // Rows that fall into one set of the innermost cache displace one another.
+    int64_t bytes = gemm.aRowStride * int64_t(unit), way = 4096;
+    int64_t sets = plan.bf16 || bytes == 0 ? way : std::max<int64_t>(1, way / std::gcd(bytes, way));
+    if ((rows + sets - 1) / sets > 10)
+      cycles *= 1.25;
+    if (walksB() && gemm.bLaneStride != 1) // an element a lane
+      cycles += double(steps * vectors * plan.lanes) * 1.2;
+    return cycles;
+  }
+
+  /// All register blocks of one tile of columns of one matrix.
+  double blocksOf(int64_t vectors) const {
+    double cycles = 0;
+    for (auto [rows, count] :
+         {std::pair(pieces.small + 1, pieces.large), std::pair(pieces.small, pieces.count - pieces.large)}) {
+      if (count == 0)
+        continue;
+      double sums = double(rows * vectors);
+      double passes = double(plan.passes() - 1) * (block(rows, vectors, plan.steps(false)) + sums * 1.5) +
+                      block(rows, vectors, plan.steps(true));
+      cycles += double(count) * (passes + resultCycles(sums, operators) + turnCycles);
+    }
+    return cycles;
+  }
+
+  void addCopies() {
+    double vectors = double(plan.allSteps() * plan.columnVectors());
+    if (plan.packB) { // every chunk copies every tile of columns
+      double each = gemm.bLaneStride == 1 ? (plan.bf16 ? 4 : 1.2) : plan.bf16 ? 5 : 1.1 * double(plan.lanes);
+      cost.compute += batch * chunks * (vectors * each + double(plan.tiles()) * turnCycles);
+    }
+    if (plan.bf16)
+      cost.compute += batch * m * (double(gemm.k) / double(plan.lanes) * 2 + turnCycles);
+  }
+
+  void addRight() {
+    double blocks = batch * double(pieces.count);
+    double held = 2 * panel();
+    if (walksB()) // lines of a row of the operand, not a packed panel
+      held = std::max(held, double(plan.kc) * std::max(64.0, double(plan.vectors * plan.lanes) * unit) * 2);
+    cost.readAgain(blocks * right(), held, 0.3);
+    if (gemm.constantB) {
+      double ahead = plan.prefetch && chunkRows() > 1 ? 1 - cost.machine.readAheadCost : m == 1 ? 0.3 : 0.2;
+      cost.readFirst(right(), ahead);
+      cost.readAgain((batch * chunks - 1) * right(), right() + chunkRows() * double(plan.allSteps()) * unit, ahead);
+    } else {
+      cost.readAgain(batch * (chunks - 1) * right(), right() + chunkRows() * double(plan.allSteps()) * unit, 0.2);
+    }
+  }
+
+  void addLeft() {
+    double rows = chunkRows() * double(plan.kc) * unit;
+    cost.readAgain(batch * m * double(plan.allSteps()) * unit * double(plan.tiles() - 1), rows + 2 * panel(), 0.3);
+    if (plan.passes() > 1)
+      cost.readAgain(2 * batch * m * double(gemm.n) * double(plan.partialBytes()) * double(plan.passes() - 1),
+                     chunkRows() * double(gemm.n) * double(plan.partialBytes()));
+  }
+};
+
+} // namespace
+
+Prediction predictGemm(const ContractionFacts &facts, const GemmPlan &plan) {
+  Cost cost(facts);
+  cost.passOperands(plan.gemm.constantB ? int(plan.gemm.b) : -1);
+  double units = GemmCost(cost, plan, facts.operators).add();
+  return cost.finish(units, exposedOfProducts);
+}
+
+Prediction predictTiles(const ContractionFacts &facts, const TilePlan &plan) {
+  // One product of tiles a core starts in 16 cycles; tiles are loaded at two lines a cycle.
+  constexpr double product = 16, load = 8;
+  Cost cost(facts);
+  cost.passOperands(int(plan.conv ? plan.conv->weights : plan.gemm->b));
+  double images = valueOf(plan.images), chunks = valueOf(plan.chunks()), rows = double(plan.rows);
+  double positions = std::ceil(rows * double(plan.pitch()) / (2 * tileRows)) * 2; // tiles of rows, two at a time
+  double steps = double(int64_t(plan.taps.size()) * plan.blocks());
+  double block = steps * std::max(2.0 * double(plan.oc) * product, (2 + double(plan.oc)) * load);
+  double results = 2 * double(plan.oc) * tileRows * (2 + 0.5 * facts.operators);
+  double tiles = double(plan.tiles());
+  cost.compute += images * chunks * tiles * positions / 2 * (block + results + turnCycles);
+  cost.compute += images * chunks * double(plan.blocks() * plan.blockStride()) * 3; // rounding
+  if (plan.prefetch)
+    cost.compute += images * chunks * double(plan.panel(plan.vectors())) / tileLineBytes * 0.6;
+  double weights = double(plan.panel(plan.vectors())), ahead = plan.prefetch ? 1 - cost.machine.readAheadCost : 0.2;
+  cost.readFirst(weights, ahead);
+  cost.readAgain(images * chunks * positions / 2 * weights, 2 * double(plan.panel(plan.oc)), 0.3);
+  cost.readAgain((images * chunks - 1) * weights, weights + double(plan.scratchBytes()), ahead);
+  cost.readAgain(images * chunks * tiles * double(plan.scratchBytes()), double(plan.scratchBytes()), 0.3);
+  return cost.finish(images * chunks * tiles, exposedOfProducts);
+}
+
+} // namespace lathe

@@ -1,0 +1,87 @@
+// The cost of `lanewise` and of `separable`, whose first convolution is one.
+#include "codegen/cost/ContractionCost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace lathe {
+namespace {
+
+/// Instructions that bring one vector of inputs: a load, a load and a permutation, or an element a lane. All lanes of a
+/// group of their own read one element, which is broadcast.
+double inputInstructions(const LanewisePlan &plan) {
+  if (plan.access == Lanes::same)
+    return 1;
+  if (plan.access == Lanes::permuted)
+    return 2;
+  double groups = std::ceil(double(plan.lanes) / double(std::max<int64_t>(1, plan.conv.outChannels)));
+  return groups <= 1 ? 1 : 2.0 * double(std::min<int64_t>(plan.lanes, plan.channels()));
+}
+
+/// One tile against one row of taps: all columns of the row, each loaded once.
+double tileRow(const Target &target, const LanewisePlan &plan, const TileClass &tile) {
+  const ConvGeometry &conv = plan.conv;
+  std::set<int64_t> columns;
+  double products = 0, taps = 0;
+  for (size_t kw = 0; kw < tile.reach.size(); ++kw) {
+    auto [first, last] = tile.reach[kw];
+    for (int64_t p = first; p < last; ++p)
+      columns.insert(p * conv.stride[2] + int64_t(kw) * conv.dilation[2]);
+    products += double(last - first);
+    taps += last > first;
+  }
+  auto depth = double(conv.inChannels), width = double(tile.width);
+  double bring = inputInstructions(plan), loads = double(columns.size()) * bring + taps;
+  // Inputs that are used by later columns stay in registers as far as there are some.
+  double later = conv.kernel[2] > conv.stride[2] ? double(columns.size()) : 1;
+  double spilled = std::max(0.0, width + later + 2 - double(target.vectorRegisters));
+  double instructions = products + loads + 2 * spilled;
+  double chain = taps * target.machine.fmaLatency; // of one sum
+  double cycles = std::max(
+      {products / target.fmaPerCycle(), loads / 2, instructions / 4, chain / std::max(1.0, 150 / (instructions + 4))});
+  return depth * (cycles + 0.1 * instructions) + (plan.access == Lanes::gathered ? depth * loopCycles : 0) + 3;
+}
+
+} // namespace
+
+double lanewiseCycles(const Target &target, const LanewisePlan &plan, double operators) {
+  double row = 0, results = 0;
+  for (const TileClass &tile : plan.classes) {
+    row += double(tile.count) * tileRow(target, plan, tile);
+    results += double(tile.count) * (resultCycles(double(tile.width), operators) + turnCycles);
+  }
+  return double(plan.blocks()) * (rowsOfTaps(plan.conv) * row + double(plan.allRows()) * results);
+}
+
+Prediction predictLanewise(const ContractionFacts &facts, const LanewisePlan &plan) {
+  const ConvGeometry &conv = plan.conv;
+  Cost cost(facts);
+  cost.passOperands();
+  double images = valueOf(conv.images);
+  cost.compute += images * lanewiseCycles(facts.target, plan, facts.operators);
+  if (plan.access == Lanes::gathered && conv.groups == 1) { // every block of channels reads all inputs
+    double input = double(conv.inChannels * conv.inPixels()) * 4, share = double(plan.rows) / double(plan.allRows());
+    cost.readAgain(images * input * double(plan.blocks() - 1), input * std::min(1.0, share + 0.1));
+    double weights = double(plan.blockStride() * plan.blocks()) * 4, tiles = 0;
+    for (const TileClass &tile : plan.classes)
+      tiles += double(tile.count);
+    cost.readAgain(images * weights * double(plan.allRows()) * tiles, 2 * weights / double(plan.blocks()), 0.3);
+  }
+  return cost.finish(images * double(plan.blocks() * plan.chunks()), 0.5);
+}
+
+Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &plan) {
+  Cost cost(facts);
+  cost.passOperands(int(plan.pointwise.conv.weights));
+  double images = valueOf(plan.depthwise.conv.images);
+  cost.compute += images * lanewiseCycles(facts.target, plan.depthwise, facts.operators / 2);
+  // A range of rows lies in scratch between the two.
+  double units = addDirect(cost, plan.pointwise, facts.operators / 2);
+  double range = double(plan.pointwise.heldUnits()) * 4;
+  cost.readAgain(images * double(plan.pointwise.chunks()) * range, range);
+  cost.compute += images * double(plan.pointwise.chunks()) * double(plan.depthwise.blocks()) * turnCycles;
+  return cost.finish(units, exposedOfProducts);
+}
+
+} // namespace lathe

@@ -1,0 +1,182 @@
+// The cost of the loop-shaped families: elements per work item, vectors side by side, what one vector takes.
+#include "codegen/cost/Cost.h"
+#include "codegen/space/LoopFacts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lathe {
+namespace {
+
+/// How the innermost loops run: `runs` of them, each over `length` indices of the last axis that is walked, in `units`
+/// work items.
+struct Runs {
+  double runs = 1, length = 1, units = 1;
+};
+
+Runs runsOf(const LoopShape &shape, int64_t grain) {
+  int64_t perItem = std::max<int64_t>(1, grain / std::max<int64_t>(1, shape.divisor));
+  Units units = cutUnits(shape.extents, perItem, shape.granule, shape.limit);
+  Runs runs;
+  runs.units = valueOf(units.count);
+  if (shape.limit == 0)
+    return runs;
+  double all = 1;
+  for (size_t i = 0; i < shape.limit; ++i)
+    all *= std::max(1.0, valueOf(shape.extents[i]));
+  size_t last = shape.limit - 1;
+  double inner = std::max(1.0, valueOf(shape.extents[last]));
+  runs.length = units.axis == last ? std::min(inner, double(units.chunk)) : inner;
+  runs.runs = std::max(1.0, all / runs.length);
+  return runs;
+}
+
+/// A run of `vectors` vectors, `together` side by side and the rest one by one. `work`: cycles of one of so many.
+template <class Work> double runCycles(double vectors, double together, const Work &work) {
+  double groups = std::floor(vectors / together), rest = vectors - groups * together;
+  double cycles = groups * (together * work(together) + loopCycles) + turnCycles;
+  return cycles + (together > 1 ? std::ceil(rest) * (work(1.0) + loopCycles) + (rest > 0 ? turnCycles : 0)
+                                : (rest > 0 ? work(1.0) : 0));
+}
+
+/// What values that find no register cost, per vector, where `together` vectors have `live` values each beside `common`
+/// ones.
+double spillCycles(const Target &target, double together, double live, double common, double instructions) {
+  double needed = together * live + common, room = double(target.vectorRegisters);
+  return needed > room ? 0.7 * instructions * (1 - room / needed) : 0;
+}
+
+/// Instructions that bring together what lanes hold: the steps of a row's end.
+constexpr double acrossCycles = 30;
+
+} // namespace
+
+Prediction GrainFacts::predict(const Schedule &schedule) const {
+  Cost cost(*this);
+  cost.passOperands();
+  Runs runs = runsOf(shape, schedule.number("grain"));
+  double elements = 0;
+  for (const TensorFacts &tensor : outputs)
+    elements = std::max(elements, bytesOf(tensor) / (bitWidth(tensor.type) / 8.0));
+  cost.compute = elements * elementCycles + runs.runs * turnCycles + runs.units * turnCycles;
+  return cost.finish(runs.units, 0.8);
+}
+
+Prediction MapFacts::predict(const Schedule &schedule) const {
+  Cost cost(*this);
+  cost.passOperands();
+  Runs runs = runsOf(shape, schedule.number("grain"));
+  double vectors = shape.limit < shape.extents.size() ? runs.length : runs.length / double(shape.granule);
+  double memory = double(inputs.size() + outputs.size());
+  auto work = [&](double together) {
+    return (body.instructions + memory) / target.fmaPerCycle() * (1 + 0.25 / together) +
+           spillCycles(target, together, body.live, body.constants, body.instructions + memory);
+  };
+  cost.compute = runs.runs * runCycles(vectors, double(schedule.number("interleave")), work);
+  return cost.finish(runs.units, 0.7);
+}
+
+Prediction PoolFacts::predict(const Schedule &schedule) const {
+  Cost cost(*this);
+  cost.passOperands();
+  Runs runs = runsOf(shape, schedule.number("grain"));
+  double rows = 1; // of the result, times vectors of channels
+  for (size_t i = 0; i < shape.limit; ++i)
+    rows *= std::max(1.0, valueOf(shape.extents[i]));
+  double width = std::max(1.0, valueOf(shape.extents[shape.limit]));
+  double kernel = double(lastKernel), outer = double(window) / kernel, combine = average ? 0.5 : 0.8;
+  auto pixels = [&](double together) { // neighbouring windows share columns
+    double columns = lastStride < lastKernel ? (together - 1) * double(lastStride) + kernel : together * kernel;
+    double instructions = columns * (outer - 1) * combine + together * (kernel - 1) * combine + 2 * together;
+    double loads = columns * outer / 2;
+    double spilled = std::max(0.0, columns * outer + 2 - double(target.vectorRegisters));
+    return (std::max(instructions, loads) + 0.2 * std::min(instructions, loads) + 4 + 0.7 * spilled) / together;
+  };
+  if (blocked) {
+    double borders = std::min(width, std::ceil((kernel - 1) / double(lastStride)));
+    cost.compute = rows * (runCycles(width - borders, double(schedule.number("interleave")), pixels) +
+                           borders * (double(window) * 2 + turnCycles) + 2 * turnCycles);
+  } else { // lanes are positions; those at borders one by one, strided ones gathered
+    double gather = lastStride > 1 ? double(target.lanes()) : 1;
+    cost.compute = rows * (std::ceil(width / double(target.lanes())) * double(window) * gather +
+                           2 * double(window) * 3 + 3 * turnCycles);
+  }
+  return cost.finish(runs.units, 0.7);
+}
+
+Prediction ReduceFacts::predict(const Schedule &schedule) const {
+  Cost cost(*this);
+  cost.passOperands();
+  int64_t together = schedule.number("interleave");
+  LoopShape cut = shape; // runs of vectors are not cut shorter than what stands side by side
+  int64_t grain = std::max<int64_t>(1, schedule.number("grain") / std::max<int64_t>(1, shape.divisor));
+  if (vectorLoop)
+    grain = std::max(grain, together * lanes);
+  cut.divisor = 1;
+  Runs runs = runsOf(cut, grain);
+  double count = valueOf(terms);
+  if (!lanesAreResults) {
+    double vectors = std::ceil(count / double(lanes));
+    cost.compute = runs.runs * runs.length * (vectors * 0.7 * operations + acrossCycles + turnCycles);
+    return cost.finish(runs.units, 0.6);
+  }
+  auto column = [&](double side) { // a vector of results: a chain, four of them if there are few side by side
+    double chains = side >= 4 ? side : 4 * side;
+    double spilled = spillCycles(target, side, 1, 4, count * operations) / 2;
+    // Rows lie apart: several vectors of each are read at once.
+    return count * std::max(0.5 * operations, 3 * operations / chains) + count * loopCycles / side + turnCycles / side +
+           spilled;
+  };
+  double results = vectorLoop ? runs.length / double(lanes) : runs.length;
+  cost.compute = runs.runs * (vectorLoop ? runCycles(results, double(together), column) : results * column(1));
+  if (vectorLoop && together * lanes * 4 < 512) // each row is a stream of its own
+    cost.compute *= 1.0 + 0.15 * std::max(0.0, 3 - std::log2(double(together)));
+  return cost.finish(runs.units, 0.6);
+}
+
+Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
+  Cost cost(*this);
+  cost.passOperands();
+  Runs runs = runsOf(shape, schedule.number("grain"));
+  double n = valueOf(length), vectors = std::ceil(n / double(lanes));
+  constexpr double exponential = 6.5, scale = 1; // cycles of a vector
+  if (!contiguous) {
+    double columns = std::ceil(runs.length / double(lanes));
+    cost.compute = runs.runs * (columns * n * (4 + exponential + scale + 2) + turnCycles);
+    return cost.finish(runs.units, 0.6);
+  }
+  auto row = [&](double together) { // a row stands alone with two partial results
+    double chains = together > 1 ? together : 2;
+    double greatest = vectors * std::max(1.0, 4 / chains), sum = vectors * std::max(exponential, 4 / chains + 4);
+    return greatest + sum * (1 + 0.1 / together) + vectors * scale + (2 * acrossCycles + 3 * turnCycles) / together +
+           20;
+  };
+  double together = double(schedule.number("interleave"));
+  cost.compute = runs.runs * runCycles(runs.length, together, row);
+  return cost.finish(runs.units, 0.6);
+}
+
+Prediction NormalizeFacts::predict(const Schedule &schedule) const {
+  Cost cost(*this);
+  cost.passOperands();
+  Runs runs = runsOf(shape, schedule.number("grain"));
+  double n = valueOf(length), vectors = contiguous ? std::ceil(n / double(lanes)) : n;
+  double hold = double(schedule.number("hold"));
+  double memory = double(std::max<size_t>(1, inputs.size()) + outputs.size());
+  auto row = [&](double together) {
+    bool held = contiguous && vectors * together <= hold;
+    double chains = together > 1 ? together : 4, latency = target.machine.fmaLatency;
+    double spilled = held ? std::max(0.0, vectors * together + 8 - double(target.vectorRegisters)) / together : 0;
+    double mean = vectors * std::max(held ? 0.5 : 0.7, latency / chains);
+    double deviations = vectors * std::max(held ? 1.0 : 1.2, latency / chains);
+    double result = vectors * (1 + 0.3 * memory / (together > 1 ? 1.5 : 1));
+    return mean + deviations + result + (2 * acrossCycles + (held ? 1 : 4) * turnCycles + 30) / together + 10 +
+           4 * spilled;
+  };
+  double together = double(schedule.number("interleave"));
+  double results = contiguous ? runs.length : std::ceil(runs.length / double(std::max<int64_t>(1, shape.granule)));
+  cost.compute = runs.runs * runCycles(results, together, row);
+  return cost.finish(runs.units, 0.6);
+}
+
+} // namespace lathe

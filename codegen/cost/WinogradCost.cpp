@@ -1,0 +1,60 @@
+// The cost of `winograd` as a function of its plan: transform of the input, products, transform of the results.
+#include "codegen/cost/ContractionCost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lathe {
+namespace {
+
+/// A pass of a transform over `count` rows: two multiply-adds, two loads and a store a cycle.
+double pass(double count, double loads, double operations, double stores) {
+  return count * std::max({loads / 2, operations / 2, stores, 1.0}) * 1.3;
+}
+
+double transformCycles(const WinogradPlan &plan, double images) {
+  double alpha = double(plan.alpha()), m = double(plan.m()), in = double(operationsOf(plan.transform.input)),
+         out = double(operationsOf(plan.transform.output));
+  double padded = std::min(1.0, 2.0 * double(plan.tileRows() + plan.tileColumns()) / double(plan.tiles()));
+  double shares = double(plan.pointShares); // each reads nearly all of a tile for its own rows
+  double input = double(plan.tiles() * plan.inBlocks() * plan.split) *
+                 (shares * pass(alpha, alpha, in / shares, alpha / shares) + pass(alpha, alpha, in, alpha) +
+                  padded * alpha * 2 * shares + turnCycles);
+  double output = double(plan.tiles() * plan.outVectors()) *
+                  (pass(alpha, alpha, out, m) + pass(m, alpha, out, m) + m * m + turnCycles);
+  return images * (input + output);
+}
+
+} // namespace
+
+Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &plan) {
+  Cost cost(facts);
+  cost.passOperands(int(plan.conv.weights));
+  double images = valueOf(plan.conv.images), chunks = double(plan.chunks()), points = double(plan.points()),
+         tiles = double(plan.channelTiles());
+  cost.compute += transformCycles(plan, images);
+  // A chunk is computed whole, also where it has fewer tiles.
+  Reduction reduction{plan.px, plan.oc, plan.steps(), plan.blockSteps(), plan.unroll, plan.bf16};
+  double panel = double(plan.steps() * plan.oc * plan.lanes) * 4;
+  if (plan.prefetch)
+    reduction.lines = std::ceil(panel / 64 / (double(plan.blocks) * double(plan.steps() / plan.unroll)));
+  double blocks = images * chunks * double(plan.blocks) * points * tiles;
+  cost.compute += blocks * (reductionCycles(facts.target, reduction) + resultCycles(double(plan.px * plan.oc), 0));
+
+  double weights = points * tiles * panel, ahead = plan.prefetch ? 1 - cost.machine.readAheadCost : 0.2;
+  cost.readFirst(weights, ahead);
+  double input = double(plan.productsAt()) * 4, products = double(plan.products()) * 4;
+  cost.readAgain((images * chunks - 1) * weights, weights + input, ahead);
+  cost.readAgain(blocks * panel, 2 * panel, 0.3); // each register block reads its point's panel
+  // The transformed input passes by once a tile of channels, the products of a tile of channels once.
+  cost.readAgain(images * chunks * (tiles + double(plan.split)) * input, input + products, 0.3);
+  cost.readAgain(images * chunks * tiles * 2 * products, products + input / std::max(1.0, tiles), 0.3);
+  double units = images * chunks * double(plan.split);
+  if (plan.staged()) {
+    cost.once += 1500; // a stage more: threads meet, and lines that another core wrote arrive one after the other
+    units = images * double(plan.pointShares);
+  }
+  return cost.finish(units, exposedOfProducts);
+}
+
+} // namespace lathe
