@@ -38,8 +38,9 @@ void Cost::passOperands(int except) {
 }
 
 void Cost::readAgain(double bytes, double held, double hidden) {
+  // Half of the innermost cache holds what passes by meanwhile.
   size_t level = 0;
-  while (level < machine.caches.size() && machine.bytesPerCore(level) < held)
+  while (level < machine.caches.size() && machine.bytesPerCore(level) * (level == 0 ? 0.5 : 1) < held)
     ++level;
   if (level == 0)
     return;
@@ -90,7 +91,11 @@ double reductionCycles(const Target &target, const Reduction &reduction) {
   double groups = std::ceil(vectors / double(group));
   double products = rows * vectors / (reduction.pairs ? bf16::productsACycle(target) : target.fmaPerCycle());
   double loads = vectors == 1 ? rows + 1 : vectors + rows * groups;
-  double latency = (reduction.pairs ? 6.0 : target.machine.fmaLatency) / double(sums);
+  // Sums wait for their products, unless the core sees other sums before these are done.
+  constexpr double lookAhead = 500; // instructions
+  double instructions = reduction.calls * steps * (rows * vectors + (vectors == 1 ? 1 : loads)) + 30;
+  double latency = (reduction.pairs ? 6.0 : target.machine.fmaLatency) / double(sums) /
+                   std::clamp(lookAhead / instructions, 1.0, 8.0);
   double step = std::max({products, loads / 2, latency}) + 0.05 * loads;
   if (groups > 1 && vectors > 1)
     step *= 1.06;
@@ -104,7 +109,8 @@ double reductionCycles(const Target &target, const Reduction &reduction) {
     around += runs * -spare * 2;
   around += runs * std::max(1.0, iterations) * reduction.lines * 0.6;
   double merging = double(sums - 1) * rows * vectors / 2 + (sums > 1 ? 8 : 0);
-  return steps * step + around + merging + turnCycles;
+  bool straight = runs == 1 && iterations <= 1; // one call of several in a row, without a loop
+  return steps * step + around + merging + (straight ? 2 : turnCycles * 0.7);
 }
 
 double reductionCode(const Target &, const Reduction &reduction) {
@@ -113,7 +119,7 @@ double reductionCode(const Target &, const Reduction &reduction) {
   return inLoop * (rows * vectors * 6 + (vectors > 1 ? rows * 8 : rows * 2) + vectors * 8) + 100;
 }
 
-double resultCycles(double vectors, double operators) { return vectors * (1.5 + 0.5 * operators); }
+double resultCycles(double vectors, double operators) { return vectors * (1 + 0.3 * operators); }
 
 double bodyCycles(const Target &target, double instructions, double latency, double together) {
   // Iterations overlap as far as the core looks ahead.

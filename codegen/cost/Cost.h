@@ -50,6 +50,7 @@ struct Reduction {
   int64_t run;    // ReductionAxis::run
   int64_t unroll; // steps per iteration
   bool pairs = false;
+  double calls = 1;    // that follow one another on the same sums
   double lines = 0;    // prefetched per iteration
   bool looseB = false; // vectors of `vectors` are not packed one behind the other
   int64_t widest = 0;  // Microkernel::widest

@@ -70,6 +70,7 @@ private:
                             plan.unroll,
                             plan.bf16,
                             lines(vectors)};
+        reduction.calls = double(conv.taps());
         taps += reductionCycles(cost.facts.target, reduction);
         bool own = plan.kc < 2 * plan.unroll || kw == 0 || tile.reach[kw] != tile.reach[kw - 1];
         code += own ? reductionCode(cost.facts.target, reduction) : 0;
@@ -97,8 +98,8 @@ private:
   void addWeights() {
     double tiles = double(plan.tiles.perGroup() * conv.groups), passes = double(plan.passes());
     double each = allWeights() / tiles / passes, positions = images * double(plan.allRows()) * inRow;
-    // Every tile of positions reads the panel again; half of the innermost cache holds something else.
-    cost.readAgain(positions * allWeights(), 2 * each, 0.3);
+    // Every tile of positions reads the panel again.
+    cost.readAgain(positions * allWeights(), each, 0.3);
     double ahead = plan.prefetch && double(plan.rows) * inRow >= 3 ? 1 - cost.machine.readAheadCost : 0.2;
     cost.readFirst(allWeights(), ahead);
     double again = plan.channelsOuter ? 0 : images * double(plan.chunks()) - 1;

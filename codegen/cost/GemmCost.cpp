@@ -82,9 +82,9 @@ private:
 
   void addRight() {
     double blocks = batch * double(pieces.count);
-    double held = 2 * panel();
+    double held = panel();
     if (walksB()) // lines of a row of the operand, not a packed panel
-      held = std::max(held, double(plan.kc) * std::max(64.0, double(plan.vectors * plan.lanes) * unit) * 2);
+      held = std::max(held, double(plan.kc) * std::max(64.0, double(plan.vectors * plan.lanes) * unit));
     cost.readAgain(blocks * right(), held, 0.3);
     if (gemm.constantB) {
       double ahead = plan.prefetch && chunkRows() > 1 ? 1 - cost.machine.readAheadCost : m == 1 ? 0.3 : 0.2;
@@ -97,7 +97,7 @@ private:
 
   void addLeft() {
     double rows = chunkRows() * double(plan.kc) * unit;
-    cost.readAgain(batch * m * double(plan.allSteps()) * unit * double(plan.tiles() - 1), rows + 2 * panel(), 0.3);
+    cost.readAgain(batch * m * double(plan.allSteps()) * unit * double(plan.tiles() - 1), rows + panel(), 0.3);
     if (plan.passes() > 1)
       cost.readAgain(2 * batch * m * double(gemm.n) * double(plan.partialBytes()) * double(plan.passes() - 1),
                      chunkRows() * double(gemm.n) * double(plan.partialBytes()));
@@ -130,7 +130,7 @@ Prediction predictTiles(const ContractionFacts &facts, const TilePlan &plan) {
     cost.compute += images * chunks * double(plan.panel(plan.vectors())) / tileLineBytes * 0.6;
   double weights = double(plan.panel(plan.vectors())), ahead = plan.prefetch ? 1 - cost.machine.readAheadCost : 0.2;
   cost.readFirst(weights, ahead);
-  cost.readAgain(images * chunks * positions / 2 * weights, 2 * double(plan.panel(plan.oc)), 0.3);
+  cost.readAgain(images * chunks * positions / 2 * weights, double(plan.panel(plan.oc)), 0.3);
   cost.readAgain((images * chunks - 1) * weights, weights + double(plan.scratchBytes()), ahead);
   cost.readAgain(images * chunks * tiles * double(plan.scratchBytes()), double(plan.scratchBytes()), 0.3);
   return cost.finish(images * chunks * tiles, exposedOfProducts);

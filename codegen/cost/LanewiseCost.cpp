@@ -13,8 +13,8 @@ namespace {
 double inputInstructions(const LanewisePlan &plan) {
   if (plan.access == Lanes::same)
     return 1;
-  if (plan.access == Lanes::permuted)
-    return 2;
+  if (plan.access == Lanes::permuted) // the load serves all input channels of a group
+    return 1 + 1 / double(plan.conv.inChannels);
   double groups = std::ceil(double(plan.lanes) / double(std::max<int64_t>(1, plan.conv.outChannels)));
   return groups <= 1 ? 1 : 2.0 * double(std::min<int64_t>(plan.lanes, plan.channels()));
 }
@@ -34,13 +34,21 @@ double tileRow(const Target &target, const LanewisePlan &plan, const TileClass &
   auto depth = double(conv.inChannels), width = double(tile.width);
   double bring = inputInstructions(plan), loads = double(columns.size()) * bring + taps;
   // Inputs that are used by later columns stay in registers as far as there are some.
-  double later = conv.kernel[2] > conv.stride[2] ? double(columns.size()) : 1;
-  double spilled = std::max(0.0, width + later + 2 - double(target.vectorRegisters));
-  double instructions = products + loads + 2 * spilled;
-  double chain = taps * target.machine.fmaLatency; // of one sum
-  double cycles = std::max(
-      {products / target.fmaPerCycle(), loads / 2, instructions / 4, chain / std::max(1.0, 150 / (instructions + 4))});
-  return depth * (cycles + 0.1 * instructions) + (plan.access == Lanes::gathered ? depth * loopCycles : 0) + 3;
+  double kinds = plan.access == Lanes::permuted ? depth : 1;
+  double later = conv.kernel[2] > conv.stride[2] ? double(columns.size()) * kinds
+                 : kinds > 1                     ? double(columns.size())
+                                                 : 1;
+  double spilled = std::max(0.0, width + later + 1 + kinds - double(target.vectorRegisters));
+  spilled *= plan.access == Lanes::same ? 0.4 + spilled / 30 : spilled / 50; // measured; some are not kept at all
+  bool loops = plan.access == Lanes::gathered;
+  double steps = loops ? 1 : depth; // of an input channel each, between the loops
+  double instructions = steps * (products + loads);
+  // Sums wait for their products, unless the core sees other tiles before these are done.
+  double whole = double(conv.kernel[0] * conv.kernel[1]) * (loops ? depth : 1) * (instructions + 4) + 30;
+  double chain = steps * taps * target.machine.fmaLatency / std::clamp(500 / whole, 1.0, 8.0);
+  double cycles =
+      std::max({steps * products / target.fmaPerCycle() * 1.05, steps * loads / 2, instructions / 4, chain});
+  return (cycles + spilled + (loops ? loopCycles : 0)) * (loops ? depth : 1) + (conv.taps() == 1 ? 0.5 : 2.5);
 }
 
 } // namespace
@@ -49,7 +57,7 @@ double lanewiseCycles(const Target &target, const LanewisePlan &plan, double ope
   double row = 0, results = 0;
   for (const TileClass &tile : plan.classes) {
     row += double(tile.count) * tileRow(target, plan, tile);
-    results += double(tile.count) * (resultCycles(double(tile.width), operators) + turnCycles);
+    results += double(tile.count) * (resultCycles(double(tile.width), operators) + 2);
   }
   return double(plan.blocks()) * (rowsOfTaps(plan.conv) * row + double(plan.allRows()) * results);
 }
@@ -66,7 +74,7 @@ Prediction predictLanewise(const ContractionFacts &facts, const LanewisePlan &pl
     double weights = double(plan.blockStride() * plan.blocks()) * 4, tiles = 0;
     for (const TileClass &tile : plan.classes)
       tiles += double(tile.count);
-    cost.readAgain(images * weights * double(plan.allRows()) * tiles, 2 * weights / double(plan.blocks()), 0.3);
+    cost.readAgain(images * weights * double(plan.allRows()) * tiles, weights / double(plan.blocks()), 0.3);
   }
   return cost.finish(images * double(plan.blocks() * plan.chunks()), 0.5);
 }

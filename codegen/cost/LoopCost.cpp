@@ -90,7 +90,7 @@ Prediction PoolFacts::predict(const Schedule &schedule) const {
     double instructions = columns * (outer - 1) * combine + together * (kernel - 1) * combine + 2 * together;
     double loads = columns * outer / 2;
     double spilled = std::max(0.0, columns * outer + 2 - double(target.vectorRegisters));
-    return (std::max(instructions, loads) + 0.2 * std::min(instructions, loads) + 4 + 0.7 * spilled) / together;
+    return (std::max(0.8 * instructions, loads) + 1.5 + spilled * spilled / 110) / together;
   };
   if (blocked) {
     double borders = std::min(width, std::ceil((kernel - 1) / double(lastStride)));
@@ -139,7 +139,7 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
   cost.passOperands();
   Runs runs = runsOf(shape, schedule.number("grain"));
   double n = valueOf(length), vectors = std::ceil(n / double(lanes));
-  constexpr double exponential = 6.5, scale = 1; // cycles of a vector
+  constexpr double exponential = 6, scale = 1; // cycles of a vector
   if (!contiguous) {
     double columns = std::ceil(runs.length / double(lanes));
     cost.compute = runs.runs * (columns * n * (4 + exponential + scale + 2) + turnCycles);
@@ -147,9 +147,11 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
   }
   auto row = [&](double together) { // a row stands alone with two partial results
     double chains = together > 1 ? together : 2;
-    double greatest = vectors * std::max(1.0, 4 / chains), sum = vectors * std::max(exponential, 4 / chains + 4);
-    return greatest + sum * (1 + 0.1 / together) + vectors * scale + (2 * acrossCycles + 3 * turnCycles) / together +
-           20;
+    double greatest = vectors * std::max(0.6, 3 / chains), sum = vectors * exponential;
+    bool tail = std::fmod(n, double(lanes)) > 0; // a masked vector, with code of its own
+    // Two sums across lanes, a polynomial and a division wait for one another; the next row's vectors hide some of it.
+    double waits = std::max(0.0, 120 - 6 * vectors) + (tail ? 100 : 0);
+    return greatest + sum * (1 + 0.08 * (together - 1)) + vectors * scale + waits / together + 15;
   };
   double together = double(schedule.number("interleave"));
   cost.compute = runs.runs * runCycles(runs.length, together, row);

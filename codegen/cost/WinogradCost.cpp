@@ -45,7 +45,7 @@ Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &pl
   cost.readFirst(weights, ahead);
   double input = double(plan.productsAt()) * 4, products = double(plan.products()) * 4;
   cost.readAgain((images * chunks - 1) * weights, weights + input, ahead);
-  cost.readAgain(blocks * panel, 2 * panel, 0.3); // each register block reads its point's panel
+  cost.readAgain(blocks * panel, panel, 0.3); // each register block reads its point's panel
   // The transformed input passes by once a tile of channels, the products of a tile of channels once.
   cost.readAgain(images * chunks * (tiles + double(plan.split)) * input, input + products, 0.3);
   cost.readAgain(images * chunks * tiles * 2 * products, products + input / std::max(1.0, tiles), 0.3);

@@ -4,7 +4,7 @@
 //
 //   rank-bench [--tasks 40] [--schedules 200] [--seconds 60] [--seed N] [--family NAME] [--json FILE]
 //   rank-bench --replay FILE [--json FILE]     predicts again what FILE has the times of
-//   --seconds  a task's time, half of it for compiling: what does not fit is left out and said
+//   --seconds  a task's time, 0.7 of it for compiling: what does not fit is left out and said
 //
 // One thread. Packed weights come from memory for every run, as in a network; other operands lie where the run before
 // left them. The time of a schedule is the least of many runs in turns with the other schedules; a pair has to
@@ -222,7 +222,7 @@ Result measure(const RankTask &task, const Target &target, Random &random, const
   std::vector<std::string> schedules = drawSchedules(random, *read.facts, options.schedules);
   KernelUnderTest kernel(task.text, target, 1);
   std::vector<Tensor> inputs = kernel.randomInputs(task.low, task.high);
-  std::vector<Running> running = compile(kernel, schedules, inputs, start + options.seconds / 2, result);
+  std::vector<Running> running = compile(kernel, schedules, inputs, start + 0.7 * options.seconds, result);
   time(running, std::max(start + options.seconds, now() + options.seconds / 4));
   for (Running &one : running) {
     one.measured.prediction = read.facts->predict(readSchedule(one.measured.schedule));

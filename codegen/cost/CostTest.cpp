@@ -1,0 +1,176 @@
+// Predictions of random legal schedules of random kernels of all families are sound, and follow facts of the problem, the schedule and the
+// machine. Whether they order schedules as a machine does is measured by rank-bench (docs/notes/predicting.md).
+//
+// LATHE_SEED repeats a run.
+#include "codegen/Generate.h"
+#include "codegen/testing/RandomKernels.h"
+#include "ir/Context.h"
+#include "ops/Lowerings.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace lathe {
+namespace {
+
+/// The facts of a kernel function given as text.
+struct Read {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<KernelFacts> facts; // null: declined
+
+  Read(const std::string &text, const Target &target, int threads = 1)
+      : module(mlir::parseSourceString<mlir::ModuleOp>(text, context.get())) {
+    registerLowerings();
+    if (!module)
+      return;
+    auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), target, threads});
+    if (read)
+      facts = std::move(*read);
+  }
+  double cost(const std::string &schedule) const { return prediction(schedule).total(); }
+  Prediction prediction(const std::string &text) const {
+    Schedule schedule = readSchedule(text);
+    Legality legality = legal(*facts, schedule);
+    EXPECT_TRUE(bool(legality)) << text << ": " << legality.reason;
+    return legality ? facts->predict(schedule) : Prediction();
+  }
+};
+
+std::string conv3x3(int64_t channels, int64_t outputs, int64_t size) {
+  std::string x = fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, 16>>", channels, size),
+              y = fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, 16>>", outputs, size),
+              w = fmt::format("tensor<{}x{}x3x3xf32>", outputs, channels);
+  return fmt::format(
+      "func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {2} attributes {{nn.family = "
+      "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
+      "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {2}\n  return %y : {2}\n}}\n",
+      x, w, y);
+}
+
+std::string product(int64_t m, int64_t n, int64_t k) {
+  return fmt::format(
+      "func.func private @k(%a: tensor<{0}x{2}xf32>, %b: tensor<{2}x{1}xf32> {{nn.constant}}) -> "
+      "tensor<{0}x{1}xf32> attributes {{nn.family = \"contraction\"}} {{\n  %y = nn.matmul %a, %b : "
+      "(tensor<{0}x{2}xf32>, tensor<{2}x{1}xf32>) -> tensor<{0}x{1}xf32>\n  return %y : tensor<{0}x{1}xf32>\n}}\n",
+      m, n, k);
+}
+
+std::string map(const std::string &op, int64_t elements) {
+  return fmt::format("func.func private @k(%x: tensor<{0}xf32>) -> tensor<{0}xf32> attributes {{nn.family = "
+                     "\"elementwise\"}} {{\n  %y = nn.{1} %x : (tensor<{0}xf32>) -> tensor<{0}xf32>\n  return %y : "
+                     "tensor<{0}xf32>\n}}\n",
+                     elements, op);
+}
+
+TEST(Cost, isFinitePositiveAndTheSumOfItsPartsForAnyLegalSchedule) {
+  const std::vector<Target> targets = {Target::parse("znver4"), Target::parse("sapphirerapids"),
+                                       Target::parse("x86-64-v3"), Target::parse("aarch64-linux-gnu,cpu=cortex-a76")};
+  const std::vector<std::string> families = {
+      "contraction", "contraction", "contraction", "contraction", "attention", "recurrent", "softmax", "normalize",
+      "elementwise", "pool",        "reduction",   "lrn",         "resize",    "scan",      "indexed", "movement"};
+  std::set<std::string> algorithmsSeen;
+  int predicted = 0;
+  for (uint64_t number = 0; predicted < 2000; ++number) {
+    Random random(baseSeed() + number);
+    const Target &target = targets[random.in(0, int64_t(targets.size()) - 1)];
+    std::string text = randomKernel(random, families[number % families.size()], target);
+    Read read(text, target, random.chance(2) ? 1 : 4);
+    ASSERT_TRUE(read.module) << text;
+    for (int i = 0; read.facts && i < 8; ++i) {
+      Schedule schedule = randomSchedule(random, *read.facts);
+      if (!legal(*read.facts, schedule))
+        continue;
+      Prediction prediction = read.facts->predict(schedule);
+      std::string what =
+          fmt::format("LATHE_SEED={}: {} {}\n{}", baseSeed() + number, target.str(), schedule.str(), text);
+      double sum = prediction.compute + prediction.start + prediction.forkJoin;
+      for (double level : prediction.levels) {
+        ASSERT_TRUE(std::isfinite(level) && level >= 0) << what;
+        sum += level;
+      }
+      ASSERT_TRUE(std::isfinite(sum)) << what;
+      ASSERT_GT(prediction.compute, 0) << what;
+      ASSERT_EQ(prediction.levels.size(), target.machine.caches.size()) << what;
+      ASSERT_NEAR(prediction.total(), sum, 1e-9 * sum) << what;
+      ASSERT_EQ(prediction.forkJoin > 0, read.facts->threads > 1) << what;
+      algorithmsSeen.insert(schedule.algorithm);
+      ++predicted;
+    }
+  }
+  for (const Algorithm &algorithm : algorithms())
+    if (*algorithm.family) {
+      EXPECT_TRUE(algorithmsSeen.count(algorithm.name)) << algorithm.str() << " was not drawn";
+    }
+}
+
+TEST(Cost, growsWithTheWork) {
+  Target target = Target::parse("znver4");
+  const char *direct = "direct/1 px=7 oc=2 unroll=8";
+  double once = Read(conv3x3(64, 64, 28), target).cost(direct), twice = Read(conv3x3(128, 64, 28), target).cost(direct);
+  EXPECT_GT(twice, 1.7 * once);
+  EXPECT_LT(twice, 2.3 * once);
+  EXPECT_GT(Read(product(64, 512, 256), target).cost("gemm/2 mr=8 vectors=2"),
+            1.6 * Read(product(32, 512, 256), target).cost("gemm/2 mr=8 vectors=2"));
+  EXPECT_GT(Read(map("exp", 1 << 16), target).cost("map/2"), 1.8 * Read(map("exp", 1 << 15), target).cost("map/2"));
+  EXPECT_GT(Read(map("exp", 1 << 12), target).cost("map/2"), 1.5 * Read(map("relu", 1 << 12), target).cost("map/2"));
+}
+
+TEST(Cost, aSlowerMemoryIsFelt) {
+  Target fast = Target::parse("znver4"), slow = fast;
+  slow.machine.memoryBytesPerCycle /= 4;
+  const char *gemm = "gemm/2 mr=1 vectors=8";
+  std::string text = product(1, 2048, 2048); // 16 MiB of weights, each used once
+  Read far(text, slow), near(text, fast);
+  EXPECT_GT(far.cost(gemm), 2 * near.cost(gemm));
+  EXPECT_EQ(far.prediction(gemm).bound(), "memory");
+  EXPECT_EQ(far.prediction(gemm).compute, near.prediction(gemm).compute);
+  EXPECT_GT(Read(map("relu", 1 << 24), slow).cost("map/2"), 2.5 * Read(map("relu", 1 << 24), fast).cost("map/2"));
+}
+
+TEST(Cost, fewChainsWaitForTheirSums) {
+  Target target = Target::parse("znver4");
+  Read conv(conv3x3(256, 16, 16), target);
+  double one = conv.cost("direct/1 px=1 oc=1 unroll=1"), eight = conv.cost("direct/1 px=8 oc=1 unroll=1");
+  EXPECT_GT(one, 3 * eight);
+  Read gemm(product(64, 16, 512), target);
+  EXPECT_GT(gemm.cost("gemm/2 mr=1 vectors=1 unroll=1"), 3 * gemm.cost("gemm/2 mr=8 vectors=1 unroll=1"));
+  // Several sums per result take the place of rows.
+  EXPECT_GT(gemm.cost("gemm/2 mr=1 vectors=1 unroll=1"), 1.5 * gemm.cost("gemm/2 mr=1 vectors=1 unroll=8"));
+}
+
+TEST(Cost, weighsWeightsFromMemoryAgainstMultiplications) {
+  // Measured with weights from memory: F(2x2) 2.0 to 2.6 ms, direct 1.5 ms. The weights of F(2x2) are 16 / 9 as large.
+  Read conv(conv3x3(512, 512, 7), Target::parse("sapphirerapids"));
+  double direct = conv.cost("direct/1 px=7 oc=4 unroll=8 prefetch=1");
+  double winograd = INFINITY;
+  for (int64_t rows = 1; rows <= 16; ++rows)
+    for (int64_t oc : {1, 2, 4})
+      if (rows * oc <= 24)
+        winograd = std::min(winograd, conv.cost(fmt::format("winograd/2 m=2 mr={} mc={} oc={} unroll=8 prefetch=1",
+                                                            rows, (16 + rows - 1) / rows, oc)));
+  EXPECT_GT(winograd, direct);
+  // Large planes have the opposite answer.
+  Read large(conv3x3(64, 64, 56), Target::parse("sapphirerapids"));
+  EXPECT_LT(large.cost("winograd/2 m=4 mr=14 mc=2 oc=2 unroll=8 prefetch=1"),
+            large.cost("direct/1 px=14 oc=2 unroll=8 prefetch=1"));
+}
+
+TEST(Cost, workItemsDivideOverThreads) {
+  Target target = Target::parse("znver4");
+  std::string text = conv3x3(128, 128, 28);
+  Read one(text, target, 1), two(text, target, 2);
+  const char *even = "direct/1 px=14 oc=2 unroll=8 rows=14", *whole = "direct/1 px=7 oc=3 unroll=8 rows=28 outer=rows";
+  EXPECT_LT(two.prediction(even).compute, 0.55 * one.prediction(even).compute);
+  // Three tiles of channels on two threads: one has two of them.
+  EXPECT_GT(two.prediction(whole).compute, 0.6 * one.prediction(whole).compute);
+  EXPECT_GT(two.prediction(even).forkJoin, 0);
+}
+
+} // namespace
+} // namespace lathe
