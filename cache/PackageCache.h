@@ -24,7 +24,7 @@ struct PackageRequest {
   std::vector<std::string> flags = {};    // flags of the compilation, as on the command line
   bool native = false;                    // the code is for the processor of this machine
   std::string scheduleFile = {};          // the key has its bytes; "": none
-  std::string machineFile = {};           // likewise
+  std::string machineFile = {};           // the key has its bytes; "": none
   std::vector<std::string> compiler = {}; // files of the compiler: the key has times and sizes of existing ones
 };
 

@@ -14,7 +14,7 @@ struct KeptVerdict {
   bool passed = false;
   std::string date; // "2026-05-01"
   std::string summary;
-  std::string mistrusted; // why equal outputs prove nothing; "": they do
+  std::string mistrusted; // reason why equal outputs prove nothing; "": none
 };
 
 /// Stores the verdict under a hash of the whole content of the package. Does nothing without a

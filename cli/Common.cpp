@@ -177,7 +177,7 @@ bool Options::printsText() const {
 std::string quietFlag() { return Progress::isSilent() ? "--quiet" : "--only-progress"; }
 
 void Options::addJson() {
-  addOutput("--json", jsonPath, "Write every figure to FILE as JSON, the unit in each key (-: standard output)");
+  addOutput("--json", jsonPath, "Write the result to FILE as JSON, units in the keys (-: standard output)");
 }
 
 void Options::writeJson(const nlohmann::json &document) const {

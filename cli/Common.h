@@ -69,7 +69,7 @@ public:
   /// Throws Error "--name value: REASON" for the first of these options that was given: no option is ignored.
   void refuse(std::initializer_list<const char *> names, const std::string &reason) const;
   void addJson();
-  /// --quiet, for verbs that print progress.
+  /// Adds --quiet, for verbs that print progress.
   void addQuiet();
   /// Adds an option for an output file. "-" is the standard output, which only one output may use.
   CLI::Option *addOutput(const std::string &flags, std::string &path, const std::string &help);

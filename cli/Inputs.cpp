@@ -232,13 +232,13 @@ void InputFlags::add(Options &options, const std::string &defaultFill) {
   });
   options
       .add_option("-i,--input", given,
-                  "Read an input: NAME=FILE.npy, FILE.npy for a single input, FILE.npz or a folder")
+                  "Read an input: NAME=FILE.npy, FILE.npy for a single input, FILE.npz, or a folder of .npy files")
       ->type_name("INPUT");
-  options.add_option("--fill", fill, "Fill the other inputs with zeros, ones or random numbers")
+  options.add_option("--fill", fill, "Fill the inputs that no --input gives with zeros, ones or random numbers")
       ->check(CLI::IsMember({"zeros", "ones", "random"}))
       ->capture_default_str();
   options.add_option("--seed", seed, "Set the seed of random inputs")->capture_default_str();
-  options.add_option("--batch", batch, "Set the extent of a symbolic first dimension")
+  options.add_option("--batch", batch, "Set the extent of symbolic first dimensions (default: 1)")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
   options.afterParse([this, &options] {
     fillAsked = options.given("--fill");

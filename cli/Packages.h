@@ -1,4 +1,4 @@
-// Finds or makes the package of a model by the flags.
+// Finds the package of a model in the cache, or compiles the model.
 #pragma once
 
 #include "cache/PackageCache.h"

@@ -16,9 +16,10 @@ using nlohmann::json;
 
 void RecordFlags::add(Options &app) {
   app.reads([this] { return off || file.empty() ? std::vector<std::string>{} : std::vector{file, file + "-wal"}; });
-  auto *store = app.add_option("--store", file, "Keep the figures in FILE (default: ~/.local/share/lathe/lathe.db)");
+  auto *store =
+      app.add_option("--store", file, "Store the measurements in FILE (default: ~/.local/share/lathe/lathe.db)");
   store->type_name("FILE");
-  app.add_flag("--no-store", off, "Keep no figures")->excludes(store);
+  app.add_flag("--no-store", off, "Do not store the measurements")->excludes(store);
 }
 
 /// Hash of the programs that compute: two builds of one version are told apart.

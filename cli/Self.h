@@ -17,7 +17,7 @@ std::string compilerLibrary();
 /// it has then printed an error that names the verb of the user. Call it inside `guarded`.
 void runSelf(const Arguments &arguments);
 
-/// lathe::cacheFolder. If there is none, prints that to stderr once per command.
+/// Returns lathe::cacheFolder(part). If that is "", prints the reason to stderr, once per command.
 std::string cacheFolderOrSay(const std::string &part);
 /// A folder for files of this process, removed when it ends.
 std::filesystem::path temporaryFolder();

@@ -14,8 +14,8 @@ struct Checkpoint {
   bool separates = false; // later operators read no earlier result but this one
 };
 
-/// Returns every named operator with one result between the inputs and outputs of @main, in order
-/// of execution.
+/// Returns every operator of @main that depends on an input, has one result, which is used, and is
+/// the only operator of its source node; in order of execution.
 std::vector<Checkpoint> checkpoints(mlir::ModuleOp module);
 
 /// Returns at most `count` checkpoints that separate, spread evenly over the operations, without

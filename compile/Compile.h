@@ -32,7 +32,7 @@ struct CompileOptions {
   std::string machineText;       // machine/MachineFacts.h; "": the target's own facts
   std::string machineName = "machine";
   int threads = 1; // number for which schedules are chosen; the package runs on any number
-  int level = 3;   // 0..4
+  int level = 3;   // optimisation level, 0 to 4 (PipelineOptions::level)
   bool exactMath = false;
   bool smallMemory = false;              // forbid algorithms that enlarge the weights
   Precision precision = Precision::fp32; // an Error if the target does not support it

@@ -45,7 +45,7 @@ struct KernelExplanation {
 
 struct Explanation {
   std::string node;                        // as asked
-  std::string answer;                      // what computes the node, in words
+  std::string answer;                      // sentence that names the kernel, or says why no kernel computes the node
   std::optional<KernelExplanation> kernel; // empty: no kernel computes the node
 };
 

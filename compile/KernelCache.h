@@ -37,7 +37,7 @@ public:
   /// Stores `object`. Does nothing if the folder cannot be written.
   void store(const std::string &loops, std::span<const char> object);
 
-  /// Path of the entry of `loops`.
+  /// Path of the file that has, or would have, the object code of `loops`.
   std::string pathOf(const std::string &loops) const;
 
 private:

@@ -12,7 +12,7 @@ namespace lathe {
 /// One node that cannot be imported.
 struct ImportIssue {
   std::string node;  // name; "" for an input of the graph
-  std::string op;    // the format's operator
+  std::string op;    // name of the operator in the source format: "Conv"
   int64_t opset = 0; // version of the operator set that the node is of
   std::string type;  // element type of its first operand; "" where unknown
   std::string reason;

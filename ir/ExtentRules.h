@@ -15,8 +15,9 @@ struct NodeRule {
   std::string node;
 };
 
-/// What the shape functions of all operators of `function`, and of the functions it calls, could
-/// not decide, in order; equal rules once. Throws Error as SymbolicShapes does.
+/// Returns the comparisons of extents that the shape functions of all operators of `function`, and
+/// of the functions it calls, cannot decide for all values of the symbols: in order, equal rules
+/// once. Throws Error as SymbolicShapes does.
 std::vector<NodeRule> extentRules(mlir::func::FuncOp function);
 
 /// SymbolicShapes of `function`; `rules` receives the rules over the very same symbols, those that

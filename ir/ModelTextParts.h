@@ -65,8 +65,8 @@ private:
   std::map<mlir::Operation *, std::pair<unsigned, unsigned>> positions; // line, column
 };
 
-/// Throw Error for what the verifier accepts and the rest of Lathe does not: unknown attributes,
-/// operators of other dialects, functions without a body, values that are not tensors.
+/// Throw Error for valid MLIR that Lathe does not support: unknown attributes, operators of other
+/// dialects, functions without a body, values that are not tensors.
 void checkAttributes(mlir::ModuleOp module, const TextPlaces &places, const std::string &path);
 void checkStructure(mlir::ModuleOp module, const TextPlaces &places, const std::string &path);
 

@@ -23,7 +23,8 @@ public:
     std::vector<int64_t> dims;
     size_t begin = 0, end = 0; // byte range in the data
 
-    /// True if the entry can hold elements of `type`: its dtype is the name of that type, or bytes.
+    /// True if the entry has the dtype for elements of `type`: the name of that type in the format,
+    /// or U8 (bytes) for a type without a name there.
     bool typeFits(ElementType type) const;
   };
 

@@ -27,7 +27,7 @@ inline double injectedSlowdown(const std::string &name) {
   return 0;
 }
 
-/// Waits, without computing, until the time since `begin` has grown by `share`.
+/// Spins until the time since `begin` has grown by `share`.
 inline void prolong(std::chrono::steady_clock::time_point begin, double share) {
   using Clock = std::chrono::steady_clock;
   if (share <= 0)

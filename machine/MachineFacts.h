@@ -63,8 +63,7 @@ struct MachineFacts {
   /// Sizes and sharing of the caches: "L1=48K/1 L2=2M/1 L3=105M/32" (capacity / logical CPUs that
   /// share it).
   std::string cachesText() const;
-  /// The identifying facts without the features, which Target::key adds: "sapphirerapids L1=48K/1
-  /// L2=2M/1".
+  /// CPU name and cachesText(): "sapphirerapids L1=48K/1 L2=2M/1". Target::key adds the features.
   std::string identity() const { return cpu + " " + cachesText(); }
 };
 
@@ -78,10 +77,12 @@ std::vector<FactRow> describeFacts(const MachineFacts &machine);
 /// unknown architecture.
 const std::vector<std::string> &knownFeatures(const std::string &architecture);
 
-/// Returns the facts of `cpu` (LLVM's name) from the table. `caches` are the caches that the system
-/// reports, or empty. If the CPU is missing, or its two innermost caches differ from `caches`
-/// (virtual machines hide the name of the CPU), takes the row of the same instruction set with
-/// these caches, else the generic row for `features`.
+/// Returns the facts of `cpu` (LLVM's name) from the table, with the caches of the table. `caches`
+/// are the caches that the system reports, or empty; they find the row of a CPU whose name a
+/// virtual machine hides. If the table has no row for `cpu`, or the two innermost caches of its row
+/// differ from `caches`, a row of the same instruction set whose two innermost caches are equal to
+/// `caches` is used instead. If there is none, the row of `cpu` is used, else the generic row of
+/// the instruction set, which `architecture` and `features` determine.
 MachineFacts machineFromTable(const std::string &cpu, const std::string &architecture,
                               const std::vector<std::string> &features, const std::vector<CacheFacts> &caches = {});
 

@@ -8,7 +8,7 @@ namespace lathe {
 struct SystemFacts {
   std::string name;                  // as the system spells it: "AMD EPYC 9755"
   std::string architecture;          // "x86_64"
-  std::vector<std::string> features; // LLVM's names of relevant features, by instruction set
+  std::vector<std::string> features; // LLVM's names of the CPU features in /proc/cpuinfo that matter to schedules
   std::string vendor;                // x86: "AuthenticAMD"
   int family = 0, model = 0;         // x86: from CPUID; 0: unknown
   int cpu = 0;                       // first logical CPU that this process may use; `caches` are its caches
@@ -40,9 +40,9 @@ MeasuredRates readMeasuredRates(const std::string &path);
 /// folder.
 std::string machineRecordPath();
 
-/// Returns the facts of this machine; `cpu` is LLVM's name of its CPU. Caches come from `system`.
-/// Rates come from `measured` if they are from this machine and the table has no rates fitted to
-/// the CPU. Everything else comes from the table.
+/// Returns the facts of this machine; `cpu` is LLVM's name of its CPU. Features, cores and caches
+/// come from `system`. Read rates come from `measured` if they are from this machine and the table
+/// has no rates fitted to the CPU. Everything else comes from the table (machineFromTable).
 MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, const MeasuredRates &measured);
 
 } // namespace lathe

@@ -51,7 +51,8 @@ inline const TensorInfo *operand(const InferInputs &in, size_t index) {
   return index < in.size() ? in[index] : nullptr;
 }
 
-/// False if both extents are constant and differ, else true.
+/// False if both extents are constant and differ, else true. If the answer depends on symbols, the
+/// active RuleRecorder keeps the comparison as a rule (ops/ShapeRules.h).
 bool mayAgree(const Dim &a, const Dim &b);
 /// True if the form of the extent shows that it is not negative. Symbols are not negative.
 bool isNonNegative(const Dim &dim);

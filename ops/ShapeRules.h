@@ -1,4 +1,5 @@
-// Comparisons of extents as shape functions make them, and what symbols leave undecided.
+// Comparisons of extents for shape functions. A comparison that depends on symbols is recorded as a
+// rule (support/ExtentRule.h).
 #pragma once
 
 #include "ops/Shape.h"

@@ -74,8 +74,8 @@ void channelShuffle(mlir::ModuleOp module);
 /// of channel ranges. Changes the order of sums.
 void absorbShuffle(mlir::ModuleOp module);
 
-/// Recognises attention, softmax(scale * q k^T + bias, masked) v, in primitive operators. Not for
-/// exact math, because factors move.
+/// Replaces the formula of attention, softmax(scale * q k^T + bias, masked) v, by this operator.
+/// Not for exact math, because factors move.
 void recognizeAttention(mlir::ModuleOp module);
 
 /// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its
@@ -86,15 +86,16 @@ void sinkReshape(mlir::ModuleOp module);
 /// and directions with the biases that can be added there, and a recurrence.
 void splitRecurrence(mlir::ModuleOp module);
 
-/// Recognises layer_norm, rms_norm and instance_norm in the formulas of exporters.
+/// Replaces the formulas that exporters write for layer_norm, rms_norm and instance_norm by these
+/// operators.
 void recognizeLayerNorm(mlir::ModuleOp module);
-/// Recognises group_norm: an instance_norm between reshapes.
+/// Replaces an instance_norm between reshapes by group_norm.
 void recognizeGroupNorm(mlir::ModuleOp module);
-/// Recognises gelu, hard_swish and mish.
+/// Replaces the formulas of gelu, hard_swish and mish by these operators.
 void recognizeActivation(mlir::ModuleOp module);
-/// Recognises softmax and log_softmax.
+/// Replaces the formulas of softmax and log_softmax by these operators.
 void recognizeSoftmax(mlir::ModuleOp module);
-/// Recognises lp_normalize.
+/// Replaces the formula of lp_normalize by this operator.
 void recognizeLpNormalize(mlir::ModuleOp module);
 
 /// Chooses the row-major or the blocked layout for every value and inserts the necessary

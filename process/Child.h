@@ -43,7 +43,9 @@ struct Limits {
 /// Resources that a process has used so far, or in total once it has ended.
 struct Usage {
   double wallSeconds = 0;
-  double cpuSeconds = 0; // of the process and its living children
+  /// Of the process and its living descendants; once it has ended, of the process and the
+  /// descendants whose end was waited for.
+  double cpuSeconds = 0;
   int64_t peakResidentBytes = 0;
 };
 

@@ -43,7 +43,7 @@ public:
   Usage usage() const { return child->usage(); }
   std::string stderrTail() const { return child->stderrTail; }
 
-  /// Longest valid answer; a longer one is garbage.
+  /// Largest length of a valid answer in bytes; a longer answer is FailureKind::garbage.
   static constexpr size_t maxMessageBytes = size_t(64) << 20;
 
 private:

@@ -51,7 +51,7 @@ struct AccountLine {
   struct Operator {
     std::string problem;
     int64_t count = 0;                      // occurrences in these kernels
-    std::optional<store::CacheState> state; // state that counts; empty: not measured
+    std::optional<store::CacheState> state; // state of the caches in the measurement that is used; empty: not measured
   };
   std::vector<Operator> operators;           // empty: the kernels compute no problem
   std::string what;                          // description if `operators` is empty
@@ -61,7 +61,7 @@ struct AccountLine {
   double inNetwork = 0;                      // seconds of the kernels in the profiled run
   size_t kernels = 0;                        // number of the kernels
   double difference() const { return estimated - inNetwork; }
-  /// The states that count as text: "hot"; "none" for an operator that was not measured;
+  /// Text of Operator::state: "hot"; "none" for an operator that was not measured;
   /// "cold-constants + hot" if the operators differ.
   std::string states() const;
 };

@@ -31,7 +31,7 @@ Diff diff(const std::vector<Row> &before, const std::vector<Row> &after, double 
 /// the band), "failed" (passed before, not now), "missing" (only before).
 struct FailRule {
   enum class Kind { slower, failed, missing } kind = Kind::slower;
-  double atLeast = 0; // relative to the time before
+  double atLeast = 0; // Kind::slower: smallest slowdown, as a share of the time before
 
   /// Parses a rule. Throws Error with the valid forms.
   static FailRule parse(const std::string &text);

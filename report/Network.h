@@ -19,7 +19,7 @@ struct Estimate {
   std::string platform; // key
   store::Setting setting;
   double seconds = 0;                                // sum of count x best time, over the problems that have one
-  int64_t counted = 0;                               // operators in the sum, with their counts
+  int64_t counted = 0;                               // number of operators in the sum, repeated ones included
   std::vector<Part> missing;                         // problems without a time
   std::optional<double> measuredSeconds, difference; // end to end; (estimate - measured) / measured
 };

@@ -25,7 +25,7 @@ struct Row {
   std::string op, problem;
   std::string provider, variant;
   store::Setting setting;
-  std::string measured; // date and time
+  std::string measured; // date and time in UTC, "2026-01-02T00:00:00.000000Z"
   store::PointStatus status = store::PointStatus::passed;
   std::string reason, implementation, repro;
   std::vector<std::vector<double>> rounds; // seconds

@@ -13,7 +13,7 @@ struct TwoSegments {
   double at = 0, height = 0;
   double before = 0, after = 0; // slopes
   double squares = 0;           // sum of squared distances
-  double lineSquares = 0;       // the same for the best single line
+  double lineSquares = 0;       // sum of squared distances to the best single line
   double lineSlope = 0;         // slope of the best single line
   /// True if two lines describe the points better than one by Schwarz's criterion, n log(squares /
   /// n) + parameters * log(n). A point's distance counts as at least 0.001 (in the logarithm of the
@@ -27,8 +27,9 @@ struct TwoSegments {
 /// four points.
 std::optional<TwoSegments> fitTwoSegments(std::span<const double> x, std::span<const double> y);
 
-/// Returns the first x (threads, ascending) from which every further thread, up to the next value,
-/// gains less than `gain` in speed; nothing if there is none.
+/// Returns the first number of threads x[i] after which the speed grows by less than the share
+/// `gain` per added thread, up to x[i + 1]; later points do not count. Nothing if there is none. x
+/// ascends.
 std::optional<double> lastWorthwhile(std::span<const double> x, std::span<const double> seconds, double gain = 0.1);
 
 struct Curve {

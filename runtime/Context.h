@@ -25,11 +25,12 @@ struct ContextOptions {
 struct InstructionInfo {
   const char *kind = "";                     // "kernel", "reference", "compute_shape", "release", "if", "loop"
   std::string_view name;                     // kernel name, or operator of a reference
-  std::string_view family, shapes, schedule; // kernels
+  std::string_view family, shapes, schedule; // of kernels; "" for other instructions
   std::span<const std::string> nodes;        // source nodes
-  double flops = 0, bytes = 0;               // kernels; 0 while extents are unknown
-  std::vector<uint32_t>
-      outputs; // values it writes, aliases resolved (kernels: non-constant buffers that nothing wrote before)
+  double flops = 0, bytes = 0;               // of kernels; 0 for others, and while extents are unknown
+  /// Values that the instruction writes, aliases resolved. For a kernel: the non-constant buffers
+  /// that no earlier instruction wrote.
+  std::vector<uint32_t> outputs;
 };
 
 /// Begin and end of one execution of one instruction, in monotonic nanoseconds.

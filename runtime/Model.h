@@ -41,8 +41,10 @@ public:
 struct LoadOptions {
   bool checkConstants = true;               // verify the hash of the constants, which reads the whole file
   std::optional<uint64_t> cpuFeatures = {}; // replaces this CPU's bits of package::CpuFeature (for tests)
-  CheckedFiles *checkedFiles = nullptr;     // skips the check of files it contains; used during the call only
-  std::string name = {};                    // name of the file in messages; "": its path
+  /// Constants of a file that it contains are not checked; a file that passes the check is added.
+  /// Used during the call only.
+  CheckedFiles *checkedFiles = nullptr;
+  std::string name = {}; // name of the file in messages; "": its path
 };
 
 /// An input or output of the model.

@@ -46,7 +46,7 @@ struct Parameter {
 /// A condition that a legal schedule of an algorithm meets for its problem and target. Values
 /// within their ranges can break it.
 struct Constraint {
-  const char *id;   // stable within the algorithm
+  const char *id;   // unique within the algorithm
   const char *text; // the condition in words
 };
 

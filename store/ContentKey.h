@@ -24,7 +24,8 @@ private:
 };
 
 std::string contentKey(std::string_view bytes);
-/// Key of a JSON document. The order of its keys does not matter.
+/// contentKey of a JSON document. Documents that differ only in the order of object members have
+/// equal keys.
 std::string documentKey(const nlohmann::json &document);
 
 /// Parses a JSON document. Returns a discarded value (is_discarded) for invalid JSON and for

@@ -1,4 +1,5 @@
-// Reads and writes lines of text, gzip-compressed if the file name ends in .gz.
+// Reads and writes files of lines. Files are written gzip-compressed if their name ends in .gz;
+// plain and compressed files are read, whatever their name.
 #pragma once
 
 #include "support/PendingFile.h"

@@ -74,7 +74,7 @@ CacheState cacheState(std::string_view text);
 /// does not report it.
 struct Disturbance {
   std::optional<double> otherProcessors;
-  std::optional<double> stolenProcessors; // part used by other guests of the host
+  std::optional<double> stolenProcessors; // part of otherProcessors that other virtual machines of the host used
 };
 
 struct Experiment {
@@ -87,7 +87,8 @@ struct Experiment {
   std::string started, finished; // `finished` is empty while it runs, or if it was interrupted
   Disturbance disturbance;       // average over the experiment
 
-  /// Hash of kind, settings, platform, version and build: equal for two runs of one command.
+  /// Hash of kind, settings, platform, version and build. It is equal for two experiments that
+  /// measure points in the same way, with the same build, on the same machine.
   std::string identity() const;
 };
 
@@ -124,7 +125,7 @@ struct Point {
   Problem problem;
   std::string provider, variant;
   Setting setting;
-  std::string measured; // date and time; Store::addPoint fills it in if empty
+  std::string measured; // date and time in UTC, "2026-01-02T00:00:00.000000Z"; Store::addPoint fills it in if empty
   PointStatus status = PointStatus::failed;
   std::string reason;                              // for every status but passed
   std::optional<double> relativeL2, maxDifference; // against the reference; empty if not finite
@@ -152,8 +153,10 @@ struct TuningRecord {
   std::string measured;
 };
 
-// Conversions to and from JSON, every field under its own name. Reading throws Error for a missing
-// field, a wrong type or an impossible value (negative time, unknown name, empty round).
+// Conversions to and from JSON. The keys are the names of the fields in snake_case; a point has
+// "operator", "problem" and "detail" for its Problem, and "samples" for its rounds. Reading throws
+// Error for a missing field, a wrong type or an impossible value (negative time, unknown name,
+// empty round).
 nlohmann::json toJson(const Platform &platform);
 Platform platformFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const Experiment &experiment);

@@ -43,7 +43,7 @@ struct Divergence {
   std::string str() const;
 };
 
-/// One set of inputs.
+/// Result for one set of inputs.
 struct SetResult {
   lab::Tolerance tolerance;
   std::vector<Comparison> comparisons;

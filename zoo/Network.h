@@ -46,7 +46,7 @@ class Network {
 public:
   Network(mlir::MLIRContext &context, std::string name, const ZooOptions &options);
 
-  /// The only input, batch x `dims`; tests fill it with normally distributed numbers.
+  /// Adds the only input, batch x `dims` of f32; tests fill it with normally distributed numbers.
   Signal input(std::vector<int64_t> dims);
   /// Adds an input of any shape, for networks that do not read images. Add all inputs before the
   /// first layer.

@@ -21,8 +21,9 @@ private:
   double began = 0, last = 0;
 };
 
-/// Prints the progress of a task with the remaining time to stderr, from the third second on. On a
-/// terminal one line is rewritten; otherwise a line is printed every ten seconds.
+/// Prints the progress of a task with the remaining time to stderr, once the task takes longer
+/// than two seconds. On a terminal one line is rewritten; otherwise a line is printed every ten
+/// seconds.
 class Progress {
 public:
   explicit Progress(std::string task);

@@ -59,7 +59,9 @@ struct AnalyzeFlags {
         ->excludes(model);
     options.add_option("--problems", network.problems, "Search only this list (CSV) for the suite");
     options
-        .add_option("--epilogue", network.epilogue, "Set the epilogue of the suite's problems, as in `lathe ops bench`")
+        .add_option(
+            "--epilogue", network.epilogue,
+            "Append to the suite's convolutions and fc: none, or bias, add, relu joined by + (default: bias+relu)")
         ->capture_default_str();
     options
         .add_option("--measured-ms", measuredMs,

@@ -39,9 +39,9 @@ struct DiffFlags {
     options.add_option("before", before, side)->required();
     options.add_option("after", after, "the other side, in one of the same forms")->required();
     options
-        .add_option(
-            "--fail-on", failOn,
-            "Fail on slower, slower:3% (settled and by more than 3 %), failed (passed before) or missing, by commas")
+        .add_option("--fail-on", failOn,
+                    "Return exit code 1 on these, by commas: slower, slower:3% (verdict slower, by more than 3 %), "
+                    "failed (passed before), missing")
         ->delimiter(',')
         ->type_name("RULE");
     options.add_flag("--all", all, "Show also points that are the same");

@@ -49,8 +49,9 @@ int machineVerb(const Arguments &arguments) {
       "the CPU) or generic (by instruction set). Another machine compiles for this one with --machine and the file\n"
       "of --json.",
       "  lathe machine\n  lathe machine --refresh --json machine.json\n");
-  options.add_flag("--refresh", refresh, "Measure again");
-  options.add_option("--threads", threads, "Measure with 1 to N threads (default: all that this process may use)")
+  options.add_flag("--refresh", refresh, "Measure again instead of reading the kept results");
+  options
+      .add_option("--threads", threads, "Measure again, with 1 to N threads (default: all that this process may use)")
       ->check(CLI::Range(1, 1024));
   options.addQuiet();
   options.addWide();

@@ -274,9 +274,10 @@ int benchOps(const Arguments &arguments) {
   Options options(
       "ops bench",
       "Time libraries on single operators side by side. Every output is first checked against the reference;\n"
-      "a wrong one gets no time. Each provider chooses the layout of its activations and packs its weights, and\n"
-      "neither is timed (variant `plain`: row-major activations). The first provider is ours: a ratio is a peer's\n"
-      "best time over our best. Exit code 1 when a point failed, crashed or hung.",
+      "a wrong output gets no time. Each provider chooses the layout of its activations and packs its weights before\n"
+      "the timing (variant `plain`: row-major activations). The first provider is ours: a ratio is a peer's best time\n"
+      "over our best time. Exit code 1 if a point failed, is mistrusted, crashed, timed out or exceeded its memory "
+      "limit.",
       "  lathe ops bench conv2d ic64ih56oc64kh3ph1\n"
       "  lathe ops bench --suite networks/resnet50 --cache hot,cold --dry-run\n"
       "  lathe ops bench conv2d --suite 'deepbench/*' --provider lathe,onednn:auto,onednn:winograd --threads 1,2\n"

@@ -203,13 +203,16 @@ struct SegmentFlags {
                     "Place this many checkpoints, evenly over the operations, where a single tensor passes")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    options.add_option("--at", at, "Place the checkpoints behind these nodes instead, in order")
+    options
+        .add_option(
+            "--at", at,
+            "Place the checkpoints behind these nodes, given in the order of the graph, in place of --checkpoints")
         ->delimiter(',')
         ->type_name("NODE...");
     options.add_flag("--list", list, "Print the places where the network can be cut, and end");
     options
         .add_option("--repeat", repeat,
-                    "Run each part this often in each runtime, spread over six starts (0: until the verdict is "
+                    "Run each part this many times in each runtime, over six starts (default 0: until the verdict is "
                     "decided or --max-seconds have passed)")
         ->check(CLI::Range(0, 100000));
     options
@@ -347,8 +350,9 @@ int segmentsVerb(const Arguments &arguments) {
       "segments",
       "Time a network segment by segment, here and in another runtime: from the input to each checkpoint, and each\n"
       "block between two checkpoints alone, on the values that the whole network feeds it. The other runtime gets\n"
-      "each part as ONNX. Outputs are compared at every checkpoint before anything is timed. The last lines say where\n"
-      "the ratio turns. When interrupted, print and keep the parts that were measured.",
+      "each part as ONNX. Outputs are compared at every checkpoint before anything is timed. The last lines name the\n"
+      "checkpoints at which the ratio crosses 1, and the blocks that the other runtime computes faster. When\n"
+      "interrupted, print and keep the parts that were measured.",
       "  lathe segments zoo:inception_v3 --with onnxruntime\n"
       "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
       "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n");

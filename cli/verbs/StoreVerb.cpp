@@ -141,7 +141,7 @@ int storeExport(const Arguments &arguments) {
                   "  lathe store export points.csv --format csv --kind ops\n"
                   "  lathe store export - --format csv --samples --experiment 3f2a\n"
                   "  lathe store export bench.json --format benchmark-json --experiment 3f2a\n");
-  options.addOutput("file", file, "the archive (-: standard output)")->required();
+  options.addOutput("file", file, "file to write (-: standard output)")->required();
   options
       .add_option("--format", format,
                   "Set the format: jsonl (archive), csv (one row a point) or benchmark-json (Google Benchmark)")

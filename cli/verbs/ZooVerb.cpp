@@ -14,7 +14,8 @@ int zooVerb(const Arguments &arguments) {
   bool list = false;
   Options options(
       "zoo",
-      "Write a built-in architecture as ONNX, with seeded random weights that keep every layer's values near one.",
+      "Write a built-in architecture as ONNX, with seeded random weights. They keep the mean square of the values\n"
+      "of every layer near one.",
       "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 "
       "--seed 1 -o m.onnx\n"
       "Every other verb takes zoo:NAME in place of a file: lathe profile zoo:resnet50\n");
@@ -24,7 +25,9 @@ int zooVerb(const Arguments &arguments) {
   auto *batch =
       options.add_option("--batch", zoo.batch, "Set the batch")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   options.add_flag("--dynamic-batch", zoo.dynamicBatch, "Leave the batch open, as symbol N")->excludes(batch);
-  options.add_option("--sequence", zoo.sequence, "Set the steps or tokens of a network that reads sequences")
+  options
+      .add_option("--sequence", zoo.sequence,
+                  "Set the steps or tokens of a network that reads sequences (default: the network's own)")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("T");
   options.add_option("--seed", zoo.seed, "Set the seed of the weights")->capture_default_str();

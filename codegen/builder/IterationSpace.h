@@ -45,10 +45,11 @@ Dim memoryElements(const KernelTensor &tensor);
 /// A tensor with its strides in a space.
 struct Access {
   const KernelTensor *tensor = nullptr;
-  Dims strides;         // by axis of the space
-  Dim base = 0;         // offset of the origin
-  bool partial = false; // row-major tensor in a blocked space with a partial last block: its lanes beyond
-                        // the last channel do not exist
+  Dims strides; // by axis of the space
+  Dim base = 0; // offset of the origin
+  /// True for a row-major tensor in a blocked space with a partial last block: the tensor has no
+  /// elements for the lanes beyond the last channel.
+  bool partial = false;
 };
 
 struct Space {

@@ -32,7 +32,8 @@ public:
   /// Calls body(first indices, lo, hi) for every work item of this slot: one index for every axis
   /// before `units.axis`, and a range of that axis.
   void forUnits(const Space &space, const Units &units, const std::function<void(Values, Value lo, Value hi)> &body);
-  /// Calls body(first indices, lo, hi) for the work items [first, last), as above.
+  /// Calls body(first indices, lo, hi) for the work items [first, last): one index for every axis
+  /// before `units.axis`, and a range of that axis.
   void forUnits(const Space &space, const Units &units, Value first, Value last,
                 const std::function<void(Values, Value lo, Value hi)> &body);
 
@@ -84,7 +85,8 @@ void requirePointwise(mlir::func::FuncOp function, mlir::Operation *anchor);
 void requireComputed(ElementType type);
 void requireComputed(const KernelTensors &tensors);
 
-/// An argument that only the anchor may read, with the reason.
+/// An argument that no operation besides the anchor may read, and the reason to decline if one
+/// does.
 struct Unread {
   const KernelTensor *tensor = nullptr;
   const char *reason = "";

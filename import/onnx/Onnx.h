@@ -15,28 +15,32 @@ const Format &format();
 /// requested.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder);
 
+// Importer functions of operators. They take precedence over the mappings in ops/*.td.
 void addAttentionHandlers(Handlers &table);   // Attention.cpp
-void addWindowHandlers(Handlers &table);      // Window.cpp: convolution and pooling
-void addNormalizeHandlers(Handlers &table);   // Normalize.cpp: batch norm, softmax, global pools, gemm
+void addWindowHandlers(Handlers &table);      // Window.cpp: convolution, pooling, global pooling
+void addNormalizeHandlers(Handlers &table);   // Normalize.cpp: normalizations, softmax, minimum and maximum, gemm
 void addElementwiseHandlers(Handlers &table); // Elementwise.cpp
-void addViewHandlers(Handlers &table);        // View.cpp: reshape, flatten, squeeze, ...
-void addMovementHandlers(Handlers &table);    // Movement.cpp: slice, split, pad, resize, ...
-void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity, dropout, shape
+void addViewHandlers(Handlers &table);        // View.cpp: reshape, flatten, squeeze, unsqueeze
+void addMovementHandlers(Handlers &table);    // Movement.cpp: split, pad, upsample, resize
+void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity, dropout, size
 void addRecurrentHandlers(Handlers &table);   // Recurrent.cpp: LSTM, GRU, RNN
 void addIndexedHandlers(Handlers &table);     // Indexed.cpp: top-k, cumulative sums, sampling
 void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators composed of others
 void addEinsumHandlers(Handlers &table);      // Einsum.cpp
 void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
-/// Structure.cpp; null for operators on tensors without subgraphs.
+/// Returns the handler of an operator with subgraphs (Structure.cpp) or of an operator on
+/// sequences; null for operators on tensors without subgraphs.
 StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
-/// Sequence.cpp; null for operators other than those on sequences and optionals.
+/// Returns the handler of an operator on sequences or optionals (Sequence.cpp); null for other
+/// operators.
 StructureHandler sequenceHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
 
-// Window.cpp: the common attributes of pooling operators, and ceil_mode converted to padding at the
-// end.
+/// Reads kernel, strides, pads, dilations and ceil_mode of a pooling node (Window.cpp).
 Fields averagePoolFields(Node &node);
 /// Emits a convolution of integers with the attributes of the node; zero points may be null.
 mlir::Value emitConvInteger(Node &node, mlir::Value x, mlir::Value w, mlir::Value xZero, mlir::Value wZero);
+/// Replaces ceil_mode in `fields` of a pooling operator by more padding at the end (Window.cpp).
+/// `x` are the extents of the input. Throws Unsupported for a symbolic spatial extent.
 void padForCeil(const Dims &x, Fields &fields);
 
 } // namespace lathe::onnx

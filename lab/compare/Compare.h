@@ -25,8 +25,9 @@ struct CallInput {
 struct CompareSide {
   RunnerSpec runner;
   std::string model; // file that the runner loads
-  /// Writes the file of `callOnnx(inputs)` in the format of the runner. Empty: written here for
-  /// ONNX; for other formats the overhead is not measured.
+  /// Writes the model of `callOnnx(inputs)` in the format of the runner and returns its path. If it
+  /// is empty, `compare` writes the model for runners of ONNX, and SideResult::overheadSeconds
+  /// stays empty for other runners.
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
 };
 
@@ -65,7 +66,7 @@ struct SideResult {
   std::string name, version, model;
   nlohmann::json settings;
   double loadSeconds = 0;
-  std::optional<double> overheadSeconds;   // median time of `callOnnx` of the inputs
+  std::optional<double> overheadSeconds;   // median time of the model that `callOnnx` makes for these inputs
   std::vector<std::vector<double>> rounds; // seconds of all samples by round; empty if nothing was timed
   std::vector<Counts> counts;              // of each round, over its samples
   std::string uncounted;                   // why counts are missing (TimingWorker)
@@ -93,7 +94,7 @@ struct Comparison {
   /// Average number of processors that other programs used while timing; empty if the system does
   /// not report it.
   std::optional<double> otherProcessors;
-  std::optional<double> stolenProcessors; // part used by other guests of the host
+  std::optional<double> stolenProcessors; // part of otherProcessors that other virtual machines of the host used
   bool agrees() const;                    // with every peer, and no side failed
 };
 
@@ -108,7 +109,7 @@ Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor 
 /// but does not read them, and computes the relu of one additional f32 element, "one".
 std::string callOnnx(const std::vector<CallInput> &inputs);
 
-/// Reasons to doubt the times of a side, one sentence each: outliers, drift between starts, a
+/// Reasons to doubt the times of the sides, one sentence each: outliers, drift between starts, a
 /// frequency that varies or differs between the sides, other programs, too few starts.
 std::vector<std::string> warningsOf(const Comparison &comparison);
 

@@ -13,7 +13,7 @@ struct Difference {
   double relative = 0;               // L2 of (computed - expected) / L2 of expected, over finite elements
   double maximum = 0;                // max |computed - expected| / max |expected|, over finite elements
   int64_t worst = -1;                // element (row-major) of the largest |difference|
-  double computed = 0, expected = 0; // values of that element
+  double computed = 0, expected = 0; // values of the element `worst`
   int64_t elements = 0;
   int64_t nan = 0, infinite = 0; // number of elements that are NaN, or infinite, in both
   std::string broken; // reason why the tensors differ beyond any bound (shape, type, integers, NaN on one side), or ""

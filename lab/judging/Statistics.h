@@ -43,7 +43,7 @@ struct Interval {
 Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
 
 struct RatioEstimate {
-  double ratio = 0;     // median(numerator) / median(denominator)
+  double ratio = 0;     // numerator / denominator, estimated as the function that returns it states
   Interval interval;    // for the requested confidence
   bool isRange = false; // too few observations for that confidence: `interval` is only their range
 };
@@ -56,15 +56,15 @@ RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const 
                              double confidence = 0.95, int resamples = 2000, uint64_t seed = 1);
 
 /// Ratio of two sets measured in turns: element i of each has the samples of round i. Each round
-/// gives a ratio of medians, in which a disturbance of both sides (clock, neighbours) cancels; a
-/// disturbance of one side in a few rounds is outvoted.
+/// gives a ratio of medians, in which a disturbance of both sides (clock frequency, other programs)
+/// cancels. A disturbance of one side in a few rounds has little influence on the estimate.
 /// The estimate is the Hodges-Lehmann estimate of the logarithms of the ratios (median of the means
 /// of all pairs). The interval has the ratios that Wilcoxon's signed-rank test does not reject
 /// (Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 3.2 and 3.3; exact up to 60
-/// rounds, then normal). It needs ratios that err symmetrically, which turns within one run
-/// provide, and is then sharper than order statistics. With too few rounds (fewer than 6 at 0.95,
-/// or 9 at 0.995) the interval is only a range. Throws Error if the numbers of rounds differ or a
-/// round is empty.
+/// rounds, then normal). The test assumes that the logarithms are distributed symmetrically, which
+/// holds for sets measured in turns; the interval is then narrower than one from order statistics.
+/// With too few rounds (fewer than 6 at 0.95, or 9 at 0.995) the interval is only a range. Throws
+/// Error if the numbers of rounds differ or a round is empty.
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
@@ -105,8 +105,9 @@ struct StoppingRule {
 /// JSON of a summary of seconds, with keys in milliseconds: count, median_ms, mean_ms, min_ms,
 /// max_ms, std_ms, mad_ms, p05_ms ... p99_ms.
 nlohmann::json toJson(const Summary &seconds);
-/// {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts": counts of
-/// each round}; empty without samples.
+/// {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts": hardware
+/// counters of each round}. "counts" is absent if `counts` is empty; without rounds the object is
+/// empty.
 nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds,
                            const std::vector<Counts> &counts);
 

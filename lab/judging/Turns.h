@@ -29,13 +29,13 @@ public:
 };
 
 struct TurnOptions {
-  int minStarts = 6, maxStarts = 64;  // starts of every side; the first look is after minStarts
+  int minStarts = 6, maxStarts = 64;  // starts of every side; the first look at the verdicts is after minStarts
   int minRounds = 8, maxRounds = 240; // rounds over the first minStarts starts
   double roundSeconds = 0.01;         // duration of one side's turn; at least one run
   /// Time of all rounds in seconds, divided over maxStarts. The first minStarts starts have at least
   /// three rounds each.
   double maxSeconds = 20;
-  double precision = 0.01; // half width of a ratio's interval that is precise enough
+  double precision = 0.01; // half width of a ratio's interval, as a share of the ratio, that is precise enough
   /// Limit of takeTurns including process starts, in seconds: no start and no round begins after
   /// it. The time is divided so that minStarts starts fit, with one round each if necessary.
   double limitSeconds = std::numeric_limits<double>::infinity();
@@ -49,7 +49,7 @@ double steadySeconds();
 
 /// Callbacks of takeTurns; each may be empty. `starts` has the number of rounds of each start.
 struct TurnWatch {
-  /// Called at a look: true if every verdict is decided.
+  /// Called at each look at the verdicts (takeTurns); returns true if every verdict is decided.
   std::function<bool(const std::vector<size_t> &starts)> decided;
   std::function<void(const std::vector<size_t> &starts)> afterStart;
   /// Progress: `start` and `round` of this start count from 1; `secondsLeft` of limitSeconds.
@@ -62,7 +62,8 @@ struct TurnWatch {
 /// fails gets no further turns.
 std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch);
 
-/// Divides the first `count` rounds by start.
+/// Groups the first `count` rounds by process start; `starts` has the number of rounds of each
+/// start.
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count);
 
 /// The state of the comparison of two sides after some starts.

@@ -25,7 +25,8 @@ Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double 
 
 /// "95 % interval 0.980 to 1.020", or "0.980 to 1.020, too few rounds for an interval".
 std::string intervalText(const RatioEstimate &ratio);
-/// {"ratio", "ratio_low", "ratio_high", "confidence"}: 0.95, or null where low and high are a range.
+/// {"ratio", "ratio_low", "ratio_high", "confidence"}. The confidence is 0.95, or null if low and
+/// high are only a range.
 nlohmann::json toJson(const RatioEstimate &ratio);
 
 struct JudgedRatio {

@@ -21,9 +21,9 @@ struct CounterReading {
   uint64_t enabledNs = 0, runningNs = 0;              // time that the counters were enabled, and time that they ran
 };
 
-/// Difference of two readings. If the counters ran for less than 99 % of the time the values are
-/// dropped, not scaled: the kernel multiplexes counters every few milliseconds, which is the
-/// duration of the runs measured here.
+/// Difference of two readings. If the hardware counters ran for less than 99 % of the time, their
+/// values are empty, not scaled: the kernel multiplexes counters every few milliseconds, which is
+/// the duration of the runs measured here. The processor time stays.
 Counts between(const CounterReading &before, const CounterReading &after);
 
 /// Adds the values read from an event group: number of events, time enabled, time running, values.

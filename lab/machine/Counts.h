@@ -15,7 +15,8 @@ struct Counts {
   // Counted in user mode only.
   std::optional<int64_t> cycles, instructions;
   std::optional<int64_t> cacheMisses; // last-level cache, as the kernel defines it for this processor
-  /// True if other users had the hardware counters for part of the time; the counts are then empty.
+  /// True if other users had the hardware counters for part of the time; cycles, instructions and
+  /// cache misses are then empty.
   bool multiplexed = false;
 
   /// Adds counts. A value missing on either side is missing in the sum.

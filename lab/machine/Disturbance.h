@@ -1,4 +1,4 @@
-// Measures what other programs did during a measurement.
+// Measures the processor time that other programs use during a measurement.
 #pragma once
 
 #include "store/Records.h"

@@ -38,7 +38,7 @@ struct StreamKernels {
   void (*copyAround)(void *to, const void *from, size_t bytes);
 };
 
-/// Fastest first; the last needs no feature.
+/// All streams for this architecture, the fastest first. The last needs no feature.
 std::span<const StreamKernels> streamKernels();
 
 /// Runs a chain of `operations` dependent one-cycle operations; its time gives the clock.

@@ -20,7 +20,8 @@ public:
   const std::string &version() const { return statedVersion; }
   const nlohmann::json &settings() const { return statedSettings; } // as reported
 
-  /// Reason for counters missing in Counts; "": all are counted, or it does not say.
+  /// Reason for counters missing in Counts, as the worker reports it; "": all are counted, or the
+  /// worker reports no reason.
   const std::string &uncounted() const { return statedUncounted; }
 
   /// Times `repetitions` runs after `warmup` runs; times and counts are taken inside the worker.
@@ -54,7 +55,7 @@ protected:
     }
   }
   process::Result<nlohmann::json> ask(const nlohmann::json &request, double timeoutSeconds);
-  /// `time` with additional fields in the request.
+  /// Does what `time` does, with additional `fields` in the request.
   process::Result<Timing> timeWith(const nlohmann::json &fields, int warmup, int repetitions);
   /// Kills the worker and returns the failure.
   process::Failure garbage(const std::string &detail);

@@ -18,8 +18,10 @@ struct MatrixProblem {
   /// element of a and b, because both may broadcast.
   std::vector<int64_t> batch;
   std::vector<int64_t> firstA, firstB;
-  bool addend = false;                                  // c exists; its element (row, column) is at
-  int64_t addendRow = 0, addendColumn = 0;              // row * addendRow + column * addendColumn
+  bool addend = false; // c exists
+  /// Strides of c in elements; its element (row, column) is at row * addendRow + column *
+  /// addendColumn.
+  int64_t addendRow = 0, addendColumn = 0;
   std::vector<int64_t> batchOfA, batchOfB;              // batch extents of a and b, with the rank of `batch`
   int64_t lda() const { return transA ? rows : inner; } // distance of two lines of a in elements
   int64_t ldb() const { return transB ? inner : columns; }

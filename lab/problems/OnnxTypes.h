@@ -9,7 +9,7 @@ namespace lathe::lab {
 
 /// Returns ElementType::invalid for types that Tensor does not have.
 ElementType elementTypeFromOnnx(int number);
-/// 0 (UNDEFINED) for ElementType::invalid.
+/// Returns the number of `type`; 0 (UNDEFINED) for ElementType::invalid.
 int onnxNumber(ElementType type);
 /// Name of the element type, or "type 14" for unknown types.
 std::string onnxTypeName(int number);

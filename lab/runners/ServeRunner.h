@@ -15,7 +15,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// One framework. An exception becomes an answer with "error", after which the runner goes on.
+/// Runs models with one framework; each runner program implements it. An exception that a function
+/// throws becomes an answer with "error"; the program then takes the next request.
 class ServedRunner {
 public:
   virtual ~ServedRunner() = default;

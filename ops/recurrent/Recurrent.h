@@ -24,7 +24,8 @@ struct CellActivationKind {
   bool hasAlpha, hasBeta;
   double alpha, beta; // ONNX's defaults
 };
-/// Return null for an unknown name. `byOnnxName` ignores case, as ONNX Runtime does.
+/// Return null for an unknown name. cellActivationKindByOnnxName ignores case, as ONNX Runtime
+/// does.
 const CellActivationKind *cellActivationKind(const std::string &name);
 const CellActivationKind *cellActivationKindByOnnxName(const std::string &name);
 
@@ -49,11 +50,12 @@ struct RecurrentForm {
   const CellActivation &activation(int64_t d, int64_t index) const { return activations[d * functions() + index]; }
 };
 
-/// The meaning of an empty list of activations: "sigmoid,tanh,tanh,sigmoid,tanh,tanh".
+/// Returns the activations that an empty list stands for, once per direction: "sigmoid,tanh,tanh"
+/// for lstm, "sigmoid,tanh" for gru, "tanh" for rnn.
 std::string defaultActivations(Cell cell, int64_t directions);
 
-/// Reads the attributes of any of the four operators. Throws Error with the violated constraint
-/// (c2, c6, c7, c8).
+/// Reads the attributes of lstm, gru, rnn or recurrence. Throws Error that begins with the violated
+/// constraint of Recurrent.td: "lstm_c6: ..."; only c2, c6, c7 and c8 are checked here.
 RecurrentForm recurrentForm(const Attrs &attrs);
 
 } // namespace lathe

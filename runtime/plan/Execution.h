@@ -71,10 +71,10 @@ struct Context::State {
     uint32_t first = 0, last = 0; // first and last instruction
     int64_t images = 1;
     std::vector<Step> steps;
-    std::vector<uint32_t> inside;  // values that live only inside
+    std::vector<uint32_t> inside;  // values that live only between `first` and `last`
     std::vector<uint64_t> offsets; // their offsets in a replica
     uint64_t replicaBytes = 0;
-    size_t request = 0;                        // index of the arena request
+    size_t request = 0;                        // index of the replicas' memory among the requests to the arena
     std::vector<std::vector<void *>> pointers; // by slot: buffers of the current call
   };
   struct PreparedReference {

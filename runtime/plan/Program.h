@@ -101,7 +101,7 @@ struct Range {
 struct Rule {
   Relation relation = Relation::equal;
   Extent left = 0, right = 0;
-  std::string node;  // whose rule it is
+  std::string node;  // node of the model that needs the relation
   bool known = true; // both extents follow from the inputs' alone
 };
 

@@ -18,7 +18,8 @@ struct ChildLimits {
   rlim_t addressSpace = 0; // bytes; ignored under AddressSanitizer, which reserves all of it
 };
 
-/// The end of a child: a message, the signal that ended it (0: none), or neither.
+/// How a child ended: `message` is the result of the body, "" if the child ended before; `signal`
+/// is the signal that ended the child, 0: none.
 struct ChildEnd {
   std::string message;
   int signal = 0;

@@ -72,8 +72,8 @@ private:
   std::vector<dnnl::memory> taken, constantMemory;
 };
 
-/// Number of implementations that variants can name: "impl-2" to "impl-8", in oneDNN's order of
-/// preference, without its reference loops ("ref..."). The first one is `auto`.
+/// Names of the variants that select an implementation by number, "impl-2" to "impl-8", in oneDNN's
+/// order of preference, without its reference loops ("ref..."). The first implementation is `auto`.
 std::vector<std::string> numberedImplementations();
 
 /// oneDNN's data type; nothing for types that no primitive here supports.
@@ -90,8 +90,9 @@ struct Eltwise {
 };
 /// The algorithm of an operator; nothing if oneDNN has none.
 std::optional<Eltwise> eltwiseOf(const std::string &op, const Attrs &attrs);
-/// Appends the epilogue of the problem to `operators`. Declines with an operator that oneDNN does
-/// not have, and declines second operands if `second`, their description, is null.
+/// Appends the epilogue of the problem to `operators`. Declines an operator that oneDNN does not
+/// have, and an operator with a second operand if `second`, the description of second operands, is
+/// null.
 Outcome<bool> appendEpilogue(dnnl::post_ops &operators, const Problem &problem, const Desc *second = nullptr);
 /// The epilogue as attributes of a primitive; declines operators with a second operand.
 Outcome<dnnl::post_ops> postOpsOf(const Problem &problem);

@@ -146,7 +146,8 @@ void check(const Api &api, Status *status);
 /// Owns one handle.
 template <class Handle> using Owned = std::unique_ptr<Handle, void (*)(Handle *)>;
 
-/// What `create(..., &handle)` makes.
+/// Calls `create(arguments..., &handle)` and returns the handle, which `release` frees. Throws
+/// Error as `check` does.
 template <class Handle, class... Parameters, class... Arguments>
 Owned<Handle> make(const Api &api, void (*release)(Handle *), Status *(*create)(Parameters...),
                    Arguments... arguments) {
