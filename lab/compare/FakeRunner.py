@@ -1,39 +1,13 @@
 #!/usr/bin/env python3
 """A runner for tests: its model is a JSON text, its output the input times a factor. Misbehaves where the model says so."""
-import array, json, os, re, signal, sys, time
+import array, json, os, sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from FakeProgram import misbehave, read_npy, serve, write_npy  # noqa: E402
 
 model, data, dims = {}, None, []
 start = 0  # which process with this model this is, where the model names a file to count them in
-
-
-def read_npy(path):
-    raw = open(path, "rb").read()
-    length = int.from_bytes(raw[8:10], "little")
-    header = raw[10:10 + length].decode("latin1")
-    shape = [int(d) for d in re.search(r"'shape': \(([^)]*)\)", header).group(1).split(",") if d.strip()]
-    values = array.array("f")
-    values.frombytes(raw[10 + length:])
-    return shape, values
-
-
-def write_npy(path, shape, values):
-    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }" % "".join("%d, " % d for d in shape)
-    header = header.ljust((len(header) + 11 + 63) // 64 * 64 - 11) + "\n"
-    with open(path, "wb") as f:
-        f.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode("latin1") + values.tobytes())
-
-
-def misbehave(at):
-    how = model.get("misbehave", {}).get(at)
-    if how == "crash":
-        os.kill(os.getpid(), signal.SIGSEGV)
-    if how == "hang":
-        time.sleep(1000)
-    if how == "garbage":
-        print("warming up...", flush=True)
-    if how == "error":
-        raise RuntimeError("this framework cannot do that")
-    return how == "empty"
 
 
 def answer(request):
@@ -51,7 +25,7 @@ def answer(request):
         for name in ("factor", "mood"):  # one value for each start
             if name + "s" in model:
                 model[name] = model[name + "s"][start]
-    if misbehave(what):
+    if misbehave(model.get("misbehave", {}).get(what)):
         return {}
     port = {"type": "f32", "dims": model.get("dims", ["N", 4])}
     if what == "load":
@@ -73,12 +47,4 @@ def answer(request):
     raise RuntimeError("unknown request '%s'" % what)
 
 
-for line in sys.stdin:
-    try:
-        request = json.loads(line)
-        if request["do"] == "quit":
-            break
-        result = {"ok": True, **answer(request)}
-    except Exception as error:
-        result = {"ok": False, "error": str(error)}
-    print(json.dumps(result), flush=True)
+serve(answer)

@@ -1,44 +1,16 @@
 #!/usr/bin/python3
 """A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", "moody", "counted", "shared",
 "flushes" (it says that it has cold caches), "local" (it has relu, too), "remote" (so, and every call takes 0.6 ms more), or AT-WHAT with AT a request (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
-import array, json, os, re, signal, sys, time
+import array, os, sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from FakeProgram import misbehave, read_npy, serve, write_npy  # noqa: E402
 
 how = sys.argv[1] if len(sys.argv) > 1 else ""
 held, preparations = None, 0
 # "moody": as fast as the process happens to be.
 mood = 0.9 + 0.2 * (os.getpid() * 7919 % 101) / 101 if how == "moody" else 1
-
-
-def read_npy(path):
-    raw = open(path, "rb").read()
-    length = int.from_bytes(raw[8:10], "little")
-    values = array.array("f")
-    values.frombytes(raw[10 + length:])
-    return values
-
-
-def write_npy(path, shape, values):
-    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }" % "".join("%d, " % d for d in shape)
-    header = header.ljust((len(header) + 11 + 63) // 64 * 64 - 11) + "\n"
-    with open(path, "wb") as f:
-        f.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode("latin1") + values.tobytes())
-
-
-def misbehave(at):
-    if how == at + "-crash":
-        os.kill(os.getpid(), signal.SIGSEGV)
-    if how == at + "-hang":
-        time.sleep(1000)
-    if how == at + "-garbage":
-        print("warming up...", flush=True)
-    if how == at + "-memory":
-        block = bytearray(1 << 30)
-        for i in range(0, len(block), 4096):
-            block[i] = 1
-        time.sleep(1000)
-    if how == at + "-error":
-        raise RuntimeError("this library cannot do that")
-    return how == at + "-empty"
 
 
 def convolution(problem):
@@ -81,7 +53,7 @@ def answer(request):
     what = request["do"]
     if what == "hello":
         return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"], **({"relu": ["auto"]} if how in ("remote", "local") else {})}, "cold": how == "flushes"}
-    if misbehave(what):
+    if misbehave(how.removeprefix(what + "-")):
         return {}
     if what == "prepare":
         if how == "decline":
@@ -90,7 +62,7 @@ def answer(request):
             held = None
             return {"implementation": "relu", "prepare_ns": 1000}
         p, files = convolution(request["problem"]), request["inputs"]
-        held = p, convolve(p, *(read_npy(files[name]) if name in files else None for name in "xwb"))
+        held = p, convolve(p, *(read_npy(files[name])[1] if name in files else None for name in "xwb"))
         preparations += 1
         return {"implementation": "loops", "prepare_ns": 1000 * preparations}
     if what == "run":
@@ -112,12 +84,4 @@ def answer(request):
     raise RuntimeError("unknown request '%s'" % what)
 
 
-for line in sys.stdin:
-    try:
-        request = json.loads(line)
-        if request["do"] == "quit":
-            break
-        result = {"ok": True, **answer(request)}
-    except Exception as error:
-        result = {"ok": False, "error": str(error)}
-    print(json.dumps(result), flush=True)
+serve(answer)
