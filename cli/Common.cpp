@@ -180,6 +180,25 @@ void Options::addJson() {
   addOutput("--json", jsonPath, "Write the result to FILE as JSON, units in the keys (-: standard output)");
 }
 
+nlohmann::json toJson(const Table &table) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::vector<std::string> &row : table.cells()) {
+    nlohmann::json object = nlohmann::json::object();
+    for (size_t c = 0; c < row.size(); ++c) {
+      const TableColumn &column = table.columnList()[c];
+      nlohmann::json number = column.alignsRight ? nlohmann::json::parse(row[c], nullptr, false) : nlohmann::json();
+      if (column.alignsRight && row[c].empty())
+        object[column.name()] = nullptr;
+      else if (number.is_number())
+        object[column.name()] = number;
+      else
+        object[column.name()] = row[c];
+    }
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
 void Options::writeJson(const nlohmann::json &document) const {
   if (jsonPath.empty())
     return;

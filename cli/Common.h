@@ -101,6 +101,10 @@ private:
   std::vector<std::function<std::vector<std::string>()>> readers;
 };
 
+/// All rows of a table as objects, with the names of the columns as keys. Cells of number columns are
+/// numbers where they read as one, and null where they are empty.
+nlohmann::json toJson(const Table &table);
+
 /// Flag for a `lathe` process that this process starts and whose text nobody reads: prints progress
 /// only, or nothing after --quiet.
 std::string quietFlag();

@@ -119,6 +119,20 @@ TableColumn TableColumn::shrink(size_t least) const {
   return column;
 }
 
+TableColumn TableColumn::key(std::string name) const {
+  TableColumn column = *this;
+  column.keyName = std::move(name);
+  return column;
+}
+
+std::string TableColumn::name() const {
+  if (!keyName.empty())
+    return keyName;
+  std::string name = heading();
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
 std::string TableColumn::heading() const { return title + (title.empty() || unit.empty() ? "" : " ") + unit; }
 
 TableColumn textColumn(std::string title) {
@@ -211,11 +225,8 @@ std::string Table::str(const TableStyle &style) const {
 
 std::string Table::csv() const {
   std::string text;
-  for (const TableColumn &column : columns) {
-    std::string name = column.heading();
-    std::replace(name.begin(), name.end(), ' ', '_');
-    text += (text.empty() ? "" : ",") + csvCell(name);
-  }
+  for (const TableColumn &column : columns)
+    text += (text.empty() ? "" : ",") + csvCell(column.name());
   text += "\n";
   for (const auto &row : rows) {
     for (size_t c = 0; c < columns.size(); ++c)

@@ -13,10 +13,14 @@ struct TableColumn {
   bool alignsRight = false; // for numbers
   int dropOrder = 0;        // where space is short, columns with the largest order go first; 0: never
   size_t leastWidth = 0;    // cells may be shortened to this many characters; 0: never
+  std::string keyName;      // name in CSV and JSON; "": follows from title and unit
 
   TableColumn drop(int order) const;
   TableColumn shrink(size_t least) const;
+  TableColumn key(std::string name) const;
   std::string heading() const;
+  /// Name in CSV and JSON: the key, or title_unit with _ for spaces.
+  std::string name() const;
 };
 
 TableColumn textColumn(std::string title);
@@ -39,9 +43,10 @@ public:
   /// drop order until the rest fits with shortened cells. A last line names the missing columns and
   /// the number of missing rows.
   std::string str(const TableStyle &style = {}) const;
-  /// Returns all rows and columns as CSV (RFC 4180). Columns are named title_unit, with _ for
-  /// spaces.
+  /// Returns all rows and columns as CSV (RFC 4180), under the names of the columns.
   std::string csv() const;
+  const std::vector<TableColumn> &columnList() const { return columns; }
+  const std::vector<std::vector<std::string>> &cells() const { return rows; }
 
 private:
   std::vector<TableColumn> columns;

@@ -98,3 +98,10 @@ TEST(Table, csvIsQuotedAndNamesUnits) {
   table.row({"say \"x\""});
   EXPECT_EQ(table.csv(), "first_node,median_ms\n\"a,b\",1.5\n\"say \"\"x\"\"\",\n");
 }
+
+TEST(Table, aKeyIsTheNameOutsideTheTerminal) {
+  Table table({textColumn("runs because").key("reason"), numberColumn("", "ms")});
+  table.row({"x", "1"});
+  EXPECT_EQ(table.csv(), "reason,ms\nx,1\n");
+  EXPECT_EQ(table.str(), "runs because  ms\nx              1\n");
+}

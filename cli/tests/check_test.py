@@ -10,7 +10,10 @@ class Check(Cli):
                                   onnx_node("Twiddle", ["b"], ["y"], "second")))
         report = self.figures("check", path, code=1)
         self.assertEqual([issue["node"] for issue in report["unsupported"]], ["first", "second"])
-        self.assertEqual(report["unsupported"][0]["op"], "Frobnicate")
+        first = report["unsupported"][0]
+        self.assertEqual(first["op"], "Frobnicate")
+        self.assertEqual(set(first), {"node", "op", "opset", "type", "reason"})
+        self.assertIsInstance(first["opset"], int)
         self.error("compile", path, "-o", self.path("u.lathe"), says="first")
 
     def test_references_only(self):

@@ -12,16 +12,11 @@ using nlohmann::json;
 
 /// Nodes that cannot be imported, with the reasons.
 int reportUnsupported(const UnsupportedError &error, const std::string &model, const Options &options, json document) {
-  Table table({textColumn("node").shrink(12), textColumn("operator").shrink(8), numberColumn("opset").drop(2),
+  Table table({textColumn("node").shrink(12), textColumn("operator").shrink(8).key("op"), numberColumn("opset").drop(2),
                textColumn("type").drop(1).shrink(10), textColumn("reason").shrink(30)});
-  for (const ImportIssue &issue : error.issues) {
+  for (const ImportIssue &issue : error.issues)
     table.row({issue.node, issue.op, std::to_string(issue.opset), issue.type, issue.reason});
-    document["unsupported"].push_back({{"node", issue.node},
-                                       {"op", issue.op},
-                                       {"opset", issue.opset},
-                                       {"type", issue.type},
-                                       {"reason", issue.reason}});
-  }
+  document["unsupported"] = toJson(table);
   document["supported"] = false;
   if (options.printsText())
     std::cout << fmt::format("{}: not supported: {}\n{}", model, counted(int64_t(error.issues.size()), "node"),
@@ -33,8 +28,12 @@ int reportUnsupported(const UnsupportedError &error, const std::string &model, c
 /// What would be compiled, and what would run on references.
 void reportSupported(const CompileReport &report, const std::string &model, const Options &options, json document) {
   double share = report.flops > 0 ? report.compiledFlops / report.flops : 1;
+  Table references({textColumn("node").shrink(12), textColumn("operator").shrink(8).key("op"),
+                    textColumn("type").drop(1).shrink(10),
+                    textColumn("runs on its reference because").shrink(30).key("reason")});
   for (const ReferenceUse &use : report.references)
-    document["references"].push_back({{"node", use.node}, {"op", use.op}, {"type", use.type}, {"reason", use.reason}});
+    references.row({use.node, use.op, use.type, use.reason});
+  document["references"] = toJson(references);
   document["supported"] = true;
   document["kernels"] = report.kernels;
   document["layout_conversions"] = report.layoutConversions;
@@ -43,13 +42,8 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
   document["compiled_flops_share"] = share;
   if (options.printsText()) {
     std::cout << fmt::format("{}: every node is supported\n", model);
-    if (!report.references.empty()) {
-      Table table({textColumn("node").shrink(12), textColumn("operator").shrink(8),
-                   textColumn("type").drop(1).shrink(10), textColumn("runs on its reference because").shrink(30)});
-      for (const ReferenceUse &use : report.references)
-        table.row({use.node, use.op, use.type, use.reason});
-      std::cout << table.str(options.tableStyle());
-    }
+    if (references.rowCount())
+      std::cout << references.str(options.tableStyle());
     std::cout << fmt::format("reference calls: {}; {:.2f} % of {} compiled, in {} with {}\n", report.references.size(),
                              share * 100, flopsText(report.flops), counted(int64_t(report.kernels), "kernel"),
                              counted(int64_t(report.layoutConversions), "layout conversion"));

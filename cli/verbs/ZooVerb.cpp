@@ -43,15 +43,12 @@ int zooVerb(const Arguments &arguments) {
   options.parseAll(arguments);
 
   if (list) {
-    nlohmann::json json = nlohmann::json::array();
-    Table table({textColumn("name"), textColumn("what").shrink(20)});
-    for (const ZooEntry &entry : zooEntries()) {
+    Table table({textColumn("name"), textColumn("what").shrink(20).key("summary")});
+    for (const ZooEntry &entry : zooEntries())
       table.row({entry.name, entry.summary});
-      json.push_back({{"name", entry.name}, {"summary", entry.summary}});
-    }
     if (options.printsText())
       std::cout << table.str(options.tableStyle());
-    options.writeJson({{"networks", json}});
+    options.writeJson({{"networks", toJson(table)}});
     return success;
   }
   require(!name.empty(), "give the NAME of an architecture, or --list");

@@ -1,0 +1,18 @@
+#include "cli/Common.h"
+
+#include <gtest/gtest.h>
+
+using namespace lathe;
+using namespace lathe::cli;
+
+TEST(Common, tablesAsJson) {
+  Table table({textColumn("node"), textColumn("operator").key("op"), numberColumn("time", "ms"), textColumn("note")});
+  table.row({"a\x1b", "conv", "1.5", "12"});
+  table.row({"b", "relu", "", ""});
+  table.row({"c", "add", "1.5 %", ""});
+  EXPECT_EQ(toJson(table), nlohmann::json::parse(R"([
+    {"node": "a\u001b", "op": "conv", "time_ms": 1.5, "note": "12"},
+    {"node": "b", "op": "relu", "time_ms": null, "note": ""},
+    {"node": "c", "op": "add", "time_ms": "1.5 %", "note": ""}])"));
+  EXPECT_EQ(toJson(Table({textColumn("node")})), nlohmann::json::array());
+}
