@@ -21,8 +21,8 @@ cross.command(cross.ld, "-T", f"{source}/runtime/testing/Kernels.ld", "--oformat
 tested = f'-DLATHE_TEST_KERNELS="{image}"'
 objects = cross.runtime() + [cross.compile(f"{source}/runtime/testing/TestPlan.cpp", *cross.flags, tested)]
 objects += [cross.compile(f"{gtest}/src/{name}.cc", f"-I{gtest}", f"-I{gtest}/include", "-pthread") for name in ("gtest-all", "gtest_main")]
-for test in ("ContextTest", "ThreadPoolTest"):
+for test in ("ContextTest", "ThreadPoolTest", "plan/AliasTest", "plan/BindingTest", "plan/ExecutionTest", "plan/ImageLoopsTest"):
     compiled = cross.compile(f"{source}/runtime/{test}.cpp", *cross.flags, tested, f"-I{gtest}/include", f"-I{mock}/include")
-    if cross.run(cross.link(test, compiled, *objects), "--gtest_brief=1").returncode:
+    if cross.run(cross.link(os.path.basename(test), compiled, *objects), "--gtest_brief=1").returncode:
         sys.exit(f"CrossTest: {test} fails on {cross.triple}")
 print(f"{cross.triple}: fine")

@@ -6,6 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <string>
+#include <vector>
+
 namespace lathe::runtime::testing {
 
 inline std::vector<float> floats(const Value &value) {
