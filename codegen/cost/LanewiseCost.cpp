@@ -38,8 +38,11 @@ double tileRow(const Target &target, const LanewisePlan &plan, const TileClass &
   double later = conv.kernel[2] > conv.stride[2] ? double(columns.size()) * kinds
                  : kinds > 1                     ? double(columns.size())
                                                  : 1;
-  double spilled = std::max(0.0, width + later + 1 + kinds - double(target.vectorRegisters));
-  spilled *= plan.access == Lanes::same ? 0.4 + spilled / 30 : spilled / 50; // measured; some are not kept at all
+  bool shared = conv.kernel[2] > conv.stride[2]; // columns by several taps
+  double constants = plan.access == Lanes::permuted && !shared ? 10 : kinds;
+  double spilled = std::max(0.0, width + later + 1 + constants - double(target.vectorRegisters));
+  // Measured; some of many inputs are not kept at all.
+  spilled *= plan.access == Lanes::same || !shared ? 0.4 + spilled / 30 : spilled / 50;
   bool loops = plan.access == Lanes::gathered;
   double steps = loops ? 1 : depth; // of an input channel each, between the loops
   double instructions = steps * (products + loads);
@@ -48,7 +51,7 @@ double tileRow(const Target &target, const LanewisePlan &plan, const TileClass &
   double chain = steps * taps * target.machine.fmaLatency / std::clamp(500 / whole, 1.0, 8.0);
   double cycles =
       std::max({steps * products / target.fmaPerCycle() * 1.05, steps * loads / 2, instructions / 4, chain});
-  return (cycles + spilled + (loops ? loopCycles : 0)) * (loops ? depth : 1) + (conv.taps() == 1 ? 0.5 : 2.5);
+  return (cycles + spilled + (loops ? loopCycles : 0)) * (loops ? depth : 1) + (conv.taps() == 1 ? 0 : 2.5);
 }
 
 } // namespace
@@ -57,7 +60,7 @@ double lanewiseCycles(const Target &target, const LanewisePlan &plan, double ope
   double row = 0, results = 0;
   for (const TileClass &tile : plan.classes) {
     row += double(tile.count) * tileRow(target, plan, tile);
-    results += double(tile.count) * (resultCycles(double(tile.width), operators) + 2);
+    results += double(tile.count) * (resultCycles(double(tile.width), operators) + 1);
   }
   return double(plan.blocks()) * (rowsOfTaps(plan.conv) * row + double(plan.allRows()) * results);
 }

@@ -58,7 +58,7 @@ Prediction GrainFacts::predict(const Schedule &schedule) const {
   double elements = 0;
   for (const TensorFacts &tensor : outputs)
     elements = std::max(elements, bytesOf(tensor) / (bitWidth(tensor.type) / 8.0));
-  cost.compute = elements * elementCycles + runs.runs * turnCycles + runs.units * turnCycles;
+  cost.compute = elements * elementCycles + runs.runs * 2 + runs.units * turnCycles;
   return cost.finish(runs.units, 0.8);
 }
 
@@ -69,7 +69,8 @@ Prediction MapFacts::predict(const Schedule &schedule) const {
   double vectors = shape.limit < shape.extents.size() ? runs.length : runs.length / double(shape.granule);
   double memory = double(inputs.size() + outputs.size());
   auto work = [&](double together) {
-    return (body.instructions + memory) / target.fmaPerCycle() * (1 + 0.25 / together) +
+    // Besides multiply-adds a core starts as many other instructions; loads and stores have ports of their own.
+    return (body.instructions / (1.2 * target.fmaPerCycle()) + 0.4 * memory) * (1 + 0.25 / together) +
            spillCycles(target, together, body.live, body.constants, body.instructions + memory);
   };
   cost.compute = runs.runs * runCycles(vectors, double(schedule.number("interleave")), work);
@@ -117,7 +118,7 @@ Prediction ReduceFacts::predict(const Schedule &schedule) const {
   double count = valueOf(terms);
   if (!lanesAreResults) {
     double vectors = std::ceil(count / double(lanes));
-    cost.compute = runs.runs * runs.length * (vectors * 0.7 * operations + acrossCycles + turnCycles);
+    cost.compute = runs.runs * runs.length * (vectors * 0.7 * operations + 10 * operations);
     return cost.finish(runs.units, 0.6);
   }
   auto column = [&](double side) { // a vector of results: a chain, four of them if there are few side by side
@@ -150,8 +151,8 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
     double greatest = vectors * std::max(0.6, 3 / chains), sum = vectors * exponential;
     bool tail = std::fmod(n, double(lanes)) > 0; // a masked vector, with code of its own
     // Two sums across lanes, a polynomial and a division wait for one another; the next row's vectors hide some of it.
-    double waits = std::max(0.0, 120 - 6 * vectors) + (tail ? 100 : 0);
-    return greatest + sum * (1 + 0.08 * (together - 1)) + vectors * scale + waits / together + 15;
+    double waits = std::max(0.0, 70 - 3.5 * vectors) + (tail ? 30 : 0);
+    return greatest + sum * (1 + 0.1 * (together - 1)) + vectors * scale + waits / together + 15;
   };
   double together = double(schedule.number("interleave"));
   cost.compute = runs.runs * runCycles(runs.length, together, row);
@@ -172,7 +173,7 @@ Prediction NormalizeFacts::predict(const Schedule &schedule) const {
     double mean = vectors * std::max(held ? 0.5 : 0.7, latency / chains);
     double deviations = vectors * std::max(held ? 1.0 : 1.2, latency / chains);
     double result = vectors * (1 + 0.3 * memory / (together > 1 ? 1.5 : 1));
-    return mean + deviations + result + (2 * acrossCycles + (held ? 1 : 4) * turnCycles + 30) / together + 10 +
+    return mean + deviations + result + (acrossCycles + (held ? 0.5 : 2) * turnCycles + 15) / together + 5 +
            4 * spilled;
   };
   double together = double(schedule.number("interleave"));

@@ -14,14 +14,16 @@ double stepCycles(const Target &target, const RecurrentPlan &plan) {
   for (const RecurrentPhase &phase : plan.phases) {
     auto gates = int64_t(phase.gates.size());
     Reduction reduction{plan.rows, gates * plan.vectors, plan.hidden, plan.hidden, plan.unroll};
-    cycles += double(plan.tiles()) * (reductionCycles(target, reduction) +
+    // Sums and the weights of a step that fill the registers: LLVM keeps some of them in memory.
+    bool tight = (plan.rows + 1) * gates * plan.vectors + 2 > int64_t(target.vectorRegisters);
+    cycles += double(plan.tiles()) * ((tight ? 1.4 : 1.0) * reductionCycles(target, reduction) +
                                       resultCycles(double(plan.rows * gates * plan.vectors), 1) + 2 * turnCycles);
   }
   // An activation is one polynomial, a long chain: vectors side by side hide it.
   double vectors = double(plan.rows * plan.tiles() * plan.vectors),
          functions = double(plan.form.gates()) + (plan.form.cell == Cell::lstm ? 1 : 0);
   double together = double(plan.vectors * plan.rows);
-  cycles += vectors * functions * std::max(8.0, 40 / std::max(1.0, together)) + vectors * 6;
+  cycles += vectors * functions * std::max(9.0, 15 / std::max(1.0, together)) + vectors * 6;
   cycles += double(plan.rows) * turnCycles;
   return cycles;
 }

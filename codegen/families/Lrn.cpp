@@ -220,7 +220,7 @@ std::unique_ptr<KernelFacts> readLrn(const KernelProblem &problem) {
   tryPointwise(problem, plan.tensors, plan.anchor);
   auto facts = std::make_unique<GrainFacts>("lrn", 4096, 32768);
   facts->shape = {plan.space.extents, 3, plan.lanes, 1};
-  facts->elementCycles = 2;
+  facts->elementCycles = 0.7;
   return facts;
 }
 

@@ -432,7 +432,7 @@ std::unique_ptr<KernelFacts> readMovement(const KernelProblem &problem) {
   auto facts = std::make_unique<GrainFacts>("move", 8192, 65536);
   Dims dims = nn::SymbolicShapes(mlir::func::FuncOp(problem.function)).results().at(0).dims;
   facts->shape = {dims, dims.size(), 16, 1};
-  facts->elementCycles = 0.15;
+  facts->elementCycles = 0.05;
   return facts;
 }
 

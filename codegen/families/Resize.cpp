@@ -357,7 +357,7 @@ std::unique_ptr<KernelFacts> readResize(const KernelProblem &problem) {
   requireComputed(plan.tensors);
   auto facts = std::make_unique<GrainFacts>("resize", 4096, 32768);
   facts->shape = {plan.space.extents, plan.last, 1, 1};
-  facts->elementCycles = plan.space.block ? 0.2 : 0.8;
+  facts->elementCycles = plan.space.block ? 0.08 : 1.5;
   return facts;
 }
 

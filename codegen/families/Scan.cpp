@@ -66,7 +66,7 @@ public:
     facts.shape.limit = facts.shape.extents.size();
     facts.shape.granule = lanes;
     facts.shape.divisor = std::max<int64_t>(1, length.constantOr(64));
-    facts.elementCycles = oneLine ? 4 : 4 / double(lanes); // a line alone waits for each of its sums
+    facts.elementCycles = oneLine ? 1.2 : 4 / double(lanes); // a line alone waits for each of its sums
   }
 
   GeneratedKernel generate(const Schedule &schedule) {

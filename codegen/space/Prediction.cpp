@@ -24,18 +24,6 @@ std::string Prediction::bound() const {
   return bound;
 }
 
-void addTraffic(Prediction &prediction, const MachineFacts &machine, double bytes, int threads, bool firstTouch) {
-  prediction.levels.resize(machine.caches.size()); // all but the innermost, and memory
-  double share = bytes / threads;
-  size_t level = 0;
-  while (level < machine.caches.size() && (firstTouch || machine.bytesPerCore(level) < share))
-    ++level;
-  if (level == 0)
-    return;
-  double rate = level == machine.caches.size() ? machine.memoryBytesPerCycle : machine.readRate(level);
-  prediction.levels[level - 1] += share / rate;
-}
-
 double forkJoinCycles(int threads) {
   // Two threads, measured: 0.13 us at 4 GHz (docs/notes/recurrent.md). A line travels to and from each further thread;
   // what that takes with more than two was not measured.

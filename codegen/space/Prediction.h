@@ -25,12 +25,6 @@ struct Prediction {
   std::string bound() const;
 };
 
-/// Cycles in which one of `threads` cores reads or writes its share of `bytes` that lie in the innermost level which
-/// holds `bytes`, added to the prediction at that level. `firstTouch`: they come from memory whatever their number, as
-/// the weights of a network do.
-void addTraffic(Prediction &prediction, const MachineFacts &machine, double bytes, int threads,
-                bool firstTouch = false);
-
 /// Cycles to start `threads` threads and to wait for the last; 0 for one.
 double forkJoinCycles(int threads);
 
