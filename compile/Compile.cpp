@@ -37,7 +37,8 @@ class Compilation {
 public:
   Compilation(mlir::ModuleOp module, const CompileOptions &options)
       : module(module), options(options), target(targetOf(options)),
-        schedules(options.scheduleText, options.scheduleName), library(target, kernelOptionsOf(options), schedules) {
+        schedules(options.scheduleText, options.scheduleName),
+        library(target, kernelOptionsOf(options), schedules, options.schedules) {
     require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
     require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
     if (options.precision == Precision::bf16)
@@ -136,6 +137,7 @@ public:
                     options.level, name(options.precision), options.exactMath ? " --exact-math" : "",
                     options.smallMemory ? " --memory small" : "", target.machine.identity());
     program.machine = toJson(target.machine).dump();
+    program.threads = options.threads;
     program.plans.push_back(std::move(built.plan));
     write(program, code);
     step("package", 1, 1);

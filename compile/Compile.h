@@ -40,6 +40,9 @@ struct CompileOptions {
   bool referencesOnly = false;           // generate no code: every operator runs on its reference
   std::string scheduleText;              // compile/ScheduleBook.h
   std::string scheduleName = "schedule";
+  /// Sources that are asked in order for a kernel without a schedule in `scheduleText` or its own
+  /// text, before the prior.
+  std::vector<std::shared_ptr<const ScheduleSource>> schedules;
   int jobs = 1;                                          // threads of the compilation
   std::string kernelCache;                               // folder of compile/KernelCache.h; "": no cache
   std::function<void(const CompileProgress &)> progress; // may be empty; called from compiler threads, one at a time

@@ -217,7 +217,7 @@ bool hasOpenExtents(const KernelFacts &facts) {
 KernelExplanation explainKernel(mlir::func::FuncOp kernel, const CompileOptions &options, size_t most) {
   Target target = targetOf(options);
   ScheduleBook schedules(options.scheduleText, options.scheduleName);
-  KernelLibrary library(target, kernelOptionsOf(options), schedules);
+  KernelLibrary library(target, kernelOptionsOf(options), schedules, options.schedules);
   Schedule chosen = library.compiled(kernel).schedule; // throws for an illegal schedule of the file
   KernelProblem problem = problemOf(kernel, target, kernelOptionsOf(options));
   Outcome<std::unique_ptr<KernelFacts>> read = readFacts(problem);

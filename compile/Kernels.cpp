@@ -16,101 +16,83 @@
 #include <thread>
 
 namespace lathe {
-namespace {
-
-std::string textOf(mlir::Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  mlir::OpPrintingFlags flags;
-  flags.useLocalScope().printGenericOpForm();
-  op->print(stream, flags);
-  return text;
-}
-
-/// A schedule from outside or of the kernel's own.
-std::optional<std::string> scheduleGiven(const ScheduleBook &schedules, mlir::func::FuncOp kernel) {
-  std::optional<std::string> given = schedules.find(kernel.getName().str(), nn::nodeNames(kernel.getLoc()));
-  if (auto attr = kernel->getAttrOfType<mlir::StringAttr>("nn.schedule"); !given && attr)
-    given = attr.str();
-  return given;
-}
-
-/// A schedule from outside as data; throws Error naming the kernel's nodes.
-Schedule readGiven(const std::string &given, mlir::func::FuncOp kernel) {
-  try {
-    return readSchedule(given);
-  } catch (const Error &error) {
-    fail("{}: {}", nn::describe(kernel.getLoc()), error.what());
-  }
-}
-
-} // namespace
 
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
   return {kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
 }
 
-std::string kernelIdentity(mlir::func::FuncOp kernel) {
-  // Printing is far cheaper than generating; only the name has to go.
-  std::string text = textOf(kernel);
-  std::string name = "sym_name = \"" + kernel.getName().str() + "\"";
-  if (size_t at = text.find(name); at != std::string::npos)
-    text.erase(at, name.size());
-  return text;
+KernelLibrary::KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,
+                             const std::vector<std::shared_ptr<const ScheduleSource>> &others)
+    : target(target), options(options), schedules(schedules), sources{&schedules, &written} {
+  for (const auto &source : others)
+    sources.push_back(source.get());
+  sources.push_back(&prior);
 }
 
-KernelLibrary::Entry &KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
-  std::optional<std::string> given = scheduleGiven(schedules, kernel);
-  std::string identity = kernelIdentity(kernel) + "\n" + given.value_or("");
-  if (auto found = entries.find(identity); found != entries.end())
+KernelLibrary::Entry &KernelLibrary::entryOf(const ScheduleTask &task, const Schedule &schedule) {
+  std::string key = task.identity + "\n" + schedule.str();
+  if (auto found = entries.find(key); found != entries.end())
     return *found->second;
-
-  KernelProblem problem = problemOf(kernel, target, options);
   auto make = [&]() -> Entry {
-    std::optional<Schedule> asked;
-    if (given)
-      asked = readGiven(*given, kernel);
-    // A schedule that was asked for by name and cannot be had is the user's error, not a reason to go on without.
-    auto refuse = [&](const std::string &reason) -> Entry {
-      require(!given, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()), given.value_or(""), reason);
-      return {NotApplicable{reason}, {}};
-    };
-    Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
+    const auto &facts = task.facts();
     if (!facts)
-      return refuse(facts.reason());
-    Outcome<Schedule> schedule = asked ? Outcome<Schedule>(*asked) : priorSchedule(**facts);
-    if (!schedule)
-      return refuse(schedule.reason());
-    Outcome<GeneratedKernel> generated = generate(problem, **facts, *schedule);
+      return {NotApplicable{facts.reason()}, {}};
+    Outcome<GeneratedKernel> generated = generate(task.problem, **facts, schedule);
     if (!generated)
-      return refuse(generated.reason());
-    CompiledKernel compiled{
-        kernel.getName().str(), generated->schedule, generated->units, generated->scratchBytes,
-        generated->images,      generated->stages,   generated->dims,  std::move(generated->packings)};
+      return {NotApplicable{generated.reason()}, {}};
+    double cycles = (*facts)->predict(generated->schedule).total();
+    CompiledKernel compiled{task.kernel,       generated->schedule,     cycles,
+                            generated->units,  generated->scratchBytes, generated->images,
+                            generated->stages, generated->dims,         std::move(generated->packings)};
     return {std::move(compiled), std::move(generated->module)};
   };
-  return *entries.emplace(std::move(identity), std::make_unique<Entry>(make())).first->second;
+  return *entries.emplace(std::move(key), std::make_unique<Entry>(make())).first->second;
+}
+
+KernelLibrary::Found KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
+  ScheduleTask task(problemOf(kernel, target, options));
+  std::string reason;
+  for (const ScheduleSource *source : sources) {
+    Outcome<FoundSchedule> found = source->find(task);
+    if (!found) {
+      reason = found.reason();
+      continue;
+    }
+    Entry &entry = entryOf(task, found->schedule);
+    if (entry.outcome)
+      return {&entry, found->origin};
+    reason = entry.outcome.reason();
+    // A schedule that was asked for by name and cannot be had is the user's error, not a reason to go on without.
+    require(!found->required, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()),
+            found->schedule.str(), reason);
+  }
+  auto [declined, added] = entries.try_emplace(task.identity);
+  if (added)
+    declined->second = std::make_unique<Entry>(Entry{NotApplicable{reason}, {}});
+  return {declined->second.get(), ""};
 }
 
 std::string KernelLibrary::declines(mlir::func::FuncOp kernel) {
-  const Entry &entry = lookUp(kernel);
+  const Entry &entry = *lookUp(kernel).entry;
   return entry.outcome.done() ? "" : entry.outcome.reason();
 }
 
 bool KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vector<std::string> &parts) const {
-  if (std::optional<std::string> given = scheduleGiven(schedules, kernel))
-    return isSeparable(readGiven(*given, kernel));
+  ScheduleTask task(problemOf(kernel, target, options));
+  for (const ScheduleSource *source :
+       {static_cast<const ScheduleSource *>(&schedules), static_cast<const ScheduleSource *>(&written)})
+    if (Outcome<FoundSchedule> found = source->find(task))
+      return isSeparable(found->schedule);
   for (const std::string &part : parts)
-    if (auto given = schedules.find(part, {}))
-      if (!isSeparable(readGiven(*given, kernel))) // else another kernel has that name now
+    if (std::optional<Schedule> given = schedules.scheduleOf(part))
+      if (!isSeparable(*given)) // else another kernel has that name now
         return false;
-  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problemOf(kernel, target, options));
-  return facts && separablePays(**facts);
+  return task.facts() && separablePays(**task.facts());
 }
 
 const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {
   schedules.use(kernel.getName().str(), nn::nodeNames(kernel.getLoc()));
-  Entry &entry = lookUp(kernel);
+  Entry &entry = *lookUp(kernel).entry;
   require(entry.outcome.done(), "{}: no code for kernel @{}: {}", nn::describe(kernel.getLoc()), kernel.getName().str(),
           entry.outcome.done() ? "" : entry.outcome.reason());
   if (!entry.inProgram) {
@@ -122,20 +104,13 @@ const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {
   return *entry.outcome;
 }
 
-std::string KernelLibrary::originOf(mlir::func::FuncOp kernel) const {
-  std::string place = schedules.placeOf(kernel.getName().str(), nn::nodeNames(kernel.getLoc()));
-  if (!place.empty())
-    return place;
-  return kernel->hasAttr("nn.schedule") ? "nn.schedule of the kernel" : "the prior";
-}
-
 CodeImage KernelLibrary::emit(int jobs, KernelCache &cache, const std::function<void(size_t, size_t)> &progress) {
   std::vector<std::vector<char>> objects(used.size());
   std::vector<std::string> texts(used.size());
   std::vector<size_t> missing;
   for (size_t i = 0; i < used.size(); ++i) {
     if (cache.enabled() || jobs > 1)
-      texts[i] = textOf(*used[i]->module);
+      texts[i] = genericText(*used[i]->module);
     if (std::optional<std::vector<char>> kept = cache.find(texts[i])) {
       objects[i] = std::move(*kept);
       used[i]->module = {};

@@ -23,8 +23,9 @@ struct KernelOptions {
 
 /// A compiled kernel, as the plan needs it.
 struct CompiledKernel {
-  std::string name;  // name of the first function with this kernel
-  Schedule schedule; // with all parameters
+  std::string name;           // name of the first function with this kernel
+  Schedule schedule;          // with all parameters
+  double predictedCycles = 0; // Prediction::total() of the schedule
   Dim units = 1;
   Dim scratchBytes = 0;
   Dim images = 1, stages = 1; // as in GeneratedKernel
@@ -37,8 +38,10 @@ struct CompiledKernel {
 /// code. Not thread-safe.
 class KernelLibrary {
 public:
-  KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules)
-      : target(target), options(options), schedules(schedules) {}
+  /// Schedules come from `schedules`, else from the attribute nn.schedule, else from `others` in
+  /// order, else from the prior. All arguments but `options` must outlive the library.
+  KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,
+                const std::vector<std::shared_ptr<const ScheduleSource>> &others = {});
 
   /// Returns "" if code can be generated for `kernel`, else the reason. Changes nothing; the answer
   /// and the code are cached for `compiled`. Throws Error if a given schedule is illegal for the
@@ -53,8 +56,9 @@ public:
   /// can be generated.
   const CompiledKernel &compiled(mlir::func::FuncOp kernel);
 
-  /// Source of the kernel's schedule: "mine.txt, line 3", "nn.schedule of the kernel", "the prior".
-  std::string originOf(mlir::func::FuncOp kernel) const;
+  /// Source of the kernel's schedule: "mine.txt, line 3", "nn.schedule of the kernel", "the prior"; ""
+  /// if there is no code for the kernel.
+  std::string originOf(mlir::func::FuncOp kernel) { return lookUp(kernel).origin; }
 
   size_t size() const { return used.size(); }
 
@@ -73,19 +77,24 @@ private:
     mlir::OwningOpRef<mlir::ModuleOp> module;
     bool inProgram = false;
   };
+  struct Found {
+    Entry *entry;
+    std::string origin; // of the schedule; kernels that share an entry may differ in it
+  };
   const Target &target;
   KernelOptions options;
   ScheduleBook &schedules;
-  std::map<std::string, std::unique_ptr<Entry>> entries; // by identity
+  WrittenSchedules written;
+  PriorSchedules prior;
+  std::vector<const ScheduleSource *> sources;           // in the order in which they are asked; the prior is last
+  std::map<std::string, std::unique_ptr<Entry>> entries; // by identity and schedule
   std::vector<Entry *> used;
 
-  Entry &lookUp(mlir::func::FuncOp kernel);
+  Found lookUp(mlir::func::FuncOp kernel);
+  Entry &entryOf(const ScheduleTask &task, const Schedule &schedule);
 };
 
 /// The problem that a kernel function poses. `target` must outlive it.
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options);
-
-/// Identity of a kernel: the text of the function without name and locations.
-std::string kernelIdentity(mlir::func::FuncOp kernel);
 
 } // namespace lathe

@@ -418,6 +418,8 @@ private:
     if (row->nodes.empty())
       row->nodes = nn::nodeNames(call.getLoc());
     row->schedule = kernel.schedule.str();
+    row->origin = library.originOf(function);
+    row->predicted_cycles = kernel.predictedCycles;
 
     std::vector<TensorInfo> arguments;
     Dim bytes = 0;

@@ -80,14 +80,16 @@ const ScheduleBook::Line *ScheduleBook::lineOf(const std::string &name, const st
   return found == lines[kernel].end() ? nullptr : &found->second;
 }
 
-std::optional<std::string> ScheduleBook::find(const std::string &name, const std::vector<std::string> &nodes) const {
-  const Line *line = lineOf(name, nodes);
-  return line ? std::optional(line->schedule) : std::nullopt;
+Outcome<FoundSchedule> ScheduleBook::find(const ScheduleTask &task) const {
+  const Line *line = lineOf(task.kernel, task.nodes);
+  if (!line)
+    return NotApplicable{fmt::format("{} has no line for the kernel", fileName)};
+  return FoundSchedule{readSchedule(line->schedule), fmt::format("{}, line {}", fileName, line->number), true};
 }
 
-std::string ScheduleBook::placeOf(const std::string &name, const std::vector<std::string> &nodes) const {
-  const Line *line = lineOf(name, nodes);
-  return line ? fmt::format("{}, line {}", fileName, line->number) : "";
+std::optional<Schedule> ScheduleBook::scheduleOf(const std::string &name) const {
+  const Line *line = lineOf(name, {});
+  return line ? std::optional(readSchedule(line->schedule)) : std::nullopt;
 }
 
 void ScheduleBook::use(const std::string &name, const std::vector<std::string> &nodes) {

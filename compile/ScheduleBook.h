@@ -2,6 +2,7 @@
 // schedule` writes them.
 #pragma once
 
+#include "compile/ScheduleSource.h"
 #include "passes/Pipeline.h"
 
 #include <array>
@@ -21,18 +22,16 @@ namespace lathe {
 ///
 ///   conv1: layout/1 in=row out=blocked      layouts of its input and result; either may be left out
 ///   relu1: fuse/1 with=conv1                computed in the kernel of conv1; with=relu1: in a kernel of its own
-class ScheduleBook {
+class ScheduleBook : public ScheduleSource {
 public:
   ScheduleBook() = default;
   /// Parses a file. Throws Error with `fileName` and line for invalid text.
   ScheduleBook(const std::string &text, const std::string &fileName);
 
-  /// Returns the schedule of kernel `name` with the source nodes `nodes`: by kernel name, else by
-  /// node.
-  std::optional<std::string> find(const std::string &name, const std::vector<std::string> &nodes) const;
-
-  /// Place of the line that `find` takes the schedule from, in words; "" if there is none.
-  std::string placeOf(const std::string &name, const std::vector<std::string> &nodes) const;
+  /// Finds the schedule of a kernel by its name, else by a source node. Uses no line.
+  Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
+  /// The schedule of the line for `name`; nothing if there is none.
+  std::optional<Schedule> scheduleOf(const std::string &name) const;
 
   /// Declares that kernel `name` is part of the program, so that its line counts as used.
   void use(const std::string &name, const std::vector<std::string> &nodes);

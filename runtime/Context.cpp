@@ -86,7 +86,12 @@ InstructionInfo Context::instruction(size_t index) const {
             kernel.nodes,
             number(kernel.flops),
             number(kernel.bytes),
-            {}};
+            {},
+            kernel.origin};
+    // Symbols count as 1 in a prediction: the traffic tells whether they are.
+    double atOne = static_cast<double>(current.extents[kernel.bytes].evaluate([](const std::string &) { return 1; }));
+    if (info.bytes == atOne)
+      info.predictedCycles = kernel.predictedCycles;
     for (uint32_t value : call->buffers)
       if (state->writes(instruction, value))
         info.outputs.push_back(value);

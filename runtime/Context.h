@@ -31,6 +31,10 @@ struct InstructionInfo {
   /// Values that the instruction writes, aliases resolved. For a kernel: the non-constant buffers
   /// that no earlier instruction wrote.
   std::vector<uint32_t> outputs;
+  std::string_view origin; // of kernels: source of the schedule
+  /// Of kernels: core cycles of one run on Model::plannedThreads() threads, predicted when the package
+  /// was compiled; 0: none, or none for the extents bound now.
+  double predictedCycles = 0;
 };
 
 /// Begin and end of one execution of one instruction, in monotonic nanoseconds.

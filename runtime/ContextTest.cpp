@@ -231,6 +231,22 @@ TEST_F(ContextTest, specialisedPlansComeFirst) {
   EXPECT_EQ(floats(context.output(0))[7], 3.5f);
 }
 
+/// A prediction holds for the extents for which it was made: symbols count as 1.
+TEST_F(ContextTest, predictionsHoldForTheirExtents) {
+  TestPlan plan = chain();
+  plan.program.threads = 3;
+  plan.plan().kernels[1]->bytes = "N*8";
+  Context context(plan.model());
+  EXPECT_EQ(context.model().plannedThreads(), 3);
+  for (int64_t n : {1, 40}) {
+    context.setInput(0, ramp(n));
+    context.run();
+    EXPECT_EQ(context.instruction(0).predictedCycles, 250); // its traffic does not depend on N
+    EXPECT_EQ(context.instruction(1).predictedCycles, n == 1 ? 250 : 0);
+    EXPECT_EQ(context.instruction(1).origin, "the prior");
+  }
+}
+
 TEST_F(ContextTest, profilesAndStops) {
   Context context(chain().model());
   context.setInput(0, ramp(40));

@@ -71,6 +71,7 @@ const std::string &Model::target() const { return state->package.target; }
 const std::string &Model::producer() const { return state->program.producer; }
 const std::string &Model::source() const { return state->program.model; }
 const std::string &Model::options() const { return state->program.options; }
+int Model::plannedThreads() const { return state->program.threads; }
 const std::string &Model::machine() const { return state->program.machine; }
 std::optional<uint64_t> Model::contentHash() const { return state->package.contentHash; }
 uint64_t Model::constantBytes() const { return state->package.constants.size(); }

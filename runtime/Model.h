@@ -84,6 +84,7 @@ public:
   const std::string &source() const;   // file name of the source model
   const std::string &options() const;  // compilation options as text
   const std::string &machine() const;  // JSON: facts of the machine it was compiled for; "" in older packages
+  int plannedThreads() const;          // threads for which schedules were chosen; 0 in older packages
   /// Hash of the whole content. Empty if the constants were not checked, because the content may
   /// then differ from its hash.
   std::optional<uint64_t> contentHash() const;

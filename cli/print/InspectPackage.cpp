@@ -83,7 +83,9 @@ std::string describePlan(const runtime::Plan &plan, const TableStyle &style, jso
                        {"flops", operations},
                        {"nodes", kernel.nodes},
                        {"shapes", kernel.shapes},
-                       {"schedule", kernel.schedule}});
+                       {"schedule", kernel.schedule},
+                       {"origin", kernel.origin},
+                       {"predicted_cycles", kernel.predictedCycles}});
   }
   std::map<std::string, int64_t> calls;
   for (const runtime::Instruction *instruction : plan.instructions)
@@ -124,6 +126,7 @@ int inspectPackage(const Options &options, const std::string &path) {
                 {"producer", loaded->producer()},
                 {"source", loaded->source()},
                 {"compile_options", loaded->options()},
+                {"planned_threads", loaded->plannedThreads()},
                 {"inputs", json::array()},
                 {"outputs", json::array()},
                 {"sections", json::array()}};

@@ -5,6 +5,7 @@
 #include "support/Error.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lathe::runtime {
 namespace {
@@ -219,10 +220,14 @@ private:
 
   void decodeKernels() {
     if (source.kernels())
-      for (const fb::Kernel *kernel : *source.kernels())
+      for (const fb::Kernel *kernel : *source.kernels()) {
+        double cycles = kernel->predicted_cycles();
         plan.kernels.push_back({text(kernel->name()), text(kernel->family()), texts(kernel->nodes()),
                                 text(kernel->shapes()), text(kernel->schedule()), extent(kernel->flops(), "0"),
-                                extent(kernel->bytes(), "0")});
+                                extent(kernel->bytes(), "0"), text(kernel->origin()), cycles});
+        check(std::isfinite(cycles) && cycles >= 0, "kernel '{}' is predicted to take {} cycles",
+              plan.kernels.back().name, cycles);
+      }
   }
 
   void decodeBlocks() {
@@ -404,6 +409,7 @@ Program decodeProgram(std::span<const char> section, uint64_t constantBytes, con
   program.model = text(source.model());
   program.options = text(source.options());
   program.machine = text(source.machine());
+  program.threads = source.threads();
   require(source.plans() && source.plans()->size() > 0, "{}: malformed plan: the program is empty", file);
   program.plans.reserve(source.plans()->size());
   for (const fb::Plan *entry : *source.plans()) {

@@ -41,6 +41,8 @@ struct KernelInfo {
   std::vector<std::string> nodes;
   std::string shapes, schedule;
   Extent flops = 0, bytes = 0;
+  std::string origin;         // of the schedule
+  double predictedCycles = 0; // extents that are symbols at 1; 0: none
 };
 
 /// A buffer of i32 elements that must be from 0 to `max`.
@@ -133,6 +135,7 @@ struct Program {
   std::string producer, model, options, machine;
   std::vector<Plan> plans;
   uint32_t kernelCount = 0;
+  int threads = 0; // for which schedules were chosen; 0: unknown
 };
 
 /// Returns the name if `dim` is a single symbol, else "".

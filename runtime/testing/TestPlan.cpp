@@ -19,6 +19,8 @@ TestPlan::TestPlan() {
     kernel->family = "test";
     kernel->nodes = {std::string("node_") + name};
     kernel->flops = "100";
+    kernel->origin = "the prior";
+    kernel->predicted_cycles = 250;
     plan().kernels.push_back(std::move(kernel));
   }
 }

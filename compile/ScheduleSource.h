@@ -1,0 +1,73 @@
+// The interface through which schedules reach the compiler.
+//
+// Sources are asked in order until one has a legal schedule: the schedule file (compile/ScheduleBook.h),
+// the attribute nn.schedule of the kernel, the sources of CompileOptions, and the prior, which comes last.
+// The compiler knows nothing else about where schedules are kept.
+#pragma once
+
+#include "codegen/Generate.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+/// A kernel for which a schedule is sought. What costs time is computed when it is first asked for.
+/// Not thread-safe.
+class ScheduleTask {
+public:
+  explicit ScheduleTask(const KernelProblem &problem);
+
+  const KernelProblem problem;
+  const std::string kernel;             // name of the function
+  const std::vector<std::string> nodes; // source nodes
+  /// Text of the function without name and locations, in which kernels with the same code agree.
+  const std::string identity;
+
+  /// The key of tuning records (codegen/Task.h).
+  const std::string &text() const;
+  /// Facts of the kernel; declined if no schedule of its family computes it.
+  const Outcome<std::unique_ptr<KernelFacts>> &facts() const;
+
+private:
+  mutable std::optional<std::string> taskText;
+  mutable std::optional<Outcome<std::unique_ptr<KernelFacts>>> read;
+};
+
+struct FoundSchedule {
+  Schedule schedule;
+  std::string origin;    // source in words: "mine.txt, line 3", "the prior"
+  bool required = false; // the user asks for this schedule: an Error if it is not legal. Else the next source is asked
+};
+
+class ScheduleSource {
+public:
+  virtual ~ScheduleSource() = default;
+  /// Returns the schedule for the task, or declines with the reason. Equal questions get equal
+  /// answers. Throws Error for a schedule that schedule/Algorithms.h does not declare.
+  virtual Outcome<FoundSchedule> find(const ScheduleTask &task) const = 0;
+};
+
+/// The schedule that a text at kernels level gives for a kernel (`nn.schedule`).
+class WrittenSchedules : public ScheduleSource {
+public:
+  Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
+};
+
+/// The schedules of the priors, computed once for each distinct kernel.
+class PriorSchedules : public ScheduleSource {
+public:
+  Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
+
+private:
+  mutable std::map<std::string, Outcome<Schedule>> known; // by identity
+};
+
+/// Identity of a kernel: the text of the function without name and locations.
+std::string kernelIdentity(mlir::func::FuncOp kernel);
+/// Text of an operation in generic form, without locations.
+std::string genericText(mlir::Operation *op);
+
+} // namespace lathe

@@ -1,0 +1,158 @@
+#include "compile/Compile.h"
+
+#include "ir/Context.h"
+#include "ops/Lowerings.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gmock/gmock.h>
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+
+/// Schedules by the text of their task, as tuning records are kept.
+class Records : public ScheduleSource {
+public:
+  std::map<std::string, std::string> schedules; // by task
+  mutable std::vector<std::string> asked;       // tasks
+  std::string name = "records";
+
+  Outcome<FoundSchedule> find(const ScheduleTask &task) const override {
+    asked.push_back(task.text());
+    auto found = schedules.find(task.text());
+    if (found == schedules.end())
+      return NotApplicable{"no record of the task"};
+    return FoundSchedule{readSchedule(found->second), name};
+  }
+};
+
+class ScheduleSourceTest : public testing::Test {
+protected:
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  Target target = Target::parse("x86-64-v3");
+  std::shared_ptr<Records> records = std::make_shared<Records>(), later = std::make_shared<Records>();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  void SetUp() override {
+    registerLowerings();
+    later->name = "later";
+  }
+
+  static std::string kernel(const std::string &name, const std::string &attributes = "") {
+    return fmt::format("func.func private @{}(%x: tensor<65536xf32>) -> tensor<65536xf32> attributes {{nn.family = "
+                       "\"elementwise\"{}}} {{\n  %0 = nn.relu %x : (tensor<65536xf32>) -> tensor<65536xf32>\n"
+                       "  return %0 : tensor<65536xf32>\n}}\n",
+                       name, attributes);
+  }
+  std::vector<mlir::func::FuncOp> parse(const std::string &text) {
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    EXPECT_TRUE(module);
+    auto functions = module->getOps<mlir::func::FuncOp>();
+    return {functions.begin(), functions.end()};
+  }
+  std::string task(mlir::func::FuncOp function) { return ScheduleTask(problemOf(function, target, {})).text(); }
+  KernelLibrary library(ScheduleBook &book) { return KernelLibrary(target, {}, book, {records, later}); }
+};
+
+TEST_F(ScheduleSourceTest, asksInOrder) {
+  mlir::func::FuncOp own = parse(kernel("k", ", nn.schedule = \"map/2 interleave=4\""))[0];
+  ScheduleBook none, book("# by hand\nk: map/2 interleave=1\n", "mine.txt");
+  KernelLibrary all = library(book);
+  EXPECT_EQ(all.compiled(own).schedule.number("interleave"), 1);
+  EXPECT_EQ(all.originOf(own), "mine.txt, line 2");
+  EXPECT_TRUE(records->asked.empty()) << "the file has an answer";
+  KernelLibrary written = library(none);
+  EXPECT_EQ(written.compiled(own).schedule.number("interleave"), 4);
+  EXPECT_EQ(written.originOf(own), "nn.schedule of the kernel");
+
+  mlir::func::FuncOp plain = parse(kernel("k"))[0];
+  later->schedules[task(plain)] = "map/2 interleave=2";
+  KernelLibrary second = library(none);
+  EXPECT_EQ(second.compiled(plain).schedule.number("interleave"), 2);
+  EXPECT_EQ(second.originOf(plain), "later");
+  EXPECT_FALSE(records->asked.empty());
+  records->schedules[task(plain)] = "map/2 interleave=3";
+  KernelLibrary first = library(none);
+  EXPECT_EQ(first.compiled(plain).schedule.number("interleave"), 3);
+  EXPECT_EQ(first.originOf(plain), "records");
+}
+
+TEST_F(ScheduleSourceTest, thePriorIsLast) {
+  mlir::func::FuncOp function = parse(kernel("k"))[0];
+  ScheduleBook none;
+  KernelLibrary all = library(none);
+  std::string prior = priorSchedule(problemOf(function, target, {}))->str();
+  EXPECT_EQ(Schedule::parse(all.compiled(function).schedule.str()).algorithm, Schedule::parse(prior).algorithm);
+  EXPECT_EQ(all.originOf(function), "the prior");
+  EXPECT_EQ(records->asked.front(), task(function));
+  EXPECT_EQ(later->asked.front(), task(function));
+}
+
+/// A record of another build may be illegal now. A line of a file is asked for by name.
+TEST_F(ScheduleSourceTest, onlyARequiredScheduleMustBeLegal) {
+  mlir::func::FuncOp function = parse(kernel("k"))[0];
+  const char *foreign = "softmax/2 grain=1";
+  records->schedules[task(function)] = foreign;
+  later->schedules[task(function)] = "map/2 interleave=2";
+  ScheduleBook none, book(fmt::format("k: {}\n", foreign), "mine.txt");
+  KernelLibrary all = library(none);
+  EXPECT_EQ(all.declines(function), "");
+  EXPECT_EQ(all.compiled(function).schedule.number("interleave"), 2);
+  EXPECT_EQ(all.originOf(function), "later");
+  KernelLibrary strict = library(book);
+  try {
+    strict.declines(function);
+    ADD_FAILURE() << "an illegal line of the file is an error";
+  } catch (const Error &error) {
+    EXPECT_THAT(error.what(), HasSubstr("schedule 'softmax/2 grain=1' is not legal"));
+  }
+}
+
+TEST_F(ScheduleSourceTest, equalKernelsShareCodeNotOrigins) {
+  auto functions = parse(kernel("a") + kernel("b"));
+  ScheduleBook book("a: map/2 interleave=2\n", "mine.txt");
+  records->schedules[task(functions[1])] = "map/2 interleave=2";
+  KernelLibrary all = library(book);
+  EXPECT_EQ(&all.compiled(functions[0]), &all.compiled(functions[1]));
+  EXPECT_EQ(all.size(), 1u);
+  EXPECT_EQ(all.originOf(functions[0]), "mine.txt, line 1");
+  EXPECT_EQ(all.originOf(functions[1]), "records");
+}
+
+TEST_F(ScheduleSourceTest, kernelsWithoutAnyScheduleAreDeclined) {
+  mlir::func::FuncOp function =
+      parse("func.func private @k(%x: tensor<4x0xf32>) -> tensor<4x0xf32> attributes {nn.family = \"elementwise\"} {\n"
+            "  %0 = nn.relu %x : (tensor<4x0xf32>) -> tensor<4x0xf32>\n  return %0 : tensor<4x0xf32>\n}\n")[0];
+  ScheduleBook none;
+  KernelLibrary all = library(none);
+  EXPECT_THAT(all.declines(function), HasSubstr("no elements"));
+  EXPECT_EQ(all.originOf(function), "");
+}
+
+/// The plan says where schedules come from and what they are predicted to cost.
+TEST_F(ScheduleSourceTest, reachesThePlan) {
+  std::string text = kernel("k") + "func.func @main(%x: tensor<65536xf32>) -> tensor<65536xf32> {\n"
+                                   "  %0 = call @k(%x) : (tensor<65536xf32>) -> tensor<65536xf32>\n"
+                                   "  return %0 : tensor<65536xf32>\n}\n";
+  mlir::func::FuncOp function = parse(text)[0];
+  KernelProblem problem = problemOf(function, target, {});
+  records->schedules[task(function)] = "map/2 interleave=2";
+  CompileOptions options;
+  options.target = "x86-64-v3";
+  options.schedules = {records, later};
+  EXPECT_THAT(emitLevel(*module, options, Level::schedule), HasSubstr("k: map/2 interleave=2"));
+  ScheduleBook none;
+  KernelLibrary all = library(none);
+  package::Constants constants;
+  BuiltPlan built = buildPlan(*module, all, constants);
+  ASSERT_EQ(built.plan->kernels.size(), 1u);
+  const plan::KernelT &row = *built.plan->kernels[0];
+  EXPECT_EQ(row.origin, "records");
+  EXPECT_EQ(row.predicted_cycles, (*readFacts(problem))->predict(readSchedule(row.schedule)).total());
+  EXPECT_GT(row.predicted_cycles, 0);
+}
+
+} // namespace
+} // namespace lathe
