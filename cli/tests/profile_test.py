@@ -21,6 +21,48 @@ class Profile(Cli):
         self.assertLess(len(until["rows"]), len(report["rows"]))
         self.error("profile", self.package, "--until", "nowhere", says="nowhere")
 
+    def test_predictions_stand_beside_times(self):
+        schedule, package = self.path("predicted.txt"), self.path("predicted.lathe")
+        with open(schedule, "w") as file:
+            file.write("conv1: direct/1 px=2 oc=1\n")
+        self.lathe("compile", self.net, "-o", package, "--schedule", schedule)
+        inspected = self.figures("inspect", package)
+        kernels = {kernel["name"]: kernel for kernel in inspected["plans"][0]["kernels"]}
+        self.assertEqual(inspected["planned_threads"], 1)
+        report = self.figures("profile", package, "--no-check", "--repetitions", "5")
+        self.assertEqual((report["planned_threads"], report["predicted_for"]), (1, inspected["machine"]["cpu"]))
+        self.assertTrue(0.1 < report["clock_ghz"] < 10, report["clock_ghz"])
+        rows = [row for row in report["rows"] if row["kind"] == "kernel"]
+        self.assertEqual(len(rows), len(kernels))
+        for row in rows:
+            self.assertEqual((row["predicted_cycles"] or 0, row["origin"]), (kernels[row["name"]]["predicted_cycles"], kernels[row["name"]]["origin"]))
+            if row["family"] == "contraction":
+                self.assertGreater(row["predicted_cycles"], 0, row["name"])
+            if row["predicted_cycles"] is None:  # the model knows no cost
+                continue
+            self.assertAlmostEqual(row["predicted_ms"], row["predicted_cycles"] / report["clock_ghz"] * 1e-6, delta=1e-9)
+            self.assertAlmostEqual(row["predicted_share"] * row["time_ms"], row["predicted_ms"], delta=1e-9)
+            # What --explain predicts is what the package carries.
+            explained = self.figures("compile", self.net, "--explain", row["name"], "--schedule", schedule)["kernel"]
+            self.assertAlmostEqual(explained["chosen"]["predicted"]["cycles"], row["predicted_cycles"], delta=1e-6)
+            self.assertEqual(explained["origin"], row["origin"])
+        self.assertEqual({row["origin"] for row in rows}, {"the prior", f"{schedule}, line 1"})
+        text = self.lathe("profile", package, "--no-check", "--repetitions", "2").stdout
+        self.assertRegex(text, r"predicted: share of the measured time that the cost model expects, for \w+ at [0-9.]+ GHz")
+        # Predictions are for the threads and extents that the package was planned for.
+        two = self.figures("profile", package, "--no-check", "--repetitions", "2", "--threads", "2")
+        self.assertEqual({row["predicted_ms"] for row in two["rows"]}, {None})
+        self.assertIn("no predictions: the schedules were chosen for 1 thread\n",
+                      self.lathe("profile", package, "--no-check", "--repetitions", "2", "--threads", "2").stdout)
+        batch = self.path("batch.mlir")
+        with open(batch, "w") as file:
+            file.write("""func.func @main(%x: tensor<?x65536xf32> {nn.name = "x", nn.dims = ["N", "65536"]}) -> tensor<?x65536xf32> {
+              %0 = nn.relu %x : (tensor<?x65536xf32>) -> tensor<?x65536xf32> loc("relu")
+              return %0 : tensor<?x65536xf32> }""")
+        for extent, known in (("1", True), ("3", False)):
+            row, = self.figures("profile", batch, "--no-check", "--repetitions", "2", "--batch", extent)["rows"]
+            self.assertEqual(row["predicted_ms"] is not None, known)
+
     def test_tables_fit_the_terminal(self):
         whole = self.lathe("profile", self.net, "--repetitions", "3").stdout
         self.assertIn("schedule", whole)

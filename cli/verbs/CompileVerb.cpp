@@ -108,12 +108,58 @@ void printReport(const CompileReport &report, const std::string &output, uint64_
     std::cout << fmt::format("  {}: {} ({}): {}\n", printable(use.node), use.op, use.type, printable(use.reason));
 }
 
-} // namespace
-
-int compileVerb(const Arguments &arguments) {
+struct CompileFlags {
   ModelFlags model;
   std::string output, emit, space, node;
   int jobs = 1;
+
+  void add(Options &options) {
+    model.add(options, ModelUse::compile);
+    options.addOutput("-o,--output", output,
+                      "Write the package, or the text of --emit, to FILE (default of --emit, and -: standard output)");
+    options
+        .add_option("--emit", emit,
+                    "Print this stage instead of making a package; graph, kernels and schedule can be read back")
+        ->check(CLI::IsMember({"graph", "kernels", "schedule", "loops", "llvm", "asm"}));
+    options.addOutput("--export-space", space,
+                      "Write the parameters of every kernel's schedules, their values and constraints as JSON to FILE, "
+                      "instead of making a package");
+    options
+        .add_option("--explain", node,
+                    "Print candidates for the kernel that computes NODE with predicted costs, and why others were "
+                    "declined, instead of making a package")
+        ->type_name("NODE");
+    options.add_option("--jobs", jobs, "Use this number of threads for the compilation itself")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    options.addQuiet();
+    options.addWide();
+    options.addJson();
+    options.afterParse([&options, this] {
+      if (!node.empty())
+        options.refuse({"--jobs", "--no-cache", "--emit", "--output", "--export-space"}, "--explain makes no package");
+      if (!space.empty())
+        options.refuse({"--json", "--jobs", "--no-cache", "--emit", "--output"}, "--export-space makes no package");
+      if (!emit.empty())
+        options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
+    });
+  }
+};
+
+/// Prints a stage of the compilation; no package is made.
+int emitStage(const CompileFlags &flags, const Source &source, const CompileOptions &compiling, bool printsText) {
+  std::vector<nn::WrittenFile> written;
+  std::cout << emitLevel(*source.module, compiling, levelFromName(flags.emit), flags.output == "-" ? "" : flags.output,
+                         &written);
+  if (printsText)
+    std::cout << writtenText(written);
+  return success;
+}
+
+} // namespace
+
+int compileVerb(const Arguments &arguments) {
+  CompileFlags flags;
   Options options(
       "compile", "Compile a model to a native package, print a stage of the compilation, or explain its choices.",
       "  lathe compile resnet50.onnx -o resnet50.lathe --threads 2\n"
@@ -124,66 +170,33 @@ int compileVerb(const Arguments &arguments) {
       "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n"
       "  lathe compile model.onnx --export-space space.json        (what schedules may be for every kernel)\n"
       "  lathe compile model.onnx --explain conv1                  (why the kernel of conv1 has its schedule)\n");
-  model.add(options, ModelUse::compile);
-  options.addOutput("-o,--output", output,
-                    "Write the package, or the text of --emit, to FILE (default of --emit, and -: standard output)");
-  options
-      .add_option("--emit", emit,
-                  "Print this stage instead of making a package; graph, kernels and schedule can be read back")
-      ->check(CLI::IsMember({"graph", "kernels", "schedule", "loops", "llvm", "asm"}));
-  options.addOutput("--export-space", space,
-                    "Write the parameters of every kernel's schedules, their values and constraints as JSON to FILE, "
-                    "instead of making a package");
-  options
-      .add_option("--explain", node,
-                  "Print candidates for the kernel that computes NODE with predicted costs, and why others were "
-                  "declined, instead of making a package")
-      ->type_name("NODE");
-  options.add_option("--jobs", jobs, "Use this number of threads for the compilation itself")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
-  options.afterParse([&] {
-    if (!node.empty())
-      options.refuse({"--jobs", "--no-cache", "--emit", "--output", "--export-space"}, "--explain makes no package");
-    if (!space.empty())
-      options.refuse({"--json", "--jobs", "--no-cache", "--emit", "--output"}, "--export-space makes no package");
-    if (!emit.empty())
-      options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
-  });
+  flags.add(options);
   options.parseAll(arguments);
-  require(!emit.empty() || !output.empty() || !space.empty() || !node.empty(),
+  require(!flags.emit.empty() || !flags.output.empty() || !flags.space.empty() || !flags.node.empty(),
           "expected -o FILE for the package, --emit for a stage, --export-space FILE or --explain NODE");
-  if (!output.empty() && emit.empty())
-    requireNoTerminal(output, "a package");
+  if (!flags.output.empty() && flags.emit.empty())
+    requireNoTerminal(flags.output, "a package");
 
-  Progress progress("compile " + model.model);
-  CompileOptions compiling = compileOptions(model, &progress);
-  compiling.jobs = jobs;
-  Source source = loadSource(model);
-  if (!space.empty())
-    return writeSpace(model, source, compiling, space, options.printsText());
-  if (!node.empty())
-    return explainNode(model, source, compiling, node, options);
-  if (!emit.empty()) {
-    std::vector<nn::WrittenFile> written;
-    std::cout << emitLevel(*source.module, compiling, levelFromName(emit), output == "-" ? "" : output, &written);
-    if (options.printsText())
-      std::cout << writtenText(written);
-    return success;
-  }
+  Progress progress("compile " + flags.model.model);
+  CompileOptions compiling = compileOptions(flags.model, &progress);
+  compiling.jobs = flags.jobs;
+  Source source = loadSource(flags.model);
+  if (!flags.space.empty())
+    return writeSpace(flags.model, source, compiling, flags.space, options.printsText());
+  if (!flags.node.empty())
+    return explainNode(flags.model, source, compiling, flags.node, options);
+  if (!flags.emit.empty())
+    return emitStage(flags, source, compiling, options.printsText());
 
-  CompileReport report = compile(*source.module, compiling, output);
+  CompileReport report = compile(*source.module, compiling, flags.output);
   nlohmann::json json = toJson(report);
-  json["model"] = model.model;
+  json["model"] = flags.model.model;
   json["original_bytes"] = source.fileBytes;
-  json["package"] = output;
+  json["package"] = flags.output;
   options.writeJson(json);
   if (!options.printsText())
     return success;
-  printReport(report, output, source.fileBytes);
+  printReport(report, flags.output, source.fileBytes);
   return success;
 }
 

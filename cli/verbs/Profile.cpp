@@ -1,9 +1,9 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
+#include "cli/print/ProfileTable.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
 #include "lab/machine/Disturbance.h"
-#include "lab/machine/Machine.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -13,17 +13,6 @@
 
 namespace lathe::cli {
 namespace {
-
-/// What a kernel multiplies, which decides the ceiling it is held against.
-ElementType operandsOf(const runtime::InstructionInfo &info) {
-  bool rounded = info.schedule.find("type=bf16") != std::string_view::npos;
-  return rounded ? ElementType::bf16 : ElementType::f32;
-}
-
-struct Row {
-  runtime::InstructionInfo info;
-  double seconds = 0;
-};
 
 /// One profiled run: seconds by instruction, the overhead, the whole.
 struct Sample {
@@ -105,159 +94,189 @@ void record(Recording &recording, const store::Point &model, const runtime::Cont
   recording.finish(disturbance);
 }
 
-} // namespace
+/// LLVM's name of the CPU that the package was compiled for; "" if the package does not tell.
+std::string plannedMachine(const runtime::Model &model) {
+  nlohmann::json machine = nlohmann::json::parse(model.machine(), nullptr, false);
+  return machine.is_object() ? machine.value("cpu", "") : "";
+}
 
-int profileVerb(const Arguments &arguments) {
+/// Says what the column `predicted` is, and where it is empty.
+std::string predictionText(const runtime::Model &model, int threads, double clockGhz, size_t missing) {
+  if (int planned = model.plannedThreads(); planned != threads)
+    return planned ? fmt::format("no predictions: the schedules were chosen for {}\n", counted(planned, "thread")) : "";
+  std::string text =
+      fmt::format("predicted: share of the measured time that the cost model expects, for {} at {:.2f} GHz",
+                  printable(plannedMachine(model)), clockGhz);
+  if (missing)
+    text += fmt::format("; none for {}", counted(int64_t(missing), "kernel"));
+  return text + "\n";
+}
+
+struct ProfileFlags {
   ModelFlags model;
   InputFlags inputs;
-  RecordFlags flags;
+  RecordFlags record;
   std::string until;
   size_t repetitions = 40;
   bool unchecked = false;
+
+  void add(Options &options) {
+    model.add(options, ModelUse::run);
+    model.addLoading(options);
+    inputs.add(options, "random");
+    options.add_option("--until", until, "Stop after the kernel that computes NODE")->type_name("NODE");
+    options.add_option("--repetitions", repetitions, "Profile this many runs; the fastest quarter counts")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    options.add_flag("--no-check", unchecked, "Profile a package whose outputs were never verified");
+    record.add(options);
+    options.addQuiet();
+    options.addWide();
+    options.addJson();
+  }
+};
+
+/// Measurements of the runs, and the limits measured beside them.
+struct Measured {
+  Sample mean;
+  std::vector<double> least;        // by instruction, in seconds
+  size_t count = 0;                 // instructions that ran
+  double peak = 0;                  // GFLOPS
+  double clock = 0;                 // GHz
+  double callOne = 0, forkJoin = 0; // seconds
+
+  double overheadEach() const { return mean.overhead / static_cast<double>(std::max<size_t>(count, 1)); }
+};
+
+Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Verification &verification,
+                 Recording &recording) {
+  runtime::Context &context = *prepared.context;
+  runtime::RunOptions run;
+  run.profile = true;
+  if (!flags.until.empty())
+    run.until = instructionOf(context, flags.until);
+  Progress progress("profile");
+  // The limits are of the same minutes: clocks and neighbours change within an hour. The better of before and after.
+  Measured measured;
+  lab::machineCeilings(); // which may be measured now
+  measured.peak = lab::measurePeak(context.threads());
+  measured.clock = lab::measureClock();
+  context.run(run);
+  std::vector<Sample> samples;
+  lab::DisturbanceMeter meter;
+  for (size_t i = 0; i < flags.repetitions; ++i) {
+    context.run(run);
+    samples.push_back(sampleOf(context.profile(), context.instructionCount()));
+    progress.update("run", i + 1, flags.repetitions);
+  }
+  measured.least.assign(context.instructionCount(), INFINITY);
+  for (const Sample &sample : samples)
+    for (size_t i = 0; i < measured.least.size(); ++i)
+      measured.least[i] = std::min(measured.least[i], sample.rows[i]);
+  measured.count = run.until >= 0 ? static_cast<size_t>(run.until) + 1 : context.instructionCount();
+  store::Point whole = modelPoint(flags.model, flags.inputs, prepared, verification);
+  if (!flags.until.empty())
+    whole.setting.extra["until"] = flags.until;
+  record(recording, whole, context, measured.count, samples, meter.read());
+  measured.mean = fastestQuarter(std::move(samples));
+  measured.peak = std::max(measured.peak, lab::measurePeak(context.threads()));
+  measured.clock = std::max(measured.clock, lab::measureClock());
+  measured.callOne = callSeconds(1);
+  measured.forkJoin = callSeconds(context.threads());
+  return measured;
+}
+
+double keptPeak(int threads) { return lab::machineCeilings().gflops(ElementType::f32, threads); }
+
+std::string profileText(const ProfileFlags &flags, const Prepared &prepared, const Measured &measured,
+                        const ProfileTable &table, const TableStyle &style) {
+  int threads = prepared.context->threads();
+  std::string text = fmt::format(
+      "{} ({}), {}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n", flags.model.model,
+      prepared.inputText, counted(threads, "thread"), prepared.model->target(), measured.peak, keptPeak(threads));
+  text += table.str(style);
+  text += fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread",
+                      measured.overheadEach() * 1e6, measured.callOne * 1e6);
+  if (threads > 1)
+    text += fmt::format(", {:.2f} us to fork and join on {}", measured.forkJoin * 1e6, threads);
+  return text + "\n" + predictionText(*prepared.model, threads, measured.clock, table.unpredicted());
+}
+
+nlohmann::json profileJson(const ProfileFlags &flags, const Prepared &prepared, const Measured &measured,
+                           const ProfileTable &table) {
+  int threads = prepared.context->threads();
+  return {{"model", flags.model.model},
+          {"threads", threads},
+          {"target", prepared.model->target()},
+          {"inputs", prepared.inputText},
+          {"peak_gflops", measured.peak},
+          {"kept_peak_gflops", keptPeak(threads)},
+          {"clock_ghz", measured.clock},
+          {"planned_threads", prepared.model->plannedThreads()},
+          {"predicted_for", plannedMachine(*prepared.model)},
+          {"rows", table.rows()},
+          {"overhead_ms", measured.mean.overhead * 1e3},
+          {"overhead_per_kernel_us", measured.overheadEach() * 1e6},
+          {"call_us", measured.callOne * 1e6},
+          {"fork_join_us", measured.forkJoin * 1e6},
+          {"whole_ms", measured.mean.whole * 1e3},
+          {"gflops", table.gflops()},
+          {"gb_s", table.gigabytesPerSecond()},
+          {"roofline_share", table.rooflineShare()}};
+}
+
+} // namespace
+
+int profileVerb(const Arguments &arguments) {
+  ProfileFlags flags;
   Options options("profile",
-                  "Show one row per kernel: source nodes, time, share, speed and share of the roofline. The outputs "
-                  "are verified first\n"
-                  "unless that was done before, and the machine's peak is measured beside the runs.",
+                  "Show one row per kernel: source nodes, time, share, speed, share of the roofline, and the time "
+                  "that the cost model\n"
+                  "predicts as a share of the measured time. The outputs are verified first unless that was done "
+                  "before, and the\n"
+                  "machine's peak and clock are measured beside the runs (docs/profiling.md).",
                   "  lathe profile resnet50.lathe\n"
                   "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
                   "  lathe profile model.onnx --until conv4_1\n");
-  model.add(options, ModelUse::run);
-  model.addLoading(options);
-  inputs.add(options, "random");
-  options.add_option("--until", until, "Stop after the kernel that computes NODE")->type_name("NODE");
-  options.add_option("--repetitions", repetitions, "Profile this many runs; the fastest quarter counts")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  options.add_flag("--no-check", unchecked, "Profile a package whose outputs were never verified");
   flags.add(options);
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
   options.parseAll(arguments);
-  Recording recording(flags, store::ExperimentKind::profile, "profile", arguments,
-                      {{"repetitions", repetitions}, {"until", until}, {"fill", inputs.fill}, {"seed", inputs.seed}});
+  Recording recording(flags.record, store::ExperimentKind::profile, "profile", arguments,
+                      {{"repetitions", flags.repetitions},
+                       {"until", flags.until},
+                       {"fill", flags.inputs.fill},
+                       {"seed", flags.inputs.seed}});
 
-  Prepared prepared = prepare(model, inputs);
-  runtime::Context &context = *prepared.context;
+  Prepared prepared = prepare(flags.model, flags.inputs);
   std::string mistrust = mistrusted(prepared);
   if (!mistrust.empty())
     say(fmt::format("lathe profile: the outputs are mistrusted: {}", mistrust));
 
   // No timing without an answer (decision 9).
-  Verification verification = unchecked ? verificationOf(*prepared.model) : checkedFirst(model, inputs, prepared);
-  if (verification.judged && !verification.verified && !verification.mistrusted && !unchecked) {
+  Verification verification =
+      flags.unchecked ? verificationOf(*prepared.model) : checkedFirst(flags.model, flags.inputs, prepared);
+  if (verification.judged && !verification.verified && !verification.mistrusted && !flags.unchecked) {
     say(fmt::format("lathe profile: not profiled, {}", verification.text));
-    options.writeJson({{"model", model.model}, {"verified", false}, {"verification", verification.text}});
+    options.writeJson({{"model", flags.model.model}, {"verified", false}, {"verification", verification.text}});
     return failedVerdict;
   }
 
-  runtime::RunOptions run;
-  run.profile = true;
-  if (!until.empty())
-    run.until = instructionOf(context, until);
-  Progress progress("profile");
-  // The limit is of the same minutes: clocks and neighbours change within an hour. The better of before and after.
-  const lab::MachineCeilings &kept = lab::machineCeilings();
-  double peak = lab::measurePeak(context.threads());
-  context.run(run);
-  std::vector<Sample> samples;
-  lab::DisturbanceMeter meter;
-  for (size_t i = 0; i < repetitions; ++i) {
-    context.run(run);
-    samples.push_back(sampleOf(context.profile(), context.instructionCount()));
-    progress.update("run", i + 1, repetitions);
-  }
-  std::vector<double> least(context.instructionCount(), INFINITY);
-  for (const Sample &sample : samples)
-    for (size_t i = 0; i < least.size(); ++i)
-      least[i] = std::min(least[i], sample.rows[i]);
-  size_t count = run.until >= 0 ? static_cast<size_t>(run.until) + 1 : context.instructionCount();
-  store::Point whole = modelPoint(model, inputs, prepared, verification);
-  if (!until.empty())
-    whole.setting.extra["until"] = until;
-  record(recording, whole, context, count, samples, meter.read());
-  Sample mean = fastestQuarter(std::move(samples));
-
-  peak = std::max(peak, lab::measurePeak(context.threads()));
-  lab::MachineCeilings machine = lab::withPeak(kept, context.threads(), peak);
-  Table table({numberColumn("#"), numberColumn("", "ms"), numberColumn("share"), numberColumn("GFLOPS"),
-               numberColumn("GB/s").drop(1), numberColumn("roofline"), textColumn("bound by").drop(2),
-               textColumn("kind"), textColumn("nodes").shrink(14), textColumn("shapes").drop(4).shrink(16),
-               textColumn("schedule").drop(3).shrink(16)});
-  nlohmann::json rows = nlohmann::json::array();
-  double flops = 0, bytes = 0, limit = 0;
-  for (size_t i = 0; i < count; ++i) {
-    runtime::InstructionInfo info = context.instruction(i);
-    double seconds = mean.rows[i];
-    lab::Roofline roofline =
-        lab::roofline(machine, operandsOf(info), info.flops, info.bytes, seconds, context.threads());
-    bool kernel = std::string_view(info.kind) == "kernel";
-    flops += info.flops;
-    bytes += info.bytes;
-    limit += roofline.limitSeconds;
-    auto rate = [&](double amount) { return seconds > 0 ? amount / seconds * 1e-9 : 0; };
-    std::string schedule(info.schedule), shapes(info.shapes);
-    table.row(
-        {std::to_string(i), fmt::format("{:.4f}", seconds * 1e3), fmt::format("{:.1f} %", seconds / mean.whole * 100),
-         kernel ? fmt::format("{:.1f}", rate(info.flops)) : "", kernel ? fmt::format("{:.1f}", rate(info.bytes)) : "",
-         kernel ? fmt::format("{:.0f} %", roofline.share * 100) : "", kernel ? roofline.bound : "",
-         kernel ? std::string(info.family) : info.kind, fmt::format("{}", fmt::join(info.nodes, "+")), shapes,
-         schedule});
-    rows.push_back({{"index", i},
-                    {"kind", info.kind},
-                    {"name", info.name},
-                    {"family", info.family},
-                    {"nodes", info.nodes},
-                    {"shapes", info.shapes},
-                    {"schedule", info.schedule},
-                    {"time_ms", seconds * 1e3},
-                    {"min_ms", least[i] * 1e3},
-                    {"share", seconds / mean.whole},
-                    {"flops", info.flops},
-                    {"bytes", info.bytes},
-                    {"gflops", rate(info.flops)},
-                    {"gb_s", rate(info.bytes)},
-                    {"roofline_share", kernel ? roofline.share : 0},
-                    {"limit_ms", roofline.limitSeconds * 1e3},
-                    {"bound", kernel ? roofline.bound : ""}});
-  }
-  table.row({"", fmt::format("{:.4f}", mean.overhead * 1e3), fmt::format("{:.1f} %", mean.overhead / mean.whole * 100),
-             "", "", "", "", "overhead"});
-  table.row({"", fmt::format("{:.4f}", mean.whole * 1e3), "100.0 %", fmt::format("{:.1f}", flops / mean.whole * 1e-9),
-             fmt::format("{:.1f}", bytes / mean.whole * 1e-9), fmt::format("{:.0f} %", limit / mean.whole * 100), "",
-             "whole"});
-  double overheadEach = mean.overhead / static_cast<double>(std::max<size_t>(count, 1));
-  double callOne = callSeconds(1), forkJoin = callSeconds(context.threads());
-  if (options.printsText()) {
-    std::cout << fmt::format("{} ({}), {}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n",
-                             model.model, prepared.inputText, counted(context.threads(), "thread"),
-                             prepared.model->target(), peak, kept.gflops(ElementType::f32, context.threads()));
-    std::cout << table.str(options.tableStyle());
-    std::cout << fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread",
-                             overheadEach * 1e6, callOne * 1e6);
-    std::cout << (context.threads() > 1
-                      ? fmt::format(", {:.2f} us to fork and join on {}\n", forkJoin * 1e6, context.threads())
-                      : "\n");
-    std::cout << "outputs: " << verification.text << "\n" << recording.line();
-  }
-  options.writeJson({{"model", model.model},
-                     {"threads", context.threads()},
-                     {"target", prepared.model->target()},
-                     {"inputs", prepared.inputText},
-                     {"peak_gflops", peak},
-                     {"kept_peak_gflops", kept.gflops(ElementType::f32, context.threads())},
-                     {"verified", verification.verified},
-                     {"verification", verification.text},
-                     {"rows", rows},
-                     {"overhead_ms", mean.overhead * 1e3},
-                     {"overhead_per_kernel_us", overheadEach * 1e6},
-                     {"call_us", callOne * 1e6},
-                     {"fork_join_us", forkJoin * 1e6},
-                     {"whole_ms", mean.whole * 1e3},
-                     {"gflops", flops / mean.whole * 1e-9},
-                     {"gb_s", bytes / mean.whole * 1e-9},
-                     {"roofline_share", limit / mean.whole},
-                     {"mistrusted", mistrust}});
+  Measured measured = measure(flags, prepared, verification, recording);
+  int threads = prepared.context->threads();
+  lab::MachineCeilings machine = lab::withPeak(lab::machineCeilings(), threads, measured.peak);
+  bool predicts = prepared.model->plannedThreads() == threads;
+  ProfileTable table(machine, threads, measured.mean.whole, predicts ? measured.clock : 0);
+  for (size_t i = 0; i < measured.count; ++i)
+    table.add(prepared.context->instruction(i), measured.mean.rows[i], measured.least[i]);
+  table.finish(measured.mean.overhead);
+  if (options.printsText())
+    std::cout << profileText(flags, prepared, measured, table, options.tableStyle()) << "outputs: " << verification.text
+              << "\n"
+              << recording.line();
+  nlohmann::json json = profileJson(flags, prepared, measured, table);
+  json["verified"] = verification.verified;
+  json["verification"] = verification.text;
+  json["mistrusted"] = mistrust;
+  options.writeJson(json);
   return success;
 }
 

@@ -96,6 +96,9 @@ MachineCeilings measureMachine(const MeasureOptions &options = {});
 /// Measures the present f32 peak of `threads` threads in GFLOPS: the best of several runs within
 /// `seconds`. Clocks vary, so a share of peak needs a peak of the same minutes.
 double measurePeak(int threads, double seconds = 0.05);
+/// Measures the present clock of one busy core in GHz: the best of several runs of dependent
+/// additions within `seconds`.
+double measureClock(double seconds = 0.02);
 /// Returns `machine` with this peak for `threads` threads.
 MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops);
 /// Measures again, writes the cache file, and updates machineCeilings().

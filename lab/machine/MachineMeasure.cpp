@@ -283,6 +283,11 @@ double measurePeak(int threads, double seconds) {
   return 0;
 }
 
+double measureClock(double seconds) {
+  MeasureOptions options{.maxThreads = 1, .secondsPerPoint = seconds, .progress = {}};
+  return Measurement(options, 1).clockGhz();
+}
+
 MachineCeilings measureMachine(const MeasureOptions &options) {
   MachineCeilings machine = describeMachine();
   machine.measured = now();

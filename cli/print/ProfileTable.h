@@ -1,0 +1,48 @@
+// The table and the JSON rows of `lathe profile` (docs/profiling.md).
+#pragma once
+
+#include "lab/machine/Machine.h"
+#include "runtime/Context.h"
+#include "support/Table.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace lathe::cli {
+
+class ProfileTable {
+public:
+  /// `seconds`: time of the whole run. `clockGhz` converts predicted cycles; 0: predictions are not
+  /// shown, because they hold for another number of threads.
+  ProfileTable(const lab::MachineCeilings &machine, int threads, double seconds, double clockGhz);
+
+  /// Adds an instruction with its mean and its minimum time in seconds.
+  void add(const runtime::InstructionInfo &info, double seconds, double least);
+  /// Adds the rows of the overhead in seconds and of the whole run.
+  void finish(double overhead);
+
+  std::string str(const TableStyle &style) const { return table.str(style); }
+  const nlohmann::json &rows() const { return json; }
+  /// Speeds of the whole run, and its share of the roofline.
+  double gflops() const { return flops / whole * 1e-9; }
+  double gigabytesPerSecond() const { return bytes / whole * 1e-9; }
+  double rooflineShare() const { return limit / whole; }
+  /// Kernels without a prediction for this run.
+  size_t unpredicted() const { return missing; }
+
+private:
+  const lab::MachineCeilings &machine;
+  int threads;
+  double whole, clock; // seconds, Hz
+  double flops = 0, bytes = 0, limit = 0;
+  double predicted = 0, predictedOf = 0; // seconds predicted, and measured for the same kernels
+  size_t missing = 0;
+  Table table;
+  nlohmann::json json = nlohmann::json::array();
+
+  void addRow(const runtime::InstructionInfo &info, double seconds, double predictedSeconds,
+              const lab::Roofline &roofline);
+};
+
+} // namespace lathe::cli
