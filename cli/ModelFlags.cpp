@@ -57,7 +57,8 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
       ->capture_default_str();
   add(options.add_option(
           "-O", level,
-          "Optimise: 0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 relaxed math"))
+          "Optimise: 0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 shorter functions "
+          "(errors up to 2^-12)"))
       ->check(CLI::Range(0, 4))
       ->capture_default_str();
   add(options.add_flag("--exact-math", exactMath, "Forbid algorithms that reassociate sums (Winograd)"));

@@ -50,6 +50,7 @@ struct KernelProblem {
   bool exactMath = false;
   bool smallMemory = false; // forbid forms of the weights that take more bytes, except padding to whole vectors
   Precision precision = Precision::fp32; // precision that priors choose
+  bool relaxedMath = false;              // functions and quotients have the errors of codegen/builder/RelaxedMath.h
 };
 
 /// Reads the facts about the function. Declines, with the reason, a function that no schedule of

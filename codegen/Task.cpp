@@ -52,6 +52,8 @@ std::string taskOf(const KernelProblem &problem) {
                       problem.threads == 1 ? "" : "s", problem.target.key());
   if (problem.precision != Precision::fp32)
     task += fmt::format(" | {}", name(problem.precision));
+  if (problem.relaxedMath)
+    task += " | relaxed math";
   return task;
 }
 

@@ -13,7 +13,7 @@ namespace lathe {
 /// - the anchor operator with its attributes, without default values,
 /// - types, extents (`?`: known at run time) and layouts of arguments and results, in order,
 /// - the operators of the epilogue by name, without attributes,
-/// - threads, the target's CPU, features, cache sizes and sharing (Target::key), and a precision other than fp32.
+/// - threads, the target's CPU, features, cache sizes and sharing (Target::key), a precision other than fp32, and relaxed math.
 ///
 /// exactMath and smallMemory are not in the text, because they only restrict the choice of schedules. The
 /// version is raised when a part changes its meaning; older records are then no longer found.

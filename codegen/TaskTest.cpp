@@ -29,9 +29,9 @@ struct Task : testing::Test {
   Target v3 = Target::parse("x86-64-v3"), v2 = Target::parse("x86-64-v2");
 
   std::string of(const std::string &text, const Target &target, int threads = 1, bool exactMath = false,
-                 Precision precision = Precision::fp32) {
+                 Precision precision = Precision::fp32, bool relaxedMath = false) {
     KernelUnderTest kernel(text, target, 1);
-    KernelProblem problem{kernel.problem().function, target, threads, exactMath, false, precision};
+    KernelProblem problem{kernel.problem().function, target, threads, exactMath, false, precision, relaxedMath};
     return taskOf(problem);
   }
 };
@@ -58,7 +58,8 @@ TEST_F(Task, differsInEachOfItsParts) {
                                     of(kernel("relu %0", "", "kernel", 0), v3),
                                     of(kernel("relu %0"), v3, 2),
                                     of(kernel("relu %0"), v2),
-                                    of(kernel("relu %0"), v3, 1, false, Precision::bf16)};
+                                    of(kernel("relu %0"), v3, 1, false, Precision::bf16),
+                                    of(kernel("relu %0"), v3, 1, false, Precision::fp32, true)};
   for (size_t i = 0; i < tasks.size(); ++i)
     for (size_t k = 0; k < i; ++k)
       EXPECT_NE(tasks[i], tasks[k]);

@@ -40,6 +40,8 @@ public:
         schedules(options.scheduleText, options.scheduleName),
         library(target, kernelOptionsOf(options), schedules, options.schedules) {
     require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
+    require(!options.exactMath || options.level < 4,
+            "-O4 relaxes what --exact-math keeps: expected -O 0 to 3 with --exact-math");
     require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
     if (options.precision == Precision::bf16)
       if (std::string reason = bf16::obstacle(target); !reason.empty())
@@ -214,7 +216,7 @@ Target targetOf(const CompileOptions &options) {
 }
 
 KernelOptions kernelOptionsOf(const CompileOptions &options) {
-  return {options.threads, options.exactMath, options.smallMemory, options.precision};
+  return {options.threads, options.exactMath, options.smallMemory, options.precision, options.level >= 4};
 }
 
 CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath) {

@@ -18,7 +18,8 @@
 namespace lathe {
 
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
-  return {kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision};
+  return {
+      kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision, options.relaxedMath};
 }
 
 KernelLibrary::KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,

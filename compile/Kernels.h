@@ -19,6 +19,7 @@ struct KernelOptions {
   bool exactMath = false;
   bool smallMemory = false;
   Precision precision = Precision::fp32;
+  bool relaxedMath = false;
 };
 
 /// A compiled kernel, as the plan needs it.

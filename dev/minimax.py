@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Coefficients of codegen/builder/Math.cpp: minimax polynomials (Lawson's reweighted least squares), each coefficient rounded to its format in
+"""Coefficients of codegen/builder/Math.cpp and RelaxedMath.cpp: minimax polynomials (Lawson's reweighted least squares), each coefficient rounded to its format in
 turn and the rest fitted again, so that the rounded polynomial stays near the best one. Needs python3-mpmath.
 
-usage: minimax.py            prints every table of codegen/builder/Math.cpp with the error its polynomial has
+usage: minimax.py            prints every table with the error its polynomial has
 """
 from mpmath import mp, mpf, mpmathify as num, exp, expm1, log, log1p, tanh, erf, erfc, sin, cos, atan, sqrt, pi, matrix, lu_solve
 import struct
@@ -99,3 +99,10 @@ for tag, degree in (("for f32", 3), ("f64", 6)):
     fit(f"cos {tag}", "f64", limited(lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, num(1) / 24), lambda z: z * z, degree, 0, quarter)
 # log2 and exp2 of pow f32, in f64
 fit("pow exp", "f64", limited(lambda x: (expm1(x) - x) / x ** 2, num("0.5")), lambda x: x * x / exp(x), 6, -half, half)
+# codegen/builder/RelaxedMath.cpp: 2^r times 2 where n is the nearest integer, 2^r where n is the integer below; tanh and erf as above
+fit("relaxed exp, nearest", "f32", lambda r: 2 * num(2) ** r, lambda r: 1 / num(2) ** (r + 1), 3, num("-0.5001"), num("0.5001"))
+fit("relaxed exp, below", "f32", lambda r: num(2) ** r, lambda r: 1 / num(2) ** r, 3, 0, 1)
+fit("relaxed tanh", "f32", limited(lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, -num(1) / 3), lambda z: z, 2, 0, num("0.625") ** 2)
+limit = num("2.9")
+fit("relaxed erf brief", "f32", lambda s: (erf(at(s)) if s < num("0.9999") else 1) / at(s) if s > -1 else 2 / sqrt(pi),
+    lambda s: max(at(s), num("0.35")) * (1 if s < num("0.9999") else 1000), 7, -1, 1)

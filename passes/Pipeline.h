@@ -21,8 +21,8 @@ struct GraphChoice {
 
 struct PipelineOptions {
   /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: folding and
-  /// dead code. 2: fusion. 3: blocked layout and choice of algorithms. 4: as 3 here (relaxed
-  /// arithmetic belongs to the code generator).
+  /// dead code. 2: fusion. 3: blocked layout and choice of algorithms. 4: as 3 here; the
+  /// code generator relaxes arithmetic (KernelProblem::relaxedMath).
   int level = 3;
   /// Keeps the results that the definitions of the operators give in source order: no factor or
   /// offset moves into weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) +

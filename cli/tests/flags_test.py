@@ -191,6 +191,11 @@ class Flags(Cli):
         for flag, value in {**COMPILE, **CODE}.items():
             self.error("run", self.net, "--fill", "ones", "--reference", flag, *value, says=f"{flag}.*--reference compiles nothing")
 
+    def test_relaxed_math_is_not_exact(self):
+        self.error("compile", self.net, "-O", "4", "--exact-math", "-o", self.path("k.lathe"), says="-O4 relaxes what --exact-math keeps: expected -O 0 to 3")
+        self.lathe("compile", self.net, "-O", "4", "-o", self.path("relaxed.lathe"))
+        self.assertIn("bounds 0.002 and 0.01", self.lathe("verify", self.net, "--package", self.path("relaxed.lathe")).stdout)
+
     def test_text_at_kernels_level_has_its_kernels(self):
         text = self.path("kernels.mlir")
         self.lathe("compile", self.net, "--emit", "kernels", "-o", text)

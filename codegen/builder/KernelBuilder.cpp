@@ -1,5 +1,7 @@
 #include "codegen/builder/KernelBuilder.h"
 
+#include "codegen/Generate.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -30,10 +32,15 @@ unsigned bytesOf(mlir::Type element) { return std::max(1u, element.getIntOrFloat
 
 } // namespace
 
+KernelBuilder::KernelBuilder(const KernelProblem &problem, std::string kernelName, std::vector<bool> writable,
+                             unsigned dimCount)
+    : KernelBuilder(mlir::func::FuncOp(problem.function).getContext(), problem.target, std::move(kernelName),
+                    std::move(writable), dimCount, problem.relaxedMath) {}
+
 KernelBuilder::KernelBuilder(mlir::MLIRContext *context, const Target &target, std::string kernelName,
-                             std::vector<bool> writable, unsigned dimCount)
-    : b(context), loc(mlir::UnknownLoc::get(context)), target(target), name(std::move(kernelName)),
-      module(mlir::ModuleOp::create(loc)) {
+                             std::vector<bool> writable, unsigned dimCount, bool relaxedMath)
+    : b(context), loc(mlir::UnknownLoc::get(context)), target(target), relaxedMath(relaxedMath),
+      name(std::move(kernelName)), module(mlir::ModuleOp::create(loc)) {
   auto ptr = mlir::LLVM::LLVMPointerType::get(context);
   auto voidType = mlir::LLVM::LLVMVoidType::get(context);
   b.setInsertionPointToEnd(module->getBody());

@@ -19,6 +19,8 @@
 
 namespace lathe {
 
+struct KernelProblem;
+
 class KernelBuilder {
 public:
   using Value = mlir::Value;
@@ -26,13 +28,16 @@ public:
   /// Creates the module and the body function. `writable[i]` is true for buffers that the kernel
   /// writes; the others are marked readonly.
   KernelBuilder(mlir::MLIRContext *context, const Target &target, std::string name, std::vector<bool> writable,
-                unsigned dimCount);
+                unsigned dimCount, bool relaxedMath = false);
+  /// For a kernel of `problem`: its context, target and kind of mathematics.
+  KernelBuilder(const KernelProblem &problem, std::string name, std::vector<bool> writable, unsigned dimCount);
   /// Ends the body and returns the module.
   mlir::OwningOpRef<mlir::ModuleOp> finish();
 
   mlir::OpBuilder b;
   mlir::Location loc;
   const Target &target;
+  const bool relaxedMath; // functions may have the errors of RelaxedMath.h, and products and sums may be contracted
 
   // Arguments of the kernel.
   Value buffer(unsigned index) const { return buffers[index]; }

@@ -19,9 +19,8 @@ Dims distinct(const Dims &extents) {
 } // namespace
 
 KernelHarness::KernelHarness(const KernelProblem &problem, const KernelTensors &tensors, const Dims &extents)
-    : k(mlir::func::FuncOp(problem.function).getContext(), problem.target, "kernel", tensors.writable(),
-        distinct(extents).size()),
-      tensors(tensors), runtime(distinct(extents)) {}
+    : k(problem, "kernel", tensors.writable(), distinct(extents).size()), tensors(tensors), runtime(distinct(extents)) {
+}
 
 Value KernelHarness::extent(const Dim &dim) {
   if (dim.isConstant())
@@ -267,7 +266,7 @@ void requireComputed(const KernelTensors &tensors) {
 void tryPointwise(const KernelProblem &problem, const KernelTensors &tensors, mlir::Operation *anchor,
                   const Unread &unread, const std::vector<Value> &more) {
   requireComputed(tensors);
-  KernelBuilder k(mlir::func::FuncOp(problem.function).getContext(), problem.target, "trial", {}, 0);
+  KernelBuilder k(problem, "trial", {}, 0);
   Pointwise body(k, [&](Value value) -> Value {
     const KernelTensor *input = tensors.input(value);
     if (input && input == unread.tensor)

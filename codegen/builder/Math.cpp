@@ -14,120 +14,25 @@
 // erfBrief: 2.5e-7 absolute, 8 ULP.
 //
 // Kernels run with denormals flushed: a denormal result may come out as zero and a denormal argument counts as zero.
+// With KernelBuilder::relaxedMath some of them are replaced (RelaxedMath.h).
 // Infinities and NaN behave as IEEE and C say. sin and cos of |x| > 2^50 (where neighbouring floats are periods apart)
 // are those of 0. Coefficients: dev/minimax.py.
+#include "codegen/builder/Arithmetic.h"
+#include "codegen/builder/RelaxedMath.h"
 #include "codegen/builder/Scalar.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-
-#include <cmath>
-#include <limits>
 
 namespace lathe {
 
-namespace arith = mlir::arith;
 using mlir::Value;
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Float arithmetic in one format, on values of one shape (scalar or vector).
-class Arithmetic {
+/// The functions in one format.
+class Functions : public Arithmetic {
 public:
-  Arithmetic(KernelBuilder &kernel, mlir::Type type)
-      : kernel(kernel), type(type), wide(mlir::getElementTypeOrSelf(type).isF64()) {
-    mlir::Type integer = kernel.b.getIntegerType(wide ? 64 : 32);
-    auto vector = llvm::dyn_cast<mlir::VectorType>(type);
-    integerType = vector ? mlir::Type(vector.clone(integer)) : integer;
-  }
-
-  KernelBuilder &kernel;
-  mlir::Type type, integerType;
-  const bool wide; // float64
-  int mantissa() const { return wide ? 52 : 23; }
-  int bias() const { return wide ? 1023 : 127; }
-
-  Value number(double value) { return kernel.constantF(value, type); }
-  Value integer(int64_t value) {
-    auto element = mlir::getElementTypeOrSelf(integerType);
-    auto attr = kernel.b.getIntegerAttr(element, llvm::APInt(wide ? 64 : 32, static_cast<uint64_t>(value), true));
-    if (auto vector = llvm::dyn_cast<mlir::VectorType>(integerType))
-      return make<arith::ConstantOp>(mlir::DenseElementsAttr::get(vector, attr.getValue()));
-    return make<arith::ConstantOp>(attr);
-  }
-  template <class Op, class... Args> Value make(Args &&...args) {
-    return kernel.b.create<Op>(kernel.loc, std::forward<Args>(args)...);
-  }
-
-  Value add(Value x, Value y) { return make<arith::AddFOp>(x, y); }
-  Value add(Value x, double y) { return add(x, number(y)); }
-  Value sub(Value x, Value y) { return make<arith::SubFOp>(x, y); }
-  Value mul(Value x, Value y) { return make<arith::MulFOp>(x, y); }
-  Value mul(Value x, double y) { return mul(x, number(y)); }
-  Value div(Value x, Value y) { return make<arith::DivFOp>(x, y); }
-  Value neg(Value x) { return make<arith::NegFOp>(x); }
-  Value abs(Value x) { return make<mlir::math::AbsFOp>(x); }
-  Value fma(Value x, Value y, Value z) { return kernel.fma(x, y, z); }
-  Value fma(Value x, double y, Value z) { return fma(x, number(y), z); }
-  Value select(Value c, Value x, Value y) { return make<arith::SelectOp>(c, x, y); }
-  Value compare(arith::CmpFPredicate p, Value x, Value y) { return make<arith::CmpFOp>(p, x, y); }
-  Value less(Value x, double y) { return compare(arith::CmpFPredicate::OLT, x, number(y)); }
-  Value greater(Value x, double y) { return compare(arith::CmpFPredicate::OGT, x, number(y)); }
-  Value equal(Value x, double y) { return compare(arith::CmpFPredicate::OEQ, x, number(y)); }
-  Value logicalAnd(Value x, Value y) { return make<arith::AndIOp>(x, y); }
-  Value logicalOr(Value x, Value y) { return make<arith::OrIOp>(x, y); }
-  /// x limited to [lo, hi]; NaN stays.
-  Value clamp(Value x, double lo, double hi) {
-    x = select(greater(x, hi), number(hi), x);
-    return select(less(x, lo), number(lo), x);
-  }
-
-  Value bits(Value x) { return make<arith::BitcastOp>(integerType, x); }
-  Value fromBits(Value x) { return make<arith::BitcastOp>(type, x); }
-  Value addI(Value x, Value y) { return make<arith::AddIOp>(x, y); }
-  Value subI(Value x, Value y) { return make<arith::SubIOp>(x, y); }
-  Value andI(Value x, int64_t y) { return make<arith::AndIOp>(x, integer(y)); }
-  Value shiftLeft(Value x, int64_t y) { return make<arith::ShLIOp>(x, integer(y)); }
-  Value shiftRight(Value x, int64_t y) { return make<arith::ShRSIOp>(x, integer(y)); } // arithmetic
-  int64_t signBit() const { return wide ? std::numeric_limits<int64_t>::min() : int64_t(0x80000000); }
-  /// |x| with the sign of y.
-  Value copySign(Value x, Value y) { return make<mlir::math::CopySignOp>(x, y); }
-  /// 2^n for an integer vector n within the normal range.
-  Value powerOfTwo(Value n) { return fromBits(shiftLeft(addI(n, integer(bias())), mantissa())); }
-
-  /// x rounded to an integer, both as float and as integer; |x| below 2^(mantissa - 2).
-  struct Rounded {
-    Value number, integer;
-  };
-  Rounded nearest(Value x) {
-    // Adding 1.5 * 2^mantissa leaves the integer in the low bits; no conversion, whose result for NaN would be poison.
-    double magic = std::ldexp(1.5, mantissa());
-    Value shifted = add(x, magic);
-    return {sub(shifted, number(magic)), subI(bits(shifted), bits(number(magic)))};
-  }
-  /// x * factor rounded likewise, plus `offset`: in the low bits of `shifted`, without it in `number`.
-  struct Powers {
-    Value number, shifted;
-  };
-  Powers powersOfTwoIn(Value x, double factor, int64_t offset) {
-    double magic = std::ldexp(1.5, mantissa()) + static_cast<double>(offset);
-    Value shifted = factor == 1 ? add(x, magic) : fma(x, factor, number(magic));
-    return {sub(shifted, number(magic)), shifted};
-  }
-  static constexpr double log2e = 1.4426950408889634074;
-  /// The low bits of an integer as exponent: 2^n where they hold n + bias().
-  Value powerOfBits(Value integer) { return fromBits(shiftLeft(integer, mantissa())); }
-
-  /// c0 + c1 x + c2 x^2 ... (Horner).
-  Value polynomial(Value x, std::initializer_list<double> coefficients) {
-    auto at = std::rbegin(coefficients);
-    Value result = number(*at);
-    for (++at; at != std::rend(coefficients); ++at)
-      result = fma(result, x, number(*at));
-    return result;
-  }
+  using Arithmetic::Arithmetic;
 
   // e^x = 2^n * (1 + p) with x = n ln 2 + r: p of x and n.
   Value reducedExp(Value x, Value n) {
@@ -319,13 +224,13 @@ public:
   }
 };
 
-Arithmetic arithmeticOf(KernelBuilder &kernel, Value x, const char *what, bool narrowOnly = false) {
+Functions arithmeticOf(KernelBuilder &kernel, Value x, const char *what, bool narrowOnly = false) {
   mlir::Type element = mlir::getElementTypeOrSelf(x.getType());
   if (!llvm::isa<mlir::FloatType>(element))
     throw Declined{fmt::format("{} of integers", what)};
   if (narrowOnly && element.isF64())
     throw Declined{fmt::format("{} in float64", what)};
-  return Arithmetic(kernel, x.getType());
+  return Functions(kernel, x.getType());
 }
 
 /// The shape of `type` with float64 elements.
@@ -335,32 +240,42 @@ mlir::Type widened(KernelBuilder &kernel, mlir::Type type) {
 }
 
 Value sineOf(KernelBuilder &kernel, Value x, bool cosine) {
-  Arithmetic a = arithmeticOf(kernel, x, cosine ? "cos" : "sin");
+  Functions a = arithmeticOf(kernel, x, cosine ? "cos" : "sin");
   if (a.wide)
     return a.sine(x, cosine, true);
-  Arithmetic d(kernel, widened(kernel, x.getType()));
+  Functions d(kernel, widened(kernel, x.getType()));
   Value result = d.sine(d.make<arith::ExtFOp>(d.type, x), cosine, false);
   return a.make<arith::TruncFOp>(a.type, result);
 }
 
 } // namespace
 
-Value ScalarBuilder::exp(Value x) { return arithmeticOf(kernel, x, "exp").exp(x); }
-Value ScalarBuilder::expNegative(Value x) { return arithmeticOf(kernel, x, "exp").expNegative(x); }
+Value ScalarBuilder::exp(Value x) {
+  return relaxed::applies(kernel, x) ? relaxed::exp(kernel, x) : arithmeticOf(kernel, x, "exp").exp(x);
+}
+Value ScalarBuilder::expNegative(Value x) {
+  return relaxed::applies(kernel, x) ? relaxed::expNegative(kernel, x) : arithmeticOf(kernel, x, "exp").expNegative(x);
+}
 Value ScalarBuilder::expm1(Value x) { return arithmeticOf(kernel, x, "expm1").expm1(x); }
 Value ScalarBuilder::log(Value x) { return arithmeticOf(kernel, x, "log").log(x); }
-Value ScalarBuilder::tanh(Value x) { return arithmeticOf(kernel, x, "tanh").tanh(x); }
-Value ScalarBuilder::sigmoid(Value x) { return arithmeticOf(kernel, x, "sigmoid").sigmoid(x); }
+Value ScalarBuilder::tanh(Value x) {
+  return relaxed::applies(kernel, x) ? relaxed::tanh(kernel, x) : arithmeticOf(kernel, x, "tanh").tanh(x);
+}
+Value ScalarBuilder::sigmoid(Value x) {
+  return relaxed::applies(kernel, x) ? relaxed::sigmoid(kernel, x) : arithmeticOf(kernel, x, "sigmoid").sigmoid(x);
+}
 Value ScalarBuilder::erf(Value x) { return arithmeticOf(kernel, x, "erf", true).erf(x); }
-Value ScalarBuilder::erfBrief(Value x) { return arithmeticOf(kernel, x, "erf", true).erfBrief(x); }
+Value ScalarBuilder::erfBrief(Value x) {
+  return relaxed::applies(kernel, x) ? relaxed::erfBrief(kernel, x) : arithmeticOf(kernel, x, "erf", true).erfBrief(x);
+}
 Value ScalarBuilder::atan(Value x) { return arithmeticOf(kernel, x, "atan").atan(x); }
 Value ScalarBuilder::sin(Value x) { return sineOf(kernel, x, false); }
 Value ScalarBuilder::cos(Value x) { return sineOf(kernel, x, true); }
 
 Value ScalarBuilder::pow(Value x, Value y) {
-  Arithmetic a = arithmeticOf(kernel, x, "pow", true);
+  Functions a = arithmeticOf(kernel, x, "pow", true);
   // |x|^y = e^(y log |x|) in float64, whose exponent range makes every intermediate finite; then the cases of C's pow.
-  Arithmetic d(kernel, widened(kernel, x.getType()));
+  Functions d(kernel, widened(kernel, x.getType()));
   Value base = d.make<arith::ExtFOp>(d.type, x), power = d.make<arith::ExtFOp>(d.type, y);
   Value exponent = d.mul(d.log(d.abs(base)), power);
   Value result = a.make<arith::TruncFOp>(a.type, d.exp(exponent));

@@ -1,11 +1,7 @@
 // Errors of the vectorised transcendental functions in units in the last place, against libm one format wider.
-#include "codegen/builder/Scalar.h"
-#include "codegen/testing/KernelTesting.h"
-#include "ir/Context.h"
+#include "codegen/testing/FunctionTesting.h"
 
-#include <cmath>
 #include <gtest/gtest.h>
-#include <random>
 
 namespace lathe {
 namespace {
@@ -37,37 +33,6 @@ const Function functions[] = {
     {"atan", &ScalarBuilder::atan, atanl, 1.95, 1.15, 1e30},
 };
 
-template <class T> ElementType elementType() { return sizeof(T) == 4 ? ElementType::f32 : ElementType::f64; }
-
-/// y[i] = f(a[i], b[i]) over begin..end vectors of `lanes`.
-template <class T>
-std::unique_ptr<LoadedKernel> compile(const Target &target, int64_t lanes,
-                                      const std::function<Value(ScalarBuilder &, Value, Value)> &f) {
-  auto context = makeContext();
-  KernelBuilder k(context.get(), target, "kernel", {false, false, true}, 0);
-  ElementType type = elementType<T>();
-  k.loop(k.begin(), k.end(), 1, [&](Value i) {
-    Value at = k.mul(i, lanes);
-    Value x = k.load(k.buffer(0), at, type, lanes), y = k.load(k.buffer(1), at, type, lanes);
-    ScalarBuilder scalar(k, type, type, x);
-    k.store(f(scalar, x, y), k.buffer(2), at, type);
-  });
-  auto module = k.finish();
-  return std::make_unique<LoadedKernel>(*module, target);
-}
-
-template <class T>
-std::vector<T> evaluate(const LoadedKernel &kernel, int64_t lanes, std::vector<T> a, std::vector<T> b) {
-  size_t count = a.size();
-  a.resize((count + lanes - 1) / lanes * lanes);
-  b.resize(a.size());
-  std::vector<T> y(a.size());
-  void *buffers[] = {a.data(), b.data(), y.data()};
-  kernel.call(buffers, nullptr, 0, a.size() / lanes, nullptr);
-  y.resize(count);
-  return y;
-}
-
 /// |y - exact| in units of the last place of exact; denormals count as zero.
 template <class T> double ulps(T y, long double exact) {
   T nearest = static_cast<T>(exact);
@@ -91,46 +56,17 @@ template <class T> double ulps(T y, long double exact) {
   return static_cast<double>(std::fabs(y - exact) / std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits));
 }
 
-/// Arguments of every magnitude, dense near the interesting ones, and the special values.
-template <class T> std::vector<T> arguments(double largest, std::mt19937_64 &random) {
-  std::vector<T> result = {T(0),
-                           T(-0.0),
-                           T(1),
-                           T(-1),
-                           std::numeric_limits<T>::infinity(),
-                           -std::numeric_limits<T>::infinity(),
-                           std::numeric_limits<T>::quiet_NaN()};
-  std::uniform_real_distribution<double> exponent(-std::numeric_limits<T>::max_exponent + 2,
-                                                  std::numeric_limits<T>::max_exponent);
-  std::uniform_real_distribution<double> mantissa(-2, 2), sign(-1, 1);
-  auto put = [&](double x) {
-    if (std::fabs(x) <= largest && std::fabs(x) >= std::numeric_limits<T>::min())
-      result.push_back(static_cast<T>(x));
-  };
-  put(std::numeric_limits<T>::min());
-  put(std::numeric_limits<T>::max());
-  for (int i = 0; i < 60000; ++i) {
-    put(std::ldexp(mantissa(random), static_cast<int>(exponent(random))));
-    put(mantissa(random));
-    put(1 + sign(random) * 0.3);
-    put(mantissa(random) * 10);
-    put(mantissa(random) * (sizeof(T) == 4 ? 55 : 380));
-    put(mantissa(random) * 1e5);
-  }
-  return result;
-}
-
 template <class T> void measure(const Function &f, double limit) {
   Target target = Target::parse("native");
   int64_t lanes = target.lanes(32);
   auto build = [&](ScalarBuilder &b, Value x, Value) { return f.build(b, x); };
   if (limit == 0) {
-    EXPECT_THROW(compile<T>(target, lanes, build), Declined) << f.name;
+    EXPECT_THROW(compileFunction<T>(target, lanes, build), Declined) << f.name;
     return;
   }
   std::mt19937_64 random(7);
   std::vector<T> x = arguments<T>(f.largest, random);
-  auto kernel = compile<T>(target, lanes, build);
+  auto kernel = compileFunction<T>(target, lanes, build);
   std::vector<T> y = evaluate<T>(*kernel, lanes, x, x);
   double worst = 0;
   T where = 0, got = 0;
@@ -165,8 +101,8 @@ TEST(Math, scalarsAndVectorsAgree) {
     auto build = [&](ScalarBuilder &b, Value x, Value) { return f.build(b, x); };
     std::vector<float> x = arguments<float>(f.largest, random);
     x.resize(20000);
-    auto one = evaluate<float>(*compile<float>(target, 1, build), 1, x, x);
-    auto many = evaluate<float>(*compile<float>(target, 16, build), 16, x, x);
+    auto one = evaluate<float>(*compileFunction<float>(target, 1, build), 1, x, x);
+    auto many = evaluate<float>(*compileFunction<float>(target, 16, build), 16, x, x);
     for (size_t i = 0; i < x.size(); ++i)
       ASSERT_TRUE(one[i] == many[i] || (std::isnan(one[i]) && std::isnan(many[i]))) << f.name << " of " << x[i];
   }
@@ -174,7 +110,7 @@ TEST(Math, scalarsAndVectorsAgree) {
 
 TEST(Math, pow) {
   Target target = Target::parse("native");
-  auto kernel = compile<float>(target, 16, [](ScalarBuilder &b, Value x, Value y) { return b.pow(x, y); });
+  auto kernel = compileFunction<float>(target, 16, [](ScalarBuilder &b, Value x, Value y) { return b.pow(x, y); });
   std::mt19937_64 random(13);
   const float inf = INFINITY, nan = NAN;
   std::vector<float> special = {0.0f,   -0.0f,       1,           -1,           2,     -2,    3,

@@ -1,5 +1,7 @@
 #include "codegen/builder/Scalar.h"
 
+#include "codegen/builder/RelaxedMath.h"
+
 #include "ir/Bridge.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,18 +50,24 @@ Value ScalarBuilder::constant(double value) {
   return constantLike(kernel.zero(element), value);
 }
 
+/// A sum or product of floats, which relaxed mathematics lets LLVM contract to fused operations.
+template <class Op> static Value inexact(KernelBuilder &kernel, Value x, Value y) {
+  auto flags = kernel.relaxedMath ? arith::FastMathFlags::contract : arith::FastMathFlags::none;
+  return kernel.b.create<Op>(kernel.loc, x, y, flags);
+}
+
 Value ScalarBuilder::add(Value x, Value y) {
-  return isFloat() ? kernel.b.create<arith::AddFOp>(kernel.loc, x, y).getResult()
+  return isFloat() ? inexact<arith::AddFOp>(kernel, x, y)
                    : kernel.b.create<arith::AddIOp>(kernel.loc, x, y).getResult();
 }
 
 Value ScalarBuilder::sub(Value x, Value y) {
-  return isFloat() ? kernel.b.create<arith::SubFOp>(kernel.loc, x, y).getResult()
+  return isFloat() ? inexact<arith::SubFOp>(kernel, x, y)
                    : kernel.b.create<arith::SubIOp>(kernel.loc, x, y).getResult();
 }
 
 Value ScalarBuilder::mul(Value x, Value y) {
-  return isFloat() ? kernel.b.create<arith::MulFOp>(kernel.loc, x, y).getResult()
+  return isFloat() ? inexact<arith::MulFOp>(kernel, x, y)
                    : kernel.b.create<arith::MulIOp>(kernel.loc, x, y).getResult();
 }
 
@@ -138,6 +146,16 @@ Value ScalarBuilder::abs(Value x) {
 Value ScalarBuilder::floor(Value x) { return kernel.b.create<mlir::math::FloorOp>(kernel.loc, x); }
 Value ScalarBuilder::ceil(Value x) { return kernel.b.create<mlir::math::CeilOp>(kernel.loc, x); }
 Value ScalarBuilder::roundEven(Value x) { return kernel.b.create<mlir::math::RoundEvenOp>(kernel.loc, x); }
+Value ScalarBuilder::reciprocal(Value x) {
+  return relaxed::applies(kernel, x) ? relaxed::reciprocal(kernel, x) : div(constantLike(x, 1), x);
+}
+Value ScalarBuilder::reciprocalSqrt(Value x) {
+  return relaxed::applies(kernel, x) ? relaxed::reciprocalSqrt(kernel, x) : div(constantLike(x, 1), sqrt(x));
+}
+Value ScalarBuilder::quotient(Value x, Value y) {
+  return relaxed::applies(kernel, x) ? mul(x, relaxed::reciprocal(kernel, y)) : div(x, y);
+}
+
 Value ScalarBuilder::sqrt(Value x) { return kernel.b.create<mlir::math::SqrtOp>(kernel.loc, x); }
 
 Value ScalarBuilder::equal(Value x, Value y) {

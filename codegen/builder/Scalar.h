@@ -49,6 +49,11 @@ public:
   Value ceil(Value x);
   Value roundEven(Value x);
   Value sqrt(Value x);
+  /// 1 / x, 1 / sqrt(x) and x / y of floats; approximate where the kernel's mathematics is relaxed. Not for Div: integers
+  /// that are quotients should stay integers.
+  Value reciprocal(Value x);
+  Value reciprocalSqrt(Value x);
+  Value quotient(Value x, Value y);
   /// Comparisons with i1 results (or vectors of i1). NaN is unequal to and unordered with
   /// everything.
   Value equal(Value x, Value y);
@@ -57,7 +62,7 @@ public:
   Value select(Value condition, Value x, Value y);
 
   // Transcendental functions without library calls; codegen/builder/Math.cpp states the error of
-  // each in ULP.
+  // each in ULP, codegen/builder/RelaxedMath.h the errors of relaxed mathematics.
   Value exp(Value x);
   /// e^x for x <= 0 with fewer instructions than exp. Denormal results become zero; NaN stays NaN.
   Value expNegative(Value x);

@@ -14,8 +14,7 @@ std::vector<bool> writableBuffers(mlir::func::FuncOp function) {
 } // namespace
 
 ContractionKernel::ContractionKernel(const ContractionProblem &problem, const RunTimeDims &dims)
-    : k(problem.function().getContext(), problem.target(), "kernel", writableBuffers(problem.function()),
-        dims.list().size()),
+    : k(problem.kernel, "kernel", writableBuffers(problem.function()), dims.list().size()),
       arguments(problem.function().getNumArguments()), extents(dims.list()) {}
 
 GeneratedKernel ContractionKernel::finish(const Schedule &schedule) {

@@ -244,7 +244,7 @@ void tryEpilogue(const ContractionProblem &problem, const Epilogue &epilogue, co
                  int64_t lanes, const Epilogue::Sink &sink = {}) {
   mlir::func::FuncOp function = problem.function();
   std::vector<bool> writable(function.getNumArguments() + function.getNumResults(), true);
-  KernelBuilder k(function.getContext(), problem.target(), "trial", writable, dims.list().size());
+  KernelBuilder k(problem.kernel, "trial", writable, dims.list().size());
   Epilogue::Tile tile;
   tile.image = tile.pixel = tile.channel = k.constant(0);
   tile.pixels = {0};

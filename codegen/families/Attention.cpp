@@ -138,7 +138,7 @@ private:
   /// runs.
   Value inverse(Value sum) {
     ScalarBuilder b = scalar(sum);
-    Value result = b.div(b.constant(1), sum);
+    Value result = b.reciprocal(sum);
     bool mayBeZero = plan.zeroMaskedRows || !plan.keys.isConstant();
     return mayBeZero ? b.select(b.equal(sum, b.constant(0)), b.constant(0), result) : result;
   }
@@ -379,7 +379,7 @@ GeneratedKernel generateAttention(const KernelProblem &problem, const KernelFact
   mlir::func::FuncOp function = problem.function;
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.push_back(true);
-  KernelBuilder k(function.getContext(), problem.target, "kernel", writable, dims.list().size());
+  KernelBuilder k(problem, "kernel", writable, dims.list().size());
   AttentionKernel(k, plan, dims).emit();
   GeneratedKernel result;
   result.module = k.finish();

@@ -227,7 +227,7 @@ private:
       }
       factor = sum(plan.kind == NormKind::rms ? square : deviation);
       ScalarBuilder b = scalar(factor.all);
-      factor.all = b.div(b.constant(1), b.sqrt(b.add(average(factor.all), b.constant(plan.epsilon))));
+      factor.all = b.reciprocalSqrt(b.add(average(factor.all), b.constant(plan.epsilon)));
     }
     spread(factor, &Statistics::factor);
     return all;

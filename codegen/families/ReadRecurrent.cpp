@@ -133,7 +133,7 @@ std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
   else
     geometry.phases = {{{0}}};
   // An activation without code declines here, in a kernel that is thrown away.
-  KernelBuilder k(function.getContext(), problem.target, "trial", {}, 0);
+  KernelBuilder k(problem, "trial", {}, 0);
   for (const CellActivation &activation : geometry.form.activations)
     emitActivation(k, geometry.type, activation, k.zero(k.computeType(geometry.type)));
   return facts;

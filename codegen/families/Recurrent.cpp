@@ -444,7 +444,7 @@ GeneratedKernel generateRecurrent(const KernelProblem &problem, const KernelFact
   mlir::func::FuncOp function = problem.function;
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.resize(writable.size() + function.getNumResults(), true);
-  KernelBuilder k(function.getContext(), problem.target, "kernel", writable, dims.list().size());
+  KernelBuilder k(problem, "kernel", writable, dims.list().size());
   RecurrentKernel(k, plan, dims).emit();
 
   GeneratedKernel result;

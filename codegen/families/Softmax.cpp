@@ -66,7 +66,10 @@ public:
   SoftmaxKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule), rows(schedule.number("interleave")), units(cut(plan, schedule, rows)),
         h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}), k(h.k),
-        sweep(k, plan.type, plan.lanes, rows > 1 ? 1 : 2) {}
+        sweep(k, plan.type, plan.lanes,
+              rows > 1              ? 1
+              : problem.relaxedMath ? 4
+                                    : 2) {}
 
   GeneratedKernel generate() {
     h.forUnits(plan.space, units, [&](Values indices, Value lo, Value hi) {
@@ -129,7 +132,7 @@ private:
   }
   Value scaleOf(Value sum) {
     ScalarBuilder b = scalar(sum);
-    return plan.logarithm ? b.log(sum) : b.div(b.constant(1), sum);
+    return plan.logarithm ? b.log(sum) : b.reciprocal(sum);
   }
 
   // ---- Lanes along the axis ----

@@ -61,9 +61,10 @@ public:
   ~KernelUnderTest();
 
   mlir::func::FuncOp function() const { return func; }
-  KernelProblem problem() const { return {func, target, threads, false, false, precision}; }
+  KernelProblem problem() const { return {func, target, threads, false, false, precision, relaxedMath}; }
 
   Precision precision = Precision::fp32; // of the prior
+  bool relaxedMath = false;
 
   /// Returns the reason why the family declines, or "".
   std::string declined(const std::string &schedule = "");

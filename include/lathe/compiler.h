@@ -30,7 +30,7 @@ typedef struct lathe_compile_options {
   size_t struct_size;
   const char *target;   /* "native" (also when null), an LLVM CPU name ("znver4", "x86-64-v3"), or "llvm -mcpu=..." */
   int32_t threads;      /* schedules are chosen for this number; 0 means 1. The package runs on any number. */
-  int32_t level;        /* 0 to 4, as -O0 to -O4 of the command line */
+  int32_t level;        /* 0 to 4, as -O0 to -O4 of the command line; 4 is an error with exact_math */
   int32_t exact_math;   /* not 0: forbid algorithms that reassociate arithmetic, at any level */
   int32_t precision;    /* lathe_precision; reserved and 0 before version 2 */
   const char *schedule; /* text of a schedule file, or null */

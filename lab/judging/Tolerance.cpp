@@ -154,6 +154,12 @@ Tolerance toleranceOf(const Roundings &roundings, Against against) {
     tolerance.relative += std::sqrt(2 * tolerance.relative * quarter);
     tolerance.maximum += 2 * quarter;
   }
+  if (roundings.relaxedMath && !roundings.onlyDoubles) {
+    // A function is off by 2^-12 of its result at most. Ten times what the zoo network with the most functions has
+    // (docs/notes/relaxed.md).
+    tolerance.relative = std::max(tolerance.relative, 2e-3);
+    tolerance.maximum = std::max(tolerance.maximum, 1e-2);
+  }
   if (roundings.precision == Precision::bf16) {
     // Rounding both operands puts a layer off by 2.4e-3 of its result, up to 1e-2 where Winograd's transforms magnify
     // it (docs/notes/bf16.md); such errors are independent: fifty layers in a row add up to about seven times that.
@@ -175,6 +181,7 @@ std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports
 Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, int64_t> &symbols) {
   Roundings roundings;
   roundings.precision = precisionOfPackage(model.options());
+  roundings.relaxedMath = relaxedMathOfPackage(model.options());
   for (const runtime::Plan &plan : model.program().plans) {
     Roundings one;
     PathFinder(plan, symbols).run(one);
@@ -190,6 +197,8 @@ Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, i
     roundings.add(port.type); // an input, or a constant, handed through
   return roundings;
 }
+
+bool relaxedMathOfPackage(const std::string &options) { return options.find(" -O4 ") != std::string::npos; }
 
 Precision precisionOfPackage(const std::string &options) {
   return options.find("--precision " + name(Precision::bf16)) != std::string::npos ? Precision::bf16 : Precision::fp32;

@@ -29,6 +29,7 @@ struct Roundings {
   double terms = 1;                           // sum of the lengths of all sums on the longest path
   double stored = 1;                          // number of stored values of `half` on the longest path
   Precision precision = Precision::fp32;      // bf16: operands of products are rounded to bf16
+  bool relaxedMath = false;                   // functions have the errors of -O4
 
   void add(ElementType type);
 };
@@ -53,5 +54,7 @@ Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, i
 
 /// Precision of a package, from its options (runtime::Model::options).
 Precision precisionOfPackage(const std::string &options);
+/// True for a package that was compiled with -O4, from its options.
+bool relaxedMathOfPackage(const std::string &options);
 
 } // namespace lathe::lab

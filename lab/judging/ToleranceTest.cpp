@@ -41,6 +41,21 @@ TEST(Tolerance, followsTheTypes) {
   EXPECT_NEAR(f8.maximum, 0.25, 1e-3);
 }
 
+TEST(Tolerance, relaxedMathOfAPackage) {
+  EXPECT_TRUE(relaxedMathOfPackage("--target znver5 --threads 1 -O4 --precision fp32, machine"));
+  EXPECT_FALSE(relaxedMathOfPackage("--target znver5 --threads 1 -O3 --precision fp32, machine"));
+  Roundings relaxed = of({ElementType::f32});
+  relaxed.relaxedMath = true;
+  EXPECT_EQ(toleranceOf(relaxed).relative, 2e-3);
+  EXPECT_EQ(toleranceOf(relaxed).maximum, 1e-2);
+  relaxed.precision = Precision::bf16;
+  EXPECT_EQ(toleranceOf(relaxed).relative, 5e-2);
+  Roundings doubles = of({ElementType::f64}), integers = of({ElementType::i32});
+  doubles.relaxedMath = integers.relaxedMath = true;
+  EXPECT_LT(toleranceOf(doubles).relative, 1e-13); // f64 is not relaxed
+  EXPECT_EQ(toleranceOf(integers).relative, 0);
+}
+
 Tensor floats(std::initializer_list<float> values) { return Tensor::of<float>({int64_t(values.size())}, values); }
 Tensor doubles(std::initializer_list<double> values) { return Tensor::of<double>({int64_t(values.size())}, values); }
 

@@ -151,7 +151,7 @@ Value lowerSign(ScalarBuilder &b, const SignAttrs &, ValueRange in) {
 Value lowerSoftplus(ScalarBuilder &b, const SoftplusAttrs &, ValueRange in) { return softplus(b, in[0]); }
 
 Value lowerSoftsign(ScalarBuilder &b, const SoftsignAttrs &, ValueRange in) {
-  return b.div(in[0], b.add(b.abs(in[0]), b.constant(1)));
+  return b.quotient(in[0], b.add(b.abs(in[0]), b.constant(1)));
 }
 
 Value lowerHardSigmoid(ScalarBuilder &b, const HardSigmoidAttrs &attrs, ValueRange in) {
@@ -166,7 +166,7 @@ Value lowerMish(ScalarBuilder &b, const MishAttrs &, ValueRange in) {
   // tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2); 1 to the last bit from 20 on, where e^2 would overflow later.
   Value e = b.exp(b.atMost(in[0], 20));
   Value p = b.mul(e, b.add(e, b.constant(2)));
-  return b.mul(in[0], b.div(p, b.add(p, b.constant(2))));
+  return b.mul(in[0], b.quotient(p, b.add(p, b.constant(2))));
 }
 
 Value lowerGelu(ScalarBuilder &b, const GeluAttrs &attrs, ValueRange in) {

@@ -35,8 +35,9 @@ std::vector<Value> argumentsOf(mlir::ModuleOp module, const DataSet &set);
 /// Compiles the module, which is consumed, at -O`level`, and runs it.
 std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Value> &inputs, int level);
 /// Returns "" if the values agree, else the difference: floats within rtol 1e-3 and atol 1e-7, NaN
-/// with NaN, everything else exactly.
-std::string difference(const Tensor &got, const Tensor &expected);
+/// with NaN, everything else exactly. `ofLargest` times the largest finite |expected| is added to
+/// atol.
+std::string difference(const Tensor &got, const Tensor &expected, double ofLargest = 0);
 
 enum class Verdict {
   passed,
@@ -57,7 +58,8 @@ struct RunOptions {
 
 /// Runs the case in `folder` (model.onnx, test_data_set_*/{input,output}_*.pb). Never throws.
 /// Floats agree within rtol 1e-3 and atol 1e-7 (defaults of the ONNX runner), everything else
-/// exactly.
+/// exactly. At -O4 atol is 2^-11 of the largest expected value more: relaxed functions have such
+/// errors in elements that are small because terms cancel.
 Result run(const std::filesystem::path &folder, const RunOptions &options = {});
 
 /// Runs the case in another process; a crash, or more than `seconds`, is a failure.
