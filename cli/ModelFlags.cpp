@@ -61,7 +61,8 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
           "(errors up to 2^-12)"))
       ->check(CLI::Range(0, 4))
       ->capture_default_str();
-  add(options.add_flag("--exact-math", exactMath, "Forbid algorithms that reassociate sums (Winograd)"));
+  add(options.add_flag("--exact-math", exactMath,
+                       "Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights"));
   add(options.add_flag("--references-only", referencesOnly, "Compile nothing; run every operator on its reference"));
   add(options.add_option("--memory", memory,
                          "Limit memory: small forbids algorithms that enlarge the weights (Winograd)"))

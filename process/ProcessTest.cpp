@@ -52,6 +52,8 @@ static bool noChildrenLeft() {
 
 class Process : public testing::Test {
 protected:
+  // A shell without job control starts its background jobs with SIGINT ignored, and children inherit that.
+  void SetUp() override { ::signal(SIGINT, SIG_DFL); }
   void TearDown() override { EXPECT_TRUE(noChildrenLeft()) << "a zombie or a running child was left"; }
 };
 
