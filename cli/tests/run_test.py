@@ -51,7 +51,7 @@ class Run(Cli):
             compiled = self.outputs(self.net, "-O", level, "--fill", "random", "--seed", "5")["prob"]
             reference = self.outputs(self.net, "--reference", "--fill", "random", "--seed", "5")["prob"]
             self.assertEqual(compiled.shape, (1, 5))
-            np.testing.assert_allclose(compiled, reference, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(compiled, reference, rtol=2e-3 if level == "4" else 1e-4, atol=1e-6)  # relaxed math
 
     def test_threads_do_not_change_a_bit(self):
         one = self.outputs(self.package, "--fill", "random", "--threads", "1")["prob"]

@@ -15,7 +15,7 @@ namespace {
 class ExtremeExtents : public testing::Test {
 protected:
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  Target target;
+  Target target = Target::parse("x86-64-v3");
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
   /// The kernel `operation` of `arguments` with `result`, as passes/Partition leaves it.

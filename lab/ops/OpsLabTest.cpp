@@ -163,17 +163,20 @@ TEST(OpsLab, roundsAreALeastUntilTimeIsOver) {
 }
 
 TEST(OpsLab, startsAreNotTakenForRounds) {
-  // Every start of these processes is as much as 10 % faster or slower than the last, and steady while it lives.
+  // Every start of these processes is as much as 10 % faster or slower than the last, and steady while it lives. An
+  // interval of 95 % may miss the truth once in twenty measurements, one over rounds would miss it nearly always.
   OpsLabOptions options = quick();
   OpsColumn ours = fake("moody", "ours"), peer = fake("moody", "peer");
   options.minStarts = options.maxStarts = 6;
-  OpsRow row = OpsLab({ours, peer}, options).measure(problem(), {});
-  EXPECT_EQ(row.starts, (std::vector<size_t>(6, 3)));
-  ASSERT_EQ(row.verdicts.size(), 1u);
-  EXPECT_EQ(row.points[0].rounds.size(), 18u);
-  EXPECT_LT(row.verdicts[0].ratio.interval.low, 1);
-  EXPECT_GT(row.verdicts[0].ratio.interval.high, 1);
-  EXPECT_EQ(row.verdicts[0].verdict, Verdict::ambiguous);
+  int ambiguous = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    OpsRow row = OpsLab({ours, peer}, options).measure(problem(), {});
+    EXPECT_EQ(row.starts, (std::vector<size_t>(6, 3)));
+    ASSERT_EQ(row.verdicts.size(), 1u);
+    EXPECT_EQ(row.points[0].rounds.size(), 18u);
+    ambiguous += row.verdicts[0].verdict == Verdict::ambiguous;
+  }
+  EXPECT_GE(ambiguous, 1);
 }
 
 TEST(OpsLab, preparesOnceForColdAndHot) {
