@@ -138,6 +138,8 @@ struct CompileFlags {
     options.afterParse([&options, this] {
       if (!node.empty())
         options.refuse({"--jobs", "--no-cache", "--emit", "--output", "--export-space"}, "--explain makes no package");
+      else
+        options.refuse({"--wide"}, "only --explain prints a table");
       if (!space.empty())
         options.refuse({"--json", "--jobs", "--no-cache", "--emit", "--output"}, "--export-space makes no package");
       if (!emit.empty())
