@@ -52,7 +52,8 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
   add(options.add_option("--machine", machineFile,
                          "Plan for the machine that FILE describes (lathe machine --json), by default also the target"))
       ->type_name("FILE");
-  options.add_option("--threads", threads, "Number of threads that kernels are planned for and run with")
+  options
+      .add_option("--threads", threads, "Plan kernels for this number of threads; verbs that run a model use as many")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   add(options.add_option(

@@ -85,7 +85,7 @@ public:
   void buildPlan() {
     built = lathe::buildPlan(module, library, constants);
     addRules(*built.plan, rules);
-    // A slot finds in its own second level what it handed on there for all of its images.
+    // Image by image only where the values of all images of a thread exceed its second-level cache.
     built.plan->image_loop_bytes = (Dim(int64_t(target.machine.bytesPerCore(1))) * Dim::symbol("threads")).str();
     schedules.requireAllUsed();
     report.kernels = static_cast<int>(built.plan->kernels.size());

@@ -152,11 +152,12 @@ public:
 
   void vary(const Schedule &chosen) {
     const Algorithm &algorithm = validate(chosen);
+    std::string same = withoutDefaults(chosen);
     for (const Knob &knob : facts.knobs(algorithm))
       for (size_t i = 0; i < knob.size(); ++i) {
         Schedule varied = chosen;
         knob.apply(varied, i);
-        if (withoutDefaults(varied) == withoutDefaults(chosen) || !isAlternative(varied) || !legal(facts, varied))
+        if (withoutDefaults(varied) == same || !isAlternative(varied) || !legal(facts, varied))
           continue;
         ++result.variations;
         add(varied);

@@ -39,8 +39,8 @@ struct CompiledKernel {
 /// code. Not thread-safe.
 class KernelLibrary {
 public:
-  /// Schedules come from `schedules`, else from the attribute nn.schedule, else from `others` in
-  /// order, else from the prior. All arguments but `options` must outlive the library.
+  /// The schedule of a kernel is taken from the first of these that has one: `schedules`, the
+  /// attribute nn.schedule, each of `others` in order, the prior. All arguments but `options` must outlive the library.
   KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,
                 const std::vector<std::shared_ptr<const ScheduleSource>> &others = {});
 

@@ -11,11 +11,11 @@
 //   of server cores, the smaller one of others.
 // Third levels differ between models of one core; a row names one only where every model has it.
 //
-// `vdpbf16ps` a cycle is measured on Zen 5 and Sapphire Rapids (docs/notes/bf16.md), half of Zen 5's on Zen 4, whose pipes
-// are half as wide, and Cooper Lake's taken to be that of Sapphire Rapids; 0 stands for CPUs without it.
+// The number of `vdpbf16ps` per cycle was measured on Zen 5 and Sapphire Rapids (docs/notes/bf16.md). Zen 4, whose pipes
+// are half as wide, has half of Zen 5's. Cooper Lake is assumed to have that of Sapphire Rapids. 0: no such instruction.
 //
-// Rates that no guide gives, and those which were fitted, are not what a stream of loads reaches: they are the figures
-// with which the priors rank timed schedules best. docs/notes/avx2.md and docs/kernels.md have the measurements.
+// Some rates are in no guide, and some were fitted: these are the values with which the priors rank timed schedules best.
+// A measured stream of loads may be slower or faster. docs/notes/avx2.md and docs/kernels.md have the measurements.
 #include "machine/MachineFacts.h"
 
 #include <algorithm>

@@ -17,14 +17,14 @@
 #include <unistd.h>
 
 namespace lathe {
-namespace {
-
 std::string firstLine(const std::string &path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   return line;
 }
+
+namespace {
 
 using CpuInfo = std::map<std::string, std::string>;
 

@@ -5,6 +5,9 @@
 
 namespace lathe {
 
+/// First line of a file such as those below /sys and /proc; "" if it cannot be read.
+std::string firstLine(const std::string &path);
+
 struct SystemFacts {
   std::string name;                  // as the system spells it: "AMD EPYC 9755"
   std::string architecture;          // "x86_64"

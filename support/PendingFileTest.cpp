@@ -141,7 +141,7 @@ TEST_F(PendingFileTest, inputsAreNotReplaced) {
   file.commit();
 }
 
-/// The file system may give the inode of a deleted input to the next file.
+/// A file system may reuse the inode number of a deleted input for a new file.
 TEST_F(PendingFileTest, anInputThatIsGoneProtectsNothing) {
   put(at("read"), "temporary");
   protectInput(at("read"));

@@ -29,7 +29,7 @@ public:
   /// writes; the others are marked readonly.
   KernelBuilder(mlir::MLIRContext *context, const Target &target, std::string name, std::vector<bool> writable,
                 unsigned dimCount, bool relaxedMath = false);
-  /// For a kernel of `problem`: its context, target and kind of mathematics.
+  /// Like the first constructor, with the context, target and relaxedMath of `problem`.
   KernelBuilder(const KernelProblem &problem, std::string name, std::vector<bool> writable, unsigned dimCount);
   /// Ends the body and returns the module.
   mlir::OwningOpRef<mlir::ModuleOp> finish();

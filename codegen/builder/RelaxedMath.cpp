@@ -24,8 +24,8 @@ public:
       Value p = polynomial(rest, {0.999925315, 0.695831716, 0.226072341, 0.0780209154});
       return avx512("mask.scalef", {p, t}, t);
     }
-    // 2^n is half of what it should be, so that it is finite for n = 128 and zero for n = -126; the polynomial is
-    // twice as large.
+    // The exponent field holds 2^(n-1), which is finite for n = 128 and zero for n = -126. The coefficients of the
+    // polynomial are twice as large to make up for it.
     double low = -126 / factor, high = negative ? 0 : 128.4 / factor;
     if (factor < 0)
       std::swap(low, high);

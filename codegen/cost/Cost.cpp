@@ -113,7 +113,7 @@ double reductionCycles(const Target &target, const Reduction &reduction) {
   return steps * step + around + merging + (straight ? 2 : turnCycles * 0.7);
 }
 
-double reductionCode(const Target &, const Reduction &reduction) {
+double reductionCode(const Reduction &reduction) {
   double inLoop = double(std::min({reduction.unroll, reduction.run, reduction.steps}));
   double vectors = double(reduction.vectors), rows = double(reduction.rows);
   return inLoop * (rows * vectors * 6 + (vectors > 1 ? rows * 8 : rows * 2) + vectors * 8) + 100;

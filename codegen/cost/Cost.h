@@ -58,7 +58,7 @@ struct Reduction {
 /// Cycles of one call with operands in the innermost cache.
 double reductionCycles(const Target &target, const Reduction &reduction);
 /// Bytes of the machine code of the call.
-double reductionCode(const Target &target, const Reduction &reduction);
+double reductionCode(const Reduction &reduction);
 
 /// Cycles that the results of a register block take: starting values, epilogue, stores.
 double resultCycles(double vectors, double operators);

@@ -73,7 +73,7 @@ private:
         reduction.calls = double(conv.taps());
         taps += reductionCycles(cost.facts.target, reduction);
         bool own = plan.kc < 2 * plan.unroll || kw == 0 || tile.reach[kw] != tile.reach[kw - 1];
-        code += own ? reductionCode(cost.facts.target, reduction) : 0;
+        code += own ? reductionCode(reduction) : 0;
       }
       row += double(tile.count) * taps;
       double sums = double(tile.width * vectors);

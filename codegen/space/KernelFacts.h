@@ -72,8 +72,8 @@ public:
 
   /// The schedule of the prior. Throws Illegal if none is legal.
   virtual Schedule prior() const = 0;
-  /// The best schedule that the prior knows of one algorithm of the family. Throws Illegal if none
-  /// is legal. Here: for families with one algorithm.
+  /// Chooses the schedule as prior() does, but only among schedules of the given algorithm. Throws
+  /// Illegal if none is legal. This version serves families with one algorithm.
   virtual Schedule priorOf(const AlgorithmChoice &choice) const;
   /// Throws Illegal unless the schedule, of an algorithm of the family, is legal for this kernel.
   virtual void require(const Schedule &schedule) const = 0;

@@ -29,7 +29,8 @@ struct Target {
   double fmaPerCycle() const;
   /// "x86_64 znver5"
   std::string str() const;
-  /// Key for caches and tuning records: architecture, CPU, features, cache sizes and sharing; no rates.
+  /// Part of the keys of caches and tuning records: architecture, CPU, features, sizes and sharing of caches. It has no
+  /// rates.
   std::string key() const;
 
   /// Parses a target: "native", an LLVM CPU name ("x86-64-v3", "znver4"), a triple with options

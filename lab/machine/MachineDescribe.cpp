@@ -18,13 +18,6 @@ namespace lathe::lab {
 
 namespace {
 
-std::string firstLine(const std::string &path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 std::string hypervisorName() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
