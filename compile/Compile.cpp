@@ -1,7 +1,7 @@
 #include "compile/Compile.h"
 
 #include "codegen/builder/Scalar.h"
-#include "codegen/contraction/Bf16.h"
+#include "codegen/space/ContractionFormat.h"
 #include "compile/PlanRules.h"
 #include "ir/Main.h"
 #include "ops/Lowerings.h"
@@ -44,7 +44,7 @@ public:
             "-O4 relaxes what --exact-math keeps: expected -O 0 to 3 with --exact-math");
     require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
     if (options.precision == Precision::bf16)
-      if (std::string reason = bf16::obstacle(target); !reason.empty())
+      if (std::string reason = formatNamed(name(Precision::bf16), ElementType::f32).obstacle(target); !reason.empty())
         fail("--precision bf16: the target {}; expected one with AVX512-BF16, such as znver4 or sapphirerapids",
              reason);
     registerLowerings();

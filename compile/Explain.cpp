@@ -1,6 +1,7 @@
 #include "compile/Explain.h"
 
 #include "codegen/Task.h"
+#include "codegen/space/ContractionFormat.h"
 #include "ir/Main.h"
 #include "support/Text.h"
 
@@ -98,7 +99,7 @@ const Constraint notRounded{"precision", "--precision bf16 is given where a sche
 
 bool rounds(const Schedule &schedule) {
   const Parameter *type = validate(schedule).find("type");
-  return type && schedule.word(type->name) == "bf16";
+  return type && formatNamed(schedule.word(type->name), ElementType::f32).rounds;
 }
 
 } // namespace

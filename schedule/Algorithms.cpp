@@ -65,7 +65,7 @@ Parameter prefetch(const char *note) {
   return number("prefetch", 0, 1, 0, "1: prefetch the next panel of weights while one is used", note);
 }
 Parameter type(std::vector<const char *> words, const char *note) {
-  return word("type", std::move(words), "type of the operands of products, to which they are rounded if necessary",
+  return word("type", std::move(words), "type of the operands of products, to which they are converted if necessary",
               note);
 }
 const std::vector<const char *> mayRound = {"f32", "bf16"};
@@ -74,7 +74,9 @@ const std::vector<const char *> mayRound = {"f32", "bf16"};
 
 Constraint registers(const char *text) { return {"registers", text}; }
 constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 MiB"};
-constexpr Constraint bf16Operands{"bf16", "type=bf16 needs operands in f32 and a target with avx512bf16"};
+constexpr Constraint format{"type",
+                            "the format takes operands of the kernel's types and the target multiplies it: bf16 needs "
+                            "operands in f32 and a target with avx512bf16"};
 constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
@@ -96,9 +98,10 @@ Algorithm direct() {
        {"width", "width divides the positions of an image, which must be those of one tap without padding; where the "
                  "tap is strided, width is a multiple of the row"},
        registers(positionsFit),
-       bf16Operands,
+       format,
        {"kc", "kc divides the input channels of a group into whole blocks"},
-       {"held", "with type=bf16, kc is 0 and outer is rows: a range of rows is rounded once for all channels"},
+       {"held", "with a type that converts operands, kc is 0 and outer is rows: a range of rows is converted once for "
+                "all channels"},
        blockSteps,
        scratch,
        {"code", "a row has at most 1500 different bodies of code: tiles times taps"}}};
@@ -121,7 +124,7 @@ Algorithm winograd() {
        {"exact", "exact math is off"},
        {"memory", "--memory small is off"},
        {"blocks", "input and result are blocked with the channels of one vector"},
-       bf16Operands,
+       format,
        {"m", "m is 2, 4 or 6; with type=bf16 2, 3 or 4"},
        {"oc", "oc divides the vectors of output channels"},
        registers("mr x oc accumulators and a step's operands fit the registers"),
@@ -156,7 +159,7 @@ Algorithm separable() {
           {{"computes", "the kernel is a depthwise convolution and the pointwise one that reads its result"},
            {"width", "width is a multiple of a row and divides the positions of an image"},
            registers(positionsFit),
-           bf16Operands,
+           format,
            blockSteps,
            scratch,
            {"code", "the tiles of a row have at most 1500 different bodies of code, those of the depthwise convolution "
@@ -177,9 +180,9 @@ std::vector<Algorithm> products() {
                "1: copy a right operand that is not constant into scratch, one tile of columns at a time"),
         prefetch("of a constant right operand"), type(mayRound, "the rows of a work item at a time")},
        {{"computes", "the kernel is a matrix product"},
-        bf16Operands,
-        {"transposed", "type=bf16 needs a left operand whose reduction steps are contiguous"},
-        {"packb", "type=bf16 needs packb=1 if the right operand is not constant"},
+        format,
+        {"transposed", "a type that converts operands needs a left operand whose reduction steps are contiguous"},
+        {"packb", "a type that converts operands needs packb=1 if the right operand is not constant"},
         registers(rowsFit)},
        {{1, {{"rows", "mr"}}}}},
       {"amx",
@@ -189,7 +192,7 @@ std::vector<Algorithm> products() {
        {positions, oc(2), prefetch(""), type({"bf16"}, "")},
        {{"computes", "the kernel is one convolution of one group over planes, or a product of rows with a constant"},
         {"target", "the target has tile registers (amx-bf16) and avx512bf16"},
-        {"bf16", "operands are f32"},
+        {"type", "operands are f32"},
         {"blocks", "a convolution reads blocks of 16 channels"},
         {"taps", "a convolution has at most 64 taps"},
         scratch}},
@@ -200,7 +203,7 @@ std::vector<Algorithm> products() {
        {mr(64, "rows are queries"), vectors(8, "columns are keys, and lanes of the result"), unroll(4),
         mc(int64_t(1) << 20, "rows are queries"), kc(int64_t(1) << 20, "steps are keys"),
         type(mayRound, "queries, keys, values and exponentials")},
-       {bf16Operands, {"kc", "kc=0 needs a static number of keys"}, registers(rowsFit)},
+       {format, {"kc", "kc=0 needs a static number of keys"}, registers(rowsFit)},
        {{1, {{"rows", "mr"}}}}},
       {"recurrent",
        2,

@@ -3,8 +3,8 @@
 // along the width statically (each class of tiles knows which of its positions a tap reaches), along height and depth
 // by the bounds of the tap loops.
 //
-// With type=bf16 a slot rounds the input rows of one row range into its scratch (codegen/contraction/Bf16.h) and runs all its work
-// items of that range from there.
+// A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the input rows of one row range
+// into its scratch and run all its work items of that range from there.
 #include "codegen/contraction/DirectConv.h"
 
 #include "codegen/contraction/ContractionKernel.h"
@@ -17,11 +17,11 @@ namespace lathe {
 void DirectGenerator::emit() {
   if (!plan.held)
     return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
-  // One range of rows after the other: its input is rounded or computed for all units that the slot has of it.
+  // One range of rows after the other: its input is converted or computed for all units that the slot has of it.
   int64_t tiles = conv.groups * plan.tiles.perGroup();
   k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
     setRange(range);
-    computeRows ? computeRows(image, firstRow, lastRow) : roundInput();
+    computeRows ? computeRows(image, firstRow, lastRow) : convertInput();
     Value first = k.mul(range, tiles);
     k.loop(k.max(k.begin(), first), k.min(k.end(), k.add(first, tiles)), 1, [&](Value unit) { emitUnit(unit); });
   });
@@ -45,51 +45,55 @@ void DirectGenerator::setRange(Value range) {
                       k.constant(conv.in[1]));
 }
 
-/// The input rows of a range as units in scratch: blocked [block][position][pair], row-major [group][pair][position].
-void DirectGenerator::roundInput() {
-  int64_t allRows = conv.in[0] * conv.in[1];
-  Value rows = k.min(k.sub(k.constant(allRows), firstHeld), k.constant(plan.heldRows()));
-  Value pixels = k.mul(rows, conv.in[2]), none = k.constant(0);
+/// The input rows of a range as units in scratch: blocked [block][position][unit], row-major [group][unit][position].
+void DirectGenerator::convertInput() {
+  Value rows = k.min(k.sub(k.constant(conv.in[0] * conv.in[1]), firstHeld), k.constant(plan.heldRows()));
+  Value pixels = k.mul(rows, conv.in[2]);
   Value from = k.add(k.mul(image, conv.inImageStride()), k.mul(firstHeld, conv.in[2] * conv.inPixelStride()));
-  ElementType type = ElementType::f32;
-  if (conv.inBlock) {
-    int64_t channels = conv.groups * conv.inChannels, whole = channels / conv.inBlock, rest = channels % conv.inBlock;
-    auto roundBlock = [&](Value block, int64_t valid) {
-      Value source = k.add(from, k.mul(block, conv.inPixels() * conv.inBlock));
-      Value to = k.mul(block, plan.heldBlockUnits());
-      k.loop(none, pixels, 1, [&](Value pixel) {
-        Value at = k.add(source, k.mul(pixel, conv.inBlock));
-        // Lanes without a channel may hold anything, and zero times that is not always zero.
-        Value vector = valid == conv.inBlock ? k.load(k.buffer(conv.input), at, type, plan.lanes)
-                                             : k.maskedLoad(k.buffer(conv.input), at, type, plan.lanes,
-                                                            k.prefixMask(k.constant(valid), plan.lanes));
-        bf16::storeNeighbours(k, vector, k.scratch(), k.add(to, k.mul(pixel, plan.pixelStride())));
-      });
-    };
-    k.loop(none, k.constant(whole), 1, [&](Value block) { roundBlock(block, conv.inBlock); });
-    if (rest)
-      roundBlock(k.constant(whole), rest);
-    return;
-  }
-  k.loop(none, k.constant(conv.groups), 1, [&](Value g) {
-    auto roundPair = [&](Value pair, bool both) {
-      Value source = k.add(from, k.mul(k.add(k.mul(g, conv.inChannels), k.mul(pair, bf16::pair)), conv.inPixels()));
-      Value to = k.mul(k.add(k.mul(g, plan.steps), pair), plan.heldPixels());
-      auto round = [&](Value pixel, Value mask) {
-        auto plane = [&](int64_t channel) -> Value {
+  conv.inBlock ? convertBlocks(from, pixels) : convertPlanes(from, pixels);
+}
+
+void DirectGenerator::convertBlocks(Value from, Value pixels) {
+  int64_t channels = conv.groups * conv.inChannels, whole = channels / conv.inBlock, rest = channels % conv.inBlock;
+  auto convertBlock = [&](Value block, int64_t valid) {
+    Value source = k.add(from, k.mul(block, conv.inPixels() * conv.inBlock));
+    Value to = k.mul(block, plan.heldBlockUnits());
+    k.loop(k.constant(0), pixels, 1, [&](Value pixel) {
+      Value at = k.add(source, k.mul(pixel, conv.inBlock));
+      // Lanes without a channel may hold anything, and zero times that is not always zero.
+      Value vector = valid == conv.inBlock ? k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes)
+                                           : k.maskedLoad(k.buffer(conv.input), at, conv.inputType, plan.lanes,
+                                                          k.prefixMask(k.constant(valid), plan.lanes));
+      units::storeNeighbours(k, plan.format, vector, k.scratch(), k.add(to, k.mul(pixel, plan.pixelStride())));
+    });
+  };
+  k.loop(k.constant(0), k.constant(whole), 1, [&](Value block) { convertBlock(block, conv.inBlock); });
+  if (rest)
+    convertBlock(k.constant(whole), rest);
+}
+
+void DirectGenerator::convertPlanes(Value from, Value pixels) {
+  int64_t group = plan.format.group;
+  k.loop(k.constant(0), k.constant(conv.groups), 1, [&](Value g) {
+    auto convertUnit = [&](Value unit, int64_t channels) { // of `channels` planes
+      Value source = k.add(from, k.mul(k.add(k.mul(g, conv.inChannels), k.mul(unit, group)), conv.inPixels()));
+      Value to = k.mul(k.add(k.mul(g, plan.steps), unit), plan.heldPixels());
+      auto convert = [&](Value pixel, Value mask) {
+        Values planes;
+        for (int64_t channel = 0; channel < channels; ++channel) {
           Value at = k.add(source, k.add(pixel, channel * conv.inPixels()));
-          return mask ? k.maskedLoad(k.buffer(conv.input), at, type, plan.lanes, mask)
-                      : k.load(k.buffer(conv.input), at, type, plan.lanes);
-        };
-        bf16::storeInterleaved(k, plane(0), both ? plane(1) : Value(), k.scratch(), k.add(to, pixel));
+          planes.push_back(mask ? k.maskedLoad(k.buffer(conv.input), at, conv.inputType, plan.lanes, mask)
+                                : k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
+        }
+        units::storeInterleaved(k, plan.format, planes, k.scratch(), k.add(to, pixel));
       };
       Value whole = k.mul(k.div(pixels, plan.lanes), plan.lanes);
-      k.loop(none, whole, plan.lanes, [&](Value pixel) { round(pixel, {}); });
-      k.ifThen(k.less(whole, pixels), [&] { round(whole, k.prefixMask(k.sub(pixels, whole), plan.lanes)); });
+      k.loop(k.constant(0), whole, plan.lanes, [&](Value pixel) { convert(pixel, {}); });
+      k.ifThen(k.less(whole, pixels), [&] { convert(whole, k.prefixMask(k.sub(pixels, whole), plan.lanes)); });
     };
-    k.loop(none, k.constant(conv.inChannels / bf16::pair), 1, [&](Value pair) { roundPair(pair, true); });
-    if (conv.inChannels % bf16::pair)
-      roundPair(k.constant(conv.inChannels / bf16::pair), false);
+    k.loop(k.constant(0), k.constant(conv.inChannels / group), 1, [&](Value unit) { convertUnit(unit, group); });
+    if (conv.inChannels % group)
+      convertUnit(k.constant(conv.inChannels / group), conv.inChannels % group);
   });
 }
 
@@ -189,7 +193,7 @@ DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, V
   mlir::OpBuilder::InsertionGuard guard(k.b);
   k.b.setInsertionPointToEnd(op.thenBlock());
   Values loaded;
-  ElementType computed = partialType();
+  ElementType computed = plan.format.sum;
   for (int64_t i = 0; i < width * vectors; ++i)
     loaded.push_back(k.load(k.scratch(), k.add(partial, i * plan.lanes), computed, plan.lanes));
   k.b.create<mlir::scf::YieldOp>(k.loc, loaded);
@@ -286,7 +290,7 @@ void DirectGenerator::emitTile(const TileClass &tile, Value row, Value column, V
   };
   if (plan.passes() == 1)
     return finish();
-  ElementType computed = partialType();
+  ElementType computed = plan.format.sum;
   k.ifThen(
       k.less(pass, k.constant(plan.passes() - 1)),
       [&] {
@@ -310,8 +314,8 @@ GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan
   if (!plan.channelsOuter)
     result.images = conv.images;
   result.units = conv.images * Dim(conv.groups * plan.tiles.perGroup() * plan.chunks());
-  if (plan.held) // the last vector of a row-major pair may be stored whole
-    result.scratchBytes = (plan.heldUnits() + plan.lanes) * bf16::unitBytes;
+  if (plan.held) // the last vector of row-major units may be stored whole
+    result.scratchBytes = (plan.heldUnits() + plan.lanes) * plan.format.unitBytes();
   else if (plan.passes() > 1)
     result.scratchBytes =
         plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);

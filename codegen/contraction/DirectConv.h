@@ -1,8 +1,8 @@
 // Generates the loops of `direct`, which `separable` uses, too.
 #pragma once
 
-#include "codegen/contraction/Bf16.h"
 #include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/FormatCode.h"
 #include "codegen/space/DirectPlan.h"
 
 namespace lathe {
@@ -18,7 +18,7 @@ public:
   DirectGenerator(KernelBuilder &k, const DirectPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
                   bool paddedBias, ComputeRows computeRows = {})
       : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims),
-        micro(k, plan.conv.type, plan.lanes, plan.unroll, plan.bf16), paddedBias(paddedBias),
+        micro(k, plan.format, plan.lanes, plan.unroll), paddedBias(paddedBias),
         wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)), computeRows(std::move(computeRows)) {}
 
   void emit();
@@ -46,14 +46,12 @@ private:
     PanelPrefetch share;                // of the next panel
   };
 
-  /// Type of the accumulators and of partial sums kept in scratch.
-  ElementType partialType() const {
-    return isFloat(conv.type) && bitWidth(conv.type) == 16 ? ElementType::f32 : conv.type;
-  }
   void emitUnit(Value unit);
   void setRows(Value chunk);
   void setRange(Value range);
-  void roundInput();
+  void convertInput();
+  void convertBlocks(Value from, Value pixels);
+  void convertPlanes(Value from, Value pixels);
   void emitRows();
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);
   PanelPrefetch nextPanel(Value panel, Value tileOfPanel);

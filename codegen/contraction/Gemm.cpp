@@ -1,11 +1,12 @@
 // gemm/2: a matrix product as tiles of `rows` broadcast rows times `vectors` vectors of columns.
 //
-// With type=bf16 a slot rounds the rows of a chunk into its scratch (codegen/contraction/Bf16.h) and runs all its work items of
-// that chunk from there; a right operand that is not constant is rounded as it is copied (packb=1).
+// A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the rows of a chunk into its
+// scratch and run all its work items of that chunk from there; a right operand that is not constant is converted as it
+// is copied (packb=1).
 //
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
-#include "codegen/contraction/Bf16.h"
 #include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/families/Copy.h"
 #include "codegen/space/GemmPlan.h"
@@ -21,10 +22,10 @@ public:
   using Values = KernelBuilder::Values;
   GemmGenerator(KernelBuilder &k, const GemmPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims)
       : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims),
-        micro(k, gemm.type, plan.lanes, plan.unroll, plan.bf16) {}
+        micro(k, plan.format, plan.lanes, plan.unroll) {}
 
   void emit() {
-    if (plan.passes() == 1 && !plan.bf16) {
+    if (plan.passes() == 1 && !plan.format.converts) {
       setPass(k.constant(0));
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
     }
@@ -33,9 +34,9 @@ public:
     k.loop(firstChunk, endChunk, 1, [&](Value number) {
       firstUnit = k.max(k.begin(), k.mul(number, plan.tiles()));
       Value endUnit = k.min(k.end(), k.mul(k.add(number, 1), plan.tiles()));
-      if (plan.bf16) {
+      if (plan.format.converts) {
         locate(number);
-        roundRows();
+        convertRows();
       }
       auto units = [&](Value pass) {
         setPass(pass);
@@ -64,7 +65,7 @@ private:
 
   int64_t steps() const { return plan.steps(lastPass); }
   void locate(Value number);
-  void roundRows();
+  void convertRows();
   std::pair<Value, Value> rowsOf(Value chunkNumber);
   void setPass(Value number) {
     pass = number;
@@ -76,7 +77,7 @@ private:
   void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
   PanelPrefetch nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset);
   void copyColumns(int64_t vectors, int64_t valid, Value from);
-  void copyPairs(int64_t vectors, int64_t valid, Value from);
+  void copyUnits(int64_t vectors, int64_t valid, Value from);
   Value leftRows() { return k.gep(k.scratch(), k.constant(plan.leftStart()), k.b.getI8Type()); }
 };
 
@@ -94,20 +95,22 @@ std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
 }
 
 /// The left operand's rows of the chunk as units in scratch.
-void GemmGenerator::roundRows() {
+void GemmGenerator::convertRows() {
   auto [first, last] = rowsOf(chunk);
   int64_t whole = gemm.k / plan.lanes * plan.lanes, rest = gemm.k - whole;
-  Value from = k.add(aBase, k.mul(first, gemm.aRowStride)), a = k.buffer(gemm.a), rounded = leftRows();
+  Value from = k.add(aBase, k.mul(first, gemm.aRowStride)), a = k.buffer(gemm.a), converted = leftRows();
   k.loop(k.constant(0), k.sub(last, first), 1, [&](Value row) {
-    Value source = k.add(from, k.mul(row, gemm.aRowStride)), to = k.mul(row, plan.roundedRow());
+    Value source = k.add(from, k.mul(row, gemm.aRowStride)), to = k.mul(row, plan.convertedRow());
     k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, [&](Value vector) {
-      Value values = k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.type, plan.lanes);
-      bf16::storeNeighbours(k, values, rounded, k.add(to, k.mul(vector, plan.lanes / bf16::pair)));
+      Value values = k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.leftType, plan.lanes);
+      units::storeNeighbours(k, plan.format, values, converted,
+                             k.add(to, k.mul(vector, plan.lanes / plan.format.group)));
     });
     if (rest)
-      bf16::storeNeighbours(
-          k, k.maskedLoad(a, k.add(source, whole), gemm.type, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
-          rounded, k.add(to, whole / bf16::pair));
+      units::storeNeighbours(
+          k, plan.format,
+          k.maskedLoad(a, k.add(source, whole), gemm.leftType, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
+          converted, k.add(to, whole / plan.format.group));
   });
 }
 
@@ -180,11 +183,11 @@ void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
   });
 }
 
-/// Likewise rounded, as packPairs does for constants. A step is a pair of the operand's, the last one perhaps without a
-/// partner.
-void GemmGenerator::copyPairs(int64_t vectors, int64_t valid, Value from) {
+/// Likewise converted, as packColumns does for constants. The last unit may have fewer steps than the others.
+void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
   Value source = k.buffer(gemm.b);
-  int64_t wide = vectors * plan.lanes, odd = lastPass ? gemm.k % bf16::pair : 0, whole = steps() - odd;
+  int64_t group = plan.format.group, rest = lastPass ? gemm.k % group : 0;
+  int64_t wide = vectors * plan.lanes, whole = steps() - (rest ? 1 : 0);
   auto to = [&](Value step, int64_t lane) { return k.add(k.mul(step, wide), lane); };
   auto masked = [&](Value at, int64_t count) {
     return count == plan.lanes
@@ -192,42 +195,44 @@ void GemmGenerator::copyPairs(int64_t vectors, int64_t valid, Value from) {
                : k.maskedLoad(source, at, gemm.type, plan.lanes, k.prefixMask(k.constant(count), plan.lanes));
   };
   if (gemm.bLaneStride == 1) {
-    auto copy = [&](Value step, bool both) {
-      Value row = k.add(from, k.mul(step, gemm.bStepStride * bf16::pair));
+    auto copy = [&](Value step, int64_t count) {
+      Value row = k.add(from, k.mul(step, gemm.bStepStride * group));
       for (int64_t v = 0; v < vectors; ++v) {
         int64_t lane = v * plan.lanes, real = std::min(plan.lanes, valid - lane);
-        Value low = masked(k.add(row, lane), real),
-              high = both ? masked(k.add(row, gemm.bStepStride + lane), real) : Value();
-        bf16::storeInterleaved(k, low, high, k.scratch(), to(step, lane));
+        Values rows;
+        for (int64_t i = 0; i < count; ++i)
+          rows.push_back(masked(k.add(row, i * gemm.bStepStride + lane), real));
+        units::storeInterleaved(k, plan.format, rows, k.scratch(), to(step, lane));
       }
     };
-    k.loop(k.constant(0), k.constant(whole), 1, [&](Value step) { copy(step, true); });
-    if (odd)
-      copy(k.constant(whole), false);
+    k.loop(k.constant(0), k.constant(whole), 1, [&](Value step) { copy(step, group); });
+    if (rest)
+      copy(k.constant(whole), rest);
     return;
   }
-  // Steps are neighbours in memory: squares of 16 columns by 16 pairs, exchanged. Columns beyond the last repeat it,
-  // into lanes that are not stored.
-  int64_t all = lastPass ? gemm.k - (plan.passes() - 1) * plan.kc * bf16::pair : plan.kc * bf16::pair;
-  auto square = [&](Value step, int64_t lane, int64_t count) { // `count` steps of the operand, up to two vectors
+  // Steps are neighbours in memory: squares of as many columns and units as a vector has lanes, exchanged. Columns
+  // beyond the last repeat it, into lanes that are not stored.
+  int64_t all = lastPass ? gemm.k - (plan.passes() - 1) * plan.kc * group : plan.kc * group;
+  auto square = [&](Value step, int64_t lane, int64_t count) { // `count` steps of the operand, up to `group` vectors
     llvm::SmallVector<Value> rows;
     for (int64_t i = 0; i < plan.lanes; ++i) {
-      Value row = k.add(k.add(from, k.mul(k.constant(std::min(lane + i, valid - 1)), gemm.bLaneStride)),
-                        k.mul(step, bf16::pair));
-      Value low = masked(row, std::min(count, plan.lanes));
-      rows.push_back(
-          bf16::units(k, low, count > plan.lanes ? masked(k.add(row, plan.lanes), count - plan.lanes) : Value()));
+      Value row =
+          k.add(k.add(from, k.mul(k.constant(std::min(lane + i, valid - 1)), gemm.bLaneStride)), k.mul(step, group));
+      Values parts;
+      for (int64_t first = 0; first < count; first += plan.lanes)
+        parts.push_back(masked(k.add(row, first), std::min(count - first, plan.lanes)));
+      rows.push_back(units::joined(k, plan.format, parts));
     }
     rows = transposed(k, std::move(rows));
-    for (int64_t i = 0; i < bf16::pairsOf(count); ++i)
-      k.store(rows[i], k.scratch(), to(k.add(step, i), lane), gemm.type);
+    for (int64_t i = 0; i < plan.format.unitsOf(count); ++i)
+      k.store(rows[i], k.scratch(), to(k.add(step, i), lane), plan.format.unit);
   };
-  int64_t squares = all / (bf16::pair * plan.lanes);
+  int64_t squares = all / (group * plan.lanes);
   for (int64_t lane = 0; lane < wide; lane += plan.lanes) {
     k.loop(k.constant(0), k.constant(squares * plan.lanes), plan.lanes,
-           [&](Value step) { square(step, lane, bf16::pair * plan.lanes); });
-    if (int64_t rest = all % (bf16::pair * plan.lanes))
-      square(k.constant(squares * plan.lanes), lane, rest);
+           [&](Value step) { square(step, lane, group * plan.lanes); });
+    if (int64_t left = all % (group * plan.lanes))
+      square(k.constant(squares * plan.lanes), lane, left);
   }
 }
 
@@ -239,11 +244,11 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
     b = {k.buffer(gemm.b), vectors * plan.lanes};
     bOffset = k.add(k.mul(firstStep, plan.columnVectors() * plan.lanes), k.mul(tile, wide * steps()));
   } else {
-    Value begin = plan.bf16 ? k.mul(firstStep, bf16::pair) : firstStep;
+    Value begin = k.mul(firstStep, plan.format.group);
     Value from = k.add(k.add(bBase, k.mul(tile, wide * gemm.bLaneStride)), k.mul(begin, gemm.bStepStride));
     if (plan.packB) {
-      if (plan.bf16)
-        copyPairs(vectors, valid, from);
+      if (plan.format.converts)
+        copyUnits(vectors, valid, from);
       else
         copyColumns(vectors, valid, from);
       b = {k.scratch(), vectors * plan.lanes};
@@ -305,7 +310,7 @@ KernelBuilder::Values GemmGenerator::initial(int64_t count, Value partial) {
   auto load = [&] {
     Values loaded;
     for (int64_t i = 0; i < count; ++i)
-      loaded.push_back(k.load(k.scratch(), k.add(partial, i * plan.lanes), plan.partialType(), plan.lanes));
+      loaded.push_back(k.load(k.scratch(), k.add(partial, i * plan.lanes), plan.format.sum, plan.lanes));
     return loaded;
   };
   if (lastPass)
@@ -331,7 +336,7 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   llvm::SmallVector<int64_t> offsets;
   for (int64_t row = 0; row < rows; ++row) {
     out.pixels.push_back(row);
-    offsets.push_back(row * (plan.bf16 ? plan.roundedRow() : gemm.aRowStride));
+    offsets.push_back(row * (plan.format.converts ? plan.convertedRow() : gemm.aRowStride));
   }
   Value partial;
   if (plan.passes() > 1)
@@ -339,14 +344,15 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   ReductionAxis axis{steps(), steps(), gemm.aStepStride, 0};
   micro.prefetch = nextTile(vectors, blockOfChunk, axis, bOffset);
   micro.widest = plan.vectors;
-  Value aOffset = plan.bf16 ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.roundedRow()))
-                            : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
+  Value aOffset = plan.format.converts
+                      ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.convertedRow()))
+                      : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
   Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors,
-                            plan.bf16 ? leftRows() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
+                            plan.format.converts ? leftRows() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
   if (lastPass)
     return epilogue.emit(k, dims, out, acc);
   for (size_t i = 0; i < acc.size(); ++i)
-    k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), plan.partialType());
+    k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), plan.format.sum);
 }
 
 } // namespace
@@ -367,7 +373,7 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Contractio
 
   GeneratedKernel result = kernel.finish(schedule);
   result.units = gemm.batch * plan.chunks() * Dim(plan.tiles());
-  if (plan.packB || plan.bf16 || plan.passes() > 1)
+  if (plan.packB || plan.format.converts || plan.passes() > 1)
     result.scratchBytes =
         plan.partialStart() + (plan.passes() > 1 ? plan.tiles() * plan.partialStride() * plan.partialBytes() : 0);
   epilogue.addPackings(result.packings);

@@ -1,6 +1,6 @@
 #include "codegen/contraction/Microkernel.h"
 
-#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/FormatCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -82,7 +82,6 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
   int64_t rows = rowOffsets.size(), sums = acc.size() / (rows * vectors);
   int64_t group = std::max<int64_t>(1, heldVectors(k.target, rows * sums, vectors));
   Value zero = k.constant(0);
-  bool floating = isFloat(type);
   // LLVM makes up to four loads from one base together; where the vectors of two steps have no room, sums would wait in
   // memory for them.
   bool tight = group == vectors && rows * sums * vectors + 2 * vectors >= int64_t(k.target.vectorRegisters);
@@ -100,13 +99,7 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
         Value broadcast = k.splat(scalar, lanes);
         for (int64_t v = v0; v < v1; ++v) {
           Value &sum = acc[(s % sums * rows + p) * vectors + v];
-          if (bf16Pairs)
-            sum = bf16::multiplyAdd(k, broadcast, vectorsOfStep[v - v0], sum);
-          else if (floating)
-            sum = k.fma(broadcast, vectorsOfStep[v - v0], sum);
-          else
-            sum = k.b.create<mlir::arith::AddIOp>(
-                k.loc, sum, k.b.create<mlir::arith::MulIOp>(k.loc, broadcast, vectorsOfStep[v - v0]));
+          sum = units::multiplyAdd(k, format, broadcast, vectorsOfStep[v - v0], sum);
         }
       }
     }

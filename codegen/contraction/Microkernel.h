@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
+#include "codegen/space/ContractionFormat.h"
 #include "codegen/space/RegisterBlock.h"
 
 namespace lathe {
@@ -27,10 +28,9 @@ class Microkernel {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  /// With `bf16Pairs` a step is a unit (pair of bf16) in both operands, and `type` is f32: the type
-  /// of the sums, which has the size of a unit.
-  Microkernel(KernelBuilder &kernel, ElementType type, int64_t lanes, int64_t unroll, bool bf16Pairs = false)
-      : k(kernel), type(type), lanes(lanes), unroll(unroll), bf16Pairs(bf16Pairs) {}
+  /// A step is a unit of `format` in both operands.
+  Microkernel(KernelBuilder &kernel, const ContractionFormat &format, int64_t lanes, int64_t unroll)
+      : k(kernel), format(format), type(format.unit), lanes(lanes), unroll(unroll) {}
 
   /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset +
   /// at(k)][v], for the given rows.
@@ -59,9 +59,9 @@ public:
 
 private:
   KernelBuilder &k;
-  ElementType type;
+  ContractionFormat format;
+  ElementType type; // of units
   int64_t lanes, unroll;
-  bool bf16Pairs;
 
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
              const VectorOperand &b, Value bPointer, int64_t first, int64_t count);

@@ -58,7 +58,7 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
   auto operands = nn::operandsByRecord(anchor);
   ConvGeometry conv;
   TensorInfo x = shapes.of(operands[0]), w = shapes.of(operands[1]), y = shapes.of(anchor->getResult(0));
-  conv.type = x.type;
+  conv.type = conv.inputType = x.type;
   if (conv.type == ElementType::boolean || !KernelBuilder::computes(conv.type))
     throw Declined{fmt::format("no convolution of elements of type {}", name(conv.type))};
   conv.images = x.dims[0];
@@ -177,7 +177,7 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   auto operands = nn::operandsByRecord(anchor);
   TensorInfo a = problem.shapes.of(operands[0]), b = problem.shapes.of(operands[1]);
   GemmGeometry gemm;
-  gemm.type = a.type;
+  gemm.type = gemm.leftType = a.type;
   if (gemm.type == ElementType::boolean || !KernelBuilder::computes(gemm.type))
     throw Declined{fmt::format("no matrix product of elements of type {}", name(gemm.type))};
   for (mlir::Value value : {operands[0], operands[1], mlir::Value(anchor->getResult(0))})

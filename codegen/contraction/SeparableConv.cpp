@@ -2,7 +2,6 @@
 // one kernel. A slot computes a range of rows of all channels of the first into its scratch, from where direct/1's code
 // for the second reads them: a position of the second needs that one position of the first only, so no row is computed
 // twice but where two slots share a range.
-#include "codegen/contraction/Bf16.h"
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/DirectConv.h"
 #include "codegen/contraction/LanewiseConv.h"
@@ -34,15 +33,13 @@ GeneratedKernel generateSeparable(const ContractionProblem &problem, const Contr
         auto keep = [&](const Epilogue::Tile &tile, size_t row, int64_t, mlir::Value result) {
           mlir::Value first = k.add(start, k.mul(tile.pixel, plan.pixelStride()));
           mlir::Value at = k.add(first, tile.pixels[row] * plan.pixelStride());
-          if (!plan.bf16)
-            return k.store(result, k.scratch(), at, ElementType::f32);
-          if (pair.channels() %
-              bf16::pair) { // the last channel's partner may be anything, and zero times that is not always zero
+          if (pair.channels() % plan.format.group) {
+            // Lanes of the last unit without a channel may be anything, and zero times that is not always zero.
             mlir::Value valid = k.min(k.sub(k.constant(pair.channels()), tile.channel), k.constant(pair.lanes));
             result = k.b.create<mlir::arith::SelectOp>(k.loc, k.prefixMask(valid, pair.lanes), result,
                                                        k.zero(result.getType()));
           }
-          bf16::storeNeighbours(k, result, k.scratch(), at);
+          units::storeNeighbours(k, plan.format, result, k.scratch(), at);
         };
         LanewiseGenerator(k, rowsPlan, epilogue, allDims, paddedBias, keep).emitRows(image, block, from, to);
       });

@@ -6,8 +6,8 @@
 // row and of the next one follow each other, so that 16 consecutive ones are the rows of a tile whatever the width;
 // those in the columns that only the kernel reaches are computed in vain. Strided kernels read every stride-th
 // position: each phase (position modulo stride) has a plane of its own, in which all kernels have stride 1.
-#include "codegen/contraction/Bf16.h"
 #include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/space/TilePlan.h"
 
@@ -103,7 +103,7 @@ void TileGenerator::setRange(Value range) {
 /// One position's 32 channels; null: zeros.
 void TileGenerator::storePosition(Value low, Value high, Value to) {
   auto half = [&](Value vector) -> Value {
-    return vector ? bf16::rounded(k, vector) : k.zero(KernelBuilder::vectorOf(k.b.getBF16Type(), lanes));
+    return vector ? units::elements(k, plan.format, vector) : k.zero(KernelBuilder::vectorOf(k.b.getBF16Type(), lanes));
   };
   k.b.create<mlir::LLVM::StoreOp>(k.loc, half(low), to, lineBytes);
   k.b.create<mlir::LLVM::StoreOp>(k.loc, half(high), bytes(to, k.constant(lineBytes / 2)), lineBytes / 2);

@@ -10,10 +10,39 @@ namespace lathe {
 
 namespace {
 
-/// O x I x kernel to [group][tile][pass][tap][channel][lane of all vectors of the tile], channels beyond the last zero.
+/// Reads the elements of a constant and writes them as elements of units.
+class Elements {
+public:
+  Elements(const nn::ConstantData &data, const ContractionFormat &format)
+      : data(data), format(format), size(bitWidth(data.type) / 8) {}
+
+  /// Writes element `index` to step `step` of the unit at `unit`.
+  void write(int64_t index, char *unit, int64_t step = 0) const {
+    const char *from = data.bytes.data() + (data.splat ? 0 : index * size);
+    if (format.converts)
+      format.write(from, data.type, unit + step * format.elementBytes());
+    else
+      std::memcpy(unit, from, size);
+  }
+
+private:
+  const nn::ConstantData &data;
+  const ContractionFormat &format;
+  int64_t size;
+};
+
+/// Part of a packing's text: formats that do not convert store the same bytes.
+std::string suffix(const ContractionFormat &format) {
+  return format.converts ? fmt::format(" {}", format.name) : std::string();
+}
+
+/// O x I x kernel to [group][tile][pass][tap][unit of channels][lane of all vectors of the tile], channels beyond the
+/// last zero.
 std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &plan) {
   const ConvGeometry &conv = plan.conv;
-  int64_t size = bitWidth(data.type) / 8, taps = conv.taps();
+  const ContractionFormat &format = plan.format;
+  Elements elements(data, format);
+  int64_t size = format.unitBytes(), taps = conv.taps();
   std::vector<char> packed(conv.groups * plan.groupStride() * size);
   char *to = packed.data();
   for (int64_t g = 0; g < conv.groups; ++g)
@@ -23,37 +52,11 @@ std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &pl
       int64_t real = std::min(wide, conv.outChannels - first);
       for (int64_t pass = 0; pass < plan.passes(); ++pass)
         for (int64_t tap = 0; tap < taps; ++tap)
-          for (int64_t c = 0; c < plan.kc; ++c, to += wide * size)
-            for (int64_t o = 0; o < real; ++o) {
-              int64_t from = ((g * conv.outChannels + first + o) * conv.inChannels + pass * plan.kc + c) * taps + tap;
-              std::memcpy(to + o * size, data.bytes.data() + (data.splat ? 0 : from * size), size);
-            }
-    }
-  return packed;
-}
-
-/// O x I x kernel rounded, to [group][tile][tap][pair of channels][lane of all vectors of the tile][channel of the
-/// pair].
-std::vector<char> packPairs(const nn::ConstantData &data, const DirectPlan &plan) {
-  const ConvGeometry &conv = plan.conv;
-  int64_t taps = conv.taps();
-  std::vector<char> packed(conv.groups * plan.groupStride() * bf16::unitBytes);
-  char *to = packed.data();
-  for (int64_t g = 0; g < conv.groups; ++g)
-    for (int64_t t = 0; t < plan.tiles.perGroup(); ++t) {
-      int64_t wide = (t < plan.tiles.full ? plan.tiles.vectors : plan.tiles.tailVectors) * plan.lanes;
-      int64_t first = t * plan.tiles.vectors * plan.lanes;
-      int64_t real = std::min(wide, conv.outChannels - first);
-      for (int64_t tap = 0; tap < taps; ++tap)
-        for (int64_t step = 0; step < plan.steps; ++step, to += wide * bf16::unitBytes)
-          for (int64_t o = 0; o < real; ++o)
-            for (int64_t c = step * bf16::pair; c < std::min(conv.inChannels, (step + 1) * bf16::pair); ++c) {
-              int64_t from = ((g * conv.outChannels + first + o) * conv.inChannels + c) * taps + tap;
-              float value;
-              std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
-              uint16_t half = bf16::rounded(value);
-              std::memcpy(to + (o * bf16::pair + c % bf16::pair) * sizeof half, &half, sizeof half);
-            }
+          for (int64_t unit = pass * plan.kc; unit < (pass + 1) * plan.kc; ++unit, to += wide * size)
+            for (int64_t o = 0; o < real; ++o)
+              for (int64_t c = unit * format.group; c < std::min(conv.inChannels, (unit + 1) * format.group); ++c)
+                elements.write(((g * conv.outChannels + first + o) * conv.inChannels + c) * taps + tap, to + o * size,
+                               c % format.group);
     }
   return packed;
 }
@@ -61,60 +64,32 @@ std::vector<char> packPairs(const nn::ConstantData &data, const DirectPlan &plan
 } // namespace
 
 Packing directPacking(const DirectPlan &plan) {
-  return {[plan](const nn::ConstantData &data) { return plan.bf16 ? packPairs(data, plan) : packWeights(data, plan); },
-          fmt::format("goihw/oc={}x{} kc={}{}", plan.tiles.vectors, plan.lanes, plan.kc, plan.bf16 ? " bf16" : ""),
-          plan.bf16 ? ElementType::bf16 : plan.conv.type};
+  return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
+          fmt::format("goihw/oc={}x{} kc={}{}", plan.tiles.vectors, plan.lanes, plan.kc, suffix(plan.format)),
+          plan.format.element};
 }
 
 // ---- gemm ----
 
 namespace {
 
-/// K x N (or N x K) to [pass][tile][k][lane of all vectors of the tile], columns beyond the last zero.
+/// K x N (or N x K) to [pass][tile][unit of steps][lane of all vectors of the tile], columns beyond the last zero.
 std::vector<char> packColumns(const nn::ConstantData &data, const GemmPlan &plan) {
   const GemmGeometry &gemm = plan.gemm;
-  int64_t size = bitWidth(data.type) / 8;
-  std::vector<char> packed(plan.columnVectors() * plan.lanes * gemm.k * size);
-  char *to = packed.data();
-  for (int64_t begin = 0; begin < gemm.k; begin += plan.kc)
-    for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
-      int64_t first = tile * plan.vectors * plan.lanes, steps = std::min(plan.kc, gemm.k - begin);
-      int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
-      int64_t real = std::min(wide, gemm.n - first);
-      auto copy = [&](int64_t k, int64_t j, int64_t from) {
-        std::memcpy(to + (k * wide + j) * size, data.bytes.data() + (data.splat ? 0 : from * size), size);
-      };
-      if (gemm.transB) // a row of the source at a time: it is as long as the reduction
-        for (int64_t j = 0; j < real; ++j)
-          for (int64_t k = 0; k < steps; ++k)
-            copy(k, j, (first + j) * gemm.k + begin + k);
-      else
-        for (int64_t k = 0; k < steps; ++k)
-          for (int64_t j = 0; j < real; ++j)
-            copy(k, j, (begin + k) * gemm.n + first + j);
-      to += wide * steps * size;
-    }
-  return packed;
-}
-
-/// K x N (or N x K) rounded, to [pass][tile][pair of steps][lane of all vectors of the tile][step of the pair].
-std::vector<char> packPairs(const nn::ConstantData &data, const GemmPlan &plan) {
-  const GemmGeometry &gemm = plan.gemm;
-  std::vector<char> packed(plan.columnVectors() * plan.lanes * plan.allSteps() * bf16::unitBytes);
+  const ContractionFormat &format = plan.format;
+  Elements elements(data, format);
+  int64_t size = format.unitBytes();
+  std::vector<char> packed(plan.columnVectors() * plan.lanes * plan.allSteps() * size);
   char *to = packed.data();
   for (int64_t begin = 0; begin < plan.allSteps(); begin += plan.kc)
     for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
       int64_t first = tile * plan.vectors * plan.lanes, steps = std::min(plan.kc, plan.allSteps() - begin);
       int64_t wide = (tile + 1 < plan.tiles() ? plan.vectors : plan.tailVectors()) * plan.lanes;
-      int64_t real = std::min(wide, gemm.n - first), low = begin * bf16::pair,
-              high = std::min(gemm.k, low + steps * bf16::pair);
+      int64_t real = std::min(wide, gemm.n - first), low = begin * format.group,
+              high = std::min(gemm.k, low + steps * format.group);
       auto copy = [&](int64_t k, int64_t j) {
         int64_t from = gemm.transB ? (first + j) * gemm.k + k : k * gemm.n + first + j;
-        float value;
-        std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
-        uint16_t half = bf16::rounded(value);
-        std::memcpy(to + ((k - low) / bf16::pair * wide + j) * bf16::unitBytes + k % bf16::pair * sizeof half, &half,
-                    sizeof half);
+        elements.write(from, to + ((k - low) / format.group * wide + j) * size, k % format.group);
       };
       if (gemm.transB) // a row of the source at a time: it is as long as the reduction
         for (int64_t j = 0; j < real; ++j)
@@ -124,7 +99,7 @@ std::vector<char> packPairs(const nn::ConstantData &data, const GemmPlan &plan) 
         for (int64_t k = low; k < high; ++k)
           for (int64_t j = 0; j < real; ++j)
             copy(k, j);
-      to += wide * steps * bf16::unitBytes;
+      to += wide * steps * size;
     }
   return packed;
 }
@@ -132,9 +107,8 @@ std::vector<char> packPairs(const nn::ConstantData &data, const GemmPlan &plan) 
 } // namespace
 
 Packing gemmPacking(const GemmPlan &plan) {
-  return {[plan](const nn::ConstantData &data) { return plan.bf16 ? packPairs(data, plan) : packColumns(data, plan); },
-          fmt::format("kn/{}x{}{}", plan.vectors, plan.lanes, plan.bf16 ? " bf16" : ""),
-          plan.bf16 ? ElementType::bf16 : plan.gemm.type};
+  return {[plan](const nn::ConstantData &data) { return packColumns(data, plan); },
+          fmt::format("kn/{}x{}{}", plan.vectors, plan.lanes, suffix(plan.format)), plan.format.element};
 }
 
 // ---- lanewise ----
@@ -166,9 +140,10 @@ Packing lanewisePacking(const LanewisePlan &plan) {
 
 namespace {
 
-/// Weights rounded, to [tile of outputs][tap][block of 32 channels][vector][pair of channels][output][channel of the
-/// pair].
+/// Weights in units of channels, to [tile of outputs][tap][block of 32 channels][vector][unit of channels][output].
 std::vector<char> packTiles(const nn::ConstantData &data, const TilePlan &plan) {
+  const ContractionFormat &format = plan.format;
+  Elements elements(data, format);
   int64_t taps = plan.taps.size();
   std::vector<char> packed(taps * plan.blocks() * plan.vectors() * tileBytes);
   auto place = [&](int64_t output, int64_t tap, int64_t channel) {
@@ -176,13 +151,10 @@ std::vector<char> packTiles(const nn::ConstantData &data, const TilePlan &plan) 
     int64_t in = channel % tileDepth;
     return tile * plan.panel(plan.oc) +
            ((tap * plan.blocks() + channel / tileDepth) * count + output / tileLanes % plan.oc) * tileBytes +
-           in / bf16::pair * tileLineBytes + (output % tileLanes * bf16::pair + in % bf16::pair) * 2;
+           in / format.group * tileLineBytes + output % tileLanes * format.unitBytes();
   };
   auto copy = [&](int64_t output, int64_t tap, int64_t channel, int64_t from) {
-    float value;
-    std::memcpy(&value, data.bytes.data() + (data.splat ? 0 : from * sizeof value), sizeof value);
-    uint16_t half = bf16::rounded(value);
-    std::memcpy(packed.data() + place(output, tap, channel), &half, sizeof half);
+    elements.write(from, packed.data() + place(output, tap, channel), channel % format.group);
   };
   bool columnsLast = plan.gemm && !plan.gemm->transB; // K x N; all others: outputs x channels x taps
   for (int64_t i = 0; i < (columnsLast ? plan.channels : plan.outputs); ++i)
@@ -196,15 +168,14 @@ std::vector<char> packTiles(const nn::ConstantData &data, const TilePlan &plan) 
 
 Packing tilePacking(const TilePlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packTiles(data, plan); },
-          fmt::format("tiles/oc={} bf16", plan.oc), ElementType::bf16};
+          fmt::format("tiles/oc={}{}", plan.oc, suffix(plan.format)), plan.format.element};
 }
 
 // ---- winograd ----
 
 namespace {
 
-/// O x I x 3 x 3 to G g G^T as [tile of channels][point][input channel][lane of the tile's vectors], rounded with the
-/// channels of a pair innermost.
+/// O x I x 3 x 3 to G g G^T as [tile of channels][point][unit of input channels][lane of the tile's vectors].
 std::vector<char> packWeights(const nn::ConstantData &data, const WinogradPlan &plan) {
   const ConvGeometry &conv = plan.conv;
   int64_t alpha = plan.alpha(), wide = plan.wide();
@@ -224,16 +195,13 @@ std::vector<char> packWeights(const nn::ConstantData &data, const WinogradPlan &
       for (int64_t i = 0; i < alpha; ++i)
         for (int64_t x = 0; x < 3; ++x)
           half[i * 3 + x] = g[i][0] * taps[x] + g[i][1] * taps[3 + x] + g[i][2] * taps[6 + x];
-      char *to = packed.data() +
-                 (o / wide * plan.points() * panel + c / plan.channelsOfStep() * wide + o % wide) * sizeof(float);
+      char *to =
+          packed.data() + (o / wide * plan.points() * panel + c / plan.format.group * wide + o % wide) * sizeof(float);
       for (int64_t i = 0; i < alpha; ++i)
         for (int64_t j = 0; j < alpha; ++j, to += panel * sizeof(float)) {
           auto value = float(g[j][0] * half[i * 3] + g[j][1] * half[i * 3 + 1] + g[j][2] * half[i * 3 + 2]);
-          uint16_t rounded = bf16::rounded(value);
-          if (plan.bf16)
-            std::memcpy(to + c % bf16::pair * sizeof rounded, &rounded, sizeof rounded);
-          else
-            std::memcpy(to, &value, sizeof value);
+          plan.format.write(reinterpret_cast<const char *>(&value), ElementType::f32,
+                            to + c % plan.format.group * plan.format.elementBytes());
         }
     }
   return packed;
@@ -243,8 +211,8 @@ std::vector<char> packWeights(const nn::ConstantData &data, const WinogradPlan &
 
 Packing winogradPacking(const WinogradPlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
-          fmt::format("winograd m={} oc={}x{}{}", plan.m(), plan.oc, plan.lanes, plan.bf16 ? " bf16" : ""),
-          plan.bf16 ? ElementType::bf16 : plan.conv.type};
+          fmt::format("winograd m={} oc={}x{}{}", plan.m(), plan.oc, plan.lanes, suffix(plan.format)),
+          plan.format.element};
 }
 
 } // namespace lathe

@@ -8,8 +8,8 @@
 //
 // Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
 #include "codegen/builder/Runs.h"
-#include "codegen/contraction/Bf16.h"
 #include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/contraction/WinogradCode.h"
 #include "codegen/space/WinogradPlan.h"
@@ -29,7 +29,7 @@ public:
   WinogradGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
                     bool paddedBias)
       : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims),
-        micro(k, ElementType::f32, plan.lanes, plan.unroll, plan.bf16), paddedBias(paddedBias),
+        micro(k, plan.format, plan.lanes, plan.unroll), paddedBias(paddedBias),
         wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)) {}
 
   void emit() {
@@ -137,10 +137,10 @@ void WinogradGenerator::clearZeros() {
     store(zero, k.add(temporary, plan.zerosAt() + j * plan.lanes));
 }
 
-/// Lanes of a block that hold a channel, where an odd last one is paired with one that does not and may be anything;
-/// null: nothing reads the others.
+/// Lanes of a block that hold a channel, where the last unit has lanes that do not and may be anything; null: nothing
+/// reads the others.
 mlir::Value WinogradGenerator::realLanes(Value block) {
-  if (!plan.bf16 || conv.inChannels % bf16::pair == 0)
+  if (conv.inChannels % plan.format.group == 0)
     return {};
   Value rest = k.sub(k.constant(conv.inChannels), k.mul(block, plan.lanes));
   return k.prefixMask(k.min(rest, k.constant(plan.lanes)), plan.lanes);
@@ -212,10 +212,8 @@ void WinogradGenerator::storePoints(Value block, Value tile, int64_t firstRow, i
     Values v = applyRows(k, plan.transform.input, t);
     for (int64_t j = 0; j < alpha; ++j) {
       Value at = k.add(k.add(to, k.mul(i, alpha * plan.inputPlane())), j * plan.inputPlane());
-      if (plan.bf16)
-        bf16::storeNeighbours(k, real ? k.select(real, v[j], k.zero(v[j].getType())) : v[j], k.scratch(), at);
-      else
-        store(v[j], at);
+      units::storeNeighbours(k, plan.format, real ? k.select(real, v[j], k.zero(v[j].getType())) : v[j], k.scratch(),
+                             at);
     }
   });
 }

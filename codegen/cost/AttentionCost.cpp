@@ -44,13 +44,13 @@ private:
 
   double packing() const {
     double k = keys * double(plan.depth) / lanes, v = keys * wide();
-    return k * (plan.bf16 ? 4 : 3) + v * (plan.bf16 ? 3 : 1.5) + 4 * turnCycles;
+    return k * (plan.format.converts ? 4 : 3) + v * (plan.format.converts ? 3 : 1.5) + 4 * turnCycles;
   }
 
   double registerBlock(int64_t rows, double blocksOfKeys) const {
     double count = double(rows), perBlock = seen / blocksOfKeys;
     double panels = std::ceil(perBlock / double(plan.panel()));
-    Reduction scores{rows, plan.vectors, plan.depthSteps(), plan.depthSteps(), plan.unroll, plan.bf16};
+    Reduction scores{rows, plan.vectors, plan.depthSteps(), plan.depthSteps(), plan.unroll, plan.format};
     double cycles =
         panels * (reductionCycles(target, scores) + resultCycles(count * double(plan.vectors), 0) + turnCycles);
     double vectors = perBlock / lanes, changed = plan.bias || plan.mask || plan.causal ? 2.5 : 0;
@@ -60,7 +60,7 @@ private:
       auto tile = int64_t(std::min(left, double(plan.vectors)));
       // Where the number of keys is not known, a vector of them at a time.
       int64_t run = plan.single() && !plan.causal ? steps : std::min<int64_t>(steps, plan.lanes / plan.ofStep());
-      Reduction values{rows, tile, steps, run, std::min(plan.unroll, run), plan.bf16};
+      Reduction values{rows, tile, steps, run, std::min(plan.unroll, run), plan.format};
       cycles += reductionCycles(target, values) + resultCycles(count * double(tile), plan.single() ? 1 : 3);
     }
     if (!plan.single())

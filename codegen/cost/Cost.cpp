@@ -1,7 +1,5 @@
 #include "codegen/cost/Cost.h"
 
-#include "codegen/space/Bf16Pairs.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -89,13 +87,12 @@ double reductionCycles(const Target &target, const Reduction &reduction) {
   int64_t sums = partialSums(target, reduction);
   int64_t group = std::max<int64_t>(1, heldVectors(target, reduction.rows * sums, reduction.vectors));
   double groups = std::ceil(vectors / double(group));
-  double products = rows * vectors / (reduction.pairs ? bf16::productsACycle(target) : target.fmaPerCycle());
+  double products = rows * vectors / reduction.format.productsPerCycle(target);
   double loads = vectors == 1 ? rows + 1 : vectors + rows * groups;
   // Sums wait for their products, unless the core sees other sums before these are done.
   constexpr double lookAhead = 500; // instructions
   double instructions = reduction.calls * steps * (rows * vectors + (vectors == 1 ? 1 : loads)) + 30;
-  double latency = (reduction.pairs ? 6.0 : target.machine.fmaLatency) / double(sums) /
-                   std::clamp(lookAhead / instructions, 1.0, 8.0);
+  double latency = reduction.format.latency(target) / double(sums) / std::clamp(lookAhead / instructions, 1.0, 8.0);
   double step = std::max({products, loads / 2, latency}) + 0.05 * loads;
   if (groups > 1 && vectors > 1)
     step *= 1.06;

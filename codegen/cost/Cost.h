@@ -5,6 +5,7 @@
 // how well they order schedules.
 #pragma once
 
+#include "codegen/space/ContractionFormat.h"
 #include "codegen/space/KernelFacts.h"
 #include "codegen/space/RegisterBlock.h"
 
@@ -49,7 +50,7 @@ struct Reduction {
   int64_t rows, vectors, steps;
   int64_t run;    // ReductionAxis::run
   int64_t unroll; // steps per iteration
-  bool pairs = false;
+  ContractionFormat format = plainFormat(ElementType::f32);
   double calls = 1;    // that follow one another on the same sums
   double lines = 0;    // prefetched per iteration
   bool looseB = false; // vectors of `vectors` are not packed one behind the other

@@ -23,7 +23,7 @@ class DirectCost {
 public:
   DirectCost(Cost &cost, const DirectPlan &plan, double operators)
       : cost(cost), plan(plan), conv(plan.conv), operators(operators), images(valueOf(conv.images)),
-        unit(plan.bf16 ? bf16::unitBytes : bitWidth(conv.type) / 8.0) {
+        unit(double(plan.format.unitBytes())) {
     for (const TileClass &tile : plan.classes)
       inRow += double(tile.count);
   }
@@ -68,7 +68,7 @@ private:
                             plan.kc,
                             plan.axis.run,
                             plan.unroll,
-                            plan.bf16,
+                            plan.format,
                             lines(vectors)};
         reduction.calls = double(conv.taps());
         taps += reductionCycles(cost.facts.target, reduction);
@@ -91,7 +91,7 @@ private:
     if (plan.tiles.tailVectors)
       group += tileOfChannels(plan.tiles.tailVectors);
     cost.compute += images * double(conv.groups) * group;
-    if (plan.bf16) // a range's rows are rounded
+    if (plan.format.converts) // the rows of a range
       cost.compute += images * double(plan.chunks()) * double(plan.heldUnits()) / double(plan.lanes) * 2.5;
   }
 

@@ -12,7 +12,7 @@ class GemmCost {
 public:
   GemmCost(Cost &cost, const GemmPlan &plan, double operators)
       : cost(cost), plan(plan), gemm(plan.gemm), operators(operators), batch(valueOf(gemm.batch)), m(valueOf(gemm.m)),
-        unit(plan.bf16 ? bf16::unitBytes : bitWidth(gemm.type) / 8.0) {
+        unit(double(plan.format.unitBytes())) {
     auto all = std::max<int64_t>(1, int64_t(m));
     pieces = evenPieces(all, plan.rows);
     chunks = std::ceil(double(pieces.count) / double(plan.mc));
@@ -39,7 +39,7 @@ private:
   bool walksB() const { return !gemm.constantB && !plan.packB; }
 
   double block(int64_t rows, int64_t vectors, int64_t steps) const {
-    Reduction reduction{rows, vectors, steps, steps, plan.unroll, plan.bf16};
+    Reduction reduction{rows, vectors, steps, steps, plan.unroll, plan.format};
     reduction.widest = plan.vectors;
     double iterations = std::max(1.0, double(steps / plan.unroll));
     if (plan.prefetch)
@@ -47,7 +47,7 @@ private:
     double cycles = reductionCycles(cost.facts.target, reduction);
     // Rows that fall into one set of the innermost cache displace one another.
     int64_t bytes = gemm.aRowStride * int64_t(unit), way = 4096;
-    int64_t sets = plan.bf16 || bytes == 0 ? way : std::max<int64_t>(1, way / std::gcd(bytes, way));
+    int64_t sets = plan.format.converts || bytes == 0 ? way : std::max<int64_t>(1, way / std::gcd(bytes, way));
     if ((rows + sets - 1) / sets > 10)
       cycles *= 1.25;
     if (walksB() && gemm.bLaneStride != 1) // an element a lane
@@ -73,10 +73,12 @@ private:
   void addCopies() {
     double vectors = double(plan.allSteps() * plan.columnVectors());
     if (plan.packB) { // every chunk copies every tile of columns
-      double each = gemm.bLaneStride == 1 ? (plan.bf16 ? 4 : 1.2) : plan.bf16 ? 5 : 1.1 * double(plan.lanes);
+      double each = gemm.bLaneStride == 1  ? (plan.format.converts ? 4 : 1.2)
+                    : plan.format.converts ? 5
+                                           : 1.1 * double(plan.lanes);
       cost.compute += batch * chunks * (vectors * each + double(plan.tiles()) * turnCycles);
     }
-    if (plan.bf16)
+    if (plan.format.converts)
       cost.compute += batch * m * (double(gemm.k) / double(plan.lanes) * 2 + turnCycles);
   }
 

@@ -34,7 +34,7 @@ Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &pl
          tiles = double(plan.channelTiles());
   cost.compute += transformCycles(plan, images);
   // A chunk is computed whole, also where it has fewer tiles.
-  Reduction reduction{plan.px, plan.oc, plan.steps(), plan.blockSteps(), plan.unroll, plan.bf16};
+  Reduction reduction{plan.px, plan.oc, plan.steps(), plan.blockSteps(), plan.unroll, plan.format};
   double panel = double(plan.steps() * plan.oc * plan.lanes) * 4;
   if (plan.prefetch)
     reduction.lines = std::ceil(panel / 64 / (double(plan.blocks) * double(plan.steps() / plan.unroll)));

@@ -5,7 +5,7 @@
 // which the microkernel reads them, wherever they come from; then, for each register block of queries: scores of all
 // keys, bias and mask, exponentials and their sum, product with the values, division by the sum, store. With keys in
 // blocks the greatest score, the sum and the result of each query are kept and rescaled from block to block (the online
-// softmax). With operands rounded to bf16 what lies in scratch for a product are units of two neighbouring steps.
+// softmax). What lies in scratch for a product are units of the format (codegen/space/ContractionFormat.h).
 #include "codegen/families/Attention.h"
 #include "codegen/Families.h"
 #include "codegen/builder/RowSweep.h"
@@ -23,7 +23,7 @@ using Values = KernelBuilder::Values;
 class AttentionKernel : AttentionOperands {
 public:
   AttentionKernel(KernelBuilder &k, const AttentionPlan &plan, const RunTimeDims &dims)
-      : AttentionOperands(k, plan, dims), micro(k, plan.compute, plan.lanes, plan.unroll, plan.bf16) {}
+      : AttentionOperands(k, plan, dims), micro(k, plan.format, plan.lanes, plan.unroll) {}
 
   void emit() {
     k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
@@ -305,8 +305,9 @@ private:
           Value weight = b.expNegative(b.sub(score, shifts[row]));
           if (mask)
             weight = b.select(mask, weight, k.zero(vector));
-          if (plan.bf16) // units take half the place, so none is written over before it is read
-            bf16::storeNeighbours(k, weight, scorePlace(of, row, k.constant(0)), k.div(index, bf16::pair));
+          if (plan.format.converts) // units take less place, so none is written over before it is read
+            units::storeNeighbours(k, plan.format, weight, scorePlace(of, row, k.constant(0)),
+                                   k.div(index, plan.ofStep()));
           else
             write(weight, scorePlace(of, row, index));
           return b.add(state, weight);

@@ -4,7 +4,7 @@
 
 #include "codegen/builder/RunTimeDims.h"
 #include "codegen/builder/Scalar.h"
-#include "codegen/contraction/Bf16.h"
+#include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/Microkernel.h"
 #include "codegen/families/Copy.h"
 #include "codegen/space/AttentionPlan.h"
@@ -100,15 +100,12 @@ protected:
     });
   }
 
-  // ---- Packing; bf16 in pairs along the depth (queries, keys) or of two keys (values) ----
+  // ---- Packing: units along the depth (queries, keys) or of neighbouring keys (values) ----
 
   void packQuery(Value row, Value from) {
     Value to = k.mul(row, plan.depthPitch());
     readRow(q, from, plan.depth, plan.scale, [&](int64_t lane, Value x) {
-      if (plan.bf16)
-        bf16::storeNeighbours(k, x, scratch(plan.queriesAt() + lane / bf16::pair, to), k.constant(0));
-      else
-        write(x, scratch(plan.queriesAt() + lane, to));
+      units::storeNeighbours(k, plan.format, x, scratch(plan.queriesAt() + lane / plan.ofStep(), to), k.constant(0));
     });
   }
 
@@ -128,15 +125,19 @@ protected:
         return;
       }
       auto keysAt = [&](Value d) { return readKeys(first, at, last, d); };
-      if (!plan.bf16)
+      if (!plan.format.converts)
         return k.loop(k.constant(0), k.constant(plan.depth), 1, [&](Value d) { write(keysAt(d), line(d)); });
-      int64_t whole = plan.depth / bf16::pair;
-      k.loop(k.constant(0), k.constant(whole), 1, [&](Value step) {
-        Value d = k.mul(step, bf16::pair);
-        bf16::storeInterleaved(k, keysAt(d), keysAt(k.add(d, 1)), line(step), k.constant(0));
-      });
-      if (plan.depth % bf16::pair)
-        bf16::storeInterleaved(k, keysAt(k.constant(plan.depth - 1)), {}, line(k.constant(whole)), k.constant(0));
+      auto storeUnit = [&](Value step, int64_t depth) {
+        Value d = k.mul(step, plan.ofStep());
+        Values steps;
+        for (int64_t i = 0; i < depth; ++i)
+          steps.push_back(keysAt(k.add(d, i)));
+        units::storeInterleaved(k, plan.format, steps, line(step), k.constant(0));
+      };
+      int64_t whole = plan.depth / plan.ofStep();
+      k.loop(k.constant(0), k.constant(whole), 1, [&](Value step) { storeUnit(step, plan.ofStep()); });
+      if (plan.depth % plan.ofStep())
+        storeUnit(k.constant(whole), plan.depth % plan.ofStep());
     });
   }
 
@@ -163,8 +164,11 @@ protected:
     };
     llvm::SmallVector<Value> rows;
     for (int64_t i = 0; i < plan.lanes; ++i) {
-      Value row = k.add(first, k.min(k.add(at, i), last)), low = part(row, 0);
-      rows.push_back(!plan.bf16 ? low : bf16::units(k, low, count > plan.lanes ? part(row, plan.lanes) : Value()));
+      Value row = k.add(first, k.min(k.add(at, i), last));
+      Values parts;
+      for (int64_t from = 0; from < count; from += plan.lanes)
+        parts.push_back(part(row, from));
+      rows.push_back(plan.format.converts ? units::joined(k, plan.format, parts) : parts[0]);
     }
     rows = transposed(k, std::move(rows));
     Value step = k.div(d, plan.ofStep());
@@ -189,13 +193,16 @@ protected:
     // Rows beyond the last key are multiplied by weights of zero: any finite number serves.
     Value end = mlir::getConstantIntValue(count) && !plan.causal ? count : roundedUp(count, plan.lanes);
     k.loop(k.constant(0), end, plan.ofStep(), [&](Value at) {
-      if (!plan.bf16)
+      if (!plan.format.converts)
         return readRow(value, rowAt(at), plan.width, 1, [&](int64_t lane, Value x) { write(x, to(at, lane)); });
-      Values early;
-      readRow(value, rowAt(at), plan.width, 1, [&](int64_t, Value x) { early.push_back(x); });
-      readRow(value, rowAt(k.add(at, 1)), plan.width, 1, [&](int64_t lane, Value x) {
-        bf16::storeInterleaved(k, early[lane / plan.lanes], x, to(at, lane), k.constant(0));
-      });
+      std::vector<Values> steps(plan.widthVectors());
+      for (int64_t key = 0; key < plan.ofStep(); ++key)
+        readRow(value, rowAt(k.add(at, key)), plan.width, 1, [&](int64_t lane, Value x) {
+          Values &unit = steps[lane / plan.lanes];
+          unit.push_back(x);
+          if (key + 1 == plan.ofStep())
+            units::storeInterleaved(k, plan.format, unit, to(at, lane), k.constant(0));
+        });
     });
   }
 };

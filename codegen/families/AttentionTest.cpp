@@ -1,6 +1,6 @@
 // Random attention kernels against the reference: extents, masks, views around the operands, symbolic extents,
 // schedules, targets.
-#include "codegen/contraction/Bf16.h"
+#include "codegen/space/ContractionFormat.h"
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomKernels.h"
@@ -272,7 +272,8 @@ TEST_F(Attention, rowsThatSeeNothingAreNan) {
 /// "" where this machine runs them, otherwise what to print.
 std::string noBf16Here() {
   Target native = Target::parse(testTargetName());
-  std::string reason = needsEmulator(native) ? "the emulator has none" : bf16::obstacle(native);
+  std::string reason =
+      needsEmulator(native) ? "the emulator has none" : formatNamed("bf16", ElementType::f32).obstacle(native);
   return reason.empty() ? "" : "PRODUCTS OF BF16 ARE NOT TESTED HERE: " + reason;
 }
 

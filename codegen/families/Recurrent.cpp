@@ -30,7 +30,7 @@ using Values = KernelBuilder::Values;
 class RecurrentKernel {
 public:
   RecurrentKernel(KernelBuilder &k, const RecurrentPlan &plan, const RunTimeDims &dims)
-      : k(k), plan(plan), form(plan.form), dims(dims), micro(k, plan.type, plan.lanes, plan.unroll) {}
+      : k(k), plan(plan), form(plan.form), dims(dims), micro(k, plainFormat(plan.type), plan.lanes, plan.unroll) {}
 
   void emit() {
     steps = dims.value(k, plan.steps);

@@ -10,7 +10,9 @@ static constexpr int64_t mostKeysAtOnce = 1024, keysOfABlock = 512;
 
 AttentionPlan::AttentionPlan(const AttentionFacts &facts, const Schedule &schedule)
     : AttentionGeometry(facts.geometry) {
-  bf16 = bf16::scheduled(schedule, facts.target, type);
+  format = scheduledFormat(schedule, facts.target, type, type);
+  if (!format.converts) // operands are converted to `compute` when they are brought into scratch
+    format = plainFormat(compute);
   rows = schedule.number("mr");
   if (queries.isConstant())
     rows = std::min(rows, queries.constant());
@@ -25,9 +27,14 @@ AttentionPlan::AttentionPlan(const AttentionFacts &facts, const Schedule &schedu
   if (!fitsRegisters(facts.target, rows, vectors))
     illegal("registers", "mr={} vectors={} needs more than {} registers", rows, vectors, facts.target.vectorRegisters);
 }
+
 int64_t AttentionPlan::keyCapacity() const {
   int64_t count = single() ? keys.constant() : kc;
   return (count + panel() - 1) / panel() * panel();
+}
+
+bool AttentionFacts::allowsWord(const Parameter &parameter, std::string_view word) const {
+  return std::string_view(parameter.name) != "type" || formatApplies(word, target, geometry.type, geometry.type);
 }
 
 void AttentionFacts::require(const Schedule &schedule) const { AttentionPlan(*this, schedule); }
@@ -37,8 +44,8 @@ Schedule AttentionFacts::prior() const {
   Schedule schedule = emptySchedule("attention");
   schedule.numbers = {{"mr", wide ? 14 : 6}, {"vectors", 2}, {"unroll", 4}, {"mc", 1}, {"kc", keysOfABlock}};
   AttentionPlan plan(*this, schedule);
-  if (bf16::wanted(*this, plan.type) && !bf16::pairsAreSlow(target))
-    schedule.words["type"] = "bf16";
+  if (ContractionFormat format = fastestFormat(precision, target, plan.type, plan.type); format.converts)
+    schedule.words["type"] = format.name;
   if (plan.keys.isConstant() && plan.keys.constant() <= mostKeysAtOnce)
     schedule.numbers["kc"] = 0;
   schedule.numbers["mr"] = plan.rows;

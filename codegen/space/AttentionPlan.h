@@ -1,7 +1,8 @@
 // The geometry of an attention kernel and the plan of a schedule of `attention`.
 #pragma once
 
-#include "codegen/space/Bf16Pairs.h"
+#include "codegen/space/ContractionFormat.h"
+#include "codegen/space/KernelFacts.h"
 
 namespace lathe {
 
@@ -36,13 +37,14 @@ public:
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
+  bool allowsWord(const Parameter &parameter, std::string_view word) const override;
 };
 
 /// With type=bf16, scaled queries, keys, values and exponentials are rounded before products
-/// (codegen/contraction/Bf16.h). Scores, softmax, sums and the result stay in fp32.
+/// (codegen/contraction/FormatCode.h). Scores, softmax, sums and the result stay in fp32.
 struct AttentionPlan : AttentionGeometry {
   int64_t rows, vectors, unroll, mc, kc;
-  bool bf16;
+  ContractionFormat format; // of the products of operands in scratch
 
   /// Throws Illegal.
   AttentionPlan(const AttentionFacts &facts, const Schedule &schedule);
@@ -54,15 +56,15 @@ struct AttentionPlan : AttentionGeometry {
   int64_t panel() const { return vectors * lanes; } // keys per panel
   int64_t keyCapacity() const;                      // keys in scratch, rounded up to whole panels
   int64_t widthVectors() const { return (width + lanes - 1) / lanes; }
-  /// Lanes of depth, or keys, per reduction step: a pair with bf16.
-  int64_t ofStep() const { return bf16 ? bf16::pair : 1; }
-  int64_t depthSteps() const { return (depth + ofStep() - 1) / ofStep(); }
+  /// Lanes of depth, or keys, per reduction step.
+  int64_t ofStep() const { return format.group; }
+  int64_t depthSteps() const { return format.unitsOf(depth); }
   int64_t depthPitch() const { return (depth + lanes - 1) / lanes * lanes / ofStep(); }
   int64_t scorePitch() const { return keyCapacity() + lanes; } // avoids powers of two
   Dim pieces() const { return ceilDiv(queries, rows); }
   Dim chunks() const { return ceilDiv(pieces(), mc); }
 
-  // Scratch: offsets in elements of `compute`, as large as a unit of bf16.
+  // Scratch: offsets in elements of `compute`, as large as a unit.
   int64_t keysAt() const { return 0; }
   int64_t valuesAt() const { return keyCapacity() * depthSteps(); }
   int64_t queriesAt() const { return valuesAt() + keyCapacity() / ofStep() * widthVectors() * lanes; }

@@ -109,6 +109,14 @@ Numbers ContractionFacts::candidates(const Algorithm &algorithm, const Parameter
                         algorithm.name, parameter.name);
 }
 
+bool ContractionFacts::allowsWord(const Parameter &parameter, std::string_view word) const {
+  if (std::string_view(parameter.name) != "type" || parameter.words.size() == 1)
+    return true;
+  ElementType operand = gemm ? gemm->leftType : conv ? conv->inputType : separable->pointwise.inputType;
+  ElementType result = gemm ? gemm->type : conv ? conv->type : separable->pointwise.type;
+  return formatApplies(word, target, operand, result);
+}
+
 Numbers AttentionFacts::candidates(const Algorithm &, const Parameter &parameter) const {
   std::string_view name = parameter.name;
   int64_t queries = geometry.queries.constantOr(256), keys = geometry.keys.constantOr(1024);

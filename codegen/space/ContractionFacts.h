@@ -8,6 +8,7 @@
 //   amx        convolutions and matrix products of operands rounded to bf16, on AMX tile registers
 #pragma once
 
+#include "codegen/space/ContractionFormat.h"
 #include "codegen/space/KernelFacts.h"
 
 #include <array>
@@ -17,7 +18,8 @@ namespace lathe {
 /// A convolution of rank 1 to 3 as three spatial axes (depth, height, width; missing ones have extent 1).
 struct ConvGeometry {
   using Axes = std::array<int64_t, 3>;
-  ElementType type;
+  ElementType type;      // of the sums that the epilogue reads
+  ElementType inputType; // of the input
   Dim images;
   int64_t groups, inChannels, outChannels; // channels of one group
   Axes in, out, kernel, stride, dilation, padBegin;
@@ -44,7 +46,8 @@ struct ConvGeometry {
 /// A matrix product: `m` rows of a left operand, for each of `batch` matrices, times a right
 /// operand of n columns.
 struct GemmGeometry {
-  ElementType type;
+  ElementType type;     // of the sums that the epilogue reads
+  ElementType leftType; // of the left operand
   Dim batch, m;
   int64_t n, k;
   unsigned a, b;
@@ -95,6 +98,7 @@ public:
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
+  bool allowsWord(const Parameter &parameter, std::string_view word) const override;
 
 private:
   /// Throws Illegal for an algorithm that computes none of this kernel's geometries.
@@ -104,10 +108,10 @@ private:
 /// Number of lanes of a vector of output channels.
 int64_t convLanes(const Target &target, const ConvGeometry &conv);
 
-/// Cycles of one reduction step of a register block. The model: two multiply-adds (for pairs:
-/// bf16::productsACycle) and two loads per cycle, a latency of four cycles (pairs: six) per sum,
-/// and 32 bytes per cycle for weights beyond the first-level cache.
-double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs = false);
+/// Cycles of one reduction step (a unit) of a register block. The model: products and their latency per sum as the
+/// format says, two loads per cycle, and 32 bytes per cycle for weights beyond the first-level cache.
+double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar,
+                  const ContractionFormat &format = plainFormat(ElementType::f32));
 /// True if the weights of so many reduction steps have left the first-level cache when the next
 /// register block reads them.
 bool panelIsFar(const Target &target, int64_t steps, int64_t vectors);
@@ -143,7 +147,7 @@ Schedule separablePrior(const KernelFacts &facts, const SeparableGeometry &pair)
 bool separablePays(const KernelFacts &facts, const SeparableGeometry &pair);
 /// Schedule of `gemm`.
 Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm);
-/// Schedule of `amx`; nothing if bf16 was not requested or `amx` does not apply.
+/// Schedule of `amx`; nothing if rounding to bf16 was not requested or `amx` does not apply.
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const ConvGeometry &conv);
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &gemm);
 /// Schedule of `amx` whatever the precision. Throws Illegal if `amx` does not apply.

@@ -1,7 +1,6 @@
 // The plan of a schedule of `direct`; `separable` computes its second convolution with it.
 #pragma once
 
-#include "codegen/space/Bf16Pairs.h"
 #include "codegen/space/ContractionFacts.h"
 #include "codegen/space/RegisterBlock.h"
 
@@ -19,9 +18,10 @@ struct DirectPlan {
   ConvGeometry conv; // with rows merged or split by `width`
   int64_t lanes, px, unroll, rows, kc, units;
   ChannelTiles tiles;
-  bool channelsOuter, prefetch, bf16;
-  bool held;        // a range of input rows is in scratch, rounded or computed there
-  int64_t steps;    // reduction steps of all input channels of a group: channels or pairs
+  ContractionFormat format;
+  bool channelsOuter, prefetch;
+  bool held;        // a range of input rows is in scratch, converted or computed there
+  int64_t steps;    // reduction steps of all input channels of a group, in units
   int64_t rowWidth; // output positions of a row that are adjacent in the input
   std::vector<TileClass> classes;
   ReductionAxis axis; // reduction axis of one pass over kc channels
@@ -42,16 +42,17 @@ struct DirectPlan {
                       : std::min(all, (rows - 1) * rowStep() + last + (conv.kernel[1] - 1) * conv.dilation[1] + 1);
   }
   int64_t heldPixels() const { return heldRows() * conv.in[2]; }
-  /// Size of the rows in scratch, in units of pairs or elements.
+  /// Size of the rows in scratch, in units.
   int64_t heldUnits() const {
     if (conv.inBlock)
       return (conv.groups * conv.inChannels + conv.inBlock - 1) / conv.inBlock * heldBlockUnits();
     return conv.groups * steps * heldPixels();
   }
   int64_t heldBlockUnits() const { return pixelStride() * heldPixels(); }
-  /// Distance of adjacent input positions, and of the input channels of two groups, in units or
-  /// elements of the memory that the kernel reads.
-  int64_t pixelStride() const { return bf16 && conv.inBlock ? conv.inBlock / bf16::pair : conv.inPixelStride(); }
+  /// Units of a channel block of the input.
+  int64_t blockUnits() const { return conv.inBlock / format.group; }
+  /// Distance of adjacent input positions, and of the input channels of two groups, in units.
+  int64_t pixelStride() const { return conv.inBlock ? blockUnits() : 1; }
   int64_t groupInput() const { return held ? steps * heldPixels() : conv.inChannels * conv.inChannelStride(); }
   /// Distance, in input positions, from the first position of a row to the position that output
   /// column `q` reads for one tap. Merged rows continue in later input rows.

@@ -1,5 +1,4 @@
 // The schedule of direct/1 without search: a small model of the register block's cost, then cache sizes.
-#include "codegen/space/Bf16Pairs.h"
 #include "codegen/space/ContractionFacts.h"
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/target/Caches.h"
@@ -58,15 +57,14 @@ double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, in
 /// may run on two: there it only tells plans apart that are nearly as fast.
 double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.02 * (waste - 1); }
 
-/// Operands are rounded and multiplied in pairs of channels.
-bool multipliesPairs(const KernelFacts &facts, const ConvGeometry &conv) {
-  return bf16::wanted(facts, conv.type) && !bf16::pairsAreSlow(facts.target);
+ContractionFormat formatOf(const KernelFacts &facts, const ConvGeometry &conv) {
+  return fastestFormat(facts.precision, facts.target, conv.inputType, conv.type);
 }
 
 Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
   const Target &target = facts.target;
   const Caches caches = cachesOf(target);
-  bool pairs = multipliesPairs(facts, conv);
+  ContractionFormat format = formatOf(facts, conv);
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
   // Tiles that step over the ends of strided rows each have code of their own.
   int64_t longest = conv.pointwise() ? 400 : 64;
@@ -83,13 +81,13 @@ Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lane
         if (pieces.size(0) != px || !fitsRegisters(target, px, oc))
           continue;
         double cycles = 0;
-        bool far = panelIsFar(target, conv.taps() * (pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels), oc);
+        bool far = panelIsFar(target, conv.taps() * format.unitsOf(conv.inChannels), oc);
         for (auto [piece, times] :
              {std::pair(pieces.small + 1, pieces.large), std::pair(pieces.small, pieces.count - pieces.large)}) {
           if (times)
-            cycles += double(times) * (vectors / oc) * stepCycles(target, piece, oc, far, pairs);
+            cycles += double(times) * (vectors / oc) * stepCycles(target, piece, oc, far, format);
           if (times && vectors % oc)
-            cycles += double(times) * stepCycles(target, piece, vectors % oc, far, pairs);
+            cycles += double(times) * stepCycles(target, piece, vectors % oc, far, format);
         }
         cycles *= double(conv.outPixels()) / width;
         // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few
@@ -130,13 +128,13 @@ bool weightsFromMemory(const ConvGeometry &conv) {
 
 } // namespace
 
-double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar, bool pairs) {
+double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar,
+                  const ContractionFormat &format) {
   int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
   int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
-  double multiplies = double(rows * vectors) / (pairs ? bf16::productsACycle(target) : target.fmaPerCycle()),
-         loads = (vectors + rows * groups) / 2.0;
+  double multiplies = double(rows * vectors) / format.productsPerCycle(target), loads = (vectors + rows * groups) / 2.0;
   double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
-  double wait = (pairs ? 6.0 : target.machine.fmaLatency) / accumulatorChains(target, rows, vectors);
+  double wait = format.latency(target) / accumulatorChains(target, rows, vectors);
   // Vectors of a step that do not stay in registers beside the sums: measured 1 to 2 % alone on the core, 7 to 28 %
   // between other processes (docs/notes/avx2.md).
   double reloading = groups > 1 ? 1.06 : 1;
@@ -161,8 +159,8 @@ double directCycles(const KernelFacts &facts, const ConvGeometry &conv) {
     }
     return count;
   };
-  bool pairs = multipliesPairs(facts, conv);
-  int64_t steps = pairs ? bf16::pairsOf(conv.inChannels) : conv.inChannels;
+  ContractionFormat format = formatOf(facts, conv);
+  int64_t steps = format.unitsOf(conv.inChannels);
   bool far = panelIsFar(target, conv.taps() * steps, block.oc);
   double row = 0; // all taps of the width, over one row of outputs
   for (const TileClass &tile : tileClasses(conv, block.px))
@@ -171,7 +169,7 @@ double directCycles(const KernelFacts &facts, const ConvGeometry &conv) {
         int64_t oc = std::min(block.oc, vectors - done);
         // Few sums do not hide what stands between the loops: measured.
         double between = (last - first) * oc < 12 ? 1.12 : 1.04;
-        row += tile.count * stepCycles(target, last - first, oc, far, pairs) * between;
+        row += tile.count * stepCycles(target, last - first, oc, far, format) * between;
       }
   return row * reached(0) * reached(1) * double(steps) * conv.groups;
 }
@@ -181,8 +179,8 @@ DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, co
   const Caches caches = cachesOf(target);
   const double secondLevelBytes = caches.secondLevel;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
-  bool pairs = multipliesPairs(facts, conv);
-  double size = pairs ? double(bf16::unitBytes) / bf16::pair : bitWidth(conv.type) / 8.0;
+  ContractionFormat format = formatOf(facts, conv);
+  double size = format.bytesPerStep();
   bool prefetch = weightsFromMemory(conv);
   Block block = bestBlock(facts, conv, lanes, prefetch);
   int64_t rows = conv.outPixels() / block.width;
@@ -210,7 +208,7 @@ DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, co
   double rowsOuter = images * input + weights * (weights > secondLevelBytes / 2 ? images * chunks : 1);
   double channelsOuter = weights + images * input * (images * input > secondLevelBytes / 2 ? tiles : 1);
   // One chunk is the same either way, but for panels that have to be cut.
-  bool outer = !pairs && !before &&
+  bool outer = !format.converts && !before &&
                (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375));
   if (outer) {
     chunk = rows;
@@ -261,15 +259,15 @@ DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, co
   schedule.numbers["prefetch"] = prefetch && chunk * inRow >= leastTiles;
 
   int64_t unroll = unrolled;
-  if (int64_t run = conv.inBlock / (pairs ? bf16::pair : 1))
+  if (int64_t run = conv.inBlock / format.group)
     while (run % unroll)
       unroll /= 2;
   // A block of channels in a loop and part of one behind it: LLVM spills where accumulators leave few registers.
   if (conv.inBlock && conv.inChannels % conv.inBlock && block.px * block.oc >= 28)
     unroll = std::min<int64_t>(unroll, 4);
   schedule.numbers["unroll"] = unroll;
-  if (pairs)
-    schedule.words["type"] = "bf16";
+  if (format.converts)
+    schedule.words["type"] = format.name;
   return {schedule, work, waste};
 }
 

@@ -20,13 +20,13 @@ GemmPlan makeGemmPlan(const Target &target, const GemmGeometry &gemm, const Sche
   plan.unroll = schedule.number("unroll");
   plan.mc = schedule.number("mc");
   plan.kc = schedule.number("kc");
-  plan.bf16 = bf16::scheduled(schedule, target, plan.gemm.type);
-  if (plan.bf16 && plan.gemm.aStepStride != 1)
-    illegal("transposed", "type=bf16 is not for transposed left operands");
+  plan.format = scheduledFormat(schedule, target, gemm.leftType, gemm.type);
+  if (plan.format.converts && plan.gemm.aStepStride != 1)
+    illegal("transposed", "type={} is not for transposed left operands", plan.format.name);
   plan.kc = plan.kc == 0 ? plan.allSteps() : std::min(plan.kc, plan.allSteps());
   plan.packB = schedule.number("packb") == 1 && !plan.gemm.constantB;
-  if (plan.bf16 && !plan.gemm.constantB && !plan.packB)
-    illegal("packb", "type=bf16 copies a right operand that is not constant (packb=1)");
+  if (plan.format.converts && !plan.gemm.constantB && !plan.packB)
+    illegal("packb", "type={} copies a right operand that is not constant (packb=1)", plan.format.name);
   plan.prefetch = schedule.number("prefetch") == 1 && plan.gemm.constantB;
   if (!fitsRegisters(target, plan.rows, plan.vectors))
     illegal("registers", "mr={} vectors={} needs more than {} registers", plan.rows, plan.vectors,

@@ -1,5 +1,4 @@
 // The schedule of `gemm` without search: register blocks, and how rows and the reduction are cut for the caches.
-#include "codegen/space/Bf16Pairs.h"
 #include "codegen/space/ContractionFacts.h"
 #include "codegen/target/Caches.h"
 
@@ -20,11 +19,12 @@ int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
 /// Cuts rows into chunks and the reduction into passes. While all columns pass by, the chunk's rows of one pass stay in
 /// the second-level cache beside two tiles of columns, the one in use and the one that is fetched. Chunks read the
 /// right operand again, ahead of its use, passes read and write all partial sums.
-void setBlocking(const GemmGeometry &gemm, int64_t lanes, bool pairs, const Caches &caches, Schedule &schedule) {
+void setBlocking(const GemmGeometry &gemm, int64_t lanes, const ContractionFormat &format, const Caches &caches,
+                 Schedule &schedule) {
   constexpr int64_t leastSteps = 256;
   auto secondLevel = int64_t(caches.secondLevel * 0.86);
-  int64_t rows = schedule.number("mr"), wide = schedule.number("vectors") * lanes, size = bitWidth(gemm.type) / 8;
-  int64_t steps = pairs ? bf16::pairsOf(gemm.k) : gemm.k; // of `size` bytes each
+  int64_t rows = schedule.number("mr"), wide = schedule.number("vectors") * lanes, size = format.unitBytes();
+  int64_t steps = format.unitsOf(gemm.k); // of `size` bytes each
   int64_t m = gemm.m.constantOr(0);
   // Open extents are cut into chunks of a few hundred rows at most.
   int64_t pieces = m > 0 ? (m + rows - 1) / rows : std::max<int64_t>(1, 392 / rows), all = m > 0 ? m : pieces * rows;
@@ -76,15 +76,16 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
     set(wide ? 14 : 6, 2, 4);
   // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
   bool packs = !gemm.constantB && (m == 0 || m >= 8);
-  bool pairs = bf16::wanted(facts, gemm.type) && gemm.aStepStride == 1 &&
-               (gemm.constantB || (packs && !bf16::pairsAreSlow(target)));
-  if (!pairs && wide && schedule.number("mr") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
+  ContractionFormat format = plainFormat(gemm.type);
+  if (gemm.aStepStride == 1 && (gemm.constantB || packs))
+    format = (gemm.constantB ? preferredFormat : fastestFormat)(facts.precision, target, gemm.leftType, gemm.type);
+  if (!format.converts && wide && schedule.number("mr") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
-  setBlocking(gemm, lanes, pairs, cachesOf(target), schedule);
+  setBlocking(gemm, lanes, format, cachesOf(target), schedule);
   int64_t rows = schedule.number("mr");
-  int64_t bytes = gemm.k * int64_t(bitWidth(gemm.type) / 8) / (pairs ? bf16::pair : 1);
-  if (pairs)
-    schedule.words["type"] = "bf16";
+  int64_t bytes = gemm.k * format.unitBytes() / format.group;
+  if (format.converts)
+    schedule.words["type"] = format.name;
   // Weights of this size come from memory each time the network runs. One row uses each once and in order, which the
   // hardware follows; the next tile, far ahead, would be gone again when its turn comes.
   if (gemm.constantB && (m == 0 || m >= rows))
@@ -92,7 +93,7 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
   if (!gemm.constantB) {
     schedule.numbers["packb"] = packs;
     schedule.numbers["kc"] = 0;
-    if (m > 0 && packs && !pairs) // rounded rows have to stay near
+    if (m > 0 && packs && !format.converts) // converted rows have to stay near
       schedule.numbers["mc"] = (m + rows - 1) / rows;
   }
   return schedule;

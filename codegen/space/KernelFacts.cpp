@@ -1,6 +1,5 @@
 #include "codegen/space/KernelFacts.h"
 
-#include "codegen/space/Bf16Pairs.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -26,7 +25,6 @@ Schedule KernelFacts::priorOf(const AlgorithmChoice &choice) const {
 
 std::vector<Knob> KernelFacts::knobs(const Algorithm &algorithm) const {
   std::vector<Knob> result;
-  bool rounds = bf16::obstacle(target).empty() && !inputs.empty() && inputs.front().type == ElementType::f32;
   for (const Parameter &parameter : algorithm.parameters) {
     Knob knob{&parameter, {}, parameter.words};
     if (parameter.kind == Parameter::Kind::number) {
@@ -37,8 +35,8 @@ std::vector<Knob> KernelFacts::knobs(const Algorithm &algorithm) const {
       std::erase_if(knob.numbers, [&](int64_t value) { return !parameter.allows(value); });
       std::sort(knob.numbers.begin(), knob.numbers.end());
       knob.numbers.erase(std::unique(knob.numbers.begin(), knob.numbers.end()), knob.numbers.end());
-    } else if (std::string_view(parameter.name) == "type" && knob.words.size() > 1 && !rounds) {
-      std::erase(knob.words, std::string_view("bf16"));
+    } else {
+      std::erase_if(knob.words, [&](const char *value) { return !allowsWord(parameter, value); });
     }
     result.push_back(std::move(knob));
   }

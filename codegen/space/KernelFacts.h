@@ -87,6 +87,8 @@ protected:
   /// Candidates for a number whose declared range is too long to list. May contain duplicates and
   /// values out of range, which knobs() removes. Empty: the whole range.
   virtual std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const = 0;
+  /// False for a word of a parameter that no schedule of this kernel can have on the target.
+  virtual bool allowsWord(const Parameter &, std::string_view) const { return true; }
 };
 
 /// Result of `legal`: whether a schedule is legal, else the violated constraint.

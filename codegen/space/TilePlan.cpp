@@ -6,17 +6,17 @@ namespace lathe {
 namespace {
 
 /// Throws Illegal for operands and targets that tile registers are not for.
-void requireTiles(const Target &target, ElementType type) {
+void requireTiles(const TilePlan &plan, const Target &target, ElementType operand, ElementType result) {
   if (!target.has("amx-bf16") || !target.has("amx-tile"))
     illegal("target", "{} has no tile registers for bf16 (amx-bf16)", target.str());
-  if (std::string reason = bf16::obstacle(target); !reason.empty())
+  if (std::string reason = plan.format.obstacle(target); !reason.empty())
     throw Illegal{"target", reason};
-  if (type != ElementType::f32)
-    illegal("bf16", "amx rounds operands of type f32, these are {}", name(type));
+  if (!plan.format.takes(operand, result))
+    illegal("type", "amx rounds operands of type {}, these are {}", plan.format.takesText, name(operand));
 }
 
 void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geometry) {
-  requireTiles(target, geometry.type);
+  requireTiles(plan, target, geometry.inputType, geometry.type);
   ConvGeometry conv = geometry;
   if (conv.groups != 1 || conv.in[0] != 1 || conv.out[0] != 1)
     illegal("computes", "amx is for convolutions of one group over planes");
@@ -48,7 +48,7 @@ void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geome
 }
 
 void setGeometry(TilePlan &plan, const Target &target, const GemmGeometry &gemm) {
-  requireTiles(target, gemm.type);
+  requireTiles(plan, target, gemm.leftType, gemm.type);
   if (!gemm.constantB || gemm.aStepStride != 1)
     illegal("computes", "amx is for products of rows with a constant right operand");
   plan.height = gemm.m;
@@ -91,7 +91,7 @@ Schedule prior(TilePlan plan, int64_t threads) {
     rows = (rows + 2 * tileRows - 1) / (2 * tileRows) * 2 * tileRows;
   Schedule schedule = emptySchedule("amx");
   schedule.numbers = {{"rows", rows}, {"oc", plan.oc}, {"prefetch", plan.panel(plan.oc) * plan.tiles() > (96 << 10)}};
-  schedule.words = {{"type", "bf16"}};
+  schedule.words = {{"type", plan.format.name}};
   return schedule;
 }
 

@@ -1,7 +1,6 @@
 // The plan of a schedule of `amx`.
 #pragma once
 
-#include "codegen/space/Bf16Pairs.h"
 #include "codegen/space/ContractionFacts.h"
 
 namespace lathe {
@@ -28,6 +27,7 @@ struct TilePlan {
   int64_t moreRows = 0, moreColumns = 0; // rows and columns read beyond an output position
   int64_t rows, oc;
   bool prefetch;
+  ContractionFormat format = formatNamed("bf16", ElementType::f32);
 
   int64_t pitch() const { return width + moreColumns; }
   /// Positions of the plane of one phase: an odd number, so that planes do not share cache sets.

@@ -22,8 +22,8 @@ void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv) {
 WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv, const Schedule &schedule) {
   requireWinograd(facts, conv);
   int64_t lanes = facts.target.lanes(32);
-  bool rounds = bf16::scheduled(schedule, facts.target, conv.type);
-  WinogradPlan plan{conv, winogradTransform(schedule.number("m"), rounds), lanes, 1, 1, 1, 1, 1, false, rounds};
+  ContractionFormat format = scheduledFormat(schedule, facts.target, conv.inputType, conv.type);
+  WinogradPlan plan{conv, winogradTransform(schedule.number("m"), format.rounds), lanes, 1, 1, 1, 1, 1, false, format};
   plan.px = schedule.number("mr");
   plan.blocks = schedule.number("mc");
   plan.oc = schedule.number("oc");

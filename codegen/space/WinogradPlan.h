@@ -1,7 +1,6 @@
 // The plan of a schedule of `winograd`.
 #pragma once
 
-#include "codegen/space/Bf16Pairs.h"
 #include "codegen/space/ContractionFacts.h"
 #include "codegen/space/WinogradTransform.h"
 
@@ -11,7 +10,8 @@ struct WinogradPlan {
   ConvGeometry conv;
   WinogradTransform transform;
   int64_t lanes, px, blocks, oc, split, unroll;
-  bool prefetch, bf16 = false;
+  bool prefetch;
+  ContractionFormat format = plainFormat(ElementType::f32); // of the products, after the transforms
   int64_t pointShares = 1; // shares of the rows of points; more than one: two stages per image
 
   int64_t m() const { return transform.outputs; }
@@ -29,10 +29,9 @@ struct WinogradPlan {
   bool staged() const { return pointShares > 1; }
   /// First row of points of a share; for share `pointShares` it is alpha().
   int64_t firstRowOf(int64_t share) const { return alpha() * share / pointShares; }
-  /// Reduction steps of all input channels and of one block, and channels per step.
-  int64_t channelsOfStep() const { return bf16 ? bf16::pair : 1; }
-  int64_t steps() const { return bf16 ? bf16::pairsOf(conv.inChannels) : conv.inChannels; }
-  int64_t blockSteps() const { return lanes / channelsOfStep(); }
+  /// Reduction steps (units) of all input channels and of one block.
+  int64_t steps() const { return format.unitsOf(conv.inChannels); }
+  int64_t blockSteps() const { return lanes / format.group; }
   // Scratch, in floats: transformed input [point][channel block][tile][step of the block], products [point][tile]
   // [vector][lane] (staged: of each tile of channels), and, of each share of the points, one tile between the two
   // halves of a transform and a row of zeros, which padded tiles read.

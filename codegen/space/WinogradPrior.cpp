@@ -28,7 +28,7 @@ double predictedCycles(const Target &target, const Plan &plan, double in, double
                   padded * alpha * 2 * shares);
   double output = plan.tiles() * outVectors * (pass(alpha, alpha, out, m) + pass(m, alpha, out, m) + m * m);
   double rows = plan.px, vectors = plan.oc;
-  double step = stepCycles(target, plan.px, plan.oc, panelIsFar(target, plan.steps(), plan.oc), plan.bf16);
+  double step = stepCycles(target, plan.px, plan.oc, panelIsFar(target, plan.steps(), plan.oc), plan.format);
   double products = double(plan.chunks()) * plan.blocks * plan.points() * plan.channelTiles() *
                     (plan.steps() * step + 1.5 * rows * vectors);
   double weights = double(plan.points()) * plan.steps() * outVectors * plan.lanes * 4;
@@ -83,9 +83,9 @@ public:
 
   std::optional<Schedule> best;
 
-  /// Tries every plan of m outputs per tile and axis. `rounded`: the transformed operands are bf16.
-  void tryTiles(int64_t m, bool rounded) {
-    Plan plan{conv, winogradTransform(m, rounded), lanes, 1, 1, 1, 1, 1, true, rounded};
+  /// Tries every plan of m outputs per tile and axis whose products are in `format`.
+  void tryTiles(int64_t m, const ContractionFormat &format) {
+    Plan plan{conv, winogradTransform(m, format.rounds), lanes, 1, 1, 1, 1, 1, true, format};
     plan.unroll = std::min<int64_t>(8, plan.blockSteps());
     in = operationsOf(plan.transform.input);
     out = operationsOf(plan.transform.output);
@@ -140,8 +140,8 @@ private:
     if (plan.staged())
       best->numbers["pointsplit"] = plan.pointShares;
     best->words.clear();
-    if (plan.bf16)
-      best->words = {{"type", "bf16"}};
+    if (plan.format.converts)
+      best->words = {{"type", plan.format.name}};
     return true;
   }
 };
@@ -157,14 +157,16 @@ std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeomet
     return std::nullopt;
   }
   int64_t lanes = facts.target.lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
-  double weights = 9.0 * conv.inChannels * vectors * lanes * (bf16::wanted(facts, conv.type) ? 2 : 4);
+  double weights = 9.0 * conv.inChannels * vectors * lanes *
+                   preferredFormat(facts.precision, facts.target, conv.inputType, conv.type).bytesPerStep();
   double direct = std::max(directCycles(facts, conv), cachesOf(facts.target).read(weights));
   PlanSearch search(facts, conv, direct * 0.95); // a change of algorithm has to be worth it
   for (int64_t m : {2, 4, 6})
-    search.tryTiles(m, false);
-  if (bf16::wanted(facts, conv.type) && !bf16::pairsAreSlow(facts.target))
+    search.tryTiles(m, plainFormat(conv.type));
+  ContractionFormat format = fastestFormat(facts.precision, facts.target, conv.inputType, conv.type);
+  if (format.rounds)
     for (int64_t m : {2, 3, 4})
-      search.tryTiles(m, true);
+      search.tryTiles(m, format);
   return search.best;
 }
 
@@ -173,7 +175,7 @@ Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std
   PlanSearch search(facts, conv, INFINITY);
   for (int64_t tile : {2, 4, 6})
     if (!m || tile == *m)
-      search.tryTiles(tile, false);
+      search.tryTiles(tile, plainFormat(conv.type));
   if (!search.best)
     illegal("scratch", "no plan of winograd{} has less than 6 MiB of scratch", m ? fmt::format(" m={}", *m) : "");
   return *search.best;

@@ -37,7 +37,7 @@ WinogradTransform winogradTransform(int64_t outputs, bool rounded) {
   const auto &known = rounded ? small : exact;
   auto found = known.find(outputs);
   if (found == known.end())
-    illegal("m", "there is no transform for {} outputs{}", outputs, rounded ? " of operands in bf16" : "");
+    illegal("m", "there is no transform for {} outputs{}", outputs, rounded ? " of rounded operands" : "");
   const std::vector<double> &points = found->second;
   WinogradTransform transform{outputs, taps, CoefficientRows(outputs, std::vector<double>(size, 0)), {}, {}};
   for (int64_t j = 0; j + 1 < size; ++j) {

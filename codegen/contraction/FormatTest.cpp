@@ -1,5 +1,5 @@
 // Contractions with operands rounded to bf16 against the references on rounded operands.
-#include "codegen/contraction/Bf16.h"
+#include "codegen/space/ContractionFormat.h"
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
@@ -14,10 +14,12 @@
 namespace lathe {
 namespace {
 
+const ContractionFormat bf16Format = formatNamed("bf16", ElementType::f32);
+
 /// "" where this machine runs kernels of bf16, otherwise what to print.
 std::string missingHere() {
   Target native = Target::parse(testTargetName());
-  std::string reason = needsEmulator(native) ? "the emulator has none" : bf16::obstacle(native);
+  std::string reason = needsEmulator(native) ? "the emulator has none" : bf16Format.obstacle(native);
   return reason.empty() ? "" : "PRODUCTS OF BF16 ARE NOT TESTED HERE: " + reason;
 }
 
@@ -69,14 +71,14 @@ void checkPriors(const Target &target, bool groupsToo) {
   for (int kind : {0, 1, 2})
     EXPECT_TRUE(rounded[kind] > 3 || (kind == 1 && !groupsToo))
         << "nearly nothing is rounded, LATHE_SEED=" << baseSeed();
-  EXPECT_TRUE(computed > 1 || bf16::pairsAreSlow(target)) << "no computed operands, LATHE_SEED=" << baseSeed();
+  EXPECT_TRUE(computed > 1 || !bf16Format.isFast(target)) << "no computed operands, LATHE_SEED=" << baseSeed();
 }
 
 TEST_F(Bf16, priorMatchesReferenceOnRoundedOperands) {
   if (std::string missing = missingHere(); !missing.empty())
     GTEST_SKIP() << missing;
   Target target = testTarget();
-  checkPriors(target, !bf16::pairsAreSlow(target));
+  checkPriors(target, bf16Format.isFast(target));
   if (target.has("amx-bf16")) { // what CPUs without tile registers do
     MachineFacts zen5 = machineFromTable("znver5", "x86_64", {});
     checkPriors(Target::parse(testTargetName() + ",-amx-bf16", &zen5), true);
@@ -178,15 +180,20 @@ TEST_F(Bf16, winogradLosesWhatItsPointsAreChosenFor) {
 }
 
 TEST_F(Bf16, weightsAreRoundedToNearestEven) {
+  auto rounded = [](float value) {
+    uint16_t half = 0;
+    bf16Format.write(reinterpret_cast<const char *>(&value), ElementType::f32, reinterpret_cast<char *>(&half));
+    return half;
+  };
   for (float value :
        {0.f, -0.f, 1.f, 1.00390625f, 1.01171875f, -3.14159f, 65504.f, 1e-3f, 3.3895314e38f, INFINITY, -INFINITY}) {
     Tensor x(ElementType::f32, {1});
     x.as<float>()[0] = value;
     uint16_t expected;
     std::memcpy(&expected, x.convertedTo(ElementType::bf16).data(), sizeof expected);
-    EXPECT_EQ(bf16::rounded(value), expected) << value;
+    EXPECT_EQ(rounded(value), expected) << value;
   }
-  EXPECT_GT(bf16::rounded(NAN) & 0x7f, 0); // still no infinity
+  EXPECT_GT(rounded(NAN) & 0x7f, 0); // still no infinity
 }
 
 std::string product(const char *attributes, const char *constant) {

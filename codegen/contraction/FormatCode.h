@@ -1,0 +1,26 @@
+// Emits the conversion of operands to units and the products of units (codegen/space/ContractionFormat.h).
+#pragma once
+
+#include "codegen/builder/KernelBuilder.h"
+#include "codegen/space/ContractionFormat.h"
+
+namespace lathe::units {
+
+/// Converts a vector of operands to elements of units, adjacent lanes to adjacent elements.
+mlir::Value elements(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector);
+/// Combines the lanes of up to `group` vectors, one behind the other, to one vector of units; missing vectors are
+/// zeros. Only formats that convert.
+mlir::Value joined(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<mlir::Value> vectors);
+/// Stores `vector` as lanes / group units from unit `offset` of `base` on; adjacent lanes share a unit.
+void storeNeighbours(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector, mlir::Value base,
+                     mlir::Value offset);
+/// Stores one unit per lane from unit `offset` of `base` on: step i of each unit comes from `steps[i]`; missing steps
+/// are zero.
+void storeInterleaved(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<mlir::Value> steps,
+                      mlir::Value base, mlir::Value offset);
+
+/// Returns sum + the products of the units in `a` and `b`.
+mlir::Value multiplyAdd(KernelBuilder &k, const ContractionFormat &format, mlir::Value a, mlir::Value b,
+                        mlir::Value sum);
+
+} // namespace lathe::units

@@ -1,0 +1,107 @@
+#include "codegen/space/ContractionFormat.h"
+
+#include "codegen/space/KernelFacts.h"
+#include "support/Text.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace lathe {
+namespace {
+
+// ---- What formats need ----
+
+bool sameType(ElementType operand, ElementType result) { return operand == result; }
+bool fp32(ElementType operand, ElementType result) { return operand == ElementType::f32 && result == ElementType::f32; }
+
+std::string noObstacle(const Target &) { return ""; }
+std::string bf16Obstacle(const Target &target) {
+  if (!target.has("avx512bf16") || target.lanes(32) != 16)
+    return fmt::format("{} has no products of bf16 (avx512bf16)", target.str());
+  return "";
+}
+
+// ---- Rates ----
+
+double multiplyAdds(const Target &target) { return target.fmaPerCycle(); }
+double multiplyAddLatency(const Target &target) { return target.machine.fmaLatency; }
+double bf16Products(const Target &target) { return target.machine.bf16PerCycle; }
+double bf16Latency(const Target &) { return 6; }
+
+// ---- Elements of constant operands ----
+
+void copy(const char *from, ElementType type, char *to) { std::memcpy(to, from, bitWidth(type) / 8); }
+
+/// Rounds f32 to nearest even; NaN stays NaN.
+void roundToBf16(const char *from, ElementType, char *to) {
+  float value;
+  uint32_t bits;
+  std::memcpy(&value, from, sizeof value);
+  std::memcpy(&bits, from, sizeof bits);
+  uint32_t rounded = std::isnan(value) ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  auto half = static_cast<uint16_t>(rounded);
+  std::memcpy(to, &half, sizeof half);
+}
+
+/// The formats that convert operands, the one that priors prefer first.
+const std::vector<ContractionFormat> &converting() {
+  static const std::vector<ContractionFormat> table = {
+      {"bf16", ElementType::bf16, ElementType::f32, ElementType::f32, 2, true, true, fp32, "f32", bf16Obstacle,
+       bf16Products, bf16Latency, roundToBf16},
+  };
+  return table;
+}
+
+/// Reason why the format is not for these operands; "": it is.
+std::string mismatch(const ContractionFormat &format, ElementType operand, ElementType result) {
+  if (format.takes(operand, result))
+    return "";
+  return fmt::format("type={} is for operands of type {}, these are {} with sums of type {}", format.name,
+                     format.takesText, name(operand), name(result));
+}
+
+} // namespace
+
+ContractionFormat plainFormat(ElementType type) {
+  ElementType sum = isFloat(type) && bitWidth(type) == 16 ? ElementType::f32 : type;
+  return {
+      "f32", type, type, sum, 1, false, false, sameType, "of their sums", noObstacle, multiplyAdds, multiplyAddLatency,
+      copy};
+}
+
+ContractionFormat formatNamed(std::string_view name, ElementType type) {
+  for (const ContractionFormat &format : converting())
+    if (format.name == name)
+      return format;
+  return plainFormat(type);
+}
+
+ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, ElementType operand,
+                                  ElementType result) {
+  ContractionFormat format = formatNamed(schedule.word("type"), result);
+  if (std::string reason = mismatch(format, operand, result); !reason.empty())
+    throw Illegal{"type", reason};
+  if (std::string reason = format.obstacle(target); !reason.empty())
+    throw Illegal{"type", reason};
+  return format;
+}
+
+bool formatApplies(std::string_view name, const Target &target, ElementType operand, ElementType result) {
+  ContractionFormat format = formatNamed(name, result);
+  return format.takes(operand, result) && format.obstacle(target).empty();
+}
+
+ContractionFormat preferredFormat(Precision precision, const Target &target, ElementType operand, ElementType result) {
+  for (const ContractionFormat &format : converting())
+    if (format.takes(operand, result) && (!format.rounds || precision == Precision::bf16) &&
+        format.obstacle(target).empty())
+      return format;
+  return plainFormat(result);
+}
+
+ContractionFormat fastestFormat(Precision precision, const Target &target, ElementType operand, ElementType result) {
+  ContractionFormat format = preferredFormat(precision, target, operand, result), plain = plainFormat(result);
+  return plain.takes(operand, result) && !format.isFast(target) ? plain : format;
+}
+
+} // namespace lathe
