@@ -192,7 +192,9 @@ private:
     result.level = options.referencesOnly ? 0 : options.level; // a blocked layout would need code to convert it
     result.exactMath = options.exactMath;
     result.shareStorage = options.shareStorage;
-    result.channelBlock = target.channelBlock();
+    result.channelBlocks.sizes.clear();
+    for (ElementType type : Target::blockedTypes())
+      result.channelBlocks.sizes[type] = target.channelBlock(type);
     result.layoutCosts = layoutCosts(target.machine, target.channelBlock());
     result.declines = [this](mlir::func::FuncOp kernel) {
       return options.referencesOnly ? "only references were asked for" : library.declines(kernel);

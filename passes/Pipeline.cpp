@@ -55,8 +55,8 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
 
   // Text that was printed after this pipeline and edited: its layouts are taken as they are if this target can use
   // them.
-  if (int64_t block = blockInUse(main); block != 0) {
-    if (options.level >= 3 && block == options.channelBlock) {
+  if (hasLayouts(main)) {
+    if (options.level >= 3 && usesBlocks(main, options.channelBlocks)) {
       settleShapes(module);
       return report;
     }

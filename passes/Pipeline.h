@@ -1,6 +1,7 @@
 // The pipeline from an imported graph to kernels.
 #pragma once
 
+#include "passes/kernels/ChannelBlocks.h"
 #include "passes/kernels/LayoutCosts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,8 +32,8 @@ struct PipelineOptions {
   /// Shares storage of contiguous parts of tensors from level 2 on; false for tests that compare
   /// with copies.
   bool shareStorage = true;
-  /// Channels per block of the blocked layout.
-  int64_t channelBlock = 16;
+  /// Block sizes of the blocked layout.
+  ChannelBlocks channelBlocks;
   /// Costs that layouts are chosen by.
   LayoutCosts layoutCosts;
   /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then

@@ -83,7 +83,7 @@ Arguments parse(int argc, char **argv) {
     else if (argument == "--exact-math")
       result.pipeline.exactMath = true;
     else if (argument == "--channel-block")
-      result.pipeline.channelBlock = number(value(), argument);
+      result.pipeline.channelBlocks.sizes[ElementType::f32] = number(value(), argument);
     else if (argument == "-O")
       result.pipeline.level = static_cast<int>(number(value(), argument));
     else if (argument == "--seed")

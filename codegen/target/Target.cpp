@@ -262,6 +262,13 @@ bool Target::has(const std::string &feature) const {
   return std::binary_search(features.begin(), features.end(), feature);
 }
 
+std::span<const ElementType> Target::blockedTypes() {
+  static constexpr ElementType types[] = {ElementType::f32};
+  return types;
+}
+
+unsigned Target::channelBlock(ElementType type) const { return lanes(bitWidth(type)); }
+
 double Target::fmaPerCycle() const {
   // Where one of 512 bits begins, two of 256 do.
   return machine.fmaPerCycle < 2 && has("avx512f") && vectorBits < 512 ? 2 : machine.fmaPerCycle;

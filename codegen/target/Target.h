@@ -2,8 +2,10 @@
 #pragma once
 
 #include "machine/MachineFacts.h"
+#include "support/ElementType.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,10 @@ struct Target {
   bool has(const std::string &feature) const;
   /// Number of elements of `bits` bits in one vector register.
   unsigned lanes(unsigned bits = 32) const { return vectorBits / bits; }
-  /// Channels per block of the blocked layout: the fp32 lanes of this target.
-  unsigned channelBlock() const { return lanes(32); }
+  /// Element types of which kernels read and write blocked values; values of other types stay row-major.
+  static std::span<const ElementType> blockedTypes();
+  /// Channels per block of values of one of these types. f32: the lanes of one vector.
+  unsigned channelBlock(ElementType type = ElementType::f32) const;
   /// Vector multiply-add instructions that this target starts per cycle.
   double fmaPerCycle() const;
   /// "x86_64 znver5"

@@ -18,8 +18,7 @@ namespace {
 class Assignment {
 public:
   Assignment(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report)
-      : options(options), report(report), main(mainFunction(module)), shapes(main),
-        layout(nn::BlockedAttr::get(module.getContext(), 1, options.channelBlock)) {}
+      : options(options), report(report), main(mainFunction(module)), shapes(main) {}
 
   void run() {
     for (mlir::Operation &op : main.getBody().front())
@@ -50,14 +49,17 @@ private:
   PipelineReport &report;
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
-  nn::BlockedAttr layout;
   MinCut cut;
   llvm::DenseMap<mlir::Operation *, Choice> choices;
   std::vector<mlir::Value> values; // that can be blocked, in order
   std::vector<bool> blocked;
 
+  nn::BlockedAttr blockedLayout(mlir::Value value) const {
+    return nn::BlockedAttr::get(value.getContext(), 1, options.channelBlocks.of(value));
+  }
+
   void addOperator(mlir::Operation *op) {
-    Choice choice{layoutRule(op, options.channelBlock, options.layoutCosts)};
+    Choice choice{layoutRule(op, options.channelBlocks, options.layoutCosts)};
     LayoutRule &rule = choice.rule;
     if (rule.rowOnly.empty() && options.declines && loweringOf(op) != "elementwise") {
       bool blockedInput = rule.uniform || rule.blockedInput == 0;
@@ -105,10 +107,10 @@ private:
         continue;
       for (auto [port, operand] : llvm::zip(rule.operands, copy.getOperands()))
         if (port != Port::row && blockedInput)
-          setLayout(operand, layout);
+          setLayout(operand, blockedLayout(operand));
       for (auto [port, result] : llvm::zip(rule.results, copy.getResults()))
         if (port != Port::row && blockedOutput)
-          setLayout(result, layout);
+          setLayout(result, blockedLayout(result));
     }
     refreshType(function);
     std::string reason = options.declines(function);
@@ -133,11 +135,12 @@ private:
   }
 
   void addValue(mlir::Value value) {
-    if (!canBeBlocked(value))
+    int64_t block = options.channelBlocks.of(value);
+    if (!block)
       return;
     values.push_back(value);
     int producer = producerNode(value), toBlocked = cut.addNode(), toRow = cut.addNode();
-    int64_t cost = conversionCost(value, options.channelBlock, options.layoutCosts);
+    int64_t cost = conversionCost(value, block, options.layoutCosts);
     cut.addEdge(toBlocked, producer, cost);
     cut.addEdge(producer, toRow, cost);
     // A conversion between a kernel and the only operator that would be fused with it costs the fusion too.
@@ -161,7 +164,7 @@ private:
       if (blocked[consumerNode(use)] != produced)
         others.push_back(&use);
     if (produced)
-      setLayout(value, layout);
+      setLayout(value, blockedLayout(value));
     if (others.empty())
       return;
     // Late, so that both forms of a large value are alive together for as short as possible.
@@ -171,7 +174,7 @@ private:
         first = use->getOwner();
     mlir::OpBuilder b(first);
     mlir::Location loc = value.getDefiningOp() ? value.getLoc() : first->getLoc();
-    mlir::Value converted = convertTo(b, loc, value, produced ? nn::BlockedAttr() : layout);
+    mlir::Value converted = convertTo(b, loc, value, produced ? nn::BlockedAttr() : blockedLayout(value));
     for (mlir::OpOperand *use : others)
       use->set(converted);
   }

@@ -32,15 +32,23 @@ bool movesNothing(nn::ConvertLayoutOp convert) {
   return from == to || (sameBytes(type, from) && sameBytes(type, to));
 }
 
-int64_t blockInUse(mlir::func::FuncOp main) {
-  int64_t block = 0;
+static llvm::SmallVector<mlir::Value> blockedValues(mlir::func::FuncOp main) {
+  llvm::SmallVector<mlir::Value> values;
   for (mlir::Operation &op : main.getBody().front())
     for (mlir::Value result : op.getResults())
-      if (nn::BlockedAttr layout = nn::layoutOf(result)) {
-        bool fits = layout.getAxis() == 1 && (block == 0 || block == layout.getSize());
-        block = fits ? layout.getSize() : -1;
-      }
-  return block;
+      if (nn::layoutOf(result))
+        values.push_back(result);
+  return values;
+}
+
+bool hasLayouts(mlir::func::FuncOp main) { return !blockedValues(main).empty(); }
+
+bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks) {
+  return llvm::all_of(blockedValues(main), [&](mlir::Value value) {
+    nn::BlockedAttr layout = nn::layoutOf(value);
+    return layout.getAxis() == 1 &&
+           layout.getSize() == blocks.of(nn::toElementType(rankedType(value).getElementType()));
+  });
 }
 
 void stripLayouts(mlir::func::FuncOp main) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/Bridge.h"
+#include "passes/kernels/ChannelBlocks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -19,9 +20,10 @@ void setLayout(mlir::Value value, nn::BlockedAttr layout);
 bool sameBytes(mlir::RankedTensorType type, nn::BlockedAttr layout);
 bool movesNothing(nn::ConvertLayoutOp convert);
 
-/// Block size of the blocked values in @main; 0 if there are none, -1 if the sizes differ or an
-/// axis other than 1 is blocked.
-int64_t blockInUse(mlir::func::FuncOp main);
+/// True if a value of @main is blocked.
+bool hasLayouts(mlir::func::FuncOp main);
+/// True if every blocked value of @main is blocked along axis 1 with the block size of its type.
+bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks);
 
 /// Makes every value of @main row-major.
 void stripLayouts(mlir::func::FuncOp main);

@@ -27,20 +27,20 @@ LayoutRule rowMajor(std::string reason, bool profits = false) {
 }
 
 /// All operands and results that can be blocked follow one choice.
-LayoutRule together(mlir::Operation *op) {
+LayoutRule together(mlir::Operation *op, const ChannelBlocks &blocks) {
   LayoutRule rule;
   for (mlir::Value operand : op->getOperands())
-    rule.operands.push_back(canBeBlocked(operand) ? Port::input : Port::row);
+    rule.operands.push_back(blocks.of(operand) ? Port::input : Port::row);
   for (mlir::Value result : op->getResults()) {
-    if (!canBeBlocked(result))
+    if (!blocks.of(result))
       return rowMajor("a result is not float32 of rank 3 to 5");
     rule.results.push_back(Port::output);
   }
   return rule;
 }
 
-LayoutRule convRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
-  if (!canBeBlocked(op->getOperand(0)) || !canBeBlocked(op->getResult(0)))
+LayoutRule convRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+  if (!blocks.of(op->getOperand(0)) || !blocks.of(op->getResult(0)))
     return rowMajor("not float32 with known channels", true);
   LayoutRule rule;
   rule.profits = true;
@@ -54,7 +54,8 @@ LayoutRule convRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs
     taps *= std::max<int64_t>(weights.getDimSize(axis), 1);
   int64_t group = nn::attrsAs<ConvAttrs>(op).group, inChannels = channelsOf(op->getOperand(0));
   double direct = 2 * elements(op->getResult(0)) * taps / costs.flopsPerCycle;
-  if (group > 1 && inChannels / group < block) { // lanes are channels: every row-major access is scattered
+  if (group > 1 &&
+      inChannels / group < blocks.of(op->getOperand(0))) { // lanes are channels: every row-major access is scattered
     rule.rowInput = costs.units(elements(op->getResult(0)) * taps * costs.scalarCycles);
     rule.rowOutput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
   } else {
@@ -67,9 +68,9 @@ LayoutRule convRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs
   return rule;
 }
 
-LayoutRule elementwiseRule(mlir::Operation *op) {
+LayoutRule elementwiseRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   mlir::Value result = op->getResult(0);
-  if (!canBeBlocked(result))
+  if (!blocks.of(result))
     return rowMajor("not float32 of rank 3 to 5");
   auto whole = rankedType(result);
   LayoutRule rule;
@@ -94,7 +95,7 @@ LayoutRule elementwiseRule(mlir::Operation *op) {
         rule.operands.push_back(Port::row);
       continue;
     }
-    if (!canBeBlocked(operand) || type.getRank() != whole.getRank())
+    if (!blocks.of(operand) || type.getRank() != whole.getRank())
       return rowMajor("an operand is not float32 of the result's rank");
     rule.operands.push_back(Port::input);
   }
@@ -113,12 +114,12 @@ std::optional<std::vector<int64_t>> reducedAxes(mlir::Operation *op) {
   return result;
 }
 
-LayoutRule reductionRule(mlir::Operation *op, const LayoutCosts &costs) {
+LayoutRule reductionRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
   auto axes = reducedAxes(op);
   auto keepdims = op->getAttrOfType<mlir::BoolAttr>("keepdims");
   if (!axes || (keepdims && !keepdims.getValue()) || *std::min_element(axes->begin(), axes->end()) < 2)
     return rowMajor("it reduces other axes than the spatial ones");
-  LayoutRule rule = together(op);
+  LayoutRule rule = together(op, blocks);
   rule.rowInput = costs.units(elements(op->getOperand(0)) * 0.05 * costs.scalarCycles);
   // A mean over the whole image has few elements: written row-major it needs no conversion behind.
   rule.uniform = elements(op->getResult(0)) != channelsOf(op->getResult(0));
@@ -146,29 +147,30 @@ int64_t shiftedCost(mlir::Value moved, const LayoutCosts &costs) {
   return costs.units(elements(moved) * 4 / costs.convertedBytesPerCycle);
 }
 
-LayoutRule concatOrSplitRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
-  auto plain = [](mlir::Value value) { return !canBeBlocked(value); };
+LayoutRule concatOrSplitRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+  auto plain = [&](mlir::Value value) { return !blocks.of(value); };
   if (llvm::any_of(op->getOperands(), plain) || llvm::any_of(op->getResults(), plain))
     return rowMajor("not float32 of rank 3 to 5");
-  LayoutRule rule = together(op);
-  bool whole = isOp(op, "concat") ? wholeBlocks(op->getOperands(), block) : wholeBlocks(op->getResults(), block);
+  LayoutRule rule = together(op, blocks);
+  bool whole = isOp(op, "concat") ? wholeBlocks(op->getOperands(), blocks.of(op->getResult(0)))
+                                  : wholeBlocks(op->getResults(), blocks.of(op->getOperand(0)));
   if (movedAxis(op) == 1 && !whole)
     rule.blockedInput = shiftedCost(isOp(op, "concat") ? op->getResult(0) : op->getOperand(0), costs);
   return rule;
 }
 
-LayoutRule padRule(mlir::Operation *op) {
+LayoutRule padRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   int64_t rank = rankedType(op->getOperand(0)).getRank();
   auto pads = nn::attrsAs<PadAttrs>(op).pads;
   bool spatial = pads.size() == 2 * static_cast<size_t>(rank) && pads[1] == 0 && pads[rank + 1] == 0;
-  return spatial && !operandOf(op, 1) ? together(op) : rowMajor("it pads channels");
+  return spatial && !operandOf(op, 1) ? together(op, blocks) : rowMajor("it pads channels");
 }
 
-LayoutRule sliceRule(mlir::Operation *op, const LayoutCosts &costs) {
+LayoutRule sliceRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
   auto type = rankedType(op->getOperand(0)), result = rankedType(op->getResult(0));
-  if (!canBeBlocked(op->getResult(0)))
+  if (!blocks.of(op->getResult(0)))
     return rowMajor("not float32 of rank 3 to 5");
-  LayoutRule rule = together(op);
+  LayoutRule rule = together(op, blocks);
   if (result.getDimSize(1) == type.getDimSize(1))
     return rule;
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
@@ -186,11 +188,12 @@ LayoutRule sliceRule(mlir::Operation *op, const LayoutCosts &costs) {
 
 /// Channels to or from the last axis, where they are contiguous: whole vectors of a block move. Row-major it is a
 /// transposition through registers.
-std::optional<LayoutRule> channelTransposeRule(mlir::Operation *op, const LayoutCosts &costs) {
+std::optional<LayoutRule> channelTransposeRule(mlir::Operation *op, const ChannelBlocks &blocks,
+                                               const LayoutCosts &costs) {
   auto perm = nn::attrsAs<TransposeAttrs>(op).perm;
   int64_t last = rankedType(op->getOperand(0)).getRank() - 1;
   bool toLast = !perm.empty() && perm.back() == 1, fromLast = !perm.empty() && perm[1] == last;
-  if (!canBeBlocked(op->getResult(0)) || (!toLast && !fromLast))
+  if (!blocks.of(op->getResult(0)) || (!toLast && !fromLast))
     return std::nullopt;
   LayoutRule rule;
   rule.operands = {toLast ? Port::input : Port::row};
@@ -200,42 +203,92 @@ std::optional<LayoutRule> channelTransposeRule(mlir::Operation *op, const Layout
 }
 
 /// depth_to_space and space_to_depth.
-LayoutRule depthRule(mlir::Operation *op, int64_t block) {
+LayoutRule depthRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   bool spread = isOp(op, "depth_to_space");
   mlir::Value few = spread ? op->getResult(0) : op->getOperand(0);
-  bool whole = canBeBlocked(op->getResult(0)) && channelsOf(few) % block == 0 &&
+  bool whole = blocks.of(few) && channelsOf(few) % blocks.of(few) == 0 && blocks.of(op->getResult(0)) &&
                (!spread || nn::attrsAs<DepthToSpaceAttrs>(op).mode == "DCR");
-  return whole ? together(op) : rowMajor("it splits blocks of channels");
+  return whole ? together(op, blocks) : rowMajor("it splits blocks of channels");
 }
 
-LayoutRule movementRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
+LayoutRule movementRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
   if (isOp(op, "concat") || isOp(op, "split"))
-    return concatOrSplitRule(op, block, costs);
-  if (!op->getNumOperands() || !canBeBlocked(op->getOperand(0)))
+    return concatOrSplitRule(op, blocks, costs);
+  if (!op->getNumOperands() || !blocks.of(op->getOperand(0)))
     return rowMajor("not float32 of rank 3 to 5");
   if (isOp(op, "pad"))
-    return padRule(op);
+    return padRule(op, blocks);
   if (isOp(op, "slice"))
-    return sliceRule(op, costs);
+    return sliceRule(op, blocks, costs);
   if (isOp(op, "depth_to_space") || isOp(op, "space_to_depth"))
-    return depthRule(op, block);
+    return depthRule(op, blocks);
   if (isOp(op, "transpose"))
-    if (auto rule = channelTransposeRule(op, costs))
+    if (auto rule = channelTransposeRule(op, blocks, costs))
       return *rule;
   return rowMajor("the operator moves channels");
 }
 
 /// Statistics of whole channels: a lane's own, or of neighbouring lanes whose number divides the block or is a
 /// multiple.
-LayoutRule channelNormRule(mlir::Operation *op, int64_t block) {
-  if (!canBeBlocked(op->getOperand(0)))
+LayoutRule channelNormRule(mlir::Operation *op, const ChannelBlocks &blocks) {
+  if (!blocks.of(op->getOperand(0)))
     return rowMajor("not float32 of rank 3 to 5 with known channels");
   if (isOp(op, "group_norm")) {
-    int64_t channels = channelsOf(op->getOperand(0)) / nn::attrsAs<GroupNormAttrs>(op).num_groups;
+    int64_t block = blocks.of(op->getOperand(0)),
+            channels = channelsOf(op->getOperand(0)) / nn::attrsAs<GroupNormAttrs>(op).num_groups;
     if (channels == 0 || (channels % block != 0 && block % channels != 0))
       return rowMajor("its groups end inside blocks");
   }
-  return together(op);
+  return together(op, blocks);
+}
+
+/// True if all values that follow one choice have blocks of one size.
+bool sameBlocks(mlir::Operation *op, const LayoutRule &rule, const ChannelBlocks &blocks) {
+  int64_t size = 0;
+  auto agrees = [&](mlir::Value value, Port port) {
+    if (port == Port::row)
+      return true;
+    bool same = size == 0 || blocks.of(value) == size;
+    size = blocks.of(value);
+    return same;
+  };
+  bool same = true;
+  for (auto [value, port] : llvm::zip(op->getOperands(), rule.operands))
+    same &= agrees(value, port);
+  for (auto [value, port] : llvm::zip(op->getResults(), rule.results))
+    same &= agrees(value, port);
+  return same;
+}
+
+LayoutRule ruleOf(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+  std::string_view family = loweringOf(op);
+  if (isOp(op, "conv"))
+    return convRule(op, blocks, costs);
+  if (family == "elementwise")
+    return elementwiseRule(op, blocks);
+  if (family == "pool" || family == "lrn") {
+    if (!blocks.of(op->getOperand(0)))
+      return rowMajor("not float32 of rank 3 to 5 with known channels", true);
+    LayoutRule rule = together(op, blocks);
+    rule.profits = true;
+    rule.rowInput = costs.units(elements(op->getOperand(0)) * costs.scalarCycles);
+    return rule;
+  }
+  if (family == "reduction")
+    return reductionRule(op, blocks, costs);
+  if (isOp(op, "instance_norm") || isOp(op, "group_norm"))
+    return channelNormRule(op, blocks);
+  if (family == "movement")
+    return movementRule(op, blocks, costs);
+  if (family == "resize") {
+    auto in = rankedType(op->getOperand(0)), out = rankedType(op->getResult(0));
+    if (!in || !out || in.getRank() < 3 || in.getDimSize(1) != out.getDimSize(1))
+      return rowMajor("it resamples channels");
+    LayoutRule rule = together(op, blocks);
+    rule.rowInput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
+    return rule;
+  }
+  return rowMajor("the operator works on row-major values");
 }
 
 } // namespace
@@ -247,40 +300,22 @@ LayoutCosts layoutCosts(const MachineFacts &machine, int64_t lanes) {
   return costs;
 }
 
-bool canBeBlocked(mlir::Value value) {
-  auto type = rankedType(value);
-  return type && type.getRank() >= 3 && type.getRank() <= 5 && type.getElementType().isF32() && !type.isDynamicDim(1);
+int64_t ChannelBlocks::of(ElementType type) const {
+  auto found = sizes.find(type);
+  return found == sizes.end() ? 0 : found->second;
 }
 
-LayoutRule layoutRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs) {
-  std::string_view family = loweringOf(op);
-  if (isOp(op, "conv"))
-    return convRule(op, block, costs);
-  if (family == "elementwise")
-    return elementwiseRule(op);
-  if (family == "pool" || family == "lrn") {
-    if (!canBeBlocked(op->getOperand(0)))
-      return rowMajor("not float32 of rank 3 to 5 with known channels", true);
-    LayoutRule rule = together(op);
-    rule.profits = true;
-    rule.rowInput = costs.units(elements(op->getOperand(0)) * costs.scalarCycles);
-    return rule;
-  }
-  if (family == "reduction")
-    return reductionRule(op, costs);
-  if (isOp(op, "instance_norm") || isOp(op, "group_norm"))
-    return channelNormRule(op, block);
-  if (family == "movement")
-    return movementRule(op, block, costs);
-  if (family == "resize") {
-    auto in = rankedType(op->getOperand(0)), out = rankedType(op->getResult(0));
-    if (!in || !out || in.getRank() < 3 || in.getDimSize(1) != out.getDimSize(1))
-      return rowMajor("it resamples channels");
-    LayoutRule rule = together(op);
-    rule.rowInput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
-    return rule;
-  }
-  return rowMajor("the operator works on row-major values");
+int64_t ChannelBlocks::of(mlir::Value value) const {
+  auto type = rankedType(value);
+  bool fits = type && type.getRank() >= 3 && type.getRank() <= 5 && !type.isDynamicDim(1);
+  return fits ? of(nn::toElementType(type.getElementType())) : 0;
+}
+
+LayoutRule layoutRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+  LayoutRule rule = ruleOf(op, blocks, costs);
+  if (rule.rowOnly.empty() && rule.uniform && !sameBlocks(op, rule, blocks))
+    return rowMajor("its values have blocks of different sizes");
+  return rule;
 }
 
 int64_t conversionCost(mlir::Value value, int64_t block, const LayoutCosts &costs) {

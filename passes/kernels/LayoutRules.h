@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/Bridge.h"
+#include "passes/kernels/ChannelBlocks.h"
 #include "passes/kernels/LayoutCosts.h"
 
 #include <optional>
@@ -28,10 +29,7 @@ struct LayoutRule {
   bool profits = false;     // the report mentions the operator if it stays row-major
 };
 
-/// True if the value can be blocked: float32, rank 3 to 5, known channels.
-bool canBeBlocked(mlir::Value value);
-
-LayoutRule layoutRule(mlir::Operation *op, int64_t block, const LayoutCosts &costs = {});
+LayoutRule layoutRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs = {});
 
 /// Cost of an element-wise operator on `value` that runs alone, not in its producer's kernel.
 int64_t lostFusionCost(mlir::Value value, const LayoutCosts &costs);

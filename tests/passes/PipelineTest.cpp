@@ -45,7 +45,7 @@ void checkSeed(uint64_t seed) {
       mlir::OwningOpRef<mlir::ModuleOp> module(llvm::cast<mlir::ModuleOp>((*original)->clone()));
       PipelineOptions options;
       options.level = level;
-      options.channelBlock = seed % 2 ? 8 : 16;
+      options.channelBlocks.sizes[ElementType::f32] = seed % 2 ? 8 : 16;
       options.exactMath = variant == 1;
       std::mt19937_64 random(seed);
       if (variant == 2)

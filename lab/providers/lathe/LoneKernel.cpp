@@ -118,15 +118,15 @@ mlir::func::FuncOp kernelFunction(mlir::ModuleOp module, const Problem &problem)
 }
 
 /// Gives the anchor's ports and what follows it their layouts.
-void setLayouts(mlir::func::FuncOp function, const LayoutRule &rule, Choice choice) {
+void setLayouts(mlir::func::FuncOp function, const LayoutRule &rule, const ChannelBlocks &blocks, Choice choice) {
   mlir::MLIRContext *context = function.getContext();
   mlir::Block &body = function.front();
   mlir::Operation *anchor = &body.front();
   for (auto [operand, port] : llvm::zip(anchor->getOperands(), rule.operands))
-    if (port == Port::input && canBeBlocked(operand))
+    if (port == Port::input && blocks.of(operand))
       setLayout(operand, blockedBy(context, choice.in));
   for (auto [result, port] : llvm::zip(anchor->getResults(), rule.results))
-    if (port == Port::output && canBeBlocked(result))
+    if (port == Port::output && blocks.of(result))
       setLayout(result, blockedBy(context, choice.out));
   for (mlir::Operation &op : llvm::drop_begin(body.without_terminator())) {
     nn::BlockedAttr layout = nn::layoutOf(op.getOperand(0));
@@ -250,14 +250,15 @@ static Outcome<std::string> firstLayout(const Problem &problem, const Target &ta
     std::unique_ptr<mlir::MLIRContext> context = makeContext();
     mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
     mlir::func::FuncOp function = kernelFunction(*module, problem);
-    LayoutRule rule = layoutRule(&function.front().front(), block);
+    ChannelBlocks blocks{{{ElementType::f32, block}}};
+    LayoutRule rule = layoutRule(&function.front().front(), blocks);
     if (choice.in || choice.out) {
-      bool blocks = rule.rowOnly.empty() && (!rule.uniform || choice.in == choice.out);
-      if (!blocks && options.layout == ActivationLayout::blocked)
+      bool possible = rule.rowOnly.empty() && (!rule.uniform || choice.in == choice.out);
+      if (!possible && options.layout == ActivationLayout::blocked)
         return NotApplicable{"its activations are row-major only: " + rule.rowOnly};
-      if (!blocks)
+      if (!possible)
         continue;
-      setLayouts(function, rule, choice);
+      setLayouts(function, rule, blocks, choice);
     }
     Outcome<bool> made = attempt({function, target, options.threads});
     std::string layout = choice.name(problem.operands[0].dims.size());
