@@ -80,6 +80,8 @@ TEST(Shape, ProductsOfBytes) {
   expectViolation("matmul_integer_c3", "matmul_integer", none, {tensor("u8 2 4 8"), tensor("i8 3 8 5")});
   expectViolation("matmul_integer_c4", "matmul_integer", none, {tensor("i32 4 8"), b});
   expectViolation("matmul_integer_c4", "matmul_integer", none, {a, tensor("bool 8 5")});
+  expectViolation("matmul_integer_c4", "matmul_integer", none, {a, tensor("i16 8 5"), absent, tensor("i16")});
+  EXPECT_EQ(infer("matmul_integer", none, {a, tensor("i16 8 5")}), "i32 N 4 5"); // less its zero point
   expectViolation("matmul_integer_c4", "matmul_integer", none, {a, b, tensor("i8")});
   expectViolation("matmul_integer_c4", "matmul_integer", none, {a, b, absent, tensor("u8")});
   for (const char *zero : {"u8 8", "u8 4 1", "u8 N 1 8", "u8 1 1"})
@@ -113,7 +115,10 @@ TEST(Shape, ConvolutionsOfBytes) {
   expectViolation("conv_integer_c7", op, a, {x, w, absent, tensor("i8 3")});
   expectViolation("conv_integer_c7", op, a, {x, w, absent, tensor("i8 64 1 1 1")});
   expectViolation("conv_integer_c8", op, a, {tensor("f32 1 3 9 9"), w});
-  expectViolation("conv_integer_c8", op, a, {x, tensor("i16 64 3 7 7")});
+  expectViolation("conv_integer_c8", op, a, {x, tensor("i32 64 3 7 7")});
+  expectViolation("conv_integer_c8", op, a, {x, tensor("i16 64 3 7 7"), absent, tensor("i16")});
+  expectViolation("conv_integer_c8", op, a, {tensor("i16 1 3 224 224"), w});
+  EXPECT_EQ(infer(op, a, {x, tensor("i16 64 3 7 7")}), infer(op, a, {x, w})); // less its zero point
   expectViolation("conv_integer_c8", op, a, {x, w, tensor("i8")});
   expectViolation("conv_integer_c8", op, a, {x, w, absent, tensor("u8 64")});
 }

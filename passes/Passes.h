@@ -53,8 +53,8 @@ void foldScale(mlir::ModuleOp module, bool exactMath);
 /// zero weight turns infinite inputs into NaN.
 void convTranspose(mlir::ModuleOp module, bool exactMath);
 
-/// Rewrites conv_integer and matmul_integer as conv and matmul of 32-bit integers, after
-/// subtracting the zero points (at compile time from constants).
+/// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Rewrites those
+/// that no kernel computes as conv and matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);
 
 /// Moves a pad into the conv or pool behind it.

@@ -64,7 +64,7 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   }
 
   // Required at any level: kernels have static parameters, and there is no kernel for a batch norm as such, nor one
-  // that reads 8-bit factors and sums in 32.
+  // for every product of 8-bit integers.
   settleShapes(module);
   widenInteger(module);
   if (options.level == 0) {

@@ -69,14 +69,16 @@ Parameter type(std::vector<const char *> words, const char *note) {
               note);
 }
 const std::vector<const char *> mayRound = {"f32", "bf16"};
+const std::vector<const char *> mayConvert = {"f32", "bf16", "i16", "i32"};
 
 // ---- Constraints that several algorithms have ----
 
 Constraint registers(const char *text) { return {"registers", text}; }
 constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 MiB"};
-constexpr Constraint format{"type",
-                            "the format takes operands of the kernel's types and the target multiplies it: bf16 needs "
-                            "operands in f32 and a target with avx512bf16"};
+constexpr Constraint format{
+    "type", "the format takes operands of the kernel's types and the target multiplies it: f32 stands for "
+            "one type of operands and sums, bf16 for f32 with avx512bf16, i16 (with vpmaddwd) and i32 "
+            "for 8-bit operands with sums in i32"};
 constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
@@ -92,7 +94,7 @@ Algorithm direct() {
        kc(large, "steps are input channels"),
        word("outer", {"rows", "channels"},
             "order of work items: with rows, consecutive ones share a range of rows; with channels, a tile of weights"),
-       prefetch(""), type(mayRound, "a range of rows at a time")},
+       prefetch(""), type(mayConvert, "a range of rows at a time")},
       {{"computes", "the kernel is one convolution"},
        {"groups", "groups of channels begin and end where blocks of the layout do"},
        {"width", "width divides the positions of an image, which must be those of one tap without padding; where the "
@@ -178,7 +180,7 @@ std::vector<Algorithm> products() {
        {mr(64, "a static row count is split evenly"), vectors(32, ""), unroll(4), mc(large, ""), kc(large, ""),
         number("packb", 0, 1, 0,
                "1: copy a right operand that is not constant into scratch, one tile of columns at a time"),
-        prefetch("of a constant right operand"), type(mayRound, "the rows of a work item at a time")},
+        prefetch("of a constant right operand"), type(mayConvert, "the rows of a work item at a time")},
        {{"computes", "the kernel is a matrix product"},
         format,
         {"transposed", "a type that converts operands needs a left operand whose reduction steps are contiguous"},

@@ -19,6 +19,7 @@ void DirectGenerator::emit() {
     return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
   // One range of rows after the other: its input is converted or computed for all units that the slot has of it.
   int64_t tiles = conv.groups * plan.tiles.perGroup();
+  zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
   k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
     setRange(range);
     computeRows ? computeRows(image, firstRow, lastRow) : convertInput();
@@ -64,6 +65,7 @@ void DirectGenerator::convertBlocks(Value from, Value pixels) {
       Value vector = valid == conv.inBlock ? k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes)
                                            : k.maskedLoad(k.buffer(conv.input), at, conv.inputType, plan.lanes,
                                                           k.prefixMask(k.constant(valid), plan.lanes));
+      vector = units::operand(k, plan.format, vector, conv.inputType, zeroPoint);
       units::storeNeighbours(k, plan.format, vector, k.scratch(), k.add(to, k.mul(pixel, plan.pixelStride())));
     });
   };
@@ -82,8 +84,9 @@ void DirectGenerator::convertPlanes(Value from, Value pixels) {
         Values planes;
         for (int64_t channel = 0; channel < channels; ++channel) {
           Value at = k.add(source, k.add(pixel, channel * conv.inPixels()));
-          planes.push_back(mask ? k.maskedLoad(k.buffer(conv.input), at, conv.inputType, plan.lanes, mask)
-                                : k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
+          Value plane = mask ? k.maskedLoad(k.buffer(conv.input), at, conv.inputType, plan.lanes, mask)
+                             : k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes);
+          planes.push_back(units::operand(k, plan.format, plane, conv.inputType, zeroPoint));
         }
         units::storeInterleaved(k, plan.format, planes, k.scratch(), k.add(to, pixel));
       };

@@ -35,6 +35,7 @@ private:
   // Position of the current work item.
   Value image, group, tileOfGroup, firstRow, lastRow, tileOfPanel;
   Value firstHeld;                        // first input row in scratch
+  Value zeroPoint;                        // of the input, for all lanes; null: none
   int64_t vectors = 1, validChannels = 0; // in the current channel tile
 
   /// Where the taps of a register block begin to read.

@@ -2,6 +2,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <numeric>
+
 namespace lathe::units {
 namespace {
 
@@ -16,21 +18,65 @@ Value intrinsic(KernelBuilder &k, mlir::Type result, const char *name, mlir::Val
 
 int64_t lanesOf(Value vector) { return llvm::cast<mlir::VectorType>(vector.getType()).getNumElements(); }
 
+mlir::VectorType vectorOf(mlir::Type element, Value like) { return KernelBuilder::vectorOf(element, lanesOf(like)); }
+
+/// Integers of `type`, a vector or one value, as i32.
+Value widened(KernelBuilder &k, Value value, ElementType type) {
+  mlir::Type wide = k.b.getI32Type();
+  if (llvm::isa<mlir::VectorType>(value.getType()))
+    wide = vectorOf(wide, value);
+  return isUnsignedInteger(type) ? k.b.create<mlir::arith::ExtUIOp>(k.loc, wide, value).getResult()
+                                 : k.b.create<mlir::arith::ExtSIOp>(k.loc, wide, value).getResult();
+}
+
+/// Sum + the products of pairs of i16, `a` and `b` vectors of i32 that hold the pairs.
+Value multiplyAddPairs(KernelBuilder &k, Value a, Value b, Value sum) {
+  int64_t lanes = lanesOf(sum);
+  if (addsPairsOfI16(k.target))
+    return intrinsic(k, sum.getType(), fmt::format("llvm.x86.avx512.vpdpwssd.{}", lanes * 32).c_str(), {sum, a, b});
+  const char *name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
+                     : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
+                                  : "llvm.x86.sse2.pmadd.wd";
+  mlir::VectorType pairs = KernelBuilder::vectorOf(k.b.getIntegerType(16), 2 * lanes);
+  auto elements = [&](Value units) -> Value { return k.b.create<mlir::vector::BitCastOp>(k.loc, pairs, units); };
+  return k.b.create<mlir::arith::AddIOp>(k.loc, sum, intrinsic(k, sum.getType(), name, {elements(a), elements(b)}));
+}
+
 void storeUnits(KernelBuilder &k, const ContractionFormat &format, Value vector, Value base, Value offset) {
   k.b.create<mlir::LLVM::StoreOp>(k.loc, vector, k.gep(base, offset, k.computeType(format.unit)), format.unitBytes());
 }
 
 } // namespace
 
+Value zeroPoint(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes) {
+  return buffer ? k.splat(widened(k, k.load(k.buffer(*buffer), k.constant(0), type), type), lanes) : Value();
+}
+
+Value operand(KernelBuilder &k, const ContractionFormat &format, Value vector, ElementType type, Value zeroPoint) {
+  if (format.sum == type || format.sum != ElementType::i32)
+    return vector;
+  vector = widened(k, vector, type);
+  return zeroPoint ? k.b.create<mlir::arith::SubIOp>(k.loc, vector, zeroPoint).getResult() : vector;
+}
+
 Value elements(KernelBuilder &k, const ContractionFormat &format, Value vector) {
+  if (format.element == ElementType::i16 && format.converts)
+    return k.b.create<mlir::arith::TruncIOp>(k.loc, vectorOf(k.b.getIntegerType(16), vector), vector);
   if (format.element == ElementType::bf16 && format.converts)
-    return intrinsic(k, KernelBuilder::vectorOf(k.b.getBF16Type(), lanesOf(vector)),
-                     "llvm.x86.avx512bf16.cvtneps2bf16.512", vector);
+    return intrinsic(k, vectorOf(k.b.getBF16Type(), vector), "llvm.x86.avx512bf16.cvtneps2bf16.512", vector);
   return vector;
 }
 
 Value joined(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<Value> vectors) {
+  if (format.group == 1)
+    return elements(k, format, vectors[0]);
   Value low = vectors[0], high = vectors.size() > 1 ? vectors[1] : k.zero(low.getType());
+  if (format.element != ElementType::bf16) {
+    llvm::SmallVector<int64_t> order(2 * lanesOf(low));
+    std::iota(order.begin(), order.end(), 0);
+    Value both = k.b.create<mlir::vector::ShuffleOp>(k.loc, elements(k, format, low), elements(k, format, high), order);
+    return k.b.create<mlir::vector::BitCastOp>(k.loc, low.getType(), both);
+  }
   Value all = intrinsic(k, KernelBuilder::vectorOf(k.b.getBF16Type(), lanesOf(low) * format.group),
                         "llvm.x86.avx512bf16.cvtne2ps2bf16.512", {high, low});
   return k.b.create<mlir::vector::BitCastOp>(k.loc, low.getType(), all);
@@ -44,20 +90,22 @@ void storeNeighbours(KernelBuilder &k, const ContractionFormat &format, Value ve
 
 void storeInterleaved(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<Value> steps, Value base,
                       Value offset) {
+  if (format.group == 1)
+    return storeUnits(k, format, elements(k, format, steps[0]), base, offset);
   auto bits = unsigned(bitWidth(format.element));
   int64_t lanes = lanesOf(steps[0]);
   mlir::VectorType units = KernelBuilder::vectorOf(k.b.getIntegerType(bits * unsigned(format.group)), lanes);
-  auto widened = [&](Value vector) -> Value {
+  auto zeroExtended = [&](Value vector) -> Value {
     Value narrow = k.b.create<mlir::arith::BitcastOp>(k.loc, KernelBuilder::vectorOf(k.b.getIntegerType(bits), lanes),
                                                       elements(k, format, vector));
     return k.b.create<mlir::arith::ExtUIOp>(k.loc, units, narrow);
   };
-  Value all = widened(steps[0]);
+  Value all = zeroExtended(steps[0]);
   for (size_t step = 1; step < steps.size(); ++step) {
     llvm::APInt places(units.getElementTypeBitWidth(), bits * step);
     Value shift = k.b.create<mlir::arith::ConstantOp>(k.loc, mlir::DenseElementsAttr::get(units, places));
-    all =
-        k.b.create<mlir::arith::OrIOp>(k.loc, all, k.b.create<mlir::arith::ShLIOp>(k.loc, widened(steps[step]), shift));
+    all = k.b.create<mlir::arith::OrIOp>(k.loc, all,
+                                         k.b.create<mlir::arith::ShLIOp>(k.loc, zeroExtended(steps[step]), shift));
   }
   storeUnits(k, format, all, base, offset);
 }
@@ -67,6 +115,8 @@ Value multiplyAdd(KernelBuilder &k, const ContractionFormat &format, Value a, Va
     return k.fma(a, b, sum);
   if (format.group == 1)
     return k.b.create<mlir::arith::AddIOp>(k.loc, sum, k.b.create<mlir::arith::MulIOp>(k.loc, a, b));
+  if (format.element == ElementType::i16)
+    return multiplyAddPairs(k, a, b, sum);
   mlir::VectorType elements = KernelBuilder::vectorOf(k.b.getBF16Type(), lanesOf(a) * format.group);
   auto steps = [&](Value units) -> Value { return k.b.create<mlir::vector::BitCastOp>(k.loc, elements, units); };
   return intrinsic(k, sum.getType(), "llvm.x86.avx512bf16.dpbf16ps.512", {sum, steps(a), steps(b)});

@@ -6,6 +6,13 @@
 
 namespace lathe::units {
 
+/// The zero point in argument `buffer`, one value of `type`, for all lanes as operand() subtracts it; null without one.
+mlir::Value zeroPoint(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes);
+/// Returns a vector of operands of `type` as the functions below convert it: 8-bit integers as i32 less their zero point,
+/// others as they are.
+mlir::Value operand(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector, ElementType type,
+                    mlir::Value zeroPoint);
+
 /// Converts a vector of operands to elements of units, adjacent lanes to adjacent elements.
 mlir::Value elements(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector);
 /// Combines the lanes of up to `group` vectors, one behind the other, to one vector of units; missing vectors are

@@ -1,4 +1,5 @@
-// Contractions with operands rounded to bf16 against the references on rounded operands.
+// Contractions in formats that convert operands: rounded to bf16 against the references on rounded operands, of 8-bit
+// integers against the references.
 #include "codegen/space/ContractionFormat.h"
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
@@ -218,6 +219,92 @@ TEST_F(Bf16, whatCannotBeRoundedDeclinesWithAReason) {
   EXPECT_EQ(reason(product(plain, ""), "znver4", "gemm/2 type=bf16 packb=1"), "");
   EXPECT_THAT(reason(product(transposed, "{nn.constant}"), "znver4", "gemm/2 type=bf16"),
               testing::HasSubstr("transposed"));
+}
+
+// ---- 8-bit integers: exact ----
+
+struct Integers : testing::Test {
+  void SetUp() override { registerLowerings(); }
+};
+
+KernelText randomBytes(Random &random, int i) {
+  return i % 2 ? randomConvInteger(random) : randomMatMulInteger(random);
+}
+
+/// Sums are exact; one rounding of the scale that may follow is not.
+std::string checkBytes(const KernelText &text, const Target &target, uint64_t seed, const std::string &schedule) {
+  return checkKernel(text.str(), target, seed, 2e-7, -128, 255, schedule, text.symbols);
+}
+
+TEST_F(Integers, priorMatchesReference) {
+  Target native = Target::parse("native");
+  for (const std::string &name : {testTargetName(), std::string("x86-64-v3"), std::string("x86-64-v2")}) {
+    Target target = Target::parse(name);
+    if (!needsEmulator(target) && (native.featureBits & target.featureBits) != target.featureBits)
+      continue;
+    for (int i = 0; i < 30; ++i) {
+      uint64_t seed = baseSeed() + i;
+      Random random(seed * 8 + 1);
+      KernelText text = randomBytes(random, i);
+      ASSERT_EQ(checkBytes(text, target, seed, ""), "") << name << ", LATHE_SEED=" << seed;
+    }
+  }
+}
+
+TEST_F(Integers, everyScheduleMatchesReference) {
+  Target target = testTarget();
+  std::map<std::string, int> ran; // by format
+  for (const char *format : {"i16", "i32"})
+    for (int i = 0; i < 60; ++i) {
+      uint64_t seed = baseSeed() + i;
+      Random random(seed * 8 + 2);
+      KernelText text = randomBytes(random, i);
+      KernelUnderTest kernel(text.str(), target, seed);
+      Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+      ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
+      std::string schedule = randomSchedule(random, **facts, i % 2 ? "direct" : "gemm", {{"type", format}}).str();
+      if (!kernel.declined(schedule).empty())
+        continue; // with a reason: legal schedules run, others say why not
+      ++ran[format];
+      ASSERT_EQ(checkBytes(text, target, seed, schedule), "") << "'" << schedule << "', LATHE_SEED=" << seed;
+    }
+  ContractionFormat pairs = formatNamed("i16", ElementType::i32);
+  EXPECT_TRUE(ran["i16"] > 15 || !pairs.obstacle(target).empty()) << "LATHE_SEED=" << baseSeed();
+  EXPECT_GT(ran["i32"], 15) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
+}
+
+/// The largest differences: no sum of two products may saturate.
+TEST_F(Integers, extremesAreExact) {
+  Target target = testTarget();
+  std::string text =
+      "func.func private @k(%a: tensor<3x64xui8>, %b: tensor<64x20xi16> {nn.constant}, %z: tensor<ui8>) -> "
+      "tensor<3x20xi32> attributes {nn.family = \"contraction\"} {\n"
+      "  %0 = nn.matmul_integer %a, %b, %z {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : "
+      "(tensor<3x64xui8>, tensor<64x20xi16>, tensor<ui8>) -> tensor<3x20xi32>\n"
+      "  return %0 : tensor<3x20xi32>\n}\n";
+  for (auto [a, b, zero] : {std::tuple(255, 255, 0), {255, -255, 0}, {0, 255, 255}, {0, -255, 255}, {0, -32768, 255}}) {
+    KernelUnderTest kernel(text, target, 1);
+    std::vector<Tensor> inputs = kernel.randomInputs(0, 0);
+    std::fill_n(inputs[0].as<uint8_t>(), inputs[0].elements(), uint8_t(a));
+    std::fill_n(inputs[1].as<int16_t>(), inputs[1].elements(), int16_t(b));
+    inputs[2].as<uint8_t>()[0] = uint8_t(zero);
+    EXPECT_EQ(kernel.run(inputs)[0].as<int32_t>()[0], 64 * (a - zero) * b) << a << " " << b << " " << zero;
+  }
+}
+
+TEST_F(Integers, formatsDeclineOtherOperandsWithAReason) {
+  auto reason = [](const std::string &text, const char *target, const char *schedule) {
+    return KernelUnderTest(text, Target::parse(target), 1).declined(schedule);
+  };
+  Random random(1);
+  std::string bytes = randomMatMulInteger(random).str(),
+              plain = product("trans_a = false, trans_b = false", "{nn.constant}");
+  EXPECT_EQ(reason(bytes, "x86-64-v3", "gemm/2 type=i16"), "");
+  EXPECT_EQ(reason(bytes, "x86-64-v3", "gemm/2 type=i32"), "");
+  EXPECT_THAT(reason(bytes, "aarch64-linux-gnu", "gemm/2 type=i16"), testing::HasSubstr("vpmaddwd"));
+  EXPECT_THAT(reason(bytes, "znver4", "gemm/2 type=bf16"), testing::HasSubstr("operands of type f32"));
+  EXPECT_THAT(reason(bytes, "znver4", "gemm/2"), testing::HasSubstr("type=f32"));
+  EXPECT_THAT(reason(plain, "znver4", "gemm/2 type=i16"), testing::HasSubstr("i8 or u8"));
 }
 
 } // namespace

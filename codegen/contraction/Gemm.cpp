@@ -99,18 +99,21 @@ void GemmGenerator::convertRows() {
   auto [first, last] = rowsOf(chunk);
   int64_t whole = gemm.k / plan.lanes * plan.lanes, rest = gemm.k - whole;
   Value from = k.add(aBase, k.mul(first, gemm.aRowStride)), a = k.buffer(gemm.a), converted = leftRows();
+  Value zero = units::zeroPoint(k, gemm.leftZero, gemm.leftType, plan.lanes);
   k.loop(k.constant(0), k.sub(last, first), 1, [&](Value row) {
     Value source = k.add(from, k.mul(row, gemm.aRowStride)), to = k.mul(row, plan.convertedRow());
+    auto store = [&](Value values, Value offset) {
+      values = units::operand(k, plan.format, values, gemm.leftType, zero);
+      units::storeNeighbours(k, plan.format, values, converted, offset);
+    };
     k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, [&](Value vector) {
-      Value values = k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.leftType, plan.lanes);
-      units::storeNeighbours(k, plan.format, values, converted,
-                             k.add(to, k.mul(vector, plan.lanes / plan.format.group)));
+      store(k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.leftType, plan.lanes),
+            k.add(to, k.mul(vector, plan.lanes / plan.format.group)));
     });
     if (rest)
-      units::storeNeighbours(
-          k, plan.format,
+      store(
           k.maskedLoad(a, k.add(source, whole), gemm.leftType, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
-          converted, k.add(to, whole / plan.format.group));
+          k.add(to, whole / plan.format.group));
   });
 }
 

@@ -44,21 +44,51 @@ Epilogue gemmEpilogue(const ContractionProblem &problem, const GemmGeometry &gem
   Epilogue epilogue(problem.function(), result, std::move(space), gemmLanes(problem.target(), gemm), problem.shapes,
                     dims);
   auto operands = nn::operandsByRecord(problem.anchor);
-  epilogue.setAddend(operands.size() > 2 ? operands[2] : mlir::Value(), gemm.alpha, gemm.beta, problem.shapes, dims);
+  bool adds = operands.size() > 2 && nn::recordOf(problem.anchor)->name == std::string_view("gemm");
+  epilogue.setAddend(adds ? operands[2] : mlir::Value(), gemm.alpha, gemm.beta, problem.shapes, dims);
   return epilogue;
 }
 
 namespace {
 
+bool isOp(mlir::Operation *op, const char *name) { return op && nn::recordOf(op)->name == std::string_view(name); }
+
+/// The argument that holds the zero point of the left operand of conv_integer or matmul_integer: one value. Declines a
+/// zero point of the right operand, which widen-integer subtracts from constants.
+std::optional<unsigned> zeroPointOf(const ContractionProblem &problem, mlir::Operation *anchor) {
+  auto operands = nn::operandsByRecord(anchor);
+  if (operands.size() > 3 && operands[3])
+    throw Declined{"the zero point of the right operand is not subtracted from constants (widen-integer)"};
+  if (operands.size() < 3 || !operands[2])
+    return std::nullopt;
+  if (TensorInfo zero = problem.shapes.of(operands[2]); !(product(zero.dims) == Dim(1)))
+    throw Declined{fmt::format("the left operand has zero points of shape {}, not one", str(zero.dims))};
+  return argumentOf(operands[2], "the zero point");
+}
+
+/// conv_integer's attributes are conv's.
+ConvAttrs convAttrs(mlir::Operation *anchor) {
+  if (!isOp(anchor, "conv_integer"))
+    return nn::attrsAs<ConvAttrs>(anchor);
+  auto integer = nn::attrsAs<ConvIntegerAttrs>(anchor);
+  ConvAttrs attrs;
+  attrs.strides = integer.strides;
+  attrs.dilations = integer.dilations;
+  attrs.pads = integer.pads;
+  attrs.group = integer.group;
+  return attrs;
+}
+
 /// `computedInput`: the kernel makes the input itself, so that `input` is no argument.
 ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *anchor, bool computedInput = false) {
   mlir::func::FuncOp function = problem.function();
   const nn::SymbolicShapes &shapes = problem.shapes;
-  auto attrs = nn::attrsAs<ConvAttrs>(anchor);
+  ConvAttrs attrs = convAttrs(anchor);
   auto operands = nn::operandsByRecord(anchor);
   ConvGeometry conv;
   TensorInfo x = shapes.of(operands[0]), w = shapes.of(operands[1]), y = shapes.of(anchor->getResult(0));
-  conv.type = conv.inputType = x.type;
+  conv.inputType = x.type;
+  conv.type = y.type;
   if (conv.type == ElementType::boolean || !KernelBuilder::computes(conv.type))
     throw Declined{fmt::format("no convolution of elements of type {}", name(conv.type))};
   conv.images = x.dims[0];
@@ -95,7 +125,9 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
     throw Declined{"the convolution's weights are not constant"};
   if (nn::layoutOf(operands[1]))
     throw Declined{"the convolution's weights are blocked"};
-  if (operands.size() > 2 && operands[2])
+  if (isOp(anchor, "conv_integer"))
+    conv.inputZero = zeroPointOf(problem, anchor);
+  else if (operands.size() > 2 && operands[2])
     conv.bias = argumentOf(operands[2], "the convolution's bias");
   if (conv.outPixels() == 0 || conv.inPixels() == 0 || conv.inChannels == 0 || conv.outChannels == 0)
     throw Declined{"a convolution without elements"};
@@ -177,7 +209,8 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   auto operands = nn::operandsByRecord(anchor);
   TensorInfo a = problem.shapes.of(operands[0]), b = problem.shapes.of(operands[1]);
   GemmGeometry gemm;
-  gemm.type = gemm.leftType = a.type;
+  gemm.leftType = a.type;
+  gemm.type = problem.shapes.of(anchor->getResult(0)).type;
   if (gemm.type == ElementType::boolean || !KernelBuilder::computes(gemm.type))
     throw Declined{fmt::format("no matrix product of elements of type {}", name(gemm.type))};
   for (mlir::Value value : {operands[0], operands[1], mlir::Value(anchor->getResult(0))})
@@ -188,10 +221,15 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   mlir::func::FuncOp function = problem.function();
   gemm.constantB = function.getArgAttr(gemm.b, "nn.constant") && gemm.a != gemm.b;
 
-  if (nn::recordOf(anchor)->name == std::string_view("gemm"))
+  if (isOp(anchor, "gemm"))
     setGemm(gemm, nn::attrsAs<GemmAttrs>(anchor), a, b);
   else
     setMatmul(gemm, a, b, problem.shapes.of(anchor->getResult(0)).dims);
+  if (isOp(anchor, "matmul_integer")) {
+    gemm.leftZero = zeroPointOf(problem, anchor);
+    if (!gemm.constantB)
+      throw Declined{"the right operand of a product of 8-bit integers is not one constant matrix"};
+  }
   gemm.bStepStride = gemm.transB ? 1 : gemm.n;
   gemm.bLaneStride = gemm.transB ? gemm.k : 1;
   if (gemm.n == 0 || gemm.k == 0)
@@ -216,8 +254,7 @@ void requireInside(const ContractionProblem &problem, mlir::Value between) {
 }
 
 SeparableGeometry separableGeometry(const ContractionProblem &problem) {
-  auto isConv = [](mlir::Operation *op) { return op && nn::recordOf(op)->name == std::string_view("conv"); };
-  if (!isConv(problem.before) || !isConv(problem.anchor))
+  if (!isOp(problem.before, "conv") || !isOp(problem.anchor, "conv"))
     throw Declined{"separable is for a depthwise convolution and a pointwise one behind it"};
   SeparableGeometry pair;
   requireInside(problem, problem.anchor->getOperand(0));
@@ -307,7 +344,7 @@ std::unique_ptr<ContractionFacts> readContraction(const ContractionProblem &prob
   auto facts = std::make_unique<ContractionFacts>();
   if (problem.before)
     readSeparable(problem, *facts);
-  else if (nn::recordOf(problem.anchor)->name == std::string_view("conv"))
+  else if (isOp(problem.anchor, "conv") || isOp(problem.anchor, "conv_integer"))
     readConv(problem, *facts);
   else
     readGemm(problem, *facts);

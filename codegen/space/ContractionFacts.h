@@ -26,7 +26,7 @@ struct ConvGeometry {
   int64_t inBlock;  // channels per block of the input; 0: row-major
   int64_t outBlock; // channels per block of the result; 0: row-major
   unsigned input, weights;
-  std::optional<unsigned> bias;
+  std::optional<unsigned> bias, inputZero; // inputZero: a zero point, one value of inputType
 
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
   int64_t outPixels() const { return out[0] * out[1] * out[2]; }
@@ -52,6 +52,7 @@ struct GemmGeometry {
   int64_t n, k;
   unsigned a, b;
   bool constantB;
+  std::optional<unsigned> leftZero; // zero point of the left operand, one value of leftType
   int64_t aRowStride, aStepStride, bStepStride, bLaneStride;
   Dims outer, aOuter, bOuter; // stacked matrices: axes with one stride per operand
   double alpha = 1, beta = 1;

@@ -14,11 +14,22 @@ namespace {
 bool sameType(ElementType operand, ElementType result) { return operand == result; }
 bool fp32(ElementType operand, ElementType result) { return operand == ElementType::f32 && result == ElementType::f32; }
 
+bool bytes(ElementType operand, ElementType result) {
+  return (operand == ElementType::i8 || operand == ElementType::u8) && result == ElementType::i32;
+}
+
 std::string noObstacle(const Target &) { return ""; }
 std::string bf16Obstacle(const Target &target) {
   if (!target.has("avx512bf16") || target.lanes(32) != 16)
     return fmt::format("{} has no products of bf16 (avx512bf16)", target.str());
   return "";
+}
+
+std::string pairsOfI16Obstacle(const Target &target) {
+  bool has = target.vectorBits == 512   ? target.has("avx512bw")
+             : target.vectorBits == 256 ? target.has("avx2")
+                                        : target.has("sse4.2");
+  return has ? "" : fmt::format("{} has no products of pairs of i16 (vpmaddwd)", target.str());
 }
 
 // ---- Rates ----
@@ -27,6 +38,11 @@ double multiplyAdds(const Target &target) { return target.fmaPerCycle(); }
 double multiplyAddLatency(const Target &target) { return target.machine.fmaLatency; }
 double bf16Products(const Target &target) { return target.machine.bf16PerCycle; }
 double bf16Latency(const Target &) { return 6; }
+/// Two instructions on the ports of multiply-adds, without VNNI.
+double multipliesAndAdds(const Target &target) { return target.fmaPerCycle() / 2; }
+double pairsOfI16(const Target &target) {
+  return addsPairsOfI16(target) ? target.fmaPerCycle() : multipliesAndAdds(target);
+}
 
 // ---- Elements of constant operands ----
 
@@ -43,11 +59,33 @@ void roundToBf16(const char *from, ElementType, char *to) {
   std::memcpy(to, &half, sizeof half);
 }
 
+int64_t integer(const char *from, ElementType type) {
+  switch (type) {
+  case ElementType::i8:
+    return *reinterpret_cast<const int8_t *>(from);
+  case ElementType::u8:
+    return *reinterpret_cast<const uint8_t *>(from);
+  default: // i16
+    int16_t value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+}
+
+template <class Integer> void widen(const char *from, ElementType type, char *to) {
+  auto value = static_cast<Integer>(integer(from, type));
+  std::memcpy(to, &value, sizeof value);
+}
+
 /// The formats that convert operands, the one that priors prefer first.
 const std::vector<ContractionFormat> &converting() {
   static const std::vector<ContractionFormat> table = {
       {"bf16", ElementType::bf16, ElementType::f32, ElementType::f32, 2, true, true, fp32, "f32", bf16Obstacle,
        bf16Products, bf16Latency, roundToBf16},
+      {"i16", ElementType::i16, ElementType::i32, ElementType::i32, 2, true, false, bytes, "i8 or u8",
+       pairsOfI16Obstacle, pairsOfI16, multiplyAddLatency, widen<int16_t>},
+      {"i32", ElementType::i32, ElementType::i32, ElementType::i32, 1, true, false, bytes, "i8 or u8", noObstacle,
+       multipliesAndAdds, multiplyAddLatency, widen<int32_t>},
   };
   return table;
 }
@@ -61,6 +99,12 @@ std::string mismatch(const ContractionFormat &format, ElementType operand, Eleme
 }
 
 } // namespace
+
+bool addsPairsOfI16(const Target &target) {
+  if (target.vectorBits == 512)
+    return target.has("avx512vnni");
+  return (target.has("avx512vnni") && target.has("avx512vl")) || target.has("avxvnni");
+}
 
 ContractionFormat plainFormat(ElementType type) {
   ElementType sum = isFloat(type) && bitWidth(type) == 16 ? ElementType::f32 : type;

@@ -6,6 +6,11 @@
 //   type  operands  elements of a unit   sums  group  product
 //   f32   any type  the operands' own    *     1      multiply-add             * own type, fp32 for 16-bit floats
 //   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
+//   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd
+//   i32   i8, u8    i32                  i32   1      multiply and add
+//
+// A zero point of 8-bit operands is subtracted by the conversion. Differences have 9 bits, so that sums of two products
+// fit i32; sums wrap around.
 //
 // A new format is a row of the table in ContractionFormat.cpp, a word in schedule/Algorithms.cpp, and its conversion
 // and product in codegen/contraction/FormatCode.cpp.
@@ -39,7 +44,8 @@ struct ContractionFormat {
   double (*productsPerCycle)(const Target &target);
   /// Cycles from a product to the next one that adds to the same sum.
   double (*latency)(const Target &target);
-  /// Writes one element of a constant operand, of type `type`, as an element of a unit.
+  /// Writes one element of a constant operand, of type `type`, as an element of a unit. Integers may have any type of at
+  /// most 16 bits, so that a zero point can be subtracted before.
   void (*write)(const char *from, ElementType type, char *to);
 
   int64_t unitBytes() const { return bitWidth(unit) / 8; }
@@ -52,6 +58,9 @@ struct ContractionFormat {
   /// contraction waits for weights from memory.
   bool isFast(const Target &target) const { return productsPerCycle(target) * double(group) > target.fmaPerCycle(); }
 };
+
+/// True if one instruction adds the products of pairs of i16 to sums (vpdpwssd).
+bool addsPairsOfI16(const Target &target);
 
 /// The format without conversion, for operands of `type`.
 ContractionFormat plainFormat(ElementType type);

@@ -37,6 +37,8 @@ std::vector<Knob> KernelFacts::knobs(const Algorithm &algorithm) const {
       knob.numbers.erase(std::unique(knob.numbers.begin(), knob.numbers.end()), knob.numbers.end());
     } else {
       std::erase_if(knob.words, [&](const char *value) { return !allowsWord(parameter, value); });
+      if (knob.words.empty()) // no schedule of the algorithm is legal
+        knob.words = parameter.words;
     }
     result.push_back(std::move(knob));
   }

@@ -5,6 +5,9 @@
 namespace lathe {
 
 LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule) {
+  if (conv.inputType != conv.type)
+    illegal("computes", "lanewise sums in the type of its operands, {}, not in {}", name(conv.inputType),
+            name(conv.type));
   LanewisePlan plan;
   plan.conv = conv;
   plan.lanes = convLanes(target, conv);

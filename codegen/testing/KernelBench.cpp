@@ -7,6 +7,7 @@
 //            suite FILE.csv[:NAME] (convolutions as columns of /problems/conv2d.csv, of suites whose names contain
 //            NAME)
 //   --cold   weights come from memory for every run and the other operands from the third-level cache, as in a network
+#include "codegen/space/ContractionFormat.h"
 #include "codegen/testing/KernelBenchSuite.h"
 #include "codegen/testing/KernelTesting.h"
 #include "ir/Context.h"
@@ -79,8 +80,9 @@ struct Bench {
     mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
     KernelProblem problem{function, target, options.threads};
     problem.precision = options.precision;
-    if (!options.schedule.empty() && Schedule::parse(options.schedule).words["type"] == "bf16")
-      problem.precision = Precision::bf16; // what the schedule does not say is chosen for bf16, too
+    if (!options.schedule.empty() &&
+        formatNamed(Schedule::parse(options.schedule).words["type"], ElementType::f32).rounds)
+      problem.precision = Precision::bf16; // what the schedule does not say is chosen for rounded operands, too
     Outcome<Schedule> prior = priorSchedule(problem);
     if (!prior) {
       std::printf("%-34s declined: %s\n", label.c_str(), prior.reason().c_str());

@@ -232,4 +232,92 @@ KernelText randomGemm(Random &random, const Typed &typed) {
   return text;
 }
 
+namespace {
+
+/// Types of the factors of a product of bytes, and an optional zero point of the left one as an operand.
+struct ByteFactors {
+  std::string left, right, zero, zeroType;
+
+  ByteFactors(Random &random)
+      : left(random.of<std::string>({"i8", "ui8"})), right(random.of<std::string>({"i8", "ui8", "i16"})),
+        withZero(random.chance(2)), constantZero(random.chance(2)) {
+    zeroType = fmt::format("tensor<{}{}>", random.of<std::string>({"", "1x"}), left);
+  }
+
+  /// Appends the operator and what may follow it. `operands` and `types` are those of the factors.
+  void emit(KernelText &text, Random &random, const std::string &op, std::string operands, std::string types,
+            const std::string &attributes, const std::string &channel) {
+    if (withZero) {
+      operands += ", " + text.argument(zeroType, constantZero);
+      types += ", " + zeroType;
+    }
+    std::string sums = text.type;
+    text.op(fmt::format("{} {} {{{}operandSegmentSizes = array<i32: 1, 1, {}, 0>}}", op, operands, attributes,
+                        withZero ? 1 : 0),
+            types);
+    if (random.chance(2)) { // dequantised
+      text.type = text.type.substr(0, text.type.rfind("i32")) + "f32>";
+      text.op("cast " + text.last + " {to = f32}", sums);
+      std::string scale = text.argument(channel, true);
+      text.op("mul " + text.last + ", " + scale, text.type + ", " + channel);
+    } else if (random.chance(2)) {
+      text.op("relu " + text.last, text.type);
+    }
+  }
+
+private:
+  bool withZero, constantZero;
+};
+
+} // namespace
+
+KernelText randomConvInteger(Random &random) {
+  KernelText text;
+  ByteFactors factors(random);
+  int64_t rank = random.of<int64_t>({1, 2, 2, 2, 3}), groups = random.of<int64_t>({1, 1, 1, 2, 3});
+  int64_t inGroup = random.in(1, 37), outGroup = random.in(groups == 1 ? 1 : 4, 70), images = random.in(1, 3);
+  bool pointwise = random.chance(4), symbolic = random.chance(3);
+  SpatialAxes axes;
+  for (int64_t i = 0; i < rank; ++i)
+    axes.add(random, rank, pointwise ? 1 : random.in(1, 4), random.of<int64_t>({1, 1, 2, 3}),
+             random.of<int64_t>({1, 1, 2}), !pointwise);
+  std::string batch = symbolic ? "?" : std::to_string(images);
+  if (symbolic)
+    text.symbols["N"] = images;
+  auto tensor = [&](int64_t channels, const std::vector<int64_t> &extents, const std::string &type) {
+    return fmt::format("tensor<{}x{}x{}x{}>", batch, channels, join(extents, "x"), type);
+  };
+  std::string x = tensor(groups * inGroup, axes.in, factors.left);
+  std::string w = fmt::format("tensor<{}x{}x{}x{}>", groups * outGroup, inGroup, join(axes.kernel, "x"), factors.right);
+  text.type = tensor(groups * outGroup, axes.out, "i32");
+  std::string dims = symbolic ? fmt::format("\"N\", \"{}\", \"{}\"", groups * inGroup, join(axes.in, "\", \"")) : "";
+  std::string operands = text.argument(x, false, dims);
+  operands += ", " + text.argument(w, true);
+  std::string ones;
+  for (int64_t i = 0; i < rank; ++i)
+    ones += "x1";
+  factors.emit(text, random, "conv_integer", operands, x + ", " + w,
+               convAttributes(axes.strides, axes.dilations, axes.pads(), groups) + ", ",
+               fmt::format("tensor<1x{}{}xf32>", groups * outGroup, ones));
+  return text;
+}
+
+KernelText randomMatMulInteger(Random &random) {
+  KernelText text;
+  ByteFactors factors(random);
+  int64_t m = random.of<int64_t>({1, 2, 5, 14, 29, 40}), n = random.in(1, 120), k = random.in(1, 150);
+  bool symbolic = random.chance(3);
+  std::string stack = random.chance(3) ? "2x3x" : "", rows = symbolic ? "?" : std::to_string(m);
+  if (symbolic)
+    text.symbols["M"] = m;
+  std::string a = fmt::format("tensor<{}{}x{}x{}>", stack, rows, k, factors.left),
+              b = fmt::format("tensor<{}x{}x{}>", k, n, factors.right);
+  text.type = fmt::format("tensor<{}{}x{}xi32>", stack, rows, n);
+  std::string dims = symbolic ? fmt::format("{}\"M\", \"{}\"", stack.empty() ? "" : "\"2\", \"3\", ", k) : "";
+  std::string operands = text.argument(a, false, dims);
+  operands += ", " + text.argument(b, true);
+  factors.emit(text, random, "matmul_integer", operands, a + ", " + b, "", fmt::format("tensor<{}xf32>", n));
+  return text;
+}
+
 } // namespace lathe

@@ -48,5 +48,8 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
 /// A depthwise and a pointwise convolution, each with its own epilogue.
 KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});
+/// conv_integer or matmul_integer as widen-integer leaves them for kernels, perhaps with a conversion to f32 behind.
+KernelText randomConvInteger(Random &random);
+KernelText randomMatMulInteger(Random &random);
 
 } // namespace lathe

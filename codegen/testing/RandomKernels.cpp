@@ -104,6 +104,8 @@ std::string extremeSeparable(Random &random, int64_t block) {
 }
 
 std::string contraction(Random &random, const Target &target) {
+  if (random.chance(10))
+    return (random.chance(2) ? randomConvInteger(random) : randomMatMulInteger(random)).str();
   Typed typed;
   if (random.chance(8))
     typed.name = random.of<std::string>({"f64", "f16", "i8", "i32"});

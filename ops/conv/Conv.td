@@ -48,19 +48,21 @@ def Nn_ConvIntegerOp : NnOp<"conv_integer", [AttrSizedOperandSegments]> {
   let summary = "convolution of 8-bit integers minus their zero points, summed in 32 bits";
   let description = [{
     x: N x C x spatial..., w: O x C/group x kernel..., each i8 or u8; x_zero_point has x's type and one value,
-    w_zero_point w's type and one value or one an output channel (O). Result, i32, of conv's extents: the convolution of
+    w_zero_point w's type and one value or one an output channel (O). w without w_zero_point may be i16: weights from
+    which their zero point was subtracted. Result, i32, of conv's extents: the convolution of
     x - x_zero_point with w - w_zero_point, modulo 2^32; padding is zero after the subtraction.
 
-    Compiled as a convolution of 32-bit integers (passes/rewrites/WidenInteger.cpp).
+    Compiled where the weights and their zero points are constant, otherwise as a convolution of 32-bit integers
+    (passes/rewrites/WidenInteger.cpp).
 
     Constraints: conv_integer_c1 to c6 as conv_c1 to c6. conv_integer_c7: zero points have one of the shapes above.
-    conv_integer_c8: x and w are i8 or u8, zero points of their operand's type.
+    conv_integer_c8: x and w are i8 or u8 (w without zero point: or i16), zero points of their operand's type.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$w, Optional<NnTensor>:$x_zero_point, Optional<NnTensor>:$w_zero_point,
     NnI64s<>:$strides, NnI64s<>:$dilations, NnI64s<>:$pads, NnI64<"1">:$group);
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<"ConvInteger", 10, 1000, 0>];
-  let lowering = "fold";
+  let lowering = "contraction";
   let flops = "product(out[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2";
   let tolerance = "0";
   let benchmarkAxes = ["batch", "inChannels", "height", "width", "outChannels", "kernel", "stride", "pad", "dilation", "group"];

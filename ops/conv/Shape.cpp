@@ -59,7 +59,8 @@ InferResult inferConvInteger(const ConvIntegerAttrs &a, const InferInputs &in) {
   const TensorInfo &x = *in[0], &w = *in[1];
   Dims dims = convExtents("conv_integer", a, x, w);
   requireByte(x.type, "conv_integer_c8: x");
-  requireByte(w.type, "conv_integer_c8: w");
+  if (w.type != ElementType::i16 || operand(in, 3)) // i16: its zero point was subtracted
+    requireByte(w.type, "conv_integer_c8: w");
   for (size_t i = 0; i < 2; ++i)
     if (const TensorInfo *zero = operand(in, 2 + i)) {
       const char *which = i == 0 ? "x" : "w";

@@ -41,19 +41,21 @@ def Nn_MatMulIntegerOp : NnOp<"matmul_integer", [AttrSizedOperandSegments]> {
   let description = [{
     a: batch... x M x K, b: batch... x K x N, as matmul's operands, each i8 or u8; a_zero_point has a's type and one
     value, one a row of a (M), or the shape of a with K replaced by 1; b_zero_point has b's type and one value, one a
-    column of b (N), or the shape of b with K replaced by 1. Result, i32:
+    column of b (N), or the shape of b with K replaced by 1. b without b_zero_point may be i16: a factor from which its
+    zero point was subtracted. Result, i32:
     sum over k of (a[m, k] - a_zero_point[m]) * (b[k, n] - b_zero_point[n]), modulo 2^32.
 
-    Compiled as a matrix product of 32-bit integers (passes/rewrites/WidenInteger.cpp).
+    Compiled where b is one constant matrix, its zero points are constant and a has one zero point, otherwise as a
+    matrix product of 32-bit integers (passes/rewrites/WidenInteger.cpp).
 
     Constraints: matmul_integer_c1: neither operand is a scalar. matmul_integer_c2: the inner extents agree.
-    matmul_integer_c3: the batch extents broadcast. matmul_integer_c4: a and b are i8 or u8, zero points of their
-    operand's type. matmul_integer_c5: zero points have one of the shapes above.
+    matmul_integer_c3: the batch extents broadcast. matmul_integer_c4: a and b are i8 or u8 (b without zero point: or
+    i16), zero points of their operand's type. matmul_integer_c5: zero points have one of the shapes above.
   }];
   let arguments = (ins NnTensor:$a, NnTensor:$b, Optional<NnTensor>:$a_zero_point, Optional<NnTensor>:$b_zero_point);
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<"MatMulInteger", 10>];
-  let lowering = "fold";
+  let lowering = "contraction";
   let flops = "product(out[0]->dims) * in[0]->dims.back() * 2";
   let tolerance = "0";
   let benchmarkAxes = ["batch", "m", "n", "k"];

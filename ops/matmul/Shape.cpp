@@ -76,7 +76,8 @@ InferResult inferMatMulInteger(const MatMulIntegerAttrs &, const InferInputs &in
   const TensorInfo &a = *in[0], &b = *in[1];
   Dims dims = productExtents("matmul_integer", a, b);
   requireByte(a.type, "matmul_integer_c4: a");
-  requireByte(b.type, "matmul_integer_c4: b");
+  if (b.type != ElementType::i16 || operand(in, 3)) // i16: its zero point was subtracted
+    requireByte(b.type, "matmul_integer_c4: b");
   for (size_t i = 0; i < 2; ++i)
     if (const TensorInfo *zero = operand(in, 2 + i)) {
       const TensorInfo &factor = *in[i];

@@ -218,8 +218,8 @@ private:
     auto type = rankedType(operand), whole = rankedType(result);
     if (!operand.getDefiningOp<nn::ConstantOp>() || !type || !whole || type.getRank() > whole.getRank())
       return false;
-    bool channelsLast =
-        isOp(anchor, "gemm") || isOp(anchor, "matmul") || isOp(anchor, "layer_norm") || isOp(anchor, "rms_norm");
+    bool channelsLast = isOp(anchor, "gemm") || isOp(anchor, "matmul") || isOp(anchor, "matmul_integer") ||
+                        isOp(anchor, "layer_norm") || isOp(anchor, "rms_norm");
     int64_t axis = channelsLast ? whole.getRank() - 1 : 1;
     int64_t missing = whole.getRank() - type.getRank();
     for (int64_t i = 0; i < type.getRank(); ++i)

@@ -4,9 +4,46 @@
 namespace lathe {
 namespace {
 
+bool isConstant(mlir::Value value) { return value.getDefiningOp<nn::ConstantOp>() != nullptr; }
+bool hasOneValue(mlir::Value value) {
+  auto type = rankedType(value);
+  return type && type.hasStaticShape() && type.getNumElements() == 1;
+}
+
+/// True if a kernel can multiply the 8-bit factors (codegen/contraction/ReadContraction.cpp): the right one and its zero
+/// points are constant, the left one has one zero point at most. Groups of fewer output channels than this have no
+/// vectors of their own, and their kernel sums in the type of its operands.
+bool hasKernel(mlir::Operation *op) {
+  constexpr int64_t leastGroup = 4;
+  mlir::Value right = operandOf(op, 1), leftZero = operandOf(op, 2), rightZero = operandOf(op, 3);
+  if (!isConstant(right) || (rightZero && !isConstant(rightZero)) || (leftZero && !hasOneValue(leftZero)))
+    return false;
+  auto type = rankedType(right);
+  if (isOp(op, "conv_integer")) {
+    int64_t group = nn::attrsAs<ConvIntegerAttrs>(op).group;
+    return group == 1 || type.getDimSize(0) / group >= leastGroup;
+  }
+  return type.getRank() >= 2 &&
+         type.getNumElements() == type.getDimSize(type.getRank() - 1) * type.getDimSize(type.getRank() - 2);
+}
+
+/// Rewrites one conv_integer or matmul_integer.
 class Widener {
 public:
   explicit Widener(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
+
+  /// Subtracts constant zero points of the right factor from it.
+  void centre() {
+    mlir::Value right = factor(1, kernelAxes(), ElementType::i16);
+    llvm::SmallVector<mlir::Value> operands = {op->getOperand(0), right, operandOf(op, 2), mlir::Value()};
+    if (isOp(op, "conv_integer")) {
+      auto attrs = nn::attrsAs<ConvIntegerAttrs>(op);
+      replace("conv_integer", operands, attrs);
+    } else {
+      MatMulIntegerAttrs none;
+      replace("matmul_integer", operands, none);
+    }
+  }
 
   void convolution() {
     auto integer = nn::attrsAs<ConvIntegerAttrs>(op);
@@ -15,16 +52,14 @@ public:
     attrs.dilations = integer.dilations;
     attrs.pads = integer.pads;
     attrs.group = integer.group;
-    // A zero point an output channel stands before the axes of the channel's kernel.
-    size_t kernelAxes = static_cast<size_t>(rankedType(op->getOperand(1)).getRank()) - 1;
-    replace("conv", factor(0, 0), factor(1, kernelAxes), attrs);
+    replace("conv", {factor(0, 0), factor(1, kernelAxes()), mlir::Value()}, attrs);
   }
 
   void product() {
     // One value a row of the left factor, one a column of the right.
     size_t rank = static_cast<size_t>(rankedType(op->getOperand(0)).getRank());
     MatMulAttrs none;
-    replace("matmul", factor(0, rank > 1 ? 1 : 0), factor(1, 0), none);
+    replace("matmul", {factor(0, rank > 1 ? 1 : 0), factor(1, 0)}, none);
   }
 
 private:
@@ -32,36 +67,38 @@ private:
   mlir::OpBuilder b;
   mlir::Location loc;
 
-  void replace(const char *mnemonic, mlir::Value left, mlir::Value right, Attrs &attrs) {
-    llvm::SmallVector<mlir::Value> operands = {left, right};
-    if (std::string_view(mnemonic) == "conv")
-      operands.emplace_back(); // no bias
+  /// Axes behind those that zero points of the right factor lie along: a channel's kernel.
+  size_t kernelAxes() const {
+    return isOp(op, "conv_integer") ? static_cast<size_t>(rankedType(op->getOperand(1)).getRank()) - 1 : 0;
+  }
+
+  void replace(const char *mnemonic, llvm::ArrayRef<mlir::Value> operands, Attrs &attrs) {
     mlir::Value result = nn::build(b, loc, mnemonic, operands, attrs)->getResult(0);
     result.setType(op->getResult(0).getType());
     replaceWith(op, result);
   }
 
-  /// Operand `index` less its zero point as i32; a vector of zero points stands before `trailing` axes.
-  mlir::Value factor(size_t index, size_t trailing) {
+  /// Operand `index` less its zero point as `type`; a vector of zero points stands before `trailing` axes.
+  mlir::Value factor(size_t index, size_t trailing, ElementType type = ElementType::i32) {
     mlir::Value value = operandOf(op, index), zero = operandOf(op, 2 + index);
-    mlir::Value wide = cast(value);
+    mlir::Value wide = cast(value, type);
     if (zero) {
-      auto type = rankedType(zero);
-      if (type.getRank() == 1 && type.getDimSize(0) != 1 && trailing > 0) {
+      auto shape = rankedType(zero);
+      if (shape.getRank() == 1 && shape.getDimSize(0) != 1 && trailing > 0) {
         ReshapeAttrs spread;
         spread.shape.assign(trailing + 1, 1);
         spread.shape[0] = -1;
         zero = apply("reshape", {zero, {}}, spread);
       }
       SubAttrs none;
-      wide = apply("sub", {wide, cast(zero)}, none);
+      wide = apply("sub", {wide, cast(zero, type)}, none);
     }
     return wide;
   }
 
-  mlir::Value cast(mlir::Value value) {
+  mlir::Value cast(mlir::Value value, ElementType type) {
     CastAttrs attrs;
-    attrs.to = ElementType::i32;
+    attrs.to = type;
     return apply("cast", {value}, attrs);
   }
 
@@ -92,7 +129,11 @@ void widenInteger(mlir::ModuleOp module) {
       found.push_back(&op);
   for (mlir::Operation *op : found) {
     Widener widener(op);
-    if (isOp(op, "conv_integer"))
+    if (hasKernel(op) && !operandOf(op, 3))
+      continue;
+    if (hasKernel(op))
+      widener.centre();
+    else if (isOp(op, "conv_integer"))
       widener.convolution();
     else
       widener.product();

@@ -1,11 +1,10 @@
 // RUN: lathe-opt %s --widen-integer --twin | FileCheck %s
 
-// A zero point of the activations is subtracted when they are read, those of constant weights at once.
+// The zero point of the activations is the kernel's, those of constant weights are subtracted at once.
 // CHECK-LABEL: func.func @main
-// CHECK-NOT: nn.conv_integer
-// CHECK: %[[X:.*]] = nn.sub %{{.*}} -> tensor<1x1x4xi32>
-// CHECK: %[[W:.*]] = nn.constant {value = dense<{{.*}}-129, 126{{.*}}7, -5{{.*}}tensor<2x1x2xi32>
-// CHECK: nn.conv %[[X]], %[[W]] {dilations = array<i64: 2>{{.*}}pads = array<i64: 1, 0>{{.*}}strides = array<i64: 1>
+// CHECK-NOT: nn.sub
+// CHECK: %[[W:.*]] = nn.constant {value = dense<{{.*}}-129, 126{{.*}}7, -5{{.*}}tensor<2x1x2xi16>
+// CHECK: nn.conv_integer %{{.*}}, %[[W]], %{{[a-z0-9_]*}} {dilations = array<i64: 2>{{.*}}pads = array<i64: 1, 0>{{.*}}strides = array<i64: 1>
 // CHECK: twin: equal (max rel 0.0e+00)
 func.func @main(%x: tensor<1x1x4xui8>) -> tensor<1x2x3xi32> {
   %w = nn.constant {value = dense<[[[-128, 127]], [[5, -7]]]> : tensor<2x1x2xi8>} : tensor<2x1x2xi8>
@@ -50,4 +49,31 @@ func.func @main(%a: tensor<2x3x4xui8>, %b: tensor<4x2xi8>, %az: tensor<3xui8>, %
 func.func @main(%a: tensor<?x4xui8> {nn.dims = ["N", "4"]}, %b: tensor<4xui8>, %bz: tensor<1xui8>) -> tensor<?xi32> {
   %y = nn.matmul_integer %a, %b, %bz {operandSegmentSizes = array<i32: 1, 1, 0, 1>} : (tensor<?x4xui8>, tensor<4xui8>, tensor<1xui8>) -> tensor<?xi32>
   return %y : tensor<?xi32>
+}
+
+// -----
+
+// One constant matrix has a kernel, too.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[B:.*]] = nn.constant {value = dense<{{.*}}-1, 4{{.*}}1, 6{{.*}}tensor<2x2xi16>
+// CHECK: nn.matmul_integer %{{.*}}, %[[B]] {
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%a: tensor<3x2xui8>) -> tensor<3x2xi32> {
+  %b = nn.constant {value = dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>} : tensor<2x2xi8>
+  %bz = nn.constant {value = dense<[2, -2]> : tensor<2xi8>} : tensor<2xi8>
+  %y = nn.matmul_integer %a, %b, %bz {operandSegmentSizes = array<i32: 1, 1, 0, 1>} : (tensor<3x2xui8>, tensor<2x2xi8>, tensor<2xi8>) -> tensor<3x2xi32>
+  return %y : tensor<3x2xi32>
+}
+
+// -----
+
+// Groups without vectors of output channels have none.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: nn.conv_integer
+// CHECK: nn.conv %{{.*}}group = 2
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<1x2x4xui8>) -> tensor<1x2x3xi32> {
+  %w = nn.constant {value = dense<[[[-128, 127]], [[5, -7]]]> : tensor<2x1x2xi8>} : tensor<2x1x2xi8>
+  %y = nn.conv_integer %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0, 0>, group = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<1x2x4xui8>, tensor<2x1x2xi8>) -> tensor<1x2x3xi32>
+  return %y : tensor<1x2x3xi32>
 }

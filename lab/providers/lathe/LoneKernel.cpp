@@ -2,6 +2,7 @@
 
 #include "codegen/Generate.h"
 #include "codegen/Task.h"
+#include "codegen/space/ContractionFormat.h"
 #include "codegen/target/Emit.h"
 #include "ir/Context.h"
 #include "lab/providers/graph/BuildOperator.h"
@@ -153,8 +154,9 @@ static Outcome<Schedule> scheduleOf(const KernelProblem &problem, const LoneKern
     return priorSchedule(problem);
   Outcome<Schedule> schedule = priorSchedule(problem, *options.algorithm);
   // The laboratory's bounds follow from the types of the problem.
-  if (schedule && schedule->words.contains("type") && schedule->words.at("type") == "bf16")
-    return NotApplicable{fmt::format("{} rounds the operands of products to bf16", schedule->algorithm)};
+  if (schedule && schedule->words.contains("type"))
+    if (ContractionFormat format = formatNamed(schedule->words.at("type"), ElementType::f32); format.rounds)
+      return NotApplicable{fmt::format("{} rounds the operands of products to {}", schedule->algorithm, format.name)};
   return schedule;
 }
 
