@@ -43,7 +43,7 @@ sanitize: ## ASan and UBSan over what reads files, pipes and packages (build/asa
 	@ninja -C build/asan -j $(JOBS) $(SANITIZED:%=tests-%)
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -R '^($(subst $() ,|,$(SANITIZED)))/' -E CrossTest
 
-bench: setup-bench configure peers ## writes docs/performance.md: networks beside ONNX Runtime, convolutions beside oneDNN (BENCH_SECONDS=2 BENCH_NETWORKS="resnet50 vgg16" shorten)
+bench: setup-bench configure peers ## writes docs/performance.md (networks beside ONNX Runtime, convolutions beside oneDNN) and docs/predictions.md (BENCH_SECONDS=2 BENCH_NETWORKS="resnet50 vgg16" shorten)
 	@test -x $(BUILD)/bin/lathe-provider-onednn || cmake $(BUILD) >/dev/null
 	@ninja -C $(BUILD) -j $(JOBS)
 	@$(BUILD)/bin/legal-bench

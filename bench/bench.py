@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""Regenerates docs/performance.md: Lathe beside ONNX Runtime over whole networks and beside oneDNN over single convolutions.
+"""Regenerates docs/performance.md: Lathe beside ONNX Runtime over whole networks and beside oneDNN over single convolutions; and
+docs/predictions.md: predicted beside measured times of the kernels of these networks.
 
 usage: bench.py LATHE [--page-only]          (`make bench` builds, installs the peers and runs it)
 
 Every package is verified against the reference before it is timed. Both sides of a ratio are timed in turns in one run, over
 several starts of each. What is measured, by environment:
 
-  BENCH_PARTS     networks batch bf16 memory convolutions (all)
+  BENCH_PARTS     networks batch bf16 memory predictions convolutions (all)
   BENCH_NETWORKS  names of bench/torch_models.py and zoo:NAME (those of the page)
   BENCH_SUITES    suites of shared/problems/conv2d.csv (those of the page)
   BENCH_THREADS   1 2
@@ -30,6 +31,7 @@ import time
 
 import goals
 import performance_page
+import predictions_page
 import readme_table
 import torch_models
 
@@ -45,7 +47,7 @@ SUITES = ["benchdnn/resnet50", "benchdnn/googlenet_v1", "benchdnn/googlenet_v2",
           "benchdnn/mobilenet_v1", "benchdnn/mobilenet_v1_depthwise"]
 PROVIDERS = "lathe,onednn:auto,onednn:direct,onednn:winograd"
 BATCHES = [1, 4, 16]
-PARTS = ["networks", "batch", "bf16", "memory", "convolutions"]
+PARTS = ["networks", "batch", "bf16", "memory", "predictions", "convolutions"]
 
 
 def words(name, usual):
@@ -216,6 +218,13 @@ def memoryRow(lathe, network):
         return row
 
 
+def predictionRow(lathe, network, threads):
+    """The profile of the network: times and predictions of its kernels. The profile verifies the package first."""
+    arguments, form = model(network)
+    code, document, line = run(lathe, "profile", *arguments, "--threads", str(threads), "--no-store")
+    return {"model_form": form, **document} if code == 0 and document else {"failure": line}
+
+
 class Rows:
     """One JSON file a row; those of another program or other settings of the same row do not count."""
 
@@ -283,6 +292,9 @@ def tasksOf(lathe, settings):
         if "bf16" in settings.parts:
             tasks += [("bf16-%s-%d" % (network, threads), both, lambda network=network, threads=threads: bf16Row(lathe, network, threads, settings))
                       for network in goals.BF16]
+        if "predictions" in settings.parts:
+            tasks += [("predictions-%s-%d" % (network.replace(":", "-"), threads), {},
+                       lambda network=network, threads=threads: predictionRow(lathe, network, threads)) for network in settings.networks]
     if "memory" in settings.parts:
         tasks.append(("memory", {}, lambda: memoryRow(lathe, None)))
         tasks += [("memory-" + network.replace(":", "-"), {}, lambda network=network: memoryRow(lathe, network)) for network in settings.networks]
@@ -335,6 +347,8 @@ def main():
             return 3
     page = performance_page.write(ROOT, FOLDER, lathe, program, settings, BATCHES)
     readme_table.write(ROOT)
+    predictions_page.write(ROOT, lathe, settings, {(network, threads): performance_page.load(FOLDER, program, "predictions-%s-%d" % (network.replace(":", "-"), threads))
+                                                   for network in settings.networks for threads in settings.threads})
     print("%s is written" % page)
     return 1 if failed else 0
 

@@ -56,6 +56,14 @@ elif verb == "verify":
     if arguments[1] == "zoo:false":
         print("FAILED: output 'y' differs")
         sys.exit(1)
+elif verb == "profile":
+    assert "--no-store" in arguments
+    if arguments[1] == "zoo:false":
+        print("lathe profile: not profiled, the outputs are wrong", file=sys.stderr)
+        sys.exit(1)
+    kernel = lambda family, ms, predicted: {"kind": "kernel", "family": family, "name": "k", "nodes": ["node", family], "schedule": family + "/1", "time_ms": ms, "predicted_ms": predicted, "share": 0.5}
+    write({"clock_ghz": 4.0, "whole_ms": 12.5, "rows": [{**kernel("alias", 0.1, None), "kind": "alias"}, kernel("loop", 0.25, None)] +
+           [kernel("contraction", 0.1 * i, 0.05 * i) for i in range(1, 11)] + [kernel("map", 0.1, 0.4)]})
 elif verb == "store":
     open(arguments[2], "w").write(open(arguments[arguments.index("--store") + 1]).read())
 elif verb == "compile":
@@ -159,6 +167,16 @@ def main():
         result, said = bench(BENCH_PARTS="bf16", FAKE_BF16="none")
         page = (root / "docs" / "performance.md").read_text()
         assert result.returncode == 0 and "has no products of bf16 (avx512bf16)" in page and "over our own fp32 on" not in page, (result, page)
+
+        # Predicted beside measured times: kernels with a prediction only, families of few kernels together.
+        result, said = bench(BENCH_PARTS="predictions", BENCH_NETWORKS="zoo:fast zoo:false", BENCH_THREADS="1")
+        assert result.returncode == 1 and said.count("profile zoo:fast --threads 1") == 1 and "12.500 ms" in result.stdout, (result, said)
+        predictions = (root / "docs" / "predictions.md").read_text()
+        for words in ("each kernel of 1 network.", "| contraction | 10 | 5.50 ms | 0.50 | 0.50 | 0.50 to 0.50 | 0 % | 100 % |", "| others | 1 | 0.10 ms | 4.00 |",
+                      "| all | 11 | 5.60 ms | 0.56 | 0.60 |", "| fast | 11 |", "false: lathe profile: not profiled, the outputs are wrong",
+                      "| fast | `node+contraction` | contraction | `contraction/1` | 1.000 ms | 0.50 |"):
+            assert words in predictions, words + " is not in\n" + predictions
+        assert "loop" not in predictions and (root / "docs" / "predictions.svg").read_text().count("<circle") == 11
 
         # A page of another machine moves aside, with what lies beside it; README joins pages of one commit.
         assert "None were kept" in page and not (root / "docs" / "performance.jsonl.gz").exists()

@@ -19,6 +19,8 @@ def oneLine(row):
     if row.get("peers"):
         peer = row["peers"][0]
         return "%.3f %s%s" % (peer["ratio"], peer["verdict"], ", disturbed" if disturbed(row) else "")
+    if "whole_ms" in row:
+        return "%.3f ms" % row["whole_ms"]
     return "%.1f MiB, ONNX Runtime %.1f MiB" % tuple(row[who]["peak_rss_bytes"] / 2**20 for who in ("any", "onnxruntime"))
 
 

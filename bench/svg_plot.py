@@ -1,4 +1,4 @@
-"""Two plots as SVG text, without libraries: bars with whiskers, and sorted points."""
+"""Plots as SVG text, without libraries: bars with whiskers, sorted points, points over two logarithmic axes."""
 import math
 
 COLOURS = ["#2b6cb0", "#dd8a28", "#4a9e5c", "#9a4fb0", "#777777", "#c0392b"]
@@ -71,4 +71,26 @@ def sortedPoints(title, series):
     for i, ratios in enumerate(series.values()):
         for place, value in enumerate(sorted(ratios)):
             parts.append("<circle cx='%.1f' cy='%.1f' r='2.5' fill='%s'/>" % (x((place + 0.5) / len(ratios)), y(value), COLOURS[i % len(COLOURS)]))
+    return document(width, height, parts)
+
+
+def scatter(title, across, up, series):
+    """`series`: name -> [(x, y)], all above 0. Both axes are logarithmic and equal, with a line where y is x."""
+    left, right, top, bottom, side = 70, 20, 60, 50, 520
+    width, height = left + side + right, top + side + bottom
+    values = [value for points in series.values() for point in points for value in point]
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    high = max(high, low + 1)
+    at = lambda value: side * (math.log10(value) - low) / (high - low)
+    parts = [text(width / 2, 22, title, "middle", "font-weight='bold'")] + legend(list(series), left, 44)
+    for power in range(low, high + 1):
+        value = 10.0 ** power
+        parts += [line(left + at(value), top, left + at(value), top + side), text(left + at(value), top + side + 16, "%g" % value, "middle"),
+                  line(left, top + side - at(value), left + side, top + side - at(value)), text(left - 6, top + side - at(value) + 4, "%g" % value, "end")]
+    parts.append(line(left, top + side, left + side, top, "#222222", 1.5))
+    parts += [text(left + side / 2, height - 12, across, "middle"),
+              text(18, top + side / 2, up, "middle", "transform='rotate(-90 18 %.1f)'" % (top + side / 2))]
+    for i, points in enumerate(series.values()):
+        for x, y in points:
+            parts.append("<circle cx='%.1f' cy='%.1f' r='2' fill='%s' fill-opacity='0.5'/>" % (left + at(x), top + side - at(y), COLOURS[i % len(COLOURS)]))
     return document(width, height, parts)
