@@ -194,8 +194,12 @@ void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
   auto to = [&](Value step, int64_t lane) { return k.add(k.mul(step, wide), lane); };
   auto masked = [&](Value at, int64_t count) {
     return count == plan.lanes
-               ? k.load(source, at, gemm.type, plan.lanes)
-               : k.maskedLoad(source, at, gemm.type, plan.lanes, k.prefixMask(k.constant(count), plan.lanes));
+               ? k.load(source, at, gemm.rightType, plan.lanes)
+               : k.maskedLoad(source, at, gemm.rightType, plan.lanes, k.prefixMask(k.constant(count), plan.lanes));
+  };
+  Value zero = units::zeroPoint(k, gemm.rightZero, gemm.rightType, plan.lanes);
+  auto converted = [&](Value at, int64_t count) {
+    return units::operand(k, plan.format, masked(at, count), gemm.rightType, zero);
   };
   if (gemm.bLaneStride == 1) {
     auto copy = [&](Value step, int64_t count) {
@@ -204,7 +208,7 @@ void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
         int64_t lane = v * plan.lanes, real = std::min(plan.lanes, valid - lane);
         Values rows;
         for (int64_t i = 0; i < count; ++i)
-          rows.push_back(masked(k.add(row, i * gemm.bStepStride + lane), real));
+          rows.push_back(converted(k.add(row, i * gemm.bStepStride + lane), real));
         units::storeInterleaved(k, plan.format, rows, k.scratch(), to(step, lane));
       }
     };
@@ -223,7 +227,7 @@ void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
           k.add(k.add(from, k.mul(k.constant(std::min(lane + i, valid - 1)), gemm.bLaneStride)), k.mul(step, group));
       Values parts;
       for (int64_t first = 0; first < count; first += plan.lanes)
-        parts.push_back(masked(k.add(row, first), std::min(count - first, plan.lanes)));
+        parts.push_back(converted(k.add(row, first), std::min(count - first, plan.lanes)));
       rows.push_back(units::joined(k, plan.format, parts));
     }
     rows = transposed(k, std::move(rows));

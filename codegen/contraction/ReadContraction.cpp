@@ -53,17 +53,18 @@ namespace {
 
 bool isOp(mlir::Operation *op, const char *name) { return op && nn::recordOf(op)->name == std::string_view(name); }
 
-/// The argument that holds the zero point of the left operand of conv_integer or matmul_integer: one value. Declines a
-/// zero point of the right operand, which widen-integer subtracts from constants.
-std::optional<unsigned> zeroPointOf(const ContractionProblem &problem, mlir::Operation *anchor) {
+/// The argument that holds the zero point `index` of conv_integer or matmul_integer (2: of the left operand, 3: of the
+/// right one): one value. Declines zero points of a constant right operand, which widen-integer subtracts.
+std::optional<unsigned> zeroPointOf(const ContractionProblem &problem, mlir::Operation *anchor, size_t index,
+                                    bool constant) {
   auto operands = nn::operandsByRecord(anchor);
-  if (operands.size() > 3 && operands[3])
-    throw Declined{"the zero point of the right operand is not subtracted from constants (widen-integer)"};
-  if (operands.size() < 3 || !operands[2])
+  if (operands.size() <= index || !operands[index])
     return std::nullopt;
-  if (TensorInfo zero = problem.shapes.of(operands[2]); !(product(zero.dims) == Dim(1)))
-    throw Declined{fmt::format("the left operand has zero points of shape {}, not one", str(zero.dims))};
-  return argumentOf(operands[2], "the zero point");
+  if (constant)
+    throw Declined{"the zero point of the constant operand is not subtracted from it (widen-integer)"};
+  if (TensorInfo zero = problem.shapes.of(operands[index]); !(product(zero.dims) == Dim(1)))
+    throw Declined{fmt::format("an operand has zero points of shape {}, not one", str(zero.dims))};
+  return argumentOf(operands[index], "the zero point");
 }
 
 /// conv_integer's attributes are conv's.
@@ -125,10 +126,12 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
     throw Declined{"the convolution's weights are not constant"};
   if (nn::layoutOf(operands[1]))
     throw Declined{"the convolution's weights are blocked"};
-  if (isOp(anchor, "conv_integer"))
-    conv.inputZero = zeroPointOf(problem, anchor);
-  else if (operands.size() > 2 && operands[2])
+  if (isOp(anchor, "conv_integer")) {
+    zeroPointOf(problem, anchor, 3, /*constant=*/true);
+    conv.inputZero = zeroPointOf(problem, anchor, 2, /*constant=*/false);
+  } else if (operands.size() > 2 && operands[2]) {
     conv.bias = argumentOf(operands[2], "the convolution's bias");
+  }
   if (conv.outPixels() == 0 || conv.inPixels() == 0 || conv.inChannels == 0 || conv.outChannels == 0)
     throw Declined{"a convolution without elements"};
   return conv;
@@ -210,6 +213,7 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   TensorInfo a = problem.shapes.of(operands[0]), b = problem.shapes.of(operands[1]);
   GemmGeometry gemm;
   gemm.leftType = a.type;
+  gemm.rightType = b.type;
   gemm.type = problem.shapes.of(anchor->getResult(0)).type;
   if (gemm.type == ElementType::boolean || !KernelBuilder::computes(gemm.type))
     throw Declined{fmt::format("no matrix product of elements of type {}", name(gemm.type))};
@@ -226,9 +230,8 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   else
     setMatmul(gemm, a, b, problem.shapes.of(anchor->getResult(0)).dims);
   if (isOp(anchor, "matmul_integer")) {
-    gemm.leftZero = zeroPointOf(problem, anchor);
-    if (!gemm.constantB)
-      throw Declined{"the right operand of a product of 8-bit integers is not one constant matrix"};
+    gemm.leftZero = zeroPointOf(problem, anchor, 2, /*constant=*/false);
+    gemm.rightZero = zeroPointOf(problem, anchor, 3, gemm.constantB);
   }
   gemm.bStepStride = gemm.transB ? 1 : gemm.n;
   gemm.bLaneStride = gemm.transB ? gemm.k : 1;

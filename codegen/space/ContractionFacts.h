@@ -46,13 +46,13 @@ struct ConvGeometry {
 /// A matrix product: `m` rows of a left operand, for each of `batch` matrices, times a right
 /// operand of n columns.
 struct GemmGeometry {
-  ElementType type;     // of the sums that the epilogue reads
-  ElementType leftType; // of the left operand
+  ElementType type;                // of the sums that the epilogue reads
+  ElementType leftType, rightType; // of the operands
   Dim batch, m;
   int64_t n, k;
   unsigned a, b;
   bool constantB;
-  std::optional<unsigned> leftZero; // zero point of the left operand, one value of leftType
+  std::optional<unsigned> leftZero, rightZero; // zero points of the operands, one value each of their types
   int64_t aRowStride, aStepStride, bStepStride, bLaneStride;
   Dims outer, aOuter, bOuter; // stacked matrices: axes with one stride per operand
   double alpha = 1, beta = 1;

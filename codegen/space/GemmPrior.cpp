@@ -75,7 +75,8 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
   else
     set(wide ? 14 : 6, 2, 4);
   // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
-  bool packs = !gemm.constantB && (m == 0 || m >= 8);
+  bool mustConvert = !plainFormat(gemm.type).takes(gemm.leftType, gemm.type);
+  bool packs = !gemm.constantB && (m == 0 || m >= 8 || mustConvert);
   ContractionFormat format = plainFormat(gemm.type);
   if (gemm.aStepStride == 1 && (gemm.constantB || packs))
     format = (gemm.constantB ? preferredFormat : fastestFormat)(facts.precision, target, gemm.leftType, gemm.type);

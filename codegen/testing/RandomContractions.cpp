@@ -244,16 +244,23 @@ struct ByteFactors {
     zeroType = fmt::format("tensor<{}{}>", random.of<std::string>({"", "1x"}), left);
   }
 
-  /// Appends the operator and what may follow it. `operands` and `types` are those of the factors.
+  /// Appends the operator and what may follow it. `operands` and `types` are those of the factors. `computedRight`: the
+  /// right factor may have a zero point.
   void emit(KernelText &text, Random &random, const std::string &op, std::string operands, std::string types,
-            const std::string &attributes, const std::string &channel) {
+            const std::string &attributes, const std::string &channel, bool computedRight = false) {
     if (withZero) {
       operands += ", " + text.argument(zeroType, constantZero);
       types += ", " + zeroType;
     }
+    bool rightZero = computedRight && right != "i16" && random.chance(2);
+    if (rightZero) {
+      std::string type = fmt::format("tensor<{}>", right);
+      operands += ", " + text.argument(type, false);
+      types += ", " + type;
+    }
     std::string sums = text.type;
-    text.op(fmt::format("{} {} {{{}operandSegmentSizes = array<i32: 1, 1, {}, 0>}}", op, operands, attributes,
-                        withZero ? 1 : 0),
+    text.op(fmt::format("{} {} {{{}operandSegmentSizes = array<i32: 1, 1, {}, {}>}}", op, operands, attributes,
+                        withZero ? 1 : 0, rightZero ? 1 : 0),
             types);
     if (random.chance(2)) { // dequantised
       text.type = text.type.substr(0, text.type.rfind("i32")) + "f32>";
@@ -311,12 +318,13 @@ KernelText randomMatMulInteger(Random &random) {
   if (symbolic)
     text.symbols["M"] = m;
   std::string a = fmt::format("tensor<{}{}x{}x{}>", stack, rows, k, factors.left),
-              b = fmt::format("tensor<{}x{}x{}>", k, n, factors.right);
+              b = fmt::format("tensor<{}{}x{}x{}>", random.chance(2) ? stack : "", k, n, factors.right);
+  bool constant = !random.chance(3);
   text.type = fmt::format("tensor<{}{}x{}xi32>", stack, rows, n);
   std::string dims = symbolic ? fmt::format("{}\"M\", \"{}\"", stack.empty() ? "" : "\"2\", \"3\", ", k) : "";
   std::string operands = text.argument(a, false, dims);
-  operands += ", " + text.argument(b, true);
-  factors.emit(text, random, "matmul_integer", operands, a + ", " + b, "", fmt::format("tensor<{}xf32>", n));
+  operands += ", " + text.argument(b, constant);
+  factors.emit(text, random, "matmul_integer", operands, a + ", " + b, "", fmt::format("tensor<{}xf32>", n), !constant);
   return text;
 }
 

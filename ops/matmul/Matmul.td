@@ -45,8 +45,8 @@ def Nn_MatMulIntegerOp : NnOp<"matmul_integer", [AttrSizedOperandSegments]> {
     zero point was subtracted. Result, i32:
     sum over k of (a[m, k] - a_zero_point[m]) * (b[k, n] - b_zero_point[n]), modulo 2^32.
 
-    Compiled where b is one constant matrix, its zero points are constant and a has one zero point, otherwise as a
-    matrix product of 32-bit integers (passes/rewrites/WidenInteger.cpp).
+    Compiled where b is no vector, a has at most one zero point and b too, or is constant like its zero points; otherwise
+    as a matrix product of 32-bit integers (passes/rewrites/WidenInteger.cpp).
 
     Constraints: matmul_integer_c1: neither operand is a scalar. matmul_integer_c2: the inner extents agree.
     matmul_integer_c3: the batch extents broadcast. matmul_integer_c4: a and b are i8 or u8 (b without zero point: or

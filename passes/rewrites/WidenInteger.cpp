@@ -10,21 +10,23 @@ bool hasOneValue(mlir::Value value) {
   return type && type.hasStaticShape() && type.getNumElements() == 1;
 }
 
-/// True if a kernel can multiply the 8-bit factors (codegen/contraction/ReadContraction.cpp): the right one and its zero
-/// points are constant, the left one has one zero point at most. Groups of fewer output channels than this have no
-/// vectors of their own, and their kernel sums in the type of its operands.
+/// True if a kernel can multiply the 8-bit factors (codegen/contraction/ReadContraction.cpp): the left one has one zero
+/// point at most, the right one too, unless it is constant like its zero points. Weights of a convolution are constant.
+/// Groups of fewer output channels than this have no vectors of their own, and their kernel sums in the type of its
+/// operands.
 bool hasKernel(mlir::Operation *op) {
   constexpr int64_t leastGroup = 4;
   mlir::Value right = operandOf(op, 1), leftZero = operandOf(op, 2), rightZero = operandOf(op, 3);
-  if (!isConstant(right) || (rightZero && !isConstant(rightZero)) || (leftZero && !hasOneValue(leftZero)))
+  bool constant = isConstant(right), conv = isOp(op, "conv_integer");
+  if ((conv && !constant) || (leftZero && !hasOneValue(leftZero)))
+    return false;
+  if (rightZero && !(constant ? isConstant(rightZero) : hasOneValue(rightZero)))
     return false;
   auto type = rankedType(right);
-  if (isOp(op, "conv_integer")) {
-    int64_t group = nn::attrsAs<ConvIntegerAttrs>(op).group;
-    return group == 1 || type.getDimSize(0) / group >= leastGroup;
-  }
-  return type.getRank() >= 2 &&
-         type.getNumElements() == type.getDimSize(type.getRank() - 1) * type.getDimSize(type.getRank() - 2);
+  if (!conv)
+    return type.getRank() >= 2;
+  int64_t group = nn::attrsAs<ConvIntegerAttrs>(op).group;
+  return group == 1 || type.getDimSize(0) / group >= leastGroup;
 }
 
 /// Rewrites one conv_integer or matmul_integer.
@@ -129,14 +131,14 @@ void widenInteger(mlir::ModuleOp module) {
       found.push_back(&op);
   for (mlir::Operation *op : found) {
     Widener widener(op);
-    if (hasKernel(op) && !operandOf(op, 3))
-      continue;
-    if (hasKernel(op))
-      widener.centre();
-    else if (isOp(op, "conv_integer"))
+    if (hasKernel(op)) {
+      if (operandOf(op, 3) && isConstant(op->getOperand(1)))
+        widener.centre();
+    } else if (isOp(op, "conv_integer")) {
       widener.convolution();
-    else
+    } else {
       widener.product();
+    }
   }
 }
 
