@@ -24,7 +24,7 @@ struct DirectPlan {
   int64_t steps;    // reduction steps of all input channels of a group, in units
   int64_t rowWidth; // output positions of a row that are adjacent in the input
   std::vector<TileClass> classes;
-  ReductionAxis axis; // reduction axis of one pass over kc channels
+  ReductionAxis axis; // reduction axis of one pass over kc steps
 
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
