@@ -1,4 +1,5 @@
-// Storage of constant weights for each algorithm: the order in which its code reads them.
+// Packing of constant weights, one function for each algorithm of contractions: it stores the weights
+// in the order in which the algorithm's code reads them.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -11,7 +12,7 @@
 namespace lathe {
 
 Packing directPacking(const DirectPlan &plan);
-/// Packing of a constant right operand.
+/// For the right operand of the matrix product, where it is constant.
 Packing gemmPacking(const GemmPlan &plan);
 Packing lanewisePacking(const LanewisePlan &plan);
 Packing tilePacking(const TilePlan &plan);

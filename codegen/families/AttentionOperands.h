@@ -57,7 +57,8 @@ protected:
     return {&walk, offset};
   }
 
-  /// Elements [lane, lane + lanes) of a row, converted to `compute`; zero where `mask` is off.
+  /// Returns the elements [lane, lane + lanes) of a row, converted to `compute`. Where `mask` is off,
+  /// nothing is read and the element is zero. Lane stride 0: every element is the row's first.
   Value readLanes(const Source &source, Value row, Value lane, int64_t lanes, Value mask) {
     Value offset = k.add(k.add(source.offset, k.mul(row, extent(source.walk->rowStride))),
                          k.mul(lane, extent(source.walk->laneStride)));
@@ -68,13 +69,15 @@ protected:
                 : k.load(buffer, offset, source.walk->type, lanes);
   }
 
-  /// Calls body(first lane, mask or null) for each vector of `count` lanes.
+  /// Divides `count` lanes into vectors and calls body(first lane, mask) for each. The mask is null
+  /// for a whole vector.
   void forLanes(int64_t count, const std::function<void(int64_t, Value)> &body) {
     for (int64_t lane = 0; lane < count; lane += plan.lanes)
       body(lane, count - lane >= plan.lanes ? Value() : k.prefixMask(k.constant(count - lane), plan.lanes));
   }
 
-  /// Returns a vector of `count` elements, for rows whose elements are not contiguous.
+  /// Returns a vector with element(0) ... element(count - 1) in its first lanes and zero in the other
+  /// lanes. For rows whose elements are not contiguous.
   Value gathered(int64_t count, const std::function<Value(int64_t)> &element) {
     Value result = k.zero(vector);
     for (int64_t i = 0; i < count; ++i)

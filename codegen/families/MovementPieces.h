@@ -1,4 +1,5 @@
-// Pieces of movement kernels that are more than a strided copy.
+// Pieces (codegen/families/Copy.h) for movement that a strided copy cannot do: shifts between channel
+// blocks, gather, padding, and numbers that are known when the kernel is called.
 #pragma once
 
 #include "codegen/families/Copy.h"

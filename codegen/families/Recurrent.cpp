@@ -1,7 +1,7 @@
 // recurrent/2: all steps of a recurrent network in one call. A unit is one direction of one block of batch rows; it
 // carries the states through all steps in scratch, so there is no overhead a step beyond the loop itself.
 //
-// With split=1 the slots share the columns of every step. A stage (GeneratedKernel::stages) is one step, or one of the
+// With stages=1 the slots share the columns of every step. A stage (GeneratedKernel::stages) is one step, or one of the
 // two products of a gru's; a unit is one tile of one block of rows, and the states lie in scratch that all slots see.
 // Each sum is still made by one slot, in the same order.
 //

@@ -6,11 +6,12 @@
 
 namespace lathe {
 
-/// Tiles of output channels: `count` tiles of `vectors` vectors each.
+/// Tiles of the output channels of a group: `full` tiles of `vectors` vectors each, then at most one
+/// smaller tile of `tailVectors` vectors.
 struct ChannelTiles {
-  int64_t full = 0; // whole tiles per group
+  int64_t full = 0;
   int64_t vectors = 1;
-  int64_t tailVectors = 0; // vectors of a smaller last tile; 0: none
+  int64_t tailVectors = 0; // 0: there is no smaller tile
   int64_t perGroup() const { return full + (tailVectors ? 1 : 0); }
 };
 

@@ -112,8 +112,8 @@ extern const Constraint ofItsFamily;
 std::vector<int64_t> powersOfTwo(int64_t most);
 /// 1, 2, 3, ... up to `most`.
 std::vector<int64_t> upTo(int64_t most);
-/// Sizes that divide `extent` into 1, 2, 3, ... even pieces, without duplicates, at most `count`
-/// sizes.
+/// Piece sizes ceil(extent / n) for n = 1, 2, 3, ... pieces, in descending order, without duplicates.
+/// Beyond 8 pieces every size is at most half the previous one. Returns the first `count` sizes.
 std::vector<int64_t> evenSizes(int64_t extent, int64_t count = 16);
 /// Every divisor of `value` up to `most`.
 std::vector<int64_t> divisors(int64_t value, int64_t most);

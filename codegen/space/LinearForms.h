@@ -1,5 +1,6 @@
-// Linear forms of several values with shared sums, evaluated by a given arithmetic (emitted code or
-// a counter).
+// Product of a matrix of constants and a vector of values, with few additions: sums that two rows
+// have in common are computed once. An `Arithmetic` computes the values: it emits code, or only
+// counts operations.
 #pragma once
 
 #include "codegen/space/WinogradTransform.h"
@@ -11,10 +12,12 @@
 
 namespace lathe::linear {
 
-/// The common terms of two rows, and the terms with opposite signs.
+/// Two rows a and b whose coefficients have equal magnitudes: a = same + opposite and
+/// b = same - opposite.
 struct Shared {
   std::vector<double> same, opposite;
 };
+/// Returns nothing if the magnitudes differ, or if the split would save no addition.
 inline std::optional<Shared> shared(const std::vector<double> &a, const std::vector<double> &b) {
   Shared result{std::vector<double>(a.size()), std::vector<double>(a.size())};
   int64_t sames = 0, opposites = 0;
@@ -36,13 +39,14 @@ inline std::vector<double> column(const CoefficientRows &rows, size_t at) {
   return values;
 }
 
-/// Arithmetic of applyRows, emitted or only counted.
+/// Operations on the values.
 template <class V> struct Arithmetic {
   std::function<V(V, V)> add, sub;
   std::function<V(V, double)> mul;
   std::function<V(V, double, V)> multiplyAdd; // x * factor + y
 };
 
+/// Returns the sum of row[i] * inputs[i], which has at least one coefficient other than 0.
 template <class V> V form(const Arithmetic<V> &a, const std::vector<double> &row, const std::vector<V> &inputs) {
   // Begin with a term of factor 1, if there is one.
   size_t first = row.size();
@@ -61,8 +65,10 @@ template <class V> V form(const Arithmetic<V> &a, const std::vector<double> &row
   return sum;
 }
 
+/// Returns rows * inputs. Shares sums between pairs of inputs, else between pairs of rows.
 template <class V> std::vector<V> apply(const Arithmetic<V> &a, CoefficientRows rows, std::vector<V> inputs) {
-  // Columns first: x + y and x - y in place of x and y.
+  // Two columns i and j of equal magnitudes: x + y replaces input x, x - y replaces input y. A row in which both
+  // coefficients are equal then reads only the sum, and a row in which they are opposite only the difference.
   bool byColumns = false;
   for (size_t i = 0; i < inputs.size(); ++i)
     for (size_t j = i + 1; j < inputs.size(); ++j) {

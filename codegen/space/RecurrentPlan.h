@@ -6,8 +6,9 @@
 
 namespace lathe {
 
-/// Gates whose products with the hidden state are computed together. A gru that resets before the
-/// product needs two phases, because its last gate multiplies results of the others.
+/// A part of a step: one matrix product computes the sums of these gates. A gru without
+/// linear_before_reset needs two phases: the product of its last gate reads the hidden state times
+/// the reset gate, so the reset gate must be complete before. Every other cell has one phase.
 struct RecurrentPhase {
   std::vector<int64_t> gates;
 };
@@ -45,32 +46,34 @@ struct RecurrentPlan : RecurrentGeometry {
 
   // Parameters of the schedule.
   int64_t rows, vectors, unroll;
-  bool split; // the slots share the columns of every step; needs a static batch and packed weights
+  bool split; // `stages=1`: the slots share the columns of every step; needs a static batch and constant weights
 
-  /// Stages of a split plan (GeneratedKernel::stages): one to load the states, and one for each
-  /// phase of each step.
+  /// Stages of a split plan (GeneratedKernel::stages): the first loads the initial states, then there
+  /// is one for each phase of each step.
   Dim stages() const { return steps * Dim(static_cast<int64_t>(phases.size())) + Dim(1); }
-  /// Number of blocks of rows with their own states, and of all their tiles: the work items of one
-  /// stage.
+  /// Split plan: number of blocks of rows in all directions. Each block has its own states.
   int64_t blocks() const { return form.directions() * chunks().constant(); }
+  /// Split plan: work items of one stage. Each is one tile of columns of one block.
   int64_t stageUnits() const { return blocks() * tiles(); }
 
+  // A tile has the same range of columns of every gate.
   int64_t tileColumns() const { return vectors * lanes; }
   int64_t tiles() const { return (hidden + tileColumns() - 1) / tileColumns(); }
   /// Columns of a state in scratch, rounded up to whole tiles.
   int64_t padded() const { return tiles() * tileColumns(); }
+  /// Blocks of rows of one direction.
   Dim chunks() const { return ceilDiv(batch, rows); }
 
-  /// Offsets in elements of the packed weights, ordered by direction, phase, and tile of
-  /// [hidden][gate][column of the tile].
-  int64_t packedSize() const { return form.gates() * padded() * hidden; } // size for one direction
-  int64_t packedOffset(size_t phase) const;
+  // Packed weights, as [direction][phase][tile][hidden][gate of the phase][column of the tile].
+  int64_t packedSize() const { return form.gates() * padded() * hidden; } // elements of one direction
+  int64_t packedOffset(size_t phase) const;                               // in elements, within a direction
 
-  // Offsets in scratch, in elements; the lengths (i64) come last. A split plan has these buffers
-  // once for every block of rows. The slots share it: each writes its own columns.
+  // Buffers in scratch, offsets in elements: two hidden states [row][column], one read and the other
+  // written in a step, alternately; then what follows here, the lengths (i64) last. A split plan has
+  // these buffers, without lengths, once for every block of rows; all slots see them, and each slot
+  // writes its own columns.
   int64_t stateSize() const { return rows * padded(); }
-  /// After two hidden states, which are read and written alternately.
-  int64_t cellOffset() const { return 2 * stateSize(); }
+  int64_t cellOffset() const { return 2 * stateSize(); } // cell state of an lstm
   int64_t resetOffset() const { return cellOffset() + (form.cell == Cell::lstm ? stateSize() : 0); }
   int64_t updateOffset() const { return resetOffset() + (phases.size() > 1 ? stateSize() : 0); }
   int64_t gatesOffset() const { return updateOffset() + (phases.size() > 1 ? stateSize() : 0); }

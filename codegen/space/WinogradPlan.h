@@ -9,10 +9,17 @@ namespace lathe {
 struct WinogradPlan {
   ConvGeometry conv;
   WinogradTransform transform;
-  int64_t lanes, px, blocks, oc, split, unroll;
+  int64_t lanes;
+  int64_t px;                // `mr`: tiles per register block
+  int64_t blocks;            // `mc`: register blocks of tiles per chunk
+  int64_t oc, split, unroll; // parameters of the same names
   bool prefetch;
   ContractionFormat format = plainFormat(ElementType::f32); // of the products, after the transforms
-  int64_t pointShares = 1; // shares of the rows of points; more than one: two stages per image
+  /// `pointsplit`. 1: a work item is one chunk of one image and one of `split` shares of the output
+  /// channels. Above 1: an image has two stages of `pointShares` work items. In the first stage each
+  /// computes the products of its share of the rows of points; in the second stage each transforms
+  /// its share of the results back.
+  int64_t pointShares = 1;
 
   int64_t m() const { return transform.outputs; }
   int64_t alpha() const { return transform.size(); }
