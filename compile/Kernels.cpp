@@ -106,36 +106,41 @@ const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {
 }
 
 CodeImage KernelLibrary::emit(int jobs, KernelCache &cache, const std::function<void(size_t, size_t)> &progress) {
-  std::vector<std::vector<char>> objects(used.size());
-  std::vector<std::string> texts(used.size());
-  std::vector<size_t> missing;
+  Objects objects{std::vector<std::vector<char>>(used.size()), std::vector<std::string>(used.size()), {}};
   for (size_t i = 0; i < used.size(); ++i) {
     if (cache.enabled() || jobs > 1)
-      texts[i] = genericText(*used[i]->module);
-    if (std::optional<std::vector<char>> kept = cache.find(texts[i])) {
-      objects[i] = std::move(*kept);
+      objects.texts[i] = genericText(*used[i]->module);
+    if (std::optional<std::vector<char>> kept = cache.find(objects.texts[i])) {
+      objects.code[i] = std::move(*kept);
       used[i]->module = {};
     } else {
-      missing.push_back(i);
+      objects.missing.push_back(i);
     }
   }
-  size_t done = used.size() - missing.size();
+  size_t done = used.size() - objects.missing.size();
   auto lowered = [&](size_t i) {
-    cache.store(texts[i], objects[i]);
+    cache.store(objects.texts[i], objects.code[i]);
     if (progress)
       progress(++done, used.size());
   };
-  if (jobs <= 1) {
-    for (size_t i : missing) {
-      objects[i] = emitObject(*used[i]->module, target);
-      used[i]->module = {};
-      lowered(i);
-    }
-    return linkImage(objects, target);
-  }
+  if (jobs <= 1)
+    lowerHere(objects, lowered);
+  else
+    lowerInThreads(objects, jobs, lowered);
+  return linkImage(objects.code, target);
+}
 
+void KernelLibrary::lowerHere(Objects &objects, const std::function<void(size_t)> &lowered) {
+  for (size_t i : objects.missing) {
+    objects.code[i] = emitObject(*used[i]->module, target);
+    used[i]->module = {};
+    lowered(i);
+  }
+}
+
+void KernelLibrary::lowerInThreads(Objects &objects, int jobs, const std::function<void(size_t)> &lowered) {
   // MLIR's uniquing is per context: a thread lowers kernels re-read from text in a context of its own.
-  for (size_t i : missing)
+  for (size_t i : objects.missing)
     used[i]->module = {};
   std::atomic<size_t> next = 0;
   std::mutex mutex;
@@ -143,29 +148,28 @@ CodeImage KernelLibrary::emit(int jobs, KernelCache &cache, const std::function<
   auto work = [&] {
     try {
       auto context = makeContext();
-      for (size_t at; (at = next++) < missing.size();) {
-        size_t i = missing[at];
-        auto module = mlir::parseSourceString<mlir::ModuleOp>(texts[i], context.get());
+      for (size_t at; (at = next++) < objects.missing.size();) {
+        size_t i = objects.missing[at];
+        auto module = mlir::parseSourceString<mlir::ModuleOp>(objects.texts[i], context.get());
         require(static_cast<bool>(module), "internal: kernel @{} cannot be read back from its text",
                 used[i]->outcome->name);
-        objects[i] = emitObject(*module, target);
+        objects.code[i] = emitObject(*module, target);
         std::lock_guard lock(mutex);
         lowered(i);
       }
     } catch (...) {
       std::lock_guard lock(mutex);
       broken = std::current_exception();
-      next = missing.size();
+      next = objects.missing.size();
     }
   };
   std::vector<std::thread> workers;
-  for (size_t i = 0; i < std::min<size_t>(jobs, missing.size()); ++i)
+  for (size_t i = 0; i < std::min<size_t>(jobs, objects.missing.size()); ++i)
     workers.emplace_back(work);
   for (std::thread &worker : workers)
     worker.join();
   if (broken)
     std::rethrow_exception(broken);
-  return linkImage(objects, target);
 }
 
 std::string KernelLibrary::text(EmitStage stage) {

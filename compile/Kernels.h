@@ -91,6 +91,17 @@ private:
   std::map<std::string, std::unique_ptr<Entry>> entries; // by identity and schedule
   std::vector<Entry *> used;
 
+  /// Object code of the kernels of `used`, by index.
+  struct Objects {
+    std::vector<std::vector<char>> code;
+    std::vector<std::string> texts; // generic text of each kernel; "" where nothing needs it
+    std::vector<size_t> missing;    // kernels that are not in the cache
+  };
+  /// Both lower the missing kernels, consume their modules, and call `lowered` after each kernel, one
+  /// call at a time.
+  void lowerHere(Objects &objects, const std::function<void(size_t)> &lowered);
+  void lowerInThreads(Objects &objects, int jobs, const std::function<void(size_t)> &lowered);
+
   Found lookUp(mlir::func::FuncOp kernel);
   Entry &entryOf(const ScheduleTask &task, const Schedule &schedule);
 };

@@ -37,6 +37,68 @@ void requirePlainEdges(mlir::func::FuncOp main) {
     require(!nn::layoutOf(value), "result {} of @main has a layout, expected a row-major tensor", i);
 }
 
+/// Returns true for text that was printed after optimizeGraph and edited, whose layouts this target can use: they are
+/// kept. Removes layouts that the target cannot use.
+bool keepsLayouts(mlir::ModuleOp module, const PipelineOptions &options) {
+  mlir::func::FuncOp main = mainFunction(module);
+  if (!hasLayouts(main))
+    return false;
+  if (options.level >= 3 && usesBlocks(main, options.channelBlocks))
+    return true;
+  stripLayouts(main);
+  return false;
+}
+
+/// Level 0. Kernels have static parameters, and there is no kernel for a batch norm as such.
+void decomposeForKernels(mlir::ModuleOp module, const PipelineOptions &options) {
+  foldBatchNorm(module, /*decomposeOnly=*/true, options.exactMath);
+  convTranspose(module, options.exactMath);
+  splitRecurrence(module); // only the recurrence itself has a kernel
+  settleShapes(module);
+  narrowMovement(module);
+  deadCode(module);
+}
+
+/// Constants first: what the exporter computed from weights and shapes becomes visible to all later rules.
+void foldAndSimplify(mlir::ModuleOp module) {
+  foldConstants(module);
+  settleShapes(module);
+  deadCode(module);
+  // Initial states that exporters compute are constants by now. Its weights in other shapes are folded later.
+  splitRecurrence(module);
+  simplify(module);
+}
+
+/// Before scales move: a formula is recognised in the form its exporter wrote. One kernel reads its row once, or is
+/// one scalar expression, where the long form takes four passes over memory. Not under exact math: the order of
+/// operations is another one.
+void recognizeFormulas(mlir::ModuleOp module) {
+  recognizeSoftmax(module);
+  recognizeLayerNorm(module);
+  recognizeLpNormalize(module);
+  recognizeGroupNorm(module); // after instance norms
+  recognizeActivation(module);
+}
+
+/// Scales and offsets beside a convolution vanish into its weights, in the order they are applied.
+void foldIntoWeights(mlir::ModuleOp module, const PipelineOptions &options) {
+  foldPad(module); // before batch norms: a pad between two convolutions hides one from the other
+  foldScale(module, options.exactMath);
+  foldBatchNorm(module, /*decomposeOnly=*/false, options.exactMath);
+  foldScale(module, options.exactMath); // what stood behind a batch norm is now behind the convolution
+  foldConstants(module);                // the parts of batch norms that were spelled out
+  // After everything that folds into its weights.
+  convTranspose(module, options.exactMath);
+}
+
+/// Level 2 and above, after everything that could still hide a pattern.
+void recognizeAttentionAndViews(mlir::ModuleOp module, const PipelineOptions &options) {
+  if (!options.exactMath)
+    recognizeAttention(module);
+  sinkReshape(module);
+  simplify(module); // the keys' transposes, reshapes of reshapes
+}
+
 } // namespace
 
 bool hasKernels(mlir::ModuleOp module) {
@@ -50,62 +112,23 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   PipelineReport report;
   if (hasKernels(module))
     return report;
-  mlir::func::FuncOp main = mainFunction(module);
-  requirePlainEdges(main);
-
-  // Text that was printed after this pipeline and edited: its layouts are taken as they are if this target can use
-  // them.
-  if (hasLayouts(main)) {
-    if (options.level >= 3 && usesBlocks(main, options.channelBlocks)) {
-      settleShapes(module);
-      return report;
-    }
-    stripLayouts(main);
-  }
-
-  // Required at any level: kernels have static parameters, and there is no kernel for a batch norm as such, nor one
-  // for every product of 8-bit integers.
-  settleShapes(module);
-  widenInteger(module);
-  if (options.level == 0) {
-    foldBatchNorm(module, /*decomposeOnly=*/true, options.exactMath);
-    convTranspose(module, options.exactMath);
-    splitRecurrence(module); // only the recurrence itself has a kernel
+  requirePlainEdges(mainFunction(module));
+  if (keepsLayouts(module, options)) {
     settleShapes(module);
-    narrowMovement(module);
-    deadCode(module);
     return report;
   }
 
-  // Constants first: what the exporter computed from weights and shapes becomes visible to the rules below.
-  foldConstants(module);
+  // Required at any level: there is not a kernel for every product of 8-bit integers.
   settleShapes(module);
-  deadCode(module);
-  // Initial states that exporters compute are constants by now. Its weights in other shapes are folded below.
-  splitRecurrence(module);
-  simplify(module);
-
-  // Before scales move: a formula is recognised in the form its exporter wrote. One kernel reads its row once, or is
-  // one scalar expression, where the long form takes four passes over memory. Not under exact math: the order of
-  // operations is another one.
-  if (!options.exactMath) {
-    recognizeSoftmax(module);
-    recognizeLayerNorm(module);
-    recognizeLpNormalize(module);
-    recognizeGroupNorm(module); // after instance norms
-    recognizeActivation(module);
+  widenInteger(module);
+  if (options.level == 0) {
+    decomposeForKernels(module, options);
+    return report;
   }
-
-  // Before batch norms: a pad between two convolutions hides one from the other.
-  foldPad(module);
-  // Scales and offsets beside a convolution vanish into its weights, in the order they are applied.
-  foldScale(module, options.exactMath);
-  foldBatchNorm(module, /*decomposeOnly=*/false, options.exactMath);
-  foldScale(module, options.exactMath); // what stood behind a batch norm is now behind the convolution
-  foldConstants(module);                // the parts of batch norms that were spelled out
-  // After everything that folds into its weights.
-  convTranspose(module, options.exactMath);
-
+  foldAndSimplify(module);
+  if (!options.exactMath)
+    recognizeFormulas(module);
+  foldIntoWeights(module, options);
   channelShuffle(module);
   if (options.level >= 3 && !options.exactMath)
     absorbShuffle(module); // shuffles are one gather each now
@@ -113,13 +136,8 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   commonSubexpressions(module);
   deadCode(module);
   inferShapes(module);
-  if (options.level >= 2) {
-    // After everything that could still hide its pattern.
-    if (!options.exactMath)
-      recognizeAttention(module);
-    sinkReshape(module);
-    simplify(module); // the keys' transposes, reshapes of reshapes
-  }
+  if (options.level >= 2)
+    recognizeAttentionAndViews(module, options);
 
   // After the rules that look for the whole of a concatenation.
   narrowMovement(module);
