@@ -34,6 +34,13 @@ Outcome<FoundSchedule> WrittenSchedules::find(const ScheduleTask &task) const {
   }
 }
 
+Outcome<FoundSchedule> TaskSchedules::find(const ScheduleTask &task) const {
+  std::optional<std::string> text = scheduleOf(task.text());
+  if (!text)
+    return NotApplicable{fmt::format("{} has no schedule for the task {}", origin, task.text())};
+  return FoundSchedule{readSchedule(*text), origin};
+}
+
 Outcome<FoundSchedule> PriorSchedules::find(const ScheduleTask &task) const {
   auto found = known.find(task.identity);
   if (found == known.end()) {

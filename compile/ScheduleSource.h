@@ -7,6 +7,7 @@
 
 #include "codegen/Generate.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,6 +55,20 @@ public:
 class WrittenSchedules : public ScheduleSource {
 public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
+};
+
+/// Schedules by the text of their task, as tuning records keep them.
+class TaskSchedules : public ScheduleSource {
+public:
+  /// Returns the text of the schedule for a task, or nothing.
+  using Lookup = std::function<std::optional<std::string>(const std::string &task)>;
+  /// `origin`: FoundSchedule::origin.
+  TaskSchedules(std::string origin, Lookup scheduleOf) : origin(std::move(origin)), scheduleOf(std::move(scheduleOf)) {}
+  Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
+
+private:
+  std::string origin;
+  Lookup scheduleOf;
 };
 
 /// The schedules of the priors, computed once for each distinct kernel.

@@ -12,33 +12,30 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Schedules by the text of their task, as tuning records are kept.
-class Records : public ScheduleSource {
-public:
+/// A source that can be filled and that notes what it is asked.
+struct Records {
+  std::string name;
   std::map<std::string, std::string> schedules; // by task
-  mutable std::vector<std::string> asked;       // tasks
-  std::string name = "records";
+  std::vector<std::string> asked;               // tasks
+  std::shared_ptr<const ScheduleSource> source =
+      std::make_shared<TaskSchedules>(name, [this](const std::string &task) -> std::optional<std::string> {
+        asked.push_back(task);
+        auto found = schedules.find(task);
+        return found == schedules.end() ? std::nullopt : std::optional(found->second);
+      });
 
-  Outcome<FoundSchedule> find(const ScheduleTask &task) const override {
-    asked.push_back(task.text());
-    auto found = schedules.find(task.text());
-    if (found == schedules.end())
-      return NotApplicable{"no record of the task"};
-    return FoundSchedule{readSchedule(found->second), name};
-  }
+  Records(std::string name) : name(std::move(name)) {}
+  Records(const Records &) = delete; // the source knows this one
 };
 
 class ScheduleSourceTest : public testing::Test {
 protected:
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   Target target = Target::parse("x86-64-v3");
-  std::shared_ptr<Records> records = std::make_shared<Records>(), later = std::make_shared<Records>();
+  Records records{"records"}, later{"later"};
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
-  void SetUp() override {
-    registerLowerings();
-    later->name = "later";
-  }
+  void SetUp() override { registerLowerings(); }
 
   static std::string kernel(const std::string &name, const std::string &attributes = "") {
     return fmt::format("func.func private @{}(%x: tensor<65536xf32>) -> tensor<65536xf32> attributes {{nn.family = "
@@ -53,7 +50,7 @@ protected:
     return {functions.begin(), functions.end()};
   }
   std::string task(mlir::func::FuncOp function) { return ScheduleTask(problemOf(function, target, {})).text(); }
-  KernelLibrary library(ScheduleBook &book) { return KernelLibrary(target, {}, book, {records, later}); }
+  KernelLibrary library(ScheduleBook &book) { return KernelLibrary(target, {}, book, {records.source, later.source}); }
 };
 
 TEST_F(ScheduleSourceTest, asksInOrder) {
@@ -62,18 +59,18 @@ TEST_F(ScheduleSourceTest, asksInOrder) {
   KernelLibrary all = library(book);
   EXPECT_EQ(all.compiled(own).schedule.number("interleave"), 1);
   EXPECT_EQ(all.originOf(own), "mine.txt, line 2");
-  EXPECT_TRUE(records->asked.empty()) << "the file has an answer";
+  EXPECT_TRUE(records.asked.empty()) << "the file has an answer";
   KernelLibrary written = library(none);
   EXPECT_EQ(written.compiled(own).schedule.number("interleave"), 4);
   EXPECT_EQ(written.originOf(own), "nn.schedule of the kernel");
 
   mlir::func::FuncOp plain = parse(kernel("k"))[0];
-  later->schedules[task(plain)] = "map/2 interleave=2";
+  later.schedules[task(plain)] = "map/2 interleave=2";
   KernelLibrary second = library(none);
   EXPECT_EQ(second.compiled(plain).schedule.number("interleave"), 2);
   EXPECT_EQ(second.originOf(plain), "later");
-  EXPECT_FALSE(records->asked.empty());
-  records->schedules[task(plain)] = "map/2 interleave=3";
+  EXPECT_FALSE(records.asked.empty());
+  records.schedules[task(plain)] = "map/2 interleave=3";
   KernelLibrary first = library(none);
   EXPECT_EQ(first.compiled(plain).schedule.number("interleave"), 3);
   EXPECT_EQ(first.originOf(plain), "records");
@@ -86,16 +83,16 @@ TEST_F(ScheduleSourceTest, thePriorIsLast) {
   std::string prior = priorSchedule(problemOf(function, target, {}))->str();
   EXPECT_EQ(Schedule::parse(all.compiled(function).schedule.str()).algorithm, Schedule::parse(prior).algorithm);
   EXPECT_EQ(all.originOf(function), "the prior");
-  EXPECT_EQ(records->asked.front(), task(function));
-  EXPECT_EQ(later->asked.front(), task(function));
+  EXPECT_EQ(records.asked.front(), task(function));
+  EXPECT_EQ(later.asked.front(), task(function));
 }
 
 /// A record of another build may be illegal now. A line of a file is asked for by name.
 TEST_F(ScheduleSourceTest, onlyARequiredScheduleMustBeLegal) {
   mlir::func::FuncOp function = parse(kernel("k"))[0];
   const char *foreign = "softmax/2 grain=1";
-  records->schedules[task(function)] = foreign;
-  later->schedules[task(function)] = "map/2 interleave=2";
+  records.schedules[task(function)] = foreign;
+  later.schedules[task(function)] = "map/2 interleave=2";
   ScheduleBook none, book(fmt::format("k: {}\n", foreign), "mine.txt");
   KernelLibrary all = library(none);
   EXPECT_EQ(all.declines(function), "");
@@ -110,10 +107,20 @@ TEST_F(ScheduleSourceTest, onlyARequiredScheduleMustBeLegal) {
   }
 }
 
+TEST_F(ScheduleSourceTest, recordsAreOfOneTask) {
+  auto functions = parse(kernel("k"));
+  ScheduleTask asked(problemOf(functions[0], target, {}));
+  Outcome<FoundSchedule> none = records.source->find(asked);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.reason(), "records has no schedule for the task " + asked.text());
+  records.schedules[asked.text()] = "map/2 nonsense=1";
+  EXPECT_THROW(records.source->find(asked), Error);
+}
+
 TEST_F(ScheduleSourceTest, equalKernelsShareCodeNotOrigins) {
   auto functions = parse(kernel("a") + kernel("b"));
   ScheduleBook book("a: map/2 interleave=2\n", "mine.txt");
-  records->schedules[task(functions[1])] = "map/2 interleave=2";
+  records.schedules[task(functions[1])] = "map/2 interleave=2";
   KernelLibrary all = library(book);
   EXPECT_EQ(&all.compiled(functions[0]), &all.compiled(functions[1]));
   EXPECT_EQ(all.size(), 1u);
@@ -138,10 +145,10 @@ TEST_F(ScheduleSourceTest, reachesThePlan) {
                                    "  return %0 : tensor<65536xf32>\n}\n";
   mlir::func::FuncOp function = parse(text)[0];
   KernelProblem problem = problemOf(function, target, {});
-  records->schedules[task(function)] = "map/2 interleave=2";
+  records.schedules[task(function)] = "map/2 interleave=2";
   CompileOptions options;
   options.target = "x86-64-v3";
-  options.schedules = {records, later};
+  options.schedules = {records.source, later.source};
   EXPECT_THAT(emitLevel(*module, options, Level::schedule), HasSubstr("k: map/2 interleave=2"));
   ScheduleBook none;
   KernelLibrary all = library(none);

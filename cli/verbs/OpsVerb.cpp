@@ -153,7 +153,7 @@ public:
   int run(const std::vector<lab::ListedProblem> &problems) {
     if (const std::string &via = flags.bench.via; !via.empty())
       recording.elsewhere(via, columns.of(problems.front().problem.op).front().platform);
-    flags.bench.bestSchedule = [&](const std::string &task) { return recording.bestSchedule(task); };
+    flags.bench.recordedSchedules = [&](const std::string &task) { return recording.bestSchedule(task); };
     if (std::string said = flags.fresh ? "" : recording.resume(); options.printsText())
       std::cout << said << std::flush;
     total = problems.size() * settings.size();

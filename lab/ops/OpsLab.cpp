@@ -108,6 +108,7 @@ struct OpsLab::State {
   /// Fills in the request's schedule, the same in every start, and the point's task; false: the point says why not.
   bool chooseSchedule(Contender &contender, const Problem &problem, ProviderRequest &request) {
     OpsPoint &point = *contender.point;
+    bool recorded = point.schedule == recordedSchedule;
     if (point.scheduleRun.empty()) {
       auto task = take(contender, contender.worker->task(problem, request));
       if (!task)
@@ -121,13 +122,15 @@ struct OpsLab::State {
         return decline(task->reason());
       point.task = **task;
       std::optional<std::string> chosen = point.schedule;
-      if (point.schedule == recordedSchedule)
-        chosen = options.bestSchedule ? options.bestSchedule(point.task) : std::nullopt;
+      if (recorded)
+        chosen = options.recordedSchedules ? options.recordedSchedules(point.task) : std::nullopt;
       if (!chosen)
         return decline("no tuning record of the task " + point.task);
       point.scheduleRun = *chosen;
     }
     request.schedule = point.scheduleRun;
+    if (recorded)
+      request.task = point.task;
     return true;
   }
 

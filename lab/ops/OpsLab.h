@@ -84,8 +84,10 @@ struct OpsLabOptions : TurnOptions {
   process::Limits limits; // limits of each worker
   ProviderTimeouts timeouts;
   std::string via, viaDirectory; // arguments of viaCommand; "": run here
-  /// Returns the best known schedule of a task. Empty: none is known.
-  std::function<std::optional<std::string>(const std::string &task)> bestSchedule;
+  /// Returns the schedule of the fastest tuning record of a task, or nothing. The provider, which
+  /// cannot read the store, gets it with the task (compile/ScheduleSource.h, TaskSchedules). Empty:
+  /// there are no records.
+  std::function<std::optional<std::string>(const std::string &task)> recordedSchedules;
   std::function<void(const std::string &what)> progress; // may be empty
 };
 

@@ -347,7 +347,7 @@ TEST(OpsLab, schedulesThatAreAskedFor) {
   OpsLabOptions options = quick();
   options.minStarts = options.maxStarts = 2;
   std::string given = "direct/1 px=2 oc=1", asked;
-  options.bestSchedule = [&](const std::string &task) -> std::optional<std::string> {
+  options.recordedSchedules = [&](const std::string &task) -> std::optional<std::string> {
     asked = task;
     return task.find("x9") != task.npos ? std::optional(given) : std::nullopt;
   };

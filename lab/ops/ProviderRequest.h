@@ -19,6 +19,7 @@ struct ProviderRequest {
   int threads = 1;
   ActivationLayout layout = ActivationLayout::any;
   std::string schedule = {}; // "direct/1 px=14 oc=2", for providers that take schedules; "": its own choice
+  std::string task = {};     // the schedule is used only for the kernel with this task; "": for any kernel
   bool operator==(const ProviderRequest &) const = default;
 };
 

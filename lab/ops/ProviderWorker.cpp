@@ -127,7 +127,7 @@ std::string ProviderWorker::declines(const ProviderRequest &request) const {
   return request.schedule.empty() || schedules ? "" : "it takes no schedules";
 }
 
-/// `what` as a message of the protocol; layout and schedule only where they are asked for.
+/// `what` as a message of the protocol; layout, schedule and task only where they are asked for.
 static json messageOf(const char *what, const Problem &problem, const ProviderRequest &request) {
   json message = {
       {"do", what}, {"problem", toJson(problem)}, {"variant", request.variant}, {"threads", request.threads}};
@@ -135,6 +135,8 @@ static json messageOf(const char *what, const Problem &problem, const ProviderRe
     message["layout"] = name(request.layout);
   if (!request.schedule.empty())
     message["schedule"] = request.schedule;
+  if (!request.task.empty())
+    message["task"] = request.task;
   return message;
 }
 

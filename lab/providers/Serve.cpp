@@ -104,7 +104,8 @@ private:
   /// What `prepare` and `task` have in common; declines an operator that the provider does not have.
   Outcome<ProviderRequest> asked(const Problem &problem, const json &request) const {
     ProviderRequest result{request.at("variant").get<std::string>(), request.at("threads").get<int>(),
-                           activationLayout(request.value("layout", "any")), request.value("schedule", "")};
+                           activationLayout(request.value("layout", "any")), request.value("schedule", ""),
+                           request.value("task", "")};
     auto variants = provider.variants();
     auto names = variants.find(problem.op);
     if (names == variants.end())

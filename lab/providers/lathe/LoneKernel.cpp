@@ -1,15 +1,12 @@
 #include "lab/providers/lathe/LoneKernel.h"
 
 #include "codegen/Generate.h"
-#include "codegen/Task.h"
-#include "codegen/space/ContractionFormat.h"
 #include "codegen/target/Emit.h"
 #include "ir/Context.h"
 #include "lab/providers/graph/BuildOperator.h"
 #include "passes/kernels/Layout.h"
 #include "passes/kernels/LayoutRules.h"
 #include "runtime/MappedKernel.h"
-#include "schedule/Algorithms.h"
 
 #include <cstring>
 
@@ -146,18 +143,14 @@ Stored storedForm(mlir::Value value) {
 
 } // namespace
 
-/// The schedule that the options ask for.
-static Outcome<Schedule> scheduleOf(const KernelProblem &problem, const LoneKernelOptions &options) {
-  if (!options.schedule.empty())
-    return readSchedule(options.schedule);
-  if (!options.algorithm)
-    return priorSchedule(problem);
-  Outcome<Schedule> schedule = priorSchedule(problem, *options.algorithm);
-  // The laboratory's bounds follow from the types of the problem.
-  if (schedule && schedule->words.contains("type"))
-    if (ContractionFormat format = formatNamed(schedule->words.at("type"), ElementType::f32); format.rounds)
-      return NotApplicable{fmt::format("{} rounds the operands of products to {}", schedule->algorithm, format.name)};
-  return schedule;
+/// Generates the kernel with the source's schedule. Declines if there is none, or if it is illegal.
+static Outcome<GeneratedKernel> generated(const ScheduleTask &task, const LoneKernelOptions &options) {
+  Outcome<FoundSchedule> found = options.schedules->find(task);
+  if (!found)
+    return NotApplicable{found.reason()};
+  if (!task.facts())
+    return NotApplicable{task.facts().reason()};
+  return generate(task.problem, **task.facts(), found->schedule);
 }
 
 struct LoneKernel::State {
@@ -175,10 +168,8 @@ struct LoneKernel::State {
   Outcome<bool> generate(const KernelProblem &problem, const LoneKernelOptions &options, const ProblemInputs &inputs) {
     mlir::func::FuncOp function = problem.function;
     const Target &target = problem.target;
-    Outcome<Schedule> schedule = scheduleOf(problem, options);
-    if (!schedule)
-      return NotApplicable{schedule.reason()};
-    scheduled.task = taskOf(problem);
+    ScheduleTask task(problem);
+    scheduled.task = task.text();
     mlir::Block &body = function.front();
     std::vector<Stored> stored;
     for (mlir::Value argument : body.getArguments())
@@ -189,7 +180,7 @@ struct LoneKernel::State {
     constant.clear();
     for (unsigned i = 0; i < stored.size(); ++i)
       constant.push_back(bool(function.getArgAttr(i, "nn.constant")));
-    Outcome<GeneratedKernel> kernel = lathe::generate(problem, *schedule);
+    Outcome<GeneratedKernel> kernel = generated(task, options);
     if (!kernel)
       return NotApplicable{kernel.reason()};
     CodeImage image = linkImage({emitObject(*kernel->module, target)}, target);
@@ -288,13 +279,10 @@ Outcome<std::string> LoneKernel::task(const Problem &problem, const Target &targ
   std::string task;
   Outcome<std::string> layout =
       firstLayout(problem, target, options, [&](const KernelProblem &kernel) -> Outcome<bool> {
-        Outcome<Schedule> schedule =
-            options.algorithm ? priorSchedule(kernel, *options.algorithm) : priorSchedule(kernel);
-        if (!schedule)
-          return NotApplicable{schedule.reason()};
-        task = taskOf(kernel);
-        Outcome<GeneratedKernel> generated = lathe::generate(kernel, *schedule);
-        return generated ? Outcome<bool>(true) : Outcome<bool>(NotApplicable{generated.reason()});
+        ScheduleTask asked(kernel);
+        task = asked.text();
+        Outcome<GeneratedKernel> made = generated(asked, options);
+        return made ? Outcome<bool>(true) : Outcome<bool>(NotApplicable{made.reason()});
       });
   if (!layout)
     return NotApplicable{layout.reason()};

@@ -2,22 +2,20 @@
 // layout that they would have in a network.
 #pragma once
 
-#include "codegen/space/KernelFacts.h"
+#include "compile/ScheduleSource.h"
 #include "lab/providers/Provider.h"
 #include "package/KernelAbi.h"
 #include "runtime/ThreadPool.h"
 
 #include <memory>
-#include <optional>
 
 namespace lathe::lab {
 
 struct LoneKernelOptions {
   ActivationLayout layout = ActivationLayout::any; // any: the layout that a network would use, else row-major
   int threads = 1;
-  std::string schedule = {}; // "": the prior's choice. The first layout for which the schedule is legal is used
-  /// Without a schedule: only this algorithm. Nothing: the prior chooses it.
-  std::optional<AlgorithmChoice> algorithm = {};
+  /// Source of the schedule. The first layout for which it has a legal schedule is used.
+  std::shared_ptr<const ScheduleSource> schedules = std::make_shared<PriorSchedules>();
 };
 
 class LoneKernel {
@@ -25,8 +23,7 @@ public:
   /// Makes the kernel. Declines with the reasons for every layout tried. Throws Error on failure.
   static Outcome<std::unique_ptr<LoneKernel>> make(const Problem &problem, const Target &target,
                                                    const LoneKernelOptions &options, const ProblemInputs &inputs);
-  /// The task (codegen/Task.h) of the kernel that the prior would make; `options.schedule` is
-  /// ignored.
+  /// Returns the task (codegen/Task.h) of the kernel that `make` would make, or declines like it.
   static Outcome<std::string> task(const Problem &problem, const Target &target, const LoneKernelOptions &options);
   ~LoneKernel();
   /// "winograd/2 m=4 ..., nChw16c to nChw16c"

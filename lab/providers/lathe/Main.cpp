@@ -2,6 +2,7 @@
 // the layout that a network around it would keep; what a network computes in several steps (an lstm, a view) is
 // compiled to a package of its own. Every algorithm of the operator's kernel family is a variant: the kernel alone by
 // that algorithm, with the parameters that the prior knows for it.
+#include "codegen/space/ContractionFormat.h"
 #include "lab/providers/lathe/Im2colGraph.h"
 #include "lab/providers/lathe/LoneKernel.h"
 #include "lab/providers/lathe/LonePackage.h"
@@ -25,6 +26,36 @@ std::vector<std::pair<std::string, AlgorithmChoice>> algorithmVariants(const std
         variants.emplace_back(algorithm.name, AlgorithmChoice{algorithm.name});
     }
   return variants;
+}
+
+/// The prior's schedules of one algorithm.
+class AlgorithmSchedules : public ScheduleSource {
+public:
+  explicit AlgorithmSchedules(AlgorithmChoice choice) : choice(std::move(choice)) {}
+
+  Outcome<FoundSchedule> find(const ScheduleTask &task) const override {
+    if (!task.facts())
+      return NotApplicable{task.facts().reason()};
+    Outcome<Schedule> schedule = priorSchedule(**task.facts(), choice);
+    if (!schedule)
+      return NotApplicable{schedule.reason()};
+    // The laboratory's bounds follow from the types of the problem.
+    if (schedule->words.contains("type"))
+      if (ContractionFormat format = formatNamed(schedule->words.at("type"), ElementType::f32); format.rounds)
+        return NotApplicable{fmt::format("{} rounds the operands of products to {}", schedule->algorithm, format.name)};
+    return FoundSchedule{*schedule, "the variant"};
+  }
+
+private:
+  AlgorithmChoice choice;
+};
+
+/// The schedule of the request.
+std::shared_ptr<const ScheduleSource> askedSchedule(const ProviderRequest &request) {
+  return std::make_shared<TaskSchedules>("the request",
+                                         [task = request.task, schedule = request.schedule](const std::string &text) {
+                                           return task.empty() || task == text ? std::optional(schedule) : std::nullopt;
+                                         });
 }
 
 class LatheProvider : public Provider {
@@ -104,7 +135,9 @@ public:
 private:
   /// Declines what a variant rules out.
   static Outcome<LoneKernelOptions> kernelOptions(const Problem &problem, const ProviderRequest &request) {
-    LoneKernelOptions options{request.layout, request.threads, request.schedule};
+    LoneKernelOptions options{request.layout, request.threads};
+    if (!request.schedule.empty())
+      options.schedules = askedSchedule(request);
     const std::string &variant = request.variant;
     if ((variant == "package" || variant == "im2col") && request.layout == ActivationLayout::blocked)
       return NotApplicable{"a package's inputs and outputs are row-major"};
@@ -117,7 +150,7 @@ private:
     }
     for (auto &[name, choice] : algorithmVariants(problem.record().lowering))
       if (name == variant)
-        options.algorithm = choice;
+        options.schedules = std::make_shared<AlgorithmSchedules>(choice);
     return options;
   }
 
