@@ -133,17 +133,15 @@ public:
 
   void explore(const Algorithm &algorithm) {
     ExploredAlgorithm explored{&algorithm, {}, {}};
-    int64_t rounding = 0;
     auto visit = [&](const Schedule &schedule, const Legality &legality) {
-      if (!legality)
-        return decline(explored.declined, schedule, legality);
-      if (isAlternative(schedule))
-        return void(add(schedule));
-      decline(explored.declined, schedule, {&notRounded, "--precision is fp32"});
-      ++rounding;
+      bool counts = legality && isAlternative(schedule);
+      if (counts)
+        add(schedule);
+      else
+        decline(explored.declined, schedule, legality ? Legality{&notRounded, "--precision is fp32"} : legality);
+      return counts;
     };
-    explored.size = visitSpace(facts, algorithm, facts.knobs(algorithm), triedPoints, visit);
-    explored.size.legal -= rounding;
+    explored.size = visitSpace(facts, algorithm, facts.knobs(algorithm), explainSampling, visit);
     llvm::sort(explored.declined, [](const DeclinedPoints &a, const DeclinedPoints &b) {
       return std::pair(-a.points, std::string_view(a.constraint->id)) <
              std::pair(-b.points, std::string_view(b.constraint->id));

@@ -52,10 +52,13 @@ struct Explanation {
 /// Text of the schedule without the parameters that have their default values.
 std::string withoutDefaults(Schedule schedule);
 
+/// The points that are tried in the space of each algorithm. Where few points are legal (one in a
+/// hundred for `winograd`), more are drawn.
+inline constexpr Sampling explainSampling{.tried = 2000, .legal = 1000, .most = 100000};
+
 /// Explains the kernel that computes `node`, which is the name of a source node or of a kernel.
-/// Tries every point of a space of at most `triedPoints` points, or as many random points with a
-/// fixed seed, and every schedule that differs from the chosen one in one parameter. Returns at
-/// most `most` candidates besides the chosen one and the prior's. Lowers the module to kernels
+/// Tries points of the space of each algorithm (`explainSampling`) and every schedule that differs
+/// from the chosen one in one parameter. Returns at most `most` candidates besides the chosen one and the prior's. Lowers the module to kernels
 /// level. Throws Error for an unknown node, and for a node that several kernels compute.
 Explanation explain(mlir::ModuleOp module, const CompileOptions &options, const std::string &node, size_t most = 10);
 
