@@ -84,6 +84,12 @@ void Node::expectInputs(size_t least, size_t most) const {
     in(i);
 }
 
+void Node::expectOutputs(size_t count) const {
+  require(outputCount() == count, "has {} outputs, expected {}", outputCount(), count);
+  for (size_t i = 0; i < count; ++i)
+    require(wants(i), "output {} is missing", i);
+}
+
 std::optional<std::vector<int64_t>> Node::staticInts(mlir::Value value) const {
   const TensorInfo &known = info(value);
   if (known.contents)

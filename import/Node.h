@@ -72,6 +72,9 @@ public:
 
   // ---- Results.
   size_t outputCount() const { return record.outputs.size(); }
+  /// Throws Error unless the node has `count` outputs, all with names. For operators with several
+  /// required outputs.
+  void expectOutputs(size_t count) const;
   /// True if output `index` has a name, so that it may be used.
   bool wants(size_t index) const { return index < outputCount() && !record.outputs[index].empty(); }
   void set(size_t index, mlir::Value value);

@@ -104,6 +104,17 @@ const Case cases[] = {
     {"too many results",
      [](TestModel &m) { node(m, "relu1").add_output("more"); },
      {"'relu1'", "has 2 outputs, expected 1"}},
+    {"a required result is not written",
+     [](TestModel &m) { node(m, "relu1").set_op_type("TopK"), node(m, "relu1").add_input("ends"); },
+     {"node 1 'relu1' (TopK, opset 13): has 1 outputs, expected 2"}},
+    {"a required result has no name",
+     [](TestModel &m) {
+       node(m, "relu1").set_op_type("TopK"), node(m, "relu1").add_input("ends"), node(m, "relu1").add_output("");
+     },
+     {"'relu1'", "output 1 is missing"}},
+    {"two of three required results are not written",
+     [](TestModel &m) { node(m, "relu1").set_op_type("DynamicQuantizeLinear"); },
+     {"'relu1'", "has 1 outputs, expected 3"}},
     {"cycle", [](TestModel &m) { node(m, "conv1").set_input(0, "r"); }, {"cycle"}},
     {"itself", [](TestModel &m) { node(m, "relu1").set_input(0, "r"); }, {"'relu1'", "cycle"}},
     {"unknown operator", [](TestModel &m) { node(m, "relu1").set_op_type("ReluPlus"); }, {"ReluPlus", "not supported"}},

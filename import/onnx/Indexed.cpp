@@ -7,6 +7,7 @@ namespace {
 void importTopK(Node &node) {
   bool operand = node.version() >= 10;
   node.expectInputs(operand ? 2 : 1, operand ? 2 : 1);
+  node.expectOutputs(2);
   Fields fields = {{"axis", node.intAttr("axis", -1)}};
   mlir::Value k;
   if (!operand) {
@@ -24,8 +25,7 @@ void importTopK(Node &node) {
   }
   mlir::Operation *op = node.emitOp("top_k", {node.in(0), k}, fields);
   node.set(0, op->getResult(0));
-  if (node.outputCount() > 1)
-    node.set(1, op->getResult(1));
+  node.set(1, op->getResult(1));
 }
 
 void importRunning(Node &node) {

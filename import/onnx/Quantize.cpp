@@ -86,6 +86,7 @@ void importQuantizeLinear(Node &node) {
 /// To u8, scale and zero point from the extremes (zero among them).
 void importDynamicQuantizeLinear(Node &node) {
   node.expectInputs(1, 1);
+  node.expectOutputs(3);
   mlir::Value x = node.in(0), none = scalar(node, x, 0);
   mlir::Value most = node.emit("max", {node.emit("reduce_max", {x}, {{"keepdims", false}}), none});
   mlir::Value least = node.emit("min", {node.emit("reduce_min", {x}, {{"keepdims", false}}), none});
