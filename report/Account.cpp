@@ -1,5 +1,6 @@
 #include "report/Account.h"
 
+#include "lab/judging/Statistics.h"
 #include "report/Best.h"
 
 #include <algorithm>
@@ -58,23 +59,6 @@ std::vector<double> secondsOf(const store::Point &point) {
   return seconds;
 }
 
-/// Which runs count: the middle half by their whole time.
-std::vector<size_t> middleHalf(const std::vector<double> &whole) {
-  std::vector<size_t> order(whole.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return whole[a] < whole[b]; });
-  size_t cut = order.size() / 4;
-  return {order.begin() + int64_t(cut), order.end() - int64_t(cut)};
-}
-
-double meanOver(const std::vector<double> &seconds, const std::vector<size_t> &chosen) {
-  double sum = 0;
-  for (size_t i : chosen)
-    sum += seconds.at(i);
-  return sum / double(chosen.size());
-}
-
 } // namespace
 
 std::optional<Profile> lastProfile(store::Store &store, const std::string &model, const std::string &platform,
@@ -95,8 +79,8 @@ std::optional<Profile> lastProfile(store::Store &store, const std::string &model
   Profile profile;
   profile.experiment = whole->experiment;
   std::vector<double> runs = secondsOf(*whole);
-  std::vector<size_t> chosen = middleHalf(runs);
-  profile.seconds = profile.overhead = meanOver(runs, chosen);
+  std::vector<size_t> chosen = lab::fastestQuarter(runs);
+  profile.seconds = profile.overhead = lab::meanAt(runs, chosen);
   filter = {};
   filter.experiments = {whole->experiment};
   filter.op = "kernel";
@@ -110,7 +94,7 @@ std::optional<Profile> lastProfile(store::Store &store, const std::string &model
     detail.at("name").get_to(kernel.name);
     detail.at("kind").get_to(kernel.kind);
     detail.at("nodes").get_to(kernel.nodes);
-    kernel.seconds = meanOver(seconds, chosen);
+    kernel.seconds = lab::meanAt(seconds, chosen);
   });
   for (auto &[index, kernel] : kernels) {
     profile.overhead -= kernel.seconds;

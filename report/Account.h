@@ -29,7 +29,7 @@ std::vector<Row> rowsAsInNetwork(const std::vector<Row> &rows,
                                  const std::function<store::CacheState(const std::string &platform)> &state);
 
 /// A kernel of a profiled run of a network, as `lathe profile` stored it. Times are means over the
-/// middle half of the runs, ordered by total time, so kernels and overhead add up to the whole.
+/// runs that count (lab::fastestQuarter), so kernels and overhead add up to the whole.
 struct ProfiledKernel {
   std::string name, kind; // "conv_3", "kernel"
   std::vector<std::string> nodes;

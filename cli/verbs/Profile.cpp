@@ -3,6 +3,7 @@
 #include "cli/print/ProfileTable.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
+#include "lab/judging/Statistics.h"
 #include "lab/machine/Disturbance.h"
 #include "support/Text.h"
 
@@ -28,18 +29,20 @@ Sample sampleOf(const runtime::RunProfile &profile, size_t instructions) {
   return sample;
 }
 
-/// Mean of the fastest quarter of the samples (by whole time): rows and overhead still add up to the whole, and what
-/// disturbed runs from outside is left out.
-Sample fastestQuarter(std::vector<Sample> samples) {
-  std::sort(samples.begin(), samples.end(), [](const Sample &a, const Sample &b) { return a.whole < b.whole; });
-  samples.resize((samples.size() + 3) / 4);
+/// Mean of the runs that count (lab::fastestQuarter): rows and overhead still add up to the whole, and what disturbed
+/// runs from outside is left out.
+Sample meanOf(const std::vector<Sample> &samples) {
+  std::vector<double> whole;
+  for (const Sample &sample : samples)
+    whole.push_back(sample.whole);
+  std::vector<size_t> chosen = lab::fastestQuarter(whole);
   Sample mean{std::vector<double>(samples[0].rows.size(), 0.0)};
-  double weight = 1.0 / static_cast<double>(samples.size());
-  for (const Sample &sample : samples) {
-    for (size_t i = 0; i < sample.rows.size(); ++i)
-      mean.rows[i] += sample.rows[i] * weight;
-    mean.overhead += sample.overhead * weight;
-    mean.whole += sample.whole * weight;
+  double weight = 1.0 / static_cast<double>(chosen.size());
+  for (size_t run : chosen) {
+    for (size_t i = 0; i < mean.rows.size(); ++i)
+      mean.rows[i] += samples[run].rows[i] * weight;
+    mean.overhead += samples[run].overhead * weight;
+    mean.whole += samples[run].whole * weight;
   }
   return mean;
 }
@@ -178,7 +181,7 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   if (!flags.until.empty())
     whole.setting.extra["until"] = flags.until;
   record(recording, whole, context, measured.count, samples, meter.read());
-  measured.mean = fastestQuarter(std::move(samples));
+  measured.mean = meanOf(samples);
   measured.peak = std::max(measured.peak, lab::measurePeak(context.threads()));
   measured.clock = std::max(measured.clock, lab::measureClock());
   measured.callOne = callSeconds(1);

@@ -45,6 +45,22 @@ double median(std::span<const double> samples) {
   return medianInPlace(values);
 }
 
+std::vector<size_t> fastestQuarter(std::span<const double> whole) {
+  std::vector<size_t> order(whole.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::pair(whole[a], a) < std::pair(whole[b], b); });
+  order.resize((order.size() + 3) / 4);
+  return order;
+}
+
+double meanAt(std::span<const double> samples, std::span<const size_t> indices) {
+  double sum = 0;
+  for (size_t i : indices)
+    sum += samples[i];
+  return sum / double(indices.size());
+}
+
 Summary summarize(std::span<const double> samples) {
   Summary summary;
   if (samples.empty())

@@ -32,6 +32,13 @@ double median(std::span<const double> samples);
 /// maximum.
 double percentile(std::span<const double> samples, double percent);
 
+/// Returns the indices of the runs of a profile that count, fastest first: the fastest quarter by the
+/// time of the whole run (`whole`), rounded up. All times of a profile are means over these runs
+/// (docs/profiling.md).
+std::vector<size_t> fastestQuarter(std::span<const double> whole);
+/// Mean of the samples at `indices`, which are not empty.
+double meanAt(std::span<const double> samples, std::span<const size_t> indices);
+
 struct Interval {
   double low = 0, high = 0;
   bool holds(double value) const { return low <= value && value <= high; }

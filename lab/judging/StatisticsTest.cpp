@@ -33,6 +33,15 @@ TEST(Statistics, percentilesAndMediansOfEvenCounts) {
   EXPECT_DOUBLE_EQ(percentile(values, 10), 1.3);
 }
 
+TEST(Statistics, theFastestQuarterCountsInProfiles) {
+  using Indices = std::vector<size_t>;
+  EXPECT_EQ(fastestQuarter(std::vector<double>{5, 1, 4, 3, 2, 6, 8, 7}), (Indices{1, 4}));
+  EXPECT_EQ(fastestQuarter(std::vector<double>{5, 1, 4, 3, 2}), (Indices{1, 4})); // rounded up
+  EXPECT_EQ(fastestQuarter(std::vector<double>{5}), (Indices{0}));
+  EXPECT_EQ(fastestQuarter(std::vector<double>{}), Indices{});
+  EXPECT_DOUBLE_EQ(meanAt(std::vector<double>{1, 2, 4, 8}, Indices{3, 1}), 5);
+}
+
 TEST(Statistics, medianIntervalFollowsTheBinomialTable) {
   // Conover, table of 95 % intervals: n = 10 gives ranks 2 and 9, n = 20 ranks 6 and 15, n = 5 has none.
   std::vector<double> values;
