@@ -31,11 +31,13 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
     addCompileFlags(options, use != ModelUse::kernels);
   add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
       ->capture_default_str();
-  add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "Build a zoo model with this batch"))
+  add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "Build a zoo model for this batch size (default: 1)"))
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
       ->type_name("N");
   add(Scope::zoo,
-      options.add_option("--zoo-sequence", zooSequence, "Build a zoo model for this number of steps or tokens"))
+      options.add_option(
+          "--zoo-sequence", zooSequence,
+          "Build a zoo model that reads sequences for this number of steps or tokens (default: the model's own)"))
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
       ->type_name("T");
   options.afterParse([this, use, takesPackages] { requireHonoured(use, takesPackages); });
@@ -49,8 +51,10 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
   CLI::Option *targetOption = add(options.add_option(
       "--target", target, "Compile for native, machine (see --machine), an LLVM CPU name, or LLVM/TVM target text"));
   targetOption->capture_default_str();
-  add(options.add_option("--machine", machineFile,
-                         "Plan for the machine that FILE describes (lathe machine --json), by default also the target"))
+  add(options.add_option(
+          "--machine", machineFile,
+          "Choose schedules for the machine that FILE describes (lathe machine --json); without --target, "
+          "compile for its CPU too"))
       ->type_name("FILE");
   options
       .add_option("--threads", threads, "Plan kernels for this number of threads; verbs that run a model use as many")
@@ -64,7 +68,8 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
       ->capture_default_str();
   add(options.add_flag("--exact-math", exactMath,
                        "Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights"));
-  add(options.add_flag("--references-only", referencesOnly, "Compile nothing; run every operator on its reference"));
+  add(options.add_flag("--references-only", referencesOnly,
+                       "Generate no kernels: the package computes every operator with its reference"));
   add(options.add_option("--memory", memory,
                          "Limit memory: small forbids algorithms that enlarge the weights (Winograd)"))
       ->check(CLI::IsMember({"any", "small"}))

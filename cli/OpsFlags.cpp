@@ -99,7 +99,9 @@ void OpsFlags::add(Options &options) {
       ->type_name("DIR");
   options.afterParse([this, &options] { requireHonoured(options); });
   options.add_flag("--fresh", fresh, "Measure everything, also points of an interrupted run of the same command");
-  options.add_option("--log", log, "Keep finished rows as JSON lines in FILE and skip rows that it has");
+  options.add_option(
+      "--log", log,
+      "Append every measured row to FILE, one JSON object a line; rows that FILE has are read and not measured again");
 }
 
 void OpsFlags::addProblems(Options &options) {
@@ -117,15 +119,18 @@ void OpsFlags::addProblems(Options &options) {
       ->delimiter(',');
   options.add_option("--problems", problems, "Search only this list for the suites")->type_name("CSV");
   options
-      .add_option("--from-model", model,
-                  "Take the distinct operators of a compiled model; with an operator's name only those")
+      .add_option(
+          "--from-model", model,
+          "Take the distinct problems that the kernels of a model compute, with what is fused into them; after an "
+          "operator's name, only its problems")
       ->type_name("MODEL");
 }
 
 void OpsFlags::addSettings(Options &options) {
-  options.add_option("--provider", providers,
-                     "Measure these, NAME, NAME:VARIANT or NAME:all by commas, ours first; all: all installed "
-                     "(default: lathe,onednn)");
+  options.add_option(
+      "--provider", providers,
+      "Compare the first of these providers with each other one, separated by commas: NAME, NAME:VARIANT or "
+      "NAME:all (every variant); all: every installed provider (default: lathe,onednn)");
   options.add_option("--threads", threads, "Measure with these numbers of threads, separated by commas")
       ->capture_default_str();
   options
@@ -146,16 +151,16 @@ void OpsFlags::addSettings(Options &options) {
           "--schedule", schedules,
           "Measure these schedules of ours, separated by commas: default, records (the fastest known), or a text")
       ->capture_default_str();
-  options
-      .add_option("--epilogue", epilogue,
-                  "Append to convolutions and fc: none, or bias, add, relu joined by + (bias+relu; integers: none)")
-      ->capture_default_str();
+  options.add_option("--epilogue", epilogue,
+                     "Set the epilogue of short texts of convolutions and fc: none, or bias, add and relu joined by + "
+                     "(default: bias+relu; none for integer types)");
 }
 
 void OpsFlags::addEffort(Options &options) {
   options
       .add_option("--repetitions", repetitions,
-                  "Measure at least this many rounds over all starts (after --max-seconds: three a start)")
+                  "Time at least this many rounds in the first --starts starts; once --max-seconds are used up, three "
+                  "rounds per start")
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
   options
@@ -179,9 +184,11 @@ void OpsFlags::addEffort(Options &options) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   options
-      .add_option("--memory-limit", bench.limits.residentBytes, "Limit a provider's memory, such as 4GB (0: no limit)")
+      .add_option(
+          "--memory-limit", bench.limits.residentBytes,
+          "Stop a provider whose resident memory exceeds this, such as 4GB; its points then fail (default 0: no limit)")
       ->transform(CLI::AsSizeValue(false));
-  options.add_option("--seed", bench.seed, "Set the seed of the operands");
+  options.add_option("--seed", bench.seed, "Set the seed of the random operands")->capture_default_str();
   options.add_flag("--check-only", bench.checkOnly, "Compare outputs without timing");
 }
 

@@ -143,7 +143,8 @@ private:
         ->capture_default_str();
     options
         .add_option("--starts", compare.minStarts,
-                    "Start every runtime at least this often; more starts follow until the verdict is decided")
+                    "Start every runtime at least this often; more starts follow until every verdict is decided or "
+                    "--max-seconds have passed")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     options.add_option("--max-rounds", maxRounds, "Time at most this many rounds in all starts (default: no limit)")

@@ -115,8 +115,9 @@ struct CompileFlags {
 
   void add(Options &options) {
     model.add(options, ModelUse::compile);
-    options.addOutput("-o,--output", output,
-                      "Write the package, or the text of --emit, to FILE (default of --emit, and -: standard output)");
+    options.addOutput(
+        "-o,--output", output,
+        "Write the package, or with --emit the text, to FILE (-: standard output, the default of --emit)");
     options
         .add_option("--emit", emit,
                     "Print this stage instead of making a package; graph, kernels and schedule can be read back")
