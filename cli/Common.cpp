@@ -180,23 +180,31 @@ void Options::addJson() {
   addOutput("--json", jsonPath, "Write the result to FILE as JSON, units in the keys (-: standard output)");
 }
 
+static nlohmann::json valueOf(const TableColumn &column, const TableCell &cell) {
+  if (!cell.json.empty())
+    return nlohmann::json::parse(cell.json);
+  if (!column.alignsRight)
+    return cell.text;
+  if (cell.text.empty())
+    return nullptr;
+  nlohmann::json number = nlohmann::json::parse(cell.text, nullptr, false);
+  return number.is_number() ? number : nlohmann::json(cell.text);
+}
+
 nlohmann::json toJson(const Table &table) {
   nlohmann::json list = nlohmann::json::array();
-  for (const std::vector<std::string> &row : table.cells()) {
+  for (const std::vector<TableCell> &row : table.cells()) {
     nlohmann::json object = nlohmann::json::object();
-    for (size_t c = 0; c < row.size(); ++c) {
-      const TableColumn &column = table.columnList()[c];
-      nlohmann::json number = column.alignsRight ? nlohmann::json::parse(row[c], nullptr, false) : nlohmann::json();
-      if (column.alignsRight && row[c].empty())
-        object[column.name()] = nullptr;
-      else if (number.is_number())
-        object[column.name()] = number;
-      else
-        object[column.name()] = row[c];
-    }
+    for (size_t c = 0; c < row.size(); ++c)
+      if (const TableColumn &column = table.columnList()[c]; column.inData)
+        object[column.name()] = valueOf(column, row[c]);
     list.push_back(std::move(object));
   }
   return list;
+}
+
+TableCell valueCell(std::string text, const nlohmann::json &value) {
+  return {std::move(text), value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
 void Options::writeJson(const nlohmann::json &document) const {

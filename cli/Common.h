@@ -101,9 +101,12 @@ private:
   std::vector<std::function<std::vector<std::string>()>> readers;
 };
 
-/// All rows of a table as objects, with the names of the columns as keys. Cells of number columns are
-/// numbers where they read as one, and null where they are empty.
+/// All rows of a table as objects, with the names of the data columns as keys. A cell without a value
+/// of its own gives its text; in a number column it gives a number where the text reads as one, and
+/// null where the text is empty.
 nlohmann::json toJson(const Table &table);
+/// A cell with a value of its own: valueCell("12.3 MB", 12300000).
+TableCell valueCell(std::string text, const nlohmann::json &value);
 
 /// Flag for a `lathe` process that this process starts and whose text nobody reads: prints progress
 /// only, or nothing after --quiet.

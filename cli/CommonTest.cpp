@@ -16,3 +16,11 @@ TEST(Common, tablesAsJson) {
     {"node": "c", "op": "add", "time_ms": "1.5 %", "note": ""}])"));
   EXPECT_EQ(toJson(Table({textColumn("node")})), nlohmann::json::array());
 }
+
+TEST(Common, cellsWithValuesOfTheirOwn) {
+  Table table({textColumn("size").key("size_bytes"), textColumn("share").onlyText(), textColumn("nodes").onlyData()});
+  table.row({valueCell("12.3 MB", 12345678), "3 %", valueCell("a+b", {"a", "b"})});
+  EXPECT_EQ(toJson(table), nlohmann::json::parse(R"([{"size_bytes": 12345678, "nodes": ["a", "b"]}])"));
+  EXPECT_EQ(table.str(), "size     share\n12.3 MB  3 %\n");
+  EXPECT_EQ(table.csv(), "size_bytes,nodes\n12.3 MB,a+b\n");
+}

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <fmt/format.h>
-#include <numeric>
 
 namespace lathe {
 namespace {
@@ -74,8 +73,9 @@ size_t lineWidth(const Fit &fit) {
 Fit fitted(const std::vector<TableColumn> &columns, const std::vector<size_t> &natural,
            const std::vector<size_t> &least, size_t width) {
   Fit fit;
-  fit.shown.resize(columns.size());
-  std::iota(fit.shown.begin(), fit.shown.end(), size_t(0));
+  for (size_t c = 0; c < columns.size(); ++c)
+    if (columns[c].inText)
+      fit.shown.push_back(c);
   fit.widths = natural;
   if (!width || lineWidth(fit) <= width)
     return fit;
@@ -122,6 +122,18 @@ TableColumn TableColumn::shrink(size_t least) const {
 TableColumn TableColumn::key(std::string name) const {
   TableColumn column = *this;
   column.keyName = std::move(name);
+  return column;
+}
+
+TableColumn TableColumn::onlyText() const {
+  TableColumn column = *this;
+  column.inData = false;
+  return column;
+}
+
+TableColumn TableColumn::onlyData() const {
+  TableColumn column = *this;
+  column.inText = false;
   return column;
 }
 
@@ -176,7 +188,7 @@ std::string csvCell(std::string_view text) {
   return cell + '"';
 }
 
-void Table::row(std::vector<std::string> cells) {
+void Table::row(std::vector<TableCell> cells) {
   cells.resize(columns.size());
   rows.push_back(std::move(cells));
 }
@@ -188,8 +200,8 @@ std::string Table::str(const TableStyle &style) const {
   for (const TableColumn &column : columns)
     lines[0].push_back(printable(column.heading()));
   for (size_t r = 0; r < count; ++r)
-    for (const std::string &cell : rows[r])
-      lines[r + 1].push_back(printable(cell));
+    for (const TableCell &cell : rows[r])
+      lines[r + 1].push_back(printable(cell.text));
   for (const auto &line : lines)
     for (size_t c = 0; c < columns.size(); ++c)
       natural[c] = std::max(natural[c], displayWidth(line[c]));
@@ -225,14 +237,16 @@ std::string Table::str(const TableStyle &style) const {
 
 std::string Table::csv() const {
   std::string text;
-  for (const TableColumn &column : columns)
-    text += (text.empty() ? "" : ",") + csvCell(column.name());
-  text += "\n";
-  for (const auto &row : rows) {
+  auto line = [&](auto cellOf) {
+    std::vector<std::string> cells;
     for (size_t c = 0; c < columns.size(); ++c)
-      text += (c ? "," : "") + csvCell(row[c]);
-    text += "\n";
-  }
+      if (columns[c].inData)
+        cells.push_back(csvCell(cellOf(c)));
+    text += fmt::format("{}\n", fmt::join(cells, ","));
+  };
+  line([&](size_t c) { return columns[c].name(); });
+  for (const auto &row : rows)
+    line([&](size_t c) { return row[c].text; });
   return text;
 }
 

@@ -9,15 +9,18 @@
 namespace lathe {
 
 struct TableColumn {
-  std::string title, unit;  // shown as "median ms"
-  bool alignsRight = false; // for numbers
-  int dropOrder = 0;        // where space is short, columns with the largest order go first; 0: never
-  size_t leastWidth = 0;    // cells may be shortened to this many characters; 0: never
-  std::string keyName;      // name in CSV and JSON; "": follows from title and unit
+  std::string title, unit;           // shown as "median ms"
+  bool alignsRight = false;          // for numbers
+  int dropOrder = 0;                 // where space is short, columns with the largest order go first; 0: never
+  size_t leastWidth = 0;             // cells may be shortened to this many characters; 0: never
+  std::string keyName;               // name in CSV and JSON; "": follows from title and unit
+  bool inText = true, inData = true; // shown in the text; written to CSV and JSON
 
   TableColumn drop(int order) const;
   TableColumn shrink(size_t least) const;
   TableColumn key(std::string name) const;
+  TableColumn onlyText() const;
+  TableColumn onlyData() const;
   std::string heading() const;
   /// Name in CSV and JSON: the key, or title_unit with _ for spaces.
   std::string name() const;
@@ -25,6 +28,15 @@ struct TableColumn {
 
 TableColumn textColumn(std::string title);
 TableColumn numberColumn(std::string title, std::string unit = "");
+
+/// One cell: the text that is shown, and the value that JSON gets.
+struct TableCell {
+  std::string text;
+  std::string json; // JSON text of the value, where it is more than the text ("12.3 MB"); "": the text is the value
+
+  TableCell(std::string text = {}, std::string json = {}) : text(std::move(text)), json(std::move(json)) {}
+  TableCell(const char *text) : text(text) {}
+};
 
 /// How a table is printed.
 struct TableStyle {
@@ -35,22 +47,24 @@ struct TableStyle {
 class Table {
 public:
   explicit Table(std::vector<TableColumn> columns) : columns(std::move(columns)) {}
-  /// Adds a row. Missing cells at the end are empty. Cells are made `printable` (support/Text.h).
-  void row(std::vector<std::string> cells);
+  /// Adds a row. Missing cells at the end are empty. In the text, cells are made `printable`
+  /// (support/Text.h).
+  void row(std::vector<TableCell> cells);
   size_t rowCount() const { return rows.size(); }
 
   /// Returns the table as text. If the table is wider than `style.width`, columns are left out in
   /// drop order until the rest fits with shortened cells. A last line names the missing columns and
   /// the number of missing rows.
   std::string str(const TableStyle &style = {}) const;
-  /// Returns all rows and columns as CSV (RFC 4180), under the names of the columns.
+  /// Returns all rows and data columns as CSV (RFC 4180), under the names of the columns: the texts of
+  /// the cells.
   std::string csv() const;
   const std::vector<TableColumn> &columnList() const { return columns; }
-  const std::vector<std::vector<std::string>> &cells() const { return rows; }
+  const std::vector<std::vector<TableCell>> &cells() const { return rows; }
 
 private:
   std::vector<TableColumn> columns;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<TableCell>> rows;
 };
 
 /// Number of terminal columns that valid UTF-8 text occupies: 2 for East Asian wide characters, 0

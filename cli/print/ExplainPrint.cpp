@@ -50,8 +50,8 @@ std::string candidatesTable(const KernelExplanation &kernel, const TableStyle &s
                          : candidate.chosen                    ? "compiler"
                          : candidate.byPrior                   ? "prior"
                                                                : "";
-    std::vector<std::string> cells = {withoutDefaults(candidate.schedule), cyclesText(prediction.total()),
-                                      prediction.bound(), choice, cyclesText(prediction.compute)};
+    std::vector<TableCell> cells = {withoutDefaults(candidate.schedule), cyclesText(prediction.total()),
+                                    prediction.bound(), choice, cyclesText(prediction.compute)};
     for (size_t i = 0; i < levels.size(); ++i)
       cells.push_back(cyclesText(i < prediction.levels.size() ? prediction.levels[i] : 0));
     cells.push_back(cyclesText(prediction.start));
@@ -130,8 +130,14 @@ std::string explanationText(const Explanation &explanation, const TableStyle &st
   if (kernel.openExtents)
     text += "extents that are known at run time only count as 1\n";
   text += fmt::format("\nbest candidates, without parameters at their defaults\n{}\n", candidatesTable(kernel, style));
-  text += fmt::format("schedules tried, and {} that differ from the chosen one in one parameter\n{}\n",
-                      kernel.variations, algorithmsTable(kernel, style));
+  int64_t tried = 0, legal = 0;
+  for (const ExploredAlgorithm &explored : kernel.algorithms) {
+    tried += explored.size.tried;
+    legal += explored.size.legal;
+  }
+  text += fmt::format("schedules tried: {} of {} are legal; {} more that differ from the chosen one in one parameter\n"
+                      "{}\n",
+                      legal, tried, kernel.variations, algorithmsTable(kernel, style));
   return text + "declined\n" + declinedTable(kernel, style);
 }
 

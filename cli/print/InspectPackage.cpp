@@ -50,42 +50,34 @@ const char *name(package::SectionKind kind) {
 }
 
 std::string describeSections(const Contents &contents, const TableStyle &style, json &list) {
-  Table table({textColumn("section"), numberColumn("size"), textColumn("hash").drop(2), textColumn("target").shrink(12),
-               textColumn("needs").drop(1).shrink(16)});
+  Table table({textColumn("section"), numberColumn("size").key("size_bytes"), textColumn("hash").drop(2),
+               textColumn("target").shrink(12), textColumn("needs").key("features").drop(1).shrink(16)});
   for (const package::Section &section : contents.sections) {
     std::string target(section.target, ::strnlen(section.target, sizeof section.target));
     std::string features = package::featureNames(section.features), hash = fmt::format("{:016x}", section.hash);
-    table.row({name(section.kind), bytesText(static_cast<double>(section.bytes)), hash, printable(target), features});
-    list.push_back({{"section", name(section.kind)},
-                    {"size_bytes", section.bytes},
-                    {"hash", hash},
-                    {"target", target},
-                    {"features", features}});
+    table.row({name(section.kind), valueCell(bytesText(static_cast<double>(section.bytes)), section.bytes), hash,
+               target, features});
   }
+  list = toJson(table);
   return table.str(style);
 }
 
 /// The kernels in the order of the plan, then the operators that references compute.
 std::string describePlan(const runtime::Plan &plan, const TableStyle &style, json &document) {
-  Table table({numberColumn("#"), textColumn("kernel").shrink(12), textColumn("family"), numberColumn("MFLOP"),
-               textColumn("nodes").drop(1).shrink(14), textColumn("shapes").drop(3).shrink(16),
-               textColumn("schedule").drop(2).shrink(16)});
-  json kernels = json::array(), references = json::object();
+  Table table({numberColumn("#").onlyText(), textColumn("kernel").key("name").shrink(12), textColumn("family"),
+               numberColumn("MFLOP").key("flops"), textColumn("nodes").drop(1).shrink(14),
+               textColumn("shapes").drop(3).shrink(16), textColumn("schedule").drop(2).shrink(16),
+               textColumn("origin").onlyData(), numberColumn("predicted cycles").onlyData()});
+  json references = json::object();
   double flops = 0;
   for (size_t i = 0; i < plan.kernels.size(); ++i) {
     const runtime::KernelInfo &kernel = plan.kernels[i];
     double operations = atOne(plan.extents[kernel.flops]);
     flops += operations;
-    table.row({std::to_string(i), printable(kernel.name), kernel.family, fmt::format("{:.3f}", operations * 1e-6),
-               printable(fmt::format("{}", fmt::join(kernel.nodes, "+"))), kernel.shapes, kernel.schedule});
-    kernels.push_back({{"name", kernel.name},
-                       {"family", kernel.family},
-                       {"flops", operations},
-                       {"nodes", kernel.nodes},
-                       {"shapes", kernel.shapes},
-                       {"schedule", kernel.schedule},
-                       {"origin", kernel.origin},
-                       {"predicted_cycles", kernel.predictedCycles}});
+    table.row({std::to_string(i), kernel.name, kernel.family,
+               valueCell(fmt::format("{:.3f}", operations * 1e-6), operations),
+               valueCell(fmt::format("{}", fmt::join(kernel.nodes, "+")), kernel.nodes), kernel.shapes, kernel.schedule,
+               kernel.origin, valueCell("", kernel.predictedCycles)});
   }
   std::map<std::string, int64_t> calls;
   for (const runtime::Instruction *instruction : plan.instructions)
@@ -101,7 +93,7 @@ std::string describePlan(const runtime::Plan &plan, const TableStyle &style, jso
   }
   if (!others.empty())
     text += fmt::format("references compute: {}\n", others);
-  document["kernels"] = std::move(kernels);
+  document["kernels"] = toJson(table);
   document["reference_calls"] = std::move(references);
   document["flops"] = flops;
   return text;

@@ -1,5 +1,6 @@
 #include "cli/print/OpsPrint.h"
 
+#include "cli/Common.h"
 #include "lab/machine/Disturbance.h"
 #include "support/Text.h"
 
@@ -173,12 +174,13 @@ std::string uncountedText(const std::vector<json> &rows) {
   return text;
 }
 
-void printSuites(const std::vector<lab::SuiteSummary> &suites, const TableStyle &style) {
+Table suiteTable(const std::vector<lab::SuiteSummary> &suites) {
   Table table({textColumn("suite"), numberColumn("problems"), textColumn("kinds").shrink(12),
                textColumn("list").drop(1).shrink(16)});
   for (auto &suite : suites)
-    table.row({suite.name, std::to_string(suite.problems), fmt::format("{}", fmt::join(suite.kinds, " ")), suite.path});
-  std::cout << table.str(style);
+    table.row({suite.name, std::to_string(suite.problems),
+               valueCell(fmt::format("{}", fmt::join(suite.kinds, " ")), suite.kinds), suite.path});
+  return table;
 }
 
 } // namespace lathe::cli

@@ -14,7 +14,7 @@ void printRow(const nlohmann::json &row, size_t width);
 
 void printSummaries(const std::vector<lab::OpsSummary> &summaries, const TableStyle &style);
 void printList(const std::vector<lab::ListedProblem> &problems, const TableStyle &style);
-void printSuites(const std::vector<lab::SuiteSummary> &suites, const TableStyle &style);
+Table suiteTable(const std::vector<lab::SuiteSummary> &suites);
 
 /// Number of points that failed, crashed, timed out or are mistrusted.
 size_t wrongPoints(const std::vector<nlohmann::json> &rows);

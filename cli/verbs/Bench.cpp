@@ -114,7 +114,7 @@ std::string timesTable(const lab::Summary &wall, const lab::Summary &cpu, const 
   Table table({textColumn(""), of("median"), of("mean"), of("min"), of("max"), of("std", 1), of("p05", 4), of("p25", 5),
                of("p75", 5), of("p95", 3), of("p99", 2)});
   auto row = [&](const char *title, const lab::Summary &s) {
-    std::vector<std::string> cells{title};
+    std::vector<TableCell> cells{title};
     for (double value : {s.median, s.mean, s.min, s.max, s.standardDeviation, s.p05, s.p25, s.p75, s.p95, s.p99})
       cells.push_back(fmt::format("{:.4f}", value * 1e3));
     table.row(cells);

@@ -68,19 +68,14 @@ public:
       double aFlops = a.flops * a.count, bFlops = b.flops * b.count;
       return std::tie(bFlops, a.shapes, a.attributes) < std::tie(aFlops, b.shapes, b.attributes);
     });
-    Table table({numberColumn("count"), textColumn("operator").drop(1), textColumn("shapes").shrink(24),
-                 textColumn("attributes").drop(3).shrink(16), numberColumn("MFLOP each"), numberColumn("share"),
-                 textColumn("first node").drop(2).shrink(10)});
-    for (const ShapeRow &row : sorted) {
-      table.row({std::to_string(row.count), row.op, row.shapes, row.attributes, fmt::format("{:.2f}", row.flops * 1e-6),
-                 shareText(row.flops * row.count), row.nodes.empty() ? "" : row.nodes[0]});
-      list.push_back({{"op", row.op},
-                      {"shapes", row.shapes},
-                      {"attributes", row.attributes},
-                      {"count", row.count},
-                      {"flops", row.flops},
-                      {"nodes", row.nodes}});
-    }
+    Table table({numberColumn("count"), textColumn("operator").key("op").drop(1), textColumn("shapes").shrink(24),
+                 textColumn("attributes").drop(3).shrink(16), numberColumn("MFLOP each").key("flops"),
+                 numberColumn("share").onlyText(), textColumn("first node").key("nodes").drop(2).shrink(10)});
+    for (const ShapeRow &row : sorted)
+      table.row({std::to_string(row.count), row.op, row.shapes, row.attributes,
+                 valueCell(fmt::format("{:.2f}", row.flops * 1e-6), row.flops), shareText(row.flops * row.count),
+                 valueCell(row.nodes.empty() ? "" : row.nodes[0], row.nodes)});
+    list = toJson(table);
     return fmt::format("\n{} distinct convolution and matrix product shapes:\n{}", rows.size(), table.str(style));
   }
 

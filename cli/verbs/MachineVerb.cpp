@@ -21,7 +21,7 @@ std::string describeCeilings(const lab::MachineCeilings &machine, const TableSty
   }
   Table arithmetic(columns);
   for (const auto &ceiling : machine.arithmetic) {
-    std::vector<std::string> cells{std::string(name(ceiling.type)), ceiling.instruction};
+    std::vector<TableCell> cells{std::string(name(ceiling.type)), ceiling.instruction};
     for (double gflops : ceiling.gflops)
       cells.push_back(fmt::format("{:.1f}", gflops));
     arithmetic.row(cells);

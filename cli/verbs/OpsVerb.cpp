@@ -68,14 +68,10 @@ private:
 };
 
 int listSuites(const OpsFlags &flags, const Options &options) {
-  auto suites = lab::suitesOf(flags.problemLists());
+  Table suites = suiteTable(lab::suitesOf(flags.problemLists()));
   if (options.printsText())
-    printSuites(suites, options.tableStyle());
-  json document = json::array();
-  for (auto &suite : suites)
-    document.push_back(
-        {{"suite", suite.name}, {"problems", suite.problems}, {"kinds", suite.kinds}, {"list", suite.path}});
-  options.writeJson({{"suites", document}});
+    std::cout << suites.str(options.tableStyle());
+  options.writeJson({{"suites", toJson(suites)}});
   return success;
 }
 

@@ -246,15 +246,14 @@ private:
 };
 
 int listPlaces(const SegmentFlags &flags, const Source &source, const Options &options) {
-  Table table({textColumn("node").shrink(20), numberColumn("GFLOP so far"), textColumn("one tensor passes")});
-  json places = json::array();
-  for (const Checkpoint &point : checkpoints(*source.module)) {
-    table.row({point.node, fmt::format("{:.3f}", point.flops * 1e-9), point.separates ? "yes" : ""});
-    places.push_back({{"node", point.node}, {"flops", point.flops}, {"one_tensor_passes", point.separates}});
-  }
+  Table table(
+      {textColumn("node").shrink(20), numberColumn("GFLOP so far").key("flops"), textColumn("one tensor passes")});
+  for (const Checkpoint &point : checkpoints(*source.module))
+    table.row({point.node, valueCell(fmt::format("{:.3f}", point.flops * 1e-9), point.flops),
+               valueCell(point.separates ? "yes" : "", point.separates)});
   if (options.printsText())
     std::cout << table.str(options.tableStyle());
-  options.writeJson({{"model", flags.model.model}, {"places", places}});
+  options.writeJson({{"model", flags.model.model}, {"places", toJson(table)}});
   return success;
 }
 
@@ -265,8 +264,8 @@ std::string partsTable(const Parts &parts, const std::string &with, const TableS
                textColumn("block: ratio")});
   for (size_t i = 0; i < parts.cumulative.size(); ++i) {
     const Part &part = parts.cumulative[i];
-    std::vector<std::string> cells = {part.to.empty() ? "outputs" : part.to, std::to_string(part.operators),
-                                      meanText(part, 0), meanText(part, 1), ratioText(part)};
+    std::vector<TableCell> cells = {part.to.empty() ? "outputs" : part.to, std::to_string(part.operators),
+                                    meanText(part, 0), meanText(part, 1), ratioText(part)};
     if (i < parts.blocks.size()) {
       const Part &block = parts.blocks[i];
       for (auto &cell : {std::to_string(block.operators), meanText(block, 0), meanText(block, 1), ratioText(block)})
