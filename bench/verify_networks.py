@@ -13,11 +13,10 @@ import argparse
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import torch_models
+from bench import run
 
 KEPT = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench" / "verify.json"
 # Reference calls that are accepted: network -> {operator: reason}.
@@ -29,16 +28,6 @@ def fingerprint(lathe):
     folder = pathlib.Path(lathe).resolve().parent
     files = [pathlib.Path(lathe), *sorted(folder.glob("liblathe*.so")), *sorted((folder.parent / "lib").glob("liblathe*.so"))]
     return ";".join("%s %d %d" % (file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
-
-
-def run(lathe, *arguments):
-    """-> (exit code, what --json wrote or {}, the last line it printed)"""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "result.json")
-        result = subprocess.run([lathe, *arguments, "--json", path], capture_output=True, text=True)
-        lines = (result.stdout + result.stderr).strip().splitlines() or ["exit code %d" % result.returncode]
-        document = json.load(open(path)) if os.path.exists(path) else {}
-        return result.returncode, document, lines[-1]
 
 
 def modelArguments(network, batch):

@@ -1,7 +1,7 @@
 #include "ir/ModelText.h"
 
 #include "ir/Bridge.h"
-#include "support/Error.h"
+#include "support/ErrorTesting.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -49,12 +49,7 @@ protected:
   void writeFile(const std::string &content) { std::ofstream(path, std::ios::binary) << content; }
   std::string errorOfReading() {
     mlir::MLIRContext fresh;
-    try {
-      readModelText(fresh, path);
-    } catch (const Error &error) {
-      return error.what();
-    }
-    return "no error";
+    return errorOf([&] { readModelText(fresh, path); });
   }
 
   /// x + w + scale, w a weight of 4 KiB under a name that needs quoting.

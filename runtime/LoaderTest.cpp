@@ -3,6 +3,7 @@
 #include "runtime/Context.h"
 #include "runtime/Cpu.h"
 #include "runtime/testing/TestPlan.h"
+#include "support/ErrorTesting.h"
 
 #include <gmock/gmock.h>
 
@@ -28,15 +29,6 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 namespace {
-
-template <class F> std::string errorOf(F f) {
-  try {
-    f();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 unsigned testSeed() {
   if (const char *given = std::getenv("LATHE_TEST_SEED"))

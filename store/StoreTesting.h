@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/Store.h"
+#include "support/ErrorTesting.h"
 
 #include <gtest/gtest.h>
 
@@ -100,16 +101,6 @@ inline void expectHealthy(const std::string &path) {
   Database database(path, Database::Mode::existing);
   EXPECT_EQ(database.text("PRAGMA integrity_check"), "ok");
   EXPECT_EQ(database.text("PRAGMA foreign_key_check"), "");
-}
-
-/// Returns the message of the Error that `body` throws.
-template <class Body> std::string errorOf(Body body) {
-  try {
-    body();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "(no error)";
 }
 
 } // namespace lathe::store

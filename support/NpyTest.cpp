@@ -1,6 +1,6 @@
 #include "support/Npy.h"
 #include "support/ArrayNames.h"
-#include "support/Error.h"
+#include "support/ErrorTesting.h"
 #include "support/File.h"
 
 #include <gmock/gmock.h>
@@ -33,15 +33,6 @@ protected:
     return result;
   }
 };
-
-template <class F> std::string errorOf(F f) {
-  try {
-    f();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST_F(NpyTest, readsWhatNumpyWrites) {
   python("for t in 'f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1'.split(): np.save(t, np.arange(6).reshape(2, 3).astype(t))\n"

@@ -1,4 +1,5 @@
 #include "support/PendingFile.h"
+#include "support/ErrorTesting.h"
 
 #include <gmock/gmock.h>
 
@@ -35,14 +36,6 @@ protected:
   }
   static void put(const std::string &path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
   size_t files() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {})); }
-  template <class F> static std::string errorOf(F f) {
-    try {
-      f();
-    } catch (const Error &error) {
-      return error.what();
-    }
-    return "no error";
-  }
 };
 
 TEST_F(PendingFileTest, appearsWhole) {

@@ -6,6 +6,7 @@
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/space/LoopFacts.h"
+#include "ops/reduce/ReduceFields.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -24,22 +25,6 @@ constexpr std::pair<std::string_view, Kind> kinds[] = {
     {"reduce_prod", Kind::prod},      {"reduce_l1", Kind::l1},
     {"reduce_l2", Kind::l2},          {"reduce_sum_square", Kind::sumSquare},
     {"reduce_log_sum", Kind::logSum}, {"reduce_log_sum_exp", Kind::logSumExp}};
-
-/// The attributes all reduce_* have alike.
-class ReduceParameters : public AttrVisitor {
-public:
-  std::vector<int64_t> axes;
-  bool keepdims = true, noop = false;
-  void field(const char *, int64_t &) override {}
-  void field(const char *, double &) override {}
-  void field(const char *name, bool &value) override {
-    (std::string_view(name) == "keepdims" ? keepdims : noop) = value;
-  }
-  void field(const char *, std::string &) override {}
-  void field(const char *, ElementType &) override {}
-  void field(const char *, std::vector<int64_t> &value) override { axes = value; }
-  void field(const char *, std::vector<double> &) override {}
-};
 
 struct Plan {
   KernelTensors tensors;
@@ -79,7 +64,7 @@ struct Plan {
 
 private:
   void chooseAxes() {
-    ReduceParameters parameters;
+    ReduceFields parameters;
     nn::attrsOf(anchor)->visit(parameters);
     size_t rank = x->rank();
     std::vector<bool> isReduced(rank, parameters.axes.empty() && !parameters.noop);

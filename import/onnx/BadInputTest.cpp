@@ -1,5 +1,6 @@
 // Damaged and nonsensical models: each is one line that names the file and the place; none crashes or hangs.
 #include "import/onnx/TestModel.h"
+#include "support/ErrorTesting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -264,12 +265,7 @@ protected:
   static void write(const fs::path &to, const std::string &bytes) { std::ofstream(to, std::ios::binary) << bytes; }
   std::string message() {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    try {
-      importModel(context, path);
-    } catch (const Error &error) {
-      return error.what();
-    }
-    return "no error";
+    return errorOf([&] { importModel(context, path); });
   }
   std::string withExternal(std::vector<std::pair<const char *, std::string>> entries) {
     TestModel m = network();

@@ -67,10 +67,8 @@ Window readWindow(Node &node, const TensorInfo &x, std::vector<int64_t> kernel) 
   return window;
 }
 
-mlir::Value convolution(Node &node, const char *mnemonic, const Values &operands) {
-  const TensorInfo x = node.info(operands.at(0)), w = node.info(operands.at(1));
-  require(w.rank() == x.rank(), "x has rank {} and w rank {}, expected equal ranks", x.rank(), w.rank());
-  require(w.rank() >= 3, "w has rank {}, expected at least 3", w.rank());
+/// The extents of the kernel, those of w; kernel_shape must agree if it is given.
+std::vector<int64_t> kernelOf(Node &node, const TensorInfo &w) {
   std::vector<int64_t> kernel;
   for (size_t i = 2; i < w.rank(); ++i) {
     if (!w.dims[i].isConstant())
@@ -80,6 +78,14 @@ mlir::Value convolution(Node &node, const char *mnemonic, const Values &operands
   auto stated = node.intsAttr("kernel_shape", kernel);
   require(stated == kernel, "kernel_shape is [{}], expected [{}] as w has it", fmt::join(stated, ", "),
           fmt::join(kernel, ", "));
+  return kernel;
+}
+
+mlir::Value convolution(Node &node, const char *mnemonic, const Values &operands) {
+  const TensorInfo x = node.info(operands.at(0)), w = node.info(operands.at(1));
+  require(w.rank() == x.rank(), "x has rank {} and w rank {}, expected equal ranks", x.rank(), w.rank());
+  require(w.rank() >= 3, "w has rank {}, expected at least 3", w.rank());
+  std::vector<int64_t> kernel = kernelOf(node, w);
   Window window = readWindow(node, x, kernel);
   int64_t group = node.intAttr("group", 1);
   require(group > 0 && group < (int64_t(1) << 31), "group is {}, expected a positive number", group);
@@ -107,15 +113,7 @@ void importConvTranspose(Node &node) {
   if (x.rank() > 5)
     node.unsupported(fmt::format("{} spatial axes, at most 3 are supported", x.rank() - 2));
   size_t count = x.rank() - 2;
-  std::vector<int64_t> kernel;
-  for (size_t i = 2; i < w.rank(); ++i) {
-    if (!w.dims[i].isConstant())
-      node.unsupported("the kernel's extents are not known");
-    kernel.push_back(w.dims[i].constant());
-  }
-  auto stated = node.intsAttr("kernel_shape", kernel);
-  require(stated == kernel, "kernel_shape is [{}], expected [{}] as w has it", fmt::join(stated, ", "),
-          fmt::join(kernel, ", "));
+  std::vector<int64_t> kernel = kernelOf(node, w);
   auto strides = perAxis(node, "strides", count, 1, 1), dilations = perAxis(node, "dilations", count, 1, 1);
   auto pads = perAxis(node, "pads", 2 * count, 0, 0), extra = perAxis(node, "output_padding", count, 0, 0);
   int64_t group = node.intAttr("group", 1);

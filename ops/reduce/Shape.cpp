@@ -1,28 +1,11 @@
+#include "ops/reduce/ReduceFields.h"
+
 #include "ops/Registry.h"
 #include "ops/ShapeRules.h"
 
 #include <algorithm>
 
 namespace lathe {
-namespace {
-
-/// The fields every reduction has.
-struct ReduceFields : AttrVisitor {
-  std::vector<int64_t> axes;
-  bool keepdims = true, noop = false;
-  using AttrVisitor::field;
-  void field(const char *, int64_t &) override {}
-  void field(const char *, double &) override {}
-  void field(const char *name, bool &value) override {
-    (std::string_view(name) == "keepdims" ? keepdims : noop) = value;
-  }
-  void field(const char *, std::string &) override {}
-  void field(const char *, ElementType &) override {}
-  void field(const char *, std::vector<int64_t> &value) override { axes = value; }
-  void field(const char *, std::vector<double> &) override {}
-};
-
-} // namespace
 
 InferResult inferReduce(const Attrs &attrs, const InferInputs &in) {
   const TensorInfo &x = *in[0];

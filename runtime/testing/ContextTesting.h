@@ -3,6 +3,7 @@
 
 #include "runtime/Context.h"
 #include "runtime/testing/TestPlan.h"
+#include "support/ErrorTesting.h"
 
 #include <gtest/gtest.h>
 
@@ -22,16 +23,6 @@ inline Tensor ramp(int64_t count, float first = 0) {
     tensor.as<float>()[i] = first + static_cast<float>(i);
   return tensor;
 }
-/// Message of the Error that `f` throws.
-template <class F> std::string errorOf(F f) {
-  try {
-    f();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 /// What `stages` stages of TestPlan::waves over `width` units leave.
 inline std::vector<int64_t> wavesAfter(int stages, size_t width) {
   std::vector<int64_t> numbers(width);

@@ -37,39 +37,33 @@ std::string prepareSoftmax(Job &job) {
 
 namespace {
 
-/// An operator of one operand without parameters.
-struct PlainUnary {
+/// An operator and the functions of XNNPACK that compute it.
+template <class Create, class Setup> struct Function {
   const char *op;
-  decltype(&xnn_create_abs_nc_f32) create;
-  decltype(&xnn_setup_abs_nc_f32) setup;
+  Create create;
+  Setup setup;
   const char *name;
 };
+#define FUNCTION(OP, NAME) {OP, xnn_create_##NAME##_f32, xnn_setup_##NAME##_f32, #NAME}
 
+/// One operand, no parameters.
+using PlainUnary = Function<decltype(&xnn_create_abs_nc_f32), decltype(&xnn_setup_abs_nc_f32)>;
 constexpr PlainUnary plainUnary[] = {
-    {"abs", xnn_create_abs_nc_f32, xnn_setup_abs_nc_f32, "abs_nc"},
-    {"neg", xnn_create_negate_nc_f32, xnn_setup_negate_nc_f32, "negate_nc"},
-    {"ceil", xnn_create_ceiling_nc_f32, xnn_setup_ceiling_nc_f32, "ceiling_nc"},
-    {"floor", xnn_create_floor_nc_f32, xnn_setup_floor_nc_f32, "floor_nc"},
-    {"round", xnn_create_bankers_rounding_nc_f32, xnn_setup_bankers_rounding_nc_f32, "bankers_rounding_nc"},
-    {"sqrt", xnn_create_square_root_nc_f32, xnn_setup_square_root_nc_f32, "square_root_nc"},
-    {"sigmoid", xnn_create_sigmoid_nc_f32, xnn_setup_sigmoid_nc_f32, "sigmoid_nc"},
-    {"hard_swish", xnn_create_hardswish_nc_f32, xnn_setup_hardswish_nc_f32, "hardswish_nc"},
+    FUNCTION("abs", abs_nc),
+    FUNCTION("neg", negate_nc),
+    FUNCTION("ceil", ceiling_nc),
+    FUNCTION("floor", floor_nc),
+    FUNCTION("round", bankers_rounding_nc),
+    FUNCTION("sqrt", square_root_nc),
+    FUNCTION("sigmoid", sigmoid_nc),
+    FUNCTION("hard_swish", hardswish_nc),
 };
 
-/// An operator of two operands whose result XNNPACK limits.
-struct LimitedBinary {
-  const char *op;
-  decltype(&xnn_create_add_nd_f32) create;
-  decltype(&xnn_setup_add_nd_f32) setup;
-  const char *name;
-};
-
-constexpr LimitedBinary limitedBinary[] = {
-    {"add", xnn_create_add_nd_f32, xnn_setup_add_nd_f32, "add_nd"},
-    {"sub", xnn_create_subtract_nd_f32, xnn_setup_subtract_nd_f32, "subtract_nd"},
-    {"mul", xnn_create_multiply_nd_f32, xnn_setup_multiply_nd_f32, "multiply_nd"},
-    {"div", xnn_create_divide_nd_f32, xnn_setup_divide_nd_f32, "divide_nd"},
-};
+/// Two operands; XNNPACK limits the result.
+using LimitedBinary = Function<decltype(&xnn_create_add_nd_f32), decltype(&xnn_setup_add_nd_f32)>;
+constexpr LimitedBinary limitedBinary[] = {FUNCTION("add", add_nd), FUNCTION("sub", subtract_nd),
+                                           FUNCTION("mul", multiply_nd), FUNCTION("div", divide_nd)};
+#undef FUNCTION
 
 /// The row of a table with the operator, or null.
 template <class Row> const Row *findRow(std::span<const Row> table, const std::string &op) {

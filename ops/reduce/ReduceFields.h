@@ -1,0 +1,28 @@
+// The fields that the attributes of all reductions (reduce_*) have.
+#pragma once
+
+#include "ops/Attrs.h"
+
+#include <string_view>
+#include <vector>
+
+namespace lathe {
+
+/// Reads the fields: visit an attribute struct with it.
+struct ReduceFields : AttrVisitor {
+  std::vector<int64_t> axes;
+  bool keepdims = true;
+  bool noop = false; // noop_with_empty_axes: without axes nothing is reduced
+  using AttrVisitor::field;
+  void field(const char *, int64_t &) override {}
+  void field(const char *, double &) override {}
+  void field(const char *name, bool &value) override {
+    (std::string_view(name) == "keepdims" ? keepdims : noop) = value;
+  }
+  void field(const char *, std::string &) override {}
+  void field(const char *, ElementType &) override {}
+  void field(const char *, std::vector<int64_t> &value) override { axes = value; }
+  void field(const char *, std::vector<double> &) override {}
+};
+
+} // namespace lathe
