@@ -144,7 +144,7 @@ void OpsFlags::addSettings(Options &options) {
       ->capture_default_str();
   options
       .add_option("--layout", layouts,
-                  "Give activations in these layouts, separated by commas: any, row, blocked, channels_last")
+                  "Measure with activations in these layouts, separated by commas: any, row, blocked, channels_last")
       ->capture_default_str();
   options
       .add_option(

@@ -87,8 +87,8 @@ CompileReport checkCompiled(mlir::ModuleOp module, const CompileOptions &options
 /// Lowers the module to kernels level as `compile` does.
 void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Throws Error for a line of `scheduleText` that matches nothing in the module, which is not
-/// changed. Only a compilation of every kernel shows this.
+/// Throws Error if a line of `scheduleText` matches nothing in the module. Compiles the kernels of a
+/// copy to find out; does nothing without a `scheduleText`.
 void requireScheduleFits(mlir::ModuleOp module, const CompileOptions &options);
 
 /// The target with the facts of its machine, and the options of kernels.

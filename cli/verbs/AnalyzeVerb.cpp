@@ -59,9 +59,9 @@ struct AnalyzeFlags {
         ->excludes(model);
     options.add_option("--problems", network.problems, "Search only this list (CSV) for the suite");
     options
-        .add_option(
-            "--epilogue", network.epilogue,
-            "Append to the suite's convolutions and fc: none, or bias, add, relu joined by + (default: bias+relu)")
+        .add_option("--epilogue", network.epilogue,
+                    "Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + "
+                    "(default: bias+relu)")
         ->capture_default_str();
     options
         .add_option("--measured-ms", measuredMs,

@@ -15,8 +15,8 @@ inline constexpr int64_t exportedOpset = 20;
 inline constexpr int64_t exportedIrVersion = 9;
 
 struct ExportOptions {
-  /// Constants of more total bytes go into `<file>.data` beside the model, because a protobuf
-  /// message cannot exceed 2 GB.
+  /// Constants that have more bytes together than this go into `<file>.data` beside the model,
+  /// because a protobuf message cannot exceed 2 GB.
   int64_t externalDataThreshold = (int64_t(1) << 31) - (int64_t(64) << 20);
 };
 

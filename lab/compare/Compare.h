@@ -56,7 +56,7 @@ struct Agreement {
   std::string output;
   double relativeL2 = 0, maxDifference = 0;
   bool agrees = false;
-  std::string reason; // why not
+  std::string reason; // of a disagreement
   /// Reason why agreement proves little, because many wrong programs give this output: "constant",
   /// "all zero", "only zeros and ones" or "not finite in any element". "": none.
   std::string mistrust;
@@ -80,7 +80,7 @@ struct PeerResult {
   size_t peer = 0;
   std::vector<Agreement> outputs; // from the first start, or from the first start that disagrees
   bool agrees = false;            // in every start
-  /// Peer's time / our time; empty without agreement.
+  /// Peer's time / our time; empty if the outputs do not agree.
   std::optional<JudgedPair> judged;
 };
 
