@@ -22,6 +22,8 @@ class Profile(Cli):
         self.error("profile", self.package, "--until", "nowhere", says="nowhere")
 
     def test_predictions_stand_beside_times(self):
+        # Measures the machine, so that compile, profile and --explain below plan with the same facts.
+        self.lathe("profile", self.package, "--no-check", "--repetitions", "1")
         schedule, package = self.path("predicted.txt"), self.path("predicted.lathe")
         with open(schedule, "w") as file:
             file.write("conv1: direct/1 px=2 oc=1\n")
