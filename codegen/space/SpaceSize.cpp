@@ -14,7 +14,7 @@ SpaceSize visitSpace(const KernelFacts &facts, const Algorithm &algorithm, const
   auto goesOn = [&] {
     if (!size.sampled)
       return static_cast<double>(size.tried) < size.points;
-    return size.tried < sampling.tried || (size.legal < sampling.legal && size.tried < sampling.most);
+    return size.tried < sampling.tried || (size.legal && size.legal < sampling.legal && size.tried < sampling.most);
   };
   for (; goesOn(); ++size.tried) {
     Schedule schedule = emptySchedule(algorithm.name);

@@ -8,8 +8,8 @@
 namespace lathe {
 
 /// The points of a space that are tried: all points of a space of at most `tried` points; of a larger
-/// space `tried` random points from a fixed seed, and then more until `legal` of them are legal or
-/// `most` are tried.
+/// space `tried` random points from a fixed seed, and, if any of them is legal, more until `legal` are
+/// legal or `most` are tried.
 struct Sampling {
   int64_t tried = 2000, legal = 0, most = 2000;
 };
