@@ -174,101 +174,153 @@ double directCycles(const KernelFacts &facts, const ConvGeometry &conv) {
   return row * reached(0) * reached(1) * double(steps) * conv.groups;
 }
 
-DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before) {
-  const Target &target = facts.target;
-  const Caches caches = cachesOf(target);
-  const double secondLevelBytes = caches.secondLevel;
-  int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));
-  ContractionFormat format = formatOf(facts, conv);
-  double size = format.bytesPerStep();
-  bool prefetch = weightsFromMemory(conv);
-  Block block = bestBlock(facts, conv, lanes, prefetch);
-  int64_t rows = conv.outPixels() / block.width;
-  double tileWeights = double(conv.taps()) * conv.inChannels * block.oc * lanes * size;
-  double weights = double(conv.taps()) * conv.inChannels * conv.outChannels * size;
-  double input = double(conv.inChannels) * conv.inPixels() * size;
-  for (int axis = 0; axis < 2; ++axis) // strides leave rows out; what they leave out of a row comes with it
-    input *= std::min(1.0, double(conv.kernel[axis]) / conv.stride[axis]);
-  int64_t tiles = (conv.outChannels + block.oc * lanes - 1) / (block.oc * lanes);
+namespace {
 
-  Schedule schedule = emptySchedule("direct");
-  schedule.numbers = {{"px", block.px}, {"oc", block.oc}, {"width", block.width}, {"kc", 0}};
+/// Chooses the schedule of `direct`: the register block, then what lies in the caches, then shares of equal work.
+class DirectRule {
+public:
+  DirectRule(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before)
+      : target(facts.target), conv(conv), before(before), caches(cachesOf(target)),
+        lanes(target.lanes(std::max(32u, bitWidth(conv.type)))), threads(facts.threads), format(formatOf(facts, conv)),
+        prefetch(weightsFromMemory(conv)), block(bestBlock(facts, conv, lanes, prefetch)),
+        rows(conv.outPixels() / block.width), tiles((conv.outChannels + block.oc * lanes - 1) / (block.oc * lanes)),
+        images(conv.images.isConstant() ? double(conv.images.constant()) : 1), size(format.bytesPerStep()),
+        tileWeights(double(conv.taps()) * conv.inChannels * block.oc * lanes * size),
+        weights(double(conv.taps()) * conv.inChannels * conv.outChannels * size),
+        input(double(conv.inChannels) * conv.inPixels() * size), work(block.cycles * conv.inChannels * conv.taps()) {
+    for (int axis = 0; axis < 2; ++axis) // strides leave rows out; what they leave out of a row comes with it
+      input *= std::min(1.0, double(conv.kernel[axis]) / conv.stride[axis]);
+  }
 
-  // Whichever operand is read again should come from the second level, the other passes by once.
-  double rowBytes = input / rows;
-  if (before)
-    rowBytes += double(before->conv.groups) * before->conv.inPixels() * size / rows;
-  // What is computed here and what it is computed from pass through the second level beside each other; of more than a
-  // quarter of it rows were read from farther away again (docs/notes/separable.md).
-  double room =
-      before ? secondLevelBytes / 4 : std::max(secondLevelBytes * 0.75 - 2 * tileWeights, secondLevelBytes / 4);
-  int64_t chunk = std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);
-  double chunks = std::ceil(double(rows) / chunk);
-  double images = conv.images.isConstant() ? conv.images.constant() : 1;
-  double rowsOuter = images * input + weights * (weights > secondLevelBytes / 2 ? images * chunks : 1);
-  double channelsOuter = weights + images * input * (images * input > secondLevelBytes / 2 ? tiles : 1);
-  // One chunk is the same either way, but for panels that have to be cut.
-  bool outer = !format.converts && !before &&
-               (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > secondLevelBytes * 0.375));
-  if (outer) {
-    chunk = rows;
-    int64_t unit = conv.inBlock ? conv.inBlock : 1;
-    int64_t kc = conv.inChannels;
-    for (int64_t parts = 2; tileWeights * kc / conv.inChannels > secondLevelBytes * 0.375 && parts <= conv.inChannels;
+  DirectChoice choose() {
+    Schedule schedule = emptySchedule("direct");
+    schedule.numbers = {{"px", block.px}, {"oc", block.oc}, {"width", block.width}, {"kc", 0}};
+    int64_t chunk = chunkInSecondLevel();
+    bool outer = channelsOuter(chunk);
+    if (outer) {
+      chunk = rows;
+      schedule.numbers["kc"] = reductionCut();
+    }
+    auto [best, waste] = equalShares(chunk, outer);
+    schedule.numbers["rows"] = best;
+    schedule.words["outer"] = outer ? "channels" : "rows";
+    schedule.numbers["prefetch"] = prefetch && best * tilesOfRow() >= leastTiles;
+    schedule.numbers["unroll"] = unroll();
+    if (format.converts)
+      schedule.words["type"] = format.name;
+    return {schedule, work, waste};
+  }
+
+private:
+  const Target &target;
+  const ConvGeometry &conv;
+  const RowsBefore *before;
+  const Caches caches;
+  const int64_t lanes;
+  const int threads;
+  const ContractionFormat format;
+  const bool prefetch;
+  const Block block;
+  const int64_t rows, tiles; // tiles of channels
+  const double images, size; // size: bytes of an operand's element
+  const double tileWeights, weights;
+  double input; // bytes of an image's and group's input that are read
+  const double work;
+
+  int64_t tilesOfRow() const { return (block.width + block.px - 1) / block.px; }
+  double chunksOf(int64_t chunk) const { return std::ceil(double(rows) / chunk); }
+
+  /// Rows that lie in the second level beside the weights.
+  int64_t chunkInSecondLevel() const {
+    double rowBytes = input / rows, level = caches.secondLevel;
+    if (before)
+      rowBytes += double(before->conv.groups) * before->conv.inPixels() * size / rows;
+    // What is computed here and what it is computed from pass through the second level beside each other; of more than
+    // a quarter of it rows were read from farther away again (docs/notes/separable.md).
+    double room = before ? level / 4 : std::max(level * 0.75 - 2 * tileWeights, level / 4);
+    return std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);
+  }
+
+  /// Whichever operand is read again should come from the second level, the other passes by once.
+  bool channelsOuter(int64_t chunk) const {
+    double level = caches.secondLevel;
+    double rowsOuter = images * input + weights * (weights > level / 2 ? images * chunksOf(chunk) : 1);
+    double channelsOuter = weights + images * input * (images * input > level / 2 ? tiles : 1);
+    // One chunk is the same either way, but for panels that have to be cut.
+    return !format.converts && !before &&
+           (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > level * 0.375));
+  }
+
+  /// Input channels a pass, so that a panel lies in the second level; 0: all.
+  int64_t reductionCut() const {
+    int64_t unit = conv.inBlock ? conv.inBlock : 1, kc = conv.inChannels;
+    for (int64_t parts = 2; tileWeights * kc / conv.inChannels > caches.secondLevel * 0.375 && parts <= conv.inChannels;
          ++parts)
       if (conv.inChannels % parts == 0 && (conv.inChannels / parts) % unit == 0)
         kc = conv.inChannels / parts;
-    schedule.numbers["kc"] = kc == conv.inChannels ? 0 : kc;
+    return kc == conv.inChannels ? 0 : kc;
   }
-  // Slots get equal shares of the work, but the more rows a unit has the less each tile has to prefetch and the less
-  // often weights are read again.
-  int threads = facts.threads;
-  int64_t inRow = (block.width + block.px - 1) / block.px, best = chunk;
-  double least = INFINITY, waste = 1, work = block.cycles * conv.inChannels * conv.taps(), rowsBefore = 0;
-  if (before) { // over the work of a row of one vector
-    int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
-    rowsBefore = before->cycles * conv.out[1] * vectors / work;
-  }
-  auto twice = [&](const ConvGeometry &first) { // bytes of its input rows that two ranges of rows read
+
+  /// Bytes of the input rows of `first` that two ranges of rows read.
+  double readTwice(const ConvGeometry &first) const {
     int64_t reach = (first.kernel[1] - 1) * first.dilation[1] + 1,
             shared = std::max<int64_t>(0, reach - first.stride[1]);
     return double(std::min(shared, first.in[1])) * first.in[2] * first.groups * size;
-  };
-  int64_t smallest = before ? 1 : std::max<int64_t>(1, chunk / (4 * std::max(2, threads)));
-  for (int64_t candidate = chunk; candidate >= smallest; --candidate) {
-    double busiest = slotWaste(conv, block, lanes, rows, candidate, outer, std::max(2, threads), rowsBefore);
+  }
+
+  /// Time with `chunk` rows a work item, over the time of equal shares without cache misses. `busiest`: as slotWaste.
+  double timeOf(int64_t chunk, bool outer, double busiest) const {
     double cost = slowdown(busiest, threads);
     if (prefetch)
-      cost *= 1 + prefetchCost(target, block.px, block.oc, candidate * inRow);
+      cost *= 1 + prefetchCost(target, block.px, block.oc, chunk * tilesOfRow());
     if (!outer)
-      cost += 0.5 * caches.read(weights) * std::ceil(double(rows) / candidate) / work;
+      cost += 0.5 * caches.read(weights) * chunksOf(chunk) / work;
     if (before)
-      cost += 0.5 * twice(before->conv) * std::ceil(double(rows) / candidate) / caches.fromSecond / work;
+      cost += 0.5 * readTwice(before->conv) * chunksOf(chunk) / caches.fromSecond / work;
     // Rows computed here lie in the first level if they are few, or come from the second once a tile.
-    if (before && candidate * input / rows > caches.firstLevel / 2)
+    if (before && chunk * input / rows > caches.firstLevel / 2)
       cost += 0.5 * input * tiles / caches.fromSecond / work;
-    if (cost < least - 0.005) {
-      least = cost;
-      best = candidate;
-      waste = threads > 1 ? busiest : 1;
-    }
+    return cost;
   }
-  chunk = best;
-  schedule.numbers["rows"] = chunk;
-  schedule.words["outer"] = outer ? "channels" : "rows";
-  schedule.numbers["prefetch"] = prefetch && chunk * inRow >= leastTiles;
 
-  int64_t unroll = unrolled;
-  if (int64_t run = conv.inBlock / format.group)
-    while (run % unroll)
-      unroll /= 2;
-  // A block of channels in a loop and part of one behind it: LLVM spills where accumulators leave few registers.
-  if (conv.inBlock && conv.inChannels % conv.inBlock && block.px * block.oc >= 28)
-    unroll = std::min<int64_t>(unroll, 4);
-  schedule.numbers["unroll"] = unroll;
-  if (format.converts)
-    schedule.words["type"] = format.name;
-  return {schedule, work, waste};
+  /// Rows a work item, at most `chunk`, and the work of the busiest slot over an equal share. Slots get equal shares of
+  /// the work, but the more rows a unit has the less each tile has to prefetch and the less often weights are read again.
+  std::pair<int64_t, double> equalShares(int64_t chunk, bool outer) const {
+    int64_t best = chunk;
+    double least = INFINITY, waste = 1, rowsBefore = 0;
+    if (before) { // over the work of a row of one vector
+      int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+      rowsBefore = before->cycles * conv.out[1] * vectors / work;
+    }
+    int64_t smallest = before ? 1 : std::max<int64_t>(1, chunk / (4 * std::max(2, threads)));
+    for (int64_t candidate = chunk; candidate >= smallest; --candidate) {
+      double busiest = slotWaste(conv, block, lanes, rows, candidate, outer, std::max(2, threads), rowsBefore);
+      double cost = timeOf(candidate, outer, busiest);
+      if (cost < least - 0.005) {
+        least = cost;
+        best = candidate;
+        waste = threads > 1 ? busiest : 1;
+      }
+    }
+    return {best, waste};
+  }
+
+  int64_t unroll() const {
+    int64_t steps = unrolled;
+    if (int64_t run = conv.inBlock / format.group)
+      while (run % steps)
+        steps /= 2;
+    // A block of channels in a loop and part of one behind it: LLVM spills where accumulators leave few registers.
+    if (conv.inBlock && conv.inChannels % conv.inBlock && block.px * block.oc >= 28)
+      steps = std::min<int64_t>(steps, 4);
+    return steps;
+  }
+};
+
+} // namespace
+
+DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before) {
+  return DirectRule(facts, conv, before).choose();
 }
 
 Schedule directPrior(const KernelFacts &facts, const ConvGeometry &conv) { return chooseDirect(facts, conv).schedule; }
