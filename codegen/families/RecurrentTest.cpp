@@ -184,6 +184,41 @@ TEST_F(Recurrent, manyStepsOfAWideLstm) {
   EXPECT_EQ(check(c, 2), "");
 }
 
+/// Weights in [-1, 1] make a state depend on the one before so strongly that rounding errors grow from step to step, so
+/// no bound judges the last step. Each step is judged from the state that the kernel itself computed before.
+TEST_F(Recurrent, everyStepFollowsFromTheStateBefore) {
+  Case c, one;
+  c.cell = one.cell = "gru";
+  c.hidden = one.hidden = 128;
+  c.batch = one.batch = 4;
+  c.steps = 16;
+  one.steps = 1;
+  one.initialH = true;
+  one.type = "f64";
+  c.results = one.results = {0};
+  KernelUnderTest kernel(textOf(c), target, 1), step(textOf(one), target);
+  std::vector<Tensor> inputs = kernel.randomInputs(-1, 1);
+  Tensor x = inputs[0].convertedTo(ElementType::f64), r = inputs[1].convertedTo(ElementType::f64);
+  for (const char *schedule :
+       {"recurrent/2 mr=1 vectors=1 unroll=1", "recurrent/2 mr=2 vectors=2 unroll=4", "recurrent/2 mr=2 unroll=16",
+        "recurrent/2 mr=1 vectors=2 unroll=8", "recurrent/2 mr=2 vectors=1 unroll=2 stages=1"}) {
+    if (!kernel.declined(schedule).empty()) // too few registers
+      continue;
+    Tensor y = kernel.run(inputs, schedule)[0].convertedTo(ElementType::f64);
+    int64_t state = c.batch * c.hidden;
+    Tensor before(ElementType::f64, {1, c.batch, c.hidden}), input(ElementType::f64, {1, c.batch, 3 * c.hidden}),
+        got(ElementType::f64, {1, 1, c.batch, c.hidden});
+    std::fill_n(before.as<double>(), state, 0.0);
+    for (int64_t t = 0; t < c.steps; ++t) {
+      std::copy_n(x.as<double>() + t * 3 * state, 3 * state, input.as<double>());
+      std::copy_n(y.as<double>() + t * state, state, got.as<double>());
+      EXPECT_EQ(difference(got, step.expected(std::vector<Tensor>{input, r, before})[0], 3e-6), "")
+          << schedule << ", step " << t;
+      std::copy_n(got.as<double>(), state, before.as<double>());
+    }
+  }
+}
+
 TEST_F(Recurrent, columnsAreSharedWhereSlotsAreMoreThanBlocks) {
   auto split = [&](const Case &c, int threads) {
     KernelUnderTest kernel(textOf(c), target, 1, threads);

@@ -250,11 +250,18 @@ std::unique_ptr<KernelUnderTest::Trial> KernelUnderTest::trial(std::span<const T
   return std::unique_ptr<Trial>(new Trial(std::move(prepared)));
 }
 
-void KernelUnderTest::Trial::call(void *scratch) const {
-  prepared->code->call(prepared->buffers.data(), prepared->dims.data(), 0, prepared->units, scratch);
+/// Bytes of scratch of one thread; the threads of stages share theirs.
+static int64_t scratchOfThread(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+void KernelUnderTest::Trial::call(runtime::ThreadPool &pool, char *scratch) const {
+  const Prepared &p = *prepared;
+  size_t stride = p.stages > 1 ? 0 : scratchOfThread(p.scratchBytes);
+  p.code->run(pool, {p.buffers.data(), p.dims.data(), p.units, p.stages, scratch, stride});
 }
 
-int64_t KernelUnderTest::Trial::scratchBytes() const { return prepared->scratchBytes; }
+int64_t KernelUnderTest::Trial::scratchBytes(const runtime::ThreadPool &pool) const {
+  return prepared->stages > 1 ? prepared->scratchBytes : pool.slots() * scratchOfThread(prepared->scratchBytes);
+}
 std::vector<Tensor> KernelUnderTest::Trial::results() const { return prepared->rowMajorResults(); }
 
 void KernelUnderTest::Trial::spoilResults() const {

@@ -23,6 +23,8 @@ public:
   void call(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) const {
     kernel->call(buffers, dims, begin, end, scratch);
   }
+  /// Calls the kernel for all work items on the threads of `pool`.
+  void run(runtime::ThreadPool &pool, const runtime::MappedKernel::Work &work) const { kernel->run(pool, work); }
   size_t codeBytes() const { return kernel->codeBytes(); }
 
 private:
@@ -108,9 +110,9 @@ public:
   class Trial {
   public:
     ~Trial();
-    /// Computes all work items; `scratch` has at least scratchBytes().
-    void call(void *scratch) const;
-    int64_t scratchBytes() const;
+    /// Computes all work items on the threads of `pool`; `scratch` has at least scratchBytes(pool).
+    void call(runtime::ThreadPool &pool, char *scratch) const;
+    int64_t scratchBytes(const runtime::ThreadPool &pool) const;
     /// Evicts what the schedule packed from the caches (x86 only), as the weights of a network are when it runs again.
     void evictPacked() const;
     void spoilResults() const;           // so that what is not computed is noticed

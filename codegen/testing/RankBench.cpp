@@ -9,17 +9,11 @@
 // One thread. Packed weights come from memory for every run, as in a network; other operands lie where the run before
 // left them. The time of a schedule is the least of many runs in turns with the other schedules; a pair has to
 // differ in each half of the rounds.
-#include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RankTasks.h"
-#include "ir/Context.h"
+#include "codegen/testing/ScheduleTimer.h"
 #include "ops/Lowerings.h"
 
-#include "mlir/Parser/Parser.h"
-
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -33,8 +27,6 @@ namespace {
 
 constexpr double apart = 1.05; // pairs of times that differ less say nothing
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 struct Options {
   int64_t tasks = 40, schedules = 200;
   double seconds = 60;
@@ -42,22 +34,15 @@ struct Options {
   std::string family, json, replay;
 };
 
-struct Measured {
-  std::string schedule;
-  double seconds = 0;        // the least of all runs
-  double halves[2] = {0, 0}; // the least of the runs of every other round
-  Prediction prediction;
-};
-
 struct Result {
   RankTask task;
-  std::vector<Measured> schedules;
+  std::vector<TimedSchedule> schedules;
   double legalPoints = 0; // of the space; 0: not known
   int64_t wrong = 0;
 };
 
 /// Whether `slow` takes longer by more than `apart`, in each half of the rounds: otherwise noise would be counted.
-bool differ(const Measured &fast, const Measured &slow) {
+bool differ(const TimedSchedule &fast, const TimedSchedule &slow) {
   return slow.halves[0] > fast.halves[0] * apart && slow.halves[1] > fast.halves[1] * apart;
 }
 
@@ -68,10 +53,10 @@ struct Ranking {
   double accuracy() const { return right / double(pairs); }
 };
 
-Ranking rank(const std::vector<Measured> &schedules) {
+Ranking rank(const std::vector<TimedSchedule> &schedules) {
   Ranking ranking;
-  for (const Measured &fast : schedules)
-    for (const Measured &slow : schedules) {
+  for (const TimedSchedule &fast : schedules)
+    for (const TimedSchedule &slow : schedules) {
       if (!differ(fast, slow))
         continue;
       ++ranking.pairs;
@@ -138,114 +123,34 @@ std::vector<std::string> drawSchedules(Random &random, const KernelFacts &facts,
 
 // ---- Measuring ----
 
-bool agrees(const std::vector<Tensor> &got, const std::vector<Tensor> &expected, const std::string &schedule) {
-  double tolerance = schedule.find("bf16") != std::string::npos ? 3e-2 : 1e-3;
-  for (size_t i = 0; i < expected.size(); ++i)
-    if (!difference(got[i], expected[i], tolerance).empty())
-      return false;
-  return true;
-}
-
-struct Running {
-  std::unique_ptr<KernelUnderTest::Trial> trial;
-  Measured measured;
-};
-
-/// Compiles and checks the schedules; those that do not fit the time are left out.
-std::vector<Running> compile(KernelUnderTest &kernel, const std::vector<std::string> &schedules,
-                             const std::vector<Tensor> &inputs, double until, Result &result) {
-  std::vector<Tensor> expected = kernel.expected(inputs);
-  std::vector<Running> running;
-  for (const std::string &schedule : schedules) {
-    if (now() > until)
-      break;
-    Running next;
-    next.trial = kernel.trial(inputs, schedule, running.empty() ? nullptr : running.front().trial.get());
-    next.measured.schedule = schedule;
-    GuardedBuffer scratch(next.trial->scratchBytes(), true);
-    next.trial->spoilResults();
-    next.trial->call(scratch.data());
-    double start = now();
-    next.trial->call(scratch.data());
-    next.measured.seconds = now() - start;
-    if (!agrees(next.trial->results(), expected, schedule)) {
-      std::fprintf(stderr, "%s: %s: wrong result\n", result.task.label.c_str(), schedule.c_str());
-      ++result.wrong;
-    } else {
-      running.push_back(std::move(next));
-    }
-  }
-  return running;
-}
-
-void time(std::vector<Running> &running, double until) {
-  int64_t scratchBytes = 64;
-  for (const Running &one : running)
-    scratchBytes = std::max(scratchBytes, one.trial->scratchBytes());
-  GuardedBuffer scratch(scratchBytes, true);
-  constexpr int rounds = 30, calls = 3;
-  for (int round = 0; round < rounds && (round < 2 || now() < until); ++round)
-    for (Running &one : running) {
-      if (round > 5 && one.measured.seconds > 0.05) // slow ones need fewer
-        continue;
-      for (int call = 0; call < calls; ++call) {
-        one.trial->evictPacked();
-        double start = now();
-        one.trial->call(scratch.data());
-        double seconds = now() - start;
-        double &least = one.measured.halves[round % 2];
-        least = round < 2 && call == 0 ? seconds : std::min(least, seconds);
-      }
-      one.measured.seconds = round ? std::min(one.measured.halves[0], one.measured.halves[1]) : one.measured.halves[0];
-    }
-}
-
-/// The facts of a task, and what they refer to.
-struct Facts {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<KernelFacts> facts;
-
-  Facts(const std::string &text, const Target &target)
-      : module(mlir::parseSourceString<mlir::ModuleOp>(text, context.get())) {
-    require(static_cast<bool>(module), "a task cannot be read:\n{}", text);
-    auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), target});
-    require(read.done(), "a task is declined: {}\n{}", read ? "" : read.reason(), text);
-    facts = std::move(*read);
-  }
-};
-
 Result measure(const RankTask &task, const Target &target, Random &random, const Options &options) {
   Result result{task, {}, 0, 0};
   double start = now();
-  Facts read(task.text, target);
+  TaskFacts read(task.text, target);
   std::vector<std::string> schedules = drawSchedules(random, *read.facts, options.schedules);
   KernelUnderTest kernel(task.text, target, 1);
   std::vector<Tensor> inputs = kernel.randomInputs(task.low, task.high);
-  std::vector<Running> running = compile(kernel, schedules, inputs, start + 0.7 * options.seconds, result);
-  time(running, std::max(start + options.seconds, now() + options.seconds / 4));
-  for (Running &one : running) {
-    one.measured.prediction = read.facts->predict(readSchedule(one.measured.schedule));
-    result.schedules.push_back(one.measured);
+  ScheduleTimer timer(kernel, inputs, kernel.expected(inputs));
+  double compileUntil = start + 0.7 * options.seconds;
+  for (const std::string &schedule : schedules) {
+    if (now() > compileUntil)
+      break;
+    if (!timer.add(schedule)) {
+      std::fprintf(stderr, "%s: %s: wrong result\n", task.label.c_str(), schedule.c_str());
+      ++result.wrong;
+    }
   }
+  result.schedules = timer.time(std::max(start + options.seconds, now() + options.seconds / 4));
+  predict(result.schedules, *read.facts);
   return result;
 }
 
 // ---- Output ----
 
 Json toJson(const Result &result) {
-  Json schedules = Json::array();
-  for (const Measured &one : result.schedules)
-    schedules.push_back({{"schedule", one.schedule},
-                         {"seconds", one.seconds},
-                         {"halves", {one.halves[0], one.halves[1]}},
-                         {"cycles", one.prediction.total()},
-                         {"compute", one.prediction.compute},
-                         {"levels", one.prediction.levels},
-                         {"start", one.prediction.start}});
   Ranking ranking = rank(result.schedules);
   Json json = {{"task", result.task.label}, {"family", result.task.family}, {"text", result.task.text},
-               {"wrong", result.wrong},     {"pairs", ranking.pairs},       {"schedules", std::move(schedules)}};
+               {"wrong", result.wrong},     {"pairs", ranking.pairs},       {"schedules", toJson(result.schedules)}};
   if (ranking.pairs)
     json["accuracy"] = ranking.accuracy();
   return json;
@@ -254,7 +159,7 @@ Json toJson(const Result &result) {
 void print(const Result &result) {
   Ranking ranking = rank(result.schedules);
   double fastest = INFINITY, slowest = 0;
-  for (const Measured &one : result.schedules) {
+  for (const TimedSchedule &one : result.schedules) {
     fastest = std::min(fastest, one.seconds);
     slowest = std::max(slowest, one.seconds);
   }
@@ -305,16 +210,9 @@ std::vector<Result> replay(const Options &options, const Target &target) {
   Json document = Json::parse(file);
   for (const Json &task : document.at("tasks")) {
     Result result{{task.at("task"), task.at("family"), task.at("text")}, {}, 0, task.at("wrong")};
-    Facts read(result.task.text, target);
-    for (const Json &one : task.at("schedules")) {
-      Measured measured;
-      measured.schedule = one.at("schedule");
-      measured.seconds = one.at("seconds");
-      for (int half = 0; half < 2; ++half)
-        measured.halves[half] = one.contains("halves") ? double(one["halves"][half]) : measured.seconds;
-      measured.prediction = read.facts->predict(readSchedule(measured.schedule));
-      result.schedules.push_back(std::move(measured));
-    }
+    TaskFacts read(result.task.text, target);
+    result.schedules = timesFrom(task.at("schedules"));
+    predict(result.schedules, *read.facts);
     print(result);
     results.push_back(std::move(result));
   }

@@ -1,5 +1,6 @@
 #include "codegen/testing/RankTasks.h"
 
+#include "codegen/testing/ScheduleTimer.h"
 #include "support/Error.h"
 
 #include <fmt/ranges.h>
@@ -170,7 +171,7 @@ RankTask recurrent(Random &random, const Target &) {
                       "operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0>}} : ({0}, {1}) -> ({2}, {5}{6})\n  return "
                       "%y#0 : {2}\n}}\n",
                       x, r, y, cell == "lstm" ? 3 : 2, cell, state, cell == "lstm" ? ", " + state : ""),
-          -0.1, 0.1}; // states that do not saturate, so that rounding errors do not grow
+          -inputBound("recurrent"), inputBound("recurrent")};
 }
 
 Extents activation(Random &random, bool large) {

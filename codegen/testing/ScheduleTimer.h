@@ -1,0 +1,67 @@
+// For rank-bench and prior-bench: checks and times schedules of one kernel in turns.
+#pragma once
+
+#include "codegen/testing/KernelTesting.h"
+
+#include <nlohmann/json.hpp>
+
+namespace lathe {
+
+/// Seconds of a steady clock.
+double now();
+
+/// Random inputs of a kernel of `family` are between -inputBound and inputBound. Recurrences get small ones: with
+/// weights up to 1 rounding errors grow with every step, and no bound tells them from errors of the code
+/// (codegen/families/RecurrentTest.cpp judges such recurrences step by step).
+inline double inputBound(const std::string &family) { return family == "recurrent" ? 0.1 : 1; }
+
+/// The time of one schedule with what was predicted for it.
+struct TimedSchedule {
+  std::string schedule;
+  double seconds = 0;        // the least of all runs
+  double halves[2] = {0, 0}; // the least of the runs of every other round
+  Prediction prediction;
+};
+
+/// Compiles schedules of one kernel, compares their results with the references, and times them in turns. Packed
+/// weights come from memory for every run, as in a network; other operands lie where the run before left them.
+class ScheduleTimer {
+public:
+  /// `expected`: results of the references for `inputs`. Kernels run on the threads for which `kernel` is planned.
+  ScheduleTimer(KernelUnderTest &kernel, std::span<const Tensor> inputs, std::vector<Tensor> expected);
+  ~ScheduleTimer();
+
+  /// Returns false for a schedule with a wrong result, which is not timed. Throws Error for an illegal one.
+  bool add(const std::string &schedule);
+  /// Times what was added, until the time `until` of now(), at least two rounds.
+  std::vector<TimedSchedule> time(double until);
+
+private:
+  struct Running;
+  KernelUnderTest &kernel;
+  std::span<const Tensor> inputs;
+  std::vector<Tensor> expected;
+  runtime::ThreadPool pool;
+  std::vector<Running> running;
+
+  bool agrees(const std::vector<Tensor> &got, const std::string &schedule) const;
+};
+
+/// The facts of a kernel function given as text, and what they refer to.
+struct TaskFacts {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<KernelFacts> facts;
+
+  /// Throws Error for a text that cannot be read and for a kernel that no schedule computes.
+  TaskFacts(const std::string &text, const Target &target, int threads = 1);
+};
+
+/// Sets the predictions.
+void predict(std::vector<TimedSchedule> &schedules, const KernelFacts &facts);
+
+nlohmann::json toJson(const std::vector<TimedSchedule> &schedules);
+/// The times of toJson, without predictions.
+std::vector<TimedSchedule> timesFrom(const nlohmann::json &schedules);
+
+} // namespace lathe
