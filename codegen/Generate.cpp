@@ -106,13 +106,9 @@ Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem) {
   }
 }
 
-template <class Choose> static Outcome<Schedule> chosenSchedule(const KernelFacts &facts, Choose choose) {
+Outcome<ScheduleChoice> priorChoice(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only) {
   try {
-    Schedule chosen = choose();
-    // A prior may want more than any schedule has, of a problem without bounds, or more than this one has room for.
-    if (Legality legality = legal(facts, chosen); !legality)
-      return NotApplicable{legality.reason};
-    return chosen;
+    return bestPrediction(facts, only);
   } catch (const Illegal &none) {
     return NotApplicable{none.reason};
   } catch (const Error &error) {
@@ -120,22 +116,14 @@ template <class Choose> static Outcome<Schedule> chosenSchedule(const KernelFact
   }
 }
 
-Outcome<Schedule> priorSchedule(const KernelFacts &facts) {
-  return chosenSchedule(facts, [&] { return facts.prior(); });
+Outcome<Schedule> priorSchedule(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only) {
+  Outcome<ScheduleChoice> choice = priorChoice(facts, only);
+  return choice ? Outcome<Schedule>(choice->schedule()) : NotApplicable{choice.reason()};
 }
 
-Outcome<Schedule> priorSchedule(const KernelFacts &facts, const AlgorithmChoice &choice) {
-  return chosenSchedule(facts, [&] { return facts.priorOf(choice); });
-}
-
-Outcome<Schedule> priorSchedule(const KernelProblem &problem) {
+Outcome<Schedule> priorSchedule(const KernelProblem &problem, const std::optional<AlgorithmChoice> &only) {
   Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
-  return facts ? priorSchedule(**facts) : NotApplicable{facts.reason()};
-}
-
-Outcome<Schedule> priorSchedule(const KernelProblem &problem, const AlgorithmChoice &choice) {
-  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
-  return facts ? priorSchedule(**facts, choice) : NotApplicable{facts.reason()};
+  return facts ? priorSchedule(**facts, only) : NotApplicable{facts.reason()};
 }
 
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "codegen/Declined.h"
-#include "codegen/space/KernelFacts.h"
+#include "codegen/cost/BestPrediction.h"
 #include "ir/Bridge.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,19 +58,18 @@ struct KernelProblem {
 /// (codegen/space/KernelFacts.h) tells which schedules are legal.
 Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem);
 
-/// The schedule of the prior. Declines if no schedule is legal.
-Outcome<Schedule> priorSchedule(const KernelFacts &facts);
-/// The best schedule that the prior knows of one algorithm. Declines, with the reason, if the
-/// algorithm is no choice for the kernel.
-Outcome<Schedule> priorSchedule(const KernelFacts &facts, const AlgorithmChoice &choice);
+/// The choice of the prior, of all algorithms or of one. Declines if no schedule is legal, or, with
+/// the reason, if that algorithm is no choice for the kernel.
+Outcome<ScheduleChoice> priorChoice(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
+/// The schedule that the prior chooses.
+Outcome<Schedule> priorSchedule(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 
 /// Generates the code of a schedule. `facts` come from readFacts for the same problem. Declines an
 /// illegal schedule. Throws Error for a schedule that schedule/Algorithms.h does not declare.
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
 
 /// Read the facts of `problem`, then choose or generate as above.
-Outcome<Schedule> priorSchedule(const KernelProblem &problem);
-Outcome<Schedule> priorSchedule(const KernelProblem &problem, const AlgorithmChoice &choice);
+Outcome<Schedule> priorSchedule(const KernelProblem &problem, const std::optional<AlgorithmChoice> &only = {});
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
 
 /// Extents of a kernel argument or result with symbols (from nn.dims).

@@ -173,8 +173,7 @@ public:
     }
     llvm::sort(all, [](const Candidate &a, const Candidate &b) {
       auto key = [](const Candidate &candidate) {
-        return std::tuple(candidate.prediction.total(), -candidate.chosen - candidate.byPrior,
-                          candidate.schedule.str());
+        return std::tuple(candidate.prediction.total(), !candidate.notable(), candidate.schedule.str());
       };
       return key(a) < key(b);
     });
@@ -182,7 +181,7 @@ public:
     result.rank = 1;
     for (size_t i = 0; i < all.size(); ++i) {
       result.rank += all[i].prediction.total() < chosenCost;
-      if (i < most || all[i].chosen || all[i].byPrior)
+      if (i < most || all[i].notable())
         result.best.push_back(std::move(all[i]));
     }
   }
@@ -233,8 +232,11 @@ KernelExplanation explainKernel(mlir::func::FuncOp kernel, const CompileOptions 
   result.origin = library.originOf(kernel);
   Exploration exploration(facts, result);
   exploration.add(chosen).chosen = true;
-  if (Outcome<Schedule> prior = priorSchedule(facts))
-    exploration.add(*prior).byPrior = true;
+  if (Outcome<ScheduleChoice> prior = priorChoice(facts)) {
+    exploration.add(prior->schedule()).byPrior = true;
+    exploration.add(prior->rule.schedule).byRule = true;
+    exploration.add(prior->model.schedule).byModel = true;
+  }
   for (const Algorithm &algorithm : algorithms())
     if (algorithm.family == facts.family)
       exploration.explore(algorithm);

@@ -13,6 +13,11 @@ struct Candidate {
   Prediction prediction;
   bool chosen = false;  // by the compiler
   bool byPrior = false; // by the prior, whether or not the compiler was given another schedule
+  bool byRule = false;  // the schedule of the hand rules, one of the two between which the prior chooses
+  bool byModel = false; // the other one: the lowest predicted cost of the pruned space
+
+  /// True for a candidate that is shown whatever its predicted cost.
+  bool notable() const { return chosen || byPrior || byRule || byModel; }
 };
 
 /// Points of a space that one constraint declined.
@@ -35,11 +40,11 @@ struct KernelExplanation {
   std::vector<std::string> nodes; // source nodes that the kernel computes
   std::string task, family;       // codegen/Task.h, KernelFamily::name
   bool openExtents = false;       // some extents are known at run time only; predictions are for extent 1
-  std::string origin;             // source of the schedule that was chosen: "the prior", "the file mine.txt"
+  std::string origin;             // source of the chosen schedule: "the prior's rule", "mine.txt, line 3"
   size_t candidates = 0;          // distinct legal schedules that were compared
   size_t variations = 0;          // of them, legal schedules that differ from the chosen one in one parameter
   size_t rank = 0;                // 1 + number of candidates with a lower predicted cost than the chosen one
-  std::vector<Candidate> best;    // lowest predicted cost first; the chosen one and the prior's are always included
+  std::vector<Candidate> best;    // lowest predicted cost first; notable ones are always included
   std::vector<ExploredAlgorithm> algorithms; // of the family
 };
 
@@ -58,7 +63,8 @@ inline constexpr Sampling explainSampling{.tried = 2000, .legal = 1000, .most = 
 
 /// Explains the kernel that computes `node`, which is the name of a source node or of a kernel.
 /// Tries points of the space of each algorithm (`explainSampling`) and every schedule that differs
-/// from the chosen one in one parameter. Returns at most `most` candidates besides the chosen one and the prior's. Lowers the module to kernels
+/// from the chosen one in one parameter. Returns at most `most` candidates besides notable ones.
+/// Lowers the module to kernels
 /// level. Throws Error for an unknown node, and for a node that several kernels compute.
 Explanation explain(mlir::ModuleOp module, const CompileOptions &options, const std::string &node, size_t most = 10);
 

@@ -57,8 +57,8 @@ public:
   /// can be generated.
   const CompiledKernel &compiled(mlir::func::FuncOp kernel);
 
-  /// Source of the kernel's schedule: "mine.txt, line 3", "nn.schedule of the kernel", "the prior"; ""
-  /// if there is no code for the kernel.
+  /// Source of the kernel's schedule: "mine.txt, line 3", "nn.schedule of the kernel",
+  /// "the prior's rule", "the prior's model"; "" if there is no code for the kernel.
   std::string originOf(mlir::func::FuncOp kernel) { return lookUp(kernel).origin; }
 
   size_t size() const { return used.size(); }

@@ -45,12 +45,12 @@ Outcome<FoundSchedule> PriorSchedules::find(const ScheduleTask &task) const {
   auto found = known.find(task.identity);
   if (found == known.end()) {
     const auto &facts = task.facts();
-    Outcome<Schedule> schedule = facts ? priorSchedule(**facts) : NotApplicable{facts.reason()};
-    found = known.emplace(task.identity, std::move(schedule)).first;
+    Outcome<ScheduleChoice> choice = facts ? priorChoice(**facts) : NotApplicable{facts.reason()};
+    found = known.emplace(task.identity, std::move(choice)).first;
   }
   if (!found->second)
     return NotApplicable{found->second.reason()};
-  return FoundSchedule{*found->second, "the prior"};
+  return FoundSchedule{found->second->schedule(), found->second->byModel ? "the prior's model" : "the prior's rule"};
 }
 
 std::string genericText(mlir::Operation *op) {

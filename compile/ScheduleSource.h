@@ -39,7 +39,7 @@ private:
 
 struct FoundSchedule {
   Schedule schedule;
-  std::string origin;    // source in words: "mine.txt, line 3", "the prior"
+  std::string origin;    // source in words: "mine.txt, line 3", "the prior's rule", "the prior's model"
   bool required = false; // the user asks for this schedule: an Error if it is not legal. Else the next source is asked
 };
 
@@ -71,13 +71,13 @@ private:
   Lookup scheduleOf;
 };
 
-/// The schedules of the priors, computed once for each distinct kernel.
+/// The choices of the prior (codegen/cost/BestPrediction.h), made once for each distinct kernel.
 class PriorSchedules : public ScheduleSource {
 public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
 
 private:
-  mutable std::map<std::string, Outcome<Schedule>> known; // by identity
+  mutable std::map<std::string, Outcome<ScheduleChoice>> known; // by identity
 };
 
 /// Identity of a kernel: the text of the function without name and locations.

@@ -33,7 +33,7 @@ ALLOWED = {
     "codegen/cost": {"machine", "codegen/space", "codegen/target"},
     "codegen/space": {"machine", "schedule", "ops", "codegen/target"},
     "codegen/target": {"machine", "codegen", "package", "mlir"},
-    "codegen": {"machine", "codegen/space", "codegen/target", "schedule", "ir", "ops", "package", "mlir"},
+    "codegen": {"machine", "codegen/cost", "codegen/space", "codegen/target", "schedule", "ir", "ops", "package", "mlir"},
     "compile": {"machine", "codegen", "lowerings", "passes", "package", "schedule", "ir", "ops", "import", "include", "mlir"},
     "process": set(),
     "cache": {"machine", "package", "runtime"},

@@ -10,10 +10,9 @@ using nlohmann::json;
 std::string cyclesText(double cycles) { return fmt::format("{:.0f}", cycles); }
 
 json toJson(const Candidate &candidate) {
-  return {{"schedule", candidate.schedule.str()},
-          {"chosen", candidate.chosen},
-          {"prior", candidate.byPrior},
-          {"predicted", predictionJson(candidate.prediction)}};
+  return {{"schedule", candidate.schedule.str()}, {"chosen", candidate.chosen},
+          {"prior", candidate.byPrior},           {"rule", candidate.byRule},
+          {"model", candidate.byModel},           {"predicted", predictionJson(candidate.prediction)}};
 }
 
 json toJson(const ExploredAlgorithm &explored) {
@@ -35,6 +34,18 @@ const Candidate &chosenOf(const KernelExplanation &kernel) {
   throw std::logic_error("an explanation without the chosen schedule");
 }
 
+/// Who chooses the candidate: "rule, prior, compiler".
+std::string choiceOf(const Candidate &candidate) {
+  std::string names;
+  for (auto [chooses, name] : {std::pair(candidate.byRule, "rule"),
+                               {candidate.byModel, "model"},
+                               {candidate.byPrior, "prior"},
+                               {candidate.chosen, "compiler"}})
+    if (chooses)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  return names;
+}
+
 std::string candidatesTable(const KernelExplanation &kernel, const TableStyle &style) {
   const std::vector<double> &levels = chosenOf(kernel).prediction.levels;
   std::vector<TableColumn> columns = {textColumn("schedule").shrink(44), numberColumn("", "cycles"),
@@ -46,12 +57,8 @@ std::string candidatesTable(const KernelExplanation &kernel, const TableStyle &s
   Table table(std::move(columns));
   for (const Candidate &candidate : kernel.best) {
     const Prediction &prediction = candidate.prediction;
-    std::string choice = candidate.chosen && candidate.byPrior ? "prior, compiler"
-                         : candidate.chosen                    ? "compiler"
-                         : candidate.byPrior                   ? "prior"
-                                                               : "";
     std::vector<TableCell> cells = {withoutDefaults(candidate.schedule), cyclesText(prediction.total()),
-                                    prediction.bound(), choice, cyclesText(prediction.compute)};
+                                    prediction.bound(), choiceOf(candidate), cyclesText(prediction.compute)};
     for (size_t i = 0; i < levels.size(); ++i)
       cells.push_back(cyclesText(i < prediction.levels.size() ? prediction.levels[i] : 0));
     cells.push_back(cyclesText(prediction.start));

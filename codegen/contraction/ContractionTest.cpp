@@ -202,21 +202,22 @@ TEST_F(Contraction, priorsOfOneAlgorithm) {
   KernelProblem problem = kernel.problem();
   Schedule chosen = *priorSchedule(problem);
   ASSERT_EQ(chosen.algorithm, "winograd");
-  EXPECT_EQ(priorSchedule(problem, {"winograd"})->str(), chosen.str());
-  EXPECT_EQ(priorSchedule(problem, {"winograd", chosen.number("m")})->str(), chosen.str());
+  EXPECT_EQ(priorSchedule(problem, AlgorithmChoice{"winograd"})->str(), chosen.str());
+  EXPECT_EQ(priorSchedule(problem, AlgorithmChoice{"winograd", chosen.number("m")})->str(), chosen.str());
   for (int64_t m : {2, 4, 6}) {
-    Outcome<Schedule> schedule = priorSchedule(problem, {"winograd", m});
+    Outcome<Schedule> schedule = priorSchedule(problem, AlgorithmChoice{"winograd", m});
     ASSERT_TRUE(schedule.done()) << schedule.reason();
     EXPECT_EQ(schedule->algorithm, "winograd");
     EXPECT_EQ(schedule->number("m"), m);
   }
   problem.exactMath = true; // which forbids Winograd, and so shows what `direct` is otherwise
   Schedule direct = *priorSchedule(problem);
-  EXPECT_THAT(priorSchedule(problem, {"winograd", 4}).reason(), testing::HasSubstr("exact math"));
+  EXPECT_THAT(priorSchedule(problem, AlgorithmChoice{"winograd", 4}).reason(), testing::HasSubstr("exact math"));
   problem.exactMath = false;
-  EXPECT_EQ(priorSchedule(problem, {"direct"})->str(), direct.str());
-  EXPECT_THAT(priorSchedule(problem, {"gemm"}).reason(), testing::HasSubstr("does not compute convolutions"));
-  EXPECT_THAT(priorSchedule(problem, {"amx"}).reason(), testing::HasSubstr("tile registers"));
+  EXPECT_EQ(priorSchedule(problem, AlgorithmChoice{"direct"})->str(), direct.str());
+  EXPECT_THAT(priorSchedule(problem, AlgorithmChoice{"gemm"}).reason(),
+              testing::HasSubstr("does not compute convolutions"));
+  EXPECT_THAT(priorSchedule(problem, AlgorithmChoice{"amx"}).reason(), testing::HasSubstr("tile registers"));
 }
 
 TEST_F(Contraction, smallMemoryForbidsWhatGrowsTheWeights) {

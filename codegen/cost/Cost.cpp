@@ -44,10 +44,12 @@ void Cost::readAgain(double bytes, double held, double hidden) {
     return;
   double rate = level == machine.caches.size() ? machine.memoryBytesPerCycle : machine.readRate(level);
   waits[level - 1] += bytes / rate * (1 - hidden);
+  memory += level == machine.caches.size() ? bytes / rate : 0;
 }
 
 void Cost::readFirst(double bytes, double hidden) {
   waits.back() += bytes / machine.memoryBytesPerCycle * (1 - hidden);
+  memory += bytes / machine.memoryBytesPerCycle;
 }
 
 double busiestShare(double units, int threads) {
@@ -64,6 +66,7 @@ Prediction Cost::finish(double units, double exposed) const {
   double waiting = std::max(0.0, all - compute) + exposed * std::min(all, compute);
   for (double wait : waits)
     prediction.levels.push_back(all > 0 ? wait / all * waiting * share : 0);
+  prediction.memory = memory * share;
   prediction.start = 100 + once;
   prediction.forkJoin = forkJoinCycles(threads);
   return prediction;

@@ -40,6 +40,7 @@ public:
 
 private:
   std::vector<double> waits = std::vector<double>(machine.caches.size()); // by level, without the innermost one
+  double memory = 0;                                                      // Prediction::memory, all threads together
 };
 
 /// Work of the busiest of `threads` threads over an equal share, where `units` work items are equal.

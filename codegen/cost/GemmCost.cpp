@@ -87,7 +87,8 @@ private:
     double held = panel();
     if (walksB()) // lines of a row of the operand, not a packed panel
       held = std::max(held, double(plan.kc) * std::max(64.0, double(plan.vectors * plan.lanes) * unit));
-    cost.readAgain(blocks * right(), held, 0.3);
+    // The first block of a chunk reads a panel when it arrives, or copies it.
+    cost.readAgain((blocks - batch * chunks) * right(), held, 0.3);
     if (gemm.constantB) {
       double ahead = plan.prefetch && chunkRows() > 1 ? 1 - cost.machine.readAheadCost : m == 1 ? 0.3 : 0.2;
       cost.readFirst(right(), ahead);

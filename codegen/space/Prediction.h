@@ -15,6 +15,7 @@ struct Prediction {
   double compute = 0; // instructions with all operands in the innermost cache: ports, latency, uneven shares of threads
   /// Waiting for bytes beyond the innermost cache, by the level that delivers them: the second cache, ..., memory last.
   std::vector<double> levels;
+  double memory = 0;   // to transfer what comes from memory, hidden or not: no part of the total
   double start = 0;    // once per run: calls, packing of operands, loading of states
   double forkJoin = 0; // starting the threads and waiting for the last one; 0 with one thread
 

@@ -1,0 +1,167 @@
+#include "codegen/cost/BestPrediction.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lathe {
+namespace {
+
+/// Predicted cost of `model` over the cost of `rule`, at most, for the model to choose (docs/notes/prior.md).
+double marginOver(const Schedule &rule, const Schedule &model) {
+  auto isOneOf = [](const Schedule &schedule, std::initializer_list<const char *> algorithms) {
+    return std::find(algorithms.begin(), algorithms.end(), schedule.algorithm) != algorithms.end();
+  };
+  // Measured, these algorithms are ordered as predicted; another algorithm has to be worth the change.
+  if (rule.algorithm != model.algorithm)
+    return isOneOf(rule, {"direct", "winograd"}) && isOneOf(model, {"direct", "winograd"}) ? 0.95 : 0.7;
+  // The model's schedules of `lanewise` were measured to be faster than the rule's: the margin excludes what noise
+  // hides. Elsewhere the rules were found by measuring, and the lowest of hundreds of predictions is one that errs:
+  // predicted savings of up to a quarter were none.
+  return isOneOf(rule, {"lanewise"}) ? 0.97 : 0.7;
+}
+
+/// A change of one knob counts if it is predicted to save so much: smaller differences are below what the model sees,
+/// and the lowest of many such predictions is one that errs.
+constexpr double leastGain = 0.02;
+
+/// Predictions for one kernel, at most; and how far above the best rule's schedule a rule's schedule may be predicted
+/// for a descent to start there.
+constexpr int mostPredictions = 400;
+constexpr double nearEnough = 1.25;
+
+bool rounds(const Schedule &schedule) {
+  auto type = schedule.words.find("type");
+  return type != schedule.words.end() && type->second == "bf16";
+}
+
+bool hasOpenExtents(const KernelFacts &facts) {
+  for (const auto *tensors : {&facts.inputs, &facts.outputs})
+    for (const TensorFacts &tensor : *tensors)
+      for (const Dim &dim : tensor.dims)
+        if (!dim.isConstant())
+          return true;
+  return false;
+}
+
+bool cheaper(const PredictedSchedule &a, const PredictedSchedule &b) {
+  return a.cycles != b.cycles ? a.cycles < b.cycles : a.schedule.str() < b.schedule.str();
+}
+
+PredictedSchedule predicted(const KernelFacts &facts, Schedule schedule) {
+  Prediction prediction = facts.predict(schedule);
+  return {std::move(schedule), prediction.total(), prediction.memory};
+}
+
+/// Descends from a schedule to one that no change of a knob improves. The two sizes of a register block change
+/// together, because the registers couple them.
+class Descent {
+public:
+  Descent(const KernelFacts &facts, int &left) : facts(facts), left(left) {}
+
+  PredictedSchedule from(PredictedSchedule start) {
+    best = std::move(start);
+    std::vector<Knob> knobs = varied();
+    double before = INFINITY;
+    while (best.cycles < before && left > 0) {
+      before = best.cycles;
+      for (const Knob &knob : knobs)
+        vary(knob, pairOf(knob, knobs));
+    }
+    return best;
+  }
+
+private:
+  const KernelFacts &facts;
+  int &left; // predictions
+  PredictedSchedule best;
+
+  /// The knobs of the algorithm but those that decide what is computed, and those that cut work items: what is planned
+  /// for one thread may run on two, for which the rules leave enough of them and a prediction does not.
+  std::vector<Knob> varied() const {
+    const Algorithm &algorithm = validate(best.schedule);
+    std::vector<Knob> knobs = facts.knobs(algorithm);
+    bool itemsOfBlocks = algorithm.find("mc"); // of mc blocks of mr rows
+    std::erase_if(knobs, [&](const Knob &knob) {
+      std::string_view name = knob.parameter->name;
+      for (const char *fixed : {"m", "type", "rows", "grain", "mc", "split", "pointsplit", "stages"})
+        if (name == fixed)
+          return true;
+      return knob.size() < 2 || (itemsOfBlocks && name == "mr");
+    });
+    return knobs;
+  }
+
+  /// The knob of a register block's vectors for the one of its rows; null for other knobs.
+  static const Knob *pairOf(const Knob &knob, const std::vector<Knob> &knobs) {
+    std::string_view name = knob.parameter->name;
+    if (name != "px" && name != "mr")
+      return nullptr;
+    for (const Knob &other : knobs)
+      if (std::string_view second = other.parameter->name; second == "oc" || second == "vectors")
+        return &other;
+    return nullptr;
+  }
+
+  void vary(const Knob &knob, const Knob *pair) {
+    PredictedSchedule found = best;
+    for (size_t i = 0; i < knob.size(); ++i)
+      for (size_t j = 0; j < (pair ? pair->size() : 1); ++j) {
+        Schedule schedule = best.schedule;
+        knob.apply(schedule, i);
+        if (pair)
+          pair->apply(schedule, j);
+        if (left <= 0 || !legal(facts, schedule))
+          continue;
+        --left;
+        if (PredictedSchedule next = predicted(facts, std::move(schedule)); next.cycles < found.cycles)
+          found = std::move(next);
+      }
+    if (found.cycles < best.cycles * (1 - leastGain))
+      best = std::move(found);
+  }
+};
+
+void add(const KernelFacts &facts, const AlgorithmChoice &choice, std::vector<PredictedSchedule> &found) {
+  try {
+    Schedule schedule = facts.priorOf(choice);
+    if (legal(facts, schedule) && (!rounds(schedule) || facts.precision == Precision::bf16))
+      found.push_back(predicted(facts, std::move(schedule)));
+  } catch (const Illegal &) { // the algorithm does not compute the kernel
+  } catch (const Error &) {   // the rule wants more than a schedule can say
+  }
+}
+
+} // namespace
+
+std::vector<PredictedSchedule> ruleSchedules(const KernelFacts &facts, const PredictedSchedule &rule) {
+  std::vector<PredictedSchedule> found = {rule};
+  for (const Algorithm &algorithm : algorithms())
+    if (algorithm.family == facts.family && algorithm.name != rule.schedule.algorithm)
+      add(facts, {algorithm.name}, found);
+  std::sort(found.begin(), found.end(), cheaper);
+  return found;
+}
+
+ScheduleChoice bestPrediction(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only) {
+  Schedule rule = only ? facts.priorOf(*only) : facts.prior();
+  if (Legality legality = legal(facts, rule); !legality) // too large for any schedule, or for this one
+    throw Illegal{legality.broken->id, legality.reason};
+  ScheduleChoice choice;
+  choice.rule = choice.model = predicted(facts, rule);
+  if (hasOpenExtents(facts))
+    return choice;
+  std::vector<PredictedSchedule> starts = only ? std::vector{choice.rule} : ruleSchedules(facts, choice.rule);
+  int left = mostPredictions;
+  double most = starts.front().cycles * nearEnough;
+  for (const PredictedSchedule &start : starts)
+    if (start.cycles <= most)
+      if (PredictedSchedule reached = Descent(facts, left).from(start);
+          reached.cycles < choice.rule.cycles && cheaper(reached, choice.model))
+        choice.model = std::move(reached);
+  // How fast memory delivers is the least certain fact: other cores take their share. More of it has to pay twice.
+  double more = std::max(0.0, choice.model.memory - choice.rule.memory);
+  choice.byModel = choice.model.cycles + more < choice.rule.cycles * marginOver(rule, choice.model.schedule);
+  return choice;
+}
+
+} // namespace lathe

@@ -1,0 +1,35 @@
+// The schedule of a kernel without measuring: the lowest predicted cost over a pruned space, or the schedule of the hand
+// rules (KernelFacts::prior) where the model does not predict enough of a gain.
+#pragma once
+
+#include "codegen/space/KernelFacts.h"
+
+namespace lathe {
+
+struct PredictedSchedule {
+  Schedule schedule;
+  double cycles = 0; // Prediction::total()
+  double memory = 0; // Prediction::memory
+};
+
+/// The two candidates for a kernel, and which one is chosen.
+struct ScheduleChoice {
+  PredictedSchedule rule;  // of the hand rules
+  PredictedSchedule model; // lowest predicted cost; equal to `rule` where nothing is predicted to be faster
+  bool byModel = false;    // the predicted gain over `rule` exceeds the margin
+
+  const Schedule &schedule() const { return byModel ? model.schedule : rule.schedule; }
+};
+
+/// Chooses the schedule of a kernel. The pruned space has the hand rules' schedule of every algorithm that computes the
+/// kernel, and what a descent over KernelFacts::knobs reaches from the best of them, within
+/// a few hundred predictions. Equal facts get equal choices; of equal predictions the rule's schedule is chosen, then
+/// the smaller text. Kernels with open extents, whose predictions count them as 1, keep the rule's schedule. With
+/// `only`, chooses among schedules of that algorithm. Throws Illegal if no schedule is legal.
+ScheduleChoice bestPrediction(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
+
+/// `rule`, the hand rules' choice, and the legal schedules that they have for the other algorithms of the family, lowest
+/// predicted cost first. Schedules that round operands are among the others only if the precision asks for it.
+std::vector<PredictedSchedule> ruleSchedules(const KernelFacts &facts, const PredictedSchedule &rule);
+
+} // namespace lathe
