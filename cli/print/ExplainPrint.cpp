@@ -34,16 +34,11 @@ const Candidate &chosenOf(const KernelExplanation &kernel) {
   throw std::logic_error("an explanation without the chosen schedule");
 }
 
-/// Who chooses the candidate: "rule, prior, compiler".
+/// Who chooses the candidate: "prior, compiler". Of the rule's and the model's schedule, the one that the prior does not
+/// take is called by its own name.
 std::string choiceOf(const Candidate &candidate) {
-  std::string names;
-  for (auto [chooses, name] : {std::pair(candidate.byRule, "rule"),
-                               {candidate.byModel, "model"},
-                               {candidate.byPrior, "prior"},
-                               {candidate.chosen, "compiler"}})
-    if (chooses)
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-  return names;
+  std::string name = candidate.byPrior ? "prior" : candidate.byRule ? "rule" : candidate.byModel ? "model" : "";
+  return name + (name.empty() || !candidate.chosen ? "" : ", ") + (candidate.chosen ? "compiler" : "");
 }
 
 std::string candidatesTable(const KernelExplanation &kernel, const TableStyle &style) {
