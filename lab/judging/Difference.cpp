@@ -14,6 +14,9 @@ double smallestNormal(ElementType type) {
   return type == ElementType::f32 || type == ElementType::bf16 ? std::numeric_limits<float>::min() : 0;
 }
 
+/// x / y of a difference x; no difference is 0 of anything.
+double ratio(double x, double y) { return x == 0 ? 0 : y == 0 ? INFINITY : x / y; }
+
 Difference differenceOfFloats(const Tensor &computed, const Tensor &expected) {
   Difference result;
   result.elements = computed.elements();
@@ -44,7 +47,6 @@ Difference differenceOfFloats(const Tensor &computed, const Tensor &expected) {
       result.expected = y;
     }
   }
-  auto ratio = [](double x, double y) { return x == 0 ? 0 : y == 0 ? INFINITY : x / y; };
   result.relative = ratio(std::sqrt(squares), std::sqrt(expectedSquares));
   result.maximum = ratio(largest, expectedLargest);
   if (odd) {
@@ -54,6 +56,47 @@ Difference differenceOfFloats(const Tensor &computed, const Tensor &expected) {
     result.broken = fmt::format("{} of {} elements are not finite on one side; element {} is {}, expected {}", odd,
                                 result.elements, firstOdd, result.computed, result.expected);
   }
+  return result;
+}
+
+Difference differenceOfIntegers(const Tensor &computed, const Tensor &expected) {
+  Difference result;
+  result.elements = computed.elements();
+  double squares = 0, expectedSquares = 0, largest = 0, expectedLargest = 0;
+  int64_t different = 0;
+  for (int64_t i = 0; i < result.elements; ++i) {
+    int64_t x = computed.asInteger(i), y = expected.asInteger(i);
+    expectedSquares += expected.asDouble(i) * expected.asDouble(i);
+    expectedLargest = std::max(expectedLargest, std::abs(expected.asDouble(i)));
+    if (x == y)
+      continue;
+    ++different;
+    double d = double(x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x)); // exact where doubles are not
+    squares += d * d;
+    if (d > largest) {
+      largest = d;
+      result.worst = i;
+    }
+  }
+  if (different == 0)
+    return result;
+  result.relative = ratio(std::sqrt(squares), std::sqrt(expectedSquares));
+  result.maximum = ratio(largest, expectedLargest);
+  result.computed = computed.asDouble(result.worst);
+  result.expected = expected.asDouble(result.worst);
+  result.broken = fmt::format("{} of {} elements differ; element {} is {}, expected {}", different, result.elements,
+                              result.worst, computed.asInteger(result.worst), expected.asInteger(result.worst));
+  return result;
+}
+
+Difference differenceOfTexts(const Tensor &computed, const Tensor &expected) {
+  Difference result;
+  result.elements = computed.elements();
+  for (int64_t i = 0; i < result.elements && result.worst < 0; ++i)
+    if (computed.strings()[i] != expected.strings()[i]) {
+      result.worst = i;
+      result.broken = fmt::format("element {} is another text", i);
+    }
   return result;
 }
 
@@ -86,22 +129,8 @@ Difference difference(const Tensor &computed, const Tensor &expected) {
   }
   if (isFloat(computed.type()))
     return differenceOfFloats(computed, expected);
-  result.elements = computed.elements();
-  for (int64_t i = 0; i < result.elements; ++i) {
-    bool text = computed.type() == ElementType::string;
-    if (text ? computed.strings()[i] == expected.strings()[i] : computed.asInteger(i) == expected.asInteger(i))
-      continue;
-    result.worst = i;
-    if (text) {
-      result.broken = fmt::format("element {} is another text", i);
-      return result;
-    }
-    result.computed = computed.asDouble(i);
-    result.expected = expected.asDouble(i);
-    result.broken = fmt::format("element {} is {}, expected {}", i, computed.asInteger(i), expected.asInteger(i));
-    return result;
-  }
-  return result;
+  return computed.type() == ElementType::string ? differenceOfTexts(computed, expected)
+                                                : differenceOfIntegers(computed, expected);
 }
 
 } // namespace lathe::lab

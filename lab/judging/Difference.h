@@ -10,9 +10,9 @@
 namespace lathe::lab {
 
 struct Difference {
-  double relative = 0;               // L2 of (computed - expected) / L2 of expected, over finite elements
-  double maximum = 0;                // max |computed - expected| / max |expected|, over finite elements
-  int64_t worst = -1;                // element (row-major) of the largest |difference|
+  double relative = 0;               // L2 of (computed - expected) / L2 of expected, over finite elements; texts: 0
+  double maximum = 0;                // max |computed - expected| / max |expected|, over finite elements; texts: 0
+  int64_t worst = -1;                // element (row-major) of the largest |difference|; texts: the first that differs
   double computed = 0, expected = 0; // values of the element `worst`
   int64_t elements = 0;
   int64_t nan = 0, infinite = 0; // number of elements that are NaN, or infinite, in both

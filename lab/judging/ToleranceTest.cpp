@@ -89,7 +89,12 @@ TEST(Difference, otherTypesMustBeEqual) {
   auto of = [](int64_t value) { return Tensor::of<int64_t>({1}, {value}); };
   EXPECT_EQ(difference(of(1), of(1)).broken, "");
   EXPECT_EQ(difference(of(INT64_MAX), of(INT64_MAX - 1)).broken, // the same number as doubles
-            "element 0 is 9223372036854775807, expected 9223372036854775806");
+            "1 of 1 elements differ; element 0 is 9223372036854775807, expected 9223372036854775806");
+  Difference found = difference(Tensor::of<int32_t>({3}, {3, 2, -9}), Tensor::of<int32_t>({3}, {3, 4, -4}));
+  EXPECT_EQ(found.broken, "2 of 3 elements differ; element 2 is -9, expected -4");
+  EXPECT_DOUBLE_EQ(found.relative, std::sqrt(29.0 / 41));
+  EXPECT_DOUBLE_EQ(found.maximum, 1.25);
+  EXPECT_FALSE(found.within({10, 10})); // integers differ beyond any bound
   EXPECT_EQ(difference(of(1), floats({1})).broken, "is i64 1, expected f32 1");
   EXPECT_EQ(difference(floats({1}), floats({1, 2})).broken, "is f32 1, expected f32 2");
 }
