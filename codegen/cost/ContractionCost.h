@@ -15,8 +15,8 @@ namespace lathe {
 inline constexpr double exposedOfProducts = 0.3;
 
 /// Adds what computes and what is read again, without operands that pass by once but with the weights; returns the
-/// number of work items.
-double addDirect(Cost &cost, const DirectPlan &plan, double operators);
+/// axes of the work items.
+std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators);
 /// Cycles of all results of one image.
 double lanewiseCycles(const Target &target, const LanewisePlan &plan, double operators);
 /// Pairs of an output row and a row of taps that meet inside the input.

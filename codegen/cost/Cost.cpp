@@ -58,9 +58,20 @@ double busiestShare(double units, int threads) {
 }
 
 Prediction Cost::finish(double units, double exposed) const {
-  Prediction prediction;
   int threads = std::max(1, facts.threads);
-  double share = busiestShare(units, threads) / threads;
+  return finish(units, busiestShare(units, threads) / threads, exposed);
+}
+
+Prediction Cost::finish(std::span<const WorkAxis> items, double exposed) const {
+  int threads = std::max(1, facts.threads);
+  double units = 1;
+  for (const WorkAxis &axis : items)
+    units *= double(axis.pieces);
+  return finish(units, busiestShare(items, threads) / threads, exposed);
+}
+
+Prediction Cost::finish(double units, double share, double exposed) const {
+  Prediction prediction;
   prediction.compute = (compute + units * callCycles) * share;
   double all = std::accumulate(waits.begin(), waits.end(), 0.0);
   double waiting = std::max(0.0, all - compute) + exposed * std::min(all, compute);
@@ -68,7 +79,7 @@ Prediction Cost::finish(double units, double exposed) const {
     prediction.levels.push_back(all > 0 ? wait / all * waiting * share : 0);
   prediction.memory = memory * share;
   prediction.start = 100 + once;
-  prediction.forkJoin = forkJoinCycles(threads);
+  prediction.forkJoin = forkJoinCycles(std::max(1, facts.threads));
   return prediction;
 }
 

@@ -8,6 +8,7 @@
 #include "codegen/space/ContractionFormat.h"
 #include "codegen/space/KernelFacts.h"
 #include "codegen/space/RegisterBlock.h"
+#include "codegen/space/WorkItems.h"
 
 namespace lathe {
 
@@ -37,8 +38,13 @@ public:
   /// `units` equal work items over the threads. `exposed`: the share of the wait for bytes that computing does not hide
   /// while there is enough to compute.
   Prediction finish(double units, double exposed) const;
+  /// Work items of which the last ones along an axis may be smaller.
+  Prediction finish(std::span<const WorkAxis> items, double exposed) const;
 
 private:
+  /// `share`: of the whole work, what the busiest thread does of it.
+  Prediction finish(double units, double share, double exposed) const;
+
   std::vector<double> waits = std::vector<double>(machine.caches.size()); // by level, without the innermost one
   double memory = 0;                                                      // Prediction::memory, all threads together
 };

@@ -28,11 +28,11 @@ public:
       inRow += double(tile.count);
   }
 
-  double add() {
+  auto add() {
     addProducts();
     addWeights();
     addInput();
-    return images * double(conv.groups * plan.tiles.perGroup() * plan.chunks());
+    return plan.workItems(int64_t(images));
   }
 
 private:
@@ -130,15 +130,15 @@ private:
 
 double rowsOfTaps(const ConvGeometry &conv) { return reached(conv, 0) * reached(conv, 1); }
 
-double addDirect(Cost &cost, const DirectPlan &plan, double operators) {
+std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators) {
   return DirectCost(cost, plan, operators).add();
 }
 
 Prediction predictDirect(const ContractionFacts &facts, const DirectPlan &plan) {
   Cost cost(facts);
   cost.passOperands(int(plan.conv.weights));
-  double units = addDirect(cost, plan, facts.operators);
-  return cost.finish(units, exposedOfProducts);
+  auto items = addDirect(cost, plan, facts.operators);
+  return cost.finish(items, exposedOfProducts);
 }
 
 } // namespace lathe

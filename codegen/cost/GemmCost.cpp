@@ -2,6 +2,7 @@
 #include "codegen/cost/ContractionCost.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -18,12 +19,14 @@ public:
     chunks = std::ceil(double(pieces.count) / double(plan.mc));
   }
 
-  double add() {
+  /// Returns the axes of the work items.
+  auto add() {
     cost.compute += batch * (blocksOf(plan.vectors) * double(plan.tiles() - 1) + blocksOf(plan.tailVectors()));
     addCopies();
     addRight();
     addLeft();
-    return batch * chunks * double(plan.tiles());
+    return std::array{WorkAxis{int64_t(batch)}, WorkAxis::cut(pieces.count, plan.mc),
+                      WorkAxis::cut(plan.columnVectors(), plan.vectors)};
   }
 
 private:
@@ -112,8 +115,8 @@ private:
 Prediction predictGemm(const ContractionFacts &facts, const GemmPlan &plan) {
   Cost cost(facts);
   cost.passOperands(plan.gemm.constantB ? int(plan.gemm.b) : -1);
-  double units = GemmCost(cost, plan, facts.operators).add();
-  return cost.finish(units, exposedOfProducts);
+  auto items = GemmCost(cost, plan, facts.operators).add();
+  return cost.finish(items, exposedOfProducts);
 }
 
 Prediction predictTiles(const ContractionFacts &facts, const TilePlan &plan) {

@@ -79,7 +79,9 @@ Prediction predictLanewise(const ContractionFacts &facts, const LanewisePlan &pl
       tiles += double(tile.count);
     cost.readAgain(images * weights * double(plan.allRows()) * tiles, weights / double(plan.blocks()), 0.3);
   }
-  return cost.finish(images * double(plan.blocks() * plan.chunks()), 0.5);
+  const std::array items = {WorkAxis{int64_t(images)}, WorkAxis{plan.blocks()},
+                            WorkAxis::cut(plan.allRows(), plan.rows)};
+  return cost.finish(items, 0.5);
 }
 
 Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &plan) {
@@ -88,11 +90,11 @@ Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &
   double images = valueOf(plan.depthwise.conv.images);
   cost.compute += images * lanewiseCycles(facts.target, plan.depthwise, facts.operators / 2);
   // A range of rows lies in scratch between the two.
-  double units = addDirect(cost, plan.pointwise, facts.operators / 2);
+  auto items = addDirect(cost, plan.pointwise, facts.operators / 2);
   double range = double(plan.pointwise.heldUnits()) * 4;
   cost.readAgain(images * double(plan.pointwise.chunks()) * range, range);
   cost.compute += images * double(plan.pointwise.chunks()) * double(plan.depthwise.blocks()) * turnCycles;
-  return cost.finish(units, exposedOfProducts);
+  return cost.finish(items, exposedOfProducts);
 }
 
 } // namespace lathe

@@ -3,6 +3,9 @@
 
 #include "codegen/space/ContractionFacts.h"
 #include "codegen/space/RegisterBlock.h"
+#include "codegen/space/WorkItems.h"
+
+#include <array>
 
 namespace lathe {
 
@@ -14,6 +17,14 @@ struct ChannelTiles {
   int64_t tailVectors = 0; // 0: there is no smaller tile
   int64_t perGroup() const { return full + (tailVectors ? 1 : 0); }
 };
+
+/// The axes of the work items in their order. `tiles`: of the output channels of a group; `rows`: of an image.
+inline std::array<WorkAxis, 4> directItems(int64_t images, int64_t groups, const WorkAxis &tiles, const WorkAxis &rows,
+                                           bool channelsOuter) {
+  if (channelsOuter)
+    return {WorkAxis{groups}, tiles, WorkAxis{images}, rows};
+  return {WorkAxis{images}, rows, WorkAxis{groups}, tiles};
+}
 
 struct DirectPlan {
   ConvGeometry conv; // with rows merged or split by `width`
@@ -29,6 +40,12 @@ struct DirectPlan {
 
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
+  /// The axes of the work items of `images` images.
+  std::array<WorkAxis, 4> workItems(int64_t images) const {
+    WorkAxis channels{tiles.perGroup(), double(tiles.vectors),
+                      double(tiles.tailVectors ? tiles.tailVectors : tiles.vectors)};
+    return directItems(images, conv.groups, channels, WorkAxis::cut(allRows(), rows), channelsOuter);
+  }
   int64_t passes() const { return steps / kc; }
   int64_t tileStride(int64_t vectors) const { return conv.taps() * steps * vectors * lanes; }
   /// Distance, in input rows, of the inputs of adjacent (merged) output rows.

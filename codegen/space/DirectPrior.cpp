@@ -1,5 +1,6 @@
 // The schedule of direct/1 without search: a small model of the register block's cost, then cache sizes.
 #include "codegen/space/ContractionFacts.h"
+#include "codegen/space/DirectPlan.h"
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/target/Caches.h"
 
@@ -29,27 +30,22 @@ double prefetchCost(const Target &target, int64_t px, int64_t oc, int64_t tiles)
 /// takes.
 double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, int64_t rows, int64_t chunk,
                  bool channelsOuter, int64_t threads, double before = 0) {
-  int64_t vectors = (conv.outChannels + lanes - 1) / lanes, chunks = (rows + chunk - 1) / chunk;
-  int64_t perGroup = (vectors + block.oc - 1) / block.oc, tiles = conv.groups * perGroup;
-  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1, units = images * tiles * chunks;
-  if (units > 100000)
-    return 1;
-  double total = before * double(images) * rows, busiest = 0;
+  int64_t images = conv.images.isConstant() ? conv.images.constant() : 1;
+  WorkAxis tiles = WorkAxis::cut((conv.outChannels + lanes - 1) / lanes, block.oc);
+  auto axes = directItems(images, conv.groups, tiles, WorkAxis::cut(rows, chunk), channelsOuter);
+  if (before == 0)
+    return busiestShare(axes, threads);
+  auto ranges = std::span(axes).first(2); // of images and rows, which are outermost
+  int64_t inRange = conv.groups * tiles.pieces, items = images * axes[1].pieces * inRange;
+  double busiest = 0;
   for (int64_t slot = 0; slot < threads; ++slot) {
-    double work = 0, shared = 0;
-    int64_t range = -1;
-    for (int64_t unit = units * slot / threads; unit < units * (slot + 1) / threads; ++unit) {
-      int64_t at = channelsOuter ? unit % chunks : unit / tiles % chunks;
-      int64_t tile = (channelsOuter ? unit / (chunks * images) : unit % tiles) % perGroup;
-      work += double(std::min(chunk, rows - at * chunk)) * std::min(block.oc, vectors - tile * block.oc);
-      if (before > 0 && unit / tiles != range) {
-        range = unit / tiles;
-        shared += before * double(std::min(chunk, rows - at * chunk));
-      }
-    }
-    total += work;
-    busiest = std::max(busiest, work + shared);
+    int64_t begin = items * slot / threads, end = items * (slot + 1) / threads;
+    double work = workBefore(axes, end) - workBefore(axes, begin);
+    if (begin < end)
+      work += before * (workBefore(ranges, (end - 1) / inRange + 1) - workBefore(ranges, begin / inRange));
+    busiest = std::max(busiest, work);
   }
+  double total = workBefore(axes, items) + before * double(images) * rows;
   return busiest * threads / total;
 }
 

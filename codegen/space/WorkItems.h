@@ -1,0 +1,29 @@
+// How evenly threads share the work items of a kernel.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace lathe {
+
+/// An axis that a kernel's work is cut along, in pieces of which the last one may be smaller.
+struct WorkAxis {
+  int64_t pieces = 1;
+  double whole = 1, last = 1; // work of a piece, of the last piece
+
+  /// `all` in pieces of `piece`.
+  static WorkAxis cut(int64_t all, int64_t piece) {
+    int64_t pieces = all > 0 ? (all + piece - 1) / piece : 1;
+    return {pieces, double(piece), double(all - (pieces - 1) * piece)};
+  }
+};
+
+/// Work items are numbered row-major over `axes`, outermost first, and are as large as the product of their pieces.
+/// Returns the work of the items before item `end`.
+double workBefore(std::span<const WorkAxis> axes, int64_t end);
+
+/// Work of the busiest of `threads` slots over an equal share, where each slot has as many consecutive work items as
+/// the others (runtime/plan: slot s of n begins at item s * items / n).
+double busiestShare(std::span<const WorkAxis> axes, int64_t threads);
+
+} // namespace lathe
