@@ -126,6 +126,14 @@ Outcome<Schedule> priorSchedule(const KernelProblem &problem, const std::optiona
   return facts ? priorSchedule(**facts, only) : NotApplicable{facts.reason()};
 }
 
+Outcome<double> predictCycles(const KernelProblem &problem) {
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
+  if (!facts)
+    return NotApplicable{facts.reason()};
+  Outcome<Schedule> schedule = priorSchedule(**facts);
+  return schedule ? Outcome<double>((*facts)->predict(*schedule).total()) : NotApplicable{schedule.reason()};
+}
+
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {
   if (Legality legality = legal(facts, schedule); !legality)
     return NotApplicable{legality.reason};

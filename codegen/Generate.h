@@ -70,6 +70,8 @@ Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFact
 
 /// Read the facts of `problem`, then choose or generate as above.
 Outcome<Schedule> priorSchedule(const KernelProblem &problem, const std::optional<AlgorithmChoice> &only = {});
+/// Predicted cycles with the schedule of the prior.
+Outcome<double> predictCycles(const KernelProblem &problem);
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
 
 /// Extents of a kernel argument or result with symbols (from nn.dims).

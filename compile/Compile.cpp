@@ -85,8 +85,7 @@ public:
   void buildPlan() {
     built = lathe::buildPlan(module, library, constants);
     addRules(*built.plan, rules);
-    // Image by image only where the values of all images of a thread exceed its second-level cache.
-    built.plan->image_loop_bytes = (Dim(int64_t(target.machine.bytesPerCore(1))) * Dim::symbol("threads")).str();
+    built.plan->image_costs = imageCosts();
     schedules.requireAllUsed();
     report.kernels = static_cast<int>(built.plan->kernels.size());
     report.distinctKernels = static_cast<int>(library.size());
@@ -182,6 +181,19 @@ private:
       report.notes.push_back(fmt::format("{} ({}) stays row-major: {}", declined.node, declined.op, declined.reason));
   }
 
+  /// The costs of predictions, for what the runtime decides when extents are bound.
+  std::unique_ptr<plan::ImageCostsT> imageCosts() const {
+    auto costs = std::make_unique<plan::ImageCostsT>();
+    MemoryLevels levels = target.machine.memoryLevels();
+    for (size_t i = 0; i < levels.size(); ++i) {
+      costs->levels.push_back(std::make_unique<plan::MemoryLevelT>());
+      costs->levels.back()->bytes = levels[i].bytes;
+      costs->levels.back()->cycles_per_byte = levels[i].cyclesPerByte;
+    }
+    costs->call_cycles = startCycles;
+    return costs;
+  }
+
   void step(const char *what, size_t done, size_t total) {
     if (options.progress)
       options.progress({what, done, total, since(start)});
@@ -195,7 +207,7 @@ private:
     result.channelBlocks.sizes.clear();
     for (ElementType type : Target::blockedTypes())
       result.channelBlocks.sizes[type] = target.channelBlock(type);
-    result.layoutCosts = layoutCosts(target.machine, target.channelBlock());
+    result.predictCycles = [this](mlir::func::FuncOp kernel) { return library.predictCycles(kernel); };
     result.declines = [this](mlir::func::FuncOp kernel) {
       return options.referencesOnly ? "only references were asked for" : library.declines(kernel);
     };

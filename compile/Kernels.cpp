@@ -78,6 +78,39 @@ std::string KernelLibrary::declines(mlir::func::FuncOp kernel) {
   return entry.outcome.done() ? "" : entry.outcome.reason();
 }
 
+Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
+  ScheduleTask task(problemOf(kernel, target, options));
+  auto predict = [&](const Schedule &schedule) -> Outcome<double> {
+    const auto &facts = task.facts();
+    if (!facts)
+      return NotApplicable{facts.reason()};
+    if (Legality legality = legal(**facts, schedule); !legality)
+      return NotApplicable{legality.reason};
+    return (*facts)->predict(schedule).total();
+  };
+  std::string reason;
+  for (const ScheduleSource *source : sources) {
+    Outcome<FoundSchedule> found = source->find(task);
+    if (!found) {
+      reason = found.reason();
+      continue;
+    }
+    // A node may have several kernels, and the schedule found by its name may be of another one.
+    if (validate(found->schedule).family != kernel->getAttrOfType<mlir::StringAttr>("nn.family").getValue()) {
+      reason = fmt::format("schedule '{}' is of another family", found->schedule.str());
+      continue;
+    }
+    std::string key = task.identity + "\n" + found->schedule.str();
+    auto known = predictions.find(key);
+    if (known == predictions.end())
+      known = predictions.emplace(std::move(key), predict(found->schedule)).first;
+    if (known->second || found->required) // compiled() refuses an illegal one that was asked for
+      return known->second;
+    reason = known->second.reason();
+  }
+  return NotApplicable{reason};
+}
+
 bool KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vector<std::string> &parts) const {
   ScheduleTask task(problemOf(kernel, target, options));
   for (const ScheduleSource *source :

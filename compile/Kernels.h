@@ -49,6 +49,10 @@ public:
   /// kernel.
   std::string declines(mlir::func::FuncOp kernel);
 
+  /// Predicted cycles of `kernel` with the schedule of the first source that has a legal one, or the reason why no schedule is
+  /// legal. Generates no code and changes nothing; equal kernels are predicted once.
+  Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
+
   /// True if a kernel of two anchors should stay one kernel instead of the kernels `parts`: by the
   /// schedules given for it or its parts, else by prediction. Changes nothing.
   bool staysWhole(mlir::func::FuncOp kernel, const std::vector<std::string> &parts) const;
@@ -90,6 +94,7 @@ private:
   std::vector<const ScheduleSource *> sources;           // in the order in which they are asked; the prior is last
   std::map<std::string, std::unique_ptr<Entry>> entries; // by identity and schedule
   std::vector<Entry *> used;
+  mutable std::map<std::string, Outcome<double>> predictions; // by identity and schedule
 
   /// Object code of the kernels of `used`, by index.
   struct Objects {

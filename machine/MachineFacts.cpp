@@ -32,6 +32,21 @@ double MachineFacts::readRate(size_t level) const {
   return caches.at(std::min(level, caches.size() - 1)).readBytesPerCycle;
 }
 
+MemoryLevels MachineFacts::memoryLevels() const {
+  std::vector<MemoryLevel> levels = {{bytesPerCore(0) / 2, 0}};
+  for (size_t level = 1; level < caches.size(); ++level)
+    levels.push_back({bytesPerCore(level), 1 / readRate(level)});
+  levels.push_back({0, 1 / memoryBytesPerCycle});
+  return MemoryLevels(std::move(levels));
+}
+
+size_t MachineFacts::sharedLevel() const {
+  size_t level = 0;
+  while (level < caches.size() && caches[level].sharedBy <= threadsPerCore)
+    ++level;
+  return level;
+}
+
 std::string MachineFacts::cachesText() const {
   std::string text;
   for (size_t i = 0; i < caches.size(); ++i) {

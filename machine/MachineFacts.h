@@ -6,6 +6,7 @@
 #pragma once
 
 #include "support/Error.h"
+#include "support/MemoryLevels.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -59,6 +60,11 @@ struct MachineFacts {
   /// Bytes per cycle that one core reads from cache `level`. The last cache stands for missing
   /// levels.
   double readRate(size_t level) const;
+  /// The caches and memory for the predictions of waits. The innermost cache counts half: what passes by meanwhile
+  /// fills the other half.
+  MemoryLevels memoryLevels() const;
+  /// The innermost cache that several cores share; the number of caches if none is: they share memory.
+  size_t sharedLevel() const;
 
   /// Sizes and sharing of the caches: "L1=48K/1 L2=2M/1 L3=105M/32" (capacity / logical CPUs that
   /// share it).

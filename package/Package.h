@@ -19,7 +19,8 @@
 namespace lathe::package {
 
 inline constexpr char magic[8] = {'L', 'A', 'T', 'H', 'E', 'P', 'K', 'G'};
-inline constexpr uint32_t formatVersion = 4;        // 2: aliases with an offset, 3: rules, 4: machine, element ranges
+inline constexpr uint32_t formatVersion =
+    5; // 2: aliases with an offset, 3: rules, 4: machine, element ranges, 5: costs of image loops
 inline constexpr uint64_t sectionAlignment = 16384; // a multiple of the page size of every supported machine
 inline constexpr uint64_t constantAlignment = 64;
 

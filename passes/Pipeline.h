@@ -2,7 +2,7 @@
 #pragma once
 
 #include "passes/kernels/ChannelBlocks.h"
-#include "passes/kernels/LayoutCosts.h"
+#include "support/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -34,8 +34,9 @@ struct PipelineOptions {
   bool shareStorage = true;
   /// Block sizes of the blocked layout.
   ChannelBlocks channelBlocks;
-  /// Costs that layouts are chosen by.
-  LayoutCosts layoutCosts;
+  /// Returns the predicted core cycles of a candidate kernel, or the reason why no code can be generated for it. Changes
+  /// nothing. Layouts are chosen by it; required from level 3 on.
+  std::function<Outcome<double>(mlir::func::FuncOp kernel)> predictCycles;
   /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then
   /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;

@@ -221,7 +221,7 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: "));
   bytes = good;
   bytes[offsetof(Header, formatVersion)] = 9;
-  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 4: compile the model again");
+  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 5: compile the model again");
   bytes = good;
   bytes[offsetof(Header, kernelAbi)] = 9;
   EXPECT_EQ(loadError(bytes), "m.lathe: kernel ABI 9, expected 2: compile the model again");
@@ -364,6 +364,12 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
             "m.lathe: malformed plan: kernel 'half' is predicted to take -1 cycles");
   EXPECT_EQ(error([&](TestPlan &p) { p.plan().kernels[1]->predicted_cycles = NAN; }),
             "m.lathe: malformed plan: kernel 'half' is predicted to take nan cycles");
+  auto costs = [&](double bytes, double cyclesPerByte, double callCycles) {
+    return error([&](TestPlan &p) { p.imageCosts({{bytes, cyclesPerByte}, {0, 0.1}}, callCycles); });
+  };
+  EXPECT_EQ(costs(-1, 0.1, 0), "m.lathe: malformed plan: memory level 0 holds -1 bytes at 0.1 cycles a byte");
+  EXPECT_EQ(costs(1024, NAN, 0), "m.lathe: malformed plan: memory level 0 holds 1024 bytes at nan cycles a byte");
+  EXPECT_EQ(costs(1024, 0, INFINITY), "m.lathe: malformed plan: the start of a kernel takes inf cycles");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).buffers[1] = 99; }),
             "m.lathe: malformed plan: a kernel call names value 99 of 15");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).units = "N*"; }),

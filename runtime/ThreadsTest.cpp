@@ -91,6 +91,7 @@ TEST(ThreadsTest, imagesPassThroughKernelsSlotBySlot) {
   p.relay(sumUp, {sum, x, out}, "20480", "N*20480");
   for (auto &instruction : p.plan().blocks[0]->instructions)
     instruction->operation.AsCallKernel()->images = "N";
+  p.imageCosts({{400000, 0.02}, {0, 0.1}}, 100); // one image of a call stays near, two do not
   auto model = p.model();
   for (int threads : {2, 3}) {
     constexpr int64_t images = 11; // more than slots share equally

@@ -62,6 +62,24 @@ std::string describeSections(const Contents &contents, const TableStyle &style, 
   return table.str(style);
 }
 
+/// What decides whether a batch passes image by image.
+std::string describeImageCosts(const runtime::ImageCosts &costs, json &document) {
+  json levels = json::array();
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < costs.levels.size(); ++i) {
+    const MemoryLevel &level = costs.levels[i];
+    bool last = i + 1 == costs.levels.size();
+    levels.push_back({{"bytes", last ? json() : json(level.bytes)}, {"cycles_per_byte", level.cyclesPerByte}});
+    texts.push_back(fmt::format("{} at {:.3g}", last ? "memory" : bytesText(level.bytes), level.cyclesPerByte));
+  }
+  document["image_costs"] = {{"levels", levels}, {"call_cycles", costs.callCycles}};
+  if (texts.empty())
+    return "batches pass kernel by kernel\n";
+  return fmt::format(
+      "batches pass image by image where that costs fewer cycles: {} cycles a byte, {:.3g} cycles a call\n",
+      fmt::join(texts, ", "), costs.callCycles);
+}
+
 /// The kernels in the order of the plan, then the operators that references compute.
 std::string describePlan(const runtime::Plan &plan, const TableStyle &style, json &document) {
   Table table({numberColumn("#").onlyText(), textColumn("kernel").key("name").shrink(12), textColumn("family"),
@@ -94,6 +112,7 @@ std::string describePlan(const runtime::Plan &plan, const TableStyle &style, jso
   if (!others.empty())
     text += fmt::format("references compute: {}\n", others);
   document["kernels"] = toJson(table);
+  text += describeImageCosts(plan.imageCosts, document);
   document["reference_calls"] = std::move(references);
   document["flops"] = flops;
   return text;

@@ -19,7 +19,8 @@ class Extract(Cli):
                 self.assertEqual([port["name"] for port in figures["outputs"]], outputs)
                 computed = self.outputs(cut, "-i", figures["inputs_folder"])[outputs[0]]
                 expected = np.load(os.path.join(figures["expected_folder"], outputs[0] + ".npy"))
-                np.testing.assert_allclose(computed, expected, rtol=1e-5, atol=1e-6)
+                # A part may read other layouts than the whole does, and so be computed by another algorithm.
+                np.testing.assert_allclose(computed, expected, rtol=1e-4, atol=2e-5)
                 if os.path.isdir(PEER):
                     self.lathe("compare", cut, "-i", figures["inputs_folder"], "--max-rounds", "1")
                 else:

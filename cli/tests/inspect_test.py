@@ -19,7 +19,12 @@ class Packages(Cli):
         self.assertTrue(all(k["predicted_cycles"] > 0 for k in kernels if k["family"] == "contraction"))
         self.assertLessEqual({k["origin"] for k in kernels}, {"the prior's rule", "the prior's model"})
         self.assertEqual(plan["flops"], sum(k["flops"] for k in kernels))
+        levels = plan["image_costs"]["levels"]
+        self.assertEqual([level["bytes"] is None for level in levels], [False] * (len(levels) - 1) + [True])
+        self.assertEqual(levels, sorted(levels, key=lambda level: level["cycles_per_byte"]))
+        self.assertGreater(plan["image_costs"]["call_cycles"], 0)
         text = self.lathe("inspect", self.package).stdout
+        self.assertIn("batches pass image by image where that costs fewer cycles", text)
         for word in ["data: f32 1x3x12x12", "from a model without a name", report["hash"], kernels[0]["name"]]:
             self.assertIn(word, text)
 

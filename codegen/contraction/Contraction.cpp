@@ -44,7 +44,7 @@ GeneratedKernel generateContraction(const KernelProblem &kernel, const KernelFac
 
 bool separablePays(const KernelFacts &facts) {
   auto *contraction = dynamic_cast<const ContractionFacts *>(&facts);
-  return contraction && contraction->separable && separablePays(facts, *contraction->separable);
+  return contraction && contraction->separable && separablePays(*contraction);
 }
 
 extern const KernelFamily contractionFamily = {"contraction", readFacts, generateContraction};

@@ -19,6 +19,8 @@ inline constexpr double exposedOfProducts = 0.3;
 std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators);
 /// Cycles of all results of one image.
 double lanewiseCycles(const Target &target, const LanewisePlan &plan, double operators);
+/// Cycles that `vectors` vectors of results take beyond their stores where the result is row-major.
+double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors);
 /// Pairs of an output row and a row of taps that meet inside the input.
 double rowsOfTaps(const ConvGeometry &conv);
 

@@ -22,34 +22,37 @@ double bytesOf(const TensorFacts &tensor) {
 }
 
 void Cost::passOperands(int except) {
-  double passing = 0;
+  double read = 0, written = 0, threads = std::max(1, facts.threads);
   for (size_t i = 0; i < facts.inputs.size(); ++i)
     if (int(i) == except)
       continue;
     else if (facts.inputs[i].constant)
       readFirst(bytesOf(facts.inputs[i]));
     else
-      passing += bytesOf(facts.inputs[i]);
+      read += bytesOf(facts.inputs[i]);
   for (const TensorFacts &tensor : facts.outputs)
-    passing += bytesOf(tensor);
-  readAgain(passing, passing);
+    written += bytesOf(tensor);
+  // The kernels that wrote the operands were cut over the threads in ways of their own.
+  double foreign = read * (1 - 1 / threads), passing = (read + written) / threads;
+  pass(read - foreign, passing, 0);
+  pass(written, passing, 0.5); // stores wait in buffers while later work goes on
+  readFrom(std::max(levels.levelOf(passing), machine.sharedLevel()), foreign, 0);
 }
 
-void Cost::readAgain(double bytes, double held, double hidden) {
-  // Half of the innermost cache holds what passes by meanwhile.
-  size_t level = 0;
-  while (level < machine.caches.size() && machine.bytesPerCore(level) * (level == 0 ? 0.5 : 1) < held)
-    ++level;
-  if (level == 0)
-    return;
-  double rate = level == machine.caches.size() ? machine.memoryBytesPerCycle : machine.readRate(level);
-  waits[level - 1] += bytes / rate * (1 - hidden);
-  memory += level == machine.caches.size() ? bytes / rate : 0;
+void Cost::pass(double bytes, double held, double hidden) {
+  levels.eachShare(held, [&](size_t level, double share) { readFrom(level, bytes * share, hidden); });
 }
 
-void Cost::readFirst(double bytes, double hidden) {
-  waits.back() += bytes / machine.memoryBytesPerCycle * (1 - hidden);
-  memory += bytes / machine.memoryBytesPerCycle;
+void Cost::readAgain(double bytes, double held, double hidden) { readFrom(levels.levelOf(held), bytes, hidden); }
+
+void Cost::readFirst(double bytes, double hidden) { readFrom(levels.size() - 1, bytes, hidden); }
+
+void Cost::readFrom(size_t level, double bytes, double hidden) {
+  double cycles = bytes * levels[level].cyclesPerByte;
+  if (level > 0)
+    waits[level - 1] += cycles * (1 - hidden);
+  if (level == levels.size() - 1)
+    memory += cycles;
 }
 
 double busiestShare(double units, int threads) {
@@ -78,7 +81,7 @@ Prediction Cost::finish(double units, double share, double exposed) const {
   for (double wait : waits)
     prediction.levels.push_back(all > 0 ? wait / all * waiting * share : 0);
   prediction.memory = memory * share;
-  prediction.start = 100 + once;
+  prediction.start = startCycles + once;
   prediction.forkJoin = forkJoinCycles(std::max(1, facts.threads));
   return prediction;
 }
@@ -115,7 +118,7 @@ double reductionCycles(const Target &target, const Reduction &reduction) {
   double runs = std::max(1.0, steps / double(std::max<int64_t>(1, reduction.run)));
   double perRun = std::min(steps, double(reduction.run)), iterations = std::floor(perRun / double(reduction.unroll));
   double rest = perRun - iterations * double(reduction.unroll);
-  double around = runs * (iterations * loopCycles * (products < 4 ? 1 : 0.5) + (rest > 0 ? 1 : 0) + (runs > 1 ? 2 : 0));
+  double around = runs * (iterations * loopCycles * (products < 4 ? 1 : 0.5) + (rest > 0 ? 1 : 0));
   if (spare < 0)
     around += runs * -spare * 2;
   around += runs * std::max(1.0, iterations) * reduction.lines * 0.6;

@@ -26,8 +26,9 @@ public:
   double compute = 0; // cycles
   double once = 0;    // cycles that every thread spends
 
-  /// Operands and results pass by once: constants from memory, the others from the level that holds them all. Without
-  /// tensor `except`, an index of the inputs.
+  /// Operands and results pass by once: constants from memory, the others from the levels that hold a thread's share of
+  /// them all. What other threads may have written of the operands comes from a level that cores share. Without tensor
+  /// `except`, an index of the inputs.
   void passOperands(int except = -1);
   /// `bytes` are read, of a set of `held` bytes that was read before: they come from the innermost level that holds it.
   /// `hidden`: the share of the wait that prefetching takes away.
@@ -45,8 +46,13 @@ private:
   /// `share`: of the whole work, what the busiest thread does of it.
   Prediction finish(double units, double share, double exposed) const;
 
-  std::vector<double> waits = std::vector<double>(machine.caches.size()); // by level, without the innermost one
-  double memory = 0;                                                      // Prediction::memory, all threads together
+  MemoryLevels levels = machine.memoryLevels();
+  std::vector<double> waits = std::vector<double>(levels.size() - 1); // by level, without the innermost one
+  double memory = 0;                                                  // Prediction::memory, all threads together
+
+  void readFrom(size_t level, double bytes, double hidden);
+  /// `bytes` of a set of `held` bytes pass by, of which every level keeps as much as it holds.
+  void pass(double bytes, double held, double hidden);
 };
 
 /// Work of the busiest of `threads` threads over an equal share, where `units` work items are equal.

@@ -77,9 +77,8 @@ private:
       }
       row += double(tile.count) * taps;
       double sums = double(tile.width * vectors);
-      double stores = conv.outBlock || !conv.inBlock ? 1 : 4; // transposed, where the layouts differ
-      results += double(tile.count) * (stores * resultCycles(sums, operators) + turnCycles +
-                                       double(plan.passes() - 1) * (sums * 1.5 + turnCycles));
+      results += double(tile.count) * (storeCycles(conv, plan.lanes, sums) + resultCycles(sums, operators) +
+                                       turnCycles + double(plan.passes() - 1) * (sums * 1.5 + turnCycles));
     }
     constexpr double nearCode = 32 << 10, codeRate = 12; // bytes, bytes a cycle
     double fetch = code > nearCode ? code / codeRate : 0;
@@ -113,10 +112,25 @@ private:
     return groupInput() * double(conv.groups) * share;
   }
 
+  /// Bytes of the cache lines that a register block reads over the bytes it uses. Row-major it reads a few positions of
+  /// every channel, which begin and end inside lines; channels of a few positions share lines.
+  double linesRead() const {
+    if (conv.inBlock)
+      return 1;
+    constexpr double line = 64;
+    double used = double(plan.px * conv.stride[2]) * unit, plane = double(conv.inPixels()) * unit;
+    double read = std::min(used + line - unit, std::max(plane, used));
+    return read / used;
+  }
+
   void addInput() {
     double tiles = double(plan.tiles.perGroup()), all = images * double(conv.groups) * groupInput();
     double held = plan.channelsOuter ? images * groupInput() : rangeInput() / double(conv.groups);
-    cost.readAgain(all * (tiles - 1), held + panel(double(plan.tiles.vectors)), 0.3);
+    double weights = panel(double(plan.tiles.vectors));
+    cost.readAgain(all * (tiles - 1), held + weights, 0.3);
+    // The parts of lines that a register block does not use are the next one's, which finds them where this one's are.
+    double block = double(plan.kc * plan.px * conv.stride[2]) * unit * linesRead();
+    cost.readAgain(all * tiles * (linesRead() - 1), block + weights, 0.3);
     if (plan.passes() > 1) {
       double partial = double(plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes) * 4;
       cost.readAgain(2 * images * double(conv.groups * conv.outChannels * conv.outPixels()) * 4 *
@@ -127,6 +141,13 @@ private:
 };
 
 } // namespace
+
+double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors) {
+  // Lanes are channels: row-major they are turned and stored to a row each, measured at a cycle an element.
+  double perTile = double(conv.outChannels == 1 ? conv.groups : conv.outChannels); // lanes of groups of one channel
+  double elements = perTile / std::ceil(perTile / double(lanes));
+  return conv.outBlock ? 0 : vectors * (elements - 1);
+}
 
 double rowsOfTaps(const ConvGeometry &conv) { return reached(conv, 0) * reached(conv, 1); }
 

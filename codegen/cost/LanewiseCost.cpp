@@ -1,4 +1,4 @@
-// The cost of `lanewise` and of `separable`, whose first convolution is one.
+// The cost of `lanewise`; `separable` computes its first convolution so.
 #include "codegen/cost/ContractionCost.h"
 
 #include <algorithm>
@@ -60,7 +60,8 @@ double lanewiseCycles(const Target &target, const LanewisePlan &plan, double ope
   double row = 0, results = 0;
   for (const TileClass &tile : plan.classes) {
     row += double(tile.count) * tileRow(target, plan, tile);
-    results += double(tile.count) * (resultCycles(double(tile.width), operators) + 1);
+    results += double(tile.count) * (resultCycles(double(tile.width), operators) +
+                                     storeCycles(plan.conv, plan.lanes, double(tile.width)) + 1);
   }
   return double(plan.blocks()) * (rowsOfTaps(plan.conv) * row + double(plan.allRows()) * results);
 }
@@ -82,19 +83,6 @@ Prediction predictLanewise(const ContractionFacts &facts, const LanewisePlan &pl
   const std::array items = {WorkAxis{int64_t(images)}, WorkAxis{plan.blocks()},
                             WorkAxis::cut(plan.allRows(), plan.rows)};
   return cost.finish(items, 0.5);
-}
-
-Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &plan) {
-  Cost cost(facts);
-  cost.passOperands(int(plan.pointwise.conv.weights));
-  double images = valueOf(plan.depthwise.conv.images);
-  cost.compute += images * lanewiseCycles(facts.target, plan.depthwise, facts.operators / 2);
-  // A range of rows lies in scratch between the two.
-  auto items = addDirect(cost, plan.pointwise, facts.operators / 2);
-  double range = double(plan.pointwise.heldUnits()) * 4;
-  cost.readAgain(images * double(plan.pointwise.chunks()) * range, range);
-  cost.compute += images * double(plan.pointwise.chunks()) * double(plan.depthwise.blocks()) * turnCycles;
-  return cost.finish(items, exposedOfProducts);
 }
 
 } // namespace lathe

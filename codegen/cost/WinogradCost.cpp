@@ -37,7 +37,8 @@ Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &pl
   Reduction reduction{plan.px, plan.oc, plan.steps(), plan.blockSteps(), plan.unroll, plan.format};
   double panel = double(plan.steps() * plan.oc * plan.lanes) * 4;
   if (plan.prefetch)
-    reduction.lines = std::ceil(panel / 64 / (double(plan.blocks) * double(plan.steps() / plan.unroll)));
+    reduction.lines =
+        std::ceil(panel / 64 / (double(plan.blocks) * double(std::max<int64_t>(1, plan.steps() / plan.unroll))));
   double blocks = images * chunks * double(plan.blocks) * points * tiles;
   cost.compute += blocks * (reductionCycles(facts.target, reduction) + resultCycles(double(plan.px * plan.oc), 0));
 

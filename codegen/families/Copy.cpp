@@ -2,6 +2,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <cmath>
+
 namespace lathe {
 
 using mlir::Value;
@@ -20,6 +22,19 @@ ElementType rawType(ElementType type) {
   default:
     throw Declined{fmt::format("no kernels for elements of type {}", name(type))};
   }
+}
+
+double countOf(const Dims &extents) {
+  double count = 1;
+  for (const Dim &extent : extents)
+    count *= double(extent.evaluate([](const std::string &) -> int64_t { return 1; }));
+  return count;
+}
+
+double runCycles(double rows, double length, int64_t lanes) {
+  // A masked rest is a vector and a branch.
+  double vectors = std::floor(length / double(lanes)), rest = length - vectors * double(lanes);
+  return rows * (vectors + (rest > 0 ? 4 : 0) + 4);
 }
 
 void copyRun(KernelHarness &h, const KernelTensor &from, Value fromOffset, const KernelTensor &to, Value toOffset,
@@ -107,6 +122,12 @@ public:
 
   Dim units() const override { return work.count; }
   Dims extents() const override { return jobExtents(job, work); }
+  double cycles() const override {
+    double all = countOf(job.space.extents), length = std::max(1.0, countOf({job.space.extents.back()}));
+    bool contiguous = job.from.strides.back() == Dim(1) && job.to.strides.back() == Dim(1);
+    constexpr double element = 1.5; // one by one: its address, a load and a store
+    return contiguous ? runCycles(all / length, length, lanes) : all * element;
+  }
 
   void emit(KernelHarness &h, Value first, Value last) const override {
     h.forUnits(job.space, work, first, last, [&](Values indices, Value lo, Value hi) {
@@ -173,6 +194,13 @@ public:
 
   Dim units() const override { return work.count; }
   Dims extents() const override { return jobExtents(job, work); }
+  double cycles() const override {
+    // Tiles that reach over the end take as long as whole ones.
+    auto tiles = [&](size_t axis) { return std::ceil(countOf({job.space.extents[axis]}) / double(size)); };
+    double count = countOf(job.space.extents) / countOf({job.space.extents[a]}) / countOf({job.space.extents[b]});
+    double shuffles = double(size) * std::log2(double(size)), moves = 1.5 * double(size);
+    return count * tiles(a) * tiles(b) * (shuffles + moves + 4);
+  }
 
   void emit(KernelHarness &h, Value first, Value last) const override {
     h.forUnits(outer, work, first, last, [&](Values indices, Value lo, Value hi) {

@@ -15,7 +15,14 @@ public:
   virtual Dims extents() const = 0;
   /// Emits the code of the work items [first, last).
   virtual void emit(KernelHarness &h, mlir::Value first, mlir::Value last) const = 0;
+  /// Predicted cycles of all work items with operands in the innermost cache, open extents as 1.
+  virtual double cycles() const = 0;
 };
+
+/// Number of indices of a space, open extents as 1.
+double countOf(const Dims &extents);
+/// Cycles of `rows` copies of `length` contiguous elements in vectors of `lanes`.
+double runCycles(double rows, double length, int64_t lanes);
 
 /// A copy to[...] = from[...] over a space, with strides on each side. The axes may be in any
 /// order.

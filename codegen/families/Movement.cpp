@@ -428,11 +428,14 @@ private:
 };
 
 std::unique_ptr<KernelFacts> readMovement(const KernelProblem &problem) {
-  Plan(problem, 1);
+  Plan plan(problem, 65536);
   auto facts = std::make_unique<GrainFacts>("move", 8192, 65536);
   Dims dims = nn::SymbolicShapes(mlir::func::FuncOp(problem.function)).results().at(0).dims;
   facts->shape = {dims, dims.size(), 16, 1};
-  facts->elementCycles = 0.05;
+  double cycles = 0;
+  for (const auto &piece : plan.pieces)
+    cycles += piece->cycles();
+  facts->elementCycles = cycles / std::max(1.0, countOf(dims));
   return facts;
 }
 

@@ -35,6 +35,7 @@ public:
     result.push_back(work.chunks);
     return result;
   }
+  double cycles() const override { return countOf(space.extents) * (concat ? 4 : 1.5); } // two masked stores; a shuffle
 
   void emit(KernelHarness &h, Value first, Value last) const override {
     h.forUnits(space, work, first, last, [&](Values indices, Value lo, Value hi) { walk(h, indices, lo, hi); });
@@ -142,6 +143,7 @@ public:
     result.insert(result.end(), {memoryStrides(to)[0], memoryStrides(to)[1] * number, work.chunks});
     return result;
   }
+  double cycles() const override { return countOf(space.extents) * (1 + double(sources.size())); }
 
   void emit(KernelHarness &h, Value first, Value last) const override {
     KernelBuilder &k = h.k;
@@ -221,6 +223,10 @@ public:
   Dims extents() const override {
     return {space.extents[0], space.extents[1], extent, inner, extent * inner, space.extents[1] * inner, work.chunks};
   }
+  double cycles() const override {
+    double rows = countOf(space.extents);
+    return rows * 10 + runCycles(rows, countOf({inner}), lanes); // an index is loaded, compared and multiplied
+  }
 
   void emit(KernelHarness &h, Value first, Value last) const override {
     KernelBuilder &k = h.k;
@@ -259,6 +265,7 @@ public:
   Numbers(Dims numbers, const KernelTensor &y) : numbers(std::move(numbers)), y(y) {}
   Dim units() const override { return 1; }
   Dims extents() const override { return numbers; }
+  double cycles() const override { return double(numbers.size()); }
   void emit(KernelHarness &h, Value first, Value last) const override {
     KernelBuilder &k = h.k;
     k.loop(first, last, 1, [&](Value) {
@@ -314,6 +321,10 @@ public:
       result.insert(result.end(),
                     {axes[i].in, axes[i].out, xStrides[i], yStrides[i], interiorLo(axes[i]), interiorHi(axes[i])});
     return result;
+  }
+  double cycles() const override {
+    double length = std::max(1.0, countOf({axes.back().out})), rows = countOf(space.extents) / length;
+    return rows * 10 + runCycles(rows, length, lanes); // a row begins and ends somewhere in x
   }
 
   void emit(KernelHarness &h, Value first, Value last) const override {

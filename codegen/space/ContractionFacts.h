@@ -144,8 +144,11 @@ std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeomet
 Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m);
 Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv);
 Schedule separablePrior(const KernelFacts &facts, const SeparableGeometry &pair);
+/// Predicted cycles of a kernel for each of the two convolutions of a `separable` kernel, both by their priors. What the
+/// first hands to the second counts as an operand of both.
+double separateCycles(const ContractionFacts &facts);
 /// True if one kernel for both convolutions is predicted to be faster than a kernel for each.
-bool separablePays(const KernelFacts &facts, const SeparableGeometry &pair);
+bool separablePays(const ContractionFacts &facts);
 /// Schedule of `gemm`.
 Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm);
 /// Schedule of `amx`; nothing if rounding to bf16 was not requested or `amx` does not apply.

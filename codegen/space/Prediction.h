@@ -26,6 +26,9 @@ struct Prediction {
   std::string bound() const;
 };
 
+/// Cycles to start a kernel: the call and its operands' addresses.
+inline constexpr double startCycles = 100;
+
 /// Cycles to start `threads` threads and to wait for the last; 0 for one.
 double forkJoinCycles(int threads);
 

@@ -2,23 +2,31 @@
 //
 // The choice that costs least, conversions and operators in the layout they like less taken together, is a minimum
 // cut: every operator's choice is a node (a conv has two, it may read one layout and write the other), on the source's
-// side where it is blocked. Capacities are what LayoutRules.cpp estimates. A value used in the other layout by several
-// operators is converted once: one node a value and direction stands for its conversion.
+// side where it is blocked. Capacities are the cycles that the code generator predicts (LayoutCosts.h). A value used in
+// the other layout by several operators is converted once: one node a value and direction stands for its conversion.
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/Rewrite.h"
 #include "passes/kernels/Layout.h"
-#include "passes/kernels/LayoutRules.h"
+#include "passes/kernels/LayoutCosts.h"
 #include "passes/kernels/MinCut.h"
-#include "passes/kernels/Outline.h"
+
+#include <cmath>
 
 namespace lathe {
 namespace {
 
+/// Cycles as the whole numbers of the cut: sixteenths of a cycle, and far more than any network costs for what is
+/// impossible, yet less than a layout that was asked for.
+int64_t units(double cycles) {
+  constexpr double most = double(int64_t(1) << 40);
+  return static_cast<int64_t>(std::min(16 * cycles, most));
+}
+
 class Assignment {
 public:
   Assignment(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report)
-      : options(options), report(report), main(mainFunction(module)), shapes(main) {}
+      : options(options), report(report), main(mainFunction(module)), shapes(main), costs(main, shapes, options) {}
 
   void run() {
     for (mlir::Operation &op : main.getBody().front())
@@ -49,6 +57,7 @@ private:
   PipelineReport &report;
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
+  LayoutCosts costs;
   MinCut cut;
   llvm::DenseMap<mlir::Operation *, Choice> choices;
   std::vector<mlir::Value> values; // that can be blocked, in order
@@ -59,24 +68,42 @@ private:
   }
 
   void addOperator(mlir::Operation *op) {
-    Choice choice{layoutRule(op, options.channelBlocks, options.layoutCosts)};
+    Choice choice{layoutRule(op, options.channelBlocks)};
     LayoutRule &rule = choice.rule;
-    if (rule.rowOnly.empty() && options.declines && loweringOf(op) != "elementwise") {
-      bool blockedInput = rule.uniform || rule.blockedInput == 0;
-      rule.rowOnly = declined(op, rule, blockedInput, true);
-      if (rule.rowOnly.empty() && !rule.uniform && loweringOf(op) == "reduction")
-        rule.uniform = !declined(op, rule, true, false).empty();
-    }
+    CyclesByLayout cycles{};
+    if (rule.rowOnly.empty())
+      cycles = costs.cyclesOf(op, rule);
     if (rule.rowOnly.empty()) {
       choice.input = cut.addNode();
       choice.output = rule.uniform ? choice.input : cut.addNode();
-      cut.addEdge(MinCut::source, choice.input, rule.rowInput);
-      cut.addEdge(MinCut::source, choice.output, rule.rowOutput);
-      cut.addEdge(choice.input, MinCut::sink, rule.blockedInput);
+      addCycles(choice, cycles);
     }
     if (options.given)
       follow(options.given(nn::nodeNames(op->getLoc())), op, choice);
     choices[op] = std::move(choice);
+  }
+
+  /// The costs of the four combinations of two choices as capacities: one for each side of each choice, and one edge
+  /// between them for what blocked operands and row-major results cost beyond that. A cut can express that
+  /// only where the mixed combinations together cost no less than the equal ones; else the dearer one of the mixed is
+  /// raised until they do, which leaves the others as they are.
+  void addCycles(const Choice &choice, const CyclesByLayout &cycles) {
+    if (choice.input == choice.output) {
+      cut.addEdge(MinCut::source, choice.input, units(cycles[0][0]));
+      cut.addEdge(choice.input, MinCut::sink, units(cycles[1][1]));
+      return;
+    }
+    int64_t rows = units(cycles[0][0]), rowToBlocked = units(cycles[0][1]), blockedToRow = units(cycles[1][0]),
+            blocks = units(cycles[1][1]);
+    if (int64_t missing = rows + blocks - rowToBlocked - blockedToRow; missing > 0)
+      (rowToBlocked > blockedToRow ? rowToBlocked : blockedToRow) += missing;
+    // Row-major operands: 0 and rows or rowToBlocked; blocked ones: `input` more with blocked results.
+    int64_t input = blocks - rowToBlocked;
+    cut.addEdge(choice.input, MinCut::sink, std::max<int64_t>(0, input));
+    cut.addEdge(MinCut::source, choice.input, std::max<int64_t>(0, -input));
+    cut.addEdge(MinCut::source, choice.output, std::max<int64_t>(0, rows - rowToBlocked));
+    cut.addEdge(choice.output, MinCut::sink, std::max<int64_t>(0, rowToBlocked - rows));
+    cut.addEdge(choice.input, choice.output, blockedToRow + rowToBlocked - blocks - rows);
   }
 
   /// A layout that was asked for costs nothing, the other one more than anything.
@@ -98,26 +125,6 @@ private:
     fix(given.blockedOutput, choice.output, "result");
   }
 
-  /// Why no kernel can be made of `op` alone in these layouts; "" when one can.
-  std::string declined(mlir::Operation *op, const LayoutRule &rule, bool blockedInput, bool blockedOutput) {
-    mlir::func::FuncOp function =
-        outline(main->getParentOfType<mlir::ModuleOp>(), {{op}, loweringOf(op)}, shapes, "candidate").function;
-    for (mlir::Operation &copy : function.getBody().front()) {
-      if (copy.getName() != op->getName())
-        continue;
-      for (auto [port, operand] : llvm::zip(rule.operands, copy.getOperands()))
-        if (port != Port::row && blockedInput)
-          setLayout(operand, blockedLayout(operand));
-      for (auto [port, result] : llvm::zip(rule.results, copy.getResults()))
-        if (port != Port::row && blockedOutput)
-          setLayout(result, blockedLayout(result));
-    }
-    refreshType(function);
-    std::string reason = options.declines(function);
-    function.erase();
-    return reason;
-  }
-
   int producerNode(mlir::Value value) const {
     auto found = choices.find(value.getDefiningOp());
     if (!value.getDefiningOp() || found == choices.end() || found->second.rule.results.empty() ||
@@ -135,20 +142,19 @@ private:
   }
 
   void addValue(mlir::Value value) {
-    int64_t block = options.channelBlocks.of(value);
-    if (!block)
+    if (!options.channelBlocks.of(value))
       return;
     values.push_back(value);
     int producer = producerNode(value), toBlocked = cut.addNode(), toRow = cut.addNode();
-    int64_t cost = conversionCost(value, block, options.layoutCosts);
-    cut.addEdge(toBlocked, producer, cost);
-    cut.addEdge(producer, toRow, cost);
+    cut.addEdge(toBlocked, producer, units(costs.conversion(value, true)));
+    cut.addEdge(producer, toRow, units(costs.conversion(value, false)));
     // A conversion between a kernel and the only operator that would be fused with it costs the fusion too.
     if (mlir::Operation *maker = value.getDefiningOp();
         maker && value.hasOneUse() && loweringOf(*value.getUsers().begin()) == "elementwise") {
       int consumer = consumerNode(*value.getUses().begin());
-      cut.addEdge(producer, consumer, lostFusionCost(value, options.layoutCosts));
-      cut.addEdge(consumer, producer, lostFusionCost(value, options.layoutCosts));
+      int64_t alone = units(costs.alone(*value.getUsers().begin()));
+      cut.addEdge(producer, consumer, alone);
+      cut.addEdge(consumer, producer, alone);
     }
     for (mlir::OpOperand &use : value.getUses()) {
       int consumer = consumerNode(use);
@@ -196,6 +202,7 @@ private:
 } // namespace
 
 void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
+  require(static_cast<bool>(options.predictCycles), "internal: layouts are chosen without predictions");
   Assignment(module, options, report).run();
 }
 

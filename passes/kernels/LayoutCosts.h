@@ -1,27 +1,41 @@
-// Costs for the choice of layouts, in cycles of one core.
+// What operators and conversions cost in each layout, as the code generator predicts their kernels.
 #pragma once
 
-#include <cstdint>
+#include "ir/SymbolicShapes.h"
+#include "passes/Pipeline.h"
+#include "passes/kernels/LayoutRules.h"
+
+#include <array>
 
 namespace lathe {
 
-struct MachineFacts;
+/// Core cycles by layout of the operands that follow the choice and by layout of such results (0: row-major, 1:
+/// blocked); infinite where no kernel can be made.
+using CyclesByLayout = std::array<std::array<double, 2>, 2>;
 
-/// Cost model for ranking only. The defaults are from profiles of shufflenet_v2 on Zen 5 at 4 GHz,
-/// whose values fit the second-level cache.
-struct LayoutCosts {
-  double flopsPerCycle = 50;          // operations per cycle of a convolution
-  double convertedBytesPerCycle = 15; // layout conversion: bytes read plus bytes written, per cycle
-  double scalarCycles = 0.8;          // cycles per element for scalar loads and stores
-  double callCycles = 1200;           // start, fork and join of a kernel
+/// Asks PipelineOptions::predictCycles about operators of @main, each alone in a kernel. @main is not changed.
+class LayoutCosts {
+public:
+  /// All arguments must outlive the object.
+  LayoutCosts(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes, const PipelineOptions &options);
 
-  /// Converts cycles to the whole numbers of the cut: sixteenths of a cycle.
-  static int64_t units(double cycles) { return static_cast<int64_t>(16 * cycles); }
+  /// Cycles of `op` in the layouts that `rule` allows. Where no kernel reads or writes blocked channels, sets
+  /// rule.rowOnly to the reason.
+  CyclesByLayout cyclesOf(mlir::Operation *op, LayoutRule &rule) const;
+  /// Cycles to convert `value` once, to blocked channels or back. 1 for a conversion that moves nothing: a plan without
+  /// it reads better.
+  double conversion(mlir::Value value, bool toBlocked) const;
+  /// Cycles of an element-wise operator in a kernel of its own, which it needs where a conversion parts it from its
+  /// producer's kernel; 0 if there is no such kernel.
+  double alone(mlir::Operation *op) const;
+
+private:
+  mlir::func::FuncOp main;
+  const nn::SymbolicShapes &shapes;
+  const PipelineOptions &options;
+
+  nn::BlockedAttr blockedLayout(mlir::Value value) const;
+  Outcome<double> predicted(mlir::Operation *op, const LayoutRule &rule, bool blockedInput, bool blockedOutput) const;
 };
-
-/// Costs for `machine` with vectors of `lanes` fp32 elements. As on Zen 5, convolutions reach 25/32
-/// of the peak of multiply-adds, and conversions 5/16 of the bandwidth of the second level. No fact
-/// gives the costs of scalar accesses and calls, which stay the same number of cycles.
-LayoutCosts layoutCosts(const MachineFacts &machine, int64_t lanes);
 
 } // namespace lathe

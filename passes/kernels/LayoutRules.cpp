@@ -1,6 +1,5 @@
 #include "passes/kernels/LayoutRules.h"
 
-#include "machine/MachineFacts.h"
 #include "passes/Rewrite.h"
 #include "passes/kernels/Layout.h"
 
@@ -39,7 +38,7 @@ LayoutRule together(mlir::Operation *op, const ChannelBlocks &blocks) {
   return rule;
 }
 
-LayoutRule convRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+LayoutRule convRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (!blocks.of(op->getOperand(0)) || !blocks.of(op->getResult(0)))
     return rowMajor("not float32 with known channels", true);
   LayoutRule rule;
@@ -48,23 +47,6 @@ LayoutRule convRule(mlir::Operation *op, const ChannelBlocks &blocks, const Layo
   rule.operands.assign(op->getNumOperands(), Port::row);
   rule.operands[0] = Port::input;
   rule.results = {Port::output};
-  auto weights = rankedType(op->getOperand(1));
-  double taps = 1;
-  for (int64_t axis = 1; axis < weights.getRank(); ++axis)
-    taps *= std::max<int64_t>(weights.getDimSize(axis), 1);
-  int64_t group = nn::attrsAs<ConvAttrs>(op).group, inChannels = channelsOf(op->getOperand(0));
-  double direct = 2 * elements(op->getResult(0)) * taps / costs.flopsPerCycle;
-  if (group > 1 &&
-      inChannels / group < blocks.of(op->getOperand(0))) { // lanes are channels: every row-major access is scattered
-    rule.rowInput = costs.units(elements(op->getResult(0)) * taps * costs.scalarCycles);
-    rule.rowOutput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
-  } else {
-    // Few channels are read where they lie; padding them to a block would multiply the work.
-    bool few = inChannels <= 4;
-    rule.rowInput = few ? 0 : costs.units(0.1 * direct);
-    rule.blockedInput = few ? costs.units(direct) + 1 : 0;
-    rule.rowOutput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
-  }
   return rule;
 }
 
@@ -114,49 +96,22 @@ std::optional<std::vector<int64_t>> reducedAxes(mlir::Operation *op) {
   return result;
 }
 
-LayoutRule reductionRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+LayoutRule reductionRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   auto axes = reducedAxes(op);
   auto keepdims = op->getAttrOfType<mlir::BoolAttr>("keepdims");
   if (!axes || (keepdims && !keepdims.getValue()) || *std::min_element(axes->begin(), axes->end()) < 2)
     return rowMajor("it reduces other axes than the spatial ones");
   LayoutRule rule = together(op, blocks);
-  rule.rowInput = costs.units(elements(op->getOperand(0)) * 0.05 * costs.scalarCycles);
   // A mean over the whole image has few elements: written row-major it needs no conversion behind.
   rule.uniform = elements(op->getResult(0)) != channelsOf(op->getResult(0));
   return rule;
 }
 
-/// The axis a concat or split works along.
-int64_t movedAxis(mlir::Operation *op) {
-  int64_t axis = isOp(op, "concat") ? nn::attrsAs<ConcatAttrs>(op).axis : nn::attrsAs<SplitAttrs>(op).axis;
-  return axis < 0 ? axis + rankedType(op->getResult(0)).getRank() : axis;
-}
-
-template <class Range> bool wholeBlocks(Range &&pieces, int64_t block) {
-  int64_t offset = 0;
-  for (mlir::Value piece : pieces) {
-    if (offset % block != 0)
-      return false;
-    offset += channelsOf(piece);
-  }
-  return true;
-}
-
-/// Channels that shift by less than a block: every vector is put together from two.
-int64_t shiftedCost(mlir::Value moved, const LayoutCosts &costs) {
-  return costs.units(elements(moved) * 4 / costs.convertedBytesPerCycle);
-}
-
-LayoutRule concatOrSplitRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+LayoutRule concatOrSplitRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   auto plain = [&](mlir::Value value) { return !blocks.of(value); };
   if (llvm::any_of(op->getOperands(), plain) || llvm::any_of(op->getResults(), plain))
     return rowMajor("not float32 of rank 3 to 5");
-  LayoutRule rule = together(op, blocks);
-  bool whole = isOp(op, "concat") ? wholeBlocks(op->getOperands(), blocks.of(op->getResult(0)))
-                                  : wholeBlocks(op->getResults(), blocks.of(op->getOperand(0)));
-  if (movedAxis(op) == 1 && !whole)
-    rule.blockedInput = shiftedCost(isOp(op, "concat") ? op->getResult(0) : op->getOperand(0), costs);
-  return rule;
+  return together(op, blocks);
 }
 
 LayoutRule padRule(mlir::Operation *op, const ChannelBlocks &blocks) {
@@ -166,30 +121,24 @@ LayoutRule padRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   return spatial && !operandOf(op, 1) ? together(op, blocks) : rowMajor("it pads channels");
 }
 
-LayoutRule sliceRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+LayoutRule sliceRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   auto type = rankedType(op->getOperand(0)), result = rankedType(op->getResult(0));
   if (!blocks.of(op->getResult(0)))
     return rowMajor("not float32 of rank 3 to 5");
-  LayoutRule rule = together(op, blocks);
   if (result.getDimSize(1) == type.getDimSize(1))
-    return rule;
+    return together(op, blocks);
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
     if (axis != 1 && type.getDimSize(axis) != result.getDimSize(axis))
       return rowMajor("it cuts channels and other axes");
   for (int64_t step : nn::attrsAs<SliceAttrs>(op).steps)
     if (step != 1)
       return rowMajor("it takes channels in steps");
-  // Fused into a concatenation it costs nothing of its own.
-  mlir::Value part = op->getResult(0);
-  if (!part.hasOneUse() || !isOp(*part.getUsers().begin(), "concat"))
-    rule.blockedInput = shiftedCost(part, costs);
-  return rule;
+  return together(op, blocks);
 }
 
 /// Channels to or from the last axis, where they are contiguous: whole vectors of a block move. Row-major it is a
 /// transposition through registers.
-std::optional<LayoutRule> channelTransposeRule(mlir::Operation *op, const ChannelBlocks &blocks,
-                                               const LayoutCosts &costs) {
+std::optional<LayoutRule> channelTransposeRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   auto perm = nn::attrsAs<TransposeAttrs>(op).perm;
   int64_t last = rankedType(op->getOperand(0)).getRank() - 1;
   bool toLast = !perm.empty() && perm.back() == 1, fromLast = !perm.empty() && perm[1] == last;
@@ -198,7 +147,6 @@ std::optional<LayoutRule> channelTransposeRule(mlir::Operation *op, const Channe
   LayoutRule rule;
   rule.operands = {toLast ? Port::input : Port::row};
   rule.results = {toLast ? Port::row : Port::output};
-  rule.rowInput = costs.units(elements(op->getResult(0)) * 4 / costs.convertedBytesPerCycle);
   return rule;
 }
 
@@ -211,19 +159,19 @@ LayoutRule depthRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   return whole ? together(op, blocks) : rowMajor("it splits blocks of channels");
 }
 
-LayoutRule movementRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+LayoutRule movementRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (isOp(op, "concat") || isOp(op, "split"))
-    return concatOrSplitRule(op, blocks, costs);
+    return concatOrSplitRule(op, blocks);
   if (!op->getNumOperands() || !blocks.of(op->getOperand(0)))
     return rowMajor("not float32 of rank 3 to 5");
   if (isOp(op, "pad"))
     return padRule(op, blocks);
   if (isOp(op, "slice"))
-    return sliceRule(op, blocks, costs);
+    return sliceRule(op, blocks);
   if (isOp(op, "depth_to_space") || isOp(op, "space_to_depth"))
     return depthRule(op, blocks);
   if (isOp(op, "transpose"))
-    if (auto rule = channelTransposeRule(op, blocks, costs))
+    if (auto rule = channelTransposeRule(op, blocks))
       return *rule;
   return rowMajor("the operator moves channels");
 }
@@ -260,10 +208,10 @@ bool sameBlocks(mlir::Operation *op, const LayoutRule &rule, const ChannelBlocks
   return same;
 }
 
-LayoutRule ruleOf(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
+LayoutRule ruleOf(mlir::Operation *op, const ChannelBlocks &blocks) {
   std::string_view family = loweringOf(op);
   if (isOp(op, "conv"))
-    return convRule(op, blocks, costs);
+    return convRule(op, blocks);
   if (family == "elementwise")
     return elementwiseRule(op, blocks);
   if (family == "pool" || family == "lrn") {
@@ -271,34 +219,24 @@ LayoutRule ruleOf(mlir::Operation *op, const ChannelBlocks &blocks, const Layout
       return rowMajor("not float32 of rank 3 to 5 with known channels", true);
     LayoutRule rule = together(op, blocks);
     rule.profits = true;
-    rule.rowInput = costs.units(elements(op->getOperand(0)) * costs.scalarCycles);
     return rule;
   }
   if (family == "reduction")
-    return reductionRule(op, blocks, costs);
+    return reductionRule(op, blocks);
   if (isOp(op, "instance_norm") || isOp(op, "group_norm"))
     return channelNormRule(op, blocks);
   if (family == "movement")
-    return movementRule(op, blocks, costs);
+    return movementRule(op, blocks);
   if (family == "resize") {
     auto in = rankedType(op->getOperand(0)), out = rankedType(op->getResult(0));
     if (!in || !out || in.getRank() < 3 || in.getDimSize(1) != out.getDimSize(1))
       return rowMajor("it resamples channels");
-    LayoutRule rule = together(op, blocks);
-    rule.rowInput = costs.units(elements(op->getResult(0)) * costs.scalarCycles);
-    return rule;
+    return together(op, blocks);
   }
   return rowMajor("the operator works on row-major values");
 }
 
 } // namespace
-
-LayoutCosts layoutCosts(const MachineFacts &machine, int64_t lanes) {
-  LayoutCosts costs;
-  costs.flopsPerCycle = 2.0 * double(lanes) * machine.fmaPerCycle * 25 / 32;
-  costs.convertedBytesPerCycle = machine.readRate(1) * 5 / 16;
-  return costs;
-}
 
 int64_t ChannelBlocks::of(ElementType type) const {
   auto found = sizes.find(type);
@@ -311,21 +249,11 @@ int64_t ChannelBlocks::of(mlir::Value value) const {
   return fits ? of(nn::toElementType(type.getElementType())) : 0;
 }
 
-LayoutRule layoutRule(mlir::Operation *op, const ChannelBlocks &blocks, const LayoutCosts &costs) {
-  LayoutRule rule = ruleOf(op, blocks, costs);
+LayoutRule layoutRule(mlir::Operation *op, const ChannelBlocks &blocks) {
+  LayoutRule rule = ruleOf(op, blocks);
   if (rule.rowOnly.empty() && rule.uniform && !sameBlocks(op, rule, blocks))
     return rowMajor("its values have blocks of different sizes");
   return rule;
-}
-
-int64_t conversionCost(mlir::Value value, int64_t block, const LayoutCosts &costs) {
-  if (sameBytes(rankedType(value), nn::BlockedAttr::get(value.getContext(), 1, block)))
-    return 1; // an alias, but a plan without it reads better
-  return costs.units(costs.callCycles + elements(value) * 8 / costs.convertedBytesPerCycle);
-}
-
-int64_t lostFusionCost(mlir::Value value, const LayoutCosts &costs) {
-  return costs.units(costs.callCycles + elements(value) * 8 / costs.convertedBytesPerCycle);
 }
 
 } // namespace lathe

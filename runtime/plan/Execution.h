@@ -138,8 +138,8 @@ private:
   void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
 
   // ---- ImageLoops.cpp
-  int64_t imageLoopBytes() const;
   void findImageLoops();
+  void addImageLoops(std::span<const Instruction *const> run, int64_t images);
   ImageLoop imageLoopOf(std::span<const Instruction *const> run) const;
   void requestImages(std::vector<ArenaRequest> &requests);
   void run(ImageLoop &loop);

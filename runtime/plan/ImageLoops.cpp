@@ -2,6 +2,7 @@
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace lathe::runtime {
 
@@ -37,74 +38,61 @@ Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instructio
   return loop;
 }
 
-/// Below this many bytes handed on for a whole batch the caches hold them anyway.
-int64_t Context::State::imageLoopBytes() const {
-  return plan->imageLoopBytes.evaluate([&](const std::string &symbol) -> int64_t {
-    if (symbol == "threads")
-      return pool.slots();
-    auto it = symbols.find(symbol);
-    require(it != symbols.end(), "{}: malformed plan: the least bytes of image loops depend on '{}'", file, symbol);
-    return it->second;
-  });
+/// The stretches of `run` that are cheaper image by image.
+void Context::State::addImageLoops(std::span<const Instruction *const> run, int64_t images) {
+  std::vector<ImageCall> calls(run.size());
+  std::vector<ImageValue> values;
+  std::unordered_map<uint32_t, size_t> numberOf; // roots that may live inside, in `values`
+  std::vector<uint32_t> partly;                  // roots that some call sees a part of
+  for (size_t i = 0; i < run.size(); ++i)
+    for (uint32_t value : std::get<CallKernel>(run[i]->operation).buffers) {
+      uint32_t root = plan->values[value].root;
+      const LiveRange &live = plan->live[root];
+      if (plan->values[root].storage == Storage::constant) {
+        calls[i].weights += double(slots[value].bytes);
+        continue;
+      }
+      calls[i].passing += double(slots[value].bytes) / double(images);
+      if (slots[value].bytes != slots[root].bytes)
+        partly.push_back(root);
+      if (plan->values[root].storage != Storage::temporary || live.first < run.front()->id ||
+          live.last > run.back()->id || slots[root].bytes % (images * int64_t(arenaAlignment)) != 0)
+        continue;
+      auto [found, added] = numberOf.try_emplace(root, values.size());
+      if (added)
+        values.push_back({double(slots[root].bytes) / double(images), i, live.last - run.front()->id, {}});
+      values[found->second].uses.push_back(i);
+    }
+  for (uint32_t root : partly)
+    if (auto found = numberOf.find(root); found != numberOf.end())
+      values[found->second].uses.clear();
+  for (const Stretch &stretch : imageStretches(calls, values, images, pool.slots(), plan->imageCosts))
+    imageLoops.push_back(imageLoopOf(run.subspan(stretch.first, stretch.last - stretch.first)));
 }
 
-/// Runs of calls where passing image by image saves more than it costs: bytes handed on, written and read in a cache
-/// instead of farther away, against weights that are read again for each image.
+/// The runs of calls that a batch may pass image by image, and the stretches of them where it should.
 void Context::State::findImageLoops() {
   imageLoops.clear();
   if (wholeBatches)
     return;
-  int64_t worthLooping = imageLoopBytes();
   std::vector<const Instruction *> run;
-  std::vector<int64_t> gain; // bytes, by instruction of the run
   int64_t images = 1;
   auto close = [&] {
-    // The best stretch, then what is left before and behind it.
-    auto best = [&](auto &&self, size_t low, size_t high) -> void {
-      int64_t sum = 0, most = 0;
-      size_t from = low, first = low, last = low;
-      for (size_t i = low; i < high; ++i) {
-        if (sum <= 0)
-          sum = 0, from = i;
-        sum += gain[i];
-        if (sum > most)
-          most = sum, first = from, last = i + 1;
-      }
-      if (most == 0)
-        return;
-      self(self, low, first);
-      ImageLoop loop = imageLoopOf(std::span(run).subspan(first, last - first));
-      int64_t handedOn = 0;
-      for (uint32_t value : loop.inside)
-        handedOn += slots[value].bytes;
-      if (handedOn > worthLooping)
-        imageLoops.push_back(std::move(loop));
-      self(self, last, high);
-    };
-    best(best, 0, run.size());
+    if (!run.empty())
+      addImageLoops(run, images);
     run.clear();
-    gain.clear();
   };
   for (const Instruction &instruction : plan->blocks[0].instructions) {
     auto *call = std::get_if<CallKernel>(&instruction.operation);
     int64_t count = call && instruction.known ? evaluate(call->images) : 1;
     bool fits = count > 1 && evaluate(call->stages) == 1 && evaluate(call->units) % count == 0 &&
                 std::none_of(call->buffers.begin(), call->buffers.end(), [&](uint32_t v) { return slots[v].boxed; });
-    if (!run.empty() && (!fits || count != images))
+    if (!fits || count != images)
       close();
     if (!fits)
       continue;
     images = count;
     run.push_back(&instruction);
-    int64_t weights = 0, made = 0;
-    for (uint32_t value : call->buffers) {
-      const ValueInfo &info = plan->values[value];
-      if (plan->values[info.root].storage == Storage::constant)
-        weights += slots[value].bytes;
-      else if (info.root == value && info.storage == Storage::temporary && plan->live[value].first == instruction.id)
-        made += slots[value].bytes / count;
-    }
-    gain.push_back(2 * made - weights);
   }
   close();
 }

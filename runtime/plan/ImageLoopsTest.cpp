@@ -1,3 +1,4 @@
+#include "runtime/plan/ImageCost.h"
 #include "runtime/testing/ContextTesting.h"
 
 #include <gmock/gmock.h>
@@ -26,6 +27,7 @@ TestPlan batches(bool stages = false) {
   for (auto &instruction : p.plan().blocks[0]->instructions)
     instruction->operation.AsCallKernel()->images = "N";
   p.half(sum, late, "N*40960");
+  p.imageCosts({{600000, 0.02}, {0, 0.1}}, 100); // one image of a call stays near, two do not
   return p;
 }
 
@@ -82,21 +84,126 @@ TEST_F(ImageLoopsTest, batchesPassImageByImage) {
 }
 
 TEST_F(ImageLoopsTest, thePlanSaysWhichBatchesPassImageByImage) {
-  auto arena = [](const std::string &least, int threads) {
+  using Levels = std::vector<std::pair<double, double>>;
+  auto arena = [](const Levels &levels, double callCycles, int threads, int64_t images = 16) {
     TestPlan p = batches();
-    p.plan().image_loop_bytes = least;
+    p.imageCosts(levels, callCycles);
     Context context(p.model(), {.threads = threads});
-    Tensor x = ramp(16 * 40960);
-    context.setInput(0, Tensor::borrow(ElementType::f32, {16, 40960}, x.data()));
+    Tensor x = ramp(images * 40960);
+    context.setInput(0, Tensor::borrow(ElementType::f32, {images, 40960}, x.data()));
     context.run();
     return context.memory().arenaBytes;
   };
-  // Two values inside hand on 16 * 40960 * 4 bytes each.
-  uint64_t looped = arena("", 1), whole = arena("100000000", 1);
-  EXPECT_LT(looped, whole);
-  EXPECT_EQ(arena("5000000*threads", 1), looped);
-  EXPECT_GT(arena("5000000*threads", 2), arena("5000000", 2));
-  EXPECT_THROW(arena("5000000*M", 1), Error);
+  // `half` and `quarter` live inside: an image of them instead of 16. `sum` is used behind the run.
+  const Levels near = {{600000, 0.02}, {0, 0.1}}, large = {{1e9, 0.02}, {0, 0.1}}, flat = {{600000, 0.1}, {0, 0.1}};
+  uint64_t whole = arena({}, 0, 1), looped = arena(near, 100, 1);
+  EXPECT_EQ(looped, whole - 2 * 15 * 40960 * 4);
+  EXPECT_EQ(arena(large, 0, 1), whole);                     // one level holds the whole batch
+  EXPECT_EQ(arena(flat, 0, 1), whole);                      // no level is faster
+  EXPECT_EQ(arena(near, 1e6, 1), whole);                    // starting kernels costs more than it saves
+  EXPECT_EQ(arena(near, 100, 2), looped + 2 * 40960 * 4);   // a replica a thread
+  EXPECT_EQ(arena({{2e6, 0.02}, {0, 0.1}}, 100, 8), whole); // two images of each thread stay near
+  EXPECT_EQ(arena(near, 100, 16), whole);                   // one image for each thread
+}
+
+TEST_F(ImageLoopsTest, aPlanWithoutCostsPassesWholeBatches) {
+  TestPlan p = batches();
+  p.plan().image_costs = nullptr;
+  Context context(p.model(), {.threads = 1});
+  Tensor x = ramp(16 * 40960);
+  context.setInput(0, Tensor::borrow(ElementType::f32, {16, 40960}, x.data()));
+  context.run();
+  EXPECT_GE(context.memory().arenaBytes, 3u * 16 * 40960 * 4);
+}
+
+// ---- The decision alone
+
+const ImageCosts twoLevels = {MemoryLevels({{1000, 0}, {0, 1}}), 1};
+
+std::vector<std::pair<size_t, size_t>> stretches(const std::vector<ImageCall> &calls,
+                                                 const std::vector<ImageValue> &values, int64_t images, int threads,
+                                                 const ImageCosts &costs = twoLevels) {
+  std::vector<std::pair<size_t, size_t>> result;
+  for (const Stretch &stretch : imageStretches(calls, values, images, threads, costs))
+    result.emplace_back(stretch.first, stretch.last);
+  return result;
+}
+
+TEST(ImageCost, weightsThatAreReadAgainWeighAgainstValuesThatStayNear) {
+  using ::testing::ElementsAre, ::testing::Pair, ::testing::IsEmpty;
+  // Three calls hand on two values of 400 bytes an image; 800 bytes pass through a call.
+  const std::vector<ImageValue> values = {{400, 0, 1, {0, 1}}, {400, 1, 2, {1, 2}}};
+  auto calls = [](double first, double last) { return std::vector<ImageCall>{{800, first}, {800, 100}, {800, last}}; };
+  EXPECT_THAT(stretches(calls(0, 0), values, 8, 1), ElementsAre(Pair(0, 3)));
+  EXPECT_THAT(stretches(calls(0, 0), values, 8, 4), ElementsAre(Pair(0, 3)));
+  EXPECT_THAT(stretches(calls(0, 0), values, 8, 8), IsEmpty());
+  EXPECT_THAT(stretches(calls(0, 0), values, 1, 1), IsEmpty());
+  // 190 bytes of weights beside an image fit alone but not together: (8 - 1) * 290 against 8 * 800 and 2 * 8 * 400.
+  EXPECT_THAT(stretches(calls(0, 190), values, 8, 1), ElementsAre(Pair(0, 3)));
+  // Weights that are far in both orders cost nothing; those that were near beside them do.
+  EXPECT_THAT(stretches(calls(5000, 0), values, 8, 1), ElementsAre(Pair(0, 3)));
+  const ImageCosts slowStart = {twoLevels.levels, 5000};
+  EXPECT_THAT(stretches(calls(0, 0), values, 8, 1, slowStart), IsEmpty());
+}
+
+/// Cycles that `chosen` saves, counted plainly.
+double saving(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values, double rounds,
+              const ImageCosts &costs, const std::vector<std::pair<size_t, size_t>> &chosen) {
+  double saved = 0;
+  for (auto [first, last] : chosen) {
+    double weights = 0, passing = 0;
+    for (size_t i = first; i < last; ++i) {
+      weights += calls[i].weights;
+      passing = std::max(passing, calls[i].passing);
+    }
+    for (size_t i = first; i < last; ++i) {
+      double before = costs.levels.cyclesPerByte(calls[i].weights + calls[i].passing);
+      saved -= (rounds - 1) * (calls[i].weights * (costs.levels.cyclesPerByte(weights + passing) - before));
+      saved -= (rounds - 1) * costs.callCycles;
+    }
+    for (const ImageValue &value : values)
+      if (value.made >= first && value.last < last)
+        for (size_t use : value.uses)
+          saved += rounds * value.bytes *
+                   (costs.levels.cyclesPerByte(calls[use].passing * rounds) -
+                    costs.levels.cyclesPerByte(calls[use].passing));
+  }
+  return saved;
+}
+
+TEST(ImageCost, noDivisionIntoStretchesSavesMore) {
+  uint64_t state = 20261123;
+  auto random = [&](uint64_t most) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % (most + 1);
+  };
+  int several = 0;
+  for (int round = 0; round < 400; ++round) {
+    const size_t count = 1 + random(6);
+    std::vector<ImageCall> calls(count);
+    for (ImageCall &call : calls)
+      call = {double(100 + random(900)), double(random(600))};
+    std::vector<ImageValue> values;
+    for (size_t i = 0; i < random(8); ++i) {
+      size_t made = random(count - 1), last = made + random(count - 1 - made);
+      values.push_back({double(random(800)), made, last, {made, last}});
+    }
+    const ImageCosts costs = {MemoryLevels({{500, 0}, {1500, 0.1}, {0, 1}}), double(random(100))};
+    auto chosen = stretches(calls, values, 4, 1, costs);
+    several += chosen.size() > 1;
+    double best = 0; // over all divisions: cuts between calls, and a choice for each part
+    for (size_t cuts = 0; cuts < size_t(1) << (count - 1); ++cuts) {
+      double sum = 0;
+      for (size_t first = 0, i = 0; i < count; ++i)
+        if (i + 1 == count || (cuts >> i & 1)) {
+          sum += std::max(0.0, saving(calls, values, 4, costs, {{first, i + 1}}));
+          first = i + 1;
+        }
+      best = std::max(best, sum);
+    }
+    EXPECT_NEAR(saving(calls, values, 4, costs, chosen), best, 1e-6) << "round " << round;
+  }
+  EXPECT_GT(several, 5);
 }
 
 } // namespace

@@ -26,10 +26,7 @@ public:
     plan.outputs = decodePorts(source.outputs(), "outputs", Storage::output);
     decodeKernels();
     decodeBlocks();
-    std::string least = text(source.image_loop_bytes());
-    check(least.size() <= 4096, "the least bytes of image loops have {} characters, expected at most 4096",
-          least.size());
-    plan.imageLoopBytes = least.empty() ? Dim(0) : Dim::parse(least);
+    decodeImageCosts();
     try {
       analyzePlan(plan);
     } catch (const Error &error) {
@@ -108,6 +105,24 @@ private:
         plan.rules.push_back({Relation(rule->relation()), extent(rule->left(), "0"), extent(rule->right(), "0"),
                               text(rule->node()), true});
       }
+  }
+
+  void decodeImageCosts() {
+    const fb::ImageCosts *costs = source.image_costs();
+    if (!costs)
+      return;
+    std::vector<MemoryLevel> levels;
+    if (costs->levels())
+      for (const fb::MemoryLevel *level : *costs->levels()) {
+        levels.push_back({level->bytes(), level->cycles_per_byte()});
+        check(std::isfinite(level->bytes()) && level->bytes() >= 0 && std::isfinite(level->cycles_per_byte()) &&
+                  level->cycles_per_byte() >= 0,
+              "memory level {} holds {} bytes at {} cycles a byte", levels.size() - 1, level->bytes(),
+              level->cycles_per_byte());
+      }
+    check(std::isfinite(costs->call_cycles()) && costs->call_cycles() >= 0, "the start of a kernel takes {} cycles",
+          costs->call_cycles());
+    plan.imageCosts = {MemoryLevels(std::move(levels)), costs->call_cycles()};
   }
 
   void decodeValues() {

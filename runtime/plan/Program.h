@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/References.h"
+#include "runtime/plan/ImageCost.h"
 #include "support/Dim.h"
 #include "support/ElementType.h"
 #include "support/ExtentRule.h"
@@ -120,7 +121,7 @@ struct Plan {
   uint32_t firstKernel = 0; // number of kernels[0] in the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
-  Dim imageLoopBytes; // least bytes handed on for which a batch passes image by image; may name `threads`
+  ImageCosts imageCosts; // by which a batch passes image by image or not
   std::vector<Rule> rules;
   std::vector<std::string> lateSymbols;          // of rules that are not known before a reference returns
   std::vector<LiveRange> live;                   // by value; roots only

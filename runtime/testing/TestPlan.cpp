@@ -96,6 +96,16 @@ void TestPlan::waves(uint32_t out, const std::string &width, const std::string &
 void TestPlan::table(uint32_t out, const std::string &count, size_t block) {
   call(TestKernel::table, {out}, {}, count, "0", block);
 }
+void TestPlan::imageCosts(const std::vector<std::pair<double, double>> &levels, double callCycles) {
+  auto costs = std::make_unique<plan::ImageCostsT>();
+  for (auto [bytes, cyclesPerByte] : levels) {
+    costs->levels.push_back(std::make_unique<plan::MemoryLevelT>());
+    costs->levels.back()->bytes = bytes;
+    costs->levels.back()->cycles_per_byte = cyclesPerByte;
+  }
+  costs->call_cycles = callCycles;
+  plan().image_costs = std::move(costs);
+}
 void TestPlan::relay(LatheKernel kernel, std::vector<uint32_t> buffers, const std::string &width,
                      const std::string &units, const std::string &scratch) {
   uint32_t address = constant<int64_t>("kernel", {"1"}, {static_cast<int64_t>(reinterpret_cast<intptr_t>(kernel))});

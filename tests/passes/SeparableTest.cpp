@@ -167,7 +167,7 @@ TEST(Separable, aScheduleSaysWhoseKernelItIsFor) {
 TEST(Separable, theNameOfOneOfTheTwoAsksForTwo) {
   for (std::string line : {"d1_a1: lanewise/1 px=2 rows=2\n", "p1: direct/1 px=2\n"}) {
     CompileOptions options;
-    options.scheduleText = layouts + line;
+    options.scheduleText = layouts + line + "d2: fuse/1 with=d2\n";
     std::string chosen = scheduleOf(1, options);
     EXPECT_THAT(chosen, testing::HasSubstr("\nd1_a1: lanewise/1 "));
     EXPECT_THAT(chosen, testing::HasSubstr("\np1: direct/1 "));

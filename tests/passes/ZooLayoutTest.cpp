@@ -1,6 +1,8 @@
 // Built-in networks through the pipeline: how many conversions of layout and kernels come out. Nothing is compiled
 // here; every candidate kernel is accepted.
+#include "codegen/Generate.h"
 #include "ir/Context.h"
+#include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
 #include "passes/interpret/Evaluate.h"
 #include "passes/kernels/Layout.h"
@@ -38,6 +40,8 @@ class ZooLayout : public testing::TestWithParam<std::pair<const std::string, Exp
 
 TEST_P(ZooLayout, ConversionsAndKernels) {
   auto &[name, expected] = GetParam();
+  registerLowerings();
+  const Target target = Target::parse("x86-64-v4");
   for (bool dynamicBatch : {false, true}) {
     SCOPED_TRACE(dynamicBatch ? "symbolic batch" : "batch 1");
     auto context = makeContext();
@@ -45,6 +49,7 @@ TEST_P(ZooLayout, ConversionsAndKernels) {
     zoo.dynamicBatch = dynamicBatch;
     auto module = buildZoo(*context, name, zoo);
     PipelineOptions options;
+    options.predictCycles = [&](mlir::func::FuncOp kernel) { return predictCycles({kernel, target}); };
     optimizeGraph(*module, options);
     PipelineReport report = formKernels(*module, options);
     EXPECT_LE(static_cast<int>(report.conversions.size()), expected.conversions);

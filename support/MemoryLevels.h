@@ -1,0 +1,55 @@
+// The levels of a machine's memory as one core sees them, and what reading from them costs.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace lathe {
+
+/// A level of the memory hierarchy.
+struct MemoryLevel {
+  double bytes = 0;         // what it holds for one core
+  double cyclesPerByte = 0; // wait of one core for a byte; 0: the innermost level, which computing never waits for
+};
+
+/// Innermost level first; the last one is memory, which holds everything.
+class MemoryLevels {
+public:
+  MemoryLevels() = default;
+  explicit MemoryLevels(std::vector<MemoryLevel> levels) : levels(std::move(levels)) {}
+
+  size_t size() const { return levels.size(); }
+  const MemoryLevel &operator[](size_t index) const { return levels[index]; }
+
+  /// The innermost level that holds `bytes`.
+  size_t levelOf(double bytes) const {
+    size_t level = 0;
+    while (level + 1 < levels.size() && levels[level].bytes < bytes)
+      ++level;
+    return level;
+  }
+  /// Calls visit(level, share) for the share of a set of `bytes` bytes that each level delivers when the set passes by
+  /// again: as much as the level holds, the rest from farther away.
+  template <class Visit> void eachShare(double bytes, const Visit &visit) const {
+    double rest = 1;
+    for (size_t level = 0; level < levels.size() && rest > 0; ++level) {
+      double kept = level + 1 == levels.size() || bytes <= 0 ? rest : levels[level].bytes / bytes - (1 - rest);
+      kept = std::clamp(kept, 0.0, rest);
+      visit(level, kept);
+      rest -= kept;
+    }
+  }
+  /// Cycles for each byte of a set of `bytes` bytes that passes by again.
+  double cyclesPerByte(double bytes) const {
+    double cycles = 0;
+    eachShare(bytes, [&](size_t level, double share) { cycles += share * levels[level].cyclesPerByte; });
+    return cycles;
+  }
+
+private:
+  std::vector<MemoryLevel> levels;
+};
+
+} // namespace lathe
