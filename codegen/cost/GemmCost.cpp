@@ -93,7 +93,10 @@ private:
     // The first block of a chunk reads a panel when it arrives, or copies it.
     cost.readAgain((blocks - batch * chunks) * right(), held, 0.3);
     if (gemm.constantB) {
-      double ahead = plan.prefetch && chunkRows() > 1 ? 1 - cost.machine.readAheadCost : m == 1 ? 0.3 : 0.2;
+      // Panels that one register block uses pass by in order, which the hardware follows by itself; prefetching them
+      // disturbs it (docs/notes/transformers.md).
+      bool once = std::min(double(plan.mc), double(pieces.count)) < 2;
+      double ahead = once ? (plan.prefetch ? 0.1 : 0.5) : plan.prefetch ? 1 - cost.machine.readAheadCost : 0.2;
       cost.readFirst(right(), ahead);
       cost.readAgain((batch * chunks - 1) * right(), right() + chunkRows() * double(plan.allSteps()) * unit, ahead);
     } else {

@@ -151,8 +151,8 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
     double greatest = vectors * std::max(0.6, 3 / chains), sum = vectors * exponential;
     bool tail = std::fmod(n, double(lanes)) > 0; // a masked vector, with code of its own
     // Two sums across lanes, a polynomial and a division wait for one another; the next row's vectors hide some of it.
-    double waits = std::max(0.0, 70 - 3.5 * vectors) + (tail ? 30 : 0);
-    return greatest + sum * (1 + 0.1 * (together - 1)) + vectors * scale + waits / together + 15;
+    double waits = std::max(0.0, 45 - 3.5 * vectors) + (tail ? 30 : 0);
+    return greatest + sum * (1 + 0.13 * (together - 1)) + vectors * scale + waits / together + 15;
   };
   double together = double(schedule.number("interleave"));
   cost.compute = runs.runs * runCycles(runs.length, together, row);

@@ -87,10 +87,10 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
   int64_t bytes = gemm.k * format.unitBytes() / format.group;
   if (format.converts)
     schedule.words["type"] = format.name;
-  // Weights of this size come from memory each time the network runs. One row uses each once and in order, which the
-  // hardware follows; the next tile, far ahead, would be gone again when its turn comes.
-  if (gemm.constantB && (m == 0 || m >= rows))
-    schedule.numbers["prefetch"] = m != 1 && bytes * gemm.n > (96 << 10);
+  // Weights of this size come from memory each time the network runs. One register block of rows uses each once and in
+  // order, which the hardware follows; the next tile, far ahead, would be gone again when its turn comes.
+  if (gemm.constantB)
+    schedule.numbers["prefetch"] = (m == 0 || m > rows) && bytes * gemm.n > (96 << 10);
   if (!gemm.constantB) {
     schedule.numbers["packb"] = packs;
     schedule.numbers["kc"] = 0;
