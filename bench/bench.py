@@ -83,7 +83,7 @@ def fingerprint(lathe):
 def commit():
     """The source tree's state, as far as git knows it: what the program is said to be built from."""
     git = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs", ":!bench")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs", ":!bench", ":!*.md")
     return (git("log", "-1", "--format=%h of %cs") or "?") + (", with changes" if changed else "")
 
 

@@ -25,7 +25,7 @@ def write(document):
         json.dump(document, open(json_path, "w"))
 verb = arguments[0]
 if verb == "machine":
-    write({"cpu": "Test CPU", "llvm_cpu": "test1", "hardware_threads": 2, "kernel": "Linux", "virtualized": True, "hypervisor": "kvm", "arithmetic": [{"type": "f32", "gflops": [100, 200]}]})
+    write({"cpu": "Test CPU", "facts": {"cpu": "test1"}, "hardware_threads": 2, "kernel": "Linux", "virtualized": True, "hypervisor": "kvm", "arithmetic": [{"type": "f32", "gflops": [100, 200]}]})
 elif verb == "compare" and "bf16" in arguments:
     if os.environ.get("FAKE_BF16") == "none":
         print("lathe: --precision bf16: the target x86-64-v3 has no products of bf16 (avx512bf16)", file=sys.stderr)

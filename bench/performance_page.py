@@ -57,6 +57,11 @@ def machine(lathe):
     return json.loads(text) if text else {}
 
 
+def cpuName(machine):
+    """LLVM's name of the CPU, which tells machines with one brand string apart."""
+    return machine.get("facts", {}).get("cpu", "?")
+
+
 def plural(count, word):
     return "%d %s%s" % (count, word, "" if count == 1 else "s")
 
@@ -278,7 +283,7 @@ class Page:
         facts = machine(self.lathe)
         at = {threads: {network: row for network in self.settings.networks if (row := self.networks.get((network, threads), {})).get("peers")} for threads in self.settings.threads}
         slower = sorted({network.replace("zoo:", "") for rows in at.values() for network, row in rows.items() if row["peers"][0]["verdict"] == "slower"})
-        return {"commits": self.commits(), "date": (self.dates() or ["?"])[-1][:10], "machine": "%s (%s)%s" % (facts.get("cpu", "?"), facts.get("llvm_cpu", "?"), ", virtual" if facts.get("virtualized") else ""),
+        return {"commits": self.commits(), "date": (self.dates() or ["?"])[-1][:10], "machine": "%s (%s)%s" % (facts.get("cpu", "?"), cpuName(facts), ", virtual" if facts.get("virtualized") else ""),
                 "networks": max((len(rows) for rows in at.values()), default=0), "slower": slower,
                 "means": {str(threads): geometricMean([row["peers"][0]["ratio"] for row in rows.values()]) for threads, rows in at.items() if rows}}
 

@@ -109,7 +109,7 @@ def write(root, lathe, settings, rows):
         "against the time that `lathe profile` measures, for each kernel of %s." % performance_page.plural(len({network for network, threads in rows if "failure" not in rows[(network, threads)]}), "network"),
         "The constants of the cost model are not fitted to these times. How well the model *orders* schedules of one kernel is in",
         "[notes/predicting.md](notes/predicting.md).\n",
-        "- **Machine**: %s (%s), caches and rates from the facts that the compiler uses ([machine.md](machine.md))." % (facts.get("cpu", "?"), facts.get("llvm_cpu", "?")),
+        "- **Machine**: %s (%s), caches and rates from the facts that the compiler uses ([machine.md](machine.md))." % (facts.get("cpu", "?"), performance_page.cpuName(facts)),
         "- **Version**: Lathe commit %s; measured from %s to %s." % (", ".join(commits), finished[0], finished[-1]),
         "- **Ratio**: predicted over measured time; below 1 the kernel takes longer than predicted.\n",
         "![predicted over measured](predictions.svg)\n", *parts]))
