@@ -21,15 +21,15 @@ double bytesOf(const TensorFacts &tensor) {
   return bytes;
 }
 
-void Cost::passOperands(int except) {
+void Cost::passOperands(int except, double most) {
   double read = 0, written = 0, threads = std::max(1, facts.threads);
   for (size_t i = 0; i < facts.inputs.size(); ++i)
     if (int(i) == except)
       continue;
     else if (facts.inputs[i].constant)
-      readFirst(bytesOf(facts.inputs[i]));
+      readFirst(std::min(bytesOf(facts.inputs[i]), most));
     else
-      read += bytesOf(facts.inputs[i]);
+      read += std::min(bytesOf(facts.inputs[i]), most);
   for (const TensorFacts &tensor : facts.outputs)
     written += bytesOf(tensor);
   // The kernels that wrote the operands were cut over the threads in ways of their own.

@@ -10,6 +10,8 @@
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/space/WorkItems.h"
 
+#include <limits>
+
 namespace lathe {
 
 /// `extent` with open extents as 1.
@@ -28,8 +30,8 @@ public:
 
   /// Operands and results pass by once: constants from memory, the others from the levels that hold a thread's share of
   /// them all. What other threads may have written of the operands comes from a level that cores share. Without tensor
-  /// `except`, an index of the inputs.
-  void passOperands(int except = -1);
+  /// `except`, an index of the inputs. At most `most` bytes of each operand.
+  void passOperands(int except = -1, double most = std::numeric_limits<double>::infinity());
   /// `bytes` are read, of a set of `held` bytes that was read before: they come from the innermost level that holds it.
   /// `hidden`: the share of the wait that prefetching takes away.
   void readAgain(double bytes, double held, double hidden = 0);

@@ -53,11 +53,16 @@ constexpr double acrossCycles = 30;
 
 Prediction GrainFacts::predict(const Schedule &schedule) const {
   Cost cost(*this);
-  cost.passOperands();
   Runs runs = runsOf(shape, schedule.number("grain"));
-  double elements = 0;
-  for (const TensorFacts &tensor : outputs)
+  double elements = 0, results = 0;
+  for (const TensorFacts &tensor : outputs) {
     elements = std::max(elements, bytesOf(tensor) / (bitWidth(tensor.type) / 8.0));
+    results += bytesOf(tensor);
+  }
+  if (family == "movement") // the rows that a gather takes of a table
+    cost.passOperands(-1, results);
+  else
+    cost.passOperands();
   cost.compute = elements * elementCycles + runs.runs * 2 + runs.units * turnCycles;
   return cost.finish(runs.units, 0.8);
 }
