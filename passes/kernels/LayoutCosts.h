@@ -23,7 +23,8 @@ public:
   /// rule.rowOnly to the reason.
   CyclesByLayout cyclesOf(mlir::Operation *op, LayoutRule &rule) const;
   /// Cycles to convert `value` once, to blocked channels or back. 1 for a conversion that moves nothing: a plan without
-  /// it reads better.
+  /// it reads better. Infinite where no kernel converts it: it has no elements, or extents that are known only when the
+  /// kernel runs.
   double conversion(mlir::Value value, bool toBlocked) const;
   /// Cycles of an element-wise operator in a kernel of its own, which it needs where a conversion parts it from its
   /// producer's kernel; 0 if there is no such kernel.
