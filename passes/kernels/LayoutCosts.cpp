@@ -43,7 +43,7 @@ Outcome<double> LayoutCosts::predicted(mlir::Operation *op, const LayoutRule &ru
         setLayout(result, blockedLayout(result));
     refreshType(function);
     // `share-storage` leaves nothing of it to do.
-    if (options.shareStorage && options.level >= 2 && placesInWhole(copy, nn::SymbolicShapes(function)))
+    if (options.level >= 2 && placesInWhole(copy, nn::SymbolicShapes(function)))
       return 0.0;
     return options.predictCycles(function);
   }();

@@ -33,6 +33,7 @@ constexpr const char *target = "x86-64-v3"; // the page is the same wherever it 
 json outcomeOf(mlir::ModuleOp module) {
   CompileOptions options;
   options.target = target;
+  options.level = 2; // layouts follow the machine, and their conversions are kernels beside the operator
   CompileReport report = checkCompiled(module, options);
   json result = json::object();
   std::set<std::string> families;
