@@ -35,6 +35,7 @@ ALLOWED = {
     "codegen/target": {"machine", "codegen", "package", "mlir"},
     "codegen": {"machine", "codegen/cost", "codegen/space", "codegen/target", "schedule", "ir", "ops", "package", "mlir"},
     "compile": {"machine", "codegen", "lowerings", "passes", "package", "schedule", "ir", "ops", "import", "include", "mlir"},
+    "tune": {"codegen/space", "schedule", "machine"},
     "process": set(),
     "cache": {"machine", "package", "runtime"},
     "verify": {"lab", "passes", "runtime", "ir", "ops", "mlir"},  # a package beside the references

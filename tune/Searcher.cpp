@@ -1,0 +1,225 @@
+#include "tune/Searcher.h"
+
+#include "support/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace lathe::tune {
+namespace {
+
+class RandomSearcher : public Searcher {
+public:
+  using Searcher::Searcher;
+
+private:
+  std::optional<Point> next() override {
+    constexpr int repeats = 1000; // in a space that is nearly exhausted most draws are known
+    for (int i = 0; i < repeats; ++i) {
+      std::optional<Point> point = space.draw(random);
+      if (!point)
+        return std::nullopt;
+      if (isNew(*point))
+        return point;
+    }
+    return std::nullopt;
+  }
+};
+
+/// The first knob changes fastest.
+class GridSearcher : public Searcher {
+public:
+  using Searcher::Searcher;
+
+private:
+  Point current;
+  bool begun = false;
+
+  /// False behind the last point.
+  bool advance() {
+    const auto &algorithms = space.algorithms();
+    if (!begun) {
+      begun = true;
+      if (algorithms.empty())
+        return false;
+      current = {0, std::vector<uint32_t>(algorithms[0].knobs.size())};
+      return true;
+    }
+    for (size_t knob = 0; knob < current.values.size(); ++knob) {
+      if (++current.values[knob] < algorithms[current.algorithm].values(knob))
+        return true;
+      current.values[knob] = 0;
+    }
+    if (current.algorithm + 1 == algorithms.size())
+      return false;
+    size_t algorithm = current.algorithm + 1;
+    current = {algorithm, std::vector<uint32_t>(algorithms[algorithm].knobs.size())};
+    return true;
+  }
+
+  std::optional<Point> next() override {
+    while (advance())
+      if (isNew(current) && space.isLegal(current))
+        return current;
+    return std::nullopt;
+  }
+};
+
+/// A steady-state genetic algorithm: a child of two parents, or of one, for every proposal. Parents are drawn from the
+/// fastest points by rank; of parents of two algorithms the child takes the first one's knobs alone.
+class GeneticSearcher : public Searcher {
+public:
+  using Searcher::Searcher;
+
+private:
+  static constexpr size_t population = 64, elders = 16; // elders: points at random before the first child
+  static constexpr double mutation = 0.15;              // chance of each knob to change
+
+  const Point &parent() {
+    size_t size = std::min(passed.size(), population);
+    // The square of a share prefers low ranks.
+    double share = drawnShare(random);
+    return passed[static_cast<size_t>(share * share * static_cast<double>(size))].point;
+  }
+
+  Point child() {
+    Point result = parent();
+    const Point &other = parent();
+    const Subspace &subspace = space.algorithms()[result.algorithm];
+    for (size_t knob = 0; knob < result.values.size(); ++knob) {
+      if (other.algorithm == result.algorithm && drawn(random, 2))
+        result.values[knob] = other.values[knob];
+      if (drawnShare(random) < mutation)
+        result.values[knob] = static_cast<uint32_t>(drawn(random, subspace.values(knob)));
+    }
+    return result;
+  }
+
+  std::optional<Point> next() override {
+    constexpr int children = 500;
+    if (passed.size() >= elders)
+      for (int i = 0; i < children; ++i)
+        if (Point point = child(); isNew(point) && space.isLegal(point))
+          return point;
+    for (int i = 0; i < children; ++i)
+      if (std::optional<Point> point = space.draw(random); point && isNew(*point))
+        return point;
+    return std::nullopt;
+  }
+};
+
+/// Best-first search: among the new neighbours of the fastest points, the one of which the cost model expects most. It
+/// expects of a neighbour its prediction, corrected by what the model got wrong of the measured point.
+class DescentSearcher : public Searcher {
+public:
+  using Searcher::Searcher;
+
+private:
+  static constexpr size_t expanded = 4; // points whose neighbours are considered
+  static constexpr double chance = 0.1; // share of the proposals that are random: an algorithm may be mispredicted
+
+  std::map<Point, double> cycles; // predictions
+
+  double predicted(const Point &point) {
+    auto [found, added] = cycles.try_emplace(point);
+    if (added)
+      found->second = space.kernel().predict(space.schedule(point)).total();
+    return found->second;
+  }
+
+  std::optional<Point> drawNew() {
+    constexpr int tries = 200;
+    for (int i = 0; i < tries; ++i)
+      if (std::optional<Point> point = space.draw(random); point && isNew(*point))
+        return point;
+    return std::nullopt;
+  }
+
+  std::optional<Point> next() override {
+    if (passed.empty() || drawnShare(random) < chance)
+      if (std::optional<Point> point = drawNew())
+        return point;
+    std::optional<Point> best;
+    double least = INFINITY;
+    for (size_t from = 0; from < passed.size() && (from < expanded || !best); ++from) {
+      const Trial &trial = passed[from];
+      double own = predicted(trial.point);
+      for (Point &neighbour : space.neighbours(trial.point)) {
+        if (!isNew(neighbour))
+          continue;
+        double expected = own > 0 ? trial.seconds * predicted(neighbour) / own : trial.seconds;
+        if (expected < least) {
+          least = expected;
+          best = std::move(neighbour);
+        }
+      }
+    }
+    return best ? best : drawNew();
+  }
+};
+
+} // namespace
+
+Searcher::Searcher(const Space &space, uint64_t seed, std::vector<Point> starts)
+    : space(space), random(seed), starts(std::move(starts)) {
+  std::reverse(this->starts.begin(), this->starts.end());
+}
+
+std::vector<Point> Searcher::propose(size_t count) {
+  std::vector<Point> points;
+  while (points.size() < count) {
+    std::optional<Point> point;
+    while (!starts.empty() && !point) {
+      if (isNew(starts.back()))
+        point = starts.back();
+      starts.pop_back();
+    }
+    if (!point)
+      point = next();
+    if (!point)
+      break;
+    known.insert(*point);
+    points.push_back(std::move(*point));
+  }
+  return points;
+}
+
+void Searcher::report(const std::vector<Trial> &trials) {
+  for (const Trial &trial : trials) {
+    known.insert(trial.point);
+    if (trial.passed())
+      passed.push_back(trial);
+  }
+  std::sort(passed.begin(), passed.end(),
+            [](const Trial &a, const Trial &b) { return std::tie(a.seconds, a.point) < std::tie(b.seconds, b.point); });
+  learn(trials);
+}
+
+const std::vector<std::pair<std::string, std::string>> &searcherNames() {
+  static const std::vector<std::pair<std::string, std::string>> names = {
+      {"descent", "neighbours of the fastest schedules so far, in the order of their predicted costs"},
+      {"ga", "a genetic algorithm"},
+      {"grid", "all schedules in order"},
+      {"random", "schedules at random"}};
+  return names;
+}
+
+std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
+                                       std::vector<Point> starts) {
+  if (name == "random")
+    return std::make_unique<RandomSearcher>(space, seed, std::move(starts));
+  if (name == "grid" || name == "gridsearch")
+    return std::make_unique<GridSearcher>(space, seed, std::move(starts));
+  if (name == "ga")
+    return std::make_unique<GeneticSearcher>(space, seed, std::move(starts));
+  if (name == "descent")
+    return std::make_unique<DescentSearcher>(space, seed, std::move(starts));
+  std::vector<std::string> known;
+  for (const auto &[known_, summary] : searcherNames())
+    known.push_back(known_);
+  fail("unknown searcher '{}', expected {}", printable(name), listed(known, "or"));
+}
+
+} // namespace lathe::tune

@@ -1,0 +1,64 @@
+// Searchers: which schedules of a space are measured next.
+//
+//   random   legal points at random, each algorithm equally likely (AutoTVM's `random`)
+//   grid     all points in order (AutoTVM's `gridsearch`)
+//   ga       a genetic algorithm (AutoTVM's `ga`)
+//   descent  neighbours of the fastest points so far, in the order of their predicted costs
+//
+// A searcher proposes, the caller measures and reports. Searchers are deterministic: equal seeds and equal reports give equal
+// proposals.
+#pragma once
+
+#include "tune/Space.h"
+
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace lathe::tune {
+
+/// The outcome of measuring a point.
+struct Trial {
+  Point point;
+  double seconds = std::numeric_limits<double>::infinity(); // infinite: the trial failed
+
+  bool passed() const { return seconds < std::numeric_limits<double>::infinity(); }
+};
+
+class Searcher {
+public:
+  Searcher(const Space &space, uint64_t seed, std::vector<Point> starts);
+  virtual ~Searcher() = default;
+
+  /// At most `count` legal points, none of which was proposed or reported before; the starts come first. Empty when the
+  /// searcher finds no other point.
+  std::vector<Point> propose(size_t count);
+  /// Reports outcomes: of proposed points, or of points that earlier runs measured.
+  void report(const std::vector<Trial> &trials);
+  /// The fastest trial so far; nothing before one passed.
+  const Trial *best() const { return passed.empty() ? nullptr : &passed.front(); }
+
+protected:
+  const Space &space;
+  Random random;
+  std::vector<Trial> passed; // fastest first
+
+  /// The next point, which is not in `known`; nothing when there is no other.
+  virtual std::optional<Point> next() = 0;
+  /// Called once for each report, with its trials.
+  virtual void learn(const std::vector<Trial> &) {}
+  bool isNew(const Point &point) const { return !known.contains(point); }
+
+private:
+  std::vector<Point> starts; // last first
+  std::set<Point> known;     // proposed or reported
+};
+
+/// Names and one line about each searcher, the default first.
+const std::vector<std::pair<std::string, std::string>> &searcherNames();
+/// Makes the searcher of this name (also `gridsearch`). Throws Error for an unknown name.
+std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
+                                       std::vector<Point> starts = {});
+
+} // namespace lathe::tune

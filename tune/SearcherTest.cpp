@@ -1,0 +1,213 @@
+// Searchers over the spaces of real kernels, with the cost model in the place of a machine: what they propose, that they
+// exhaust small spaces, and that they find better schedules than random ones with as many trials.
+#include "tune/Searcher.h"
+#include "codegen/Generate.h"
+#include "codegen/testing/RandomTesting.h"
+#include "ir/Context.h"
+#include "ops/Lowerings.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lathe::tune {
+namespace {
+
+/// The facts of a kernel function given as text.
+struct Kernel {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<KernelFacts> facts;
+
+  explicit Kernel(const std::string &text) {
+    registerLowerings();
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), Target::parse("znver4"), 1});
+    if (!read)
+      throw std::runtime_error(read.reason());
+    facts = std::move(*read);
+  }
+};
+
+std::string relu(int64_t elements) {
+  return fmt::format("func.func private @k(%x: tensor<{0}xf32>) -> tensor<{0}xf32> attributes {{nn.family = "
+                     "\"elementwise\"}} {{\n  %y = nn.relu %x : (tensor<{0}xf32>) -> tensor<{0}xf32>\n  return %y : "
+                     "tensor<{0}xf32>\n}}\n",
+                     elements);
+}
+
+std::string conv3x3() {
+  std::string x = "tensor<1x64x28x28xf32, #nn.blocked<1, 16>>", w = "tensor<64x64x3x3xf32>";
+  return fmt::format("func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {0} attributes {{nn.family = "
+                     "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
+                     "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {0}\n  return %y : "
+                     "{0}\n}}\n",
+                     x, w);
+}
+
+/// The time of a point on a machine that is not quite as the cost model believes.
+double timeOf(const Space &space, const Point &point) {
+  double error = 1;
+  for (uint32_t value : point.values)
+    error += 0.03 * ((value * 2654435761u >> 16) % 7);
+  return space.kernel().predict(space.schedule(point)).total() * error * 1e-9;
+}
+
+std::vector<Trial> measured(const Space &space, const std::vector<Point> &points) {
+  std::vector<Trial> trials;
+  for (const Point &point : points)
+    trials.push_back({point, timeOf(space, point)});
+  return trials;
+}
+
+double bestAfter(const std::string &name, const Space &space, uint64_t seed, size_t trials) {
+  auto searcher = makeSearcher(name, space, seed);
+  for (size_t done = 0; done < trials; done += 8)
+    searcher->report(measured(space, searcher->propose(8)));
+  return searcher->best()->seconds;
+}
+
+TEST(Space, holdsEveryAlgorithmThatComputesTheKernel) {
+  Kernel kernel(conv3x3());
+  Space space(*kernel.facts);
+  std::vector<std::string> names;
+  for (const Subspace &subspace : space.algorithms())
+    names.push_back(subspace.algorithm->name);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("direct", "winograd", "lanewise"));
+}
+
+TEST(Space, aPointHasOneScheduleAndAScheduleOnePoint) {
+  Kernel kernel(conv3x3());
+  Schedule prior = *priorSchedule(*kernel.facts);
+  Space space(*kernel.facts, {prior});
+  ASSERT_TRUE(space.point(prior));
+  Random random(baseSeed());
+  for (int i = 0; i < 500; ++i) {
+    Point point = *space.draw(random);
+    EXPECT_EQ(space.point(space.schedule(point)), point);
+    EXPECT_TRUE(legal(*kernel.facts, readSchedule(space.schedule(point).str())));
+  }
+  // A schedule without defaults is the point with the defaults.
+  Schedule direct = readSchedule("direct/1 px=14 oc=2 rows=28 width=28"), whole = direct;
+  whole.numbers["kc"] = 0;
+  Space both(*kernel.facts, {direct});
+  EXPECT_EQ(both.point(direct), both.point(whole));
+  EXPECT_FALSE(both.point(readSchedule("direct/1 px=14 oc=2 rows=27 width=28")));
+  EXPECT_FALSE(both.point(readSchedule("gemm/2")));
+}
+
+TEST(Space, neighboursAreLegalAndDifferInOneKnob) {
+  Kernel kernel(conv3x3());
+  Space space(*kernel.facts);
+  Random random(baseSeed());
+  for (int i = 0; i < 20; ++i) {
+    Point point = *space.draw(random);
+    for (const Point &other : space.neighbours(point)) {
+      EXPECT_TRUE(space.isLegal(other));
+      ASSERT_EQ(other.algorithm, point.algorithm);
+      int different = 0;
+      for (size_t knob = 0; knob < point.values.size(); ++knob)
+        different += point.values[knob] != other.values[knob];
+      EXPECT_EQ(different, 1);
+    }
+    if (std::optional<Point> drawn = space.drawNeighbour(point, random))
+      EXPECT_THAT(space.neighbours(point), testing::Contains(*drawn));
+  }
+}
+
+TEST(Searcher, proposesEachLegalPointOnceAndTheStartsFirst) {
+  Kernel kernel(conv3x3());
+  Schedule prior = *priorSchedule(*kernel.facts);
+  Space space(*kernel.facts, {prior});
+  for (const auto &[name, summary] : searcherNames()) {
+    auto searcher = makeSearcher(name, space, baseSeed(), {*space.point(prior)});
+    std::set<Point> seen;
+    for (int batch = 0; batch < 12; ++batch) {
+      std::vector<Point> points = searcher->propose(8);
+      ASSERT_EQ(points.size(), 8u) << name;
+      if (batch == 0)
+        EXPECT_EQ(points[0], space.point(prior)) << name;
+      for (const Point &point : points) {
+        EXPECT_TRUE(space.isLegal(point)) << name;
+        EXPECT_TRUE(seen.insert(point).second) << name << ": " << space.schedule(point).str() << " twice";
+      }
+      std::vector<Trial> trials = measured(space, points);
+      trials.back().seconds = INFINITY; // one fails
+      searcher->report(trials);
+    }
+  }
+}
+
+TEST(Searcher, exhaustsASmallSpace) {
+  Kernel kernel(relu(4096));
+  Space space(*kernel.facts);
+  size_t legalPoints = 0;
+  auto grid = makeSearcher("gridsearch", space, 1);
+  while (grid->propose(1).size())
+    ++legalPoints;
+  ASSERT_GT(legalPoints, 3u);
+  ASSERT_LT(legalPoints, 300u);
+  for (const auto &[name, summary] : searcherNames()) {
+    auto searcher = makeSearcher(name, space, baseSeed());
+    size_t proposed = 0;
+    for (std::vector<Point> points; !(points = searcher->propose(5)).empty(); proposed += points.size())
+      searcher->report(measured(space, points));
+    EXPECT_EQ(proposed, legalPoints) << name;
+  }
+}
+
+TEST(Searcher, repeatsItselfWithASeed) {
+  Kernel kernel(conv3x3());
+  Space space(*kernel.facts);
+  for (const auto &[name, summary] : searcherNames()) {
+    auto one = makeSearcher(name, space, 5), two = makeSearcher(name, space, 5);
+    for (int batch = 0; batch < 6; ++batch) {
+      std::vector<Point> points = one->propose(8);
+      EXPECT_EQ(points, two->propose(8)) << name;
+      one->report(measured(space, points));
+      two->report(measured(space, points));
+    }
+  }
+}
+
+TEST(Searcher, doesNotProposeWhatEarlierRunsMeasured) {
+  Kernel kernel(relu(4096));
+  Space space(*kernel.facts);
+  for (const auto &[name, summary] : searcherNames()) {
+    auto first = makeSearcher(name, space, 1), second = makeSearcher(name, space, 1);
+    std::vector<Point> points = first->propose(3);
+    second->report(measured(space, points));
+    for (std::vector<Point> more; !(more = second->propose(5)).empty(); second->report(measured(space, more)))
+      for (const Point &point : more)
+        EXPECT_THAT(points, testing::Not(testing::Contains(point))) << name;
+  }
+}
+
+TEST(Searcher, descentAndGeneticFindMoreThanRandom) {
+  Kernel kernel(conv3x3());
+  Space space(*kernel.facts);
+  for (const char *name : {"descent", "ga"}) {
+    double ratio = 0;
+    constexpr int seeds = 7;
+    for (int seed = 0; seed < seeds; ++seed)
+      ratio +=
+          std::log(bestAfter("random", space, baseSeed() + seed, 96) / bestAfter(name, space, baseSeed() + seed, 96)) /
+          seeds;
+    EXPECT_GT(ratio, 0) << name;
+  }
+}
+
+TEST(Searcher, unknownNamesAreAnError) {
+  Kernel kernel(relu(64));
+  Space space(*kernel.facts);
+  EXPECT_THAT([&] { makeSearcher("annealing", space, 1); },
+              testing::ThrowsMessage<Error>(
+                  testing::HasSubstr("unknown searcher 'annealing', expected descent, ga, grid or random")));
+}
+
+} // namespace
+} // namespace lathe::tune

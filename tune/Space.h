@@ -1,0 +1,71 @@
+// The search space of one kernel: every schedule of the algorithms of its family, as points.
+//
+// A point names an algorithm and, for each of the algorithm's knobs, the index of a value. Two points have equal
+// schedules only if they are equal.
+#pragma once
+
+#include "codegen/space/KernelFacts.h"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace lathe::tune {
+
+/// All draws come from one engine with a printed seed; `drawn` does not depend on the standard library.
+using Random = std::mt19937_64;
+/// A whole number from 0 to `count` - 1.
+inline size_t drawn(Random &random, size_t count) { return static_cast<size_t>(random() % count); }
+/// A number from 0 to 1, without 1.
+inline double drawnShare(Random &random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+struct Point {
+  size_t algorithm = 0;         // index of Space::algorithms
+  std::vector<uint32_t> values; // by knob of the algorithm
+  auto operator<=>(const Point &) const = default;
+};
+
+/// The points of one algorithm.
+struct Subspace {
+  const Algorithm *algorithm;
+  std::vector<Knob> knobs;
+  std::vector<bool>
+      mayBeAbsent; // by knob: its last index leaves the parameter out, for a default that depends on the problem
+
+  size_t values(size_t knob) const { return knobs[knob].size() + mayBeAbsent[knob]; }
+  /// Number of points, legal or not.
+  double points() const;
+};
+
+class Space {
+public:
+  /// Takes the algorithms of the kernel's family of which at least one of `probes` random points, or one of `starts`, is
+  /// legal. Values of `starts` (schedules of the prior, of records) become values of the knobs. `facts` must outlive the
+  /// space.
+  explicit Space(const KernelFacts &facts, const std::vector<Schedule> &starts = {}, size_t probes = 20000);
+
+  const KernelFacts &kernel() const { return facts; }
+  const std::vector<Subspace> &algorithms() const { return subspaces; }
+  /// Number of points of all algorithms, legal or not.
+  double points() const;
+
+  Schedule schedule(const Point &point) const;
+  /// The point of a schedule; nothing if an algorithm or a value is not in the space.
+  std::optional<Point> point(const Schedule &schedule) const;
+  bool isLegal(const Point &point) const { return static_cast<bool>(legal(facts, schedule(point))); }
+
+  /// A random legal point. Each algorithm is equally likely. Nothing if none is found in `tries` draws.
+  std::optional<Point> draw(Random &random, size_t tries = 20000) const;
+  /// A random legal point of the same algorithm that differs in one knob. Nothing if none is found in `tries` draws.
+  std::optional<Point> drawNeighbour(const Point &point, Random &random, size_t tries = 64) const;
+  /// Every legal point that differs in the value of one knob.
+  std::vector<Point> neighbours(const Point &point) const;
+
+private:
+  const KernelFacts &facts;
+  std::vector<Subspace> subspaces;
+};
+
+} // namespace lathe::tune
