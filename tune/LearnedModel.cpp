@@ -1,0 +1,168 @@
+#include "tune/LearnedModel.h"
+
+#include "support/Error.h"
+
+#include <xgboost/c_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace lathe::tune {
+namespace {
+
+void check(int code) {
+  if (code != 0)
+    fail("xgboost: {}", XGBGetLastError());
+}
+
+/// Owns an XGDMatrix.
+class Matrix {
+public:
+  explicit Matrix(const std::vector<const Example *> &rows) : count(rows.size()) {
+    size_t width = rows.front()->features.size();
+    std::vector<float> values;
+    values.reserve(rows.size() * width);
+    for (const Example *row : rows) {
+      require(row->features.size() == width, "a schedule has {} features, expected {}", row->features.size(), width);
+      values.insert(values.end(), row->features.begin(), row->features.end());
+    }
+    check(XGDMatrixCreateFromMat(values.data(), rows.size(), width, std::numeric_limits<float>::quiet_NaN(), &handle));
+  }
+  ~Matrix() { XGDMatrixFree(handle); }
+  Matrix(const Matrix &) = delete;
+  Matrix &operator=(const Matrix &) = delete;
+
+  void set(const char *field, const std::vector<float> &values) {
+    check(XGDMatrixSetFloatInfo(handle, field, values.data(), values.size()));
+  }
+  void setGroups(const std::vector<unsigned> &sizes) {
+    check(XGDMatrixSetUIntInfo(handle, "group", sizes.data(), sizes.size()));
+  }
+
+  DMatrixHandle handle = nullptr;
+  size_t count;
+};
+
+/// Minus the logarithm of each value, less the mean of its task.
+template <class Row, class ValueOf> std::vector<float> speeds(const std::vector<const Row *> &rows, ValueOf valueOf) {
+  struct Sum {
+    double value = 0, count = 0;
+  };
+  std::map<size_t, Sum> sums;
+  for (const Row *row : rows) {
+    Sum &sum = sums[row->task];
+    sum.value -= std::log(valueOf(*row));
+    sum.count += 1;
+  }
+  std::vector<float> result;
+  for (const Row *row : rows) {
+    const Sum &sum = sums[row->task];
+    result.push_back(static_cast<float>(-std::log(valueOf(*row)) - sum.value / sum.count));
+  }
+  return result;
+}
+
+double cyclesOf(const Example &example) { return std::max(example.cycles, 1.0); }
+
+} // namespace
+
+struct LearnedModel::State {
+  LearnedModelOptions options;
+  BoosterHandle booster = nullptr;
+
+  ~State() { release(); }
+  void release() {
+    if (booster)
+      XGBoosterFree(booster);
+    booster = nullptr;
+  }
+  void create(const Matrix *data) {
+    release();
+    check(XGBoosterCreate(data ? &data->handle : nullptr, data ? 1 : 0, &booster));
+    set("booster", "gbtree");
+    set("objective", options.objective == Objective::ranking ? "rank:pairwise" : "reg:squarederror");
+    if (options.objective == Objective::ranking)
+      set("num_pairsample", "16"); // pairs that each schedule is drawn into, each round
+    set("max_depth", std::to_string(options.depth));
+    set("eta", std::to_string(options.rate));
+    set("subsample", "0.9");
+    set("min_child_weight", "2");
+    set("tree_method", "exact"); // the same trees for the same examples
+    set("base_score", "0");
+    set("seed", std::to_string(options.seed % 2147483647));
+    set("nthread", std::to_string(options.threads));
+    set("verbosity", "0");
+  }
+  void set(const char *name, const std::string &value) { check(XGBoosterSetParam(booster, name, value.c_str())); }
+};
+
+LearnedModel::LearnedModel(const LearnedModelOptions &options) : state(new State{options}) {}
+LearnedModel::~LearnedModel() = default;
+LearnedModel::LearnedModel(LearnedModel &&) noexcept = default;
+LearnedModel &LearnedModel::operator=(LearnedModel &&) noexcept = default;
+
+bool LearnedModel::trained() const { return state->booster != nullptr; }
+
+void LearnedModel::fit(const std::vector<TrainingExample> &examples) {
+  state->release();
+  if (examples.empty())
+    return;
+  std::vector<const TrainingExample *> rows; // by task, as groups have to be
+  for (const TrainingExample &example : examples)
+    rows.push_back(&example);
+  std::sort(rows.begin(), rows.end(), [](auto *a, auto *b) { return a->task != b->task ? a->task < b->task : a < b; });
+  Matrix data({rows.begin(), rows.end()});
+  data.set("label", speeds(rows, [](const TrainingExample &row) { return row.seconds; }));
+  data.set("base_margin", speeds(rows, cyclesOf));
+  if (state->options.objective == Objective::ranking) {
+    std::vector<unsigned> sizes;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (i == 0 || rows[i]->task != rows[i - 1]->task)
+        sizes.push_back(0);
+      ++sizes.back();
+    }
+    data.setGroups(sizes);
+  }
+  state->create(&data);
+  for (int round = 0; round < state->options.rounds; ++round)
+    check(XGBoosterUpdateOneIter(state->booster, round, data.handle));
+}
+
+std::vector<double> LearnedModel::score(const std::vector<Example> &examples) const {
+  if (examples.empty())
+    return {};
+  std::vector<const Example *> rows;
+  for (const Example &example : examples)
+    rows.push_back(&example);
+  std::vector<float> margins = speeds(rows, cyclesOf);
+  if (!trained())
+    return {margins.begin(), margins.end()};
+  Matrix data(rows);
+  data.set("base_margin", margins);
+  bst_ulong count = 0;
+  const float *scores = nullptr;
+  constexpr int margin = 1; // the score itself, not a transformation of it
+  check(XGBoosterPredict(state->booster, data.handle, margin, 0, 0, &count, &scores));
+  return {scores, scores + count};
+}
+
+std::string LearnedModel::save() const {
+  require(trained(), "the learned cost model is not trained");
+  bst_ulong size = 0;
+  const char *text = nullptr;
+  check(XGBoosterSaveModelToBuffer(state->booster, R"({"format": "json"})", &size, &text));
+  return {text, size};
+}
+
+void LearnedModel::load(const std::string &text) {
+  state->create(nullptr);
+  if (XGBoosterLoadModelFromBuffer(state->booster, text.data(), text.size()) != 0) {
+    state->release();
+    fail("not a learned cost model: {}", std::string(XGBGetLastError()).substr(0, 200));
+  }
+}
+
+} // namespace lathe::tune
