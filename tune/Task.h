@@ -1,0 +1,22 @@
+// A task of tuning: a distinct kernel of a model.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lathe::tune {
+
+struct Task {
+  std::string key;    // codegen/Task.h
+  std::string kernel; // text of a module with the kernel function at kernels level, without weights
+  std::string family; // nn.family of the function
+  std::string label;  // for people
+  std::vector<std::string> nodes;
+  int64_t count = 1;                      // number of kernels of the model with this task
+  double flops = 0, bytes = 0;            // of one run
+  std::map<std::string, int64_t> extents; // of symbols, for measuring
+};
+
+} // namespace lathe::tune

@@ -1,0 +1,102 @@
+// Measures schedules of tasks: builds candidates in parallel, then runs each alone, checks its results and times it.
+//
+//   Measurer measurer({.target = "native", .threads = 2, .folder = cache});
+//   if (measurer.prepare(task))
+//     for (const Measurement &one : measurer.measure(task, schedules, best))
+//       ...
+//
+// Candidates are built by worker processes (lathe-tune-builder, one per CPU) and run by another one (lathe-tune-runner),
+// which starts a process of its own for every candidate. While a candidate runs, nothing is built. A candidate that
+// crashes, hangs, allocates without end or computes wrong results costs one trial and has its own status and reason.
+#pragma once
+
+#include "lab/judging/Verdict.h"
+#include "support/Error.h"
+#include "support/Precision.h"
+#include "tune/Measurement.h"
+#include "tune/Task.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lathe::tune {
+
+struct MeasureOptions {
+  // How kernels are compiled; as CompileOptions.
+  std::string target = "native";
+  std::string machineText, machineName = "machine";
+  int threads = 1; // of the kernels, for compiling and for running
+  bool exactMath = false, smallMemory = false, relaxedMath = false;
+  Precision precision = Precision::fp32;
+
+  uint64_t seed = 1;  // of the operands
+  std::string folder; // keeps operands and expected results for later runs; "": a temporary folder
+  int builders = 0;   // number of builder processes; 0: one per CPU that this process may use
+
+  /// Command that starts the runner on another machine and passes pipes ("ssh board"); "": the runner runs here.
+  std::string via;
+  /// Folder of the runner at the other end; "": the same path as here.
+  std::string viaDirectory;
+  std::string runner; // program; "": lathe-tune-runner beside this program
+
+  double buildSeconds = 60;              // limit for building one candidate
+  int64_t buildBytes = int64_t(6) << 30; // limit of a builder's resident memory
+  double runSeconds = 10;                // limit for one run
+  int64_t runBytes = int64_t(1) << 30;   // limit of memory that a candidate touches beyond its operands and scratch
+  int minSamples = 8, maxSamples = 200;  // runs of a candidate that is not cut early
+  double sampleSeconds = 0.15;           // a candidate is timed for about this long
+  double precisionWanted = 0.01;         // relative half width of the median's interval that ends the timing
+  double cut = 1.5; // a candidate whose first runs take more than `cut` times the best so far is not repeated
+
+  /// For tests: changes a built candidate before it is run (docs/notes/tuning-measurement.md).
+  std::function<void(nlohmann::json &candidate)> alterCandidate;
+};
+
+/// What measuring has cost so far.
+struct MeasureCounts {
+  int64_t trials = 0;                     // schedules measured, whatever the outcome
+  double build = 0, run = 0, prepare = 0; // wall seconds: building batches, running candidates, operands and references
+  /// Seconds of all builders together: generating loops, LLVM, packing of constants.
+  double generate = 0, lower = 0, pack = 0;
+
+  double seconds() const { return build + run + prepare; }
+  double trialsPerMinute() const { return seconds() > 0 ? 60 * double(trials) / seconds() : 0; }
+};
+
+/// A schedule measured in turns with others.
+struct TurnMeasurement : Measurement {
+  /// Time of the first schedule / time of this schedule: faster means that this schedule is faster than the first one.
+  lab::JudgedRatio toFirst;
+};
+
+class Measurer {
+public:
+  /// Starts no process yet. Throws Error for impossible options.
+  explicit Measurer(MeasureOptions options);
+  ~Measurer();
+
+  /// Makes operands and expected results of the task, or finds them in the folder. Declines, with the reason, a task that
+  /// cannot be measured: no reference, or results that are no evidence because they are constant. `measure` calls it.
+  Outcome<bool> prepare(const Task &task);
+
+  /// Builds all schedules, then runs each. `best`: the shortest time of the task so far in seconds; 0 or infinite: unknown.
+  /// `done` is called for each measurement as soon as it is complete. Returns them in the order of `schedules`.
+  std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules, double best,
+                                   const std::function<void(const Measurement &)> &done = {});
+
+  /// Measures schedules in turns over several process starts, for about `seconds`, and judges each against the first one
+  /// (docs/measuring.md).
+  std::vector<TurnMeasurement> inTurns(const Task &task, const std::vector<std::string> &schedules, double seconds);
+
+  const MeasureCounts &counts() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace lathe::tune
