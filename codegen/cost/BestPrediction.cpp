@@ -61,12 +61,10 @@ public:
   PredictedSchedule from(PredictedSchedule start) {
     best = std::move(start);
     std::vector<Knob> knobs = varied();
-    double before = INFINITY;
-    while (best.cycles < before && left > 0) {
-      before = best.cycles;
-      for (const Knob &knob : knobs)
-        vary(knob, pairOf(knob, knobs));
-    }
+    // One after the other, until none of them has a better value for what the others have now.
+    size_t settled = 0;
+    for (size_t at = 0; settled < knobs.size() && left > 0; at = (at + 1) % knobs.size())
+      settled = vary(knobs[at], pairOf(knobs[at], knobs)) ? 1 : settled + 1;
     return best;
   }
 
@@ -102,22 +100,31 @@ private:
     return nullptr;
   }
 
-  void vary(const Knob &knob, const Knob *pair) {
+  /// Takes the best value of the knob; returns false if that is the present one.
+  bool vary(const Knob &knob, const Knob *pair) {
     PredictedSchedule found = best;
-    for (size_t i = 0; i < knob.size(); ++i)
-      for (size_t j = 0; j < (pair ? pair->size() : 1); ++j) {
+    bool tooLarge = false; // the least block of this value needs too many registers: so do those of all later values
+    for (size_t i = 0; i < knob.size() && left > 0 && !tooLarge; ++i)
+      for (size_t j = 0; j < (pair ? pair->size() : 1) && left > 0; ++j) {
         Schedule schedule = best.schedule;
         knob.apply(schedule, i);
         if (pair)
           pair->apply(schedule, j);
-        if (left <= 0 || !legal(facts, schedule))
+        Legality legality = legal(facts, schedule);
+        if (pair && !legality && std::string_view(legality.broken->id) == "registers") {
+          tooLarge = j == 0;
+          break;
+        }
+        if (!legality)
           continue;
         --left;
         if (PredictedSchedule next = predicted(facts, std::move(schedule)); next.cycles < found.cycles)
           found = std::move(next);
       }
-    if (found.cycles < best.cycles * (1 - leastGain))
-      best = std::move(found);
+    if (found.cycles >= best.cycles * (1 - leastGain))
+      return false;
+    best = std::move(found);
+    return true;
   }
 };
 
