@@ -70,7 +70,7 @@ void Recording::elsewhere(const std::string &command, const json &facts) {
 void Recording::add(const std::vector<store::TuningRecord> &records) {
   for (const store::TuningRecord &record : records)
     if (opened)
-      opened->putTuning(record, platform);
+      opened->addTuning({record}, {record.task, "", ""}, platform);
 }
 
 std::optional<std::string> Recording::bestSchedule(const std::string &task) {

@@ -12,7 +12,8 @@ using nlohmann::json;
 
 // The first line says what follows, the others are a record each: {"point": {...}}.
 static constexpr const char *manifestKey = "lathe_store";
-static constexpr int64_t archiveFormat = 1;
+// Format 2 has tasks, and tuning records with all that is known of them.
+static constexpr int64_t archiveFormat = 2;
 
 namespace {
 
@@ -40,7 +41,7 @@ struct Tally {
 };
 
 std::string lineOf(const Record &record) {
-  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning"}; // as in Record
+  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning", "task"}; // as in Record
   json document = std::visit([](auto &value) { return toJson(value); }, record);
   return json{{names[record.index()], document}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -55,23 +56,25 @@ Record recordOf(const std::string &line) {
     return experimentFromJson(*entry);
   if (entry.key() == "point")
     return pointFromJson(*entry);
+  if (entry.key() == "task")
+    return tuningTaskFromJson(*entry);
   require(entry.key() == "tuning", "'{:.40}' is not a record of an archive", line);
   return tuningRecordFromJson(*entry);
 }
 
-} // namespace
-
-void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit) {
-  auto experiments = store.experiments(filter);
-  bool everything = filter.experiments.empty() && filter.identity.empty() && filter.platform.empty();
-  std::vector<TuningRecord> tuning;
-  if (everything && filter.kind.value_or(ExperimentKind::tune) == ExperimentKind::tune)
-    tuning = store.tuning();
+/// Visits the experiments `uuids` and the records of `tasks`, after all that these refer to.
+void visitAll(Store &store, std::set<std::string> uuids, const std::vector<TunedTask> &tasks,
+              const std::function<void(const Record &)> &visit) {
   std::set<std::string> platforms;
+  for (auto &task : tasks)
+    for (auto &record : task.records) {
+      platforms.insert(record.platform);
+      uuids.insert(record.experiment);
+    }
+  auto experiments = store.experiments();
+  std::erase_if(experiments, [&](auto &summary) { return !uuids.contains(summary.experiment.uuid); });
   for (auto &summary : experiments)
     platforms.insert(summary.experiment.platform);
-  for (auto &record : tuning)
-    platforms.insert(record.platform);
   for (auto &key : platforms) {
     Platform platform = store.platform(key);
     require(platform.key() == key, "{}: platform {}: its content has another key", store.path(), printable(key));
@@ -79,21 +82,51 @@ void eachRecord(Store &store, const Filter &filter, const std::function<void(con
   }
   for (auto &summary : experiments)
     visit(summary.experiment);
-  for (auto &record : tuning)
-    visit(record);
-  store.points(filter, true, [&](const Point &point) { visit(point); });
+  for (auto &task : tasks) {
+    if (!task.task.family.empty() || !task.task.kernel.empty()) // else the records say all there is
+      visit(task.task);
+    for (auto &record : task.records)
+      visit(record);
+  }
 }
 
-Store::Counts exportArchive(Store &store, const Filter &filter, const std::string &path) {
+Store::Counts writeArchive(Store &store, const std::string &path,
+                           const std::function<void(const std::function<void(const Record &)> &)> &each) {
   // The manifest comes first, so all is read twice, within one transaction: others may be writing meanwhile.
   Transaction transaction(store.connection(), Transaction::Kind::read);
   Tally tally;
-  eachRecord(store, filter, [&](const Record &record) { tally.add(lineOf(record), record); });
+  each([&](const Record &record) { tally.add(lineOf(record), record); });
   LineWriter writer(path);
   writer.line(json{{manifestKey, tally.manifest()}}.dump());
-  eachRecord(store, filter, [&](const Record &record) { writer.line(lineOf(record)); });
+  each([&](const Record &record) { writer.line(lineOf(record)); });
   writer.commit();
   return tally.counts;
+}
+
+} // namespace
+
+void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit) {
+  bool everything = filter.experiments.empty() && filter.identity.empty() && filter.platform.empty();
+  std::vector<TunedTask> tasks;
+  if (everything && filter.kind.value_or(ExperimentKind::tune) == ExperimentKind::tune)
+    tasks = store.tunedTasks();
+  std::set<std::string> uuids;
+  for (auto &summary : store.experiments(filter))
+    uuids.insert(summary.experiment.uuid);
+  visitAll(store, std::move(uuids), tasks, visit);
+  store.points(filter, true, [&](const Point &point) { visit(point); });
+}
+
+void eachTuning(Store &store, const TuningFilter &filter, const std::function<void(const Record &)> &visit) {
+  visitAll(store, {}, store.tunedTasks(filter), visit);
+}
+
+Store::Counts exportArchive(Store &store, const Filter &filter, const std::string &path) {
+  return writeArchive(store, path, [&](auto &visit) { eachRecord(store, filter, visit); });
+}
+
+Store::Counts exportTuning(Store &store, const TuningFilter &filter, const std::string &path) {
+  return writeArchive(store, path, [&](auto &visit) { eachTuning(store, filter, visit); });
 }
 
 static json manifestOf(const std::string &path, const std::optional<std::string> &line) {
@@ -128,8 +161,10 @@ void readArchive(const std::string &path, const std::function<void(const Record 
       } else if (auto *point = std::get_if<Point>(&record)) {
         known(experiments, point->experiment, "experiment");
         require(points.insert(point->key()).second, "a point occurs twice");
-      } else {
-        known(platforms, std::get<TuningRecord>(record).platform, "platform");
+      } else if (auto *tuning = std::get_if<TuningRecord>(&record)) {
+        known(platforms, tuning->platform, "platform");
+        if (!tuning->experiment.empty())
+          known(experiments, tuning->experiment, "experiment");
       }
       tally.add(*line, record);
       visit(record);

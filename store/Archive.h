@@ -1,5 +1,5 @@
-// Export of measurements to archive files, and import of archives and store files (docs/store.md,
-// "Archives").
+// Export of measurements to archive files, and import of archives, store files and logs of AutoTVM
+// (docs/store.md, "Archives").
 #pragma once
 
 #include "store/Store.h"
@@ -10,16 +10,20 @@
 
 namespace lathe::store {
 
-using Record = std::variant<Platform, Experiment, Point, TuningRecord>;
+using Record = std::variant<Platform, Experiment, Point, TuningRecord, TuningTask>;
 
 /// Calls `visit` for every record that `filter` selects; a record comes after the records that it
 /// refers to. Tuning records are included only if the filter restricts nothing or asks for the kind
 /// `tune`. The order depends on the content alone.
 void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit);
 
-/// Writes the records that `filter` selects as JSON lines, compressed if `path` ends in .gz. Equal
-/// content gives equal files. Returns the number of records written.
+/// Calls `visit` for every tuning record that `filter` selects, and for what these refer to.
+void eachTuning(Store &store, const TuningFilter &filter, const std::function<void(const Record &)> &visit);
+
+/// Write the records that `filter` selects as JSON lines, compressed if `path` ends in .gz. Equal
+/// content gives equal files. Return the number of records written.
 Store::Counts exportArchive(Store &store, const Filter &filter, const std::string &path);
+Store::Counts exportTuning(Store &store, const TuningFilter &filter, const std::string &path);
 
 /// Calls `visit` for every record of an archive; a record comes after the records that it refers
 /// to. Throws Error with the line number for a file that is damaged, truncated, of a newer format
@@ -34,10 +38,15 @@ struct ImportCounts {
   size_t samples = 0; // of points added and replaced
 };
 
-/// Imports archives and store files into `store`. All files are read and checked first; then either
-/// everything is written or nothing. Of two measurements of one point, or of one schedule, the
-/// later one stays, so the order of the files does not matter and importing a file twice changes
-/// nothing.
-ImportCounts importInto(Store &store, const std::vector<std::string> &paths);
+enum class Imported {
+  everything,
+  tuning // tuning records, and the platforms and experiments that these refer to
+};
+
+/// Imports archives, store files and logs of AutoTVM (store/AutoTvm.h) into `store`. All files are read and checked first;
+/// then either everything is written or nothing. Of two measurements of one point, or of one
+/// schedule, the later one stays, so the order of the files does not matter and importing a file
+/// twice changes nothing.
+ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what = Imported::everything);
 
 } // namespace lathe::store

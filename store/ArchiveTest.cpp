@@ -1,4 +1,5 @@
 #include "store/Archive.h"
+#include "store/ContentKey.h"
 #include "store/Lines.h"
 #include "store/StoreTesting.h"
 
@@ -21,11 +22,7 @@ protected:
     std::string uuid = store.addExperiment(someExperiment(), somePlatform(name));
     for (int number = from; number < to; ++number)
       store.addPoint(somePoint(uuid, number));
-    TuningRecord record;
-    record.task = "conv2d/1 ic64";
-    record.schedule = "direct/1 px=14";
-    record.seconds = 1e-3;
-    store.putTuning(record, somePlatform(name));
+    store.addTuning({someTuning(0)}, someTask(), somePlatform(name));
     store.finishExperiment(uuid, {0.1, 0.0});
     return store;
   }
@@ -129,6 +126,67 @@ TEST_F(ArchiveTest, filters) {
   EXPECT_EQ(copy.tuning().size(), 1u);
 }
 
+TEST_F(ArchiveTest, tuningRecords) {
+  Store store = machine("A", 0, 2);
+  std::string uuid = store.addExperiment(someExperiment(ExperimentKind::tune), somePlatform("A"));
+  store.addExperiment(someExperiment(ExperimentKind::tune), somePlatform("B")); // without a record
+  store.addTuning({someTuning(1, uuid), someTuning(2, uuid)}, someTask(), somePlatform("A"));
+  store.addTuning({someTuning(1)}, {"task/2 | old", "", ""}, somePlatform("A"));
+  EXPECT_EQ(exportTuning(store, {}, file("tuning.jsonl")), (Store::Counts{1, 1, 0, 0, 4}));
+  std::string text = contentOf(file("tuning.jsonl"));
+  EXPECT_EQ(text.find("{\"task\":"), text.rfind("{\"task\":")); // once for each task of which something is known
+  EXPECT_EQ(exportTuning(store, {.statuses = {PointStatus::crashed}}, file("some.jsonl")).tuning, 1);
+  // By either verb, alone or with all else: the same records.
+  exportArchive(store, {}, file("all.jsonl"));
+  for (const char *from : {"tuning.jsonl", "all.jsonl", "A.db"}) {
+    SCOPED_TRACE(from);
+    Store copy(file(std::string("of-") + from));
+    ImportCounts counts = importInto(copy, {file(from)}, Imported::tuning);
+    EXPECT_EQ(counts.tuning.added, 4u);
+    EXPECT_EQ(counts.platforms.added, 1u);
+    EXPECT_EQ(counts.experiments.added, 1u);
+    EXPECT_EQ(copy.counts(), (Store::Counts{1, 1, 0, 0, 4}));
+    EXPECT_EQ(importInto(copy, {file(from)}, Imported::tuning).tuning.known, 4u);
+    EXPECT_EQ(copy.tuning({.withKernel = true}).size(), 3u);
+    exportArchive(copy, {}, file("again.jsonl"));
+    EXPECT_EQ(contentOf(file("again.jsonl")), text);
+    EXPECT_EQ(importInto(copy, {file(from)}).tuning.known, 4u);
+    EXPECT_EQ(copy.counts().points, std::string(from) == "tuning.jsonl" ? 0 : 2);
+  }
+  // The later record stays, from wherever it comes.
+  TuningRecord later = someTuning(1);
+  later.measured = "2099-01-01T00:00:00.000000Z";
+  Store other(file("other.db"));
+  other.addTuning({later}, {someTask().text, "", ""}, somePlatform("A"));
+  EXPECT_EQ(importInto(other, {file("tuning.jsonl")}).tuning.known, 1u);
+  EXPECT_EQ(importInto(store, {file("other.db")}, Imported::tuning).tuning.replaced, 1u);
+  exportTuning(other, {}, file("one.jsonl"));
+  exportTuning(store, {}, file("two.jsonl"));
+  EXPECT_EQ(contentOf(file("one.jsonl")), contentOf(file("two.jsonl")));
+}
+
+/// What version 0.1.0 wrote before records had more than a time.
+TEST_F(ArchiveTest, archivesOfTheFirstFormat) {
+  std::string platform = toJson(somePlatform()).dump();
+  std::string lines =
+      fmt::format("{{\"platform\":{}}}\n", platform) +
+      fmt::format("{{\"tuning\":{{\"measured\":\"2026-01-01T00:00:00.000000Z\",\"platform\":\"{}\",\"reason\":"
+                  "\"\",\"schedule\":\"direct/1 px=14\",\"seconds\":0.001,\"status\":\"passed\",\"task\":"
+                  "\"task/2 | conv\"}}}}\n",
+                  somePlatform().key());
+  put(file("old.jsonl"),
+      fmt::format("{{\"lathe_store\":{{\"experiments\":0,\"format\":1,\"platforms\":1,\"points\":0,\"samples\""
+                  ":0,\"tuning\":1,\"xxh3_128\":\"{}\"}}}}\n",
+                  contentKey(lines)) +
+          lines);
+  Store store(file("lathe.db"));
+  importInto(store, {file("old.jsonl")});
+  auto records = store.tuning({.task = "task/2 | conv"});
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].seconds, 1e-3);
+  EXPECT_TRUE(records[0].samples.empty());
+}
+
 TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
   Store store = machine("A", 0, 5);
   exportArchive(store, {}, file("good.jsonl"));
@@ -180,7 +238,7 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
     EXPECT_NE(at, bytes.npos) << from;
     return broken(bytes.replace(at, from.size(), to));
   };
-  EXPECT_THAT(replaced("\"format\":1", "\"format\":2"), HasSubstr("has format 2, this lathe knows formats up to 1"));
+  EXPECT_THAT(replaced("\"format\":2", "\"format\":3"), HasSubstr("has format 3, this lathe knows formats up to 2"));
   EXPECT_THAT(replaced("\"status\":\"passed\"", "\"status\":\"splendid\""),
               HasSubstr("no status is called 'splendid'"));
   EXPECT_THAT(replaced("\"threads\":1", "\"threads\":1.5"), HasSubstr("threads is 1.5, expected an integer"));
@@ -217,6 +275,9 @@ TEST_F(ArchiveTest, damagedDatabasesLeaveNothingBehind) {
   std::string dangling = file("A.db");
   Database(dangling, Database::Mode::existing).execute("DELETE FROM experiment"); // SQLite checks references on request
   EXPECT_THAT(importError(dangling), HasSubstr("a row refers to one that is not there"));
+  machine("without-task", 0, 1);
+  Database(file("without-task.db"), Database::Mode::existing).execute("DELETE FROM task");
+  EXPECT_THAT(importError(file("without-task.db")), HasSubstr("a row refers to one that is not there"));
 }
 
 TEST_F(ArchiveTest, aFileThatCannotBeWritten) {

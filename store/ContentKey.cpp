@@ -79,13 +79,19 @@ std::string newUuid() {
                      words[2] >> 16, words[2] & 0xffffU, words[3]);
 }
 
+std::string timeText(int64_t microseconds) {
+  int64_t fraction = (microseconds % 1000000 + 1000000) % 1000000;
+  time_t seconds = (microseconds - fraction) / 1000000;
+  std::tm fields{};
+  gmtime_r(&seconds, &fields);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", fields.tm_year + 1900, fields.tm_mon + 1,
+                     fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec, fraction);
+}
+
 std::string timeNow() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  std::tm fields{};
-  gmtime_r(&now.tv_sec, &fields);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", fields.tm_year + 1900, fields.tm_mon + 1,
-                     fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec, now.tv_nsec / 1000);
+  return timeText(int64_t(now.tv_sec) * 1000000 + now.tv_nsec / 1000);
 }
 
 bool isTime(std::string_view text) {

@@ -141,6 +141,59 @@ TEST_F(StoreCrashTest, killedAtAnyMoment) {
   EXPECT_GT(reported.size(), 20u);
 }
 
+TEST_F(StoreCrashTest, tuningKilledAtAnyMoment) {
+  std::random_device seeder;
+  unsigned seed = seeder();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  std::string path = file("lathe.db"), uuid;
+  {
+    Store store(path);
+    uuid = store.addExperiment(someExperiment(ExperimentKind::tune), somePlatform());
+  }
+  constexpr int batch = 3;
+  int reported = 0; // batches
+  for (int turn = 0; turn < 20 || (reported <= 20 && turn < 400); ++turn) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    pid_t writer = inChild([&] {
+      close(ends[0]);
+      Store store(path);
+      // As a search goes on: from what it has tried.
+      int tried = int(store.tuning({.task = someTask().text, .platform = somePlatform().key()}).size());
+      if (tried % batch)
+        _exit(2);
+      for (int first = tried;; first += batch) {
+        std::vector<TuningRecord> records;
+        for (int number = first; number < first + batch; ++number)
+          records.push_back(someTuning(number, uuid));
+        store.addTuning(records, someTask(), somePlatform());
+        char byte = 'x';
+        if (write(ends[1], &byte, 1) != 1)
+          _exit(3);
+      }
+    });
+    close(ends[1]);
+    usleep(5000 + random() % 40000);
+    kill(writer, SIGKILL);
+    EXPECT_EQ(exitCodeOf(writer), 128 + SIGKILL);
+    char buffer[4096];
+    for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+      reported += int(got);
+    close(ends[0]);
+    expectHealthy(path);
+    Store store(path);
+    auto kept = store.tuning();
+    EXPECT_EQ(kept.size() % batch, 0u); // a batch is whole
+    EXPECT_GE(int(kept.size()), reported * batch) << "lost";
+    EXPECT_LE(int(kept.size()), (reported + turn + 1) * batch); // at most one batch for each kill was not reported
+    std::set<std::string> schedules;
+    for (const TuningRecord &record : kept)
+      EXPECT_TRUE(schedules.insert(record.schedule).second) << "doubled";
+  }
+  EXPECT_GT(reported, 20);
+}
+
 TEST_F(StoreCrashTest, aFullFileIsOneErrorAndStaysValid) {
   std::string uuid;
   int added = 0;

@@ -38,11 +38,7 @@ protected:
     std::string uuid = store.addExperiment(someExperiment(), somePlatform());
     for (int number = 0; number < points; ++number)
       store.addPoint(somePoint(uuid, number));
-    TuningRecord record;
-    record.task = "conv2d/1 ic64";
-    record.schedule = "direct/1 px=14";
-    record.seconds = 1e-3;
-    store.putTuning(record, somePlatform());
+    store.addTuning({someTuning(0, uuid), someTuning(2)}, {"conv2d/1 ic64", "contraction", "a kernel"}, somePlatform());
     store.finishExperiment(uuid, {0.1, 0.0});
     store.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)");
   }
@@ -59,6 +55,7 @@ protected:
     for (auto &point : store.points())
       (void)textOf(point);
     store.tuning();
+    store.chosenSchedules(somePlatform().key());
   }
 
   /// `body` ends or throws an Error of one line with the file's name in it.
@@ -149,11 +146,19 @@ TEST_F(HostileTest, rowsThatNoProgramOfOursWrites) {
       {"UPDATE experiment SET settings = '[1]'", "settings is array, expected an object"},
       {"UPDATE platform SET cores = 99999999999", "cores is 99999999999, expected 0 to"},
       {"UPDATE platform SET caches = '[{}]'", "key 'name' not found"},
+      {"UPDATE tuning SET samples = '[1, -2]' WHERE id = 1", "tuning record conv2d/1 ic64: a sample has -2"},
+      {"UPDATE tuning SET samples = '[0.5]' WHERE id = 1", "a sample is 0.5, expected an integer"},
+      {"UPDATE tuning SET samples = '7'", "samples_ns is number, expected a list"},
+      {"UPDATE tuning SET samples = '[1]' WHERE id = 2", "tuning record without a time with 1 samples"},
+      {"UPDATE tuning SET verdict = 'splendid'", "no verdict on a schedule is called 'splendid'"},
+      {"UPDATE tuning SET build_seconds = -1", "build_seconds is -1, expected 0 or more"},
+      {"UPDATE task SET text = ''", "without platform, task or schedule"},
       {"UPDATE tuning SET seconds = -1", "tuning record conv2d/1 ic64: tuning record that is passed with -1 s"},
       {"UPDATE tuning SET status = x'1b5b324a'", "cannot store BLOB value in TEXT column"},
       {"UPDATE tuning SET status = char(27) || '[2J' || char(10)", "no status is called"},
       {"CREATE TRIGGER evil AFTER INSERT ON point BEGIN DELETE FROM point; END", "has a trigger evil"},
       {"ALTER TABLE point RENAME TO old; CREATE VIEW point AS SELECT * FROM old", "has a view point"},
+      {"ALTER TABLE task RENAME TO old; CREATE VIEW task AS SELECT * FROM old", "has a view task"},
       {"DROP TABLE sample", "no such table: sample"},
   };
   for (const Case &c : cases) {

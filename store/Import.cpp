@@ -1,34 +1,69 @@
 #include "store/Archive.h"
 
+#include "store/AutoTvm.h"
+
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace lathe::store {
 
 /// Writes records inside the caller's transaction and counts what became of them.
 class Importer {
 public:
-  explicit Importer(Store &store) : store(store) {}
+  Importer(Store &store, Imported what) : store(store), what(what) {}
 
   void add(const Record &record) {
-    if (auto *platform = std::get_if<Platform>(&record))
-      count(counts.platforms, store.insertPlatform(*platform));
-    else if (auto *experiment = std::get_if<Experiment>(&record))
-      count(counts.experiments, store.insertExperiment(*experiment));
-    else if (auto *tuning = std::get_if<TuningRecord>(&record))
-      count(counts.tuning, store.insertTuning(*tuning));
-    else
-      add(std::get<Point>(record));
+    std::visit([this](auto &value) { add(value); }, record);
   }
 
   ImportCounts counts;
 
 private:
+  void add(const Platform &platform) {
+    if (what == Imported::everything)
+      count(counts.platforms, store.insertPlatform(platform));
+    else
+      platforms[platform.key()] = platform;
+  }
+  void add(const Experiment &experiment) {
+    if (what == Imported::everything)
+      count(counts.experiments, store.insertExperiment(experiment));
+    else
+      experiments[experiment.uuid] = experiment;
+  }
+  void add(const TuningTask &task) { tasks[task.text] = task; }
+  void add(const TuningRecord &record) {
+    auto needPlatform = [&](const std::string &key) {
+      addWaiting(platforms, key, counts.platforms, [&](auto &platform) { return store.insertPlatform(platform); });
+    };
+    needPlatform(record.platform);
+    addWaiting(experiments, record.experiment, counts.experiments, [&](auto &experiment) {
+      needPlatform(experiment.platform);
+      return store.insertExperiment(experiment);
+    });
+    auto task = tasks.find(record.task);
+    store.insertTask(task == tasks.end() ? TuningTask{record.task, "", ""} : task->second);
+    count(counts.tuning, store.insertTuning(record));
+  }
   void add(const Point &point) {
+    if (what == Imported::tuning)
+      return;
     Store::Outcome outcome = store.insertPoint(point);
     count(counts.points, outcome);
     if (outcome != Store::Outcome::known)
       counts.samples += point.sampleCount();
+  }
+
+  /// Inserts what only records need that come later.
+  template <class Value, class Insert>
+  static void addWaiting(std::map<std::string, Value> &waiting, const std::string &key, ImportCounts::Kind &kind,
+                         Insert insert) {
+    auto found = waiting.find(key);
+    if (found == waiting.end())
+      return;
+    count(kind, insert(found->second));
+    waiting.erase(found);
   }
   static void count(ImportCounts::Kind &kind, Store::Outcome outcome) {
     kind.added += outcome == Store::Outcome::added;
@@ -37,6 +72,10 @@ private:
   }
 
   Store &store;
+  Imported what;
+  std::map<std::string, Platform> platforms; // that no record has referred to yet
+  std::map<std::string, Experiment> experiments;
+  std::map<std::string, TuningTask> tasks;
 };
 
 namespace {
@@ -51,11 +90,15 @@ public:
     file.read(magic.data(), std::streamsize(magic.size()));
     if (magic == "SQLite format 3")
       database.emplace(Store::copyOf(path));
+    else
+      isLog = isAutoTvmLog(path);
     read([](const Record &) {});
   }
   void read(const std::function<void(const Record &)> &visit) {
     if (database)
-      eachRecord(*database, {}, visit);
+      eachRecord(*database, Filter(), visit);
+    else if (isLog)
+      readAutoTvmLog(path, visit);
     else
       readArchive(path, visit);
   }
@@ -63,13 +106,14 @@ public:
 private:
   std::string path;
   std::optional<Store> database; // a copy: nobody changes it between the two readings
+  bool isLog = false;            // of AutoTVM
 };
 
 } // namespace
 
-ImportCounts importInto(Store &store, const std::vector<std::string> &paths) {
+ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what) {
   std::vector<Source> sources(paths.begin(), paths.end());
-  Importer importer(store);
+  Importer importer(store, what);
   Transaction transaction(store.connection());
   // An archive that changed since it was checked fails its own sum here, and all is rolled back.
   for (Source &source : sources)

@@ -1,34 +1,10 @@
-#include "store/Store.h"
-
-#include "store/ContentKey.h"
-#include "support/Text.h"
-
-#include <algorithm>
-#include <cmath>
+#include "store/Row.h"
 
 namespace lathe::store {
 
 using nlohmann::json;
 
 namespace {
-
-/// "WHERE a = ? AND b IN (?, ?)" and what to bind.
-struct Where {
-  std::string sql;
-  std::vector<std::string> values;
-
-  void add(const std::string &condition) { sql += (sql.empty() ? " WHERE " : " AND ") + condition; }
-  void equal(const char *column, std::string_view value) {
-    if (value.empty())
-      return;
-    add(std::string(column) + " = ?");
-    values.emplace_back(value);
-  }
-  void bindTo(Statement &statement) const {
-    for (size_t i = 0; i < values.size(); ++i)
-      statement.bindOne(int(i) + 1, values[i]);
-  }
-};
 
 void restrictExperiments(Where &where, const Filter &filter) {
   if (!filter.experiments.empty()) {
@@ -52,55 +28,6 @@ void restrictPoints(Where &where, const Filter &filter) {
   where.equal("point.variant", filter.variant);
   if (filter.status)
     where.equal("point.status", name(*filter.status));
-}
-
-/// Reads the columns of a row one after the other.
-class Row {
-public:
-  explicit Row(const Statement &statement) : statement(statement) {}
-  /// UTF-8, whatever the file holds: JSON takes nothing else.
-  std::string text() {
-    std::string value = statement.text(column++);
-    bool ascii = std::all_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x80; });
-    return ascii ? value : validUtf8(value);
-  }
-  int64_t integer() { return statement.integer(column++); }
-  /// An integer from `least` to 2^20.
-  int count(const char *what, int least) {
-    int64_t value = integer();
-    require(value >= least && value <= 1 << 20, "{} is {}, expected {} to {}", what, value, least, 1 << 20);
-    return int(value);
-  }
-  std::optional<double> real() {
-    auto value = statement.optionalReal(column++);
-    require(!value || std::isfinite(*value), "column {} is {}, expected a finite number", column, value.value_or(0));
-    return value;
-  }
-  std::optional<int64_t> optionalInteger() { return statement.optionalInteger(column++); }
-  json document() {
-    json parsed = parseDocument(text());
-    require(!parsed.is_discarded(), "column {} holds no JSON", column);
-    return parsed;
-  }
-  Disturbance disturbance() {
-    auto other = real(), stolen = real();
-    return {other, stolen};
-  }
-
-private:
-  const Statement &statement;
-  int column = 0;
-};
-
-/// Runs `read`, which makes a record of a row; what is wrong with the row becomes an Error that names file and row.
-template <class Read> auto inRow(const std::string &path, const char *table, const auto &row, Read read) {
-  try {
-    return read();
-  } catch (const Error &error) {
-    fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(error.what()));
-  } catch (const json::exception &error) {
-    fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(error.what()));
-  }
 }
 
 constexpr const char *experimentColumns =
@@ -163,23 +90,6 @@ Point pointOf(Row &row) {
   p.callSeconds = row.real();
   check(p, false);
   return p;
-}
-
-constexpr const char *selectTuning =
-    "SELECT platform.key, tuning.task, tuning.schedule, tuning.status, tuning.reason, tuning.seconds, tuning.measured\n"
-    "FROM tuning JOIN platform ON tuning.platform = platform.id";
-
-TuningRecord tuningOf(Row row) {
-  TuningRecord r;
-  r.platform = row.text();
-  r.task = row.text();
-  r.schedule = row.text();
-  r.status = pointStatus(row.text());
-  r.reason = row.text();
-  r.seconds = row.real();
-  r.measured = row.text();
-  check(r);
-  return r;
 }
 
 /// The next of a point's samples, which come in the order of rounds and repetitions. Both count from 0 without a gap:
@@ -323,25 +233,6 @@ std::optional<Point> Store::measured(const std::string &identity, const Point &p
   Row row(select);
   int64_t id = row.integer();
   return inRow(path(), "point", id, [&] { return pointOf(row); });
-}
-
-std::optional<TuningRecord> Store::bestTuning(const std::string &task, const std::string &platform) {
-  auto records = tuning(task, platform); // those with a time, which have passed, come first
-  return records.empty() || !records.front().seconds ? std::nullopt : std::optional(records.front());
-}
-
-std::vector<TuningRecord> Store::tuning(const std::string &task, const std::string &platform) {
-  Where where;
-  where.equal("tuning.task", task);
-  where.equal("platform.key", platform);
-  Statement select(database, selectTuning + where.sql +
-                                 "\nORDER BY tuning.task, tuning.seconds IS NULL, tuning.seconds, tuning.schedule,\n"
-                                 "  platform.key");
-  where.bindTo(select);
-  std::vector<TuningRecord> records;
-  while (select.step())
-    records.push_back(inRow(path(), "tuning record", select.text(1), [&] { return tuningOf(Row(select)); }));
-  return records;
 }
 
 Store::Counts Store::counts() {

@@ -18,10 +18,12 @@ using nlohmann::json;
 static constexpr std::array<std::string_view, 6> kinds = {"ops", "bench", "compare", "profile", "segments", "tune"};
 static constexpr std::array<std::string_view, 8> statuses = {"passed",  "failed",  "mistrusted", "unimplemented",
                                                              "same_as", "crashed", "timed_out",  "memory_exceeded"};
+static constexpr std::array<std::string_view, 3> verdicts = {"open", "faster", "no_gain"};
 static constexpr std::array<std::string_view, 3> cacheStates = {"hot", "cold", "cold-constants"};
 
 std::string_view name(ExperimentKind kind) { return kinds[size_t(kind)]; }
 std::string_view name(PointStatus status) { return statuses[size_t(status)]; }
+std::string_view name(TuningVerdict verdict) { return verdicts[size_t(verdict)]; }
 std::string_view name(CacheState state) { return cacheStates[size_t(state)]; }
 
 static size_t indexOf(std::span<const std::string_view> names, std::string_view text, const char *what) {
@@ -35,6 +37,9 @@ ExperimentKind experimentKind(std::string_view text) {
   return ExperimentKind(indexOf(kinds, text, "kind of experiment"));
 }
 PointStatus pointStatus(std::string_view text) { return PointStatus(indexOf(statuses, text, "status")); }
+TuningVerdict tuningVerdict(std::string_view text) {
+  return TuningVerdict(indexOf(verdicts, text, "verdict on a schedule"));
+}
 CacheState cacheState(std::string_view text) { return CacheState(indexOf(cacheStates, text, "state of caches")); }
 
 // Keys. What goes into one is fixed by the schema's version: a changed key would make equal things differ.
@@ -81,11 +86,14 @@ static void checkTime(const std::string &text, const char *what) {
   require(isTime(text), "{} is '{}', expected a time like 2026-11-22T00:31:04.000000Z", what, text);
 }
 
+static void checkUuid(const std::string &uuid) {
+  require(std::all_of(uuid.begin(), uuid.end(), [](unsigned char c) { return std::isalnum(c) || c == '-'; }),
+          "uuid is '{}', expected letters, digits and '-'", uuid);
+}
+
 void check(const Experiment &experiment) {
   require(!experiment.uuid.empty(), "experiment without uuid");
-  require(std::all_of(experiment.uuid.begin(), experiment.uuid.end(),
-                      [](unsigned char c) { return std::isalnum(c) || c == '-'; }),
-          "uuid is '{}', expected letters, digits and '-'", experiment.uuid);
+  checkUuid(experiment.uuid);
   checkObject(experiment.settings, "settings");
   checkTime(experiment.started, "started");
   if (!experiment.finished.empty())
@@ -130,12 +138,23 @@ void check(const Point &point, bool withSamples) {
     checkSamples(point);
 }
 
+void check(const TuningTask &task) { require(!task.text.empty(), "task without a text"); }
+
 void check(const TuningRecord &record) {
   require(!record.platform.empty() && !record.task.empty() && !record.schedule.empty(),
           "tuning record without platform, task or schedule");
   require(!record.seconds ||
               (record.status == PointStatus::passed && *record.seconds > 0 && std::isfinite(*record.seconds)),
           "tuning record that is {} with {} s", name(record.status), record.seconds.value_or(0));
+  require(record.seconds || record.samples.empty(), "tuning record without a time with {} samples",
+          record.samples.size());
+  for (int64_t sample : record.samples)
+    require(sample >= 0, "a sample has {}, expected 0 or more", sample);
+  require(record.seconds || record.verdict == TuningVerdict::open, "tuning record without a time is {}",
+          name(record.verdict));
+  checkFigure(record.buildSeconds, "build_seconds");
+  checkFigure(record.runSeconds, "run_seconds");
+  checkUuid(record.experiment);
   checkTime(record.measured, "measured");
 }
 

@@ -2,7 +2,7 @@
 //
 // A *problem* (an operator with its shapes and types, or a whole model) x a *provider* and its variant x a *setting* is
 // a *point*; its timed repetitions are *samples*, in rounds; points measured together are an *experiment* on a
-// *platform*. A *tuning record* is the measured time of one schedule for one task.
+// *platform*. A *tuning record* is the measured time of one schedule for one *task*, the work of a kernel.
 //
 // Dates with times are UTC texts, as timeNow() returns them.
 #pragma once
@@ -143,14 +143,39 @@ struct Point {
   size_t sampleCount() const;
 };
 
+/// The work of a kernel. Kept once for all of its records.
+struct TuningTask {
+  std::string text;   // versioned canonical text (codegen/Task.h), which names CPU, features, caches and threads
+  std::string family; // kernel family; "" if unknown
+  std::string kernel; // text of a module with the kernel function at kernels level, without weights; "" if unknown
+};
+
+/// What a comparison in turns with the default schedule has found.
+enum class TuningVerdict {
+  open,   // nobody has compared them in turns
+  faster, // the schedule is significantly faster than the default: compilations use it
+  noGain  // it is not: the default stays
+};
+std::string_view name(TuningVerdict verdict); // "no_gain"
+/// Inverse of `name`. Throws Error with the valid names.
+TuningVerdict tuningVerdict(std::string_view text);
+
+/// The outcome of one schedule for a task on a platform.
 struct TuningRecord {
   std::string platform; // key
-  std::string task;     // versioned canonical text
-  std::string schedule; // text, "direct/1 px=14 oc=2"
+  std::string task;     // TuningTask::text
+  std::string schedule; // text, "direct/1 px=14 oc=2", with the version of the algorithm
   PointStatus status = PointStatus::passed;
-  std::string reason;
-  std::optional<double> seconds; // of one run; only where passed
-  std::string measured;
+  std::string reason;            // for every status but passed
+  std::optional<double> seconds; // of one run, as schedules are compared; only where passed
+  std::vector<int64_t> samples;  // ns of every timed run, in order; only where passed
+  TuningVerdict verdict = TuningVerdict::open;
+  std::string searcher;                           // that proposed the schedule; "": `ops bench`
+  std::optional<double> buildSeconds, runSeconds; // spent on building, and on checking and timing
+  std::string version, build;                     // of lathe; "" if unknown
+  std::string experiment;                         // uuid of an experiment on the same platform; "": none
+  std::string measured;                           // date and time; Store::addTuning fills it in if empty
+  Disturbance disturbance;
 };
 
 // Conversions to and from JSON. The keys are the names of the fields in snake_case; a point has
@@ -165,16 +190,21 @@ nlohmann::json toJson(const Setting &setting);
 Setting settingFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const Point &point); // with its samples
 Point pointFromJson(const nlohmann::json &document);
-nlohmann::json toJson(const TuningRecord &record);
+nlohmann::json toJson(const TuningTask &task);
+TuningTask tuningTaskFromJson(const nlohmann::json &document);
+nlohmann::json toJson(const TuningRecord &record); // has the task's text
 TuningRecord tuningRecordFromJson(const nlohmann::json &document);
 
 /// Reads Point::starts: a list of integers from 1. Throws Error for anything else.
 std::vector<size_t> startsFromJson(const nlohmann::json &list);
+/// Reads TuningRecord::samples: a list of integers. Throws Error for anything else.
+std::vector<int64_t> nanosecondsFromJson(const nlohmann::json &list);
 
 // Throw Error for an invalid record. Both measuring and reading (archives, store files) call them.
 void check(const Experiment &experiment);
 /// `withSamples` is false if the samples were not read.
 void check(const Point &point, bool withSamples = true);
+void check(const TuningTask &task);
 void check(const TuningRecord &record);
 
 } // namespace lathe::store

@@ -11,6 +11,10 @@ using nlohmann::json;
 
 // Fields that may be missing are written only where they are there.
 
+static void put(json &document, const char *key, const std::string &text) {
+  if (!text.empty())
+    document[key] = text;
+}
 template <class T> static void put(json &document, const char *key, const std::optional<T> &value) {
   if (value)
     document[key] = *value;
@@ -20,6 +24,10 @@ static void put(json &document, const char *key, const std::optional<double> &va
     document[key] = *value;
 }
 
+static void get(const json &document, const char *key, std::string &text) {
+  if (auto found = document.find(key); found != document.end())
+    found->get_to(text);
+}
 template <class T> static void get(const json &document, const char *key, std::optional<T> &value) {
   if (auto found = document.find(key); found != document.end())
     value = found->get<T>();
@@ -298,12 +306,48 @@ Point pointFromJson(const json &document) {
   });
 }
 
+json toJson(const TuningTask &t) {
+  json document = {{"text", t.text}};
+  put(document, "family", t.family);
+  put(document, "kernel", t.kernel);
+  return document;
+}
+
+TuningTask tuningTaskFromJson(const json &document) {
+  return reading("task", document, [&] {
+    TuningTask t;
+    document.at("text").get_to(t.text);
+    get(document, "family", t.family);
+    get(document, "kernel", t.kernel);
+    check(t);
+    return t;
+  });
+}
+
 json toJson(const TuningRecord &r) {
   json document = {{"platform", r.platform}, {"task", r.task},
                    {"schedule", r.schedule}, {"status", std::string(name(r.status))},
                    {"reason", r.reason},     {"measured", r.measured}};
   put(document, "seconds", r.seconds);
+  if (!r.samples.empty())
+    document["samples_ns"] = r.samples;
+  if (r.verdict != TuningVerdict::open)
+    document["verdict"] = std::string(name(r.verdict));
+  put(document, "searcher", r.searcher);
+  put(document, "build_seconds", r.buildSeconds);
+  put(document, "run_seconds", r.runSeconds);
+  put(document, "version", r.version);
+  put(document, "build", r.build);
+  put(document, "experiment", r.experiment);
+  put(document, r.disturbance);
   return document;
+}
+
+std::vector<int64_t> nanosecondsFromJson(const json &list) {
+  std::vector<int64_t> values;
+  for (auto &value : listOf(list, "samples_ns"))
+    values.push_back(integerOf(value, "a sample"));
+  return values;
 }
 
 TuningRecord tuningRecordFromJson(const json &document) {
@@ -316,6 +360,17 @@ TuningRecord tuningRecordFromJson(const json &document) {
     document.at("reason").get_to(r.reason);
     document.at("measured").get_to(r.measured);
     get(document, "seconds", r.seconds);
+    if (auto samples = document.find("samples_ns"); samples != document.end())
+      r.samples = nanosecondsFromJson(*samples);
+    if (auto verdict = document.find("verdict"); verdict != document.end())
+      r.verdict = tuningVerdict(verdict->get<std::string>());
+    get(document, "searcher", r.searcher);
+    get(document, "build_seconds", r.buildSeconds);
+    get(document, "run_seconds", r.runSeconds);
+    get(document, "version", r.version);
+    get(document, "build", r.build);
+    get(document, "experiment", r.experiment);
+    r.disturbance = disturbanceOf(document);
     check(r);
     return r;
   });

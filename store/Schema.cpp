@@ -137,7 +137,51 @@ static constexpr const char *version4 = R"(
 ALTER TABLE point ADD COLUMN call_seconds REAL; -- of a call of the provider that does next to nothing
 )";
 
-static constexpr const char *steps[] = {version1, version2, version3, version4};
+// The text of a task is long, its kernel longer, and it has hundreds of records: a table of its own.
+static constexpr const char *version5 = R"(
+CREATE TABLE task (
+  id INTEGER PRIMARY KEY,
+  text TEXT NOT NULL UNIQUE,         -- versioned canonical text
+  family TEXT NOT NULL,              -- kernel family; '' where not known
+  kernel TEXT                        -- the kernel function as text, without weights; NULL where not known
+) STRICT;
+INSERT INTO task(text, family) SELECT DISTINCT task, '' FROM tuning ORDER BY task;
+
+ALTER TABLE tuning RENAME TO tuning_of_version4;
+DROP INDEX tuning_best;
+CREATE TABLE tuning (
+  id INTEGER PRIMARY KEY,
+  task INTEGER NOT NULL REFERENCES task,
+  platform INTEGER NOT NULL REFERENCES platform,
+  schedule TEXT NOT NULL,
+  status TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  seconds REAL,                      -- of one run; NULL: none, or not passed
+  samples TEXT NOT NULL,             -- JSON, ns of every timed run
+  verdict TEXT NOT NULL,             -- of a comparison in turns with the default schedule
+  searcher TEXT NOT NULL,            -- '' where no search has proposed the schedule
+  build_seconds REAL,
+  run_seconds REAL,
+  version TEXT NOT NULL,             -- of lathe; '' where not known
+  build TEXT NOT NULL,
+  experiment INTEGER REFERENCES experiment ON DELETE SET NULL,
+  measured TEXT NOT NULL,
+  other_processors REAL,
+  stolen_processors REAL,
+  UNIQUE (task, platform, schedule)
+) STRICT;
+INSERT INTO tuning(id, task, platform, schedule, status, reason, seconds, samples, verdict, searcher, version, build,
+  measured)
+  SELECT old.id, task.id, old.platform, old.schedule, old.status, old.reason, old.seconds, '[]', 'open', '', '', '',
+    old.measured
+  FROM tuning_of_version4 AS old JOIN task ON task.text = old.task;
+DROP TABLE tuning_of_version4;
+-- What compilations ask for, without a look at the table.
+CREATE INDEX tuning_choice ON tuning(task, platform, verdict, seconds, schedule, measured)
+  WHERE seconds IS NOT NULL AND searcher <> '';
+)";
+
+static constexpr const char *steps[] = {version1, version2, version3, version4, version5};
 
 std::span<const char *const> schemaSteps() { return steps; }
 
@@ -157,7 +201,7 @@ int64_t schemaVersion(Database &database, std::span<const char *const> steps) {
   std::string foreign = database.text(
       "SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'trigger' OR ((type = 'view' OR sql LIKE 'CREATE "
       "VIRTUAL%') AND lower(name) IN ('platform', 'experiment', 'problem', 'setting', 'point', 'sample', 'tuning', "
-      "'owner')) LIMIT 1");
+      "'task', 'owner')) LIMIT 1");
   require(foreign.empty(), "{}: has a {}, which lathe does not make", database.path(), printable(foreign));
   require(version <= newest, "{}: has version {} of the schema, this lathe knows versions up to {}: use a newer lathe",
           database.path(), version, newest);

@@ -170,25 +170,6 @@ Store::Outcome Store::insertPoint(const Point &p) {
   return outcome;
 }
 
-Store::Outcome Store::insertTuning(const TuningRecord &r) {
-  check(r);
-  int64_t platform = idOf("platform", "key", r.platform);
-  Statement find(database, "SELECT measured FROM tuning WHERE platform = ? AND task = ? AND schedule = ?");
-  find.bind(platform, r.task, r.schedule);
-  bool known = find.step();
-  if (known && find.text(0) >= r.measured)
-    return Outcome::known;
-  find.reset();
-  Statement put(database, "INSERT INTO tuning(platform, task, schedule, status, reason, seconds, measured)\n"
-                          "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(platform, task, schedule) DO UPDATE SET\n"
-                          "  status = excluded.status, reason = excluded.reason, seconds = excluded.seconds,\n"
-                          "  measured = excluded.measured");
-  put.bind(platform, validUtf8(r.task), validUtf8(r.schedule), name(r.status), validUtf8(r.reason), r.seconds,
-           r.measured)
-      .run();
-  return known ? Outcome::replaced : Outcome::added;
-}
-
 std::string Store::addExperiment(Experiment experiment, const Platform &platform) {
   if (experiment.uuid.empty())
     experiment.uuid = newUuid();
@@ -248,16 +229,6 @@ void Store::addPoints(std::vector<Point> points) {
       point.measured = timeNow();
     insertPoint(point);
   }
-  transaction.commit();
-}
-
-void Store::putTuning(TuningRecord record, const Platform &platform) {
-  if (record.measured.empty())
-    record.measured = timeNow();
-  record.platform = platform.key();
-  Transaction transaction(database);
-  insertPlatform(platform);
-  insertTuning(record);
   transaction.commit();
 }
 

@@ -35,6 +35,30 @@ struct Filter {
   std::optional<PointStatus> status = {};
 };
 
+/// Selects tuning records. Empty fields do not restrict.
+struct TuningFilter {
+  std::string task = {};                  // text of the task
+  std::string part = {};                  // contained in the text of the task
+  std::string family = {};                // of the task
+  std::string platform = {};              // key, or its beginning
+  std::string cpu = {};                   // contained in the CPU's name on the platform or in the text of the task
+  std::vector<PointStatus> statuses = {}; // one of these
+  bool withKernel = false;                // the kernel of the task is known
+};
+
+/// A task with records of it, fastest first, those without a time last.
+struct TunedTask {
+  TuningTask task;
+  std::vector<TuningRecord> records;
+};
+
+/// The schedule that compilations use for a task.
+struct ChosenSchedule {
+  std::string task, schedule;
+  std::string platform; // key, of the machine that measured it
+  std::string measured;
+};
+
 struct ExperimentSummary {
   Experiment experiment;
   std::string cpu; // of its platform
@@ -77,8 +101,14 @@ public:
   void addPoint(Point point);
   /// Adds several points, all or none.
   void addPoints(std::vector<Point> points);
-  /// Adds the record of a schedule for a task on a platform; the later one stays.
-  void putTuning(TuningRecord record, const Platform &platform);
+  /// Adds records of schedules for `task`, measured on `platform`, all or none. Sets their task and
+  /// platform; an empty time becomes the current time. Their experiment must exist. Of two records of
+  /// one schedule for one task on one platform the later one stays. What is known of the task (family,
+  /// kernel) is kept once.
+  void addTuning(std::vector<TuningRecord> records, const TuningTask &task, const Platform &platform);
+  /// Removes these records, unless they were measured again meanwhile, and tasks that have no other.
+  /// Returns the number of records removed.
+  size_t removeTuning(const std::vector<TuningRecord> &records);
 
   // Reading. Experiments come in the order of their start, points in the order of measuring.
 
@@ -96,11 +126,18 @@ public:
   /// is missing.
   std::optional<Point> measured(const std::string &identity, const Point &point);
 
-  /// Returns the fastest schedule that passed; on any platform if `platform` is empty.
+  /// Returns records by task, fastest first, records without a time last. With a task and a platform:
+  /// what a search there has tried.
+  std::vector<TuningRecord> tuning(const TuningFilter &filter = {});
+  /// Returns the same records with what is known of their tasks. With a family and `withKernel`: what a
+  /// learned cost model can be trained on.
+  std::vector<TunedTask> tunedTasks(const TuningFilter &filter = {});
+  /// Returns the fastest schedule that passed, whoever proposed it; on any platform if `platform` is empty.
   std::optional<TuningRecord> bestTuning(const std::string &task, const std::string &platform = "");
-  /// Returns records by task, fastest first, records without a time last. Empty arguments do not
-  /// restrict.
-  std::vector<TuningRecord> tuning(const std::string &task = "", const std::string &platform = "");
+  /// Returns the schedules that compilations use, by task. Only records of a search count: nobody has compared others
+  /// with the default schedule. Of the records of `platform`, or of all other platforms where it has none for
+  /// the task: the fastest whose verdict is `faster`; without one, none where a verdict is `noGain`, else the fastest.
+  std::vector<ChosenSchedule> chosenSchedules(const std::string &platform);
 
   struct Counts {
     int64_t platforms = 0, experiments = 0, points = 0, samples = 0, tuning = 0;
@@ -119,7 +156,8 @@ private:
   Outcome insertPlatform(const Platform &platform);
   Outcome insertExperiment(const Experiment &experiment); // its platform must exist
   Outcome insertPoint(const Point &point);
-  Outcome insertTuning(const TuningRecord &record);
+  void insertTask(const TuningTask &task);
+  Outcome insertTuning(const TuningRecord &record); // its platform and experiment must exist
   void own(const std::string &uuid);
   std::optional<Owner> ownerOf(const std::string &uuid); // an owner that may be alive
   int64_t idOf(const char *table, const char *column, const std::string &key);

@@ -93,8 +93,39 @@ inline Point somePoint(const std::string &experiment, int number, size_t rounds 
   return point;
 }
 
+inline TuningTask someTask(int number = 0) {
+  return {
+      fmt::format("task/2 | conv ic{} | 1 thread | znver5", number), "contraction",
+      fmt::format("module {{\n  func.func private @k{}() attributes {{nn.family = \"contraction\"}}\n}}\n", number)};
+}
+
+/// Record `number` of a task; each number has another schedule, and every third failed.
+inline TuningRecord someTuning(int number, const std::string &experiment = "") {
+  std::mt19937 random{unsigned(number)};
+  TuningRecord record;
+  record.task = someTask().text;
+  record.schedule = fmt::format("direct/1 px={}", number);
+  record.searcher = "xgb";
+  record.buildSeconds = 0.125;
+  record.runSeconds = 0.5 * number;
+  record.version = "0.1.0";
+  record.build = "0123456789abcdef";
+  record.experiment = experiment;
+  record.disturbance.otherProcessors = 0.01;
+  if (number % 3 == 2) {
+    record.status = PointStatus::crashed;
+    record.reason = "signal 11";
+    return record;
+  }
+  for (int i = 0; i < 5; ++i)
+    record.samples.push_back(int64_t(1000000 + random() % 1000));
+  record.seconds = 1e-9 * double(record.samples[2]);
+  return record;
+}
+
 /// All stored fields of a point, for comparisons.
 inline std::string textOf(const Point &point) { return toJson(point).dump(1); }
+inline std::string textOf(const TuningRecord &record) { return toJson(record).dump(1); }
 
 /// Expects an undamaged file without dangling references.
 inline void expectHealthy(const std::string &path) {

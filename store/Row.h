@@ -1,0 +1,82 @@
+// What the queries of a store share: conditions, and rows as values.
+#pragma once
+
+#include "store/ContentKey.h"
+#include "store/Store.h"
+#include "support/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace lathe::store {
+
+/// "WHERE a = ? AND b IN (?, ?)" and what to bind.
+struct Where {
+  std::string sql;
+  std::vector<std::string> values;
+
+  void add(const std::string &condition) { sql += (sql.empty() ? " WHERE " : " AND ") + condition; }
+  void equal(const char *column, std::string_view value) {
+    if (value.empty())
+      return;
+    add(std::string(column) + " = ?");
+    values.emplace_back(value);
+  }
+  void bindTo(Statement &statement) const {
+    for (size_t i = 0; i < values.size(); ++i)
+      statement.bindOne(int(i) + 1, values[i]);
+  }
+};
+
+/// Reads the columns of a row one after the other.
+class Row {
+public:
+  explicit Row(const Statement &statement) : statement(statement) {}
+  /// UTF-8, whatever the file holds: JSON takes nothing else.
+  std::string text() {
+    std::string value = statement.text(column++);
+    bool ascii = std::all_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x80; });
+    return ascii ? value : validUtf8(value);
+  }
+  int64_t integer() { return statement.integer(column++); }
+  /// An integer from `least` to 2^20.
+  int count(const char *what, int least) {
+    int64_t value = integer();
+    require(value >= least && value <= 1 << 20, "{} is {}, expected {} to {}", what, value, least, 1 << 20);
+    return int(value);
+  }
+  std::optional<double> real() {
+    auto value = statement.optionalReal(column++);
+    require(!value || std::isfinite(*value), "column {} is {}, expected a finite number", column, value.value_or(0));
+    return value;
+  }
+  std::optional<int64_t> optionalInteger() { return statement.optionalInteger(column++); }
+  nlohmann::json document() {
+    nlohmann::json parsed = parseDocument(text());
+    require(!parsed.is_discarded(), "column {} holds no JSON", column);
+    return parsed;
+  }
+  Disturbance disturbance() {
+    auto other = real(), stolen = real();
+    return {other, stolen};
+  }
+
+private:
+  const Statement &statement;
+  int column = 0;
+};
+
+/// Runs `read`, which makes a record of a row; what is wrong with the row becomes an Error that names file and row.
+template <class Read> auto inRow(const std::string &path, const char *table, const auto &row, Read read) {
+  try {
+    return read();
+  } catch (const Error &error) {
+    fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(error.what()));
+  } catch (const nlohmann::json::exception &error) {
+    fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(error.what()));
+  }
+}
+
+} // namespace lathe::store
