@@ -37,8 +37,8 @@ ALLOWED = {
     "compile": {"machine", "codegen", "lowerings", "passes", "package", "schedule", "ir", "ops", "import", "include", "mlir"},
     "tune": {"codegen/space", "schedule", "machine", "store", "tune/measure"},
     # Measuring talks to its two programs over pipes: only the builder sees the compiler, the runner is the runtime alone.
-    "tune/measure": {"tune", "lab", "process", "runtime", "store"},
-    "tune/measure/builder": {"tune", "lab", "compile", "codegen", "lowerings", "passes", "runtime", "schedule", "ir", "ops", "references", "mlir"},
+    "tune/measure": {"tune", "lab", "process", "runtime", "package", "store"},
+    "tune/measure/builder": {"tune", "lab", "store", "compile", "codegen", "lowerings", "passes", "runtime", "schedule", "ir", "ops", "references", "mlir"},
     "tune/measure/runner": {"tune", "lab", "process", "runtime", "package"},
     "process": set(),
     "cache": {"machine", "package", "runtime"},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/testing/KernelTesting.h"
+#include "ops/InputBound.h"
 
 #include <nlohmann/json.hpp>
 
@@ -9,11 +10,6 @@ namespace lathe {
 
 /// Seconds of a steady clock.
 double now();
-
-/// Random inputs of a kernel of `family` are between -inputBound and inputBound. Recurrences get small ones: with
-/// weights up to 1 rounding errors grow with every step, and no bound tells them from errors of the code
-/// (codegen/families/RecurrentTest.cpp judges such recurrences step by step).
-inline double inputBound(const std::string &family) { return family == "recurrent" ? 0.1 : 1; }
 
 /// The time of one schedule with what was predicted for it.
 struct TimedSchedule {

@@ -13,10 +13,26 @@ namespace lathe::lab {
 static constexpr size_t lineBytes = 64;
 static void flushLine(const char *line) { __builtin_ia32_clflush(line); }
 static void finish() { __builtin_ia32_mfence(); }
+__attribute__((target("clflushopt"))) static void flushUnordered(const char *from, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += lineBytes)
+    __builtin_ia32_clflushopt(from + at);
+}
+/// clflush waits for the line before; clflushopt does not and is several times as fast.
+static void flushLines(const char *from, size_t bytes) {
+  static const bool unordered = __builtin_cpu_supports("clflushopt");
+  if (unordered)
+    return flushUnordered(from, bytes);
+  for (size_t at = 0; at < bytes; at += lineBytes)
+    flushLine(from + at);
+}
 #elif defined(__aarch64__)
 static constexpr size_t lineBytes = 64; // the least in use: larger ones are flushed twice
 static void flushLine(const char *line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
 static void finish() { asm volatile("dsb ish" ::: "memory"); }
+static void flushLines(const char *from, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += lineBytes)
+    flushLine(from + at);
+}
 #endif
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -58,8 +74,7 @@ Outcome<bool> flushCaches() {
       continue;
     for (size_t i = 0; i < resident.size(); ++i)
       if (resident[i] & 1)
-        for (size_t at = 0; at < page; at += lineBytes)
-          flushLine(begin + i * page + at);
+        flushLines(begin + i * page, page);
   }
   finish();
   return true;
@@ -67,8 +82,7 @@ Outcome<bool> flushCaches() {
 
 Outcome<bool> flushCaches(std::span<const std::span<const char>> ranges) {
   for (auto &range : ranges) {
-    for (size_t at = 0; at < range.size(); at += lineBytes)
-      flushLine(range.data() + at);
+    flushLines(range.data(), range.size());
     if (!range.empty()) // whose line may begin before the range does
       flushLine(&range.back());
   }

@@ -41,7 +41,8 @@ struct MeasureOptions {
   std::string via;
   /// Folder of the runner at the other end; "": the same path as here.
   std::string viaDirectory;
-  std::string runner; // program; "": lathe-tune-runner beside this program
+  /// Programs; "": lathe-tune-builder and lathe-tune-runner beside this program.
+  std::string builder, runner;
 
   double buildSeconds = 60;              // limit for building one candidate
   int64_t buildBytes = int64_t(6) << 30; // limit of a builder's resident memory

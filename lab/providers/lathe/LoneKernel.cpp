@@ -3,6 +3,7 @@
 #include "codegen/Generate.h"
 #include "codegen/target/Emit.h"
 #include "ir/Context.h"
+#include "lab/StoredForm.h"
 #include "lab/providers/graph/BuildOperator.h"
 #include "passes/kernels/Layout.h"
 #include "passes/kernels/LayoutRules.h"
@@ -14,56 +15,12 @@ namespace lathe::lab {
 
 namespace {
 
-/// How a tensor lies in memory: row-major (block 0) or channels in blocks, innermost.
-struct Stored {
-  ElementType type = ElementType::f32;
-  std::vector<int64_t> dims;
-  int64_t block = 0;
-
-  int64_t paddedChannels() const { return (dims[1] + block - 1) / block * block; }
-  int64_t pixels() const {
-    int64_t count = 1;
-    for (size_t i = 2; i < dims.size(); ++i)
-      count *= dims[i];
-    return count;
-  }
-  /// A buffer for the stored form, zero.
-  Tensor buffer() const {
-    int64_t elements = block ? dims[0] * paddedChannels() * pixels() : Tensor(type, dims).elements();
-    Tensor tensor(ElementType::u8, {std::max<int64_t>(1, byteSize(type, elements))});
-    std::memset(tensor.data(), 0, static_cast<size_t>(tensor.bytes()));
-    return tensor;
-  }
-  /// Calls move(row-major byte offset, stored byte offset, bytes) for every element.
-  template <class Move> void forEach(Move move) const {
-    int64_t size = byteSize(type, 1), row = 0;
-    for (int64_t n = 0; n < dims[0]; ++n)
-      for (int64_t c = 0; c < dims[1]; ++c)
-        for (int64_t pixel = 0; pixel < pixels(); ++pixel, ++row)
-          move(row * size,
-               (((n * (paddedChannels() / block) + c / block) * pixels() + pixel) * block + c % block) * size, size);
-  }
-  Tensor store(const Tensor &plain) const {
-    Tensor stored = buffer();
-    auto *to = stored.as<char>();
-    auto *from = static_cast<const char *>(plain.data());
-    if (block)
-      forEach([&](int64_t row, int64_t at, int64_t size) { std::memcpy(to + at, from + row, size_t(size)); });
-    else
-      std::memcpy(to, from, size_t(plain.bytes()));
-    return stored;
-  }
-  Tensor load(const Tensor &stored) const {
-    Tensor plain(type, dims);
-    auto *to = static_cast<char *>(plain.data());
-    auto *from = static_cast<const char *>(stored.data());
-    if (block)
-      forEach([&](int64_t row, int64_t at, int64_t size) { std::memcpy(to + row, from + at, size_t(size)); });
-    else
-      std::memcpy(to, from, size_t(plain.bytes()));
-    return plain;
-  }
-};
+/// A buffer for the stored form, zero.
+Tensor bufferFor(const StoredForm &form) {
+  Tensor tensor(ElementType::u8, {std::max<int64_t>(1, form.bytes())});
+  std::memset(tensor.data(), 0, static_cast<size_t>(tensor.bytes()));
+  return tensor;
+}
 
 /// Which layout activations have at the operator's inputs and outputs.
 struct Choice {
@@ -136,7 +93,7 @@ void setLayouts(mlir::func::FuncOp function, const LayoutRule &rule, const Chann
   function.setType(b.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
 }
 
-Stored storedForm(mlir::Value value) {
+StoredForm storedForm(mlir::Value value) {
   auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
   return {nn::toElementType(type.getElementType()), type.getShape().vec(), blockOf(value)};
 }
@@ -160,7 +117,7 @@ struct LoneKernel::State {
   std::vector<Tensor> operands; // as the kernel's arguments: inputs, packed constants, results
   std::vector<bool> constant;   // of them
   std::vector<void *> buffers;
-  std::vector<Stored> results; // the last operands
+  std::vector<StoredForm> results; // the last operands
   int64_t units = 0, stages = 1;
   size_t scratchStride = 0;
   Tensor scratch;
@@ -171,7 +128,7 @@ struct LoneKernel::State {
     ScheduleTask task(problem);
     scheduled.task = task.text();
     mlir::Block &body = function.front();
-    std::vector<Stored> stored;
+    std::vector<StoredForm> stored;
     for (mlir::Value argument : body.getArguments())
       stored.push_back(storedForm(argument));
     results.clear();
@@ -193,7 +150,8 @@ struct LoneKernel::State {
       size_t at = next++;
       auto &packing = kernel->packings.at(at);
       if (!constant[at] || !packing) {
-        operands.push_back(stored[at].store(input));
+        operands.push_back(bufferFor(stored[at]));
+        stored[at].store(input, operands.back().data());
         continue;
       }
       nn::ConstantData data{input.type(), input.dims(),
@@ -204,8 +162,8 @@ struct LoneKernel::State {
       std::memcpy(bytes.data(), packed.data(), packed.size());
       operands.push_back(bytes);
     }
-    for (Stored &result : results)
-      operands.push_back(result.buffer());
+    for (StoredForm &result : results)
+      operands.push_back(bufferFor(result));
     for (Tensor &operand : operands)
       buffers.push_back(operand.data());
     units = kernel->units.constant();
@@ -309,7 +267,7 @@ std::vector<Tensor> LoneKernel::outputs() const {
   std::vector<Tensor> outputs;
   size_t first = state->operands.size() - state->results.size();
   for (size_t i = 0; i < state->results.size(); ++i)
-    outputs.push_back(state->results[i].load(state->operands[first + i]));
+    outputs.push_back(state->results[i].load(state->operands[first + i].data()));
   return outputs;
 }
 

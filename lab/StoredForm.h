@@ -1,0 +1,28 @@
+// How a tensor lies in memory: row-major, or with its channels in blocks, innermost.
+#pragma once
+
+#include "runtime/Tensor.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace lathe::lab {
+
+struct StoredForm {
+  ElementType type = ElementType::f32;
+  std::vector<int64_t> dims;
+  int64_t block = 0; // channels (axis 1) per block; 0: row-major
+
+  /// Bytes of the stored form, whole blocks included.
+  int64_t bytes() const;
+  /// Writes `plain`, which is row-major, to `to`. Lanes beyond the last channel are not written.
+  void store(const Tensor &plain, void *to) const;
+  /// Returns what is stored at `from` as a row-major tensor.
+  Tensor load(const void *from) const;
+
+private:
+  /// Calls move(row-major byte offset, stored byte offset, bytes of an element) for every element.
+  template <class Move> void forEach(Move move) const;
+};
+
+} // namespace lathe::lab

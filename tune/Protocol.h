@@ -1,0 +1,9 @@
+// What the tuner and its two programs agree on (docs/notes/tuning-measurement.md).
+#pragma once
+
+namespace lathe::tune {
+
+/// Version of the messages. Raise it when a message changes.
+constexpr int measureProtocolVersion = 1;
+
+} // namespace lathe::tune

@@ -1,0 +1,70 @@
+// The builder processes (tune/measure/builder/): each has a thread that starts it, talks to it and starts it again.
+#pragma once
+
+#include "process/Worker.h"
+#include "tune/Task.h"
+#include "tune/measure/Measure.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+namespace lathe::tune {
+
+/// Where a task has its files, and what its operands are made from.
+struct TaskFolder {
+  std::string path;
+  uint64_t seed = 1;
+};
+
+/// The outcome of building one schedule.
+struct Built {
+  store::PointStatus status = store::PointStatus::failed;
+  std::string reason;       // unless passed
+  nlohmann::json candidate; // of the message "measure" of the runner
+  double seconds = 0;       // spent on it
+  double generate = 0, lower = 0, pack = 0;
+};
+
+class Builders {
+public:
+  /// `program`: lathe-tune-builder. `packedFolder` is for packed constants of all tasks.
+  Builders(const MeasureOptions &options, std::string program, std::string packedFolder);
+  ~Builders();
+  Builders(const Builders &) = delete;
+  Builders &operator=(const Builders &) = delete;
+
+  /// Lets one builder make the data of the task on all CPUs. Returns the message "task" of the runner, or declines.
+  Outcome<nlohmann::json> prepare(const Task &task, const TaskFolder &folder);
+  /// Builds all schedules on all builders.
+  std::vector<Built> build(const Task &task, const TaskFolder &folder, const std::vector<std::string> &schedules);
+
+private:
+  /// A process, used by one thread alone.
+  struct Process {
+    std::optional<process::Worker> worker;
+    std::string task; // folder of the task that it has
+  };
+  using Job = std::function<void(Process &)>;
+
+  const MeasureOptions &options;
+  std::string program, packedFolder;
+  size_t cpus = 1;
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::condition_variable wake, idle;
+  std::deque<Job> jobs;
+  size_t running = 0;
+  bool over = false;
+  std::exception_ptr error; // of a job
+
+  void work();
+  /// Does all jobs and waits for them. Rethrows the first error.
+  void run(std::deque<Job> all);
+  void start(Process &process) const;
+  nlohmann::json setTask(Process &process, const Task &task, const TaskFolder &folder, bool withData) const;
+  Built buildOne(Process &process, const Task &task, const TaskFolder &folder, const std::string &schedule) const;
+};
+
+} // namespace lathe::tune

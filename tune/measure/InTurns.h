@@ -1,0 +1,18 @@
+// Times candidates in turns over several starts of their processes.
+#pragma once
+
+#include "tune/measure/RunnerProcess.h"
+
+namespace lathe::tune {
+
+struct TurnOutcome {
+  RunOutcome outcome;       // samples of all rounds
+  lab::JudgedRatio toFirst; // TurnMeasurement::toFirst
+};
+
+/// Times candidates of the runner's task for about `seconds`, or until every verdict is decided. Null: takes no part, and
+/// its outcome is empty. A candidate that fails gets no further turns.
+std::vector<TurnOutcome> timeInTurns(RunnerProcess &runner, const std::vector<const nlohmann::json *> &candidates,
+                                     double seconds);
+
+} // namespace lathe::tune

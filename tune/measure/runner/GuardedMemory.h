@@ -1,0 +1,40 @@
+// Memory between two pages that nothing may touch, so that an access outside faults.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace lathe::tune {
+
+class GuardedMemory {
+public:
+  enum class Sharing { own, withChildren }; // with processes that are forked later
+
+  GuardedMemory() = default;
+  /// Zeroed memory that starts at a multiple of 64 bytes and ends at the last page, or up to 63 bytes before it.
+  explicit GuardedMemory(size_t bytes, Sharing sharing = Sharing::own);
+  /// The first `bytes` of an open file, read-only, from the start of a page.
+  GuardedMemory(int file, size_t bytes, const std::string &name);
+  GuardedMemory(GuardedMemory &&other) noexcept;
+  GuardedMemory &operator=(GuardedMemory &&other) noexcept;
+  ~GuardedMemory();
+
+  char *data() const { return start; }
+  size_t bytes() const { return length; }
+  void makeReadOnly();
+  /// Makes whole pages inside another guard.
+  void forbid(char *from, size_t bytes);
+
+  /// Fills everything between the guard pages with a pattern that is NaN in every float type.
+  void spoil();
+  /// True if the bytes around the data still have the pattern.
+  bool surroundingsIntact() const;
+
+private:
+  void reserve(size_t bytes);
+
+  char *mapping = nullptr, *start = nullptr;
+  size_t mapped = 0, length = 0;
+};
+
+} // namespace lathe::tune

@@ -1,0 +1,128 @@
+// lathe-tune-runner: runs candidates, checks their results and times them, one at a time. It answers one JSON message a
+// line (docs/notes/tuning-measurement.md), holds no part of the compiler and needs no files of the machine that tunes.
+#include "lab/ServeLines.h"
+#include "lab/judging/Statistics.h"
+#include "support/Base64.h"
+#include "tune/Protocol.h"
+#include "tune/measure/runner/Trial.h"
+
+#include <cmath>
+#include <map>
+
+namespace lathe::tune {
+
+using nlohmann::json;
+
+namespace {
+
+json toJson(const TrialFailure &failure) { return {{"status", failure.status}, {"reason", failure.reason}}; }
+
+json samplesJson(const std::vector<double> &seconds) {
+  json samples = json::array();
+  for (double sample : seconds)
+    samples.push_back(std::llround(sample * 1e9));
+  return samples;
+}
+
+class Runner {
+public:
+  json answer(const json &request) {
+    auto what = request.at("do").get<std::string>();
+    if (what == "hello") {
+      files.onlyReceived = !request.at("files").get<bool>();
+      return {{"protocol", measureProtocolVersion}};
+    }
+    if (what == "put") {
+      files.append(request.at("name"), fromBase64(request.at("base64").get_ref<const std::string &>()));
+      return json::object();
+    }
+    if (what == "forget") {
+      files.forget();
+      return json::object();
+    }
+    if (what == "task") {
+      side.clear();
+      task.emplace(request, files);
+      return json::object();
+    }
+    require(task.has_value(), "'{}' before 'task'", what);
+    if (what == "measure")
+      return measure(request);
+    if (what == "open")
+      return open(request);
+    if (what == "turn")
+      return turn(request);
+    if (what == "close") {
+      side.clear();
+      return json::object();
+    }
+    fail("unknown request '{}'", what);
+  }
+
+private:
+  Files files;
+  std::optional<RunTask> task;
+  std::map<int, std::unique_ptr<Trial>> side; // open ones, by number
+
+  json measure(const json &request) {
+    Trial trial(*task, files, request.at("candidate"));
+    if (auto failure = trial.check())
+      return toJson(*failure);
+    std::vector<double> seconds;
+    if (auto failure = sample(trial, request, seconds))
+      return toJson(*failure);
+    if (auto failure = trial.checkAgain())
+      return toJson(*failure);
+    return {{"status", "passed"}, {"samples_ns", samplesJson(seconds)}};
+  }
+
+  /// Times the trial until its median is precise enough, or until it is seen to be slow.
+  static std::optional<TrialFailure> sample(Trial &trial, const json &request, std::vector<double> &seconds) {
+    lab::StoppingRule rule{request.at("min_samples"), request.at("max_samples"), request.at("seconds"),
+                           request.at("precision")};
+    double slow = request.at("slow"); // seconds of a run that is not worth repeating; 0: none
+    constexpr double hopeless = 20;   // even with the page faults of a first run
+    int first = slow > 0 && trial.checkedRun() > hopeless * slow ? 1 : 2;
+    auto begin = std::chrono::steady_clock::now();
+    if (auto failure = trial.time(0, first, first, seconds))
+      return failure;
+    if (slow > 0 && *std::min_element(seconds.begin(), seconds.end()) > slow)
+      return std::nullopt;
+    auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+    while (!rule.satisfied(seconds, elapsed())) {
+      constexpr double atOnce = 0.01; // seconds between looks at the rule
+      if (auto failure = trial.time(atOnce, 1, int(rule.maxSamples - seconds.size()), seconds))
+        return failure;
+    }
+    return std::nullopt;
+  }
+
+  json open(const json &request) {
+    auto trial = std::make_unique<Trial>(*task, files, request.at("candidate"));
+    if (auto failure = trial->check())
+      return toJson(*failure);
+    side[request.at("side").get<int>()] = std::move(trial);
+    return {{"status", "passed"}};
+  }
+
+  json turn(const json &request) {
+    auto found = side.find(request.at("side").get<int>());
+    require(found != side.end(), "'turn' of side {}, which is not open", request.at("side").dump());
+    std::vector<double> seconds;
+    auto failure = found->second->time(request.at("seconds"), 1, request.at("most"), seconds);
+    if (!failure)
+      failure = found->second->checkAgain();
+    if (!failure)
+      return {{"status", "passed"}, {"samples_ns", samplesJson(seconds)}};
+    side.erase(found);
+    return toJson(*failure);
+  }
+};
+
+} // namespace
+} // namespace lathe::tune
+
+int main() {
+  lathe::tune::Runner runner;
+  return lathe::lab::serveLines([&](const nlohmann::json &request) { return runner.answer(request); });
+}

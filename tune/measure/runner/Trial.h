@@ -1,0 +1,78 @@
+// One candidate in a process of its own: mapped, run, checked by the parent, and timed.
+#pragma once
+
+#include "lab/StoredForm.h"
+#include "lab/judging/Tolerance.h"
+#include "process/Child.h"
+#include "tune/measure/runner/Files.h"
+#include "tune/measure/runner/GuardedMemory.h"
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe::tune {
+
+/// The task whose candidates are run: operands in stored form, memory for results, and what the results should be. The
+/// buffers are the same for all candidates. Candidates cannot write to operands and expected results.
+struct RunTask {
+  struct Operand {
+    std::string file;
+    int64_t bytes = 0;
+    bool constant = false;
+    GuardedMemory memory; // mapped when a candidate uses it unpacked
+  };
+  struct Result {
+    lab::StoredForm form;
+    Tensor expected; // row-major; floats in float64
+    GuardedMemory memory;
+  };
+  std::vector<Operand> operands;
+  std::vector<Result> results;
+  lab::Tolerance tolerance;
+  int threads = 1;
+  double runSeconds = 10; // limit for one run
+  int64_t runBytes = 0;   // limit of memory that a candidate touches beyond operands, results and scratch
+
+  /// Reads a "task" message (docs/notes/tuning-measurement.md). Throws Error, also if this machine cannot run the code.
+  RunTask(const nlohmann::json &message, const Files &files);
+};
+
+/// How a candidate failed: the name of a store::PointStatus, and the reason.
+struct TrialFailure {
+  std::string status, reason;
+};
+
+class Trial {
+public:
+  /// Maps what the candidate needs. `task` and `files` must outlive it. Throws Error for a malformed candidate.
+  Trial(RunTask &task, const Files &files, const nlohmann::json &candidate);
+  ~Trial();
+
+  /// Starts the process, runs once and compares the results with the expected ones.
+  std::optional<TrialFailure> check();
+  /// Times at least `least` and at most `most` runs, for about `seconds`, and appends the times in seconds.
+  std::optional<TrialFailure> time(double seconds, int least, int most, std::vector<double> &samples);
+  /// Checks the results of the last run once more.
+  std::optional<TrialFailure> checkAgain();
+  /// Time of the run that was checked in seconds, page faults included.
+  double checkedRun() const { return firstSeconds; }
+
+private:
+  struct Code;
+  struct Order;
+  std::optional<TrialFailure> request(const Order &order, std::vector<double> &samples);
+  std::optional<TrialFailure> compare(const char *which);
+
+  RunTask &task;
+  std::unique_ptr<Code> code;
+  std::unique_ptr<process::Child> child;
+  double firstSeconds = 0;
+  std::vector<std::string> checked; // bytes of right results, so that equal bytes need no comparison
+  int orders = -1;                  // our end of the socket on which the process receives orders
+};
+
+} // namespace lathe::tune
