@@ -1,23 +1,17 @@
 // The cost of the loop-shaped families: elements per work item, vectors side by side, what one vector takes.
 #include "codegen/cost/Cost.h"
+#include "codegen/cost/LoopRuns.h"
 #include "codegen/space/LoopFacts.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace lathe {
-namespace {
 
-/// How the innermost loops run: `runs` of them, each over `length` indices of the last axis that is walked, in `units`
-/// work items.
-struct Runs {
-  double runs = 1, length = 1, units = 1;
-};
-
-Runs runsOf(const LoopShape &shape, int64_t grain) {
+LoopRuns runsOf(const LoopShape &shape, int64_t grain) {
   int64_t perItem = std::max<int64_t>(1, grain / std::max<int64_t>(1, shape.divisor));
   Units units = cutUnits(shape.extents, perItem, shape.granule, shape.limit);
-  Runs runs;
+  LoopRuns runs;
   runs.units = valueOf(units.count);
   if (shape.limit == 0)
     return runs;
@@ -30,6 +24,17 @@ Runs runsOf(const LoopShape &shape, int64_t grain) {
   runs.runs = std::max(1.0, all / runs.length);
   return runs;
 }
+
+LoopRuns runsOf(const ReduceFacts &facts, const Schedule &schedule) {
+  LoopShape cut = facts.shape; // runs of vectors are not cut shorter than what stands side by side
+  int64_t grain = std::max<int64_t>(1, schedule.number("grain") / std::max<int64_t>(1, cut.divisor));
+  if (facts.vectorLoop)
+    grain = std::max(grain, schedule.number("interleave") * facts.lanes);
+  cut.divisor = 1;
+  return runsOf(cut, grain);
+}
+
+namespace {
 
 /// A run of `vectors` vectors, `together` side by side and the rest one by one. `work`: cycles of one of so many.
 template <class Work> double runCycles(double vectors, double together, const Work &work) {
@@ -53,7 +58,7 @@ constexpr double acrossCycles = 30;
 
 Prediction GrainFacts::predict(const Schedule &schedule) const {
   Cost cost(*this);
-  Runs runs = runsOf(shape, schedule.number("grain"));
+  LoopRuns runs = runsOf(shape, schedule.number("grain"));
   double elements = 0, results = 0;
   for (const TensorFacts &tensor : outputs) {
     elements = std::max(elements, bytesOf(tensor) / (bitWidth(tensor.type) / 8.0));
@@ -70,7 +75,7 @@ Prediction GrainFacts::predict(const Schedule &schedule) const {
 Prediction MapFacts::predict(const Schedule &schedule) const {
   Cost cost(*this);
   cost.passOperands();
-  Runs runs = runsOf(shape, schedule.number("grain"));
+  LoopRuns runs = runsOf(shape, schedule.number("grain"));
   double vectors = shape.limit < shape.extents.size() ? runs.length : runs.length / double(shape.granule);
   double memory = double(inputs.size() + outputs.size());
   auto work = [&](double together) {
@@ -85,7 +90,7 @@ Prediction MapFacts::predict(const Schedule &schedule) const {
 Prediction PoolFacts::predict(const Schedule &schedule) const {
   Cost cost(*this);
   cost.passOperands();
-  Runs runs = runsOf(shape, schedule.number("grain"));
+  LoopRuns runs = runsOf(shape, schedule.number("grain"));
   double rows = 1; // of the result, times vectors of channels
   for (size_t i = 0; i < shape.limit; ++i)
     rows *= std::max(1.0, valueOf(shape.extents[i]));
@@ -114,12 +119,7 @@ Prediction ReduceFacts::predict(const Schedule &schedule) const {
   Cost cost(*this);
   cost.passOperands();
   int64_t together = schedule.number("interleave");
-  LoopShape cut = shape; // runs of vectors are not cut shorter than what stands side by side
-  int64_t grain = std::max<int64_t>(1, schedule.number("grain") / std::max<int64_t>(1, shape.divisor));
-  if (vectorLoop)
-    grain = std::max(grain, together * lanes);
-  cut.divisor = 1;
-  Runs runs = runsOf(cut, grain);
+  LoopRuns runs = runsOf(*this, schedule);
   double count = valueOf(terms);
   if (!lanesAreResults) {
     double vectors = std::ceil(count / double(lanes));
@@ -143,7 +143,7 @@ Prediction ReduceFacts::predict(const Schedule &schedule) const {
 Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
   Cost cost(*this);
   cost.passOperands();
-  Runs runs = runsOf(shape, schedule.number("grain"));
+  LoopRuns runs = runsOf(shape, schedule.number("grain"));
   double n = valueOf(length), vectors = std::ceil(n / double(lanes));
   constexpr double exponential = 6, scale = 1; // cycles of a vector
   if (!contiguous) {
@@ -167,7 +167,7 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
 Prediction NormalizeFacts::predict(const Schedule &schedule) const {
   Cost cost(*this);
   cost.passOperands();
-  Runs runs = runsOf(shape, schedule.number("grain"));
+  LoopRuns runs = runsOf(shape, schedule.number("grain"));
   double n = valueOf(length), vectors = contiguous ? std::ceil(n / double(lanes)) : n;
   double hold = double(schedule.number("hold"));
   double memory = double(std::max<size_t>(1, inputs.size()) + outputs.size());

@@ -1,0 +1,76 @@
+// The loops of a kernel with a schedule, described without generating code: the iterations of each
+// loop, and by how much it multiplies the bytes that each class of operands touches. They are made
+// from the plans that predict() uses. Features of learned cost models are computed from them
+// (tune/Features.h).
+#pragma once
+
+#include "codegen/space/KernelFacts.h"
+
+#include <array>
+#include <initializer_list>
+#include <vector>
+
+namespace lathe {
+
+enum class LoopKind { vector, unrolled, serial, parallel };
+
+/// What a loop walks along.
+enum class LoopAxis {
+  rows,      // output positions, rows of a left operand, rows of elements
+  columns,   // output channels, columns of a right operand, elements of a row
+  reduction, // terms that are added up
+  taps,      // positions of a kernel or window; points of a Winograd transform
+  batch      // images, stacked matrices, heads, groups, steps of a recurrence
+};
+inline constexpr size_t loopAxes = 5;
+
+enum class OperandClass {
+  input,   // activations: the left operand of a product
+  weights, // the right operand, constant or not
+  output,
+  scratch // memory of the kernel's own: packed, converted or transformed operands, partial sums
+};
+inline constexpr size_t operandClasses = 4;
+
+/// One number for each class of operands.
+using PerClass = std::array<double, operandClasses>;
+
+struct Loop {
+  LoopKind kind;
+  LoopAxis axis;
+  double extent;   // iterations, a mean where they vary; at least 1
+  PerClass growth; // distinct bytes that all iterations touch over the bytes that one touches: from 1 to `extent`
+};
+
+/// A perfect nest of loops. Nests of one algorithm have the same loops in the same order, whatever
+/// the schedule: a loop that the schedule does not need has one iteration.
+struct LoopNest {
+  PerClass element;        // bytes that an iteration of the innermost loop touches; 0: the class does not occur
+  std::vector<Loop> loops; // innermost first
+
+  /// Loop::growth by name.
+  struct Growth {
+    double input = 1, weights = 1, output = 1, scratch = 1;
+  };
+  /// Adds a loop around the others. Values of `growth` are brought into their range.
+  void add(LoopKind kind, LoopAxis axis, double extent, const Growth &growth);
+  /// Adds a loop whose iterations touch different bytes of the classes `along`, and the same bytes
+  /// of the others.
+  void add(LoopKind kind, LoopAxis axis, double extent, std::initializer_list<OperandClass> along);
+
+  /// Iterations of all loops: multiply-adds of products, elements elsewhere.
+  double iterations() const;
+  /// Product of the extents along one axis.
+  double extent(LoopAxis axis) const;
+};
+
+/// Extents of a problem, by LoopAxis: the same for all schedules of a kernel. Of kernels that are
+/// neither contractions, attention nor recurrences: rows are the elements of the results, reduction
+/// the elements of the operands for each.
+std::array<double, loopAxes> problemExtents(const KernelFacts &facts);
+
+/// The nests that run one after the other for a legal schedule; the one with most of the work is
+/// first. At least one.
+std::vector<LoopNest> loopNests(const KernelFacts &facts, const Schedule &schedule);
+
+} // namespace lathe
