@@ -14,7 +14,7 @@ struct AlgorithmSpace {
 };
 
 struct KernelSpace {
-  std::vector<std::string> kernels; // names of the functions with equal kernelIdentity (compile/Kernels.h)
+  std::vector<std::string> kernels; // names of the functions with this task
   std::string task;                 // codegen/Task.h
   std::string family, prior;        // prior: the schedule without search; "" if there is none
   std::vector<AlgorithmSpace> algorithms;

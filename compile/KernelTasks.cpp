@@ -1,0 +1,110 @@
+#include "compile/KernelTasks.h"
+
+#include "codegen/Task.h"
+#include "compile/Kernels.h"
+#include "ir/SymbolicShapes.h"
+
+namespace lathe {
+namespace {
+
+using Extents = std::map<std::string, int64_t>;
+
+int64_t valueOf(const Dim &dim, const Extents &extents) {
+  return dim.evaluate([&](const std::string &symbol) -> int64_t {
+    auto found = extents.find(symbol);
+    return found == extents.end() ? 1 : found->second;
+  });
+}
+
+/// Bytes of a value as kernels see it: a blocked axis is filled up to whole blocks.
+double storedBytes(mlir::Value value, const TensorInfo &info, const Extents &extents) {
+  nn::BlockedAttr layout = nn::layoutOf(value);
+  int64_t elements = 1;
+  for (size_t axis = 0; axis < info.rank(); ++axis) {
+    int64_t extent = valueOf(info.dims[axis], extents);
+    if (layout && axis == size_t(layout.getAxis()))
+      extent = (extent + layout.getSize() - 1) / layout.getSize() * layout.getSize();
+    elements *= extent;
+  }
+  return static_cast<double>(byteSize(info.type, elements));
+}
+
+/// Anchor, extents of its first operands, and the operators around it.
+std::string labelOf(mlir::func::FuncOp kernel, const nn::SymbolicShapes &shapes) {
+  auto family = kernel->getAttrOfType<mlir::StringAttr>("nn.family");
+  mlir::Operation *anchor = &kernel.front().front();
+  for (mlir::Operation &op : kernel.front().without_terminator())
+    if (const OpRecord *record = nn::recordOf(&op); record && family.getValue() == record->lowering) {
+      anchor = &op;
+      break;
+    }
+  std::string label = anchor->getName().stripDialect().str();
+  constexpr unsigned shown = 2; // what follows is small: a bias, a slope
+  for (auto [i, operand] : llvm::enumerate(anchor->getOperands().take_front(shown)))
+    label += (i ? " * " : " ") + str(shapes.of(operand).dims);
+  for (mlir::Operation &op : kernel.front().without_terminator())
+    if (&op != anchor && nn::recordOf(&op) && !mlir::isa<nn::ConstantOp>(op))
+      label += ", " + op.getName().stripDialect().str();
+  return label;
+}
+
+/// Sets label, flops and bytes.
+void describe(KernelTask &task, mlir::func::FuncOp kernel, const Extents &extents) {
+  nn::SymbolicShapes shapes(kernel);
+  task.label = labelOf(kernel, shapes);
+  kernel.walk([&](mlir::Operation *op) { task.flops += double(valueOf(flopsOf(op, shapes), extents)); });
+  for (mlir::Value argument : kernel.getArguments())
+    task.bytes += storedBytes(argument, shapes.of(argument), extents);
+  for (mlir::Value result : kernel.front().getTerminator()->getOperands())
+    task.bytes += storedBytes(result, shapes.of(result), extents);
+}
+
+} // namespace
+
+std::string kernelText(mlir::func::FuncOp kernel) {
+  mlir::OwningOpRef<mlir::func::FuncOp> copy = kernel.clone();
+  copy->setName("kernel");
+  (*copy)->removeAttr("nn.schedule");
+  return genericText(copy->getOperation()) + "\n";
+}
+
+Outcome<KernelTask> kernelTask(const KernelProblem &problem, const Extents &extents) {
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
+  if (!facts)
+    return NotApplicable{facts.reason()};
+  KernelTask task;
+  task.task = taskOf(problem);
+  task.text = kernelText(problem.function);
+  task.facts = std::move(*facts);
+  describe(task, problem.function, extents);
+  return task;
+}
+
+std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions &options, const Extents &extents) {
+  lowerToKernels(module, options);
+  std::map<std::string, int64_t> calls; // by kernel
+  module.walk([&](mlir::func::CallOp call) { ++calls[call.getCallee().str()]; });
+  Target target = targetOf(options);
+  std::vector<KernelTask> tasks;
+  std::map<std::string, size_t> known; // by task
+  for (auto function : module.getOps<mlir::func::FuncOp>()) {
+    if (!function->hasAttr("nn.family"))
+      continue;
+    KernelProblem problem = problemOf(function, target, kernelOptionsOf(options));
+    std::string name = function.getName().str();
+    auto [found, added] = known.try_emplace(taskOf(problem), tasks.size());
+    if (added) {
+      Outcome<KernelTask> task = kernelTask(problem, extents);
+      require(task.done(), "kernel @{}: {}", name, task ? "" : task.reason());
+      tasks.push_back(std::move(*task));
+    }
+    KernelTask &task = tasks[found->second];
+    task.kernels.push_back(name);
+    for (const std::string &node : nn::nodeNames(function.getLoc()))
+      task.nodes.push_back(node);
+    task.calls += calls[name];
+  }
+  return tasks;
+}
+
+} // namespace lathe
