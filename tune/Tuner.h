@@ -1,0 +1,123 @@
+// The tuner: searches schedules for the tasks of a model, and keeps those that are measurably faster than the prior's.
+//
+//   Tuner tuner(tasks, trials, options, watch);
+//   tuner.search();                                   // until the budget, the margin or the limits end it
+//   std::vector<TunedTask> tuned = tuner.settle();    // the best of each task in turns with the prior's
+//
+// It knows neither processes nor the store: `TrialRunner` measures, `TuneWatch` is told of every outcome.
+#pragma once
+
+#include "lab/judging/Verdict.h"
+#include "tune/Budget.h"
+#include "tune/Searcher.h"
+#include "tune/Task.h"
+#include "tune/measure/Measure.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+
+namespace lathe::tune {
+
+/// Builds, checks and times schedules of a task.
+class TrialRunner {
+public:
+  virtual ~TrialRunner() = default;
+  /// Makes what measuring the task needs. Declines, with the reason, a task that cannot be measured.
+  virtual Outcome<bool> prepare(const Task &task) = 0;
+  /// Measures schedules, in order. `best`: the fastest known time of the task in seconds, infinite if there is none; a
+  /// schedule that is far slower may get few samples.
+  virtual std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules,
+                                           double best) = 0;
+  /// Measures schedules that passed in turns for about `seconds`, in order, and judges each against the first.
+  virtual std::vector<TurnMeasurement> inTurns(const Task &task, const std::vector<std::string> &schedules,
+                                               double seconds) = 0;
+};
+
+/// A task with what the tuner needs to begin.
+struct TaskToTune {
+  Task task;
+  const KernelFacts *facts;            // outlives the tuner
+  std::string prior;                   // schedule without tuning
+  std::vector<Schedule> rules = {};    // of other algorithms: the search begins with them, too
+  double floorSeconds = 0;             // time of a run that no schedule beats, by the ceilings of the machine
+  double predictedSeconds = 0;         // of the prior
+  std::vector<Measurement> known = {}; // of earlier runs on this machine
+};
+
+struct TuneOptions {
+  std::string searcher; // a name of tune/Searcher.h; "": the default
+  uint64_t seed = 1;
+  size_t trials = 1000;     // of a task at most, earlier runs included
+  size_t earlyStopping = 0; // end a task after this number of trials without a faster one; 0: never
+  size_t batch = 8;         // schedules that are built side by side
+  /// End where one batch of every task is expected to gain less than this share of a run of the model.
+  double margin = 0.005;
+  double deadline = std::numeric_limits<double>::infinity(); // of search and settle, by `clock`
+  double settleSeconds = 0.5;                                // of measuring a task in turns
+  size_t finalists = 3;                                      // schedules measured in turns with the prior's
+  std::function<double()> clock = {};                        // seconds from any moment; empty: lab::steadySeconds
+};
+
+/// What is known after a batch, for progress.
+struct TuneState {
+  size_t task = 0; // index of the task of the batch
+  size_t trials = 0, failed = 0;
+  double modelSeconds = 0, beforeSeconds = 0; // sum over all tasks: with the best schedules, with the prior's
+  double current = 0, best = 0;           // of the task: fastest of the batch (infinite: none passed), fastest known
+  std::optional<double> secondsLeft = {}; // until the search ends if nothing more is gained, at most the deadline
+};
+
+/// A task at the end. Times are seconds of a run.
+struct TunedTask {
+  std::string declined;                        // why the task cannot be measured; "": it was
+  std::string schedule;                        // the one kept: the prior's unless another is faster beyond doubt
+  bool gained = false;                         // another than the prior's is kept
+  double before = 0, after = 0;                // with the prior's schedule (0: it failed) and with the kept one
+  std::optional<lab::JudgedRatio> ratio = {};  // before / after, where the two were measured in turns
+  std::vector<TurnMeasurement> finalists = {}; // of the last turns, the prior's schedule first unless it failed
+  size_t trials = 0, searched = 0;             // with earlier runs, and of this run
+  std::map<store::PointStatus, size_t> failures;
+};
+
+/// Callbacks, each may be empty. They are called between measurements.
+struct TuneWatch {
+  std::function<void(size_t task, const std::vector<Measurement> &)> measured = {};
+  std::function<void(const TuneState &)> progress = {};
+  std::function<void(size_t task, const TunedTask &)> settled = {};
+};
+
+class Tuner {
+public:
+  /// The arguments outlive the tuner. Throws Error for an unknown searcher.
+  Tuner(const std::vector<TaskToTune> &tasks, TrialRunner &runner, TuneOptions options, TuneWatch watch = {});
+  ~Tuner();
+
+  /// Measures the prior's schedule of every task, then searches.
+  void search();
+  /// Decides every task. A schedule is kept if it is *faster* than the prior's in turns (lab/judging/Verdict.h).
+  std::vector<TunedTask> settle();
+  /// Why the search ended: "the time is over", "...".
+  const std::string &endReason() const { return reason; }
+
+private:
+  struct Running;
+  const std::vector<TaskToTune> &tasks;
+  TrialRunner &runner;
+  TuneOptions options;
+  TuneWatch watch;
+  std::vector<std::unique_ptr<Running>> running; // by task
+  std::string reason;
+
+  double now() const;
+  double settleSeconds() const;
+  void begin(size_t task);
+  /// Measures and reports the points; returns false if there are none.
+  bool tryBatch(size_t task, const std::vector<Point> &points);
+  void tell(size_t task, double current) const;
+  TunedTask settle(size_t task);
+  std::vector<std::string> finalists(size_t task) const;
+};
+
+} // namespace lathe::tune

@@ -1,0 +1,296 @@
+// The tuner over a machine that is made up: times are predictions with errors, some schedules fail, and a clock counts what
+// measuring would take.
+#include "tune/Tuner.h"
+
+#include "codegen/testing/RandomTesting.h"
+#include "codegen/testing/ScheduleTimer.h"
+#include "ops/Lowerings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace lathe::tune {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+std::string convText(int64_t channels, int64_t size) {
+  std::string x = fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, 16>>", channels, size),
+              w = fmt::format("tensor<{0}x{0}x3x3xf32>", channels);
+  return fmt::format("func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {0} attributes {{nn.family = "
+                     "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
+                     "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {0}\n  return %y : "
+                     "{0}\n}}\n",
+                     x, w);
+}
+
+/// Two convolutions of a model; the first one runs four times.
+struct Model {
+  std::vector<std::unique_ptr<TaskFacts>> facts;
+  std::vector<TaskToTune> tasks;
+
+  Model() {
+    registerLowerings();
+    for (int64_t channels : {64, 128}) {
+      facts.push_back(std::make_unique<TaskFacts>(convText(channels, 28), Target::parse("znver4")));
+      const KernelFacts &kernel = *facts.back()->facts;
+      TaskToTune task;
+      task.task.key = std::to_string(channels);
+      task.task.count = channels == 64 ? 4 : 1;
+      task.facts = &kernel;
+      task.prior = priorSchedule(kernel)->str();
+      task.predictedSeconds = kernel.predict(readSchedule(task.prior)).total() * 1e-9;
+      task.floorSeconds = 0.5 * task.predictedSeconds;
+      tasks.push_back(std::move(task));
+    }
+  }
+};
+
+/// A machine that is not quite as the cost model believes.
+class FakeRunner : public TrialRunner {
+public:
+  explicit FakeRunner(const Model &model) : model(model) {
+    for (const TaskToTune &task : model.tasks) {
+      Space space(*task.facts, {readSchedule(task.prior)}, 0);
+      priors.push_back(space.schedule(*space.point(readSchedule(task.prior))).str());
+    }
+  }
+
+  double clock = 0;
+  std::map<std::string, size_t> trials; // by task
+  std::set<std::string> twice;          // schedules that were measured again
+  double priorFactor = 1;               // on the times of the prior's schedules
+  double flatness = 1;                  // 0: all schedules are equally fast
+  double turnsFactor = 1;               // in turns others take this much longer than in their trials
+  bool priorFails = false;
+  std::string declined; // key of a task that cannot be measured
+
+  double secondsOf(const Task &task, const std::string &schedule) const {
+    const TaskToTune &own = model.tasks[indexOf(task)];
+    if (schedule == priors[indexOf(task)])
+      return own.predictedSeconds * priorFactor;
+    double seconds = own.facts->predict(readSchedule(schedule)).total() * 1e-9;
+    double error = 1 + 0.3 * (double(std::hash<std::string>()(schedule) >> 8 & 0xff) / 255 - 0.5);
+    return flatness ? seconds * error : own.predictedSeconds;
+  }
+
+  std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules, double) override {
+    std::vector<Measurement> results;
+    for (const std::string &schedule : schedules) {
+      if (!known.insert(task.key + schedule).second)
+        twice.insert(schedule);
+      clock += 0.1;
+      ++trials[task.key];
+      Measurement one;
+      one.schedule = schedule;
+      one.status = store::PointStatus::passed;
+      bool prior = schedule == priors[indexOf(task)];
+      if (prior ? priorFails : std::hash<std::string>()(schedule) % 7 == 0) {
+        one.status = store::PointStatus::crashed;
+        one.reason = "signal 11";
+      } else {
+        one.seconds = {secondsOf(task, schedule), secondsOf(task, schedule) * 1.01};
+      }
+      results.push_back(one);
+    }
+    return results;
+  }
+
+  Outcome<bool> prepare(const Task &task) override {
+    if (task.key == declined)
+      return NotApplicable{"no reference"};
+    return true;
+  }
+
+  std::vector<TurnMeasurement> inTurns(const Task &task, const std::vector<std::string> &schedules,
+                                       double seconds) override {
+    clock += seconds;
+    std::vector<TurnMeasurement> all;
+    for (size_t i = 0; i < schedules.size(); ++i) {
+      TurnMeasurement one;
+      one.schedule = schedules[i];
+      one.status = store::PointStatus::passed;
+      one.seconds = {secondsOf(task, schedules[i]) * (i ? turnsFactor : 1)};
+      double ratio = i ? all[0].best() / one.best() : 1;
+      lab::RatioEstimate estimate{ratio, {ratio * 0.99, ratio * 1.01}};
+      one.toFirst = {estimate, lab::verdictOn(estimate, estimate)};
+      all.push_back(one);
+    }
+    return all;
+  }
+
+private:
+  const Model &model;
+  std::set<std::string> known;
+
+  std::vector<std::string> priors; // as the space writes them
+
+  static size_t indexOf(const Task &task) { return task.key == "64" ? 0 : 1; }
+};
+
+TuneOptions quick(FakeRunner &runner) {
+  TuneOptions options;
+  options.seed = baseSeed();
+  options.clock = [&runner] { return runner.clock; };
+  return options;
+}
+
+TEST(Tuner, keepsFasterSchedulesAndNoneThatIsNot) {
+  Model model;
+  FakeRunner runner(model);
+  size_t told = 0;
+  std::vector<size_t> settled;
+  Tuner tuner(model.tasks, runner, quick(runner),
+              {.measured = [&](size_t, const std::vector<Measurement> &all) { told += all.size(); },
+               .progress =
+                   [&](const TuneState &state) {
+                     EXPECT_LE(state.modelSeconds, state.beforeSeconds * 1.0001);
+                     EXPECT_LE(state.best, state.current);
+                   },
+               .settled = [&](size_t task, const TunedTask &) { settled.push_back(task); }});
+  tuner.search();
+  EXPECT_EQ(tuner.endReason(), "no more is expected to be gained");
+  std::vector<TunedTask> tuned = tuner.settle();
+  EXPECT_THAT(settled, testing::ElementsAre(0u, 1u));
+  EXPECT_EQ(told, runner.trials["64"] + runner.trials["128"]);
+  EXPECT_TRUE(runner.twice.empty());
+  for (size_t i = 0; i < tuned.size(); ++i) {
+    EXPECT_TRUE(tuned[i].gained) << i << ", LATHE_SEED=" << baseSeed();
+    EXPECT_LT(tuned[i].after, 0.98 * tuned[i].before) << i;
+    EXPECT_EQ(tuned[i].after, runner.secondsOf(model.tasks[i].task, tuned[i].schedule));
+    EXPECT_GT(tuned[i].failures[store::PointStatus::crashed], 0u);
+  }
+}
+
+TEST(Tuner, staysWithThePriorWhereAllAreAlike) {
+  Model model;
+  FakeRunner runner(model);
+  runner.flatness = 0;
+  Tuner tuner(model.tasks, runner, quick(runner));
+  tuner.search();
+  for (const TunedTask &task : tuner.settle()) {
+    EXPECT_FALSE(task.gained);
+    EXPECT_EQ(task.before, task.after);
+  }
+}
+
+TEST(Tuner, aTrialThatWasLuckyIsNotKept) {
+  Model model;
+  FakeRunner runner(model);
+  runner.turnsFactor = 2;
+  Tuner tuner(model.tasks, runner, quick(runner));
+  tuner.search();
+  std::vector<TunedTask> tuned = tuner.settle();
+  for (size_t i = 0; i < tuned.size(); ++i) {
+    EXPECT_FALSE(tuned[i].gained);
+    ASSERT_TRUE(tuned[i].ratio);
+    EXPECT_EQ(tuned[i].ratio->verdict, lab::Verdict::slower);
+  }
+}
+
+TEST(Tuner, endsInTimeForTheLastTurns) {
+  Model model;
+  FakeRunner runner(model);
+  runner.priorFactor = 3; // much to gain
+  TuneOptions options = quick(runner);
+  options.margin = 0;
+  options.deadline = 20;
+  Tuner tuner(model.tasks, runner, options);
+  tuner.search();
+  EXPECT_EQ(tuner.endReason(), "the time is over");
+  EXPECT_GT(runner.clock, 15);
+  tuner.settle();
+  EXPECT_LE(runner.clock, 20);
+}
+
+TEST(Tuner, hasAsManyTrialsOfATaskAsAllowed) {
+  Model model;
+  FakeRunner runner(model);
+  TuneOptions options = quick(runner);
+  options.margin = 0;
+  options.trials = 21;
+  Tuner tuner(model.tasks, runner, options);
+  tuner.search();
+  EXPECT_EQ(tuner.endReason(), "every task is at its limit");
+  EXPECT_EQ(runner.trials["64"], 21u);
+  EXPECT_EQ(runner.trials["128"], 21u);
+}
+
+TEST(Tuner, stopsEarlyWithoutGain) {
+  Model model;
+  FakeRunner runner(model);
+  runner.flatness = 0;
+  TuneOptions options = quick(runner);
+  options.margin = 0;
+  options.earlyStopping = 16;
+  Tuner tuner(model.tasks, runner, options);
+  tuner.search();
+  EXPECT_LE(runner.trials["64"], 16u + 8u + 1u);
+}
+
+TEST(Tuner, goesOnWhereAnEarlierRunEnded) {
+  Model model;
+  FakeRunner first(model);
+  TuneOptions options = quick(first);
+  options.trials = 25;
+  options.margin = 0;
+  std::vector<std::vector<Measurement>> records(2);
+  Tuner before(model.tasks, first, options, {.measured = [&](size_t task, const std::vector<Measurement> &all) {
+                 records[task].insert(records[task].end(), all.begin(), all.end());
+               }});
+  before.search();
+  std::vector<TunedTask> earlier = before.settle();
+
+  Model again;
+  for (size_t i = 0; i < 2; ++i)
+    again.tasks[i].known = records[i];
+  FakeRunner second(again);
+  options = quick(second);
+  options.trials = 25;
+  options.margin = 0;
+  Tuner after(again.tasks, second, options);
+  after.search();
+  // Only the priors are measured again, whose time tells how today differs from then.
+  EXPECT_EQ(second.trials["64"] + second.trials["128"], 2u);
+  std::vector<TunedTask> later = after.settle();
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(later[i].schedule, earlier[i].schedule);
+    EXPECT_EQ(later[i].trials, earlier[i].trials);
+    EXPECT_EQ(later[i].searched, 0u);
+  }
+}
+
+TEST(Tuner, goesOnWithoutATaskThatCannotBeMeasured) {
+  Model model;
+  FakeRunner runner(model);
+  runner.declined = "64";
+  Tuner tuner(model.tasks, runner, quick(runner));
+  tuner.search();
+  std::vector<TunedTask> tuned = tuner.settle();
+  EXPECT_EQ(tuned[0].declined, "no reference");
+  EXPECT_FALSE(tuned[0].gained);
+  EXPECT_EQ(runner.trials["64"], 0u);
+  EXPECT_EQ(tuned[1].declined, "");
+  EXPECT_TRUE(tuned[1].gained);
+}
+
+TEST(Tuner, replacesAPriorThatFails) {
+  Model model;
+  FakeRunner runner(model);
+  runner.priorFails = true;
+  TuneOptions options = quick(runner);
+  options.trials = 30;
+  Tuner tuner(model.tasks, runner, options);
+  tuner.search();
+  for (const TunedTask &task : tuner.settle()) {
+    EXPECT_TRUE(task.gained);
+    EXPECT_EQ(task.before, 0);
+    EXPECT_GT(task.after, 0);
+    EXPECT_LT(task.after, never);
+  }
+}
+
+} // namespace
+} // namespace lathe::tune
