@@ -97,11 +97,6 @@ std::string answerWithoutKernel(mlir::ModuleOp module, const std::string &node) 
 /// differ, so they are no alternatives.
 const Constraint notRounded{"precision", "--precision bf16 is given where a schedule rounds operands to bf16"};
 
-bool rounds(const Schedule &schedule) {
-  const Parameter *type = validate(schedule).find("type");
-  return type && formatNamed(schedule.word(type->name), ElementType::f32).rounds;
-}
-
 } // namespace
 
 std::string withoutDefaults(Schedule schedule) {
@@ -192,7 +187,9 @@ private:
 
   std::map<std::string, Candidate> candidates; // by text without default values
 
-  bool isAlternative(const Schedule &schedule) const { return facts.precision == Precision::bf16 || !rounds(schedule); }
+  bool isAlternative(const Schedule &schedule) const {
+    return facts.precision == Precision::bf16 || !roundsOperands(schedule);
+  }
 
   static void decline(std::vector<DeclinedPoints> &declined, const Schedule &schedule, const Legality &legality) {
     auto known = std::find_if(declined.begin(), declined.end(), [&](const DeclinedPoints &entry) {

@@ -1,5 +1,7 @@
 #include "codegen/cost/BestPrediction.h"
 
+#include "codegen/space/ContractionFormat.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -28,11 +30,6 @@ constexpr double leastGain = 0.02;
 /// for a descent to start there.
 constexpr int mostPredictions = 400;
 constexpr double nearEnough = 1.25;
-
-bool rounds(const Schedule &schedule) {
-  auto type = schedule.words.find("type");
-  return type != schedule.words.end() && type->second == "bf16";
-}
 
 bool hasOpenExtents(const KernelFacts &facts) {
   for (const auto *tensors : {&facts.inputs, &facts.outputs})
@@ -131,7 +128,7 @@ private:
 void add(const KernelFacts &facts, const AlgorithmChoice &choice, std::vector<PredictedSchedule> &found) {
   try {
     Schedule schedule = facts.priorOf(choice);
-    if (legal(facts, schedule) && (!rounds(schedule) || facts.precision == Precision::bf16))
+    if (legal(facts, schedule) && (!roundsOperands(schedule) || facts.precision == Precision::bf16))
       found.push_back(predicted(facts, std::move(schedule)));
   } catch (const Illegal &) { // the algorithm does not compute the kernel
   } catch (const Error &) {   // the rule wants more than a schedule can say

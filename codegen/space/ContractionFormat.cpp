@@ -130,6 +130,10 @@ ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target
   return format;
 }
 
+bool roundsOperands(const Schedule &schedule) {
+  return validate(schedule).find("type") && formatNamed(schedule.word("type"), ElementType::f32).rounds;
+}
+
 bool formatApplies(std::string_view name, const Target &target, ElementType operand, ElementType result) {
   ContractionFormat format = formatNamed(name, result);
   return format.takes(operand, result) && format.obstacle(target).empty();

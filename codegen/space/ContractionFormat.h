@@ -71,6 +71,9 @@ ContractionFormat formatNamed(std::string_view name, ElementType type);
 /// Throws Illegal ("type") if the format does not take the operands or the target cannot multiply it.
 ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, ElementType operand,
                                   ElementType result);
+/// True if results of the schedule differ from those of others because it rounds operands: an alternative only where the
+/// precision asks for it. The schedule must be declared.
+bool roundsOperands(const Schedule &schedule);
 /// True if scheduledFormat accepts the word.
 bool formatApplies(std::string_view name, const Target &target, ElementType operand, ElementType result);
 
