@@ -48,8 +48,9 @@ ALLOWED = {
     "report": {"store", "lab", "schedule", "ops"},
     # Providers' programs: the laboratory's one way to the compiler is the pipe to the first of them.
     "lab/providers/graph": {"lab", "runtime", "ir", "ops", "mlir"},
+    "lab/providers/kernel": {"lab", "lab/providers/graph", "passes", "codegen", "ir", "ops", "mlir"},
     "lab/providers/onnxruntime": {"lab", "lab/providers/graph", "process", "runtime", "export", "ir", "ops", "mlir"},
-    "lab/providers/lathe": {"lab", "lab/providers/graph", "runtime", "compile", "passes", "codegen", "lowerings", "schedule", "ir", "ops", "package", "mlir"},
+    "lab/providers/lathe": {"lab", "lab/providers/graph", "lab/providers/kernel", "runtime", "compile", "passes", "codegen", "lowerings", "schedule", "ir", "ops", "package", "mlir"},
     "zoo": {"ir", "ops", "mlir"},
     "cli": None,  # may use everything
     "tests": None,
