@@ -92,40 +92,47 @@ void Builders::start(Process &process) const {
         soon);
 }
 
-json Builders::setTask(Process &process, const Task &task, const TaskFolder &folder, bool withData) const {
+process::Result<json> Builders::setTask(Process &process, const Task &task, const TaskFiles &files,
+                                        bool withData) const {
   start(process);
-  if (process.task == folder.path && !withData)
+  if (process.task == files.prefix && !withData)
     return json::object();
   process.task.clear();
   constexpr double patient = 3600; // seconds; references of large kernels take minutes
-  json answer = asked(*process.worker,
-                      {{"do", "task"},
-                       {"key", task.key},
-                       {"kernel", task.kernel},
-                       {"extents", task.extents},
-                       {"folder", folder.path},
-                       {"seed", folder.seed},
-                       {"data", withData},
-                       {"jobs", cpus}},
-                      patient);
-  process.task = folder.path;
+  auto answer = process.worker->request({{"do", "task"},
+                                         {"key", task.key},
+                                         {"kernel", task.kernel},
+                                         {"extents", task.extents},
+                                         {"files", files.prefix},
+                                         {"seed", files.seed},
+                                         {"data", withData},
+                                         {"jobs", cpus}},
+                                        patient);
+  if (answer) {
+    requireOk(*answer);
+    process.task = files.prefix;
+  }
   return answer;
 }
 
-Outcome<json> Builders::prepare(const Task &task, const TaskFolder &folder) {
+Outcome<json> Builders::prepare(const Task &task, const TaskFiles &files) {
   json answer;
-  run({[&](Process &process) { answer = setTask(process, task, folder, true); }});
+  run({[&](Process &process) {
+    auto set = setTask(process, task, files, true);
+    answer = set ? std::move(*set) : json{{"declined", set.failure().message()}};
+  }});
   if (auto declined = answer.find("declined"); declined != answer.end())
     return NotApplicable{declined->get<std::string>()};
   return answer.at("task");
 }
 
-Built Builders::buildOne(Process &process, const Task &task, const TaskFolder &folder,
+Built Builders::buildOne(Process &process, const Task &task, const TaskFiles &files,
                          const std::string &schedule) const {
   Built built;
-  setTask(process, task, folder, false);
   double begin = lab::steadySeconds();
-  auto answer = process.worker->request({{"do", "build"}, {"schedule", schedule}}, options.buildSeconds);
+  auto answer = setTask(process, task, files, false);
+  if (answer)
+    answer = process.worker->request({{"do", "build"}, {"schedule", schedule}}, options.buildSeconds);
   built.seconds = lab::steadySeconds() - begin;
   if (!answer) {
     built.status = statusOf(answer.failure());
@@ -149,12 +156,12 @@ Built Builders::buildOne(Process &process, const Task &task, const TaskFolder &f
   return built;
 }
 
-std::vector<Built> Builders::build(const Task &task, const TaskFolder &folder,
+std::vector<Built> Builders::build(const Task &task, const TaskFiles &files,
                                    const std::vector<std::string> &schedules) {
   std::vector<Built> built(schedules.size());
   std::deque<Job> all;
   for (size_t i = 0; i < schedules.size(); ++i)
-    all.emplace_back([&, i](Process &process) { built[i] = buildOne(process, task, folder, schedules[i]); });
+    all.emplace_back([&, i](Process &process) { built[i] = buildOne(process, task, files, schedules[i]); });
   run(std::move(all));
   return built;
 }

@@ -12,9 +12,9 @@
 
 namespace lathe::tune {
 
-/// Where a task has its files, and what its operands are made from.
-struct TaskFolder {
-  std::string path;
+/// How the names of a task's files begin, and what its operands are made from.
+struct TaskFiles {
+  std::string prefix;
   uint64_t seed = 1;
 };
 
@@ -35,16 +35,17 @@ public:
   Builders(const Builders &) = delete;
   Builders &operator=(const Builders &) = delete;
 
-  /// Lets one builder make the data of the task on all CPUs. Returns the message "task" of the runner, or declines.
-  Outcome<nlohmann::json> prepare(const Task &task, const TaskFolder &folder);
+  /// Lets one builder make the data of the task on all CPUs. Returns the message "task" of the runner, or declines, also if
+  /// the builder ends.
+  Outcome<nlohmann::json> prepare(const Task &task, const TaskFiles &files);
   /// Builds all schedules on all builders.
-  std::vector<Built> build(const Task &task, const TaskFolder &folder, const std::vector<std::string> &schedules);
+  std::vector<Built> build(const Task &task, const TaskFiles &files, const std::vector<std::string> &schedules);
 
 private:
   /// A process, used by one thread alone.
   struct Process {
     std::optional<process::Worker> worker;
-    std::string task; // folder of the task that it has
+    std::string task; // TaskFiles::prefix of the task that it has
   };
   using Job = std::function<void(Process &)>;
 
@@ -63,8 +64,10 @@ private:
   /// Does all jobs and waits for them. Rethrows the first error.
   void run(std::deque<Job> all);
   void start(Process &process) const;
-  nlohmann::json setTask(Process &process, const Task &task, const TaskFolder &folder, bool withData) const;
-  Built buildOne(Process &process, const Task &task, const TaskFolder &folder, const std::string &schedule) const;
+  /// Throws Error for a task that does not belong to the options.
+  process::Result<nlohmann::json> setTask(Process &process, const Task &task, const TaskFiles &files,
+                                          bool withData) const;
+  Built buildOne(Process &process, const Task &task, const TaskFiles &files, const std::string &schedule) const;
 };
 
 } // namespace lathe::tune

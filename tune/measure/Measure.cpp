@@ -39,7 +39,8 @@ struct Measurer::State {
   std::optional<lab::TemporaryDirectory> temporary; // packed constants, and the data where no folder is given
   std::optional<Builders> builders;
   std::optional<RunnerProcess> runner;
-  std::map<std::string, json> known; // tasks by folder: the runner's message
+  fs::path data;
+  std::map<std::string, json> known; // tasks by the prefix of their files: the runner's message
 
   explicit State(MeasureOptions given) : options(std::move(given)) {
     require(options.threads > 0, "measuring on {} threads, expected at least 1", options.threads);
@@ -53,13 +54,21 @@ struct Measurer::State {
     return folder.string();
   }
 
-  /// Everything that operands and expected results follow from is in the name.
-  TaskFolder folderOf(const Task &task) {
-    std::string root = options.folder.empty() ? temporaryFolder("data") : options.folder;
+  /// Everything that operands and expected results follow from is in the names.
+  TaskFiles filesOf(const Task &task) {
     json content = {task.kernel, task.extents, options.seed};
-    fs::path folder = fs::absolute(fs::path(root)) / store::documentKey(content);
-    fs::create_directories(folder);
-    return {folder.string(), options.seed};
+    return {(dataFolder() / store::documentKey(content)).string(), options.seed};
+  }
+
+  /// The folder of all tasks' files. The first call removes what has not been used for long.
+  const fs::path &dataFolder() {
+    if (data.empty()) {
+      data = fs::absolute(options.folder.empty() ? temporaryFolder("data") : options.folder);
+      fs::create_directories(data);
+      constexpr uintmax_t limit = uintmax_t(8) << 30; // bytes
+      pruneOldest(data.string(), limit);
+    }
+    return data;
   }
 
   Builders &builderPool() {
@@ -76,14 +85,14 @@ struct Measurer::State {
   }
 
   Outcome<bool> prepare(const Task &task) {
-    TaskFolder folder = folderOf(task);
-    if (known.contains(folder.path))
+    TaskFiles files = filesOf(task);
+    if (known.contains(files.prefix))
       return true;
     Stopwatch watch{counts.prepare};
-    Outcome<json> message = builderPool().prepare(task, folder);
+    Outcome<json> message = builderPool().prepare(task, files);
     if (!message)
       return NotApplicable{message.reason()};
-    known[folder.path] = std::move(*message);
+    known[files.prefix] = std::move(*message);
     return true;
   }
 
@@ -94,15 +103,15 @@ struct Measurer::State {
 
   /// Tells the runner whose candidates follow.
   void giveRunner(const Task &task) {
-    std::string folder = folderOf(task).path;
-    runnerProcess().setTask(known.at(folder), folder);
+    std::string prefix = filesOf(task).prefix;
+    runnerProcess().setTask(known.at(prefix), prefix);
   }
 
   std::vector<Built> build(const Task &task, const std::vector<std::string> &schedules) {
     Stopwatch watch{counts.build};
     constexpr uintmax_t packedBytes = uintmax_t(2) << 30; // kept for later candidates
     pruneOldest(temporaryFolder("packed"), packedBytes);
-    std::vector<Built> built = builderPool().build(task, folderOf(task), schedules);
+    std::vector<Built> built = builderPool().build(task, filesOf(task), schedules);
     for (Built &one : built) {
       counts.generate += one.generate;
       counts.lower += one.lower;

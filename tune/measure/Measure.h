@@ -33,9 +33,10 @@ struct MeasureOptions {
   bool exactMath = false, smallMemory = false, relaxedMath = false;
   Precision precision = Precision::fp32;
 
-  uint64_t seed = 1;  // of the operands
-  std::string folder; // keeps operands and expected results for later runs; "": a temporary folder
-  int builders = 0;   // number of builder processes; 0: one per CPU that this process may use
+  uint64_t seed = 1; // of the operands
+  /// Keeps operands and expected results for later runs, up to 8 GiB by last use; "": a temporary folder.
+  std::string folder;
+  int builders = 0; // number of builder processes; 0: one per CPU that this process may use
 
   /// Command that starts the runner on another machine and passes pipes ("ssh board"); "": the runner runs here.
   std::string via;

@@ -144,7 +144,9 @@ TEST(Measure, drawsLegalOperands) {
   symbolic.task.extents = {{"N", 7}};
   expectPassed(measurer.measure(symbolic.task, {symbolic.prior()}, 0));
   symbolic.task.extents.clear();
-  EXPECT_THAT([&] { measurer.prepare(symbolic.task); }, testing::ThrowsMessage<Error>(HasSubstr("symbol 'N'")));
+  Outcome<bool> prepared = measurer.prepare(symbolic.task);
+  ASSERT_FALSE(prepared);
+  EXPECT_THAT(prepared.reason(), HasSubstr("symbol 'N'"));
 }
 
 TEST(Measure, declinesResultsThatSayNothing) {
@@ -200,7 +202,7 @@ TEST(Measure, makesReferencesOnce) {
   prepare();
   fs::path expected;
   for (auto &entry : fs::recursive_directory_iterator(folder.path))
-    if (entry.path().filename() == "expected0.bin")
+    if (entry.path().filename().string().ends_with("expected0.bin"))
       expected = entry.path();
   ASSERT_FALSE(expected.empty());
   std::vector<char> right = readFile(expected.string());
@@ -245,7 +247,7 @@ protected:
   MeasureOptions misbehaving(std::vector<Kernels> order) {
     kinds = std::move(order);
     MeasureOptions given = options();
-    given.runSeconds = 1;
+    given.runSeconds = 3;
     given.runBytes = int64_t(128) << 20;
     given.alterCandidate = [this](nlohmann::json &candidate) { misbehave(candidate, kinds.at(size_t(built++))); };
     return given;
@@ -263,7 +265,7 @@ TEST_F(Misbehaving, costsOneTrialEachWithItsReason) {
   };
   expect(0, PointStatus::passed, "");
   expect(1, PointStatus::crashed, "signal 11");
-  expect(2, PointStatus::timedOut, "1");
+  expect(2, PointStatus::timedOut, "no answer within 3 s");
   expect(3, PointStatus::memoryExceeded, "memory");
   expect(4, PointStatus::failed, "result 0: relative error");
   expect(5, PointStatus::failed, "result 0: the kernel writes outside of it");
@@ -300,7 +302,7 @@ TEST(Measure, startsABuilderAgain) {
   Kernel kernel(relu());
   MeasureOptions given = options();
   given.builder = LATHE_SOURCE_DIR "/tune/measure/testing/FlakyBuilder.py";
-  given.buildSeconds = 5;
+  given.buildSeconds = 10;
   ::setenv("LATHE_TUNE_BUILDER", LATHE_BINARY_DIR "/bin/lathe-tune-builder", 1);
   Measurer measurer(given);
   auto measured = measurer.measure(kernel.task, {"crash/1", kernel.prior(), "hang/1", "garbage/1", kernel.prior()}, 0);

@@ -53,12 +53,12 @@ void RunnerProcess::send(const std::string &file) {
   sentBytes += int64_t(bytes.size());
 }
 
-void RunnerProcess::setTask(const json &message, const std::string &folder) {
+void RunnerProcess::setTask(const json &message, const std::string &key) {
   task = message;
   task["do"] = "task";
   task["run_seconds"] = options.runSeconds;
   task["run_bytes"] = options.runBytes;
-  taskFolder = folder;
+  taskKey = key;
   prepare(nullptr);
 }
 
@@ -72,11 +72,11 @@ void RunnerProcess::prepare(const json *candidate) {
     sentBytes = 0;
     sentTask.clear();
   }
-  if (sentTask != taskFolder) {
+  if (sentTask != taskKey) {
     for (const json &result : task.at("results"))
       send(result.at("expected"));
     asked(*worker, task, soon + options.runSeconds);
-    sentTask = taskFolder;
+    sentTask = taskKey;
   }
   for (size_t i = 0; candidate && i < task.at("operands").size(); ++i) {
     const json &packed = candidate->at("packed").at(i);

@@ -24,9 +24,9 @@ public:
   RunnerProcess(const MeasureOptions &options, const std::string &program);
   ~RunnerProcess();
 
-  /// Sets the task: `message` is the answer of Builders::prepare, `folder` identifies it. Throws Error if the runner cannot be
+  /// Sets the task: `message` is the answer of Builders::prepare, `key` identifies it. Throws Error if the runner cannot be
   /// started or cannot run the task's code.
-  void setTask(const nlohmann::json &message, const std::string &folder);
+  void setTask(const nlohmann::json &message, const std::string &key);
   /// Checks and times a candidate of the task. `slow`: seconds of a run that is not worth repeating; 0: none.
   RunOutcome measure(const nlohmann::json &candidate, double slow);
 
@@ -41,7 +41,7 @@ private:
   bool remote = false;
   std::optional<process::Worker> worker;
   nlohmann::json task; // of the last setTask
-  std::string taskFolder, sentTask;
+  std::string taskKey, sentTask;
   std::set<std::string> sent; // files at the other end
   int64_t sentBytes = 0;
 

@@ -20,11 +20,16 @@ inline store::PointStatus statusOf(const process::Failure &failure) {
   }
 }
 
+/// Throws the error that a worker reports in an answer.
+inline void requireOk(const nlohmann::json &answer) {
+  require(answer.value("ok", false), "{}", answer.value("error", "a worker answers neither ok nor an error"));
+}
+
 /// Sends a request that should not fail and returns the answer. Throws Error if the process ends or reports an error.
 inline nlohmann::json asked(process::Worker &worker, const nlohmann::json &request, double timeoutSeconds) {
   auto answer = worker.request(request, timeoutSeconds);
   require(answer.ok(), "{}", answer ? "" : answer.failure().message());
-  require(answer->value("ok", false), "{}", answer->value("error", "a worker answers neither ok nor an error"));
+  requireOk(*answer);
   return std::move(*answer);
 }
 

@@ -78,7 +78,7 @@ static lab::Tolerance toleranceOfKernel(mlir::func::FuncOp function, const Exten
 json Builder::setTask(const json &request) {
   key = request.at("key");
   text = request.at("kernel");
-  folder = request.at("folder");
+  prefix = request.at("files");
   extents = request.at("extents").get<Extents>();
   kernel.reset();
   Outcome<std::unique_ptr<Kernel>> read = readKernel();
@@ -86,14 +86,18 @@ json Builder::setTask(const json &request) {
     return {{"declined", read.reason()}};
   kernel = std::move(*read);
   builds = 0;
-  tensors = kernelTensors(kernel->function, extents);
+  try {
+    tensors = kernelTensors(kernel->function, extents);
+  } catch (const Error &error) {
+    return {{"declined", error.what()}};
+  }
   constants.assign(tensors.operands.size(), std::nullopt);
   std::string ours = taskOf(problem(kernel->function));
   require(key.empty() || key == ours, "the task is '{}', but its kernel and these options make it '{}'", key, ours);
   if (!request.at("data").get<bool>())
     return json::object();
   Outcome<json> data =
-      taskData(kernel->function, text, extents, request.at("seed"), folder, request.at("jobs").get<int>());
+      taskData(kernel->function, text, extents, request.at("seed"), prefix, request.at("jobs").get<int>());
   if (!data)
     return {{"declined", data.reason()}};
   lab::Tolerance tolerance = toleranceOfKernel(kernel->function, extents, options);
@@ -105,14 +109,14 @@ json Builder::setTask(const json &request) {
 
 json Builder::packed(size_t operand, const Packing &packing) {
   // Equal texts mean equal forms (compile/PlanBuilder.cpp relies on it, too).
-  std::string form = store::contentKey(fmt::format("{} {} {} {}", folder, operand, packing.text, int(packing.stored)));
+  std::string form = store::contentKey(fmt::format("{} {} {} {}", prefix, operand, packing.text, int(packing.stored)));
   std::string file = fmt::format("{}/{}.packed", options.packedFolder, form);
   std::error_code missing;
   auto bytes = std::filesystem::file_size(file, missing);
   if (missing) {
     std::optional<Tensor> &data = constants.at(operand);
     if (!data)
-      data = operandOf(tensors.operands[operand], folder + "/" + operandFile(operand));
+      data = operandOf(tensors.operands[operand], prefix + operandFile(operand));
     std::vector<char> made = packing.pack(
         {data->type(), data->dims(), {static_cast<const char *>(data->data()), size_t(data->bytes())}, false});
     writeFile(file, made);

@@ -42,7 +42,7 @@ private:
   };
 
   BuildOptions options;
-  std::string key, text, folder;
+  std::string key, text, prefix; // prefix: how the names of the task's files begin
   Extents extents;
   std::unique_ptr<Kernel> kernel;
   KernelTensors tensors;

@@ -3,12 +3,10 @@
 #include "lab/judging/OutputSummary.h"
 #include "passes/interpret/Evaluate.h"
 #include "store/ContentKey.h"
+#include "support/CacheFolder.h"
 #include "support/File.h"
 
 #include "mlir/Parser/Parser.h"
-
-#include <cstring>
-#include <filesystem>
 
 namespace lathe::tune {
 
@@ -18,27 +16,30 @@ namespace {
 
 /// Raised when random operands or the references change: older files are then made again.
 constexpr int dataVersion = 1;
-constexpr const char *manifest = "task.json";
+constexpr const char *manifest = "-task.json";
 
 std::string keyOf(std::span<const char> bytes) { return store::contentKey({bytes.data(), bytes.size()}); }
 
 /// Writes a file and notes its content in `files` of the manifest. Returns its name.
-std::string keep(const std::string &folder, const std::string &name, std::span<const char> bytes, json &files) {
-  writeFile(folder + "/" + name, bytes);
+std::string keep(const std::string &prefix, const std::string &name, std::span<const char> bytes, json &files) {
+  writeFile(prefix + name, bytes);
   files[name] = keyOf(bytes);
   return name;
 }
 
-/// The message that the manifest of the folder keeps, if all of its files are as they were written.
-std::optional<json> kept(const std::string &folder) {
+/// The message that the manifest keeps, if all of its files are as they were written.
+std::optional<json> kept(const std::string &prefix) {
   try {
-    std::vector<char> text = readFile(folder + "/" + manifest);
+    std::vector<char> text = readFile(prefix + manifest);
     json known = json::parse(text.begin(), text.end());
     if (known.at("version") != dataVersion)
       return std::nullopt;
-    for (auto &[name, key] : known.at("files").items())
-      if (key != keyOf(readFile(folder + "/" + name)))
+    for (auto &[name, key] : known.at("files").items()) {
+      if (key != keyOf(readFile(prefix + name)))
         return std::nullopt;
+      markUsed(prefix + name);
+    }
+    markUsed(prefix + manifest);
     return known;
   } catch (const std::exception &) {
     return std::nullopt;
@@ -70,7 +71,7 @@ std::string mistrustOf(const std::vector<Value> &results) {
 }
 
 json write(const KernelTensors &tensors, const std::vector<Tensor> &operands, const std::vector<Value> &results,
-           const std::string &folder) {
+           const std::string &prefix) {
   json files = json::object();
   json made = {{"version", dataVersion},
                {"operands", json::array()},
@@ -79,7 +80,7 @@ json write(const KernelTensors &tensors, const std::vector<Tensor> &operands, co
   for (size_t i = 0; i < operands.size(); ++i) {
     std::vector<char> stored(size_t(tensors.operands[i].bytes()), char(0xff));
     tensors.operands[i].store(operands[i], stored.data());
-    made["operands"].push_back({{"file", keep(folder, operandFile(i), stored, files)},
+    made["operands"].push_back({{"file", keep(prefix, operandFile(i), stored, files)},
                                 {"bytes", stored.size()},
                                 {"constant", bool(tensors.constant[i])}});
   }
@@ -92,22 +93,22 @@ json write(const KernelTensors &tensors, const std::vector<Tensor> &operands, co
     made["results"].push_back({{"type", name(form.type)},
                                {"dims", form.dims},
                                {"block", form.block},
-                               {"expected", keep(folder, fmt::format("expected{}.bin", i), bytes, files)},
+                               {"expected", keep(prefix, fmt::format("-expected{}.bin", i), bytes, files)},
                                {"expected_type", name(value.type())}});
   }
   made["files"] = files;
   std::string text = made.dump();
-  writeFile(folder + "/" + manifest, text); // the last one: with it the folder is complete
+  writeFile(prefix + manifest, text); // the last one: with it all files are there
   return made;
 }
 
 } // namespace
 
-std::string operandFile(size_t number) { return fmt::format("operand{}.bin", number); }
+std::string operandFile(size_t number) { return fmt::format("-operand{}.bin", number); }
 
 Outcome<json> taskData(mlir::func::FuncOp function, const std::string &kernel, const Extents &extents, uint64_t seed,
-                       const std::string &folder, int threads) {
-  std::optional<json> data = kept(folder);
+                       const std::string &prefix, int threads) {
+  std::optional<json> data = kept(prefix);
   if (!data) {
     KernelTensors tensors = kernelTensors(function, extents);
     std::vector<Tensor> operands = randomOperands(function, tensors, extents, seed);
@@ -117,15 +118,15 @@ Outcome<json> taskData(mlir::func::FuncOp function, const std::string &kernel, c
     } catch (const Error &error) {
       return NotApplicable{fmt::format("the references do not compute it: {}", error.what())};
     }
-    data = write(tensors, operands, results, folder);
+    data = write(tensors, operands, results, prefix);
   }
   if (auto mistrust = data->at("mistrust").get<std::string>(); !mistrust.empty())
     return NotApplicable{"its results say nothing about the code: " + mistrust};
   json message = {{"operands", data->at("operands")}, {"results", data->at("results")}};
   for (json &operand : message["operands"])
-    operand["file"] = folder + "/" + operand["file"].get<std::string>();
+    operand["file"] = prefix + operand["file"].get<std::string>();
   for (json &result : message["results"])
-    result["expected"] = folder + "/" + result["expected"].get<std::string>();
+    result["expected"] = prefix + result["expected"].get<std::string>();
   return message;
 }
 
