@@ -35,7 +35,7 @@ ALLOWED = {
     "codegen/target": {"machine", "codegen", "package", "mlir"},
     "codegen": {"machine", "codegen/cost", "codegen/space", "codegen/target", "schedule", "ir", "ops", "package", "mlir"},
     "compile": {"machine", "codegen", "lowerings", "passes", "package", "schedule", "ir", "ops", "import", "include", "mlir"},
-    "tune": {"codegen/space", "lab", "machine", "schedule", "store", "tune/measure"},
+    "tune": {"codegen/cost", "codegen/space", "codegen/target", "lab", "machine", "schedule", "store", "tune/measure"},
     # Measuring talks to its two programs over pipes: only the builder sees the compiler, the runner is the runtime alone.
     "tune/measure": {"tune", "lab", "process", "runtime", "package", "store"},
     "tune/measure/builder": {"tune", "lab", "store", "compile", "codegen", "lowerings", "passes", "runtime", "schedule", "ir", "ops", "references", "mlir"},

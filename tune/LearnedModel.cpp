@@ -46,26 +46,23 @@ public:
   size_t count;
 };
 
-/// Minus the logarithm of each value, less the mean of its task.
-template <class Row, class ValueOf> std::vector<float> speeds(const std::vector<const Row *> &rows, ValueOf valueOf) {
+/// The values less the mean of each row's task.
+std::vector<float> aroundMeans(const std::vector<const Example *> &rows, const std::vector<double> &values) {
   struct Sum {
     double value = 0, count = 0;
   };
   std::map<size_t, Sum> sums;
-  for (const Row *row : rows) {
-    Sum &sum = sums[row->task];
-    sum.value -= std::log(valueOf(*row));
-    sum.count += 1;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    sums[rows[i]->task].value += values[i];
+    sums[rows[i]->task].count += 1;
   }
   std::vector<float> result;
-  for (const Row *row : rows) {
-    const Sum &sum = sums[row->task];
-    result.push_back(static_cast<float>(-std::log(valueOf(*row)) - sum.value / sum.count));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Sum &sum = sums[rows[i]->task];
+    result.push_back(float(values[i] - sum.value / sum.count));
   }
   return result;
 }
-
-double cyclesOf(const Example &example) { return std::max(example.cycles, 1.0); }
 
 } // namespace
 
@@ -79,6 +76,28 @@ struct LearnedModel::State {
       XGBoosterFree(booster);
     booster = nullptr;
   }
+  /// Scores without the trees.
+  std::vector<double> margins(const std::vector<const Example *> &rows) const {
+    if (options.start)
+      return options.start->state->scores(rows);
+    std::vector<double> margins;
+    for (const Example *row : rows)
+      margins.push_back(-std::log(std::max(row->cycles, 1.0)));
+    return margins;
+  }
+  std::vector<double> scores(const std::vector<const Example *> &rows) const {
+    std::vector<double> scores = margins(rows);
+    if (!booster || rows.empty())
+      return scores;
+    Matrix data(rows);
+    bst_ulong count = 0;
+    const float *added = nullptr;
+    constexpr int margin = 1; // the sum of the trees, not a transformation of it
+    check(XGBoosterPredict(booster, data.handle, margin, 0, 0, &count, &added));
+    for (size_t i = 0; i < rows.size(); ++i)
+      scores[i] += added[i];
+    return scores;
+  }
   void create(const Matrix *data) {
     release();
     check(XGBoosterCreate(data ? &data->handle : nullptr, data ? 1 : 0, &booster));
@@ -90,7 +109,9 @@ struct LearnedModel::State {
     set("eta", std::to_string(options.rate));
     set("subsample", "0.9");
     set("min_child_weight", "2");
-    set("tree_method", "exact"); // the same trees for the same examples
+    // Both give the same trees for the same examples. Exact splits take seconds for many of them.
+    constexpr size_t many = 2000;
+    set("tree_method", data && data->count > many ? "hist" : "exact");
     set("base_score", "0");
     set("seed", std::to_string(options.seed % 2147483647));
     set("nthread", std::to_string(options.threads));
@@ -114,9 +135,13 @@ void LearnedModel::fit(const std::vector<TrainingExample> &examples) {
   for (const TrainingExample &example : examples)
     rows.push_back(&example);
   std::sort(rows.begin(), rows.end(), [](auto *a, auto *b) { return a->task != b->task ? a->task < b->task : a < b; });
-  Matrix data({rows.begin(), rows.end()});
-  data.set("label", speeds(rows, [](const TrainingExample &row) { return row.seconds; }));
-  data.set("base_margin", speeds(rows, cyclesOf));
+  std::vector<const Example *> plain(rows.begin(), rows.end());
+  std::vector<double> speeds;
+  for (const TrainingExample *row : rows)
+    speeds.push_back(-std::log(row->seconds));
+  Matrix data(plain);
+  data.set("label", aroundMeans(plain, speeds));
+  data.set("base_margin", aroundMeans(plain, state->margins(plain)));
   if (state->options.objective == Objective::ranking) {
     std::vector<unsigned> sizes;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -132,21 +157,10 @@ void LearnedModel::fit(const std::vector<TrainingExample> &examples) {
 }
 
 std::vector<double> LearnedModel::score(const std::vector<Example> &examples) const {
-  if (examples.empty())
-    return {};
   std::vector<const Example *> rows;
   for (const Example &example : examples)
     rows.push_back(&example);
-  std::vector<float> margins = speeds(rows, cyclesOf);
-  if (!trained())
-    return {margins.begin(), margins.end()};
-  Matrix data(rows);
-  data.set("base_margin", margins);
-  bst_ulong count = 0;
-  const float *scores = nullptr;
-  constexpr int margin = 1; // the score itself, not a transformation of it
-  check(XGBoosterPredict(state->booster, data.handle, margin, 0, 0, &count, &scores));
-  return {scores, scores + count};
+  return state->scores(rows);
 }
 
 std::string LearnedModel::save() const {

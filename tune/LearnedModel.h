@@ -1,8 +1,12 @@
-// The learned cost model: gradient-boosted trees (XGBoost, Chen and Guestrin, KDD 2016) that correct the analytic cost model.
+// The learned cost model: gradient-boosted trees (XGBoost, Chen and Guestrin, KDD 2016) that
+// correct the analytic cost model.
 //
-// The trees start from the analytic prediction and learn what it gets wrong: the margin of a schedule is minus the logarithm of
-// its predicted cycles, less the mean over its task, and the trees add to it. So a model without training orders schedules as
-// the analytic model does. Only the order within a task is learned; times of different tasks are never compared.
+// The trees start from the analytic prediction and learn what it gets wrong: the margin of a
+// schedule is minus the logarithm of its predicted cycles, and the trees add to it. So a model
+// without training orders schedules as the analytic model does. A model may also start from the
+// scores of another model: of one that was trained on other tasks (the global and the local model
+// of Chen et al., NeurIPS 2018). Only the order within a task is learned; times of different tasks
+// are never compared.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +15,8 @@
 #include <vector>
 
 namespace lathe::tune {
+
+class LearnedModel;
 
 enum class Objective {
   regression, // squared error of the logarithm of the time
@@ -36,6 +42,7 @@ struct LearnedModelOptions {
   double rate = 0.1;
   uint64_t seed = 1;
   int threads = 1;
+  std::shared_ptr<const LearnedModel> start; // its scores are what the trees add to; null: the analytic model
 };
 
 class LearnedModel {
@@ -45,16 +52,19 @@ public:
   LearnedModel(LearnedModel &&) noexcept;
   LearnedModel &operator=(LearnedModel &&) noexcept;
 
-  /// Forgets what it learned and learns from the examples. All have equally many features. Does nothing without examples.
+  /// Forgets what it learned and learns from the examples. All have equally many features. Does
+  /// nothing without examples.
   void fit(const std::vector<TrainingExample> &examples);
   /// True after fit() with examples, or after load().
   bool trained() const;
-  /// Scores of schedules: of two of one task the one with the higher score is expected to be faster.
+  /// Scores of schedules: of two of one task the one with the higher score is expected to be
+  /// faster. With the objective regression differences are logarithms of ratios of times.
   std::vector<double> score(const std::vector<Example> &examples) const;
 
-  /// The model as XGBoost's JSON. Throws Error if it is not trained.
+  /// The trees as XGBoost's JSON, without the model that they start from. Throws Error if the model
+  /// is not trained.
   std::string save() const;
-  /// Replaces the model by a saved one. Throws Error for a text that is none.
+  /// Replaces the trees by saved ones. Throws Error for a text that is none.
   void load(const std::string &text);
 
 private:
