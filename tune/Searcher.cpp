@@ -1,6 +1,7 @@
 #include "tune/Searcher.h"
 
 #include "support/Text.h"
+#include "tune/ModelSearcher.h"
 
 #include <algorithm>
 #include <cmath>
@@ -67,15 +68,17 @@ private:
   }
 };
 
-/// A steady-state genetic algorithm: a child of two parents, or of one, for every proposal. Parents are drawn from the
-/// fastest points by rank; of parents of two algorithms the child takes the first one's knobs alone.
+/// A steady-state genetic algorithm: a child of two parents, or of one, for most proposals. Parents are drawn from the
+/// fastest points by rank; of parents of two algorithms the child takes the first one's knobs alone. Without random points
+/// among the proposals it would stay with the first algorithm that was fast.
 class GeneticSearcher : public Searcher {
 public:
   using Searcher::Searcher;
 
 private:
-  static constexpr size_t population = 64, elders = 16; // elders: points at random before the first child
+  static constexpr size_t population = 32, elders = 32; // elders: points at random before the first child
   static constexpr double mutation = 0.15;              // chance of each knob to change
+  static constexpr double immigrants = 0.2;             // share of the proposals that are random points
 
   const Point &parent() {
     size_t size = std::min(passed.size(), population);
@@ -99,7 +102,7 @@ private:
 
   std::optional<Point> next() override {
     constexpr int children = 500;
-    if (passed.size() >= elders)
+    if (passed.size() >= elders && drawnShare(random) >= immigrants)
       for (int i = 0; i < children; ++i)
         if (Point point = child(); isNew(point) && space.isLegal(point))
           return point;
@@ -110,14 +113,15 @@ private:
   }
 };
 
-/// Best-first search: among the new neighbours of the fastest points, the one of which the cost model expects most. It
-/// expects of a neighbour its prediction, corrected by what the model got wrong of the measured point.
+/// Best-first search: among the new neighbours of the fastest points, and of the fastest point of
+/// each algorithm, the one of which the cost model expects most. It expects of a neighbour its
+/// prediction, corrected by what the model got wrong of the measured point.
 class DescentSearcher : public Searcher {
 public:
   using Searcher::Searcher;
 
 private:
-  static constexpr size_t expanded = 4; // points whose neighbours are considered
+  static constexpr size_t expanded = 4; // points whose neighbours are considered, beside the first of each algorithm
   static constexpr double chance = 0.1; // share of the proposals that are random: an algorithm may be mispredicted
 
   std::map<Point, double> cycles; // predictions
@@ -137,14 +141,29 @@ private:
     return std::nullopt;
   }
 
+  /// Of some random points of one algorithm the one of lowest predicted cost.
+  std::optional<Point> drawPromising() {
+    constexpr int draws = 32;
+    std::optional<Point> best = drawNew();
+    for (int i = 0; i < draws && best; ++i)
+      if (std::optional<Point> point = space.draw(random);
+          point && point->algorithm == best->algorithm && isNew(*point) && predicted(*point) < predicted(*best))
+        best = std::move(point);
+    return best;
+  }
+
   std::optional<Point> next() override {
     if (passed.empty() || drawnShare(random) < chance)
-      if (std::optional<Point> point = drawNew())
+      if (std::optional<Point> point = drawPromising())
         return point;
     std::optional<Point> best;
     double least = INFINITY;
-    for (size_t from = 0; from < passed.size() && (from < expanded || !best); ++from) {
+    std::set<size_t> algorithms;
+    for (size_t from = 0; from < passed.size(); ++from) {
       const Trial &trial = passed[from];
+      bool first = algorithms.insert(trial.point.algorithm).second;
+      if (from >= expanded && best && !first)
+        continue;
       double own = predicted(trial.point);
       for (Point &neighbour : space.neighbours(trial.point)) {
         if (!isNew(neighbour))
@@ -199,6 +218,12 @@ void Searcher::report(const std::vector<Trial> &trials) {
 
 const std::vector<std::pair<std::string, std::string>> &searcherNames() {
   static const std::vector<std::pair<std::string, std::string>> names = {
+      {"xgb_itervar", "annealing over a learned cost model of loops; xgb is short for it"},
+      {"xgb_knob", "annealing over a learned cost model of parameters"},
+      {"xgb_curve", "annealing over a learned cost model of reuse curves"},
+      {"xgb_rank_itervar", "as xgb_itervar, with a model that learns the order of pairs; xgb_rank is short for it"},
+      {"xgb_rank_knob", "as xgb_knob, with a model that learns the order of pairs"},
+      {"xgb_rank_curve", "as xgb_curve, with a model that learns the order of pairs"},
       {"descent", "neighbours of the fastest schedules so far, in the order of their predicted costs"},
       {"ga", "a genetic algorithm"},
       {"grid", "all schedules in order"},
@@ -207,15 +232,19 @@ const std::vector<std::pair<std::string, std::string>> &searcherNames() {
 }
 
 std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
-                                       std::vector<Point> starts) {
-  if (name == "random")
+                                       std::vector<Point> starts, SearcherKnowledge knowledge) {
+  std::string plain = name;
+  std::replace(plain.begin(), plain.end(), '-', '_');
+  if (plain == "random")
     return std::make_unique<RandomSearcher>(space, seed, std::move(starts));
-  if (name == "grid" || name == "gridsearch")
+  if (plain == "grid" || plain == "gridsearch")
     return std::make_unique<GridSearcher>(space, seed, std::move(starts));
-  if (name == "ga")
+  if (plain == "ga")
     return std::make_unique<GeneticSearcher>(space, seed, std::move(starts));
-  if (name == "descent")
+  if (plain == "descent")
     return std::make_unique<DescentSearcher>(space, seed, std::move(starts));
+  if (std::optional<ModelKind> kind = modelKindOf(plain))
+    return std::make_unique<ModelSearcher>(space, seed, std::move(starts), *kind, std::move(knowledge));
   std::vector<std::string> known;
   for (const auto &[known_, summary] : searcherNames())
     known.push_back(known_);

@@ -4,11 +4,16 @@
 //   grid     all points in order (AutoTVM's `gridsearch`)
 //   ga       a genetic algorithm (AutoTVM's `ga`)
 //   descent  neighbours of the fastest points so far, in the order of their predicted costs
+//   xgb      simulated annealing over the scores of a learned cost model, which is fitted again
+//            after every report; with a set of features (tune/Features.h): xgb_knob, xgb_itervar,
+//            xgb_curve
+//   xgb_rank the same with a model that learns the order of pairs: xgb_rank_knob, ...
 //
-// A searcher proposes, the caller measures and reports. Searchers are deterministic: equal seeds and equal reports give equal
-// proposals.
+// A searcher proposes, the caller measures and reports. Searchers are deterministic: equal seeds
+// and equal reports give equal proposals.
 #pragma once
 
+#include "tune/LearnedModel.h"
 #include "tune/Space.h"
 
 #include <limits>
@@ -31,8 +36,8 @@ public:
   Searcher(const Space &space, uint64_t seed, std::vector<Point> starts);
   virtual ~Searcher() = default;
 
-  /// At most `count` legal points, none of which was proposed or reported before; the starts come first. Empty when the
-  /// searcher finds no other point.
+  /// At most `count` legal points, none of which was proposed or reported before; the starts come
+  /// first. Empty when the searcher finds no other point.
   std::vector<Point> propose(size_t count);
   /// Reports outcomes: of proposed points, or of points that earlier runs measured.
   void report(const std::vector<Trial> &trials);
@@ -55,10 +60,20 @@ private:
   std::set<Point> known;     // proposed or reported
 };
 
+/// What a searcher with a learned model starts from; the others ignore it.
+struct SearcherKnowledge {
+  /// Measured schedules of other tasks with the searcher's set of features
+  /// (modelKindOf in tune/ModelSearcher.h).
+  std::vector<TrainingExample> examples = {};
+  /// A model that was trained on them before; with it `examples` are not used.
+  std::shared_ptr<const LearnedModel> model = {};
+};
+
 /// Names and one line about each searcher, the default first.
 const std::vector<std::pair<std::string, std::string>> &searcherNames();
-/// Makes the searcher of this name (also `gridsearch`). Throws Error for an unknown name.
+/// Makes the searcher of this name. AutoTVM's `gridsearch` and hyphens instead of underscores are
+/// accepted, too. Throws Error for an unknown name.
 std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
-                                       std::vector<Point> starts = {});
+                                       std::vector<Point> starts = {}, SearcherKnowledge knowledge = {});
 
 } // namespace lathe::tune

@@ -1,10 +1,11 @@
-// Searchers over the spaces of real kernels, with the cost model in the place of a machine: what they propose, that they
-// exhaust small spaces, and that they find better schedules than random ones with as many trials.
-#include "tune/Searcher.h"
+// Searchers over the spaces of real kernels, with the cost model in the place of a machine: what
+// they propose, that they exhaust small spaces, and that they find better schedules than random
+// ones with as many trials.
 #include "codegen/Generate.h"
 #include "codegen/testing/RandomTesting.h"
 #include "ir/Context.h"
 #include "ops/Lowerings.h"
+#include "tune/ModelSearcher.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -119,6 +120,24 @@ TEST(Space, neighboursAreLegalAndDifferInOneKnob) {
   }
 }
 
+TEST(Space, hasSchedulesThatRoundOnlyUnderAPrecisionThatAsksForThem) {
+  Kernel kernel(conv3x3());
+  Schedule rounding = readSchedule("direct/1 px=14 oc=2 type=bf16");
+  ASSERT_TRUE(legal(*kernel.facts, rounding));
+  auto isIn = [](const Space &space) {
+    Random random(baseSeed());
+    for (int i = 0; i < 300; ++i)
+      if (auto words = space.schedule(*space.draw(random)).words; words.contains("type") && words.at("type") == "bf16")
+        return true;
+    return false;
+  };
+  Space exact(*kernel.facts, {rounding});
+  EXPECT_FALSE(exact.point(rounding));
+  EXPECT_FALSE(isIn(exact));
+  kernel.facts->precision = Precision::bf16;
+  EXPECT_TRUE(isIn(Space(*kernel.facts)));
+}
+
 TEST(Searcher, proposesEachLegalPointOnceAndTheStartsFirst) {
   Kernel kernel(conv3x3());
   Schedule prior = *priorSchedule(*kernel.facts);
@@ -126,7 +145,7 @@ TEST(Searcher, proposesEachLegalPointOnceAndTheStartsFirst) {
   for (const auto &[name, summary] : searcherNames()) {
     auto searcher = makeSearcher(name, space, baseSeed(), {*space.point(prior)});
     std::set<Point> seen;
-    for (int batch = 0; batch < 12; ++batch) {
+    for (int batch = 0; batch < 6; ++batch) {
       std::vector<Point> points = searcher->propose(8);
       ASSERT_EQ(points.size(), 8u) << name;
       if (batch == 0)
@@ -200,12 +219,88 @@ TEST(Searcher, descentAndGeneticFindMoreThanRandom) {
   }
 }
 
+TEST(Searcher, modelsBeginWithTheLowestPredictionsAndFindMoreThanRandom) {
+  Kernel kernel(conv3x3());
+  Space space(*kernel.facts);
+  for (const char *name : {"xgb_knob", "xgb_itervar", "xgb_curve", "xgb_rank_itervar"}) {
+    double ratio = 0;
+    constexpr int seeds = 4;
+    for (uint64_t seed = baseSeed(); seed < baseSeed() + seeds; ++seed) {
+      Random random(seed);
+      double least = INFINITY; // of 200 random points
+      for (int i = 0; i < 200; ++i)
+        least = std::min(least, kernel.facts->predict(space.schedule(*space.draw(random))).total());
+      std::vector<Point> first = makeSearcher(name, space, seed)->propose(4);
+      double proposed = INFINITY; // one of them may be random
+      for (const Point &point : first)
+        proposed = std::min(proposed, kernel.facts->predict(space.schedule(point)).total());
+      EXPECT_LE(proposed, 1.05 * least) << name << ", LATHE_SEED=" << seed;
+      ratio += std::log(bestAfter("random", space, seed, 48) / bestAfter(name, space, seed, 48)) / seeds;
+    }
+    EXPECT_GT(ratio, 0) << name << ", LATHE_SEED=" << baseSeed();
+  }
+}
+
+TEST(Searcher, modelsLearnWhatTheCostModelGetsWrongAndStartFromWhatIsKnown) {
+  Kernel kernel(conv3x3());
+  Space space(*kernel.facts);
+  // A machine on which register blocks of more than one vector are eight times slower than
+  // predicted.
+  auto seconds = [&](const Point &point) {
+    Schedule schedule = space.schedule(point);
+    bool wide = schedule.numbers.contains("oc") && schedule.number("oc") > 1;
+    return kernel.facts->predict(schedule).total() * (wide ? 8e-9 : 1e-9);
+  };
+  auto slow = [&](const std::vector<Point> &points) {
+    return std::count_if(points.begin(), points.end(), [&](const Point &point) {
+      return space.schedule(point).numbers.contains("oc") && space.schedule(point).number("oc") > 1;
+    });
+  };
+  Features features(*kernel.facts, FeatureSet::knob);
+  SearcherKnowledge knowledge;
+  Random random(baseSeed());
+  for (int i = 0; i < 200; ++i) {
+    Point point = *space.draw(random);
+    knowledge.examples.push_back({features.example(space.schedule(point)), seconds(point)});
+  }
+  auto ignorant = makeSearcher("xgb_knob", space, 1);
+  std::vector<Point> points = ignorant->propose(16);
+  EXPECT_GT(slow(points), 8);
+  for (int batch = 0; batch < 3; ++batch) {
+    std::vector<Trial> trials;
+    for (const Point &point : points)
+      trials.push_back({point, seconds(point)});
+    ignorant->report(trials);
+    points = ignorant->propose(16);
+  }
+  EXPECT_LT(slow(points), 8);
+  EXPECT_LT(slow(makeSearcher("xgb_knob", space, 1, {}, knowledge)->propose(16)), 4);
+  auto model = std::make_shared<LearnedModel>(); // the same by hand, saved and loaded
+  LearnedModel trained;
+  trained.fit(knowledge.examples);
+  model->load(trained.save());
+  EXPECT_EQ(makeSearcher("xgb_knob", space, 1, {}, {{}, model})->propose(16),
+            makeSearcher("xgb_knob", space, 1, {}, knowledge)->propose(16));
+}
+
+TEST(Searcher, namesOfAutotvmAreAccepted) {
+  Kernel kernel(relu(4096));
+  Space space(*kernel.facts);
+  for (const char *name : {"gridsearch", "random", "ga", "xgb", "xgb-rank", "xgb_rank", "xgb-knob", "xgb_rank-curve"})
+    EXPECT_EQ(makeSearcher(name, space, 1)->propose(1).size(), 1u) << name;
+  EXPECT_EQ(modelKindOf("xgb_rank_curve")->features, FeatureSet::curve);
+  EXPECT_EQ(modelKindOf("xgb_rank_curve")->objective, Objective::ranking);
+  EXPECT_EQ(modelKindOf("xgb_knob")->objective, Objective::regression);
+  EXPECT_FALSE(modelKindOf("xgb_loops"));
+  EXPECT_FALSE(modelKindOf("random"));
+}
+
 TEST(Searcher, unknownNamesAreAnError) {
   Kernel kernel(relu(64));
   Space space(*kernel.facts);
   EXPECT_THAT([&] { makeSearcher("annealing", space, 1); },
               testing::ThrowsMessage<Error>(
-                  testing::HasSubstr("unknown searcher 'annealing', expected descent, ga, grid or random")));
+                  testing::HasSubstr("unknown searcher 'annealing', expected xgb_itervar, xgb_knob, xgb_curve")));
 }
 
 } // namespace

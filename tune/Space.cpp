@@ -1,11 +1,14 @@
 #include "tune/Space.h"
 
+#include "codegen/space/ContractionFormat.h"
+
 #include <algorithm>
 
 namespace lathe::tune {
 namespace {
 
-/// The value that a schedule gives a number, or its declared default; nothing if the default depends on the problem.
+/// The value that a schedule gives a number, or its declared default; nothing if the default
+/// depends on the problem.
 std::optional<int64_t> numberOf(const Schedule &schedule, const Parameter &parameter) {
   auto given = schedule.numbers.find(parameter.name);
   return given == schedule.numbers.end() ? parameter.defaultNumber : std::optional(given->second);
@@ -16,8 +19,8 @@ std::string wordOf(const Schedule &schedule, const Parameter &parameter) {
   return given == schedule.words.end() ? parameter.words.front() : given->second;
 }
 
-/// Index of the schedule's value among those of a knob, the one behind the last for a parameter that is left out; nothing
-/// if the knob does not have the value.
+/// Index of the schedule's value among those of a knob, the one behind the last for a parameter
+/// that is left out; nothing if the knob does not have the value.
 std::optional<uint32_t> indexOf(const Schedule &schedule, const Knob &knob, bool mayBeAbsent) {
   auto among = [](const auto &values, const auto &value) {
     auto found = std::find(values.begin(), values.end(), value);
@@ -45,6 +48,18 @@ void addValues(Subspace &subspace, const Schedule &schedule) {
   }
 }
 
+/// Takes away the values of words that round operands, unless the kernel's precision asks for it: no search may change
+/// results.
+void removeRounding(const Algorithm &algorithm, std::vector<Knob> &knobs, Precision precision) {
+  for (Knob &knob : knobs)
+    if (knob.parameter->kind == Parameter::Kind::word && precision != Precision::bf16)
+      std::erase_if(knob.words, [&](const char *word) {
+        Schedule schedule = emptySchedule(algorithm.name);
+        schedule.words[knob.parameter->name] = word;
+        return roundsOperands(schedule);
+      });
+}
+
 Point drawAny(const std::vector<Subspace> &subspaces, size_t algorithm, Random &random) {
   const Subspace &subspace = subspaces[algorithm];
   Point point{algorithm, std::vector<uint32_t>(subspace.knobs.size())};
@@ -67,6 +82,9 @@ Space::Space(const KernelFacts &facts, const std::vector<Schedule> &starts, size
     if (algorithm.family != facts.family)
       continue;
     std::vector<Knob> knobs = facts.knobs(algorithm);
+    removeRounding(algorithm, knobs, facts.precision);
+    if (std::any_of(knobs.begin(), knobs.end(), [](const Knob &knob) { return knob.size() == 0; }))
+      continue;
     Subspace subspace{&algorithm, std::move(knobs), {}};
     subspace.mayBeAbsent.resize(subspace.knobs.size());
     bool any = false;
@@ -78,7 +96,7 @@ Space::Space(const KernelFacts &facts, const std::vector<Schedule> &starts, size
     subspaces.push_back(std::move(subspace));
     Random random(1); // which algorithms there are must not depend on a seed
     for (size_t probe = 0; probe < probes && !any; ++probe)
-      any = isLegal(drawAny(subspaces, subspaces.size() - 1, random));
+      any = Space::isLegal(drawAny(subspaces, subspaces.size() - 1, random));
     if (!any)
       subspaces.pop_back();
   }

@@ -1,7 +1,7 @@
 // The search space of one kernel: every schedule of the algorithms of its family, as points.
 //
-// A point names an algorithm and, for each of the algorithm's knobs, the index of a value. Two points have equal
-// schedules only if they are equal.
+// A point names an algorithm and, for each of the algorithm's knobs, the index of a value. Two
+// points have equal schedules only if they are equal.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
@@ -14,7 +14,8 @@
 
 namespace lathe::tune {
 
-/// All draws come from one engine with a printed seed; `drawn` does not depend on the standard library.
+/// All draws come from one engine with a printed seed; `drawn` does not depend on the standard
+/// library.
 using Random = std::mt19937_64;
 /// A whole number from 0 to `count` - 1.
 inline size_t drawn(Random &random, size_t count) { return static_cast<size_t>(random() % count); }
@@ -41,10 +42,12 @@ struct Subspace {
 
 class Space {
 public:
-  /// Takes the algorithms of the kernel's family of which at least one of `probes` random points, or one of `starts`, is
-  /// legal. Values of `starts` (schedules of the prior, of records) become values of the knobs. `facts` must outlive the
-  /// space.
+  /// Schedules that round operands are in the space only if the kernel's precision asks for them.
+  /// Takes the algorithms of the kernel's family of which at least one of `probes` random points,
+  /// or one of `starts`, is legal. Values of `starts` (schedules of the prior, of records) become
+  /// values of the knobs. `facts` must outlive the space.
   explicit Space(const KernelFacts &facts, const std::vector<Schedule> &starts = {}, size_t probes = 20000);
+  virtual ~Space() = default;
 
   const KernelFacts &kernel() const { return facts; }
   const std::vector<Subspace> &algorithms() const { return subspaces; }
@@ -54,14 +57,16 @@ public:
   Schedule schedule(const Point &point) const;
   /// The point of a schedule; nothing if an algorithm or a value is not in the space.
   std::optional<Point> point(const Schedule &schedule) const;
-  bool isLegal(const Point &point) const { return static_cast<bool>(legal(facts, schedule(point))); }
+  virtual bool isLegal(const Point &point) const { return static_cast<bool>(legal(facts, schedule(point))); }
 
-  /// A random legal point. Each algorithm is equally likely. Nothing if none is found in `tries` draws.
-  std::optional<Point> draw(Random &random, size_t tries = 20000) const;
-  /// A random legal point of the same algorithm that differs in one knob. Nothing if none is found in `tries` draws.
-  std::optional<Point> drawNeighbour(const Point &point, Random &random, size_t tries = 64) const;
+  /// A random legal point. Each algorithm is equally likely. Nothing if none is found in `tries`
+  /// draws.
+  virtual std::optional<Point> draw(Random &random, size_t tries = 20000) const;
+  /// A random legal point of the same algorithm that differs in one knob. Nothing if none is found
+  /// in `tries` draws.
+  virtual std::optional<Point> drawNeighbour(const Point &point, Random &random, size_t tries = 64) const;
   /// Every legal point that differs in the value of one knob.
-  std::vector<Point> neighbours(const Point &point) const;
+  virtual std::vector<Point> neighbours(const Point &point) const;
 
 private:
   const KernelFacts &facts;

@@ -1,0 +1,184 @@
+#include "tune/ModelSearcher.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+namespace lathe::tune {
+namespace {
+
+constexpr size_t chainCount = 64, annealingSteps = 40;
+constexpr double startTemperature = 0.5; // in standard deviations of the chains' scores
+constexpr size_t batchSize = 32, poolSize = 128;
+constexpr double newValueGain =
+    0.02; // of a batch's point: score for each parameter with a value that is new in the batch
+constexpr double randomShare = 0.05;
+constexpr double failureFactor = 2; // a failed trial counts as so many times slower than the slowest passed one
+
+/// Of few trials of one task; knowledge of other tasks is learned by the defaults.
+LearnedModelOptions localOptions(Objective objective, uint64_t seed, std::shared_ptr<const LearnedModel> start) {
+  LearnedModelOptions options;
+  options.objective = objective;
+  options.rounds = 60;
+  options.depth = 4;
+  options.seed = seed;
+  options.start = std::move(start);
+  return options;
+}
+
+std::shared_ptr<const LearnedModel> startOf(SearcherKnowledge knowledge, Objective objective) {
+  if (knowledge.model || knowledge.examples.empty())
+    return std::move(knowledge.model);
+  LearnedModelOptions options;
+  options.objective = objective;
+  auto model = std::make_shared<LearnedModel>(options);
+  model->fit(knowledge.examples);
+  return model;
+}
+
+double deviation(const std::vector<double> &values) {
+  double sum = 0, squares = 0, count = double(std::max<size_t>(1, values.size()));
+  for (double value : values) {
+    sum += value;
+    squares += value * value;
+  }
+  return std::sqrt(std::max(0.0, squares / count - sum * sum / count / count));
+}
+
+} // namespace
+
+std::optional<ModelKind> modelKindOf(const std::string &searcher) {
+  for (auto [base, objective] : {std::pair("xgb", Objective::regression), std::pair("xgb_rank", Objective::ranking)}) {
+    if (searcher == base)
+      return ModelKind{ModelKind().features, objective};
+    for (FeatureSet set : featureSets)
+      if (searcher == base + std::string("_") + std::string(name(set)))
+        return ModelKind{set, objective};
+  }
+  return std::nullopt;
+}
+
+ModelSearcher::ModelSearcher(const Space &space, uint64_t seed, std::vector<Point> starts, const ModelKind &kind,
+                             SearcherKnowledge knowledge)
+    : Searcher(space, seed, std::move(starts)), features(space.kernel(), kind.features),
+      model(localOptions(kind.objective, seed, startOf(std::move(knowledge), kind.objective))) {}
+
+void ModelSearcher::learn(const std::vector<Trial> &trials) {
+  for (const Trial &trial : trials) {
+    reported.push_back(trial);
+    examples.push_back({features.example(space.schedule(trial.point)), trial.seconds});
+  }
+  if (passed.empty())
+    return;
+  for (size_t i = 0; i < reported.size(); ++i)
+    if (!reported[i].passed())
+      examples[i].seconds = passed.back().seconds * failureFactor;
+  model.fit(examples);
+  scores.clear();
+  batch.clear();
+}
+
+std::vector<double> ModelSearcher::scoresOf(const std::vector<Point> &points) {
+  std::vector<Example> fresh;
+  std::vector<std::pair<double *, size_t>> places; // of the fresh ones
+  for (const Point &point : points)
+    if (auto [found, added] = scores.try_emplace(point, 0); added) {
+      places.emplace_back(&found->second, fresh.size());
+      fresh.push_back(features.example(space.schedule(point)));
+    }
+  std::vector<double> values = model.score(fresh);
+  for (auto [place, index] : places)
+    *place = values[index];
+  std::vector<double> result;
+  for (const Point &point : points)
+    result.push_back(scores.at(point));
+  return result;
+}
+
+/// A quarter of the chains starts at the fastest points, the others where annealing stopped or at
+/// random.
+void ModelSearcher::startChains() {
+  for (size_t i = chains.size(); i < chainCount; ++i)
+    if (std::optional<Point> point = space.draw(random))
+      chains.push_back(std::move(*point));
+  for (size_t i = 0; i < std::min(passed.size(), chains.size() / 4); ++i)
+    chains[i] = passed[i].point;
+}
+
+void ModelSearcher::anneal() {
+  startChains();
+  std::vector<double> current = scoresOf(chains);
+  double start = startTemperature * deviation(current);
+  for (size_t step = 0; step < annealingSteps; ++step) {
+    double temperature = start * (1 - double(step) / annealingSteps);
+    std::vector<Point> moved = chains;
+    for (Point &point : moved)
+      if (std::optional<Point> neighbour = space.drawNeighbour(point, random))
+        point = std::move(*neighbour);
+    std::vector<double> reached = scoresOf(moved);
+    for (size_t i = 0; i < chains.size(); ++i) {
+      double gain = reached[i] - current[i];
+      if (gain >= 0 || (temperature > 0 && drawnShare(random) < std::exp(gain / temperature))) {
+        chains[i] = std::move(moved[i]);
+        current[i] = reached[i];
+      }
+    }
+  }
+}
+
+void ModelSearcher::chooseBatch() {
+  std::vector<Scored> pool;
+  for (const auto &[point, score] : scores)
+    if (isNew(point))
+      pool.push_back({score, point});
+  std::sort(pool.begin(), pool.end(),
+            [](auto &a, auto &b) { return std::tie(b.score, a.point) < std::tie(a.score, b.point); });
+  pool.resize(std::min(pool.size(), poolSize));
+  std::set<std::array<size_t, 3>> values; // algorithm, knob, value
+  while (!pool.empty() && batch.size() < batchSize) {
+    size_t chosen = 0;
+    double most = -INFINITY;
+    for (size_t i = 0; i < pool.size(); ++i) {
+      double worth = pool[i].score;
+      for (size_t knob = 0; knob < pool[i].point.values.size(); ++knob)
+        worth += values.contains({pool[i].point.algorithm, knob, pool[i].point.values[knob]}) ? 0 : newValueGain;
+      if (worth > most) {
+        most = worth;
+        chosen = i;
+      }
+    }
+    for (size_t knob = 0; knob < pool[chosen].point.values.size(); ++knob)
+      values.insert({pool[chosen].point.algorithm, knob, pool[chosen].point.values[knob]});
+    batch.push_back(std::move(pool[chosen].point));
+    pool.erase(pool.begin() + static_cast<ptrdiff_t>(chosen));
+  }
+  std::reverse(batch.begin(), batch.end());
+}
+
+std::optional<Point> ModelSearcher::drawNew() {
+  constexpr int tries = 500; // in a space that is nearly exhausted most draws are known
+  for (int i = 0; i < tries; ++i)
+    if (std::optional<Point> point = space.draw(random); point && isNew(*point))
+      return point;
+  return std::nullopt;
+}
+
+std::optional<Point> ModelSearcher::next() {
+  if (drawnShare(random) < randomShare)
+    if (std::optional<Point> point = drawNew())
+      return point;
+  if (batch.empty()) {
+    anneal();
+    chooseBatch();
+  }
+  while (!batch.empty()) {
+    Point point = std::move(batch.back());
+    batch.pop_back();
+    if (isNew(point)) // else drawn at random meanwhile
+      return point;
+  }
+  return drawNew();
+}
+
+} // namespace lathe::tune
