@@ -1,0 +1,93 @@
+// How well scores order measured schedules, and how well a learned cost model does on schedules it
+// was not trained on.
+#pragma once
+
+#include "tune/Features.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lathe::tune {
+
+struct MeasuredSchedule {
+  Schedule schedule;
+  std::vector<double> seconds; // samples of one run; at least one, above 0
+
+  /// The least sample.
+  double best() const;
+};
+
+struct MeasuredTask {
+  std::string label;
+  /// Tasks of one group, such as a network, are held out together.
+  std::string group;
+  std::shared_ptr<const KernelFacts> facts;
+  std::vector<MeasuredSchedule> schedules;
+};
+
+/// True if `slow` takes longer than `fast` by more than 5 %, both by the samples with even and by
+/// those with odd indices, so that noise is not counted.
+bool differ(const MeasuredSchedule &fast, const MeasuredSchedule &slow);
+
+/// Quality of scores on schedules of tasks. Accuracy, peaks and squared errors are means over tasks,
+/// weighted by their numbers of schedules, as in the evaluation of TenSet (Zheng et al., NeurIPS
+/// 2021, Datasets and Benchmarks; scripts/train_model.py).
+struct Ranking {
+  size_t tasks = 0, schedules = 0;
+  size_t pairs = 0; // that differ
+  /// Share of the pairs of a task that the scores put in order, of tasks with pairs. Equal scores
+  /// count half.
+  double accuracy = 0;
+  /// Let f(i) be the speed of the fastest among the i schedules of highest score, over the speed of
+  /// the fastest of all. peak@k is the mean of f(1) ... f(k), as in TenSet.
+  double peak1 = 0, peak5 = 0;
+  /// Root of the mean squared difference of score and logarithm of speed, both less their means
+  /// over the task. Of scores that are such logarithms: 0.1 is about 10 %.
+  double rmse = 0;
+};
+
+/// Sums up one task after the other.
+class RankingSum {
+public:
+  /// `scores`: higher is faster. Does nothing for less than two schedules.
+  void add(std::span<const MeasuredSchedule *const> schedules, std::span<const double> scores);
+  Ranking mean() const;
+
+private:
+  Ranking sums;
+  double weights = 0, pairWeights = 0;
+};
+
+/// Which schedules are held out together.
+enum class HeldOut {
+  schedules, // a share of each task's schedules: the model knows others of the task
+  groups     // whole groups of tasks
+};
+
+struct EvaluationOptions {
+  HeldOut heldOut = HeldOut::schedules;
+  size_t parts = 5; // each is held out once, and the model is trained on the others
+  uint64_t seed = 1;
+};
+
+/// A model trained and tested `parts` times.
+struct Evaluation {
+  Ranking ranking;
+  double fitSeconds = 0;   // of one training
+  double scoreSeconds = 0; // of one schedule, features included
+};
+
+/// The part, from 0 to parts - 1, in which each schedule of each task is held out.
+std::vector<std::vector<size_t>> partsOf(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &options);
+
+Evaluation evaluate(const std::vector<MeasuredTask> &tasks, FeatureSet set, const LearnedModelOptions &model,
+                    const EvaluationOptions &options);
+/// The analytic cost model on the same parts.
+Evaluation evaluateAnalytic(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &options);
+
+/// Every measured schedule as the model sees it; number i of `tasks` is task i.
+std::vector<TrainingExample> trainingExamples(const std::vector<MeasuredTask> &tasks, FeatureSet set);
+
+} // namespace lathe::tune

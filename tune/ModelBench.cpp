@@ -1,0 +1,372 @@
+// model-bench: how well learned cost models order measured schedules, and how many trials searchers
+// need on tables of them.
+//
+//   model-bench FILE... [--models] [--searchers NAME,...] [option value]...
+//   FILE         what rank-bench --json wrote; kernels are read again from their text
+//   --models     pairwise accuracy, peak@1, peak@5 and RMSE of each feature set and objective, with
+//                schedules held out and with whole tasks held out; the default
+//   --searchers  trials until the best time is within 3 % and 5 % of the table's best, for each
+//                searcher; NAME+ starts from a model of the other tasks
+//   --whole      searchers run on whole spaces instead, with times interpolated from the tables
+//   --trials N   of a search, at most, default 500
+//   --target T   for which facts are read, default native: the CPU on which FILE was measured
+//   --seed N     of the first search and of the parts that are held out, default 1
+//   --seeds N    searches of each task and searcher, default 5
+//   --least N    points of a table, at least, default 60
+//   --batch N    trials between reports to a searcher, default 8
+//   --rounds N --depth N --rate X   of the learned model
+#include "codegen/testing/ScheduleTimer.h"
+#include "ops/Lowerings.h"
+#include "support/Text.h"
+#include "tune/ModelSearcher.h"
+#include "tune/Replay.h"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+using namespace lathe;
+using namespace lathe::tune;
+using Json = nlohmann::json;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files, searchers;
+  bool models = false, whole = false;
+  std::string target = "native";
+  uint64_t seed = 1;
+  size_t seeds = 5, least = 60;
+  ReplayOptions replay;
+  LearnedModelOptions model;
+};
+
+// ---- Data ----
+
+MeasuredTask readTask(const Json &json, const Target &target) {
+  MeasuredTask task{json.at("task"), json.at("text"), {}, {}};
+  auto read = std::make_shared<TaskFacts>(task.group, target);
+  task.facts = {read, read->facts.get()};
+  for (const TimedSchedule &timed : timesFrom(json.at("schedules")))
+    if (Schedule schedule = readSchedule(timed.schedule); legal(*task.facts, schedule))
+      task.schedules.push_back({std::move(schedule), {timed.halves[0], timed.halves[1]}});
+  return task;
+}
+
+std::vector<MeasuredTask> readTasks(const Options &options) {
+  Target target = Target::parse(options.target);
+  std::vector<MeasuredTask> tasks;
+  for (const std::string &name : options.files) {
+    std::ifstream file(name);
+    require(file.good(), "{}: cannot be read", name);
+    Json document = Json::parse(file);
+    for (const Json &task : document.at("tasks"))
+      tasks.push_back(readTask(task, target));
+  }
+  require(!tasks.empty(), "the files have no tasks");
+  return tasks;
+}
+
+// ---- Models ----
+
+void print(const std::string &name, const Evaluation &evaluation) {
+  const Ranking &ranking = evaluation.ranking;
+  std::printf("| %-22s | %.3f | %.3f | %.3f | %.3f | %.2f | %.1f |\n", name.c_str(), ranking.accuracy, ranking.peak1,
+              ranking.peak5, ranking.rmse, evaluation.fitSeconds, evaluation.scoreSeconds * 1e6);
+  std::fflush(stdout);
+}
+
+void evaluateModels(const std::vector<MeasuredTask> &tasks, const Options &options) {
+  for (HeldOut heldOut : {HeldOut::schedules, HeldOut::groups}) {
+    EvaluationOptions split;
+    split.heldOut = heldOut;
+    split.seed = options.seed;
+    Evaluation analytic = evaluateAnalytic(tasks, split);
+    std::printf("\nheld out: %s, 1 of %zu parts; %zu tasks, %zu schedules, %zu pairs that differ\n\n",
+                heldOut == HeldOut::schedules ? "schedules of known tasks" : "whole tasks", split.parts,
+                analytic.ranking.tasks, analytic.ranking.schedules, analytic.ranking.pairs);
+    std::printf(
+        "| model | pairs | peak@1 | peak@5 | RMSE | training s | us a schedule |\n|---|---|---|---|---|---|---|\n");
+    print("analytic", analytic);
+    for (Objective objective : {Objective::regression, Objective::ranking})
+      for (FeatureSet set : featureSets) {
+        LearnedModelOptions model = options.model;
+        model.objective = objective;
+        std::string name = objective == Objective::ranking ? "xgb_rank_" : "xgb_";
+        print(name + std::string(tune::name(set)), evaluate(tasks, set, model, split));
+      }
+  }
+}
+
+// ---- Searchers ----
+
+struct Table {
+  const MeasuredTask *task;
+  std::unique_ptr<TableSpace> table;
+  size_t part;                  // of the tasks that are held out together
+  std::unique_ptr<Space> whole; // with --whole: the space that the table is a part of
+  std::function<double(const Point &)> secondsOf;
+
+  const Space &space() const { return whole ? *whole : *table; }
+};
+
+Table makeTable(const MeasuredTask &task, size_t part, const Options &options) {
+  Table table{&task, std::make_unique<TableSpace>(*task.facts, task.schedules), part, nullptr, {}};
+  if (!options.whole) {
+    table.secondsOf = [space = table.table.get()](const Point &point) { return space->secondsOf(point); };
+    return table;
+  }
+  std::vector<Schedule> schedules;
+  for (const MeasuredSchedule &one : task.schedules)
+    schedules.push_back(one.schedule);
+  table.whole = std::make_unique<Space>(*task.facts, schedules);
+  auto machine = std::make_shared<InterpolatedMachine>(*table.whole, task.schedules);
+  table.secondsOf = [machine](const Point &point) { return machine->secondsOf(point); };
+  return table;
+}
+
+/// Tables of enough points on which search matters: few points are near the best one.
+constexpr double mostNear = 0.05;
+std::vector<Table> makeTables(const std::vector<MeasuredTask> &tasks, const Options &options) {
+  EvaluationOptions split;
+  split.heldOut = HeldOut::groups;
+  split.seed = options.seed;
+  std::vector<std::vector<size_t>> parts = partsOf(tasks, split);
+  std::vector<Table> tables;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].schedules.size() < options.least)
+      continue;
+    Table table = makeTable(tasks[i], parts[i][0], options);
+    double near = 0, all = double(table.table->size());
+    for (const MeasuredSchedule &one : tasks[i].schedules)
+      near += table.table->point(one.schedule) && one.best() <= 1.03 * table.table->leastSeconds();
+    if (table.table->size() >= options.least && near <= mostNear * all)
+      tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+/// Models of all tasks but those of one part, by part; none for a searcher without a model.
+std::vector<SearcherKnowledge> knowledgeOf(const std::string &searcher, const std::vector<MeasuredTask> &tasks,
+                                           const Options &options) {
+  EvaluationOptions split;
+  split.heldOut = HeldOut::groups;
+  split.seed = options.seed;
+  std::vector<SearcherKnowledge> all(split.parts);
+  std::string plain = searcher;
+  std::replace(plain.begin(), plain.end(), '-', '_');
+  std::optional<ModelKind> kind = modelKindOf(plain);
+  require(kind.has_value(), "searcher {} has no model", searcher);
+  std::vector<std::vector<size_t>> parts = partsOf(tasks, split);
+  std::vector<TrainingExample> examples = trainingExamples(tasks, kind->features);
+  LearnedModelOptions model = options.model;
+  model.objective = kind->objective;
+  for (size_t part = 0; part < split.parts; ++part) {
+    std::vector<TrainingExample> known;
+    for (const TrainingExample &example : examples)
+      if (parts[example.task][0] != part)
+        known.push_back(example);
+    auto trained = std::make_shared<LearnedModel>(model);
+    trained->fit(known);
+    all[part].model = trained;
+  }
+  return all;
+}
+
+/// The trials of each seed on each table, of one searcher.
+struct Searches {
+  std::vector<std::vector<std::vector<double>>> seconds; // by table, by seed: of each trial
+  double spent = 0;                                      // seconds of a search
+};
+
+Searches runSearcher(const std::string &name, const std::vector<Table> &tables, const std::vector<MeasuredTask> &tasks,
+                     const Options &options) {
+  bool warm = name.ends_with("+");
+  std::string searcher = warm ? name.substr(0, name.size() - 1) : name;
+  std::vector<SearcherKnowledge> knowledge;
+  if (warm)
+    knowledge = knowledgeOf(searcher, tasks, options);
+  Searches searches;
+  double start = now();
+  for (const Table &table : tables) {
+    ReplayOptions replaying = options.replay;
+    replaying.enough = options.whole ? 0 : table.table->leastSeconds();
+    searches.seconds.emplace_back();
+    for (size_t i = 0; i < options.seeds; ++i)
+      searches.seconds.back().push_back(replay(table.space(), table.secondsOf, searcher, options.seed + i, replaying,
+                                               warm ? knowledge[table.part] : SearcherKnowledge()));
+  }
+  searches.spent = (now() - start) / double(tables.size() * options.seeds);
+  return searches;
+}
+
+/// By table: the median over seeds of the trials until a time was within a share of the least known
+/// one.
+std::vector<double> trialsWithin(const Searches &searches, const std::vector<double> &least, double share) {
+  std::vector<double> medians;
+  for (size_t i = 0; i < least.size(); ++i) {
+    std::vector<double> needed;
+    for (const std::vector<double> &trials : searches.seconds[i])
+      needed.push_back(trialsUntil(trials, least[i] * (1 + share)));
+    medians.push_back(spreadOf(needed).median);
+  }
+  return medians;
+}
+
+std::string text(const Spread &spread) {
+  return fmt::format("{:.0f} ({:.0f} to {:.0f})", spread.median, spread.low, spread.high);
+}
+
+/// The least time of each table: of the table, or of all searches where they are on the whole
+/// space.
+std::vector<double> leastTimes(const std::vector<Table> &tables, const std::vector<Searches> &all,
+                               const Options &options) {
+  std::vector<double> least;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    least.push_back(options.whole ? INFINITY : tables[i].table->leastSeconds());
+    for (const Searches &searches : all)
+      for (const std::vector<double> &trials : searches.seconds[i])
+        for (double seconds : trials)
+          least.back() = std::min(least.back(), seconds);
+  }
+  return least;
+}
+
+/// The best time after so many trials over the least known one: the geometric mean over tables and seeds.
+double bestAfter(const Searches &searches, const std::vector<double> &least, size_t trials) {
+  double sum = 0, count = 0;
+  for (size_t i = 0; i < least.size(); ++i)
+    for (const std::vector<double> &seconds : searches.seconds[i]) {
+      auto end = seconds.begin() + static_cast<ptrdiff_t>(std::min(trials, seconds.size()));
+      sum += std::log(*std::min_element(seconds.begin(), end) / least[i]);
+      ++count;
+    }
+  return std::exp(sum / count);
+}
+
+/// By searcher: trials until it is near the least known time, and how near it is after some trials.
+void printSearchers(const std::vector<Searches> &all, const std::vector<double> &least,
+                    const std::vector<std::vector<double>> &within3, const Options &options) {
+  constexpr size_t after[] = {8, 16, 32, 64, 128};
+  std::printf("| searcher | within 3 %% | within 5 %% | worst table, 3 %% | over random, 3 %% |");
+  for (size_t trials : after)
+    std::printf(" best after %zu |", trials);
+  std::printf(" ms a search |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+  const std::vector<std::string> &names = options.searchers;
+  auto random = static_cast<size_t>(std::find(names.begin(), names.end(), "random") - names.begin());
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::vector<double> ratios;
+    for (size_t table = 0; random < all.size() && table < least.size(); ++table)
+      if (within3[random][table] < INFINITY)
+        ratios.push_back(within3[i][table] / within3[random][table]);
+    std::printf("| %s | %s | %s | %.0f | %.2f |", names[i].c_str(), text(spreadOf(within3[i])).c_str(),
+                text(spreadOf(trialsWithin(all[i], least, 0.05))).c_str(),
+                *std::max_element(within3[i].begin(), within3[i].end()), spreadOf(ratios).median);
+    for (size_t trials : after)
+      std::printf(" %.3f |", bestAfter(all[i], least, trials));
+    std::printf(" %.0f |\n", all[i].spent * 1e3);
+  }
+}
+
+void runSearchers(const std::vector<MeasuredTask> &tasks, const Options &options) {
+  std::vector<Table> tables = makeTables(tasks, options);
+  require(!tables.empty(), "no table has {} points and at most a share of {} near its best", options.least, mostNear);
+  std::printf("\n%zu tables of at least %zu points, of which at most %.0f %% are within 3 %% of the best%s; %zu seeds, "
+              "batches of %zu; trials: median over tables of the median over seeds (quartiles over tables)\n\n",
+              tables.size(), options.least, mostNear * 100,
+              options.whole ? "; whole spaces with interpolated times" : "", options.seeds, options.replay.batch);
+  std::vector<Searches> all;
+  for (const std::string &name : options.searchers)
+    all.push_back(runSearcher(name, tables, tasks, options));
+  std::vector<double> least = leastTimes(tables, all, options);
+  std::vector<std::vector<double>> within3;
+  for (const Searches &searches : all)
+    within3.push_back(trialsWithin(searches, least, 0.03));
+  printSearchers(all, least, within3, options);
+  std::printf("\n| table | points |");
+  for (const std::string &name : options.searchers)
+    std::printf(" %s |", name.c_str());
+  std::printf("\n|---|---|");
+  for (size_t i = 0; i < all.size(); ++i)
+    std::printf("---|");
+  for (size_t i = 0; i < tables.size(); ++i) {
+    std::printf("\n| %s | %zu |", tables[i].task->label.c_str(), tables[i].table->size());
+    for (const std::vector<double> &needed : within3)
+      std::printf(" %.0f |", needed[i]);
+  }
+  std::printf("\n");
+}
+
+std::vector<std::string> words(const std::string &text) {
+  std::vector<std::string> list;
+  std::stringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');)
+    list.push_back(word);
+  return list;
+}
+
+void setOption(Options &options, const std::string &name, const std::string &value) {
+  if (name == "--searchers")
+    options.searchers = words(value);
+  else if (name == "--target")
+    options.target = value;
+  else if (name == "--seed")
+    options.seed = std::stoull(value);
+  else if (name == "--seeds")
+    options.seeds = std::stoull(value);
+  else if (name == "--least")
+    options.least = std::stoull(value);
+  else if (name == "--trials")
+    options.replay.trials = std::stoull(value);
+  else if (name == "--batch")
+    options.replay.batch = std::stoull(value);
+  else if (name == "--rounds")
+    options.model.rounds = std::stoi(value);
+  else if (name == "--depth")
+    options.model.depth = std::stoi(value);
+  else if (name == "--rate")
+    options.model.rate = std::stod(value);
+  else
+    fail("unknown option {}; see the head of tune/ModelBench.cpp", name);
+}
+
+Options parse(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (!word.starts_with("--")) {
+      options.files.push_back(word);
+      continue;
+    }
+    if (word == "--models" || word == "--whole") {
+      (word == "--models" ? options.models : options.whole) = true;
+      continue;
+    }
+    require(i + 1 < argc, "{} needs a value", word);
+    setOption(options, word, argv[++i]);
+  }
+  require(!options.files.empty(), "no FILE; see the head of tune/ModelBench.cpp");
+  options.models |= options.searchers.empty();
+  return options;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  try {
+    registerLowerings();
+    Options options = parse(argc, argv);
+    std::vector<MeasuredTask> tasks = readTasks(options);
+    if (options.models)
+      evaluateModels(tasks, options);
+    if (!options.searchers.empty())
+      runSearchers(tasks, options);
+    return 0;
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "model-bench: {}\n", error.what());
+    return 2;
+  }
+}
