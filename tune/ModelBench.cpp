@@ -13,6 +13,7 @@
 //   --seed N     of the first search and of the parts that are held out, default 1
 //   --seeds N    searches of each task and searcher, default 5
 //   --least N    points of a table, at least, default 60
+//   --near X     share of a table's points within 3 % of the best, at most, default 0.05
 //   --batch N    trials between reports to a searcher, default 8
 //   --rounds N --depth N --rate X   of the learned model
 #include "codegen/testing/ScheduleTimer.h"
@@ -40,6 +41,7 @@ struct Options {
   std::string target = "native";
   uint64_t seed = 1;
   size_t seeds = 5, least = 60;
+  double near = 0.05;
   ReplayOptions replay;
   LearnedModelOptions model;
 };
@@ -128,8 +130,8 @@ Table makeTable(const MeasuredTask &task, size_t part, const Options &options) {
   return table;
 }
 
-/// Tables of enough points on which search matters: few points are near the best one.
-constexpr double mostNear = 0.05;
+/// Tables on which search matters: of enough points, few of them near the best one, and the median
+/// more than 5 % above it.
 std::vector<Table> makeTables(const std::vector<MeasuredTask> &tasks, const Options &options) {
   EvaluationOptions split;
   split.heldOut = HeldOut::groups;
@@ -140,10 +142,13 @@ std::vector<Table> makeTables(const std::vector<MeasuredTask> &tasks, const Opti
     if (tasks[i].schedules.size() < options.least)
       continue;
     Table table = makeTable(tasks[i], parts[i][0], options);
-    double near = 0, all = double(table.table->size());
+    std::vector<double> times;
     for (const MeasuredSchedule &one : tasks[i].schedules)
-      near += table.table->point(one.schedule) && one.best() <= 1.03 * table.table->leastSeconds();
-    if (table.table->size() >= options.least && near <= mostNear * all)
+      if (auto point = table.table->point(one.schedule))
+        times.push_back(table.table->secondsOf(*point) / table.table->leastSeconds());
+    auto near = std::count_if(times.begin(), times.end(), [](double ratio) { return ratio <= 1.03; });
+    if (table.table->size() >= options.least && double(near) <= options.near * double(times.size()) &&
+        spreadOf(times).median > 1.05)
       tables.push_back(std::move(table));
   }
   return tables;
@@ -235,7 +240,8 @@ std::vector<double> leastTimes(const std::vector<Table> &tables, const std::vect
   return least;
 }
 
-/// The best time after so many trials over the least known one: the geometric mean over tables and seeds.
+/// The best time after so many trials over the least known one: the geometric mean over tables and
+/// seeds.
 double bestAfter(const Searches &searches, const std::vector<double> &least, size_t trials) {
   double sum = 0, count = 0;
   for (size_t i = 0; i < least.size(); ++i)
@@ -273,10 +279,11 @@ void printSearchers(const std::vector<Searches> &all, const std::vector<double> 
 
 void runSearchers(const std::vector<MeasuredTask> &tasks, const Options &options) {
   std::vector<Table> tables = makeTables(tasks, options);
-  require(!tables.empty(), "no table has {} points and at most a share of {} near its best", options.least, mostNear);
+  require(!tables.empty(), "no table has {} points and at most a share of {} near its best", options.least,
+          options.near);
   std::printf("\n%zu tables of at least %zu points, of which at most %.0f %% are within 3 %% of the best%s; %zu seeds, "
               "batches of %zu; trials: median over tables of the median over seeds (quartiles over tables)\n\n",
-              tables.size(), options.least, mostNear * 100,
+              tables.size(), options.least, options.near * 100,
               options.whole ? "; whole spaces with interpolated times" : "", options.seeds, options.replay.batch);
   std::vector<Searches> all;
   for (const std::string &name : options.searchers)
@@ -319,6 +326,8 @@ void setOption(Options &options, const std::string &name, const std::string &val
     options.seeds = std::stoull(value);
   else if (name == "--least")
     options.least = std::stoull(value);
+  else if (name == "--near")
+    options.near = std::stod(value);
   else if (name == "--trials")
     options.replay.trials = std::stoull(value);
   else if (name == "--batch")
