@@ -51,7 +51,7 @@ struct MeasureOptions {
   int64_t runBytes = int64_t(1) << 30;   // limit of memory that a candidate touches beyond its operands and scratch
   int minSamples = 8, maxSamples = 200;  // runs of a candidate that is not cut early
   double sampleSeconds = 0.15;           // a candidate is timed for about this long
-  double precisionWanted = 0.01;         // relative half width of the median's interval that ends the timing
+  double precisionWanted = 0.01;         // the timing ends when three samples are within this share of the least
   double cut = 1.5; // a candidate whose first runs take more than `cut` times the best so far is not repeated
 
   /// For tests: changes a built candidate before it is run (docs/notes/tuning-measurement.md).

@@ -1,11 +1,12 @@
 // lathe-tune-runner: runs candidates, checks their results and times them, one at a time. It answers one JSON message a
 // line (docs/notes/tuning-measurement.md), holds no part of the compiler and needs no files of the machine that tunes.
 #include "lab/ServeLines.h"
-#include "lab/judging/Statistics.h"
 #include "support/Base64.h"
 #include "tune/Protocol.h"
 #include "tune/measure/runner/Trial.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 
@@ -76,10 +77,19 @@ private:
     return {{"status", "passed"}, {"samples_ns", samplesJson(seconds)}};
   }
 
-  /// Times the trial until its median is precise enough, or until it is seen to be slow.
+  /// True if two more samples are close to the least one: it was no accident.
+  static bool settled(std::vector<double> seconds, double precision) {
+    constexpr size_t agreeing = 3;
+    if (seconds.size() < agreeing)
+      return false;
+    std::partial_sort(seconds.begin(), seconds.begin() + agreeing, seconds.end());
+    return seconds[agreeing - 1] <= seconds[0] * (1 + precision);
+  }
+
+  /// Times the trial until the least of the samples is certain, or until the trial is seen to be slow.
   static std::optional<TrialFailure> sample(Trial &trial, const json &request, std::vector<double> &seconds) {
-    lab::StoppingRule rule{request.at("min_samples"), request.at("max_samples"), request.at("seconds"),
-                           request.at("precision")};
+    size_t least = request.at("min_samples"), most = request.at("max_samples");
+    double limit = request.at("seconds"), precision = request.at("precision");
     double slow = request.at("slow"); // seconds of a run that is not worth repeating; 0: none
     constexpr double hopeless = 20;   // even with the page faults of a first run
     int first = slow > 0 && trial.checkedRun() > hopeless * slow ? 1 : 2;
@@ -89,9 +99,12 @@ private:
     if (slow > 0 && *std::min_element(seconds.begin(), seconds.end()) > slow)
       return std::nullopt;
     auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-    while (!rule.satisfied(seconds, elapsed())) {
-      constexpr double atOnce = 0.01; // seconds between looks at the rule
-      if (auto failure = trial.time(atOnce, 1, int(rule.maxSamples - seconds.size()), seconds))
+    auto enough = [&] {
+      return seconds.size() >= most || elapsed() >= limit || (seconds.size() >= least && settled(seconds, precision));
+    };
+    while (!enough()) {
+      constexpr double atOnce = 0.01; // seconds between looks
+      if (auto failure = trial.time(atOnce, 1, int(most - seconds.size()), seconds))
         return failure;
     }
     return std::nullopt;
