@@ -112,6 +112,40 @@ TEST_F(Contraction, everyScheduleMatchesReference) {
   EXPECT_GT(ran["separable"], 15) << "nearly every one of separable/1 is declined, LATHE_SEED=" << baseSeed();
 }
 
+/// Packings of a constant with equal texts have equal bytes: a program and a tuner keep each form once.
+TEST_F(Contraction, packingsOfOneTextAreOneForm) {
+  Target target = testTarget();
+  int packed = 0;
+  for (const Family &family : families())
+    for (int i = 0; i < 10; ++i) {
+      Random random((baseSeed() + i) * 8 + (&family - families().data()));
+      KernelText text = family.make(random, target);
+      KernelUnderTest kernel(text.str(), target, 1);
+      std::vector<Tensor> inputs = kernel.randomInputs(-1, 1, text.symbols);
+      Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+      ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
+      std::map<std::pair<size_t, std::string>, std::vector<char>> forms; // by argument and text
+      for (int j = 0; j < 12; ++j) {
+        Schedule schedule = randomSchedule(random, **facts, family.algorithm, {});
+        Outcome<GeneratedKernel> generated = generate(kernel.problem(), **facts, schedule);
+        for (size_t at = 0; generated && at < inputs.size(); ++at) {
+          const std::optional<Packing> &packing = generated->packings.at(at);
+          if (!packing)
+            continue;
+          const Tensor &input = inputs[at];
+          std::vector<char> bytes = packing->pack(
+              {input.type(), input.dims(), {static_cast<const char *>(input.data()), size_t(input.bytes())}, false});
+          auto [known, added] = forms.emplace(std::pair(at, packing->text), bytes);
+          ASSERT_TRUE(known->second == bytes) << "two forms are called '" << packing->text << "', one of "
+                                              << schedule.str() << ", LATHE_SEED=" << baseSeed() + i << "\n"
+                                              << text.str();
+          packed += !added;
+        }
+      }
+    }
+  EXPECT_GT(packed, 20) << "nearly no two schedules pack alike, LATHE_SEED=" << baseSeed();
+}
+
 /// Few sums over many steps are split into several and added up at the end, whatever is left over by unrolling and by
 /// blocks.
 TEST_F(Contraction, longReductionsOfFewResults) {

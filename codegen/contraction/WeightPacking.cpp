@@ -65,7 +65,8 @@ std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &pl
 
 Packing directPacking(const DirectPlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
-          fmt::format("goihw/oc={}x{} kc={}{}", plan.tiles.vectors, plan.lanes, plan.kc, suffix(plan.format)),
+          fmt::format("goihw/oc={}x{} kc={}{}{}", plan.tiles.vectors, plan.lanes, plan.kc,
+                      plan.conv.groups > 1 ? fmt::format(" g={}", plan.conv.groups) : "", suffix(plan.format)),
           plan.format.element};
 }
 
@@ -108,7 +109,9 @@ std::vector<char> packColumns(const nn::ConstantData &data, const GemmPlan &plan
 
 Packing gemmPacking(const GemmPlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packColumns(data, plan); },
-          fmt::format("kn/{}x{}{}", plan.vectors, plan.lanes, suffix(plan.format)), plan.format.element};
+          fmt::format("{}/{}x{} kc={}{}", plan.gemm.transB ? "nk" : "kn", plan.vectors, plan.lanes, plan.kc,
+                      suffix(plan.format)),
+          plan.format.element};
 }
 
 // ---- lanewise ----
@@ -168,7 +171,8 @@ std::vector<char> packTiles(const nn::ConstantData &data, const TilePlan &plan) 
 
 Packing tilePacking(const TilePlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packTiles(data, plan); },
-          fmt::format("tiles/oc={}{}", plan.oc, suffix(plan.format)), plan.format.element};
+          fmt::format("tiles/oc={}{}{}", plan.oc, plan.gemm && !plan.gemm->transB ? " kn" : "", suffix(plan.format)),
+          plan.format.element};
 }
 
 // ---- winograd ----

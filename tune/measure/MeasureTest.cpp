@@ -130,6 +130,16 @@ TEST(Measure, runsRightCandidatesOfManySchedules) {
   }
 }
 
+/// Forms of the weights that differ in the blocks of the reduction are kept apart.
+TEST(Measure, packsWeightsForEachSchedule) {
+  std::string x = "tensor<40x96xf32>", w = "tensor<96x70xf32>", y = "tensor<40x70xf32>";
+  Kernel kernel(function("contraction", fmt::format("%x: {}, %w: {} {{nn.constant}}", x, w), y,
+                         fmt::format("  %y = nn.matmul %x, %w : ({}, {}) -> {}\n", x, w, y)));
+  Measurer measurer(options());
+  expectPassed(
+      measurer.measure(kernel.task, {"gemm/2 kc=32 vectors=1", "gemm/2 kc=64 vectors=1", "gemm/2 vectors=1"}, 0));
+}
+
 TEST(Measure, drawsLegalOperands) {
   std::string x = "tensor<64x8xf32>", i = "tensor<5x8xi64>", y = "tensor<5x8xf32>";
   Kernel indexed(
