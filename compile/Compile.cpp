@@ -95,6 +95,10 @@ public:
       if (auto found = referenceReasons.find(use.node); found != referenceReasons.end())
         use.reason = found->second;
     report.constantBytes = constants.bytes();
+    for (const std::string &note : library.notes())
+      report.notes.push_back(note);
+    for (const auto &kernel : built.plan->kernels)
+      ++report.origins[kernel->origin];
     for (const auto &kernel : built.plan->kernels)
       report.compiledFlops += atBatchOne(Dim::parse(kernel->flops));
     report.flops = report.compiledFlops + built.referenceFlops;
@@ -107,7 +111,7 @@ public:
                                    options.threads == 1 ? "thread" : "threads", options.level);
     text += graphScheduleText(layouts, fusions) + "# kernels\n";
     for (const auto &kernel : built.plan->kernels)
-      text += fmt::format("{}: {}\n", kernel->name, kernel->schedule);
+      text += fmt::format("{}: {}  # {}\n", kernel->name, kernel->schedule, kernel->origin);
     return text;
   }
 

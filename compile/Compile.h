@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,8 @@ struct CompileReport {
   int layoutConversions = 0;            // conversions in the plan
   std::vector<std::string> conversions; // each: "conv1: from -> to, bytes"
   std::vector<ReferenceUse> references; // operators that run on references
-  std::vector<std::string> notes;       // what passes declined, with reasons
+  std::map<std::string, int> origins;   // number of kernels by the source of their schedule (FoundSchedule::origin)
+  std::vector<std::string> notes;       // what passes declined, and schedules that were not used, with reasons
   double flops = 0, compiledFlops = 0;  // one run, a symbolic batch at 1
   std::string target;
 };

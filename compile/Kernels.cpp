@@ -66,11 +66,22 @@ KernelLibrary::Found KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
     // A schedule that was asked for by name and cannot be had is the user's error, not a reason to go on without.
     require(!found->required, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()),
             found->schedule.str(), reason);
+    if (source != &prior)
+      illegal.insert(fmt::format("{} is not used for {}: schedule '{}' is not legal: {}", found->origin,
+                                 nn::describe(kernel.getLoc()), found->schedule.str(), reason));
   }
   auto [declined, added] = entries.try_emplace(task.identity);
   if (added)
     declined->second = std::make_unique<Entry>(Entry{NotApplicable{reason}, {}});
   return {declined->second.get(), ""};
+}
+
+std::vector<std::string> KernelLibrary::notes() const {
+  std::vector<std::string> notes(illegal.begin(), illegal.end());
+  for (const ScheduleSource *source : sources)
+    for (std::string &note : source->notes())
+      notes.push_back(std::move(note));
+  return notes;
 }
 
 std::string KernelLibrary::declines(mlir::func::FuncOp kernel) {
@@ -89,7 +100,7 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
     return (*facts)->predict(schedule).total();
   };
   std::string reason;
-  for (const ScheduleSource *source : sources) {
+  for (const ScheduleSource *source : {sources[0], sources[1], sources.back()}) { // the user's, and the prior
     Outcome<FoundSchedule> found = source->find(task);
     if (!found) {
       reason = found.reason();

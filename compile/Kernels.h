@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace lathe {
 
@@ -49,8 +50,10 @@ public:
   /// kernel.
   std::string declines(mlir::func::FuncOp kernel);
 
-  /// Predicted cycles of `kernel` with the schedule of the first source that has a legal one, or the reason why no schedule is
-  /// legal. Generates no code and changes nothing; equal kernels are predicted once.
+  /// Predicted cycles of `kernel` with the schedule that the user gives for it, else with that of
+  /// the prior, or the reason why no schedule is legal. Other sources have no say: a model has the
+  /// same kernels, and so the same tasks, with and without records of them. Generates no code and
+  /// changes nothing; equal kernels are predicted once.
   Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
 
   /// True if a kernel of two anchors should stay one kernel instead of the kernels `parts`: by the
@@ -64,6 +67,9 @@ public:
   /// Source of the kernel's schedule: "mine.txt, line 3", "nn.schedule of the kernel",
   /// "the prior's rule", "the prior's model"; "" if there is no code for the kernel.
   std::string originOf(mlir::func::FuncOp kernel) { return lookUp(kernel).origin; }
+
+  /// Schedules of sources that were not used, with the reasons.
+  std::vector<std::string> notes() const;
 
   size_t size() const { return used.size(); }
 
@@ -92,6 +98,7 @@ private:
   WrittenSchedules written;
   PriorSchedules prior;
   std::vector<const ScheduleSource *> sources;           // in the order in which they are asked; the prior is last
+  std::set<std::string> illegal;                         // notes about schedules that were found
   std::map<std::string, std::unique_ptr<Entry>> entries; // by identity and schedule
   std::vector<Entry *> used;
   mutable std::map<std::string, Outcome<double>> predictions; // by identity and schedule

@@ -1,6 +1,8 @@
 #include "compile/ScheduleSource.h"
 
 #include "codegen/Task.h"
+#include "codegen/space/ContractionFormat.h"
+#include "schedule/Algorithms.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -35,10 +37,19 @@ Outcome<FoundSchedule> WrittenSchedules::find(const ScheduleTask &task) const {
 }
 
 Outcome<FoundSchedule> TaskSchedules::find(const ScheduleTask &task) const {
-  std::optional<std::string> text = scheduleOf(task.text());
-  if (!text)
-    return NotApplicable{fmt::format("{} has no schedule for the task {}", origin, task.text())};
-  return FoundSchedule{readSchedule(*text), origin};
+  std::optional<Entry> entry = entryOf(task.text());
+  if (!entry)
+    return NotApplicable{fmt::format("{} has no schedule for the task {}", name, task.text())};
+  try {
+    Schedule schedule = readSchedule(entry->schedule);
+    require(!keepsPrecision || task.problem.precision != Precision::fp32 || !roundsOperands(schedule),
+            "schedule '{}' rounds operands, expected --precision bf16", entry->schedule);
+    return FoundSchedule{std::move(schedule), entry->origin};
+  } catch (const Error &error) {
+    std::string reason = fmt::format("{} is not used: {}", entry->origin, error.what());
+    refused.insert(reason);
+    return NotApplicable{std::move(reason)};
+  }
 }
 
 Outcome<FoundSchedule> PriorSchedules::find(const ScheduleTask &task) const {

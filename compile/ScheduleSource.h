@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ public:
   /// Returns the schedule for the task, or declines with the reason. Equal questions get equal
   /// answers. Throws Error for a schedule that schedule/Algorithms.h does not declare.
   virtual Outcome<FoundSchedule> find(const ScheduleTask &task) const = 0;
+  /// Schedules that the source had for tasks and did not give, with the reasons, each once.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 /// The schedule that a text at kernels level gives for a kernel (`nn.schedule`).
@@ -57,18 +60,28 @@ public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
 };
 
-/// Schedules by the text of their task, as tuning records keep them.
+/// Schedules by the text of their task, as tuning records keep them. A schedule that is not
+/// declared (any more) is declined and noted.
 class TaskSchedules : public ScheduleSource {
 public:
-  /// Returns the text of the schedule for a task, or nothing.
-  using Lookup = std::function<std::optional<std::string>(const std::string &task)>;
-  /// `origin`: FoundSchedule::origin.
-  TaskSchedules(std::string origin, Lookup scheduleOf) : origin(std::move(origin)), scheduleOf(std::move(scheduleOf)) {}
+  struct Entry {
+    std::string schedule; // text
+    std::string origin;   // FoundSchedule::origin
+  };
+  /// Returns the schedule for a task, or nothing.
+  using Lookup = std::function<std::optional<Entry>(const std::string &task)>;
+  /// `name`: of the source, in reasons. `keepsPrecision`: declines and notes schedules that round
+  /// operands for kernels whose precision is fp32.
+  TaskSchedules(std::string name, Lookup entryOf, bool keepsPrecision = false)
+      : name(std::move(name)), entryOf(std::move(entryOf)), keepsPrecision(keepsPrecision) {}
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
+  std::vector<std::string> notes() const override { return {refused.begin(), refused.end()}; }
 
 private:
-  std::string origin;
-  Lookup scheduleOf;
+  std::string name;
+  Lookup entryOf;
+  bool keepsPrecision;
+  mutable std::set<std::string> refused; // notes
 };
 
 /// The choices of the prior (codegen/cost/BestPrediction.h), made once for each distinct kernel.

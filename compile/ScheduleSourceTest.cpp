@@ -18,10 +18,10 @@ struct Records {
   std::map<std::string, std::string> schedules; // by task
   std::vector<std::string> asked;               // tasks
   std::shared_ptr<const ScheduleSource> source =
-      std::make_shared<TaskSchedules>(name, [this](const std::string &task) -> std::optional<std::string> {
+      std::make_shared<TaskSchedules>(name, [this](const std::string &task) -> std::optional<TaskSchedules::Entry> {
         asked.push_back(task);
         auto found = schedules.find(task);
-        return found == schedules.end() ? std::nullopt : std::optional(found->second);
+        return found == schedules.end() ? std::nullopt : std::optional(TaskSchedules::Entry{found->second, name});
       });
 
   Records(std::string name) : name(std::move(name)) {}
@@ -113,8 +113,58 @@ TEST_F(ScheduleSourceTest, recordsAreOfOneTask) {
   Outcome<FoundSchedule> none = records.source->find(asked);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.reason(), "records has no schedule for the task " + asked.text());
-  records.schedules[asked.text()] = "map/2 nonsense=1";
-  EXPECT_THROW(records.source->find(asked), Error);
+}
+
+/// A version of an algorithm may be gone since a record was made.
+TEST_F(ScheduleSourceTest, undeclaredSchedulesAreNoted) {
+  mlir::func::FuncOp function = parse(kernel("k"))[0];
+  ScheduleBook none;
+  KernelLibrary without = library(none);
+  std::string prior = without.compiled(function).schedule.str();
+  EXPECT_THAT(without.notes(), testing::IsEmpty());
+  records.schedules[task(function)] = "map/2 nonsense=1";
+  later.schedules[task(function)] = "softmax/2 grain=1";
+  KernelLibrary all = library(none);
+  EXPECT_EQ(all.compiled(function).schedule.str(), prior);
+  EXPECT_THAT(all.originOf(function), testing::AnyOf("the prior's rule", "the prior's model"));
+  EXPECT_THAT(all.notes(), testing::UnorderedElementsAre(
+                               testing::AllOf(testing::StartsWith("records is not used: "), HasSubstr("nonsense")),
+                               testing::AllOf(testing::StartsWith("later is not used for "), HasSubstr("softmax/2"),
+                                              HasSubstr("is not legal: "))));
+}
+
+TEST_F(ScheduleSourceTest, recordsKeepThePrecision) {
+  mlir::func::FuncOp function = parse(
+      "func.func private @k(%x: tensor<4x64xf32>, %w: tensor<64x32xf32> {nn.constant}) -> tensor<4x32xf32> attributes "
+      "{nn.family = \"contraction\"} {\n  %0 = nn.matmul %x, %w : (tensor<4x64xf32>, tensor<64x32xf32>) -> "
+      "tensor<4x32xf32>\n  return %0 : tensor<4x32xf32>\n}\n")[0];
+  auto entry = [](const std::string &) -> std::optional<TaskSchedules::Entry> {
+    return TaskSchedules::Entry{"gemm/2 type=bf16", "a record"};
+  };
+  TaskSchedules asked("asked", entry), kept("kept", entry, true);
+  KernelOptions rounding;
+  rounding.precision = Precision::bf16;
+  ScheduleTask exact(problemOf(function, target, {})), rounded(problemOf(function, target, rounding));
+  EXPECT_TRUE(asked.find(exact));
+  EXPECT_TRUE(kept.find(rounded));
+  EXPECT_THAT(kept.notes(), testing::IsEmpty());
+  EXPECT_FALSE(kept.find(exact));
+  EXPECT_THAT(kept.notes(), testing::ElementsAre("a record is not used: schedule 'gemm/2 type=bf16' rounds operands, "
+                                                 "expected --precision bf16"));
+}
+
+/// Passes decide by predictions. A record that changed them would change the tasks, too, of which
+/// one is its own.
+TEST_F(ScheduleSourceTest, recordsDoNotPredict) {
+  mlir::func::FuncOp function = parse(kernel("k"))[0];
+  ScheduleBook none, book("k: map/2 interleave=1 grain=64\n", "mine.txt");
+  double prior = *KernelLibrary(target, {}, none).predictCycles(function);
+  records.schedules[task(function)] = "map/2 interleave=1 grain=64";
+  EXPECT_EQ(*library(none).predictCycles(function), prior);
+  double given = *library(book).predictCycles(function);
+  EXPECT_NE(given, prior);
+  KernelLibrary recorded = library(none);
+  EXPECT_EQ(recorded.compiled(function).predictedCycles, given); // what the plan says is of the schedule itself
 }
 
 TEST_F(ScheduleSourceTest, equalKernelsShareCodeNotOrigins) {
@@ -149,7 +199,8 @@ TEST_F(ScheduleSourceTest, reachesThePlan) {
   CompileOptions options;
   options.target = "x86-64-v3";
   options.schedules = {records.source, later.source};
-  EXPECT_THAT(emitLevel(*module, options, Level::schedule), HasSubstr("k: map/2 interleave=2"));
+  EXPECT_THAT(emitLevel(*module, options, Level::schedule),
+              testing::ContainsRegex("\nk: map/2 interleave=2[^\n]*  # records\n"));
   ScheduleBook none;
   KernelLibrary all = library(none);
   package::Constants constants;

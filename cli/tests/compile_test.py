@@ -60,7 +60,7 @@ class Compile(Cli):
         self.assertEqual((report["node"], kernel["nodes"], kernel["family"]), ("relu2", ["conv2", "add2", "relu2"], "contraction"))
         self.assertIn(kernel["origin"], ("the prior's rule", "the prior's model"))
         chosen = kernel["chosen"]
-        self.assertIn(f"{kernel['name']}: {chosen['schedule']}\n", self.lathe("compile", self.net, "--emit", "schedule").stdout)
+        self.assertIn(f"{kernel['name']}: {chosen['schedule']}  # {kernel['origin']}\n", self.lathe("compile", self.net, "--emit", "schedule").stdout)
         costs = [candidate["predicted"]["cycles"] for candidate in kernel["best"]]
         self.assertEqual(costs, sorted(costs))
         for candidate in kernel["best"]:

@@ -52,10 +52,11 @@ private:
 
 /// The schedule of the request.
 std::shared_ptr<const ScheduleSource> askedSchedule(const ProviderRequest &request) {
-  return std::make_shared<TaskSchedules>("the request",
-                                         [task = request.task, schedule = request.schedule](const std::string &text) {
-                                           return task.empty() || task == text ? std::optional(schedule) : std::nullopt;
-                                         });
+  return std::make_shared<TaskSchedules>(
+      "the request",
+      [task = request.task, entry = TaskSchedules::Entry{request.schedule, "the request"}](const std::string &text) {
+        return task.empty() || task == text ? std::optional(entry) : std::nullopt;
+      });
 }
 
 class LatheProvider : public Provider {
