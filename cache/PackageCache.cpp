@@ -45,6 +45,8 @@ uint64_t packageKey(const PackageRequest &request) {
   }
   if (request.native)
     text(nativeProcessor() + "\n" + systemFacts().identity()); // caches too; rates are in no key
+  if (!request.records.empty())
+    text("records " + request.records);
   for (const std::string &flag : request.flags)
     text(flag);
   for (const std::string &file : {request.scheduleFile, request.machineFile})

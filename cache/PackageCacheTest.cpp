@@ -74,6 +74,13 @@ TEST_F(PackageCacheTest, KeyFollowsEverythingThePackageDependsOn) {
   differs("machine", described);
   write("machine.json", "{ }");
   differs("the machine's bytes", described);
+  PackageRequest tuned = request();
+  tuned.records = "1234";
+  differs("records", tuned);
+  tuned.records = "1235";
+  differs("other records", tuned);
+  tuned.records = "";
+  EXPECT_TRUE(keys.contains(packageKey(tuned))) << "no records";
   write("compiler", "a");
   differs("the compiler is there", request());
   write("compiler", "ab");

@@ -11,6 +11,7 @@ int compareVerb(const Arguments &arguments);
 int profileVerb(const Arguments &arguments);
 int opsVerb(const Arguments &arguments);
 int storeVerb(const Arguments &arguments);
+int recordsVerb(const Arguments &arguments);
 // Verbs of `lathe ops`.
 int analyzeVerb(const Arguments &arguments);
 int diffVerb(const Arguments &arguments);

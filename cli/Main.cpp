@@ -23,6 +23,7 @@ const Verb frontVerbs[] = {
     {"profile", "Show time, speed and share of the roofline of every kernel", profileVerb},
     {"ops", "Compare libraries on single operators, analyse the measurements", opsVerb},
     {"store", "List, export, import and merge stored measurements", storeVerb},
+    {"records", "List, export, import and prune tuning records: schedules and their times", recordsVerb},
 };
 struct Summary {
   const char *name, *summary;

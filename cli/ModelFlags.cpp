@@ -27,8 +27,9 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   add(Scope::shape, options.add_option("--shape", shapes,
                                        "Set the extents of an input with symbolic dimensions, as NAME=1x3x224x224"))
       ->type_name("NAME=DIMS");
+  makesCode = use == ModelUse::compile || use == ModelUse::run;
   if (use != ModelUse::graph)
-    addCompileFlags(options, use != ModelUse::kernels);
+    addCompileFlags(options);
   add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
       ->capture_default_str();
   add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "Build a zoo model for this batch size (default: 1)"))
@@ -43,7 +44,7 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   options.afterParse([this, use, takesPackages] { requireHonoured(use, takesPackages); });
 }
 
-void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
+void ModelFlags::addCompileFlags(Options &options) {
   auto add = [&](CLI::Option *option) {
     flags.push_back({option, Scope::compile});
     return option;
@@ -78,12 +79,16 @@ void ModelFlags::addCompileFlags(Options &options, bool makesCode) {
                          "Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32"))
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
-  if (makesCode)
+  if (makesCode) {
     add(options.add_flag("--no-cache", noCache, "Compile everything again and cache nothing"));
+    add(options.add_flag("--no-records", noRecords, "Use no schedules of tuning records (docs/records.md)"));
+  }
   add(options.add_option("--schedule", scheduleFile,
                          "Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
       ->type_name("FILE");
   options.afterParse([this, &options, targetOption] {
+    if (referencesOnly && makesCode)
+      options.refuse({"--no-records"}, "--references-only makes no code, so there is nothing to choose");
     if (!machineFile.empty() && !targetOption->count())
       target = "machine";
     if (referencesOnly)
@@ -123,6 +128,18 @@ void ModelFlags::refuseCompileFlags(const std::string &reason) const {
     require(flag.scope != Scope::compile || !flag.option->count(), "{}: {}", spelled(*flag.option), reason);
 }
 
+void ModelFlags::addStore(Options &options) {
+  CLI::Option *option =
+      options.add_option("--store", store, "Use the tuning records in FILE (default: ~/.local/share/lathe/lathe.db)");
+  option->type_name("FILE")->excludes(options.get_option("--no-records"));
+  flags.push_back({option, Scope::compile});
+  options.reads([this] { return store.empty() ? std::vector<std::string>{} : std::vector{store, store + "-wal"}; });
+  options.afterParse([this, &options] {
+    if (referencesOnly)
+      options.refuse({"--store"}, "--references-only makes no code, so there is nothing to choose");
+  });
+}
+
 void ModelFlags::addLoading(Options &app) {
   app.add_option("--check-constants", checkConstants,
                  "Check a package's weights against their hash: once per version of the file, always or never")
@@ -158,6 +175,12 @@ Arguments ModelFlags::compileArguments() const {
   Arguments graph = graphArguments();
   result.insert(result.end(), graph.begin(), graph.end());
   return result;
+}
+
+Arguments ModelFlags::recordArguments() const {
+  if (!takesRecords())
+    return referencesOnly ? Arguments{} : Arguments{"--no-records"};
+  return store.empty() ? Arguments{} : Arguments{"--store", store};
 }
 
 Arguments ModelFlags::graphArguments() const {

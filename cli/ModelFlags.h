@@ -32,6 +32,8 @@ struct ModelFlags {
   std::string precision = "fp32"; // or "bf16" (support/Precision.h)
   bool noCache = false;
   std::string scheduleFile;
+  bool noRecords = false;
+  std::string store;       // whose tuning records are used; "": the default
   int64_t zooBatch = 0;    // batch of zoo:NAME; 0: its default
   int64_t zooSequence = 0; // steps or tokens of zoo:NAME; 0: its default
   uint64_t zooSeed = 0;
@@ -41,6 +43,8 @@ struct ModelFlags {
 
   /// Adds the flags. `takesPackages`: MODEL may be a package (always true for ModelUse::run).
   void add(Options &options, ModelUse use, bool takesPackages = false);
+  /// Adds --store, for verbs that compile and keep no measurements (others: RecordFlags).
+  void addStore(Options &options);
   /// Adds --check-constants, for verbs that load packages.
   void addLoading(Options &app);
   /// Throws Error with `reason` if a compilation flag was given.
@@ -50,6 +54,10 @@ struct ModelFlags {
   /// graph.
   Arguments compileArguments() const;
   Arguments graphArguments() const;
+  /// The flags about tuning records.
+  Arguments recordArguments() const;
+  /// True if the compilation uses tuning records (cli/UsedRecords.h).
+  bool takesRecords() const { return makesCode && !noRecords && !referencesOnly; }
   /// Options for loading packages.
   runtime::LoadOptions loadOptions() const;
 
@@ -64,8 +72,9 @@ private:
     Scope scope;
   };
   std::vector<Flag> flags; // all but --threads, which applies to every model
+  bool makesCode = false;
 
-  void addCompileFlags(Options &options, bool makesCode);
+  void addCompileFlags(Options &options);
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
 

@@ -2,6 +2,9 @@
 
 #include "cache/ModelFiles.h"
 #include "cli/Self.h"
+#include "cli/UsedRecords.h"
+#include "cli/print/Progress.h"
+#include "cli/print/Terminal.h"
 
 #include <filesystem>
 
@@ -32,20 +35,26 @@ Package packageFor(const ModelFlags &flags) {
   if (!kept)
     folder = temporaryFolder().string();
   Arguments rest = flags.compileArguments();
+  UsedRecords records(flags);
   cache::PackageRequest request{.model = flags.model,
                                 .isFile = !flags.isZoo(),
                                 .flags = rest,
                                 .native = flags.target.find("native") != std::string::npos,
                                 .scheduleFile = flags.scheduleFile,
                                 .machineFile = flags.machineFile,
+                                .records = records.digest(),
                                 .compiler = {ownProgram(), compilerLibrary()}};
-  return cache::findOrMake(request, folder, kept, loading, [&](const std::string &path) {
+  Package package = cache::findOrMake(request, folder, kept, loading, [&](const std::string &path) {
     Arguments arguments{"compile", flags.model, "-o", path, quietFlag()};
-    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    for (const Arguments &some : {rest, flags.recordArguments()})
+      arguments.insert(arguments.end(), some.begin(), some.end());
     if (!kept)
       arguments.push_back("--no-cache");
     runSelf(arguments);
   });
+  if (std::string line = recordUse(*package.model).line(flags); !line.empty() && !Progress::isSilent())
+    say(fmt::format("lathe {}: {}", shownVerb(""), line));
+  return package;
 }
 
 } // namespace lathe::cli

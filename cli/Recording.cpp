@@ -4,6 +4,7 @@
 #include "cli/Self.h"
 #include "lab/StoreRecords.h"
 #include "process/ShellWords.h"
+#include "schedule/Algorithms.h"
 #include "store/ContentKey.h"
 #include "support/Text.h"
 
@@ -14,10 +15,14 @@ namespace lathe::cli {
 
 using nlohmann::json;
 
-void RecordFlags::add(Options &app) {
+void RecordFlags::add(Options &app, ModelFlags *compiled) {
   app.reads([this] { return off || file.empty() ? std::vector<std::string>{} : std::vector{file, file + "-wal"}; });
-  auto *store =
-      app.add_option("--store", file, "Store the measurements in FILE (default: ~/.local/share/lathe/lathe.db)");
+  auto *store = app.add_option("--store", file,
+                               compiled ? "Store the measurements in FILE and use its tuning records (default: "
+                                          "~/.local/share/lathe/lathe.db)"
+                                        : "Store the measurements in FILE (default: ~/.local/share/lathe/lathe.db)");
+  if (compiled)
+    app.afterParse([this, compiled] { compiled->store = file; });
   store->type_name("FILE");
   app.add_flag("--no-store", off, "Do not store the measurements")->excludes(store);
 }
@@ -67,10 +72,39 @@ void Recording::elsewhere(const std::string &command, const json &facts) {
   experiment.platform = platform.key();
 }
 
+void Recording::begin() {
+  if (experiment.uuid.empty())
+    experiment.uuid = opened->addExperiment(experiment, platform);
+}
+
+void Recording::add(const store::TuningTask &task, std::vector<store::TuningRecord> records) {
+  if (!opened || records.empty())
+    return;
+  bool tunes = experiment.kind == store::ExperimentKind::tune;
+  if (tunes)
+    begin();
+  for (store::TuningRecord &record : records) {
+    record.version = experiment.version;
+    record.build = experiment.build;
+    if (tunes)
+      record.experiment = experiment.uuid;
+  }
+  opened->addTuning(std::move(records), task, platform);
+}
+
 void Recording::add(const std::vector<store::TuningRecord> &records) {
   for (const store::TuningRecord &record : records)
-    if (opened)
-      opened->addTuning({record}, {record.task, "", ""}, platform);
+    add({record.task, familyOf(record.schedule), ""}, {record});
+}
+
+std::string familyOf(const std::string &schedule) {
+  try {
+    Schedule parsed = Schedule::parse(schedule);
+    const Algorithm *algorithm = findAlgorithm(parsed.algorithm, parsed.version);
+    return algorithm ? algorithm->family : "";
+  } catch (const Error &) {
+    return "";
+  }
 }
 
 std::optional<std::string> Recording::bestSchedule(const std::string &task) {
@@ -85,8 +119,7 @@ std::optional<std::string> Recording::bestSchedule(const std::string &task) {
 void Recording::add(std::vector<store::Point> points) {
   if (!opened || points.empty())
     return;
-  if (experiment.uuid.empty())
-    experiment.uuid = opened->addExperiment(experiment, platform);
+  begin();
   for (store::Point &point : points) {
     point.experiment = experiment.uuid;
     if (point.repro.empty())
@@ -147,7 +180,7 @@ store::Problem modelProblem(const ModelFlags &model, const std::string &source, 
   return {"model", text + " " + inputs, detail};
 }
 
-store::Setting modelSetting(const ModelFlags &model, int64_t batch) {
+store::Setting modelSetting(const ModelFlags &model, int64_t batch, const RecordUse &use) {
   store::Setting setting;
   setting.threads = model.threads;
   setting.batch = batch;
@@ -155,6 +188,8 @@ store::Setting modelSetting(const ModelFlags &model, int64_t batch) {
   bool package = !model.isZoo() && isPackage(model.model);
   if (!package) // else it was compiled before, and nobody knows how
     setting.extra = {{"compile", fmt::format("{}", fmt::join(model.compileArguments(), " "))}};
+  if (use.kernels)
+    setting.extra["records"] = use.digest;
   return setting;
 }
 
@@ -164,7 +199,7 @@ store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const
   point.problem = modelProblem(model, prepared.model->source(), prepared.inputText);
   point.provider = "lathe";
   point.providerVersion = LATHE_VERSION;
-  point.setting = modelSetting(model, inputs.batch);
+  point.setting = modelSetting(model, inputs.batch, recordUse(*prepared.model));
   point.implementation = prepared.model->target();
   point.status = verification.verified                             ? store::PointStatus::passed
                  : verification.judged && !verification.mistrusted ? store::PointStatus::failed

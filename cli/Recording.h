@@ -3,6 +3,7 @@
 
 #include "cli/Common.h"
 #include "cli/ModelFlags.h"
+#include "cli/UsedRecords.h"
 #include "cli/verbs/Measure.h"
 #include "store/Store.h"
 
@@ -15,7 +16,8 @@ struct RecordFlags {
   std::string file; // "": the default
   bool off = false;
 
-  void add(Options &app);
+  /// `compiled`: the model of a verb that compiles; its tuning records are those of this store.
+  void add(Options &app, ModelFlags *compiled = nullptr);
 };
 
 /// One experiment of this process. When `add` returns, all its points are in the store; if it
@@ -40,7 +42,10 @@ public:
   /// Adds points. The first call creates the experiment. Sets the experiment of the points, and the
   /// command line as their repro if they have none.
   void add(std::vector<store::Point> points);
-  /// Adds tuning records for the measured platform.
+  /// Adds tuning records of a task for the measured platform, all or none, with the version and the
+  /// build of this program. An experiment of kind `tune` has its records as others have points.
+  void add(const store::TuningTask &task, std::vector<store::TuningRecord> records);
+  /// Adds records of single tasks of which nothing else is known.
   void add(const std::vector<store::TuningRecord> &records);
   /// Schedule of the fastest tuning record of a task on this platform, else on any.
   std::optional<std::string> bestSchedule(const std::string &task);
@@ -48,19 +53,31 @@ public:
   /// "kept in FILE, experiment 3f2a1b4c" and a newline; "" if nothing was stored.
   std::string line() const;
 
+  /// For reading what earlier runs have kept; null with --no-store.
+  store::Store *store() { return opened ? &*opened : nullptr; }
+  /// Key of the measured platform; "" with --no-store.
+  const std::string &platformKey() const { return experiment.platform; }
+
 private:
+  /// Creates the experiment if there is none yet.
+  void begin();
+
   std::optional<store::Store> opened;
   store::Experiment experiment; // its uuid is empty until the first point
   store::Platform platform;
   std::set<std::string> kept; // keys of the points of a continued experiment
 };
 
+/// Family of the kernels that a schedule computes; "" for a text that is no schedule of this
+/// version.
+std::string familyOf(const std::string &schedule);
+
 /// A whole model as a problem: file name or zoo:NAME with a hash of the content (and the arguments
 /// of a zoo network), then its inputs ("data 1x3x224x224"). `source` is runtime::Model::source,
 /// which has the hash of a zoo network.
 store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs);
-/// Setting of a model: how it is compiled and run.
-store::Setting modelSetting(const ModelFlags &model, int64_t batch);
+/// Setting of a model: how it is compiled and run. `use`: of the compiled package.
+store::Setting modelSetting(const ModelFlags &model, int64_t batch, const RecordUse &use);
 /// A point without times for a package that ran in this process: passed if the outputs were
 /// verified, mistrusted if nobody has checked them.
 store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,

@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
 
 #include "cli/Self.h"
+#include "cli/UsedRecords.h"
 
 #include "import/Import.h"
 #include "ir/Context.h"
@@ -100,6 +101,15 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
     options.scheduleText = readFile(flags.scheduleFile);
     options.scheduleName = flags.scheduleFile;
   }
+  auto records = std::make_shared<UsedRecords>(flags);
+  if (!records->empty())
+    options.schedules.push_back(std::make_shared<TaskSchedules>(
+        "the store",
+        [records](const std::string &task) -> std::optional<TaskSchedules::Entry> {
+          auto entry = records->find(task);
+          return entry ? std::optional(TaskSchedules::Entry{entry->schedule, entry->origin}) : std::nullopt;
+        },
+        true));
   if (progress)
     options.progress = [progress](const CompileProgress &at) { progress->update(at.what, at.done, at.total); };
   return options;

@@ -43,10 +43,10 @@ enum class Imported {
   tuning // tuning records, and the platforms and experiments that these refer to
 };
 
-/// Imports archives, store files and logs of AutoTVM (store/AutoTvm.h) into `store`. All files are read and checked first;
-/// then either everything is written or nothing. Of two measurements of one point, or of one
-/// schedule, the later one stays, so the order of the files does not matter and importing a file
-/// twice changes nothing.
+/// Imports archives, store files and logs of AutoTVM (store/AutoTvm.h) into `store`. All files are
+/// read and checked first; then either everything is written or nothing. Of two measurements of one
+/// point, or of one schedule, the later one stays, so the order of the files does not matter and
+/// importing a file twice changes nothing.
 ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what = Imported::everything);
 
 } // namespace lathe::store

@@ -1,8 +1,9 @@
 // The records of measurements, as plain values (docs/store.md, and docs/architecture.md, "Words").
 //
-// A *problem* (an operator with its shapes and types, or a whole model) x a *provider* and its variant x a *setting* is
-// a *point*; its timed repetitions are *samples*, in rounds; points measured together are an *experiment* on a
-// *platform*. A *tuning record* is the measured time of one schedule for one *task*, the work of a kernel.
+// A *problem* (an operator with its shapes and types, or a whole model) x a *provider* and its
+// variant x a *setting* is a *point*; its timed repetitions are *samples*, in rounds; points
+// measured together are an *experiment* on a *platform*. A *tuning record* is the measured time of
+// one schedule for one *task*, the work of a kernel.
 //
 // Dates with times are UTC texts, as timeNow() returns them.
 #pragma once

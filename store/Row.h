@@ -68,7 +68,8 @@ private:
   int column = 0;
 };
 
-/// Runs `read`, which makes a record of a row; what is wrong with the row becomes an Error that names file and row.
+/// Runs `read`, which makes a record of a row; what is wrong with the row becomes an Error that
+/// names file and row.
 template <class Read> auto inRow(const std::string &path, const char *table, const auto &row, Read read) {
   try {
     return read();

@@ -137,7 +137,8 @@ static constexpr const char *version4 = R"(
 ALTER TABLE point ADD COLUMN call_seconds REAL; -- of a call of the provider that does next to nothing
 )";
 
-// The text of a task is long, its kernel longer, and it has hundreds of records: a table of its own.
+// The text of a task is long, its kernel longer, and it has hundreds of records: a table of its
+// own.
 static constexpr const char *version5 = R"(
 CREATE TABLE task (
   id INTEGER PRIMARY KEY,

@@ -102,12 +102,12 @@ public:
   /// Adds several points, all or none.
   void addPoints(std::vector<Point> points);
   /// Adds records of schedules for `task`, measured on `platform`, all or none. Sets their task and
-  /// platform; an empty time becomes the current time. Their experiment must exist. Of two records of
-  /// one schedule for one task on one platform the later one stays. What is known of the task (family,
-  /// kernel) is kept once.
+  /// platform; an empty time becomes the current time. Their experiment must exist. Of two records
+  /// of one schedule for one task on one platform the later one stays. What is known of the task
+  /// (family, kernel) is kept once.
   void addTuning(std::vector<TuningRecord> records, const TuningTask &task, const Platform &platform);
-  /// Removes these records, unless they were measured again meanwhile, and tasks that have no other.
-  /// Returns the number of records removed.
+  /// Removes these records, unless they were measured again meanwhile, and tasks that have no
+  /// other. Returns the number of records removed.
   size_t removeTuning(const std::vector<TuningRecord> &records);
 
   // Reading. Experiments come in the order of their start, points in the order of measuring.
@@ -126,17 +126,19 @@ public:
   /// is missing.
   std::optional<Point> measured(const std::string &identity, const Point &point);
 
-  /// Returns records by task, fastest first, records without a time last. With a task and a platform:
-  /// what a search there has tried.
+  /// Returns records by task, fastest first, records without a time last. With a task and a
+  /// platform: what a search there has tried.
   std::vector<TuningRecord> tuning(const TuningFilter &filter = {});
-  /// Returns the same records with what is known of their tasks. With a family and `withKernel`: what a
-  /// learned cost model can be trained on.
+  /// Returns the same records with what is known of their tasks. With a family and `withKernel`:
+  /// what a learned cost model can be trained on.
   std::vector<TunedTask> tunedTasks(const TuningFilter &filter = {});
-  /// Returns the fastest schedule that passed, whoever proposed it; on any platform if `platform` is empty.
+  /// Returns the fastest schedule that passed, whoever proposed it; on any platform if `platform`
+  /// is empty.
   std::optional<TuningRecord> bestTuning(const std::string &task, const std::string &platform = "");
-  /// Returns the schedules that compilations use, by task. Only records of a search count: nobody has compared others
-  /// with the default schedule. Of the records of `platform`, or of all other platforms where it has none for
-  /// the task: the fastest whose verdict is `faster`; without one, none where a verdict is `noGain`, else the fastest.
+  /// Returns the schedules that compilations use, by task. Only records of a search count: nobody
+  /// has compared others with the default schedule. Of the records of `platform`, or of all other
+  /// platforms where it has none for the task: the fastest whose verdict is `faster`; without one,
+  /// none where a verdict is `noGain`, else the fastest.
   std::vector<ChosenSchedule> chosenSchedules(const std::string &platform);
 
   struct Counts {

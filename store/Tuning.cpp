@@ -97,7 +97,8 @@ struct Fastest {
 
 void Store::insertTask(const TuningTask &t) {
   check(t);
-  // Nothing says which of two texts is better: the one that sorts first, so that files merge in any order.
+  // Nothing says which of two texts is better: the one that sorts first, so that files merge in any
+  // order.
   Statement put(database, "INSERT INTO task(text, family, kernel) VALUES (?, ?, ?) ON CONFLICT(text) DO UPDATE SET\n"
                           "  family = CASE WHEN family = '' OR (excluded.family <> '' AND excluded.family < family)\n"
                           "    THEN excluded.family ELSE family END,\n"

@@ -8,12 +8,13 @@ from fixture import Cli, field, main, onnx_model, onnx_node
 # A value for each flag of MODEL, by what it is about.
 COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--precision": ["bf16"],
            "--schedule": ["nowhere.txt"]}
-CODE = {"--no-cache": []}
+CODE = {"--no-cache": [], "--no-records": []}
 SHAPE = {"--shape": ["x=1x4"]}
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}
 INPUTS = {"--input": ["x.npy"], "--fill": ["ones"], "--seed": ["1"], "--batch": ["2"]}
 RECORD = ["--store", "--no-store"]
+SELECT = ["--task", "--family", "--cpu", "--platform"]
 
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
@@ -24,10 +25,10 @@ NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.l
           "compare": ["--with", "other.lathe"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--jobs", "--quiet"],
-       "run": ["--output", "--reference", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
+OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--jobs", "--store", "--quiet"],
+       "run": ["--output", "--reference", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
-       "verify": ["--package", "--model", "--seeds", "--output", "--all", "--relative", "--maximum", "--quiet"],
+       "verify": ["--package", "--model", "--seeds", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
        "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
        "compare": ["--with", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
@@ -40,7 +41,9 @@ OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", 
                        "--suite", "--problems", "--epilogue", "--measured-ms", "--rows", "--wide"],
        "ops diff": ["--fail-on", "--all", "--rows", "--store"],
        "store path": ["--store"], "store list": ["--store", "--kind"], "store show": ["--store"],
-       "store tuning": ["--task", "--best", "--rows", "--store"],
+       "records list": [*SELECT, "--status", "--rows", "--store"], "records best": [*SELECT, "--rows", "--store"],
+       "records export": [*SELECT, "--status", "--store"], "records import": ["--store"], "records merge": [],
+       "records prune": [*SELECT, "--keep", "--failures", "--other-versions", "--dry-run", "--store"],
        "store export": ["--format", "--samples", "--store", "--experiment", "--kind", "--operator", "--provider"],
        "store import": ["--store"], "store merge": []}
 MAY_HAVE = ["--wide", "--quiet"]  # flags of tables and progress, which never change a figure
@@ -70,6 +73,12 @@ CONFLICTS = [
     ("--json", "compile MODEL --emit graph --json x.json", "makes no package"),
     ("--jobs 2", "compile MODEL --emit asm --jobs 2", "makes no package"),
     ("--no-cache", "compile MODEL --emit asm --no-cache", "makes no package"),
+    ("--store x.db", "compile MODEL --export-space x.json --store x.db", "makes no package"),
+    ("--no-records", "compile MODEL --export-space x.json --no-records", "makes no package"),
+    ("--store x.db", "run PACKAGE --fill ones --store x.db", "is a compiled package"),
+    ("--store x.db", "run MODEL --fill ones --store x.db --references-only", "makes no code"),
+    ("--store x.db", "run MODEL --fill ones --store x.db --reference", "compiles nothing"),
+    ("--no-records", "bench MODEL --no-records --references-only", "makes no code"),
     ("--output", "compile MODEL --explain conv1 -o x.lathe", "makes no package"),
     ("--emit asm", "compile MODEL --explain conv1 --emit asm", "makes no package"),
     ("--jobs 2", "compile MODEL --explain conv1 --jobs 2", "makes no package"),
@@ -127,7 +136,7 @@ class Flags(Cli):
 
     def verbs(self):
         for verb in re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M):
-            if verb in ("ops", "store"):
+            if verb in ("ops", "store", "records"):
                 listed = re.search(r"Verbs:\n(.*?)\n\n", self.lathe(verb, "--help").stdout, re.S)[1]
                 yield from (f"{verb} {name}" for name in re.findall(r"^  ([a-z]+) {2,}", listed, re.M))
             else:

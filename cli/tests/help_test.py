@@ -6,7 +6,8 @@ import subprocess
 
 from fixture import LATHE, Cli, main
 
-GROUPS = {"ops": ["bench", "problems", "analyze", "diff"], "store": ["path", "list", "show", "tuning", "export", "import", "merge"]}
+GROUPS = {"ops": ["bench", "problems", "analyze", "diff"], "store": ["path", "list", "show", "export", "import", "merge"],
+          "records": ["list", "best", "export", "import", "merge", "prune"]}
 
 
 class Help(Cli):

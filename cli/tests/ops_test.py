@@ -94,16 +94,17 @@ class Ops(Cli):
         for (_, schedule), point in points.items():
             self.assertEqual(point["status"], "passed", point)
             self.assertTrue(not schedule or "oc=1" in point["implementation"] and "px=2" in point["implementation"])
-        records = self.figures("store", "tuning", *at)["records"]
+        records = self.figures("records", "list", *at)["records"]
         self.assertEqual(len(records), 4)
+        self.assertEqual({(record["family"], bool(record["build"])) for record in records}, {("contraction", True)})
         times = {(r["task"], r["schedule"]): r["seconds"] for r in records}
         for point in points.values():
             self.assertAlmostEqual(times[point["task"], point["schedule_run"]] * 1e3, point["time"]["median_ms"], delta=1e-9)
-        best = self.figures("store", "tuning", "--best", *at)["records"]
+        best = [task["best"] for task in self.figures("records", "best", *at)["tasks"]]
         fastest = [min(points[v, s]["time"]["median_ms"] for s in ["", literal]) / 1e3 for v in ["auto", "plain"]]
         np.testing.assert_allclose(sorted(r["seconds"] for r in best), sorted(fastest))
-        self.assertIn("task/2 | conv ", self.lathe("store", "tuning", "--task", "| conv ", *at).stdout)
-        self.assertEqual(self.figures("store", "tuning", "--task", "gemm", *at)["records"], [])
+        self.assertIn("task/2 | conv ", self.lathe("records", "list", "--task", "| conv ", *at).stdout)
+        self.assertEqual(self.figures("records", "list", "--task", "gemm", *at)["records"], [])
         # Read back, on this machine and where the archive goes.
         other = ["--store", self.path("tuned-elsewhere.db")]
         self.lathe("store", "export", self.path("tuned.jsonl"), *at)
@@ -125,7 +126,7 @@ class Ops(Cli):
         self.error(*bench, "--schedule", "direct px=2", says="--schedule: schedule 'direct px=2': expected 'algorithm/version'.*or default, or records")
         self.error("ops", "bench", "softmax", "4x16", "--provider", "lathe", "--schedule", "softmax/2 grian=1", *quick, *at,
                    says="--schedule: .*softmax/2 has no parameter 'grian'; it has grain and interleave .did you mean 'grain'")
-        tasks = [record["task"] for record in self.figures("store", "tuning", *at)["records"]]
+        tasks = [record["task"] for record in self.figures("records", "list", *at)["records"]]
         self.assertFalse([task for task in tasks if "softmax" in task])
         self.error("ops", "bench", "conv2d", conv, "--schedule", "records", "--no-store", says="--schedule records reads the store")
 

@@ -36,7 +36,8 @@ class Output(Cli):
             ("extract", self.net, "--node", "conv1", "-o", "-"), ("extract", self.net, "--node", "conv1", "-o", self.path("cut.onnx")),
             ("zoo", "squeezenet", "-o", "-"), ("ops", "problems", self.net), ("ops", "problems", self.net, "--csv", "-"),
             ("store", "path"), ("store", "list"), ("store", "list", "--json", "-"), ("store", "show"), ("store", "export", "-"),
-            ("store", "export", "-", "--format", "csv"), ("store", "export", "-", "--format", "benchmark-json"), ("store", "tuning"),
+            ("store", "export", "-", "--format", "csv"), ("store", "export", "-", "--format", "benchmark-json"), ("records", "list"), ("records", "best", "--json", "-"),
+            ("records", "export", "-"),
         ]
         for command in commands:
             with self.subTest(" ".join(command)), open(FULL, "wb") as full:

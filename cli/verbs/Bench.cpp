@@ -39,7 +39,7 @@ struct BenchFlags {
                     "Stop when half the median's 95 % interval is below this share of the median")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    record.add(options);
+    record.add(options, &model);
     options.addQuiet();
     options.addWide();
     options.addJson();

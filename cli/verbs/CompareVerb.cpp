@@ -111,7 +111,7 @@ struct CompareFlags {
     options.add_option("--maximum", maximum,
                        "Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for "
                        "fp32)");
-    record.add(options);
+    record.add(options, &model);
     options.addQuiet();
     options.addWide();
     options.addJson();
@@ -248,7 +248,7 @@ int compareVerb(const Arguments &arguments) {
   lab::Tolerance byType = toleranceOf(sides, compare, model);
   compare.tolerance = {flags.relative.value_or(byType.relative), flags.maximum.value_or(byType.maximum)};
   store::Problem problem = modelProblem(model, loaded->source(), shapesText(loaded->inputs(), compare));
-  store::Setting setting = modelSetting(model, flags.inputs.batch);
+  store::Setting setting = modelSetting(model, flags.inputs.batch, recordUse(*loaded));
   Verification verification = verificationOf(*loaded);
   loaded.reset();
 

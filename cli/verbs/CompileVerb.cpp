@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/UsedRecords.h"
 #include "cli/print/ExplainPrint.h"
 #include "cli/print/SearchSpaceJson.h"
 #include "support/PendingFile.h"
@@ -89,7 +90,8 @@ int explainNode(const ModelFlags &model, const Source &source, const CompileOpti
   return success;
 }
 
-void printReport(const CompileReport &report, const std::string &output, uint64_t sourceBytes) {
+void printReport(const CompileReport &report, const std::string &output, uint64_t sourceBytes,
+                 const std::string &records) {
   std::cout << fmt::format(
       "{}: {}, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n", output,
       counted(int64_t(report.kernels), "kernel"), report.distinctKernels, report.cachedKernels, report.target,
@@ -98,6 +100,8 @@ void printReport(const CompileReport &report, const std::string &output, uint64_
       "package {} (constants {}, code {}), the original has {}\n", bytesText(static_cast<double>(report.packageBytes)),
       bytesText(static_cast<double>(report.constantBytes)), bytesText(static_cast<double>(report.codeBytes)),
       bytesText(static_cast<double>(sourceBytes)));
+  if (!records.empty())
+    std::cout << records << "\n";
   std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const std::string &conversion : report.conversions)
     std::cout << "  " << printable(conversion) << "\n";
@@ -115,6 +119,7 @@ struct CompileFlags {
 
   void add(Options &options) {
     model.add(options, ModelUse::compile);
+    model.addStore(options);
     options.addOutput(
         "-o,--output", output,
         "Write the package, or with --emit the text, to FILE (-: standard output, the default of --emit)");
@@ -142,7 +147,8 @@ struct CompileFlags {
       else
         options.refuse({"--wide"}, "only --explain prints a table");
       if (!space.empty())
-        options.refuse({"--json", "--jobs", "--no-cache", "--emit", "--output"}, "--export-space makes no package");
+        options.refuse({"--json", "--jobs", "--no-cache", "--no-records", "--store", "--emit", "--output"},
+                       "--export-space makes no package");
       if (!emit.empty())
         options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
     });
@@ -196,10 +202,12 @@ int compileVerb(const Arguments &arguments) {
   json["model"] = flags.model.model;
   json["original_bytes"] = source.fileBytes;
   json["package"] = flags.output;
+  RecordUse records = recordUse(report.origins);
+  json["record_kernels"] = records.kernels;
   options.writeJson(json);
   if (!options.printsText())
     return success;
-  printReport(report, flags.output, source.fileBytes);
+  printReport(report, flags.output, source.fileBytes, records.line(flags.model));
   return success;
 }
 

@@ -132,7 +132,7 @@ struct ProfileFlags {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     options.add_flag("--no-check", unchecked, "Profile a package whose outputs were never verified");
-    record.add(options);
+    record.add(options, &model);
     options.addQuiet();
     options.addWide();
     options.addJson();

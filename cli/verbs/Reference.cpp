@@ -16,7 +16,8 @@ int referenceVerb(const Arguments &arguments) {
   Options options("run", "Run a model on the reference operators.",
                   "  lathe run model.onnx --reference --fill random\n");
   model.add(options, ModelUse::run);
-  model.addLoading(options); // of run, of which this is a flag
+  model.addStore(options); // of run, of which this is a flag, like the next
+  model.addLoading(options);
   inputs.add(options, "");
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "");

@@ -32,6 +32,7 @@ int runVerb(const Arguments &arguments) {
       "A model is compiled first; the package is kept in ~/.cache/lathe and used again while the model, the flags\n"
       "and the compiler stay the same.\n");
   model.add(options, ModelUse::run);
+  model.addStore(options);
   model.addLoading(options);
   inputs.add(options, "");
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");

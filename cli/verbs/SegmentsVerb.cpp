@@ -25,6 +25,7 @@ struct Part {
   size_t operators = 0;
   std::vector<std::string> inputs;
   lab::Comparison comparison;
+  RecordUse records;
 
   const lab::Summary &time(size_t side) const { return comparison.sides[side].time; }
   const std::optional<lab::JudgedPair> &judged() const { return comparison.peers[0].judged; }
@@ -40,7 +41,7 @@ public:
     values = gatherInputs(ports, inputs, model.shapes);
     if (recording.on()) {
       whole = modelProblem(model, sourceText(model, source), inputsText(ports, values));
-      setting = modelSetting(model, inputs.batch);
+      batch = inputs.batch;
     }
     if (!model.isZoo())
       origins = tensorOrigins(model.model);
@@ -55,7 +56,7 @@ public:
       options.to = {to};
     options.tensors = origins;
     Cut cut = cutGraph(*source.module, options);
-    Part part{from, to, cut.nodes, cut.inputs, {}};
+    Part part{from, to, cut.nodes, cut.inputs, {}, {}};
     lab::CompareOptions timing = compare;
     auto fed = runWhole(cut);
     for (size_t i = 0; i < cut.inputs.size(); ++i)
@@ -63,6 +64,7 @@ public:
     std::string stem = (directory.path / "part").string();
     exportOnnxFile(*cut.module, stem + ".onnx");
     lathe::compile(*cut.module, compileOptions(model, nullptr), stem + ".lathe");
+    part.records = recordUse(*runtime::Model::load(stem + ".lathe"));
     auto call = [this](const std::vector<lab::CallInput> &inputs) { return callPackage(inputs); };
     part.comparison = lab::compare({{ours, stem + ".lathe", call}, {peer, stem + ".onnx", {}}}, timing);
     record(part);
@@ -80,7 +82,7 @@ private:
     problem.detail["from"] = part.from;
     problem.detail["to"] = part.to;
     problem.detail["operators"] = part.operators;
-    recording.add(lab::pointsOf(part.comparison, problem, setting));
+    recording.add(lab::pointsOf(part.comparison, problem, modelSetting(model, batch, part.records)));
   }
 
   /// A package that only has such inputs: what calling our runner costs.
@@ -110,7 +112,7 @@ private:
   lab::RunnerSpec ours, peer;
   Recording &recording;
   store::Problem whole; // the network, as it is kept
-  store::Setting setting;
+  int64_t batch = 0;
   std::vector<Value> values;
   TensorOrigins origins;
   lab::TemporaryDirectory directory{"segments"};
@@ -220,7 +222,7 @@ struct SegmentFlags {
                     "Time a part for at most this long, later starts of the runtimes included, in seconds")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    record.add(options);
+    record.add(options, &model);
     options.addQuiet();
     options.addWide();
     options.addJson();
@@ -295,6 +297,8 @@ void report(const Parts &parts, const SegmentFlags &flags, const Options &option
                              counted(flags.model.threads, "thread"), flags.with)
               << partsTable(parts, flags.with, options.tableStyle())
               << turns(parts.cumulative, parts.blocks, flags.with) << recording.line();
+    if (std::string line = parts.cumulative.back().records.line(flags.model); !line.empty())
+      std::cout << line << "\n";
     all([&](const Part &part) {
       if (!part.comparison.agrees())
         std::cout << placeText(part) << ":\n" << lab::describe(part.comparison, options.tableStyle());

@@ -2,13 +2,12 @@
 #include "cli/FrontVerbs.h"
 #include "cli/StoreExport.h"
 #include "cli/StoreFlags.h"
+#include "cli/StoreImport.h"
 #include "report/Rows.h"
 #include "store/Archive.h"
 #include "support/Text.h"
 
 #include <iostream>
-#include <map>
-#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -24,14 +23,6 @@ int storePath(const Arguments &arguments) {
   options.parseAll(arguments);
   std::cout << flags.path() << "\n";
   return success;
-}
-
-json countsJson(const store::Store::Counts &counts) {
-  return {{"platforms", counts.platforms},
-          {"experiments", counts.experiments},
-          {"points", counts.points},
-          {"samples", counts.samples},
-          {"tuning", counts.tuning}};
 }
 
 int storeList(const Arguments &arguments) {
@@ -177,97 +168,19 @@ int storeExport(const Arguments &arguments) {
   return success;
 }
 
-int storeTuning(const Arguments &arguments) {
-  StoreFlags flags;
-  std::string task;
-  bool best = false;
-  size_t rows = 40;
-  Options options(
-      "store tuning",
-      "List tuning records: measured times of schedules for a task (an operator's kernel with its shapes, types,\n"
-      "layouts, threads and processor), the fastest first. `lathe ops bench` writes them and reads the best ones\n"
-      "back with --schedule records; archives contain them.",
-      "  lathe store tuning --best\n  lathe store tuning --task '| conv ' --json -\n");
-  options.add_option("--task", task, "Show only tasks whose text contains this");
-  options.add_flag("--best", best, "Show only the fastest of each task and platform");
-  options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
-  flags.add(options);
-  options.addWide();
-  options.addJson();
-  options.parseAll(arguments);
-  store::Store store = flags.open();
-  std::map<std::string, std::string> processors; // by platform
-  std::set<std::pair<std::string, std::string>> seen;
-  Table table({textColumn("CPU").drop(1).shrink(12), numberColumn("", "ms"), textColumn("status"),
-               textColumn("schedule").shrink(16), textColumn("task").shrink(24)});
-  json records = json::array();
-  for (const store::TuningRecord &record : store.tuning()) {
-    bool first = record.seconds && seen.insert({record.task, record.platform}).second;
-    if (record.task.find(task) == record.task.npos || (best && !first))
-      continue;
-    auto [cpu, isNew] = processors.try_emplace(record.platform);
-    if (isNew)
-      cpu->second = store.platform(record.platform).cpu;
-    table.row({cpu->second, record.seconds ? fmt::format("{:.4f}", *record.seconds * 1e3) : "",
-               std::string(name(record.status)), record.schedule, record.task});
-    json document = store::toJson(record);
-    document["cpu"] = cpu->second;
-    records.push_back(std::move(document));
-  }
-  if (options.printsText()) {
-    std::cout << table.str(options.tableStyle(rows));
-    std::cout << fmt::format("{}: {}\n", store.path(), counted(int64_t(records.size()), "tuning record"));
-  }
-  options.writeJson({{"store", store.path()}, {"records", records}});
-  return success;
-}
-
-json importedJson(const store::ImportCounts &counts) {
-  auto of = [](const store::ImportCounts::Kind &kind) {
-    return json{{"added", kind.added}, {"replaced", kind.replaced}, {"known", kind.known}};
-  };
-  return {{"platforms", of(counts.platforms)},
-          {"experiments", of(counts.experiments)},
-          {"points", of(counts.points)},
-          {"tuning", of(counts.tuning)},
-          {"samples", counts.samples}};
-}
-
-/// Import and merge: they differ in how the store is named only.
-int takeOver(const Options &options, const std::string &path, const std::vector<std::string> &files) {
-  store::Store store(path);
-  store::ImportCounts counts = store::importInto(store, files);
-  if (options.printsText()) {
-    Table table({textColumn(""), numberColumn("added"), numberColumn("replaced"), numberColumn("known")});
-    auto row = [&](const char *title, const store::ImportCounts::Kind &kind) {
-      table.row({title, std::to_string(kind.added), std::to_string(kind.replaced), std::to_string(kind.known)});
-    };
-    row("platforms", counts.platforms);
-    row("experiments", counts.experiments);
-    row("points", counts.points);
-    row("tuning", counts.tuning);
-    std::cout << table.str() << fmt::format("{}: {} added\n", store.path(), counted(int64_t(counts.samples), "sample"));
-  }
-  json document = importedJson(counts);
-  document["store"] = store.path();
-  document["counts"] = countsJson(store.counts());
-  options.writeJson(document);
-  return success;
-}
-
 int storeImport(const Arguments &arguments) {
   StoreFlags flags;
   std::vector<std::string> files;
   Options options(
       "store import",
-      "Add archives and store files, of this machine or others, to the store. All files are checked first; then\n"
-      "either all are added or none. Of two measurements of one point the later one stays.",
+      "Add archives, store files and logs of AutoTVM, of this machine or others, to the store. All files are checked\n"
+      "first; then either all are added or none. Of two measurements of one point the later one stays.",
       "  lathe store import laptop.jsonl.gz server.db\n");
   options.add_option("file", files, "archives (`lathe store export`) and store files")->required();
   flags.add(options);
   options.addJson();
   options.parseAll(arguments);
-  return takeOver(options, flags.path(), files);
+  return importFiles(options, flags.path(), files, store::Imported::everything);
 }
 
 int storeMerge(const Arguments &arguments) {
@@ -280,14 +193,13 @@ int storeMerge(const Arguments &arguments) {
   options.add_option("file", files, "archives (`lathe store export`) and store files")->required();
   options.addJson();
   options.parseAll(arguments);
-  return takeOver(options, into, files);
+  return importFiles(options, into, files, store::Imported::everything);
 }
 
 const Verb verbs[] = {
     {"path", "Print where measurements are kept", storePath},
     {"list", "List the experiments", storeList},
     {"show", "Show one experiment and its points", storeShow},
-    {"tuning", "List tuning records: schedules and their times", storeTuning},
     {"export", "Write an archive, CSV or Google Benchmark's JSON", storeExport},
     {"import", "Add archives and store files to the store", storeImport},
     {"merge", "Merge archives and store files into the store file named first", storeMerge},

@@ -110,6 +110,7 @@ void VerifyFlags::addComparison(Options &options) {
 void VerifyFlags::add(Options &options) {
   options.afterParse([this] { choosePackage(); });
   model.add(options, ModelUse::run);
+  model.addStore(options);
   model.addLoading(options);
   inputs.add(options, "random");
   options.add_option("--package", model.package, "Judge this package (default: the model compiled with these flags)")

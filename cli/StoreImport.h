@@ -1,0 +1,16 @@
+// Import of files into a store, for the verbs `store` and `records`.
+#pragma once
+
+#include "cli/Common.h"
+#include "store/Archive.h"
+
+namespace lathe::cli {
+
+nlohmann::json countsJson(const store::Store::Counts &counts);
+
+/// Imports `files` into the store file `path`, which is created if it does not exist, and reports
+/// what was new. Returns the exit code.
+int importFiles(const Options &options, const std::string &path, const std::vector<std::string> &files,
+                store::Imported what);
+
+} // namespace lathe::cli

@@ -1,0 +1,103 @@
+#include "cli/UsedRecords.h"
+
+#include "cli/print/Terminal.h"
+#include "lab/StoreRecords.h"
+#include "runtime/plan/Program.h"
+#include "store/ContentKey.h"
+#include "store/Store.h"
+#include "support/Text.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace lathe::cli {
+
+static constexpr std::string_view originPrefix = "the record of ";
+
+static bool isSet(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value && *value;
+}
+
+static std::string storeOf(const ModelFlags &flags) {
+  return flags.store.empty() ? store::defaultStorePath() : flags.store;
+}
+
+UsedRecords::UsedRecords(const ModelFlags &flags) {
+  if (!flags.takesRecords() || isSet("LATHE_NO_RECORDS"))
+    return;
+  if (!flags.store.empty()) {
+    require(std::filesystem::exists(flags.store), "--store {}: does not exist: nothing was kept there yet",
+            flags.store);
+    read(flags.store);
+    return;
+  }
+  if (!isSet("XDG_DATA_HOME") && !isSet("HOME"))
+    return;
+  std::error_code ignored;
+  if (!std::filesystem::exists(storeOf(flags), ignored))
+    return;
+  try {
+    read(storeOf(flags));
+  } catch (const Error &error) {
+    if (isSet("LATHE_NO_RECORDS_SAID"))
+      return;
+    say(fmt::format("lathe: compiles without tuning records: {}", error.what()));
+    ::setenv("LATHE_NO_RECORDS_SAID", "1", 1); // to the processes that this one starts, too
+  }
+}
+
+void UsedRecords::read(const std::string &path) {
+  store::Store store(path, {.create = false});
+  std::string name = std::filesystem::path(path).filename().string();
+  for (store::ChosenSchedule &chosen : store.chosenSchedules(lab::platformHere().key()))
+    entries[chosen.task] = {chosen.schedule,
+                            fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+}
+
+std::optional<UsedRecords::Entry> UsedRecords::find(const std::string &task) const {
+  auto found = entries.find(task);
+  return found == entries.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string UsedRecords::digest() const {
+  if (entries.empty())
+    return "";
+  store::ContentHasher hasher;
+  for (auto &[task, entry] : entries)
+    for (const std::string &text : {task, entry.schedule, entry.origin})
+      hasher.update({text.c_str(), text.size() + 1});
+  return hasher.digest();
+}
+
+void RecordUse::add(const std::string &kernel, const std::string &schedule, const std::string &origin) {
+  ++all;
+  if (!origin.starts_with(originPrefix))
+    return;
+  ++kernels;
+  digest = store::contentKey(digest + "\n" + kernel + "\n" + schedule);
+}
+
+std::string RecordUse::line(const ModelFlags &flags) const {
+  return kernels ? fmt::format("{} of {} have schedules of records in {} (--no-records compiles without)", kernels,
+                               counted(int64_t(all), "kernel"), storeOf(flags))
+                 : "";
+}
+
+RecordUse recordUse(const runtime::Model &package) {
+  RecordUse use;
+  for (const runtime::Plan &plan : package.program().plans)
+    for (const runtime::KernelInfo &kernel : plan.kernels)
+      use.add(kernel.name, kernel.schedule, kernel.origin);
+  return use;
+}
+
+RecordUse recordUse(const std::map<std::string, int> &origins) {
+  RecordUse use;
+  for (auto &[origin, count] : origins)
+    for (int i = 0; i < count; ++i)
+      use.add("", "", origin);
+  return use;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,352 @@
+// `lathe records`: which schedules were measured for which tasks, and how they did
+// (docs/records.md).
+#include "cli/FrontVerbs.h"
+#include "cli/StoreFlags.h"
+#include "cli/StoreImport.h"
+#include "support/Text.h"
+
+#include <iostream>
+#include <map>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+using store::TuningRecord;
+
+std::string recordsText(size_t count) { return counted(int64_t(count), "tuning record"); }
+
+/// --task, --family, --cpu, --platform, --status.
+struct SelectFlags {
+  store::TuningFilter filter;
+  std::vector<std::string> statuses;
+
+  void add(Options &options, bool byStatus) {
+    options.add_option("--task", filter.part, "Take only tasks whose text contains this")->type_name("TEXT");
+    options.add_option("--family", filter.family, "Take only tasks of this kernel family, such as contraction");
+    options.add_option("--cpu", filter.cpu, "Take only records whose CPU, or task with its target, contains this")
+        ->type_name("TEXT");
+    options.add_option("--platform", filter.platform, "Take only records of this platform, by key or its beginning")
+        ->type_name("KEY");
+    if (byStatus)
+      options
+          .add_option("--status", statuses,
+                      "Take only records with one of these: passed, failed, mistrusted, unimplemented, crashed, "
+                      "timed_out, memory_exceeded")
+          ->delimiter(',')
+          ->type_name("NAME,...");
+    options.afterParse([this] {
+      for (const std::string &status : statuses)
+        filter.statuses.push_back(store::pointStatus(status));
+    });
+  }
+};
+
+/// CPU names of platforms, each read once.
+class Processors {
+public:
+  explicit Processors(store::Store &store) : store(store) {}
+  const std::string &of(const std::string &platform) {
+    auto [found, isNew] = names.try_emplace(platform);
+    if (isNew)
+      found->second = store.platform(platform).cpu;
+    return found->second;
+  }
+
+private:
+  store::Store &store;
+  std::map<std::string, std::string> names; // by key
+};
+
+std::string millisecondsText(const std::optional<double> &seconds) {
+  return seconds ? fmt::format("{:.4f}", *seconds * 1e3) : "";
+}
+
+/// "2.1" of the seconds spent on building and running; "" if unknown.
+std::string spentText(const TuningRecord &record) {
+  return record.buildSeconds || record.runSeconds
+             ? fmt::format("{:.2f}", record.buildSeconds.value_or(0) + record.runSeconds.value_or(0))
+             : "";
+}
+
+std::string verdictText(const TuningRecord &record) {
+  return record.verdict == store::TuningVerdict::open ? "" : std::string(name(record.verdict));
+}
+
+json documentOf(const TuningRecord &record, const store::TuningTask &task, Processors &processors) {
+  json document = store::toJson(record);
+  document["cpu"] = processors.of(record.platform);
+  document["family"] = task.family;
+  return document;
+}
+
+int recordsList(const Arguments &arguments) {
+  StoreFlags flags;
+  SelectFlags select;
+  size_t rows = 40;
+  Options options(
+      "records list",
+      "List tuning records: schedules that were measured for a task (a kernel with its shapes, types, layouts,\n"
+      "threads and processor), by task, the fastest first.",
+      "  lathe records list\n"
+      "  lathe records list --task '| conv ' --status crashed,timed_out\n"
+      "  lathe records list --cpu znver4 --json -\n");
+  select.add(options, true);
+  options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
+  flags.add(options);
+  options.addWide();
+  options.addJson();
+  options.parseAll(arguments);
+  store::Store store = flags.open();
+  Processors processors(store);
+  Table table({textColumn("CPU").drop(3).shrink(12), numberColumn("", "ms"), textColumn("status"),
+               textColumn("reason").drop(2).shrink(12), textColumn("schedule").shrink(16),
+               textColumn("task").shrink(20), textColumn("verdict").drop(1), numberColumn("samples").drop(5),
+               textColumn("searcher").drop(4), numberColumn("spent", "s").drop(6), textColumn("measured").drop(7),
+               textColumn("version").drop(8)});
+  json records = json::array();
+  for (const store::TunedTask &task : store.tunedTasks(select.filter))
+    for (const TuningRecord &record : task.records) {
+      table.row({processors.of(record.platform), millisecondsText(record.seconds), std::string(name(record.status)),
+                 record.reason, record.schedule, record.task, verdictText(record),
+                 record.samples.empty() ? "" : std::to_string(record.samples.size()), record.searcher,
+                 spentText(record), record.measured.substr(0, 19) + "Z", record.version});
+      records.push_back(documentOf(record, task.task, processors));
+    }
+  if (options.printsText()) {
+    std::cout << table.str(options.tableStyle(rows));
+    std::cout << fmt::format("{}: {}\n", store.path(), recordsText(records.size()));
+  }
+  options.writeJson({{"store", store.path()}, {"records", records}});
+  return success;
+}
+
+/// What was tried for a task on one platform.
+struct Tried {
+  const TuningRecord *best = nullptr; // the fastest that passed
+  size_t trials = 0;
+  std::map<std::string, size_t> failures; // by status
+
+  void add(const TuningRecord &record) {
+    ++trials;
+    if (record.status != store::PointStatus::passed)
+      ++failures[std::string(name(record.status))];
+    else if (!best && record.seconds) // they come fastest first
+      best = &record;
+  }
+  std::string failuresText() const {
+    std::vector<std::string> parts;
+    for (auto &[status, count] : failures)
+      parts.push_back(fmt::format("{} {}", count, status));
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+};
+
+int recordsBest(const Arguments &arguments) {
+  StoreFlags flags;
+  SelectFlags select;
+  size_t rows = 40;
+  Options options(
+      "records best",
+      "Show the fastest schedule of each task and platform that passed, with the number of schedules that were\n"
+      "tried, and of those that failed, by kind.",
+      "  lathe records best\n  lathe records best --family contraction --json best.json\n");
+  select.add(options, false);
+  options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
+  flags.add(options);
+  options.addWide();
+  options.addJson();
+  options.parseAll(arguments);
+  store::Store store = flags.open();
+  Processors processors(store);
+  Table table({textColumn("CPU").drop(2).shrink(12), numberColumn("", "ms"), numberColumn("trials"),
+               textColumn("failures").drop(3).shrink(10), textColumn("verdict").drop(1),
+               textColumn("schedule").shrink(16), textColumn("task").shrink(20)});
+  json tasks = json::array();
+  for (const store::TunedTask &task : store.tunedTasks(select.filter)) {
+    std::map<std::string, Tried> platforms;
+    for (const TuningRecord &record : task.records)
+      platforms[record.platform].add(record);
+    for (auto &[platform, tried] : platforms) {
+      const TuningRecord *best = tried.best;
+      table.row({processors.of(platform), best ? millisecondsText(best->seconds) : "", std::to_string(tried.trials),
+                 tried.failuresText(), best ? verdictText(*best) : "", best ? best->schedule : "none passed",
+                 task.task.text});
+      tasks.push_back({{"task", task.task.text},
+                       {"family", task.task.family},
+                       {"platform", platform},
+                       {"cpu", processors.of(platform)},
+                       {"trials", tried.trials},
+                       {"failures", tried.failures},
+                       {"best", best ? store::toJson(*best) : json()}});
+    }
+  }
+  if (options.printsText()) {
+    std::cout << table.str(options.tableStyle(rows));
+    std::cout << fmt::format("{}: {}\n", store.path(), counted(int64_t(tasks.size()), "tuned task"));
+  }
+  options.writeJson({{"store", store.path()}, {"tasks", tasks}});
+  return success;
+}
+
+int recordsExport(const Arguments &arguments) {
+  StoreFlags flags;
+  SelectFlags select;
+  std::string file;
+  Options options(
+      "records export",
+      "Write tuning records, with their tasks, platforms and experiments, as an archive of JSON lines, which\n"
+      "`lathe records import` and `lathe store import` read. A FILE whose name ends in .gz is compressed.",
+      "  lathe records export all.jsonl.gz\n  lathe records export - --cpu znver4 --status passed\n");
+  options.addOutput("file", file, "file to write (-: standard output)")->required();
+  select.add(options, true);
+  flags.add(options);
+  options.addJson();
+  options.parseAll(arguments);
+  store::Store store = flags.open();
+  store::Store::Counts counts = store::exportTuning(store, select.filter, file);
+  if (options.printsText())
+    std::cout << fmt::format("{}: {} of {}\n", file, recordsText(size_t(counts.tuning)),
+                             counted(counts.platforms, "platform"));
+  options.writeJson({{"file", file}, {"counts", countsJson(counts)}});
+  return success;
+}
+
+int recordsImport(const Arguments &arguments) {
+  StoreFlags flags;
+  std::vector<std::string> files;
+  Options options(
+      "records import",
+      "Add the tuning records of archives and store files, and logs of AutoTVM 0.2 for viewing, to the store. All\n"
+      "files are checked first; then either all are added or none. Of two records of one schedule for one task on\n"
+      "one platform the later one stays.",
+      "  lathe records import laptop.jsonl.gz server.db\n  lathe records import resnet50_autotvm.log\n");
+  options.add_option("file", files, "archives, store files and logs of AutoTVM")->required();
+  flags.add(options);
+  options.addJson();
+  options.parseAll(arguments);
+  return importFiles(options, flags.path(), files, store::Imported::tuning);
+}
+
+int recordsMerge(const Arguments &arguments) {
+  std::string into;
+  std::vector<std::string> files;
+  Options options(
+      "records merge",
+      "Merge the tuning records of archives, store files and logs of AutoTVM into the store file INTO, which is\n"
+      "created if it does not exist.",
+      "  lathe records merge all.db laptop.jsonl.gz server.db\n");
+  options.add_option("into", into, "store file to write")->required();
+  options.add_option("file", files, "archives, store files and logs of AutoTVM")->required();
+  options.addJson();
+  options.parseAll(arguments);
+  return importFiles(options, into, files, store::Imported::tuning);
+}
+
+struct PruneFlags {
+  StoreFlags store;
+  SelectFlags select;
+  size_t keep = 0;
+  bool keeps = false, failures = false, otherVersions = false, dryRun = false;
+
+  void add(Options &options) {
+    auto *most = options.add_option("--keep", keep,
+                                    "Remove what passed beyond the N fastest of each task and platform; schedules that "
+                                    "were compared with the default stay");
+    most->type_name("N");
+    options.add_flag("--failures", failures, "Remove records without a time");
+    options.add_flag("--other-versions", otherVersions, "Remove records of other versions of lathe");
+    options.add_flag("--dry-run", dryRun, "Say what would be removed, and remove nothing");
+    select.add(options, false);
+    store.add(options);
+    options.addJson();
+    options.afterParse([this, most] {
+      keeps = most->count() > 0;
+      require(keeps || failures || otherVersions, "expected --keep N, --failures or --other-versions: what to remove");
+    });
+  }
+};
+
+/// Records to remove, by the reason.
+struct Pruned {
+  std::vector<TuningRecord> records;
+  size_t otherVersions = 0, failures = 0, slower = 0;
+
+  void add(const TuningRecord &record, size_t &reason) {
+    records.push_back(record);
+    ++reason;
+  }
+  json reasons() const { return {{"other_versions", otherVersions}, {"failures", failures}, {"slower", slower}}; }
+  std::string text() const {
+    return fmt::format("{} of other versions, {} without a time, {} slower than those kept", otherVersions, failures,
+                       slower);
+  }
+};
+
+Pruned choosePruned(const PruneFlags &flags, const std::vector<store::TunedTask> &tasks) {
+  Pruned pruned;
+  for (const store::TunedTask &task : tasks) {
+    std::map<std::string, size_t> passed; // by platform
+    for (const TuningRecord &record : task.records)
+      if (flags.otherVersions && record.version != LATHE_VERSION)
+        pruned.add(record, pruned.otherVersions);
+      else if (!record.seconds && flags.failures)
+        pruned.add(record, pruned.failures);
+      else if (record.seconds && flags.keeps && ++passed[record.platform] > flags.keep &&
+               record.verdict == store::TuningVerdict::open)
+        pruned.add(record, pruned.slower);
+  }
+  return pruned;
+}
+
+int recordsPrune(const Arguments &arguments) {
+  PruneFlags flags;
+  Options options(
+      "records prune",
+      "Remove tuning records that are not needed any more, and say how many and why. Filters restrict what may\n"
+      "be removed.",
+      "  lathe records prune --keep 20 --dry-run\n"
+      "  lathe records prune --failures --other-versions\n"
+      "  lathe records prune --task autotvm/ --keep 0 --failures     (imported logs)\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  store::Store store = flags.store.open();
+  auto all = size_t(store.counts().tuning);
+  Pruned pruned = choosePruned(flags, store.tunedTasks(flags.select.filter));
+  size_t removed = flags.dryRun ? pruned.records.size() : store.removeTuning(pruned.records);
+  if (options.printsText())
+    std::cout << fmt::format("{}: {} {} of {}: {}\n", store.path(), flags.dryRun ? "would remove" : "removed", removed,
+                             recordsText(all), pruned.text());
+  options.writeJson({{"store", store.path()},
+                     {"removed", removed},
+                     {"kept", all - removed},
+                     {"dry_run", flags.dryRun},
+                     {"reasons", pruned.reasons()}});
+  return success;
+}
+
+const Verb verbs[] = {
+    {"list", "List tuning records", recordsList},
+    {"best", "Show the fastest schedule of each task", recordsBest},
+    {"export", "Write tuning records as an archive", recordsExport},
+    {"import", "Add tuning records of archives, store files and logs of AutoTVM", recordsImport},
+    {"merge", "Merge tuning records of several files into the store file named first", recordsMerge},
+    {"prune", "Remove tuning records that are not needed any more", recordsPrune},
+};
+
+} // namespace
+
+int recordsVerb(const Arguments &arguments) {
+  return runSubVerb(
+      "records",
+      "Manage tuning records: schedules that were measured for a task, with their times. Compilations use\n"
+      "the best ones (docs/records.md).\n",
+      verbs,
+      "  lathe records best\n"
+      "  lathe records export machine.jsonl.gz\n"
+      "  lathe records import server.jsonl.gz\n"
+      "  lathe records prune --keep 20 --dry-run\n",
+      arguments);
+}
+
+} // namespace lathe::cli
