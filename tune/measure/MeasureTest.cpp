@@ -148,6 +148,13 @@ TEST(Measure, drawsLegalOperands) {
   Measurer measurer(options());
   expectPassed(measurer.measure(indexed.task, {indexed.prior()}, 0));
 
+  std::string m = "tensor<1x64xi64>", b = "tensor<1x64xi1>", f = "tensor<1x64xf32>"; // an attention mask
+  Kernel mask(
+      function("elementwise", "%m: " + m, f,
+               fmt::format("  %b = nn.cast %m {{to = i1}} : ({}) -> {}\n  %y = nn.cast %b {{to = f32}} : ({}) -> {}\n",
+                           m, b, b, f)));
+  expectPassed(measurer.measure(mask.task, {mask.prior()}, 0));
+
   std::string open = "tensor<?x24xf32>";
   Kernel symbolic(function("elementwise", fmt::format("%x: {} {{nn.dims = [\"N\", \"24\"]}}", open), open,
                            fmt::format("  %y = nn.tanh %x : ({0}) -> {0}\n", open)));

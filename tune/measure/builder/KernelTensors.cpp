@@ -92,7 +92,7 @@ Range rangeOf(ElementType type, double bound) {
     return isUnsignedInteger(type)
                ? Range{0, std::ldexp(1.0, int(bitWidth(type))) - 1}
                : Range{-std::ldexp(1.0, int(bitWidth(type)) - 1), std::ldexp(1.0, int(bitWidth(type)) - 1) - 1};
-  return {1, 8}; // also as a divisor
+  return {0, 8}; // masks have zeros
 }
 
 } // namespace

@@ -24,7 +24,7 @@ struct KernelTensors {
 KernelTensors kernelTensors(mlir::func::FuncOp function, const Extents &extents);
 
 /// Random operands, row-major: floats within inputBound of the family, indices inside of their axes, lengths of sequences
-/// up to the time axis, 8-bit integers of the whole range, other integers from 1 to 8. Equal for equal seeds.
+/// up to the time axis, 8-bit integers of the whole range, other integers from 0 to 8. Equal for equal seeds.
 std::vector<Tensor> randomOperands(mlir::func::FuncOp function, const KernelTensors &tensors, const Extents &extents,
                                    uint64_t seed);
 
