@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <regex>
 
 namespace lathe {
 namespace {
@@ -285,7 +286,9 @@ TEST_F(GraphScheduleTest, whatIsPrintedIsTakenBack) {
   EXPECT_TRUE(has(chosen, "r1: fuse/1 with=c1\n")) << chosen;
   EXPECT_TRUE(has(chosen, "t2: fuse/1 with=c2\n")) << chosen;
   EXPECT_TRUE(has(chosen, "c2: layout/1 ")) << chosen;
-  EXPECT_EQ(schedule(chosen), chosen);
+  // But for what stands behind the lines: a schedule that is given comes from a line of a file.
+  auto withoutOrigins = [](const std::string &text) { return std::regex_replace(text, std::regex("  # [^\n]*"), ""); };
+  EXPECT_EQ(withoutOrigins(schedule(chosen)), withoutOrigins(chosen));
 }
 
 TEST_F(GraphScheduleTest, choicesAreFollowed) {

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstring>
 #include <random>
+#include <regex>
 
 namespace lathe {
 namespace {
@@ -88,6 +89,11 @@ std::string given(const char *with1, const char *with2) {
 std::string scheduleOf(uint64_t seed, const CompileOptions &options) {
   auto context = makeContext();
   return emitLevel(*network(*context, seed), options, Level::schedule);
+}
+
+/// The lines without what stands behind them: a schedule that is given comes from a line of a file.
+std::string withoutOrigins(const std::string &schedule) {
+  return std::regex_replace(schedule, std::regex("  # [^\n]*"), "");
 }
 
 size_t kernelsOfTwo(const std::string &schedule) {
@@ -217,10 +223,10 @@ TEST(Separable, namesInASchedulesFileAreThoseOfTheKernels) {
   };
   std::string chosen = scheduled("");
   ASSERT_EQ(kernelsOfTwo(chosen), 2u) << chosen; // as in mobilenet_v2
-  EXPECT_EQ(scheduled(chosen), chosen);
+  EXPECT_EQ(withoutOrigins(scheduled(chosen)), withoutOrigins(chosen));
   size_t at = chosen.rfind(": separable/1 "), px = chosen.find(" px=", at), end = chosen.find_first_of(" \n", px + 4);
   std::string edited = chosen.substr(0, px) + " px=3" + chosen.substr(end);
-  EXPECT_EQ(scheduled(edited), edited);
+  EXPECT_EQ(withoutOrigins(scheduled(edited)), withoutOrigins(edited));
 }
 
 TEST(Separable, whatCannotBeFollowedIsAnError) {
