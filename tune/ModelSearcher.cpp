@@ -127,6 +127,25 @@ void ModelSearcher::anneal() {
   }
 }
 
+/// From the best point of each algorithm that was met, goes to the best neighbour until there is no better one.
+void ModelSearcher::descend() {
+  std::map<size_t, Scored> best; // by algorithm
+  for (const auto &[point, score] : scores)
+    if (auto [found, added] = best.try_emplace(point.algorithm, Scored{score, point}); score > found->second.score)
+      found->second = {score, point};
+  for (auto &[algorithm, top] : best)
+    for (bool better = true; better;) {
+      better = false;
+      std::vector<Point> neighbours = space.neighbours(top.point);
+      std::vector<double> reached = scoresOf(neighbours);
+      for (size_t i = 0; i < neighbours.size(); ++i)
+        if (reached[i] > top.score) {
+          top = {reached[i], neighbours[i]};
+          better = true;
+        }
+    }
+}
+
 void ModelSearcher::chooseBatch() {
   std::vector<Scored> pool;
   for (const auto &[point, score] : scores)
@@ -170,6 +189,7 @@ std::optional<Point> ModelSearcher::next() {
       return point;
   if (batch.empty()) {
     anneal();
+    descend();
     chooseBatch();
   }
   while (!batch.empty()) {

@@ -2,9 +2,10 @@
 // et al., "Learning to optimize tensor programs", NeurIPS 2018).
 //
 // Before the first report the model is the analytic one, or the one of SearcherKnowledge. After a
-// report it is fitted to all trials of the task. Proposals are the best points that annealing has
-// met and that were not proposed, chosen greedily: a point gains by values of parameters that no
-// other point of the batch has. A few are random.
+// report it is fitted to all trials of the task. Annealing ends with a descent from the best point of
+// each algorithm. Proposals are the best points that were met on the way and not proposed before,
+// chosen greedily: a point gains by values of parameters that no other point of the batch has. A few
+// are random.
 #pragma once
 
 #include "tune/Features.h"
@@ -47,6 +48,7 @@ private:
   std::vector<double> scoresOf(const std::vector<Point> &points);
   void startChains();
   void anneal();
+  void descend();
   void chooseBatch();
 };
 
