@@ -159,8 +159,8 @@ int recordsBest(const Arguments &arguments) {
   options.parseAll(arguments);
   store::Store store = flags.open();
   Processors processors(store);
-  Table table({textColumn("CPU").drop(2).shrink(12), numberColumn("", "ms"), numberColumn("trials"),
-               textColumn("failures").drop(3).shrink(10), textColumn("verdict").drop(1),
+  Table table({textColumn("CPU").drop(3).shrink(12), numberColumn("", "ms"), numberColumn("trials"),
+               textColumn("failures").drop(1).shrink(10), textColumn("verdict").drop(2),
                textColumn("schedule").shrink(16), textColumn("task").shrink(20)});
   json tasks = json::array();
   for (const store::TunedTask &task : store.tunedTasks(select.filter)) {
