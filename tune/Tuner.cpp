@@ -24,6 +24,7 @@ struct Tuner::Running {
   std::map<std::string, double> passed; // seconds by schedule, in the clock of this run
   std::string priorText;                // the prior's schedule as the space writes it
   double prior = never;                 // its seconds
+  TurnMeasurement priorMeasured;        // alone
   size_t trials = 0, searched = 0, sinceGain = 0;
   std::map<store::PointStatus, size_t> failures;
   std::string declined; // why the task cannot be measured
@@ -125,6 +126,8 @@ bool Tuner::tryBatch(size_t index, const std::vector<Point> &points) {
     ++one.searched;
     if (measurement.passed())
       one.passed[schedules[i]] = seconds;
+    if (schedules[i] == one.priorText)
+      static_cast<Measurement &>(one.priorMeasured) = measurement;
     one.sinceGain = seconds < std::min(before, current) ? 0 : one.sinceGain + 1;
     current = std::min(current, seconds);
   }
@@ -233,8 +236,11 @@ TunedTask Tuner::settle(size_t index) {
   bool priorPassed = one.prior < never;
   result.before = result.after = priorPassed ? one.prior : 0;
   std::vector<std::string> schedules = finalists(index);
-  if (schedules.size() <= (priorPassed ? 1 : 0))
+  if (schedules.size() <= (priorPassed ? 1 : 0)) {
+    if (priorPassed)
+      result.finalists = {one.priorMeasured}; // nothing came near it
     return result;
+  }
   result.finalists = runner.inTurns(tasks[index].task, schedules, options.settleSeconds);
   const std::vector<TurnMeasurement> &measured = result.finalists;
   if (priorPassed) {

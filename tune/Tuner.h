@@ -71,13 +71,14 @@ struct TuneState {
 
 /// A task at the end. Times are seconds of a run.
 struct TunedTask {
-  std::string declined;                        // why the task cannot be measured; "": it was
-  std::string schedule;                        // the one kept: the prior's unless another is faster beyond doubt
-  bool gained = false;                         // another than the prior's is kept
-  double before = 0, after = 0;                // with the prior's schedule (0: it failed) and with the kept one
-  std::optional<lab::JudgedRatio> ratio = {};  // before / after, where the two were measured in turns
-  std::vector<TurnMeasurement> finalists = {}; // of the last turns, the prior's schedule first unless it failed
-  size_t trials = 0, searched = 0;             // with earlier runs, and of this run
+  std::string declined;                       // why the task cannot be measured; "": it was
+  std::string schedule;                       // the one kept: the prior's unless another is faster beyond doubt
+  bool gained = false;                        // another than the prior's is kept
+  double before = 0, after = 0;               // with the prior's schedule (0: it failed) and with the kept one
+  std::optional<lab::JudgedRatio> ratio = {}; // before / after, where the two were measured in turns
+  std::vector<TurnMeasurement> finalists =
+      {}; // of the last turns, the prior's schedule first unless it failed; without turns it alone
+  size_t trials = 0, searched = 0; // with earlier runs, and of this run
   std::map<store::PointStatus, size_t> failures;
 };
 
