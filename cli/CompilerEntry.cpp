@@ -9,7 +9,7 @@ extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const ch
       {"check", "", checkVerb},       {"inspect", "", inspectVerb},   {"compile", "", compileVerb},
       {"extract", "", extractVerb},   {"verify", "", verifyVerb},     {"zoo", "", zooVerb},
       {"problems", "", problemsVerb}, {"segments", "", segmentsVerb}, {"reference", "", referenceVerb},
-      {"machine", "", machineVerb},
+      {"machine", "", machineVerb},   {"tune", "", tuneVerb},
   };
   lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);

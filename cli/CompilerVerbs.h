@@ -23,6 +23,7 @@ int zooVerb(const Arguments &arguments);
 int segmentsVerb(const Arguments &arguments);
 int problemsVerb(const Arguments &arguments);
 int machineVerb(const Arguments &arguments);
+int tuneVerb(const Arguments &arguments);
 /// `run --reference`: runs the whole model on the references.
 int referenceVerb(const Arguments &arguments);
 

@@ -33,6 +33,7 @@ const Summary compilerVerbs[] = {
     {"inspect", "Show a model's operators, FLOPs and shapes, or a package's kernels"},
     {"compile", "Compile a model to a package, print a stage of the compilation, or explain a schedule"},
     {"verify", "Check a compiled model against the float64 reference"},
+    {"tune", "Search faster schedules for the kernels of a model by measuring them"},
     {"extract", "Write a part of a model as ONNX: a segment or one operator"},
     {"segments", "Compare a network with another runtime segment by segment"},
     {"machine", "Measure the machine's rates and show what the compiler knows of it"},

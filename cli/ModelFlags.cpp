@@ -98,6 +98,8 @@ void ModelFlags::addCompileFlags(Options &options) {
 }
 
 void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
+  if (model.empty()) // of a verb that does without
+    return;
   bool isOne = !isZoo() && isPackage(model); // a file that cannot be read is an Error
   require(takesPackages || !isOne, "{}: is a compiled package, expected a model (ONNX, textual IR or zoo:NAME)", model);
   const std::string &compiled = isOne ? model : package;

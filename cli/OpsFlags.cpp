@@ -1,5 +1,7 @@
 #include "cli/OpsFlags.h"
 
+#include "cli/ProblemLists.h"
+
 #include "cli/FrontVerbs.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
@@ -235,21 +237,6 @@ std::string OpsFlags::finish() {
   return fmt::format("without {}: {}. Measured: {}", usual, missing.reason(), providers);
 }
 
-std::vector<std::string> OpsFlags::problemLists() const {
-  if (!problems.empty())
-    return {problems};
-  std::vector<std::string> lists = lab::shippedLists();
-  const char *data = std::getenv("LATHE_TEST_DATA");
-  for (const char *name : {"conv2d.csv", "gemm.csv"})
-    for (const std::string &folder : {std::string(data ? data : ""), std::string("../shared")})
-      if (std::string list = folder + "/problems/" + name; !folder.empty() && std::filesystem::exists(list)) {
-        lists.push_back(list);
-        break;
-      }
-  require(!lists.empty(), "--suite: no problem list is installed: give one with --problems CSV");
-  return lists;
-}
-
 lab::SyntaxOptions OpsFlags::syntaxOf(const std::string &typeName) const {
   lab::SyntaxOptions syntax;
   try {
@@ -291,7 +278,7 @@ std::vector<lab::ListedProblem> OpsFlags::ofType(const std::string &typeName) co
     }
   if (suites.empty())
     return entries;
-  auto listed = lab::readProblems(problemLists(), suites, syntax);
+  auto listed = lab::readProblems(problemLists(problems), suites, syntax);
   for (auto &entry : listed)
     entry.text = shortOrOwn(entry.problem, entry.text);
   for (auto &entry : ofKind(std::move(listed), fmt::format("--suite {}", fmt::join(suites, ",")), syntax))

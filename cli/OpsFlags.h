@@ -25,8 +25,6 @@ struct OpsFlags {
   std::string finish();
   /// True for `--suite list`.
   bool listsSuites() const { return suites == std::vector<std::string>{"list"}; }
-  /// Problem lists that --suite searches.
-  std::vector<std::string> problemLists() const;
 
   /// All requested problems with every type and batch, without duplicates.
   std::vector<lab::ListedProblem> listed() const;

@@ -18,11 +18,11 @@ SELECT = ["--task", "--family", "--cpu", "--platform"]
 
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
-USE = {"inspect": GRAPH, "extract": GRAPH, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "run": RUNS,
+USE = {"inspect": GRAPH, "extract": GRAPH, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "run": RUNS,
        "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
 WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
 NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
-          "compare": ["--with", "other.lathe"]}
+          "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
 OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--jobs", "--store", "--quiet"],
@@ -32,6 +32,8 @@ OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", 
        "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
        "compare": ["--with", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
+       "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--problem", "--suite", "--problems",
+                "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
        "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
        "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
@@ -52,6 +54,16 @@ WITHOUT_JSON = ["store path"]
 # Command lines in which one flag leaves another nothing to do. The flag that the error names comes first.
 # No word of these commands holds a blank.
 CONFLICTS = [
+    ("--trials 3", "tune MODEL --list-tasks --trials 3", "measures nothing"),
+    ("--budget 300", "tune MODEL --list-tasks --budget 5m", "measures nothing"),
+    ("--early-stopping 3", "tune MODEL --list-tasks --early-stopping 3", "measures nothing"),
+    ("--searcher ga", "tune MODEL --list-tasks --searcher ga", "measures nothing"),
+    ("--seed 3", "tune MODEL --list-tasks --seed 3", "measures nothing"),
+    ("--margin 0.1", "tune MODEL --list-tasks --margin 0.1", "measures nothing"),
+    ("--tasks conv", "tune --problem softmax:8x10:axis1 --tasks conv", "only a MODEL"),
+    ("--problems x.csv", "tune --problem softmax:8x10:axis1 --problems x.csv", "only --suite"),
+    ("--via-directory d", "tune MODEL --via-directory d", "only --via"),
+    ("--compare", "tune MODEL --via cat --compare", "not the model"),
     ("--max-seconds 1", "bench MODEL --repetitions 3 --max-seconds 1", "--repetitions decides"),
     ("--interval 0.1", "bench MODEL --repetitions 3 --interval 0.1", "--repetitions decides"),
     ("--max-seconds 1", "compare MODEL --check-only --max-seconds 1", "times nothing"),

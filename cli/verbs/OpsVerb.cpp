@@ -1,6 +1,7 @@
 // `lathe ops`: single operators in the laboratory.
 #include "cli/FrontVerbs.h"
 #include "cli/OpsFlags.h"
+#include "cli/ProblemLists.h"
 #include "cli/Recording.h"
 #include "cli/print/OpsPrint.h"
 #include "cli/print/Progress.h"
@@ -68,7 +69,7 @@ private:
 };
 
 int listSuites(const OpsFlags &flags, const Options &options) {
-  Table suites = suiteTable(lab::suitesOf(flags.problemLists()));
+  Table suites = suiteTable(lab::suitesOf(problemLists(flags.problems)));
   if (options.printsText())
     std::cout << suites.str(options.tableStyle());
   options.writeJson({{"suites", toJson(suites)}});

@@ -1,0 +1,13 @@
+// The lists of problems that --suite searches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// `given` if it is not "", else the lists installed with this program and those of the test data ($LATHE_TEST_DATA, or
+/// ../shared). Throws Error if there is none.
+std::vector<std::string> problemLists(const std::string &given);
+
+} // namespace lathe::cli

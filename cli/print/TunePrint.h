@@ -1,0 +1,38 @@
+// Output of `lathe tune`: the tasks of a model, progress, and the table at the end.
+#pragma once
+
+#include "lab/machine/Machine.h"
+#include "support/Table.h"
+#include "tune/Tuner.h"
+
+#include <optional>
+
+namespace lathe::cli {
+
+/// The limits beside which times are shown.
+struct TuneCeilings {
+  lab::MachineCeilings machine; // with the peak measured beside the trials
+  int threads = 1;
+  double peakGflops() const { return machine.gflops(ElementType::f32, threads); }
+  /// Share of the roofline that `seconds` for a run of the task are.
+  double share(const tune::Task &task, double seconds) const;
+  /// The time of a run at the roofline.
+  double limitSeconds(const tune::Task &task) const;
+};
+
+/// Tasks before tuning: runs, operations, predicted share of the time, size of the space, trials in the store.
+Table listedTasks(const std::vector<tune::TaskToTune> &tasks);
+
+/// One line about a batch: "3/23 conv ...: 120 GFLOPS, best 131 (65 % of peak); model 12.31 ms (13.20 before), 320 trials, 3
+/// failed".
+std::string progressText(const std::vector<tune::TaskToTune> &tasks, const tune::TuneState &state,
+                         const std::optional<TuneCeilings> &ceilings);
+
+/// Tasks after tuning, in the order of what they gained for the model.
+Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<tune::TunedTask> &tuned,
+                 const std::optional<TuneCeilings> &ceilings);
+
+/// "2 crashed, 1 failed"; "" for none.
+std::string failuresText(const std::map<store::PointStatus, size_t> &failures);
+
+} // namespace lathe::cli

@@ -1,0 +1,69 @@
+#include "cli/tuning/TaskList.h"
+
+#include "compile/Kernels.h"
+#include "lab/providers/kernel/ProblemKernel.h"
+#include "ops/Lowerings.h"
+
+namespace lathe::cli {
+
+static bool mentions(const KernelTask &task, const std::string &text) {
+  auto has = [&](const std::string &where) { return where.find(text) != std::string::npos; };
+  return has(task.label) || has(task.task) || std::any_of(task.nodes.begin(), task.nodes.end(), has);
+}
+
+bool TaskList::add(KernelTask kernel) {
+  Outcome<Schedule> prior = priorSchedule(*kernel.facts);
+  if (!prior)
+    return false;
+  tune::TaskToTune task;
+  task.task.key = kernel.task;
+  task.task.kernel = kernel.text;
+  task.task.family = kernel.facts->family;
+  task.task.label = kernel.label;
+  task.task.nodes = kernel.nodes;
+  task.task.count = std::max<int64_t>(1, kernel.calls);
+  task.task.flops = kernel.flops;
+  task.task.bytes = kernel.bytes;
+  task.facts = kernel.facts.get();
+  task.prior = prior->str();
+  for (PredictedSchedule &rule : ruleSchedules(*kernel.facts, {*prior, 0, 0}))
+    task.rules.push_back(std::move(rule.schedule));
+  task.predictedSeconds = kernel.facts->predict(*prior).total() / (clockGhz * 1e9);
+  tasks.push_back(std::move(task));
+  facts.push_back(std::move(kernel.facts));
+  return true;
+}
+
+void TaskList::addModel(const ModelFlags &model, const CompileOptions &compiling, const std::string &only) {
+  Source source = loadSource(model);
+  bool any = false;
+  for (KernelTask &kernel : kernelTasks(*source.module, compiling))
+    if (mentions(kernel, only))
+      any |= add(std::move(kernel));
+  require(any, "{}: no kernel{} has a schedule", model.model, only.empty() ? "" : fmt::format(" with '{}'", only));
+}
+
+std::vector<std::string> TaskList::addProblems(const std::vector<lab::ListedProblem> &problems,
+                                               const CompileOptions &compiling) {
+  registerLowerings();
+  Target target = targetOf(compiling);
+  KernelOptions options = kernelOptionsOf(compiling);
+  std::vector<std::string> declined;
+  for (const lab::ListedProblem &entry : problems) {
+    auto attempt = [&](const KernelProblem &problem) -> Outcome<bool> {
+      Outcome<KernelTask> task = kernelTask(problemOf(problem.function, target, options));
+      if (!task)
+        return NotApplicable{task.reason()};
+      task->calls = entry.count;
+      task->nodes = {entry.name.empty() ? entry.text : entry.name};
+      return add(std::move(*task)) ? Outcome<bool>(true) : Outcome<bool>(NotApplicable{"it has no schedule"});
+    };
+    Outcome<std::string> layout =
+        lab::firstLayout(entry.problem, target, lab::ActivationLayout::any, options.threads, attempt);
+    if (!layout)
+      declined.push_back(fmt::format("{} {}: {}", entry.kind, entry.text, layout.reason()));
+  }
+  return declined;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,34 @@
+// What `lathe tune` tunes: the tasks of a model, or of problems.
+#pragma once
+
+#include "cli/CompilerVerbs.h"
+#include "compile/KernelTasks.h"
+#include "lab/problems/ProblemList.h"
+#include "tune/Tuner.h"
+
+namespace lathe::cli {
+
+/// Tasks with the facts that they refer to. Movable.
+class TaskList {
+public:
+  /// `clockGhz` turns predicted cycles into seconds.
+  explicit TaskList(double clockGhz) : clockGhz(clockGhz) {}
+
+  /// Adds the tasks of a model with `only` in their label, nodes or text. Throws Error if there is none.
+  void addModel(const ModelFlags &model, const CompileOptions &compiling, const std::string &only);
+  /// Adds the tasks of problems, each as one kernel in the layout of a network. Returns the reasons why others have none:
+  /// "conv2d ...: reason".
+  std::vector<std::string> addProblems(const std::vector<lab::ListedProblem> &problems,
+                                       const CompileOptions &compiling);
+
+  std::vector<tune::TaskToTune> tasks;
+
+private:
+  double clockGhz;
+  std::vector<std::unique_ptr<KernelFacts>> facts; // by task
+
+  /// Returns false if no schedule computes the kernel.
+  bool add(KernelTask kernel);
+};
+
+} // namespace lathe::cli

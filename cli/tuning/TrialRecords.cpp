@@ -1,0 +1,65 @@
+#include "cli/tuning/TrialRecords.h"
+
+#include <cmath>
+
+namespace lathe::cli {
+
+static store::TuningTask taskOf(const tune::Task &task) { return {task.key, task.family, task.kernel}; }
+
+void TrialRecords::add(const tune::Task &task, const std::vector<tune::Measurement> &measurements) {
+  std::vector<store::TuningRecord> records;
+  for (const tune::Measurement &one : measurements)
+    records.push_back(recordOf(one));
+  recording.add(taskOf(task), std::move(records));
+}
+
+void TrialRecords::add(const tune::Task &task, const tune::TunedTask &tuned, bool undone) {
+  std::vector<store::TuningRecord> records;
+  for (const tune::TurnMeasurement &one : tuned.finalists) {
+    store::TuningRecord record = recordOf(one);
+    bool kept = tuned.gained && !undone && one.schedule == tuned.schedule;
+    if (one.passed())
+      record.verdict = kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain;
+    records.push_back(std::move(record));
+  }
+  recording.add(taskOf(task), std::move(records));
+}
+
+std::vector<tune::Measurement> TrialRecords::known(const std::string &task) const {
+  std::vector<tune::Measurement> measurements;
+  if (!recording.store())
+    return measurements;
+  store::TuningFilter filter;
+  filter.task = task;
+  filter.platform = recording.platformKey();
+  for (const store::TuningRecord &record : recording.store()->tuning(filter)) {
+    if (record.searcher.empty()) // of `ops bench`, which measures with other caches
+      continue;
+    tune::Measurement one;
+    one.schedule = record.schedule;
+    one.status = record.status;
+    one.reason = record.reason;
+    for (int64_t sample : record.samples)
+      one.seconds.push_back(double(sample) * 1e-9);
+    measurements.push_back(std::move(one));
+  }
+  return measurements;
+}
+
+store::TuningRecord TrialRecords::recordOf(const tune::Measurement &measurement) const {
+  store::TuningRecord record;
+  record.schedule = measurement.schedule;
+  record.status = measurement.status;
+  record.reason = measurement.reason;
+  record.searcher = searcher;
+  record.buildSeconds = measurement.build;
+  record.runSeconds = measurement.run;
+  if (measurement.passed()) {
+    record.seconds = measurement.best();
+    for (double seconds : measurement.seconds)
+      record.samples.push_back(std::llround(seconds * 1e9));
+  }
+  return record;
+}
+
+} // namespace lathe::cli

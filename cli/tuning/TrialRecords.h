@@ -1,0 +1,27 @@
+// Outcomes of trials as tuning records (docs/records.md).
+#pragma once
+
+#include "cli/Recording.h"
+#include "tune/Tuner.h"
+
+namespace lathe::cli {
+
+class TrialRecords {
+public:
+  /// `searcher`: that proposes the schedules. `recording` outlives the object.
+  TrialRecords(Recording &recording, std::string searcher) : recording(recording), searcher(std::move(searcher)) {}
+
+  void add(const tune::Task &task, const std::vector<tune::Measurement> &measurements);
+  /// The finalists of a task with what the turns have found. `undone`: what is faster by itself is no gain for the model.
+  void add(const tune::Task &task, const tune::TunedTask &tuned, bool undone = false);
+  /// What earlier searches on this machine have measured.
+  std::vector<tune::Measurement> known(const std::string &task) const;
+
+private:
+  Recording &recording;
+  std::string searcher;
+
+  store::TuningRecord recordOf(const tune::Measurement &measurement) const;
+};
+
+} // namespace lathe::cli
