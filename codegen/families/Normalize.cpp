@@ -158,14 +158,28 @@ private:
       ScalarBuilder b = scalar(x);
       return take(b, 0, state, x);
     };
-    Values state(4, k.zero(vector()));
+    Values zeros(4, k.zero(vector()));
     Value main = k.mul(k.div(length, 4), 4);
-    state = k.loop(k.constant(0), main, 4, state, [&](Value index, mlir::ValueRange carried) {
-      Values all;
-      for (int64_t i = 0; i < 4; ++i)
-        all.push_back(next(carried[i], k.add(index, i)));
-      return all;
-    });
+    auto sumOf = [&](Value lo, Value hi) {
+      return k.loop(lo, hi, 4, zeros, [&](Value index, mlir::ValueRange carried) {
+        Values all;
+        for (int64_t i = 0; i < 4; ++i)
+          all.push_back(next(carried[i], k.add(index, i)));
+        return all;
+      });
+    };
+    // The rounding errors of a sum grow with the number of its terms: long ones are sums of sums.
+    constexpr int64_t terms = 4096;
+    Values state;
+    if (plan.length.constantOr(terms + 1) <= terms)
+      state = sumOf(k.constant(0), main);
+    else
+      state = k.loop(k.constant(0), main, terms, zeros, [&](Value lo, mlir::ValueRange carried) {
+        Values part = sumOf(lo, k.min(k.add(lo, terms), main)), all;
+        for (int64_t i = 0; i < 4; ++i)
+          all.push_back(scalar(part[i]).add(carried[i], part[i]));
+        return all;
+      });
     state = k.loop(main, length, 1, state, [&](Value index, mlir::ValueRange carried) {
       Values all(carried);
       all[0] = next(all[0], index);
