@@ -1,8 +1,7 @@
 #include "cli/OpsFlags.h"
 
-#include "cli/ProblemLists.h"
-
 #include "cli/FrontVerbs.h"
+#include "cli/ProblemLists.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
 #include "lab/problems/TextRanges.h"

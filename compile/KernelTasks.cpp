@@ -16,19 +16,6 @@ int64_t valueOf(const Dim &dim, const Extents &extents) {
   });
 }
 
-/// Bytes of a value as kernels see it: a blocked axis is filled up to whole blocks.
-double storedBytes(mlir::Value value, const TensorInfo &info, const Extents &extents) {
-  nn::BlockedAttr layout = nn::layoutOf(value);
-  int64_t elements = 1;
-  for (size_t axis = 0; axis < info.rank(); ++axis) {
-    int64_t extent = valueOf(info.dims[axis], extents);
-    if (layout && axis == size_t(layout.getAxis()))
-      extent = (extent + layout.getSize() - 1) / layout.getSize() * layout.getSize();
-    elements *= extent;
-  }
-  return static_cast<double>(byteSize(info.type, elements));
-}
-
 /// Anchor, extents of its first operands, and the operators around it.
 std::string labelOf(mlir::func::FuncOp kernel, const nn::SymbolicShapes &shapes) {
   auto family = kernel->getAttrOfType<mlir::StringAttr>("nn.family");
@@ -53,10 +40,12 @@ void describe(KernelTask &task, mlir::func::FuncOp kernel, const Extents &extent
   nn::SymbolicShapes shapes(kernel);
   task.label = labelOf(kernel, shapes);
   kernel.walk([&](mlir::Operation *op) { task.flops += double(valueOf(flopsOf(op, shapes), extents)); });
-  for (mlir::Value argument : kernel.getArguments())
-    task.bytes += storedBytes(argument, shapes.of(argument), extents);
-  for (mlir::Value result : kernel.front().getTerminator()->getOperands())
-    task.bytes += storedBytes(result, shapes.of(result), extents);
+  auto addBytes = [&](mlir::ValueRange values) {
+    for (mlir::Value value : values)
+      task.bytes += double(valueOf(physicalBytes(shapes.of(value), nn::layoutOf(value)), extents));
+  };
+  addBytes(kernel.getArguments());
+  addBytes(kernel.front().getTerminator()->getOperands());
 }
 
 } // namespace

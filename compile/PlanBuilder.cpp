@@ -11,16 +11,6 @@
 namespace lathe {
 namespace {
 
-/// Bytes of a value in memory: a blocked axis is padded to whole blocks.
-Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {
-  Dims dims = info.dims;
-  if (layout)
-    dims[layout.getAxis()] = ceilDiv(dims[layout.getAxis()], layout.getSize()) * layout.getSize();
-  Dim bits = product(dims) * static_cast<int64_t>(bitWidth(info.type));
-  return bitWidth(info.type) % 8 == 0 ? product(dims) * static_cast<int64_t>(bitWidth(info.type) / 8)
-                                      : ceilDiv(bits, 8);
-}
-
 /// True when no formula over the inputs' extents gives the shape.
 bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }
 
@@ -458,6 +448,15 @@ private:
 };
 
 } // namespace
+
+Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {
+  Dims dims = info.dims;
+  if (layout)
+    dims[layout.getAxis()] = ceilDiv(dims[layout.getAxis()], layout.getSize()) * layout.getSize();
+  Dim bits = product(dims) * static_cast<int64_t>(bitWidth(info.type));
+  return bitWidth(info.type) % 8 == 0 ? product(dims) * static_cast<int64_t>(bitWidth(info.type) / 8)
+                                      : ceilDiv(bits, 8);
+}
 
 Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
   const OpRecord *record = nn::recordOf(op);

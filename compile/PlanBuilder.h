@@ -33,6 +33,9 @@ struct BuiltPlan {
 /// each distinct form once. Throws Error with the node if the module is not at kernels level.
 BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants);
 
+/// Bytes of a value in memory: a blocked axis is padded to whole blocks.
+Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout);
+
 /// Operations of one evaluation of `op` by its record; may depend on symbols.
 Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
