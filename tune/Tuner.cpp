@@ -13,23 +13,28 @@ constexpr double finalistMargin = 1.01;
 
 } // namespace
 
-struct Tuner::Running {
-  /// Random points that are tried to find out whether an algorithm computes the kernel: where its rule finds a schedule,
-  /// none is needed.
-  static constexpr size_t probes = 500;
+Space spaceOf(const TaskToTune &task) {
+  // Random points that are tried to find out whether an algorithm computes the kernel: where its rule finds a schedule, none
+  // is needed.
+  constexpr size_t probes = 500;
+  std::vector<Schedule> starts = task.rules;
+  starts.push_back(readSchedule(task.prior));
+  return Space(*task.facts, starts, probes);
+}
 
+struct Tuner::Running {
   Space space;
   std::unique_ptr<Searcher> searcher;
-  std::optional<TaskProgress> progress; // from the first measurement on
-  std::map<std::string, double> passed; // seconds by schedule, in the clock of this run
-  std::string priorText;                // the prior's schedule as the space writes it
-  double prior = never;                 // its seconds
-  TurnMeasurement priorMeasured;        // alone
-  size_t trials = 0, searched = 0, sinceGain = 0;
+  std::optional<TaskProgress> progress;                       // from the first measurement on
+  std::map<std::string, double> passed;                       // seconds by schedule, in the clock of this run
+  std::string priorText;                                      // the prior's schedule as the space writes it
+  double prior = never;                                       // its seconds
+  TurnMeasurement priorMeasured;                              // alone
+  size_t trials = 0, searched = 0, failed = 0, sinceGain = 0; // searched, failed: of this run
   std::map<store::PointStatus, size_t> failures;
   std::string declined; // why the task cannot be measured
 
-  Running(const TaskToTune &task, const TuneOptions &options) : space(*task.facts, startsOf(task), probes) {
+  Running(const TaskToTune &task, const TuneOptions &options) : space(spaceOf(task)) {
     std::vector<Point> starts;
     for (const Schedule &schedule : task.rules)
       if (std::optional<Point> start = space.point(schedule))
@@ -42,11 +47,6 @@ struct Tuner::Running {
     priorText = space.schedule(*point).str();
   }
 
-  static std::vector<Schedule> startsOf(const TaskToTune &task) {
-    std::vector<Schedule> starts = task.rules;
-    starts.push_back(readSchedule(task.prior));
-    return starts;
-  }
   double best() const {
     double least = never;
     for (const auto &[schedule, seconds] : passed)
@@ -86,8 +86,7 @@ void Tuner::tell(size_t task, double current) const {
   for (size_t i = 0; i < tasks.size(); ++i) {
     const Running &one = *running[i];
     state.trials += one.searched;
-    for (const auto &[status, count] : one.failures)
-      state.failed += count;
+    state.failed += one.failed;
     double prior = one.prior < never ? one.prior : tasks[i].predictedSeconds;
     state.beforeSeconds += double(tasks[i].task.count) * prior;
     state.modelSeconds += one.progress ? one.progress->modelSeconds() : double(tasks[i].task.count) * prior;
@@ -124,6 +123,7 @@ bool Tuner::tryBatch(size_t index, const std::vector<Point> &points) {
     trials.push_back({points[i], seconds});
     one.count(measurement);
     ++one.searched;
+    one.failed += !measurement.passed();
     if (measurement.passed())
       one.passed[schedules[i]] = seconds;
     if (schedules[i] == one.priorText)
@@ -218,6 +218,12 @@ std::vector<std::string> Tuner::finalists(size_t index) const {
   std::sort(fastest.begin(), fastest.end());
   if (fastest.size() > options.finalists)
     fastest.resize(options.finalists);
+  for (const std::string &kept : tasks[index].kept)
+    if (auto known = one.passed.find(kept); known != one.passed.end() && kept != one.priorText) {
+      std::pair<double, std::string> entry(known->second, kept);
+      if (std::find(fastest.begin(), fastest.end(), entry) == fastest.end())
+        fastest.push_back(entry);
+    }
   std::vector<std::string> schedules;
   if (one.prior < never)
     schedules.push_back(one.priorText);
@@ -251,15 +257,17 @@ TunedTask Tuner::settle(size_t index) {
   for (size_t i = priorPassed ? 1 : 0; i < schedules.size(); ++i) {
     if (!measured[i].passed())
       continue;
-    bool faster = !priorPassed || measured[i].toFirst.verdict == lab::Verdict::faster;
-    bool better = faster && (!result.gained || measured[i].best() < result.after);
+    const lab::JudgedRatio &speed = measured[i].toFirst;
+    bool faster = !priorPassed || speed.verdict == lab::Verdict::faster;
+    double after = priorPassed ? result.before / speed.ratio.ratio : measured[i].best();
+    bool better = faster && (!result.gained || after < result.after);
     if (priorPassed && (better || !result.ratio)) // of the kept one, else of the fastest in its trial
-      result.ratio = measured[i].toFirst;
+      result.ratio = speed;
     if (!better)
       continue;
     result.schedule = schedules[i];
     result.gained = true;
-    result.after = measured[i].best();
+    result.after = after;
   }
   return result;
 }

@@ -2,7 +2,7 @@
 //
 //   Tuner tuner(tasks, trials, options, watch);
 //   tuner.search();                                   // until the budget, the margin or the limits end it
-//   std::vector<TunedTask> tuned = tuner.settle();    // the best of each task in turns with the prior's
+//   std::vector<TunedTask> tuned = tuner.settle();    // measures the best few of each task in turns with the prior's
 //
 // It knows neither processes nor the store: `TrialRunner` measures, `TuneWatch` is told of every outcome.
 #pragma once
@@ -44,7 +44,11 @@ struct TaskToTune {
   double floorSeconds = 0;             // time of a run that no schedule beats, by the ceilings of the machine
   double predictedSeconds = 0;         // of the prior
   std::vector<Measurement> known = {}; // of earlier runs on this machine
+  std::vector<std::string> kept = {};  // schedules that those runs kept: turns decide about them anew
 };
+
+/// The space that is searched for the task.
+Space spaceOf(const TaskToTune &task);
 
 struct TuneOptions {
   std::string searcher; // a name of tune/Searcher.h; "": the default
@@ -62,8 +66,8 @@ struct TuneOptions {
 
 /// What is known after a batch, for progress.
 struct TuneState {
-  size_t task = 0; // index of the task of the batch
-  size_t trials = 0, failed = 0;
+  size_t task = 0;                            // index of the task of the batch
+  size_t trials = 0, failed = 0;              // of this run
   double modelSeconds = 0, beforeSeconds = 0; // sum over all tasks: with the best schedules, with the prior's
   double current = 0, best = 0;           // of the task: fastest of the batch (infinite: none passed), fastest known
   std::optional<double> secondsLeft = {}; // until the search ends if nothing more is gained, at most the deadline
@@ -71,10 +75,11 @@ struct TuneState {
 
 /// A task at the end. Times are seconds of a run.
 struct TunedTask {
-  std::string declined;                       // why the task cannot be measured; "": it was
-  std::string schedule;                       // the one kept: the prior's unless another is faster beyond doubt
-  bool gained = false;                        // another than the prior's is kept
-  double before = 0, after = 0;               // with the prior's schedule (0: it failed) and with the kept one
+  std::string declined; // why the task cannot be measured; "": it was
+  std::string schedule; // the one kept: the prior's unless another is faster beyond doubt
+  bool gained = false;  // another than the prior's is kept
+  /// Seconds with the prior's schedule (0: it failed) and with the kept one: before / the ratio of the turns.
+  double before = 0, after = 0;
   std::optional<lab::JudgedRatio> ratio = {}; // before / after, where the two were measured in turns
   std::vector<TurnMeasurement> finalists =
       {}; // of the last turns, the prior's schedule first unless it failed; without turns it alone
@@ -99,7 +104,7 @@ public:
   void search();
   /// Decides every task. A schedule is kept if it is *faster* than the prior's in turns (lab/judging/Verdict.h).
   std::vector<TunedTask> settle();
-  /// Why the search ended: "the time is over", "...".
+  /// Why the search ended: "the time is over", "every task is at its limit".
   const std::string &endReason() const { return reason; }
 
 private:

@@ -25,12 +25,11 @@ void TrialRecords::add(const tune::Task &task, const tune::TunedTask &tuned, boo
   recording.add(taskOf(task), std::move(records));
 }
 
-std::vector<tune::Measurement> TrialRecords::known(const std::string &task) const {
-  std::vector<tune::Measurement> measurements;
+void TrialRecords::recall(tune::TaskToTune &task) const {
   if (!recording.store())
-    return measurements;
+    return;
   store::TuningFilter filter;
-  filter.task = task;
+  filter.task = task.task.key;
   filter.platform = recording.platformKey();
   for (const store::TuningRecord &record : recording.store()->tuning(filter)) {
     if (record.searcher.empty()) // of `ops bench`, which measures with other caches
@@ -41,9 +40,10 @@ std::vector<tune::Measurement> TrialRecords::known(const std::string &task) cons
     one.reason = record.reason;
     for (int64_t sample : record.samples)
       one.seconds.push_back(double(sample) * 1e-9);
-    measurements.push_back(std::move(one));
+    if (record.verdict == store::TuningVerdict::faster)
+      task.kept.push_back(record.schedule);
+    task.known.push_back(std::move(one));
   }
-  return measurements;
 }
 
 store::TuningRecord TrialRecords::recordOf(const tune::Measurement &measurement) const {

@@ -14,8 +14,8 @@ public:
   void add(const tune::Task &task, const std::vector<tune::Measurement> &measurements);
   /// The finalists of a task with what the turns have found. `undone`: what is faster by itself is no gain for the model.
   void add(const tune::Task &task, const tune::TunedTask &tuned, bool undone = false);
-  /// What earlier searches on this machine have measured.
-  std::vector<tune::Measurement> known(const std::string &task) const;
+  /// Adds to the task what earlier searches on this machine have measured and kept.
+  void recall(tune::TaskToTune &task) const;
 
 private:
   Recording &recording;
