@@ -43,11 +43,11 @@ Table listedTasks(const std::vector<tune::TaskToTune> &tasks) {
                textColumn("task text").key("key").onlyData()});
   for (size_t i = 0; i < tasks.size(); ++i) {
     const tune::TaskToTune &task = tasks[i];
-    tune::Space space(*task.facts, {readSchedule(task.prior)});
     table.row({std::to_string(i + 1), task.task.label, task.task.nodes.empty() ? "" : task.task.nodes.front(),
                std::to_string(task.task.count), fmt::format("{:.1f}", task.task.flops * 1e-6),
-               percent(task.predictedSeconds * double(task.task.count) / all), fmt::format("{:.3g}", space.points()),
-               std::to_string(task.known.size()), task.prior, task.task.family, task.task.key});
+               percent(task.predictedSeconds * double(task.task.count) / all),
+               fmt::format("{:.3g}", spaceOf(task).points()), std::to_string(task.known.size()), task.prior,
+               task.task.family, task.task.key});
   }
   return table;
 }

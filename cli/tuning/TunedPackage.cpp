@@ -26,19 +26,22 @@ static nlohmann::json jsonOf(const std::string &path) {
   return nlohmann::json::parse(file, nullptr, false);
 }
 
-TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, const std::string &untuned,
-                             double seconds) {
-  TunedComparison result;
+std::string verifyTuned(const ModelFlags &model, const std::string &tuned) {
   std::string verdict = (temporaryFolder() / "verdict.json").string();
-  std::string times = (temporaryFolder() / "times.json").string(), threads = std::to_string(model.threads);
-  Arguments verify{"verify", model.model, "--package", tuned, "--threads", threads, "--json", verdict, quietFlag()};
+  Arguments verify{"verify", model.model, "--package", tuned, "--threads", std::to_string(model.threads),
+                   "--json", verdict,     quietFlag()};
   for (const std::string &flag : model.graphArguments())
     verify.push_back(flag);
   runSelf(verify);
-  result.verification =
-      fmt::format("verified: relative error {:.1e}", jsonOf(verdict).at("relative_error").get<double>());
-  runSelf({"compare", tuned, "--with", untuned, "--threads", threads, "--max-seconds", fmt::format("{:.1f}", seconds),
-           "--no-store", "--json", times, quietFlag()});
+  return fmt::format("verified: relative error {:.1e}", jsonOf(verdict).at("relative_error").get<double>());
+}
+
+TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, const std::string &untuned,
+                             double seconds) {
+  TunedComparison result;
+  std::string times = (temporaryFolder() / "times.json").string();
+  runSelf({"compare", tuned, "--with", untuned, "--threads", std::to_string(model.threads), "--max-seconds",
+           fmt::format("{:.1f}", seconds), "--no-store", "--json", times, quietFlag()});
   result.comparison = jsonOf(times);
   result.slower = result.comparison.at("peers").at(0).value("verdict", "") == name(lab::Verdict::slower);
   return result;

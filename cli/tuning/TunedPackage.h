@@ -25,8 +25,10 @@ struct TunedComparison {
   Table sides() const;
 };
 
-/// Verifies the tuned package against the references, then times both packages in turns for about `seconds`. Throws
-/// ChildFailed, and says why, if the outputs are wrong.
+/// Verifies the tuned package against the references and returns a line about it. Throws ChildFailed, and says why, if the
+/// outputs are wrong.
+std::string verifyTuned(const ModelFlags &model, const std::string &tuned);
+/// Times both packages in turns for about `seconds`. Throws ChildFailed, and says why, if their outputs differ.
 TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, const std::string &untuned,
                              double seconds);
 

@@ -10,7 +10,6 @@
 #include "support/Text.h"
 #include "tune/measure/Measure.h"
 
-#include <filesystem>
 #include <iostream>
 
 namespace lathe::cli {
@@ -51,6 +50,8 @@ struct TuneFlags {
       if (!hasModel())
         options.refuse({"--shape", "--tasks", "--compare", "--output", "--zoo-seed", "--zoo-batch", "--zoo-sequence"},
                        "only a MODEL has it");
+      options.refuse({"--no-records"}, "the default schedules are those without records, whatever the store has");
+      options.refuse({"--schedule", "--references-only"}, "the search chooses the schedules of kernels");
       if (suites.empty())
         options.refuse({"--problems"}, "only --suite reads a list");
       if (via.empty())
@@ -113,8 +114,8 @@ private:
         ->type_name("N");
     options
         .add_option("--budget", budget,
-                    "Take at most this long, the final comparison included: 90s, 5m, 1h (default: until no more is "
-                    "expected to be gained)")
+                    "Search so that this time is enough for the final comparison, too: 90s, 5m, 1h (default: until no "
+                    "more is expected to be gained)")
         ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}))
         ->check(CLI::Range(1.0, 1e7))
         ->type_name("TIME");
@@ -198,7 +199,7 @@ public:
       leftOut = list.addProblems(flags.listed(), compiling);
     require(!list.tasks.empty(), "{}: no problem has a kernel: {}", flags.subject(), fmt::join(leftOut, "; "));
     for (tune::TaskToTune &task : list.tasks)
-      task.known = records.known(task.task.key);
+      records.recall(task);
   }
 
   int listTasks() {
@@ -284,18 +285,21 @@ private:
     progress.update("compiling the model untuned and tuned", 0, 0);
     compileWith(flags.model, compiling, {}, untuned);
     compileWith(flags.model, compiling, schedules, package);
-    double left = flags.budget > 0 ? began + flags.budget - lab::steadySeconds() : finalSeconds(0);
     if (gained || flags.compare) {
+      progress.update("verifying the tuned model", 0, 0);
+      std::string verification = verifyTuned(flags.model, package);
+      constexpr double least = 2; // seconds, where the budget is spent
+      double left = flags.budget > 0 ? began + flags.budget - lab::steadySeconds() : finalSeconds(0);
       progress.updateUntil("comparing the model untuned and tuned", left);
-      whole = compareTuned(flags.model, package, untuned, std::max(left, 2.0));
+      whole = compareTuned(flags.model, package, untuned, std::max(left, least));
+      whole->verification = std::move(verification);
       undone = whole->slower;
     }
     if (undone)
       for (size_t i = 0; i < tuned.size(); ++i)
         records.add(list.tasks[i].task, tuned[i], true);
     if (!flags.output.empty())
-      std::filesystem::copy_file(undone ? untuned : package, flags.output,
-                                 std::filesystem::copy_options::overwrite_existing);
+      writeFile(flags.output, readFile(undone ? untuned : package));
   }
 
   void report(const tune::MeasureCounts &counts) {
@@ -360,6 +364,8 @@ int tuneVerb(const Arguments &arguments) {
                   "  lathe tune model.onnx --target aarch64-linux-gnu,cpu=cortex-a76 --via \"ssh board\"\n");
   flags.add(options);
   options.parseAll(arguments);
+  if (!flags.output.empty())
+    requireNoTerminal(flags.output, "a package");
   flags.model.noRecords = true; // the default schedules are those without records
   Tuning tuning(flags, options, arguments);
   return flags.list ? tuning.listTasks() : tuning.run();
