@@ -110,3 +110,32 @@ function(lathe_test NAME)
   endif()
   add_dependencies(tests-${ROOM} ${NAME})
 endfunction()
+
+# lathe_sources_of(VARIABLE FILE room...): the absolute paths of the sources of rooms, for those who compile them otherwise
+# (another processor, another sanitizer); FILE, in the build folder, has one a line.
+function(lathe_sources_of VARIABLE FILE)
+  set(ALL)
+  foreach(ROOM ${ARGN})
+    get_target_property(SOURCES ${ROOM} SOURCES)
+    get_target_property(DIRECTORY ${ROOM} SOURCE_DIR)
+    foreach(SOURCE ${SOURCES})
+      cmake_path(ABSOLUTE_PATH SOURCE BASE_DIRECTORY ${DIRECTORY})
+      list(APPEND ALL ${SOURCE})
+    endforeach()
+  endforeach()
+  list(FILTER ALL EXCLUDE REGEX "\\.h$")
+  list(JOIN ALL "\n" LINES)
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/${FILE} CONTENT "${LINES}\n")
+  set(${VARIABLE} ${ALL} PARENT_SCOPE)
+endfunction()
+
+# lathe_kernel_image(OUTPUT NAME): hand-written kernels as codegen would emit them, a flat image without imports, from
+# testing/NAME.c and testing/NAME.ld, which says the order of the kernels.
+function(lathe_kernel_image OUTPUT NAME)
+  add_custom_command(OUTPUT ${OUTPUT}
+    COMMAND ${CMAKE_C_COMPILER} -O2 -fPIC -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables
+            -I ${CMAKE_SOURCE_DIR} -c ${CMAKE_CURRENT_SOURCE_DIR}/testing/${NAME}.c -o ${OUTPUT}.o
+    COMMAND ${LLD} -T ${CMAKE_CURRENT_SOURCE_DIR}/testing/${NAME}.ld --oformat=binary ${OUTPUT}.o -o ${OUTPUT}
+    DEPENDS testing/${NAME}.c testing/${NAME}.ld ${CMAKE_SOURCE_DIR}/package/KernelAbi.h
+    COMMENT "test kernels ${NAME}" VERBATIM)
+endfunction()
