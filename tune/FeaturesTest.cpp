@@ -1,12 +1,8 @@
 // Features of random legal schedules of random kernels of all families.
 #include "tune/Features.h"
-#include "codegen/Generate.h"
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ir/Context.h"
-#include "ops/Lowerings.h"
 #include "tune/Space.h"
-
-#include "mlir/Parser/Parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,29 +13,6 @@
 
 namespace lathe::tune {
 namespace {
-
-struct Kernel {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<KernelFacts> facts; // null: declined
-
-  explicit Kernel(const std::string &text, const char *target = "znver4", int threads = 1) {
-    registerLowerings();
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), Target::parse(target), threads});
-    if (read)
-      facts = std::move(*read);
-  }
-};
-
-std::string conv3x3() {
-  std::string x = "tensor<1x64x28x28xf32, #nn.blocked<1, 16>>", w = "tensor<64x64x3x3xf32>";
-  return fmt::format("func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {0} attributes {{nn.family = "
-                     "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
-                     "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {0}\n  return %y : "
-                     "{0}\n}}\n",
-                     x, w);
-}
 
 /// The feature of this name; fails for an unknown one.
 float valueOf(const Example &example, FeatureSet set, const std::string &feature) {
@@ -81,7 +54,7 @@ TEST(Features, areAsManyAsTheirNamesNeverInfiniteAndDistinctForDistinctSchedules
     lathe::Random random(baseSeed() + number);
     const char *target = targets[number % 3];
     std::string text = randomKernel(random, families[number % families.size()], Target::parse(target));
-    Kernel kernel(text, target, 1 + int(number % 2));
+    TextFacts kernel(text, Target::parse(target), 1 + int(number % 2));
     if (!kernel.facts)
       continue;
     ++kernels;
@@ -113,7 +86,7 @@ TEST(Features, areAsManyAsTheirNamesNeverInfiniteAndDistinctForDistinctSchedules
 }
 
 TEST(Features, ofAKnownSchedule) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), Target::parse("znver4"));
   Schedule direct = readSchedule("direct/1 px=14 oc=2 unroll=8 rows=7 width=28 outer=channels");
   Example knob = Features(*kernel.facts, FeatureSet::knob).example(direct);
   auto ofKnob = [&](const char *feature) { return valueOf(knob, FeatureSet::knob, feature); };

@@ -16,6 +16,7 @@
 //   --near X     share of a table's points within 3 % of the best, at most, default 0.05
 //   --batch N    trials between reports to a searcher, default 8
 //   --rounds N --depth N --rate X   of the learned model
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/ScheduleTimer.h"
 #include "ops/Lowerings.h"
 #include "support/Text.h"

@@ -1,13 +1,9 @@
 // Searchers over the spaces of real kernels, with the cost model in the place of a machine: what
 // they propose, that they exhaust small spaces, and that they find better schedules than random
 // ones with as many trials.
-#include "codegen/Generate.h"
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomTesting.h"
-#include "ir/Context.h"
-#include "ops/Lowerings.h"
 #include "tune/ModelSearcher.h"
-
-#include "mlir/Parser/Parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,37 +14,7 @@
 namespace lathe::tune {
 namespace {
 
-/// The facts of a kernel function given as text.
-struct Kernel {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<KernelFacts> facts;
-
-  explicit Kernel(const std::string &text) {
-    registerLowerings();
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), Target::parse("znver4"), 1});
-    if (!read)
-      throw std::runtime_error(read.reason());
-    facts = std::move(*read);
-  }
-};
-
-std::string relu(int64_t elements) {
-  return fmt::format("func.func private @k(%x: tensor<{0}xf32>) -> tensor<{0}xf32> attributes {{nn.family = "
-                     "\"elementwise\"}} {{\n  %y = nn.relu %x : (tensor<{0}xf32>) -> tensor<{0}xf32>\n  return %y : "
-                     "tensor<{0}xf32>\n}}\n",
-                     elements);
-}
-
-std::string conv3x3() {
-  std::string x = "tensor<1x64x28x28xf32, #nn.blocked<1, 16>>", w = "tensor<64x64x3x3xf32>";
-  return fmt::format("func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {0} attributes {{nn.family = "
-                     "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
-                     "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {0}\n  return %y : "
-                     "{0}\n}}\n",
-                     x, w);
-}
+const Target target = Target::parse("znver4");
 
 /// The time of a point on a machine that is not quite as the cost model believes.
 double timeOf(const Space &space, const Point &point) {
@@ -73,7 +39,7 @@ double bestAfter(const std::string &name, const Space &space, uint64_t seed, siz
 }
 
 TEST(Space, holdsEveryAlgorithmThatComputesTheKernel) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
   std::vector<std::string> names;
   for (const Subspace &subspace : space.algorithms())
@@ -82,7 +48,7 @@ TEST(Space, holdsEveryAlgorithmThatComputesTheKernel) {
 }
 
 TEST(Space, aPointHasOneScheduleAndAScheduleOnePoint) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Schedule prior = *priorSchedule(*kernel.facts);
   Space space(*kernel.facts, {prior});
   ASSERT_TRUE(space.point(prior));
@@ -102,7 +68,7 @@ TEST(Space, aPointHasOneScheduleAndAScheduleOnePoint) {
 }
 
 TEST(Space, neighboursAreLegalAndDifferInOneKnob) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
   Random random(baseSeed());
   for (int i = 0; i < 20; ++i) {
@@ -121,7 +87,7 @@ TEST(Space, neighboursAreLegalAndDifferInOneKnob) {
 }
 
 TEST(Space, hasSchedulesThatRoundOnlyUnderAPrecisionThatAsksForThem) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Schedule rounding = readSchedule("direct/1 px=14 oc=2 type=bf16");
   ASSERT_TRUE(legal(*kernel.facts, rounding));
   auto isIn = [](const Space &space) {
@@ -139,7 +105,7 @@ TEST(Space, hasSchedulesThatRoundOnlyUnderAPrecisionThatAsksForThem) {
 }
 
 TEST(Searcher, proposesEachLegalPointOnceAndTheStartsFirst) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Schedule prior = *priorSchedule(*kernel.facts);
   Space space(*kernel.facts, {prior});
   for (const auto &[name, summary] : searcherNames()) {
@@ -162,7 +128,7 @@ TEST(Searcher, proposesEachLegalPointOnceAndTheStartsFirst) {
 }
 
 TEST(Searcher, exhaustsASmallSpace) {
-  Kernel kernel(relu(4096));
+  TaskFacts kernel(elementwise("relu", 4096), target);
   Space space(*kernel.facts);
   size_t legalPoints = 0;
   auto grid = makeSearcher("gridsearch", space, 1);
@@ -180,7 +146,7 @@ TEST(Searcher, exhaustsASmallSpace) {
 }
 
 TEST(Searcher, repeatsItselfWithASeed) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
   for (const auto &[name, summary] : searcherNames()) {
     auto one = makeSearcher(name, space, 5), two = makeSearcher(name, space, 5);
@@ -194,7 +160,7 @@ TEST(Searcher, repeatsItselfWithASeed) {
 }
 
 TEST(Searcher, doesNotProposeWhatEarlierRunsMeasured) {
-  Kernel kernel(relu(4096));
+  TaskFacts kernel(elementwise("relu", 4096), target);
   Space space(*kernel.facts);
   for (const auto &[name, summary] : searcherNames()) {
     auto first = makeSearcher(name, space, 1), second = makeSearcher(name, space, 1);
@@ -207,7 +173,7 @@ TEST(Searcher, doesNotProposeWhatEarlierRunsMeasured) {
 }
 
 TEST(Searcher, descentAndGeneticFindMoreThanRandom) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
   // A genetic algorithm needs some generations before it is more than drawing at random.
   for (auto [name, trials] : {std::pair("descent", 96), std::pair("ga", 320)}) {
@@ -220,7 +186,7 @@ TEST(Searcher, descentAndGeneticFindMoreThanRandom) {
 }
 
 TEST(Searcher, modelsBeginWithTheLowestPredictionsAndFindMoreThanRandom) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
   for (const char *name : {"xgb_knob", "xgb_itervar", "xgb_curve", "xgb_rank_itervar"}) {
     double ratio = 0;
@@ -242,7 +208,7 @@ TEST(Searcher, modelsBeginWithTheLowestPredictionsAndFindMoreThanRandom) {
 }
 
 TEST(Searcher, modelsLearnWhatTheCostModelGetsWrongAndStartFromWhatIsKnown) {
-  Kernel kernel(conv3x3());
+  TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
   // A machine on which register blocks of more than one vector are eight times slower than
   // predicted.
@@ -284,7 +250,7 @@ TEST(Searcher, modelsLearnWhatTheCostModelGetsWrongAndStartFromWhatIsKnown) {
 }
 
 TEST(Searcher, namesOfAutotvmAreAccepted) {
-  Kernel kernel(relu(4096));
+  TaskFacts kernel(elementwise("relu", 4096), target);
   Space space(*kernel.facts);
   for (const char *name : {"gridsearch", "random", "ga", "xgb", "xgb-rank", "xgb_rank", "xgb-knob", "xgb_rank-curve"})
     EXPECT_EQ(makeSearcher(name, space, 1)->propose(1).size(), 1u) << name;
@@ -296,7 +262,7 @@ TEST(Searcher, namesOfAutotvmAreAccepted) {
 }
 
 TEST(Searcher, unknownNamesAreAnError) {
-  Kernel kernel(relu(64));
+  TaskFacts kernel(elementwise("relu", 64), target);
   Space space(*kernel.facts);
   EXPECT_THAT([&] { makeSearcher("annealing", space, 1); },
               testing::ThrowsMessage<Error>(

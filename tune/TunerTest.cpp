@@ -2,9 +2,8 @@
 // measuring would take.
 #include "tune/Tuner.h"
 
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomTesting.h"
-#include "codegen/testing/ScheduleTimer.h"
-#include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,25 +15,14 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-std::string convText(int64_t channels, int64_t size) {
-  std::string x = fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, 16>>", channels, size),
-              w = fmt::format("tensor<{0}x{0}x3x3xf32>", channels);
-  return fmt::format("func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {0} attributes {{nn.family = "
-                     "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
-                     "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {0}\n  return %y : "
-                     "{0}\n}}\n",
-                     x, w);
-}
-
 /// Two convolutions of a model; the first one runs four times.
 struct Model {
   std::vector<std::unique_ptr<TaskFacts>> facts;
   std::vector<TaskToTune> tasks;
 
   Model() {
-    registerLowerings();
     for (int64_t channels : {64, 128}) {
-      facts.push_back(std::make_unique<TaskFacts>(convText(channels, 28), Target::parse("znver4")));
+      facts.push_back(std::make_unique<TaskFacts>(conv3x3(channels, channels, 28), Target::parse("znver4")));
       const KernelFacts &kernel = *facts.back()->facts;
       TaskToTune task;
       task.task.key = std::to_string(channels);
@@ -137,6 +125,12 @@ TuneOptions quick(FakeRunner &runner) {
   return options;
 }
 
+std::vector<TunedTask> searchAndSettle(const Model &model, FakeRunner &runner, const TuneOptions &options) {
+  Tuner tuner(model.tasks, runner, options);
+  tuner.search();
+  return tuner.settle();
+}
+
 TEST(Tuner, keepsFasterSchedulesAndNoneThatIsNot) {
   Model model;
   FakeRunner runner(model);
@@ -168,9 +162,7 @@ TEST(Tuner, staysWithThePriorWhereAllAreAlike) {
   Model model;
   FakeRunner runner(model);
   runner.flatness = 0;
-  Tuner tuner(model.tasks, runner, quick(runner));
-  tuner.search();
-  for (const TunedTask &task : tuner.settle()) {
+  for (const TunedTask &task : searchAndSettle(model, runner, quick(runner))) {
     EXPECT_FALSE(task.gained);
     EXPECT_EQ(task.before, task.after);
   }
@@ -180,9 +172,7 @@ TEST(Tuner, aTrialThatWasLuckyIsNotKept) {
   Model model;
   FakeRunner runner(model);
   runner.turnsFactor = 2;
-  Tuner tuner(model.tasks, runner, quick(runner));
-  tuner.search();
-  std::vector<TunedTask> tuned = tuner.settle();
+  std::vector<TunedTask> tuned = searchAndSettle(model, runner, quick(runner));
   for (size_t i = 0; i < tuned.size(); ++i) {
     EXPECT_FALSE(tuned[i].gained);
     ASSERT_TRUE(tuned[i].ratio);
@@ -279,10 +269,8 @@ TEST(Tuner, whatEarlierRunsKeptIsInTheTurnsAgain) {
   model.tasks[0].kept = {known.back().schedule}; // the slowest of them
   TuneOptions options = quick(runner);
   options.trials = 1;
-  Tuner tuner(model.tasks, runner, options);
-  tuner.search();
   std::vector<std::string> finalists;
-  std::vector<TunedTask> tuned = tuner.settle();
+  std::vector<TunedTask> tuned = searchAndSettle(model, runner, options);
   for (const TurnMeasurement &one : tuned[0].finalists)
     finalists.push_back(one.schedule);
   EXPECT_EQ(finalists.size(), 1 + options.finalists + 1);
@@ -293,9 +281,7 @@ TEST(Tuner, goesOnWithoutATaskThatCannotBeMeasured) {
   Model model;
   FakeRunner runner(model);
   runner.declined = "64";
-  Tuner tuner(model.tasks, runner, quick(runner));
-  tuner.search();
-  std::vector<TunedTask> tuned = tuner.settle();
+  std::vector<TunedTask> tuned = searchAndSettle(model, runner, quick(runner));
   EXPECT_EQ(tuned[0].declined, "no reference");
   EXPECT_FALSE(tuned[0].gained);
   EXPECT_EQ(runner.trials["64"], 0u);
@@ -309,9 +295,7 @@ TEST(Tuner, replacesAPriorThatFails) {
   runner.priorFails = true;
   TuneOptions options = quick(runner);
   options.trials = 30;
-  Tuner tuner(model.tasks, runner, options);
-  tuner.search();
-  for (const TunedTask &task : tuner.settle()) {
+  for (const TunedTask &task : searchAndSettle(model, runner, options)) {
     EXPECT_TRUE(task.gained);
     EXPECT_EQ(task.before, 0);
     EXPECT_GT(task.after, 0);

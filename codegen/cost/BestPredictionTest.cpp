@@ -4,12 +4,8 @@
 // LATHE_SEED repeats a run.
 #include "codegen/cost/BestPrediction.h"
 
-#include "codegen/Generate.h"
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ir/Context.h"
-#include "ops/Lowerings.h"
-
-#include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
 
@@ -17,32 +13,6 @@
 
 namespace lathe {
 namespace {
-
-struct Read {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<KernelFacts> facts; // null: declined
-
-  Read(const std::string &text, const Target &target, int threads = 1, bool exactMath = false)
-      : module(mlir::parseSourceString<mlir::ModuleOp>(text, context.get())) {
-    registerLowerings();
-    auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), target, threads, exactMath});
-    if (read)
-      facts = std::move(*read);
-  }
-};
-
-std::string conv3x3(const char *batch, int64_t channels, int64_t size) {
-  std::string x = fmt::format("tensor<{0}x{1}x{2}x{2}xf32, #nn.blocked<1, 16>>", batch, channels, size),
-              w = fmt::format("tensor<{0}x{0}x3x3xf32>", channels),
-              dims = *batch == '?' ? fmt::format(" {{nn.dims = [\"N\", \"{0}\", \"{1}\", \"{1}\"]}}", channels, size)
-                                   : std::string();
-  return fmt::format("func.func private @k(%x: {0}{2}, %w: {1} {{nn.constant}}) -> {0} attributes {{nn.family = "
-                     "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
-                     "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {0}\n  return %y : "
-                     "{0}\n}}\n",
-                     x, w, dims);
-}
 
 TEST(BestPrediction, isALegalScheduleThatNoRuleIsPredictedToBeat) {
   const std::vector<Target> targets = {Target::parse("znver4"), Target::parse("sapphirerapids"),
@@ -56,7 +26,7 @@ TEST(BestPrediction, isALegalScheduleThatNoRuleIsPredictedToBeat) {
     const std::string &family = families[random.in(0, int64_t(families.size()) - 1)];
     const Target &target = targets[random.in(0, int64_t(targets.size()) - 1)];
     std::string text = randomKernel(random, family, target);
-    Read read(text, target, int(random.in(1, 3)));
+    TextFacts read(text, target, int(random.in(1, 3)));
     if (!read.facts)
       continue;
     Outcome<ScheduleChoice> choice = priorChoice(*read.facts);
@@ -85,7 +55,7 @@ TEST(BestPrediction, isALegalScheduleThatNoRuleIsPredictedToBeat) {
 
 TEST(BestPrediction, comparesAlgorithmsUnlessOneIsAskedFor) {
   Target target = Target::parse("znver4");
-  Read read(conv3x3("1", 64, 56), target);
+  TextFacts read(conv3x3(64, 64, 56), target);
   std::set<std::string> compared;
   for (const PredictedSchedule &rule : ruleSchedules(*read.facts, bestPrediction(*read.facts).rule))
     compared.insert(rule.schedule.algorithm);
@@ -96,13 +66,13 @@ TEST(BestPrediction, comparesAlgorithmsUnlessOneIsAskedFor) {
     EXPECT_EQ(choice.model.schedule.algorithm, algorithm);
   }
   EXPECT_EQ(bestPrediction(*read.facts, AlgorithmChoice{"winograd", 2}).model.schedule.number("m"), 2);
-  Read exact(conv3x3("1", 64, 56), target, 1, true);
+  TextFacts exact(conv3x3(64, 64, 56), target, 1, true);
   EXPECT_EQ(bestPrediction(*exact.facts).model.schedule.algorithm, "direct");
 }
 
 TEST(BestPrediction, kernelsWithOpenExtentsKeepTheRule) {
   Target target = Target::parse("znver4");
-  Read open(conv3x3("?", 64, 56), target);
+  TextFacts open(conv3x3(64, 64, 56, "?"), target);
   ASSERT_TRUE(open.facts);
   ScheduleChoice choice = bestPrediction(*open.facts);
   EXPECT_FALSE(choice.byModel);

@@ -2,12 +2,8 @@
 // machine. Whether they order schedules as a machine does is measured by rank-bench (docs/notes/predicting.md).
 //
 // LATHE_SEED repeats a run.
-#include "codegen/Generate.h"
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ir/Context.h"
-#include "ops/Lowerings.h"
-
-#include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
 
@@ -18,21 +14,9 @@
 namespace lathe {
 namespace {
 
-/// The facts of a kernel function given as text.
-struct Read {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<KernelFacts> facts; // null: declined
+struct Read : TextFacts {
+  using TextFacts::TextFacts;
 
-  Read(const std::string &text, const Target &target, int threads = 1)
-      : module(mlir::parseSourceString<mlir::ModuleOp>(text, context.get())) {
-    registerLowerings();
-    if (!module)
-      return;
-    auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), target, threads});
-    if (read)
-      facts = std::move(*read);
-  }
   double cost(const std::string &schedule) const { return prediction(schedule).total(); }
   Prediction prediction(const std::string &text) const {
     Schedule schedule = readSchedule(text);
@@ -41,32 +25,6 @@ struct Read {
     return legality ? facts->predict(schedule) : Prediction();
   }
 };
-
-std::string conv3x3(int64_t channels, int64_t outputs, int64_t size) {
-  std::string x = fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, 16>>", channels, size),
-              y = fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, 16>>", outputs, size),
-              w = fmt::format("tensor<{}x{}x3x3xf32>", outputs, channels);
-  return fmt::format(
-      "func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {2} attributes {{nn.family = "
-      "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
-      "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {2}\n  return %y : {2}\n}}\n",
-      x, w, y);
-}
-
-std::string product(int64_t m, int64_t n, int64_t k) {
-  return fmt::format(
-      "func.func private @k(%a: tensor<{0}x{2}xf32>, %b: tensor<{2}x{1}xf32> {{nn.constant}}) -> "
-      "tensor<{0}x{1}xf32> attributes {{nn.family = \"contraction\"}} {{\n  %y = nn.matmul %a, %b : "
-      "(tensor<{0}x{2}xf32>, tensor<{2}x{1}xf32>) -> tensor<{0}x{1}xf32>\n  return %y : tensor<{0}x{1}xf32>\n}}\n",
-      m, n, k);
-}
-
-std::string map(const std::string &op, int64_t elements) {
-  return fmt::format("func.func private @k(%x: tensor<{0}xf32>) -> tensor<{0}xf32> attributes {{nn.family = "
-                     "\"elementwise\"}} {{\n  %y = nn.{1} %x : (tensor<{0}xf32>) -> tensor<{0}xf32>\n  return %y : "
-                     "tensor<{0}xf32>\n}}\n",
-                     elements, op);
-}
 
 TEST(Cost, isFinitePositiveAndTheSumOfItsPartsForAnyLegalSchedule) {
   const std::vector<Target> targets = {Target::parse("znver4"), Target::parse("sapphirerapids"),
@@ -117,8 +75,10 @@ TEST(Cost, growsWithTheWork) {
   EXPECT_LT(twice, 2.3 * once);
   EXPECT_GT(Read(product(64, 512, 256), target).cost("gemm/2 mr=8 vectors=2"),
             1.6 * Read(product(32, 512, 256), target).cost("gemm/2 mr=8 vectors=2"));
-  EXPECT_GT(Read(map("exp", 1 << 16), target).cost("map/2"), 1.8 * Read(map("exp", 1 << 15), target).cost("map/2"));
-  EXPECT_GT(Read(map("exp", 1 << 12), target).cost("map/2"), 1.5 * Read(map("relu", 1 << 12), target).cost("map/2"));
+  EXPECT_GT(Read(elementwise("exp", 1 << 16), target).cost("map/2"),
+            1.8 * Read(elementwise("exp", 1 << 15), target).cost("map/2"));
+  EXPECT_GT(Read(elementwise("exp", 1 << 12), target).cost("map/2"),
+            1.5 * Read(elementwise("relu", 1 << 12), target).cost("map/2"));
 }
 
 TEST(Cost, aSlowerMemoryIsFelt) {
@@ -130,7 +90,8 @@ TEST(Cost, aSlowerMemoryIsFelt) {
   EXPECT_GT(far.cost(gemm), 2 * near.cost(gemm));
   EXPECT_EQ(far.prediction(gemm).bound(), "memory");
   EXPECT_EQ(far.prediction(gemm).compute, near.prediction(gemm).compute);
-  EXPECT_GT(Read(map("relu", 1 << 24), slow).cost("map/2"), 2.5 * Read(map("relu", 1 << 24), fast).cost("map/2"));
+  EXPECT_GT(Read(elementwise("relu", 1 << 24), slow).cost("map/2"),
+            2.5 * Read(elementwise("relu", 1 << 24), fast).cost("map/2"));
 }
 
 TEST(Cost, fewChainsWaitForTheirSums) {

@@ -3,12 +3,8 @@
 //
 // LATHE_SEED repeats a run.
 #include "codegen/cost/LoopNest.h"
-#include "codegen/Generate.h"
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ir/Context.h"
-#include "ops/Lowerings.h"
-
-#include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
 
@@ -18,18 +14,9 @@
 namespace lathe {
 namespace {
 
-struct Read {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<KernelFacts> facts; // null: declined
+struct Read : TextFacts {
+  using TextFacts::TextFacts;
 
-  Read(const std::string &text, const Target &target, int threads = 1)
-      : module(mlir::parseSourceString<mlir::ModuleOp>(text, context.get())) {
-    registerLowerings();
-    auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), target, threads});
-    if (read)
-      facts = std::move(*read);
-  }
   std::vector<LoopNest> nests(const std::string &text) const {
     Schedule schedule = readSchedule(text);
     Legality legality = legal(*facts, schedule);
@@ -43,25 +30,6 @@ double bytes(const LoopNest &nest, OperandClass of) {
   for (const Loop &loop : nest.loops)
     bytes *= loop.growth[size_t(of)];
   return bytes;
-}
-
-std::string conv3x3(int64_t channels, int64_t outputs, int64_t size) {
-  std::string x = fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, 16>>", channels, size),
-              y = fmt::format("tensor<1x{0}x{1}x{1}xf32, #nn.blocked<1, 16>>", outputs, size),
-              w = fmt::format("tensor<{}x{}x3x3xf32>", outputs, channels);
-  return fmt::format(
-      "func.func private @k(%x: {0}, %w: {1} {{nn.constant}}) -> {2} attributes {{nn.family = "
-      "\"contraction\"}} {{\n  %y = nn.conv %x, %w {{strides = array<i64: 1, 1>, dilations = array<i64: "
-      "1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}) -> {2}\n  return %y : {2}\n}}\n",
-      x, w, y);
-}
-
-std::string product(int64_t m, int64_t n, int64_t k) {
-  return fmt::format(
-      "func.func private @k(%a: tensor<{0}x{2}xf32>, %b: tensor<{2}x{1}xf32> {{nn.constant}}) -> "
-      "tensor<{0}x{1}xf32> attributes {{nn.family = \"contraction\"}} {{\n  %y = nn.matmul %a, %b : "
-      "(tensor<{0}x{2}xf32>, tensor<{2}x{1}xf32>) -> tensor<{0}x{1}xf32>\n  return %y : tensor<{0}x{1}xf32>\n}}\n",
-      m, n, k);
 }
 
 TEST(LoopNest, isSoundForAnyLegalScheduleAndHasTheSameLoopsForAllOfAnAlgorithm) {

@@ -11,6 +11,7 @@
 // Kernels that are not asked for, or have no other candidate than the rule's schedule, are counted, not timed. How times are taken:
 // codegen/testing/ScheduleTimer.h. Ratios are the rule's time over the model's: above 1 the model's schedule is faster.
 #include "codegen/cost/BestPrediction.h"
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/ScheduleTimer.h"
 #include "compile/Compile.h"
 #include "compile/ScheduleSource.h"

@@ -9,6 +9,7 @@
 // One thread. Packed weights come from memory for every run, as in a network; other operands lie where the run before
 // left them. The time of a schedule is the least of many runs in turns with the other schedules; a pair has to
 // differ in each half of the rounds.
+#include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RankTasks.h"
 #include "codegen/testing/ScheduleTimer.h"
 #include "ops/Lowerings.h"

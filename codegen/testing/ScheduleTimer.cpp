@@ -71,14 +71,6 @@ std::vector<TimedSchedule> ScheduleTimer::time(double until) {
   return timed;
 }
 
-TaskFacts::TaskFacts(const std::string &text, const Target &target, int threads)
-    : context(makeContext()), module(mlir::parseSourceString<mlir::ModuleOp>(text, context.get())) {
-  require(static_cast<bool>(module), "a task cannot be read:\n{}", text);
-  auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), target, threads});
-  require(read.done(), "a task is declined: {}\n{}", read ? "" : read.reason(), text);
-  facts = std::move(*read);
-}
-
 void predict(std::vector<TimedSchedule> &schedules, const KernelFacts &facts) {
   for (TimedSchedule &one : schedules)
     one.prediction = facts.predict(readSchedule(one.schedule));

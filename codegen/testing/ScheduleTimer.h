@@ -43,16 +43,6 @@ private:
   bool agrees(const std::vector<Tensor> &got, const std::string &schedule) const;
 };
 
-/// The facts of a kernel function given as text, and what they refer to.
-struct TaskFacts {
-  std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<KernelFacts> facts;
-
-  /// Throws Error for a text that cannot be read and for a kernel that no schedule computes.
-  TaskFacts(const std::string &text, const Target &target, int threads = 1);
-};
-
 /// Sets the predictions.
 void predict(std::vector<TimedSchedule> &schedules, const KernelFacts &facts);
 
