@@ -21,18 +21,21 @@ static std::string describe(mlir::Type type) {
   return text;
 }
 
+mlir::Operation *anchorOf(mlir::func::FuncOp kernel) {
+  auto family = kernel->getAttrOfType<mlir::StringAttr>("nn.family");
+  for (mlir::Operation &op : kernel.front().without_terminator())
+    if (const OpRecord *record = nn::recordOf(&op); record && family && family.getValue() == record->lowering)
+      return &op;
+  return nullptr;
+}
+
 std::string taskOf(const KernelProblem &problem) {
   mlir::func::FuncOp function = problem.function;
-  auto family = function->getAttrOfType<mlir::StringAttr>("nn.family");
-  mlir::Operation *anchor = nullptr;
+  mlir::Operation *anchor = anchorOf(function);
   std::vector<mlir::Operation *> operators;
-  for (mlir::Operation &op : function.front().without_terminator()) {
-    const OpRecord *record = nn::recordOf(&op);
-    if (!anchor && record && family && family.getValue() == record->lowering)
-      anchor = &op;
-    else
+  for (mlir::Operation &op : function.front().without_terminator())
+    if (&op != anchor)
       operators.push_back(&op);
-  }
   auto nameOf = [](mlir::Operation *op) { return op->getName().stripDialect().str(); };
   std::string task = fmt::format("task/{} |", taskVersion);
   if (anchor) {

@@ -19,4 +19,7 @@ namespace lathe {
 /// version is raised when a part changes its meaning; older records are then no longer found.
 std::string taskOf(const KernelProblem &problem);
 
+/// The operator that determines the family of a kernel; null in kernels without one (elementwise).
+mlir::Operation *anchorOf(mlir::func::FuncOp kernel);
+
 } // namespace lathe

@@ -48,13 +48,10 @@ std::vector<mlir::func::FuncOp> kernelsFor(mlir::ModuleOp module, const std::str
 
 std::string nameOf(mlir::func::FuncOp kernel) { return kernel.getName().str(); }
 
-/// Source nodes of the operator that determines the family of the kernel; the others are fused into it.
+/// Source nodes of the kernel's anchor; the others are fused into it.
 std::vector<std::string> anchorNodes(mlir::func::FuncOp kernel) {
-  auto family = kernel->getAttrOfType<mlir::StringAttr>("nn.family");
-  for (mlir::Operation &op : kernel.front().without_terminator())
-    if (const OpRecord *record = nn::recordOf(&op); record && family.getValue() == record->lowering)
-      return nn::nodeNames(op.getLoc());
-  return {};
+  mlir::Operation *anchor = anchorOf(kernel);
+  return anchor ? nn::nodeNames(anchor->getLoc()) : std::vector<std::string>();
 }
 
 std::string kernelAnswer(mlir::func::FuncOp kernel, const std::string &node) {

@@ -18,13 +18,9 @@ int64_t valueOf(const Dim &dim, const Extents &extents) {
 
 /// Anchor, extents of its first operands, and the operators around it.
 std::string labelOf(mlir::func::FuncOp kernel, const nn::SymbolicShapes &shapes) {
-  auto family = kernel->getAttrOfType<mlir::StringAttr>("nn.family");
-  mlir::Operation *anchor = &kernel.front().front();
-  for (mlir::Operation &op : kernel.front().without_terminator())
-    if (const OpRecord *record = nn::recordOf(&op); record && family.getValue() == record->lowering) {
-      anchor = &op;
-      break;
-    }
+  mlir::Operation *anchor = anchorOf(kernel);
+  if (!anchor)
+    anchor = &kernel.front().front();
   std::string label = anchor->getName().stripDialect().str();
   constexpr unsigned shown = 2; // what follows is small: a bias, a slope
   for (auto [i, operand] : llvm::enumerate(anchor->getOperands().take_front(shown)))
