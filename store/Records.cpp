@@ -23,6 +23,13 @@ static constexpr std::array<std::string_view, 3> cacheStates = {"hot", "cold", "
 
 std::string_view name(ExperimentKind kind) { return kinds[size_t(kind)]; }
 std::string_view name(PointStatus status) { return statuses[size_t(status)]; }
+
+std::string countsText(const std::map<PointStatus, size_t> &counts) {
+  std::string text;
+  for (const auto &[status, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(status));
+  return text;
+}
 std::string_view name(TuningVerdict verdict) { return verdicts[size_t(verdict)]; }
 std::string_view name(CacheState state) { return cacheStates[size_t(state)]; }
 

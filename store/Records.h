@@ -58,6 +58,8 @@ enum class PointStatus {
   memoryExceeded
 };
 std::string_view name(PointStatus status); // "same_as", "timed_out", ...
+/// "1 failed, 2 crashed"; "" for none.
+std::string countsText(const std::map<PointStatus, size_t> &counts);
 
 enum class CacheState {
   hot,          // as the previous run left the caches

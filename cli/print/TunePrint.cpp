@@ -64,13 +64,6 @@ std::string progressText(const std::vector<tune::TaskToTune> &tasks, const tune:
                      counted(int64_t(state.trials), "trial"), state.failed);
 }
 
-std::string failuresText(const std::map<store::PointStatus, size_t> &failures) {
-  std::vector<std::string> parts;
-  for (const auto &[status, count] : failures)
-    parts.push_back(fmt::format("{} {}", count, store::name(status)));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<tune::TunedTask> &tuned,
                  const std::optional<TuneCeilings> &ceilings) {
   std::vector<size_t> order(tasks.size());
@@ -89,7 +82,7 @@ Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<t
                                                       result.ratio->ratio.interval.high)
                                         : "";
     table.row({std::to_string(i + 1), task.label, std::to_string(task.count), std::to_string(result.trials),
-               failuresText(result.failures), microseconds(result.before), microseconds(result.after),
+               store::countsText(result.failures), microseconds(result.before), microseconds(result.after),
                result.gained && result.before > 0 ? fmt::format("{:.3f}", result.before / result.after) : "",
                ceilings && result.after > 0 ? percent(ceilings->share(task, result.after)) : "", interval,
                result.schedule, task.key});

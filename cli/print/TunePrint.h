@@ -32,7 +32,4 @@ std::string progressText(const std::vector<tune::TaskToTune> &tasks, const tune:
 Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<tune::TunedTask> &tuned,
                  const std::optional<TuneCeilings> &ceilings);
 
-/// "2 crashed, 1 failed"; "" for none.
-std::string failuresText(const std::map<store::PointStatus, size_t> &failures);
-
 } // namespace lathe::cli

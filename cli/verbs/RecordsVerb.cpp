@@ -80,10 +80,23 @@ json documentOf(const TuningRecord &record, const store::TuningTask &task, Proce
   return document;
 }
 
-int recordsList(const Arguments &arguments) {
-  StoreFlags flags;
+/// Flags of the sub-verbs that show a table.
+struct ShowFlags {
+  StoreFlags store;
   SelectFlags select;
   size_t rows = 40;
+
+  void add(Options &options, bool byStatus) {
+    select.add(options, byStatus);
+    options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
+    store.add(options);
+    options.addWide();
+    options.addJson();
+  }
+};
+
+int recordsList(const Arguments &arguments) {
+  ShowFlags flags;
   Options options(
       "records list",
       "List tuning records: schedules that were measured for a task (a kernel with its shapes, types, layouts,\n"
@@ -91,13 +104,9 @@ int recordsList(const Arguments &arguments) {
       "  lathe records list\n"
       "  lathe records list --task '| conv ' --status crashed,timed_out\n"
       "  lathe records list --cpu znver4 --json -\n");
-  select.add(options, true);
-  options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
-  flags.add(options);
-  options.addWide();
-  options.addJson();
+  flags.add(options, true);
   options.parseAll(arguments);
-  store::Store store = flags.open();
+  store::Store store = flags.store.open();
   Processors processors(store);
   Table table({textColumn("CPU").drop(3).shrink(12), numberColumn("", "ms"), textColumn("status"),
                textColumn("reason").drop(2).shrink(12), textColumn("schedule").shrink(16),
@@ -105,7 +114,7 @@ int recordsList(const Arguments &arguments) {
                textColumn("searcher").drop(4), numberColumn("spent", "s").drop(6), textColumn("measured").drop(7),
                textColumn("version").drop(8)});
   json records = json::array();
-  for (const store::TunedTask &task : store.tunedTasks(select.filter))
+  for (const store::TunedTask &task : store.tunedTasks(flags.select.filter))
     for (const TuningRecord &record : task.records) {
       table.row({processors.of(record.platform), millisecondsText(record.seconds), std::string(name(record.status)),
                  record.reason, record.schedule, record.task, verdictText(record),
@@ -114,7 +123,7 @@ int recordsList(const Arguments &arguments) {
       records.push_back(documentOf(record, task.task, processors));
     }
   if (options.printsText()) {
-    std::cout << table.str(options.tableStyle(rows));
+    std::cout << table.str(options.tableStyle(flags.rows));
     std::cout << fmt::format("{}: {}\n", store.path(), recordsText(records.size()));
   }
   options.writeJson({{"store", store.path()}, {"records", records}});
@@ -125,64 +134,55 @@ int recordsList(const Arguments &arguments) {
 struct Tried {
   const TuningRecord *best = nullptr; // the fastest that passed
   size_t trials = 0;
-  std::map<std::string, size_t> failures; // by status
+  std::map<store::PointStatus, size_t> failures;
 
   void add(const TuningRecord &record) {
     ++trials;
     if (record.status != store::PointStatus::passed)
-      ++failures[std::string(name(record.status))];
+      ++failures[record.status];
     else if (!best && record.seconds) // they come fastest first
       best = &record;
-  }
-  std::string failuresText() const {
-    std::vector<std::string> parts;
-    for (auto &[status, count] : failures)
-      parts.push_back(fmt::format("{} {}", count, status));
-    return fmt::format("{}", fmt::join(parts, ", "));
   }
 };
 
 int recordsBest(const Arguments &arguments) {
-  StoreFlags flags;
-  SelectFlags select;
-  size_t rows = 40;
+  ShowFlags flags;
   Options options(
       "records best",
       "Show the fastest schedule of each task and platform that passed, with the number of schedules that were\n"
       "tried, and of those that failed, by kind.",
       "  lathe records best\n  lathe records best --family contraction --json best.json\n");
-  select.add(options, false);
-  options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
-  flags.add(options);
-  options.addWide();
-  options.addJson();
+  flags.add(options, false);
   options.parseAll(arguments);
-  store::Store store = flags.open();
+  store::Store store = flags.store.open();
   Processors processors(store);
   Table table({textColumn("CPU").drop(3).shrink(12), numberColumn("", "ms"), numberColumn("trials"),
                textColumn("failures").drop(1).shrink(10), textColumn("verdict").drop(2),
                textColumn("schedule").shrink(16), textColumn("task").shrink(20)});
   json tasks = json::array();
-  for (const store::TunedTask &task : store.tunedTasks(select.filter)) {
+  for (const store::TunedTask &task : store.tunedTasks(flags.select.filter)) {
     std::map<std::string, Tried> platforms;
     for (const TuningRecord &record : task.records)
       platforms[record.platform].add(record);
     for (auto &[platform, tried] : platforms) {
       const TuningRecord *best = tried.best;
+      json failures = json::object();
+      for (auto &[status, count] : tried.failures)
+        failures[std::string(name(status))] = count;
       table.row({processors.of(platform), best ? millisecondsText(best->seconds) : "", std::to_string(tried.trials),
-                 tried.failuresText(), best ? verdictText(*best) : "", best ? best->schedule : "none passed",
+                 countsText(tried.failures), best ? verdictText(*best) : "", best ? best->schedule : "none passed",
                  task.task.text});
       tasks.push_back({{"task", task.task.text},
                        {"family", task.task.family},
                        {"platform", platform},
                        {"cpu", processors.of(platform)},
                        {"trials", tried.trials},
-                       {"failures", tried.failures},
+                       {"failures", failures},
                        {"best", best ? store::toJson(*best) : json()}});
     }
   }
   if (options.printsText()) {
-    std::cout << table.str(options.tableStyle(rows));
+    std::cout << table.str(options.tableStyle(flags.rows));
     std::cout << fmt::format("{}: {}\n", store.path(), counted(int64_t(tasks.size()), "tuned task"));
   }
   options.writeJson({{"store", store.path()}, {"tasks", tasks}});
