@@ -138,9 +138,11 @@ def machine():
 
 
 def commit():
-    """The source tree's state, which the program is said to be built from."""
-    shown = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "log", "-1", "--format=%h"], capture_output=True, text=True)
-    return shown.stdout.strip() or "?"
+    """The source tree's state, which the program is said to be built from; with a + where it has changes without a commit."""
+    def git(*arguments):
+        return subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), *arguments], capture_output=True, text=True).stdout.strip()
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!*.md")
+    return (git("log", "-1", "--format=%h") or "?") + ("+" if changed else "")
 
 
 def table(rows, flags, what):

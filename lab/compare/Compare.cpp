@@ -17,6 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Seconds. A run that takes longer hardly notices that other sides have emptied the caches.
+constexpr double shortRun = 0.05;
+
 /// One runner during the comparison.
 struct Running {
   std::optional<Runner> runner;
@@ -391,7 +394,7 @@ private:
     if (!once)
       return;
     side.secondsPerRun = once->seconds.front();
-    if (side.secondsPerRun < options.roundSeconds) // warm now: once more
+    if (side.secondsPerRun < shortRun) // warm now: once more
       if (auto more = side.take(side.runner->time(1, 3)))
         side.secondsPerRun = *std::min_element(more->seconds.begin(), more->seconds.end());
   }
@@ -399,8 +402,8 @@ private:
   void takeTurn(Running &side) {
     double runs = options.roundSeconds / std::max(side.secondsPerRun, 1e-7);
     int repetitions = int(std::clamp(runs, 1.0, 1000.0));
-    // The other side has emptied the caches; that matters to short runs only.
-    if (auto timing = side.take(side.runner->time(runs < 1 ? 0 : 1, repetitions))) {
+    bool warmsUp = options.roundSeconds > 0 && side.secondsPerRun < shortRun;
+    if (auto timing = side.take(side.runner->time(warmsUp ? 1 : 0, repetitions))) {
       side.result->rounds.push_back(std::move(timing->seconds));
       side.result->counts.push_back(timing->counts);
     }

@@ -33,7 +33,6 @@ struct CompareSide {
 
 struct CompareOptions : TurnOptions {
   CompareOptions() {
-    roundSeconds = 0.05;
     maxSeconds = 30; // all timing, with process starts after the first; determines limitSeconds
   }
   int threads = 1;
