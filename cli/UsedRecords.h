@@ -16,7 +16,7 @@ namespace lathe::cli {
 /// moment.
 class UsedRecords {
 public:
-  /// Reads the store that `flags` name, or the default one. Has nothing with --no-records,
+  /// Reads the store that `flags` name, or the default one. Is empty with --no-records,
   /// --references-only or LATHE_NO_RECORDS in the environment, and where there is no default store.
   /// A default store that cannot be read is said on stderr. Throws Error if a store that was named
   /// is missing or cannot be read.

@@ -64,7 +64,7 @@ public:
   /// The trees as XGBoost's JSON, without the model that they start from. Throws Error if the model
   /// is not trained.
   std::string save() const;
-  /// Replaces the trees by saved ones. Throws Error for a text that is none.
+  /// Replaces the trees by saved ones. Throws Error for a text that is not a saved model.
   void load(const std::string &text);
 
 private:

@@ -18,10 +18,10 @@ void addLoopNames(std::vector<std::string> &names);
 void addLoopFeatures(std::vector<float> &features, const std::vector<LoopNest> &nests);
 
 /// curve. Relations of a nest, linear between loops. At fixed numbers of iterations: the bytes
-/// touched of each class. At the capacities of the registers and of halves and wholes of the
-/// caches: the iterations that touch as many bytes, the reuse of each class within them, and the
-/// bytes of all classes that pass a memory of this capacity in a whole run. Of the second nest,
-/// iterations and bytes that pass.
+/// touched of each class. At the capacity of the registers, and at a half and the whole of each
+/// cache: how many iterations touch as many bytes as it holds, the reuse of each class within
+/// them, and the bytes of all classes that pass a memory of this capacity in a whole run. Of the
+/// second nest: iterations and bytes that pass.
 void addCurveNames(std::vector<std::string> &names);
 void addCurveFeatures(std::vector<float> &features, const std::vector<LoopNest> &nests, const Target &target);
 
