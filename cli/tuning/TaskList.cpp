@@ -12,24 +12,10 @@ static bool mentions(const KernelTask &task, const std::string &text) {
 }
 
 bool TaskList::add(KernelTask kernel) {
-  Outcome<Schedule> prior = priorSchedule(*kernel.facts);
-  if (!prior)
+  Outcome<tune::TaskToTune> task = tune::taskToTune(kernel, clockGhz);
+  if (!task)
     return false;
-  tune::TaskToTune task;
-  task.task.key = kernel.task;
-  task.task.kernel = kernel.text;
-  task.task.family = kernel.facts->family;
-  task.task.label = kernel.label;
-  task.task.nodes = kernel.nodes;
-  task.task.count = std::max<int64_t>(1, kernel.calls);
-  task.task.flops = kernel.flops;
-  task.task.bytes = kernel.bytes;
-  task.facts = kernel.facts.get();
-  task.prior = prior->str();
-  for (PredictedSchedule &rule : ruleSchedules(*kernel.facts, {*prior, 0, 0}))
-    task.rules.push_back(std::move(rule.schedule));
-  task.predictedSeconds = kernel.facts->predict(*prior).total() / (clockGhz * 1e9);
-  tasks.push_back(std::move(task));
+  tasks.push_back(std::move(*task));
   facts.push_back(std::move(kernel.facts));
   return true;
 }

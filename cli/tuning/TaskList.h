@@ -2,9 +2,8 @@
 #pragma once
 
 #include "cli/CompilerVerbs.h"
-#include "compile/KernelTasks.h"
 #include "lab/problems/ProblemList.h"
-#include "tune/Tuner.h"
+#include "tune/model/TaskOfKernel.h"
 
 namespace lathe::cli {
 
