@@ -163,6 +163,7 @@ json Builder::build(const std::string &schedule) {
     CodeImage image = linkImage({emitObject(*generated->module, options.target)}, options.target);
     auto lowered = Clock::now();
     json candidate = candidateOf(*generated);
+    candidate["schedule"] = schedule;
     auto packed = Clock::now();
     candidate["code"] = toBase64(image.bytes);
     candidate["entry"] = image.entries.at(0);

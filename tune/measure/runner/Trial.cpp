@@ -6,6 +6,7 @@
 #include "runtime/Cpu.h"
 #include "runtime/MappedKernel.h"
 #include "support/Base64.h"
+#include "tune/measure/runner/InjectedFault.h"
 
 #include <cerrno>
 #include <chrono>
@@ -77,6 +78,8 @@ struct Trial::Code {
   std::vector<std::span<const char>> constants; // what comes from memory in every run
   int64_t mappedBytes = 0;                      // of operands and results
   int threads = 1;
+  Fault fault = Fault::none; // for tests
+  std::span<char> result;    // that a wrong candidate changes
 
   int serve(int orders, int answers) const;
 };
@@ -141,6 +144,7 @@ int Trial::Code::serve(int orders, int answers) const {
       pool.run(pool.slots(), [](void *, int, int64_t, int64_t) {}, nullptr);
       Clock::time_point start = Clock::now();
       kernel.run(pool, work);
+      inject(fault, result);
       samples.push_back(seconds(start));
     }
     uint64_t count = samples.size();
@@ -160,6 +164,7 @@ Trial::Trial(RunTask &task, const Files &files, const json &candidate) : task(ta
   candidate.at("scratch_bytes").get_to(code->scratchBytes);
   candidate.at("dims").get_to(code->dims);
   code->threads = task.threads;
+  code->fault = injectedFault(candidate.value("schedule", ""));
   require(code->stages > 0 && code->entry < code->bytes.size(), "a candidate's code has {} bytes, its kernel is at {}",
           code->bytes.size(), code->entry);
   auto mapped = [&](const std::string &name, int64_t bytes) {
@@ -191,6 +196,7 @@ Trial::Trial(RunTask &task, const Files &files, const json &candidate) : task(ta
   for (RunTask::Result &result : task.results) {
     code->buffers.push_back(result.memory.data());
     code->mappedBytes += int64_t(result.memory.bytes());
+    code->result = {result.memory.data(), result.memory.bytes()};
   }
 }
 
