@@ -43,15 +43,43 @@ class Compile(Cli):
                 for knob in space["knobs"]:
                     self.assertTrue(knob["values"], (space["algorithm"], knob))
                     self.assertTrue(knob["meaning"])
-                    points *= len(knob["values"])
+                    points *= len(knob["values"]) + knob["may_be_left_out"]
                 self.assertEqual(space["points"], points)
-                self.assertEqual(space["sampled"], points > space["tried"])
+                self.assertEqual(space["sampled"], points > 2000)
                 self.assertLessEqual(space["legal"], space["tried"])
+                schedules = space["schedules"]
+                self.assertEqual(len(set(schedules)), len(schedules))
+                self.assertEqual({schedule.split()[0] for schedule in schedules} - {space["algorithm"]}, set())
+                self.assertLessEqual(len(schedules), 100 if space["sampled"] else points)
+                if not space["sampled"]:
+                    self.assertEqual((space["tried"], len(schedules)), (points, space["legal"]))
                 if space["algorithm"] == chosen:
                     self.assertGreater(space["legal"], 0, space["algorithm"])
         same = self.lathe("compile", self.net, "--export-space", "-", "--threads", "2").stdout
         self.assertEqual(json.loads(same)["kernels"], document["kernels"])
+        sizes = {space["sampled"] for kernel in document["kernels"] for space in kernel["algorithms"] if space["schedules"]}
+        self.assertEqual(sizes, {False, True})
         self.error("compile", self.net, "--export-space", path, "--emit", "asm", says="--emit asm.*makes no package")
+
+    def test_points_of_large_spaces_are_drawn_by_a_seed(self):
+        def drawn(*flags):
+            kernels = json.loads(self.lathe("compile", self.net, "--export-space", "-", *flags).stdout)["kernels"]
+            return [space["schedules"] for kernel in kernels for space in kernel["algorithms"] if space["sampled"] and space["legal"]]
+        first, other = drawn("--points", "5", "--seed", "1"), drawn("--points", "5", "--seed", "2")
+        self.assertEqual(drawn("--points", "5"), first)
+        self.assertNotEqual(other, first)
+        self.assertIn(5, map(len, first))
+        self.assertEqual({len(schedules) for schedules in drawn("--points", "0")}, {0})
+        # A point that is written is a schedule that compiles.
+        kernels = json.loads(self.lathe("compile", self.net, "--export-space", "-", "--points", "1").stdout)["kernels"]
+        points = {kernel["kernels"][0]: [space["schedules"][-1] for space in kernel["algorithms"] if space["schedules"]] for kernel in kernels}
+        schedule, package = self.path("points.txt"), self.path("points.lathe")
+        for number in range(max(map(len, points.values()))):
+            with open(schedule, "w") as file:
+                file.writelines(f"{name}: {texts[number % len(texts)]}\n" for name, texts in points.items())
+            self.lathe("compile", self.net, "-o", package, "--schedule", schedule)
+            chosen = {kernel["schedule"].split()[0] for kernel in self.figures("inspect", package)["plans"][0]["kernels"]}
+            self.assertLessEqual({texts[number % len(texts)].split()[0] for texts in points.values()}, chosen)
 
     def test_choices_are_explained(self):
         schedule = self.path("explained.txt")

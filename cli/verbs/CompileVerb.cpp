@@ -1,8 +1,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/UsedRecords.h"
 #include "cli/print/ExplainPrint.h"
-#include "cli/print/SearchSpaceJson.h"
-#include "support/PendingFile.h"
+#include "cli/tuning/SpaceExport.h"
 #include "support/Text.h"
 
 #include <iostream>
@@ -45,34 +44,15 @@ std::string writtenText(const std::vector<nn::WrittenFile> &written) {
 }
 
 /// Writes what schedules may be for every kernel of the model; no code is made.
-int writeSpace(const ModelFlags &model, const Source &source, const CompileOptions &compiling, const std::string &path,
+int writeSpace(const ModelFlags &model, const Source &source, const CompileOptions &compiling, const SpaceFlags &flags,
                bool printsText) {
-  if (path != "-")
-    PendingFile::check(path);
-  std::vector<KernelSpace> spaces = searchSpaces(*source.module, compiling);
-  double points = 0, legal = 0;
-  size_t algorithms = 0;
-  for (const KernelSpace &space : spaces)
-    for (const AlgorithmSpace &algorithm : space.algorithms) {
-      ++algorithms;
-      points += algorithm.size.points;
-      legal += algorithm.size.legalPoints();
-    }
-  nlohmann::json json = {{"model", model.model},
-                         {"target", Target::parse(compiling.target).str()},
-                         {"threads", compiling.threads},
-                         {"kernels", spacesJson(spaces)}};
-  std::string text = json.dump(1) + "\n";
-  if (path == "-") {
-    std::cout << text;
-    return success;
-  }
-  PendingFile file(path);
-  file.write(text);
-  file.commit();
-  if (printsText)
-    std::cout << fmt::format("{}: {}, {} algorithms, {:.3g} points, about {:.3g} of them legal\n", path,
-                             counted(int64_t(spaces.size()), "distinct kernel"), algorithms, points, legal);
+  std::vector<KernelTask> tasks = kernelTasks(*source.module, compiling);
+  std::vector<ExportedKernel> kernels;
+  for (const KernelTask &task : tasks)
+    kernels.push_back(exported(task));
+  nlohmann::json document = {
+      {"model", model.model}, {"target", targetOf(compiling).str()}, {"threads", compiling.threads}};
+  exportSpaces(std::move(document), kernels, flags, printsText);
   return success;
 }
 
@@ -114,7 +94,8 @@ void printReport(const CompileReport &report, const std::string &output, uint64_
 
 struct CompileFlags {
   ModelFlags model;
-  std::string output, emit, space, node;
+  SpaceFlags space;
+  std::string output, emit, node;
   int jobs = 1;
 
   void add(Options &options) {
@@ -127,9 +108,11 @@ struct CompileFlags {
         .add_option("--emit", emit,
                     "Print this stage instead of making a package; graph, kernels and schedule can be read back")
         ->check(CLI::IsMember({"graph", "kernels", "schedule", "loops", "llvm", "asm"}));
-    options.addOutput("--export-space", space,
-                      "Write the parameters of every kernel's schedules, their values and constraints as JSON to FILE, "
-                      "instead of making a package");
+    space.add(options,
+              "Write the parameters of every kernel's schedules, their values, constraints and legal points as "
+              "JSON to FILE, instead of making a package");
+    options.add_option("--seed", space.seed, "Set the seed of the random points of --export-space")
+        ->capture_default_str();
     options
         .add_option("--explain", node,
                     "Print candidates for the kernel that computes NODE with predicted costs, and why others were "
@@ -146,7 +129,9 @@ struct CompileFlags {
         options.refuse({"--jobs", "--no-cache", "--emit", "--output", "--export-space"}, "--explain makes no package");
       else
         options.refuse({"--wide"}, "only --explain prints a table");
-      if (!space.empty())
+      if (space.file.empty())
+        options.refuse({"--seed"}, "only --export-space draws points");
+      else
         options.refuse({"--json", "--jobs", "--no-cache", "--no-records", "--store", "--emit", "--output"},
                        "--export-space makes no package");
       if (!emit.empty())
@@ -181,7 +166,7 @@ int compileVerb(const Arguments &arguments) {
       "  lathe compile model.onnx --explain conv1                  (why the kernel of conv1 has its schedule)\n");
   flags.add(options);
   options.parseAll(arguments);
-  require(!flags.emit.empty() || !flags.output.empty() || !flags.space.empty() || !flags.node.empty(),
+  require(!flags.emit.empty() || !flags.output.empty() || !flags.space.file.empty() || !flags.node.empty(),
           "expected -o FILE for the package, --emit for a stage, --export-space FILE or --explain NODE");
   if (!flags.output.empty() && flags.emit.empty())
     requireNoTerminal(flags.output, "a package");
@@ -190,7 +175,7 @@ int compileVerb(const Arguments &arguments) {
   CompileOptions compiling = compileOptions(flags.model, &progress);
   compiling.jobs = flags.jobs;
   Source source = loadSource(flags.model);
-  if (!flags.space.empty())
+  if (!flags.space.file.empty())
     return writeSpace(flags.model, source, compiling, flags.space, options.printsText());
   if (!flags.node.empty())
     return explainNode(flags.model, source, compiling, flags.node, options);

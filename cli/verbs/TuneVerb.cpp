@@ -2,6 +2,7 @@
 #include "cli/ProblemLists.h"
 #include "cli/Self.h"
 #include "cli/print/TunePrint.h"
+#include "cli/tuning/SpaceExport.h"
 #include "cli/tuning/TaskList.h"
 #include "cli/tuning/TrialRecords.h"
 #include "cli/tuning/TunedPackage.h"
@@ -19,6 +20,7 @@ struct TuneFlags {
   ModelFlags model;
   RecordFlags record;
   tune::TuneOptions tune;
+  SpaceFlags space;
   double budget = 0; // seconds; 0: none
   std::string only, output, via, viaDirectory, lists;
   std::vector<std::string> problems, suites;
@@ -39,6 +41,7 @@ struct TuneFlags {
     options.add_option("--tasks", only, "Tune only tasks with TEXT in their label, nodes or text")->type_name("TEXT");
     options.add_flag("--list-tasks", list,
                      "List the distinct tasks of the model with their share of the time, and end");
+    space.add(options, "Write the search space of every task and legal points of it as JSON to FILE, and end");
     record.add(options, &model);
     options.addOutput("-o,--output", output, "Write the tuned package to FILE");
     options.add_flag("--compare", compare, "Print the times of the untuned and the tuned package side by side");
@@ -58,6 +61,11 @@ struct TuneFlags {
         options.refuse({"--via-directory"}, "only --via runs elsewhere");
       else
         options.refuse({"--compare", "--output"}, "with --via only kernels run elsewhere, not the model");
+      space.seed = tune.seed;
+      if (!space.file.empty())
+        options.refuse({"--list-tasks", "--trials", "--budget", "--early-stopping", "--margin", "--searcher",
+                        "--compare", "--output", "--json", "--via", "--store", "--no-store"},
+                       "--export-space measures nothing");
       if (list)
         options.refuse(
             {"--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--compare", "--output"},
@@ -210,6 +218,16 @@ public:
                        {"tasks", toJson(table)}});
     if (options.printsText())
       std::cout << table.str(options.tableStyle());
+    return success;
+  }
+
+  int exportSpace() {
+    std::vector<ExportedKernel> kernels;
+    for (const tune::TaskToTune &task : list.tasks)
+      kernels.push_back(exported(task));
+    nlohmann::json document = {
+        {"subject", flags.subject()}, {"target", targetOf(compiling).str()}, {"threads", flags.model.threads}};
+    exportSpaces(std::move(document), kernels, flags.space, options.printsText());
     return success;
   }
 
@@ -368,6 +386,8 @@ int tuneVerb(const Arguments &arguments) {
     requireNoTerminal(flags.output, "a package");
   flags.model.noRecords = true; // the default schedules are those without records
   Tuning tuning(flags, options, arguments);
+  if (!flags.space.file.empty())
+    return tuning.exportSpace();
   return flags.list ? tuning.listTasks() : tuning.run();
 }
 
