@@ -229,12 +229,12 @@ def predictionRow(lathe, network, threads):
 class Rows:
     """One JSON file a row; those of another program or other settings of the same row do not count."""
 
-    def __init__(self, program):
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        self.program = program
+    def __init__(self, program, folder=FOLDER):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.program, self.folder = program, folder
 
     def get(self, name, settings):
-        file = FOLDER / (name + ".json")
+        file = self.folder / (name + ".json")
         if not file.exists():
             return None
         try:
@@ -245,9 +245,9 @@ class Rows:
 
     def put(self, name, settings, row):
         row = {**row, "program": self.program, "commit": commit(), "settings": settings, "finished": datetime.datetime.now().isoformat(timespec="seconds")}
-        part = FOLDER / (name + ".part%d" % os.getpid())
+        part = self.folder / (name + ".part%d" % os.getpid())
         part.write_text(json.dumps(row))
-        part.rename(FOLDER / (name + ".json"))
+        part.rename(self.folder / (name + ".json"))
 
 
 def convolutions(lathe, settings, program, minutes):
