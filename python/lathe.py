@@ -12,12 +12,16 @@ A package contains native code: loading one means trusting it.
 """
 import ctypes
 import glob
+import json
 import os
+import shutil
+import subprocess
+import tempfile
 import threading
 
 import numpy as np
 
-__all__ = ["Error", "Model", "Context", "load", "compile", "runtime_version"]
+__all__ = ["Error", "Model", "Context", "load", "compile", "tune", "runtime_version"]
 
 _DTYPES = {1: np.float32, 2: np.float64, 3: np.float16, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64,
            9: np.uint8, 10: np.uint16, 11: np.uint32, 12: np.uint64, 13: np.bool_}
@@ -164,6 +168,62 @@ def compile(model, package, target=None, threads=1, level=3, exact_math=False, s
     _check(library.lathe_compile_file(_path(model), _path(package), ctypes.byref(options)),
            library.lathe_compiler_last_error)
     return load(package, threads=threads)
+
+
+def _program():
+    """The program `lathe` of the libraries, else of PATH."""
+    bins = [os.path.normpath(os.path.join(folder, up, "bin")) for folder in _folders()
+            for up in (["..", os.path.join("..", "..")] if "-linux-gnu" in os.path.basename(folder) else [".."])]
+    for program in (os.path.join(folder, "lathe") for folder in bins):
+        if os.access(program, os.X_OK) and os.path.isfile(program):
+            return program
+    found = shutil.which("lathe")
+    if not found:
+        raise Error(f"the program lathe is not in {', '.join(bins)} nor in PATH: build it (make build)")
+    return found
+
+
+def _arguments(flags):
+    """Keyword arguments as flags of the command line: exact_math=True is --exact-math, trials=8 is --trials 8."""
+    arguments = []
+    for name, value in flags.items():
+        if name in ("json", "quiet", "export_space"):
+            raise Error(f"{name}: lathe.tune has no such argument")
+        flag = "-O" if name == "level" else "--" + name.replace("_", "-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is True:
+                arguments.append(flag)
+            elif one is not None and one is not False:
+                arguments += [flag, str(one)]
+    return arguments
+
+
+def tune(model=None, shapes=None, progress=None, **flags):
+    """Runs `lathe tune`, which searches schedules by measuring them, and returns its report (--json) as a dict.
+
+    model: a model file or zoo:NAME; None with problem="conv2d:..." or suite="...", or lists of them. shapes: as of `compile`.
+    progress: called with every line of progress as text; None: nothing is shown. flags: those of the command line with
+    underscores, such as budget="5m", trials=64, threads=2, output="tuned.lathe", compare=True; `level` is -O.
+    Raises Error. An exception of `progress`, or KeyboardInterrupt, ends the run; the records so far are kept."""
+    shape_texts = [f"{name}={'x'.join(map(str, dims))}" for name, dims in (shapes or {}).items()]
+    command = [_program(), "tune", *([os.fsdecode(model)] if model is not None else []), *_arguments({"shape": shape_texts, **flags})]
+    with tempfile.TemporaryDirectory(prefix="lathe-python-") as folder:
+        report = os.path.join(folder, "report.json")
+        last = ""
+        with subprocess.Popen([*command, "--json", report], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True, errors="replace") as process:
+            try:
+                for line in process.stderr:
+                    last = line.rstrip("\n")
+                    if progress:
+                        progress(last)
+            except BaseException:
+                process.terminate()
+                raise
+        if process.returncode != 0:
+            raise Error(last.removeprefix("lathe tune: ") or f"lathe tune: exit code {process.returncode}")
+        with open(report) as file:
+            return json.load(file)
 
 
 class Port:
