@@ -10,7 +10,21 @@
 namespace lathe::cli {
 namespace {
 
-std::string microseconds(double seconds) { return seconds > 0 ? fmt::format("{:.1f}", seconds * 1e6) : ""; }
+/// before / after of a task where another schedule than the default one is kept.
+TableCell gainCell(const tune::TunedTask &task) {
+  if (!task.gained || task.before <= 0)
+    return valueCell("", nullptr);
+  double gain = task.before / task.after;
+  return valueCell(fmt::format("{:.3f}", gain), gain);
+}
+/// "1234.5", "1.234": at least four digits; JSON has all.
+TableCell microsecondsCell(double seconds) {
+  if (seconds <= 0)
+    return valueCell("", nullptr);
+  double microseconds = seconds * 1e6;
+  int decimals = microseconds < 10 ? 3 : microseconds < 100 ? 2 : 1;
+  return valueCell(fmt::format("{:.{}f}", microseconds, decimals), microseconds);
+}
 std::string percent(double share) { return fmt::format("{:.1f}", share * 100); }
 
 double gflops(const tune::Task &task, double seconds) { return seconds > 0 ? task.flops / seconds * 1e-9 : 0; }
@@ -82,10 +96,9 @@ Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<t
                                                       result.ratio->ratio.interval.high)
                                         : "";
     table.row({std::to_string(i + 1), task.label, std::to_string(task.count), std::to_string(result.trials),
-               store::countsText(result.failures), microseconds(result.before), microseconds(result.after),
-               result.gained && result.before > 0 ? fmt::format("{:.3f}", result.before / result.after) : "",
-               ceilings && result.after > 0 ? percent(ceilings->share(task, result.after)) : "", interval,
-               result.schedule, task.key});
+               store::countsText(result.failures), microsecondsCell(result.before), microsecondsCell(result.after),
+               gainCell(result), ceilings && result.after > 0 ? percent(ceilings->share(task, result.after)) : "",
+               interval, result.schedule, task.key});
   }
   return table;
 }
