@@ -122,6 +122,24 @@ TEST(Cost, weighsWeightsFromMemoryAgainstMultiplications) {
             large.cost("direct/1 px=14 oc=2 unroll=8 prefetch=1"));
 }
 
+TEST(Cost, isFiniteWithoutElements) {
+  // An extent that is 0 where symbols count as 1.
+  for (const char *op : {"transpose %x {perm = array<i64: 0, 2, 1>}", "transpose %x {perm = array<i64: 1, 0, 2>}",
+                         "transpose %x {perm = array<i64: 2, 1, 0>}", "softmax %x {axis = 1 : i64}", "relu %x"}) {
+    const char *family = *op == 't' ? "movement" : *op == 's' ? "softmax" : "elementwise";
+    TextFacts read(
+        fmt::format("func.func private @k(%x: tensor<?x?x?xf32> {{nn.dims = [\"floordiv(N, 24)\", "
+                    "\"floordiv(N, 24)\", \"floordiv(N, 24)\"]}}) -> tensor<?x?x?xf32> attributes {{nn.family = "
+                    "\"{}\"}} {{\n  %y = nn.{} : (tensor<?x?x?xf32>) -> tensor<?x?x?xf32>\n  return %y : "
+                    "tensor<?x?x?xf32>\n}}\n",
+                    family, op),
+        Target::parse("znver4"));
+    ASSERT_TRUE(read.facts) << op << ": " << read.reason;
+    double cycles = read.facts->predict(*priorSchedule(*read.facts)).total();
+    EXPECT_TRUE(std::isfinite(cycles) && cycles >= 0) << op << ": " << cycles;
+  }
+}
+
 TEST(Cost, workItemsDivideOverThreads) {
   Target target = Target::parse("znver4");
   std::string text = conv3x3(128, 128, 28);

@@ -20,7 +20,7 @@ LoopRuns runsOf(const LoopShape &shape, int64_t grain) {
     all *= std::max(1.0, valueOf(shape.extents[i]));
   size_t last = shape.limit - 1;
   double inner = std::max(1.0, valueOf(shape.extents[last]));
-  runs.length = units.axis == last ? std::min(inner, double(units.chunk)) : inner;
+  runs.length = units.axis == last ? std::min(inner, std::max(1.0, double(units.chunk))) : inner; // 0 without elements
   runs.runs = std::max(1.0, all / runs.length);
   return runs;
 }

@@ -197,7 +197,10 @@ public:
   double cycles() const override {
     // Tiles that reach over the end take as long as whole ones.
     auto tiles = [&](size_t axis) { return std::ceil(countOf({job.space.extents[axis]}) / double(size)); };
-    double count = countOf(job.space.extents) / countOf({job.space.extents[a]}) / countOf({job.space.extents[b]});
+    double count = 1;
+    for (size_t axis = 0; axis < job.space.extents.size(); ++axis)
+      if (axis != size_t(a) && axis != size_t(b))
+        count *= countOf({job.space.extents[axis]});
     double shuffles = double(size) * std::log2(double(size)), moves = 1.5 * double(size);
     return count * tiles(a) * tiles(b) * (shuffles + moves + 4);
   }
