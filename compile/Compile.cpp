@@ -38,7 +38,7 @@ public:
   Compilation(mlir::ModuleOp module, const CompileOptions &options)
       : module(module), options(options), target(targetOf(options)),
         schedules(options.scheduleText, options.scheduleName),
-        library(target, kernelOptionsOf(options), schedules, options.schedules) {
+        library(target, kernelOptionsOf(options), schedules, options.schedules, options.measured) {
     require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
     require(!options.exactMath || options.level < 4,
             "-O4 relaxes what --exact-math keeps: expected -O 0 to 3 with --exact-math");
@@ -60,6 +60,7 @@ public:
     collectRules();
     PipelineReport optimized = optimizeGraph(module, pipelineOptions());
     noteRowMajor(optimized);
+    report.measuredChoices += optimized.measuredChoices;
     layouts = std::move(optimized.layouts);
   }
 
@@ -68,6 +69,7 @@ public:
       step("passes", 1, 2);
       PipelineReport formed = lathe::formKernels(module, pipelineOptions());
       noteRowMajor(formed);
+      report.measuredChoices += formed.measuredChoices;
       for (const PipelineReport::Whole &whole : formed.wholes)
         for (const std::string &part : whole.parts)
           schedules.noteInside(part, whole.kernel);
@@ -215,7 +217,9 @@ private:
     result.declines = [this](mlir::func::FuncOp kernel) {
       return options.referencesOnly ? "only references were asked for" : library.declines(kernel);
     };
-    result.staysWhole = [this](mlir::func::FuncOp kernel, const std::vector<std::string> &parts) {
+    if (options.measured)
+      result.measuredSeconds = [this](mlir::func::FuncOp kernel) { return library.measuredSeconds(kernel); };
+    result.staysWhole = [this](mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) {
       return library.staysWhole(kernel, parts);
     };
     if (schedules.hasGraphChoices())

@@ -23,8 +23,9 @@ KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const K
 }
 
 KernelLibrary::KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,
-                             const std::vector<std::shared_ptr<const ScheduleSource>> &others)
-    : target(target), options(options), schedules(schedules), sources{&schedules, &written} {
+                             const std::vector<std::shared_ptr<const ScheduleSource>> &others, MeasuredTimes measured)
+    : target(target), options(options), schedules(schedules), measured(std::move(measured)),
+      sources{&schedules, &written} {
   for (const auto &source : others)
     sources.push_back(source.get());
   sources.push_back(&prior);
@@ -100,7 +101,7 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
     return (*facts)->predict(schedule).total();
   };
   std::string reason;
-  for (const ScheduleSource *source : {sources[0], sources[1], sources.back()}) { // the user's, and the prior
+  for (const ScheduleSource *source : askedByPasses()) {
     Outcome<FoundSchedule> found = source->find(task);
     if (!found) {
       reason = found.reason();
@@ -122,17 +123,46 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
   return NotApplicable{reason};
 }
 
-bool KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vector<std::string> &parts) const {
+Outcome<double> KernelLibrary::measuredSeconds(mlir::func::FuncOp kernel) const {
+  ScheduleTask task(problemOf(kernel, target, options));
+  const auto &facts = task.facts();
+  if (!facts)
+    return NotApplicable{facts.reason()};
+  for (const ScheduleSource *source : askedByPasses()) {
+    Outcome<FoundSchedule> found = source->find(task);
+    if (!found || validate(found->schedule).family != (*facts)->family || !legal(**facts, found->schedule))
+      continue;
+    std::optional<double> seconds = measured ? measured(task, found->schedule) : std::nullopt;
+    return seconds ? Outcome<double>(*seconds) : NotApplicable{"it was not measured"};
+  }
+  return NotApplicable{"no schedule is legal"};
+}
+
+WholeChoice KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) const {
   ScheduleTask task(problemOf(kernel, target, options));
   for (const ScheduleSource *source :
        {static_cast<const ScheduleSource *>(&schedules), static_cast<const ScheduleSource *>(&written)})
     if (Outcome<FoundSchedule> found = source->find(task))
-      return isSeparable(found->schedule);
-  for (const std::string &part : parts)
-    if (std::optional<Schedule> given = schedules.scheduleOf(part))
+      return {isSeparable(found->schedule)};
+  for (mlir::func::FuncOp part : parts)
+    if (std::optional<Schedule> given = schedules.scheduleOf(part.getName().str()))
       if (!isSeparable(*given)) // else another kernel has that name now
-        return false;
-  return task.facts() && separablePays(**task.facts());
+        return {false};
+  if (!task.facts())
+    return {false};
+  const bool predicted = separablePays(**task.facts());
+  if (!measured)
+    return {predicted};
+  Outcome<double> one = measuredSeconds(kernel), two = 0.0;
+  for (mlir::func::FuncOp part : parts) {
+    Outcome<double> seconds = measuredSeconds(part); // all are asked for: the caller may note what it has no time of
+    two = two && seconds ? Outcome<double>(*two + *seconds) : NotApplicable{"a part was not measured"};
+  }
+  if (!one || !two)
+    return {predicted};
+  double here = predicted ? *one : *two, there = predicted ? *two : *one;
+  bool changes = (1 + measuredDoubt) * there < here;
+  return {predicted != changes, changes};
 }
 
 const CompiledKernel &KernelLibrary::compiled(mlir::func::FuncOp kernel) {

@@ -7,6 +7,7 @@
 #include "compile/KernelCache.h"
 #include "compile/ScheduleBook.h"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,9 +42,10 @@ struct CompiledKernel {
 class KernelLibrary {
 public:
   /// The schedule of a kernel is taken from the first of these that has one: `schedules`, the
-  /// attribute nn.schedule, each of `others` in order, the prior. All arguments but `options` must outlive the library.
+  /// attribute nn.schedule, each of `others` in order, the prior. All arguments but `options` and `measured` must outlive
+  /// the library.
   KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,
-                const std::vector<std::shared_ptr<const ScheduleSource>> &others = {});
+                const std::vector<std::shared_ptr<const ScheduleSource>> &others = {}, MeasuredTimes measured = {});
 
   /// Returns "" if code can be generated for `kernel`, else the reason. Changes nothing; the answer
   /// and the code are cached for `compiled`. Throws Error if a given schedule is illegal for the
@@ -51,14 +53,19 @@ public:
   std::string declines(mlir::func::FuncOp kernel);
 
   /// Predicted cycles of `kernel` with the schedule that the user gives for it, else with that of
-  /// the prior, or the reason why no schedule is legal. Other sources have no say: a model has the
-  /// same kernels, and so the same tasks, with and without records of them. Generates no code and
-  /// changes nothing; equal kernels are predicted once.
+  /// the prior, or the reason why no schedule is legal. Other sources have no say: predictions decide
+  /// the same with and without records of schedules. Generates no code and changes nothing; equal
+  /// kernels are predicted once.
   Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
 
-  /// True if a kernel of two anchors should stay one kernel instead of the kernels `parts`: by the
-  /// schedules given for it or its parts, else by prediction. Changes nothing.
-  bool staysWhole(mlir::func::FuncOp kernel, const std::vector<std::string> &parts) const;
+  /// Measured seconds of `kernel` with the schedule that predictCycles takes, or why there are none. Other sources have no
+  /// say here, either: a kernel that is tuned later keeps the times by which its graph was chosen.
+  Outcome<double> measuredSeconds(mlir::func::FuncOp kernel) const;
+
+  /// Says whether a kernel of two anchors stays one kernel instead of the kernels `parts`: by the
+  /// schedules given for it or its parts; else by measured times, where those of all three kernels
+  /// differ enough (measuredDoubt); else by prediction. Changes nothing.
+  WholeChoice staysWhole(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) const;
 
   /// Marks the kernel as used by the program and returns it. Throws Error with its nodes if no code
   /// can be generated.
@@ -97,6 +104,7 @@ private:
   ScheduleBook &schedules;
   WrittenSchedules written;
   PriorSchedules prior;
+  MeasuredTimes measured;                                // may be empty
   std::vector<const ScheduleSource *> sources;           // in the order in which they are asked; the prior is last
   std::set<std::string> illegal;                         // notes about schedules that were found
   std::map<std::string, std::unique_ptr<Entry>> entries; // by identity and schedule
@@ -114,6 +122,8 @@ private:
   void lowerHere(Objects &objects, const std::function<void(size_t)> &lowered);
   void lowerInThreads(Objects &objects, int jobs, const std::function<void(size_t)> &lowered);
 
+  /// The user's sources and the prior, by which passes decide.
+  std::array<const ScheduleSource *, 3> askedByPasses() const { return {&schedules, &written, &prior}; }
   Found lookUp(mlir::func::FuncOp kernel);
   Entry &entryOf(const ScheduleTask &task, const Schedule &schedule);
 };

@@ -93,6 +93,10 @@ private:
   mutable std::map<std::string, Outcome<ScheduleChoice>> known; // by identity
 };
 
+/// Seconds that one run of a kernel took with a schedule, or nothing: it was not measured. All answers were measured on the
+/// machine of the target in the same way, so that they can be added and compared. Equal questions get equal answers.
+using MeasuredTimes = std::function<std::optional<double>(const ScheduleTask &task, const Schedule &schedule)>;
+
 /// Identity of a kernel: the text of the function without name and locations.
 std::string kernelIdentity(mlir::func::FuncOp kernel);
 /// Text of an operation in generic form, without locations.

@@ -153,8 +153,7 @@ TEST_F(ScheduleSourceTest, recordsKeepThePrecision) {
                                                  "expected --precision bf16"));
 }
 
-/// Passes decide by predictions. A record that changed them would change the tasks, too, of which
-/// one is its own.
+/// Predictions are of the prior's schedules, whatever schedules records have.
 TEST_F(ScheduleSourceTest, recordsDoNotPredict) {
   mlir::func::FuncOp function = parse(kernel("k"))[0];
   ScheduleBook none, book("k: map/2 interleave=1 grain=64\n", "mine.txt");
@@ -165,6 +164,30 @@ TEST_F(ScheduleSourceTest, recordsDoNotPredict) {
   EXPECT_NE(given, prior);
   KernelLibrary recorded = library(none);
   EXPECT_EQ(recorded.compiled(function).predictedCycles, given); // what the plan says is of the schedule itself
+}
+
+/// A graph that was chosen by times of default schedules stays when a search finds better schedules for its kernels.
+TEST_F(ScheduleSourceTest, timesAreOfSchedulesThatRecordsDoNotChange) {
+  mlir::func::FuncOp function = parse(kernel("k"))[0];
+  ScheduleBook none, book("k: map/2 interleave=1 grain=64\n", "mine.txt");
+  std::vector<std::pair<std::string, std::string>> asked;
+  std::optional<double> answer = 2e-6;
+  auto times = [&](const ScheduleTask &task, const Schedule &schedule) {
+    asked.push_back({task.text(), schedule.str()});
+    return answer;
+  };
+  std::string prior = priorSchedule(problemOf(function, target, {}))->str();
+  records.schedules[task(function)] = "map/2 interleave=2";
+  EXPECT_EQ(*KernelLibrary(target, {}, none, {records.source}, times).measuredSeconds(function), 2e-6);
+  EXPECT_EQ(*KernelLibrary(target, {}, book, {records.source}, times).measuredSeconds(function), 2e-6);
+  answer.reset();
+  KernelLibrary library(target, {}, none, {records.source}, times);
+  EXPECT_FALSE(library.measuredSeconds(function));
+  EXPECT_THAT(asked, testing::ElementsAre(testing::Pair(task(function), prior),
+                                          testing::Pair(task(function), "map/2 grain=64 interleave=1"),
+                                          testing::Pair(task(function), prior)));
+  EXPECT_FALSE(KernelLibrary(target, {}, none).measuredSeconds(function));
+  EXPECT_EQ(library.size(), 0u);
 }
 
 TEST_F(ScheduleSourceTest, equalKernelsShareCodeNotOrigins) {

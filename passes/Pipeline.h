@@ -20,6 +20,16 @@ struct GraphChoice {
   std::optional<std::string> kernelOf; // node of the anchor whose kernel computes it; its own node: its own kernel
 };
 
+/// A choice by measured times needs to take this share less time than the choice by predictions: repeated measurements of
+/// one kernel differ by less (docs/notes/tuning-measurement.md).
+inline constexpr double measuredDoubt = 0.05;
+
+/// One kernel for two anchors, or one for each.
+struct WholeChoice {
+  bool whole = true;
+  bool measured = false; // measured times decide otherwise than predictions
+};
+
 struct PipelineOptions {
   /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: folding and
   /// dead code. 2: fusion. 3: blocked layout and choice of algorithms. 4: as 3 here; the
@@ -40,9 +50,13 @@ struct PipelineOptions {
   /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then
   /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;
-  /// True if a candidate kernel of two anchors should stay one kernel instead of the kernels
-  /// `parts`. Changes nothing. Empty: it stays one.
-  std::function<bool(mlir::func::FuncOp kernel, const std::vector<std::string> &parts)> staysWhole;
+  /// Returns the measured seconds of a candidate kernel, or declines: it was not measured, or cannot be made. Changes
+  /// nothing. Decides about layouts where everything in which the graph would differ from the predicted one was
+  /// measured (passes/kernels/MeasuredLayout.h). Empty: predictions alone decide.
+  std::function<Outcome<double>(mlir::func::FuncOp kernel)> measuredSeconds;
+  /// Says whether a candidate kernel of two anchors stays one kernel instead of the kernels `parts`. Changes nothing.
+  /// Empty: it stays one.
+  std::function<WholeChoice(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts)> staysWhole;
   /// Returns the choices given for the operator made of these source nodes. Empty: none. A choice
   /// that cannot be followed is an Error with the node.
   std::function<GraphChoice(const std::vector<std::string> &nodes)> given;
@@ -81,6 +95,7 @@ struct PipelineReport {
   std::vector<Declined> rowMajor;
   std::vector<Declined> references;
   int kernels = 0;
+  int measuredChoices = 0; // operators for which measured times choose other layouts or kernels than predictions
 };
 
 /// Runs the graph passes. Throws Error with the node. A module at kernels level is not changed.

@@ -19,18 +19,23 @@ bool joinsConcat(mlir::Operation *op) {
 
 } // namespace
 
-LayoutCosts::LayoutCosts(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes, const PipelineOptions &options)
-    : main(main), shapes(shapes), options(options) {}
+LayoutCosts::LayoutCosts(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes, const PipelineOptions &options,
+                         KernelCost kernelCost)
+    : main(main), shapes(shapes), options(options), kernelCost(std::move(kernelCost)) {}
 
 nn::BlockedAttr LayoutCosts::blockedLayout(mlir::Value value) const {
   return nn::BlockedAttr::get(value.getContext(), 1, options.channelBlocks.of(value));
 }
 
-Outcome<double> LayoutCosts::predicted(mlir::Operation *op, const LayoutRule &rule, bool blockedInput,
-                                       bool blockedOutput) const {
+Outcome<double> LayoutCosts::costOf(mlir::Operation *op, const LayoutRule &rule, bool blockedInput,
+                                    bool blockedOutput) const {
+  if (loweringOf(op) == "elementwise" || joinsConcat(op))
+    return 0.0;
+  if (rule.uniform && blockedInput != blockedOutput)
+    return NotApplicable{"it reads and writes one layout"};
   mlir::func::FuncOp function =
       outline(main->getParentOfType<mlir::ModuleOp>(), {{op}, loweringOf(op)}, shapes, "candidate").function;
-  auto cycles = [&]() -> Outcome<double> {
+  auto cost = [&]() -> Outcome<double> {
     mlir::Operation *copy = nullptr;
     for (mlir::Operation &inside : function.getBody().front())
       if (inside.getName() == op->getName())
@@ -45,36 +50,34 @@ Outcome<double> LayoutCosts::predicted(mlir::Operation *op, const LayoutRule &ru
     // `share-storage` leaves nothing of it to do.
     if (options.level >= 2 && placesInWhole(copy, nn::SymbolicShapes(function)))
       return 0.0;
-    return options.predictCycles(function);
+    return kernelCost(function);
   }();
   function.erase();
-  return cycles;
+  return cost;
 }
 
-CyclesByLayout LayoutCosts::cyclesOf(mlir::Operation *op, LayoutRule &rule) const {
-  CyclesByLayout cycles{};
-  if (loweringOf(op) == "elementwise" || joinsConcat(op))
-    return cycles;
+CostByLayout LayoutCosts::costsOf(mlir::Operation *op, LayoutRule &rule) const {
+  CostByLayout costs{};
   std::string reason;
   for (bool input : {false, true})
     for (bool output : {false, true}) {
-      Outcome<double> found = NotApplicable{"it reads and writes one layout"};
-      if (!rule.uniform || input == output)
-        found = predicted(op, rule, input, output);
+      Outcome<double> found = costOf(op, rule, input, output);
       if (!found && input == output)
         reason = found.reason();
-      cycles[input][output] = found ? *found : impossible;
+      costs[input][output] = found ? *found : impossible;
     }
-  if (cycles[0][1] == impossible && cycles[1][0] == impossible && cycles[1][1] == impossible)
+  if (costs[0][1] == impossible && costs[1][0] == impossible && costs[1][1] == impossible)
     rule.rowOnly = reason;
-  return cycles;
+  return costs;
 }
 
-double LayoutCosts::conversion(mlir::Value value, bool toBlocked) const {
+bool LayoutCosts::convertsForFree(mlir::Value value) const {
+  return sameBytes(rankedType(value), blockedLayout(value));
+}
+
+Outcome<double> LayoutCosts::conversion(mlir::Value value, bool toBlocked) const {
   mlir::RankedTensorType type = rankedType(value);
   nn::BlockedAttr layout = blockedLayout(value);
-  if (sameBytes(type, layout))
-    return 1;
   auto with = [&](bool blocked) {
     return mlir::RankedTensorType::get(type.getShape(), type.getElementType(), blocked ? layout : nn::BlockedAttr());
   };
@@ -89,17 +92,17 @@ double LayoutCosts::conversion(mlir::Value value, bool toBlocked) const {
   b.setInsertionPointToStart(function.addEntryBlock());
   mlir::Value converted = convertTo(b, loc, function.getArgument(0), toBlocked ? layout : nn::BlockedAttr());
   b.create<mlir::func::ReturnOp>(loc, converted);
-  Outcome<double> cycles = options.predictCycles(function);
+  Outcome<double> cost = kernelCost(function);
   function.erase();
-  return cycles ? *cycles : impossible;
+  return cost;
 }
 
-double LayoutCosts::alone(mlir::Operation *op) const {
+Outcome<double> LayoutCosts::alone(mlir::Operation *op) const {
   mlir::func::FuncOp function =
       outline(main->getParentOfType<mlir::ModuleOp>(), {{op}, loweringOf(op)}, shapes, "candidate").function;
-  Outcome<double> cycles = options.predictCycles(function);
+  Outcome<double> cost = kernelCost(function);
   function.erase();
-  return cycles ? *cycles : 0;
+  return cost;
 }
 
 } // namespace lathe

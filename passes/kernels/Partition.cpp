@@ -85,19 +85,28 @@ private:
     for (mlir::Operation *op : group.ops)
       if (std::string reason = obstacle(op); !reason.empty())
         return reason;
-    std::vector<std::string> parts;
-    for (const Group &part : group.parts)
-      parts.push_back(kernelName(locationOf(part), part.family));
-    for (const std::string &part : parts)
+    std::vector<mlir::func::FuncOp> parts;
+    std::vector<std::string> partNames;
+    for (const Group &part : group.parts) {
+      partNames.push_back(kernelName(locationOf(part), part.family));
+      parts.push_back(outline(module, part, shapes, partNames.back()).function);
+    }
+    for (const std::string &part : partNames)
       names.release(part);
     std::string name = kernelName(locationOf(group), group.family), reason;
     mlir::func::FuncOp kernel = outline(module, group, shapes, name).function;
-    if (!group.together && options.staysWhole && !options.staysWhole(kernel, parts))
-      reason = "two kernels are predicted to take less time, or were asked for";
-    else if (options.declines)
+    if (!group.together && options.staysWhole) {
+      WholeChoice choice = options.staysWhole(kernel, parts);
+      report.measuredChoices += choice.measured;
+      if (!choice.whole)
+        reason = "two kernels take less time, or were asked for";
+    }
+    if (reason.empty() && options.declines)
       reason = options.declines(kernel);
     if (reason.empty())
-      report.wholes.push_back({name, std::move(parts)});
+      report.wholes.push_back({name, std::move(partNames)});
+    for (mlir::func::FuncOp candidate : parts)
+      candidate.erase();
     kernel.erase();
     names.release(name);
     return reason;
