@@ -110,6 +110,10 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
           return entry ? std::optional(TaskSchedules::Entry{entry->schedule, entry->origin}) : std::nullopt;
         },
         true));
+  if (records->hasTimes())
+    options.measured = [records](const ScheduleTask &task, const Schedule &schedule) {
+      return records->seconds(task.text(), schedule.str());
+    };
   if (progress)
     options.progress = [progress](const CompileProgress &at) { progress->update(at.what, at.done, at.total); };
   return options;

@@ -13,6 +13,20 @@
 namespace lathe::cli {
 
 static constexpr std::string_view originPrefix = "the record of ";
+static constexpr std::string_view graphPrefix = "graph/1 | ";
+
+std::string graphTask(const std::string &task) { return std::string(graphPrefix) + task; }
+
+GraphRecords graphRecords(store::Store &store, const std::string &platform) {
+  GraphRecords records;
+  store::TuningFilter filter;
+  filter.part = graphPrefix;
+  filter.platform = platform;
+  for (store::TuningRecord &record : store.tuning(filter))
+    if (record.task.starts_with(graphPrefix))
+      records[{record.task, record.schedule}] = std::move(record);
+  return records;
+}
 
 static bool isSet(const char *variable) {
   const char *value = std::getenv(variable);
@@ -50,9 +64,24 @@ UsedRecords::UsedRecords(const ModelFlags &flags) {
 void UsedRecords::read(const std::string &path) {
   store::Store store(path, {.create = false});
   std::string name = std::filesystem::path(path).filename().string();
-  for (store::ChosenSchedule &chosen : store.chosenSchedules(lab::platformHere().key()))
-    entries[chosen.task] = {chosen.schedule,
-                            fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+  std::string platform = lab::platformHere().key();
+  bool graphs = false;
+  for (store::ChosenSchedule &chosen : store.chosenSchedules(platform))
+    if (chosen.task.starts_with(graphPrefix))
+      graphs |= chosen.platform == platform;
+    else
+      entries[chosen.task] = {chosen.schedule,
+                              fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+  if (!graphs)
+    return;
+  for (auto &[key, record] : graphRecords(store, platform))
+    if (record.seconds && record.verdict == store::TuningVerdict::faster)
+      times[key] = *record.seconds;
+}
+
+std::optional<double> UsedRecords::seconds(const std::string &task, const std::string &schedule) const {
+  auto found = times.find({graphTask(task), schedule});
+  return found == times.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<UsedRecords::Entry> UsedRecords::find(const std::string &task) const {
@@ -61,11 +90,14 @@ std::optional<UsedRecords::Entry> UsedRecords::find(const std::string &task) con
 }
 
 std::string UsedRecords::digest() const {
-  if (entries.empty())
+  if (empty())
     return "";
   store::ContentHasher hasher;
   for (auto &[task, entry] : entries)
     for (const std::string &text : {task, entry.schedule, entry.origin})
+      hasher.update({text.c_str(), text.size() + 1});
+  for (auto &[key, seconds] : times)
+    for (const std::string &text : {key.first, key.second, fmt::format("{}", seconds)})
       hasher.update({text.c_str(), text.size() + 1});
   return hasher.digest();
 }

@@ -5,15 +5,28 @@
 #include "cli/ModelFlags.h"
 
 #include "runtime/Model.h"
+#include "store/Records.h"
 
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+
+namespace lathe::store {
+class Store;
+}
 
 namespace lathe::cli {
 
-/// Schedules of the best records in a store, by task (store::Store::chosenSchedules), as of one
-/// moment.
+/// The text under which the store keeps times of the kernel with this task that were measured for decisions about graphs.
+/// Compilations find no schedule under it.
+std::string graphTask(const std::string &task);
+/// The records under such texts on a platform, by text and schedule.
+using GraphRecords = std::map<std::pair<std::string, std::string>, store::TuningRecord>;
+GraphRecords graphRecords(store::Store &store, const std::string &platform);
+
+/// Schedules of the best records in a store, by task (store::Store::chosenSchedules), and the times that decide about
+/// graphs, as of one moment.
 class UsedRecords {
 public:
   /// Reads the store that `flags` name, or the default one. Is empty with --no-records,
@@ -28,14 +41,19 @@ public:
   };
   /// Returns the schedule for the text of a task (codegen/Task.h), or nothing.
   std::optional<Entry> find(const std::string &task) const;
-  bool empty() const { return entries.empty(); }
-  /// Hash of all entries; "" if there are none. Equal texts mean equal packages.
+  /// Returns the seconds of a schedule for a task on this platform, of records whose graph was faster than the default
+  /// one, or nothing.
+  std::optional<double> seconds(const std::string &task, const std::string &schedule) const;
+  bool empty() const { return entries.empty() && times.empty(); }
+  bool hasTimes() const { return !times.empty(); }
+  /// Hash of all entries and times; "" if there are none. Equal texts mean equal packages.
   std::string digest() const;
 
 private:
   void read(const std::string &path);
 
   std::map<std::string, Entry> entries;
+  std::map<std::pair<std::string, std::string>, double> times; // seconds by text of the graph task and schedule
 };
 
 /// Kernels of a compiled model whose schedules are those of records.

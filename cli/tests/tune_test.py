@@ -1,8 +1,11 @@
 """`lathe tune`: tasks, records, what is kept, and going on."""
+import glob
 import json
 import os
 import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -61,6 +64,63 @@ class Tune(Cli):
         self.lathe("compile", self.net, "-o", package, "--store", store)
         origins = [kernel["origin"] for kernel in self.figures("inspect", package)["plans"][0]["kernels"]]
         self.assertEqual(sum("record" in origin for origin in origins) > 0, bool(kept), origins)
+
+    def pair(self):
+        """A network of a depthwise convolution and the pointwise one behind it, between others: one kernel or two."""
+        path, last, body = self.path("pair.mlir"), "x", ""
+        for name, kernel, group in [("first", 1, 1), ("depthwise", 3, 32), ("pointwise", 1, 1), ("last", 3, 1)]:
+            weights = f"tensor<32x{32 // group}x{kernel}x{kernel}xf32>"
+            body += (f"  %w{name} = nn.constant {{value = dense<0.{kernel}> : {weights}}} : {weights}\n  %{name} = nn.conv %{last}, %w{name} {{strides = array<i64: 1, 1>, "
+                     f"dilations = array<i64: 1, 1>, pads = array<i64: {', '.join([str(kernel // 2)] * 4)}>, group = {group} : i64}} : "
+                     f"(tensor<1x32x28x28xf32>, {weights}) -> tensor<1x32x28x28xf32> loc(\"{name}\")\n")
+            last = name
+        with open(path, "w") as file:
+            file.write(f"func.func @main(%x: tensor<1x32x28x28xf32>) -> tensor<1x32x28x28xf32> {{\n{body}  return %{last} : tensor<1x32x28x28xf32>\n}}\n")
+        return path
+
+    def test_times_choose_the_graph(self):
+        net, store = self.pair(), self.path("graph.db")
+        command = ["tune", net, "--trials", "1", "--margin", "0.9", "--store", store]
+        graph = self.figures(*command)["graph"]
+        times = [record for record in self.records(store) if record["task"].startswith("graph/1 | task/")]
+        self.assertEqual((graph["measured"], len(times)), (graph["kernels"], graph["kernels"]))
+        self.assertEqual({record["verdict"] for record in times}, {"faster" if graph["kept"] else "no_gain"})
+        algorithms = [record["schedule"].split("/")[0] for record in times]
+        self.assertIn("separable", algorithms)
+        again = self.figures(*command)["graph"]
+        self.assertEqual((again["kernels"], again["measured"], again["kept"]), (graph["kernels"], 0, graph["kept"]))
+
+        # Made-up times choose the other form than predictions do, if their graph is not slower.
+        package, default = self.path("pair.lathe"), os.path.join(os.environ["XDG_DATA_HOME"], "lathe", "lathe.db")
+        kernels = lambda *flags: self.figures("compile", net, "-o", package, *flags)
+        whole = lambda: any(k["schedule"].startswith("separable/") for k in self.figures("inspect", package)["plans"][0]["kernels"])
+        self.assertEqual(kernels("--no-records")["measured_choice_count"], 0)
+        predicted = whole()
+
+        def set_times(verdict, fused):
+            with sqlite3.connect(store) as database:
+                database.execute("UPDATE tuning SET verdict = ?, seconds = CASE WHEN schedule LIKE 'separable/%' THEN ? ELSE 1e-5 END WHERE seconds IS NOT NULL "
+                                 "AND task IN (SELECT id FROM task WHERE text LIKE 'graph/1 | %')", (verdict, fused))
+            database.close()
+
+        set_times("no_gain", 9e-5 if predicted else 1e-6)
+        self.assertEqual(kernels("--store", store)["measured_choice_count"], 0)
+        set_times("faster", 2e-5)  # no difference
+        self.assertEqual((kernels("--store", store)["measured_choice_count"], whole()), (0, predicted))
+        set_times("faster", 9e-5 if predicted else 1e-6)
+        self.assertEqual((kernels("--store", store)["measured_choice_count"], whole()), (1, not predicted))
+        self.assertIn("measured times of records choose layouts or kernels of 1 operator\n", self.lathe("compile", net, "-o", package, "--store", store).stdout)
+        self.lathe("verify", net, "--package", package)
+        # The cache of packages tells the times apart.
+        os.makedirs(os.path.dirname(default), exist_ok=True)
+        self.addCleanup(os.remove, default)
+        packages = lambda: len(glob.glob(os.path.join(os.environ["XDG_CACHE_HOME"], "lathe", "packages", "*.lathe")))
+        before = packages()
+        for count, fused in [(1, 1e-6), (1, 1e-6), (2, 9e-5)]:
+            set_times("faster", fused)
+            shutil.copy(store, default)
+            self.lathe("run", net, "--fill", "ones", "-o", self.path("out.npz"))
+            self.assertEqual(packages() - before, count)
 
     def test_problems_are_tasks(self):
         store = self.path("problems.db")

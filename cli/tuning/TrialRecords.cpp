@@ -6,6 +6,16 @@ namespace lathe::cli {
 
 static store::TuningTask taskOf(const tune::Task &task) { return {task.key, task.family, task.kernel}; }
 
+tune::Measurement measurementOf(const store::TuningRecord &record) {
+  tune::Measurement measurement;
+  measurement.schedule = record.schedule;
+  measurement.status = record.status;
+  measurement.reason = record.reason;
+  for (int64_t sample : record.samples)
+    measurement.seconds.push_back(double(sample) * 1e-9);
+  return measurement;
+}
+
 void TrialRecords::add(const tune::Task &task, const std::vector<tune::Measurement> &measurements) {
   std::vector<store::TuningRecord> records;
   for (const tune::Measurement &one : measurements)
@@ -25,6 +35,13 @@ void TrialRecords::add(const tune::Task &task, const tune::TunedTask &tuned, boo
   recording.add(taskOf(task), std::move(records));
 }
 
+void TrialRecords::add(const tune::Task &task, const tune::Measurement &measurement, store::TuningVerdict verdict) {
+  store::TuningRecord record = recordOf(measurement);
+  if (measurement.passed())
+    record.verdict = verdict;
+  recording.add(taskOf(task), {std::move(record)});
+}
+
 void TrialRecords::recall(tune::TaskToTune &task) const {
   if (!recording.store())
     return;
@@ -34,15 +51,9 @@ void TrialRecords::recall(tune::TaskToTune &task) const {
   for (const store::TuningRecord &record : recording.store()->tuning(filter)) {
     if (record.searcher.empty()) // of `ops bench`, which measures with other caches
       continue;
-    tune::Measurement one;
-    one.schedule = record.schedule;
-    one.status = record.status;
-    one.reason = record.reason;
-    for (int64_t sample : record.samples)
-      one.seconds.push_back(double(sample) * 1e-9);
     if (record.verdict == store::TuningVerdict::faster)
       task.kept.push_back(record.schedule);
-    task.known.push_back(std::move(one));
+    task.known.push_back(measurementOf(record));
   }
 }
 

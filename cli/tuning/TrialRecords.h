@@ -6,6 +6,9 @@
 
 namespace lathe::cli {
 
+/// What a record says about its schedule.
+tune::Measurement measurementOf(const store::TuningRecord &record);
+
 class TrialRecords {
 public:
   /// `searcher`: that proposes the schedules. `recording` outlives the object.
@@ -14,6 +17,8 @@ public:
   void add(const tune::Task &task, const std::vector<tune::Measurement> &measurements);
   /// The finalists of a task with what the turns have found. `undone`: what is faster by itself is no gain for the model.
   void add(const tune::Task &task, const tune::TunedTask &tuned, bool undone = false);
+  /// One schedule with a verdict.
+  void add(const tune::Task &task, const tune::Measurement &measurement, store::TuningVerdict verdict);
   /// Adds to the task what earlier searches on this machine have measured and kept.
   void recall(tune::TaskToTune &task) const;
 

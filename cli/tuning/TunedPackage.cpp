@@ -43,15 +43,17 @@ TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, 
   runSelf({"compare", tuned, "--with", untuned, "--threads", std::to_string(model.threads), "--max-seconds",
            fmt::format("{:.1f}", seconds), "--no-store", "--json", times, quietFlag()});
   result.comparison = jsonOf(times);
-  result.slower = result.comparison.at("peers").at(0).value("verdict", "") == name(lab::Verdict::slower);
+  const nlohmann::json &peer = result.comparison.at("peers").at(0);
+  result.slower = peer.value("verdict", "") == name(lab::Verdict::slower);
+  result.ratio = peer.value("ratio", 0.0);
   return result;
 }
 
-std::string TunedComparison::speedText() const {
+std::string TunedComparison::speedText(const std::string &other) const {
   const nlohmann::json &peer = comparison.at("peers").at(0);
   if (!peer.contains("ratio"))
     return "the outputs of both do not agree";
-  return fmt::format("{:.3f} times the untuned one's speed ({:.3f} to {:.3f}), {}", peer.value("ratio", 0.0),
+  return fmt::format("{:.3f} times the {} one's speed ({:.3f} to {:.3f}), {}", peer.value("ratio", 0.0), other,
                      peer.value("ratio_low", 0.0), peer.value("ratio_high", 0.0), peer.value("verdict", ""));
 }
 

@@ -17,10 +17,11 @@ void compileWith(const ModelFlags &model, const CompileOptions &options,
 struct TunedComparison {
   std::string verification;  // of the tuned package
   bool slower = false;       // the verdict on the tuned package
+  double ratio = 0;          // untuned time / tuned time; 0: the outputs do not agree
   nlohmann::json comparison; // of `lathe compare`, the tuned package first
 
-  /// "1.052 times the untuned one's speed (1.044 to 1.060), faster"
-  std::string speedText() const;
+  /// "1.052 times the untuned one's speed (1.044 to 1.060), faster"; `other`: what is not tuned, in words.
+  std::string speedText(const std::string &other = "untuned") const;
   /// Times of both packages side by side.
   Table sides() const;
 };

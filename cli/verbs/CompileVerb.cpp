@@ -24,6 +24,7 @@ nlohmann::json toJson(const CompileReport &report) {
           {"distinct_kernels", report.distinctKernels},
           {"cached_kernels", report.cachedKernels},
           {"layout_conversions", report.layoutConversions},
+          {"measured_choice_count", report.measuredChoices},
           {"conversions", report.conversions},
           {"references", references},
           {"notes", report.notes},
@@ -82,6 +83,9 @@ void printReport(const CompileReport &report, const std::string &output, uint64_
       bytesText(static_cast<double>(sourceBytes)));
   if (!records.empty())
     std::cout << records << "\n";
+  if (report.measuredChoices)
+    std::cout << fmt::format("measured times of records choose layouts or kernels of {}\n",
+                             counted(int64_t(report.measuredChoices), "operator"));
   std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const std::string &conversion : report.conversions)
     std::cout << "  " << printable(conversion) << "\n";

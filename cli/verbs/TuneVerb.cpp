@@ -2,6 +2,7 @@
 #include "cli/ProblemLists.h"
 #include "cli/Self.h"
 #include "cli/print/TunePrint.h"
+#include "cli/tuning/GraphTuning.h"
 #include "cli/tuning/SpaceExport.h"
 #include "cli/tuning/TaskList.h"
 #include "cli/tuning/TrialRecords.h"
@@ -200,14 +201,9 @@ public:
         records(recording, searcherName()), list(lab::measureClock()) {
     if (!flags.via.empty())
       recording.elsewhere(flags.via, nullptr);
-    progress.update("reading " + flags.subject(), 0, 0);
-    if (flags.hasModel())
-      list.addModel(flags.model, compiling, flags.only);
-    else
-      leftOut = list.addProblems(flags.listed(), compiling);
-    require(!list.tasks.empty(), "{}: no problem has a kernel: {}", flags.subject(), fmt::join(leftOut, "; "));
-    for (tune::TaskToTune &task : list.tasks)
-      records.recall(task);
+    if (flags.hasModel() && flags.via.empty())
+      graph.emplace(flags.model, compiling, recording);
+    readTasks();
   }
 
   int listTasks() {
@@ -237,9 +233,11 @@ public:
           TuneCeilings{lab::withPeak(lab::machineCeilings(), compiling.threads, lab::measurePeak(compiling.threads)),
                        compiling.threads};
     constexpr double fastest = 0.5; // share of the predicted time, where the machine's ceilings are not known
+    ProcessTrials trials(measureOptions(compiling, flags));
+    if (graph && flags.only.empty())
+      decideGraph(trials);
     for (tune::TaskToTune &task : list.tasks)
       task.floorSeconds = ceilings ? ceilings->limitSeconds(task.task) : fastest * task.predictedSeconds;
-    ProcessTrials trials(measureOptions(compiling, flags));
     tune::TuneOptions tuneOptions = flags.tune;
     if (flags.budget > 0)
       tuneOptions.deadline = began + flags.budget - finalSeconds(flags.budget);
@@ -247,7 +245,8 @@ public:
     tuner.search();
     ended = tuner.endReason();
     tuned = tuner.settle();
-    bool gained = std::any_of(tuned.begin(), tuned.end(), [](const tune::TunedTask &task) { return task.gained; });
+    bool gained = (graph && graph->isKept()) ||
+                  std::any_of(tuned.begin(), tuned.end(), [](const tune::TunedTask &task) { return task.gained; });
     if (flags.hasModel() && flags.via.empty() && (gained || flags.compare || !flags.output.empty()))
       finish(gained);
     recording.finish();
@@ -260,9 +259,10 @@ private:
   Options &options;
   double began;
   Progress progress;
-  CompileOptions compiling;
+  CompileOptions compiling; // without records
   Recording recording;
   TrialRecords records;
+  std::optional<GraphTuning> graph; // of a model that runs here
   TaskList list;
   std::vector<std::string> leftOut; // problems without a task, with reasons
   std::optional<TuneCeilings> ceilings;
@@ -292,6 +292,34 @@ private:
         .settled = [this](size_t task, const tune::TunedTask &result) { records.add(list.tasks[task].task, result); }};
   }
 
+  /// As compilations with records decide the graph.
+  CompileOptions withGraph() const {
+    CompileOptions result = compiling;
+    if (graph)
+      result.measured = graph->times();
+    return result;
+  }
+
+  void readTasks() {
+    progress.update("reading " + flags.subject(), 0, 0);
+    list = TaskList(lab::measureClock());
+    if (flags.hasModel())
+      list.addModel(flags.model, withGraph(), flags.only);
+    else
+      leftOut = list.addProblems(flags.listed(), compiling);
+    require(!list.tasks.empty(), "{}: no problem has a kernel: {}", flags.subject(), fmt::join(leftOut, "; "));
+    for (tune::TaskToTune &task : list.tasks)
+      records.recall(task);
+  }
+
+  /// Before the search, because the graph says which tasks there are.
+  void decideGraph(tune::TrialRunner &trials) {
+    constexpr double share = 0.2, compared = 8; // of the budget at most, for measuring; seconds
+    double deadline = flags.budget > 0 ? began + share * flags.budget : std::numeric_limits<double>::infinity();
+    if (graph->decide(trials, deadline, compared, progress))
+      readTasks();
+  }
+
   /// Compiles the tuned package, checks it, and compares it with the untuned one.
   void finish(bool gained) {
     std::map<std::string, std::string> schedules;
@@ -302,7 +330,7 @@ private:
     std::string package = (temporaryFolder() / "tuned.lathe").string();
     progress.update("compiling the model untuned and tuned", 0, 0);
     compileWith(flags.model, compiling, {}, untuned);
-    compileWith(flags.model, compiling, schedules, package);
+    compileWith(flags.model, withGraph(), schedules, package);
     if (gained || flags.compare) {
       progress.update("verifying the tuned model", 0, 0);
       std::string verification = verifyTuned(flags.model, package);
@@ -313,9 +341,12 @@ private:
       whole->verification = std::move(verification);
       undone = whole->slower;
     }
-    if (undone)
+    if (undone) {
       for (size_t i = 0; i < tuned.size(); ++i)
         records.add(list.tasks[i].task, tuned[i], true);
+      if (graph)
+        graph->undo();
+    }
     if (!flags.output.empty())
       writeFile(flags.output, readFile(undone ? untuned : package));
   }
@@ -337,6 +368,8 @@ private:
                            {"undone", undone}};
     if (whole)
       json["comparison"] = whole->comparison;
+    if (graph)
+      json["graph"] = graph->json();
     options.writeJson(json);
     if (!options.printsText())
       return;
@@ -350,8 +383,10 @@ private:
                              "{:.0f} s; {:.0f} s in all\n",
                              ended, counted(counts.trials, "trial"), counts.trialsPerMinute(), counts.build, counts.run,
                              counts.prepare, lab::steadySeconds() - began);
-    if (flags.hasModel() && flags.via.empty())
+    if (graph) {
+      std::cout << graph->line();
       printWhole();
+    }
     std::cout << recording.line() << std::flush;
   }
 

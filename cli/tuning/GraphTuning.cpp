@@ -1,0 +1,190 @@
+#include "cli/tuning/GraphTuning.h"
+
+#include "cli/Self.h"
+#include "cli/tuning/TrialRecords.h"
+#include "compile/KernelTasks.h"
+#include "lab/judging/Turns.h"
+#include "support/Text.h"
+
+namespace lathe::cli {
+namespace {
+
+/// The kernel as a task of its own, in one run.
+tune::Task taskOf(const ScheduleTask &kernel) {
+  tune::Task task;
+  Outcome<KernelTask> found = kernelTask(kernel.problem);
+  if (!found) // has a schedule, so it has facts
+    return task;
+  task.key = found->task;
+  task.kernel = found->text;
+  task.family = found->facts->family;
+  task.label = found->label;
+  task.nodes = kernel.nodes;
+  task.flops = found->flops;
+  task.bytes = found->bytes;
+  return task;
+}
+
+tune::Measurement declined(const std::string &schedule, const std::string &reason) {
+  tune::Measurement measurement;
+  measurement.schedule = schedule;
+  measurement.status = store::PointStatus::unimplemented;
+  measurement.reason = reason;
+  return measurement;
+}
+
+} // namespace
+
+GraphTuning::GraphTuning(const ModelFlags &model, const CompileOptions &compiling, Recording &recording)
+    : model(model), compiling(compiling), recording(recording) {
+  if (recording.store())
+    known = graphRecords(*recording.store(), recording.platformKey());
+}
+
+MeasuredTimes GraphTuning::times() const {
+  auto seconds = std::make_shared<std::map<std::pair<std::string, std::string>, double>>();
+  for (auto &[key, record] : known)
+    if (record.seconds && record.verdict == store::TuningVerdict::faster)
+      (*seconds)[key] = *record.seconds;
+  for (auto &[key, question] : questions) {
+    seconds->erase(key);
+    if (question.seconds && question.verdict == store::TuningVerdict::faster)
+      (*seconds)[key] = *question.seconds;
+  }
+  if (seconds->empty())
+    return {};
+  return [seconds](const ScheduleTask &task, const Schedule &schedule) -> std::optional<double> {
+    auto found = seconds->find({graphTask(task.text()), schedule.str()});
+    return found == seconds->end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+/// Lowers the model and notes the kernels of which it asks the times. Returns whether there are new ones.
+bool GraphTuning::ask(bool answered) {
+  size_t before = questions.size();
+  CompileOptions asking = compiling;
+  asking.measured = [&](const ScheduleTask &task, const Schedule &schedule) -> std::optional<double> {
+    std::pair<std::string, std::string> key(graphTask(task.text()), schedule.str());
+    auto [found, added] = questions.try_emplace(key);
+    if (added) {
+      found->second.task = taskOf(task);
+      found->second.schedule = key.second;
+      if (auto record = known.find(key); record != known.end()) {
+        found->second.measurement = measurementOf(record->second);
+        found->second.seconds = record->second.seconds;
+        found->second.verdict = record->second.verdict;
+      }
+    }
+    return answered ? found->second.seconds : std::nullopt;
+  };
+  Source source = loadSource(model);
+  lowerToKernels(*source.module, asking);
+  return questions.size() != before;
+}
+
+/// True if earlier runs have measured and compared everything.
+bool GraphTuning::isSettled() const {
+  return std::all_of(questions.begin(), questions.end(), [](auto &entry) {
+    const Question &question = entry.second;
+    return question.measurement && (!question.seconds || question.verdict != store::TuningVerdict::open);
+  });
+}
+
+void GraphTuning::measure(tune::TrialRunner &runner, double deadline, Progress &progress) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  size_t done = 0;
+  for (auto &[key, question] : questions) {
+    progress.update("measuring kernels of other graphs", ++done, questions.size());
+    if (question.measurement || lab::steadySeconds() > deadline)
+      continue;
+    if (Outcome<bool> prepared = runner.prepare(question.task))
+      question.measurement = runner.measure(question.task, {question.schedule}, unknown).at(0);
+    else
+      question.measurement = declined(question.schedule, prepared.reason());
+    if (question.measurement->passed())
+      question.seconds = question.measurement->best();
+    ++measured;
+  }
+}
+
+/// Times that compilations use already stay in use where this model is no reason to the contrary.
+void GraphTuning::record(store::TuningVerdict verdict, bool spareUsed) {
+  TrialRecords records(recording, "graph");
+  for (auto &[key, question] : questions) {
+    if (spareUsed && question.verdict == store::TuningVerdict::faster) {
+      question.seconds = known.at(key).seconds;
+      continue;
+    }
+    if (!question.measurement)
+      continue;
+    question.verdict = verdict;
+    tune::Task task = question.task;
+    task.key = key.first;
+    task.family.clear(); // no search has a task like it
+    task.kernel.clear();
+    records.add(task, *question.measurement, verdict);
+  }
+}
+
+bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seconds, Progress &progress) {
+  ask(false);
+  if (isSettled() && !(ask(true) && !isSettled())) {
+    kept = std::any_of(questions.begin(), questions.end(),
+                       [](auto &entry) { return entry.second.verdict == store::TuningVerdict::faster; });
+    return false;
+  }
+  // All are measured anew, one after the other: clocks differ from day to day.
+  for (auto &[key, question] : questions) {
+    question.measurement.reset();
+    question.seconds.reset();
+  }
+  constexpr int rounds = 3; // other layouts may ask for other kernels
+  for (int round = 0; round < rounds; ++round) {
+    measure(runner, deadline, progress);
+    if (!ask(true))
+      break;
+  }
+  std::string chosen = (temporaryFolder() / "graph.lathe").string(),
+              standard = (temporaryFolder() / "standard.lathe").string();
+  CompileOptions answered = compiling;
+  answered.measured = [this](const ScheduleTask &task, const Schedule &schedule) -> std::optional<double> {
+    auto found = questions.find({graphTask(task.text()), schedule.str()});
+    return found == questions.end() ? std::nullopt : found->second.seconds;
+  };
+  progress.update("compiling the graph that the times choose", 0, 0);
+  choices = compile(*loadSource(model).module, answered, chosen).measuredChoices;
+  if (choices) {
+    compile(*loadSource(model).module, compiling, standard);
+    progress.updateUntil("comparing the graph that the times choose with the default one", seconds);
+    comparison = compareTuned(model, chosen, standard, seconds);
+    kept = !comparison->slower && comparison->ratio >= 1;
+  }
+  record(kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain, !choices);
+  return true;
+}
+
+void GraphTuning::undo() {
+  if (kept)
+    record(store::TuningVerdict::noGain, false);
+  kept = false;
+}
+
+std::string GraphTuning::line() const {
+  if (!measured)
+    return kept ? "graph: chosen by the times of earlier runs\n" : "";
+  std::string text = fmt::format("graph: {} measured; ", counted(int64_t(measured), "kernel"));
+  if (!comparison)
+    return text + "their times choose the default layouts and kernels\n";
+  return text + fmt::format("their times choose other layouts or kernels for {}: {}; {}\n",
+                            counted(int64_t(choices), "operator"), comparison->speedText("default"),
+                            kept ? "kept" : "not kept");
+}
+
+nlohmann::json GraphTuning::json() const {
+  nlohmann::json json = {{"kernels", questions.size()}, {"measured", measured}, {"choices", choices}, {"kept", kept}};
+  if (comparison)
+    json["comparison"] = comparison->comparison;
+  return json;
+}
+
+} // namespace lathe::cli
