@@ -2,9 +2,14 @@
 
 #include "ops/Attrs.h"
 
+#include <charconv>
+
 namespace lathe {
 
 static constexpr int taskVersion = 2;
+static constexpr const char *separator = " | ", *relaxedWord = "relaxed math";
+
+static std::string threadsText(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 /// "f32 1x64x56x56 blocked 1,16"
 static std::string describe(mlir::Type type) {
@@ -50,14 +55,40 @@ std::string taskOf(const KernelProblem &problem) {
     results.push_back(describe(type));
   for (mlir::Operation *op : operators)
     rest.push_back(nameOf(op));
-  task += fmt::format(" | {} -> {} | {} | {} thread{} | {}", fmt::join(arguments, "; "), fmt::join(results, "; "),
-                      rest.empty() ? "none" : fmt::format("{}", fmt::join(rest, ", ")), problem.threads,
-                      problem.threads == 1 ? "" : "s", problem.target.key());
+  std::vector<std::string> more = {fmt::format("{} -> {}", fmt::join(arguments, "; "), fmt::join(results, "; ")),
+                                   rest.empty() ? "none" : fmt::format("{}", fmt::join(rest, ", ")),
+                                   threadsText(problem.threads), problem.target.key()};
   if (problem.precision != Precision::fp32)
-    task += fmt::format(" | {}", name(problem.precision));
+    more.push_back(name(problem.precision));
   if (problem.relaxedMath)
-    task += " | relaxed math";
-  return task;
+    more.push_back(relaxedWord);
+  return fmt::format("{}{}{}", task, separator, fmt::join(more, separator));
+}
+
+std::optional<TaskParts> partsOfTask(const std::string &task) {
+  if (!task.starts_with(fmt::format("task/{} |", taskVersion)))
+    return std::nullopt;
+  TaskParts parts;
+  std::string rest = task;
+  auto last = [&] { // takes it away
+    size_t at = rest.rfind(separator);
+    std::string part = at == std::string::npos ? "" : rest.substr(at + std::string_view(separator).size());
+    rest.resize(std::min(at, rest.size()));
+    return part;
+  };
+  parts.target = last();
+  if (parts.relaxedMath = parts.target == relaxedWord; parts.relaxedMath)
+    parts.target = last();
+  if (parts.target == name(Precision::bf16)) {
+    parts.precision = Precision::bf16;
+    parts.target = last();
+  }
+  std::string threads = last();
+  std::from_chars(threads.data(), threads.data() + threads.size(), parts.threads);
+  parts.kernel = rest;
+  if (parts.threads < 1 || threads != threadsText(parts.threads))
+    return std::nullopt;
+  return parts;
 }
 
 } // namespace lathe

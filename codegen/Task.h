@@ -19,6 +19,17 @@ namespace lathe {
 /// version is raised when a part changes its meaning; older records are then no longer found.
 std::string taskOf(const KernelProblem &problem);
 
+/// The parts of the text of a task.
+struct TaskParts {
+  std::string kernel; // "task/2 | conv ... | relu": all before the threads
+  int threads = 1;
+  std::string target; // Target::key
+  Precision precision = Precision::fp32;
+  bool relaxedMath = false;
+};
+/// Returns nothing for a text of another version, of another program, or that is damaged.
+std::optional<TaskParts> partsOfTask(const std::string &task);
+
 /// The operator that determines the family of a kernel; null in kernels without one (elementwise).
 mlir::Operation *anchorOf(mlir::func::FuncOp kernel);
 

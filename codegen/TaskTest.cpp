@@ -8,6 +8,8 @@
 namespace lathe {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -49,6 +51,29 @@ TEST_F(Task, isTheSameForWhatMayUseTheSameSchedule) {
   std::string task = of(kernel("leaky_relu %0 {alpha = 0.1 : f64}"), v3);
   EXPECT_EQ(task, of(kernel("leaky_relu %0 {alpha = 0.3 : f64}", "", "conv17_leaky3"), v3));
   EXPECT_EQ(task, of(kernel("leaky_relu %0 {alpha = 0.1 : f64}"), v3, 1, true));
+}
+
+TEST_F(Task, hasPartsThatCanBeReadAgain) {
+  std::string plain = of(kernel("relu %0"), v3, 2), other = of(kernel("relu %0"), v2, 16, false, Precision::bf16, true);
+  std::optional<TaskParts> parts = partsOfTask(plain);
+  ASSERT_TRUE(parts);
+  EXPECT_THAT(parts->kernel, AllOf(StartsWith("task/2 | conv "), EndsWith(" | relu")));
+  EXPECT_EQ(parts->threads, 2);
+  EXPECT_EQ(parts->target, v3.key());
+  EXPECT_EQ(parts->precision, Precision::fp32);
+  EXPECT_FALSE(parts->relaxedMath);
+  std::optional<TaskParts> same = partsOfTask(other);
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->kernel, parts->kernel);
+  EXPECT_EQ(same->threads, 16);
+  EXPECT_EQ(same->target, v2.key());
+  EXPECT_EQ(same->precision, Precision::bf16);
+  EXPECT_TRUE(same->relaxedMath);
+  for (const std::string &text :
+       {std::string(), std::string("task/1") + plain.substr(6), std::string("task/2 | conv"),
+        std::string("task/2 | conv | 99999999999 threads | x"), std::string("task/2 | conv | 02 threads | x"),
+        std::string("autotvm/0.2 | conv2d | 1 thread | llvm")})
+    EXPECT_FALSE(partsOfTask(text)) << text;
 }
 
 TEST_F(Task, differsInEachOfItsParts) {

@@ -81,14 +81,19 @@ std::vector<WrittenFile> writeModelText(mlir::ModuleOp module, const std::string
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, const std::string &path) {
-  context.loadDialect<NnDialect, mlir::func::FuncDialect>();
   auto file = llvm::MemoryBuffer::getFile(path);
   require(static_cast<bool>(file), "{}: {}", path, file ? "" : file.getError().message());
-  TextScan scan = scanText((*file)->getBuffer(), path);
+  return parseModelText(context, (*file)->getBuffer().str(), path);
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> parseModelText(mlir::MLIRContext &context, const std::string &given,
+                                                 const std::string &path) {
+  context.loadDialect<NnDialect, mlir::func::FuncDialect>();
+  TextScan scan = scanText(given, path);
   TextWeights weights(scan, path);
 
   llvm::SourceMgr source;
-  std::string text = (*file)->getBuffer().str() + weights.placeholders();
+  std::string text = given + weights.placeholders();
   source.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, path), llvm::SMLoc());
   mlir::AsmParserState state;
   mlir::OwningOpRef<mlir::ModuleOp> module;

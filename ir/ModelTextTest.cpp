@@ -133,6 +133,24 @@ TEST_F(ModelText, KernelsLevelComesBack) {
   EXPECT_EQ(text(*readModelText(fresh, path)), text(*module));
 }
 
+TEST_F(ModelText, ATextInMemoryIsReadAndCheckedAlike) {
+  const std::string kernel =
+      R"("func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "kernel"}> ({
+^bb0(%arg0: tensor<4xf32>):
+  %0 = "nn.relu"(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
+  "func.return"(%0) : (tensor<4xf32>) -> ()
+}) {nn.family = "elementwise"} : () -> ()
+)";
+  mlir::MLIRContext fresh;
+  auto module = parseModelText(fresh, kernel, "a.db, kernel");
+  EXPECT_EQ((*module->getOps<mlir::func::FuncOp>().begin()).getName(), "kernel");
+  auto errorOfParsing = [&](const std::string &text) {
+    return errorOf([&] { parseModelText(fresh, text, "a.db, kernel"); });
+  };
+  EXPECT_THAT(errorOfParsing("module {"), testing::StartsWith("a.db, kernel: line 1: "));
+  EXPECT_THAT(errorOfParsing("module attributes {nn.colour = 1} {}"), testing::HasSubstr("nn.colour"));
+}
+
 TEST_F(ModelText, ErrorsNameFileAndLine) {
   writeFile("func.func @main() {\n  %0 = nn.relu %x\n  return\n}\n");
   EXPECT_THAT(errorOfReading(), testing::StartsWith(path + ": line 2: "));

@@ -50,15 +50,18 @@ Evaluation evaluateParts(const std::vector<MeasuredTask> &tasks, const Evaluatio
   RankingSum sum;
   std::vector<std::vector<size_t>> parts = partsOf(tasks, options);
   size_t scored = 0;
-  for (size_t part = 0; part < options.parts; ++part) {
+  std::set<size_t> tested; // tasks
+  for (size_t part = 0; part < options.trainings(); ++part) {
     double start = now();
     train([&](size_t task, size_t schedule) { return parts[task][schedule] != part; });
-    evaluation.fitSeconds += (now() - start) / double(options.parts);
+    evaluation.fitSeconds += (now() - start) / double(options.trainings());
     for (size_t task = 0; task < tasks.size(); ++task) {
       std::vector<const MeasuredSchedule *> held;
       for (size_t i = 0; i < tasks[task].schedules.size(); ++i)
         if (parts[task][i] == part)
           held.push_back(&tasks[task].schedules[i]);
+      if (held.size() > 1)
+        tested.insert(task);
       start = now();
       std::vector<double> scores = scoresOf(task, held);
       evaluation.scoreSeconds += now() - start;
@@ -68,7 +71,7 @@ Evaluation evaluateParts(const std::vector<MeasuredTask> &tasks, const Evaluatio
   }
   evaluation.scoreSeconds /= double(std::max<size_t>(1, scored));
   evaluation.ranking = sum.mean();
-  evaluation.ranking.tasks = tasks.size(); // not once for each part
+  evaluation.ranking.tasks = tested.size(); // not once for each part
   return evaluation;
 }
 
@@ -145,6 +148,11 @@ std::vector<std::vector<size_t>> partsOf(const std::vector<MeasuredTask> &tasks,
   if (options.heldOut == HeldOut::schedules) {
     for (const MeasuredTask &task : tasks)
       parts.push_back(randomParts(task.schedules.size(), options.parts, random));
+    return parts;
+  }
+  if (options.heldOut == HeldOut::chosen) {
+    for (const MeasuredTask &task : tasks)
+      parts.emplace_back(task.schedules.size(), options.chosen.contains(task.group) ? 0 : options.trainings());
     return parts;
   }
   std::map<std::string, size_t> groups; // by name: the order of tasks does not matter

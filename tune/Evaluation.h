@@ -5,6 +5,7 @@
 #include "tune/Features.h"
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,23 +64,28 @@ private:
 /// Which schedules are held out together.
 enum class HeldOut {
   schedules, // a share of each task's schedules: the model knows others of the task
-  groups     // whole groups of tasks
+  groups,    // whole groups of tasks
+  chosen     // the groups of EvaluationOptions::chosen, once
 };
 
 struct EvaluationOptions {
   HeldOut heldOut = HeldOut::schedules;
   size_t parts = 5; // each is held out once, and the model is trained on the others
   uint64_t seed = 1;
+  std::set<std::string> chosen = {}; // groups that HeldOut::chosen holds out
+
+  /// How many models are trained and tested.
+  size_t trainings() const { return heldOut == HeldOut::chosen ? 1 : parts; }
 };
 
-/// A model trained and tested `parts` times.
+/// Models trained and tested on the parts.
 struct Evaluation {
   Ranking ranking;
   double fitSeconds = 0;   // of one training
   double scoreSeconds = 0; // of one schedule, features included
 };
 
-/// The part, from 0 to parts - 1, in which each schedule of each task is held out.
+/// The part in which each schedule of each task is held out; trainings() or more: in none.
 std::vector<std::vector<size_t>> partsOf(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &options);
 
 Evaluation evaluate(const std::vector<MeasuredTask> &tasks, FeatureSet set, const LearnedModelOptions &model,

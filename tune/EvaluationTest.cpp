@@ -1,4 +1,4 @@
-#include "tune/Evaluation.h"
+#include "tune/ModelTable.h"
 
 #include "codegen/space/LoopFacts.h"
 #include "tune/Space.h"
@@ -115,6 +115,42 @@ TEST(Evaluation, holdsOutSchedulesOrWholeGroups) {
     used.insert(parts[i][0]);
   }
   EXPECT_EQ(used.size(), options.parts);
+}
+
+TEST(Evaluation, holdsOutChosenGroupsOnce) {
+  std::vector<MeasuredTask> tasks = tasksOf(10);
+  EvaluationOptions options{.heldOut = HeldOut::chosen, .chosen = {"map 1", "map 4"}};
+  EXPECT_EQ(options.trainings(), 1u);
+  std::vector<std::vector<size_t>> parts = partsOf(tasks, options);
+  for (size_t i = 0; i < tasks.size(); ++i)
+    EXPECT_THAT(parts[i], testing::Each(options.chosen.contains(tasks[i].group) ? 0u : 1u));
+  Evaluation learned = evaluate(tasks, FeatureSet::knob, {}, options);
+  EXPECT_EQ(learned.ranking.tasks, 4u);
+  EXPECT_EQ(learned.ranking.schedules, 320u);
+  EXPECT_GT(learned.ranking.accuracy, 0.97);
+}
+
+TEST(Evaluation, aTableHasTheAnalyticModelAndEveryLearnedOne) {
+  std::vector<MeasuredTask> tasks = tasksOf(5);
+  for (size_t i = 0; i < tasks.size(); ++i)
+    tasks[i].group = std::to_string(i);
+  LearnedModelOptions model;
+  model.rounds = 10;
+  std::vector<std::string> told;
+  EvaluationOptions options{.heldOut = HeldOut::groups};
+  std::vector<ModelQuality> qualities =
+      modelQualities(tasks, options, model, [&](const ModelQuality &one) { told.push_back(one.model); });
+  EXPECT_THAT(told, testing::ElementsAre("analytic", "xgb_knob", "xgb_itervar", "xgb_curve", "xgb_rank_knob",
+                                         "xgb_rank_itervar", "xgb_rank_curve"));
+  EXPECT_EQ(told, evaluatedModels());
+  Table table = modelTable(qualities);
+  ASSERT_EQ(table.rowCount(), told.size());
+  double accuracy = evaluate(tasks, FeatureSet::knob, model, options).ranking.accuracy;
+  EXPECT_EQ(table.cells()[1][0].text, "tasks");
+  EXPECT_EQ(table.cells()[1][1].text, "xgb_knob");
+  EXPECT_EQ(table.cells()[1][2].text, fmt::format("{:.3f}", accuracy));
+  EXPECT_NE(table.cells()[3][5].text, "");
+  EXPECT_EQ(table.cells()[4][5].text, "") << "scores of xgb_rank have no unit";
 }
 
 TEST(Evaluation, aModelLearnsWhatTheAnalyticModelDoesNotKnow) {

@@ -21,11 +21,11 @@
 #include "ops/Lowerings.h"
 #include "support/Text.h"
 #include "tune/ModelSearcher.h"
+#include "tune/ModelTable.h"
 #include "tune/Replay.h"
 
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -75,38 +75,21 @@ std::vector<MeasuredTask> readTasks(const Options &options) {
 
 // ---- Models ----
 
-void print(const std::string &name, const Evaluation &evaluation) {
-  const Ranking &ranking = evaluation.ranking;
-  std::printf("| %-22s | %.3f | %.3f | %.3f | %.3f | %.2f | %.1f |\n", name.c_str(), ranking.accuracy, ranking.peak1,
-              ranking.peak5, ranking.rmse, evaluation.fitSeconds, evaluation.scoreSeconds * 1e6);
-  std::fflush(stdout);
-}
-
 void evaluateModels(const std::vector<MeasuredTask> &tasks, const Options &options) {
+  std::vector<ModelQuality> all;
   for (HeldOut heldOut : {HeldOut::schedules, HeldOut::groups}) {
     EvaluationOptions split;
     split.heldOut = heldOut;
     split.seed = options.seed;
-    Evaluation analytic = evaluateAnalytic(tasks, split);
-    std::printf("\nheld out: %s, 1 of %zu parts; %zu tasks, %zu schedules, %zu pairs that differ\n\n",
-                heldOut == HeldOut::schedules ? "schedules of known tasks" : "whole tasks", split.parts,
-                analytic.ranking.tasks, analytic.ranking.schedules, analytic.ranking.pairs);
-    std::printf(
-        "| model | pairs | peak@1 | peak@5 | RMSE | training s | us a schedule |\n|---|---|---|---|---|---|---|\n");
-    print("analytic", analytic);
-    for (Objective objective : {Objective::regression, Objective::ranking})
-      for (FeatureSet set : featureSets) {
-        LearnedModelOptions model = options.model;
-        model.objective = objective;
-        std::string name = objective == Objective::ranking ? "xgb_rank_" : "xgb_";
-        print(name + std::string(tune::name(set)), evaluate(tasks, set, model, split));
-      }
+    for (ModelQuality &one : modelQualities(tasks, split, options.model))
+      all.push_back(std::move(one));
   }
+  std::printf("%s", modelTable(all).str().c_str());
 }
 
 // ---- Searchers ----
 
-struct Table {
+struct SearchTable {
   const MeasuredTask *task;
   std::unique_ptr<TableSpace> table;
   size_t part;                  // of the tasks that are held out together
@@ -116,8 +99,8 @@ struct Table {
   const Space &space() const { return whole ? *whole : *table; }
 };
 
-Table makeTable(const MeasuredTask &task, size_t part, const Options &options) {
-  Table table{&task, std::make_unique<TableSpace>(*task.facts, task.schedules), part, nullptr, {}};
+SearchTable makeTable(const MeasuredTask &task, size_t part, const Options &options) {
+  SearchTable table{&task, std::make_unique<TableSpace>(*task.facts, task.schedules), part, nullptr, {}};
   if (!options.whole) {
     table.secondsOf = [space = table.table.get()](const Point &point) { return space->secondsOf(point); };
     return table;
@@ -133,16 +116,16 @@ Table makeTable(const MeasuredTask &task, size_t part, const Options &options) {
 
 /// Tables on which search matters: of enough points, few of them near the best one, and the median
 /// more than 5 % above it.
-std::vector<Table> makeTables(const std::vector<MeasuredTask> &tasks, const Options &options) {
+std::vector<SearchTable> makeTables(const std::vector<MeasuredTask> &tasks, const Options &options) {
   EvaluationOptions split;
   split.heldOut = HeldOut::groups;
   split.seed = options.seed;
   std::vector<std::vector<size_t>> parts = partsOf(tasks, split);
-  std::vector<Table> tables;
+  std::vector<SearchTable> tables;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].schedules.size() < options.least)
       continue;
-    Table table = makeTable(tasks[i], parts[i][0], options);
+    SearchTable table = makeTable(tasks[i], parts[i][0], options);
     std::vector<double> times;
     for (const MeasuredSchedule &one : tasks[i].schedules)
       if (auto point = table.table->point(one.schedule))
@@ -188,8 +171,8 @@ struct Searches {
   double spent = 0;                                      // seconds of a search
 };
 
-Searches runSearcher(const std::string &name, const std::vector<Table> &tables, const std::vector<MeasuredTask> &tasks,
-                     const Options &options) {
+Searches runSearcher(const std::string &name, const std::vector<SearchTable> &tables,
+                     const std::vector<MeasuredTask> &tasks, const Options &options) {
   bool warm = name.ends_with("+");
   std::string searcher = warm ? name.substr(0, name.size() - 1) : name;
   std::vector<SearcherKnowledge> knowledge;
@@ -197,7 +180,7 @@ Searches runSearcher(const std::string &name, const std::vector<Table> &tables, 
     knowledge = knowledgeOf(searcher, tasks, options);
   Searches searches;
   double start = now();
-  for (const Table &table : tables) {
+  for (const SearchTable &table : tables) {
     ReplayOptions replaying = options.replay;
     replaying.enough = options.whole ? 0 : table.table->leastSeconds();
     searches.seconds.emplace_back();
@@ -228,7 +211,7 @@ std::string text(const Spread &spread) {
 
 /// The least time of each table: of the table, or of all searches where they are on the whole
 /// space.
-std::vector<double> leastTimes(const std::vector<Table> &tables, const std::vector<Searches> &all,
+std::vector<double> leastTimes(const std::vector<SearchTable> &tables, const std::vector<Searches> &all,
                                const Options &options) {
   std::vector<double> least;
   for (size_t i = 0; i < tables.size(); ++i) {
@@ -279,7 +262,7 @@ void printSearchers(const std::vector<Searches> &all, const std::vector<double> 
 }
 
 void runSearchers(const std::vector<MeasuredTask> &tasks, const Options &options) {
-  std::vector<Table> tables = makeTables(tasks, options);
+  std::vector<SearchTable> tables = makeTables(tasks, options);
   require(!tables.empty(), "no table has {} points and at most a share of {} near its best", options.least,
           options.near);
   std::printf("\n%zu tables of at least %zu points, of which at most %.0f %% are within 3 %% of the best%s; %zu seeds, "

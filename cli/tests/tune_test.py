@@ -17,6 +17,7 @@ class Tune(Cli):
     def setUpClass(cls):
         os.environ.pop("LATHE_NO_RECORDS", None)
         super().setUpClass()
+        subprocess.run([LATHE, "machine"], capture_output=True, check=True)  # rates measured later would change defaults
 
     def records(self, store):
         return self.figures("records", "list", "--store", store)["records"]
@@ -129,6 +130,36 @@ class Tune(Cli):
         self.assertEqual(len(report["tasks"]), 2)
         self.assertEqual(len(self.records(store)), sum(task["trials"] for task in report["tasks"]))
         self.narrow("tune", "--suite", "networks/resnet50", "--list-tasks")
+
+    def test_models_are_evaluated_on_records(self):
+        store = self.path("evaluated.db")
+        few = ["tune", "--evaluate-model", "--store", store]
+        self.error(*few, says="evaluated.db: does not exist")
+        problems = [f"conv2d:ic{channels}ih14oc16kh3ph1" for channels in (16, 32, 48, 64, 80)]
+        search = ["--trials", "14", "--margin", "0", "--searcher", "random", "--store", store]
+        self.lathe("tune", "--problem", problems[0], *search)
+        self.error(*few, says=r"evaluated.db: has \d+ measured schedules of 1 task, expected at least 5 tasks with 10 schedules each")
+        self.lathe("tune", *(word for problem in problems[1:] for word in ("--problem", problem)), *search)
+        before = self.records(store)
+        report = self.figures(*few)
+        passed = sum(record["status"] == "passed" for record in before)
+        self.assertEqual((report["measured_tasks"], report["measured_schedules"]), (5, passed))
+        names = [(model["held_out"], model["model"]) for model in report["models"]]
+        self.assertEqual(len(names), 14)
+        self.assertEqual(names[0], ("schedules", "analytic"))
+        self.assertIn(("tasks", "xgb_rank_curve"), names)
+        for model in report["models"]:
+            self.assertEqual(model["tasks"], 5)
+            self.assertEqual(model["schedules"], passed)
+            for figure in ("pair_accuracy", "peak_1", "peak_5"):
+                self.assertTrue(0 < model[figure] <= 1, model)
+            self.assertEqual(model["rmse"] is None, "rank" in model["model"], model)
+        self.assertIn("xgb_itervar", self.narrow(*few))
+        self.assertEqual(self.records(store), before)
+        self.error("tune", "--evaluate-model", self.net, "--store", store, says="evaluated.db: has no measured schedules of .*net.mlir")
+        self.lathe("tune", self.net, "--tasks", "conv2", *search)
+        model = self.figures("tune", "--evaluate-model", self.net, "--store", store)["models"]
+        self.assertEqual({(one["held_out"], one["tasks"]) for one in model}, {("network", 1)})
 
     def test_what_was_measured_survives_a_kill(self):
         store = self.path("killed.db")

@@ -2,6 +2,7 @@
 #include "cli/ProblemLists.h"
 #include "cli/Self.h"
 #include "cli/print/TunePrint.h"
+#include "cli/tuning/EvaluateModel.h"
 #include "cli/tuning/GraphTuning.h"
 #include "cli/tuning/SpaceExport.h"
 #include "cli/tuning/TaskList.h"
@@ -25,7 +26,7 @@ struct TuneFlags {
   double budget = 0; // seconds; 0: none
   std::string only, output, via, viaDirectory, lists;
   std::vector<std::string> problems, suites;
-  bool list = false, compare = false;
+  bool list = false, compare = false, evaluate = false;
 
   bool hasModel() const { return !model.model.empty(); }
   /// "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1", "networks/resnet50"
@@ -38,10 +39,16 @@ struct TuneFlags {
     addSubjects(options);
     addLimits(options);
     options.add_option("--searcher,--tuner", tune.searcher, searcherHelp())->type_name("NAME");
-    options.add_option("--seed", tune.seed, "Set the seed of the searcher and of the operands")->capture_default_str();
+    options
+        .add_option("--seed", tune.seed,
+                    "Set the seed of the searcher, of the operands and of what --evaluate-model holds out")
+        ->capture_default_str();
     options.add_option("--tasks", only, "Tune only tasks with TEXT in their label, nodes or text")->type_name("TEXT");
     options.add_flag("--list-tasks", list,
                      "List the distinct tasks of the model with their share of the time, and end");
+    options.add_flag("--evaluate-model", evaluate,
+                     "State how well learned cost models order the measured schedules of the store that they were not "
+                     "trained on (with MODEL: those of its kernels), and end");
     space.add(options, "Write the search space of every task and legal points of it as JSON to FILE, and end");
     record.add(options, &model);
     options.addOutput("-o,--output", output, "Write the tuned package to FILE");
@@ -50,6 +57,8 @@ struct TuneFlags {
     options.addWide();
     options.addJson();
     options.afterParse([this, &options] {
+      if (evaluate)
+        return refuseForEvaluation(options);
       require(hasModel() + !problems.empty() + !suites.empty() == 1, "expected one of MODEL, --problem and --suite");
       if (!hasModel())
         options.refuse({"--shape", "--tasks", "--compare", "--output", "--zoo-seed", "--zoo-batch", "--zoo-sequence"},
@@ -98,6 +107,20 @@ struct TuneFlags {
   }
 
 private:
+  void refuseForEvaluation(const Options &options) const {
+    options.refuse({"--list-tasks", "--export-space", "--points", "--problem", "--suite", "--problems", "--via",
+                    "--via-directory", "--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--tasks",
+                    "--compare", "--output"},
+                   "--evaluate-model measures nothing");
+    options.refuse({"--no-store"}, "--evaluate-model reads the store");
+    options.refuse({"--no-cache", "--no-records", "--schedule", "--references-only"}, "--evaluate-model makes no code");
+    if (hasModel())
+      return options.refuse({"--seed"}, "--evaluate-model MODEL draws nothing at random");
+    const std::string reason = "--evaluate-model compiles no MODEL here";
+    model.refuseCompileFlags(reason);
+    options.refuse({"--threads", "--shape", "--zoo-seed", "--zoo-batch", "--zoo-sequence"}, reason);
+  }
+
   void addSubjects(Options &options) {
     options.get_option("MODEL")->required(false);
     options
@@ -414,12 +437,15 @@ int tuneVerb(const Arguments &arguments) {
                   "  lathe tune zoo:mobilenet_v2 --list-tasks\n"
                   "  lathe tune model.onnx --trials 64 --searcher random --compare\n"
                   "  lathe tune --problem conv2d:ic64ih56oc64kh3ph1 --threads 2\n"
-                  "  lathe tune model.onnx --target aarch64-linux-gnu,cpu=cortex-a76 --via \"ssh board\"\n");
+                  "  lathe tune model.onnx --target aarch64-linux-gnu,cpu=cortex-a76 --via \"ssh board\"\n"
+                  "  lathe tune --evaluate-model --store all.db\n");
   flags.add(options);
   options.parseAll(arguments);
   if (!flags.output.empty())
     requireNoTerminal(flags.output, "a package");
   flags.model.noRecords = true; // the default schedules are those without records
+  if (flags.evaluate)
+    return evaluateModel(options, flags.model, flags.record.file, flags.tune.seed);
   Tuning tuning(flags, options, arguments);
   if (!flags.space.file.empty())
     return tuning.exportSpace();

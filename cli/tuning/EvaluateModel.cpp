@@ -1,0 +1,89 @@
+#include "cli/tuning/EvaluateModel.h"
+
+#include "cli/StoreFlags.h"
+#include "compile/KernelTasks.h"
+#include "lab/StoreRecords.h"
+#include "support/Text.h"
+#include "tune/ModelTable.h"
+#include "tune/model/MeasuredTasks.h"
+
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+constexpr size_t leastSchedules = 10; // of a task: a fifth of them can be ordered
+constexpr size_t leastKernels = 5;    // as many as there are parts
+
+size_t schedulesOf(const std::vector<tune::MeasuredTask> &tasks) {
+  size_t count = 0;
+  for (const tune::MeasuredTask &task : tasks)
+    count += task.schedules.size();
+  return count;
+}
+
+/// The tasks of a store with enough schedules. Those of one kernel, with other threads or on another
+/// machine, are a group and held out together.
+std::vector<tune::MeasuredTask> readTasks(store::Store &store, const Target &here) {
+  tune::MeasuredTasks reader(store, here, lab::platformHere().key());
+  std::vector<tune::MeasuredTask> tasks = reader.read("");
+  reader.addFacts(tasks);
+  size_t schedules = schedulesOf(tasks), all = tasks.size();
+  std::erase_if(tasks, [](const tune::MeasuredTask &task) { return task.schedules.size() < leastSchedules; });
+  std::set<std::string> kernels;
+  for (tune::MeasuredTask &task : tasks)
+    kernels.insert(task.group = reader.kernelOf(task));
+  require(kernels.size() >= leastKernels,
+          "{}: has {} of {}, expected at least {} tasks with {} schedules each; `lathe tune` measures them",
+          store.path(), counted(int64_t(schedules), "measured schedule"), counted(int64_t(all), "task"), leastKernels,
+          leastSchedules);
+  return tasks;
+}
+
+/// Groups of the tasks of a model. Throws Error unless the store has some of them, and others.
+std::set<std::string> groupsOf(const ModelFlags &model, const std::vector<tune::MeasuredTask> &tasks,
+                               const std::string &store) {
+  CompileOptions compiling = compileOptions(model, nullptr);
+  Source source = loadSource(model);
+  std::set<std::string> groups;
+  for (const KernelTask &kernel : kernelTasks(*source.module, compiling))
+    if (std::optional<TaskParts> parts = partsOfTask(kernel.task))
+      groups.insert(parts->kernel);
+  auto known = std::count_if(tasks.begin(), tasks.end(), [&](auto &task) { return groups.contains(task.group); });
+  require(known > 0, "{}: has no measured schedules of {}", store, model.model);
+  require(size_t(known) < tasks.size(), "{}: has measured schedules of {} alone, expected other tasks to learn from",
+          store, model.model);
+  return groups;
+}
+
+} // namespace
+
+int evaluateModel(const Options &options, const ModelFlags &model, const std::string &storeFile, uint64_t seed) {
+  Progress progress("tune --evaluate-model");
+  store::Store store = StoreFlags{storeFile}.open();
+  progress.update("reading the kernels of the records", 0, 0);
+  std::vector<tune::MeasuredTask> tasks = readTasks(store, targetOf(compileOptions(model, nullptr)));
+  std::vector<tune::EvaluationOptions> splits = {{.heldOut = tune::HeldOut::schedules, .seed = seed},
+                                                 {.heldOut = tune::HeldOut::groups, .seed = seed}};
+  if (!model.model.empty())
+    splits = {
+        tune::EvaluationOptions{.heldOut = tune::HeldOut::chosen, .chosen = groupsOf(model, tasks, store.path())}};
+  std::vector<tune::ModelQuality> qualities;
+  size_t done = 0, total = splits.size() * tune::evaluatedModels().size();
+  for (const tune::EvaluationOptions &split : splits) {
+    auto after = [&](const tune::ModelQuality &one) { progress.update(one.model + " is evaluated", ++done, total); };
+    for (tune::ModelQuality &one : tune::modelQualities(tasks, split, {}, after))
+      qualities.push_back(std::move(one));
+  }
+  Table table = tune::modelTable(qualities);
+  options.writeJson({{"store", store.path()},
+                     {"measured_tasks", tasks.size()},
+                     {"measured_schedules", schedulesOf(tasks)},
+                     {"models", toJson(table)}});
+  if (options.printsText())
+    std::cout << fmt::format("{} of {}\n{}", counted(int64_t(schedulesOf(tasks)), "measured schedule"),
+                             counted(int64_t(tasks.size()), "task"), table.str(options.tableStyle()));
+  return success;
+}
+
+} // namespace lathe::cli

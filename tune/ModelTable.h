@@ -1,0 +1,31 @@
+// All learned cost models beside the analytic one, on the same held-out schedules.
+#pragma once
+
+#include "support/Table.h"
+#include "tune/Evaluation.h"
+
+#include <functional>
+
+namespace lathe::tune {
+
+/// The quality of one model where these schedules are held out.
+struct ModelQuality {
+  HeldOut heldOut = HeldOut::schedules;
+  std::string model;   // "analytic", "xgb_knob", ...
+  bool hasUnit = true; // the scores are logarithms of speeds: the RMSE says something
+  Evaluation evaluation;
+};
+
+/// Names of the models that `modelQualities` evaluates, in its order.
+std::vector<std::string> evaluatedModels();
+
+/// Evaluates the analytic model, and a model of each objective and each set of features. `model`: all
+/// options but the objective. `done` is called after each.
+std::vector<ModelQuality> modelQualities(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &split,
+                                         const LearnedModelOptions &model = {},
+                                         const std::function<void(const ModelQuality &)> &done = {});
+
+/// One row for each, in order.
+Table modelTable(const std::vector<ModelQuality> &qualities);
+
+} // namespace lathe::tune
