@@ -6,7 +6,8 @@
 //   --models     pairwise accuracy, peak@1, peak@5 and RMSE of each feature set and objective, with
 //                schedules held out and with whole tasks held out; the default
 //   --searchers  trials until the best time is within 3 % and 5 % of the table's best, for each
-//                searcher; NAME+ starts from a model of the other tasks
+//                searcher; NAME+ starts from a model of other tasks as `lathe tune` does, NAME- from
+//                one of their times in reversed order, which is as wrong as a model can be
 //   --whole      searchers run on whole spaces instead, with times interpolated from the tables
 //   --trials N   of a search, at most, default 500
 //   --target T   for which facts are read, default native: the CPU on which FILE was measured
@@ -15,7 +16,7 @@
 //   --least N    points of a table, at least, default 60
 //   --near X     share of a table's points within 3 % of the best, at most, default 0.05
 //   --batch N    trials between reports to a searcher, default 8
-//   --rounds N --depth N --rate X   of the learned model
+//   --rounds N --depth N --rate X   of the models of --models
 #include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/ScheduleTimer.h"
 #include "ops/Lowerings.h"
@@ -23,6 +24,7 @@
 #include "tune/ModelSearcher.h"
 #include "tune/ModelTable.h"
 #include "tune/Replay.h"
+#include "tune/Transfer.h"
 
 #include <nlohmann/json.hpp>
 
@@ -92,15 +94,14 @@ void evaluateModels(const std::vector<MeasuredTask> &tasks, const Options &optio
 struct SearchTable {
   const MeasuredTask *task;
   std::unique_ptr<TableSpace> table;
-  size_t part;                  // of the tasks that are held out together
   std::unique_ptr<Space> whole; // with --whole: the space that the table is a part of
   std::function<double(const Point &)> secondsOf;
 
   const Space &space() const { return whole ? *whole : *table; }
 };
 
-SearchTable makeTable(const MeasuredTask &task, size_t part, const Options &options) {
-  SearchTable table{&task, std::make_unique<TableSpace>(*task.facts, task.schedules), part, nullptr, {}};
+SearchTable makeTable(const MeasuredTask &task, const Options &options) {
+  SearchTable table{&task, std::make_unique<TableSpace>(*task.facts, task.schedules), nullptr, {}};
   if (!options.whole) {
     table.secondsOf = [space = table.table.get()](const Point &point) { return space->secondsOf(point); };
     return table;
@@ -117,15 +118,11 @@ SearchTable makeTable(const MeasuredTask &task, size_t part, const Options &opti
 /// Tables on which search matters: of enough points, few of them near the best one, and the median
 /// more than 5 % above it.
 std::vector<SearchTable> makeTables(const std::vector<MeasuredTask> &tasks, const Options &options) {
-  EvaluationOptions split;
-  split.heldOut = HeldOut::groups;
-  split.seed = options.seed;
-  std::vector<std::vector<size_t>> parts = partsOf(tasks, split);
   std::vector<SearchTable> tables;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].schedules.size() < options.least)
       continue;
-    SearchTable table = makeTable(tasks[i], parts[i][0], options);
+    SearchTable table = makeTable(tasks[i], options);
     std::vector<double> times;
     for (const MeasuredSchedule &one : tasks[i].schedules)
       if (auto point = table.table->point(one.schedule))
@@ -138,32 +135,32 @@ std::vector<SearchTable> makeTables(const std::vector<MeasuredTask> &tasks, cons
   return tables;
 }
 
-/// Models of all tasks but those of one part, by part; none for a searcher without a model.
-std::vector<SearcherKnowledge> knowledgeOf(const std::string &searcher, const std::vector<MeasuredTask> &tasks,
-                                           const Options &options) {
-  EvaluationOptions split;
-  split.heldOut = HeldOut::groups;
-  split.seed = options.seed;
-  std::vector<SearcherKnowledge> all(split.parts);
-  std::string plain = searcher;
-  std::replace(plain.begin(), plain.end(), '-', '_');
-  std::optional<ModelKind> kind = modelKindOf(plain);
-  require(kind.has_value(), "searcher {} has no model", searcher);
-  std::vector<std::vector<size_t>> parts = partsOf(tasks, split);
-  std::vector<TrainingExample> examples = trainingExamples(tasks, kind->features);
-  LearnedModelOptions model = options.model;
-  model.objective = kind->objective;
-  for (size_t part = 0; part < split.parts; ++part) {
-    std::vector<TrainingExample> known;
-    for (const TrainingExample &example : examples)
-      if (parts[example.task][0] != part)
-        known.push_back(example);
-    auto trained = std::make_shared<LearnedModel>(model);
-    trained->fit(known);
-    all[part].model = trained;
+/// What a searcher starts from on the table of a task: as in `lathe tune`, a model of the other tasks of
+/// its kernel family. `reversed`: what was fast counts as slow.
+class OtherTasks {
+public:
+  OtherTasks(const std::string &searcher, std::vector<MeasuredTask> tasks, bool reversed, uint64_t seed) {
+    std::optional<ModelKind> kind = modelKindOf(searcher);
+    require(kind.has_value(), "searcher {} has no model", searcher);
+    std::map<std::string, std::vector<MeasuredTask>> families;
+    std::set<std::string> groups;
+    for (MeasuredTask &task : tasks) {
+      groups.insert(task.group);
+      for (MeasuredSchedule &one : task.schedules)
+        for (double &seconds : one.seconds)
+          seconds = reversed ? 1 / seconds : seconds;
+      families[task.facts->family].push_back(std::move(task));
+    }
+    for (auto &[family, own] : families)
+      models.emplace(family, TransferModels(sampled(std::move(own), {}, seed), groups, *kind));
   }
-  return all;
-}
+  StartModel startOf(const MeasuredTask &task) {
+    return [this, &task] { return models.at(task.facts->family).modelFor(task.group); };
+  }
+
+private:
+  std::map<std::string, TransferModels> models; // by family
+};
 
 /// The trials of each seed on each table, of one searcher.
 struct Searches {
@@ -173,11 +170,11 @@ struct Searches {
 
 Searches runSearcher(const std::string &name, const std::vector<SearchTable> &tables,
                      const std::vector<MeasuredTask> &tasks, const Options &options) {
-  bool warm = name.ends_with("+");
+  bool reversed = name.ends_with("-"), warm = reversed || name.ends_with("+");
   std::string searcher = warm ? name.substr(0, name.size() - 1) : name;
-  std::vector<SearcherKnowledge> knowledge;
+  std::optional<OtherTasks> others;
   if (warm)
-    knowledge = knowledgeOf(searcher, tasks, options);
+    others.emplace(searcher, tasks, reversed, options.seed);
   Searches searches;
   double start = now();
   for (const SearchTable &table : tables) {
@@ -186,7 +183,7 @@ Searches runSearcher(const std::string &name, const std::vector<SearchTable> &ta
     searches.seconds.emplace_back();
     for (size_t i = 0; i < options.seeds; ++i)
       searches.seconds.back().push_back(replay(table.space(), table.secondsOf, searcher, options.seed + i, replaying,
-                                               warm ? knowledge[table.part] : SearcherKnowledge()));
+                                               others ? others->startOf(*table.task) : StartModel()));
   }
   searches.spent = (now() - start) / double(tables.size() * options.seeds);
   return searches;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace lathe::tune {
 namespace {
@@ -14,6 +15,8 @@ constexpr size_t batchSize = 32, poolSize = 128;
 constexpr double newValueGain =
     0.02; // of a batch's point: score for each parameter with a value that is new in the batch
 constexpr double randomShare = 0.05;
+constexpr size_t enoughTrials = 8;  // that passed, to judge a model of other tasks
+constexpr double apart = 1.05;      // trials whose times differ less are not compared
 constexpr double failureFactor = 2; // a failed trial counts as so many times slower than the slowest passed one
 
 /// Of few trials of one task; knowledge of other tasks is learned by the defaults.
@@ -27,16 +30,6 @@ LearnedModelOptions localOptions(Objective objective, uint64_t seed, std::shared
   return options;
 }
 
-std::shared_ptr<const LearnedModel> startOf(SearcherKnowledge knowledge, Objective objective) {
-  if (knowledge.model || knowledge.examples.empty())
-    return std::move(knowledge.model);
-  LearnedModelOptions options;
-  options.objective = objective;
-  auto model = std::make_shared<LearnedModel>(options);
-  model->fit(knowledge.examples);
-  return model;
-}
-
 double deviation(const std::vector<double> &values) {
   double sum = 0, squares = 0, count = double(std::max<size_t>(1, values.size()));
   for (double value : values) {
@@ -48,7 +41,9 @@ double deviation(const std::vector<double> &values) {
 
 } // namespace
 
-std::optional<ModelKind> modelKindOf(const std::string &searcher) {
+std::optional<ModelKind> modelKindOf(const std::string &given) {
+  std::string searcher = given;
+  std::replace(searcher.begin(), searcher.end(), '-', '_');
   for (auto [base, objective] : {std::pair("xgb", Objective::regression), std::pair("xgb_rank", Objective::ranking)}) {
     if (searcher == base)
       return ModelKind{ModelKind().features, objective};
@@ -60,9 +55,9 @@ std::optional<ModelKind> modelKindOf(const std::string &searcher) {
 }
 
 ModelSearcher::ModelSearcher(const Space &space, uint64_t seed, std::vector<Point> starts, const ModelKind &kind,
-                             SearcherKnowledge knowledge)
-    : Searcher(space, seed, std::move(starts)), features(space.kernel(), kind.features),
-      model(localOptions(kind.objective, seed, startOf(std::move(knowledge), kind.objective))) {}
+                             StartModel startModel)
+    : Searcher(space, seed, std::move(starts)), kind(kind), seed(seed), features(space.kernel(), kind.features),
+      startModel(std::move(startModel)) {}
 
 void ModelSearcher::learn(const std::vector<Trial> &trials) {
   for (const Trial &trial : trials) {
@@ -71,12 +66,40 @@ void ModelSearcher::learn(const std::vector<Trial> &trials) {
   }
   if (passed.empty())
     return;
+  model.reset();
+  batch.clear();
+}
+
+/// True if the analytic model puts more pairs of trials in order.
+bool ModelSearcher::startIsWorse() const {
+  std::vector<Example> measured;
+  std::vector<double> seconds;
+  for (size_t i = 0; i < reported.size(); ++i)
+    if (reported[i].passed()) {
+      measured.push_back(examples[i]);
+      seconds.push_back(reported[i].seconds);
+    }
+  std::vector<double> learned = start->score(measured);
+  size_t byLearned = 0, byPrediction = 0;
+  for (size_t i = 0; i < measured.size(); ++i)
+    for (size_t j = 0; j < measured.size(); ++j)
+      if (seconds[j] > apart * seconds[i]) {
+        byLearned += learned[i] > learned[j];
+        byPrediction += measured[i].cycles < measured[j].cycles;
+      }
+  return byPrediction > byLearned;
+}
+
+void ModelSearcher::makeModel(std::shared_ptr<const LearnedModel> from) {
+  base = std::move(from);
+  model.emplace(localOptions(kind.objective, seed, base));
+  scores.clear();
+  if (passed.empty())
+    return;
   for (size_t i = 0; i < reported.size(); ++i)
     if (!reported[i].passed())
       examples[i].seconds = passed.back().seconds * failureFactor;
-  model.fit(examples);
-  scores.clear();
-  batch.clear();
+  model->fit(examples);
 }
 
 std::vector<double> ModelSearcher::scoresOf(const std::vector<Point> &points) {
@@ -87,7 +110,7 @@ std::vector<double> ModelSearcher::scoresOf(const std::vector<Point> &points) {
       places.emplace_back(&found->second, fresh.size());
       fresh.push_back(features.example(space.schedule(point)));
     }
-  std::vector<double> values = model.score(fresh);
+  std::vector<double> values = model->score(fresh);
   for (auto [place, index] : places)
     *place = values[index];
   std::vector<double> result;
@@ -146,7 +169,8 @@ void ModelSearcher::descend() {
     }
 }
 
-void ModelSearcher::chooseBatch() {
+std::vector<Point> ModelSearcher::chooseBatch() const {
+  std::vector<Point> best;
   std::vector<Scored> pool;
   for (const auto &[point, score] : scores)
     if (isNew(point))
@@ -155,7 +179,7 @@ void ModelSearcher::chooseBatch() {
             [](auto &a, auto &b) { return std::tie(b.score, a.point) < std::tie(a.score, b.point); });
   pool.resize(std::min(pool.size(), poolSize));
   std::set<std::array<size_t, 3>> values; // algorithm, knob, value
-  while (!pool.empty() && batch.size() < batchSize) {
+  while (!pool.empty() && best.size() < batchSize) {
     size_t chosen = 0;
     double most = -INFINITY;
     for (size_t i = 0; i < pool.size(); ++i) {
@@ -169,10 +193,37 @@ void ModelSearcher::chooseBatch() {
     }
     for (size_t knob = 0; knob < pool[chosen].point.values.size(); ++knob)
       values.insert({pool[chosen].point.algorithm, knob, pool[chosen].point.values[knob]});
-    batch.push_back(std::move(pool[chosen].point));
+    best.push_back(std::move(pool[chosen].point));
     pool.erase(pool.begin() + static_cast<ptrdiff_t>(chosen));
   }
-  std::reverse(batch.begin(), batch.end());
+  return best;
+}
+
+/// The best first.
+std::vector<Point> ModelSearcher::proposalsFrom(const std::shared_ptr<const LearnedModel> &from) {
+  if (!model || base != from)
+    makeModel(from);
+  anneal();
+  descend();
+  return chooseBatch();
+}
+
+void ModelSearcher::fillBatch() {
+  if (startModel)
+    start = std::exchange(startModel, {})();
+  std::vector<Point> best;
+  if (!start || passed.size() >= enoughTrials) {
+    best = proposalsFrom(start && startIsWorse() ? nullptr : start);
+  } else {
+    std::vector<Point> predicted = proposalsFrom(nullptr);
+    chains.clear(); // neither follows the other
+    std::vector<Point> learned = proposalsFrom(start);
+    for (size_t i = 0; i < std::max(learned.size(), predicted.size()); ++i)
+      for (const std::vector<Point> *side : {&predicted, &learned})
+        if (i < side->size())
+          best.push_back((*side)[i]);
+  }
+  batch.assign(best.rbegin(), best.rend());
 }
 
 std::optional<Point> ModelSearcher::drawNew() {
@@ -187,11 +238,8 @@ std::optional<Point> ModelSearcher::next() {
   if (drawnShare(random) < randomShare)
     if (std::optional<Point> point = drawNew())
       return point;
-  if (batch.empty()) {
-    anneal();
-    descend();
-    chooseBatch();
-  }
+  if (batch.empty())
+    fillBatch();
   while (!batch.empty()) {
     Point point = std::move(batch.back());
     batch.pop_back();

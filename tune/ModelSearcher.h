@@ -1,11 +1,12 @@
 // The searchers xgb and xgb_rank: simulated annealing over the scores of a learned cost model (Chen
 // et al., "Learning to optimize tensor programs", NeurIPS 2018).
 //
-// Before the first report the model is the analytic one, or the one of SearcherKnowledge. After a
-// report it is fitted to all trials of the task. Annealing ends with a descent from the best point of
-// each algorithm. Proposals are the best points that were met on the way and not proposed before,
-// chosen greedily: a point gains by values of parameters that no other point of the batch has. A few
-// are random.
+// The model is fitted to all trials of the task and starts from the analytic one. With a model of other
+// tasks (StartModel) proposals alternate between one that starts from it and one that starts from the
+// analytic model, until enough trials have passed; then the better start stays. Annealing ends with a
+// descent from the best point of each algorithm. Proposals are the best points that were met on the way
+// and not proposed before, chosen greedily: a point gains by values of parameters that no other point of
+// the batch has. A few are random.
 #pragma once
 
 #include "tune/Features.h"
@@ -20,13 +21,13 @@ struct ModelKind {
   FeatureSet features = FeatureSet::itervar;
   Objective objective = Objective::regression;
 };
-/// Of "xgb", "xgb_knob", "xgb_rank_curve" and the like, with underscores; nothing for other names.
+/// Of "xgb", "xgb_knob", "xgb-rank-curve" and the like; nothing for other names.
 std::optional<ModelKind> modelKindOf(const std::string &searcher);
 
 class ModelSearcher : public Searcher {
 public:
   ModelSearcher(const Space &space, uint64_t seed, std::vector<Point> starts, const ModelKind &kind,
-                SearcherKnowledge knowledge);
+                StartModel startModel);
 
 private:
   struct Scored {
@@ -34,8 +35,13 @@ private:
     Point point;
   };
 
+  ModelKind kind;
+  uint64_t seed;
   Features features;
-  LearnedModel model;
+  StartModel startModel;                     // empty from the first proposal on
+  std::shared_ptr<const LearnedModel> start; // of other tasks; null: there is none
+  std::shared_ptr<const LearnedModel> base;  // that `model` starts from; null: the analytic model
+  std::optional<LearnedModel> model;         // empty where something was reported since it was made
   std::vector<Trial> reported;
   std::vector<TrainingExample> examples; // of `reported`
   std::vector<Point> chains;             // where annealing stands; kept from batch to batch
@@ -45,11 +51,15 @@ private:
   std::optional<Point> next() override;
   void learn(const std::vector<Trial> &trials) override;
   std::optional<Point> drawNew();
+  void makeModel(std::shared_ptr<const LearnedModel> from);
+  bool startIsWorse() const;
+  void fillBatch();
+  std::vector<Point> proposalsFrom(const std::shared_ptr<const LearnedModel> &from);
   std::vector<double> scoresOf(const std::vector<Point> &points);
   void startChains();
   void anneal();
   void descend();
-  void chooseBatch();
+  std::vector<Point> chooseBatch() const;
 };
 
 } // namespace lathe::tune

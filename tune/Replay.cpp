@@ -122,8 +122,8 @@ double InterpolatedMachine::secondsOf(const Point &point) const {
 
 std::vector<double> replay(const Space &space, const std::function<double(const Point &)> &secondsOf,
                            const std::string &searcher, uint64_t seed, const ReplayOptions &options,
-                           const SearcherKnowledge &knowledge) {
-  std::unique_ptr<Searcher> search = makeSearcher(searcher, space, seed, {}, knowledge);
+                           const StartModel &startModel) {
+  std::unique_ptr<Searcher> search = makeSearcher(searcher, space, seed, {}, startModel);
   std::vector<double> seconds;
   while (seconds.size() < options.trials && !(search->best() && search->best()->seconds <= options.enough)) {
     std::vector<Trial> trials;

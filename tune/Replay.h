@@ -67,7 +67,7 @@ struct ReplayOptions {
 /// Runs a searcher. Returns the seconds of its trials in their order.
 std::vector<double> replay(const Space &space, const std::function<double(const Point &)> &secondsOf,
                            const std::string &searcher, uint64_t seed, const ReplayOptions &options,
-                           const SearcherKnowledge &knowledge = {});
+                           const StartModel &startModel = {});
 
 /// Trials until one takes at most `seconds`, that one included; infinite if none does.
 double trialsUntil(const std::vector<double> &trials, double seconds);

@@ -232,7 +232,7 @@ const std::vector<std::pair<std::string, std::string>> &searcherNames() {
 }
 
 std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
-                                       std::vector<Point> starts, SearcherKnowledge knowledge) {
+                                       std::vector<Point> starts, StartModel startModel) {
   std::string plain = name;
   std::replace(plain.begin(), plain.end(), '-', '_');
   if (plain == "random")
@@ -244,7 +244,7 @@ std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &spa
   if (plain == "descent")
     return std::make_unique<DescentSearcher>(space, seed, std::move(starts));
   if (std::optional<ModelKind> kind = modelKindOf(plain))
-    return std::make_unique<ModelSearcher>(space, seed, std::move(starts), *kind, std::move(knowledge));
+    return std::make_unique<ModelSearcher>(space, seed, std::move(starts), *kind, std::move(startModel));
   std::vector<std::string> known;
   for (const auto &[known_, summary] : searcherNames())
     known.push_back(known_);

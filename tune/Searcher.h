@@ -16,6 +16,7 @@
 #include "tune/LearnedModel.h"
 #include "tune/Space.h"
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <set>
@@ -60,20 +61,16 @@ private:
   std::set<Point> known;     // proposed or reported
 };
 
-/// What a searcher with a learned model starts from; the others ignore it.
-struct SearcherKnowledge {
-  /// Measured schedules of other tasks with the searcher's set of features
-  /// (modelKindOf in tune/ModelSearcher.h).
-  std::vector<TrainingExample> examples = {};
-  /// A model that was trained on them before; with it `examples` are not used.
-  std::shared_ptr<const LearnedModel> model = {};
-};
+/// Gives the model that a searcher with a learned model starts from: of this kind (modelKindOf in
+/// tune/ModelSearcher.h) and trained on other tasks; null if there is none. It is called at most once, when
+/// the searcher needs the model first. Other searchers ignore it.
+using StartModel = std::function<std::shared_ptr<const LearnedModel>()>;
 
 /// Names and one line about each searcher, the default first.
 const std::vector<std::pair<std::string, std::string>> &searcherNames();
 /// Makes the searcher of this name. AutoTVM's `gridsearch` and hyphens instead of underscores are
 /// accepted, too. Throws Error for an unknown name.
 std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
-                                       std::vector<Point> starts = {}, SearcherKnowledge knowledge = {});
+                                       std::vector<Point> starts = {}, StartModel startModel = {});
 
 } // namespace lathe::tune

@@ -34,13 +34,13 @@ struct Tuner::Running {
   std::map<store::PointStatus, size_t> failures;
   std::string declined; // why the task cannot be measured
 
-  Running(const TaskToTune &task, const TuneOptions &options) : space(spaceOf(task)) {
+  Running(const TaskToTune &task, const TuneOptions &options, StartModel startModel) : space(spaceOf(task)) {
     std::vector<Point> starts;
     for (const Schedule &schedule : task.rules)
       if (std::optional<Point> start = space.point(schedule))
         starts.push_back(*start);
     searcher = makeSearcher(options.searcher.empty() ? searcherNames().front().first : options.searcher, space,
-                            options.seed, std::move(starts));
+                            options.seed, std::move(starts), std::move(startModel));
     std::optional<Point> point = space.point(readSchedule(task.prior));
     require(point.has_value(), "internal: the prior's schedule '{}' is not in the space of {}", task.prior,
             task.task.key);
@@ -64,8 +64,12 @@ Tuner::Tuner(const std::vector<TaskToTune> &tasks, TrialRunner &runner, TuneOpti
     : tasks(tasks), runner(runner), options(std::move(given)), watch(std::move(watch)) {
   if (!options.clock)
     options.clock = lab::steadySeconds;
-  for (const TaskToTune &task : tasks)
-    running.push_back(std::make_unique<Running>(task, options));
+  for (size_t task = 0; task < tasks.size(); ++task) {
+    StartModel startModel;
+    if (options.startModel)
+      startModel = [of = options.startModel, task] { return of(task); };
+    running.push_back(std::make_unique<Running>(tasks[task], options, std::move(startModel)));
+  }
 }
 Tuner::~Tuner() = default;
 
@@ -181,6 +185,13 @@ void Tuner::begin(size_t index) {
                        (now() - start) * double(options.batch));
 }
 
+bool Tuner::isTooLate(size_t task) {
+  if (now() + running[task]->progress->batchSeconds() + settleSeconds() <= options.deadline)
+    return false;
+  reason = "the time is over";
+  return true;
+}
+
 void Tuner::search() {
   for (size_t task = 0; task < tasks.size(); ++task) {
     begin(task);
@@ -196,13 +207,14 @@ void Tuner::search() {
       reason = all ? "every task is at its limit" : "no more is expected to be gained";
       return;
     }
-    if (now() + progress[*next].batchSeconds() + settleSeconds() > options.deadline) {
-      reason = "the time is over";
+    if (isTooLate(*next))
       return;
-    }
     Running &one = *running[*next];
     size_t count = std::min(options.batch, options.trials - std::min(options.trials, one.trials));
-    bool tried = tryBatch(*next, one.searcher->propose(count));
+    std::vector<Point> points = one.searcher->propose(count); // may train a model, which takes seconds
+    if (isTooLate(*next))
+      return;
+    bool tried = tryBatch(*next, points);
     bool stale = options.earlyStopping && one.sinceGain >= options.earlyStopping;
     if (!tried || stale || one.trials >= options.trials)
       one.progress->end();

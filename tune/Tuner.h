@@ -62,6 +62,8 @@ struct TuneOptions {
   double settleSeconds = 0.5;                                // of measuring a task in turns
   size_t finalists = 3;                                      // schedules measured in turns with the prior's
   std::function<double()> clock = {};                        // seconds from any moment; empty: lab::steadySeconds
+  /// Gives the model that the searcher of a task starts from, as StartModel; empty: none.
+  std::function<std::shared_ptr<const LearnedModel>(size_t task)> startModel = {};
 };
 
 /// What is known after a batch, for progress.
@@ -119,6 +121,8 @@ private:
   double now() const;
   double settleSeconds() const;
   void begin(size_t task);
+  /// True, with the reason, if one more batch of the task would end too late.
+  bool isTooLate(size_t task);
   /// Measures and reports the points; returns false if there are none.
   bool tryBatch(size_t task, const std::vector<Point> &points);
   void tell(size_t task, double current) const;

@@ -1,6 +1,7 @@
 // The tuner over a machine that is made up: times are predictions with errors, some schedules fail, and a clock counts what
 // measuring would take.
 #include "tune/Tuner.h"
+#include "tune/Features.h"
 
 #include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomTesting.h"
@@ -51,6 +52,8 @@ public:
   std::set<std::string> twice;          // schedules that were measured again
   double priorFactor = 1;               // on the times of the prior's schedules
   double flatness = 1;                  // 0: all schedules are equally fast
+  double wideFactor = 1;                // on the times of register blocks of several vectors
+  size_t wide = 0;                      // such schedules that were measured
   double turnsFactor = 1;               // in turns others take this much longer than in their trials
   bool priorFails = false;
   std::string declined; // key of a task that cannot be measured
@@ -59,7 +62,7 @@ public:
     const TaskToTune &own = model.tasks[indexOf(task)];
     if (schedule == priors[indexOf(task)])
       return own.predictedSeconds * priorFactor;
-    double seconds = own.facts->predict(readSchedule(schedule)).total() * 1e-9;
+    double seconds = own.facts->predict(readSchedule(schedule)).total() * 1e-9 * (isWide(schedule) ? wideFactor : 1);
     double error = 1 + 0.3 * (double(std::hash<std::string>()(schedule) >> 8 & 0xff) / 255 - 0.5);
     return flatness ? seconds * error : own.predictedSeconds;
   }
@@ -71,6 +74,7 @@ public:
         twice.insert(schedule);
       clock += 0.1;
       ++trials[task.key];
+      wide += isWide(schedule);
       Measurement one;
       one.schedule = schedule;
       one.status = store::PointStatus::passed;
@@ -107,6 +111,11 @@ public:
       all.push_back(one);
     }
     return all;
+  }
+
+  static bool isWide(const std::string &text) {
+    Schedule schedule = readSchedule(text);
+    return schedule.numbers.contains("oc") && schedule.number("oc") > 1;
   }
 
 private:
@@ -275,6 +284,43 @@ TEST(Tuner, whatEarlierRunsKeptIsInTheTurnsAgain) {
     finalists.push_back(one.schedule);
   EXPECT_EQ(finalists.size(), 1 + options.finalists + 1);
   EXPECT_THAT(finalists, testing::Contains(known.back().schedule));
+}
+
+TEST(Tuner, startsFromAModelOfOtherTasks) {
+  Model model;
+  const TaskToTune &known = model.tasks[1];
+  size_t wide[2]; // without and with a model
+  for (bool knows : {false, true}) {
+    FakeRunner runner(model);
+    runner.wideFactor = 8;
+    std::vector<size_t> asked; // tasks
+    TuneOptions options = quick(runner);
+    options.searcher = "xgb_knob";
+    options.trials = 9; // the prior's and one batch
+    options.margin = 0;
+    if (knows)
+      options.startModel = [&](size_t task) {
+        asked.push_back(task);
+        Space space = spaceOf(known);
+        Features features(*known.facts, FeatureSet::knob);
+        Random random(baseSeed());
+        std::vector<TrainingExample> examples;
+        for (int i = 0; i < 200; ++i) {
+          Schedule schedule = space.schedule(space.draw(random).value());
+          examples.push_back({features.example(schedule), runner.secondsOf(known.task, schedule.str())});
+        }
+        auto trained = std::make_shared<LearnedModel>();
+        trained->fit(examples);
+        return trained;
+      };
+    Tuner tuner(model.tasks, runner, options);
+    EXPECT_THAT(asked, testing::IsEmpty()); // not before the first batch
+    tuner.search();
+    EXPECT_EQ(std::set<size_t>(asked.begin(), asked.end()), knows ? (std::set<size_t>{0, 1}) : std::set<size_t>());
+    EXPECT_EQ(asked.size(), knows ? 2u : 0u); // once each
+    wide[knows] = runner.wide;
+  }
+  EXPECT_LT(4 * wide[1], 3 * wide[0]) << "LATHE_SEED=" << baseSeed();
 }
 
 TEST(Tuner, goesOnWithoutATaskThatCannotBeMeasured) {

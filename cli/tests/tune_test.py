@@ -131,6 +131,35 @@ class Tune(Cli):
         self.assertEqual(len(self.records(store)), sum(task["trials"] for task in report["tasks"]))
         self.narrow("tune", "--suite", "networks/resnet50", "--list-tasks")
 
+    def test_a_search_starts_from_records_of_other_tasks(self):
+        store = self.path("transfer.db")
+
+        def tune(problem, *flags, trials="6"):
+            path = self.path("transfer.json")
+            said = self.lathe("tune", "--problem", problem, "--trials", trials, "--margin", "0", "--store", store, "--json", path, *flags).stdout
+            with open(path) as file:
+                return said, json.load(file)["starts_from"]
+
+        said, first = tune("conv2d:ic16ih14oc16kh3ph1")
+        self.assertEqual(first, {"tasks": 0, "schedules": 0})
+        self.assertNotIn("starts from", said)
+        said, again = tune("conv2d:ic16ih14oc16kh3ph1", trials="7")  # what is known of the task itself is no other task
+        self.assertEqual(again, first)
+        self.assertNotIn("starts from", said)
+        passed = sum(record["status"] == "passed" for record in self.records(store))
+        said, other = tune("conv2d:ic32ih14oc16kh3ph1")
+        self.assertEqual(other, {"tasks": 1, "schedules": passed})
+        self.assertTrue(said.startswith(f"starts from {passed} measured schedules of 1 other task\n"), said)
+        # Neither another family nor a searcher without a learned model starts from them.
+        self.assertEqual(tune("softmax:8x10:axis1", trials="2")[1], first)
+        self.assertEqual(tune("conv2d:ic16ih14oc32kh3ph1", "--searcher", "random", trials="2")[1], first)
+
+        # A task whose kernel is not what its text says, and one that cannot be read, count as unknown.
+        with sqlite3.connect(store) as database:
+            database.execute("UPDATE task SET kernel = replace(kernel, 'nn.conv', 'nn.cnov')")
+        database.close()
+        self.assertEqual(tune("conv2d:ic16ih14oc64kh3ph1", trials="2")[1], first)
+
     def test_models_are_evaluated_on_records(self):
         store = self.path("evaluated.db")
         few = ["tune", "--evaluate-model", "--store", store]

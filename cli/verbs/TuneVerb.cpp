@@ -12,7 +12,7 @@
 #include "lab/problems/ProblemList.h"
 #include "support/Text.h"
 #include "tune/measure/Measure.h"
-
+#include "tune/model/Knowledge.h"
 #include <iostream>
 
 namespace lathe::cli {
@@ -261,7 +261,9 @@ public:
       decideGraph(trials);
     for (tune::TaskToTune &task : list.tasks)
       task.floorSeconds = ceilings ? ceilings->limitSeconds(task.task) : fastest * task.predictedSeconds;
+    readKnowledge();
     tune::TuneOptions tuneOptions = flags.tune;
+    tuneOptions.startModel = [this](size_t task) { return knowledge.modelFor(list.tasks[task].task); };
     if (flags.budget > 0)
       tuneOptions.deadline = began + flags.budget - finalSeconds(flags.budget);
     tune::Tuner tuner(list.tasks, trials, tuneOptions, watch());
@@ -287,6 +289,7 @@ private:
   TrialRecords records;
   std::optional<GraphTuning> graph; // of a model that runs here
   TaskList list;
+  tune::Knowledge knowledge;
   std::vector<std::string> leftOut; // problems without a task, with reasons
   std::optional<TuneCeilings> ceilings;
   std::vector<tune::TunedTask> tuned;
@@ -321,6 +324,19 @@ private:
     if (graph)
       result.measured = graph->times();
     return result;
+  }
+
+  void readKnowledge() {
+    std::optional<tune::ModelKind> kind = tune::modelKindOf(searcherName());
+    if (!kind || !recording.store())
+      return;
+    progress.update("reading what is known of other tasks", 0, 0);
+    knowledge = tune::Knowledge(*recording.store(), targetOf(compiling), recording.platformKey(), list.tasks, *kind,
+                                flags.tune.seed);
+    if (knowledge.tasks() && options.printsText())
+      std::cout << fmt::format("starts from {} of {}\n", counted(int64_t(knowledge.schedules()), "measured schedule"),
+                               counted(int64_t(knowledge.tasks()), "other task"))
+                << std::flush;
   }
 
   void readTasks() {
@@ -380,6 +396,7 @@ private:
                            {"target", targetOf(compiling).str()},
                            {"threads", flags.model.threads},
                            {"searcher", searcherName()},
+                           {"starts_from", {{"tasks", knowledge.tasks()}, {"schedules", knowledge.schedules()}}},
                            {"seconds", lab::steadySeconds() - began},
                            {"ended", ended},
                            {"tasks", toJson(table)},
