@@ -188,7 +188,7 @@ store::Setting modelSetting(const ModelFlags &model, int64_t batch, const Record
   bool package = !model.isZoo() && isPackage(model.model);
   if (!package) // else it was compiled before, and nobody knows how
     setting.extra = {{"compile", fmt::format("{}", fmt::join(model.compileArguments(), " "))}};
-  if (use.kernels)
+  if (!use.digest.empty())
     setting.extra["records"] = use.digest;
   return setting;
 }

@@ -111,8 +111,8 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
         },
         true));
   if (records->hasTimes())
-    options.measured = [records](const ScheduleTask &task, const Schedule &schedule) {
-      return records->seconds(task.text(), schedule.str());
+    options.measured = [records](const ScheduleTask &task, const Schedule &schedule, BatchOrder order) {
+      return records->seconds(task.text(), schedule.str(), order);
     };
   if (progress)
     options.progress = [progress](const CompileProgress &at) { progress->update(at.what, at.done, at.total); };

@@ -15,7 +15,9 @@ namespace lathe::cli {
 static constexpr std::string_view originPrefix = "the record of ";
 static constexpr std::string_view graphPrefix = "graph/1 | ";
 
-std::string graphTask(const std::string &task) { return std::string(graphPrefix) + task; }
+std::string graphTask(const std::string &task, BatchOrder order) {
+  return std::string(graphPrefix) + task + (order == BatchOrder::images ? " | image by image" : "");
+}
 
 GraphRecords graphRecords(store::Store &store, const std::string &platform) {
   GraphRecords records;
@@ -79,8 +81,9 @@ void UsedRecords::read(const std::string &path) {
       times[key] = *record.seconds;
 }
 
-std::optional<double> UsedRecords::seconds(const std::string &task, const std::string &schedule) const {
-  auto found = times.find({graphTask(task), schedule});
+std::optional<double> UsedRecords::seconds(const std::string &task, const std::string &schedule,
+                                           BatchOrder order) const {
+  auto found = times.find({graphTask(task, order), schedule});
   return found == times.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -110,6 +113,22 @@ void RecordUse::add(const std::string &kernel, const std::string &schedule, cons
   digest = store::contentKey(digest + "\n" + kernel + "\n" + schedule);
 }
 
+void RecordUse::addGraph(const runtime::Plan &plan) {
+  std::string graph;
+  bool measured = plan.measuredChoices > 0;
+  for (const runtime::Instruction *instruction : plan.instructions)
+    if (auto *call = std::get_if<runtime::CallKernel>(&instruction->operation)) {
+      const runtime::KernelInfo &kernel = plan.kernels[call->kernel];
+      graph += fmt::format("{} {} {} {}", kernel.name, kernel.schedule, call->callSeconds, call->imagesSeconds);
+      for (uint32_t value : call->buffers)
+        graph += fmt::format(" {}", plan.values[value].block);
+      graph += "\n";
+      measured |= call->callSeconds > 0;
+    }
+  if (measured)
+    digest = store::contentKey(digest + "\n" + graph);
+}
+
 std::string RecordUse::line(const ModelFlags &flags) const {
   return kernels ? fmt::format("{} of {} have schedules of records in {} (--no-records compiles without)", kernels,
                                counted(int64_t(all), "kernel"), storeOf(flags))
@@ -118,9 +137,11 @@ std::string RecordUse::line(const ModelFlags &flags) const {
 
 RecordUse recordUse(const runtime::Model &package) {
   RecordUse use;
-  for (const runtime::Plan &plan : package.program().plans)
+  for (const runtime::Plan &plan : package.program().plans) {
     for (const runtime::KernelInfo &kernel : plan.kernels)
       use.add(kernel.name, kernel.schedule, kernel.origin);
+    use.addGraph(plan);
+  }
   return use;
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/Model.h"
 #include "store/Records.h"
+#include "support/BatchOrder.h"
 
 #include <map>
 #include <optional>
@@ -20,7 +21,7 @@ namespace lathe::cli {
 
 /// The text under which the store keeps times of the kernel with this task that were measured for decisions about graphs.
 /// Compilations find no schedule under it.
-std::string graphTask(const std::string &task);
+std::string graphTask(const std::string &task, BatchOrder order);
 /// The records under such texts on a platform, by text and schedule.
 using GraphRecords = std::map<std::pair<std::string, std::string>, store::TuningRecord>;
 GraphRecords graphRecords(store::Store &store, const std::string &platform);
@@ -43,7 +44,7 @@ public:
   std::optional<Entry> find(const std::string &task) const;
   /// Returns the seconds of a schedule for a task on this platform, of records whose graph was faster than the default
   /// one, or nothing.
-  std::optional<double> seconds(const std::string &task, const std::string &schedule) const;
+  std::optional<double> seconds(const std::string &task, const std::string &schedule, BatchOrder order) const;
   bool empty() const { return entries.empty() && times.empty(); }
   bool hasTimes() const { return !times.empty(); }
   /// Hash of all entries and times; "" if there are none. Equal texts mean equal packages.
@@ -60,10 +61,14 @@ private:
 struct RecordUse {
   int kernels = 0; // with a schedule of a record
   int all = 0;
-  std::string digest; // hash of these schedules with the names of their kernels; "" if there are none
+  /// Hash of these schedules with the names of their kernels, and of a graph that measured times chose; "" if there is
+  /// neither.
+  std::string digest;
 
   /// `origin`: as plans keep it (package/plan.fbs).
   void add(const std::string &kernel, const std::string &schedule, const std::string &origin);
+  /// Adds the graph of a plan where measured times chose it.
+  void addGraph(const runtime::Plan &plan);
   /// "12 of 56 kernels have schedules of records in FILE (--no-records compiles without)"; "" if
   /// there are none.
   std::string line(const ModelFlags &flags) const;

@@ -88,10 +88,12 @@ public:
     built = lathe::buildPlan(module, library, constants);
     addRules(*built.plan, rules);
     built.plan->image_costs = imageCosts();
+    built.plan->measured_choices = static_cast<uint32_t>(report.measuredChoices);
     schedules.requireAllUsed();
     report.kernels = static_cast<int>(built.plan->kernels.size());
     report.distinctKernels = static_cast<int>(library.size());
     report.layoutConversions = built.layoutConversions;
+    report.timedBatches = built.timedBatches;
     report.references = built.references;
     for (ReferenceUse &use : report.references)
       if (auto found = referenceReasons.find(use.node); found != referenceReasons.end())

@@ -44,8 +44,8 @@ struct CompileOptions {
   /// Sources that are asked in order for a kernel without a schedule in `scheduleText` or its own
   /// text, before the prior.
   std::vector<std::shared_ptr<const ScheduleSource>> schedules;
-  /// Measured times, which decide about layouts and about kernels of two convolutions where they say more than
-  /// predictions (docs/notes/layouts.md). Empty: predictions alone decide.
+  /// Measured times, which decide about layouts, about kernels of two convolutions and about the order in which batches
+  /// pass, where they say more than predictions (docs/notes/layouts.md). Empty: predictions alone decide.
   MeasuredTimes measured;
   int jobs = 1;                                          // threads of the compilation
   std::string kernelCache;                               // folder of compile/KernelCache.h; "": no cache
@@ -57,9 +57,10 @@ struct CompileReport {
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
   uint64_t sourceConstantBytes = 0; // constants of the module before compilation
   int kernels = 0, distinctKernels = 0;
-  int cachedKernels = 0;                // distinct kernels found in CompileOptions::kernelCache
-  int layoutConversions = 0;            // conversions in the plan
-  int measuredChoices = 0;              // PipelineReport::measuredChoices, of all passes
+  int cachedKernels = 0;     // distinct kernels found in CompileOptions::kernelCache
+  int layoutConversions = 0; // conversions in the plan
+  int measuredChoices = 0;   // PipelineReport::measuredChoices, of all passes
+  int timedBatches = 0;      // kernels of which measured times say how a batch passes, in one call or by images
   std::vector<std::string> conversions; // each: "conv1: from -> to, bytes"
   std::vector<ReferenceUse> references; // operators that run on references
   std::map<std::string, int> origins;   // number of kernels by the source of their schedule (FoundSchedule::origin)

@@ -123,7 +123,9 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
   return NotApplicable{reason};
 }
 
-Outcome<double> KernelLibrary::measuredSeconds(mlir::func::FuncOp kernel) const {
+Outcome<double> KernelLibrary::measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order) const {
+  if (!measured)
+    return NotApplicable{"nothing was measured"};
   ScheduleTask task(problemOf(kernel, target, options));
   const auto &facts = task.facts();
   if (!facts)
@@ -132,10 +134,16 @@ Outcome<double> KernelLibrary::measuredSeconds(mlir::func::FuncOp kernel) const 
     Outcome<FoundSchedule> found = source->find(task);
     if (!found || validate(found->schedule).family != (*facts)->family || !legal(**facts, found->schedule))
       continue;
-    std::optional<double> seconds = measured ? measured(task, found->schedule) : std::nullopt;
+    std::optional<double> seconds = measured(task, found->schedule, order);
     return seconds ? Outcome<double>(*seconds) : NotApplicable{"it was not measured"};
   }
   return NotApplicable{"no schedule is legal"};
+}
+
+std::pair<double, double> KernelLibrary::secondsByOrder(mlir::func::FuncOp kernel) const {
+  Outcome<double> byCall = measuredSeconds(kernel, BatchOrder::call);
+  Outcome<double> byImages = measuredSeconds(kernel, BatchOrder::images); // the caller may note both questions
+  return byCall && byImages ? std::pair(*byCall, *byImages) : std::pair(0.0, 0.0);
 }
 
 WholeChoice KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) const {

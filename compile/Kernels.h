@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace lathe {
 
@@ -60,7 +61,10 @@ public:
 
   /// Measured seconds of `kernel` with the schedule that predictCycles takes, or why there are none. Other sources have no
   /// say here, either: a kernel that is tuned later keeps the times by which its graph was chosen.
-  Outcome<double> measuredSeconds(mlir::func::FuncOp kernel) const;
+  Outcome<double> measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order = BatchOrder::call) const;
+  /// Measured seconds of a kernel that can pass its images alone: in one call, and image by image. Zeros if one of them was
+  /// not measured.
+  std::pair<double, double> secondsByOrder(mlir::func::FuncOp kernel) const;
 
   /// Says whether a kernel of two anchors stays one kernel instead of the kernels `parts`: by the
   /// schedules given for it or its parts; else by measured times, where those of all three kernels

@@ -8,6 +8,8 @@
 
 #include "mlir/IR/SymbolTable.h"
 
+#include <tuple>
+
 namespace lathe {
 namespace {
 
@@ -386,6 +388,10 @@ private:
       instruction->images = kernel.images.str();
     if (!(kernel.stages == Dim(1)))
       instruction->stages = kernel.stages.str();
+    else if (!instruction->images.empty() && kernel.images.isConstant()) {
+      std::tie(instruction->call_seconds, instruction->images_seconds) = library.secondsByOrder(function);
+      built.timedBatches += instruction->call_seconds > 0;
+    }
     push(std::move(instruction));
     addKernelRow(call, function, kernel);
   }

@@ -27,6 +27,7 @@ struct BuiltPlan {
   std::vector<ReferenceUse> references;
   double referenceFlops = 0; // operations of `references`, symbols at 1
   int layoutConversions = 0; // calls of kernels that only convert a layout
+  int timedBatches = 0;      // calls with measured times of both orders of their images
 };
 
 /// Builds the plan of @main with kernels from `library`. Constants are packed into `constants`,

@@ -21,13 +21,13 @@ protected:
   package::Constants constants;
   BuiltPlan built;
 
-  const plan::PlanT &plan(const std::string &text) {
+  const plan::PlanT &plan(const std::string &text, MeasuredTimes measured = {}) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     EXPECT_TRUE(module);
     registerLowerings();
     Target target = Target::parse("x86-64-v3");
     ScheduleBook schedules;
-    KernelLibrary library(target, {}, schedules);
+    KernelLibrary library(target, {}, schedules, {}, std::move(measured));
     built = buildPlan(*module, library, constants);
     return *built.plan;
   }
@@ -90,9 +90,23 @@ TEST_F(PlanBuilderTest, unitsByImage) {
                                    addend);
     const plan::PlanT &p = plan(text);
     ASSERT_EQ(p.blocks[0]->instructions.size(), 1u) << addend;
-    EXPECT_EQ(p.blocks[0]->instructions[0]->operation.AsCallKernel()->images,
-              std::string(addend) == "4x8x6x6" ? "4" : "")
-        << addend;
+    bool byImages = std::string(addend) == "4x8x6x6";
+    EXPECT_EQ(p.blocks[0]->instructions[0]->operation.AsCallKernel()->images, byImages ? "4" : "") << addend;
+
+    // Measured times are asked for, of both orders, only where there are two.
+    std::vector<BatchOrder> asked;
+    auto times = [&](std::optional<double> ofImages) {
+      const plan::PlanT &timed = plan(text, [&, ofImages](const ScheduleTask &, const Schedule &, BatchOrder order) {
+        asked.push_back(order);
+        return order == BatchOrder::call ? std::optional(3e-6) : ofImages;
+      });
+      const plan::CallKernelT &call = *timed.blocks[0]->instructions[0]->operation.AsCallKernel();
+      EXPECT_EQ(built.timedBatches, call.call_seconds > 0);
+      return std::pair(call.call_seconds, call.images_seconds);
+    };
+    EXPECT_EQ(times(2e-6), byImages ? std::pair(3e-6, 2e-6) : std::pair(0.0, 0.0)) << addend;
+    EXPECT_EQ(asked, byImages ? std::vector({BatchOrder::call, BatchOrder::images}) : std::vector<BatchOrder>());
+    EXPECT_EQ(times(std::nullopt), std::pair(0.0, 0.0));
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "codegen/Generate.h"
+#include "support/BatchOrder.h"
 
 #include <functional>
 #include <map>
@@ -95,7 +96,8 @@ private:
 
 /// Seconds that one run of a kernel took with a schedule, or nothing: it was not measured. All answers were measured on the
 /// machine of the target in the same way, so that they can be added and compared. Equal questions get equal answers.
-using MeasuredTimes = std::function<std::optional<double>(const ScheduleTask &task, const Schedule &schedule)>;
+using MeasuredTimes =
+    std::function<std::optional<double>(const ScheduleTask &task, const Schedule &schedule, BatchOrder order)>;
 
 /// Identity of a kernel: the text of the function without name and locations.
 std::string kernelIdentity(mlir::func::FuncOp kernel);

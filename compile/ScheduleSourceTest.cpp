@@ -172,7 +172,7 @@ TEST_F(ScheduleSourceTest, timesAreOfSchedulesThatRecordsDoNotChange) {
   ScheduleBook none, book("k: map/2 interleave=1 grain=64\n", "mine.txt");
   std::vector<std::pair<std::string, std::string>> asked;
   std::optional<double> answer = 2e-6;
-  auto times = [&](const ScheduleTask &task, const Schedule &schedule) {
+  auto times = [&](const ScheduleTask &task, const Schedule &schedule, BatchOrder) {
     asked.push_back({task.text(), schedule.str()});
     return answer;
   };

@@ -92,6 +92,9 @@ InstructionInfo Context::instruction(size_t index) const {
     double atOne = static_cast<double>(current.extents[kernel.bytes].evaluate([](const std::string &) { return 1; }));
     if (info.bytes == atOne)
       info.predictedCycles = kernel.predictedCycles;
+    info.imageByImage = std::any_of(state->imageLoops.begin(), state->imageLoops.end(), [&](const auto &loop) {
+      return loop.first <= instruction.id && instruction.id <= loop.last;
+    });
     for (uint32_t value : call->buffers)
       if (state->writes(instruction, value))
         info.outputs.push_back(value);

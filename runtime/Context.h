@@ -35,6 +35,7 @@ struct InstructionInfo {
   /// Of kernels: core cycles of one run on Model::plannedThreads() threads, predicted when the package
   /// was compiled; 0: none, or none for the extents bound now.
   double predictedCycles = 0;
+  bool imageByImage = false; // of kernels: a batch passes it and its neighbours one image after the other
 };
 
 /// Begin and end of one execution of one instruction, in monotonic nanoseconds.

@@ -364,6 +364,10 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
             "m.lathe: malformed plan: kernel 'half' is predicted to take -1 cycles");
   EXPECT_EQ(error([&](TestPlan &p) { p.plan().kernels[1]->predicted_cycles = NAN; }),
             "m.lathe: malformed plan: kernel 'half' is predicted to take nan cycles");
+  EXPECT_EQ(error([&](TestPlan &p) { call(p).call_seconds = -1; }),
+            "m.lathe: malformed plan: a run of kernel 'add' takes -1 seconds");
+  EXPECT_EQ(error([&](TestPlan &p) { call(p).images_seconds = NAN; }),
+            "m.lathe: malformed plan: a run of kernel 'add' takes nan seconds");
   auto costs = [&](double bytes, double cyclesPerByte, double callCycles) {
     return error([&](TestPlan &p) { p.imageCosts({{bytes, cyclesPerByte}, {0, 0.1}}, callCycles); });
   };

@@ -3,10 +3,12 @@
 #include "runtime/Cpu.h"
 #include "support/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
 #include <utility>
+#include <vector>
 
 namespace lathe::runtime {
 
@@ -65,6 +67,42 @@ void MappedKernel::run(ThreadPool &pool, const Work &work) const {
         kernel->call(work->buffers, work->dims, begin, end, scratch);
       },
       &job);
+}
+
+void MappedKernel::runImages(ThreadPool &pool, const Work &work, int64_t images,
+                             std::span<const int64_t> imageBytes) const {
+  struct Job {
+    const MappedKernel &kernel;
+    const Work &work;
+    std::span<const int64_t> imageBytes;
+    int64_t units, firstShared; // work items of an image; the first image that all threads share
+
+    void pass(int slot, int64_t image, int64_t place, int64_t begin, int64_t end) const {
+      std::vector<void *> buffers(work.buffers, work.buffers + imageBytes.size());
+      for (size_t i = 0; i < buffers.size(); ++i)
+        buffers[i] = reinterpret_cast<void *>(reinterpret_cast<intptr_t>(buffers[i]) + (place - image) * imageBytes[i]);
+      char *scratch = work.scratch ? work.scratch + static_cast<size_t>(slot) * work.scratchStride : nullptr;
+      kernel.call(buffers.data(), work.dims, image * units + begin, image * units + end, scratch);
+    }
+  } job{*this, work, imageBytes, work.units / images, images / pool.slots() * pool.slots()};
+  pool.run(
+      job.firstShared,
+      [](void *context, int slot, int64_t begin, int64_t end) {
+        const Job &job = *static_cast<Job *>(context);
+        for (int64_t image = begin; image < end; ++image)
+          job.pass(slot, image, slot, 0, job.units);
+      },
+      &job);
+  pool.run((images - job.firstShared) * job.units,
+           [](void *context, int slot, int64_t begin, int64_t end) {
+             const Job &job = *static_cast<Job *>(context);
+             for (int64_t at = begin; at < end;) {
+               int64_t place = at / job.units, stop = std::min(end, (place + 1) * job.units);
+               job.pass(slot, job.firstShared + place, place, at - place * job.units, stop - place * job.units);
+               at = stop;
+             }
+           },
+           &job);
 }
 
 } // namespace lathe::runtime

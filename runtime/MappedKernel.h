@@ -52,6 +52,11 @@ public:
   };
   /// Computes all work items on the threads of `pool`, split as a context splits them.
   void run(ThreadPool &pool, const Work &work) const;
+  /// Computes all work items image by image, as a context does in an image loop: each thread takes one image after the
+  /// other, and the images left over are shared by all. `images`: equal ranges of the work items, which are in one stage.
+  /// `imageBytes`: bytes of one image by buffer, 0 for constants. The i-th thread finds every image in place of image i,
+  /// and writes its results there.
+  void runImages(ThreadPool &pool, const Work &work, int64_t images, std::span<const int64_t> imageBytes) const;
 
   size_t codeBytes() const { return code.bytes(); }
 

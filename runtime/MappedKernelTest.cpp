@@ -74,6 +74,21 @@ TEST_F(MappedKernelTest, StagesRunOneAfterTheOther) {
   }
 }
 
+TEST_F(MappedKernelTest, ImagesPassInThePlacesOfTheThreads) {
+  ThreadPool pool(2);
+  int64_t out[15] = {}, imageBytes[] = {3 * sizeof(int64_t)};
+  void *buffers[] = {out};
+  kernel(units).runImages(pool, {.buffers = buffers, .units = 15}, 5,
+                          imageBytes); // each unit writes where its call began
+  // Images 0 and 1 pass in place 0, 2 and 3 in place 1, then both threads share image 4 in place 0.
+  EXPECT_EQ(out[0], 12);
+  EXPECT_GE(out[2], 13);
+  for (int i : {3, 4, 5})
+    EXPECT_EQ(out[i], 9) << i;
+  for (int i = 6; i < 15; ++i)
+    EXPECT_EQ(out[i], 0) << i;
+}
+
 TEST(ExecutableCode, OwnsItsMemory) {
   ExecutableCode none, code(std::string("some code"), "test");
   EXPECT_TRUE(none.empty());

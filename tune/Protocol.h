@@ -4,6 +4,6 @@
 namespace lathe::tune {
 
 /// Version of the messages. Raise it when a message changes.
-constexpr int measureProtocolVersion = 1;
+constexpr int measureProtocolVersion = 2;
 
 } // namespace lathe::tune

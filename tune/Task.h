@@ -1,6 +1,8 @@
 // A task of tuning: a distinct kernel of a model.
 #pragma once
 
+#include "support/BatchOrder.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,6 +19,7 @@ struct Task {
   int64_t count = 1;                      // number of kernels of the model with this task
   double flops = 0, bytes = 0;            // of one run
   std::map<std::string, int64_t> extents; // of symbols, for measuring
+  BatchOrder order = BatchOrder::call;    // in which measured runs pass the images
 };
 
 } // namespace lathe::tune

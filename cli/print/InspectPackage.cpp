@@ -80,6 +80,23 @@ std::string describeImageCosts(const runtime::ImageCosts &costs, json &document)
       fmt::join(texts, ", "), costs.callCycles);
 }
 
+/// Where measured times decide instead.
+std::string describeMeasured(const runtime::Plan &plan, json &document) {
+  auto timed = std::count_if(plan.instructions.begin(), plan.instructions.end(), [](const auto *instruction) {
+    auto *call = std::get_if<runtime::CallKernel>(&instruction->operation);
+    return call && call->callSeconds > 0;
+  });
+  document["measured_choice_count"] = plan.measuredChoices;
+  document["timed_kernels"] = timed;
+  std::string text;
+  if (plan.measuredChoices)
+    text += fmt::format("measured times chose layouts or kernels of {}\n",
+                        counted(int64_t(plan.measuredChoices), "operator"));
+  if (timed)
+    text += fmt::format("measured times say how a batch passes {}\n", counted(int64_t(timed), "kernel"));
+  return text;
+}
+
 /// The kernels in the order of the plan, then the operators that references compute.
 std::string describePlan(const runtime::Plan &plan, const TableStyle &style, json &document) {
   Table table({numberColumn("#").onlyText(), textColumn("kernel").key("name").shrink(12), textColumn("family"),
@@ -113,6 +130,7 @@ std::string describePlan(const runtime::Plan &plan, const TableStyle &style, jso
     text += fmt::format("references compute: {}\n", others);
   document["kernels"] = toJson(table);
   text += describeImageCosts(plan.imageCosts, document);
+  text += describeMeasured(plan, document);
   document["reference_calls"] = std::move(references);
   document["flops"] = flops;
   return text;

@@ -57,6 +57,7 @@ void ProfileTable::add(const runtime::InstructionInfo &info, double seconds, dou
                   {"roofline_share", kernel ? roofline.share : 0},
                   {"limit_ms", roofline.limitSeconds * 1e3},
                   {"bound", kernel ? roofline.bound : ""},
+                  {"image_by_image", info.imageByImage},
                   {"predicted_cycles", orNull(info.predictedCycles)},
                   {"predicted_ms", orNull(expected * 1e3)},
                   {"predicted_share", orNull(seconds > 0 ? expected / seconds : 0)}});

@@ -66,18 +66,37 @@ class Tune(Cli):
         origins = [kernel["origin"] for kernel in self.figures("inspect", package)["plans"][0]["kernels"]]
         self.assertEqual(sum("record" in origin for origin in origins) > 0, bool(kept), origins)
 
-    def pair(self):
-        """A network of a depthwise convolution and the pointwise one behind it, between others: one kernel or two."""
-        path, last, body = self.path("pair.mlir"), "x", ""
-        for name, kernel, group in [("first", 1, 1), ("depthwise", 3, 32), ("pointwise", 1, 1), ("last", 3, 1)]:
+    def convolutions(self, name, batch, layers):
+        """A network of convolutions of 32 channels, each (name, window, groups)."""
+        path, last, body, tensor = self.path(name), "x", "", f"tensor<{batch}x32x28x28xf32>"
+        for name, kernel, group in layers:
             weights = f"tensor<32x{32 // group}x{kernel}x{kernel}xf32>"
             body += (f"  %w{name} = nn.constant {{value = dense<0.{kernel}> : {weights}}} : {weights}\n  %{name} = nn.conv %{last}, %w{name} {{strides = array<i64: 1, 1>, "
                      f"dilations = array<i64: 1, 1>, pads = array<i64: {', '.join([str(kernel // 2)] * 4)}>, group = {group} : i64}} : "
-                     f"(tensor<1x32x28x28xf32>, {weights}) -> tensor<1x32x28x28xf32> loc(\"{name}\")\n")
+                     f"({tensor}, {weights}) -> {tensor} loc(\"{name}\")\n")
             last = name
         with open(path, "w") as file:
-            file.write(f"func.func @main(%x: tensor<1x32x28x28xf32>) -> tensor<1x32x28x28xf32> {{\n{body}  return %{last} : tensor<1x32x28x28xf32>\n}}\n")
+            file.write(f"func.func @main(%x: {tensor}) -> {tensor} {{\n{body}  return %{last} : {tensor}\n}}\n")
         return path
+
+    def pair(self):
+        """A depthwise convolution and the pointwise one behind it, between others: one kernel or two."""
+        return self.convolutions("pair.mlir", 1, [("first", 1, 1), ("depthwise", 3, 32), ("pointwise", 1, 1), ("last", 3, 1)])
+
+    def set_times(self, store, verdict, special, pattern, column="schedule"):
+        """Changes all times that decide graphs: 10 us, but `special` seconds where the schedule or the task is like `pattern`."""
+        with sqlite3.connect(store) as database:
+            database.execute("UPDATE tuning SET verdict = ?, seconds = CASE WHEN "
+                             + ("schedule" if column == "schedule" else "(SELECT text FROM task WHERE id = tuning.task)")
+                             + " LIKE ? THEN ? ELSE 1e-5 END WHERE seconds IS NOT NULL AND task IN (SELECT id FROM task WHERE text LIKE 'graph/1 | %')",
+                             (verdict, pattern, special))
+        database.close()
+
+    def setting(self, net, store, *flags):
+        """What tells measurements of the network apart, as the store keeps it."""
+        self.lathe("bench", net, "--repetitions", "2", "--store", store, *flags)
+        last = self.figures("store", "list", "--store", store)["experiments"][-1]
+        return self.figures("store", "show", last["uuid"], "--store", store)["points"][0]["setting"]["extra"]
 
     def test_times_choose_the_graph(self):
         net, store = self.pair(), self.path("graph.db")
@@ -98,11 +117,7 @@ class Tune(Cli):
         self.assertEqual(kernels("--no-records")["measured_choice_count"], 0)
         predicted = whole()
 
-        def set_times(verdict, fused):
-            with sqlite3.connect(store) as database:
-                database.execute("UPDATE tuning SET verdict = ?, seconds = CASE WHEN schedule LIKE 'separable/%' THEN ? ELSE 1e-5 END WHERE seconds IS NOT NULL "
-                                 "AND task IN (SELECT id FROM task WHERE text LIKE 'graph/1 | %')", (verdict, fused))
-            database.close()
+        set_times = lambda verdict, fused: self.set_times(store, verdict, fused, "separable/%")
 
         set_times("no_gain", 9e-5 if predicted else 1e-6)
         self.assertEqual(kernels("--store", store)["measured_choice_count"], 0)
@@ -111,17 +126,47 @@ class Tune(Cli):
         set_times("faster", 9e-5 if predicted else 1e-6)
         self.assertEqual((kernels("--store", store)["measured_choice_count"], whole()), (1, not predicted))
         self.assertIn("measured times of records choose layouts or kernels of 1 operator\n", self.lathe("compile", net, "-o", package, "--store", store).stdout)
+        self.assertIn("measured times chose layouts or kernels of 1 operator\n", self.lathe("inspect", package).stdout)
+        self.assertEqual([sorted(self.setting(net, store, *flags)) for flags in ([], ["--no-records"])], [["compile", "records"], ["compile"]])
         self.lathe("verify", net, "--package", package)
         # The cache of packages tells the times apart.
         os.makedirs(os.path.dirname(default), exist_ok=True)
         self.addCleanup(os.remove, default)
         packages = lambda: len(glob.glob(os.path.join(os.environ["XDG_CACHE_HOME"], "lathe", "packages", "*.lathe")))
         before = packages()
-        for count, fused in [(1, 1e-6), (1, 1e-6), (2, 9e-5)]:
+        for count, fused in [(1, 2e-6), (1, 2e-6), (2, 8e-5)]:
             set_times("faster", fused)
             shutil.copy(store, default)
             self.lathe("run", net, "--fill", "ones", "-o", self.path("out.npz"))
             self.assertEqual(packages() - before, count)
+
+    def test_times_choose_the_order_of_images(self):
+        net, store, package = self.convolutions("batch.mlir", 4, [(f"depthwise{i}", 3, 32) for i in range(4)]), self.path("orders.db"), self.path("batch.lathe")
+        command = ["tune", net, "--trials", "1", "--margin", "0.9", "--store", store]
+        graph = self.figures(*command)["graph"]
+        orders = [record for record in self.records(store) if record["task"].endswith(" | image by image")]
+        self.assertGreater(graph["measured"], len(orders))
+        self.assertGreater(sum(record["status"] == "passed" for record in orders), 0)
+        self.assertEqual(self.figures(*command)["graph"]["measured"], 0)
+
+        def by_image(verdict, seconds):
+            self.set_times(store, verdict, seconds, "%image by image", "task")
+            report = self.figures("compile", net, "-o", package, "--store", store)
+            self.assertEqual(report["timed_kernels"] > 0, verdict == "faster")
+            self.lathe("verify", net, "--package", package)
+            return sum(row.get("image_by_image", False) for row in self.figures("profile", package, "--no-check")["rows"])
+
+        predicted = by_image("no_gain", 1e-7)
+        self.assertGreaterEqual(by_image("faster", 1e-7), 2)
+        self.assertEqual(by_image("faster", 1e-4), 0)
+        self.assertEqual(by_image("faster", 1e-5), predicted)
+        # Measurements of the packages are told apart.
+        settings = []
+        for seconds in (1e-7, 1e-4):
+            self.set_times(store, "faster", seconds, "%image by image", "task")
+            settings += [self.setting(net, store), self.setting(net, store, "--no-records")]
+        self.assertEqual(["records" in extra for extra in settings], [True, False, True, False])
+        self.assertNotEqual(settings[0]["records"], settings[2]["records"])
 
     def test_problems_are_tasks(self):
         store = self.path("problems.db")

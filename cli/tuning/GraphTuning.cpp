@@ -4,14 +4,16 @@
 #include "cli/tuning/TrialRecords.h"
 #include "compile/KernelTasks.h"
 #include "lab/judging/Turns.h"
+#include "runtime/Context.h"
 #include "support/Text.h"
 
 namespace lathe::cli {
 namespace {
 
 /// The kernel as a task of its own, in one run.
-tune::Task taskOf(const ScheduleTask &kernel) {
+tune::Task taskOf(const ScheduleTask &kernel, BatchOrder order) {
   tune::Task task;
+  task.order = order;
   Outcome<KernelTask> found = kernelTask(kernel.problem);
   if (!found) // has a schedule, so it has facts
     return task;
@@ -23,6 +25,29 @@ tune::Task taskOf(const ScheduleTask &kernel) {
   task.flops = found->flops;
   task.bytes = found->bytes;
   return task;
+}
+
+/// By kernel, whether a batch passes it image by image; empty if the extents follow from inputs.
+std::vector<bool> ordersOf(const std::string &package, int threads) {
+  runtime::Context context(runtime::Model::load(package), {.threads = threads});
+  std::vector<bool> orders;
+  try {
+    (void)context.outputDims(0);
+  } catch (const Error &) {
+    return orders;
+  }
+  for (size_t i = 0; i < context.instructionCount(); ++i)
+    orders.push_back(context.instruction(i).imageByImage);
+  return orders;
+}
+
+/// Number of kernels that a batch passes in another order.
+int otherOrders(const std::string &one, const std::string &other, int threads) {
+  std::vector<bool> here = ordersOf(one, threads), there = ordersOf(other, threads);
+  int count = 0;
+  for (size_t i = 0; i < std::min(here.size(), there.size()); ++i)
+    count += here[i] != there[i];
+  return count;
 }
 
 tune::Measurement declined(const std::string &schedule, const std::string &reason) {
@@ -53,21 +78,21 @@ MeasuredTimes GraphTuning::times() const {
   }
   if (seconds->empty())
     return {};
-  return [seconds](const ScheduleTask &task, const Schedule &schedule) -> std::optional<double> {
-    auto found = seconds->find({graphTask(task.text()), schedule.str()});
+  return [seconds](const ScheduleTask &task, const Schedule &schedule, BatchOrder order) -> std::optional<double> {
+    auto found = seconds->find({graphTask(task.text(), order), schedule.str()});
     return found == seconds->end() ? std::nullopt : std::optional(found->second);
   };
 }
 
-/// Lowers the model and notes the kernels of which it asks the times. Returns whether there are new ones.
+/// Compiles the model without machine code and notes the kernels of which it asks the times. Returns whether there are new ones.
 bool GraphTuning::ask(bool answered) {
   size_t before = questions.size();
   CompileOptions asking = compiling;
-  asking.measured = [&](const ScheduleTask &task, const Schedule &schedule) -> std::optional<double> {
-    std::pair<std::string, std::string> key(graphTask(task.text()), schedule.str());
+  asking.measured = [&](const ScheduleTask &task, const Schedule &schedule, BatchOrder order) -> std::optional<double> {
+    std::pair<std::string, std::string> key(graphTask(task.text(), order), schedule.str());
     auto [found, added] = questions.try_emplace(key);
     if (added) {
-      found->second.task = taskOf(task);
+      found->second.task = taskOf(task, order);
       found->second.schedule = key.second;
       if (auto record = known.find(key); record != known.end()) {
         found->second.measurement = measurementOf(record->second);
@@ -78,7 +103,7 @@ bool GraphTuning::ask(bool answered) {
     return answered ? found->second.seconds : std::nullopt;
   };
   Source source = loadSource(model);
-  lowerToKernels(*source.module, asking);
+  checkCompiled(*source.module, asking);
   return questions.size() != before;
 }
 
@@ -147,14 +172,19 @@ bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seco
   std::string chosen = (temporaryFolder() / "graph.lathe").string(),
               standard = (temporaryFolder() / "standard.lathe").string();
   CompileOptions answered = compiling;
-  answered.measured = [this](const ScheduleTask &task, const Schedule &schedule) -> std::optional<double> {
-    auto found = questions.find({graphTask(task.text()), schedule.str()});
+  answered.measured = [this](const ScheduleTask &task, const Schedule &schedule,
+                             BatchOrder order) -> std::optional<double> {
+    auto found = questions.find({graphTask(task.text(), order), schedule.str()});
     return found == questions.end() ? std::nullopt : found->second.seconds;
   };
   progress.update("compiling the graph that the times choose", 0, 0);
-  choices = compile(*loadSource(model).module, answered, chosen).measuredChoices;
-  if (choices) {
+  CompileReport report = compile(*loadSource(model).module, answered, chosen);
+  choices = report.measuredChoices;
+  if (choices || report.timedBatches)
     compile(*loadSource(model).module, compiling, standard);
+  if (!choices && report.timedBatches)
+    choices = otherOrders(chosen, standard, compiling.threads);
+  if (choices) {
     progress.updateUntil("comparing the graph that the times choose with the default one", seconds);
     comparison = compareTuned(model, chosen, standard, seconds);
     kept = !comparison->slower && comparison->ratio >= 1;
@@ -174,8 +204,8 @@ std::string GraphTuning::line() const {
     return kept ? "graph: chosen by the times of earlier runs\n" : "";
   std::string text = fmt::format("graph: {} measured; ", counted(int64_t(measured), "kernel"));
   if (!comparison)
-    return text + "their times choose the default layouts and kernels\n";
-  return text + fmt::format("their times choose other layouts or kernels for {}: {}; {}\n",
+    return text + "their times choose the default graph\n";
+  return text + fmt::format("their times choose other layouts, kernels or orders of images for {}: {}; {}\n",
                             counted(int64_t(choices), "operator"), comparison->speedText("default"),
                             kept ? "kept" : "not kept");
 }

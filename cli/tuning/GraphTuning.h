@@ -1,5 +1,5 @@
-// The part of `lathe tune` above single kernels: measures the kernels between which layouts and fusion leave a choice, and
-// keeps what their times choose if the whole model is faster with it (docs/tuning.md).
+// The part of `lathe tune` above single kernels: measures the kernels between which layouts, fusion and the order of
+// images leave a choice, and keeps what their times choose if the whole model is faster with it (docs/tuning.md).
 #pragma once
 
 #include "cli/Recording.h"
@@ -25,8 +25,8 @@ public:
   void undo();
 
   bool isKept() const { return kept; }
-  /// "graph: 12 kernels measured; their times choose layouts or kernels of 3 operators: 1.03 times ..., kept"; "" where
-  /// decide() had nothing to do.
+  /// "graph: 12 kernels measured; their times choose other layouts, kernels or orders of images for 3 operators: 1.03
+  /// times ..., kept"; "" where decide() had nothing to do.
   std::string line() const;
   nlohmann::json json() const;
 

@@ -25,6 +25,7 @@ nlohmann::json toJson(const CompileReport &report) {
           {"cached_kernels", report.cachedKernels},
           {"layout_conversions", report.layoutConversions},
           {"measured_choice_count", report.measuredChoices},
+          {"timed_kernels", report.timedBatches},
           {"conversions", report.conversions},
           {"references", references},
           {"notes", report.notes},
@@ -86,6 +87,9 @@ void printReport(const CompileReport &report, const std::string &output, uint64_
   if (report.measuredChoices)
     std::cout << fmt::format("measured times of records choose layouts or kernels of {}\n",
                              counted(int64_t(report.measuredChoices), "operator"));
+  if (report.timedBatches)
+    std::cout << fmt::format("measured times of records say how a batch passes {}\n",
+                             counted(int64_t(report.timedBatches), "kernel"));
   std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const std::string &conversion : report.conversions)
     std::cout << "  " << printable(conversion) << "\n";

@@ -1,4 +1,4 @@
-// Which kernel calls a batch passes image by image: the predicted cycles of both orders, compared.
+// Which kernel calls a batch passes image by image: the predicted cycles of both orders, or their measured times, compared.
 #pragma once
 
 #include "support/MemoryLevels.h"
@@ -12,6 +12,10 @@ namespace lathe::runtime {
 struct ImageCall {
   double passing = 0; // bytes of one image that the call reads and writes, without constants
   double weights = 0; // bytes of constants that it reads for every image
+  /// Measured seconds of all images in one call, and image by image, each time the call alone; 0: not measured.
+  double callSeconds = 0, imagesSeconds = 0;
+
+  bool isMeasured() const { return callSeconds > 0 && imagesSeconds > 0; }
 };
 
 /// A value that some of the calls write and read.
@@ -24,6 +28,8 @@ struct ImageValue {
 /// Consecutive calls [first, last).
 struct Stretch {
   size_t first = 0, last = 0;
+
+  bool operator==(const Stretch &) const = default;
 };
 
 /// What the plan says about the machine.
@@ -43,5 +49,20 @@ struct ImageCosts {
 /// every call starts once an image.
 std::vector<Stretch> imageStretches(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values,
                                     int64_t images, int threads, const ImageCosts &costs);
+
+/// Returns the stretches that take the least measured time, given the `predicted` ones of imageStretches; of all divisions
+/// into stretches, exactly the one that saves most by the rules below. Without times these are the predicted ones.
+///
+/// A time is of one call, measured alone: all its values stay near from image to image, and so do its weights. In a
+/// stretch, a call saves only the share of its time for which this is so: the share of the bytes that pass through it whose
+/// values are made and used up in the stretch. It loses whatever it loses alone. The level of memory that holds the weights
+/// of the whole stretch beside an image must be no farther than the level that holds those of each call.
+///
+/// What differs from the predicted stretches counts `imageDoubt` more than it took, and a predicted stretch counts as if
+/// all its values stayed near. It stays if one of its calls was not measured; no other stretch has such calls.
+std::vector<Stretch> measuredStretches(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values,
+                                       const std::vector<Stretch> &predicted, const ImageCosts &costs);
+/// As measuredDoubt of the layouts (passes/Pipeline.h).
+inline constexpr double imageDoubt = 0.05;
 
 } // namespace lathe::runtime

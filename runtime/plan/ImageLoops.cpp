@@ -38,14 +38,19 @@ Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instructio
   return loop;
 }
 
-/// The stretches of `run` that are cheaper image by image.
+/// The stretches of `run` that are cheaper image by image, by prediction or by measured times.
 void Context::State::addImageLoops(std::span<const Instruction *const> run, int64_t images) {
   std::vector<ImageCall> calls(run.size());
   std::vector<ImageValue> values;
   std::unordered_map<uint32_t, size_t> numberOf; // roots that may live inside, in `values`
   std::vector<uint32_t> partly;                  // roots that some call sees a part of
-  for (size_t i = 0; i < run.size(); ++i)
-    for (uint32_t value : std::get<CallKernel>(run[i]->operation).buffers) {
+  for (size_t i = 0; i < run.size(); ++i) {
+    const CallKernel &call = std::get<CallKernel>(run[i]->operation);
+    if (pool.slots() == model->plannedThreads()) {
+      calls[i].callSeconds = call.callSeconds;
+      calls[i].imagesSeconds = call.imagesSeconds;
+    }
+    for (uint32_t value : call.buffers) {
       uint32_t root = plan->values[value].root;
       const LiveRange &live = plan->live[root];
       if (plan->values[root].storage == Storage::constant) {
@@ -63,10 +68,14 @@ void Context::State::addImageLoops(std::span<const Instruction *const> run, int6
         values.push_back({double(slots[root].bytes) / double(images), i, live.last - run.front()->id, {}});
       values[found->second].uses.push_back(i);
     }
+  }
   for (uint32_t root : partly)
     if (auto found = numberOf.find(root); found != numberOf.end())
       values[found->second].uses.clear();
-  for (const Stretch &stretch : imageStretches(calls, values, images, pool.slots(), plan->imageCosts))
+  std::vector<Stretch> stretches = imageStretches(calls, values, images, pool.slots(), plan->imageCosts);
+  if (std::any_of(calls.begin(), calls.end(), [](const ImageCall &call) { return call.isMeasured(); }))
+    stretches = measuredStretches(calls, values, stretches, plan->imageCosts);
+  for (const Stretch &stretch : stretches)
     imageLoops.push_back(imageLoopOf(run.subspan(stretch.first, stretch.last - stretch.first)));
 }
 

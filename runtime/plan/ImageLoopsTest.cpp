@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <limits>
+
 using namespace lathe;
 using namespace lathe::runtime;
 using namespace lathe::runtime::testing;
@@ -106,6 +109,40 @@ TEST_F(ImageLoopsTest, thePlanSaysWhichBatchesPassImageByImage) {
   EXPECT_EQ(arena(near, 100, 16), whole);                   // one image for each thread
 }
 
+TEST_F(ImageLoopsTest, measuredTimesDecideWhereAllAreKnown) {
+  const std::vector<std::pair<double, double>> near = {{600000, 0.02}, {0, 0.1}}, flat = {{600000, 0.1}, {0, 0.1}};
+  auto arena = [](const auto &levels, double byImages, int threads = 1, size_t timed = 4) {
+    TestPlan p = batches();
+    p.imageCosts(levels, 100);
+    p.program.threads = 1;
+    for (size_t i = 0; i < timed; ++i) {
+      plan::CallKernelT &call = *p.plan().blocks[0]->instructions[i]->operation.AsCallKernel();
+      call.call_seconds = 1e-5;
+      call.images_seconds = 1e-5 * byImages;
+    }
+    Context context(p.model(), {.threads = threads});
+    Tensor x = ramp(16 * 40960);
+    context.setInput(0, Tensor::borrow(ElementType::f32, {16, 40960}, x.data()));
+    context.run();
+    for (int64_t i : {int64_t(0), int64_t(16 * 40960 - 1)})
+      EXPECT_EQ(floats(context.output(0))[size_t(i)], float(i) * 0.5f + float(i) * 0.25f + float(i));
+    EXPECT_EQ(context.instruction(4).imageByImage, false);
+    uint64_t bytes = context.memory().arenaBytes;
+    EXPECT_EQ(context.instruction(1).imageByImage, bytes < 3u * 16 * 40960 * 4) << bytes;
+    return bytes;
+  };
+  uint64_t whole = arena(flat, 1), looped = arena(near, 1);
+  EXPECT_LT(looped, whole);
+  EXPECT_EQ(arena(near, 1.04), looped); // within the doubt
+  EXPECT_EQ(arena(near, 1.06), whole);
+  EXPECT_EQ(arena(flat, 0.96), whole);
+  EXPECT_EQ(arena(flat, 0.9), looped);
+  EXPECT_EQ(arena(near, 1.06, 1, 2), looped); // a call of the loop was not measured
+  EXPECT_GT(arena(near, 1.06, 2), looped);    // the times are of one thread
+  EXPECT_LT(arena(near, 1.06, 2), whole);
+  EXPECT_EQ(arena(flat, 0.5, 2), whole);
+}
+
 TEST_F(ImageLoopsTest, aPlanWithoutCostsPassesWholeBatches) {
   TestPlan p = batches();
   p.plan().image_costs = nullptr;
@@ -204,6 +241,104 @@ TEST(ImageCost, noDivisionIntoStretchesSavesMore) {
     EXPECT_NEAR(saving(calls, values, 4, costs, chosen), best, 1e-6) << "round " << round;
   }
   EXPECT_GT(several, 5);
+}
+
+/// Seconds that `chosen` takes by measured times, counted plainly; infinite if it is no choice.
+double measuredCost(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values, const ImageCosts &costs,
+                    const std::vector<Stretch> &predicted, const std::vector<Stretch> &chosen) {
+  constexpr double never = std::numeric_limits<double>::infinity(), doubt = 1 + imageDoubt;
+  auto in = [](const std::vector<Stretch> &stretches, size_t call) {
+    return std::find_if(stretches.begin(), stretches.end(),
+                        [&](const Stretch &s) { return s.first <= call && call < s.last; });
+  };
+  double sum = 0;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    auto before = in(predicted, i), now = in(chosen, i);
+    bool wasInside = before != predicted.end(), isInside = now != chosen.end(),
+         kept = wasInside && isInside && *before == *now;
+    auto isMeasured = [&](const Stretch &stretch) {
+      return std::all_of(calls.begin() + long(stretch.first), calls.begin() + long(stretch.last),
+                         [](const ImageCall &call) { return call.isMeasured(); });
+    };
+    if (wasInside && !isMeasured(*before)) {
+      if (!kept)
+        return never;
+      continue;
+    }
+    double byCall = calls[i].callSeconds * (wasInside ? doubt : 1),
+           byImages = calls[i].imagesSeconds * (wasInside ? 1 : doubt);
+    if (!isInside) {
+      sum += byCall;
+    } else if (kept) {
+      sum += byImages;
+    } else {
+      double weights = 0, passing = 0, inside = 0;
+      for (size_t other = now->first; other < now->last; ++other) {
+        weights += calls[other].weights;
+        passing = std::max(passing, calls[other].passing);
+      }
+      if (!isMeasured(*now) || (calls[i].weights > 0 && costs.levels.levelOf(weights + passing) >
+                                                            costs.levels.levelOf(calls[i].weights + calls[i].passing)))
+        return never;
+      for (const ImageValue &value : values)
+        if (value.made >= now->first && value.last < now->last)
+          inside += value.bytes * double(std::count(value.uses.begin(), value.uses.end(), i));
+      sum += byImages > byCall ? byImages : byCall - (byCall - byImages) * inside / calls[i].passing;
+    }
+  }
+  return sum;
+}
+
+/// All divisions of `count` calls into stretches and calls between them.
+std::vector<std::vector<Stretch>> divisions(size_t count) {
+  std::vector<std::vector<Stretch>> all = {{}};
+  for (size_t end = 1; end <= count; ++end)
+    for (size_t first = 0; first < end; ++first)
+      for (std::vector<Stretch> before : divisions(first)) {
+        before.push_back({first, end});
+        all.push_back(std::move(before));
+      }
+  return all;
+}
+
+TEST(ImageCost, noDivisionTakesLessMeasuredTime) {
+  uint64_t state = 20261124;
+  auto random = [&](uint64_t most) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % (most + 1);
+  };
+  const ImageCosts costs = {MemoryLevels({{500, 0}, {2200, 0.1}, {0, 1}}), 0};
+  int changed = 0, added = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const size_t count = 1 + random(4);
+    std::vector<ImageCall> calls(count);
+    for (ImageCall &call : calls)
+      call = {double(1000 + random(600)), random(1) ? double(random(600)) : 0, 1e-6 * double(800 + random(400)),
+              random(9) ? 1e-6 * double(700 + random(400)) : 0};
+    std::vector<ImageValue> values;
+    for (size_t i = 0; i + 1 < count; ++i)
+      if (random(4))
+        values.push_back({double(100 + random(400)), i, i + 1, {i, i + 1}});
+    std::vector<Stretch> predicted;
+    for (size_t first = random(1); first < count;) {
+      size_t last = first + 1 + random(count - first - 1);
+      predicted.push_back({first, last});
+      first = last + random(2);
+    }
+    std::vector<Stretch> chosen = measuredStretches(calls, values, predicted, costs);
+    double best = std::numeric_limits<double>::infinity();
+    for (const std::vector<Stretch> &division : divisions(count))
+      best = std::min(best, measuredCost(calls, values, costs, predicted, division));
+    EXPECT_NEAR(measuredCost(calls, values, costs, predicted, chosen), best, 1e-12) << "round " << round;
+    changed += chosen != predicted;
+    for (const Stretch &stretch : chosen)
+      added += std::find(predicted.begin(), predicted.end(), stretch) == predicted.end();
+    for (ImageCall &call : calls)
+      call.imagesSeconds = 0;
+    EXPECT_EQ(measuredStretches(calls, values, predicted, costs), predicted) << "without times";
+  }
+  EXPECT_GT(changed, 150);
+  EXPECT_GT(added, 40);
 }
 
 } // namespace

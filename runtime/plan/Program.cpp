@@ -27,6 +27,7 @@ public:
     decodeKernels();
     decodeBlocks();
     decodeImageCosts();
+    plan.measuredChoices = source.measured_choices();
     try {
       analyzePlan(plan);
     } catch (const Error &error) {
@@ -308,6 +309,10 @@ private:
     out.scratchBytes = extent(call.scratch_bytes(), "0");
     out.images = extent(call.images(), "1");
     out.stages = extent(call.stages(), "1");
+    out.callSeconds = call.call_seconds();
+    out.imagesSeconds = call.images_seconds();
+    for (double seconds : {out.callSeconds, out.imagesSeconds})
+      check(std::isfinite(seconds) && seconds >= 0, "a run of kernel '{}' takes {} seconds", name, seconds);
     if (call.element_ranges())
       for (const fb::ElementRange *range : *call.element_ranges()) {
         check(range->buffer() < out.buffers.size() &&

@@ -61,6 +61,7 @@ struct CallKernel {
   Extent images = 0; // number of ranges of units that touch one image each; 1: unknown
   Extent stages = 0; // number of ranges of units that run one after the other; 1: all units are independent
   std::vector<ElementRange> elementRanges;
+  double callSeconds = 0, imagesSeconds = 0; // measured times of both orders of images on plannedThreads; 0: none
 };
 struct CallReference {
   std::string op;
@@ -121,7 +122,8 @@ struct Plan {
   uint32_t firstKernel = 0; // number of kernels[0] in the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
-  ImageCosts imageCosts; // by which a batch passes image by image or not
+  ImageCosts imageCosts;        // by which a batch passes image by image or not
+  uint32_t measuredChoices = 0; // operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;
   std::vector<std::string> lateSymbols;          // of rules that are not known before a reference returns
   std::vector<LiveRange> live;                   // by value; roots only

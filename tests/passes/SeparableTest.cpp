@@ -172,7 +172,7 @@ TEST(Separable, measuredTimesChoose) {
     size_t predicted = kernelsOfTwo(scheduleOf(seed, options));
     predictions.insert(predicted);
     auto kernels = [&](double ofBoth, bool all = true) { // in units of the time of each alone
-      options.measured = [=](const ScheduleTask &, const Schedule &schedule) -> std::optional<double> {
+      options.measured = [=](const ScheduleTask &, const Schedule &schedule, BatchOrder) -> std::optional<double> {
         if (schedule.algorithm == "lanewise" && !all)
           return std::nullopt;
         return 1e-6 * (schedule.algorithm == "separable" ? ofBoth : 1);

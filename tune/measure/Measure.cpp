@@ -113,6 +113,8 @@ struct Measurer::State {
     pruneOldest(temporaryFolder("packed"), packedBytes);
     std::vector<Built> built = builderPool().build(task, filesOf(task), schedules);
     for (Built &one : built) {
+      if (task.order == BatchOrder::images)
+        passByImages(one);
       counts.generate += one.generate;
       counts.lower += one.lower;
       counts.pack += one.pack;
@@ -120,6 +122,17 @@ struct Measurer::State {
         options.alterCandidate(one.candidate);
     }
     return built;
+  }
+
+  static void passByImages(Built &built) {
+    if (built.status != store::PointStatus::passed)
+      return;
+    if (built.candidate.at("images") > 1 && built.candidate.at("stages") == 1) {
+      built.candidate["image_by_image"] = true;
+      return;
+    }
+    built.status = store::PointStatus::unimplemented;
+    built.reason = "the work items of the schedule do not divide into images";
   }
 
   static Measurement measurementOf(const std::string &schedule, const Built &built) {

@@ -90,9 +90,9 @@ std::string relu() {
 }
 
 /// Blocked, with a last block that is not full, with packed weights and a bias.
-std::string conv(int64_t block) {
-  std::string x = fmt::format("tensor<1x40x12x12xf32, #nn.blocked<1, {}>>", block), w = "tensor<40x40x3x3xf32>",
-              b = "tensor<40xf32>";
+std::string conv(int64_t block, int64_t images = 1) {
+  std::string x = fmt::format("tensor<{}x40x12x12xf32, #nn.blocked<1, {}>>", images, block),
+              w = "tensor<40x40x3x3xf32>", b = "tensor<40xf32>";
   return function("contraction", fmt::format("%x: {}, %w: {} {{nn.constant}}, %b: {} {{nn.constant}}", x, w, b), x,
                   fmt::format("  %c = nn.conv %x, %w, %b {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, "
                               "pads = array<i64: 1, 1, 1, 1>, group = 1 : i64}} : ({0}, {1}, {2}) -> {0}\n  %y = "
@@ -128,6 +128,30 @@ TEST(Measure, runsRightCandidatesOfManySchedules) {
     EXPECT_GT(measurer.counts().lower, 0);
     EXPECT_GT(measurer.counts().trialsPerMinute(), 0);
   }
+}
+
+/// How many of 12 schedules pass a batch of four images one by one.
+int passedByImages(const MeasureOptions &options) {
+  Kernel kernel(conv(testTarget().channelBlock(), 4), options.threads);
+  kernel.task.order = BatchOrder::images;
+  Measurer measurer(options);
+  int passed = 0;
+  for (const Measurement &one : measurer.measure(kernel.task, kernel.draw(12), 0)) {
+    passed += one.passed();
+    if (one.status == PointStatus::unimplemented) {
+      EXPECT_EQ(one.reason, "the work items of the schedule do not divide into images") << one.schedule;
+    }
+  }
+  return passed;
+}
+
+/// The first images are computed again in every run, and compared behind the last one.
+TEST(Measure, passesABatchImageByImage) {
+  for (int threads : {1, 2, 3})
+    EXPECT_GT(passedByImages(options(threads)), 0) << threads << " threads";
+  MeasureOptions wrong = options();
+  wrong.alterCandidate = [](nlohmann::json &candidate) { candidate["images"] = 3; };
+  EXPECT_EQ(passedByImages(wrong), 0);
 }
 
 /// Forms of the weights that differ in the blocks of the reduction are kept apart.

@@ -137,6 +137,7 @@ json Builder::candidateOf(const GeneratedKernel &generated) {
   }
   return {{"units", valueOf(generated.units, extents)},
           {"stages", valueOf(generated.stages, extents)},
+          {"images", valueOf(generated.images, extents)},
           {"scratch_bytes", valueOf(generated.scratchBytes, extents)},
           {"dims", dims},
           {"packed", packings}};

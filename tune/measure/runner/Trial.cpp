@@ -72,6 +72,8 @@ struct Trial::Code {
   std::vector<char> bytes;
   uint64_t entry = 0;
   int64_t units = 0, stages = 1, scratchBytes = 0;
+  int64_t images = 1;              // above 1: passes them one after the other
+  std::vector<int64_t> imageBytes; // bytes of one image by buffer, 0 for constants
   std::vector<int64_t> dims;
   std::vector<GuardedMemory> packed;
   std::vector<void *> buffers;                  // as the kernel's arguments
@@ -133,6 +135,7 @@ int Trial::Code::serve(int orders, int answers) const {
   runtime::ThreadPool pool(threads);
   Scratch scratch(size_t(scratchBytes), stages > 1 ? 1 : threads);
   runtime::MappedKernel::Work work{buffers.data(), dims.data(), units, stages, scratch.memory.data(), scratch.stride};
+  bool whole = true; // the first run, whose results are compared
   for (Order order; readAll(orders, &order, sizeof order);) {
     std::vector<double> samples;
     Clock::time_point begin = Clock::now();
@@ -143,7 +146,11 @@ int Trial::Code::serve(int orders, int answers) const {
       // Flushing takes longer than workers wait before they sleep: a network never lets them.
       pool.run(pool.slots(), [](void *, int, int64_t, int64_t) {}, nullptr);
       Clock::time_point start = Clock::now();
-      kernel.run(pool, work);
+      if (images > 1 && !whole)
+        kernel.runImages(pool, work, images, imageBytes);
+      else
+        kernel.run(pool, work);
+      whole = false;
       inject(fault, result);
       samples.push_back(seconds(start));
     }
@@ -165,8 +172,10 @@ Trial::Trial(RunTask &task, const Files &files, const json &candidate) : task(ta
   candidate.at("dims").get_to(code->dims);
   code->threads = task.threads;
   code->fault = injectedFault(candidate.value("schedule", ""));
-  require(code->stages > 0 && code->entry < code->bytes.size(), "a candidate's code has {} bytes, its kernel is at {}",
-          code->bytes.size(), code->entry);
+  if (candidate.value("image_by_image", false))
+    candidate.at("images").get_to(code->images);
+  require(code->stages > 0 && code->images > 0 && code->entry < code->bytes.size(),
+          "a candidate's code has {} bytes, its kernel is at {}", code->bytes.size(), code->entry);
   auto mapped = [&](const std::string &name, int64_t bytes) {
     int file = files.open(name, bytes);
     GuardedMemory memory(file, size_t(bytes), name);
@@ -192,11 +201,13 @@ Trial::Trial(RunTask &task, const Files &files, const json &candidate) : task(ta
     code->mappedBytes += int64_t(memory->bytes());
     if (operand.constant)
       code->constants.emplace_back(memory->data(), memory->bytes());
+    code->imageBytes.push_back(operand.constant ? 0 : operand.bytes / code->images);
   }
   for (RunTask::Result &result : task.results) {
     code->buffers.push_back(result.memory.data());
     code->mappedBytes += int64_t(result.memory.bytes());
     code->result = {result.memory.data(), result.memory.bytes()};
+    code->imageBytes.push_back(result.form.bytes() / code->images);
   }
 }
 
