@@ -36,7 +36,7 @@ ALLOWED = {
     "codegen": {"machine", "codegen/cost", "codegen/space", "codegen/target", "schedule", "ir", "ops", "package", "mlir"},
     "compile": {"machine", "codegen", "lowerings", "passes", "package", "schedule", "ir", "ops", "import", "include", "mlir"},
     "tune": {"codegen/cost", "codegen/space", "codegen/target", "lab", "machine", "schedule", "store", "tune/measure"},
-    "tune/model": {"tune", "compile", "codegen", "lab", "store", "ir", "lowerings", "mlir"},
+    "tune/model": {"tune", "compile", "codegen", "lab", "store", "schedule", "ir", "lowerings", "mlir"},
     # Measuring talks to its two programs over pipes: only the builder sees the compiler, the runner is the runtime alone.
     "tune/measure": {"tune", "lab", "process", "runtime", "package", "store"},
     "tune/measure/builder": {"tune", "lab", "store", "compile", "codegen", "lowerings", "passes", "runtime", "schedule", "ir", "ops", "references", "mlir"},

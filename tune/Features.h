@@ -23,6 +23,10 @@ enum class FeatureSet { knob, itervar, curve };
 inline constexpr FeatureSet featureSets[] = {FeatureSet::knob, FeatureSet::itervar, FeatureSet::curve};
 std::string_view name(FeatureSet set);
 
+/// Raised when a feature changes its meaning without changing its name: models that were trained before no
+/// longer fit (tune/ModelFile.h).
+inline constexpr int featureVersion = 1;
+
 /// Names of the features of a set, in their order: "cost.compute", "knob.px", "loop.3.extent".
 const std::vector<std::string> &featureNames(FeatureSet set);
 

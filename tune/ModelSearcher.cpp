@@ -41,6 +41,10 @@ double deviation(const std::vector<double> &values) {
 
 } // namespace
 
+std::string name(const ModelKind &kind) {
+  return fmt::format("xgb_{}{}", kind.objective == Objective::ranking ? "rank_" : "", name(kind.features));
+}
+
 std::optional<ModelKind> modelKindOf(const std::string &given) {
   std::string searcher = given;
   std::replace(searcher.begin(), searcher.end(), '-', '_');

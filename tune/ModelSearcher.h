@@ -20,7 +20,11 @@ namespace lathe::tune {
 struct ModelKind {
   FeatureSet features = FeatureSet::itervar;
   Objective objective = Objective::regression;
+
+  friend bool operator==(const ModelKind &, const ModelKind &) = default;
 };
+/// "xgb_itervar"
+std::string name(const ModelKind &kind);
 /// Of "xgb", "xgb_knob", "xgb-rank-curve" and the like; nothing for other names.
 std::optional<ModelKind> modelKindOf(const std::string &searcher);
 

@@ -1,6 +1,7 @@
 #include "tune/ModelTable.h"
 
 #include "support/Error.h"
+#include "tune/ModelSearcher.h"
 
 #include <cmath>
 
@@ -9,19 +10,11 @@ namespace {
 
 constexpr const char *analytic = "analytic";
 
-struct Learned {
-  Objective objective;
-  FeatureSet features;
-  std::string name() const {
-    return fmt::format("xgb_{}{}", objective == Objective::ranking ? "rank_" : "", tune::name(features));
-  }
-};
-
-std::vector<Learned> learnedModels() {
-  std::vector<Learned> all;
+std::vector<ModelKind> learnedModels() {
+  std::vector<ModelKind> all;
   for (Objective objective : {Objective::regression, Objective::ranking})
     for (FeatureSet set : featureSets)
-      all.push_back({objective, set});
+      all.push_back({set, objective});
   return all;
 }
 
@@ -35,8 +28,8 @@ std::string number(double value) { return std::isfinite(value) ? fmt::format("{:
 
 std::vector<std::string> evaluatedModels() {
   std::vector<std::string> names = {analytic};
-  for (const Learned &one : learnedModels())
-    names.push_back(one.name());
+  for (const ModelKind &one : learnedModels())
+    names.push_back(name(one));
   return names;
 }
 
@@ -50,10 +43,10 @@ std::vector<ModelQuality> modelQualities(const std::vector<MeasuredTask> &tasks,
       done(all.back());
   };
   add(analytic, true, evaluateAnalytic(tasks, split));
-  for (const Learned &one : learnedModels()) {
+  for (const ModelKind &one : learnedModels()) {
     LearnedModelOptions options = model;
     options.objective = one.objective;
-    add(one.name(), one.objective == Objective::regression, evaluate(tasks, one.features, options, split));
+    add(name(one), one.objective == Objective::regression, evaluate(tasks, one.features, options, split));
   }
   return all;
 }

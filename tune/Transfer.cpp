@@ -57,8 +57,8 @@ std::vector<MeasuredTask> sampled(std::vector<MeasuredTask> tasks, const Transfe
 }
 
 TransferModels::TransferModels(std::vector<MeasuredTask> given, const std::set<std::string> &tuned,
-                               const ModelKind &kind)
-    : known(std::move(given)), kind(kind) {
+                               const ModelKind &kind, std::shared_ptr<const LearnedModel> start)
+    : known(std::move(given)), kind(kind), start(std::move(start)) {
   for (const MeasuredTask &task : known)
     if (tuned.contains(task.group))
       parts.try_emplace(task.group, parts.size() % mostParts);
@@ -69,7 +69,7 @@ TransferModels::TransferModels(std::vector<MeasuredTask> given, const std::set<s
 std::shared_ptr<const LearnedModel> TransferModels::modelFor(const std::string &group) {
   auto own = parts.find(group);
   size_t part = own == parts.end() ? mostParts : own->second;
-  auto [model, isNew] = trained.try_emplace(part);
+  auto [model, isNew] = trained.try_emplace(part, start);
   if (!isNew || known.empty())
     return model->second;
   if (examples.empty())
@@ -79,9 +79,10 @@ std::shared_ptr<const LearnedModel> TransferModels::modelFor(const std::string &
     if (auto its = parts.find(known[example.task].group); its == parts.end() || its->second != part)
       others.push_back(example);
   if (others.empty())
-    return nullptr;
+    return start;
   LearnedModelOptions options;
   options.objective = kind.objective;
+  options.start = start;
   auto fresh = std::make_shared<LearnedModel>(options);
   fresh->fit(others);
   return model->second = std::move(fresh);

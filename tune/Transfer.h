@@ -28,10 +28,12 @@ std::vector<MeasuredTask> sampled(std::vector<MeasuredTask> tasks, const Transfe
 class TransferModels {
 public:
   /// Groups of `known` tell tasks apart: of one task on two machines two. `tuned`: the groups of all
-  /// tasks that are tuned. `known` is what `sampled` returns.
-  TransferModels(std::vector<MeasuredTask> known, const std::set<std::string> &tuned, const ModelKind &kind);
+  /// tasks that are tuned. `known` is what `sampled` returns. The models start from `start`, which was
+  /// trained elsewhere; null: from the analytic model.
+  TransferModels(std::vector<MeasuredTask> known, const std::set<std::string> &tuned, const ModelKind &kind,
+                 std::shared_ptr<const LearnedModel> start = nullptr);
 
-  /// The model for the task of this group; null if nothing is known of others. It is trained when it
+  /// The model for the task of this group; `start` if nothing is known of others. It is trained when it
   /// is first asked for.
   std::shared_ptr<const LearnedModel> modelFor(const std::string &group);
 
@@ -42,6 +44,7 @@ public:
 private:
   std::vector<MeasuredTask> known; // none that no model may use
   ModelKind kind;
+  std::shared_ptr<const LearnedModel> start;
   std::map<std::string, size_t> parts;                           // of groups that are measured and tuned
   std::vector<TrainingExample> examples;                         // of `known`; empty before the first training
   std::map<size_t, std::shared_ptr<const LearnedModel>> trained; // by the part that is left out

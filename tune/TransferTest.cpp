@@ -73,6 +73,17 @@ TEST(Transfer, aModelForATaskIsTrainedWithoutIt) {
   EXPECT_EQ(both.modelFor("a"), both.modelFor("a")); // trained once
   EXPECT_NE(both.modelFor("a"), both.modelFor("b"));
 
+  auto start = std::make_shared<LearnedModel>(); // trained elsewhere
+  start->fit(trainingExamples({measuredTask("d", 128, 20)}, kind.features));
+  EXPECT_EQ(TransferModels({}, {"a"}, kind, start).modelFor("a"), start);
+  TransferModels begun({a, b}, {"a", "b"}, kind, start);
+  LearnedModelOptions options;
+  options.start = start;
+  LearnedModel ofStartAndB(options);
+  ofStartAndB.fit(trainingExamples({b}, kind.features));
+  EXPECT_EQ(begun.modelFor("a")->save(), ofStartAndB.save());
+  EXPECT_NE(begun.modelFor("a")->save(), ofB.save());
+
   TransferModels other({a}, {"a", "c"}, kind); // known of a, not of c
   EXPECT_EQ(other.tasks(), 1u);
   EXPECT_EQ(other.modelFor("a"), nullptr);

@@ -235,6 +235,30 @@ class Tune(Cli):
         model = self.figures("tune", "--evaluate-model", self.net, "--store", store)["models"]
         self.assertEqual({(one["held_out"], one["tasks"]) for one in model}, {("network", 1)})
 
+    def test_a_search_starts_from_a_trained_model(self):
+        store, model, figures = self.path("trained.db"), self.path("models.jsonl.gz"), self.path("started.json")
+        problem = ["tune", "--problem", "conv2d:ic16ih14oc16kh3ph1", "--trials", "10", "--margin", "0"]
+        self.error("tune", "--train-model", model, "--store", store, says="trained.db: does not exist")
+        self.lathe(*problem, "--searcher", "random", "--store", store)
+        self.assertFalse(os.path.exists(model))
+        self.assertEqual(self.lathe("tune", "--train-model", model, "--store", store).stdout, f"{model}: xgb_itervar for contraction\n")
+        with open(model, "rb") as file:
+            first = file.read()
+        self.assertEqual(self.figures("tune", "--train-model", model, "--store", store)["families"], ["contraction"])
+        with open(model, "rb") as file:
+            self.assertEqual(file.read(), first)
+        self.lathe(*problem, "--start-model", model, "--no-store")
+        self.lathe(*problem, "--start-model", model, "--store", self.path("other.db"), "--json", figures)
+        with open(figures) as file:
+            self.assertEqual(json.load(file)["starts_from"], {"tasks": 0, "schedules": 0, "file": model})
+        self.error(*problem, "--start-model", model, "--searcher", "xgb_knob", says="it has models of xgb_itervar, the searcher is xgb_knob")
+        self.error(*problem, "--start-model", model, "--searcher", "random", says="the searcher is random")
+        self.error("tune", "--train-model", model, "--searcher", "ga", "--store", store, says="--searcher ga: it has no model to train")
+        self.error("tune", self.net, "--train-model", model, "--store", store, says="learns from all of the store")
+        with open(model, "wb") as file:
+            file.write(first[:-100])
+        self.error(*problem, "--start-model", model, says="models.jsonl.gz")
+
     def test_what_was_measured_survives_a_kill(self):
         store = self.path("killed.db")
         command = ["tune", self.net, "--trials", "30", "--margin", "0", "--store", store, "--tasks", "conv2"]

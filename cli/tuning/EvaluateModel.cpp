@@ -5,6 +5,7 @@
 #include "lab/StoreRecords.h"
 #include "support/Text.h"
 #include "tune/ModelTable.h"
+#include "tune/model/Knowledge.h"
 #include "tune/model/MeasuredTasks.h"
 
 #include <iostream>
@@ -83,6 +84,24 @@ int evaluateModel(const Options &options, const ModelFlags &model, const std::st
   if (options.printsText())
     std::cout << fmt::format("{} of {}\n{}", counted(int64_t(schedulesOf(tasks)), "measured schedule"),
                              counted(int64_t(tasks.size()), "task"), table.str(options.tableStyle()));
+  return success;
+}
+
+int trainModel(const Options &options, const std::string &storeFile, const tune::ModelKind &kind, uint64_t seed,
+               const std::string &path) {
+  Progress progress("tune --train-model");
+  store::Store store = StoreFlags{storeFile}.open();
+  progress.update("training", 0, 0);
+  tune::TrainedModels models = tune::trainModels(store, Target::parse("native"), lab::platformHere().key(), kind, seed);
+  require(!models.models.empty(), "{}: has no task with 2 measured schedules; `lathe tune` measures them",
+          store.path());
+  tune::writeModels(path, models);
+  std::vector<std::string> families;
+  for (const auto &[family, model] : models.models)
+    families.push_back(family);
+  options.writeJson({{"file", path}, {"model", name(kind)}, {"families", families}});
+  if (options.printsText())
+    std::cout << fmt::format("{}: {} for {}\n", path, name(kind), listed(families));
   return success;
 }
 

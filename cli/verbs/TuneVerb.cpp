@@ -4,6 +4,7 @@
 #include "cli/print/TunePrint.h"
 #include "cli/tuning/EvaluateModel.h"
 #include "cli/tuning/GraphTuning.h"
+#include "cli/tuning/ProcessTrials.h"
 #include "cli/tuning/SpaceExport.h"
 #include "cli/tuning/TaskList.h"
 #include "cli/tuning/TrialRecords.h"
@@ -11,7 +12,6 @@
 #include "lab/judging/Turns.h"
 #include "lab/problems/ProblemList.h"
 #include "support/Text.h"
-#include "tune/measure/Measure.h"
 #include "tune/model/Knowledge.h"
 #include <iostream>
 
@@ -24,7 +24,7 @@ struct TuneFlags {
   tune::TuneOptions tune;
   SpaceFlags space;
   double budget = 0; // seconds; 0: none
-  std::string only, output, via, viaDirectory, lists;
+  std::string only, output, via, viaDirectory, lists, trainTo, startFrom;
   std::vector<std::string> problems, suites;
   bool list = false, compare = false, evaluate = false;
 
@@ -49,6 +49,13 @@ struct TuneFlags {
     options.add_flag("--evaluate-model", evaluate,
                      "State how well learned cost models order the measured schedules of the store that they were not "
                      "trained on (with MODEL: those of its kernels), and end");
+    options.addOutput(
+        "--train-model", trainTo,
+        "Train the model of --searcher on the measured schedules of the store, write it to FILE, and end");
+    options
+        .add_option("--start-model", startFrom,
+                    "Start searches from the model in FILE (--train-model), where the store knows nothing else")
+        ->type_name("FILE");
     space.add(options, "Write the search space of every task and legal points of it as JSON to FILE, and end");
     record.add(options, &model);
     options.addOutput("-o,--output", output, "Write the tuned package to FILE");
@@ -59,6 +66,8 @@ struct TuneFlags {
     options.afterParse([this, &options] {
       if (evaluate)
         return refuseForEvaluation(options);
+      if (!trainTo.empty())
+        return refuseForTraining(options);
       require(hasModel() + !problems.empty() + !suites.empty() == 1, "expected one of MODEL, --problem and --suite");
       if (!hasModel())
         options.refuse({"--shape", "--tasks", "--compare", "--output", "--zoo-seed", "--zoo-batch", "--zoo-sequence"},
@@ -74,12 +83,12 @@ struct TuneFlags {
       space.seed = tune.seed;
       if (!space.file.empty())
         options.refuse({"--list-tasks", "--trials", "--budget", "--early-stopping", "--margin", "--searcher",
-                        "--compare", "--output", "--json", "--via", "--store", "--no-store"},
+                        "--compare", "--output", "--json", "--via", "--store", "--no-store", "--start-model"},
                        "--export-space measures nothing");
       if (list)
-        options.refuse(
-            {"--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--compare", "--output"},
-            "--list-tasks measures nothing");
+        options.refuse({"--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--compare",
+                        "--output", "--start-model"},
+                       "--list-tasks measures nothing");
     });
   }
 
@@ -106,19 +115,46 @@ struct TuneFlags {
     return list.take();
   }
 
+  std::string searcherName() const {
+    return tune.searcher.empty() ? tune::searcherNames().front().first : tune.searcher;
+  }
+
+  /// The models of --start-model. Throws Error if they are not the searcher's.
+  tune::TrainedModels startModels() const {
+    if (startFrom.empty())
+      return {};
+    tune::TrainedModels models = tune::readModels(startFrom);
+    require(tune::modelKindOf(searcherName()) == models.kind,
+            "--start-model {}: it has models of {}, the searcher is {}", startFrom, name(models.kind), searcherName());
+    return models;
+  }
+
 private:
-  void refuseForEvaluation(const Options &options) const {
+  void refuseMeasuring(const Options &options, const std::string &flag) const {
     options.refuse({"--list-tasks", "--export-space", "--points", "--problem", "--suite", "--problems", "--via",
-                    "--via-directory", "--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--tasks",
-                    "--compare", "--output"},
-                   "--evaluate-model measures nothing");
-    options.refuse({"--no-store"}, "--evaluate-model reads the store");
-    options.refuse({"--no-cache", "--no-records", "--schedule", "--references-only"}, "--evaluate-model makes no code");
+                    "--via-directory", "--trials", "--budget", "--early-stopping", "--margin", "--tasks", "--compare",
+                    "--output", "--start-model"},
+                   flag + " measures nothing");
+    options.refuse({"--no-store"}, flag + " reads the store");
+    options.refuse({"--no-cache", "--no-records", "--schedule", "--references-only"}, flag + " makes no code");
     if (hasModel())
-      return options.refuse({"--seed"}, "--evaluate-model MODEL draws nothing at random");
-    const std::string reason = "--evaluate-model compiles no MODEL here";
+      return;
+    const std::string reason = flag + " compiles no MODEL here";
     model.refuseCompileFlags(reason);
     options.refuse({"--threads", "--shape", "--zoo-seed", "--zoo-batch", "--zoo-sequence"}, reason);
+  }
+
+  void refuseForEvaluation(const Options &options) const {
+    options.refuse({"--train-model", "--searcher"}, "--evaluate-model measures nothing");
+    refuseMeasuring(options, "--evaluate-model");
+    if (hasModel())
+      options.refuse({"--seed"}, "--evaluate-model MODEL draws nothing at random");
+  }
+
+  void refuseForTraining(const Options &options) const {
+    require(!hasModel(), "MODEL {}: --train-model learns from all of the store", model.model);
+    refuseMeasuring(options, "--train-model");
+    require(tune::modelKindOf(searcherName()).has_value(), "--searcher {}: it has no model to train", searcherName());
   }
 
   void addSubjects(Options &options) {
@@ -172,26 +208,6 @@ private:
   }
 };
 
-/// Trials in processes of their own (tune/measure/Measure.h).
-class ProcessTrials : public tune::TrialRunner {
-public:
-  explicit ProcessTrials(tune::MeasureOptions options) : measurer(std::move(options)) {}
-
-  Outcome<bool> prepare(const tune::Task &task) override { return measurer.prepare(task); }
-  std::vector<tune::Measurement> measure(const tune::Task &task, const std::vector<std::string> &schedules,
-                                         double best) override {
-    return measurer.measure(task, schedules, best);
-  }
-  std::vector<tune::TurnMeasurement> inTurns(const tune::Task &task, const std::vector<std::string> &schedules,
-                                             double seconds) override {
-    return measurer.inTurns(task, schedules, seconds);
-  }
-  const tune::MeasureCounts &counts() const { return measurer.counts(); }
-
-private:
-  tune::Measurer measurer;
-};
-
 tune::MeasureOptions measureOptions(const CompileOptions &compiling, const TuneFlags &flags) {
   tune::MeasureOptions options;
   options.target = compiling.target;
@@ -221,7 +237,7 @@ public:
       : flags(flags), options(options), began(lab::steadySeconds()), progress("tune " + flags.subject()),
         compiling(compileOptions(flags.model, nullptr)),
         recording(flags.record, store::ExperimentKind::tune, "tune", arguments, flags.settings(compiling)),
-        records(recording, searcherName()), list(lab::measureClock()) {
+        records(recording, flags.searcherName()), list(lab::measureClock()) {
     if (!flags.via.empty())
       recording.elsewhere(flags.via, nullptr);
     if (flags.hasModel() && flags.via.empty())
@@ -289,17 +305,13 @@ private:
   TrialRecords records;
   std::optional<GraphTuning> graph; // of a model that runs here
   TaskList list;
-  tune::Knowledge knowledge;
+  tune::Knowledge knowledge{flags.startModels()};
   std::vector<std::string> leftOut; // problems without a task, with reasons
   std::optional<TuneCeilings> ceilings;
   std::vector<tune::TunedTask> tuned;
   std::string ended;
   std::optional<TunedComparison> whole;
   bool undone = false; // the tuned package was slower
-
-  std::string searcherName() const {
-    return flags.tune.searcher.empty() ? tune::searcherNames().front().first : flags.tune.searcher;
-  }
 
   tune::TuneWatch watch() {
     return {
@@ -326,13 +338,20 @@ private:
     return result;
   }
 
+  nlohmann::json startsFrom() const {
+    nlohmann::json json = {{"tasks", knowledge.tasks()}, {"schedules", knowledge.schedules()}};
+    if (!flags.startFrom.empty())
+      json["file"] = flags.startFrom;
+    return json;
+  }
+
   void readKnowledge() {
-    std::optional<tune::ModelKind> kind = tune::modelKindOf(searcherName());
+    std::optional<tune::ModelKind> kind = tune::modelKindOf(flags.searcherName());
     if (!kind || !recording.store())
       return;
     progress.update("reading what is known of other tasks", 0, 0);
-    knowledge = tune::Knowledge(*recording.store(), targetOf(compiling), recording.platformKey(), list.tasks, *kind,
-                                flags.tune.seed);
+    knowledge.read(*recording.store(), targetOf(compiling), recording.platformKey(), list.tasks, *kind,
+                   flags.tune.seed);
     if (knowledge.tasks() && options.printsText())
       std::cout << fmt::format("starts from {} of {}\n", counted(int64_t(knowledge.schedules()), "measured schedule"),
                                counted(int64_t(knowledge.tasks()), "other task"))
@@ -395,8 +414,8 @@ private:
     nlohmann::json json = {{"subject", flags.subject()},
                            {"target", targetOf(compiling).str()},
                            {"threads", flags.model.threads},
-                           {"searcher", searcherName()},
-                           {"starts_from", {{"tasks", knowledge.tasks()}, {"schedules", knowledge.schedules()}}},
+                           {"searcher", flags.searcherName()},
+                           {"starts_from", startsFrom()},
                            {"seconds", lab::steadySeconds() - began},
                            {"ended", ended},
                            {"tasks", toJson(table)},
@@ -463,6 +482,9 @@ int tuneVerb(const Arguments &arguments) {
   flags.model.noRecords = true; // the default schedules are those without records
   if (flags.evaluate)
     return evaluateModel(options, flags.model, flags.record.file, flags.tune.seed);
+  if (!flags.trainTo.empty())
+    return trainModel(options, flags.record.file, *tune::modelKindOf(flags.searcherName()), flags.tune.seed,
+                      flags.trainTo);
   Tuning tuning(flags, options, arguments);
   if (!flags.space.file.empty())
     return tuning.exportSpace();
