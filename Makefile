@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup setup-bench configure build demo test test-all sanitize bench peers format lint clean
+.PHONY: help setup setup-bench configure build demo test test-all sanitize bench records peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,16 @@ bench: setup-bench configure peers ## writes docs/performance.md (networks besid
 	@ninja -C $(BUILD) -j $(JOBS)
 	@$(BUILD)/bin/legal-bench
 	@/usr/bin/python3 bench/bench.py $(BUILD)/bin/lathe
+
+# What comes with the source for this kind of machine (docs/records.md). RECORDS_MODELS= only ships what the store has.
+RECORDS_MODELS ?= zoo:alexnet zoo:inception_v2 zoo:resnet18 zoo:resnet50 zoo:resnet101 zoo:densenet121 zoo:googlenet zoo:mobilenet_v2
+RECORDS_THREADS ?= $(shell printf '%s\n' 1 $$(nproc) | sort -nu)
+RECORDS_BUDGET ?= 10m
+records: configure ## tunes networks on this machine and writes its archive in data/records (RECORDS_MODELS="zoo:resnet50" RECORDS_BUDGET=5m shorten)
+	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-tune-builder lathe-tune-runner
+	@set -e; for model in $(RECORDS_MODELS); do for threads in $(RECORDS_THREADS); do \
+	  $(BUILD)/bin/lathe tune $$model --threads $$threads --budget $(RECORDS_BUDGET); done; done
+	@$(BUILD)/bin/lathe records ship data/records
 
 peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime from npm)
 	@dev/peers.sh

@@ -9,13 +9,14 @@ extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const ch
       {"check", "", checkVerb},       {"inspect", "", inspectVerb},   {"compile", "", compileVerb},
       {"extract", "", extractVerb},   {"verify", "", verifyVerb},     {"zoo", "", zooVerb},
       {"problems", "", problemsVerb}, {"segments", "", segmentsVerb}, {"reference", "", referenceVerb},
-      {"machine", "", machineVerb},   {"tune", "", tuneVerb},
+      {"machine", "", machineVerb},   {"tune", "", tuneVerb},         {"ship", "", shipVerb},
   };
   lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);
   std::string name = verb;
   return guarded(name == "reference"  ? "run"
                  : name == "problems" ? "ops problems"
+                 : name == "ship"     ? "records ship"
                                       : name,
                  [&]() -> int {
                    for (const Verb &candidate : verbs)

@@ -102,14 +102,16 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
     options.scheduleName = flags.scheduleFile;
   }
   auto records = std::make_shared<UsedRecords>(flags);
-  if (!records->empty())
+  if (!records->empty()) {
+    records->addShipped(targetOf(options).key());
     options.schedules.push_back(std::make_shared<TaskSchedules>(
-        "the store",
+        "the records",
         [records](const std::string &task) -> std::optional<TaskSchedules::Entry> {
           auto entry = records->find(task);
           return entry ? std::optional(TaskSchedules::Entry{entry->schedule, entry->origin}) : std::nullopt;
         },
         true));
+  }
   if (records->hasTimes())
     options.measured = [records](const ScheduleTask &task, const Schedule &schedule, BatchOrder order) {
       return records->seconds(task.text(), schedule.str(), order);

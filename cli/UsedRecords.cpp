@@ -12,7 +12,7 @@
 
 namespace lathe::cli {
 
-static constexpr std::string_view originPrefix = "the record of ";
+static constexpr std::string_view originPrefix = "the record of ", shippedSuffix = " shipped with lathe";
 static constexpr std::string_view graphPrefix = "graph/1 | ";
 
 std::string graphTask(const std::string &task, BatchOrder order) {
@@ -30,18 +30,14 @@ GraphRecords graphRecords(store::Store &store, const std::string &platform) {
   return records;
 }
 
-static bool isSet(const char *variable) {
-  const char *value = std::getenv(variable);
-  return value && *value;
-}
-
 static std::string storeOf(const ModelFlags &flags) {
   return flags.store.empty() ? store::defaultStorePath() : flags.store;
 }
 
 UsedRecords::UsedRecords(const ModelFlags &flags) {
-  if (!flags.takesRecords() || isSet("LATHE_NO_RECORDS"))
+  if (!flags.takesRecords() || isSet(noRecordsVariable))
     return;
+  archives = shippedIdentity();
   if (!flags.store.empty()) {
     require(std::filesystem::exists(flags.store), "--store {}: does not exist: nothing was kept there yet",
             flags.store);
@@ -56,10 +52,7 @@ UsedRecords::UsedRecords(const ModelFlags &flags) {
   try {
     read(storeOf(flags));
   } catch (const Error &error) {
-    if (isSet("LATHE_NO_RECORDS_SAID"))
-      return;
-    say(fmt::format("lathe: compiles without tuning records: {}", error.what()));
-    ::setenv("LATHE_NO_RECORDS_SAID", "1", 1); // to the processes that this one starts, too
+    sayWithoutRecords("tuning records", error);
   }
 }
 
@@ -71,14 +64,20 @@ void UsedRecords::read(const std::string &path) {
   for (store::ChosenSchedule &chosen : store.chosenSchedules(platform))
     if (chosen.task.starts_with(graphPrefix))
       graphs |= chosen.platform == platform;
-    else
-      entries[chosen.task] = {chosen.schedule,
-                              fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+    else if (!chosen.schedule.empty() || !archives.empty()) // that the default stays matters where others have records
+      entries[chosen.task] = {
+          {chosen.schedule, fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))},
+          chosen.verdict != store::TuningVerdict::open};
   if (!graphs)
     return;
   for (auto &[key, record] : graphRecords(store, platform))
     if (record.seconds && record.verdict == store::TuningVerdict::faster)
       times[key] = *record.seconds;
+}
+
+void UsedRecords::addShipped(const std::string &machine) {
+  if (!archives.empty())
+    shipped = ShippedRecords::ofMachine(machine);
 }
 
 std::optional<double> UsedRecords::seconds(const std::string &task, const std::string &schedule,
@@ -89,15 +88,21 @@ std::optional<double> UsedRecords::seconds(const std::string &task, const std::s
 
 std::optional<UsedRecords::Entry> UsedRecords::find(const std::string &task) const {
   auto found = entries.find(task);
-  return found == entries.end() ? std::nullopt : std::optional(found->second);
+  bool isKnown = found != entries.end();
+  if (!isKnown || !found->second.compared)
+    if (auto record = shipped ? shipped->find(task) : std::nullopt)
+      return Entry{record->schedule,
+                   fmt::format("{}{}{}", originPrefix, record->measured.substr(0, 10), shippedSuffix)};
+  return isKnown && !found->second.entry.schedule.empty() ? std::optional(found->second.entry) : std::nullopt;
 }
 
 std::string UsedRecords::digest() const {
   if (empty())
     return "";
   store::ContentHasher hasher;
-  for (auto &[task, entry] : entries)
-    for (const std::string &text : {task, entry.schedule, entry.origin})
+  hasher.update({archives.c_str(), archives.size() + 1});
+  for (auto &[task, known] : entries)
+    for (const std::string &text : {task, known.entry.schedule, known.entry.origin})
       hasher.update({text.c_str(), text.size() + 1});
   for (auto &[key, seconds] : times)
     for (const std::string &text : {key.first, key.second, fmt::format("{}", seconds)})
@@ -110,6 +115,7 @@ void RecordUse::add(const std::string &kernel, const std::string &schedule, cons
   if (!origin.starts_with(originPrefix))
     return;
   ++kernels;
+  shipped += origin.ends_with(shippedSuffix);
   digest = store::contentKey(digest + "\n" + kernel + "\n" + schedule);
 }
 
@@ -130,9 +136,13 @@ void RecordUse::addGraph(const runtime::Plan &plan) {
 }
 
 std::string RecordUse::line(const ModelFlags &flags) const {
-  return kernels ? fmt::format("{} of {} have schedules of records in {} (--no-records compiles without)", kernels,
-                               counted(int64_t(all), "kernel"), storeOf(flags))
-                 : "";
+  if (!kernels)
+    return "";
+  std::string where = !shipped             ? "in " + storeOf(flags)
+                      : shipped == kernels ? "shipped with lathe"
+                                           : fmt::format("in {}, or {} shipped with lathe", storeOf(flags), shipped);
+  return fmt::format("{} of {} have schedules of records {} (--no-records compiles without)", kernels,
+                     counted(int64_t(all), "kernel"), where);
 }
 
 RecordUse recordUse(const runtime::Model &package) {

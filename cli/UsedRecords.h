@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/ModelFlags.h"
+#include "cli/ShippedRecords.h"
 
 #include "runtime/Model.h"
 #include "store/Records.h"
@@ -27,7 +28,7 @@ using GraphRecords = std::map<std::pair<std::string, std::string>, store::Tuning
 GraphRecords graphRecords(store::Store &store, const std::string &platform);
 
 /// Schedules of the best records in a store, by task (store::Store::chosenSchedules), and the times that decide about
-/// graphs, as of one moment.
+/// graphs, as of one moment; and the schedules of the records that come with lathe.
 class UsedRecords {
 public:
   /// Reads the store that `flags` name, or the default one. Is empty with --no-records,
@@ -35,31 +36,44 @@ public:
   /// A default store that cannot be read is said on stderr. Throws Error if a store that was named
   /// is missing or cannot be read.
   explicit UsedRecords(const ModelFlags &flags);
+  /// Adds the shipped records for a kind of machine (Target::key), unless the flags are without
+  /// records. A damaged archive is said on stderr.
+  void addShipped(const std::string &machine);
 
   struct Entry {
     std::string schedule;
-    std::string origin; // "the record of 2026-11-23 in lathe.db"
+    std::string origin; // "the record of 2026-11-23 in lathe.db", or "... shipped with lathe"
   };
-  /// Returns the schedule for the text of a task (codegen/Task.h), or nothing.
+  /// Returns the schedule for the text of a task (codegen/Task.h), or nothing. What the store has
+  /// compared with the default schedule comes first, then shipped records, then the rest of the store.
   std::optional<Entry> find(const std::string &task) const;
   /// Returns the seconds of a schedule for a task on this platform, of records whose graph was faster than the default
   /// one, or nothing.
   std::optional<double> seconds(const std::string &task, const std::string &schedule, BatchOrder order) const;
-  bool empty() const { return entries.empty() && times.empty(); }
+  /// True if no record is used, before and after addShipped.
+  bool empty() const { return entries.empty() && times.empty() && archives.empty(); }
   bool hasTimes() const { return !times.empty(); }
-  /// Hash of all entries and times; "" if there are none. Equal texts mean equal packages.
+  /// Hash of all entries, times and shipped archives; "" if there are none. Equal texts mean equal
+  /// packages.
   std::string digest() const;
 
 private:
+  struct Known {
+    Entry entry;
+    bool compared; // with the default schedule
+  };
   void read(const std::string &path);
 
-  std::map<std::string, Entry> entries;
+  std::map<std::string, Known> entries;                        // without a schedule: the default stays
   std::map<std::pair<std::string, std::string>, double> times; // seconds by text of the graph task and schedule
+  std::string archives;                                        // shippedIdentity, if shipped records may be used
+  std::optional<ShippedRecords> shipped;
 };
 
 /// Kernels of a compiled model whose schedules are those of records.
 struct RecordUse {
   int kernels = 0; // with a schedule of a record
+  int shipped = 0; // of these: the record came with lathe
   int all = 0;
   /// Hash of these schedules with the names of their kernels, and of a graph that measured times chose; "" if there is
   /// neither.
@@ -69,8 +83,8 @@ struct RecordUse {
   void add(const std::string &kernel, const std::string &schedule, const std::string &origin);
   /// Adds the graph of a plan where measured times chose it.
   void addGraph(const runtime::Plan &plan);
-  /// "12 of 56 kernels have schedules of records in FILE (--no-records compiles without)"; "" if
-  /// there are none.
+  /// "12 of 56 kernels have schedules of records in FILE (--no-records compiles without)", or
+  /// "... of records shipped with lathe"; "" if there are none.
   std::string line(const ModelFlags &flags) const;
 };
 /// Of a package.

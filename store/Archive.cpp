@@ -2,6 +2,7 @@
 
 #include "store/ContentKey.h"
 #include "store/Lines.h"
+#include "support/File.h"
 #include "support/Text.h"
 
 #include <set>
@@ -176,6 +177,51 @@ void readArchive(const std::string &path, const std::function<void(const Record 
     require(key == "format" || manifest.value(key, json()) == value,
             "{}: is cut or damaged: {} is {}, the first line says {}", path, key, value.dump(),
             manifest.value(key, json()).dump());
+}
+
+/// The task of a tuning record on a line that lineOf has written, as it stands in JSON. Inside a text
+/// the quotes would have backslashes.
+static std::string_view taskOn(std::string_view line) {
+  constexpr std::string_view key = "\"task\":\"";
+  size_t begin = line.find(key);
+  require(begin != line.npos, "a tuning record has no task");
+  begin += key.size();
+  size_t end = begin;
+  while (end < line.size() && line[end] != '"')
+    end += line[end] == '\\' ? 2 : 1;
+  require(end < line.size(), "a tuning record has no task");
+  return line.substr(begin, end - begin);
+}
+
+ArchiveIndex::ArchiveIndex(const std::string &path) : path(path), text(readFile(path)) {
+  std::string_view rest(text.data(), text.size());
+  auto nextLine = [&] {
+    size_t end = rest.find('\n');
+    require(end != rest.npos, "{}: ends within a line", path);
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    return line;
+  };
+  json manifest = manifestOf(path, rest.empty() ? std::nullopt : std::optional(std::string(nextLine())));
+  ContentHasher hasher;
+  hasher.update(rest);
+  require(manifest.value("xxh3_128", json()) == json(hasher.digest()),
+          "{}: is damaged: its records are not those of its first line", path);
+  while (!rest.empty())
+    if (std::string_view line = nextLine(); line.starts_with("{\"tuning\":"))
+      require(lines.emplace(taskOn(line), line).second, "{}: has two records of one task", path);
+}
+
+std::optional<TuningRecord> ArchiveIndex::find(const std::string &task) const {
+  std::string key = json(task).dump(-1, ' ', false, json::error_handler_t::replace);
+  auto found = lines.find(std::string_view(key).substr(1, key.size() - 2));
+  if (found == lines.end())
+    return std::nullopt;
+  try {
+    return std::get<TuningRecord>(recordOf(std::string(found->second)));
+  } catch (const Error &error) {
+    fail("{}: {}", path, printable(error.what()));
+  }
 }
 
 } // namespace lathe::store

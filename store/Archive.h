@@ -5,6 +5,8 @@
 #include "store/Store.h"
 
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -29,6 +31,26 @@ Store::Counts exportTuning(Store &store, const TuningFilter &filter, const std::
 /// to. Throws Error with the line number for a file that is damaged, truncated, of a newer format
 /// or not an archive. Some damage is only found at the end of the file, after calls of `visit`.
 void readArchive(const std::string &path, const std::function<void(const Record &)> &visit);
+
+/// The tuning records of an uncompressed archive, found by the text of their task. Checks the hash of
+/// the whole file, and parses only the records that are asked for.
+class ArchiveIndex {
+public:
+  /// Throws Error for a file that is damaged, of a newer format or not an archive, and for two records
+  /// of one task.
+  explicit ArchiveIndex(const std::string &path);
+  ArchiveIndex(ArchiveIndex &&) = default;
+  ArchiveIndex &operator=(ArchiveIndex &&) = default;
+  ArchiveIndex(const ArchiveIndex &) = delete; // `lines` points into `text`
+  /// Returns the record of the task, or nothing. Throws Error for a record with an impossible value.
+  std::optional<TuningRecord> find(const std::string &task) const;
+  size_t size() const { return lines.size(); }
+
+private:
+  std::string path;
+  std::vector<char> text;
+  std::unordered_map<std::string_view, std::string_view> lines; // of `text`, by task as it stands in JSON
+};
 
 struct ImportCounts {
   struct Kind {

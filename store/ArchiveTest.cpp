@@ -166,6 +166,49 @@ TEST_F(ArchiveTest, tuningRecords) {
 }
 
 /// What version 0.1.0 wrote before records had more than a time.
+TEST_F(ArchiveTest, recordsByTask) {
+  Store store(file("best.db"));
+  std::vector<TuningRecord> written;
+  for (int task = 0; task < 20; ++task) {
+    TuningTask text = someTask(task);
+    text.text += task % 2 ? " \"task\":\"x\\" : " \u00e9\n | {\"tuning\":"; // as JSON escapes it
+    TuningRecord record = someTuning(3 * task);
+    store.addTuning({record}, text, somePlatform("A"));
+    written.push_back(store.tuning({.task = text.text}).at(0));
+  }
+  exportTuning(store, {}, file("best.jsonl"));
+  ArchiveIndex index(file("best.jsonl"));
+  EXPECT_EQ(index.size(), written.size());
+  for (const TuningRecord &record : written) {
+    std::optional<TuningRecord> found = index.find(record.task);
+    ASSERT_TRUE(found) << record.task;
+    EXPECT_EQ(textOf(*found), textOf(record));
+  }
+  EXPECT_FALSE(index.find(someTask(0).text));
+  EXPECT_FALSE(index.find(""));
+
+  std::string good = contentOf(file("best.jsonl"));
+  auto errorOfText = [&](const std::string &text) {
+    put(file("bad.jsonl"), text);
+    return errorOf([&] { ArchiveIndex(file("bad.jsonl")); });
+  };
+  EXPECT_EQ(errorOfText(good), "no error");
+  EXPECT_THAT(errorOfText(""), HasSubstr("is not an archive of measurements"));
+  EXPECT_THAT(errorOfText("nothing of it\n"), HasSubstr("is not an archive of measurements"));
+  std::mt19937 random{1};
+  for (int i = 0; i < 200; ++i) { // any byte after the first line
+    size_t begin = good.find('\n') + 1, at = begin + random() % (good.size() - begin);
+    std::string bad = good;
+    bad[at] = char(bad[at] ^ (1 << random() % 8));
+    EXPECT_THAT(errorOfText(bad), HasSubstr("bad.jsonl: ")) << at;
+    EXPECT_THAT(errorOfText(good.substr(0, at)), HasSubstr("bad.jsonl: ")) << at;
+  }
+  store.addTuning({someTuning(1)}, {written[0].task, "", ""}, somePlatform("A"));
+  exportTuning(store, {}, file("two.jsonl"));
+  EXPECT_THAT(errorOf([&] { ArchiveIndex(file("two.jsonl")); }), HasSubstr("has two records of one task"));
+  EXPECT_THAT(errorOf([&] { ArchiveIndex(file("none.jsonl")); }), HasSubstr("none.jsonl: cannot open"));
+}
+
 TEST_F(ArchiveTest, archivesOfTheFirstFormat) {
   std::string platform = toJson(somePlatform()).dump();
   std::string lines =

@@ -63,6 +63,12 @@ Store Store::copyOf(const std::string &path) {
   return Store(std::move(copy));
 }
 
+Store Store::temporary(const std::string &name) {
+  Database database = Database::temporary(name);
+  migrate(database);
+  return Store(std::move(database));
+}
+
 static std::string dump(const json &document) {
   return (document.is_null() ? json::object() : document).dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -52,10 +52,12 @@ struct TunedTask {
   std::vector<TuningRecord> records;
 };
 
-/// The schedule that compilations use for a task.
+/// What the records of a task say about the schedule that compilations use.
 struct ChosenSchedule {
-  std::string task, schedule;
-  std::string platform; // key, of the machine that measured it
+  std::string task;
+  TuningVerdict verdict = TuningVerdict::open; // noGain: the default schedule stays
+  std::string schedule;                        // "" with the verdict noGain
+  std::string platform;                        // key, of the machine that measured it
   std::string measured;
 };
 
@@ -83,6 +85,8 @@ public:
   /// Returns a private copy of the current content of a file of any older schema. The file is not
   /// changed and may be read-only. Throws Error like the constructor, and if the file is damaged.
   static Store copyOf(const std::string &path);
+  /// Creates a private store that is removed with the object. Messages call it `name`.
+  static Store temporary(const std::string &name);
 
   const std::string &path() const { return database.path(); }
 
@@ -138,7 +142,7 @@ public:
   /// Returns the schedules that compilations use, by task. Only records of a search count: nobody
   /// has compared others with the default schedule. Of the records of `platform`, or of all other
   /// platforms where it has none for the task: the fastest whose verdict is `faster`; without one,
-  /// none where a verdict is `noGain`, else the fastest.
+  /// the default where a verdict is `noGain`, else the fastest.
   std::vector<ChosenSchedule> chosenSchedules(const std::string &platform);
 
   struct Counts {

@@ -82,14 +82,12 @@ struct Fastest {
     if (!isNew && record < known->second)
       known->second = record;
   }
-  const Record *chosen() const {
-    auto of = [&](TuningVerdict verdict) {
-      auto found = records.find(verdict);
-      return found == records.end() ? nullptr : &found->second;
-    };
-    if (const Record *faster = of(TuningVerdict::faster))
-      return faster;
-    return of(TuningVerdict::noGain) ? nullptr : of(TuningVerdict::open);
+  /// The record that decides, with its verdict. There is at least one.
+  const std::pair<const TuningVerdict, Record> &deciding() const {
+    for (TuningVerdict verdict : {TuningVerdict::faster, TuningVerdict::noGain})
+      if (auto found = records.find(verdict); found != records.end())
+        return *found;
+    return *records.begin();
   }
 };
 
@@ -229,12 +227,13 @@ std::vector<ChosenSchedule> Store::chosenSchedules(const std::string &platform) 
   here.merge(elsewhere); // tasks that this platform has keep its records
   std::vector<ChosenSchedule> chosen;
   Statement names(database, "SELECT task.text, platform.key FROM task, platform WHERE task.id = ? AND platform.id = ?");
-  for (auto &[task, fastest] : here)
-    if (const Fastest::Record *record = fastest.chosen()) {
-      names.bind(task, record->platform);
-      if (names.step())
-        chosen.push_back({names.text(0), record->schedule, names.text(1), record->measured});
-    }
+  for (auto &[task, fastest] : here) {
+    auto &[verdict, record] = fastest.deciding();
+    names.bind(task, record.platform);
+    if (names.step())
+      chosen.push_back({names.text(0), verdict, verdict == TuningVerdict::noGain ? "" : record.schedule, names.text(1),
+                        record.measured});
+  }
   std::sort(chosen.begin(), chosen.end(), [](auto &a, auto &b) { return a.task < b.task; });
   return chosen;
 }

@@ -166,7 +166,7 @@ TEST_F(TuningTest, schedulesThatCompilationsUse) {
   auto chosen = [&](int task) -> std::string {
     for (const ChosenSchedule &choice : store.chosenSchedules(here))
       if (choice.task == someTask(task).text)
-        return choice.schedule.substr(9);
+        return choice.verdict == TuningVerdict::noGain ? "default" + choice.schedule : choice.schedule.substr(9);
     return "";
   };
   EXPECT_TRUE(store.chosenSchedules(here).empty());
@@ -179,10 +179,10 @@ TEST_F(TuningTest, schedulesThatCompilationsUse) {
   EXPECT_EQ(chosen(1), "px=14");
   put("here", 2, 14, 3e-3);
   put("here", 2, 28, 2e-3, TuningVerdict::noGain);
-  EXPECT_EQ(chosen(2), "");
+  EXPECT_EQ(chosen(2), "default");
   // What other machines measured counts for tasks that this one does not have.
   put("there", 2, 14, 1e-3, TuningVerdict::faster);
-  EXPECT_EQ(chosen(2), "");
+  EXPECT_EQ(chosen(2), "default");
   put("there", 3, 14, 2e-3);
   put("elsewhere", 3, 28, 1e-3);
   EXPECT_EQ(chosen(3), "px=28");
@@ -193,9 +193,11 @@ TEST_F(TuningTest, schedulesThatCompilationsUse) {
   store.addTuning({someTuning(2)}, someTask(4), somePlatform("here")); // failed
   EXPECT_EQ(chosen(4), "");
   auto choices = store.chosenSchedules(here);
-  ASSERT_EQ(choices.size(), 2u);
+  ASSERT_EQ(choices.size(), 3u);
   EXPECT_EQ(choices[0].platform, here);
   EXPECT_EQ(choices[0].measured, "2026-01-04T00:00:00.000000Z");
+  EXPECT_EQ(choices[0].verdict, TuningVerdict::faster);
+  EXPECT_EQ(choices[2].verdict, TuningVerdict::open);
 }
 
 TEST_F(TuningTest, removesTuningRecords) {

@@ -158,8 +158,16 @@ void Tuner::begin(size_t index) {
     return;
   }
   Point prior = *one.space.point(readSchedule(task.prior));
-  tryBatch(index, {prior});
-  one.searched = 0;
+  std::vector<Point> first = {prior};
+  for (const std::string &kept : task.kept) {
+    auto isIt = [&](const Measurement &known) { return known.schedule == kept; };
+    bool isKnown = std::any_of(task.known.begin(), task.known.end(), isIt);
+    std::optional<Point> point = one.space.point(readSchedule(kept));
+    if (!isKnown && point && *point != prior && one.space.isLegal(*point))
+      first.push_back(std::move(*point));
+  }
+  tryBatch(index, first);
+  one.searched = first.size() - 1;
   if (auto found = one.passed.find(one.priorText); found != one.passed.end())
     one.prior = found->second;
 
@@ -182,7 +190,7 @@ void Tuner::begin(size_t index) {
 
   double best = one.best() < never ? one.best() : task.predictedSeconds;
   one.progress.emplace(double(task.task.count), std::min(task.floorSeconds, best), best,
-                       (now() - start) * double(options.batch));
+                       (now() - start) * double(options.batch) / double(first.size()));
 }
 
 bool Tuner::isTooLate(size_t task) {

@@ -44,7 +44,9 @@ struct TaskToTune {
   double floorSeconds = 0;             // time of a run that no schedule beats, by the ceilings of the machine
   double predictedSeconds = 0;         // of the prior
   std::vector<Measurement> known = {}; // of earlier runs on this machine
-  std::vector<std::string> kept = {};  // schedules that those runs kept: turns decide about them anew
+  /// Schedules that those runs kept, or that came with lathe: measured first where they are not
+  /// known, and turns decide about them anew.
+  std::vector<std::string> kept = {};
 };
 
 /// The space that is searched for the task.

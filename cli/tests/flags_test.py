@@ -43,9 +43,9 @@ OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", 
                        "--suite", "--problems", "--epilogue", "--measured-ms", "--rows", "--wide"],
        "ops diff": ["--fail-on", "--all", "--rows", "--store"],
        "store path": ["--store"], "store list": ["--store", "--kind"], "store show": ["--store"],
-       "records list": [*SELECT, "--status", "--rows", "--store"], "records best": [*SELECT, "--rows", "--store"],
+       "records list": [*SELECT, "--status", "--rows", "--store", "--shipped"], "records best": [*SELECT, "--rows", "--store", "--shipped"],
        "records export": [*SELECT, "--status", "--store"], "records import": ["--store"], "records merge": [],
-       "records prune": [*SELECT, "--keep", "--failures", "--other-versions", "--dry-run", "--store"],
+       "records prune": [*SELECT, "--keep", "--failures", "--other-versions", "--dry-run", "--store"], "records ship": ["--store"],
        "store export": ["--format", "--samples", "--store", "--experiment", "--kind", "--operator", "--provider"],
        "store import": ["--store"], "store merge": []}
 MAY_HAVE = ["--wide", "--quiet"]  # flags of tables and progress, which never change a figure

@@ -7,7 +7,7 @@ import subprocess
 from fixture import LATHE, Cli, main
 
 GROUPS = {"ops": ["bench", "problems", "analyze", "diff"], "store": ["path", "list", "show", "export", "import", "merge"],
-          "records": ["list", "best", "export", "import", "merge", "prune"]}
+          "records": ["list", "best", "export", "import", "merge", "prune", "ship"]}
 
 
 class Help(Cli):

@@ -65,6 +65,11 @@ class Tune(Cli):
         self.lathe("compile", self.net, "-o", package, "--store", store)
         origins = [kernel["origin"] for kernel in self.figures("inspect", package)["plans"][0]["kernels"]]
         self.assertEqual(sum("record" in origin for origin in origins) > 0, bool(kept), origins)
+        # A record of an algorithm that has another version now is left alone.
+        with sqlite3.connect(store) as database:
+            database.execute("UPDATE tuning SET schedule = 'direct/99 px=1', verdict = 'faster' WHERE id = (SELECT max(id) FROM tuning WHERE seconds IS NOT NULL)")
+        database.close()
+        self.assertEqual(self.figures(*command)["ended"], "every task is at its limit")
 
     def convolutions(self, name, batch, layers):
         """A network of convolutions of 32 channels, each (name, window, groups)."""

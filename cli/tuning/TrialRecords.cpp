@@ -1,5 +1,8 @@
 #include "cli/tuning/TrialRecords.h"
 
+#include "cli/ShippedRecords.h"
+#include "schedule/Algorithms.h"
+
 #include <cmath>
 
 namespace lathe::cli {
@@ -49,7 +52,8 @@ void TrialRecords::recall(tune::TaskToTune &task) const {
   filter.task = task.task.key;
   filter.platform = recording.platformKey();
   for (const store::TuningRecord &record : recording.store()->tuning(filter)) {
-    if (record.searcher.empty()) // of `ops bench`, which measures with other caches
+    // `ops bench` measures with other caches; an algorithm may have another version now.
+    if (record.searcher.empty() || !isDeclared(record.schedule))
       continue;
     if (record.verdict == store::TuningVerdict::faster)
       task.kept.push_back(record.schedule);
@@ -71,6 +75,17 @@ store::TuningRecord TrialRecords::recordOf(const tune::Measurement &measurement)
       record.samples.push_back(std::llround(seconds * 1e9));
   }
   return record;
+}
+
+void addShipped(std::vector<tune::TaskToTune> &tasks, const std::string &machine) {
+  std::optional<ShippedRecords> shipped = ShippedRecords::ofMachine(machine);
+  if (!shipped)
+    return;
+  for (tune::TaskToTune &task : tasks)
+    if (auto record = shipped->find(task.task.key)) {
+      task.rules.push_back(readSchedule(record->schedule)); // its values belong to the space
+      task.kept.push_back(record->schedule);
+    }
 }
 
 } // namespace lathe::cli

@@ -29,4 +29,7 @@ private:
   store::TuningRecord recordOf(const tune::Measurement &measurement) const;
 };
 
+/// Adds to each task the schedule of the record that came with lathe for it. `machine`: Target::key.
+void addShipped(std::vector<tune::TaskToTune> &tasks, const std::string &machine);
+
 } // namespace lathe::cli

@@ -1,6 +1,7 @@
 // `lathe records`: which schedules were measured for which tasks, and how they did
 // (docs/records.md).
 #include "cli/FrontVerbs.h"
+#include "cli/ShippedRecords.h"
 #include "cli/StoreFlags.h"
 #include "cli/StoreImport.h"
 #include "support/Text.h"
@@ -85,11 +86,22 @@ struct ShowFlags {
   StoreFlags store;
   SelectFlags select;
   size_t rows = 40;
+  bool shipped = false;
+
+  store::Store open() const {
+    if (!shipped)
+      return store.open();
+    store::Store all = store::Store::temporary(shippedFolder());
+    store::importInto(all, shippedArchives(), store::Imported::tuning);
+    return all;
+  }
 
   void add(Options &options, bool byStatus) {
     select.add(options, byStatus);
     options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();
     store.add(options);
+    options.add_flag("--shipped", shipped, "Show the records that come with lathe instead of a store")
+        ->excludes(options.get_option("--store"));
     options.addWide();
     options.addJson();
   }
@@ -103,10 +115,11 @@ int recordsList(const Arguments &arguments) {
       "threads and processor), by task, the fastest first.",
       "  lathe records list\n"
       "  lathe records list --task '| conv ' --status crashed,timed_out\n"
-      "  lathe records list --cpu znver4 --json -\n");
+      "  lathe records list --cpu znver4 --json -\n"
+      "  lathe records list --shipped\n");
   flags.add(options, true);
   options.parseAll(arguments);
-  store::Store store = flags.store.open();
+  store::Store store = flags.open();
   Processors processors(store);
   Table table({textColumn("CPU").drop(3).shrink(12), numberColumn("", "ms"), textColumn("status"),
                textColumn("reason").drop(2).shrink(12), textColumn("schedule").shrink(16),
@@ -114,6 +127,7 @@ int recordsList(const Arguments &arguments) {
                textColumn("searcher").drop(4), numberColumn("spent", "s").drop(6), textColumn("measured").drop(7),
                textColumn("version").drop(8)});
   json records = json::array();
+  size_t undeclared = 0; // of records: this lathe has other versions of their algorithms
   for (const store::TunedTask &task : store.tunedTasks(flags.select.filter))
     for (const TuningRecord &record : task.records) {
       table.row({processors.of(record.platform), millisecondsText(record.seconds), std::string(name(record.status)),
@@ -121,12 +135,19 @@ int recordsList(const Arguments &arguments) {
                  record.samples.empty() ? "" : std::to_string(record.samples.size()), record.searcher,
                  spentText(record), record.measured.substr(0, 19) + "Z", record.version});
       records.push_back(documentOf(record, task.task, processors));
+      undeclared += flags.shipped && !isDeclared(record.schedule);
     }
+  json document = {{"store", store.path()}, {"records", records}};
+  if (flags.shipped)
+    document["undeclared"] = undeclared;
   if (options.printsText()) {
     std::cout << table.str(options.tableStyle(flags.rows));
     std::cout << fmt::format("{}: {}\n", store.path(), recordsText(records.size()));
+    if (undeclared)
+      std::cout << fmt::format("{} not used: this lathe does not know the schedule\n",
+                               undeclared == 1 ? "1 of them is" : fmt::format("{} of them are", undeclared));
   }
-  options.writeJson({{"store", store.path()}, {"records", records}});
+  options.writeJson(document);
   return success;
 }
 
@@ -154,7 +175,7 @@ int recordsBest(const Arguments &arguments) {
       "  lathe records best\n  lathe records best --family contraction --json best.json\n");
   flags.add(options, false);
   options.parseAll(arguments);
-  store::Store store = flags.store.open();
+  store::Store store = flags.open();
   Processors processors(store);
   Table table({textColumn("CPU").drop(3).shrink(12), numberColumn("", "ms"), numberColumn("trials"),
                textColumn("failures").drop(1).shrink(10), textColumn("verdict").drop(2),
@@ -325,6 +346,8 @@ int recordsPrune(const Arguments &arguments) {
   return success;
 }
 
+int recordsShip(const Arguments &arguments) { return forwardToCompiler("ship", arguments); }
+
 const Verb verbs[] = {
     {"list", "List tuning records", recordsList},
     {"best", "Show the fastest schedule of each task", recordsBest},
@@ -332,6 +355,7 @@ const Verb verbs[] = {
     {"import", "Add tuning records of archives, store files and logs of AutoTVM", recordsImport},
     {"merge", "Merge tuning records of several files into the store file named first", recordsMerge},
     {"prune", "Remove tuning records that are not needed any more", recordsPrune},
+    {"ship", "Write the best tuning records as the archive that comes with lathe", recordsShip},
 };
 
 } // namespace

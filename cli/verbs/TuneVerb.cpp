@@ -368,6 +368,7 @@ private:
     require(!list.tasks.empty(), "{}: no problem has a kernel: {}", flags.subject(), fmt::join(leftOut, "; "));
     for (tune::TaskToTune &task : list.tasks)
       records.recall(task);
+    addShipped(list.tasks, targetOf(compiling).key());
   }
 
   /// Before the search, because the graph says which tasks there are.
