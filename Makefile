@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup setup-bench configure build demo test test-all sanitize bench records peers format lint clean
+.PHONY: help setup setup-bench configure build demo test test-all sanitize bench tuning-table records peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,15 @@ bench: setup-bench configure peers ## writes docs/performance.md (networks besid
 	@ninja -C $(BUILD) -j $(JOBS)
 	@$(BUILD)/bin/legal-bench
 	@/usr/bin/python3 bench/bench.py $(BUILD)/bin/lathe
+
+TUNED := zoo:alexnet,zoo:inception_v2,zoo:resnet18,zoo:resnet50,zoo:resnet101,zoo:densenet121,zoo:googlenet,zoo:mobilenet_v2
+TUNE_BUDGET ?= 10m
+TUNE_THREADS ?= 2
+tuning-table: configure ## writes docs/tuning-table.md: eight networks untuned and tuned, beside ONNX Runtime (TUNE_BUDGET=10m a network, TUNE_THREADS=2); goes on after an interruption
+	@dev/peers.sh || echo "ONNX Runtime is missing: its columns stay empty"
+	@ninja -C $(BUILD) -j $(JOBS)
+	@mkdir -p build/bench
+	@$(BUILD)/bin/lathe tune --all $(TUNED) --budget $(TUNE_BUDGET) --threads $(TUNE_THREADS) --store build/bench/tuning.db -o docs/tuning-table.md
 
 # What comes with the source for this kind of machine (docs/records.md). RECORDS_MODELS= only ships what the store has.
 RECORDS_MODELS ?= zoo:alexnet zoo:inception_v2 zoo:resnet18 zoo:resnet50 zoo:resnet101 zoo:densenet121 zoo:googlenet zoo:mobilenet_v2

@@ -5,6 +5,7 @@
 #include "support/File.h"
 #include "support/Interrupt.h"
 #include "support/PendingFile.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <new>
 #include <sys/ioctl.h>
@@ -42,9 +44,15 @@ std::string shownVerb(const std::string &verb) {
   return typed && *typed ? typed : verb.empty() ? guardedVerb : verb;
 }
 
+void sayError(const std::string &verb, const std::string &message) {
+  say(fmt::format("lathe {}: {}", verb, message));
+  if (const char *file = std::getenv(errorFileVariable); file && *file)
+    std::ofstream(file) << printable(message) << "\n";
+}
+
 int guarded(const std::string &given, const std::function<int()> &body) {
   std::string verb = guardedVerb = shownVerb(given);
-  auto say = [&](const std::string &message) { cli::say(fmt::format("lathe {}: {}", verb, message)); };
+  auto say = [&](const std::string &message) { sayError(verb, message); };
   catchInterrupts("lathe " + verb);
   if (std::getenv("LATHE_TYPED_VERB")) // another verb started this one, and waits for it: it ends with that one
     ::prctl(PR_SET_PDEATHSIG, SIGHUP);

@@ -42,6 +42,11 @@ struct ChildFailed {
 /// becomes one line on stderr that names the verb that the user typed (`shownVerb`).
 int guarded(const std::string &verb, const std::function<int()> &body);
 
+/// Prints "lathe VERB: MESSAGE" on stderr. Writes the message to the file that the environment variable names, too: the
+/// process that started this one reads it there (trySelf).
+void sayError(const std::string &verb, const std::string &message);
+inline constexpr const char *errorFileVariable = "LATHE_ERROR_FILE";
+
 /// The verb that the user typed: `verb`, or the verb of the process that started this one
 /// (runSelf). "" means the verb of the innermost `guarded`.
 std::string shownVerb(const std::string &verb);

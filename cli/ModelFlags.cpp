@@ -27,9 +27,9 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   add(Scope::shape, options.add_option("--shape", shapes,
                                        "Set the extents of an input with symbolic dimensions, as NAME=1x3x224x224"))
       ->type_name("NAME=DIMS");
-  makesCode = use == ModelUse::compile || use == ModelUse::run;
+  makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune;
   if (use != ModelUse::graph)
-    addCompileFlags(options);
+    addCompileFlags(options, use != ModelUse::tune);
   add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
       ->capture_default_str();
   add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "Build a zoo model for this batch size (default: 1)"))
@@ -44,7 +44,7 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   options.afterParse([this, use, takesPackages] { requireHonoured(use, takesPackages); });
 }
 
-void ModelFlags::addCompileFlags(Options &options) {
+void ModelFlags::addCompileFlags(Options &options, bool choosesSchedules) {
   auto add = [&](CLI::Option *option) {
     flags.push_back({option, Scope::compile});
     return option;
@@ -69,8 +69,9 @@ void ModelFlags::addCompileFlags(Options &options) {
       ->capture_default_str();
   add(options.add_flag("--exact-math", exactMath,
                        "Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights"));
-  add(options.add_flag("--references-only", referencesOnly,
-                       "Generate no kernels: the package computes every operator with its reference"));
+  if (choosesSchedules)
+    add(options.add_flag("--references-only", referencesOnly,
+                         "Generate no kernels: the package computes every operator with its reference"));
   add(options.add_option("--memory", memory,
                          "Limit memory: small forbids algorithms that enlarge the weights (Winograd)"))
       ->check(CLI::IsMember({"any", "small"}))
@@ -79,13 +80,14 @@ void ModelFlags::addCompileFlags(Options &options) {
                          "Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32"))
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
-  if (makesCode) {
+  if (makesCode)
     add(options.add_flag("--no-cache", noCache, "Compile everything again and cache nothing"));
+  if (makesCode && choosesSchedules)
     add(options.add_flag("--no-records", noRecords, "Use no schedules of tuning records (docs/records.md)"));
-  }
-  add(options.add_option("--schedule", scheduleFile,
-                         "Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
-      ->type_name("FILE");
+  if (choosesSchedules)
+    add(options.add_option("--schedule", scheduleFile,
+                           "Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
+        ->type_name("FILE");
   options.afterParse([this, &options, targetOption] {
     if (referencesOnly && makesCode)
       options.refuse({"--no-records"}, "--references-only makes no code, so there is nothing to choose");

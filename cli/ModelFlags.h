@@ -14,6 +14,7 @@ enum class ModelUse {
   graph,   // read the graph
   kernels, // lower it to kernels, without machine code
   compile, // compile it
+  tune,    // compile it with schedules that a search chooses, so that no flag does
   run,     // compile it unless it is a package, and run it
 };
 
@@ -74,7 +75,7 @@ private:
   std::vector<Flag> flags; // all but --threads, which applies to every model
   bool makesCode = false;
 
-  void addCompileFlags(Options &options);
+  void addCompileFlags(Options &options, bool choosesSchedules);
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
 

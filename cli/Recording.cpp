@@ -27,8 +27,7 @@ void RecordFlags::add(Options &app, ModelFlags *compiled) {
   app.add_flag("--no-store", off, "Do not store the measurements")->excludes(store);
 }
 
-/// Hash of the programs that compute: two builds of one version are told apart.
-static std::string buildKey() {
+ProgramBuild programBuild() {
   store::ContentHasher hasher;
   std::string program = ownProgram();
   std::string provider = (std::filesystem::path(program).parent_path() / "lathe-provider-lathe").string();
@@ -38,7 +37,7 @@ static std::string buildKey() {
     while (stream.read(piece.data(), std::streamsize(piece.size())) || stream.gcount())
       hasher.update({piece.data(), size_t(stream.gcount())});
   }
-  return hasher.digest().substr(0, 16);
+  return {LATHE_VERSION, hasher.digest().substr(0, 16)};
 }
 
 Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb,
@@ -52,8 +51,9 @@ Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const
   }
   experiment.kind = kind;
   experiment.command = "lathe " + verb + " " + process::shellCommand(arguments);
-  experiment.version = LATHE_VERSION;
-  experiment.build = buildKey();
+  ProgramBuild build = programBuild();
+  experiment.version = build.version;
+  experiment.build = build.key;
   experiment.settings = std::move(settings);
   experiment.started = store::timeNow();
   platform = lab::platformHere();

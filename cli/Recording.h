@@ -20,6 +20,12 @@ struct RecordFlags {
   void add(Options &app, ModelFlags *compiled = nullptr);
 };
 
+/// Version of this program, and a hash of the programs that compute: it tells two builds of one version apart.
+struct ProgramBuild {
+  std::string version, key;
+};
+ProgramBuild programBuild();
+
 /// One experiment of this process. When `add` returns, all its points are in the store; if it
 /// throws Error, none. With --no-store it does nothing.
 class Recording {

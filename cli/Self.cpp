@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -72,9 +73,26 @@ void runSelf(const Arguments &arguments) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
-    say(fmt::format("lathe {}: {}: 'lathe {}' was ended by signal {} ({})", shownVerb(""), arguments.at(1),
-                    arguments.at(0), WTERMSIG(status), ::strsignal(WTERMSIG(status))));
+    sayError(shownVerb(""), fmt::format("{}: 'lathe {}' was ended by signal {} ({})", arguments.at(1), arguments.at(0),
+                                        WTERMSIG(status), ::strsignal(WTERMSIG(status))));
   throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
+}
+
+std::optional<std::string> trySelf(const Arguments &arguments) {
+  std::filesystem::path file = temporaryFolder() / "error";
+  std::filesystem::remove(file);
+  ::setenv(errorFileVariable, file.c_str(), 1);
+  std::optional<std::string> reason;
+  try {
+    runSelf(arguments);
+  } catch (const ChildFailed &child) {
+    std::ifstream stream(file);
+    std::string line;
+    reason =
+        std::getline(stream, line) ? line : fmt::format("'lathe {}': exit code {}", arguments.at(0), child.exitCode);
+  }
+  ::unsetenv(errorFileVariable);
+  return reason;
 }
 
 std::string cacheFolderOrSay(const std::string &part) {

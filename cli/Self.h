@@ -4,6 +4,7 @@
 #include "cli/Common.h"
 
 #include <filesystem>
+#include <optional>
 
 namespace lathe::cli {
 
@@ -16,6 +17,8 @@ std::string compilerLibrary();
 /// Runs this program with `arguments`; its output goes to stderr. Throws ChildFailed if it fails;
 /// it has then printed an error that names the verb of the user. Call it inside `guarded`.
 void runSelf(const Arguments &arguments);
+/// As runSelf, but returns the reason of a failure; nothing if there is none. The message is on stderr, too.
+std::optional<std::string> trySelf(const Arguments &arguments);
 
 /// Returns lathe::cacheFolder(part). If that is "", prints the reason to stderr, once per command.
 std::string cacheFolderOrSay(const std::string &part);

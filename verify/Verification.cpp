@@ -74,15 +74,25 @@ Verification::Verification(std::shared_ptr<const runtime::Model> package, mlir::
 
 Verification::~Verification() = default;
 
-/// Bounds of a right result: of the package's plan at the extents of `inputs`, and of the types of all values of the
-/// model, some of which live inside a kernel.
-Tolerance Verification::toleranceFor(std::span<const Value> inputs) const {
-  lab::Roundings roundings = lab::roundingsOf(*package, lab::boundSymbols(package->inputs(), inputs));
+std::set<ElementType> valueTypes(mlir::ModuleOp module) {
+  std::set<ElementType> types;
   for (mlir::Operation &op : mainFunction(module).getBody().front())
     if (nn::recordOf(&op))
       for (mlir::Value result : op.getResults())
-        roundings.add(nn::infoOf(result).type);
-  Tolerance tolerance = lab::toleranceOf(roundings);
+        types.insert(nn::infoOf(result).type);
+  return types;
+}
+
+Tolerance toleranceOf(const runtime::Model &package, const std::set<ElementType> &types,
+                      std::span<const Value> inputs) {
+  lab::Roundings roundings = lab::roundingsOf(package, lab::boundSymbols(package.inputs(), inputs));
+  for (ElementType type : types)
+    roundings.add(type);
+  return lab::toleranceOf(roundings);
+}
+
+Tolerance Verification::toleranceFor(std::span<const Value> inputs) const {
+  Tolerance tolerance = toleranceOf(*package, valueTypes(module), inputs);
   return {options.relative.value_or(tolerance.relative), options.maximum.value_or(tolerance.maximum)};
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,13 @@ struct Options {
   int threads = 1;                       // threads of the package; references use all processors
   std::function<void()> onMismatch = {}; // called before the search for the node, which runs again
 };
+
+/// Element types of all values of the model; some of them live inside kernels.
+std::set<ElementType> valueTypes(mlir::ModuleOp module);
+/// Bounds of right outputs of the package for these inputs, one value per port: by the types, which are the model's, and the
+/// extents of sums (lab/judging/Tolerance.h).
+lab::Tolerance toleranceOf(const runtime::Model &package, const std::set<ElementType> &types,
+                           std::span<const Value> inputs);
 
 /// The comparison of one value with the reference.
 struct Comparison {

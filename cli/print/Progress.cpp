@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,6 +32,31 @@ namespace {
 std::atomic<bool> silent{false}, lineShown{false}; // of the process: so is the terminal
 }
 
+/// "2/8;END" in the environment: the number of the step, and when the longer task is expected to end, in seconds of the
+/// system's steady clock ("": unknown).
+static constexpr const char *stepVariable = "LATHE_PROGRESS_STEP";
+
+static double steadyNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void Progress::beginStep(size_t number, size_t count, std::optional<double> secondsLeft) {
+  std::string end = secondsLeft ? fmt::format("{:.0f}", steadyNow() + *secondsLeft) : "";
+  ::setenv(stepVariable, fmt::format("{}/{};{}", number, count, end).c_str(), 1);
+}
+
+void Progress::endSteps() { ::unsetenv(stepVariable); }
+
+std::string Progress::stepText() {
+  const char *given = std::getenv(stepVariable);
+  if (!given || !*given)
+    return "";
+  std::string text = given, end = text.substr(std::min(text.size(), text.find(';') + 1));
+  double left = end.empty() ? 0 : std::max(std::strtod(end.c_str(), nullptr) - steadyNow(), 0.0);
+  return fmt::format(" ({}{})", text.substr(0, text.find(';')),
+                     end.empty() ? "" : fmt::format(", about {} left in all", waitText(left)));
+}
+
 Progress::Progress(std::string task) : task(std::move(task)), terminal(::isatty(2)) {}
 
 Progress::~Progress() { endLine(); }
@@ -53,7 +79,7 @@ bool Progress::isDue() {
 }
 
 void Progress::show(const std::string &line) {
-  std::string text = printable(fmt::format("{}: {}", task, line));
+  std::string text = printable(fmt::format("{}{}: {}", task, stepText(), line));
   if (terminal) {
     fmt::print(stderr, "\r\033[K{}", text);
     lineShown = true;

@@ -42,6 +42,13 @@ public:
   static void silence();
   static bool isSilent();
 
+  /// Declares that this process, or one that it starts from now on, does step `number` of `count` of a longer task. Its
+  /// progress says so, with the seconds that the longer task is expected to last from now on, if they are known.
+  static void beginStep(size_t number, size_t count, std::optional<double> secondsLeft);
+  static void endSteps();
+  /// " (2/8, about 1.2 h left in all)"; "" outside of steps.
+  static std::string stepText();
+
 private:
   using Clock = std::chrono::steady_clock;
   /// True if a line is due.

@@ -46,5 +46,17 @@ TEST(TimeLeft, withoutATotalThereIsNone) {
   EXPECT_EQ(left.seconds(), std::nullopt);
 }
 
+TEST(Progress, aStepOfALongerTaskSaysWhichItIs) {
+  EXPECT_EQ(Progress::stepText(), "");
+  Progress::beginStep(2, 8, 3 * 3600.0);
+  EXPECT_EQ(Progress::stepText(), " (2/8, about 3.0 h left in all)");
+  Progress::beginStep(3, 8, std::nullopt);
+  EXPECT_EQ(Progress::stepText(), " (3/8)");
+  Progress::beginStep(8, 8, -5); // it takes longer than expected
+  EXPECT_EQ(Progress::stepText(), " (8/8, about 0 s left in all)");
+  Progress::endSteps();
+  EXPECT_EQ(Progress::stepText(), "");
+}
+
 } // namespace
 } // namespace lathe::cli

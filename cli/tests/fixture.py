@@ -1,6 +1,7 @@
 """What the tests of the command line share. Usage of each: VERB_test.py PATH/TO/lathe"""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,22 @@ class Cli(unittest.TestCase):
         path = self.path("outputs.npz")
         self.lathe("run", *arguments, "-o", path)
         return dict(np.load(path))
+
+    def program_with(self, **programs):
+        """The program in a folder of its own. Some of the programs beside it are missing (None), or are scripts in their stead (texts)."""
+        bins, place = os.path.dirname(LATHE), tempfile.mkdtemp(dir=self.folder.name)
+        os.symlink(os.path.join(os.path.dirname(bins), "lib"), os.path.join(place, "lib"))
+        os.mkdir(os.path.join(place, "bin"))
+        names = {name.replace("_", "-"): text for name, text in programs.items()}
+        for name in os.listdir(bins):
+            if name != "lathe" and name not in names:
+                os.symlink(os.path.join(bins, name), os.path.join(place, "bin", name))
+        for name, text in names.items():
+            if text is not None:
+                with open(os.path.join(place, "bin", name), "w") as file:
+                    file.write(text)
+                os.chmod(file.name, 0o755)
+        return shutil.copy(LATHE, os.path.join(place, "bin"))  # a link would lead to the folder that it is in
 
     def pretend(self, cpu):
         """A command for --via: a shell beyond which the machine says that it has another processor."""

@@ -18,6 +18,7 @@ SELECT = ["--task", "--family", "--cpu", "--platform"]
 
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
+CHOOSES_SCHEDULES = ["--references-only", "--schedule", "--no-records"]  # not of `tune`, whose search does
 USE = {"inspect": GRAPH, "extract": GRAPH, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "run": RUNS,
        "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
 WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
@@ -33,7 +34,7 @@ OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", 
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
        "compare": ["--with", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
-                "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
+                "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
        "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
        "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
@@ -68,6 +69,7 @@ CONFLICTS = [
     ("--export-space x.json", "tune MODEL --evaluate-model --export-space x.json", "--evaluate-model measures nothing"),
     ("--trials 3", "tune --evaluate-model --trials 3", "--evaluate-model measures nothing"),
     ("--problem softmax:8x10:axis1", "tune --evaluate-model --problem softmax:8x10:axis1", "--evaluate-model measures nothing"),
+    ("--all zoo:lstm", "tune --evaluate-model --all zoo:lstm", "--evaluate-model measures nothing"),
     ("--suite x", "tune --evaluate-model --suite x", "--evaluate-model measures nothing"),
     ("--via cat", "tune MODEL --evaluate-model --via cat", "--evaluate-model measures nothing"),
     ("--searcher ga", "tune --evaluate-model --searcher ga", "--evaluate-model measures nothing"),
@@ -84,12 +86,15 @@ CONFLICTS = [
     ("--trials 3", "tune --train-model x.jsonl --trials 3", "--train-model measures nothing"),
     ("--no-store", "tune --train-model x.jsonl --no-store", "reads the store"),
     ("--target x86-64-v3", "tune --train-model x.jsonl --target x86-64-v3", "compiles no MODEL"),
-    ("--no-records", "tune MODEL --no-records", "the default schedules are those without records"),
-    ("--schedule nowhere.txt", "tune MODEL --schedule nowhere.txt", "the search chooses"),
-    ("--references-only", "tune MODEL --references-only", "the search chooses"),
     ("--tasks conv", "tune --problem softmax:8x10:axis1 --tasks conv", "only a MODEL"),
     ("--problems x.csv", "tune --problem softmax:8x10:axis1 --problems x.csv", "only --suite"),
     ("--via-directory d", "tune MODEL --via-directory d", "only --via"),
+    ("--max-seconds 3", "tune MODEL --max-seconds 3", "only --all"),
+    ("--again", "tune MODEL --again", "only --all"),
+    ("--list-tasks", "tune --all MODEL --list-tasks", "--all measures"),
+    ("--no-store", "tune --all MODEL --no-store", "keeps their records"),
+    ("--tasks conv", "tune --all MODEL --tasks conv", "only a MODEL"),
+    ("--compare", "tune --all MODEL --compare", "only a MODEL"),
     ("--compare", "tune MODEL --via cat --compare", "not the model"),
     ("--max-seconds 1", "bench MODEL --repetitions 3 --max-seconds 1", "--repetitions decides"),
     ("--interval 0.1", "bench MODEL --repetitions 3 --interval 0.1", "--repetitions decides"),
@@ -191,6 +196,7 @@ class Flags(Cli):
                     known |= set(SHAPE) | set(ZOO)
                     known |= set(COMPILE) | set(THREADS) if USE[verb] > GRAPH else set()
                     known |= set(CODE) if USE[verb] > KERNELS else set()
+                    known -= set(CHOOSES_SCHEDULES) if verb == "tune" else set()
                     known |= {"--check-constants"} if USE[verb] == RUNS else set()
                 known |= set(INPUTS) if verb in WITH_INPUTS else set()
                 found = set(self.options_of(verb))
@@ -235,6 +241,8 @@ class Flags(Cli):
                 self.error(verb, self.net, flag, *value, *NEEDED.get(verb, []), says="not expected")
         for verb in ["check", "ops problems"]:
             self.error(*verb.split(), self.net, "--no-cache", says="--no-cache")
+        for flag in CHOOSES_SCHEDULES:
+            self.error("tune", self.net, flag, *{**COMPILE, **CODE}[flag], *NEEDED["tune"], says="not expected")
 
     def test_references_have_no_choices(self):
         for flag in ["-O", "--exact-math", "--machine", "--memory", "--precision", "--schedule"]:

@@ -55,7 +55,7 @@ class TunePython(Cli):
             lathe.tune(self.net, epochs=3)
         with self.assertRaisesRegex(lathe.Error, "^json: lathe.tune has no such argument"):
             lathe.tune(self.net, json="x.json")
-        with self.assertRaisesRegex(lathe.Error, "expected one of MODEL, --problem and --suite"):
+        with self.assertRaisesRegex(lathe.Error, "expected one of MODEL, --problem, --suite and --all"):
             lathe.tune()
 
     def test_arguments_become_flags(self):

@@ -7,9 +7,27 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 import time
 
 from fixture import LATHE, Cli, main
+
+
+# In the place of lathe-runner: what it computes is wrong.
+WRONG_RUNNER = '''#!/usr/bin/python3
+import json, subprocess, sys
+import numpy as np
+runner = subprocess.Popen([%r, *sys.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+for line in sys.stdin:
+    runner.stdin.write(line)
+    runner.stdin.flush()
+    answer = runner.stdout.readline()
+    if json.loads(line)["do"] == "run":
+        for file in json.loads(answer)["outputs"].values():
+            np.save(file, np.load(file) + np.float32(0.125))
+    sys.stdout.write(answer)
+    sys.stdout.flush()
+''' % os.path.join(os.path.dirname(LATHE), "lathe-runner")
 
 
 class Tune(Cli):
@@ -286,12 +304,40 @@ class Tune(Cli):
         report = self.figures(*command)
         self.assertEqual([task["trials"] for task in report["tasks"]], [30])
 
+    def unverified(self, runner, *limits):
+        """A search whose model cannot be verified: exit code 1, and no record is faster. -> what was said"""
+        folder = tempfile.mkdtemp(dir=self.folder.name)
+        store, package, report = (os.path.join(folder, name) for name in ("store.db", "package.lathe", "report.json"))
+        command = ["tune", self.net, "--trials", "4", "--margin", "0", "--store", store, "--compare", "-o", package, "--json", report, *limits]
+        done = subprocess.run([self.program_with(lathe_runner=runner), *command], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        with open(report) as file:
+            figures = json.load(file)
+        self.assertTrue(figures["undone"])
+        self.assertIsNone(figures["comparison"])
+        self.assertGreater(len(self.records(store)), 4)
+        self.assertNotIn("faster", [record.get("verdict") for record in self.records(store)])
+        origins = [kernel["origin"] for kernel in self.figures("inspect", package)["plans"][0]["kernels"]]
+        self.assertFalse([origin for origin in origins if "tune" in origin])
+        self.assertIn("net.mlir: nothing is kept: " + figures["verification"], done.stderr)
+        return figures["verification"]
+
+    def test_what_cannot_be_verified_is_not_kept(self):
+        self.assertRegex(self.unverified(WRONG_RUNNER), "wrong: output 'prob': relative error")
+        self.assertRegex(self.unverified("#!/bin/sh\nexit 7\n"), "wrong: .*lathe-runner --name lathe' ended early with exit code 7")
+
+    def test_the_budget_ends_the_verification(self):
+        self.assertRegex(self.unverified("#!/bin/sh\nexec sleep 600\n", "--budget", "25s"), r"^not verified: the package did not run within \d+ s$")
+        store = self.path("short.db")
+        self.error("tune", "zoo:resnet18", "--budget", "1s", "--store", store, "--quiet", says="--budget 1s: compiling the model and computing .* take more than half")
+        self.assertEqual(self.records(store), [])
+
     def test_errors(self):
         self.error("tune", self.net, "--searcher", "annealing", says="unknown searcher 'annealing', expected ")
         self.error("tune", self.net, "--tasks", "conv7", says="net.mlir: no kernel with 'conv7' has a schedule")
         self.error("tune", self.net, "--list-tasks", "--budget", "5m", says="--budget 300: --list-tasks measures nothing")
         self.error("tune", self.net, "--budget", "soon", says="--budget")
-        self.error("tune", "--list-tasks", says="expected one of MODEL, --problem and --suite")
+        self.error("tune", "--list-tasks", says="expected one of MODEL, --problem, --suite and --all")
         self.error("tune", "--problem", "conv2d", says="--problem conv2d: expected KIND:TEXT")
         self.error("tune", self.package, says="expected a model")
 

@@ -1,11 +1,13 @@
-// Trials in processes of their own (tune/measure/Measure.h).
+// Trials of `lathe tune` in processes of their own.
 #pragma once
 
+#include "compile/Compile.h"
 #include "tune/Tuner.h"
 #include "tune/measure/Measure.h"
 
 namespace lathe::cli {
 
+/// Measures with tune::Measurer.
 class ProcessTrials : public tune::TrialRunner {
 public:
   explicit ProcessTrials(tune::MeasureOptions options) : measurer(std::move(options)) {}
@@ -24,5 +26,8 @@ public:
 private:
   tune::Measurer measurer;
 };
+
+/// How trials are compiled: as the model.
+tune::MeasureOptions measureOptionsOf(const CompileOptions &compiling);
 
 } // namespace lathe::cli

@@ -1,9 +1,9 @@
 #include "cli/tuning/SpaceExport.h"
 
-#include "codegen/cost/BestPrediction.h"
 #include "codegen/space/ContractionFormat.h"
 #include "codegen/space/SpaceSize.h"
 #include "support/Text.h"
+#include "tune/model/TaskOfKernel.h"
 
 #include <algorithm>
 #include <iostream>
@@ -172,15 +172,13 @@ void SpaceFlags::add(Options &options, const std::string &help) {
 }
 
 ExportedKernel exported(const KernelTask &kernel) {
-  tune::TaskToTune task;
-  task.facts = kernel.facts.get();
-  Outcome<Schedule> prior = priorSchedule(*kernel.facts);
-  if (!prior)
+  constexpr double anyClock = 1; // GHz: no predicted time is exported
+  Outcome<tune::TaskToTune> task = tune::taskToTune(kernel, anyClock);
+  if (!task)
     return {kernel.kernels, kernel.nodes, kernel.task, "", tune::Space(*kernel.facts)};
-  task.prior = prior->str();
-  for (PredictedSchedule &rule : ruleSchedules(*kernel.facts, {*prior, 0, 0}))
-    task.rules.push_back(std::move(rule.schedule));
-  return {kernel.kernels, kernel.nodes, kernel.task, task.prior, spaceOf(task)};
+  ExportedKernel result = exported(*task);
+  result.kernels = kernel.kernels;
+  return result;
 }
 
 ExportedKernel exported(const tune::TaskToTune &task) {

@@ -1,48 +1,26 @@
 #include "cli/tuning/TunedPackage.h"
 
 #include "cli/Self.h"
+#include "lab/judging/Turns.h"
 #include "lab/judging/Verdict.h"
 
 #include <fstream>
+#include <limits>
 
 namespace lathe::cli {
 
-void compileWith(const ModelFlags &model, const CompileOptions &options,
-                 const std::map<std::string, std::string> &schedules, const std::string &path) {
-  CompileOptions compiling = options;
-  auto lookUp = [&](const std::string &task) -> std::optional<TaskSchedules::Entry> {
-    auto found = schedules.find(task);
-    if (found == schedules.end())
-      return std::nullopt;
-    return TaskSchedules::Entry{found->second, "lathe tune"};
-  };
-  compiling.schedules = {std::make_shared<TaskSchedules>("lathe tune", lookUp)};
-  Source source = loadSource(model);
-  compile(*source.module, compiling, path);
-}
-
-static nlohmann::json jsonOf(const std::string &path) {
-  std::ifstream file(path);
-  return nlohmann::json::parse(file, nullptr, false);
-}
-
-std::string verifyTuned(const ModelFlags &model, const std::string &tuned) {
-  std::string verdict = (temporaryFolder() / "verdict.json").string();
-  Arguments verify{"verify", model.model, "--package", tuned, "--threads", std::to_string(model.threads),
-                   "--json", verdict,     quietFlag()};
-  for (const std::string &flag : model.graphArguments())
-    verify.push_back(flag);
-  runSelf(verify);
-  return fmt::format("verified: relative error {:.1e}", jsonOf(verdict).at("relative_error").get<double>());
-}
-
 TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, const std::string &untuned,
                              double seconds) {
+  std::filesystem::path times = temporaryFolder() / "times.json";
+  std::filesystem::remove(times);
+  std::optional<std::string> failure =
+      trySelf({"compare", tuned, "--with", untuned, "--threads", std::to_string(model.threads), "--max-seconds",
+               fmt::format("{:.1f}", seconds), "--no-store", "--json", times.string(), quietFlag()});
   TunedComparison result;
-  std::string times = (temporaryFolder() / "times.json").string();
-  runSelf({"compare", tuned, "--with", untuned, "--threads", std::to_string(model.threads), "--max-seconds",
-           fmt::format("{:.1f}", seconds), "--no-store", "--json", times, quietFlag()});
-  result.comparison = jsonOf(times);
+  std::ifstream file(times);
+  result.comparison = nlohmann::json::parse(file, nullptr, false);
+  require(result.comparison.is_object() && !result.comparison.at("peers").empty(), "{}: cannot compare packages: {}",
+          model.model, failure.value_or("there is no result"));
   const nlohmann::json &peer = result.comparison.at("peers").at(0);
   result.slower = peer.value("verdict", "") == name(lab::Verdict::slower);
   result.ratio = peer.value("ratio", 0.0);
@@ -67,6 +45,84 @@ Table TunedComparison::sides() const {
     table.row({names[i], cell("median_ms"), cell("mean_ms"), cell("min_ms"), cell("max_ms"), cell("std_ms")});
   }
   return table;
+}
+
+std::string TunedOutcome::str() const {
+  return comparison ? fmt::format("{}; {}", comparison->speedText(), check.text) : check.text;
+}
+
+TunedPackage::TunedPackage(const ModelFlags &model, CompileOptions options, double budget)
+    : model(model), options(std::move(options)), budget(budget) {}
+
+std::string TunedPackage::compileWith(CompileOptions compiling, const std::map<std::string, std::string> &schedules,
+                                      const char *name) const {
+  auto lookUp = [&](const std::string &task) -> std::optional<TaskSchedules::Entry> {
+    auto found = schedules.find(task);
+    if (found == schedules.end())
+      return std::nullopt;
+    return TaskSchedules::Entry{found->second, "lathe tune"};
+  };
+  compiling.schedules = {std::make_shared<TaskSchedules>("lathe tune", lookUp)};
+  Source source = loadSource(model);
+  std::string path = (temporaryFolder() / name).string();
+  compile(*source.module, compiling, path);
+  return path;
+}
+
+void TunedPackage::compileUntuned() {
+  if (!untuned.empty())
+    return;
+  double began = lab::steadySeconds();
+  untuned = compileWith(options, {}, "untuned.lathe");
+  compileSeconds = lab::steadySeconds() - began;
+}
+
+void TunedPackage::prepare(Progress &progress) {
+  double limit = budget > 0 ? budget / 2 : std::numeric_limits<double>::infinity();
+  progress.update("compiling the untuned model", 0, 0);
+  compileUntuned();
+  progress.update("computing the outputs by the references", 0, 0);
+  reference = std::make_unique<ReferenceOutputs>(model, limit - compileSeconds);
+  require(
+      reference->complete(),
+      "--budget {:.0f}s: compiling the model and computing its outputs by the references take more than half of it: "
+      "give more time, or no --budget",
+      budget);
+}
+
+double TunedPackage::reservedSeconds() const {
+  constexpr double share = 0.1, least = 5, most = 25; // of comparing
+  constexpr double margin = 1.5;                      // compilations with other schedules may take longer
+  return margin * compileSeconds + std::clamp(share * budget, least, most);
+}
+
+TunedOutcome TunedPackage::finish(const CompileOptions &tunedOptions,
+                                  const std::map<std::string, std::string> &schedules, double left,
+                                  Progress &progress) {
+  constexpr double leastCheck = 10, leastComparison = 2; // seconds, where the budget is spent
+  double end = lab::steadySeconds() + left;
+  if (!reference)
+    prepare(progress);
+  progress.update("compiling the tuned model", 0, 0);
+  tuned = compileWith(tunedOptions, schedules, "tuned.lathe");
+  progress.update("verifying the tuned model", 0, 0);
+  TunedOutcome result;
+  result.check = reference->check(tuned, std::max(end - lab::steadySeconds(), leastCheck));
+  if (!result.check.passed)
+    return result;
+  double seconds = std::max(budget > 0 ? end - lab::steadySeconds() : left, leastComparison);
+  progress.updateUntil("comparing the model untuned and tuned", seconds);
+  try {
+    result.comparison = compareTuned(model, tuned, untuned, seconds);
+  } catch (const Error &error) {
+    result.check = {false, true, error.what()};
+  }
+  return result;
+}
+
+void TunedPackage::write(const std::string &path, bool isTuned) {
+  compileUntuned();
+  writeFile(path, readFile(isTuned ? tuned : untuned));
 }
 
 } // namespace lathe::cli

@@ -1,0 +1,41 @@
+// The outputs of a model by the references, and packages compared with them in a process of their own.
+#pragma once
+
+#include "cli/CompilerVerbs.h"
+#include "lab/judging/Tolerance.h"
+
+#include <map>
+#include <set>
+
+namespace lathe::cli {
+
+/// The outcome of checking a package.
+struct PackageCheck {
+  bool passed = false;
+  bool wrong =
+      false;        // an output differs, or the package cannot be run; false if the time was over before that was known
+  std::string text; // "verified: relative error 3.1e-07", "not verified: the package did not run within 10 s"
+};
+
+class ReferenceOutputs {
+public:
+  /// Computes the outputs in float64 for one set of random inputs, the first one of `lathe verify`. `limitSeconds` ends it
+  /// between two operators: then `complete` is false. Throws Error for a model that the references cannot compute here.
+  ReferenceOutputs(const ModelFlags &model, double limitSeconds);
+
+  bool complete() const { return isComplete; }
+  /// Runs the package in another process for at most `seconds`, and compares. Requires complete().
+  PackageCheck check(const std::string &package, double seconds) const;
+
+private:
+  ModelFlags model;
+  std::set<ElementType> types; // of all values
+  std::vector<runtime::Port> ports;
+  std::vector<Value> inputs, expected;
+  std::vector<std::string> names; // of the outputs
+  bool isComplete = false;
+
+  PackageCheck compared(const std::map<std::string, std::string> &files, const lab::Tolerance &tolerance) const;
+};
+
+} // namespace lathe::cli

@@ -1,0 +1,239 @@
+// What the command line of `lathe tune` says.
+#pragma once
+
+#include "cli/CompilerVerbs.h"
+#include "cli/ProblemLists.h"
+#include "cli/Recording.h"
+#include "cli/tuning/SpaceExport.h"
+#include "cli/tuning/TuneAll.h"
+#include "lab/problems/ProblemList.h"
+#include "process/ShellWords.h"
+#include "support/Text.h"
+#include "tune/model/Knowledge.h"
+
+namespace lathe::cli {
+
+struct TuneFlags {
+  ModelFlags model;
+  RecordFlags record;
+  tune::TuneOptions tune;
+  SpaceFlags space;
+  TuneAllOptions all;
+  double budget = 0; // seconds; 0: none
+  std::string only, output, via, viaDirectory, lists, trainTo, startFrom;
+  std::vector<std::string> problems, suites;
+  bool list = false, compare = false, evaluate = false;
+
+  bool hasModel() const { return !model.model.empty(); }
+  bool isAll() const { return !all.list.empty(); }
+  /// "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1", "networks/resnet50"
+  std::string subject() const {
+    return hasModel() ? model.model : problems.empty() ? suites.front() : problems.front();
+  }
+
+  void add(Options &options) {
+    model.add(options, ModelUse::tune);
+    addSubjects(options);
+    addLimits(options);
+    options.add_option("--searcher,--tuner", tune.searcher, searcherHelp())->type_name("NAME");
+    options
+        .add_option("--seed", tune.seed,
+                    "Set the seed of the searcher, of the operands and of what --evaluate-model holds out")
+        ->capture_default_str();
+    options.add_option("--tasks", only, "Tune only tasks with TEXT in their label, nodes or text")->type_name("TEXT");
+    options.add_flag("--list-tasks", list,
+                     "List the distinct tasks of the model with their share of the time, and end");
+    options.add_flag("--evaluate-model", evaluate,
+                     "State how well learned cost models order the measured schedules of the store that they were not "
+                     "trained on (with MODEL: those of its kernels), and end");
+    options.addOutput(
+        "--train-model", trainTo,
+        "Train the model of --searcher on the measured schedules of the store, write it to FILE, and end");
+    options
+        .add_option("--start-model", startFrom,
+                    "Start searches from the model in FILE (--train-model), where the store knows nothing else")
+        ->type_name("FILE");
+    space.add(options, "Write the search space of every task and legal points of it as JSON to FILE, and end");
+    record.add(options, &model);
+    options.addOutput(
+        "-o,--output", output,
+        "Write the tuned package to FILE; with --all, the table as a page in Markdown (default: neither)");
+    options.add_flag("--compare", compare, "Print the times of the untuned and the tuned package side by side");
+    options.addQuiet();
+    options.addWide();
+    options.addJson();
+    options.afterParse([this, &options] { check(options); });
+  }
+
+  /// How every trial is measured.
+  nlohmann::json settings(const CompileOptions &compiling) const {
+    return {{"machine", toJson(targetOf(compiling).machine)}, {"seed", tune.seed}, {"threads", model.threads}};
+  }
+
+  /// For --all: what every model has in common.
+  TuneAllOptions forAll(const Arguments &typed) const {
+    TuneAllOptions result = all;
+    result.common = model;
+    result.tuneFlags = {"--trials", std::to_string(tune.trials), "--margin", fmt::format("{}", tune.margin),
+                        "--seed",   std::to_string(tune.seed)};
+    if (tune.earlyStopping)
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--early-stopping", std::to_string(tune.earlyStopping)});
+    if (!tune.searcher.empty())
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--searcher", tune.searcher});
+    if (!startFrom.empty())
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--start-model", startFrom});
+    result.budget = budget;
+    result.store = record.file;
+    result.page = output;
+    result.command = "lathe tune " + process::shellCommand(typed);
+    return result;
+  }
+
+  /// The problems of --problem, or of --suite.
+  std::vector<lab::ListedProblem> listed() const {
+    if (!suites.empty())
+      return lab::readProblems(problemLists(lists), suites);
+    lab::ProblemList list;
+    for (const std::string &text : problems) {
+      size_t colon = text.find(':');
+      require(colon != std::string::npos, "--problem {}: expected KIND:TEXT, as in `lathe ops bench KIND TEXT`", text);
+      lab::ListedProblem entry;
+      entry.kind = text.substr(0, colon);
+      entry.text = text.substr(colon + 1);
+      entry.problem = lab::parseProblem(entry.kind, entry.text);
+      entry.count = 1;
+      list.add(std::move(entry));
+    }
+    return list.take();
+  }
+
+  std::string searcherName() const {
+    return tune.searcher.empty() ? tune::searcherNames().front().first : tune.searcher;
+  }
+
+  /// The models of --start-model. Throws Error if they are not the searcher's.
+  tune::TrainedModels startModels() const {
+    if (startFrom.empty())
+      return {};
+    tune::TrainedModels models = tune::readModels(startFrom);
+    require(tune::modelKindOf(searcherName()) == models.kind,
+            "--start-model {}: it has models of {}, the searcher is {}", startFrom, name(models.kind), searcherName());
+    return models;
+  }
+
+private:
+  /// Refuses flags that leave others nothing to do.
+  void check(const Options &options) {
+    if (evaluate)
+      return refuseForEvaluation(options);
+    if (!trainTo.empty())
+      return refuseForTraining(options);
+    require(hasModel() + !problems.empty() + !suites.empty() + isAll() == 1,
+            "expected one of MODEL, --problem, --suite and --all");
+    if (!hasModel())
+      options.refuse({"--shape", "--tasks", "--compare", "--zoo-seed", "--zoo-batch", "--zoo-sequence"},
+                     "only a MODEL has it");
+    if (isAll())
+      options.refuse({"--list-tasks", "--export-space", "--via", "--no-store"},
+                     "--all measures models here and keeps their records");
+    else
+      options.refuse({"--max-seconds", "--again"}, "only --all has it");
+    if (!hasModel() && !isAll())
+      options.refuse({"--output"}, "only a MODEL has it");
+    if (suites.empty())
+      options.refuse({"--problems"}, "only --suite reads a list");
+    if (via.empty())
+      options.refuse({"--via-directory"}, "only --via runs elsewhere");
+    else
+      options.refuse({"--compare", "--output"}, "with --via only kernels run elsewhere, not the model");
+    space.seed = tune.seed;
+    if (!space.file.empty())
+      options.refuse({"--list-tasks", "--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--compare",
+                      "--output", "--json", "--via", "--store", "--no-store", "--start-model"},
+                     "--export-space measures nothing");
+    if (list)
+      options.refuse({"--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--compare",
+                      "--output", "--start-model"},
+                     "--list-tasks measures nothing");
+  }
+
+  void refuseMeasuring(const Options &options, const std::string &flag) const {
+    options.refuse({"--list-tasks", "--export-space", "--points", "--problem", "--suite", "--problems", "--via",
+                    "--via-directory", "--all", "--max-seconds", "--again", "--trials", "--budget", "--early-stopping",
+                    "--margin", "--tasks", "--compare", "--output", "--start-model"},
+                   flag + " measures nothing");
+    options.refuse({"--no-store"}, flag + " reads the store");
+    options.refuse({"--no-cache"}, flag + " makes no code");
+    if (hasModel())
+      return;
+    const std::string reason = flag + " compiles no MODEL here";
+    model.refuseCompileFlags(reason);
+    options.refuse({"--threads", "--shape", "--zoo-seed", "--zoo-batch", "--zoo-sequence"}, reason);
+  }
+
+  void refuseForEvaluation(const Options &options) const {
+    options.refuse({"--train-model", "--searcher"}, "--evaluate-model measures nothing");
+    refuseMeasuring(options, "--evaluate-model");
+    if (hasModel())
+      options.refuse({"--seed"}, "--evaluate-model MODEL draws nothing at random");
+  }
+
+  void refuseForTraining(const Options &options) const {
+    require(!hasModel(), "MODEL {}: --train-model learns from all of the store", model.model);
+    refuseMeasuring(options, "--train-model");
+    require(tune::modelKindOf(searcherName()).has_value(), "--searcher {}: it has no model to train", searcherName());
+  }
+
+  void addSubjects(Options &options) {
+    options.get_option("MODEL")->required(false);
+    options
+        .add_option("--problem", problems, "Tune single operators instead of a model: KIND:TEXT of `lathe ops bench`")
+        ->type_name("KIND:TEXT");
+    options
+        .add_option("--suite", suites,
+                    "Tune the problems of a list instead of a model (`lathe ops bench --suite list`)")
+        ->type_name("NAME");
+    all.add(options);
+    options.add_option("--problems", lists, "Read the problems of --suite from this CSV list")->type_name("CSV");
+    options
+        .add_option("--via", via,
+                    "Measure at the other end of a command that passes pipes (\"ssh board\"), for its --target")
+        ->type_name("COMMAND");
+    options.add_option("--via-directory", viaDirectory, "Look there for lathe-tune-runner at the other end")
+        ->type_name("DIR");
+  }
+
+  void addLimits(Options &options) {
+    options.add_option("--trials", tune.trials, "Try at most N schedules of each task, earlier runs included")
+        ->check(CLI::Range(size_t(1), size_t(1) << 20))
+        ->capture_default_str()
+        ->type_name("N");
+    options
+        .add_option("--budget", budget,
+                    "Search so that this time is enough for the final comparison, too: 90s, 5m, 1h (default: until no "
+                    "more is expected to be gained)")
+        ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}))
+        ->check(CLI::Range(1.0, 1e7))
+        ->type_name("TIME");
+    options
+        .add_option("--early-stopping", tune.earlyStopping,
+                    "End a task after N schedules without a faster one (default: never)")
+        ->type_name("N");
+    options
+        .add_option("--margin", tune.margin,
+                    "End where one more batch of trials of every task is expected to shorten the model by less than "
+                    "this share")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+  }
+
+  static std::string searcherHelp() {
+    std::vector<std::string> names;
+    for (const auto &[name, summary] : tune::searcherNames())
+      names.push_back(name);
+    return fmt::format("Search with {} (default: {}; docs/tuning.md says what each does)", lathe::listed(names, "or"),
+                       names.front());
+  }
+};
+
+} // namespace lathe::cli
