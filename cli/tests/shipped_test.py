@@ -19,8 +19,6 @@ class Shipped(Cli):
         cls.prefix = os.path.join(cls.folder.name, "prefix")
         done = subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix, "--component", "compiler"], capture_output=True, text=True)
         assert done.returncode == 0, (done.returncode, done.stderr)
-        for program in ("lathe-runner", "lathe-tune-builder", "lathe-tune-runner"):  # which are not installed
-            os.symlink(os.path.join(BUILD, "bin", program), os.path.join(cls.prefix, "bin", program))
         cls.installed = os.path.join(cls.prefix, "bin", "lathe")
         cls.records = os.path.join(cls.prefix, "share", "lathe", "records")
         names = lambda folder: sorted(os.path.basename(path) for path in glob.glob(os.path.join(folder, "*")) if path.endswith(".jsonl"))
