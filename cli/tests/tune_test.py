@@ -35,7 +35,6 @@ class Tune(Cli):
     def setUpClass(cls):
         os.environ.pop("LATHE_NO_RECORDS", None)
         super().setUpClass()
-        subprocess.run([LATHE, "machine"], capture_output=True, check=True)  # rates measured later would change defaults
 
     def records(self, store):
         return self.figures("records", "list", "--store", store)["records"]

@@ -26,6 +26,8 @@ struct TuneFlags {
 
   bool hasModel() const { return !model.model.empty(); }
   bool isAll() const { return !all.list.empty(); }
+  /// True if this run measures schedules on this machine.
+  bool measuresHere() const { return via.empty() && !list && space.file.empty(); }
   /// "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1", "networks/resnet50"
   std::string subject() const {
     return hasModel() ? model.model : problems.empty() ? suites.front() : problems.front();

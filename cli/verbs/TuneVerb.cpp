@@ -17,11 +17,19 @@
 namespace lathe::cli {
 namespace {
 
+/// How the model is compiled by default. What measures here knows the machine's rates first: they decide default schedules, so
+/// rates that become known later would change what the trials are compared with.
+CompileOptions defaultOptions(const TuneFlags &flags) {
+  if (flags.measuresHere())
+    lab::machineCeilings();
+  return compileOptions(flags.model, nullptr);
+}
+
 class Tuning {
 public:
   Tuning(TuneFlags &flags, Options &options, const Arguments &arguments)
       : flags(flags), options(options), began(lab::steadySeconds()), progress("tune " + flags.subject()),
-        compiling(compileOptions(flags.model, nullptr)),
+        compiling(defaultOptions(flags)),
         recording(flags.record, store::ExperimentKind::tune, "tune", arguments, flags.settings(compiling)),
         records(recording, flags.searcherName()), list(lab::measureClock()),
         package(flags.model, compiling, flags.budget) {
