@@ -106,10 +106,19 @@ size_t wrongPoints(const std::vector<json> &rows) {
   return wrong;
 }
 
+/// True if too many rounds of the row began below full speed.
+bool beganSlowly(const json &row) {
+  size_t rounds = 0;
+  for (const json &start : row.value("starts", json::array()))
+    rounds += start.get<size_t>();
+  return double(row.value("slow_rounds", 0)) > lab::unreliableSlowShare * double(rounds);
+}
+
 std::string totalsText(const std::vector<json> &rows, size_t measured, size_t kept, size_t left) {
-  size_t disturbed = 0, drifting = 0;
+  size_t disturbed = 0, slow = 0, drifting = 0;
   for (const json &row : rows) {
     disturbed += row.value("other_processors", 0.0) > lab::disturbingProcessors;
+    slow += beganSlowly(row);
     drifting += std::any_of(row["points"].begin(), row["points"].end(),
                             [](const json &point) { return point.value("drifts", false); });
   }
@@ -118,6 +127,9 @@ std::string totalsText(const std::vector<json> &rows, size_t measured, size_t ke
                                  of(wrongPoints(rows), "point"));
   if (disturbed)
     text += fmt::format("; other programs disturbed {}: do not trust the times", of(disturbed, "row"));
+  if (slow)
+    text +=
+        fmt::format("; the processors ran below full speed under {} (\"slow_rounds\" in the JSON)", of(slow, "row"));
   if (drifting)
     text += fmt::format("; times of {} rose or fell all along (\"drift\" in the JSON)", of(drifting, "row"));
   if (kept)

@@ -67,7 +67,8 @@ Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64
 
 class Comparing {
 public:
-  Comparing(const std::vector<CompareSide> &sides, const CompareOptions &given) : sides(sides), options(given) {
+  Comparing(const std::vector<CompareSide> &sides, const CompareOptions &given)
+      : sides(sides), options(given), fullSpeed(given.threads) {
     comparison.threads = options.threads;
     comparison.seed = options.seed;
     comparison.timed = !options.checkOnly;
@@ -362,6 +363,7 @@ private:
     TurnOptions turns = options;
     turns.limitSeconds = options.maxSeconds;
     turns.startSeconds = started;
+    turns.fullSpeed = &fullSpeed;
     comparison.starts = takeTurns(pointers, turns, watch);
     conclude(meter);
     timing = false;
@@ -372,6 +374,8 @@ private:
     auto [others, stolen] = meter.read();
     comparison.otherProcessors = others;
     comparison.stolenProcessors = stolen;
+    comparison.slowRounds = fullSpeed.slow();
+    comparison.waitedSeconds = fullSpeed.waitedSeconds();
     judge();
     for (auto &side : comparison.sides) {
       std::vector<double> pooled;
@@ -423,6 +427,7 @@ private:
 
   const std::vector<CompareSide> &sides;
   CompareOptions options;
+  FullSpeed fullSpeed;
   TemporaryDirectory directory{"compare"};
   std::vector<CallInput> inputs; // as bound, and the files they are in
   std::vector<std::string> inputFiles;

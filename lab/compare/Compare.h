@@ -94,7 +94,10 @@ struct Comparison {
   /// not report it.
   std::optional<double> otherProcessors;
   std::optional<double> stolenProcessors; // part of otherProcessors that other virtual machines of the host used
-  bool agrees() const;                    // with every peer, and no side failed
+  /// Rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).
+  size_t slowRounds = 0;
+  double waitedSeconds = 0; // for processors at full speed
+  bool agrees() const;      // with every peer, and no side failed
 };
 
 /// Compares the sides. Throws Error if their inputs differ, or if a given input does not exist.

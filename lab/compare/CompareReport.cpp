@@ -3,6 +3,7 @@
 #include "support/Text.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace lathe::lab {
 
@@ -82,6 +83,12 @@ std::vector<std::string> warningsOf(const Comparison &comparison) {
   if (comparison.otherProcessors.value_or(0) > disturbingProcessors)
     warnings.push_back(fmt::format("other programs kept {:.1f} processors busy meanwhile: do not trust the times",
                                    *comparison.otherProcessors));
+  size_t rounds = std::accumulate(comparison.starts.begin(), comparison.starts.end(), size_t(0));
+  if (double(comparison.slowRounds) > unreliableSlowShare * double(rounds))
+    warnings.push_back(
+        fmt::format("{} of {} began while the processors ran below full speed: other programs, or a host "
+                    "that lets virtual processors share cores",
+                    comparison.slowRounds, counted(int64_t(rounds), "round")));
   return warnings;
 }
 
@@ -121,6 +128,8 @@ json toJson(const Comparison &comparison) {
     document["other_processors"] = *comparison.otherProcessors;
   if (comparison.stolenProcessors)
     document["stolen_processors"] = *comparison.stolenProcessors;
+  document["slow_rounds"] = comparison.slowRounds;
+  document["waited_s"] = comparison.waitedSeconds;
   return document;
 }
 

@@ -51,14 +51,14 @@ public:
         for (TimedSide *side : running())
           side->startAgain();
       }
-      double ready = options.clock();
+      double ready = options.clock(), waitedBefore = waited;
       if (number > 1)
         starting = ready - start;
       // Timing may take as long as starting did.
       starts.push_back(timeStart(number, options.maxSeconds / options.maxStarts, ready - start));
       made += int(starts.back());
       double now = options.clock();
-      timed += now - ready;
+      timed += now - ready - (waited - waitedBefore);
       if (watch.afterStart)
         watch.afterStart(starts);
       bool over = now - began >= options.limitSeconds || (number >= options.minStarts && timed >= options.maxSeconds);
@@ -93,6 +93,14 @@ private:
     return std::min(usual, (left - 1) / shared + 1); // rounded up
   }
 
+  void awaitFullSpeed(double until) {
+    if (!options.fullSpeed)
+      return;
+    double begin = options.clock();
+    options.fullSpeed->await(std::max(0.0, until - begin));
+    waited += options.clock() - begin;
+  }
+
   /// Rounds of one start; how many were made: its share of minRounds, more for `least` seconds, and where rounds differ
   /// so much that they say little of the start, for up to `most`. Its share of maxSeconds ends them after three, its
   /// deadline after one.
@@ -102,7 +110,7 @@ private:
     for (TimedSide *side : chosen)
       side->estimate();
     std::erase_if(chosen, [](auto *side) { return !side->running(); });
-    double first = options.clock();
+    double first = options.clock(), waitedBefore = waited;
     constexpr int always = 3;
     int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, always);
     int limit = mostRounds(number, std::max(options.maxRounds / options.minStarts, fewest));
@@ -110,12 +118,16 @@ private:
     int round = 0;
     while (round < limit && !chosen.empty()) {
       std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
+      awaitFullSpeed(until);
+      double turns = options.clock();
       for (TimedSide *side : chosen)
         if (side->running())
           side->takeTurn();
       std::erase_if(chosen, [](auto *side) { return !side->running(); });
       ++round;
-      double now = options.clock(), elapsed = now - first;
+      double now = options.clock(), elapsed = now - first - (waited - waitedBefore);
+      if (options.fullSpeed)
+        options.fullSpeed->measured(now - turns);
       if (watch.afterRound)
         watch.afterRound(number, round, began + options.limitSeconds - now);
       bool enough = round >= fewest && elapsed >= least && (elapsed >= most || settled(chosen, size_t(round)));
@@ -130,6 +142,7 @@ private:
   const TurnWatch &watch;
   double began = 0;
   double starting = 0; // seconds that starting all sides took last
+  double waited = 0;   // seconds, for processors at full speed
   int made = 0;        // rounds
   std::vector<size_t> starts;
 };

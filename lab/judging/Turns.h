@@ -5,6 +5,7 @@
 // every verdict is decided.
 #pragma once
 
+#include "lab/judging/FullSpeed.h"
 #include "lab/judging/Verdict.h"
 
 #include <functional>
@@ -42,6 +43,8 @@ struct TurnOptions {
   int roundsInAll = std::numeric_limits<int>::max(); // limit of the rounds of all starts
   double startSeconds = 0;                           // time of the first start of all sides, if known
   std::function<double()> clock = {};                // seconds from any fixed moment; empty: steadySeconds
+  /// Asked before every round, if not null. What it waits counts for limitSeconds, but not for maxSeconds.
+  FullSpeed *fullSpeed = nullptr;
 };
 
 /// Seconds of the system's steady clock.

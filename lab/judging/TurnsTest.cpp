@@ -205,3 +205,31 @@ TEST(Turns, whatFewStartsCanSay) {
   EXPECT_EQ(later.alone, Verdict::faster);
   EXPECT_EQ(later.verdict, Verdict::same);
 }
+
+TEST(Turns, beginRoundsAtFullSpeedAndCountNoWaitingAsTiming) {
+  Machine machine(1);
+  SimulatedSide ours(machine, 0.05, 0, 0, 0.1), theirs(machine, 0.05, 0, 0, 0.1);
+  std::vector<TimedSide *> sides{&ours, &theirs};
+  double slowUntil = 0.3; // seconds
+  size_t readings = 0;
+  FullSpeed speed({[&] {
+                     ++readings;
+                     return machine.now < slowUntil ? SpeedReading{1, 0.5} : SpeedReading{1, 1};
+                   },
+                   [&] { return machine.now; }, [&](double seconds) { machine.now += seconds; }});
+  TurnOptions options = compareOptions(machine);
+  options.fullSpeed = &speed;
+  options.maxStarts = options.minStarts;
+  std::vector<size_t> starts = takeTurns(sides, options, {});
+  EXPECT_EQ(speed.asked(), ours.rounds().size()); // before every round
+  EXPECT_EQ(speed.slow(), 0u);
+  EXPECT_NEAR(speed.waitedSeconds(), slowUntil - 0.1, 0.02); // what the estimates left of it
+  EXPECT_GT(readings, speed.asked());
+
+  Machine undisturbed(1);
+  SimulatedSide ours2(undisturbed, 0.05, 0, 0, 0.1), theirs2(undisturbed, 0.05, 0, 0, 0.1);
+  std::vector<TimedSide *> sides2{&ours2, &theirs2};
+  TurnOptions options2 = compareOptions(undisturbed);
+  options2.maxStarts = options2.minStarts;
+  EXPECT_EQ(takeTurns(sides2, options2, {}), starts); // as many rounds as without waiting
+}

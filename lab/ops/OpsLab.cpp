@@ -49,6 +49,7 @@ struct OpsLab::State {
   OpsSetting setting;                                                       // of the row
   double constantBytes = 0;                                                 // of its problem
   std::map<std::pair<std::string, int>, std::optional<double>> callSeconds; // by provider and threads
+  std::map<int, FullSpeed> speeds;                                          // by threads
 
   void say(const std::string &what) {
     if (options.progress)
@@ -334,7 +335,12 @@ struct OpsLab::State {
       return std::all_of(row.verdicts.begin(), row.verdicts.end(),
                          [](auto &verdict) { return verdict.decidedAfter > 0; });
     };
-    row.starts = takeTurns(pointers, options, watch);
+    FullSpeed &speed = speeds.try_emplace(setting.threads, setting.threads).first->second;
+    size_t slow = speed.slow();
+    TurnOptions turns = options;
+    turns.fullSpeed = &speed;
+    row.starts = takeTurns(pointers, turns, watch);
+    row.slowRounds = speed.slow() - slow;
     decide(row);
     auto [others, stolen] = meter.read();
     row.otherProcessors = others;

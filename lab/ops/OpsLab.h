@@ -76,6 +76,7 @@ struct OpsRow {
   std::vector<size_t> starts;       // number of rounds of each process start
   std::vector<OpsVerdict> verdicts; // one per peer with a time, if ours has a time
   std::optional<double> otherProcessors, stolenProcessors;
+  size_t slowRounds = 0; // that began while the processors did not run at full speed (lab/judging/FullSpeed.h)
 };
 
 struct OpsLabOptions : TurnOptions {

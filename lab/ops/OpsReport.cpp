@@ -75,6 +75,7 @@ json toJson(const OpsRow &row) {
     document["other_processors"] = *row.otherProcessors;
   if (row.stolenProcessors)
     document["stolen_processors"] = *row.stolenProcessors;
+  document["slow_rounds"] = row.slowRounds;
   return document;
 }
 

@@ -1,6 +1,7 @@
 // lathe-tune-runner: runs candidates, checks their results and times them, one at a time. It answers one JSON message a
 // line (docs/notes/tuning-measurement.md), holds no part of the compiler and needs no files of the machine that tunes.
 #include "lab/ServeLines.h"
+#include "lab/judging/FullSpeed.h"
 #include "support/Base64.h"
 #include "tune/Protocol.h"
 #include "tune/measure/runner/Trial.h"
@@ -64,13 +65,29 @@ private:
   Files files;
   std::optional<RunTask> task;
   std::map<int, std::unique_ptr<Trial>> side; // open ones, by number
+  std::map<int, lab::FullSpeed> speeds;       // by threads
+
+  /// Times with `timing` once the processors run at full speed.
+  template <class Timing> std::optional<TrialFailure> atFullSpeed(const Timing &timing) {
+    constexpr double patience = 1; // seconds
+    lab::FullSpeed &speed = speeds.try_emplace(task->threads, task->threads).first->second;
+    speed.await(patience);
+    double begin = monotonicSeconds();
+    std::optional<TrialFailure> failure = timing();
+    speed.measured(monotonicSeconds() - begin);
+    return failure;
+  }
+
+  static double monotonicSeconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
 
   json measure(const json &request) {
     Trial trial(*task, files, request.at("candidate"));
     if (auto failure = trial.check())
       return toJson(*failure);
     std::vector<double> seconds;
-    if (auto failure = sample(trial, request, seconds))
+    if (auto failure = atFullSpeed([&] { return sample(trial, request, seconds); }))
       return toJson(*failure);
     if (auto failure = trial.checkAgain())
       return toJson(*failure);
@@ -93,14 +110,14 @@ private:
     double slow = request.at("slow"); // seconds of a run that is not worth repeating; 0: none
     constexpr double hopeless = 20;   // even with the page faults of a first run
     int first = slow > 0 && trial.checkedRun() > hopeless * slow ? 1 : 2;
-    auto begin = std::chrono::steady_clock::now();
+    double begin = monotonicSeconds();
     if (auto failure = trial.time(0, first, first, seconds))
       return failure;
     if (slow > 0 && *std::min_element(seconds.begin(), seconds.end()) > slow)
       return std::nullopt;
-    auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
     auto enough = [&] {
-      return seconds.size() >= most || elapsed() >= limit || (seconds.size() >= least && settled(seconds, precision));
+      return seconds.size() >= most || monotonicSeconds() - begin >= limit ||
+             (seconds.size() >= least && settled(seconds, precision));
     };
     while (!enough()) {
       constexpr double atOnce = 0.01; // seconds between looks
@@ -122,7 +139,8 @@ private:
     auto found = side.find(request.at("side").get<int>());
     require(found != side.end(), "'turn' of side {}, which is not open", request.at("side").dump());
     std::vector<double> seconds;
-    auto failure = found->second->time(request.at("seconds"), 1, request.at("most"), seconds);
+    auto failure =
+        atFullSpeed([&] { return found->second->time(request.at("seconds"), 1, request.at("most"), seconds); });
     if (!failure)
       failure = found->second->checkAgain();
     if (!failure)
