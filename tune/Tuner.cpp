@@ -100,7 +100,8 @@ void Tuner::tell(size_t task, double current) const {
     if (one->progress)
       progress.push_back(*one->progress);
   double left = options.deadline - now();
-  if (progress.size() == tasks.size())
+  state.begun = progress.size() == tasks.size();
+  if (state.begun)
     left = std::min(left, secondsToEnd(std::move(progress), options.margin));
   if (left < never)
     state.secondsLeft = std::max(0.0, left);

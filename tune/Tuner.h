@@ -72,6 +72,7 @@ struct TuneOptions {
 struct TuneState {
   size_t task = 0;                            // index of the task of the batch
   size_t trials = 0, failed = 0;              // of this run
+  bool begun = false;                         // every task's prior was measured: the search goes on
   double modelSeconds = 0, beforeSeconds = 0; // sum over all tasks: with the best schedules, with the prior's
   double current = 0, best = 0;           // of the task: fastest of the batch (infinite: none passed), fastest known
   std::optional<double> secondsLeft = {}; // until the search ends if nothing more is gained, at most the deadline

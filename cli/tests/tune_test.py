@@ -71,6 +71,12 @@ class Tune(Cli):
                 self.assertGreater(task["gain"], 1.02)
                 self.assertLess(task["after_us"], task["before_us"])
         self.assertIn("comparison", report)
+        curve = report["history"]
+        self.assertLessEqual(curve[-1]["trials"], report["trials"])  # the search alone
+        for earlier, later in zip(curve, curve[1:]):
+            self.assertLess(earlier["trials"], later["trials"])
+            self.assertLessEqual(earlier["seconds"], later["seconds"])
+            self.assertGreaterEqual(earlier["expected_ms"] * (1 + 1e-9), later["expected_ms"])
 
         again = self.figures(*command)
         self.assertEqual({task["key"]: task["trials"] for task in again["tasks"]}, trials)

@@ -113,6 +113,7 @@ private:
   std::optional<TuneCeilings> ceilings;
   std::vector<tune::TunedTask> tuned;
   std::string ended;
+  nlohmann::json history = nlohmann::json::array(); // after every batch of the search
   std::optional<TunedOutcome> whole;
   bool undone = false; // the tuned package is not kept
 
@@ -132,6 +133,10 @@ private:
                 },
             .progress =
                 [this](const tune::TuneState &state) {
+                  if (state.begun)
+                    history.push_back({{"trials", state.trials},
+                                       {"seconds", lab::steadySeconds() - began},
+                                       {"expected_ms", state.modelSeconds * 1e3}});
                   std::string what = progressText(list.tasks, state, ceilings);
                   if (state.secondsLeft)
                     progress.updateUntil(what, *state.secondsLeft);
@@ -227,6 +232,7 @@ private:
                            {"seconds", lab::steadySeconds() - began},
                            {"ended", ended},
                            {"tasks", toJson(table)},
+                           {"history", history},
                            {"trials", counts.trials},
                            {"failed_trials", failedTrials()},
                            {"build_s", counts.build},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <pthread.h>
 #include <sched.h>
 #include <thread>
@@ -105,12 +106,15 @@ SpeedReading readSpeed(int threads) {
   return reading;
 }
 
-FullSpeed::FullSpeed(int threads)
-    : FullSpeed(Hooks{[threads] { return readSpeed(threads); },
+FullSpeed::FullSpeed(int threads, double allowance)
+    : FullSpeed(Hooks{[threads, never = std::getenv("LATHE_NO_WAIT") != nullptr] {
+                        return never ? SpeedReading() : readSpeed(threads);
+                      },
                       [] { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); },
-                      [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }}) {}
+                      [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }},
+                allowance) {}
 
-FullSpeed::FullSpeed(Hooks given) : hooks(std::move(given)) {}
+FullSpeed::FullSpeed(Hooks given, double allowance) : hooks(std::move(given)), allowance(allowance) {}
 
 bool FullSpeed::full(const SpeedReading &reading) {
   constexpr size_t remembered = 64;

@@ -34,12 +34,12 @@ public:
     std::function<double()> now; // seconds
     std::function<void(double seconds)> sleep;
   };
-  /// For measurements with this number of threads.
-  explicit FullSpeed(int threads);
-  explicit FullSpeed(Hooks hooks);
+  /// For measurements with this number of threads; `allowance` in seconds. Waits for nothing if the environment has LATHE_NO_WAIT, as tests do.
+  explicit FullSpeed(int threads, double allowance = 3);
+  explicit FullSpeed(Hooks hooks, double allowance = 3);
 
   /// Returns true as soon as the processors run at full speed, false after `atMost` seconds or when the
-  /// allowance is used up: half a second, and as much time as was measured.
+  /// allowance is used up: the given one, and as much time as was measured.
   bool await(double atMost);
   /// Adds to the allowance of waiting.
   void measured(double seconds) { allowance += seconds; }
@@ -53,7 +53,7 @@ private:
 
   Hooks hooks;
   std::deque<SpeedReading> recent;
-  double allowance = 0.5, waited = 0; // seconds
+  double allowance, waited = 0; // seconds
   size_t calls = 0, refused = 0;
 };
 

@@ -69,8 +69,9 @@ private:
 
   /// Times with `timing` once the processors run at full speed.
   template <class Timing> std::optional<TrialFailure> atFullSpeed(const Timing &timing) {
-    constexpr double patience = 1; // seconds
-    lab::FullSpeed &speed = speeds.try_emplace(task->threads, task->threads).first->second;
+    // Seconds, for one candidate and in all. The first ones are the default schedules, which all others are compared with.
+    constexpr double patience = 2, allowance = 10;
+    lab::FullSpeed &speed = speeds.try_emplace(task->threads, task->threads, allowance).first->second;
     speed.await(patience);
     double begin = monotonicSeconds();
     std::optional<TrialFailure> failure = timing();
