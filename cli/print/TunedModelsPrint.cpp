@@ -74,16 +74,22 @@ Table timesTable(const std::vector<TunedModel> &models) {
   return table;
 }
 
+/// The ratio of the tuned package and what became of it. Without a faster schedule two equal packages were compared.
+std::string speedupText(const TunedModel &model) {
+  return ratioText(model.speedup()) + (model.kept()     ? ""
+                                       : model.gained() ? "; nothing is kept"
+                                                        : "; no schedule is faster");
+}
+
 Table searchesTable(const std::vector<TunedModel> &models) {
   Table table({textColumn("network"), textColumn("before / after, in turns"), numberColumn("tasks"),
                numberColumn("faster tasks"), numberColumn("trials"), numberColumn("failed trials"),
                numberColumn("minutes"), textColumn("ended because")});
   for (const TunedModel &model : models)
     if (model.tuned())
-      table.row({model.model, ratioText(model.speedup()) + (model.kept() ? "" : "; nothing is kept"),
-                 std::to_string(model.report.at("tasks").size()), std::to_string(gainedTasks(model)),
-                 std::to_string(model.trials()), std::to_string(model.failedTrials()), minutes(model),
-                 model.report.at("ended").get<std::string>()});
+      table.row({model.model, speedupText(model), std::to_string(model.report.at("tasks").size()),
+                 std::to_string(gainedTasks(model)), std::to_string(model.trials()),
+                 std::to_string(model.failedTrials()), minutes(model), model.report.at("ended").get<std::string>()});
   return table;
 }
 
@@ -149,8 +155,7 @@ std::string ratioText(const json &judged) {
 std::string outcomeText(const TunedModel &model) {
   if (!model.tuned())
     return "not tuned: " + model.failure;
-  return fmt::format("{}{}, {} min", ratioText(model.speedup()), model.kept() ? "" : "; nothing is kept",
-                     minutes(model));
+  return fmt::format("{}, {} min", speedupText(model), minutes(model));
 }
 
 Table tunedModels(const std::vector<TunedModel> &models) {

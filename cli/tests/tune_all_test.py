@@ -68,7 +68,7 @@ class TuneAll(Cli):
             if not row["kept"]:
                 self.assertEqual(row["before"], row["after"])
             self.assertIn("| %s | before | %.3f |" % (model + " (disturbed)" * row["disturbed"], row["before"]["mean_ms"]), page)
-            self.assertRegex(page, rf"\| {model} \| [0-9.]+ \([0-9.]+ to [0-9.]+(, range)?\) \w+(; nothing is kept)? \| \d+ \| \d+ \| {row['trials']} \| {row['failed_trials']} \|")
+            self.assertRegex(page, rf"\| {model} \| [0-9.]+ \([0-9.]+ to [0-9.]+(, range)?\) \w+(; nothing is kept|; no schedule is faster)? \| \d+ \| \d+ \| {row['trials']} \| {row['failed_trials']} \|")
         if not figures["no_onnxruntime"]:
             self.assertIn(f"{self.net}, before, has no ratio to ONNX Runtime: it reads ONNX only", page)
             self.assertGreater(figures["models"][1]["onnxruntime"]["before"]["ratio"], 0)

@@ -21,7 +21,7 @@ public:
   /// choose with the default one for about `seconds`. The times are kept for compilations unless the chosen graph is
   /// slower as a whole. Returns false where earlier runs have done all this.
   bool decide(tune::TrialRunner &runner, double deadline, double seconds, Progress &progress);
-  /// Keeps the default graph after all: the tuned model is slower.
+  /// Keeps the default graph after all: the tuned model is not faster.
   void undo();
 
   bool isKept() const { return kept; }

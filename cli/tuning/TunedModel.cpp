@@ -10,8 +10,10 @@ namespace lathe::cli {
 
 using nlohmann::json;
 
-bool TunedModel::kept() const {
-  if (!tuned() || report.at("undone").get<bool>())
+bool TunedModel::kept() const { return gained() && !report.at("undone").get<bool>(); }
+
+bool TunedModel::gained() const {
+  if (!tuned())
     return false;
   const json &tasks = report.at("tasks");
   return report.value("graph", json::object()).value("kept", false) ||

@@ -25,6 +25,8 @@ struct TunedModel {
   bool tuned() const { return !report.is_null(); }
   /// True if another schedule than the default one, or another graph, is kept.
   bool kept() const;
+  /// True if the search found a faster schedule or graph, kept in the end or not.
+  bool gained() const;
   /// Trials of all tasks, earlier runs included; those that failed.
   int64_t trials() const;
   int64_t failedTrials() const;

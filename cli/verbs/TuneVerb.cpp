@@ -212,7 +212,7 @@ private:
     if (gained || flags.compare) {
       double left = flags.budget > 0 ? began + flags.budget - lab::steadySeconds() : usual;
       whole = package.finish(withGraph(), schedules, left, progress);
-      undone = !whole->valid() || whole->slower();
+      undone = !whole->valid() || (gained && whole->gainsNothing());
     }
     for (size_t i = 0; i < tuned.size(); ++i)
       records.add(list.tasks[i].task, tuned[i], undone);
@@ -280,8 +280,8 @@ private:
       return;
     }
     std::cout << fmt::format("the model: {}\n", whole->str());
-    if (whole->slower())
-      std::cout << "the tuned model is slower: nothing of it is kept\n";
+    if (whole->valid() && undone)
+      std::cout << "the tuned model is not faster: nothing of it is kept\n";
     if (flags.compare && whole->valid())
       std::cout << whole->comparison->sides().str(options.tableStyle());
   }
