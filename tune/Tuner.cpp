@@ -220,7 +220,9 @@ void Tuner::search() {
       return;
     Running &one = *running[*next];
     size_t count = std::min(options.batch, options.trials - std::min(options.trials, one.trials));
+    double start = now();
     std::vector<Point> points = one.searcher->propose(count); // may train a model, which takes seconds
+    choosing += now() - start;
     if (isTooLate(*next))
       return;
     bool tried = tryBatch(*next, points);

@@ -111,6 +111,8 @@ public:
   std::vector<TunedTask> settle();
   /// Why the search ended: "the time is over", "every task is at its limit".
   const std::string &endReason() const { return reason; }
+  /// Seconds in which the searchers chose what to try, the training of their models included.
+  double chooseSeconds() const { return choosing; }
 
 private:
   struct Running;
@@ -120,6 +122,7 @@ private:
   TuneWatch watch;
   std::vector<std::unique_ptr<Running>> running; // by task
   std::string reason;
+  double choosing = 0; // seconds
 
   double now() const;
   double settleSeconds() const;

@@ -85,6 +85,7 @@ public:
     tuner.search();
     ended = tuner.endReason();
     tuned = tuner.settle();
+    chooseSeconds = tuner.chooseSeconds();
     bool gained = (graph && graph->isKept()) ||
                   std::any_of(tuned.begin(), tuned.end(), [](const tune::TunedTask &task) { return task.gained; });
     if (hasPackage())
@@ -113,6 +114,7 @@ private:
   std::optional<TuneCeilings> ceilings;
   std::vector<tune::TunedTask> tuned;
   std::string ended;
+  double chooseSeconds = 0;
   nlohmann::json history = nlohmann::json::array(); // after every batch of the search
   std::optional<TunedOutcome> whole;
   bool undone = false; // the tuned package is not kept
@@ -237,6 +239,7 @@ private:
                            {"failed_trials", failedTrials()},
                            {"build_s", counts.build},
                            {"run_s", counts.run},
+                           {"choose_s", chooseSeconds},
                            {"prepare_s", counts.prepare},
                            {"trials_per_minute", counts.trialsPerMinute()},
                            {"undone", undone}};
@@ -255,10 +258,10 @@ private:
     for (size_t i = 0; i < tuned.size(); ++i)
       if (!tuned[i].declined.empty())
         std::cout << fmt::format("task {} was not tuned: {}\n", i + 1, printable(tuned[i].declined));
-    std::cout << fmt::format("{}; {}, {:.0f} a minute: building {:.0f} s, running {:.0f} s, operands and references "
-                             "{:.0f} s; {:.0f} s in all\n",
+    std::cout << fmt::format("{}; {}, {:.0f} a minute: building {:.0f} s, running {:.0f} s, choosing {:.0f} s, operands "
+                             "and references {:.0f} s; {:.0f} s in all\n",
                              ended, counted(counts.trials, "trial"), counts.trialsPerMinute(), counts.build, counts.run,
-                             counts.prepare, lab::steadySeconds() - began);
+                             chooseSeconds, counts.prepare, lab::steadySeconds() - began);
     if (graph) {
       std::cout << graph->line();
       printWhole();
