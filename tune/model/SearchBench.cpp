@@ -112,12 +112,18 @@ std::vector<StudyTask> drawTasks(const Options &options) {
 
 // ---- Measuring ----
 
+MeasureOptions measureOptions(int threads) {
+  MeasureOptions options;
+  options.threads = threads;
+  return options;
+}
+
 /// Measures what the log does not have.
 class LoggedRunner : public TrialRunner {
 public:
   LoggedRunner(SearchLog &log, const Options &options, int threads)
       : log(log), mayMeasure(!options.report), deadline(lab::steadySeconds() + 60 * options.minutes),
-        measurer(MeasureOptions{.threads = threads}) {}
+        measurer(measureOptions(threads)) {}
 
   Outcome<bool> prepare(const Task &) override { return true; }
   std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules, double best) override {
