@@ -231,24 +231,35 @@ const std::vector<std::pair<std::string, std::string>> &searcherNames() {
   return names;
 }
 
-std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
-                                       std::vector<Point> starts, StartModel startModel) {
+static std::string plainName(const std::string &name) {
   std::string plain = name;
   std::replace(plain.begin(), plain.end(), '-', '_');
+  return plain == "gridsearch" ? "grid" : plain;
+}
+
+void requireSearcher(const std::string &name) {
+  std::vector<std::string> known;
+  for (const auto &[one, summary] : searcherNames())
+    known.push_back(one);
+  std::string plain = plainName(name);
+  require(modelKindOf(plain) || std::find(known.begin(), known.end(), plain) != known.end(),
+          "unknown searcher '{}', expected {}", printable(name), listed(known, "or"));
+}
+
+std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
+                                       std::vector<Point> starts, StartModel startModel) {
+  requireSearcher(name);
+  std::string plain = plainName(name);
   if (plain == "random")
     return std::make_unique<RandomSearcher>(space, seed, std::move(starts));
-  if (plain == "grid" || plain == "gridsearch")
+  if (plain == "grid")
     return std::make_unique<GridSearcher>(space, seed, std::move(starts));
   if (plain == "ga")
     return std::make_unique<GeneticSearcher>(space, seed, std::move(starts));
   if (plain == "descent")
     return std::make_unique<DescentSearcher>(space, seed, std::move(starts));
-  if (std::optional<ModelKind> kind = modelKindOf(plain))
-    return std::make_unique<ModelSearcher>(space, seed, std::move(starts), *kind, std::move(startModel));
-  std::vector<std::string> known;
-  for (const auto &[known_, summary] : searcherNames())
-    known.push_back(known_);
-  fail("unknown searcher '{}', expected {}", printable(name), listed(known, "or"));
+  return std::make_unique<ModelSearcher>(space, seed, std::move(starts), modelKindOf(plain).value(),
+                                         std::move(startModel));
 }
 
 } // namespace lathe::tune

@@ -68,8 +68,10 @@ using StartModel = std::function<std::shared_ptr<const LearnedModel>()>;
 
 /// Names and one line about each searcher, the default first.
 const std::vector<std::pair<std::string, std::string>> &searcherNames();
-/// Makes the searcher of this name. AutoTVM's `gridsearch` and hyphens instead of underscores are
-/// accepted, too. Throws Error for an unknown name.
+/// Throws Error unless there is a searcher of this name. AutoTVM's `gridsearch` and hyphens instead of
+/// underscores are accepted, too.
+void requireSearcher(const std::string &name);
+/// Makes the searcher of a name that requireSearcher accepts. Throws Error for others.
 std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
                                        std::vector<Point> starts = {}, StartModel startModel = {});
 

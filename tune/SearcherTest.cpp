@@ -302,9 +302,15 @@ TEST(Searcher, namesOfAutotvmAreAccepted) {
 TEST(Searcher, unknownNamesAreAnError) {
   TaskFacts kernel(elementwise("relu", 64), target);
   Space space(*kernel.facts);
-  EXPECT_THAT([&] { makeSearcher("annealing", space, 1); },
-              testing::ThrowsMessage<Error>(
-                  testing::HasSubstr("unknown searcher 'annealing', expected xgb_itervar, xgb_knob, xgb_curve")));
+  auto isUnknown = testing::ThrowsMessage<Error>(
+      testing::HasSubstr("unknown searcher 'annealing', expected xgb_itervar, xgb_knob, xgb_curve"));
+  EXPECT_THAT([&] { makeSearcher("annealing", space, 1); }, isUnknown);
+  EXPECT_THAT([&] { requireSearcher("annealing"); }, isUnknown);
+  EXPECT_THROW(requireSearcher(""), Error);
+  for (const auto &[name, summary] : searcherNames())
+    EXPECT_NO_THROW(requireSearcher(name)) << name;
+  for (const char *name : {"xgb", "xgb-rank", "xgb-rank-curve", "gridsearch"})
+    EXPECT_NO_THROW(requireSearcher(name)) << name;
 }
 
 } // namespace

@@ -108,6 +108,8 @@ class TuneAll(Cli):
             file.write(bytes(range(256)) * 8)
         self.error("tune", "--all", f"{self.net},{self.path('noise.onnx')}", "--store", store, says="noise.onnx")
         self.assertFalse(os.path.exists(store))
+        self.error("tune", "--all", f"{self.net},{self.second}", "--searcher", "annealing", "--store", store, says="unknown searcher 'annealing'")
+        self.assertFalse(os.path.exists(store))
         self.error("tune", self.net, "--all", self.second, says="expected one of MODEL, --problem, --suite and --all")
 
 

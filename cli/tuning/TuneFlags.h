@@ -128,6 +128,7 @@ private:
   void check(const Options &options) {
     if (evaluate)
       return refuseForEvaluation(options);
+    tune::requireSearcher(searcherName());
     if (!trainTo.empty())
       return refuseForTraining(options);
     require(hasModel() + !problems.empty() + !suites.empty() + isAll() == 1,

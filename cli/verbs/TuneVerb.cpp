@@ -62,8 +62,6 @@ public:
   }
 
   int run() {
-    tune::makeSearcher(flags.searcherName(), spaceOf(list.tasks.front()),
-                       flags.tune.seed); // says now that there is none
     if (flags.via.empty())
       ceilings =
           TuneCeilings{lab::withPeak(lab::machineCeilings(), compiling.threads, lab::measurePeak(compiling.threads)),
