@@ -58,15 +58,17 @@ tuning-table: configure ## writes docs/tuning-table.md: eight networks untuned a
 	@mkdir -p build/bench
 	@$(BUILD)/bin/lathe tune --all $(TUNED) --budget $(TUNE_BUDGET) --threads $(TUNE_THREADS) --store build/bench/tuning.db -o docs/tuning-table.md
 
-# What comes with the source for this kind of machine (docs/records.md). RECORDS_MODELS= only ships what the store has.
+# What comes with the source: the records of this kind of machine, and the default searcher's model, which learns from all
+# records of the store (docs/records.md). RECORDS_MODELS= only ships what the store has.
 RECORDS_MODELS ?= zoo:alexnet zoo:inception_v2 zoo:resnet18 zoo:resnet50 zoo:resnet101 zoo:densenet121 zoo:googlenet zoo:mobilenet_v2
 RECORDS_THREADS ?= $(shell printf '%s\n' 1 $$(nproc) | sort -nu)
 RECORDS_BUDGET ?= 10m
-records: configure ## tunes networks on this machine and writes its archive in data/records (RECORDS_MODELS="zoo:resnet50" RECORDS_BUDGET=5m shorten)
+records: configure ## tunes networks on this machine and writes its archive in data/records and the trained model in data/models (RECORDS_MODELS="zoo:resnet50" RECORDS_BUDGET=5m shorten)
 	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-tune-builder lathe-tune-runner
 	@set -e; for model in $(RECORDS_MODELS); do for threads in $(RECORDS_THREADS); do \
 	  $(BUILD)/bin/lathe tune $$model --threads $$threads --budget $(RECORDS_BUDGET); done; done
 	@$(BUILD)/bin/lathe records ship data/records
+	@$(BUILD)/bin/lathe tune --train-model data/models
 
 peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime from npm)
 	@dev/peers.sh

@@ -26,6 +26,11 @@ std::string ownProgram() {
   return path;
 }
 
+std::string shippedFolder(const std::string &part) {
+  std::filesystem::path program = ownProgram();
+  return (program.parent_path() / "../share/lathe" / part).lexically_normal().string();
+}
+
 std::string compilerLibrary() {
   std::filesystem::path folder = std::filesystem::path(ownProgram()).parent_path();
   for (const char *place : {"../lib", "../lib/lathe", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu", "."}) {
@@ -97,10 +102,8 @@ std::optional<std::string> trySelf(const Arguments &arguments) {
 
 std::string cacheFolderOrSay(const std::string &part) {
   std::string why, folder = cacheFolder(part, &why);
-  if (folder.empty() && !std::getenv("LATHE_NO_CACHE_SAID")) {
-    say(fmt::format("lathe: works without a cache: {}", why));
-    ::setenv("LATHE_NO_CACHE_SAID", "1", 1); // to the processes that this one starts, too
-  }
+  if (folder.empty())
+    sayOnce("LATHE_NO_CACHE_SAID", fmt::format("lathe: works without a cache: {}", why));
   return folder;
 }
 

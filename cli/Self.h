@@ -11,6 +11,10 @@ namespace lathe::cli {
 /// Path of the file of this program.
 std::string ownProgram();
 
+/// Folder with a part of what comes with lathe ("records", "models"): share/lathe/PART beside bin. In the build tree it is a
+/// link to data/PART.
+std::string shippedFolder(const std::string &part);
+
 /// Path of liblathe_cli_compiler.so, which has the verbs that need the compiler.
 std::string compilerLibrary();
 

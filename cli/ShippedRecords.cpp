@@ -18,22 +18,13 @@ bool isSet(const char *variable) {
 }
 
 void sayWithoutRecords(const std::string &records, const Error &error) {
-  constexpr const char *said = "LATHE_NO_RECORDS_SAID";
-  if (isSet(said))
-    return;
-  say(fmt::format("lathe: compiles without {}: {}", records, error.what()));
-  ::setenv(said, "1", 1); // to the processes that this one starts, too
-}
-
-std::string shippedFolder() {
-  std::filesystem::path program = ownProgram();
-  return (program.parent_path() / "../share/lathe/records").lexically_normal().string();
+  sayOnce("LATHE_NO_RECORDS_SAID", fmt::format("lathe: compiles without {}: {}", records, error.what()));
 }
 
 std::vector<std::string> shippedArchives() {
   std::vector<std::string> archives;
   std::error_code ignored;
-  for (const auto &entry : std::filesystem::directory_iterator(shippedFolder(), ignored))
+  for (const auto &entry : std::filesystem::directory_iterator(shippedFolder("records"), ignored))
     if (entry.path().extension() == ".jsonl")
       archives.push_back(entry.path().string());
   std::sort(archives.begin(), archives.end());
@@ -65,7 +56,7 @@ bool isDeclared(const std::string &schedule) {
 }
 
 ShippedRecords::ShippedRecords(const std::string &machine) {
-  std::string archive = (std::filesystem::path(shippedFolder()) / archiveName(machine)).string();
+  std::string archive = (std::filesystem::path(shippedFolder("records")) / archiveName(machine)).string();
   std::error_code ignored;
   if (std::filesystem::exists(archive, ignored))
     index.emplace(archive);

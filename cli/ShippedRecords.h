@@ -2,7 +2,7 @@
 // measured (docs/records.md, "Shipped records").
 //
 // A kind of machine is what Target::key says of it: CPU, features, sizes and sharing of caches. The
-// folder is share/lathe/records beside bin; in the build tree it is a link to data/records.
+// archives are in shippedFolder("records").
 #pragma once
 
 #include "store/Archive.h"
@@ -14,15 +14,14 @@
 
 namespace lathe::cli {
 
-/// The environment variable that compiles everything without records.
+/// The environment variable that compiles everything without records, and lets no search start from shipped models.
 constexpr const char *noRecordsVariable = "LATHE_NO_RECORDS";
 /// True if an environment variable has a text.
 bool isSet(const char *variable);
 /// Says on stderr what compilations go without, once per command.
 void sayWithoutRecords(const std::string &records, const Error &error);
 
-std::string shippedFolder();
-/// Paths of all archives in the folder, sorted; empty without the folder.
+/// Paths of all archives, sorted; empty without their folder.
 std::vector<std::string> shippedArchives();
 /// File name of the archive for a kind of machine: "znver4-1d0c4c1e.jsonl".
 std::string archiveName(const std::string &machine);

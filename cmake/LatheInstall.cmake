@@ -35,11 +35,14 @@ if(TARGET lathe_compiler_shared)
   install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT compiler)
 endif()
-# The program looks for its records beside its folder, installed or not (cli/ShippedRecords.h).
+# The program looks for its records and models beside its folder, installed or not (shippedFolder in cli/Self.h).
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/lathe)
-file(CREATE_LINK ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_BINARY_DIR}/share/lathe/records SYMBOLIC)
+foreach(PART records models)
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/data/${PART} ${CMAKE_BINARY_DIR}/share/lathe/${PART} SYMBOLIC)
+endforeach()
 if(TARGET lathe_cli_compiler)
   install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler FILES_MATCHING PATTERN *.jsonl)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler
+    FILES_MATCHING PATTERN *.jsonl PATTERN *.jsonl.gz)
 endif()

@@ -345,9 +345,6 @@ private:
 
 } // namespace
 
-int tuneAll(const TuneAllOptions &all, const Options &options) {
-  ::unsetenv("LATHE_NO_RECORDS"); // the records are what is measured
-  return TuningAll(all, options).run();
-}
+int tuneAll(const TuneAllOptions &all, const Options &options) { return TuningAll(all, options).run(); }
 
 } // namespace lathe::cli

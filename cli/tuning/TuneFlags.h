@@ -5,6 +5,7 @@
 #include "cli/ProblemLists.h"
 #include "cli/Recording.h"
 #include "cli/tuning/SpaceExport.h"
+#include "cli/tuning/StartModels.h"
 #include "cli/tuning/TuneAll.h"
 #include "lab/problems/ProblemList.h"
 #include "process/ShellWords.h"
@@ -50,10 +51,13 @@ struct TuneFlags {
                      "trained on (with MODEL: those of its kernels), and end");
     options.addOutput(
         "--train-model", trainTo,
-        "Train the model of --searcher on the measured schedules of the store, write it to FILE, and end");
+        "Train the model of --searcher on the measured schedules of the store, write it to FILE (a folder: "
+        "to SEARCHER.jsonl.gz in it), and end");
     options
-        .add_option("--start-model", startFrom,
-                    "Start searches from the model in FILE (--train-model), where the store knows nothing else")
+        .add_option(
+            "--start-model", startFrom,
+            "Start searches from the model in FILE (--train-model), where the store knows nothing else (default: "
+            "the model that comes with lathe, if there is one for --searcher)")
         ->type_name("FILE");
     space.add(options, "Write the search space of every task and legal points of it as JSON to FILE, and end");
     record.add(options, &model);
@@ -113,14 +117,13 @@ struct TuneFlags {
     return tune.searcher.empty() ? tune::searcherNames().front().first : tune.searcher;
   }
 
-  /// The models of --start-model. Throws Error if they are not the searcher's.
-  tune::TrainedModels startModels() const {
-    if (startFrom.empty())
-      return {};
-    tune::TrainedModels models = tune::readModels(startFrom);
-    require(tune::modelKindOf(searcherName()) == models.kind,
-            "--start-model {}: it has models of {}, the searcher is {}", startFrom, name(models.kind), searcherName());
-    return models;
+  /// What a search starts from: the models of --start-model, or those that come with lathe. Throws Error if the former
+  /// cannot be used.
+  StartModels startModels() const {
+    if (!startFrom.empty())
+      return StartModels::ofFile(startFrom, searcherName());
+    bool searches = !list && space.file.empty();
+    return searches ? StartModels::shipped(searcherName()) : StartModels();
   }
 
 private:
@@ -181,10 +184,14 @@ private:
       options.refuse({"--seed"}, "--evaluate-model MODEL draws nothing at random");
   }
 
-  void refuseForTraining(const Options &options) const {
+  void refuseForTraining(const Options &options) {
     require(!hasModel(), "MODEL {}: --train-model learns from all of the store", model.model);
     refuseMeasuring(options, "--train-model");
-    require(tune::modelKindOf(searcherName()).has_value(), "--searcher {}: it has no model to train", searcherName());
+    std::optional<tune::ModelKind> kind = tune::modelKindOf(searcherName());
+    require(kind.has_value(), "--searcher {}: it has no model to train", searcherName());
+    std::error_code ignored;
+    if (trainTo.ends_with('/') || std::filesystem::is_directory(trainTo, ignored))
+      trainTo = (std::filesystem::path(trainTo) / shippedModelName(*kind)).string();
   }
 
   void addSubjects(Options &options) {

@@ -1,6 +1,7 @@
 // `lathe records`: which schedules were measured for which tasks, and how they did
 // (docs/records.md).
 #include "cli/FrontVerbs.h"
+#include "cli/Self.h"
 #include "cli/ShippedRecords.h"
 #include "cli/StoreFlags.h"
 #include "cli/StoreImport.h"
@@ -91,7 +92,7 @@ struct ShowFlags {
   store::Store open() const {
     if (!shipped)
       return store.open();
-    store::Store all = store::Store::temporary(shippedFolder());
+    store::Store all = store::Store::temporary(shippedFolder("records"));
     store::importInto(all, shippedArchives(), store::Imported::tuning);
     return all;
   }

@@ -106,7 +106,8 @@ private:
   TrialRecords records;
   std::optional<GraphTuning> graph; // of a model that runs here
   TaskList list;
-  tune::Knowledge knowledge{flags.startModels()};
+  StartModels start = flags.startModels();
+  tune::Knowledge knowledge{start.models};
   TunedPackage package;
   std::vector<std::string> leftOut; // problems without a task, with reasons
   std::optional<TuneCeilings> ceilings;
@@ -160,22 +161,33 @@ private:
 
   nlohmann::json startsFrom() const {
     nlohmann::json json = {{"tasks", knowledge.tasks()}, {"schedules", knowledge.schedules()}};
-    if (!flags.startFrom.empty())
-      json["file"] = flags.startFrom;
+    if (usesStart())
+      json["file"] = start.file;
     return json;
+  }
+
+  /// True if a task has a family of the start's models.
+  bool usesStart() const {
+    return std::any_of(list.tasks.begin(), list.tasks.end(),
+                       [&](const tune::TaskToTune &task) { return start.serves(task.task); });
   }
 
   void readKnowledge() {
     std::optional<tune::ModelKind> kind = tune::modelKindOf(flags.searcherName());
-    if (!kind || !recording.store())
+    if (!kind)
       return;
     progress.update("reading what is known of other tasks", 0, 0);
-    knowledge.read(*recording.store(), targetOf(compiling), recording.platformKey(), list.tasks, *kind,
-                   flags.tune.seed);
-    if (knowledge.tasks() && options.printsText())
-      std::cout << fmt::format("starts from {} of {}\n", counted(int64_t(knowledge.schedules()), "measured schedule"),
-                               counted(int64_t(knowledge.tasks()), "other task"))
-                << std::flush;
+    if (recording.store())
+      knowledge.read(*recording.store(), targetOf(compiling), recording.platformKey(), list.tasks, *kind,
+                     flags.tune.seed);
+    std::vector<std::string> sources;
+    if (knowledge.tasks())
+      sources.push_back(fmt::format("{} of {}", counted(int64_t(knowledge.schedules()), "measured schedule"),
+                                    counted(int64_t(knowledge.tasks()), "other task")));
+    if (usesStart())
+      sources.push_back(start.str());
+    if (!sources.empty() && options.printsText())
+      std::cout << fmt::format("starts from {}\n", listed(sources)) << std::flush;
   }
 
   void readTasks() {
@@ -304,8 +316,11 @@ int tuneVerb(const Arguments &arguments) {
                   "  lathe tune --evaluate-model --store all.db\n");
   flags.add(options);
   options.parseAll(arguments);
-  if (flags.isAll())
+  if (flags.isAll()) {
+    ::unsetenv(noRecordsVariable); // the records are what is measured
+    flags.startModels();           // says now, and once, what is wrong with them
     return tuneAll(flags.forAll(arguments), options);
+  }
   if (!flags.output.empty())
     requireNoTerminal(flags.output, "a package");
   flags.model.noRecords = true; // the default schedules are those without records
