@@ -48,7 +48,8 @@ public:
       if (number > 1) {
         if (start + starting - began >= options.limitSeconds)
           break;
-        for (TimedSide *side : running())
+        std::vector<TimedSide *> order = inOrderOf(number);
+        for (TimedSide *side : order)
           side->startAgain();
       }
       double ready = options.clock(), waitedBefore = waited;
@@ -80,6 +81,15 @@ private:
     return found;
   }
 
+  /// The running sides in the order in which start `number` begins. Memory that a process is given depends on what was
+  /// started before it, so everybody is first equally often.
+  std::vector<TimedSide *> inOrderOf(int number) const {
+    auto order = running();
+    if (!order.empty())
+      std::rotate(order.begin(), order.begin() + (number - 1) % std::ssize(order), order.end());
+    return order;
+  }
+
   /// When start `number` must end, so that those of minStarts that are to come have as much time as this one.
   double deadline(int number) const {
     double now = options.clock(), left = options.limitSeconds - (now - began);
@@ -105,7 +115,7 @@ private:
   /// so much that they say little of the start, for up to `most`. Its share of maxSeconds ends them after three, its
   /// deadline after one.
   size_t timeStart(int number, double least, double most) {
-    auto chosen = running();
+    auto chosen = inOrderOf(number);
     double until = deadline(number);
     for (TimedSide *side : chosen)
       side->estimate();
