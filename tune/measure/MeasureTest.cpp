@@ -334,7 +334,7 @@ TEST_F(Misbehaving, slowCandidatesAreNotRepeated) {
   Measurer measurer(misbehaving({right, right}));
   auto measured = measurer.measure(kernel.task, {kernel.prior()}, 1e-9); // nothing is so fast
   expectPassed(measured);
-  EXPECT_LE(measured[0].seconds.size(), 2u);
+  EXPECT_LE(measured[0].seconds.size(), 32u);
   measured = measurer.measure(kernel.task, {kernel.prior()}, 1e3);
   EXPECT_GE(measured[0].seconds.size(), 8u);
 }

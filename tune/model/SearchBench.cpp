@@ -254,6 +254,16 @@ double bestInLog(const SearchLog &log, const std::string &task) {
   return best;
 }
 
+/// Seconds of schedule `best` as a trial: clocks differ, so all of the turns say it by their trials and ratios; the median.
+double asTrial(const TurnsOfTask &turns, size_t best, const SearchLog &log, const std::string &task) {
+  auto speed = [&](size_t i) { return i ? turns.speed[i] : 1; };
+  std::vector<double> seconds;
+  for (size_t i = 0; i < turns.schedules.size(); ++i)
+    if (const Measurement *trial = log.find(task, turns.schedules[i]); trial && trial->passed() && speed(i) > 0)
+      seconds.push_back(trial->best() * speed(i) / speed(best));
+  return seconds.empty() ? turns.seconds[best] : lab::median(seconds);
+}
+
 /// Turns of the prior's schedule and the fastest others.
 void settle(Studied &studied, SearchLog &log, LoggedRunner &runner, const std::string &prior) {
   constexpr size_t finalists = 6;
@@ -284,8 +294,7 @@ void settle(Studied &studied, SearchLog &log, LoggedRunner &runner, const std::s
     if (known->speed[i] > (best ? known->speed[best] : 1))
       best = i;
   studied.priorOff = best ? known->speed[best] : 1;
-  const Measurement *trial = log.find(task.key, known->schedules[best]);
-  studied.best = trial && trial->passed() ? trial->best() : known->seconds[best];
+  studied.best = asTrial(*known, best, log, task.key);
 }
 
 // ---- Tables ----

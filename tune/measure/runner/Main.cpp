@@ -110,9 +110,14 @@ private:
     double limit = request.at("seconds"), precision = request.at("precision");
     double slow = request.at("slow"); // seconds of a run that is not worth repeating; 0: none
     constexpr double hopeless = 20;   // even with the page faults of a first run
-    int first = slow > 0 && trial.checkedRun() > hopeless * slow ? 1 : 2;
+    // Seconds of runs before a candidate is given up: caches, branch predictors and sleeping threads make the first runs
+    // of a kernel of a few microseconds several times as long.
+    constexpr double warm = 3e-4;
+    constexpr int firstRuns = 32; // at most
+    bool once = slow > 0 && trial.checkedRun() > hopeless * slow && trial.checkedRun() > warm;
     double begin = monotonicSeconds();
-    if (auto failure = trial.time(0, first, first, seconds))
+    if (auto failure = once ? trial.time(0, 1, 1, seconds)
+                            : trial.time(warm, 2, std::min(firstRuns, static_cast<int>(most)), seconds))
       return failure;
     if (slow > 0 && *std::min_element(seconds.begin(), seconds.end()) > slow)
       return std::nullopt;
