@@ -1,10 +1,11 @@
 #include "compile/PlanBuilder.h"
-#include "compile/PlanRules.h"
 
+#include "compile/PlanParts.h"
+#include "compile/PlanRules.h"
+#include "ir/Bodies.h"
 #include "ir/Main.h"
 #include "passes/Rewrite.h"
 #include "passes/kernels/ShareStorage.h"
-#include "support/UniqueNames.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -13,43 +14,53 @@
 namespace lathe {
 namespace {
 
-/// True when no formula over the inputs' extents gives the shape.
-bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }
-
+/// Builds a block of the plan: that of @main of the model, or that of a body.
 class PlanBuilder {
 public:
-  PlanBuilder(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants)
-      : symbols(module), library(library), constants(constants), main(mainFunction(module)),
+  PlanBuilder(PlanParts &parts, mlir::ModuleOp module, uint32_t blockIndex)
+      : symbols(module), parts(parts), blockIndex(blockIndex), main(mainFunction(module)),
         shapes(nn::shapesWithRules(main, rules)) {}
 
-  BuiltPlan build() {
-    built.plan = std::make_unique<plan::PlanT>();
-    built.plan->blocks.push_back(std::make_unique<plan::BlockT>());
-    findLive();
+  void buildMain() {
     namePorts();
     addInputs();
+    findLive();
     placeOutputs();
-    placeParts();
-    for (mlir::Operation &op : main.getBody().front())
-      if (live.contains(&op))
-        visit(op);
-    finishOutputs();
-    addRules(*built.plan, rules);
-    return std::move(built);
+    fill();
+    addRules(plan(), rules);
+  }
+
+  /// The body of a branch: its arguments are values of the plan, and it writes its results into others.
+  void buildBranch(llvm::ArrayRef<uint32_t> arguments, llvm::ArrayRef<uint32_t> results) {
+    bind(arguments);
+    findLive();
+    for (auto [value, target] : llvm::zip(returned(), results))
+      placeResult(value, target);
+    fill();
+    addBlockRules(plan(), blockIndex, rules);
+  }
+
+  /// The body of a loop. Returns the values of its results.
+  std::vector<uint32_t> buildBody(llvm::ArrayRef<uint32_t> arguments) {
+    bind(arguments);
+    findLive();
+    fill();
+    addBlockRules(plan(), blockIndex, rules);
+    std::vector<uint32_t> results;
+    for (mlir::Value value : returned())
+      results.push_back(valueOf(value));
+    return results;
   }
 
 private:
   mlir::SymbolTable symbols;
-  KernelLibrary &library;
-  package::Constants &constants;
+  PlanParts &parts;
+  uint32_t blockIndex;
   mlir::func::FuncOp main;
   std::vector<nn::NodeRule> rules; // over the symbols of `shapes`
   nn::SymbolicShapes shapes;
-  BuiltPlan built;
-  llvm::DenseMap<mlir::Value, uint32_t> values;                    // row-major or activation form
-  std::map<std::pair<const void *, std::string>, uint32_t> packed; // constant and packing text -> value
+  llvm::DenseMap<mlir::Value, uint32_t> values; // row-major or activation form
   llvm::DenseSet<mlir::Operation *> live;
-  UniqueNames names{":"}; // of ports and of values inside
   std::vector<std::string> inputNames,
       outputNames; // as callers know them: an input that is returned has its name twice
   struct Copy {
@@ -67,7 +78,23 @@ private:
     return record && std::string_view(record->lowering) == "view";
   }
 
-  plan::BlockT &block() { return *built.plan->blocks[0]; }
+  plan::PlanT &plan() { return *parts.built.plan; }
+  plan::ValueT &row(uint32_t value) { return parts.row(value); }
+  mlir::OperandRange returned() { return main.getBody().front().getTerminator()->getOperands(); }
+
+  void bind(llvm::ArrayRef<uint32_t> arguments) {
+    for (auto [argument, value] : llvm::zip(main.getArguments(), arguments))
+      values[argument] = value;
+  }
+
+  /// All instructions of the block.
+  void fill() {
+    placeParts();
+    for (mlir::Operation &op : main.getBody().front())
+      if (live.contains(&op))
+        visit(op);
+    finishOutputs();
+  }
 
   /// Operations that outputs depend on. A view only needs what it looks at: its shape is in the plan already.
   void findLive() {
@@ -92,96 +119,63 @@ private:
     inputNames = lathe::inputNames(main);
     outputNames = lathe::outputNames(main);
     for (const auto *kind : {&inputNames, &outputNames})
-      llvm::for_each(*kind, [&](const std::string &name) { names.reserve(name); });
+      llvm::for_each(*kind, [&](const std::string &name) { parts.names.reserve(name); });
   }
 
-  /// A value named after the last of its source nodes: after fusion that is the one whose result it is.
-  std::string nameInside(mlir::Value value) {
-    std::vector<std::string> nodes;
-    if (mlir::Operation *op = value.getDefiningOp())
-      nodes = nn::nodeNames(op->getLoc());
-    return names.take(nodes.empty() ? "value" : nodes.back());
-  }
-
-  uint32_t addValue(std::string name, const TensorInfo &info, nn::BlockedAttr layout, plan::Storage storage) {
-    auto value = std::make_unique<plan::ValueT>();
-    value->name = std::move(name);
-    value->type = static_cast<uint8_t>(info.type);
-    for (const Dim &dim : info.dims)
-      value->dims.push_back(dim.str());
-    if (layout) {
-      value->block_axis = static_cast<int>(layout.getAxis());
-      value->block = static_cast<int>(layout.getSize());
-    }
-    value->storage = storage;
-    if (storage != plan::Storage::Dynamic)
-      value->bytes = physicalBytes(info, layout).str();
-    built.plan->values.push_back(std::move(value));
-    return static_cast<uint32_t>(built.plan->values.size() - 1);
-  }
   uint32_t addValue(mlir::Value value, std::string name, plan::Storage storage) {
-    return values[value] = addValue(std::move(name), shapes.of(value), nn::layoutOf(value), storage);
-  }
-  plan::ValueT &row(uint32_t value) { return *built.plan->values[value]; }
-
-  static std::string attrText(mlir::Attribute attr, const std::string &fallback) {
-    auto text = llvm::dyn_cast_if_present<mlir::StringAttr>(attr);
-    return text ? text.str() : fallback;
+    return values[value] = parts.addValue(std::move(name), shapes.of(value), nn::layoutOf(value), storage);
   }
 
   void addInputs() {
     for (mlir::BlockArgument argument : main.getArguments()) {
       const std::string &name = inputNames[argument.getArgNumber()];
-      built.plan->inputs.push_back(addValue(argument, name, plan::Storage::Input));
+      plan().inputs.push_back(addValue(argument, name, plan::Storage::Input));
     }
   }
 
-  /// Gives every result a value before anything is computed, so that its producer writes straight into it. A view at
-  /// the end makes what it looks at an alias of the output.
+  /// Gives every result a value before anything is computed, so that its producer writes straight into it.
   void placeOutputs() {
-    mlir::Operation *end = main.getBody().front().getTerminator();
-    for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    for (auto [i, value] : llvm::enumerate(returned())) {
       const std::string &name = outputNames[i];
       TensorInfo info = shapes.of(value);
       require(!nn::layoutOf(value), "internal: output '{}' is left in a blocked layout", name);
-      mlir::Operation *maker = value.getDefiningOp();
-      bool dynamic = hasUnknown(info);
-      bool inPlace = maker && !llvm::isa<nn::ConstantOp>(maker) && !values.contains(value) && !dynamic;
-      if (dynamic && maker && !values.contains(value)) { // the reference that makes it allocates it
-        built.plan->outputs.push_back(addValue(value, name, plan::Storage::Dynamic));
+      if (hasUnknown(info) && value.getDefiningOp() &&
+          !values.contains(value)) { // the reference that makes it allocates it
+        plan().outputs.push_back(addValue(value, name, plan::Storage::Dynamic));
         continue;
       }
-      if (!inPlace) {
-        uint32_t output = addValue(name, info, {}, plan::Storage::Output);
-        built.plan->outputs.push_back(output);
-        copies.push_back({value, output});
-        continue;
-      }
-      // What a chain of views ends in.
-      mlir::Value root = value;
-      llvm::SmallVector<mlir::Value> chain;
-      while (root.getDefiningOp() && isView(root.getDefiningOp())) {
-        root = root.getDefiningOp()->getOperand(0);
-        chain.push_back(root);
-      }
-      bool ownRoot = chain.empty() || (root.getDefiningOp() && !llvm::isa<nn::ConstantOp>(root.getDefiningOp()) &&
-                                       llvm::none_of(chain, [&](mlir::Value v) { return values.contains(v); }) &&
-                                       !hasUnknown(shapes.of(root)));
-      if (!ownRoot) {
-        uint32_t output = addValue(name, info, {}, plan::Storage::Output);
-        built.plan->outputs.push_back(output);
-        copies.push_back({value, output});
-        continue;
-      }
-      uint32_t output = addValue(value, name, plan::Storage::Output);
-      built.plan->outputs.push_back(output);
-      for (mlir::Value viewed : chain)
-        addAlias(viewed, output);
+      uint32_t output = parts.addValue(name, info, {}, plan::Storage::Output);
+      plan().outputs.push_back(output);
+      placeResult(value, output);
     }
   }
 
+  /// Makes `target` the place of a returned value, or a copy of it where it lives elsewhere: an argument, a constant, a
+  /// value returned before, or one whose extents `target` gets from it. A view at the end makes what it looks at an alias
+  /// of the target.
+  void placeResult(mlir::Value value, uint32_t target) {
+    // What a chain of views ends in.
+    mlir::Value root = value;
+    llvm::SmallVector<mlir::Value> chain;
+    while (root.getDefiningOp() && isView(root.getDefiningOp()) && !hasUnknown(shapes.of(root))) {
+      root = root.getDefiningOp()->getOperand(0);
+      chain.push_back(root);
+    }
+    auto placed = [&](mlir::Value v) { return values.contains(v); };
+    bool own = !hasUnknown(shapes.of(value)) && !hasUnknown(shapes.of(root)) &&
+               row(target).storage != plan::Storage::Dynamic && root.getDefiningOp() &&
+               !llvm::isa<nn::ConstantOp>(root.getDefiningOp()) && !placed(value) && llvm::none_of(chain, placed);
+    if (!own) {
+      copies.push_back({value, target});
+      return;
+    }
+    values[value] = target;
+    for (mlir::Value viewed : chain)
+      addAlias(viewed, target);
+  }
+
   uint32_t addAlias(mlir::Value value, uint32_t of, const Dim &offset = 0) {
-    uint32_t alias = addValue(value, nameInside(value), plan::Storage::Alias);
+    uint32_t alias = addValue(value, parts.nameInside(value), plan::Storage::Alias);
     row(alias).alias_of = static_cast<int>(of);
     if (!(offset == Dim(0)))
       row(alias).alias_offset = offset.str();
@@ -204,7 +198,7 @@ private:
       mlir::Value result = op.getResult(0);
       Dims places = partsOf(&op);
       if (!values.contains(result))
-        addValue(result, nameInside(result), plan::Storage::Temporary);
+        addValue(result, parts.nameInside(result), plan::Storage::Temporary);
       for (auto [part, place] : llvm::zip(op.getOperands(), places)) {
         mlir::Value source = behindViews(part, shapes);
         mlir::Operation *maker = source.getDefiningOp();
@@ -239,47 +233,11 @@ private:
     }
   }
 
-  template <class T> void push(std::unique_ptr<T> operation) {
-    auto instruction = std::make_unique<plan::InstructionT>();
-    instruction->operation.Set(std::move(*operation));
-    block().instructions.push_back(std::move(instruction));
-  }
-
-  /// The constant's bytes, row-major, one element for each element of its shape.
-  static nn::ConstantData expanded(nn::ConstantOp constant, std::vector<char> &storage) {
-    nn::ConstantData data = nn::constantData(constant.getValue());
-    if (!data.splat)
-      return data;
-    int64_t count = 1;
-    for (int64_t extent : data.dims)
-      count *= extent;
-    storage.reserve(count * data.bytes.size());
-    for (int64_t i = 0; i < count; ++i)
-      storage.insert(storage.end(), data.bytes.begin(), data.bytes.end());
-    data.bytes = storage;
-    data.splat = false;
-    return data;
-  }
-
-  uint32_t constantValue(nn::ConstantOp constant, const Packing *packing) {
-    auto key = std::make_pair(constant.getValue().getAsOpaquePointer(), packing ? packing->text : std::string());
-    if (auto found = packed.find(key); found != packed.end())
-      return found->second;
-    std::vector<char> storage;
-    nn::ConstantData data = expanded(constant, storage);
-    std::vector<char> bytes = packing ? packing->pack(data) : std::vector<char>(data.bytes.begin(), data.bytes.end());
-    bool converted = packing && packing->stored != ElementType::invalid;
-    TensorInfo info{converted ? packing->stored : data.type, toDims(data.dims), std::nullopt};
-    uint32_t value =
-        addValue(nameInside(constant.getOutput()), info, nn::layoutOf(constant.getOutput()), plan::Storage::Constant);
-    row(value).bytes = std::to_string(bytes.size());
-    row(value).offset = constants.add(std::move(bytes));
-    return packed[key] = value;
-  }
+  template <class T> void push(std::unique_ptr<T> operation) { parts.push(blockIndex, std::move(operation)); }
 
   uint32_t valueOf(mlir::Value value) {
     if (auto constant = value.getDefiningOp<nn::ConstantOp>())
-      return constantValue(constant, nullptr);
+      return parts.constantValue(constant, nullptr);
     auto found = values.find(value);
     require(found != values.end(), "internal: a value of {} is used before it is made", nn::describe(value.getLoc()));
     return found->second;
@@ -290,7 +248,7 @@ private:
     if (auto found = values.find(value); found != values.end())
       return found->second;
     bool dynamic = hasUnknown(shapes.of(value));
-    return addValue(value, nameInside(value), dynamic ? plan::Storage::Dynamic : plan::Storage::Temporary);
+    return addValue(value, parts.nameInside(value), dynamic ? plan::Storage::Dynamic : plan::Storage::Temporary);
   }
 
   void visit(mlir::Operation &op) {
@@ -303,6 +261,10 @@ private:
     }
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       return callKernel(call);
+    if (auto branch = llvm::dyn_cast<nn::IfOp>(op))
+      return addBranch(branch);
+    if (auto loop = llvm::dyn_cast<nn::LoopOp>(op))
+      return addLoop(loop);
     require(nn::recordOf(&op) != nullptr || isView(&op), "{}: '{}' is not an operation of the kernels level",
             nn::describe(op.getLoc()), op.getName().getStringRef().str());
     if (isInPlace(&op))
@@ -349,22 +311,22 @@ private:
     push(std::move(call));
 
     Dim flops = flopsOf(&op, shapes);
-    built.referenceFlops += static_cast<double>(flops.evaluate([](const std::string &) -> int64_t { return 1; }));
+    parts.built.referenceFlops += static_cast<double>(flops.evaluate([](const std::string &) -> int64_t { return 1; }));
     auto reason = op.getAttrOfType<mlir::StringAttr>("nn.reason");
-    built.references.push_back({nn::describe(op.getLoc()), nn::recordOf(&op)->name,
-                                std::string(name(shapes.of(op.getResult(0)).type)),
-                                reason                          ? reason.str()
-                                : nn::recordOf(&op)->compiled() ? "left outside the kernels"
-                                                                : "the operator has no compiled form"});
+    parts.built.references.push_back({nn::describe(op.getLoc()), nn::recordOf(&op)->name,
+                                      std::string(name(shapes.of(op.getResult(0)).type)),
+                                      reason                          ? reason.str()
+                                      : nn::recordOf(&op)->compiled() ? "left outside the kernels"
+                                                                      : "the operator has no compiled form"});
   }
 
   void callKernel(mlir::func::CallOp call) {
     auto function = symbols.lookup<mlir::func::FuncOp>(call.getCallee());
     require(function && !function.isExternal(), "@{} is called but not defined", call.getCallee().str());
-    const CompiledKernel &kernel = library.compiled(function);
+    const CompiledKernel &kernel = parts.library.compiled(function);
 
     auto instruction = std::make_unique<plan::CallKernelT>();
-    instruction->kernel = static_cast<uint32_t>(built.plan->kernels.size());
+    instruction->kernel = static_cast<uint32_t>(plan().kernels.size());
     for (auto [i, operand] : llvm::enumerate(call.getOperands())) {
       const Packing *packing = i < kernel.packings.size() && kernel.packings[i] ? &*kernel.packings[i] : nullptr;
       if (packing && !packing->pack)
@@ -372,7 +334,7 @@ private:
       auto constant = operand.getDefiningOp<nn::ConstantOp>();
       require(constant || !packing, "{}: kernel @{} expects a constant as argument {}", nn::describe(call.getLoc()),
               kernel.name, i);
-      instruction->buffers.push_back(constant ? constantValue(constant, packing) : valueOf(operand));
+      instruction->buffers.push_back(constant ? parts.constantValue(constant, packing) : valueOf(operand));
     }
     for (mlir::Value result : call.getResults()) {
       require(!hasUnknown(shapes.of(result)), "{}: kernel @{} makes a value of unknown extents",
@@ -389,11 +351,69 @@ private:
     if (!(kernel.stages == Dim(1)))
       instruction->stages = kernel.stages.str();
     else if (!instruction->images.empty() && kernel.images.isConstant()) {
-      std::tie(instruction->call_seconds, instruction->images_seconds) = library.secondsByOrder(function);
-      built.timedBatches += instruction->call_seconds > 0;
+      std::tie(instruction->call_seconds, instruction->images_seconds) = parts.library.secondsByOrder(function);
+      parts.built.timedBatches += instruction->call_seconds > 0;
     }
     push(std::move(instruction));
-    addKernelRow(call, function, kernel);
+    parts.addKernelRow(call, function, kernel, shapes);
+  }
+
+  std::vector<uint32_t> valuesOf(mlir::ValueRange range) {
+    std::vector<uint32_t> list;
+    for (mlir::Value value : range)
+      list.push_back(valueOf(value));
+    return list;
+  }
+  std::vector<uint32_t> resultsOf(mlir::Operation *op) {
+    std::vector<uint32_t> list;
+    for (mlir::Value result : op->getResults())
+      list.push_back(resultOf(result));
+    return list;
+  }
+
+  void addBranch(nn::IfOp branch) {
+    auto instruction = std::make_unique<plan::IfT>();
+    instruction->condition = valueOf(branch.getCondition());
+    std::vector<uint32_t> arguments = valuesOf(branch.getCaptured()), results = resultsOf(branch);
+    uint32_t *blocks[] = {&instruction->then_block, &instruction->else_block};
+    for (auto [body, block] : llvm::zip(nn::bodiesOf(branch), blocks)) {
+      *block = parts.addBlock();
+      PlanBuilder(parts, body.module, *block).buildBranch(arguments, results);
+    }
+    push(std::move(instruction));
+  }
+
+  /// The only element of a constant.
+  static std::optional<int64_t> knownScalar(mlir::Value value) {
+    std::optional<Tensor> tensor = constantOf(value);
+    return tensor ? std::optional(tensor->asInteger(0)) : std::nullopt;
+  }
+
+  void addLoop(nn::LoopOp loop) {
+    nn::BodyRef body = nn::bodiesOf(loop).front();
+    auto instruction = std::make_unique<plan::LoopT>();
+    bool counts = knownScalar(loop.getTripCount()) != std::numeric_limits<int64_t>::max();
+    instruction->trip_count = counts ? static_cast<int32_t>(valueOf(loop.getTripCount())) : -1;
+    bool asks = !knownScalar(loop.getCondition()).value_or(0);
+    instruction->condition = asks ? static_cast<int32_t>(valueOf(loop.getCondition())) : -1;
+    instruction->initial = valuesOf(nn::carriedBy(loop));
+    instruction->results = resultsOf(loop);
+    // What an iteration starts from. Extents that change with the iterations are bound as an input's are.
+    std::vector<uint32_t> &inputs = instruction->body_inputs;
+    for (unsigned i = 0; i < nn::loopHeader + instruction->initial.size(); ++i) {
+      mlir::BlockArgument argument = body.main.getArgument(i);
+      TensorInfo info = nn::infoOf(argument);
+      info.dims = nn::argumentDims(body.main, i);
+      bool late = i >= nn::loopHeader && info.dims != shapes.of(nn::carriedBy(loop)[i - nn::loopHeader]).dims;
+      inputs.push_back(
+          parts.addValue(parts.nameInside(loop.getNumResults() ? loop.getResult(0) : mlir::Value(argument)), info, {},
+                         late ? plan::Storage::Dynamic : plan::Storage::Temporary));
+    }
+    std::vector<uint32_t> arguments = inputs;
+    llvm::append_range(arguments, valuesOf(nn::capturedBy(loop).values));
+    instruction->body = parts.addBlock();
+    instruction->body_outputs = PlanBuilder(parts, body.module, instruction->body).buildBody(arguments);
+    push(std::move(instruction));
   }
 
   /// The first axis of everything the kernel computes with, constants aside, counts images.
@@ -405,90 +425,14 @@ private:
     };
     return llvm::all_of(call.getOperands(), counts) && llvm::all_of(call.getResults(), counts);
   }
-
-  void addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp function, const CompiledKernel &kernel) {
-    auto row = std::make_unique<plan::KernelT>();
-    row->name = function.getName().str();
-    row->family = attrText(function->getAttr("nn.family"), "");
-    row->nodes = nn::nodeNames(function.getLoc());
-    if (row->nodes.empty())
-      row->nodes = nn::nodeNames(call.getLoc());
-    row->schedule = kernel.schedule.str();
-    row->origin = library.originOf(function);
-    row->predicted_cycles = kernel.predictedCycles;
-
-    std::vector<TensorInfo> arguments;
-    Dim bytes = 0;
-    std::string operands, results;
-    // What a slice or gather reads of its operand is as large as what it writes.
-    Dim written = 0;
-    for (mlir::Value result : call.getResults())
-      written = written + physicalBytes(shapes.of(result), nn::layoutOf(result));
-    for (mlir::Value operand : call.getOperands()) {
-      arguments.push_back(shapes.of(operand));
-      Dim whole = physicalBytes(arguments.back(), nn::layoutOf(operand));
-      bool part = row->family == "movement" && whole.isConstant() && written.isConstant() &&
-                  written.constant() < whole.constant();
-      bytes = bytes + (part ? written : whole);
-      operands += (operands.empty() ? "" : " * ") + str(arguments.back().dims);
-    }
-    bytes = bytes + written;
-    for (mlir::Value result : call.getResults()) {
-      results += (results.empty() ? "" : ", ") + str(shapes.of(result).dims);
-    }
-    row->shapes = operands + " -> " + results;
-    row->bytes = bytes.str();
-
-    Dim flops = 0;
-    nn::SymbolicShapes inside(function, arguments);
-    bool onlyConverts = true;
-    function.walk([&](mlir::Operation *op) {
-      flops = flops + flopsOf(op, inside);
-      onlyConverts &= nn::recordOf(op) == nullptr;
-    });
-    row->flops = flops.str();
-    built.layoutConversions += onlyConverts;
-    built.plan->kernels.push_back(std::move(row));
-    built.code.push_back(kernel.code);
-  }
 };
 
 } // namespace
 
-Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {
-  Dims dims = info.dims;
-  if (layout)
-    dims[layout.getAxis()] = ceilDiv(dims[layout.getAxis()], layout.getSize()) * layout.getSize();
-  Dim bits = product(dims) * static_cast<int64_t>(bitWidth(info.type));
-  return bitWidth(info.type) % 8 == 0 ? product(dims) * static_cast<int64_t>(bitWidth(info.type) / 8)
-                                      : ceilDiv(bits, 8);
-}
-
-Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
-  const OpRecord *record = nn::recordOf(op);
-  if (!record)
-    return 0;
-  auto operands = nn::operandsByRecord(op);
-  std::vector<TensorInfo> in(std::max(operands.size(), record->operands.size())), out;
-  InferInputs inPointers(in.size(), nullptr), outPointers;
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (operands[i]) {
-      in[i] = shapes.of(operands[i]);
-      inPointers[i] = &in[i];
-    }
-  for (mlir::Value result : op->getResults())
-    out.push_back(shapes.of(result));
-  for (TensorInfo &info : out)
-    outPointers.push_back(&info);
-  try {
-    return record->flops(*nn::attrsOf(op), inPointers, outPointers);
-  } catch (const Error &error) {
-    fail("{}: its operations cannot be counted: {}", nn::describe(op->getLoc()), error.what());
-  }
-}
-
 BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants) {
-  return PlanBuilder(module, library, constants).build();
+  PlanParts parts(library, constants);
+  PlanBuilder(parts, module, 0).buildMain();
+  return std::move(parts.built);
 }
 
 } // namespace lathe

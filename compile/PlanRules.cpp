@@ -28,10 +28,14 @@ std::set<std::string> boundSymbols(const plan::PlanT &plan) {
 
 } // namespace
 
-void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules) {
+namespace {
+
+/// Adds the rules over bound symbols to `list`, each once.
+void addBoundRules(const plan::PlanT &plan, std::vector<std::unique_ptr<plan::RuleT>> &list,
+                   std::span<const nn::NodeRule> rules) {
   std::set<std::string> bound = boundSymbols(plan);
   std::set<std::tuple<uint8_t, std::string, std::string>> present;
-  for (const auto &rule : plan.rules)
+  for (const auto &rule : list)
     present.emplace(rule->relation, rule->left, rule->right);
   for (const auto &[rule, node] : rules) {
     std::vector<std::string> names;
@@ -44,8 +48,16 @@ void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules) {
     entry->node = node;
     if (std::all_of(names.begin(), names.end(), [&](const std::string &name) { return bound.contains(name); }) &&
         present.emplace(entry->relation, entry->left, entry->right).second)
-      plan.rules.push_back(std::move(entry));
+      list.push_back(std::move(entry));
   }
+}
+
+} // namespace
+
+void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules) { addBoundRules(plan, plan.rules, rules); }
+
+void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRule> rules) {
+  addBoundRules(plan, plan.blocks[block]->rules, rules);
 }
 
 std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::FuncOp kernel, mlir::func::CallOp call,

@@ -15,6 +15,8 @@ namespace lathe {
 /// is neither the extent of an input nor of a dynamic value are left out, because nothing binds the
 /// symbol.
 void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
+/// The same for a block, whose rules only hold where it runs.
+void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRule> rules);
 
 /// Returns the ranges of elements that `kernel` takes for granted in the operands of `call`: lengths
 /// of sequences are from 0 to the extent of the time axis.

@@ -2,6 +2,7 @@
 
 #include "import/Node.h"
 #include "import/Unfold.h"
+#include "ir/Bodies.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -48,7 +49,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
 
   auto function = mlir::func::FuncOp::create(fileLoc, "main", builder.getFunctionType({}, {}));
   module->push_back(function);
-  builder.setInsertionPointToEnd(function.addEntryBlock());
+  top.block = function.addEntryBlock();
+  builder.setInsertionPointToEnd(top.block);
   for (const auto &[name, reason] : model.graph.unreadable) {
     top.values.emplace(name, GraphValue{});
     reportValue(fmt::format("initializer '{}' {}", name, reason));
@@ -88,10 +90,13 @@ mlir::Location Graph::nodeLocation(int index) const {
   return mlir::NameLoc::get(mlir::StringAttr::get(context, name), at);
 }
 
-GraphValue *Graph::find(const std::string &name) {
+GraphValue *Graph::find(const std::string &name, Scope **owner) {
   for (Scope *at = scope; at; at = at->outer)
-    if (auto found = at->values.find(name); found != at->values.end())
+    if (auto found = at->values.find(name); found != at->values.end()) {
+      if (owner)
+        *owner = at;
       return &found->second;
+    }
   return nullptr;
 }
 
@@ -117,7 +122,8 @@ mlir::Value Graph::constant(const TensorData &data, const std::string &name, mli
 }
 
 Entry Graph::entryOf(const std::string &name) {
-  GraphValue *entry = find(name);
+  Scope *owner = nullptr;
+  GraphValue *entry = find(name, &owner);
   require(entry, "'{}' is not produced by any node, input or initializer", name);
   if (!entry->value && entry->initializer) {
     const TensorRecord &tensor = *entry->initializer;
@@ -125,6 +131,10 @@ Entry Graph::entryOf(const std::string &name) {
     if (tensor.type == ElementType::invalid)
       throw Unsupported{fmt::format("{} has element type {}", what, tensor.typeName)};
     auto loc = mlir::NameLoc::get(builder.getStringAttr(name + " (initializer)"), mlir::UnknownLoc::get(context));
+    // At the start of its own scope's block: what reads it first may be a body, or an iteration that is undone.
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    if (owner != scope)
+      builder.setInsertionPointToStart(owner->block);
     entry->value = constant(tensor.read(what), name, loc);
     if (tensor.release)
       tensor.release();
@@ -277,7 +287,9 @@ void Graph::finish(mlir::func::FuncOp function) {
   builder.create<mlir::func::ReturnOp>(function.getLoc(), results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
   function.setAllResultAttrs(attrs);
-  tidy(function.getBody().front());
+  auto module = function->getParentOfType<mlir::ModuleOp>();
+  module.walk([](mlir::func::FuncOp any) { tidy(any.getBody().front()); }); // bodies first
+  module.walk([](mlir::ModuleOp any) { nn::eraseUnusedBodies(any); });
 }
 
 } // namespace lathe::source

@@ -36,7 +36,8 @@ struct Scope {
   const std::vector<NodeRecord> *nodes = nullptr;
   std::string prefix; // prefix of node names
   int64_t version = 0;
-  int line = -1; // index of the node of the model's graph that contains these nodes; -1: none
+  int line = -1;                // index of the node of the model's graph that contains these nodes; -1: none
+  mlir::Block *block = nullptr; // where its operations are: that of @main or of a body
   std::unordered_map<std::string, GraphValue> values;
   /// In a function: attributes of the call, or the defaults of the function.
   std::map<std::string, const AttributeRecord *> attributes;
@@ -69,6 +70,10 @@ public:
   /// are limited, so that unrolling ends.
   int64_t nodesUnfolded = 0;
   int depth = 0;
+  /// A symbol for an extent of a body that no other extent of the model has; `hint` is part of its name.
+  std::string newSymbol(const std::string &hint) {
+    return symbolName("carried " + hint + std::to_string(bodySymbols++));
+  }
 
 private:
   mlir::MLIRContext *context;
@@ -79,6 +84,7 @@ private:
   Scope *scope = &top;
   Problems problems;
   UniqueNames symbolNames{"_"};
+  int bodySymbols = 0;
   std::map<std::string, std::string> symbols;                                      // symbol -> name of the extent
   std::map<std::pair<std::string, std::string>, const FunctionRecord *> functions; // by (domain, name)
 
@@ -100,7 +106,7 @@ private:
   void requireKnown(const NodeRecord &record) const;
   mlir::Location nodeLocation(int index) const;
   Entry entryOf(const std::string &name);
-  GraphValue *find(const std::string &name);
+  GraphValue *find(const std::string &name, Scope **owner = nullptr);
   std::string nameOf(int index) const;
   void report(int index, const std::string &reason);
   void reportValue(const std::string &reason) { problems.add({"", "", version(), "", reason}); }

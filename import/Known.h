@@ -14,6 +14,11 @@ public:
   /// Symbolic extents, and contents of small integer tensors. References stay valid.
   const TensorInfo &info(mlir::Value value);
   void setInfo(mlir::Value value, TensorInfo info) { infos[value.getAsOpaquePointer()] = std::move(info); }
+  /// Drops what is known of a value that is erased: another one may get its address.
+  void forget(mlir::Value value) {
+    infos.erase(value.getAsOpaquePointer());
+    tensors.erase(value.getAsOpaquePointer());
+  }
   /// Elements of a small tensor that depends on constants and static extents alone, computed by the
   /// references; null for other values.
   const Tensor *contents(mlir::Value value) { return contents(value, 0); }

@@ -16,6 +16,7 @@ Scope within(StructureNode &node, const std::vector<NodeRecord> &nodes, Scope &o
   scope.prefix = outer.prefix;
   scope.version = outer.version;
   scope.line = node.line;
+  scope.block = outer.block;
   scope.attributes = outer.attributes;
   scope.isFunction = outer.isFunction;
   return scope;
@@ -128,6 +129,7 @@ void importFunctionCall(StructureNode &node, const FunctionRecord &function) {
   scope.nodes = &function.nodes;
   scope.prefix = node.name + "/";
   scope.line = node.line;
+  scope.block = node.graph.current().block;
   scope.isFunction = true;
   scope.version = function.version.value_or(node.graph.version());
   require(node.inputs.size() <= function.inputs.size(), "has {} inputs, function '{}' takes {}", node.inputs.size(),

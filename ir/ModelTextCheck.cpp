@@ -276,9 +276,16 @@ std::string problemOf(mlir::Operation *op, mlir::func::FuncOp function) {
 
 void checkStructure(mlir::ModuleOp module, const TextPlaces &places, const std::string &path) {
   for (mlir::Operation &op : module.getBody()->getOperations()) {
+    if (auto body = llvm::dyn_cast<mlir::ModuleOp>(op); body && body.getSymName()) {
+      if (!body.lookupSymbol<mlir::func::FuncOp>("main"))
+        fail("{}: {}", path, places.at(body, fmt::format("body @{} has no function @main", body.getSymName()->str())));
+      checkStructure(body, places, path);
+      continue;
+    }
     auto function = llvm::dyn_cast<mlir::func::FuncOp>(op);
     if (!function)
-      fail("{}: {}", path, places.at(&op, "expected functions (func.func) in the module"));
+      fail("{}: {}", path,
+           places.at(&op, "expected functions (func.func) and named bodies (module @NAME) in the module"));
     if (std::string problem = problemOf(function); !problem.empty())
       fail("{}: {}", path, places.at(function, problem));
     for (mlir::Operation &inner : function.getBody().front())

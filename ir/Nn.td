@@ -4,6 +4,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "ops/Base.td"
 
 def Nn_StringType : TypeDef<NnDialect, "String"> {
@@ -39,6 +40,34 @@ def Nn_ConvertLayoutOp : Nn_StructuralOp<"convert_layout"> {
   let arguments = (ins NnTensor:$input);
   let results = (outs NnTensor:$output);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
+}
+
+// Control flow. A body is a module of its own inside the module, with a function @main: passes, the interpreter and the
+// plan treat it like a model. It sees no value around it but its arguments.
+def Nn_IfOp : Nn_StructuralOp<"if", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs one of two bodies";
+  let description = [{
+    `@main` of both bodies takes the captured values and returns the results. Extents of a result that differ between the
+    bodies are `?`.
+  }];
+  let arguments = (ins NnTensor:$condition, Variadic<NnTensor>:$captured, FlatSymbolRefAttr:$then_body,
+                       FlatSymbolRefAttr:$else_body);
+  let results = (outs Variadic<NnTensor>:$results);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_LoopOp : Nn_StructuralOp<"loop", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a body while its condition holds, at most trip_count times";
+  let description = [{
+    ONNX's Loop. The first `carried` values are those before the first iteration, the others are captured. `@main` of the
+    body takes the iteration number (i64, rank 0), the condition (i1, rank 0), the carried and the captured values, and
+    returns the condition, the carried values and the scanned values. Results are the carried values after the last
+    iteration, then the scanned values of all iterations along a new axis 0.
+  }];
+  let arguments = (ins NnTensor:$trip_count, NnTensor:$condition, Variadic<NnTensor>:$values, FlatSymbolRefAttr:$body,
+                       NnI64<"0">:$carried);
+  let results = (outs Variadic<NnTensor>:$results);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
 #endif

@@ -1,4 +1,5 @@
 #include "ir/SymbolicShapes.h"
+#include "ir/Bodies.h"
 #include "ir/ExtentRules.h"
 #include "ops/ShapeRules.h"
 
@@ -114,6 +115,8 @@ void SymbolicShapes::visit(mlir::Operation &op) {
     known[convert.getOutput()] = of(convert.getInput());
     return;
   }
+  if (llvm::isa<IfOp, LoopOp>(op))
+    return visitControlFlow(op);
   const OpRecord *record = recordOf(&op);
   if (!record)
     return; // constants and foreign operations: `of` reads the type
@@ -133,6 +136,103 @@ void SymbolicShapes::visit(mlir::Operation &op) {
     });
   } catch (const Error &error) {
     fail("{}: {}", describe(op.getLoc()), error.what());
+  }
+}
+
+namespace {
+
+/// Describes a value that is described by `a` in some runs and by `b` in others: extents that differ are unknown.
+TensorInfo common(const TensorInfo &a, const TensorInfo &b) {
+  TensorInfo info{a.type, a.dims, std::nullopt};
+  for (size_t axis = 0; axis < info.dims.size(); ++axis)
+    if (axis >= b.dims.size() || !(a.dims[axis] == b.dims[axis]))
+      info.dims[axis] = unknownDim();
+  return info;
+}
+
+llvm::StringSet<> symbolsOf(const TensorInfo &info) {
+  llvm::StringSet<> symbols;
+  std::vector<std::string> names;
+  for (const Dim &dim : info.dims)
+    dim.collectSymbols(names);
+  for (const std::string &name : names)
+    symbols.insert(name);
+  return symbols;
+}
+
+/// Number of iterations where only the trip count decides; else unknown.
+Dim loopTrips(LoopOp loop, mlir::func::FuncOp body, const TensorInfo &tripCount) {
+  auto isTrue = [](mlir::Value value) {
+    auto constant = value.getDefiningOp<ConstantOp>();
+    auto data = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : mlir::DenseElementsAttr();
+    return data && data.isSplat() && data.getSplatValue<bool>();
+  };
+  mlir::Value condition = body.getBody().front().getTerminator()->getOperand(0);
+  bool goesOn = isTrue(condition) || condition == body.getArgument(1);
+  if (!goesOn || !isTrue(loop.getCondition()) || !tripCount.contents || tripCount.contents->size() != 1)
+    return unknownDim();
+  const Dim &trips = tripCount.contents->front();
+  return trips.isConstant() && trips.constant() < 0 ? Dim(0) : trips;
+}
+
+/// `info` outside of a body: extents with a symbol of the body alone are unknown.
+TensorInfo outside(TensorInfo info, const llvm::StringSet<> &inner) {
+  info.contents.reset();
+  for (Dim &dim : info.dims) {
+    std::vector<std::string> names;
+    if (!isUnknown(dim))
+      dim.collectSymbols(names);
+    if (llvm::any_of(names, [&](const std::string &name) { return inner.contains(name); }))
+      dim = unknownDim();
+  }
+  return info;
+}
+
+} // namespace
+
+/// Extents of the results. Symbols that only the carried values of a loop have differ from iteration to iteration. Rules
+/// of a body hold where it runs (PlanBuilder), so they are none of this function's.
+void SymbolicShapes::visitControlFlow(mlir::Operation &op) {
+  llvm::SaveAndRestore quiet(wanted, static_cast<std::vector<NodeRule> *>(nullptr));
+  auto bodies = bodiesOf(&op);
+  Captured captured = capturedBy(&op);
+  auto resultsOf = [&](BodyRef body) {
+    std::vector<TensorInfo> arguments;
+    for (mlir::BlockArgument argument : body.main.getArguments()) {
+      arguments.push_back(infoOf(argument));
+      arguments.back().dims = argumentDims(body.main, argument.getArgNumber());
+    }
+    for (auto [i, value] : llvm::enumerate(captured.values)) {
+      arguments[captured.firstArgument + i] = of(value);
+      arguments[captured.firstArgument + i].contents.reset();
+    }
+    return SymbolicShapes(body.main, arguments).results();
+  };
+  std::vector<TensorInfo> results = resultsOf(bodies.front());
+  auto loop = llvm::dyn_cast<LoopOp>(op);
+  if (!loop) {
+    for (auto [result, a, b] : llvm::zip(op.getResults(), results, resultsOf(bodies.back())))
+      known[result] = refine(common(outside(a, {}), b), result);
+    return;
+  }
+  // Symbols of the body's own: those of its carried arguments that the values before the loop do not have.
+  llvm::StringSet<> inner;
+  auto initial = carriedBy(loop);
+  for (size_t i = 0; i < initial.size(); ++i) {
+    llvm::StringSet<> before = symbolsOf(of(initial[i]));
+    TensorInfo argument;
+    argument.dims = argumentDims(bodies.front().main, loopHeader + static_cast<unsigned>(i));
+    for (const auto &name : symbolsOf(argument))
+      if (!before.contains(name.getKey()))
+        inner.insert(name.getKey());
+  }
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    TensorInfo info = outside(results[1 + i], inner);
+    if (i < initial.size())
+      info = common(info, of(initial[i]));
+    else
+      info.dims.insert(info.dims.begin(), loopTrips(loop, bodies.front().main, of(loop.getTripCount())));
+    known[result] = refine(std::move(info), result);
   }
 }
 

@@ -10,8 +10,8 @@
 namespace lathe::nn {
 
 /// Runs the shape functions over the body of `function` in order. Extents of arguments come from
-/// their attribute `nn.dims`, else from their types. A func.call is followed into its callee. The
-/// IR is not changed.
+/// their attribute `nn.dims`, else from their types. A func.call is followed into its callee, nn.if
+/// and nn.loop into their bodies. The IR is not changed.
 class SymbolicShapes {
 public:
   /// Throws Error with the node whose constraint is violated.
@@ -34,6 +34,7 @@ private:
   mlir::func::FuncOp function;
   void walk(mlir::Block &block);
   void visit(mlir::Operation &op);
+  void visitControlFlow(mlir::Operation &op);
 };
 
 /// Extents of argument `index` of a function: its `nn.dims` if present, else the extents of its

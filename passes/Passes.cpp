@@ -42,6 +42,8 @@ std::span<const GraphPass> graphPasses() {
        [](Module m, Options) { recognizeLpNormalize(m); }},
       {"recognize-softmax", "softmax and log_softmax from their formulas",
        [](Module m, Options) { recognizeSoftmax(m); }},
+      {"settle-bodies", "constants and extents into the bodies of nn.if and nn.loop",
+       [](Module m, Options) { settleBodies(m); }},
       {"share-storage", "concatenations, slices and splits of contiguous parts without copies",
        [](Module m, Options) { shareStorage(m); }},
       {"simplify", "remove and merge operators", [](Module m, Options) { simplify(m); }},

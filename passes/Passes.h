@@ -35,7 +35,14 @@ void foldConstants(mlir::ModuleOp module);
 /// for empty tensors.
 void foldEmpty(mlir::ModuleOp module);
 
-/// Removes operators without a used result and private functions without a caller.
+/// Copies captured constants into the bodies of nn.if and nn.loop, and gives the arguments of the bodies the extents of
+/// the values they capture. Replaces nn.if with a constant condition by the operations of its branch.
+void settleBodies(mlir::ModuleOp module);
+
+/// Removes captured values that no body reads.
+void dropUnusedCaptures(mlir::ModuleOp module);
+
+/// Removes operators without a used result, private functions without a caller and bodies that nothing runs.
 void deadCode(mlir::ModuleOp module);
 
 /// Folds batch_norm into the weights of a neighbouring conv, gemm or matmul, else rewrites it as

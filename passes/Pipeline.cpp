@@ -101,6 +101,17 @@ void recognizeAttentionAndViews(mlir::ModuleOp module, const PipelineOptions &op
 
 } // namespace
 
+void PipelineReport::add(PipelineReport other) {
+  llvm::move(other.wholes, std::back_inserter(wholes));
+  llvm::move(other.conversions, std::back_inserter(conversions));
+  llvm::move(other.layouts, std::back_inserter(layouts));
+  llvm::move(other.fusions, std::back_inserter(fusions));
+  llvm::move(other.rowMajor, std::back_inserter(rowMajor));
+  llvm::move(other.references, std::back_inserter(references));
+  kernels += other.kernels;
+  measuredChoices += other.measuredChoices;
+}
+
 bool hasKernels(mlir::ModuleOp module) {
   for (auto function : module.getOps<mlir::func::FuncOp>())
     if (function->hasAttr("nn.family"))
@@ -108,23 +119,22 @@ bool hasKernels(mlir::ModuleOp module) {
   return false;
 }
 
-PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &options) {
-  PipelineReport report;
-  if (hasKernels(module))
-    return report;
-  requirePlainEdges(mainFunction(module));
-  if (keepsLayouts(module, options)) {
-    settleShapes(module);
-    return report;
-  }
+namespace {
 
+/// The bodies of nn.if and nn.loop, as models of their own.
+void inBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report,
+              PipelineReport (*stage)(mlir::ModuleOp, const PipelineOptions &)) {
+  for (auto body : llvm::to_vector(module.getOps<mlir::ModuleOp>()))
+    report.add(stage(body, options));
+}
+
+/// Everything above layouts.
+void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   // Required at any level: there is not a kernel for every product of 8-bit integers.
   settleShapes(module);
   widenInteger(module);
-  if (options.level == 0) {
-    decomposeForKernels(module, options);
-    return report;
-  }
+  if (options.level == 0)
+    return decomposeForKernels(module, options);
   foldAndSimplify(module);
   if (!options.exactMath)
     recognizeFormulas(module);
@@ -141,6 +151,33 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
 
   // After the rules that look for the whole of a concatenation.
   narrowMovement(module);
+}
+
+/// With all that is known around them. What they need no more is dead then.
+void optimizeBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
+  settleBodies(module);
+  inBodies(module, options, report, optimizeGraph);
+  dropUnusedCaptures(module);
+  deadCode(module);
+  settleShapes(module); // what a branch has become
+}
+
+} // namespace
+
+PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &options) {
+  PipelineReport report;
+  if (hasKernels(module))
+    return report;
+  requirePlainEdges(mainFunction(module));
+  if (keepsLayouts(module, options)) {
+    settleShapes(module);
+    inBodies(module, options, report, optimizeGraph);
+    return report;
+  }
+  rewriteGraph(module, options);
+
+  if (!module.getOps<mlir::ModuleOp>().empty())
+    optimizeBodies(module, options, report);
 
   // Last at this level: every rule above may assume row-major values.
   if (options.level >= 3)
@@ -152,6 +189,7 @@ PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options
   PipelineReport report;
   if (hasKernels(module))
     return report;
+  inBodies(module, options, report, formKernels);
   partition(module, options, report);
   deadCode(module); // constants that moved into kernels
   // Last: only now it is known which values kernels make.

@@ -96,6 +96,9 @@ struct PipelineReport {
   std::vector<Declined> references;
   int kernels = 0;
   int measuredChoices = 0; // operators for which measured times choose other layouts or kernels than predictions
+
+  /// Adds what is said of another part of the model.
+  void add(PipelineReport other);
 };
 
 /// Runs the graph passes. Throws Error with the node. A module at kernels level is not changed.

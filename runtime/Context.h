@@ -38,7 +38,8 @@ struct InstructionInfo {
   bool imageByImage = false; // of kernels: a batch passes it and its neighbours one image after the other
 };
 
-/// Begin and end of one execution of one instruction, in monotonic nanoseconds.
+/// Begin and end of one execution of one instruction, in monotonic nanoseconds. For an instruction that a loop runs
+/// several times the difference is the sum of them all.
 struct InstructionTime {
   uint32_t instruction;
   uint64_t begin, end;

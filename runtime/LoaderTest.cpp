@@ -221,7 +221,7 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: "));
   bytes = good;
   bytes[offsetof(Header, formatVersion)] = 9;
-  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 5: compile the model again");
+  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 6: compile the model again");
   bytes = good;
   bytes[offsetof(Header, kernelAbi)] = 9;
   EXPECT_EQ(loadError(bytes), "m.lathe: kernel ABI 9, expected 2: compile the model again");

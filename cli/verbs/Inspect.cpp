@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/print/InspectPackage.h"
 #include "cli/print/PortText.h"
+#include "ir/Bodies.h"
 #include "passes/interpret/Ports.h"
 #include "support/Text.h"
 
@@ -39,13 +40,11 @@ struct ShapeRow {
   }
 };
 
-/// The figures of a graph, operator by operator. Symbolic extents count as 1.
+/// The figures of a graph, operator by operator. Symbolic extents count as 1, a loop as one iteration, and both branches
+/// of an If count.
 class GraphFigures {
 public:
-  GraphFigures(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes) : shapes(shapes) {
-    for (mlir::Operation &op : main.getBody().front())
-      visit(op);
-  }
+  GraphFigures(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes) { add(main, shapes); }
 
   /// A line with the totals, and a table of the operators.
   std::string describe(uint64_t fileBytes, const TableStyle &style, json &document) const {
@@ -85,19 +84,29 @@ private:
     double flops = 0;
   };
 
-  const nn::SymbolicShapes &shapes;
   std::map<std::string, OperatorTotal> operators; // by name
   std::vector<ShapeRow> rows;
   double parameters = 0, parameterBytes = 0, activationBytes = 0, flops = 0;
 
   std::string shareText(double part) const { return fmt::format("{:.2f} %", flops > 0 ? part / flops * 100 : 0); }
 
-  void visit(mlir::Operation &op) {
+  void add(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes) {
+    for (mlir::Operation &op : main.getBody().front())
+      visit(op, shapes);
+  }
+
+  void visit(mlir::Operation &op, const nn::SymbolicShapes &shapes) {
     if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
       TensorInfo info = shapes.of(constant.getOutput());
       if (isFloat(info.type))
         parameters += atOne(product(info.dims));
       parameterBytes += bytesOf(info);
+      return;
+    }
+    if (auto bodies = nn::bodiesOf(&op); !bodies.empty()) {
+      operators[op.getName().stripDialect().str()].count++;
+      for (const nn::BodyRef &body : bodies)
+        add(body.main, nn::SymbolicShapes(body.main));
       return;
     }
     const OpRecord *record = nn::recordOf(&op);

@@ -83,6 +83,8 @@ void GraphWriter::writeNode(mlir::Operation &op) {
     require(!nn::layoutOf(result), "{}: has a blocked layout, export needs the graph level", nn::describe(op.getLoc()));
     requireExportable(nn::infoOf(result).type, op.getLoc());
   }
+  if (llvm::isa<nn::IfOp, nn::LoopOp>(op))
+    return writeControlFlow(op);
   require(nn::recordOf(&op) != nullptr, "{}: '{}' cannot be written to ONNX, export needs the graph level",
           nn::describe(op.getLoc()), op.getName().getStringRef().str());
   auto sourceNames = nn::nodeNames(op.getLoc());
@@ -110,6 +112,15 @@ void GraphWriter::writeNode(mlir::Operation &op) {
     node.mutable_input()->RemoveLast();
 }
 
+void GraphWriter::writeOperations(mlir::func::FuncOp main) {
+  for (mlir::Operation &op : main.getBody().front().without_terminator()) {
+    if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op))
+      writeConstant(constant);
+    else
+      writeNode(op);
+  }
+}
+
 void GraphWriter::addIdentity(mlir::Value from, const std::string &to) {
   NodeProto &node = *graph->add_node();
   node.set_op_type("Identity");
@@ -130,8 +141,10 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   require(main && !main.isExternal(), "export: the module has no function @main");
   int64_t version = exportedOpset;
-  for (mlir::Operation &op : main.getBody().front())
-    version = std::max(version, opsetOf(op));
+  module.walk([&](mlir::Operation *op) {
+    if (nn::recordOf(op))
+      version = std::max(version, opsetOf(*op));
+  });
   opset->set_version(version);
   model.set_ir_version(irVersionOf(version));
   nn::SymbolicShapes shapes(main);
@@ -163,12 +176,7 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
     TensorInfo info = shapes.of(value);
     writeType(*graph->add_output(), name, info.type, info.dims);
   }
-  for (mlir::Operation &op : main.getBody().front().without_terminator()) {
-    if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op))
-      writeConstant(constant);
-    else
-      writeNode(op);
-  }
+  writeOperations(main);
   for (auto &[value, name] : copies)
     addIdentity(value, name);
   return model;

@@ -42,6 +42,10 @@ private:
 
   void writeConstant(nn::ConstantOp constant);
   void writeNode(mlir::Operation &op);
+  void writeOperations(mlir::func::FuncOp main);
+  // Bodies.cpp
+  void writeControlFlow(mlir::Operation &op);
+  void writeBody(mlir::func::FuncOp body, mlir::ValueRange captured, unsigned firstCaptured, GraphProto &into);
   void addIdentity(mlir::Value from, const std::string &to);
 };
 

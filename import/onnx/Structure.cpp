@@ -1,5 +1,6 @@
-// Operators with subgraphs: an If becomes the branch that its condition takes, a Loop or Scan its iterations one after
-// the other.
+// Operators with subgraphs. What the model decides disappears: an If becomes the branch that its condition takes, a Loop
+// or Scan of few iterations these iterations one after the other. What the run decides becomes nn.if and nn.loop.
+#include "import/Bodies.h"
 #include "import/onnx/Onnx.h"
 
 #include <algorithm>
@@ -7,12 +8,18 @@
 namespace lathe::onnx {
 namespace {
 
-constexpr int64_t mostIterations = 4096;
+// Iterations that are unrolled: always, and where a loop cannot be (it carries a sequence, say).
+constexpr int64_t alwaysUnrolled = 64, mostIterations = 4096;
 
 Node builderOf(StructureNode &node) { return Node(node.graph, node.record, node.loc, {}, node.name); }
 
-/// The branch that is taken. Where only the run tells which, both are computed and every output is chosen: branches
-/// have no effects, and a plan without jumps can place and fuse all of it.
+/// A condition or a number of iterations as a scalar.
+mlir::Value scalarOf(StructureNode &node, Node &builder, mlir::Value value, ElementType type) {
+  const TensorInfo &info = node.graph.info(value);
+  require(info.type == type, "a condition or number of iterations is {}, expected {}", name(info.type), name(type));
+  return builder.reshape(value, {});
+}
+
 void importIf(StructureNode &node) {
   limitUnfolding(node);
   require(node.inputs.size() == 1, "has {} inputs, expected 1", node.inputs.size());
@@ -21,20 +28,8 @@ void importIf(StructureNode &node) {
     node.outputs = importBranch(node, *condition ? then : otherwise);
     return;
   }
-  std::vector<Entry> a = importBranch(node, then), b = importBranch(node, otherwise);
-  if (!allImported(a) || !allImported(b))
-    return;
   Node builder = builderOf(node);
-  mlir::Value condition = builder.reshape(node.tensor(0), {});
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!a[i].value || !b[i].value)
-      node.unsupported("its condition is computed at run time, and a branch gives a sequence");
-    const TensorInfo &x = node.graph.info(a[i].value), &y = node.graph.info(b[i].value);
-    if (x.type != y.type || x.dims != y.dims || llvm::any_of(x.dims, isUnknown))
-      node.unsupported(fmt::format("its condition is computed at run time, and its branches give {} and {}",
-                                   str(x.dims), str(y.dims)));
-    node.outputs[i].value = builder.emit("where", {condition, a[i].value, b[i].value});
-  }
+  emitIf(node, scalarOf(node, builder, node.tensor(0), ElementType::boolean), then, otherwise);
 }
 
 /// One tensor a step along a new axis.
@@ -50,59 +45,131 @@ mlir::Value stacked(Node &builder, const Values &steps, int64_t axis) {
   return parts.size() == 1 ? parts[0] : builder.emit("concat", parts, {{"axis", axis}});
 }
 
-void importLoop(StructureNode &node) {
+/// Remembers where the iterations of an unrolled loop begin, so that they can be erased when the run turns out to decide
+/// whether there is another one.
+class Unrolling {
+public:
+  explicit Unrolling(StructureNode &node)
+      : node(node), block(node.graph.builder.getInsertionBlock()), last(block->empty() ? nullptr : &block->back()) {}
+
+  /// Erases everything emitted so far, but constants, which others may read by now.
+  void undo() {
+    for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(*block))) {
+      if (&op == last)
+        return;
+      if (llvm::isa<nn::ConstantOp>(op))
+        continue;
+      for (mlir::Value result : op.getResults())
+        node.graph.known.forget(result);
+      op.erase();
+    }
+  }
+
+private:
+  StructureNode &node;
+  mlir::Block *block;
+  mlir::Operation *last;
+};
+
+/// A Loop node with its inputs checked.
+struct LoopNode {
+  StructureNode &node;
+  const GraphRecord &graph;
+  size_t carried, scanned;
+  std::optional<int64_t> trips; // where the model tells
+};
+
+LoopNode readLoop(StructureNode &node) {
   const GraphRecord &graph = node.subgraph("body");
   require(node.inputs.size() >= 2, "has {} inputs, expected at least 2", node.inputs.size());
-  size_t carriedCount = node.inputs.size() - 2;
-  require(graph.inputs.size() == carriedCount + 2, "the body has {} inputs, expected {}", graph.inputs.size(),
-          carriedCount + 2);
+  size_t carried = node.inputs.size() - 2;
+  require(graph.inputs.size() == carried + 2, "the body has {} inputs, expected {}", graph.inputs.size(), carried + 2);
   require(graph.outputs.size() == node.outputs.size() + 1, "the body has {} outputs, expected {}", graph.outputs.size(),
           node.outputs.size() + 1);
-  require(node.outputs.size() >= carriedCount, "has {} outputs, expected at least {}", node.outputs.size(),
-          carriedCount);
-
-  std::optional<int64_t> trips, condition = 1;
-  if (!node.in(0).absent) {
+  require(node.outputs.size() >= carried, "has {} outputs, expected at least {}", node.outputs.size(), carried);
+  std::optional<int64_t> trips;
+  if (!node.in(0).absent)
     trips = node.scalar(node.in(0));
-    if (!trips)
-      node.unsupported("its number of iterations is computed at run time");
-  }
-  if (!node.in(1).absent) {
-    condition = node.scalar(node.in(1));
-    if (!condition)
-      node.unsupported("its condition is computed at run time");
-  }
+  return {node, graph, carried, node.outputs.size() - carried, trips};
+}
+
+enum class Unrolled { done, failed, undecided };
+
+/// Emits the iterations of a loop. `undecided`, with nothing emitted: the run decides whether there is another one, or
+/// there are more than `most`.
+Unrolled unroll(const LoopNode &loop, int64_t most) {
+  StructureNode &node = loop.node;
+  Unrolling emitted(node);
   Node builder = builderOf(node);
-  Body body(node, graph);
+  Body body(node, loop.graph);
+  std::optional<int64_t> condition = node.in(1).absent ? 1 : node.scalar(node.in(1));
   std::vector<Entry> carried(node.inputs.begin() + 2, node.inputs.end());
-  std::vector<Values> scanned(node.outputs.size() - carriedCount);
+  std::vector<Values> scanned(loop.scanned);
   mlir::Value running = builder.constantScalar(ElementType::boolean, 1);
-  for (int64_t trip = 0; *condition && (!trips || trip < *trips); ++trip) {
-    if (trip >= mostIterations)
-      node.unsupported(fmt::format("more than {} iterations", mostIterations));
+  for (int64_t trip = 0; condition && *condition && (!loop.trips || trip < *loop.trips); ++trip) {
+    if (trip >= most) {
+      emitted.undo();
+      return Unrolled::undecided;
+    }
     std::vector<Entry> inputs{{builder.constantInts({}, {trip}), {}, false}, {running, {}, false}};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     std::vector<Entry> results = body.run(node, inputs, fmt::format("{}#{}/", node.name, trip));
     if (!allImported(results))
-      return;
+      return Unrolled::failed;
     condition = node.scalar(results[0]);
-    if (!condition)
-      node.unsupported("its condition is computed at run time");
-    carried.assign(results.begin() + 1, results.begin() + 1 + static_cast<int64_t>(carriedCount));
+    carried.assign(results.begin() + 1, results.begin() + 1 + static_cast<int64_t>(loop.carried));
     for (size_t i = 0; i < scanned.size(); ++i) {
-      const Entry &step = results[1 + carriedCount + i];
+      const Entry &step = results[1 + loop.carried + i];
       if (!step.value)
         node.unsupported("a scanned output is not a tensor");
       scanned[i].push_back(step.value);
     }
   }
-  for (size_t i = 0; i < carriedCount; ++i)
-    node.outputs[i] = carried[i];
-  for (size_t i = 0; i < scanned.size(); ++i) {
-    if (scanned[i].empty())
-      node.unsupported("it scans outputs and has no iterations");
-    node.outputs[carriedCount + i].value = stacked(builder, scanned[i], 0);
+  bool empty = llvm::any_of(scanned, [](const Values &steps) { return steps.empty(); });
+  if (!condition || empty) {
+    emitted.undo();
+    return Unrolled::undecided;
   }
+  for (size_t i = 0; i < loop.carried; ++i)
+    node.outputs[i] = carried[i];
+  for (size_t i = 0; i < scanned.size(); ++i)
+    node.outputs[loop.carried + i].value = stacked(builder, scanned[i], 0);
+  return Unrolled::done;
+}
+
+constexpr const char *carriesSequence = "the run decides how often it runs, and it has a sequence or an optional";
+
+void loopAtRunTime(const LoopNode &loop) {
+  StructureNode &node = loop.node;
+  Node builder = builderOf(node);
+  LoopParts parts;
+  parts.tripCount = node.in(0).absent ? builder.constantInts({}, {std::numeric_limits<int64_t>::max()})
+                                      : scalarOf(node, builder, node.tensor(0), ElementType::i64);
+  parts.condition = node.in(1).absent ? builder.constantScalar(ElementType::boolean, 1)
+                                      : scalarOf(node, builder, node.tensor(1), ElementType::boolean);
+  parts.carried = *tensorsOf(node, {node.inputs.begin() + 2, node.inputs.end()}, carriesSequence);
+  parts.iterate = [&](BodyImport &body) -> std::optional<Values> {
+    std::vector<Entry> inputs;
+    for (size_t i = 0; i < loop.carried + 2; ++i)
+      inputs.push_back({body.argument(i), {}, false});
+    std::optional<Values> results = tensorsOf(node, body.run(loop.graph, inputs), carriesSequence);
+    if (results)
+      results->front() = scalarOf(node, builder, results->front(), ElementType::boolean);
+    return results;
+  };
+  if (std::optional<Values> results = emitLoop(node, parts))
+    for (size_t i = 0; i < results->size(); ++i)
+      node.outputs[i].value = (*results)[i];
+}
+
+void importLoop(StructureNode &node) {
+  LoopNode loop = readLoop(node);
+  auto isTensor = [](const Entry &entry) { return static_cast<bool>(entry.value); };
+  bool tensors = std::all_of(node.inputs.begin() + 2, node.inputs.end(), isTensor);
+  if (loop.trips || node.in(0).absent)
+    if (unroll(loop, tensors ? alwaysUnrolled : mostIterations) != Unrolled::undecided)
+      return;
+  loopAtRunTime(loop);
 }
 
 /// Step `at` of x along an axis, which is gone in the result.
@@ -117,70 +184,157 @@ mlir::Value sliced(Node &builder, mlir::Value x, int64_t axis, int64_t at) {
   return builder.reshape(step, dims);
 }
 
+/// A Scan node with its attributes checked and axes made positive.
+struct ScanNode {
+  StructureNode &node;
+  const GraphRecord &graph;
+  size_t states, inputs, outputs;
+  std::vector<int64_t> inputAxes, inputReversed, outputAxes, outputReversed;
+  Dim trips = 0; // extent of the scanned inputs
+
+  mlir::Value scannedInput(size_t i) const { return node.tensor(states + i); }
+};
+
 /// The number of iterations: the extent of every scanned input along its axis. Negative axes are made positive.
-int64_t scanSteps(StructureNode &node, size_t stateCount, std::vector<int64_t> &axes) {
-  std::optional<int64_t> steps;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const Dims &dims = node.graph.info(node.tensor(stateCount + i)).dims;
+Dim scanSteps(ScanNode &scan) {
+  std::optional<Dim> steps;
+  for (size_t i = 0; i < scan.inputs; ++i) {
+    const Dims &dims = scan.node.graph.info(scan.scannedInput(i)).dims;
     auto rank = static_cast<int64_t>(dims.size());
-    int64_t &axis = axes[i];
+    int64_t &axis = scan.inputAxes[i];
     require(axis >= -rank && axis < rank, "scan axis {} is not one of {}", axis, rank);
     axis += axis < 0 ? rank : 0;
-    if (!dims[static_cast<size_t>(axis)].isConstant())
-      node.unsupported("its number of iterations is symbolic");
-    int64_t extent = dims[static_cast<size_t>(axis)].constant();
-    require(!steps || *steps == extent, "scanned inputs have {} and {} steps", *steps, extent);
-    steps = extent;
+    const Dim &extent = dims[static_cast<size_t>(axis)];
+    if (steps && steps->isConstant() && extent.isConstant())
+      require(*steps == extent, "scanned inputs have {} and {} steps", steps->str(), extent.str());
+    if (!steps || extent.isConstant())
+      steps = extent;
   }
-  if (*steps > mostIterations || *steps < 1)
-    node.unsupported(fmt::format("{} iterations, expected 1 to {}", *steps, mostIterations));
   return *steps;
 }
 
-void importScan(StructureNode &node) {
+ScanNode readScan(StructureNode &node) {
   if (node.graph.version() < 9)
     node.unsupported("Scan before opset 9");
   const GraphRecord &graph = node.subgraph("body");
   int64_t scans = node.intAttr("num_scan_inputs", 0);
   require(scans >= 1 && scans <= static_cast<int64_t>(node.inputs.size()), "num_scan_inputs is {}, expected 1 to {}",
           scans, node.inputs.size());
-  size_t stateCount = node.inputs.size() - static_cast<size_t>(scans);
-  require(graph.outputs.size() == node.outputs.size() && node.outputs.size() >= stateCount,
+  auto inputs = static_cast<size_t>(scans);
+  size_t states = node.inputs.size() - inputs;
+  require(graph.outputs.size() == node.outputs.size() && node.outputs.size() >= states,
           "the body has {} outputs, expected {}", graph.outputs.size(), node.outputs.size());
-  size_t outputCount = node.outputs.size() - stateCount;
-  auto inputAxes = node.intsAttr("scan_input_axes", static_cast<size_t>(scans));
-  auto inputReversed = node.intsAttr("scan_input_directions", static_cast<size_t>(scans));
-  auto outputAxes = node.intsAttr("scan_output_axes", outputCount);
-  auto outputReversed = node.intsAttr("scan_output_directions", outputCount);
+  size_t outputs = node.outputs.size() - states;
+  ScanNode scan{node,
+                graph,
+                states,
+                inputs,
+                outputs,
+                node.intsAttr("scan_input_axes", inputs),
+                node.intsAttr("scan_input_directions", inputs),
+                node.intsAttr("scan_output_axes", outputs),
+                node.intsAttr("scan_output_directions", outputs)};
+  scan.trips = scanSteps(scan);
+  return scan;
+}
 
+/// One iteration after the other.
+void unrollScan(const ScanNode &scan, int64_t trips) {
+  StructureNode &node = scan.node;
   Node builder = builderOf(node);
-  int64_t trips = scanSteps(node, stateCount, inputAxes);
-  Body body(node, graph);
-  std::vector<Entry> state(node.inputs.begin(), node.inputs.begin() + static_cast<int64_t>(stateCount));
-  std::vector<Values> scanned(outputCount);
+  Body body(node, scan.graph);
+  std::vector<Entry> state(node.inputs.begin(), node.inputs.begin() + static_cast<int64_t>(scan.states));
+  std::vector<Values> scanned(scan.outputs);
   for (int64_t trip = 0; trip < trips; ++trip) {
     std::vector<Entry> inputs = state;
-    for (size_t i = 0; i < inputAxes.size(); ++i)
+    for (size_t i = 0; i < scan.inputs; ++i)
       inputs.push_back(
-          {sliced(builder, node.tensor(stateCount + i), inputAxes[i], inputReversed[i] ? trips - 1 - trip : trip),
+          {sliced(builder, scan.scannedInput(i), scan.inputAxes[i], scan.inputReversed[i] ? trips - 1 - trip : trip),
            {},
            false});
     std::vector<Entry> results = body.run(node, inputs, fmt::format("{}#{}/", node.name, trip));
     if (!allImported(results))
       return;
-    state.assign(results.begin(), results.begin() + static_cast<int64_t>(stateCount));
-    for (size_t i = 0; i < outputCount; ++i) {
-      require(results[stateCount + i].value != nullptr, "a scanned output is not a tensor");
-      scanned[i].push_back(results[stateCount + i].value);
+    state.assign(results.begin(), results.begin() + static_cast<int64_t>(scan.states));
+    for (size_t i = 0; i < scan.outputs; ++i) {
+      require(results[scan.states + i].value != nullptr, "a scanned output is not a tensor");
+      scanned[i].push_back(results[scan.states + i].value);
     }
   }
-  for (size_t i = 0; i < stateCount; ++i)
+  for (size_t i = 0; i < scan.states; ++i)
     node.outputs[i] = state[i];
-  for (size_t i = 0; i < outputCount; ++i) {
-    if (outputReversed[i])
+  for (size_t i = 0; i < scan.outputs; ++i) {
+    if (scan.outputReversed[i])
       std::reverse(scanned[i].begin(), scanned[i].end());
-    node.outputs[stateCount + i].value = stacked(builder, scanned[i], outputAxes[i]);
+    node.outputs[scan.states + i].value = stacked(builder, scanned[i], scan.outputAxes[i]);
   }
+}
+
+/// The steps of a scanned output, which nn.loop puts along axis 0, in the order and along the axis that Scan asks for.
+mlir::Value arranged(Node &builder, mlir::Value steps, int64_t axis, bool reversed) {
+  if (reversed)
+    steps = builder.emit("slice", {steps},
+                         {{"starts", std::vector<int64_t>{-1}},
+                          {"ends", std::vector<int64_t>{std::numeric_limits<int64_t>::min()}},
+                          {"axes", std::vector<int64_t>{0}},
+                          {"steps", std::vector<int64_t>{-1}}});
+  auto rank = static_cast<int64_t>(builder.info(steps).rank());
+  require(axis >= -rank && axis < rank, "scan axis {} is not one of {}", axis, rank);
+  axis += axis < 0 ? rank : 0;
+  if (axis == 0)
+    return steps;
+  std::vector<int64_t> permutation;
+  for (int64_t i = 1; i < rank; ++i)
+    permutation.push_back(i);
+  permutation.insert(permutation.begin() + axis, 0);
+  return builder.emit("transpose", {steps}, {{"perm", permutation}});
+}
+
+void scanAtRunTime(const ScanNode &scan) {
+  StructureNode &node = scan.node;
+  Node builder = builderOf(node);
+  LoopParts parts;
+  mlir::Value shape =
+      builder.emit("shape", {scan.scannedInput(0)}, {{"start", scan.inputAxes[0]}, {"end", scan.inputAxes[0] + 1}});
+  parts.tripCount = builder.reshape(shape, {});
+  parts.condition = builder.constantScalar(ElementType::boolean, 1);
+  parts.carried =
+      *tensorsOf(node, {node.inputs.begin(), node.inputs.begin() + static_cast<int64_t>(scan.states)}, carriesSequence);
+  parts.iterate = [&](BodyImport &body) -> std::optional<Values> {
+    std::vector<Entry> inputs;
+    for (size_t i = 0; i < scan.states; ++i)
+      inputs.push_back({body.argument(2 + i), {}, false});
+    for (size_t i = 0; i < scan.inputs; ++i) {
+      mlir::Value at = body.argument(0);
+      if (scan.inputReversed[i]) { // trips - 1 - iteration
+        mlir::Value last = builder.emit("sub", {parts.tripCount, builder.constantInts({}, {1})});
+        at = builder.emit("sub", {last, at});
+      }
+      inputs.push_back({builder.emit("gather", {scan.scannedInput(i), at}, {{"axis", scan.inputAxes[i]}}), {}, false});
+    }
+    std::optional<Values> results = tensorsOf(node, body.run(scan.graph, inputs), carriesSequence);
+    if (results)
+      results->insert(results->begin(), body.argument(1));
+    return results;
+  };
+  std::optional<Values> results = emitLoop(node, parts);
+  if (!results)
+    return;
+  for (size_t i = 0; i < results->size(); ++i) {
+    bool state = i < scan.states;
+    node.outputs[i].value = state ? (*results)[i]
+                                  : arranged(builder, (*results)[i], scan.outputAxes[i - scan.states],
+                                             scan.outputReversed[i - scan.states] != 0);
+  }
+}
+
+void importScan(StructureNode &node) {
+  ScanNode scan = readScan(node);
+  int64_t trips = scan.trips.constantOr(0);
+  if (trips >= 1 && trips <= alwaysUnrolled)
+    unrollScan(scan, trips);
+  else
+    scanAtRunTime(scan);
 }
 
 /// The body on every tensor of the first sequence; of other operands sequences go along, tensors are the same each

@@ -1,5 +1,8 @@
 #include "passes/interpret/Evaluate.h"
 
+#include "ir/Bodies.h"
+#include "ir/SymbolicShapes.h"
+
 #include "mlir/IR/SymbolTable.h"
 
 #include <algorithm>
@@ -258,7 +261,8 @@ public:
 private:
   using Frame = llvm::DenseMap<mlir::Value, Value>;
   const EvaluateOptions &options;
-  std::optional<mlir::SymbolTable> symbols; // where there are calls
+  mlir::SymbolTableCollection symbols; // of the modules with calls
+  int inBodies = 0;                    // nesting of control flow; values inside are not observed
 
   void load(Frame &frame, mlir::Value value) {
     auto constant = value.getDefiningOp<nn::ConstantOp>();
@@ -270,19 +274,103 @@ private:
     frame[value] = std::move(tensor);
   }
 
+  static bool truth(const Value &value) { return value.tensor().asInteger(0) != 0; }
+  static std::vector<Value> valuesOf(mlir::ValueRange range, Frame &frame) {
+    std::vector<Value> values;
+    for (mlir::Value value : range)
+      values.push_back(frame[value]);
+    return values;
+  }
+
+  std::vector<Value> runBodies(mlir::Operation &op, Frame &frame) {
+    if (auto loop = llvm::dyn_cast<nn::LoopOp>(op))
+      return iterate(loop, frame);
+    auto branch = llvm::cast<nn::IfOp>(op);
+    return run(nn::bodiesOf(branch)[truth(frame[branch.getCondition()]) ? 0 : 1].main,
+               valuesOf(branch.getCaptured(), frame));
+  }
+
+  std::vector<Value> iterate(nn::LoopOp loop, Frame &frame) {
+    mlir::func::FuncOp body = nn::bodiesOf(loop).front().main;
+    size_t carried = nn::carriedBy(loop).size(), results = loop.getNumResults();
+    std::vector<Value> state = valuesOf(nn::carriedBy(loop), frame);
+    std::vector<Value> captured = valuesOf(nn::capturedBy(loop).values, frame);
+    std::vector<std::vector<Tensor>> scanned(results - carried);
+    Value condition = frame[loop.getCondition()];
+    int64_t trips = frame[loop.getTripCount()].tensor().asInteger(0);
+    for (int64_t trip = 0; trip < trips && truth(condition); ++trip) {
+      std::vector<Value> arguments{Tensor::of<int64_t>({}, {trip}), condition};
+      arguments.insert(arguments.end(), state.begin(), state.end());
+      arguments.insert(arguments.end(), captured.begin(), captured.end());
+      std::vector<Value> made = run(body, std::move(arguments));
+      condition = made[0];
+      state.assign(made.begin() + 1, made.begin() + 1 + static_cast<int64_t>(carried));
+      for (size_t i = 0; i < scanned.size(); ++i)
+        scanned[i].push_back(made[1 + carried + i].tensor());
+    }
+    std::vector<TensorInfo> never;
+    if (scanned.size() > 0 && scanned[0].empty())
+      never = firstIteration(body, state, captured);
+    for (size_t i = 0; i < scanned.size(); ++i)
+      state.push_back(never.empty() ? stack(scanned[i], loop) : Value(nothing(never[1 + carried + i])));
+    return state;
+  }
+
+  /// What an iteration would give.
+  static std::vector<TensorInfo> firstIteration(mlir::func::FuncOp body, const std::vector<Value> &state,
+                                                const std::vector<Value> &captured) {
+    std::vector<TensorInfo> infos;
+    for (mlir::BlockArgument argument : body.getArguments())
+      infos.push_back(nn::infoOf(argument));
+    size_t at = nn::loopHeader;
+    for (const auto *values : {&state, &captured})
+      for (const Value &value : *values)
+        infos[at++].dims = toDims(value.tensor().dims());
+    return nn::SymbolicShapes(body, infos).results();
+  }
+
+  /// No steps of such tensors. Extents that are not known are 0.
+  Tensor nothing(const TensorInfo &step) const {
+    std::vector<int64_t> dims{0};
+    for (const Dim &dim : step.dims)
+      dims.push_back(dim.constantOr(0));
+    return Tensor(options.judge && isFloat(step.type) ? ElementType::f64 : step.type, dims);
+  }
+
+  /// The tensors along a new axis 0.
+  static Value stack(const std::vector<Tensor> &steps, mlir::Operation *loop) {
+    std::vector<int64_t> dims{static_cast<int64_t>(steps.size())};
+    dims.insert(dims.end(), steps[0].dims().begin(), steps[0].dims().end());
+    Tensor whole(steps[0].type(), dims);
+    auto *at = static_cast<char *>(whole.data());
+    for (const Tensor &step : steps) {
+      require(step.dims() == steps[0].dims(), "{}: iterations give a scanned value of {} and {}",
+              nn::describe(loop->getLoc()), str(toDims(steps[0].dims())), str(toDims(step.dims())));
+      std::memcpy(at, step.data(), static_cast<size_t>(step.bytes()));
+      at += step.bytes();
+    }
+    return whole;
+  }
+
   std::vector<Value> execute(mlir::Operation &op, Frame &frame) {
     if (llvm::isa<nn::ConvertLayoutOp>(op))
       return {frame[op.getOperand(0)]};
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op)) {
-      if (!symbols)
-        symbols.emplace(op.getParentOfType<mlir::ModuleOp>());
-      auto callee = symbols->lookup<mlir::func::FuncOp>(call.getCallee());
+      auto callee = symbols.lookupSymbolIn<mlir::func::FuncOp>(op.getParentOfType<mlir::ModuleOp>(),
+                                                               call.getCalleeAttr().getAttr());
       require(callee && !callee.isExternal(), "{}: @{} is called but not defined", nn::describe(op.getLoc()),
               call.getCallee().str());
       std::vector<Value> arguments;
       for (mlir::Value operand : op.getOperands())
         arguments.push_back(frame[operand]);
       return run(callee, std::move(arguments));
+    }
+    if (llvm::isa<nn::IfOp, nn::LoopOp>(op)) {
+      ++inBodies;
+      std::vector<Value> results = runBodies(op, frame);
+      if (--inBodies == 0 && options.observe)
+        options.observe(&op, results);
+      return results;
     }
     const OpRecord *record = nn::recordOf(&op);
     require(record != nullptr, "{}: '{}' cannot be interpreted", nn::describe(op.getLoc()),
@@ -298,7 +386,7 @@ private:
     }
     for (size_t i = 0; options.judge && i < results.size(); ++i)
       keepInRange(results[i], nn::infoOf(op.getResult(i)).type);
-    if (options.observe)
+    if (options.observe && inBodies == 0)
       options.observe(&op, results);
     return results;
   }

@@ -15,6 +15,9 @@ public:
       : module(module), options(options), report(report), main(mainFunction(module)), shapes(main) {
     for (auto function : module.getOps<mlir::func::FuncOp>())
       names.reserve(function.getName().str());
+    for (auto body : module.getOps<mlir::ModuleOp>())
+      if (body.getSymName())
+        names.reserve(body.getSymName()->str());
   }
 
   void run() {

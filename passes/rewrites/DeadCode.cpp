@@ -1,3 +1,4 @@
+#include "ir/Bodies.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
@@ -15,6 +16,7 @@ void deadCode(mlir::ModuleOp module) {
   for (auto function : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>()))
     if (function.isPrivate() && !called.contains(function.getSymNameAttr()))
       function.erase();
+  nn::eraseUnusedBodies(module);
 }
 
 } // namespace lathe

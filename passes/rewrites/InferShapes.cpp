@@ -18,14 +18,14 @@ void inferShapes(mlir::ModuleOp module) {
   mlir::func::FuncOp function = mainFunction(module);
   nn::SymbolicShapes shapes(function);
   for (mlir::Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
-    if (!nn::recordOf(&op))
+    if (!nn::recordOf(&op) && !llvm::isa<nn::IfOp, nn::LoopOp>(op))
       continue;
     for (mlir::Value result : op.getResults()) {
       TensorInfo info = shapes.of(result);
       auto known = rankedType(result);
       result.setType(nn::toMlirType(module.getContext(), info, known ? known.getEncoding() : mlir::Attribute()));
     }
-    if (op.getNumResults() != 1)
+    if (op.getNumResults() != 1 || !nn::recordOf(&op))
       continue;
     TensorInfo info = shapes.of(op.getResult(0));
     if (info.contents && allConstant(*info.contents) && allConstant(info.dims)) {

@@ -178,23 +178,31 @@ void Context::State::choosePlan() {
 /// Kernels rely on what the shape functions could not decide before the symbols had values. `late`:
 /// rules over extents that references returned, as far as they have.
 void Context::State::checkRules(bool late) const {
-  for (const Rule &rule : plan->rules) {
-    if (rule.known == late)
-      continue;
-    ExtentRule expected{rule.relation, plan->extents[rule.left], plan->extents[rule.right]};
-    std::vector<std::string> names, values;
-    expected.left.collectSymbols(names);
-    expected.right.collectSymbols(names);
-    if (late && !std::all_of(names.begin(), names.end(), [&](auto &name) { return symbols.contains(name); }))
-      continue;
-    int64_t left = evaluate(rule.left), right = evaluate(rule.right);
-    if (holds(rule.relation, left, right))
-      continue;
-    for (const std::string &name : names)
-      values.push_back(fmt::format("{} = {}", name, symbols.at(name)));
-    fail("{}: {}: the inputs' extents do not fit: expected {}, got {} and {} ({})", file, rule.node, str(expected),
-         left, right, fmt::join(values, ", "));
-  }
+  for (const Rule &rule : plan->rules)
+    if (rule.known != late)
+      checkRule(rule);
+}
+
+/// Does nothing while a symbol of the rule is not bound.
+void Context::State::checkRule(const Rule &rule) const {
+  ExtentRule expected{rule.relation, plan->extents[rule.left], plan->extents[rule.right]};
+  std::vector<std::string> names, values;
+  expected.left.collectSymbols(names);
+  expected.right.collectSymbols(names);
+  if (!std::all_of(names.begin(), names.end(), [&](auto &name) { return symbols.contains(name); }))
+    return;
+  int64_t left = evaluate(rule.left), right = evaluate(rule.right);
+  if (holds(rule.relation, left, right))
+    return;
+  for (const std::string &name : names)
+    values.push_back(fmt::format("{} = {}", name, symbols.at(name)));
+  fail("{}: {}: the inputs' extents do not fit: expected {}, got {} and {} ({})", file, rule.node, str(expected), left,
+       right, fmt::join(values, ", "));
+}
+
+void Context::State::checkBlockRules() const {
+  for (const Rule &rule : current->rules)
+    checkRule(rule);
 }
 
 void Context::State::bindExtents() {
@@ -395,6 +403,10 @@ void Context::State::bindPointers() {
           prepared.outputs[i] = view(call->outputs[i]);
     }
   }
+  loops.clear();
+  for (const Instruction *instruction : plan->instructions)
+    if (auto *loop = std::get_if<Loop>(&instruction->operation))
+      prepareLoop(*instruction, *loop);
   pointersChanged = false;
 }
 

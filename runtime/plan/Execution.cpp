@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <ctime>
-#include <limits>
 
 namespace lathe::runtime {
 namespace {
@@ -24,6 +23,8 @@ void runKernel(void *context, int slot, int64_t begin, int64_t end) {
             job->scratch ? job->scratch + static_cast<size_t>(slot) * job->scratchStride : nullptr);
 }
 
+} // namespace
+
 Value cloneValue(const Value &value) {
   if (value.isTensor())
     return value.tensor().defined() ? Value(value.tensor().clone()) : Value();
@@ -38,8 +39,6 @@ Value cloneValue(const Value &value) {
     result.value = std::make_shared<Value>(cloneValue(*value.optional().value));
   return result;
 }
-
-} // namespace
 
 uint64_t monotonicNanoseconds() {
   timespec time;
@@ -61,6 +60,7 @@ void Context::State::run(const RunOptions &runOptions) {
   options = &runOptions;
   stopped = false;
   times.times.clear();
+  timeOf.assign(runOptions.profile ? plan->instructions.size() : 0, 0);
   for (uint32_t i = 0; i < slots.size(); ++i)
     if (slots[i].boxed && plan->values[i].storage != Storage::input && plan->values[i].storage != Storage::constant)
       slots[i].written = false;
@@ -81,10 +81,16 @@ void Context::State::run(const RunOptions &runOptions) {
 
 void Context::State::execute(const Block &block) {
   bool entry = &block == &plan->blocks[0];
+  const Block *around = current;
+  current = &block;
+  auto leave = [&] { current = around; };
+  for (const std::string &symbol : block.lateSymbols)
+    symbols.erase(symbol); // of the block's previous run
+  checkBlockRules();
   auto loop = imageLoops.begin();
   for (const Instruction &instruction : block.instructions) {
     if (stopped)
-      return;
+      return leave();
     if (entry && loop != imageLoops.end() && instruction.id == loop->first)
       run(*loop);
     if (entry && loop != imageLoops.end() && instruction.id >= loop->first) {
@@ -97,12 +103,24 @@ void Context::State::execute(const Block &block) {
     } else {
       uint64_t begin = monotonicNanoseconds();
       execute(instruction);
-      times.times.push_back({instruction.id, begin, monotonicNanoseconds()});
+      addTime(instruction.id, begin, monotonicNanoseconds());
     }
     if (options->observe)
       options->observe(instruction.id);
     if (options->until == instruction.id)
       stopped = true;
+  }
+  leave();
+}
+
+/// An instruction that runs again, in a loop, adds to its time: a loop may have any number of iterations.
+void Context::State::addTime(uint32_t instruction, uint64_t begin, uint64_t end) {
+  size_t &index = timeOf[instruction];
+  if (index == 0) {
+    times.times.push_back({instruction, begin, end});
+    index = times.times.size();
+  } else {
+    times.times[index - 1].end += end - begin;
   }
 }
 
@@ -121,7 +139,7 @@ void Context::State::execute(const Instruction &instruction) {
   }
   if (auto *branch = std::get_if<If>(&instruction.operation))
     return execute(plan->blocks[readScalar(branch->condition) ? branch->thenBlock : branch->elseBlock]);
-  call(std::get<Loop>(instruction.operation));
+  call(instruction, std::get<Loop>(instruction.operation));
 }
 
 void Context::State::call(const Instruction &instruction, const CallKernel &call) {
@@ -184,6 +202,7 @@ void Context::State::call(const Instruction &instruction, const CallReference &c
       bindSymbols(info, result.tensor().dims());
       if (!plan->lateSymbols.empty())
         checkRules(true);
+      checkBlockRules();
     }
     write(index, result);
     result = Value();
@@ -204,54 +223,6 @@ void Context::State::call(const ComputeShape &shape) {
           shape.symbols.size());
   for (size_t i = 0; i < shape.symbols.size(); ++i)
     symbols[shape.symbols[i]] = from.tensor().asInteger(static_cast<int64_t>(i));
-}
-
-void Context::State::call(const Loop &loop) {
-  size_t carried = loop.initial.size();
-  int64_t trips =
-      loop.tripCount >= 0 ? readScalar(static_cast<uint32_t>(loop.tripCount)) : std::numeric_limits<int64_t>::max();
-  bool condition = loop.condition < 0 || readScalar(static_cast<uint32_t>(loop.condition)) != 0;
-  for (size_t i = 0; i < carried; ++i)
-    write(loop.bodyInputs[2 + i], view(loop.initial[i]));
-  std::vector<std::vector<Tensor>> scans(loop.results.size() - carried);
-  for (int64_t trip = 0; trip < trips && condition; ++trip) {
-    writeScalar(loop.bodyInputs[0], trip);
-    writeScalar(loop.bodyInputs[1], condition);
-    execute(plan->blocks[loop.body]);
-    if (stopped)
-      return;
-    condition = readScalar(loop.bodyOutputs[0]) != 0;
-    for (size_t i = 0; i < scans.size(); ++i)
-      scans[i].push_back(view(loop.bodyOutputs[1 + carried + i]).tensor().clone());
-    // Copies first: one carried value may have become another's successor.
-    std::vector<Value> next;
-    for (size_t i = 0; i < carried; ++i)
-      next.push_back(cloneValue(view(loop.bodyOutputs[1 + i])));
-    for (size_t i = 0; i < carried; ++i)
-      write(loop.bodyInputs[2 + i], next[i]);
-  }
-  for (size_t i = 0; i < carried; ++i)
-    write(loop.results[i], view(loop.bodyInputs[2 + i]));
-  for (size_t i = 0; i < scans.size(); ++i) {
-    const ValueInfo &info = plan->values[loop.results[carried + i]];
-    std::vector<int64_t> dims{static_cast<int64_t>(scans[i].size())};
-    if (scans[i].empty()) // no iteration: the extents that are known, 0 for the others
-      for (size_t axis = 1; axis < info.dims.size(); ++axis)
-        dims.push_back(extentKnown[info.dims[axis]] ? extents[info.dims[axis]] : 0);
-    else
-      dims.insert(dims.end(), scans[i][0].dims().begin(), scans[i][0].dims().end());
-    Tensor result(info.type, dims);
-    char *at = static_cast<char *>(result.data());
-    for (const Tensor &piece : scans[i]) {
-      require(piece.dims() == scans[i][0].dims(), "{}: loop result '{}': iterations give {} and {}", file, info.name,
-              describe(Value(scans[i][0])), describe(Value(piece)));
-      std::memcpy(at, piece.data(), static_cast<size_t>(piece.bytes()));
-      at += piece.bytes();
-    }
-    if (slots[loop.results[carried + i]].boxed)
-      bindSymbols(info, dims);
-    write(loop.results[carried + i], Value(result));
-  }
 }
 
 /// Where a kernel finds or writes a value whose extents were not known beforehand: allocated at first sight of new
@@ -335,6 +306,13 @@ int64_t Context::State::readScalar(uint32_t index) const {
 
 void Context::State::writeScalar(uint32_t index, int64_t number) {
   const ValueInfo &info = plan->values[index];
+  if (const Slot &slot = slots[index]; !slot.boxed && slot.bytes == (info.type == ElementType::boolean ? 1 : 8)) {
+    if (info.type == ElementType::boolean)
+      *reinterpret_cast<uint8_t *>(slot.data) = number != 0;
+    else
+      std::memcpy(slot.data, &number, sizeof number);
+    return;
+  }
   Tensor tensor(info.type, slots[index].boxed ? std::vector<int64_t>(info.dims.size(), 1) : slots[index].dims);
   require(tensor.elements() == 1, "{}: '{}': expected one element", file, info.name);
   if (info.type == ElementType::boolean)

@@ -1,6 +1,6 @@
 // The implementation of Context: binding of extents and memory to a plan (Binding.cpp,
-// Scratch.cpp), execution (Execution.cpp), and runs of kernels that a batch passes image by image
-// (ImageLoops.cpp).
+// Scratch.cpp), execution (Execution.cpp, Loops.cpp), and runs of kernels that a batch passes image
+// by image (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -20,6 +20,9 @@ std::string describe(ElementType type, std::span<const Dim> dims);
 std::string describe(const Value &value);
 
 uint64_t monotonicNanoseconds();
+
+/// A copy that shares no bytes.
+Value cloneValue(const Value &value);
 
 struct Context::State {
   State(std::shared_ptr<const Model> model, int threads);
@@ -83,6 +86,27 @@ struct Context::State {
     std::vector<Value> outputs;
   };
 
+  /// How a loop passes its carried values on.
+  struct PreparedLoop {
+    /// A carried value that changes places with its successor after each iteration: both have buffers of their own.
+    struct Swap {
+      uint32_t in, out;
+    };
+    /// Pointers to renew after a swap: the buffer of a kernel call, and the operand or result of a reference call.
+    struct KernelUse {
+      uint32_t instruction, buffer, value;
+    };
+    struct ReferenceUse {
+      uint32_t instruction, index, value;
+      bool input;
+    };
+    std::vector<Swap> swaps;
+    std::vector<size_t> copies; // the other carried values that an iteration changes, by position
+    std::vector<KernelUse> kernels;
+    std::vector<ReferenceUse> references;
+    std::vector<uint32_t> aliases; // values inside swapped ones
+  };
+
   std::shared_ptr<const Model> model;
   std::string file; // prefix of every message
   ThreadPool pool;
@@ -99,24 +123,29 @@ struct Context::State {
   std::unordered_map<std::string, int64_t> symbols;
   std::vector<int64_t> extents; // values of Plan::extents, if known
   std::vector<bool> extentKnown;
-  std::vector<Slot> slots;                   // by value
-  std::vector<PreparedKernel> kernels;       // by instruction
-  std::vector<PreparedReference> references; // by instruction
+  std::vector<Slot> slots;                          // by value
+  std::vector<PreparedKernel> kernels;              // by instruction
+  std::vector<PreparedReference> references;        // by instruction
+  std::unordered_map<uint32_t, PreparedLoop> loops; // by instruction
   Mapping arena;
   Mapping lateScratch; // scratch of calls whose extents depend on data
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
   RunProfile times;
+  std::vector<size_t> timeOf;        // by instruction: index into `times` plus 1; 0: none yet
   std::vector<ImageLoop> imageLoops; // in order
   bool wholeBatches = false;         // no image loops: an observer reads every value
 
 private:
   const RunOptions *options = nullptr;
   bool stopped = false;
+  const Block *current = nullptr; // block that runs
 
   std::string matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const;
   void choosePlan();
   void bindChangedExtents();
   void checkRules(bool late) const;
+  void checkRule(const Rule &rule) const;
+  void checkBlockRules() const;
   void layOut();
   uint64_t portBytes() const;
   std::string inputsText() const;
@@ -147,12 +176,22 @@ private:
 
   void execute(const Block &block);
   void execute(const Instruction &instruction);
+  void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
   void call(const Instruction &instruction, const CallKernel &call);
   void checkElements(const CallKernel &call, const PreparedKernel &prepared) const;
   void call(const Instruction &instruction, const CallReference &call);
   void call(const ComputeShape &shape);
-  void call(const Loop &loop);
   void finishOutputs();
+
+  // ---- Loops.cpp
+  class Scanned;
+  std::vector<int64_t> firstExtents(uint32_t value) const;
+  void prepareLoop(const Instruction &instruction, const Loop &loop);
+  bool passesOn(const Instruction &instruction, const Loop &loop, size_t carried) const;
+  void call(const Instruction &instruction, const Loop &loop);
+  void nextIteration(PreparedLoop &prepared, const Loop &loop);
+  void swap(const PreparedLoop &prepared);
+
   void *lateBuffer(uint32_t value);
   void bindSymbols(const ValueInfo &info, const std::vector<int64_t> &dims);
   Value view(uint32_t value) const;

@@ -15,6 +15,7 @@ public:
     number();
     findLives();
     markKnown();
+    findBlockSymbols();
   }
 
 private:
@@ -81,12 +82,17 @@ private:
         touch(index, instruction->id, instruction->id);
         plan.firstUse[index] = std::min(plan.firstUse[index], instruction->id);
       });
-    // What a loop or anything inside it touches must survive every iteration. Inner loops first; an outer one widens
-    // further.
+    // What a loop carries, and what its body reads of the values around it, must survive every iteration. Everything else
+    // in the body is made anew in each. Inner loops first; an outer one widens further.
     for (auto it = plan.instructions.rbegin(); it != plan.instructions.rend(); ++it)
-      if (std::holds_alternative<Loop>((*it)->operation))
-        for (uint32_t id = (*it)->id; id <= (*it)->last; ++id)
-          eachValue(*plan.instructions[id], [&](uint32_t index) { touch(index, (*it)->id, (*it)->last); });
+      if (const Instruction &loop = **it; std::holds_alternative<Loop>(loop.operation)) {
+        eachValue(loop, [&](uint32_t index) { touch(index, loop.id, loop.last); });
+        for (uint32_t id = loop.id + 1; id <= loop.last; ++id)
+          eachValue(*plan.instructions[id], [&](uint32_t index) {
+            if (plan.live[plan.values[index].root].first < loop.id)
+              touch(index, loop.id, loop.last);
+          });
+      }
     for (uint32_t index : plan.outputs)
       touch(index, std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max());
     for (uint32_t index : plan.outputs) // never written: an output that is an input or a constant
@@ -120,6 +126,33 @@ private:
                   "the rule of {} needs '{}', which nothing binds", rule.node, symbol);
           plan.lateSymbols.push_back(std::move(symbol));
         }
+      }
+  }
+
+  /// Finds Block::lateSymbols: symbols that get a new value each time the body runs.
+  void findBlockSymbols() {
+    std::vector<std::string> carried; // those of a loop's carried values are bound before its body runs
+    for (const Instruction *instruction : plan.instructions)
+      if (auto *loop = std::get_if<Loop>(&instruction->operation))
+        for (uint32_t input : loop->bodyInputs)
+          for (Extent extent : plan.values[input].dims)
+            carried.push_back(loneSymbol(plan.extents[extent]));
+    for (size_t b = 1; b < plan.blocks.size(); ++b)
+      for (const Instruction &instruction : plan.blocks[b].instructions) {
+        std::vector<std::string> &symbols = plan.blocks[b].lateSymbols;
+        auto add = [&](uint32_t index) {
+          for (Extent extent : plan.values[index].dims)
+            if (std::string symbol = loneSymbol(plan.extents[extent]);
+                !symbol.empty() && plan.values[index].storage == Storage::dynamic &&
+                std::find(carried.begin(), carried.end(), symbol) == carried.end())
+              symbols.push_back(std::move(symbol));
+        };
+        if (auto *call = std::get_if<CallReference>(&instruction.operation))
+          std::for_each(call->outputs.begin(), call->outputs.end(), add);
+        else if (auto *loop = std::get_if<Loop>(&instruction.operation))
+          std::for_each(loop->results.begin(), loop->results.end(), add);
+        else if (auto *shape = std::get_if<ComputeShape>(&instruction.operation))
+          symbols.insert(symbols.end(), shape->symbols.begin(), shape->symbols.end());
       }
   }
 

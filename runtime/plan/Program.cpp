@@ -20,7 +20,7 @@ public:
 
   Plan decode() {
     decodeRanges();
-    decodeRules();
+    plan.rules = decodeRules(source.rules());
     decodeValues();
     plan.inputs = decodePorts(source.inputs(), "inputs", Storage::input);
     plan.outputs = decodePorts(source.outputs(), "outputs", Storage::output);
@@ -99,13 +99,15 @@ private:
       }
   }
 
-  void decodeRules() {
-    if (source.rules())
-      for (const fb::Rule *rule : *source.rules()) {
+  std::vector<Rule> decodeRules(const flatbuffers::Vector<flatbuffers::Offset<fb::Rule>> *list) {
+    std::vector<Rule> rules;
+    if (list)
+      for (const fb::Rule *rule : *list) {
         check(rule->relation() < relationCount, "rule of '{}': relation {}", text(rule->node()), int(rule->relation()));
-        plan.rules.push_back({Relation(rule->relation()), extent(rule->left(), "0"), extent(rule->right(), "0"),
-                              text(rule->node()), true});
+        rules.push_back({Relation(rule->relation()), extent(rule->left(), "0"), extent(rule->right(), "0"),
+                         text(rule->node()), true});
       }
+    return rules;
   }
 
   void decodeImageCosts() {
@@ -250,6 +252,8 @@ private:
     check(source.blocks() && source.blocks()->size() > 0, "it has no entry block");
     plan.blocks.resize(source.blocks()->size());
     for (size_t b = 0; b < plan.blocks.size(); ++b)
+      plan.blocks[b].rules = decodeRules(source.blocks()->Get(static_cast<flatbuffers::uoffset_t>(b))->rules());
+    for (size_t b = 0; b < plan.blocks.size(); ++b)
       if (auto *instructions = source.blocks()->Get(b)->instructions())
         for (const fb::Instruction *entry : *instructions)
           decodeInstruction(*entry, plan.blocks[b].instructions.emplace_back());
@@ -383,7 +387,8 @@ private:
     for (size_t i = out.initial.size(); i < out.results.size(); ++i) {
       const ValueInfo &scanned = plan.values[out.bodyOutputs[1 + i]], &result = plan.values[out.results[i]];
       check(scanned.kind == ValueKind::tensor && result.kind == ValueKind::tensor && scanned.type == result.type &&
-                scanned.blockAxis < 0 && result.blockAxis < 0 && bitWidth(scanned.type) >= 8,
+                scanned.blockAxis < 0 && result.blockAxis < 0 && bitWidth(scanned.type) >= 8 &&
+                result.dims.size() == scanned.dims.size() + 1,
             "a loop scans '{}' into '{}', which does not fit", scanned.name, result.name);
     }
     auto writable = [&](uint32_t index) {

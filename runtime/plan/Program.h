@@ -92,21 +92,23 @@ struct Instruction {
   bool known = true; // all its values have extents that depend on the inputs' extents alone
   std::variant<CallKernel, CallReference, ComputeShape, Release, If, Loop> operation;
 };
-struct Block {
-  std::vector<Instruction> instructions;
-};
-
-struct Range {
-  std::string symbol;
-  int64_t min = 1, max = 0;
-};
-
 /// A relation between extents that must hold.
 struct Rule {
   Relation relation = Relation::equal;
   Extent left = 0, right = 0;
   std::string node;  // node of the model that needs the relation
   bool known = true; // both extents follow from the inputs' alone
+};
+
+struct Block {
+  std::vector<Instruction> instructions;
+  std::vector<Rule> rules;              // of a body: checked where it runs, as soon as their symbols are bound
+  std::vector<std::string> lateSymbols; // of a body: symbols that its instructions bind
+};
+
+struct Range {
+  std::string symbol;
+  int64_t min = 1, max = 0;
 };
 
 /// Lifetime of a value's bytes in instructions, inclusive; `first > last`: never.

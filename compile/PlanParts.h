@@ -1,0 +1,45 @@
+// What the blocks of a plan share: its values, constants and the table of kernels.
+#pragma once
+
+#include "compile/PlanBuilder.h"
+#include "support/UniqueNames.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace lathe {
+
+class PlanParts {
+public:
+  PlanParts(KernelLibrary &library, package::Constants &constants);
+
+  BuiltPlan built;
+  KernelLibrary &library;
+  UniqueNames names{":"}; // of ports and of values inside
+
+  plan::ValueT &row(uint32_t value) { return *built.plan->values[value]; }
+  /// Adds a block without instructions; returns its index. Block 0 is there already.
+  uint32_t addBlock();
+  template <class T> void push(uint32_t block, std::unique_ptr<T> operation) {
+    auto instruction = std::make_unique<plan::InstructionT>();
+    instruction->operation.Set(std::move(*operation));
+    built.plan->blocks[block]->instructions.push_back(std::move(instruction));
+  }
+
+  /// A name for a value inside, after the last of its source nodes: after fusion that is the one whose result it is.
+  std::string nameInside(mlir::Value value);
+  uint32_t addValue(std::string name, const TensorInfo &info, nn::BlockedAttr layout, plan::Storage storage);
+  /// The value of a constant in the form that `packing` gives it; null: row-major. Equal ones exist once.
+  uint32_t constantValue(nn::ConstantOp constant, const Packing *packing);
+  /// Adds the row that describes `kernel`, and its code.
+  void addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp function, const CompiledKernel &kernel,
+                    const nn::SymbolicShapes &shapes);
+
+private:
+  package::Constants &constants;
+  std::map<std::pair<const void *, std::string>, uint32_t> packed; // constant and packing text -> value
+};
+
+/// True when no formula over the inputs' extents gives the shape.
+bool hasUnknown(const TensorInfo &info);
+
+} // namespace lathe
