@@ -423,6 +423,14 @@ void Context::State::prepareKernel(const Instruction &instruction, const CallKer
   prepared.stages = evaluate(call.stages);
   require(prepared.stages >= 1 && prepared.units % prepared.stages == 0, "{}: malformed plan: {} units in {} stages",
           file, prepared.units, prepared.stages);
+  prepared.checks.clear();
+  for (const ElementRange &range : call.elementRanges) {
+    const ValueInfo &info = plan->values[call.buffers[range.buffer]];
+    int64_t count = 1;
+    for (int64_t extent : evaluate(info.dims))
+      count *= extent;
+    prepared.checks.emplace_back(info.type, count, evaluate(range.least), evaluate(range.most));
+  }
   if (!instruction.known)
     placeLateScratch(prepared, call);
 }

@@ -152,16 +152,21 @@ void Context::State::call(const Instruction &instruction, const CallKernel &call
   pool.runStages(prepared.stages, prepared.units / prepared.stages, runKernel, &job);
 }
 
-void Context::State::checkElements(const CallKernel &call, const PreparedKernel &prepared) const {
-  for (const ElementRange &range : call.elementRanges) {
-    int64_t count = 1, max = evaluate(range.max);
-    for (int64_t extent : evaluate(plan->values[call.buffers[range.buffer]].dims))
-      count *= extent;
+void Context::State::checkElements(const CallKernel &call, const PreparedKernel &prepared) {
+  for (size_t i = 0; i < call.elementRanges.size(); ++i) {
+    const ElementRange &range = call.elementRanges[i];
+    const ElementCheck &check = prepared.checks[i];
+    const void *elements = prepared.buffers[range.buffer];
+    std::optional<int64_t> found = check.findOutside(elements, pool);
+    if (!found)
+      continue;
+    const ValueInfo &info = plan->values[call.buffers[range.buffer]];
     const std::vector<std::string> &nodes = plan->kernels[call.kernel].nodes;
-    auto *elements = static_cast<const int32_t *>(prepared.buffers[range.buffer]);
-    for (int64_t i = 0; i < count; ++i)
-      require(elements[i] >= 0 && elements[i] <= max, "{}: '{}': {}[{}] is {}, expected a number from 0 to {}", file,
-              nodes.empty() ? "kernel" : nodes.front(), range.operand, i, elements[i], max);
+    Tensor tensor = Tensor::borrow(info.type, {*found + 1}, const_cast<void *>(elements));
+    fail("{}: '{}': {}[{}] is {}, expected a number from {} to {}", file, nodes.empty() ? "kernel" : nodes.front(),
+         range.operand, *found,
+         isFloat(info.type) ? fmt::format("{}", tensor.asDouble(*found)) : fmt::format("{}", tensor.asInteger(*found)),
+         check.least(*found), check.most(*found));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/Context.h"
 #include "runtime/Loader.h"
 #include "runtime/ThreadPool.h"
+#include "runtime/plan/ElementRanges.h"
 #include "runtime/plan/Planner.h"
 #include "runtime/plan/Program.h"
 
@@ -62,6 +63,7 @@ struct Context::State {
     int64_t units = 0, stages = 1;
     char *scratch = nullptr; // scratch of the first slot; null: none
     size_t scratchStride = 0;
+    std::vector<ElementCheck> checks; // by CallKernel::elementRanges
   };
   /// Consecutive kernel calls of the entry block that a batch passes image by image, so that
   /// activations between them stay in the caches. Values that live only inside exist once per
@@ -178,7 +180,7 @@ private:
   void execute(const Instruction &instruction);
   void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
   void call(const Instruction &instruction, const CallKernel &call);
-  void checkElements(const CallKernel &call, const PreparedKernel &prepared) const;
+  void checkElements(const CallKernel &call, const PreparedKernel &prepared);
   void call(const Instruction &instruction, const CallReference &call);
   void call(const ComputeShape &shape);
   void finishOutputs();

@@ -318,13 +318,22 @@ private:
     for (double seconds : {out.callSeconds, out.imagesSeconds})
       check(std::isfinite(seconds) && seconds >= 0, "a run of kernel '{}' takes {} seconds", name, seconds);
     if (call.element_ranges())
-      for (const fb::ElementRange *range : *call.element_ranges()) {
-        check(range->buffer() < out.buffers.size() &&
-                  plan.values[out.buffers[range->buffer()]].type == ElementType::i32,
-              "kernel '{}' has a range for buffer {}, expected one of type i32 among {}", name, range->buffer(),
-              out.buffers.size());
-        out.elementRanges.push_back({range->buffer(), extent(range->max(), "0"), text(range->operand())});
-      }
+      for (const fb::ElementRange *range : *call.element_ranges())
+        out.elementRanges.push_back(decodeRange(*range, out.buffers, name));
+    return out;
+  }
+
+  ElementRange decodeRange(const fb::ElementRange &range, const std::vector<uint32_t> &buffers,
+                           const std::string &kernel) {
+    check(range.buffer() < buffers.size(), "kernel '{}' has a range for buffer {} of {}", kernel, range.buffer(),
+          buffers.size());
+    const ValueInfo &info = plan.values[buffers[range.buffer()]];
+    check((isFloat(info.type) || isInteger(info.type)) && bitWidth(info.type) >= 8 && info.blockAxis < 0,
+          "kernel '{}' has a range for '{}', expected row-major numbers", kernel, info.name);
+    ElementRange out{range.buffer(), extents(range.least()), extents(range.most()), text(range.operand())};
+    check(!out.least.empty() && out.least.size() == out.most.size() && out.least.size() <= 64,
+          "kernel '{}' has {} lower and {} upper bounds for '{}', expected 1 to 64 of each", kernel, out.least.size(),
+          out.most.size(), info.name);
     return out;
   }
 

@@ -46,10 +46,10 @@ struct KernelInfo {
   double predictedCycles = 0; // extents that are symbols at 1; 0: none
 };
 
-/// A buffer of i32 elements that must be from 0 to `max`.
+/// A buffer whose element i must be from least[i % n] to most[i % n].
 struct ElementRange {
   uint32_t buffer = 0; // index into CallKernel::buffers
-  Extent max = 0;
+  std::vector<Extent> least, most;
   std::string operand; // for messages
 };
 
