@@ -235,8 +235,7 @@ public:
       if (bitWidth(indices.type) < 64)
         index = k.b.create<mlir::arith::ExtSIOp>(k.loc, k.i64(), index);
       Value size = h.extent(extent);
-      index = k.select(k.less(index, k.constant(0)), k.add(index, size), index);
-      index = k.max(k.constant(0), k.min(index, k.sub(size, k.constant(1))));
+      index = k.select(k.less(index, k.constant(0)), k.add(index, size), index); // the runtime has checked it
       Value from = h.advance(h.advance(k.constant(0), outer, extent * inner), index, inner);
       Value to = h.advance(h.advance(k.constant(0), outer, space.extents[1] * inner), number, inner);
       copyRun(h, x, from, y, to, h.extent(inner), lanes);
