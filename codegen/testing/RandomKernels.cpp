@@ -260,6 +260,16 @@ std::string scan(Random &random) {
                   fmt::format("arg_max %x {{axis = {} : i64, keepdims = true}} : ({})", axis, x));
 }
 
+std::string selection(Random &random) {
+  int64_t count = random.in(1, 3000), chunk = random.in(1, 500);
+  std::string x = tensor({count}, random.of<std::string>({"f32", "i64", "i8"}));
+  if (random.chance(2))
+    return function("selection", "%x: " + x, tensor({(count + chunk - 1) / chunk}, "i64"),
+                    fmt::format("count_non_zero %x {{chunk = {} : i64}} : ({})", chunk, x));
+  return function("selection", "%n: " + tensor({1}, "i64"), tensor({count}, "i64"),
+                  fmt::format("iota %n : ({})", tensor({1}, "i64")));
+}
+
 std::string indexed(Random &random) {
   Extents dims = extents(random, 1, 3, 60), places = dims;
   int64_t axis = random.in(0, int64_t(dims.size()) - 1);
@@ -310,6 +320,8 @@ std::string randomKernel(Random &random, const std::string &family, const Target
     return resize(random, block);
   if (family == "scan")
     return scan(random);
+  if (family == "selection")
+    return selection(random);
   if (family == "indexed")
     return indexed(random);
   if (family == "movement")
