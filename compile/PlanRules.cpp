@@ -11,7 +11,7 @@
 namespace lathe {
 namespace {
 
-/// Symbols that are the extent of an input or of a value that a reference allocates.
+/// Symbols that are the extent of an input or of a value that a reference allocates, or that an instruction computes.
 std::set<std::string> boundSymbols(const plan::PlanT &plan) {
   std::set<std::string> bound;
   for (const auto &value : plan.values) {
@@ -25,6 +25,10 @@ std::set<std::string> boundSymbols(const plan::PlanT &plan) {
         bound.insert(names[0]);
     }
   }
+  for (const auto &block : plan.blocks)
+    for (const auto &instruction : block->instructions)
+      if (const plan::ComputeShapeT *compute = instruction->operation.AsComputeShape())
+        bound.insert(compute->symbols.begin(), compute->symbols.end());
   return bound;
 }
 

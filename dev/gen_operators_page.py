@@ -45,6 +45,7 @@ FAMILIES = {
     "folded": "Removed at compile time, because the value is known. Otherwise a kernel stores shapes, and the reference computes other values.",
     "indexed": "Reads or writes at positions in other tensors. An index out of range is an error of the run.",
     "scan": "Running sums and products, extremes with their positions, and largest elements, one line along an axis at a time.",
+    "selection": "Elements found by their values: positions that are not zero, boxes that are selected, distinct elements. Their number is an extent that the plan binds.",
     "recurrent": "Recurrent layers: a contraction computes the input's contribution to the gates of all steps, this kernel the steps.",
     "attention": "Scaled products, mask, softmax and the weighted sum of the values in one kernel.",
     "reference": "Plain loops over any shape and type, in a library that is loaded only if a package needs it.",

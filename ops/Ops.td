@@ -15,5 +15,6 @@ include "ops/reduce/Reduce.td"
 include "ops/resize/Resize.td"
 include "ops/sample/Sample.td"
 include "ops/scan/Scan.td"
+include "ops/selection/Selection.td"
 include "ops/shape/Shape.td"
 #endif

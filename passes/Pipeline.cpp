@@ -55,6 +55,7 @@ void decomposeForKernels(mlir::ModuleOp module, const PipelineOptions &options) 
   convTranspose(module, options.exactMath);
   splitRecurrence(module); // only the recurrence itself has a kernel
   settleShapes(module);
+  bindExtents(module);
   narrowMovement(module);
   deadCode(module);
 }
@@ -136,6 +137,7 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   if (options.level == 0)
     return decomposeForKernels(module, options);
   foldAndSimplify(module);
+  bindExtents(module); // what folding has left; later rules then see symbols, as of a batch
   if (!options.exactMath)
     recognizeFormulas(module);
   foldIntoWeights(module, options);

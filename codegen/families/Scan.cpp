@@ -4,7 +4,9 @@
 // x is outer x length x inner around the axis. Lines side by side (inner) are walked as vectors; where the axis is the
 // last, a search for an extreme keeps one candidate a lane, everything else goes element by element.
 #include "codegen/Families.h"
+#include "codegen/builder/KernelHarness.h"
 #include "codegen/families/Copy.h"
+#include "codegen/families/TopK.h"
 #include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,7 +18,8 @@ namespace arith = mlir::arith;
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-constexpr int64_t mostKept = 2048; // of top_k: an insertion costs as many steps
+/// Lines of top_k that are put in order by insertion: few kept elements, or few steps in all.
+constexpr int64_t fewKept = 8, fewSteps = 8192;
 
 class Scan {
 public:
@@ -58,8 +61,8 @@ public:
     lanes = problem.target.lanes(bitWidth(x.type));
     if (searches()) // positions are i64
       lanes = std::min<int64_t>(lanes, problem.target.lanes(32));
-    if (name == "top_k" && nn::attrsAs<TopKAttrs>(op).k > mostKept)
-      throw Declined{fmt::format("more than {} greatest elements", mostKept)};
+    if (name == "top_k")
+      kept = tensors.outputs[0].dims[axis];
   }
 
   void describe(GrainFacts &facts) const {
@@ -74,7 +77,7 @@ public:
   GeneratedKernel generate(const Schedule &schedule) {
     Dims extents = {outer, length, inner, length * inner};
     if (name == "top_k")
-      extents.push_back(inner * nn::attrsAs<TopKAttrs>(op).k);
+      addExtentsOfTopK(extents);
     bool oneLine = inner == Dim(1);
     // One line each, or runs of lines side by side.
     Space space;
@@ -111,7 +114,7 @@ public:
           running(h, from, 1, {});
       });
     });
-    return h.finish(schedule, units.count);
+    return h.finish(schedule, units.count, name == "top_k" ? topKScratch(x.type, length) : Dim(0));
   }
 
 private:
@@ -122,6 +125,7 @@ private:
   std::string_view name;
   KernelTensor x;
   Dim outer = 1, length = 1, inner = 1;
+  Dim kept = 0; // results of top_k in a line
   int64_t lanes = 1;
 
   static Value both(KernelBuilder &k, Value a, Value b) { return k.b.create<arith::AndIOp>(k.loc, a, b); }
@@ -288,14 +292,48 @@ private:
 
   // ---- The greatest elements ----
 
-  /// Insertion into the sorted results, which hold min(i, k) elements before element i.
+  void addExtentsOfTopK(Dims &extents) const {
+    extents.insert(extents.end(), {kept, inner * kept});
+    for (const Dim &extent : topKExtents(length))
+      extents.push_back(extent);
+  }
+
+  /// By insertion where that takes few steps, otherwise by sorting.
   void topK(KernelHarness &h, Value row, Value from, Value line) const {
     KernelBuilder &k = h.k;
-    auto attrs = nn::attrsAs<TopKAttrs>(op);
-    if (attrs.k == 0)
+    if (kept == Dim(0))
       return;
+    auto insert = [&] { insertTopK(h, row, from, line); };
+    auto sort = [&] { sortTopK(h, row, from, line); };
+    bool few = kept.constantOr(fewKept + 1) <= fewKept || (kept * length).constantOr(fewSteps + 1) <= fewSteps;
+    if (few || (kept * length).isConstant())
+      return few ? insert() : sort();
+    Value most = h.extent(kept), steps = k.mul(most, h.extent(length));
+    Value little =
+        either(k, k.less(most, k.constant(fewKept + 1)), k.less(steps, k.constant(fewSteps + 1)));
+    k.ifThen(k.less(k.constant(0), most), [&] { k.ifThen(little, insert, sort); });
+  }
+
+  void sortTopK(KernelHarness &h, Value row, Value from, Value line) const {
+    KernelBuilder &k = h.k;
     const KernelTensor &values = tensors.outputs[0], &indices = tensors.outputs[1];
-    Value to = k.add(h.advance(k.constant(0), row, inner * attrs.k), line), kept = k.constant(attrs.k);
+    Value to = k.add(h.advance(k.constant(0), row, inner * kept), line);
+    auto element = [&](Value i) { return k.load(k.buffer(x.buffer), h.advance(k.add(from, line), i, inner), x.type); };
+    auto put = [&](Value number, Value position) {
+      Value place = h.advance(to, number, inner);
+      k.store(element(position), k.buffer(values.buffer), place, values.type);
+      k.store(position, k.buffer(indices.buffer), place, indices.type);
+    };
+    bool largest = nn::attrsAs<TopKAttrs>(op).largest;
+    topKBySorting(h, {x.type, largest, length, h.extent(kept), element, put});
+  }
+
+  /// Insertion into the sorted results, which hold min(i, k) elements before element i.
+  void insertTopK(KernelHarness &h, Value row, Value from, Value line) const {
+    KernelBuilder &k = h.k;
+    auto attrs = nn::attrsAs<TopKAttrs>(op);
+    const KernelTensor &values = tensors.outputs[0], &indices = tensors.outputs[1];
+    Value to = k.add(h.advance(k.constant(0), row, inner * this->kept), line), kept = h.extent(this->kept);
     auto goesBefore = [&](Value p, Value q) { return before(h, p, q, attrs.largest, attrs.largest); };
     auto place = [&](Value i) { return h.advance(to, i, inner); };
     auto valueAt = [&](Value i) { return k.load(k.buffer(values.buffer), place(i), values.type); };

@@ -281,6 +281,16 @@ std::string sampling(Random &random, int64_t block) {
                               random.of<std::string>({"linear", "nearest", "cubic"}), x, grid));
 }
 
+std::string selection(Random &random) {
+  int64_t count = random.in(1, 3000), chunk = random.in(1, 500);
+  std::string x = tensor({count}, random.of<std::string>({"f32", "i64", "i8"}));
+  if (random.chance(2))
+    return function("selection", "%x: " + x, tensor({(count + chunk - 1) / chunk}, "i64"),
+                    fmt::format("count_non_zero %x {{chunk = {} : i64}} : ({})", chunk, x));
+  return function("selection", "%n: " + tensor({1}, "i64"), tensor({count}, "i64"),
+                  fmt::format("iota %n : ({})", tensor({1}, "i64")));
+}
+
 std::string indexed(Random &random, int64_t block) {
   if (random.chance(2))
     return sampling(random, block);
@@ -333,6 +343,8 @@ std::string randomKernel(Random &random, const std::string &family, const Target
     return resize(random, block);
   if (family == "scan")
     return scan(random);
+  if (family == "selection")
+    return selection(random);
   if (family == "indexed")
     return indexed(random, block);
   if (family == "movement")

@@ -99,7 +99,7 @@ void Context::State::setOutput(size_t index, Tensor tensor) {
 }
 
 int64_t Context::State::evaluate(Extent extent) const {
-  if (extentKnown[extent])
+  if (extentKnown[extent] || lateKnown[extent])
     return extents[extent];
   return plan->extents[extent].evaluate([&](const std::string &symbol) {
     auto it = symbols.find(symbol);
@@ -220,6 +220,7 @@ void Context::State::bindChangedExtents() {
   choosePlan();
   extents.assign(plan->extents.size(), 0);
   extentKnown.assign(plan->extents.size(), false);
+  lateKnown.assign(plan->extents.size(), false);
   checkRules(false);
   for (Extent i = 0; i < extents.size(); ++i) {
     const Dim &dim = plan->extents[i];
@@ -318,6 +319,7 @@ void Context::State::layOut() {
   for (auto [instruction, request] : scratchRequests)
     kernels[instruction].scratch = arena.data() + layout.offsets[request];
   references.assign(plan->instructions.size(), {});
+  layOutLate();
 }
 
 /// The caller's buffer or the runtime's own, of the given extents.
@@ -370,7 +372,7 @@ void Context::State::bindPointers() {
   }
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     Slot &slot = slots[plan->outputs[i]];
-    if (!slot.boxed && plan->values[plan->outputs[i]].storage == Storage::output)
+    if (!slot.boxed && !slot.late && plan->values[plan->outputs[i]].storage == Storage::output)
       slot.data = static_cast<char *>(outputTensor(i, slot.dims).data());
   }
   for (uint32_t i = 0; i < slots.size(); ++i) {
@@ -395,12 +397,12 @@ void Context::State::bindPointers() {
       for (size_t i = 0; i < call->inputs.size(); ++i)
         if (int32_t value = call->inputs[i]; value >= 0) {
           prepared.pointers[i] = &prepared.inputs[i];
-          if (!slots[value].boxed)
+          if (!slots[value].boxed && !slots[value].late)
             prepared.inputs[i] = view(static_cast<uint32_t>(value));
         }
       for (size_t i = 0; i < call->outputs.size(); ++i)
-        if (!slots[call->outputs[i]].boxed)
-          prepared.outputs[i] = view(call->outputs[i]);
+        if (uint32_t value = call->outputs[i]; !slots[value].boxed && !slots[value].late)
+          prepared.outputs[i] = view(value);
     }
   }
   loops.clear();
@@ -413,6 +415,9 @@ void Context::State::bindPointers() {
 void Context::State::prepareKernel(const Instruction &instruction, const CallKernel &call) {
   PreparedKernel &prepared = kernels[instruction.id];
   prepared.buffers.resize(call.buffers.size());
+  for (uint32_t value : call.buffers)
+    if (const Slot &root = slots[plan->values[value].root]; root.late && !root.written)
+      fail("{}: '{}' is used before its extents are known", file, plan->values[value].name);
   for (size_t i = 0; i < call.buffers.size(); ++i)
     prepared.buffers[i] = slots[call.buffers[i]].boxed ? lateBuffer(call.buffers[i]) : slots[call.buffers[i]].data;
   if (prepared.code && instruction.known)
@@ -462,6 +467,8 @@ bool Context::State::writes(const Instruction &instruction, uint32_t value) cons
 MemoryUse Context::State::memory() const {
   MemoryUse use;
   use.arenaBytes = arenaBytes;
+  for (const Mapping &mapping : lateArenas)
+    use.arenaBytes += mapping.bytes();
   use.liveBytes = liveBytes;
   use.scratchBytes = scratchBytes;
   use.constantBytes = model->constantBytes();

@@ -55,14 +55,16 @@ void Context::State::run(const RunOptions &runOptions) {
   }
   bindExtents();
   bindPointers();
-  for (const std::string &symbol : plan->lateSymbols)
-    symbols.erase(symbol); // of the previous run
+  forget(plan->lateSymbols); // of the previous run
+  for (const LateGroup &group : plan->lateGroups)
+    forget(group.symbols);
   options = &runOptions;
   stopped = false;
   times.times.clear();
   timeOf.assign(runOptions.profile ? plan->instructions.size() : 0, 0);
   for (uint32_t i = 0; i < slots.size(); ++i)
-    if (slots[i].boxed && plan->values[i].storage != Storage::input && plan->values[i].storage != Storage::constant)
+    if ((slots[i].boxed || slots[i].late) && plan->values[i].storage != Storage::input &&
+        plan->values[i].storage != Storage::constant)
       slots[i].written = false;
   execute(plan->blocks[0]);
   if (!stopped)
@@ -84,8 +86,7 @@ void Context::State::execute(const Block &block) {
   const Block *around = current;
   current = &block;
   auto leave = [&] { current = around; };
-  for (const std::string &symbol : block.lateSymbols)
-    symbols.erase(symbol); // of the block's previous run
+  forget(block.lateSymbols); // of the block's previous run
   checkBlockRules();
   auto loop = imageLoops.begin();
   for (const Instruction &instruction : block.instructions) {
@@ -125,6 +126,12 @@ void Context::State::addTime(uint32_t instruction, uint64_t begin, uint64_t end)
 }
 
 void Context::State::execute(const Instruction &instruction) {
+  perform(instruction);
+  if (plan->lateGroupAfter[instruction.id] >= 0 && !stopped)
+    settle(instruction.id);
+}
+
+void Context::State::perform(const Instruction &instruction) {
   if (auto *kernel = std::get_if<CallKernel>(&instruction.operation))
     return call(instruction, *kernel);
   if (auto *reference = std::get_if<CallReference>(&instruction.operation))
@@ -173,11 +180,11 @@ void Context::State::checkElements(const CallKernel &call, const PreparedKernel 
 void Context::State::call(const Instruction &instruction, const CallReference &call) {
   PreparedReference &prepared = references[instruction.id];
   for (size_t i = 0; i < call.inputs.size(); ++i)
-    if (int32_t value = call.inputs[i]; value >= 0 && slots[value].boxed)
+    if (int32_t value = call.inputs[i]; value >= 0 && (slots[value].boxed || slots[value].late))
       prepared.inputs[i] = view(static_cast<uint32_t>(value));
   for (size_t i = 0; i < call.outputs.size(); ++i)
-    if (slots[call.outputs[i]].boxed)
-      prepared.outputs[i] = Value();
+    if (uint32_t value = call.outputs[i]; slots[value].boxed || slots[value].late)
+      prepared.outputs[i] = slots[value].late ? view(value) : Value();
   auto where = [&] {
     return fmt::format("{}: {} ({})", file, call.nodes.empty() ? "operator" : "'" + call.nodes.front() + "'", call.op);
   };
@@ -218,7 +225,7 @@ void Context::State::bindSymbols(const ValueInfo &info, const std::vector<int64_
   for (size_t axis = 0; axis < dims.size(); ++axis)
     if (Extent extent = info.dims[axis]; !extentKnown[extent])
       if (std::string symbol = loneSymbol(plan->extents[extent]); !symbol.empty())
-        symbols[symbol] = dims[axis];
+        bindSymbol(symbol, dims[axis]);
 }
 
 void Context::State::call(const ComputeShape &shape) {
@@ -226,8 +233,15 @@ void Context::State::call(const ComputeShape &shape) {
   require(from.tensor().elements() >= static_cast<int64_t>(shape.symbols.size()),
           "{}: '{}' has {} elements, expected {}", file, plan->values[shape.from].name, from.tensor().elements(),
           shape.symbols.size());
-  for (size_t i = 0; i < shape.symbols.size(); ++i)
-    symbols[shape.symbols[i]] = from.tensor().asInteger(static_cast<int64_t>(i));
+  for (size_t i = 0; i < shape.symbols.size(); ++i) {
+    int64_t value = from.tensor().asInteger(static_cast<int64_t>(i));
+    require(value >= 0, "{}: '{}': element {} is {}, expected an extent of at least 0", file,
+            plan->values[shape.from].name, i, value);
+    bindSymbol(shape.symbols[i], value);
+  }
+  if (!plan->lateSymbols.empty())
+    checkRules(true);
+  checkBlockRules();
 }
 
 /// Where a kernel finds or writes a value whose extents were not known beforehand: allocated at first sight of new
@@ -263,6 +277,7 @@ void *Context::State::lateBuffer(uint32_t index) {
 Value Context::State::view(uint32_t index) const {
   const ValueInfo &info = plan->values[index];
   const Slot &slot = slots[index], &root = slots[info.root];
+  require(!root.late || root.written, "{}: '{}' is used before its extents are known", file, info.name);
   if (!slot.boxed)
     return Tensor::borrow(info.type, slot.dims, slot.data);
   if (!root.boxed)
@@ -289,6 +304,14 @@ void Context::State::write(uint32_t index, const Value &from) {
   Slot &slot = slots[index];
   if (slot.boxed) {
     Slot &root = slots[info.root];
+    if (root.late) { // inside a value that was placed
+      Value to = view(index);
+      require(from.isTensor() && from.tensor().type() == info.type && from.tensor().dims() == to.tensor().dims(),
+              "{}: '{}': expected {}, got {}", file, info.name, describe(to), describe(from));
+      if (from.tensor().bytes())
+        std::memmove(to.tensor().data(), from.tensor().data(), static_cast<size_t>(from.tensor().bytes()));
+      return;
+    }
     require(root.boxed && evaluate(info.rootOffset) == 0, "{}: '{}' is written with extents that were not known before",
             file, info.name);
     root.value = cloneValue(from);

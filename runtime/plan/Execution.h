@@ -1,5 +1,5 @@
 // The implementation of Context: binding of extents and memory to a plan (Binding.cpp,
-// Scratch.cpp), execution (Execution.cpp, Loops.cpp), and runs of kernels that a batch passes image
+// Scratch.cpp), what becomes known while it runs (LateMemory.cpp), execution (Execution.cpp, Loops.cpp), and runs of kernels that a batch passes image
 // by image (ImageLoops.cpp).
 #pragma once
 
@@ -54,7 +54,8 @@ struct Context::State {
     std::vector<int64_t> dims; // plain bytes: logical extents
     Value value;               // boxed roots: empty until written
     Tensor pages;              // boxed tensors that kernels write: physical bytes
-    bool written = false;      // boxed roots
+    bool written = false;      // boxed and late roots
+    bool late = false;         // plain bytes that are placed while the plan runs (LateGroup)
   };
   struct PreparedKernel {
     LatheKernel code = nullptr;
@@ -109,6 +110,14 @@ struct Context::State {
     std::vector<uint32_t> aliases; // values inside swapped ones
   };
 
+  /// A late group as it was placed last.
+  struct LateState {
+    std::vector<int64_t> key;      // values of its symbols; empty: never placed
+    char *base = nullptr;          // of its arena then
+    std::vector<uint64_t> offsets; // by value of the group
+    uint64_t bytes = 0;
+  };
+
   std::shared_ptr<const Model> model;
   std::string file; // prefix of every message
   ThreadPool pool;
@@ -125,12 +134,15 @@ struct Context::State {
   std::unordered_map<std::string, int64_t> symbols;
   std::vector<int64_t> extents; // values of Plan::extents, if known
   std::vector<bool> extentKnown;
+  std::vector<bool> lateKnown;                      // late extents with a value for the symbols as they are bound now
   std::vector<Slot> slots;                          // by value
   std::vector<PreparedKernel> kernels;              // by instruction
   std::vector<PreparedReference> references;        // by instruction
   std::unordered_map<uint32_t, PreparedLoop> loops; // by instruction
   Mapping arena;
-  Mapping lateScratch; // scratch of calls whose extents depend on data
+  Mapping lateScratch;             // scratch of calls whose extents depend on data
+  std::vector<LateState> late;     // by late group
+  std::vector<Mapping> lateArenas; // of late groups
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
   RunProfile times;
   std::vector<size_t> timeOf;        // by instruction: index into `times` plus 1; 0: none yet
@@ -168,6 +180,16 @@ private:
   std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests);
   void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
 
+  // ---- LateMemory.cpp
+  void layOutLate();
+  /// Evaluates the extents that are known behind `instruction` and places what has them.
+  void settle(uint32_t instruction);
+  void placeGroup(const LateGroup &group, LateState &state);
+  void growLateArena(uint32_t arena, uint64_t bytes);
+  std::unordered_map<std::string, int64_t> lateBounds() const;
+  void bindSymbol(const std::string &symbol, int64_t value);
+  void forget(const std::vector<std::string> &list);
+
   // ---- ImageLoops.cpp
   void findImageLoops();
   void addImageLoops(std::span<const Instruction *const> run, int64_t images);
@@ -178,6 +200,7 @@ private:
 
   void execute(const Block &block);
   void execute(const Instruction &instruction);
+  void perform(const Instruction &instruction);
   void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
   void call(const Instruction &instruction, const CallKernel &call);
   void checkElements(const CallKernel &call, const PreparedKernel &prepared);

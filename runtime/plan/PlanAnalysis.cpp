@@ -100,6 +100,13 @@ private:
         range.first = 0;
   }
 
+  bool computed(const std::string &symbol) const {
+    return std::any_of(plan.instructions.begin(), plan.instructions.end(), [&](const Instruction *instruction) {
+      auto *shape = std::get_if<ComputeShape>(&instruction->operation);
+      return shape && std::find(shape->symbols.begin(), shape->symbols.end(), symbol) != shape->symbols.end();
+    });
+  }
+
   /// Rules over extents of dynamic values are checked when a reference has returned the value.
   void findLateSymbols(const std::vector<bool> &known) {
     std::vector<std::string> dynamic;
@@ -122,7 +129,7 @@ private:
           });
           if (bound)
             continue;
-          require(std::find(dynamic.begin(), dynamic.end(), symbol) != dynamic.end(),
+          require(std::find(dynamic.begin(), dynamic.end(), symbol) != dynamic.end() || computed(symbol),
                   "the rule of {} needs '{}', which nothing binds", rule.node, symbol);
           plan.lateSymbols.push_back(std::move(symbol));
         }
@@ -197,6 +204,9 @@ std::string loneSymbol(const Dim &dim) {
   return symbols.size() == 1 && symbols[0] == dim.str() ? symbols[0] : std::string();
 }
 
-void analyzePlan(Plan &plan) { Analysis(plan).run(); }
+void analyzePlan(Plan &plan) {
+  Analysis(plan).run();
+  findLateGroups(plan);
+}
 
 } // namespace lathe::runtime

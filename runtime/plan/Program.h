@@ -116,6 +116,16 @@ struct LiveRange {
   uint32_t first = UINT32_MAX, last = 0;
 };
 
+/// Extents that become known together while the plan runs, and what is placed then.
+struct LateGroup {
+  uint32_t after = 0;               // number of the instruction behind which they are known
+  uint32_t last = 0;                // number of the last instruction that uses one of the values
+  std::vector<std::string> symbols; // that the extents depend on, inputs' aside
+  std::vector<Extent> extents;
+  std::vector<uint32_t> values; // temporaries and outputs
+  uint32_t arena = 0;           // groups that are never in use at once share one
+};
+
 struct Plan {
   std::vector<Dim> extents;
   std::vector<ValueInfo> values;
@@ -134,6 +144,10 @@ struct Plan {
   std::vector<bool> outermost;                   // by id: in the entry block
   std::unordered_map<std::string, uint32_t> byName; // values
   bool usesReferences = false;
+  std::vector<LateGroup> lateGroups;
+  std::vector<int> lateGroupAfter; // by id: group whose extents are known behind the instruction; -1: none
+  uint32_t lateArenas = 0;
+  std::unordered_map<std::string, std::vector<Extent>> lateExtents; // of all groups, by symbol
 };
 
 struct Program {
