@@ -56,8 +56,11 @@ public:
     }
   }
 
-  Value result(const runtime::Context &context, size_t output) const {
-    return stacked[output].defined() ? Value(stacked[output]) : context.output(output);
+  std::vector<Value> all(const runtime::Context &context) const {
+    std::vector<Value> results;
+    for (size_t i = 0; i < stacked.size(); ++i)
+      results.push_back(stacked[i].defined() ? Value(stacked[i]) : context.output(i));
+    return results;
   }
 
 private:
@@ -65,17 +68,55 @@ private:
   std::vector<Tensor> stacked; // undefined: the last value is the result
 };
 
+/// Seconds of one run.
+double timedRun(runtime::Context &context) {
+  auto start = std::chrono::steady_clock::now();
+  context.run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double runOnce(runtime::Context &context, const InputFlags &inputs, const std::vector<std::string> &shapes) {
+  std::vector<Value> values = gatherInputs(context.model().inputs(), inputs, shapes);
+  for (size_t i = 0; i < values.size(); ++i)
+    context.setInput(i, values[i]);
+  return timedRun(context);
+}
+
 /// Seconds of the steps, each without what sets its inputs.
-std::vector<double> runSteps(runtime::Context &context, const StepInputs &inputs, int64_t steps, StepResults &results) {
+std::vector<double> runSteps(runtime::Context &context, std::vector<StatePair> pairs, const InputFlags &inputs,
+                             const std::vector<std::string> &shapes, int64_t steps, StepResults &results) {
+  for (const StatePair &pair : pairs)
+    context.keepState(pair.input, pair.output, pair.max);
+  StepInputs stepInputs(context.model().inputs(), std::move(pairs), inputs, shapes, steps);
   std::vector<double> seconds;
   for (int64_t step = 0; step < steps; ++step) {
-    inputs.set(context, step);
-    auto start = std::chrono::steady_clock::now();
-    context.run();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    stepInputs.set(context, step);
+    seconds.push_back(timedRun(context));
     results.take(context, step, steps);
   }
   return seconds;
+}
+
+void describeSteps(const std::vector<double> &times, nlohmann::json &json, bool print) {
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  double seconds = std::accumulate(times.begin(), times.end(), 0.0), median = sorted[sorted.size() / 2];
+  double rate = static_cast<double>(times.size()) / seconds;
+  if (print)
+    std::cout << fmt::format("{} steps in {:.3f} s: {:.3f} ms a step (median), {:.1f} steps a second\n", times.size(),
+                             seconds, median * 1e3, rate);
+  json["step_ms"] = nlohmann::json::array();
+  for (double time : times)
+    json["step_ms"].push_back(time * 1e3);
+  json["steps_per_second"] = rate;
+}
+
+void addInputs(Options &options, ModelFlags &model, InputFlags &inputs, StepFlags &stepping) {
+  model.add(options, ModelUse::run);
+  model.addStore(options);
+  model.addLoading(options);
+  inputs.add(options, "");
+  stepping.add(options);
 }
 
 } // namespace
@@ -87,18 +128,14 @@ int runVerb(const Arguments &arguments) {
   std::string output;
   bool reference = false;
   Options options(
-      "run", "Run a model or a package once and describe its outputs.",
+      "run", "Run a model or a package and describe its outputs.",
       "  lathe run resnet50.lathe -i input=cat.npy -o outputs.npz\n"
       "  lathe run resnet50.onnx --fill random --seed 7\n"
       "  lathe run zoo:resnet18 --fill ones --reference\n"
       "  lathe run zoo:gpt2_small_decoder --steps 64 --state past_*=present_*:max=1024 --state input_ids=next_ids\n"
-      "A model is compiled first; the package is kept in ~/.cache/lathe and used again while the model, the flags\n"
-      "and the compiler stay the same.\n");
-  model.add(options, ModelUse::run);
-  model.addStore(options);
-  model.addLoading(options);
-  inputs.add(options, "");
-  stepping.add(options);
+      "A model is compiled first; the package is kept in ~/.cache/lathe while model, flags and compiler stay the "
+      "same.\n");
+  addInputs(options, model, inputs, stepping);
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "Run the whole model on the reference operators instead of compiled code");
   options.addQuiet();
@@ -113,57 +150,31 @@ int runVerb(const Arguments &arguments) {
   options.parseAll(arguments);
   if (reference)
     return forwardToCompiler("reference", arguments);
-  if (!output.empty())
-    requireValuesPath(output, 1);
-
+  auto requireOutput = [&](size_t count) {
+    if (!output.empty())
+      requireValuesPath(output, count);
+  };
+  requireOutput(1);
   auto package = packageFor(model).model;
-  if (!output.empty())
-    requireValuesPath(output, package->outputs().size());
+  requireOutput(package->outputs().size());
   runtime::Context context(package, {.threads = model.threads});
   std::vector<StatePair> pairs = statePairs(package->inputs(), package->outputs(), stepping.states);
-  for (const StatePair &pair : pairs)
-    context.keepState(pair.input, pair.output, pair.max);
-  std::vector<Value> values;
-  if (!stepping.given())
-    values = gatherInputs(package->inputs(), inputs, model.shapes);
-  for (size_t i = 0; i < values.size(); ++i)
-    context.setInput(i, values[i]);
   StepResults collected(*package, pairs);
-  std::vector<double> times;
-  if (stepping.given()) {
-    times = runSteps(context, StepInputs(package->inputs(), pairs, inputs, model.shapes, stepping.steps),
-                     stepping.steps, collected);
-  } else {
-    auto start = std::chrono::steady_clock::now();
-    context.run();
-    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  double seconds = std::accumulate(times.begin(), times.end(), 0.0);
-
+  std::vector<double> times = stepping.given()
+                                  ? runSteps(context, std::move(pairs), inputs, model.shapes, stepping.steps, collected)
+                                  : std::vector{runOnce(context, inputs, model.shapes)};
   std::vector<std::string> names;
-  std::vector<Value> results;
-  for (size_t i = 0; i < package->outputs().size(); ++i) {
-    names.push_back(package->outputs()[i].name);
-    results.push_back(collected.result(context, i));
-  }
+  std::vector<Value> results = collected.all(context);
+  for (const runtime::Port &port : package->outputs())
+    names.push_back(port.name);
   nlohmann::json json{{"model", model.model},
-                      {"run_ms", seconds * 1e3},
+                      {"run_ms", std::accumulate(times.begin(), times.end(), 0.0) * 1e3},
                       {"peak_rss_bytes", peakResidentBytes()},
                       {"memory", memoryJson(context.memory(), *package)},
                       {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());
-  if (stepping.given()) {
-    std::vector<double> sorted = times;
-    std::sort(sorted.begin(), sorted.end());
-    double median = sorted[sorted.size() / 2], rate = static_cast<double>(times.size()) / seconds;
-    if (options.printsText())
-      std::cout << fmt::format("{} steps in {:.3f} s: {:.3f} ms a step (median), {:.1f} steps a second\n", times.size(),
-                               seconds, median * 1e3, rate);
-    json["step_ms"] = nlohmann::json::array();
-    for (double time : times)
-      json["step_ms"].push_back(time * 1e3);
-    json["steps_per_second"] = rate;
-  }
+  if (stepping.given())
+    describeSteps(times, json, options.printsText());
   if (!output.empty())
     writeValues(output, names, results);
   options.writeJson(json);

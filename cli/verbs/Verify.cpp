@@ -158,6 +158,7 @@ std::vector<InputSet> inputSets(const VerifyFlags &flags) {
                                                   : inputs.fill;
     sets.push_back({std::move(inputs), std::move(title)});
   }
+  require(!sets.empty(), "nothing to run: give -i, or --seeds 1 or more");
   return sets;
 }
 
@@ -188,6 +189,12 @@ void printDivergence(const verify::Divergence &divergence, const std::string &co
   json["first_diverging_node"] = divergence.value;
   json["first_diverging_kernel"] = divergence.kernel;
   json["place"] = divergence.str();
+}
+
+void requireJudgeMemory(mlir::ModuleOp module, std::span<const Value> inputs, const std::string &model) {
+  EvaluateOptions judging;
+  judging.judge = true;
+  requireMemory(evaluationBytes(module, inputs, judging), model + ": the reference in float64");
 }
 
 /// All steps of a set, until one differs.
@@ -225,9 +232,8 @@ int verifyVerb(const Arguments &arguments) {
       "  lathe verify other.lathe --model model.onnx           likewise\n");
   flags.add(options);
   options.parseAll(arguments);
-  ModelFlags &model = flags.model;
+  const ModelFlags &model = flags.model;
   std::vector<InputSet> sets = inputSets(flags);
-  require(!sets.empty(), "nothing to run: give -i, or --seeds 1 or more");
 
   Progress progress("verify " + model.model);
   auto [package, loaded] = model.package.empty() ? packageFor(model) : openPackage(model.package, model);
@@ -251,23 +257,20 @@ int verifyVerb(const Arguments &arguments) {
       continue;
     }
     std::vector<Value> values = gatherInputs(loaded->inputs(), inputs.flags, model.shapes);
-    EvaluateOptions judging;
-    judging.judge = true;
-    requireMemory(evaluationBytes(*source.module, values, judging), model.model + ": the reference in float64");
+    requireJudgeMemory(*source.module, values, model.model);
     verify::SetResult result = verification.run(values);
     verdict.add(inputs.title, result);
     printComparisons(inputs.title, result, json, options.printsText());
-    if (result.divergence)
-      printDivergence(*result.divergence, extractCommand(model, inputs.flags, *source.module, *result.divergence), json,
-                      options.printsText());
+    if (const auto &found = result.divergence)
+      printDivergence(*found, extractCommand(model, inputs.flags, *source.module, *found), json, options.printsText());
   }
 
-  std::string summary = verdict.summary(precision);
+  const std::string summary = verdict.summary(precision);
   json["relative_error"] = verdict.worst.relative;
   json["maximum_error"] = verdict.worst.maximum;
-  if (options.printsText())
-    std::cout << (verdict.passed() ? "verified: " : "not verified: ") << summary << "\n";
   cache::KeptVerdict kept{verdict.passed(), today(), summary, verdict.mistrust};
+  if (options.printsText())
+    std::cout << (kept.passed ? "verified: " : "not verified: ") << summary << "\n";
   json.update(cache::toJson(kept));
   cache::keepVerdict(*loaded, kept);
   options.writeJson(json);

@@ -57,7 +57,9 @@ Schedule AttentionFacts::prior() const {
   schedule.numbers = {{"mr", wide ? 14 : 6}, {"vectors", 2}, {"unroll", 4}, {"mc", 1},
                       {"kc", keysOfABlock},  {"packb", 1}};
   AttentionPlan plan(*this, schedule);
-  if (geometry.queries.constantOr(fewQueries + 1) <= fewQueries && readsInPlace()) { // a decoder's: packing costs more
+  bool rounds = fastestFormat(precision, target, plan.type, plan.type).converts;
+  // Of a decoder: packing would cost more than the products.
+  if (!rounds && readsInPlace() && geometry.queries.constantOr(fewQueries + 1) <= fewQueries) {
     schedule.numbers["packb"] = 0;
     schedule.numbers["mr"] = plan.rows;
     if (plan.keys.isConstant() && plan.keys.constant() <= mostKeysAtOnce)

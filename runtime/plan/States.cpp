@@ -103,6 +103,11 @@ void Context::State::bindGrowths() {
   };
   std::unordered_map<std::string, Bound> bound; // by symbol
   auto name = [&](const Growth &growth) { return model->inputs()[growth.input].name; };
+  auto known = [&](const std::string &symbol) {
+    auto it = symbols.find(symbol);
+    require(it != symbols.end(), "{}: malformed plan: an output grows by '{}', which no input tells", file, symbol);
+    return it->second;
+  };
   for (const Growth &growth : plan->growths) {
     const KeptState *kept = grownState(growth.output);
     const ValueInfo &to = plan->values[plan->outputs[growth.output]];
@@ -114,9 +119,7 @@ void Context::State::bindGrowths() {
     require(added || !kept || (kept->max == first->max && kept->kept == first->kept),
             "{}: states '{}' and '{}' grow together: expected one maximum, and values for both or none", file,
             name(*other->second.growth), name(growth));
-    symbols[growth.capacity] =
-        kept ? kept->max
-             : plan->extents[to.dims[growth.axis]].evaluate([&](const auto &symbol) { return symbols.at(symbol); });
+    symbols[growth.capacity] = kept ? kept->max : plan->extents[to.dims[growth.axis]].evaluate(known);
     symbols[growth.kept] = kept && kept->kept;
   }
 }

@@ -14,9 +14,7 @@
 #include <cstring>
 #include <iostream>
 
-using namespace lathe;
-using namespace lathe::ort;
-
+namespace lathe::ort {
 namespace {
 
 class Decoder {
@@ -29,7 +27,7 @@ public:
                      static_cast<const SessionOptions *>(options.get()))),
         memory(make(api, api.releaseMemoryInfo, api.createCpuMemoryInfo, deviceAllocator, defaultMemory)),
         runOptions(make(api, api.releaseRunOptions, api.createRunOptions)),
-        binding(make(api, api.releaseIoBinding, api.createIoBinding, session.get())), most(most), shared(shared) {
+        binding(make(api, api.releaseIoBinding, api.createIoBinding, session.get())), shared(shared) {
     for (const Port &port : network.inputs())
       if (port.name.starts_with("past_"))
         pasts.push_back(port);
@@ -71,7 +69,6 @@ private:
   Owned<MemoryInfo> memory;
   Owned<RunOptions> runOptions;
   Owned<IoBinding> binding;
-  int64_t most;
   bool shared;
   std::vector<Port> pasts;
   std::vector<std::string> presents;
@@ -161,6 +158,7 @@ int decode(const std::string &path, int64_t steps, int threads, bool shared) {
 }
 
 } // namespace
+} // namespace lathe::ort
 
 int main(int argc, char **argv) {
   try {
@@ -170,7 +168,7 @@ int main(int argc, char **argv) {
                    "--shared: one buffer holds a past and its present (GroupQueryAttention)\n";
       return 2;
     }
-    return decode(argv[1], std::stoll(argv[2]), std::stoi(argv[3]), shared);
+    return lathe::ort::decode(argv[1], std::stoll(argv[2]), std::stoi(argv[3]), shared);
   } catch (const std::exception &error) {
     std::cerr << "lathe-decoding-onnxruntime: " << error.what() << "\n";
     return 2;
