@@ -81,7 +81,8 @@ std::string batchSymbol(const runtime::Port &port) {
 
 /// Extents of a port in this run: those of --shape, otherwise the port's with its symbols bound.
 std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags,
-                               const std::map<std::string, std::vector<int64_t>> &shapes) {
+                               const std::map<std::string, std::vector<int64_t>> &shapes,
+                               const std::map<std::string, int64_t> &known = {}) {
   auto shape = shapes.find(port.name);
   std::string batch = batchSymbol(port);
   std::vector<int64_t> dims;
@@ -89,81 +90,11 @@ std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flag
     dims.push_back(shape != shapes.end() && shape->second[axis] >= 0
                        ? shape->second[axis]
                        : port.dims[axis].evaluate([&](const std::string &symbol) -> int64_t {
+                           if (auto bound = known.find(symbol); bound != known.end())
+                             return bound->second;
                            return flags.batch && symbol == batch ? flags.batch : 1;
                          }));
   return dims;
-}
-
-/// --shape by name; throws Error where a shape is of no input or not one that the input can have.
-std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
-                                                         const std::vector<std::string> &texts) {
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (const std::string &text : texts) {
-    auto [name, dims] = parseShape(text);
-    auto port = std::find_if(ports.begin(), ports.end(), [&](const runtime::Port &p) { return p.name == name; });
-    require(port != ports.end(), "--shape {}: the model has no input '{}', expected {}", text, name, portsText(ports));
-    bool fits = dims.size() == port->dims.size();
-    for (size_t axis = 0; fits && axis < dims.size(); ++axis)
-      fits = dims[axis] < 0 || !port->dims[axis].isConstant() || port->dims[axis].constant() == dims[axis];
-    require(fits, "--shape {}: input '{}' is {}, and only symbolic extents can be chosen", text, name, str(port->dims));
-    require(shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
-  }
-  return shapes;
-}
-
-/// What -i gives, by name.
-std::map<std::string, Tensor> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
-  std::map<std::string, Tensor> given;
-  std::vector<std::string> names = namesOf(ports);
-  auto give = [&](const std::string &name, Tensor tensor, const std::string &from) {
-    bool known = std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
-    require(known, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
-    require(given.emplace(name, std::move(tensor)).second, "{}: input '{}' is given twice", from, name);
-  };
-  for (const std::string &text : flags.given) {
-    size_t equals = text.find('=');
-    std::string path = pathOf(text);
-    bool named = path.size() != text.size();
-    if (std::filesystem::is_directory(path)) {
-      require(!named, "-i {}: expected a folder without NAME=, because its files are named like the inputs", text);
-      size_t before = given.size();
-      std::vector<std::string> files = fileNames(names);
-      for (size_t i = 0; i < ports.size(); ++i)
-        if (std::string file = path + "/" + files[i] + ".npy"; std::filesystem::exists(file))
-          give(names[i], tensorOf(readNpy(file)), file);
-      require(given.size() > before, "-i {}: the folder holds no input, expected files NAME.npy with a name of {}",
-              text, portsText(ports));
-      continue;
-    }
-    if (path.size() > 4 && path.ends_with(".npz")) {
-      require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
-      std::vector<std::string> members = memberNames(names); // as writeValues calls them
-      for (NpzMember &member : readNpz(path)) {
-        auto port = std::find(members.begin(), members.end(), member.name);
-        bool exact = std::find(names.begin(), names.end(), member.name) != names.end();
-        give(exact || port == members.end() ? member.name : names[size_t(port - members.begin())],
-             tensorOf(std::move(member.array)), path);
-      }
-      continue;
-    }
-    require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
-            ports.size(), text, portsText(ports));
-    give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
-  }
-  return given;
-}
-
-/// What is missing must be fillable, and --fill and --seed must have something to fill.
-void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
-                         const std::map<std::string, Tensor> &given) {
-  std::string missing;
-  for (const runtime::Port &port : ports)
-    if (!given.contains(port.name))
-      missing += (missing.empty() ? "'" : ", '") + port.name + "'";
-  require(missing.empty() || !flags.fill.empty(),
-          "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
-  require(!missing.empty() || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input", flags.fill);
-  require(!missing.empty() || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input", flags.seed);
 }
 
 /// --batch must have decided the extent of the inputs' symbolic first dimensions, and --shape the others'.
@@ -215,6 +146,85 @@ void requireRoom(std::span<const runtime::Port> ports, const InputFlags &flags,
 }
 
 } // namespace
+
+std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
+                                                         const std::vector<std::string> &texts) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string &text : texts) {
+    auto [name, dims] = parseShape(text);
+    auto port = std::find_if(ports.begin(), ports.end(), [&](const runtime::Port &p) { return p.name == name; });
+    require(port != ports.end(), "--shape {}: the model has no input '{}', expected {}", text, name, portsText(ports));
+    bool fits = dims.size() == port->dims.size();
+    for (size_t axis = 0; fits && axis < dims.size(); ++axis)
+      fits = dims[axis] < 0 || !port->dims[axis].isConstant() || port->dims[axis].constant() == dims[axis];
+    require(fits, "--shape {}: input '{}' is {}, and only symbolic extents can be chosen", text, name, str(port->dims));
+    require(shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
+  }
+  return shapes;
+}
+
+std::map<std::string, Tensor> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
+  std::map<std::string, Tensor> given;
+  std::vector<std::string> names = namesOf(ports);
+  auto give = [&](const std::string &name, Tensor tensor, const std::string &from) {
+    bool known = std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
+    require(known, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
+    require(given.emplace(name, std::move(tensor)).second, "{}: input '{}' is given twice", from, name);
+  };
+  for (const std::string &text : flags.given) {
+    size_t equals = text.find('=');
+    std::string path = pathOf(text);
+    bool named = path.size() != text.size();
+    if (std::filesystem::is_directory(path)) {
+      require(!named, "-i {}: expected a folder without NAME=, because its files are named like the inputs", text);
+      size_t before = given.size();
+      std::vector<std::string> files = fileNames(names);
+      for (size_t i = 0; i < ports.size(); ++i)
+        if (std::string file = path + "/" + files[i] + ".npy"; std::filesystem::exists(file))
+          give(names[i], tensorOf(readNpy(file)), file);
+      require(given.size() > before, "-i {}: the folder holds no input, expected files NAME.npy with a name of {}",
+              text, portsText(ports));
+      continue;
+    }
+    if (path.size() > 4 && path.ends_with(".npz")) {
+      require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
+      std::vector<std::string> members = memberNames(names); // as writeValues calls them
+      for (NpzMember &member : readNpz(path)) {
+        auto port = std::find(members.begin(), members.end(), member.name);
+        bool exact = std::find(names.begin(), names.end(), member.name) != names.end();
+        give(exact || port == members.end() ? member.name : names[size_t(port - members.begin())],
+             tensorOf(std::move(member.array)), path);
+      }
+      continue;
+    }
+    require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
+            ports.size(), text, portsText(ports));
+    give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
+  }
+  return given;
+}
+
+void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
+                         const std::map<std::string, Tensor> &given) {
+  std::string missing;
+  for (const runtime::Port &port : ports)
+    if (!given.contains(port.name))
+      missing += (missing.empty() ? "'" : ", '") + port.name + "'";
+  require(missing.empty() || !flags.fill.empty(),
+          "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
+  require(!missing.empty() || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input", flags.fill);
+  require(!missing.empty() || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input", flags.seed);
+}
+
+Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
+                   const std::map<std::string, std::vector<int64_t>> &shapes,
+                   const std::map<std::string, int64_t> &known, uint64_t number) {
+  require(port.tensor && port.type != ElementType::string, "input '{}' cannot be filled: give -i {}=FILE", port.name,
+          port.name);
+  std::vector<int64_t> dims = extentsOf(port, flags, shapes, known);
+  return flags.fill == "random" ? randomTensor(port.type, dims, flags.seed * 1000003 + number)
+                                : filled(port.type, dims, flags.fill == "ones");
+}
 
 void InputFlags::add(Options &options, const std::string &defaultFill) {
   fill = defaultFill;
@@ -278,11 +288,7 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
       values.push_back(found->second);
       continue;
     }
-    require(port.tensor && port.type != ElementType::string, "input '{}' cannot be filled: give -i {}=FILE", port.name,
-            port.name);
-    std::vector<int64_t> dims = extentsOf(port, flags, shapes);
-    values.push_back(flags.fill == "random" ? randomTensor(port.type, dims, flags.seed * 1000003 + index)
-                                            : filled(port.type, dims, flags.fill == "ones"));
+    values.push_back(filledInput(port, flags, shapes, {}, index));
   }
   requireExtentsHonoured(ports, values, flags, shapes);
   return values;

@@ -1,5 +1,6 @@
 #include "compile/PlanBuilder.h"
 
+#include "compile/PlanGrowths.h"
 #include "compile/PlanLiveness.h"
 #include "compile/PlanParts.h"
 #include "compile/PlanRules.h"
@@ -28,6 +29,7 @@ public:
     placeOutputs();
     fill();
     addRules(plan(), rules);
+    addGrowths(plan(), returned(), symbols, shapes);
   }
 
   /// The body of a branch: its arguments are values of the plan, and it writes its results into others.
@@ -117,6 +119,8 @@ private:
       }
       uint32_t output = parts.addValue(name, info, {}, plan::Storage::Output);
       plan().outputs.push_back(output);
+      if (std::optional<GrowingValue> growing = growingValue(value, symbols, shapes))
+        row(output).bytes = physicalBytes({info.type, growing->stored, {}}, {}).str();
       placeResult(value, output);
     }
   }
@@ -334,7 +338,10 @@ private:
     instruction->units = kernel.units.str();
     instruction->scratch_bytes = kernel.scratchBytes.str();
     instruction->element_ranges = elementRanges(function, call, shapes);
-    if (instruction->element_ranges.empty() && !(kernel.images == Dim(1)) && byImages(call, kernel.images))
+    std::optional<GrowingValue> growing = growingValue(call.getResult(0), symbols, shapes);
+    if (growing)
+      instruction->first_unit = (kernel.firstOperandUnits * Dim::symbol(growing->kept)).str();
+    else if (instruction->element_ranges.empty() && !(kernel.images == Dim(1)) && byImages(call, kernel.images))
       instruction->images = kernel.images.str();
     if (!(kernel.stages == Dim(1)))
       instruction->stages = kernel.stages.str();

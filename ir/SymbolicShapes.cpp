@@ -74,6 +74,20 @@ Dims argumentDims(mlir::func::FuncOp function, unsigned index) {
   return dims;
 }
 
+Dims storedDims(mlir::func::FuncOp kernel, unsigned buffer, const Dims &dims) {
+  unsigned arguments = kernel.getNumArguments();
+  auto texts = buffer < arguments ? kernel.getArgAttrOfType<mlir::ArrayAttr>(buffer, storedAttribute)
+                                  : kernel.getResultAttrOfType<mlir::ArrayAttr>(buffer - arguments, storedAttribute);
+  if (!texts)
+    return dims;
+  Dims stored;
+  for (mlir::Attribute text : texts)
+    stored.push_back(Dim::parse(llvm::cast<mlir::StringAttr>(text).getValue().str()));
+  require(stored.size() == dims.size(), "buffer {} of @{}: {} has {} extents, expected {}", buffer,
+          kernel.getName().str(), storedAttribute, stored.size(), dims.size());
+  return stored;
+}
+
 mlir::ArrayAttr dimsAttr(mlir::MLIRContext *context, const Dims &dims) {
   mlir::Builder builder(context);
   llvm::SmallVector<mlir::Attribute> texts;

@@ -50,9 +50,17 @@ private:
   void visitControlFlow(mlir::Operation &op);
 };
 
+/// Attribute of arguments and results of kernels: extents in memory where they are not those of the value. A value that
+/// grows in place (passes/kernels/GrowInPlace.h) has room for more than it holds.
+inline constexpr const char *storedAttribute = "nn.stored";
+
 /// Extents of argument `index` of a function: its `nn.dims` if present, else the extents of its
 /// type.
 Dims argumentDims(mlir::func::FuncOp function, unsigned index);
+
+/// Extents in memory of buffer `buffer` of a kernel (its arguments, then its results), whose extents are `dims`: its
+/// attribute `nn.stored` if present, else `dims`.
+Dims storedDims(mlir::func::FuncOp kernel, unsigned buffer, const Dims &dims);
 
 /// The array attribute `nn.dims` for `dims`: ["N", "3", "224", "224"].
 mlir::ArrayAttr dimsAttr(mlir::MLIRContext *context, const Dims &dims);

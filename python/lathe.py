@@ -291,6 +291,7 @@ class Context:
         self.model = model
         self._handle = ctypes.c_void_p()
         self._bound = {}
+        self._states = set()  # inputs that runs set
         self._lock = threading.RLock()
         options = _new(_ContextOptions, _int32("threads", threads), 0)
         _call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(self._handle))
@@ -335,6 +336,20 @@ class Context:
             _call("lathe_context_set_input_by_name", self._use(), name.encode(), ctypes.byref(tensor))
             self._bound[name] = array  # kept alive: the runtime reads it in place
 
+    def keep_state(self, input, output, max_extent=0):
+        """Makes an output of every run an input of the next one, both by name: a state, without copies. It starts from
+        `set_input`, else from zeros. With max_extent the output continues the input along one axis and grows in place,
+        in memory for that many positions (docs/state.md)."""
+        with self._lock:
+            _call("lathe_context_keep_state_by_name", self._use(), input.encode(), output.encode(),
+                  ctypes.c_int64(max_extent))
+            self._states.add(input)
+
+    def reset_states(self):
+        """Makes the next run start from the beginning."""
+        with self._lock:
+            _call("lathe_context_reset_states", self._use())
+
     def output(self, index):
         """A copy of an output of the last run."""
         if not 0 <= index < len(self.model.outputs):
@@ -348,8 +363,9 @@ class Context:
             data = ctypes.string_at(raw.data, raw.bytes) if raw.bytes else b""
             return np.frombuffer(bytearray(data), dtype).reshape(raw.dims[:raw.rank] if raw.rank else ())
 
-    def run(self, inputs=None, profile=False):
-        """Runs on all inputs, {name: array} or a list in order; None: on the bound inputs. Returns {name: array}."""
+    def run(self, inputs=None, profile=False, outputs=None):
+        """Runs on all inputs, {name: array} or a list in order; None: on the bound inputs. States may be left out. Returns
+        {name: array} of all outputs, or of those named by `outputs`."""
         names = [port.name for port in self.model.inputs]
         if inputs is not None and not hasattr(inputs, "items"):
             if isinstance(inputs, (str, bytes, np.ndarray)) or not hasattr(inputs, "__iter__"):
@@ -364,11 +380,12 @@ class Context:
             if inputs is not None:
                 for name, value in inputs.items():
                     self.set_input(name, value)
-                missing = [name for name in names if name not in inputs]
+                missing = [name for name in names if name not in inputs and name not in self._states]
                 if missing:
                     raise Error(f"input {_quoted(missing)} is missing: run() without inputs uses those that are bound")
             _call("lathe_context_run_profiled" if profile else "lathe_context_run", self._use())
-            return {port.name: self.output(index) for index, port in enumerate(self.model.outputs)}
+            return {port.name: self.output(index) for index, port in enumerate(self.model.outputs)
+                    if outputs is None or port.name in outputs}
 
     def profile(self):
         """Rows of the last run with profile=True: dicts with name, nodes, nanoseconds, ...; the last is the overhead."""

@@ -4,6 +4,7 @@
 #include "runtime/Context.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 
@@ -343,8 +344,31 @@ lathe_status lathe_context_memory(const lathe_context *context, lathe_memory_use
     MemoryUse m = context->context.memory();
     lathe_memory_use result{sizeof(lathe_memory_use), m.arenaBytes,  m.liveBytes,
                             m.scratchBytes,           m.outputBytes, m.copiedBytes,
-                            m.constantBytes};
-    writeStruct(use, result, sizeof(lathe_memory_use), "use");
+                            m.constantBytes,          m.stateBytes};
+    writeStruct(use, result, offsetof(lathe_memory_use, state_bytes), "use");
+  });
+}
+
+lathe_status lathe_context_keep_state(lathe_context *context, size_t input, size_t output, int64_t max_extent) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    checkIndex(input, context->context.model().inputs().size(), "input");
+    checkIndex(output, context->context.model().outputs().size(), "output");
+    context->context.keepState(input, output, max_extent);
+  });
+}
+lathe_status lathe_context_keep_state_by_name(lathe_context *context, const char *input, const char *output,
+                                              int64_t max_extent) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    const Model &model = context->context.model();
+    context->context.keepState(inputIndex(model, input), outputIndex(model, output), max_extent);
+  });
+}
+lathe_status lathe_context_reset_states(lathe_context *context) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    context->context.resetStates();
   });
 }
 

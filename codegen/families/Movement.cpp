@@ -18,6 +18,7 @@ public:
   KernelTensors tensors;
   mlir::Operation *op;
   std::vector<std::unique_ptr<Piece>> pieces;
+  bool copiesOperands = false; // a concatenation: one piece for each operand, in order
 
   Plan(const KernelProblem &problem, int64_t grain)
       : tensors(problem.function), op(movementOf(problem.function)), target(problem.target), grain(grain),
@@ -230,6 +231,7 @@ private:
     if (!whole)
       return joinChannels(parts);
     offset = 0;
+    copiesOperands = true;
     for (const Joined &part : parts) {
       Access from = physical(*part.tensor), to = physical(y());
       for (size_t i = 0; i < part.starts.size(); ++i) {
@@ -470,7 +472,10 @@ GeneratedKernel generateMovement(const KernelProblem &problem, const KernelFacts
     else
       piece->emit(h, k.sub(k.max(k.begin(), start), start), k.sub(k.min(k.end(), h.extent(before)), start));
   }
-  return h.finish(schedule, plan.units());
+  GeneratedKernel result = h.finish(schedule, plan.units());
+  if (plan.copiesOperands)
+    result.firstOperandUnits = plan.pieces.front()->units();
+  return result;
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-/* C interface of Lathe's runtime, version 2.
+/* C interface of Lathe's runtime, version 3.
 
      lathe_model *model;
      lathe_context *context;
@@ -25,9 +25,10 @@
 extern "C" {
 #endif
 
-#define LATHE_RUNTIME_API_VERSION 2
+#define LATHE_RUNTIME_API_VERSION 3
 /* Returns LATHE_RUNTIME_API_VERSION of the loaded library. From version 2 on, loading checks the hash of
-   the constants unless LATHE_LOAD_SKIP_CONSTANTS is set; version 1 rejects that flag. */
+   the constants unless LATHE_LOAD_SKIP_CONSTANTS is set; version 1 rejects that flag. Version 3
+   added states between runs. */
 LATHE_API uint32_t lathe_runtime_api_version(void);
 /* Returns the version of Lathe, as "0.1.0". */
 LATHE_API const char *lathe_runtime_version(void);
@@ -184,8 +185,25 @@ typedef struct lathe_memory_use {
   uint64_t output_bytes;   /* outputs owned by the runtime */
   uint64_t copied_bytes;   /* copies of unaligned inputs; values with data-dependent extents */
   uint64_t constant_bytes; /* mapped, shared by all contexts */
+  uint64_t state_bytes;    /* states between runs: all their room, where they grow in place; since version 3 */
 } lathe_memory_use;
 LATHE_API lathe_status lathe_context_memory(const lathe_context *context, lathe_memory_use *use);
+
+/* ---- States between runs ---------------------------------------------------------------------------------------- */
+
+/* Makes output `output` of every run input `input` of the next one, without a copy: the hidden state of a recurrent
+   network, or the keys and values of a decoder. The first run starts from the value of lathe_context_set_input, which
+   may stay unset: then from zeros, none of them along an axis that grows. Other inputs are set before each run as usual.
+   `max_extent` 0: input and output change places after each run. Above 0: the output continues the input along one axis
+   and grows in place, in memory for `max_extent` positions; a run copies the new elements alone. A run that needs more
+   positions fails and changes nothing. Fails for a package whose plan does not let that output grow in place
+   (docs/state.md). lathe_context_output returns a copy of a state that grows in place. */
+LATHE_API lathe_status lathe_context_keep_state(lathe_context *context, size_t input, size_t output,
+                                                int64_t max_extent);
+LATHE_API lathe_status lathe_context_keep_state_by_name(lathe_context *context, const char *input, const char *output,
+                                                        int64_t max_extent);
+/* Makes the next run start from the beginning: from the last value of lathe_context_set_input, or from zeros. */
+LATHE_API lathe_status lathe_context_reset_states(lathe_context *context);
 
 /* ---- Profiles --------------------------------------------------------------------------------------------------- */
 

@@ -53,6 +53,14 @@ Context::State::State(std::shared_ptr<const Model> shared, int threads)
 
 void Context::State::setInput(size_t index, Value value) {
   require(index < inputs.size(), "{}: input {} of {}", file, index, inputs.size());
+  bindInput(index, std::move(value));
+  if (KeptState *kept = stateOfInput(index)) {
+    kept->initial = inputs[index];
+    kept->kept = kept->owned = false;
+  }
+}
+
+void Context::State::bindInput(size_t index, Value value) {
   const Port &port = model->inputs()[index];
   if (!port.tensor) {
     require(!value.isTensor(), "{}: input '{}': expected a sequence or an optional, got {}", file, port.name,
@@ -84,6 +92,7 @@ void Context::State::setInput(size_t index, Value value) {
 void Context::State::setOutput(size_t index, Tensor tensor) {
   require(index < callerOutputs.size(), "{}: output {} of {}", file, index, callerOutputs.size());
   const Port &port = model->outputs()[index];
+  require(!stateOfOutput(index), "{}: output '{}' is kept as a state: its memory is the context's", file, port.name);
   if (tensor.defined()) {
     bool fits = port.tensor && tensor.type() == port.type && tensor.rank() == port.dims.size();
     for (size_t i = 0; fits && i < port.dims.size(); ++i)
@@ -218,6 +227,7 @@ void Context::State::bindExtents() {
 
 void Context::State::bindChangedExtents() {
   choosePlan();
+  bindGrowths();
   extents.assign(plan->extents.size(), 0);
   extentKnown.assign(plan->extents.size(), false);
   lateKnown.assign(plan->extents.size(), false);
@@ -234,6 +244,7 @@ void Context::State::bindChangedExtents() {
       extents[i] = dim.isConstant() ? dim.constant() : evaluate(i);
     extentKnown[i] = known;
   }
+  checkGrowths();
   layOut();
   extentsChanged = false;
   pointersChanged = true;
@@ -243,8 +254,11 @@ void Context::State::bindChangedExtents() {
 /// What a value says of its size must hold together: kernels and references rely on it.
 void Context::State::checkSizes(const ValueInfo &info, const Slot &slot) const {
   int64_t dense = denseBytes(info.type, slot.dims);
-  bool port = info.storage == Storage::input || info.storage == Storage::output;
-  require(slot.bytes >= 0 && (port ? slot.bytes == dense : slot.bytes >= dense),
+  auto index = static_cast<uint32_t>(&info - plan->values.data());
+  bool roomy = std::any_of(plan->growths.begin(), plan->growths.end(),
+                           [&](const Growth &growth) { return plan->outputs[growth.output] == index; });
+  bool exact = (info.storage == Storage::input || info.storage == Storage::output) && !roomy;
+  require(slot.bytes >= 0 && (exact ? slot.bytes == dense : slot.bytes >= dense),
           "{}: malformed plan: '{}' has {} bytes, {} needs {}", file, info.name, slot.bytes,
           describe(info.type, toDims(slot.dims)), dense);
   const Slot &root = slots[info.root];
@@ -372,7 +386,9 @@ void Context::State::bindPointers() {
   }
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     Slot &slot = slots[plan->outputs[i]];
-    if (!slot.boxed && !slot.late && plan->values[plan->outputs[i]].storage == Storage::output)
+    if (!slot.boxed && grownState(i))
+      slot.data = growingBuffer(i, slot);
+    else if (!slot.boxed && !slot.late && plan->values[plan->outputs[i]].storage == Storage::output)
       slot.data = static_cast<char *>(outputTensor(i, slot.dims).data());
   }
   for (uint32_t i = 0; i < slots.size(); ++i) {
@@ -426,6 +442,10 @@ void Context::State::prepareKernel(const Instruction &instruction, const CallKer
   prepared.dims = evaluate(call.dims);
   prepared.units = evaluate(call.units);
   prepared.stages = evaluate(call.stages);
+  prepared.first = evaluate(call.firstUnit);
+  require(prepared.first >= 0 && prepared.first <= prepared.units && (prepared.first == 0 || prepared.stages == 1),
+          "{}: malformed plan: work items from {} to {} in {} stages", file, prepared.first, prepared.units,
+          prepared.stages);
   require(prepared.stages >= 1 && prepared.units % prepared.stages == 0, "{}: malformed plan: {} units in {} stages",
           file, prepared.units, prepared.stages);
   prepared.checks.clear();
@@ -472,6 +492,10 @@ MemoryUse Context::State::memory() const {
   use.liveBytes = liveBytes;
   use.scratchBytes = scratchBytes;
   use.constantBytes = model->constantBytes();
+  for (const KeptState &kept : states)
+    use.stateBytes += kept.max > 0 ? kept.store.bytes()
+                      : kept.owned ? static_cast<uint64_t>(inputs[kept.input].tensor().bytes())
+                                   : 0;
   for (const Tensor &tensor : ownedOutputs)
     use.outputBytes += tensor.defined() ? static_cast<uint64_t>(tensor.bytes()) : 0;
   for (const Tensor &tensor : inputCopies)

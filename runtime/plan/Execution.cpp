@@ -14,12 +14,13 @@ struct KernelJob {
   const int64_t *dims;
   char *scratch;
   size_t scratchStride;
+  int64_t first;
 };
 
 void runKernel(void *context, int slot, int64_t begin, int64_t end) {
   auto *job = static_cast<const KernelJob *>(context);
   KernelFloatMode mode;
-  job->code(job->buffers, job->dims, begin, end,
+  job->code(job->buffers, job->dims, job->first + begin, job->first + end,
             job->scratch ? job->scratch + static_cast<size_t>(slot) * job->scratchStride : nullptr);
 }
 
@@ -53,6 +54,7 @@ void Context::State::run(const RunOptions &runOptions) {
     wholeBatches = whole;
     extentsChanged = true; // memory is laid out otherwise
   }
+  startStates();
   bindExtents();
   bindPointers();
   forget(plan->lateSymbols); // of the previous run
@@ -67,8 +69,10 @@ void Context::State::run(const RunOptions &runOptions) {
         plan->values[i].storage != Storage::constant)
       slots[i].written = false;
   execute(plan->blocks[0]);
-  if (!stopped)
+  if (!stopped) {
     finishOutputs();
+    advanceStates();
+  }
   if (runOptions.profile) {
     times.begin = begin;
     times.end = monotonicNanoseconds();
@@ -155,8 +159,9 @@ void Context::State::call(const Instruction &instruction, const CallKernel &call
     prepareKernel(instruction, call);
   if (!call.elementRanges.empty())
     checkElements(call, prepared);
-  KernelJob job{prepared.code, prepared.buffers.data(), prepared.dims.data(), prepared.scratch, prepared.scratchStride};
-  pool.runStages(prepared.stages, prepared.units / prepared.stages, runKernel, &job);
+  KernelJob job{prepared.code,    prepared.buffers.data(), prepared.dims.data(),
+                prepared.scratch, prepared.scratchStride,  prepared.first};
+  pool.runStages(prepared.stages, (prepared.units - prepared.first) / prepared.stages, runKernel, &job);
 }
 
 void Context::State::checkElements(const CallKernel &call, const PreparedKernel &prepared) {
@@ -355,6 +360,10 @@ void Context::State::finishOutputs() {
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     uint32_t index = plan->outputs[i];
     const Slot &slot = slots[index];
+    if (grownState(i)) {
+      results[i] = Value(); // copied where it is asked for
+      continue;
+    }
     if (!slot.boxed && plan->values[index].storage == Storage::output) {
       results[i] = callerOutputs[i].defined() ? callerOutputs[i] : ownedOutputs[i];
       continue;

@@ -1,6 +1,7 @@
 // The implementation of Context: binding of extents and memory to a plan (Binding.cpp,
-// Scratch.cpp), what becomes known while it runs (LateMemory.cpp), execution (Execution.cpp, Loops.cpp), and runs of kernels that a batch passes image
-// by image (ImageLoops.cpp).
+// Scratch.cpp), what becomes known while it runs (LateMemory.cpp), execution (Execution.cpp,
+// Loops.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by
+// image (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -41,6 +42,13 @@ struct Context::State {
   std::vector<int64_t> evaluate(const std::vector<Extent> &extents) const;
   MemoryUse memory() const;
 
+  // ---- States.cpp
+  void keepState(size_t input, size_t output, int64_t max);
+  void resetStates();
+  /// Makes the result of an output that grows in place: a dense copy.
+  void copyGrown(size_t output);
+  Value nextInput(size_t index);
+
   // ---- Execution.cpp
   void run(const RunOptions &options);
   Value read(uint32_t value) const;
@@ -61,7 +69,7 @@ struct Context::State {
     LatheKernel code = nullptr;
     std::vector<void *> buffers;
     std::vector<int64_t> dims;
-    int64_t units = 0, stages = 1;
+    int64_t units = 0, stages = 1, first = 0;
     char *scratch = nullptr; // scratch of the first slot; null: none
     size_t scratchStride = 0;
     std::vector<ElementCheck> checks; // by CallKernel::elementRanges
@@ -118,6 +126,16 @@ struct Context::State {
     uint64_t bytes = 0;
   };
 
+  /// An output that is an input of the next run.
+  struct KeptState {
+    size_t input, output;
+    int64_t max;        // the most positions along the axis that grows in place; 0: input and output change places
+    Value initial;      // of setInput; undefined: zeros
+    bool kept = false;  // a run has written it since it began
+    bool owned = false; // the input's memory is the context's
+    Mapping store;      // memory of a state that grows in place
+  };
+
   std::shared_ptr<const Model> model;
   std::string file; // prefix of every message
   ThreadPool pool;
@@ -128,6 +146,7 @@ struct Context::State {
   std::vector<Tensor> inputCopies; // copies of unaligned inputs
   std::vector<Tensor> callerOutputs, ownedOutputs;
   std::vector<Value> results; // returned by output()
+  std::vector<KeptState> states;
   bool extentsChanged = true, pointersChanged = true, ran = false;
 
   const Plan *plan = nullptr;
@@ -166,6 +185,21 @@ private:
   void checkSizes(const ValueInfo &info, const Slot &slot) const;
   void prepareKernel(const Instruction &instruction, const CallKernel &call);
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
+
+  // ---- States.cpp
+  void bindInput(size_t index, Value value); // Binding.cpp
+  KeptState *stateOfInput(size_t input);
+  KeptState *stateOfOutput(size_t output);
+  const KeptState *grownState(size_t output) const { return const_cast<State *>(this)->grownState(output); }
+  KeptState *grownState(size_t output);
+  const Growth *growthOf(const Plan &candidate, const KeptState &kept) const;
+  Value initialValue(const KeptState &kept) const;
+  void startStates();
+  void bindGrowths();
+  void checkGrowths() const;
+  char *growingBuffer(size_t output, const Slot &slot);
+  void advanceStates();
+  Tensor denseCopy(const KeptState &kept) const;
 
   // ---- Scratch.cpp
   /// Sizes of scratch in whole pages. Each slot has its own, except in calls with stages, whose

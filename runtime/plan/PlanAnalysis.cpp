@@ -170,6 +170,8 @@ private:
       for (Extent extent : plan.values[index].dims)
         if (std::string symbol = loneSymbol(plan.extents[extent]); !symbol.empty())
           bound.push_back(std::move(symbol));
+    for (const Growth &growth : plan.growths)
+      bound.insert(bound.end(), {growth.capacity, growth.kept});
     std::vector<bool> known(plan.extents.size());
     for (Extent i = 0; i < plan.extents.size(); ++i) {
       std::vector<std::string> symbols;
@@ -191,7 +193,7 @@ private:
         eachValue(instruction, [&](uint32_t index) { instruction.known &= plan.values[index].known; });
         if (auto *call = std::get_if<CallKernel>(&instruction.operation))
           instruction.known &= all(call->dims) && known[call->units] && known[call->scratchBytes] &&
-                               known[call->images] && known[call->stages];
+                               known[call->images] && known[call->stages] && known[call->firstUnit];
       }
   }
 };

@@ -24,6 +24,7 @@ public:
     decodeValues();
     plan.inputs = decodePorts(source.inputs(), "inputs", Storage::input);
     plan.outputs = decodePorts(source.outputs(), "outputs", Storage::output);
+    decodeGrowths();
     decodeKernels();
     decodeBlocks();
     decodeImageCosts();
@@ -236,6 +237,23 @@ private:
     return ports;
   }
 
+  void decodeGrowths() {
+    if (source.growths())
+      for (const fb::Growth *growth : *source.growths()) {
+        check(growth->input() < plan.inputs.size() && growth->output() < plan.outputs.size(),
+              "output {} of {} grows from input {} of {}", growth->output(), plan.outputs.size(), growth->input(),
+              plan.inputs.size());
+        const ValueInfo &from = plan.values[plan.inputs[growth->input()]];
+        const ValueInfo &to = plan.values[plan.outputs[growth->output()]];
+        check(from.kind == ValueKind::tensor && to.kind == ValueKind::tensor && from.type == to.type &&
+                  from.type != ElementType::string && to.storage == Storage::output &&
+                  from.dims.size() == to.dims.size() && growth->axis() < to.dims.size(),
+              "output '{}' grows from '{}' along axis {}", to.name, from.name, growth->axis());
+        plan.growths.push_back(
+            {growth->input(), growth->output(), growth->axis(), text(growth->capacity()), text(growth->kept())});
+      }
+  }
+
   void decodeKernels() {
     if (source.kernels())
       for (const fb::Kernel *kernel : *source.kernels()) {
@@ -313,6 +331,7 @@ private:
     out.scratchBytes = extent(call.scratch_bytes(), "0");
     out.images = extent(call.images(), "1");
     out.stages = extent(call.stages(), "1");
+    out.firstUnit = extent(call.first_unit(), "0");
     out.callSeconds = call.call_seconds();
     out.imagesSeconds = call.images_seconds();
     for (double seconds : {out.callSeconds, out.imagesSeconds})

@@ -61,6 +61,7 @@ struct CallKernel {
   Extent images = 0; // number of ranges of units that touch one image each; 1: unknown
   Extent stages = 0; // number of ranges of units that run one after the other; 1: all units are independent
   std::vector<ElementRange> elementRanges;
+  Extent firstUnit = 0;                      // work items before it copy a past that is in place (Growth)
   double callSeconds = 0, imagesSeconds = 0; // measured times of both orders of images on plannedThreads; 0: none
 };
 struct CallReference {
@@ -106,6 +107,14 @@ struct Block {
   std::vector<std::string> lateSymbols; // of a body: symbols that its instructions bind
 };
 
+/// An output that is an input with more elements behind it along `axis`. The runtime binds both symbols: the room that
+/// the output has along `axis`, and 1 where the input lies at the front of the output's memory already, else 0.
+struct Growth {
+  uint32_t input = 0, output = 0; // indices into Plan::inputs and outputs
+  uint32_t axis = 0;
+  std::string capacity, kept;
+};
+
 struct Range {
   std::string symbol;
   int64_t min = 1, max = 0;
@@ -134,6 +143,7 @@ struct Plan {
   uint32_t firstKernel = 0; // number of kernels[0] in the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
+  std::vector<Growth> growths;
   ImageCosts imageCosts;        // by which a batch passes image by image or not
   uint32_t measuredChoices = 0; // operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;
