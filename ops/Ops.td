@@ -16,4 +16,6 @@ include "ops/resize/Resize.td"
 include "ops/sample/Sample.td"
 include "ops/scan/Scan.td"
 include "ops/shape/Shape.td"
+include "ops/strings/Strings.td"
+include "ops/values/Values.td"
 #endif
