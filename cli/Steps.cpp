@@ -118,7 +118,7 @@ StepInputs::StepInputs(std::span<const runtime::Port> ports, std::vector<StatePa
     : ports(ports), pairs(std::move(pairs)), flags(flags), shapes(shapesByName(ports, shapeTexts)),
       given(givenInputs(ports, flags)), steps(steps) {
   std::vector<runtime::Port> others;
-  std::map<std::string, Tensor> givenOthers;
+  std::map<std::string, Value> givenOthers;
   for (size_t i = 0; i < ports.size(); ++i) {
     auto value = given.find(ports[i].name);
     if (!isState(i))
@@ -134,14 +134,16 @@ bool StepInputs::isState(size_t port) const {
 }
 
 /// The given value of a port in a step: all of it, or `part` for the step. Null: it is filled.
-const Tensor *StepInputs::valueOf(const runtime::Port &port, int64_t step, Tensor &part) const {
+const Value *StepInputs::valueOf(const runtime::Port &port, int64_t step, Value &part) const {
   auto found = given.find(port.name);
   if (found == given.end())
     return nullptr;
-  const Tensor &whole = found->second;
+  if (!found->second.isTensor())
+    return &found->second;
+  const Tensor &whole = found->second.tensor();
   if (steps == 1 || whole.rank() != port.dims.size() + 1 || whole.dim(0) != steps || whole.bytes() % steps != 0 ||
       whole.type() == ElementType::string)
-    return &whole;
+    return &found->second;
   std::vector<int64_t> dims(whole.dims().begin() + 1, whole.dims().end());
   int64_t bytes = whole.bytes() / steps;
   part = Tensor::borrow(whole.type(), dims, static_cast<char *>(const_cast<void *>(whole.data())) + step * bytes);
@@ -151,10 +153,10 @@ const Tensor *StepInputs::valueOf(const runtime::Port &port, int64_t step, Tenso
 /// Extents that states and given inputs tell.
 std::map<std::string, int64_t> StepInputs::knownExtents(const runtime::Context &context, int64_t step) const {
   std::map<std::string, int64_t> known;
-  Tensor part;
+  Value part;
   for (const runtime::Port &port : ports)
-    if (const Tensor *value = valueOf(port, step, part))
-      bindSymbols(port, value->dims(), known);
+    if (const Value *value = valueOf(port, step, part); value && value->isTensor())
+      bindSymbols(port, value->tensor().dims(), known);
   for (const StatePair &pair : pairs) {
     const runtime::Port &port = ports[pair.input];
     const Dims &after = context.model().outputs()[pair.output].dims;
@@ -172,8 +174,8 @@ std::map<std::string, int64_t> StepInputs::knownExtents(const runtime::Context &
 void StepInputs::set(runtime::Context &context, int64_t step) const {
   std::map<std::string, int64_t> known = knownExtents(context, step);
   for (size_t i = 0; i < ports.size(); ++i) {
-    Tensor part;
-    const Tensor *value = valueOf(ports[i], step, part);
+    Value part;
+    const Value *value = valueOf(ports[i], step, part);
     if (isState(i)) {
       if (step == 0 && given.contains(ports[i].name))
         context.setInput(i, given.at(ports[i].name));

@@ -43,12 +43,12 @@ private:
   std::vector<StatePair> pairs;
   InputFlags flags;
   std::map<std::string, std::vector<int64_t>> shapes;
-  std::map<std::string, Tensor> given;
+  std::map<std::string, Value> given;
   int64_t steps;
 
   bool isState(size_t port) const;
   std::map<std::string, int64_t> knownExtents(const runtime::Context &context, int64_t step) const;
-  const Tensor *valueOf(const runtime::Port &port, int64_t step, Tensor &part) const;
+  const Value *valueOf(const runtime::Port &port, int64_t step, Value &part) const;
 };
 
 } // namespace lathe::cli

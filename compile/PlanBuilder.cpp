@@ -196,14 +196,17 @@ private:
     }
   }
 
-  /// Results that are an input, a constant, or returned twice: copied by the reference of `reshape`.
+  /// Results that are an input, a constant, or returned twice: copied by the reference of `reshape`; what is no tensor is
+  /// passed on.
   void finishOutputs() {
     for (const Copy &copy : copies) {
-      ReshapeAttrs attrs;
-      attrs.shape.assign(shapes.of(copy.from).dims.size(), 0); // 0: the input's extent
+      ReshapeAttrs reshape;
+      PassValueAttrs pass;
+      bool tensor = shapes.of(copy.from).isTensor();
+      reshape.shape.assign(shapes.of(copy.from).dims.size(), 0); // 0: the input's extent
       auto call = std::make_unique<plan::CallReferenceT>();
-      call->op = "reshape";
-      call->attrs = encodeAttrs(attrs);
+      call->op = tensor ? "reshape" : "pass_value";
+      call->attrs = tensor ? encodeAttrs(reshape) : encodeAttrs(pass);
       call->inputs = {static_cast<int32_t>(valueOf(copy.from))};
       call->outputs = {copy.output};
       call->nodes = {row(copy.output).name};

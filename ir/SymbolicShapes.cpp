@@ -17,6 +17,8 @@ TensorInfo refine(TensorInfo info, mlir::Value value) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (!type)
     return info;
+  if (!info.isTensor())
+    return infoOf(value);
   if (info.dims.size() != static_cast<size_t>(type.getRank()))
     return infoOf(value);
   for (auto [dim, extent] : llvm::zip(info.dims, type.getShape()))
@@ -192,6 +194,8 @@ namespace {
 
 /// Describes a value that is described by `a` in some runs and by `b` in others: extents that differ are unknown.
 TensorInfo common(const TensorInfo &a, const TensorInfo &b) {
+  if (!a.isTensor())
+    return commonItems(a, b);
   TensorInfo info{a.type, a.dims, std::nullopt};
   for (size_t axis = 0; axis < info.dims.size(); ++axis)
     if (axis >= b.dims.size() || !(a.dims[axis] == b.dims[axis]))

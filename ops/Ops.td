@@ -17,4 +17,6 @@ include "ops/sample/Sample.td"
 include "ops/scan/Scan.td"
 include "ops/selection/Selection.td"
 include "ops/shape/Shape.td"
+include "ops/strings/Strings.td"
+include "ops/values/Values.td"
 #endif

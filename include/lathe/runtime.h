@@ -28,7 +28,7 @@ extern "C" {
 #define LATHE_RUNTIME_API_VERSION 3
 /* Returns LATHE_RUNTIME_API_VERSION of the loaded library. From version 2 on, loading checks the hash of
    the constants unless LATHE_LOAD_SKIP_CONSTANTS is set; version 1 rejects that flag. Version 3
-   added states between runs. */
+   added states between runs, and passes strings, sequences and optionals. */
 LATHE_API uint32_t lathe_runtime_api_version(void);
 /* Returns the version of Lathe, as "0.1.0". */
 LATHE_API const char *lathe_runtime_version(void);
@@ -55,7 +55,7 @@ typedef enum lathe_element_type {
   LATHE_U32 = 11,
   LATHE_U64 = 12,
   LATHE_BOOL = 13,   /* one byte, 0 or 1 */
-  LATHE_STRING = 14, /* lathe_model_input may report it; string tensors cannot be passed yet */
+  LATHE_STRING = 14, /* `data` of such a tensor are lathe_string structures */
   LATHE_F8E4M3FN = 15,
   LATHE_F8E4M3FNUZ = 16,
   LATHE_F8E5M2 = 17,
@@ -71,6 +71,21 @@ typedef enum lathe_memory_space {
   LATHE_HOST = 0 /* the only one so far */
 } lathe_memory_space;
 
+/* An element of a string tensor: UTF-8, not zero-terminated. */
+typedef struct lathe_string {
+  const char *data;
+  size_t bytes;
+} lathe_string;
+
+/* What an input or output is. */
+typedef enum lathe_value_kind {
+  LATHE_TENSOR = 0,
+  LATHE_SEQUENCE = 1,          /* tensors of one element type */
+  LATHE_OPTIONAL = 2,          /* a tensor or nothing */
+  LATHE_OPTIONAL_SEQUENCE = 3, /* a sequence or nothing */
+  LATHE_NOTHING = 4            /* only lathe_context_output_content reports it: an optional that is empty */
+} lathe_value_kind;
+
 /* A view of a dense row-major tensor; it owns nothing. */
 typedef struct lathe_tensor {
   size_t struct_size;
@@ -78,8 +93,8 @@ typedef struct lathe_tensor {
   int32_t memory_space; /* lathe_memory_space */
   size_t rank;
   const int64_t *dims;
-  void *data;   /* inputs are only read */
-  size_t bytes; /* size of `data`; at least the size of the elements */
+  void *data;   /* inputs are only read; strings of inputs are copied */
+  size_t bytes; /* size of `data`; at least the size of the elements, of strings that of their structures */
 } lathe_tensor;
 
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
@@ -111,10 +126,11 @@ typedef struct lathe_port {
   size_t struct_size;
   const char *name;
   int32_t element_type;
-  int32_t is_tensor; /* 0: a sequence or an optional, which cannot be passed yet */
+  int32_t is_tensor; /* 0: a sequence or an optional, whose tensors have `element_type` */
   size_t rank;
   const int64_t *dims;          /* -1: symbolic extent */
   const char *const *dim_texts; /* "3", "N", "N*2": equal symbols are equal extents */
+  int32_t value_kind;           /* lathe_value_kind; absent before API version 3 */
 } lathe_port;
 
 LATHE_API size_t lathe_model_input_count(const lathe_model *model);
@@ -176,6 +192,20 @@ LATHE_API lathe_status lathe_context_run(lathe_context *context);
    extents is set. */
 LATHE_API lathe_status lathe_context_output(lathe_context *context, size_t index, lathe_tensor *tensor);
 LATHE_API lathe_status lathe_context_output_by_name(lathe_context *context, const char *name, lathe_tensor *tensor);
+
+/* Bind a sequence of `count` tensors, each as lathe_context_set_input does; all have the input's element type. Also for
+   an optional sequence, which then holds it. lathe_context_set_input gives a tensor to an optional. */
+LATHE_API lathe_status lathe_context_set_input_sequence(lathe_context *context, size_t index,
+                                                        const lathe_tensor *tensors, size_t count);
+/* Binds nothing to an optional. */
+LATHE_API lathe_status lathe_context_set_input_empty(lathe_context *context, size_t index);
+/* Returns what an output holds after a run: `*kind` is LATHE_TENSOR, LATHE_SEQUENCE or LATHE_NOTHING, also for what is in
+   an optional; `*count` is the number of tensors. */
+LATHE_API lathe_status lathe_context_output_content(lathe_context *context, size_t index, int32_t *kind,
+                                                    size_t *count);
+/* Returns one of these tensors. Its data is valid as that of lathe_context_output. */
+LATHE_API lathe_status lathe_context_output_element(lathe_context *context, size_t index, size_t element,
+                                                    lathe_tensor *tensor);
 
 typedef struct lathe_memory_use {
   size_t struct_size;

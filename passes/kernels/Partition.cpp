@@ -239,7 +239,7 @@ private:
         if (*record->operands[i].staticAttribute && operandOf(op, i) && !isExtents(operandOf(op, i)))
           return fmt::format("operand '{}' is computed at run time", record->operands[i].name);
     auto unknown = [&](mlir::Value value) {
-      if (!rankedType(value))
+      if (!rankedType(value) || !shapes.of(value).isTensor())
         return true;
       for (const Dim &dim : shapes.of(value).dims)
         if (isUnknown(dim))
@@ -248,6 +248,9 @@ private:
     };
     if (llvm::any_of(op->getOperands(), unknown) || llvm::any_of(op->getResults(), unknown))
       return "extents depend on computed data";
+    auto text = [&](mlir::Value value) { return shapes.of(value).type == ElementType::string; };
+    if (llvm::any_of(op->getOperands(), text) || llvm::any_of(op->getResults(), text))
+      return "strings have no compiled form";
     return "";
   }
 

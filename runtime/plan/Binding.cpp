@@ -31,6 +31,41 @@ int64_t denseBytes(ElementType type, const std::vector<int64_t> &dims) {
 
 uint64_t elementAlignment(ElementType type) { return std::max(1u, bitWidth(type) / 8); }
 
+/// The tensors of a sequence or of an optional have the port's element type. Unaligned ones are copied.
+void checkTensors(Value &value, const Port &port, const std::string &file) {
+  if (value.isTensor()) {
+    Tensor &tensor = value.tensor();
+    require(tensor.defined() && tensor.type() == port.type, "{}: input '{}': expected tensors of {}, got {}", file,
+            port.name, name(port.type), describe(value));
+    denseBytes(tensor.type(), tensor.dims());
+    if (reinterpret_cast<uintptr_t>(tensor.data()) % elementAlignment(tensor.type()) != 0)
+      tensor = tensor.clone();
+  } else if (value.isSequence()) {
+    for (Value &item : value.sequence().items) {
+      require(item.isTensor(), "{}: input '{}': expected a sequence of tensors, got {}", file, port.name,
+              describe(value));
+      checkTensors(item, port, file);
+    }
+    value.sequence().elementType = port.type;
+  }
+}
+
+/// `value` for an input that is a sequence or an optional. What an optional holds may be given without the optional
+/// around it.
+Value fittingValue(Value value, const Port &port, const std::string &file) {
+  ValueKind inside = port.kind == ValueKind::optional ? ValueKind::tensor : ValueKind::sequence;
+  if (isOptional(port.kind) && kindOf(value) == inside)
+    value = Optional{std::make_shared<Value>(std::move(value))};
+  bool empty = value.isOptional() && !value.optional().value;
+  require(kindOf(value) == port.kind || (isOptional(port.kind) && empty), "{}: input '{}': expected {}, got {}", file,
+          port.name, name(port.kind), describe(value));
+  if (value.isOptional() && !empty)
+    checkTensors(*value.optional().value, port, file);
+  else
+    checkTensors(value, port, file);
+  return value;
+}
+
 } // namespace
 
 Context::State::State(std::shared_ptr<const Model> shared, int threads)
@@ -62,9 +97,8 @@ void Context::State::setInput(size_t index, Value value) {
 
 void Context::State::bindInput(size_t index, Value value) {
   const Port &port = model->inputs()[index];
-  if (!port.tensor) {
-    require(!value.isTensor(), "{}: input '{}': expected a sequence or an optional, got {}", file, port.name,
-            describe(value));
+  if (!port.tensor()) {
+    value = fittingValue(std::move(value), port, file);
   } else {
     bool fits = value.isTensor() && value.tensor().type() == port.type && value.tensor().rank() == port.dims.size();
     for (size_t i = 0; fits && i < port.dims.size(); ++i)
@@ -94,7 +128,7 @@ void Context::State::setOutput(size_t index, Tensor tensor) {
   const Port &port = model->outputs()[index];
   require(!stateOfOutput(index), "{}: output '{}' is kept as a state: its memory is the context's", file, port.name);
   if (tensor.defined()) {
-    bool fits = port.tensor && tensor.type() == port.type && tensor.rank() == port.dims.size();
+    bool fits = port.tensor() && tensor.type() == port.type && tensor.rank() == port.dims.size();
     for (size_t i = 0; fits && i < port.dims.size(); ++i)
       fits = !port.dims[i].isConstant() || port.dims[i].constant() == tensor.dim(i);
     require(fits, "{}: output '{}': expected {}, got {}", file, port.name, describe(port.type, port.dims),

@@ -41,6 +41,8 @@ Value cloneValue(const Value &value) {
   return result;
 }
 
+Value keptValue(const Value &value) { return value.isTensor() ? cloneValue(value) : value; }
+
 uint64_t monotonicNanoseconds() {
   timespec time;
   ::clock_gettime(CLOCK_MONOTONIC, &time);
@@ -319,7 +321,7 @@ void Context::State::write(uint32_t index, const Value &from) {
     }
     require(root.boxed && evaluate(info.rootOffset) == 0, "{}: '{}' is written with extents that were not known before",
             file, info.name);
-    root.value = cloneValue(from);
+    root.value = keptValue(from);
     root.written = true;
     return;
   }

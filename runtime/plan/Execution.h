@@ -25,6 +25,8 @@ uint64_t monotonicNanoseconds();
 
 /// A copy that shares no bytes.
 Value cloneValue(const Value &value);
+/// A copy that outlives the memory of the plan. Sequences and optionals own their tensors, which the copy shares.
+Value keptValue(const Value &value);
 
 struct Context::State {
   State(std::shared_ptr<const Model> model, int threads);

@@ -161,7 +161,7 @@ void Context::State::nextIteration(PreparedLoop &prepared, const Loop &loop) {
   // Copies first: one carried value may have become another's successor.
   std::vector<Value> next;
   for (size_t i : prepared.copies)
-    next.push_back(cloneValue(view(loop.bodyOutputs[1 + i])));
+    next.push_back(keptValue(view(loop.bodyOutputs[1 + i])));
   swap(prepared);
   for (size_t k = 0; k < next.size(); ++k) {
     uint32_t in = loop.bodyInputs[2 + prepared.copies[k]];

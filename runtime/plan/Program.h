@@ -6,6 +6,7 @@
 #include "support/Dim.h"
 #include "support/ElementType.h"
 #include "support/ExtentRule.h"
+#include "support/ValueKind.h"
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,6 @@ namespace lathe::runtime {
 using Extent = uint32_t;
 
 enum class Storage : uint8_t { input, output, constant, temporary, alias, dynamic };
-enum class ValueKind : uint8_t { tensor, sequence, optional };
 
 struct ValueInfo {
   std::string name;

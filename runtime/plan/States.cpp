@@ -41,7 +41,7 @@ void Context::State::keepState(size_t input, size_t output, int64_t max) {
   require(!stateOfOutput(output), "{}: the output is a state already", what);
   require(!callerOutputs[output].defined(), "{}: the output has memory of the caller", what);
   require(max >= 0, "{}: a maximum of {}, expected at least 1", what, max);
-  bool fits = from.tensor && to.tensor && from.type == to.type && from.type != ElementType::string &&
+  bool fits = from.tensor() && to.tensor() && from.type == to.type && from.type != ElementType::string &&
               from.dims.size() == to.dims.size();
   for (size_t i = 0; fits && i < to.dims.size(); ++i)
     fits = !from.dims[i].isConstant() || !to.dims[i].isConstant() || from.dims[i] == to.dims[i];
