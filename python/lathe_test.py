@@ -102,6 +102,26 @@ class WrapperTest(unittest.TestCase):
         np.testing.assert_array_equal(kept.run({"q": queries[0]})["present"], queries[0])
         with self.assertRaisesRegex(lathe.Error, "no output is called 'absent'"):
             kept.keep_state("q", "absent")
+    def test_sequences_optionals_and_strings(self):
+        model = self.compiled("test_sequence_insert_at_back")
+        sequence, item = [np.arange(3, dtype=np.float32) + i for i in range(2)], np.full(4, 9, np.float32)
+        self.assertEqual(model.inputs[0].kind, "sequence")
+        result = model.run([[array.astype(model.inputs[0].dtype) for array in sequence], item.astype(model.inputs[1].dtype)])
+        longer = result[model.outputs[0].name]
+        self.assertEqual([array.tolist() for array in longer], [[0, 1, 2], [1, 2, 3], [9] * 4])
+        with self.assertRaisesRegex(lathe.Error, "expected a list of arrays"):
+            model.run([sequence[0], item])
+        with self.assertRaisesRegex(lathe.Error, "expected tensors of"):
+            model.run([[np.zeros(2, np.bool_)], item.astype(model.inputs[1].dtype)])
+        model = self.compiled("test_optional_has_element_tensor_input")
+        name = model.outputs[0].name
+        self.assertTrue(model.run([np.zeros(4, np.float32)])[name])
+        model = self.compiled("test_string_concat")
+        words = np.array(["abc", "d\0\u00e9f"])
+        result = model.run([words, np.array([".com", ""], object)] if len(model.inputs) == 2 else [words])
+        self.assertEqual(result[model.outputs[0].name].tolist()[0][:3], "abc")
+        with self.assertRaisesRegex(lathe.Error, "expected strings"):
+            model.run([np.zeros(2)] * len(model.inputs))
 
     def test_compiles_for_bf16(self):
         self.compiled("test_relu")

@@ -12,8 +12,51 @@ func.func @main(%x: tensor<3x2x4xf32> {nn.name = "x"}, %lens: tensor<2xi32> {nn.
 }
 """
 
+VALUES = """
+func.func @main(%list: tensor<!nn.sequence<tensor<?x2xf32>>> {nn.name = "list"}, %maybe: tensor<!nn.optional<tensor<2xf32>>> {nn.name = "maybe"},
+                %words: tensor<2x!nn.string> {nn.name = "words"})
+    -> (tensor<!nn.sequence<tensor<?x2xf32>>> {nn.name = "longer"}, tensor<!nn.optional<tensor<2xf32>>> {nn.name = "same"},
+        tensor<2x!nn.string> {nn.name = "doubled"}, tensor<i1> {nn.name = "has"}) {
+  %last = nn.constant {value = dense<-1> : tensor<i64>} : tensor<i64>
+  %item = nn.sequence_at %list, %last : (tensor<!nn.sequence<tensor<?x2xf32>>>, tensor<i64>) -> tensor<?x2xf32>
+  %negative = nn.neg %item : (tensor<?x2xf32>) -> tensor<?x2xf32>
+  %longer = nn.sequence_insert %list, %negative : (tensor<!nn.sequence<tensor<?x2xf32>>>, tensor<?x2xf32>) -> tensor<!nn.sequence<tensor<?x2xf32>>>
+  %doubled = nn.string_concat %words, %words : (tensor<2x!nn.string>, tensor<2x!nn.string>) -> tensor<2x!nn.string>
+  %has = nn.optional_has_element %maybe : (tensor<!nn.optional<tensor<2xf32>>>) -> tensor<i1>
+  return %longer, %maybe, %doubled, %has : tensor<!nn.sequence<tensor<?x2xf32>>>, tensor<!nn.optional<tensor<2xf32>>>, tensor<2x!nn.string>, tensor<i1>
+}
+"""
+
 
 class Run(Cli):
+    def test_sequences_optionals_and_strings(self):
+        model, given, out = self.path("values.mlir"), self.path("given.npz"), self.path("out.npz")
+        with open(model, "w") as file:
+            file.write(VALUES)
+        first, second = np.ones((1, 2), np.float32), np.array([[2, 3], [4, 5]], np.float32)
+        inputs = {"list/0": first, "list/1": second, "maybe": np.array([7, 8], np.float32), "words": np.array(["a", "b\u00e9"])}
+        for flags in [], ["--reference"]:
+            np.savez(given, **inputs)
+            self.lathe("run", model, "-i", given, "-o", out, *flags)
+            with np.load(out) as arrays:
+                np.testing.assert_array_equal(arrays["longer/1"], second)
+                np.testing.assert_array_equal(arrays["longer/2"], -second)
+                np.testing.assert_array_equal(arrays["same"], [7, 8])
+                self.assertEqual(arrays["doubled"].tolist(), ["aa", "b\u00e9b\u00e9"])
+            np.savez(given, **{name: array for name, array in inputs.items() if name != "maybe"}, **{"maybe/none": []})
+            self.lathe("run", model, "-i", given, "-o", out, *flags)
+            with np.load(out) as arrays:
+                self.assertIn("same/none", arrays.files)
+                self.assertFalse(arrays["has"])
+        for name, array, says in [("list/1", np.ones((1, 2)), "input 'list': expected tensors of f32, got f64"),
+                                  ("list/3", first, "'list/2' is missing"), ("list/empty", first, "as tensors and as nothing"),
+                                  ("list/one", first, "'list/one' is no part of one"),
+                                  ("words", np.zeros(2, np.float32), "'words': expected string 2, got f32 2")]:
+            np.savez(given, **{**inputs, name: array})
+            self.error("run", model, "-i", given, says=says)
+        np.savez(given, **{name: array for name, array in inputs.items() if not name.startswith("list")}, **{"list/empty": []})
+        self.error("run", model, "-i", given, says="the sequence is empty")
+
     def test_packages_that_are_damaged(self):
         with open(self.package, "rb") as file:
             good = file.read()
