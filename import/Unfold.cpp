@@ -40,7 +40,7 @@ mlir::Value StructureNode::tensor(size_t index) const {
   const Entry &entry = in(index);
   ValueKind kind = entry.value ? graph.info(entry.value).kind : ValueKind::sequence;
   require(kind == ValueKind::tensor, "input {} is {}, expected a tensor", index,
-          entry.value || entry.sequence ? name(kind) : "absent");
+          entry.value || entry.sequence ? lathe::name(kind) : "absent");
   return entry.value;
 }
 

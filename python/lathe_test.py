@@ -102,6 +102,7 @@ class WrapperTest(unittest.TestCase):
         np.testing.assert_array_equal(kept.run({"q": queries[0]})["present"], queries[0])
         with self.assertRaisesRegex(lathe.Error, "no output is called 'absent'"):
             kept.keep_state("q", "absent")
+
     def test_sequences_optionals_and_strings(self):
         model = self.compiled("test_sequence_insert_at_back")
         sequence, item = [np.arange(3, dtype=np.float32) + i for i in range(2)], np.full(4, 9, np.float32)
