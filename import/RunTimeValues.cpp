@@ -23,7 +23,7 @@ mlir::Value RunTimeValues::of(const Entry &entry, ElementType type) {
     return emit("optional", {mlir::Value()}, attrs);
   }
   SequenceConstructAttrs attrs;
-  attrs.type = empty ? type : ElementType::invalid;
+  attrs.type = empty ? type : graph.info(entry.sequence->front()).type;
   return emit("sequence_construct", *entry.sequence, attrs);
 }
 
@@ -40,6 +40,8 @@ mlir::Value RunTimeValues::as(const Entry &entry, ValueKind kind, ElementType ty
     return value;
   if (isOptional(kind)) {
     OptionalAttrs attrs;
+    attrs.type = info.type;
+    attrs.sequence = info.kind == ValueKind::sequence;
     return emit("optional", {value}, attrs);
   }
   if (info.kind == ValueKind::optional && !info.items)

@@ -20,13 +20,26 @@ mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
   return main && !main.isExternal() ? main : mlir::func::FuncOp();
 }
 
+/// A sequence or an optional without what is known of its tensors; any other element type as it is.
+mlir::Type roughElement(mlir::Type type) {
+  auto elementOf = [](mlir::Type items) {
+    auto tensor = llvm::dyn_cast<mlir::TensorType>(items);
+    return tensor ? tensor.getElementType() : items;
+  };
+  if (auto sequence = llvm::dyn_cast<SequenceType>(type))
+    return SequenceType::get(type.getContext(), elementOf(sequence.getItems()));
+  if (auto optional = llvm::dyn_cast<OptionalType>(type))
+    return OptionalType::get(type.getContext(), elementOf(roughElement(optional.getHeld())));
+  return type;
+}
+
 /// The type without what a pass may still refine: its extents and layout.
 mlir::Type rough(mlir::Type type) {
   auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
   if (!ranked)
     return type;
   llvm::SmallVector<int64_t> open(ranked.getRank(), mlir::ShapedType::kDynamic);
-  return mlir::RankedTensorType::get(open, ranked.getElementType());
+  return mlir::RankedTensorType::get(open, roughElement(ranked.getElementType()));
 }
 
 bool agree(mlir::TypeRange a, mlir::TypeRange b) {

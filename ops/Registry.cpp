@@ -10,6 +10,8 @@ InferInputs checkedInputs(const char *op, std::span<const OperandRecord> operand
   bool variadic = !operands.empty() && operands.back().variadic;
   require(variadic || in.size() <= operands.size(), "{}: has {} operands, expected at most {}", op, in.size(),
           operands.size());
+  if (takesValues && variadic && in.size() == operands.size() && !in.back())
+    in.pop_back(); // of an operator that takes any number: none
   in.resize(std::max(in.size(), operands.size() - variadic), nullptr);
   for (size_t i = 0; i < in.size(); ++i) {
     const OperandRecord &record = operands[std::min(i, operands.size() - 1)];
