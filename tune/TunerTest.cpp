@@ -326,6 +326,59 @@ TEST(Tuner, startsFromAModelOfOtherTasks) {
   EXPECT_LT(4 * wide[1], 3 * wide[0]) << "LATHE_SEED=" << baseSeed();
 }
 
+TEST(Tuner, beginsWithTheTaskOfWhichOthersTellTheMostGain) {
+  Model model;
+  for (size_t told : {0, 1}) { // the task of which others tell that its prior is slow
+    FakeRunner runner(model);
+    TuneOptions options = quick(runner);
+    options.searcher = "xgb_knob";
+    options.margin = 0;
+    options.trials = 9;
+    options.startModel = [&](size_t task) {
+      const KernelFacts &kernel = *model.tasks[task].facts;
+      Space space = spaceOf(model.tasks[task]);
+      Features features(kernel, FeatureSet::knob);
+      Random random(baseSeed());
+      Schedule prior = readSchedule(model.tasks[task].prior);
+      std::vector<TrainingExample> examples;
+      for (int i = 0; i < 100; ++i)
+        for (bool isPrior : {false, true}) {
+          Schedule schedule = isPrior ? prior : space.schedule(space.draw(random).value());
+          examples.push_back({features.example(schedule), isPrior == (task == told) ? 2e-3 : 1e-3});
+        }
+      auto trained = std::make_shared<LearnedModel>();
+      trained->fit(examples);
+      return trained;
+    };
+    std::vector<std::pair<size_t, size_t>> batches; // task, schedules
+    TuneWatch watch;
+    watch.measured = [&](size_t task, const std::vector<Measurement> &all) { batches.emplace_back(task, all.size()); };
+    Tuner(model.tasks, runner, options, watch).search();
+    ASSERT_GE(batches.size(), 3u);
+    EXPECT_EQ(batches[2], std::pair(told, options.batch / 2)) << "LATHE_SEED=" << baseSeed(); // behind the priors
+  }
+}
+
+TEST(Tuner, leavesATaskThatEarlierRunsHaveSearched) {
+  Model model;
+  FakeRunner runner(model);
+  Space space = spaceOf(model.tasks[0]);
+  Random random(baseSeed());
+  std::string prior = space.schedule(*space.point(readSchedule(model.tasks[0].prior))).str();
+  std::set<std::string> drawn = {prior};
+  while (drawn.size() < 65)
+    drawn.insert(space.schedule(space.draw(random).value()).str());
+  for (const std::string &schedule : drawn)
+    model.tasks[0].known.push_back(runner.measure(model.tasks[0].task, {schedule}, never)[0]);
+  TuneOptions options = quick(runner);
+  std::vector<size_t> order;
+  TuneWatch watch;
+  watch.measured = [&](size_t task, const std::vector<Measurement> &) { order.push_back(task); };
+  Tuner(model.tasks, runner, options, watch).search();
+  ASSERT_GE(order.size(), 3u);
+  EXPECT_EQ(order[2], 1u) << "LATHE_SEED=" << baseSeed(); // though the first task runs four times
+}
+
 TEST(Tuner, whatOthersKeptIsMeasuredFirstAndIsInTheTurns) {
   Model model;
   FakeRunner runner(model);
