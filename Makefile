@@ -63,10 +63,10 @@ tuning-table: configure ## writes docs/tuning-table.md: eight networks untuned a
 RECORDS_MODELS ?= zoo:alexnet zoo:inception_v2 zoo:resnet18 zoo:resnet50 zoo:resnet101 zoo:densenet121 zoo:googlenet zoo:mobilenet_v2
 RECORDS_THREADS ?= $(shell printf '%s\n' 1 $$(nproc) | sort -nu)
 RECORDS_BUDGET ?= 10m
-records: configure ## tunes networks on this machine and writes its archive in data/records and the trained model in data/models (RECORDS_MODELS="zoo:resnet50" RECORDS_BUDGET=5m shorten)
+records: configure ## tunes networks on this machine and writes its archive in data/records and the trained model in data/models (RECORDS_MODELS="zoo:resnet50" RECORDS_BUDGET=5m shorten); goes on after an interruption
 	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-tune-builder lathe-tune-runner
-	@set -e; for model in $(RECORDS_MODELS); do for threads in $(RECORDS_THREADS); do \
-	  $(BUILD)/bin/lathe tune $$model --threads $$threads --budget $(RECORDS_BUDGET); done; done
+	@set -e; for threads in $(if $(strip $(RECORDS_MODELS)),$(RECORDS_THREADS)); do \
+	  $(BUILD)/bin/lathe tune --all "$$(echo $(RECORDS_MODELS) | tr ' ' ,)" --threads $$threads --budget $(RECORDS_BUDGET); done
 	@$(BUILD)/bin/lathe records ship data/records
 	@$(BUILD)/bin/lathe tune --train-model data/models
 
