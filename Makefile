@@ -58,6 +58,10 @@ tuning-table: configure ## writes docs/tuning-table.md: eight networks untuned a
 	@mkdir -p build/bench
 	@$(BUILD)/bin/lathe tune --all $(TUNED) --budget $(TUNE_BUDGET) --threads $(TUNE_THREADS) --store build/bench/tuning.db -o docs/tuning-table.md
 
+dynamic-table: setup-bench configure peers ## writes the table of docs/dynamic-networks.md: networks of open sizes, one package each, beside ONNX Runtime; goes on after an interruption
+	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-runner-onnxruntime
+	@/usr/bin/python3 bench/dynamic_networks.py $(BUILD)/bin/lathe --write docs/dynamic-networks.md
+
 # What comes with the source: the records of this kind of machine, and the default searcher's model, which learns from all
 # records of the store (docs/records.md). RECORDS_MODELS= only ships what the store has.
 RECORDS_MODELS ?= zoo:alexnet zoo:inception_v2 zoo:resnet18 zoo:resnet50 zoo:resnet101 zoo:densenet121 zoo:googlenet zoo:mobilenet_v2
