@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup setup-bench configure build demo test test-all sanitize bench tuning-table records peers format lint clean
+.PHONY: help setup setup-bench configure build demo test test-all sanitize bench tuning-table dynamic-table records peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
