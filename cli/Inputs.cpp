@@ -1,5 +1,6 @@
 #include "cli/Inputs.h"
 
+#include "cli/Values.h"
 #include "lab/judging/OutputSummary.h"
 #include "support/ArrayNames.h"
 #include "support/Memory.h"
@@ -62,7 +63,6 @@ std::string pathOf(const std::string &text) {
   return equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
 }
 
-NpyView viewOf(const Tensor &tensor) { return {tensor.type(), tensor.dims(), tensor.data()}; }
 
 std::string portsText(std::span<const runtime::Port> ports) {
   std::string text;
@@ -81,7 +81,8 @@ std::string batchSymbol(const runtime::Port &port) {
 
 /// Extents of a port in this run: those of --shape, otherwise the port's with its symbols bound.
 std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags,
-                               const std::map<std::string, std::vector<int64_t>> &shapes) {
+                               const std::map<std::string, std::vector<int64_t>> &shapes,
+                               const std::map<std::string, int64_t> &known = {}) {
   auto shape = shapes.find(port.name);
   std::string batch = batchSymbol(port);
   std::vector<int64_t> dims;
@@ -89,81 +90,11 @@ std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flag
     dims.push_back(shape != shapes.end() && shape->second[axis] >= 0
                        ? shape->second[axis]
                        : port.dims[axis].evaluate([&](const std::string &symbol) -> int64_t {
+                           if (auto bound = known.find(symbol); bound != known.end())
+                             return bound->second;
                            return flags.batch && symbol == batch ? flags.batch : 1;
                          }));
   return dims;
-}
-
-/// --shape by name; throws Error where a shape is of no input or not one that the input can have.
-std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
-                                                         const std::vector<std::string> &texts) {
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (const std::string &text : texts) {
-    auto [name, dims] = parseShape(text);
-    auto port = std::find_if(ports.begin(), ports.end(), [&](const runtime::Port &p) { return p.name == name; });
-    require(port != ports.end(), "--shape {}: the model has no input '{}', expected {}", text, name, portsText(ports));
-    bool fits = dims.size() == port->dims.size();
-    for (size_t axis = 0; fits && axis < dims.size(); ++axis)
-      fits = dims[axis] < 0 || !port->dims[axis].isConstant() || port->dims[axis].constant() == dims[axis];
-    require(fits, "--shape {}: input '{}' is {}, and only symbolic extents can be chosen", text, name, str(port->dims));
-    require(shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
-  }
-  return shapes;
-}
-
-/// What -i gives, by name.
-std::map<std::string, Tensor> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
-  std::map<std::string, Tensor> given;
-  std::vector<std::string> names = namesOf(ports);
-  auto give = [&](const std::string &name, Tensor tensor, const std::string &from) {
-    bool known = std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
-    require(known, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
-    require(given.emplace(name, std::move(tensor)).second, "{}: input '{}' is given twice", from, name);
-  };
-  for (const std::string &text : flags.given) {
-    size_t equals = text.find('=');
-    std::string path = pathOf(text);
-    bool named = path.size() != text.size();
-    if (std::filesystem::is_directory(path)) {
-      require(!named, "-i {}: expected a folder without NAME=, because its files are named like the inputs", text);
-      size_t before = given.size();
-      std::vector<std::string> files = fileNames(names);
-      for (size_t i = 0; i < ports.size(); ++i)
-        if (std::string file = path + "/" + files[i] + ".npy"; std::filesystem::exists(file))
-          give(names[i], tensorOf(readNpy(file)), file);
-      require(given.size() > before, "-i {}: the folder holds no input, expected files NAME.npy with a name of {}",
-              text, portsText(ports));
-      continue;
-    }
-    if (path.size() > 4 && path.ends_with(".npz")) {
-      require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
-      std::vector<std::string> members = memberNames(names); // as writeValues calls them
-      for (NpzMember &member : readNpz(path)) {
-        auto port = std::find(members.begin(), members.end(), member.name);
-        bool exact = std::find(names.begin(), names.end(), member.name) != names.end();
-        give(exact || port == members.end() ? member.name : names[size_t(port - members.begin())],
-             tensorOf(std::move(member.array)), path);
-      }
-      continue;
-    }
-    require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
-            ports.size(), text, portsText(ports));
-    give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
-  }
-  return given;
-}
-
-/// What is missing must be fillable, and --fill and --seed must have something to fill.
-void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
-                         const std::map<std::string, Tensor> &given) {
-  std::string missing;
-  for (const runtime::Port &port : ports)
-    if (!given.contains(port.name))
-      missing += (missing.empty() ? "'" : ", '") + port.name + "'";
-  require(missing.empty() || !flags.fill.empty(),
-          "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
-  require(!missing.empty() || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input", flags.fill);
-  require(!missing.empty() || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input", flags.seed);
 }
 
 /// --batch must have decided the extent of the inputs' symbolic first dimensions, and --shape the others'.
@@ -197,12 +128,11 @@ void requireExtentsHonoured(std::span<const runtime::Port> ports, std::span<cons
 
 /// The inputs to fill must fit into memory, with the numbers that they are made from.
 void requireRoom(std::span<const runtime::Port> ports, const InputFlags &flags,
-                 const std::map<std::string, Tensor> &given,
-                 const std::map<std::string, std::vector<int64_t>> &shapes) {
+                 const std::map<std::string, Value> &given, const std::map<std::string, std::vector<int64_t>> &shapes) {
   double bytes = 0;
   std::string text;
   for (const runtime::Port &port : ports) {
-    if (given.contains(port.name) || !port.tensor)
+    if (given.contains(port.name) || !port.tensor())
       continue;
     std::vector<int64_t> dims = extentsOf(port, flags, shapes);
     double elements = 1;
@@ -215,6 +145,90 @@ void requireRoom(std::span<const runtime::Port> ports, const InputFlags &flags,
 }
 
 } // namespace
+
+std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
+                                                         const std::vector<std::string> &texts) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string &text : texts) {
+    auto [name, dims] = parseShape(text);
+    auto port = std::find_if(ports.begin(), ports.end(), [&](const runtime::Port &p) { return p.name == name; });
+    require(port != ports.end(), "--shape {}: the model has no input '{}', expected {}", text, name, portsText(ports));
+    bool fits = dims.size() == port->dims.size();
+    for (size_t axis = 0; fits && axis < dims.size(); ++axis)
+      fits = dims[axis] < 0 || !port->dims[axis].isConstant() || port->dims[axis].constant() == dims[axis];
+    require(fits, "--shape {}: input '{}' is {}, and only symbolic extents can be chosen", text, name, str(port->dims));
+    require(shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
+  }
+  return shapes;
+}
+
+std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
+  std::map<std::string, Value> given;
+  std::vector<std::string> names = namesOf(ports);
+  auto give = [&](const std::string &name, Value value, const std::string &from) {
+    bool known = std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
+    require(known, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
+    require(given.emplace(name, std::move(value)).second, "{}: input '{}' is given twice", from, name);
+  };
+  for (const std::string &text : flags.given) {
+    size_t equals = text.find('=');
+    std::string path = pathOf(text);
+    bool named = path.size() != text.size();
+    if (std::filesystem::is_directory(path)) {
+      require(!named, "-i {}: expected a folder without NAME=, because its files are named like the inputs", text);
+      size_t before = given.size();
+      std::vector<std::string> files = fileNames(names);
+      for (size_t i = 0; i < ports.size(); ++i)
+        if (std::string file = path + "/" + files[i] + ".npy"; std::filesystem::exists(file))
+          give(names[i], tensorOf(readNpy(file)), file);
+      require(given.size() > before, "-i {}: the folder holds no input, expected files NAME.npy with a name of {}",
+              text, portsText(ports));
+      continue;
+    }
+    if (path.size() > 4 && path.ends_with(".npz")) {
+      require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
+      std::vector<std::string> members = memberNames(names); // as writeValues calls them
+      ValueParts parts(ports);
+      for (NpzMember &member : readNpz(path)) {
+        if (parts.take(member.name, member.array, path))
+          continue;
+        auto port = std::find(members.begin(), members.end(), member.name);
+        bool exact = std::find(names.begin(), names.end(), member.name) != names.end();
+        give(exact || port == members.end() ? member.name : names[size_t(port - members.begin())],
+             tensorOf(std::move(member.array)), path);
+      }
+      for (auto &[name, value] : parts.values(path))
+        give(name, value, path);
+      continue;
+    }
+    require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
+            ports.size(), text, portsText(ports));
+    give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
+  }
+  return given;
+}
+
+void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
+                         const std::map<std::string, Value> &given) {
+  std::string missing;
+  for (const runtime::Port &port : ports)
+    if (!given.contains(port.name))
+      missing += (missing.empty() ? "'" : ", '") + port.name + "'";
+  require(missing.empty() || !flags.fill.empty(),
+          "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
+  require(!missing.empty() || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input", flags.fill);
+  require(!missing.empty() || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input", flags.seed);
+}
+
+Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
+                   const std::map<std::string, std::vector<int64_t>> &shapes,
+                   const std::map<std::string, int64_t> &known, uint64_t number) {
+  require(port.tensor() && port.type != ElementType::string, "input '{}' cannot be filled: give -i {}=FILE", port.name,
+          port.name);
+  std::vector<int64_t> dims = extentsOf(port, flags, shapes, known);
+  return flags.fill == "random" ? randomTensor(port.type, dims, flags.seed * 1000003 + number)
+                                : filled(port.type, dims, flags.fill == "ones");
+}
 
 void InputFlags::add(Options &options, const std::string &defaultFill) {
   fill = defaultFill;
@@ -266,7 +280,7 @@ bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags) 
 
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
                                 const std::vector<std::string> &shapeTexts) {
-  std::map<std::string, Tensor> given = givenInputs(ports, flags);
+  std::map<std::string, Value> given = givenInputs(ports, flags);
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
   requireFillHonoured(ports, flags, given);
   requireRoom(ports, flags, given, shapes);
@@ -278,11 +292,7 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
       values.push_back(found->second);
       continue;
     }
-    require(port.tensor && port.type != ElementType::string, "input '{}' cannot be filled: give -i {}=FILE", port.name,
-            port.name);
-    std::vector<int64_t> dims = extentsOf(port, flags, shapes);
-    values.push_back(flags.fill == "random" ? randomTensor(port.type, dims, flags.seed * 1000003 + index)
-                                            : filled(port.type, dims, flags.fill == "ones"));
+    values.push_back(filledInput(port, flags, shapes, {}, index));
   }
   requireExtentsHonoured(ports, values, flags, shapes);
   return values;
@@ -336,7 +346,8 @@ void printOutputs(std::span<const std::string> names, std::span<const Value> out
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].isTensor()) {
       if (print)
-        std::cout << fmt::format("{}: not a tensor\n", printable(names[i]));
+        std::cout << fmt::format("{}: {}\n", printable(names[i]), valueText(outputs[i]));
+      json["outputs"].push_back({{"name", names[i]}, {"value", valueText(outputs[i])}});
       continue;
     }
     const Tensor &tensor = outputs[i].tensor();
@@ -370,25 +381,28 @@ void requireValuesPath(const std::string &path, size_t count) {
 }
 
 void writeValues(const std::string &path, std::span<const std::string> names, std::span<const Value> values) {
-  for (size_t i = 0; i < names.size(); ++i)
-    require(values[i].isTensor() && values[i].tensor().type() != ElementType::string,
-            "output '{}' is not a tensor of numbers and cannot be written", names[i]);
+
   if (path.ends_with(".npz")) {
-    std::vector<NpzEntry> entries;
+    std::vector<ValueArray> arrays;
     for (size_t i = 0; i < names.size(); ++i)
-      entries.push_back({names[i], viewOf(values[i].tensor())});
+      std::ranges::move(arraysOf(names[i], values[i]), std::back_inserter(arrays));
+    std::vector<NpzEntry> entries;
+    for (const ValueArray &array : arrays)
+      entries.push_back({array.name, npyView(array.tensor)});
     return writeNpz(path, entries);
   }
+  for (size_t i = 0; i < names.size(); ++i)
+    require(values[i].isTensor(), "output '{}' is {}: give -o FILE.npz", names[i], name(kindOf(values[i])));
   requireValuesPath(path, names.size());
   if (PendingFile::isStream(path) || path.ends_with(".npy"))
     if (std::error_code ignored; !std::filesystem::is_directory(path, ignored) && !path.ends_with('/'))
-      return writeNpy(path, viewOf(values[0].tensor()));
+      return writeNpy(path, npyView(values[0].tensor()));
   std::error_code error;
   std::filesystem::create_directories(path, error);
   require(!error, "{}: cannot create: {}", path, error.message());
   std::vector<std::string> files = fileNames(names);
   for (size_t i = 0; i < names.size(); ++i)
-    writeNpy(path + "/" + files[i] + ".npy", viewOf(values[i].tensor()));
+    writeNpy(path + "/" + files[i] + ".npy", npyView(values[i].tensor()));
 }
 
 } // namespace lathe::cli

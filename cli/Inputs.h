@@ -29,6 +29,20 @@ struct InputFlags {
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
                                 const std::vector<std::string> &shapes);
 
+/// What --input gives, by name of the port.
+std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
+/// --shape by name of the port. Throws Error for a shape of no input, or not one that the input can have.
+std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
+                                                         const std::vector<std::string> &texts);
+/// Throws Error if an input is missing that nothing fills, or if --fill or --seed have nothing to fill.
+void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
+                         const std::map<std::string, Value> &given);
+/// What --fill makes for a port. Symbols of its extents are those `known`, else as --batch says, else 1; `number` tells
+/// random inputs of one seed apart.
+Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
+                   const std::map<std::string, std::vector<int64_t>> &shapes,
+                   const std::map<std::string, int64_t> &known, uint64_t number);
+
 /// True if `flags.given` does not cover all inputs.
 bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 

@@ -18,6 +18,7 @@ extern const KernelFamily recurrentFamily;   // "recurrent"
 extern const KernelFamily reductionFamily;   // "reduction"
 extern const KernelFamily resizeFamily;      // "resize"
 extern const KernelFamily scanFamily;        // "scan"
+extern const KernelFamily selectionFamily;   // "selection"
 extern const KernelFamily softmaxFamily;     // "softmax"
 
 } // namespace lathe

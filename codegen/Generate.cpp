@@ -17,7 +17,7 @@ const std::vector<const KernelFamily *> &families() {
   static const std::vector<const KernelFamily *> table = {
       &attentionFamily, &contractionFamily, &indexedFamily, &lrnFamily,       &mapFamily,
       &movementFamily,  &normalizeFamily,   &poolFamily,    &recurrentFamily, &reductionFamily,
-      &resizeFamily,    &scanFamily,        &softmaxFamily};
+      &resizeFamily,    &scanFamily,        &selectionFamily, &softmaxFamily};
   return table;
 }
 

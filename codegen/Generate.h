@@ -30,6 +30,9 @@ struct GeneratedKernel {
   /// Number of images: the work items divide into that many equal ranges, one for each index of the
   /// first axis of all operands and results with the rank of the anchor. 1: unknown.
   Dim images = 1;
+  /// Of a concatenation: its first work items, which copy the first operand. Where that lies in the result already,
+  /// they need not run.
+  Dim firstOperandUnits = 0;
   Dims dims; // run-time extents, in the order in which the code receives them
   /// One per kernel argument; empty: the argument is used unchanged, in the layout of its type.
   std::vector<std::optional<Packing>> packings;

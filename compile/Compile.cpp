@@ -80,6 +80,8 @@ public:
                                                  conversion.from, conversion.to, conversion.bytes));
       for (const PipelineReport::Declined &declined : formed.references)
         referenceReasons[declined.node] = declined.reason;
+      for (const PipelineReport::Declined &declined : formed.notGrowing)
+        report.notes.push_back(fmt::format("{} does not grow in place: {}", declined.node, declined.reason));
     }
     report.passSeconds = since(start);
   }

@@ -43,9 +43,16 @@ KernelLibrary::Entry &KernelLibrary::entryOf(const ScheduleTask &task, const Sch
     if (!generated)
       return {NotApplicable{generated.reason()}, {}};
     double cycles = (*facts)->predict(generated->schedule).total();
-    CompiledKernel compiled{task.kernel,       generated->schedule,     cycles,
-                            generated->units,  generated->scratchBytes, generated->images,
-                            generated->stages, generated->dims,         std::move(generated->packings)};
+    CompiledKernel compiled{task.kernel,
+                            generated->schedule,
+                            cycles,
+                            generated->units,
+                            generated->scratchBytes,
+                            generated->images,
+                            generated->stages,
+                            generated->firstOperandUnits,
+                            generated->dims,
+                            std::move(generated->packings)};
     return {std::move(compiled), std::move(generated->module)};
   };
   return *entries.emplace(std::move(key), std::make_unique<Entry>(make())).first->second;

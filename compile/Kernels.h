@@ -32,7 +32,7 @@ struct CompiledKernel {
   double predictedCycles = 0; // Prediction::total() of the schedule
   Dim units = 1;
   Dim scratchBytes = 0;
-  Dim images = 1, stages = 1; // as in GeneratedKernel
+  Dim images = 1, stages = 1, firstOperandUnits = 0; // as in GeneratedKernel
   Dims dims;
   std::vector<std::optional<Packing>> packings; // one per kernel argument
   size_t code = 0;                              // index into CodeImage::entries

@@ -1,5 +1,7 @@
 #include "compile/PlanBuilder.h"
 
+#include "compile/PlanGrowths.h"
+#include "compile/PlanLiveness.h"
 #include "compile/PlanParts.h"
 #include "compile/PlanRules.h"
 #include "ir/Bodies.h"
@@ -19,21 +21,20 @@ class PlanBuilder {
 public:
   PlanBuilder(PlanParts &parts, mlir::ModuleOp module, uint32_t blockIndex)
       : symbols(module), parts(parts), blockIndex(blockIndex), main(mainFunction(module)),
-        shapes(nn::shapesWithRules(main, rules)) {}
+        shapes(nn::shapesWithRules(main, rules)), live(liveOperations(main, shapes)) {}
 
   void buildMain() {
     namePorts();
     addInputs();
-    findLive();
     placeOutputs();
     fill();
     addRules(plan(), rules);
+    addGrowths(plan(), returned(), symbols, shapes);
   }
 
   /// The body of a branch: its arguments are values of the plan, and it writes its results into others.
   void buildBranch(llvm::ArrayRef<uint32_t> arguments, llvm::ArrayRef<uint32_t> results) {
     bind(arguments);
-    findLive();
     for (auto [value, target] : llvm::zip(returned(), results))
       placeResult(value, target);
     fill();
@@ -43,7 +44,6 @@ public:
   /// The body of a loop. Returns the values of its results.
   std::vector<uint32_t> buildBody(llvm::ArrayRef<uint32_t> arguments) {
     bind(arguments);
-    findLive();
     fill();
     addBlockRules(plan(), blockIndex, rules);
     std::vector<uint32_t> results;
@@ -69,15 +69,6 @@ private:
   };
   std::vector<Copy> copies; // outputs that no instruction writes in place
 
-  /// The same bytes under other extents, or in a layout that orders them alike (the passes leave only such conversions
-  /// outside kernels).
-  static bool isView(mlir::Operation *op) {
-    if (llvm::isa<nn::ConvertLayoutOp>(op))
-      return true;
-    const OpRecord *record = nn::recordOf(op);
-    return record && std::string_view(record->lowering) == "view";
-  }
-
   plan::PlanT &plan() { return *parts.built.plan; }
   plan::ValueT &row(uint32_t value) { return parts.row(value); }
   mlir::OperandRange returned() { return main.getBody().front().getTerminator()->getOperands(); }
@@ -94,24 +85,6 @@ private:
       if (live.contains(&op))
         visit(op);
     finishOutputs();
-  }
-
-  /// Operations that outputs depend on. A view only needs what it looks at: its shape is in the plan already.
-  void findLive() {
-    llvm::DenseSet<mlir::Value> needed;
-    mlir::Block &body = main.getBody().front();
-    needed.insert(body.getTerminator()->operand_begin(), body.getTerminator()->operand_end());
-    for (mlir::Operation &op : llvm::reverse(body.without_terminator())) {
-      if (llvm::none_of(op.getResults(), [&](mlir::Value result) { return needed.contains(result); }))
-        continue;
-      live.insert(&op);
-      if (computesNothing(&op, shapes))
-        continue;
-      if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
-        needed.insert(op.getOperand(0));
-      else
-        needed.insert(op.operand_begin(), op.operand_end());
-    }
   }
 
   /// Inputs and outputs keep the model's names, each kind on its own; values inside get out of their way.
@@ -139,13 +112,15 @@ private:
       const std::string &name = outputNames[i];
       TensorInfo info = shapes.of(value);
       require(!nn::layoutOf(value), "internal: output '{}' is left in a blocked layout", name);
-      if (hasUnknown(info) && value.getDefiningOp() &&
+      if (isDynamic(value) && value.getDefiningOp() &&
           !values.contains(value)) { // the reference that makes it allocates it
         plan().outputs.push_back(addValue(value, name, plan::Storage::Dynamic));
         continue;
       }
       uint32_t output = parts.addValue(name, info, {}, plan::Storage::Output);
       plan().outputs.push_back(output);
+      if (std::optional<GrowingValue> growing = growingValue(value, symbols, shapes))
+        row(output).bytes = physicalBytes({info.type, growing->stored, {}}, {}).str();
       placeResult(value, output);
     }
   }
@@ -162,9 +137,9 @@ private:
       chain.push_back(root);
     }
     auto placed = [&](mlir::Value v) { return values.contains(v); };
-    bool own = !hasUnknown(shapes.of(value)) && !hasUnknown(shapes.of(root)) &&
-               row(target).storage != plan::Storage::Dynamic && root.getDefiningOp() &&
-               !llvm::isa<nn::ConstantOp>(root.getDefiningOp()) && !placed(value) && llvm::none_of(chain, placed);
+    bool own = !isDynamic(value) && !isDynamic(root) && row(target).storage != plan::Storage::Dynamic &&
+               root.getDefiningOp() && !llvm::isa<nn::ConstantOp, nn::BindExtentsOp>(root.getDefiningOp()) &&
+               !placed(value) && llvm::none_of(chain, placed);
     if (!own) {
       copies.push_back({value, target});
       return;
@@ -173,6 +148,9 @@ private:
     for (mlir::Value viewed : chain)
       addAlias(viewed, target);
   }
+
+  /// Only what makes the value knows its extents.
+  bool isDynamic(mlir::Value value) const { return hasUnknown(shapes.of(value)) || !ownExtents(value, shapes).empty(); }
 
   uint32_t addAlias(mlir::Value value, uint32_t of, const Dim &offset = 0) {
     uint32_t alias = addValue(value, parts.nameInside(value), plan::Storage::Alias);
@@ -218,14 +196,17 @@ private:
     }
   }
 
-  /// Results that are an input, a constant, or returned twice: copied by the reference of `reshape`.
+  /// Results that are an input, a constant, or returned twice: copied by the reference of `reshape`; what is no tensor is
+  /// passed on.
   void finishOutputs() {
     for (const Copy &copy : copies) {
-      ReshapeAttrs attrs;
-      attrs.shape.assign(shapes.of(copy.from).dims.size(), 0); // 0: the input's extent
+      ReshapeAttrs reshape;
+      PassValueAttrs pass;
+      bool tensor = shapes.of(copy.from).isTensor();
+      reshape.shape.assign(shapes.of(copy.from).dims.size(), 0); // 0: the input's extent
       auto call = std::make_unique<plan::CallReferenceT>();
-      call->op = "reshape";
-      call->attrs = encodeAttrs(attrs);
+      call->op = tensor ? "reshape" : "pass_value";
+      call->attrs = tensor ? encodeAttrs(reshape) : encodeAttrs(pass);
       call->inputs = {static_cast<int32_t>(valueOf(copy.from))};
       call->outputs = {copy.output};
       call->nodes = {row(copy.output).name};
@@ -247,8 +228,8 @@ private:
   uint32_t resultOf(mlir::Value value) {
     if (auto found = values.find(value); found != values.end())
       return found->second;
-    bool dynamic = hasUnknown(shapes.of(value));
-    return addValue(value, parts.nameInside(value), dynamic ? plan::Storage::Dynamic : plan::Storage::Temporary);
+    return addValue(value, parts.nameInside(value),
+                    isDynamic(value) ? plan::Storage::Dynamic : plan::Storage::Temporary);
   }
 
   void visit(mlir::Operation &op) {
@@ -261,6 +242,8 @@ private:
     }
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       return callKernel(call);
+    if (auto extents = llvm::dyn_cast<nn::BindExtentsOp>(op))
+      return bindExtents(extents);
     if (auto branch = llvm::dyn_cast<nn::IfOp>(op))
       return addBranch(branch);
     if (auto loop = llvm::dyn_cast<nn::LoopOp>(op))
@@ -283,6 +266,18 @@ private:
     if (values.contains(result))
       return; // an output: what it looks at writes there
     addAlias(result, valueOf(operand));
+  }
+
+  /// The operand's elements are the extents of what follows.
+  void bindExtents(nn::BindExtentsOp op) {
+    values.try_emplace(op.getY(), valueOf(op.getX()));
+    std::vector<std::string> symbols = boundBy(op, shapes);
+    if (symbols.empty()) // they were known before
+      return;
+    auto compute = std::make_unique<plan::ComputeShapeT>();
+    compute->from = valueOf(op.getX());
+    compute->symbols = std::move(symbols);
+    push(std::move(compute));
   }
 
   /// A concatenation was placed before; the parts of a slice or split are seen from here on.
@@ -346,7 +341,10 @@ private:
     instruction->units = kernel.units.str();
     instruction->scratch_bytes = kernel.scratchBytes.str();
     instruction->element_ranges = elementRanges(function, call, shapes);
-    if (instruction->element_ranges.empty() && !(kernel.images == Dim(1)) && byImages(call, kernel.images))
+    std::optional<GrowingValue> growing = growingValue(call.getResult(0), symbols, shapes);
+    if (growing)
+      instruction->first_unit = (kernel.firstOperandUnits * Dim::symbol(growing->kept)).str();
+    else if (instruction->element_ranges.empty() && !(kernel.images == Dim(1)) && byImages(call, kernel.images))
       instruction->images = kernel.images.str();
     if (!(kernel.stages == Dim(1)))
       instruction->stages = kernel.stages.str();

@@ -26,7 +26,7 @@ nn::ConstantData expanded(nn::ConstantOp constant, std::vector<char> &storage) {
 
 } // namespace
 
-bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }
+bool hasUnknown(const TensorInfo &info) { return !info.isTensor() || llvm::any_of(info.dims, isUnknown); }
 
 PlanParts::PlanParts(KernelLibrary &library, package::Constants &constants) : library(library), constants(constants) {
   built.plan = std::make_unique<plan::PlanT>();
@@ -48,6 +48,7 @@ std::string PlanParts::nameInside(mlir::Value value) {
 uint32_t PlanParts::addValue(std::string name, const TensorInfo &info, nn::BlockedAttr layout, plan::Storage storage) {
   auto value = std::make_unique<plan::ValueT>();
   value->name = std::move(name);
+  value->kind = static_cast<plan::Kind>(info.kind);
   value->type = static_cast<uint8_t>(info.type);
   for (const Dim &dim : info.dims)
     value->dims.push_back(dim.str());
@@ -56,7 +57,7 @@ uint32_t PlanParts::addValue(std::string name, const TensorInfo &info, nn::Block
     value->block = static_cast<int>(layout.getSize());
   }
   value->storage = storage;
-  if (storage != plan::Storage::Dynamic)
+  if (storage != plan::Storage::Dynamic && info.isTensor())
     value->bytes = physicalBytes(info, layout).str();
   built.plan->values.push_back(std::move(value));
   return static_cast<uint32_t>(built.plan->values.size() - 1);

@@ -39,7 +39,7 @@ private:
   std::map<std::pair<const void *, std::string>, uint32_t> packed; // constant and packing text -> value
 };
 
-/// True when no formula over the inputs' extents gives the shape.
+/// True when no formula over the inputs' extents gives the shape, and for what is no tensor.
 bool hasUnknown(const TensorInfo &info);
 
 } // namespace lathe

@@ -1,6 +1,8 @@
 #include "compile/PlanRules.h"
 
 #include "ir/Bridge.h"
+#include "ops/ElementBounds.h"
+#include "passes/Rewrite.h"
 
 #include <algorithm>
 #include <set>
@@ -9,7 +11,7 @@
 namespace lathe {
 namespace {
 
-/// Symbols that are the extent of an input or of a value that a reference allocates.
+/// Symbols that are the extent of an input or of a value that a reference allocates, or that an instruction computes.
 std::set<std::string> boundSymbols(const plan::PlanT &plan) {
   std::set<std::string> bound;
   for (const auto &value : plan.values) {
@@ -23,6 +25,10 @@ std::set<std::string> boundSymbols(const plan::PlanT &plan) {
         bound.insert(names[0]);
     }
   }
+  for (const auto &block : plan.blocks)
+    for (const auto &instruction : block->instructions)
+      if (const plan::ComputeShapeT *compute = instruction->operation.AsComputeShape())
+        bound.insert(compute->symbols.begin(), compute->symbols.end());
   return bound;
 }
 
@@ -60,23 +66,66 @@ void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRu
   addBoundRules(plan, plan.blocks[block]->rules, rules);
 }
 
+namespace {
+
+std::vector<std::string> texts(const Dims &dims) {
+  std::vector<std::string> list;
+  for (const Dim &dim : dims)
+    list.push_back(dim.str());
+  return list;
+}
+
+/// True if `value` is a constant whose elements are in a range that is known now.
+bool isConstantInside(mlir::Value value, const ElementBound &bound) {
+  std::optional<Tensor> tensor = constantOf(value);
+  if (!tensor || !allConstant(bound.least) || !allConstant(bound.most) || !isInteger(tensor->type()))
+    return false;
+  for (int64_t i = 0; i < tensor->elements(); ++i) {
+    size_t place = static_cast<size_t>(i) % bound.least.size();
+    if (tensor->asInteger(i) < bound.least[place].constant() || tensor->asInteger(i) > bound.most[place].constant())
+      return false;
+  }
+  return true;
+}
+
+/// Descriptions of the operands of `op`, in the order of its record.
+std::vector<TensorInfo> operandsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
+  std::vector<TensorInfo> infos;
+  for (mlir::Value operand : nn::operandsByRecord(op))
+    infos.push_back(operand ? shapes.of(operand) : TensorInfo());
+  return infos;
+}
+
+} // namespace
+
 std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::FuncOp kernel, mlir::func::CallOp call,
                                                                 const nn::SymbolicShapes &shapes) {
+  std::vector<TensorInfo> arguments;
+  for (mlir::Value operand : call.getOperands())
+    arguments.push_back(shapes.of(operand));
+  nn::SymbolicShapes inside(kernel, arguments);
   std::vector<std::unique_ptr<plan::ElementRangeT>> ranges;
   kernel.walk([&](mlir::Operation *op) {
     const OpRecord *record = nn::recordOf(op);
-    if (!record || record->lowering != std::string_view("recurrent"))
+    if (!record)
       return;
     llvm::SmallVector<mlir::Value> operands = nn::operandsByRecord(op);
-    for (auto [operand, description] : llvm::zip(operands, record->operands)) {
-      auto lengths = llvm::dyn_cast_if_present<mlir::BlockArgument>(operand);
-      if (description.name != std::string_view("sequence_lens") || !lengths)
+    std::vector<TensorInfo> infos = operandsOf(op, inside);
+    InferInputs inputs;
+    for (auto [operand, info] : llvm::zip_equal(operands, infos))
+      inputs.push_back(operand ? &info : nullptr);
+    for (const ElementBound &bound : elementBounds(*record, *nn::attrsOf(op), inputs)) {
+      mlir::Value operand = operands[bound.operand];
+      auto argument = llvm::dyn_cast<mlir::BlockArgument>(operand);
+      if (isConstantInside(argument ? call.getOperand(argument.getArgNumber()) : operand, bound))
         continue;
-      auto x = llvm::cast<mlir::BlockArgument>(operands[0]);
+      require(argument != nullptr, "internal: {}: a kernel computes '{}', whose range is to be checked",
+              nn::describe(op->getLoc()), record->operands[bound.operand].name);
       auto range = std::make_unique<plan::ElementRangeT>();
-      range->buffer = lengths.getArgNumber();
-      range->max = shapes.of(call.getOperand(x.getArgNumber())).dims[0].str();
-      range->operand = description.name;
+      range->buffer = argument.getArgNumber();
+      range->least = texts(bound.least);
+      range->most = texts(bound.most);
+      range->operand = record->operands[bound.operand].name;
       ranges.push_back(std::move(range));
     }
   });

@@ -18,8 +18,8 @@ void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
 /// The same for a block, whose rules only hold where it runs.
 void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRule> rules);
 
-/// Returns the ranges of elements that `kernel` takes for granted in the operands of `call`: lengths
-/// of sequences are from 0 to the extent of the time axis.
+/// Returns the ranges of elements that `kernel` takes for granted in the operands of `call`, as its
+/// operators' shape functions state them (ops/ElementBounds.h). Constants that are in range need none.
 std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::FuncOp kernel, mlir::func::CallOp call,
                                                                 const nn::SymbolicShapes &shapes);
 

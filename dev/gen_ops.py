@@ -62,6 +62,7 @@ class Op:
         self.infer_generic = bool(rec["inferFunction"])
         self.reference = rec["referenceFunction"] or "run" + self.camel
         self.reference_generic = bool(rec["referenceFunction"])
+        self.takes_values = bool(rec["takesValues"])
         self.axes = rec["benchmarkAxes"]
         self.family = rec["!locs"][0].split(".td")[0].split("/")[-1].lower()  # ops/conv/Conv.td -> conv
         static = {db[d["def"]]["staticOperand"]: db[d["def"]]["staticAttribute"] for d in rec["staticOperands"]}
@@ -161,9 +162,9 @@ def registry_inc(ops):
         cast = "a" if op.infer_generic else f"static_cast<const {c}Attrs &>(a)"
         rows.append(
             f'  {{"{op.name}", "{op.family}", {quote(op.summary)}, "{op.lowering}", {op.tolerance}, {operands}, {results}, '
-            f'{b(any(v for _, v in op.results))}, {attrs}, {mappings}, {axes},\n'
+            f'{b(any(v for _, v in op.results))}, {b(op.takes_values)}, {attrs}, {mappings}, {axes},\n'
             f'   []() -> std::unique_ptr<Attrs> {{ return std::unique_ptr<Attrs>(new {c}Attrs); }},\n'
-            f'   [](const Attrs &a, const InferInputs &in) {{ return checkedResults("{op.name}", {op.infer}({cast}, checkedInputs("{op.name}", {operands}, in))); }},\n'
+            f'   [](const Attrs &a, const InferInputs &in) {{ return checkedResults("{op.name}", {op.infer}({cast}, checkedInputs("{op.name}", {operands}, in, {b(op.takes_values)}))); }},\n'
             f'   []([[maybe_unused]] const Attrs &attrs, [[maybe_unused]] const InferInputs &in, [[maybe_unused]] const InferInputs &out) -> Dim {{\n'
             f'     [[maybe_unused]] auto &a = static_cast<const {c}Attrs &>(attrs); return {op.flops}; }}}},')
     out.append("const OpRecord records[] = {")

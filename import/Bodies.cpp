@@ -1,6 +1,7 @@
 #include "import/Bodies.h"
 
 #include "import/Node.h"
+#include "import/RunTimeValues.h"
 #include "ir/Bodies.h"
 #include "ir/SymbolicShapes.h"
 
@@ -73,6 +74,12 @@ std::vector<Entry> BodyImport::run(const GraphRecord &graph, const std::vector<E
   return node.graph.importWithin(scope, &graph.initializers, outputs);
 }
 
+void BodyImport::resume() {
+  before = node.graph.builder.saveInsertionPoint();
+  node.graph.builder.setInsertionPointToEnd(&block());
+  open = true;
+}
+
 void BodyImport::close(const Values &results) {
   node.graph.builder.create<mlir::func::ReturnOp>(node.loc, results);
   leave();
@@ -137,7 +144,7 @@ namespace {
 /// The carried values as the body sees them. Each round, extents that an iteration changes become symbols.
 class CarriedInfos {
 public:
-  CarriedInfos(StructureNode &node, const Values &initial) : node(node) {
+  CarriedInfos(StructureNode &node, const Values &initial) : owner(&node) {
     for (mlir::Value value : initial)
       infos.push_back(withoutContents(node.graph.info(value)));
     for (size_t i = 0; i < infos.size(); ++i)
@@ -159,9 +166,17 @@ public:
       const TensorInfo &after = results[1 + i];
       require(after.type == infos[i].type, "carried value {} is {} before an iteration and {} behind it", i,
               name(infos[i].type), name(after.type));
+      require(after.kind == infos[i].kind, "carried value {} is {} before an iteration and {} behind it", i,
+              name(infos[i].kind), name(after.kind));
+      if (!after.isTensor()) {
+        TensorInfo both = commonItems(infos[i], after);
+        same &= both.noItems == infos[i].noItems && both.items == infos[i].items;
+        infos[i] = std::move(both);
+        continue;
+      }
       if (after.dims.size() != infos[i].dims.size())
-        node.unsupported(fmt::format("carried value {} has rank {} before an iteration and {} behind it", i,
-                                     infos[i].dims.size(), after.dims.size()));
+        owner->unsupported(fmt::format("carried value {} has rank {} before an iteration and {} behind it", i,
+                                       infos[i].dims.size(), after.dims.size()));
       for (size_t axis = 0; axis < after.dims.size(); ++axis)
         if (!(after.dims[axis] == infos[i].dims[axis]) && !isOpen(i, axis)) {
           open(i, axis);
@@ -171,13 +186,13 @@ public:
     return same;
   }
 
-  /// Extents of carried value `index` after the loop.
-  Dims after(size_t index) const {
-    Dims dims = infos[index].dims;
-    for (size_t axis = 0; axis < dims.size(); ++axis)
+  /// Carried value `index` after the loop.
+  TensorInfo after(size_t index) const {
+    TensorInfo info = infos[index];
+    for (size_t axis = 0; axis < info.dims.size(); ++axis)
       if (isOpen(index, axis))
-        dims[axis] = unknownDim();
-    return dims;
+        info.dims[axis] = unknownDim();
+    return info;
   }
 
   /// `dims` of a value of the body, seen from outside.
@@ -192,7 +207,7 @@ public:
   }
 
 private:
-  StructureNode &node;
+  StructureNode *owner;
   std::vector<TensorInfo> infos;
   std::vector<std::pair<size_t, size_t>> opened; // value and axis
   std::vector<std::string> symbols;
@@ -200,7 +215,7 @@ private:
   bool isOpen(size_t value, size_t axis) const { return llvm::is_contained(opened, std::pair(value, axis)); }
   void open(size_t value, size_t axis) {
     opened.emplace_back(value, axis);
-    symbols.push_back(node.graph.newSymbol(fmt::format("{}_{}_{}", node.name, value, axis)));
+    symbols.push_back(owner->graph.newSymbol(fmt::format("{}_{}_{}", owner->name, value, axis)));
     infos[value].dims[axis] = Dim::symbol(symbols.back());
   }
 };
@@ -221,14 +236,42 @@ Dim tripsOf(StructureNode &node, const LoopParts &parts, BodyImport &body) {
 
 } // namespace
 
+namespace {
+
+/// Makes what an iteration gives an optional where the carried value is one, and the value before the first iteration
+/// where an iteration gives one. True if nothing before the loop has changed.
+bool matchKinds(StructureNode &node, BodyImport &body, Values &initial, Values &made) {
+  RunTimeValues values{node.graph, node.loc, node.name};
+  bool same = true;
+  for (size_t i = 0; i < initial.size(); ++i) {
+    ValueKind before = node.graph.info(initial[i]).kind, after = node.graph.info(made[1 + i]).kind;
+    if (isOptional(before) && !isOptional(after)) {
+      made[1 + i] = values.as({made[1 + i], {}, false}, before, ElementType::invalid);
+    } else if (isOptional(after) && !isOptional(before)) {
+      body.pause();
+      initial[i] = values.as({initial[i], {}, false}, after, ElementType::invalid);
+      body.resume();
+      same = false;
+    }
+  }
+  return same;
+}
+
+} // namespace
+
 std::optional<Values> emitLoop(StructureNode &node, const LoopParts &parts) {
-  CarriedInfos carried(node, parts.carried);
+  Values initial = parts.carried;
+  CarriedInfos carried(node, initial);
   constexpr int rounds = 64; // each opens an extent, and there are not so many
   for (int round = 0; round < rounds; ++round) {
     BodyImport body(node, node.name, carried.arguments());
     std::optional<Values> made = parts.iterate(body);
     if (!made)
       return std::nullopt;
+    if (!matchKinds(node, body, initial, *made)) {
+      carried = CarriedInfos(node, initial);
+      continue;
+    }
     body.close(*made);
     std::vector<TensorInfo> results = body.results();
     if (!carried.agree(results))
@@ -240,8 +283,9 @@ std::optional<Values> emitLoop(StructureNode &node, const LoopParts &parts) {
     mlir::OpBuilder &builder = node.graph.builder;
     std::vector<TensorInfo> infos;
     for (size_t i = 0; i < parts.carried.size(); ++i)
-      infos.push_back({results[1 + i].type, carried.after(i), std::nullopt});
+      infos.push_back(carried.after(i));
     for (size_t i = 1 + parts.carried.size(); i < results.size(); ++i) {
+      require(results[i].isTensor(), "a scanned output is {}, expected a tensor", name(results[i].kind));
       Dims dims = carried.outside(results[i].dims);
       dims.insert(dims.begin(), trips);
       infos.push_back({results[i].type, std::move(dims), std::nullopt});
@@ -249,7 +293,7 @@ std::optional<Values> emitLoop(StructureNode &node, const LoopParts &parts) {
     llvm::SmallVector<mlir::Type> types;
     for (const TensorInfo &info : infos)
       types.push_back(nn::toMlirType(builder.getContext(), info));
-    llvm::SmallVector<mlir::Value> values(parts.carried.begin(), parts.carried.end());
+    llvm::SmallVector<mlir::Value> values(initial.begin(), initial.end());
     llvm::append_range(values, body.captured());
     auto loop = builder.create<nn::LoopOp>(node.loc, types, parts.tripCount, parts.condition, values, body.symbol(),
                                            parts.carried.size());
@@ -263,47 +307,92 @@ std::optional<Values> emitLoop(StructureNode &node, const LoopParts &parts) {
 
 // ---- Branches -----------------------------------------------------------------------------------------------------
 
-std::optional<Values> tensorsOf(StructureNode &node, const std::vector<Entry> &entries, const char *reason) {
-  Values values;
-  for (const Entry &entry : entries) {
-    if (!entry.imported())
-      return std::nullopt;
-    if (!entry.value)
-      node.unsupported(reason);
-    values.push_back(entry.value);
-  }
-  return values;
+std::optional<Values> valuesOf(StructureNode &node, const std::vector<Entry> &entries) {
+  RunTimeValues values{node.graph, node.loc, node.name};
+  if (!allImported(entries))
+    return std::nullopt;
+  Values made;
+  for (const Entry &entry : entries)
+    made.push_back(values.of(entry));
+  return made;
 }
+
+namespace {
+
+/// What output `index` is in both branches: an optional if it is one in either.
+struct BranchOutput {
+  ValueKind kind;
+  ElementType type; // of an empty sequence or optional
+};
+
+BranchOutput commonOutput(StructureNode &node, const Entry &a, const Entry &b) {
+  auto typeOf = [&](const Entry &entry) {
+    return entry.value                                  ? node.graph.info(entry.value).type
+           : entry.sequence && !entry.sequence->empty() ? node.graph.info(entry.sequence->front()).type
+                                                        : entry.type;
+  };
+  ElementType type = typeOf(a) != ElementType::invalid ? typeOf(a) : typeOf(b);
+  ValueKind kinds[] = {kindOf(node.graph, a), kindOf(node.graph, b)};
+  auto isSequence = [](ValueKind kind) { return kind == ValueKind::sequence || kind == ValueKind::optionalSequence; };
+  bool sequence = (!a.absent && isSequence(kinds[0])) || (!b.absent && isSequence(kinds[1])) ||
+                  (a.absent && b.absent && a.absentSequence);
+  if (isOptional(kinds[0]) || isOptional(kinds[1]))
+    return {sequence ? ValueKind::optionalSequence : ValueKind::optional, type};
+  return {sequence ? ValueKind::sequence : ValueKind::tensor, type};
+}
+
+/// Ends both branches with values of equal kinds.
+void closeBranches(StructureNode &node, BodyImport *bodies[2], std::vector<Entry> entries[2]) {
+  RunTimeValues values{node.graph, node.loc, node.name};
+  std::vector<BranchOutput> outputs;
+  for (size_t i = 0; i < entries[0].size(); ++i)
+    outputs.push_back(commonOutput(node, entries[0][i], entries[1][i]));
+  for (int branch : {0, 1}) {
+    bodies[branch]->resume();
+    Values made;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      made.push_back(values.as(entries[branch][i], outputs[i].kind, outputs[i].type));
+    bodies[branch]->close(made);
+  }
+}
+
+/// Describes output `index` of nn.if.
+TensorInfo branchResult(StructureNode &node, size_t index, TensorInfo a, const TensorInfo &b) {
+  require(a.type == b.type && a.kind == b.kind, "output {} is {} of {} in one branch and {} of {} in the other", index,
+          name(a.kind), name(a.type), name(b.kind), name(b.type));
+  if (!a.isTensor())
+    return commonItems(a, b);
+  if (a.rank() != b.rank())
+    node.unsupported(
+        fmt::format("its condition is computed at run time, and its branches give an output of rank {} and {}",
+                    a.rank(), b.rank()));
+  for (size_t axis = 0; axis < a.dims.size(); ++axis)
+    if (!(a.dims[axis] == b.dims[axis]))
+      a.dims[axis] = unknownDim();
+  return a;
+}
+
+} // namespace
 
 void emitIf(StructureNode &node, mlir::Value condition, const GraphRecord &thenGraph, const GraphRecord &elseGraph) {
   require(thenGraph.outputs.size() == node.outputs.size() && elseGraph.outputs.size() == node.outputs.size(),
           "its branches have {} and {} outputs, expected {}", thenGraph.outputs.size(), elseGraph.outputs.size(),
           node.outputs.size());
-  constexpr const char *reason =
-      "its condition is computed at run time, and a branch gives a sequence or an empty optional";
+  std::vector<Entry> entries[2];
   BodyImport thenBody(node, node.name + "_then", {});
-  std::optional<Values> a = tensorsOf(node, thenBody.run(thenGraph, {}), reason);
-  if (!a)
-    return;
-  thenBody.close(*a);
+  entries[0] = thenBody.run(thenGraph, {});
+  thenBody.pause();
   BodyImport elseBody(node, node.name + "_else", {});
-  std::optional<Values> b = tensorsOf(node, elseBody.run(elseGraph, {}), reason);
-  if (!b)
+  entries[1] = elseBody.run(elseGraph, {});
+  elseBody.pause();
+  if (!allImported(entries[0]) || !allImported(entries[1]))
     return;
-  elseBody.close(*b);
+  BodyImport *bodies[] = {&thenBody, &elseBody};
+  closeBranches(node, bodies, entries);
 
   std::vector<TensorInfo> infos = thenBody.results(), others = elseBody.results();
-  for (size_t i = 0; i < infos.size(); ++i) {
-    require(infos[i].type == others[i].type, "output {} is {} in one branch and {} in the other", i,
-            name(infos[i].type), name(others[i].type));
-    if (infos[i].rank() != others[i].rank())
-      node.unsupported(
-          fmt::format("its condition is computed at run time, and its branches give an output of rank {} and {}",
-                      infos[i].rank(), others[i].rank()));
-    for (size_t axis = 0; axis < infos[i].dims.size(); ++axis)
-      if (!(infos[i].dims[axis] == others[i].dims[axis]))
-        infos[i].dims[axis] = unknownDim();
-  }
+  for (size_t i = 0; i < infos.size(); ++i)
+    infos[i] = branchResult(node, i, std::move(infos[i]), others[i]);
   llvm::SetVector<mlir::Value> captured = thenBody.captured();
   captured.insert(elseBody.captured().begin(), elseBody.captured().end());
   for (BodyImport *body : {&thenBody, &elseBody}) {

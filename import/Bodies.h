@@ -22,6 +22,9 @@ public:
   /// Imports the nodes of the subgraph; `inputs` are the values of its inputs. Returns its outputs. An output that could
   /// not be imported is reported, and its entry is empty.
   std::vector<Entry> run(const GraphRecord &graph, const std::vector<Entry> &inputs);
+  /// Gives the builder back for a while, and takes it again.
+  void pause() { leave(); }
+  void resume();
   /// Ends the body with these results.
   void close(const Values &results);
   /// Values outside of the body that its operations read. Constants are not among them: the body has copies. After
@@ -54,9 +57,8 @@ private:
 /// `info` of a value whose contents the compiler does not know.
 TensorInfo withoutContents(TensorInfo info);
 
-/// The tensors of `entries`; nothing if one of them could not be imported. Throws Unsupported with `reason` for a sequence
-/// or an empty optional.
-std::optional<Values> tensorsOf(StructureNode &node, const std::vector<Entry> &entries, const char *reason);
+/// `entries` as values of the graph (RunTimeValues.h); nothing if one of them could not be imported.
+std::optional<Values> valuesOf(StructureNode &node, const std::vector<Entry> &entries);
 
 /// What runs again and again, with its values before the first iteration.
 struct LoopParts {
@@ -67,11 +69,12 @@ struct LoopParts {
   std::function<std::optional<Values>(BodyImport &body)> iterate;
 };
 
-/// Emits nn.loop. Extents of carried values that change from iteration to iteration become symbols of the body. Returns
-/// the results of nn.loop; nothing if a node could not be imported.
+/// Emits nn.loop. Extents of carried values that change from iteration to iteration become symbols of the body. A carried
+/// value that an iteration makes an optional is one from the start. Returns the results of nn.loop; nothing if a node could not be imported.
 std::optional<Values> emitLoop(StructureNode &node, const LoopParts &parts);
 
-/// Emits nn.if. Throws Unsupported where a branch gives no tensors, or tensors of other types or ranks than the other.
+/// Emits nn.if. Where one branch gives an optional, the other one's value is put into one. Throws Unsupported where the
+/// branches give tensors of different ranks.
 void emitIf(StructureNode &node, mlir::Value condition, const GraphRecord &thenGraph, const GraphRecord &elseGraph);
 
 } // namespace lathe::source

@@ -1,6 +1,7 @@
 #include "import/Graph.h"
 
 #include "import/Node.h"
+#include "import/RunTimeValues.h"
 #include "import/Unfold.h"
 #include "ir/Bodies.h"
 
@@ -116,7 +117,7 @@ void Graph::importNodes(const std::vector<std::string> &outputs) {
 
 mlir::Value Graph::constant(const TensorData &data, const std::string &name, mlir::Location loc) {
   if (data.type == ElementType::string)
-    throw Unsupported{fmt::format("constant '{}' holds strings", name)};
+    return stringConstant(builder, loc, data.dims, data.strings);
   auto value = nn::makeConstant(context, data.type, data.dims, data.bytes, name);
   return builder.create<nn::ConstantOp>(loc, value.getShapedType(), value);
 }
@@ -166,8 +167,7 @@ void Graph::importPlain(const NodeRecord &record, mlir::Location loc, const std:
       throw Unsupported{"the operator's subgraphs are not supported"};
   Values operands;
   for (const Entry &input : inputs) {
-    if (input.sequence)
-      throw Unsupported{"the operator is not supported on sequences"};
+    require(!input.sequence, "an operand is a sequence, expected a tensor");
     operands.push_back(input.value);
   }
   Node node(*this, record, loc, std::move(operands), name);
@@ -252,11 +252,11 @@ std::vector<Entry> Graph::importWithin(Scope &inner, const std::vector<TensorRec
 mlir::Value Graph::resultOf(const ValueRecord &output) {
   mlir::Value value;
   try {
-    Entry entry = entryOf(output.name);
-    if (!entry.value)
-      throw Unsupported{fmt::format("output '{}' is {}, expected a tensor", output.name,
-                                    entry.sequence ? "a sequence" : "an empty optional")};
-    value = entry.value;
+    if (!output.other.empty() && output.other != "of no type")
+      throw Unsupported{
+          fmt::format("output '{}' is {}, expected a tensor, a sequence or an optional", output.name, output.other)};
+    RunTimeValues values{*this, mlir::UnknownLoc::get(context), output.name};
+    value = values.declared(entryOf(output.name), output);
   } catch (const Unsupported &problem) {
     reportValue(problem.reason);
     problems.throwIfAny(fileName, format.versionWord);
@@ -264,7 +264,10 @@ mlir::Value Graph::resultOf(const ValueRecord &output) {
     fail("{}: {}", fileName, error.what());
   }
   ElementType actual = info(value).type;
-  require(!output.kind.empty() || output.type == ElementType::invalid || output.type == actual,
+  require(info(value).kind == output.kind || !output.other.empty(),
+          "{}: output '{}' is {}, expected {} as the graph states", fileName, output.name, name(info(value).kind),
+          name(output.kind));
+  require(output.type == ElementType::invalid || output.type == actual,
           "{}: output '{}' is {}, expected {} as the graph states", fileName, output.name, name(actual),
           name(output.type));
   return value;

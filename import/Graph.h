@@ -14,13 +14,15 @@ namespace lathe::source {
 
 using Values = std::vector<mlir::Value>;
 
-/// An operand or a result: a tensor, a sequence of tensors whose elements are known, or an empty
-/// optional. Sequences and optionals do not exist at run time. None of these: the value could not
-/// be imported.
+/// An operand or a result: a value of the graph (a tensor, or a sequence or an optional of which only
+/// the run knows what is in it), a sequence of known tensors, or an empty optional. None of these: the
+/// value could not be imported.
 struct Entry {
   mlir::Value value;
   std::optional<Values> sequence;
   bool absent = false;
+  ElementType type = ElementType::invalid; // of an empty sequence or optional, where it is stated
+  bool absentSequence = false;             // of an empty optional: it could hold a sequence
   bool imported() const { return value || sequence || absent; }
 };
 

@@ -23,12 +23,23 @@ std::string Graph::symbolName(const std::string &symbol) {
 
 TensorInfo Graph::inputInfo(const ValueRecord &input) {
   const std::string &name = input.name;
-  if (!input.kind.empty())
-    throw Unsupported{fmt::format("input '{}' is {}, expected a tensor", name, input.kind)};
+  if (!input.other.empty())
+    throw Unsupported{fmt::format("input '{}' is {}, expected a tensor, a sequence or an optional", name, input.other)};
   TensorInfo result{input.type, {}, std::nullopt};
   if (result.type == ElementType::invalid)
     throw Unsupported{fmt::format("input '{}' has element type {}", name, input.typeName)};
   auto given = options.shapes.find(name);
+  if (input.kind != ValueKind::tensor) {
+    require(given == options.shapes.end(), "{}: --shape names input '{}', which is {}: it has no shape", fileName, name,
+            lathe::name(input.kind));
+    result.kind = input.kind;
+    if (input.extents) {
+      result.items.emplace();
+      for (const ExtentRecord &extent : *input.extents)
+        result.items->push_back(extent.value && *extent.value >= 0 ? Dim(*extent.value) : unknownDim());
+    }
+    return result;
+  }
   if (!input.extents) {
     require(given != options.shapes.end(), "{}: input '{}' has no shape; give one with --shape {}=...", fileName, name,
             name);
@@ -109,7 +120,7 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
     auto loc = mlir::NameLoc::get(builder.getStringAttr(name + " (input)"), function.getLoc());
     mlir::NamedAttrList attrs;
     attrs.set("nn.name", builder.getStringAttr(name));
-    if (!allConstant(info.dims))
+    if (info.isTensor() && !allConstant(info.dims))
       attrs.set("nn.dims", nn::dimsAttr(context, info.dims));
     function.insertArgument(index, nn::toMlirType(context, info), attrs.getDictionary(context), loc);
     mlir::Value argument = function.getArgument(index);

@@ -40,6 +40,8 @@ std::optional<Tensor> KnownValues::evaluate(mlir::Value value, int level) {
     return what.type == ElementType::i64 ? tensor : tensor.convertedTo(what.type);
   }
   mlir::Operation *op = value.getDefiningOp();
+  if (!what.isTensor() || what.type == ElementType::string)
+    return std::nullopt;
   if (!op || level > mostLevels || product(what.dims).constantOr(mostElements + 1) > mostElements)
     return std::nullopt;
   if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op))

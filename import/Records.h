@@ -4,6 +4,7 @@
 
 #include "support/ElementType.h"
 #include "support/Error.h"
+#include "support/ValueKind.h"
 
 #include <cstdint>
 #include <functional>
@@ -46,13 +47,28 @@ struct OtherKind {
   std::string name; // "a sparse tensor"
 };
 
+struct ExtentRecord {
+  std::optional<int64_t> value;
+  std::string symbol; // if `value` is absent; "": extent without a name
+};
+
+/// An input or output of a graph. Of a sequence or an optional `type` and `extents` are those of its tensors.
+struct ValueRecord {
+  std::string name;
+  ValueKind kind = ValueKind::tensor;
+  std::string other; // of what has no kind, for messages: "a map"; else ""
+  ElementType type = ElementType::invalid;
+  std::string typeName;
+  std::optional<std::vector<ExtentRecord>> extents; // empty: unknown rank
+};
+
 struct GraphRecord;
 
 struct AttributeRecord {
   std::string name;
   /// Empty if the attribute has no value, or only `graphs` or `parameter`.
   std::variant<std::monostate, int64_t, float, std::string, ElementType, TensorRecord, std::vector<int64_t>,
-               std::vector<float>, std::vector<std::string>, OtherKind>
+               std::vector<float>, std::vector<std::string>, ValueRecord, OtherKind>
       value;
   std::vector<GraphRecord> graphs; // bodies and branches
   std::string parameter;           // in a function: attribute of the call with the value; "" elsewhere
@@ -64,20 +80,6 @@ struct NodeRecord {
   std::string op;
   std::vector<std::string> inputs, outputs; // names of tensors; "": absent optional operand
   std::vector<AttributeRecord> attributes;
-};
-
-struct ExtentRecord {
-  std::optional<int64_t> value;
-  std::string symbol; // if `value` is absent; "": extent without a name
-};
-
-/// An input or output of a graph.
-struct ValueRecord {
-  std::string name;
-  std::string kind; // "": a tensor; else for messages: "a sequence"
-  ElementType type = ElementType::invalid;
-  std::string typeName;
-  std::optional<std::vector<ExtentRecord>> extents; // empty: unknown rank
 };
 
 /// Nodes may be in any order. Names are names of tensors.

@@ -38,7 +38,9 @@ const Entry &StructureNode::in(size_t index) const {
 
 mlir::Value StructureNode::tensor(size_t index) const {
   const Entry &entry = in(index);
-  require(entry.value != nullptr, "input {} is {}, expected a tensor", index, entry.sequence ? "a sequence" : "absent");
+  ValueKind kind = entry.value ? graph.info(entry.value).kind : ValueKind::sequence;
+  require(kind == ValueKind::tensor, "input {} is {}, expected a tensor", index,
+          entry.value || entry.sequence ? name(kind) : "absent");
   return entry.value;
 }
 

@@ -21,6 +21,7 @@ struct StructureNode {
 
   const Entry &in(size_t index) const;
   mlir::Value tensor(size_t index) const;
+  /// Tensors of a sequence that is known.
   const Values &sequence(size_t index) const;
   /// Returns null if the node has no attribute of that name.
   const AttributeRecord *attr(const std::string &name) const;

@@ -237,8 +237,62 @@ ElementType toElementType(mlir::Type type) {
   return ElementType::invalid;
 }
 
+namespace {
+
+/// What the type `items` of a sequence or of an optional says about its tensors.
+void readItems(mlir::Type items, TensorInfo &info) {
+  auto tensor = llvm::dyn_cast<mlir::TensorType>(items);
+  info.noItems = !tensor;
+  info.type = toElementType(tensor ? tensor.getElementType() : items);
+  if (!tensor || !tensor.hasRank())
+    return;
+  info.items.emplace();
+  for (int64_t extent : tensor.getShape())
+    info.items->push_back(mlir::ShapedType::isDynamic(extent) ? unknownDim() : Dim(extent));
+}
+
+/// Describes a sequence or an optional; nothing for the element type of a tensor.
+std::optional<TensorInfo> valueInfo(mlir::Type element) {
+  TensorInfo info;
+  if (auto optional = llvm::dyn_cast<OptionalType>(element)) {
+    auto sequence = llvm::dyn_cast<SequenceType>(optional.getHeld());
+    info.kind = sequence ? ValueKind::optionalSequence : ValueKind::optional;
+    readItems(sequence ? sequence.getItems() : optional.getHeld(), info);
+    return info;
+  }
+  auto sequence = llvm::dyn_cast<SequenceType>(element);
+  if (!sequence)
+    return std::nullopt;
+  info.kind = ValueKind::sequence;
+  readItems(sequence.getItems(), info);
+  return info;
+}
+
+llvm::SmallVector<int64_t> shapeOf(const Dims &dims) {
+  llvm::SmallVector<int64_t> shape;
+  for (const Dim &d : dims)
+    shape.push_back(d.isConstant() ? d.constant() : mlir::ShapedType::kDynamic);
+  return shape;
+}
+
+mlir::Type valueType(mlir::MLIRContext *context, const TensorInfo &info) {
+  mlir::Type items = toMlir(context, info.type);
+  if (!info.noItems && info.items)
+    items = mlir::RankedTensorType::get(shapeOf(*info.items), items);
+  else if (!info.noItems)
+    items = mlir::UnrankedTensorType::get(items);
+  if (info.kind == ValueKind::sequence)
+    return SequenceType::get(context, items);
+  return OptionalType::get(context,
+                           info.kind == ValueKind::optional ? items : mlir::Type(SequenceType::get(context, items)));
+}
+
+} // namespace
+
 TensorInfo infoOf(mlir::Value value) {
   auto type = llvm::cast<mlir::TensorType>(value.getType());
+  if (std::optional<TensorInfo> other = valueInfo(type.getElementType()))
+    return *other;
   TensorInfo info{toElementType(type.getElementType()), {}, std::nullopt};
   if (type.hasRank())
     for (int64_t extent : type.getShape())
@@ -268,10 +322,9 @@ TensorInfo infoOf(mlir::Value value) {
 }
 
 mlir::TensorType toMlirType(mlir::MLIRContext *context, const TensorInfo &info, mlir::Attribute encoding) {
-  llvm::SmallVector<int64_t> shape;
-  for (const Dim &d : info.dims)
-    shape.push_back(d.isConstant() ? d.constant() : mlir::ShapedType::kDynamic);
-  return mlir::RankedTensorType::get(shape, toMlir(context, info.type), encoding);
+  if (!info.isTensor())
+    return mlir::RankedTensorType::get({}, valueType(context, info));
+  return mlir::RankedTensorType::get(shapeOf(info.dims), toMlir(context, info.type), encoding);
 }
 
 BlockedAttr layoutOf(mlir::Value value) {

@@ -39,7 +39,8 @@ mlir::Type toMlir(mlir::MLIRContext *context, ElementType type);
 /// Returns `invalid` for types that nn does not have.
 ElementType toElementType(mlir::Type type);
 
-/// Type of a value, with its contents if a constant defines it. `?` extents become unknown Dims.
+/// Type of a value, with its contents if a constant defines it. `?` extents become unknown Dims. A sequence or an optional
+/// has the type of a scalar whose element type tells (ir/Nn.td).
 TensorInfo infoOf(mlir::Value value);
 /// MLIR type of `info`; symbolic extents become `?`.
 mlir::TensorType toMlirType(mlir::MLIRContext *context, const TensorInfo &info, mlir::Attribute encoding = {});

@@ -1,6 +1,7 @@
 // What is checked of textual IR beside its syntax, and where in the text a message says it is.
 #include "ir/Bridge.h"
 #include "ir/ModelTextParts.h"
+#include "ir/SymbolicShapes.h"
 #include "support/Text.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -25,12 +26,14 @@ struct OwnAttribute {
 
 /// Every attribute `nn.*` that is no operator's own: what the passes and the importers note.
 constexpr OwnAttribute ownAttributes[] = {
-    {"nn.source", Place::module, Form::text},     {"nn.producer", Place::module, Form::text},
-    {"nn.content", Place::module, Form::text},    {weightsAttribute, Place::module, Form::text},
-    {"nn.family", Place::function, Form::text},   {"nn.schedule", Place::function, Form::text},
-    {"nn.reason", Place::operation, Form::text},  {"nn.in_place", Place::operation, Form::unit},
-    {"nn.name", Place::argument, Form::text},     {"nn.dims", Place::argument, Form::texts},
-    {"nn.constant", Place::argument, Form::unit}, {"nn.name", Place::result, Form::text},
+    {"nn.source", Place::module, Form::text},        {"nn.producer", Place::module, Form::text},
+    {"nn.content", Place::module, Form::text},       {weightsAttribute, Place::module, Form::text},
+    {"nn.family", Place::function, Form::text},      {"nn.schedule", Place::function, Form::text},
+    {"nn.reason", Place::operation, Form::text},     {"nn.in_place", Place::operation, Form::unit},
+    {"nn.extents", Place::operation, Form::texts},   {"nn.contents", Place::argument, Form::texts},
+    {"nn.name", Place::argument, Form::text},        {"nn.dims", Place::argument, Form::texts},
+    {"nn.constant", Place::argument, Form::unit},    {"nn.name", Place::result, Form::text},
+    {storedAttribute, Place::argument, Form::texts}, {storedAttribute, Place::result, Form::texts},
 };
 
 const char *formName(Form form) {

@@ -12,6 +12,29 @@ def Nn_StringType : TypeDef<NnDialect, "String"> {
   let summary = "element type of tensors of text";
 }
 
+// A value that is no tensor has the type of a scalar with one of these as its element type, so that everything that asks
+// for a tensor type finds one.
+def Nn_SequenceType : TypeDef<NnDialect, "Sequence"> {
+  let mnemonic = "sequence";
+  let summary = "a list of tensors of one element type";
+  let description = [{
+    `tensor<!nn.sequence<tensor<?x5xf32>>>` is a sequence of tensors of rank 2. `!nn.sequence<tensor<*xf32>>`: their rank is not
+    known. `!nn.sequence<f32>`: there are no tensors yet, so nothing is known of them.
+  }];
+  let parameters = (ins "::mlir::Type":$items);
+  let assemblyFormat = "`<` $items `>`";
+}
+
+def Nn_OptionalType : TypeDef<NnDialect, "Optional"> {
+  let mnemonic = "optional";
+  let summary = "a tensor or a sequence, or nothing";
+  let description = [{
+    The parameter is a tensor type or `!nn.sequence`; `!nn.optional<f32>`: it never holds anything.
+  }];
+  let parameters = (ins "::mlir::Type":$held);
+  let assemblyFormat = "`<` $held `>`";
+}
+
 def Nn_BlockedAttr : AttrDef<NnDialect, "Blocked"> {
   let mnemonic = "blocked";
   let summary = "layout encoding: one axis split, its inner part innermost in memory";

@@ -17,6 +17,8 @@ TensorInfo refine(TensorInfo info, mlir::Value value) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (!type)
     return info;
+  if (!info.isTensor())
+    return infoOf(value);
   if (info.dims.size() != static_cast<size_t>(type.getRank()))
     return infoOf(value);
   for (auto [dim, extent] : llvm::zip(info.dims, type.getShape()))
@@ -44,18 +46,48 @@ template <class F> void recordRules(mlir::Location node, F &&f) {
 
 } // namespace
 
+namespace {
+
+Dims dimsOf(mlir::ArrayAttr texts) {
+  Dims dims;
+  for (mlir::Attribute text : texts)
+    dims.push_back(Dim::parse(llvm::cast<mlir::StringAttr>(text).getValue().str()));
+  return dims;
+}
+
+} // namespace
+
+llvm::StringRef nameOfExtent(mlir::Operation *op, unsigned result, size_t axis) {
+  auto names = op->getAttrOfType<mlir::ArrayAttr>(extentsAttribute);
+  size_t at = axis;
+  for (unsigned i = 0; names && i < result; ++i)
+    if (auto type = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(i).getType()))
+      at += static_cast<size_t>(type.getRank());
+  return names && at < names.size() ? llvm::cast<mlir::StringAttr>(names[at]).getValue() : llvm::StringRef();
+}
+
 Dims argumentDims(mlir::func::FuncOp function, unsigned index) {
-  if (auto texts = function.getArgAttrOfType<mlir::ArrayAttr>(index, "nn.dims")) {
-    Dims dims;
-    for (mlir::Attribute text : texts)
-      dims.push_back(Dim::parse(llvm::cast<mlir::StringAttr>(text).getValue().str()));
-    return dims;
-  }
+  if (auto texts = function.getArgAttrOfType<mlir::ArrayAttr>(index, "nn.dims"))
+    return dimsOf(texts);
   Dims dims;
   if (auto type = llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[index]))
     for (int64_t extent : type.getShape())
       dims.push_back(mlir::ShapedType::isDynamic(extent) ? unknownDim() : Dim(extent));
   return dims;
+}
+
+Dims storedDims(mlir::func::FuncOp kernel, unsigned buffer, const Dims &dims) {
+  unsigned arguments = kernel.getNumArguments();
+  auto texts = buffer < arguments ? kernel.getArgAttrOfType<mlir::ArrayAttr>(buffer, storedAttribute)
+                                  : kernel.getResultAttrOfType<mlir::ArrayAttr>(buffer - arguments, storedAttribute);
+  if (!texts)
+    return dims;
+  Dims stored;
+  for (mlir::Attribute text : texts)
+    stored.push_back(Dim::parse(llvm::cast<mlir::StringAttr>(text).getValue().str()));
+  require(stored.size() == dims.size(), "buffer {} of @{}: {} has {} extents, expected {}", buffer,
+          kernel.getName().str(), storedAttribute, stored.size(), dims.size());
+  return stored;
 }
 
 mlir::ArrayAttr dimsAttr(mlir::MLIRContext *context, const Dims &dims) {
@@ -75,6 +107,8 @@ SymbolicShapes::SymbolicShapes(mlir::func::FuncOp function) : function(function)
     require(dims.size() == info.dims.size(), "argument {} of @{}: nn.dims has {} extents, expected {}",
             argument.getArgNumber(), function.getName().str(), dims.size(), info.dims.size());
     info.dims = std::move(dims);
+    if (auto texts = function.getArgAttrOfType<mlir::ArrayAttr>(argument.getArgNumber(), contentsAttribute))
+      info.contents = dimsOf(texts);
     known[argument] = refine(std::move(info), argument);
   }
   walk(function.getBody().front());
@@ -110,7 +144,24 @@ void SymbolicShapes::walk(mlir::Block &block) {
   }
 }
 
+/// Unknown extents that the operation has names for are these symbols.
+void SymbolicShapes::nameExtents(mlir::Operation &op) {
+  if (!op.hasAttr(extentsAttribute))
+    return;
+  for (mlir::OpResult result : op.getResults())
+    if (auto found = known.find(result); found != known.end())
+      for (size_t axis = 0; axis < found->second.dims.size(); ++axis)
+        if (isUnknown(found->second.dims[axis]))
+          if (llvm::StringRef name = nameOfExtent(&op, result.getResultNumber(), axis); !name.empty())
+            found->second.dims[axis] = Dim::symbol(name.str());
+}
+
 void SymbolicShapes::visit(mlir::Operation &op) {
+  infer(op);
+  nameExtents(op);
+}
+
+void SymbolicShapes::infer(mlir::Operation &op) {
   if (auto convert = llvm::dyn_cast<ConvertLayoutOp>(op)) {
     known[convert.getOutput()] = of(convert.getInput());
     return;
@@ -143,6 +194,8 @@ namespace {
 
 /// Describes a value that is described by `a` in some runs and by `b` in others: extents that differ are unknown.
 TensorInfo common(const TensorInfo &a, const TensorInfo &b) {
+  if (!a.isTensor())
+    return commonItems(a, b);
   TensorInfo info{a.type, a.dims, std::nullopt};
   for (size_t axis = 0; axis < info.dims.size(); ++axis)
     if (axis >= b.dims.size() || !(a.dims[axis] == b.dims[axis]))
@@ -175,14 +228,14 @@ Dim loopTrips(LoopOp loop, mlir::func::FuncOp body, const TensorInfo &tripCount)
   return trips.isConstant() && trips.constant() < 0 ? Dim(0) : trips;
 }
 
-/// `info` outside of a body: extents with a symbol of the body alone are unknown.
-TensorInfo outside(TensorInfo info, const llvm::StringSet<> &inner) {
+/// `info` outside of a body: extents with a symbol that the operands of its operation do not have, or that is `inner`,
+/// are unknown.
+TensorInfo outside(TensorInfo info, const llvm::StringSet<> &outer, const llvm::StringSet<> &inner) {
   info.contents.reset();
   for (Dim &dim : info.dims) {
     std::vector<std::string> names;
-    if (!isUnknown(dim))
-      dim.collectSymbols(names);
-    if (llvm::any_of(names, [&](const std::string &name) { return inner.contains(name); }))
+    dim.collectSymbols(names);
+    if (llvm::any_of(names, [&](const std::string &name) { return !outer.contains(name) || inner.contains(name); }))
       dim = unknownDim();
   }
   return info;
@@ -208,11 +261,22 @@ void SymbolicShapes::visitControlFlow(mlir::Operation &op) {
     }
     return SymbolicShapes(body.main, arguments).results();
   };
+  llvm::StringSet<> outer;
+  for (mlir::Value operand : op.getOperands()) {
+    TensorInfo info = of(operand);
+    for (const auto &name : symbolsOf(info))
+      outer.insert(name.getKey());
+    std::vector<std::string> names;
+    for (const Dim &dim : info.contents.value_or(Dims()))
+      dim.collectSymbols(names);
+    for (const std::string &name : names)
+      outer.insert(name);
+  }
   std::vector<TensorInfo> results = resultsOf(bodies.front());
   auto loop = llvm::dyn_cast<LoopOp>(op);
   if (!loop) {
     for (auto [result, a, b] : llvm::zip(op.getResults(), results, resultsOf(bodies.back())))
-      known[result] = refine(common(outside(a, {}), b), result);
+      known[result] = refine(common(outside(a, outer, {}), b), result);
     return;
   }
   // Symbols of the body's own: those of its carried arguments that the values before the loop do not have.
@@ -227,7 +291,7 @@ void SymbolicShapes::visitControlFlow(mlir::Operation &op) {
         inner.insert(name.getKey());
   }
   for (auto [i, result] : llvm::enumerate(op.getResults())) {
-    TensorInfo info = outside(results[1 + i], inner);
+    TensorInfo info = outside(results[1 + i], outer, inner);
     if (i < initial.size())
       info = common(info, of(initial[i]));
     else

@@ -9,8 +9,17 @@
 
 namespace lathe::nn {
 
+/// Attribute of an operation whose results have extents that only it knows when it has run: their symbols, one text for
+/// every axis of every result, "" where the shape function tells the extent.
+inline constexpr const char *extentsAttribute = "nn.extents";
+/// Attribute of a kernel's argument: its elements as texts of extents.
+inline constexpr const char *contentsAttribute = "nn.contents";
+
+/// The name in `nn.extents` for an axis of a result; "" if there is none.
+llvm::StringRef nameOfExtent(mlir::Operation *op, unsigned result, size_t axis);
+
 /// Runs the shape functions over the body of `function` in order. Extents of arguments come from
-/// their attribute `nn.dims`, else from their types. A func.call is followed into its callee, nn.if
+/// their attribute `nn.dims`, else from their types. Extents that no shape function tells have the names of `nn.extents`. A func.call is followed into its callee, nn.if
 /// and nn.loop into their bodies. The IR is not changed.
 class SymbolicShapes {
 public:
@@ -28,18 +37,30 @@ public:
 
   /// Sets the description of `value`, for passes that create values.
   void set(mlir::Value value, TensorInfo info) { known[value] = std::move(info); }
+  /// Describes the results of an operator that was added or whose operands are described otherwise now.
+  void refresh(mlir::Operation &op) { visit(op); }
 
 private:
   llvm::DenseMap<mlir::Value, TensorInfo> known;
   mlir::func::FuncOp function;
   void walk(mlir::Block &block);
   void visit(mlir::Operation &op);
+  void infer(mlir::Operation &op);
+  void nameExtents(mlir::Operation &op);
   void visitControlFlow(mlir::Operation &op);
 };
+
+/// Attribute of arguments and results of kernels: extents in memory where they are not those of the value. A value that
+/// grows in place (passes/kernels/GrowInPlace.h) has room for more than it holds.
+inline constexpr const char *storedAttribute = "nn.stored";
 
 /// Extents of argument `index` of a function: its `nn.dims` if present, else the extents of its
 /// type.
 Dims argumentDims(mlir::func::FuncOp function, unsigned index);
+
+/// Extents in memory of buffer `buffer` of a kernel (its arguments, then its results), whose extents are `dims`: its
+/// attribute `nn.stored` if present, else `dims`.
+Dims storedDims(mlir::func::FuncOp kernel, unsigned buffer, const Dims &dims);
 
 /// The array attribute `nn.dims` for `dims`: ["N", "3", "224", "224"].
 mlir::ArrayAttr dimsAttr(mlir::MLIRContext *context, const Dims &dims);

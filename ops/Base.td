@@ -80,6 +80,10 @@ class NnOp<string mnemonic, list<Trait> traits = []> : Op<NnDialect, mnemonic, !
   // Judge's tolerance: relative L2 error of a float32 result against float64.
   string tolerance = "1e-6";
 
+  // Operands and results may be sequences and optionals. The reference then gets the operands and results as they are: static
+  // operands are not moved into attributes, and results are not allocated beforehand.
+  bit takesValues = 0;
+
   // Axes a laboratory problem of this operator varies, in the order of its compact syntax.
   list<string> benchmarkAxes = [];
 

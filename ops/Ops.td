@@ -15,5 +15,8 @@ include "ops/reduce/Reduce.td"
 include "ops/resize/Resize.td"
 include "ops/sample/Sample.td"
 include "ops/scan/Scan.td"
+include "ops/selection/Selection.td"
 include "ops/shape/Shape.td"
+include "ops/strings/Strings.td"
+include "ops/values/Values.td"
 #endif

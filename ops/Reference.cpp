@@ -164,6 +164,12 @@ void runResolved(const OpRecord &record, const Resolved &resolved, ReferenceCall
 
 void runPrepared(const char *op, const Attrs &attrs, ReferenceCall &call, ReferenceFunction function) {
   const OpRecord &record = *findOp(op);
+  if (record.takesValues) {
+    for (size_t i = 0; i < record.operands.size(); ++i)
+      require(record.operands[i].optional || record.operands[i].variadic || call.has(i), "{}: operand '{}' is missing",
+              record.name, record.operands[i].name);
+    return function(attrs, call);
+  }
   runResolved(record, resolve(record, attrs, call.inputs), call, function);
 }
 
@@ -184,7 +190,8 @@ std::vector<Value> evaluateReference(std::string_view op, const Attrs &attrs, st
   const OpRecord *record = findOp(op);
   const ReferenceEntry *entry = findReference(op);
   require(record && entry, "no operator '{}'", op);
-  std::vector<Value> outputs(resolve(*record, attrs, inputs).results.size());
+  std::vector<Value> outputs(record->takesValues ? record->results.size()
+                                                 : resolve(*record, attrs, inputs).results.size());
   ReferenceCall call{inputs, outputs, {}};
   entry->run(attrs, call);
   return outputs;

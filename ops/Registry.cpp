@@ -6,7 +6,7 @@ namespace lathe {
 namespace {
 /// What every shape function may rely on: operands that are there, of a type and rank nn knows, one entry for each
 /// operand of the record (null: absent).
-InferInputs checkedInputs(const char *op, std::span<const OperandRecord> operands, InferInputs in) {
+InferInputs checkedInputs(const char *op, std::span<const OperandRecord> operands, InferInputs in, bool takesValues) {
   bool variadic = !operands.empty() && operands.back().variadic;
   require(variadic || in.size() <= operands.size(), "{}: has {} operands, expected at most {}", op, in.size(),
           operands.size());
@@ -16,6 +16,8 @@ InferInputs checkedInputs(const char *op, std::span<const OperandRecord> operand
     require(in[i] || (record.optional && !record.variadic), "{}: operand '{}' is missing", op, record.name);
     if (!in[i])
       continue;
+    require(takesValues || in[i]->isTensor(), "{}: operand '{}' is {}, expected a tensor", op, record.name,
+            name(in[i]->kind));
     require(in[i]->type != ElementType::invalid, "{}: operand '{}' has an element type that is not supported", op,
             record.name);
     require(in[i]->rank() <= maxRank, "{}: operand '{}' has rank {}, more than the {} supported", op, record.name,

@@ -46,6 +46,7 @@ struct OpRecord {
   std::span<const OperandRecord> operands;
   std::span<const char *const> results; // names; a variadic result is the only result
   bool variadicResult;
+  bool takesValues; // operands may be sequences and optionals; its reference sees operands and results as they are
   std::span<const AttrRecord> attrs;
   std::span<const FormatMapping> mappings; // of all formats
   std::span<const char *const> benchmarkAxes;

@@ -9,13 +9,14 @@
 #include "ops/Attrs.h"
 #include "support/Dim.h"
 #include "support/Error.h"
+#include "support/ValueKind.h"
 
 #include <optional>
 #include <vector>
 
 namespace lathe {
 
-/// Type, extents and possibly contents of a tensor.
+/// Type, extents and possibly contents of a tensor, or the type of a sequence or an optional.
 struct TensorInfo {
   ElementType type = ElementType::invalid;
   Dims dims;
@@ -24,7 +25,14 @@ struct TensorInfo {
   /// ... on known contents.
   std::optional<std::vector<Dim>> contents;
 
+  /// Of a value that is no tensor `type` is the element type of its tensors, and `dims` are empty.
+  ValueKind kind = ValueKind::tensor;
+  /// Extents of these tensors, each a number or unknownDim(); nothing where they may differ in rank.
+  std::optional<Dims> items = std::nullopt;
+  bool noItems = false; // the value holds no tensor yet, so nothing is known of `items`
+
   size_t rank() const { return dims.size(); }
+  bool isTensor() const { return kind == ValueKind::tensor; }
 };
 
 /// An extent that depends on data (NonZero), the symbol "?". The executor allocates such a result
@@ -62,6 +70,11 @@ bool isNonNegative(const Dim &dim);
 void requireFloat(ElementType type, const char *constraint);
 void requireNumber(ElementType type, const char *constraint);
 void requireByte(ElementType type, const char *constraint);
+
+/// Describes values that are described by `a` or by `b`: extents of tensors that differ are unknown. Neither is a tensor.
+TensorInfo commonItems(const TensorInfo &a, const TensorInfo &b);
+/// `info` as one of the tensors of a sequence: extents that depend on symbols are unknown.
+Dims itemDims(const Dims &dims);
 
 /// `rank` unknown extents.
 Dims unknownDims(size_t rank);

@@ -15,6 +15,7 @@ std::span<const GraphPass> graphPasses() {
          PipelineReport report;
          assignLayout(m, o, report);
        }},
+      {"bind-extents", "extents that the run decides as symbols", [](Module m, Options) { bindExtents(m); }},
       {"channel-shuffle", "reshape, transpose, reshape over channels as one gather",
        [](Module m, Options) { channelShuffle(m); }},
       {"conv-transpose", "transposed convolutions as ordinary ones",

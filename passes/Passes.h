@@ -35,6 +35,10 @@ void foldConstants(mlir::ModuleOp module);
 /// for empty tensors.
 void foldEmpty(mlir::ModuleOp module);
 
+/// Writes operators whose extents depend on data so that these are symbols, which the plan binds while it runs
+/// (nn.bind_extents). Where only the operator itself knows its extents they get names (nn.extents).
+void bindExtents(mlir::ModuleOp module);
+
 /// Copies captured constants into the bodies of nn.if and nn.loop, and gives the arguments of the bodies the extents of
 /// the values they capture. Replaces nn.if with a constant condition by the operations of its branch.
 void settleBodies(mlir::ModuleOp module);

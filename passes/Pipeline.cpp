@@ -2,6 +2,7 @@
 
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
+#include "passes/kernels/GrowInPlace.h"
 #include "passes/kernels/Layout.h"
 #include "passes/kernels/Partition.h"
 
@@ -55,6 +56,7 @@ void decomposeForKernels(mlir::ModuleOp module, const PipelineOptions &options) 
   convTranspose(module, options.exactMath);
   splitRecurrence(module); // only the recurrence itself has a kernel
   settleShapes(module);
+  bindExtents(module);
   narrowMovement(module);
   deadCode(module);
 }
@@ -108,6 +110,7 @@ void PipelineReport::add(PipelineReport other) {
   llvm::move(other.fusions, std::back_inserter(fusions));
   llvm::move(other.rowMajor, std::back_inserter(rowMajor));
   llvm::move(other.references, std::back_inserter(references));
+  llvm::move(other.notGrowing, std::back_inserter(notGrowing));
   kernels += other.kernels;
   measuredChoices += other.measuredChoices;
 }
@@ -136,6 +139,7 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   if (options.level == 0)
     return decomposeForKernels(module, options);
   foldAndSimplify(module);
+  bindExtents(module); // what folding has left; later rules then see symbols, as of a batch
   if (!options.exactMath)
     recognizeFormulas(module);
   foldIntoWeights(module, options);
@@ -192,6 +196,8 @@ PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options
   inBodies(module, options, report, formKernels);
   partition(module, options, report);
   deadCode(module); // constants that moved into kernels
+  if (options.level >= 2 && !module->getParentOp()) // a loop's carried values are no states between runs
+    growInPlace(module, options, report);
   // Last: only now it is known which values kernels make.
   if (options.level >= 2 && options.shareStorage)
     report.kernels -= shareStorage(module);

@@ -94,6 +94,7 @@ struct PipelineReport {
   std::vector<Fusion> fusions;  // element-wise operators, and depthwise convolutions read by one pointwise convolution
   std::vector<Declined> rowMajor;
   std::vector<Declined> references;
+  std::vector<Declined> notGrowing; // concatenations of an input and new elements that do not grow in place
   int kernels = 0;
   int measuredChoices = 0; // operators for which measured times choose other layouts or kernels than predictions
 

@@ -26,6 +26,9 @@ __all__ = ["Error", "Model", "Context", "load", "compile", "tune", "runtime_vers
 _DTYPES = {1: np.float32, 2: np.float64, 3: np.float16, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64,
            9: np.uint8, 10: np.uint16, 11: np.uint32, 12: np.uint64, 13: np.bool_}
 _TYPES = {np.dtype(dtype): number for number, dtype in _DTYPES.items()}
+_STRING = 14  # arrays of dtype 'U' or of str objects
+_KINDS = ("tensor", "sequence", "optional", "optional_sequence")  # lathe_value_kind
+_SEQUENCE, _NOTHING = 1, 4
 _BF16 = 4  # NumPy has no such type: passed as uint16 bit patterns
 _PRECISIONS = {"fp32": 0, "bf16": 1}  # lathe_precision
 
@@ -43,7 +46,11 @@ class _Tensor(ctypes.Structure):
 class _Port(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("element_type", ctypes.c_int32),
                 ("is_tensor", ctypes.c_int32), ("rank", ctypes.c_size_t), ("dims", ctypes.POINTER(ctypes.c_int64)),
-                ("dim_texts", ctypes.POINTER(ctypes.c_char_p))]
+                ("dim_texts", ctypes.POINTER(ctypes.c_char_p)), ("value_kind", ctypes.c_int32)]
+
+
+class _String(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
 
 
 class _ContextOptions(ctypes.Structure):
@@ -227,18 +234,22 @@ def tune(model=None, shapes=None, progress=None, **flags):
 
 
 class Port:
-    """An input or output: name, dtype (None if NumPy has none), dims (None: symbolic), texts ("N")."""
+    """An input or output: name, kind ("tensor", "sequence", "optional", "optional_sequence"), dtype (None if NumPy has none; of
+    what is no tensor that of its tensors), dims (None: symbolic), texts ("N")."""
 
     def __init__(self, raw):
         self.name = raw.name.decode(errors="replace")
         self.element_type = raw.element_type
+        self.kind = _KINDS[raw.value_kind] if raw.value_kind < len(_KINDS) else "unknown"
         self.dtype = np.dtype(np.uint16 if raw.element_type == _BF16 else _DTYPES[raw.element_type]) \
-            if raw.element_type in _DTYPES or raw.element_type == _BF16 else None
+            if raw.element_type in _DTYPES or raw.element_type == _BF16 else \
+            np.dtype("U") if raw.element_type == _STRING else None
         self.dims = tuple(d if d >= 0 else None for d in raw.dims[:raw.rank])
         self.texts = tuple(t.decode(errors="replace") for t in raw.dim_texts[:raw.rank])
 
     def __repr__(self):
-        return f"{self.name}: {self.dtype} {'x'.join(self.texts) or 'scalar'}"
+        shape = "x".join(self.texts) or "scalar" if self.kind == "tensor" else self.kind.replace("_", " ")
+        return f"{self.name}: {self.dtype} {shape}"
 
 
 def _quoted(names):
@@ -291,6 +302,7 @@ class Context:
         self.model = model
         self._handle = ctypes.c_void_p()
         self._bound = {}
+        self._states = set()  # inputs that runs set
         self._lock = threading.RLock()
         options = _new(_ContextOptions, _int32("threads", threads), 0)
         _call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(self._handle))
@@ -318,10 +330,47 @@ class Context:
         return self._handle
 
     def set_input(self, name, value):
-        """Binds an array in place if its order and alignment fit, else a copy of it."""
-        port = next((p for p in self.model.inputs if p.name == name), None)
-        if port is None:
+        """Binds an array in place if its order and alignment fit, else a copy of it; a list of arrays to a sequence, None to
+        an optional that holds nothing. Strings are arrays of dtype 'U' or of str objects."""
+        index = next((i for i, p in enumerate(self.model.inputs) if p.name == name), None)
+        if index is None:
             raise Error(f"no input is called '{name}'; there are: {', '.join(p.name for p in self.model.inputs)}")
+        port = self.model.inputs[index]
+        number = ctypes.c_size_t(index)
+        with self._lock:
+            if value is None and port.kind.startswith("optional"):
+                _call("lathe_context_set_input_empty", self._use(), number)
+                self._bound[name] = None
+            elif port.kind.endswith("sequence"):
+                if isinstance(value, (str, bytes, np.ndarray)) or not hasattr(value, "__iter__"):
+                    raise Error(f"input '{name}': expected a list of arrays, got {type(value).__name__}")
+                tensors = [self._tensor(port, item) for item in value]
+                array = (_Tensor * len(tensors))(*(tensor for tensor, _ in tensors))
+                _call("lathe_context_set_input_sequence", self._use(), number, array, ctypes.c_size_t(len(tensors)))
+                self._bound[name] = tensors  # kept alive: the runtime reads them in place
+            else:
+                tensor, kept = self._tensor(port, value)
+                _call("lathe_context_set_input", self._use(), number, ctypes.byref(tensor))
+                self._bound[name] = kept
+
+    @staticmethod
+    def _strings(name, value):
+        """An array of strings as a _Tensor, and what must stay alive."""
+        array = np.asarray(value)
+        if array.dtype.kind not in "UO" or not all(isinstance(text, str) for text in array.ravel()):
+            raise Error(f"input '{name}': expected strings, got {array.dtype}")
+        texts = [text.encode() for text in array.ravel()]
+        cells = (_String * max(1, len(texts)))(*(_String(ctypes.cast(text, ctypes.c_void_p), len(text)) for text in texts))
+        dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+        tensor = _new(_Tensor, _STRING, 0, array.ndim, dims, ctypes.cast(cells, ctypes.c_void_p),
+                      len(texts) * ctypes.sizeof(_String))
+        return tensor, (texts, cells, dims)
+
+    def _tensor(self, port, value):
+        """An array as a _Tensor, and what must stay alive while it is bound."""
+        name = port.name
+        if port.element_type == _STRING:
+            return self._strings(name, value)
         array = np.asarray(value)
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
@@ -331,25 +380,53 @@ class Context:
             raise Error(f"input '{name}': expected {port.dtype}, got {array.dtype}")
         dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
         tensor = _new(_Tensor, number, 0, array.ndim, dims, array.ctypes.data, array.nbytes)
+        return tensor, (array, dims)  # the runtime reads the array in place
+
+    def keep_state(self, input, output, max_extent=0):
+        """Makes an output of every run an input of the next one, both by name: a state, without copies. It starts from
+        `set_input`, else from zeros. With max_extent the output continues the input along one axis and grows in place,
+        in memory for that many positions (docs/state.md)."""
         with self._lock:
-            _call("lathe_context_set_input_by_name", self._use(), name.encode(), ctypes.byref(tensor))
-            self._bound[name] = array  # kept alive: the runtime reads it in place
+            _call("lathe_context_keep_state_by_name", self._use(), input.encode(), output.encode(),
+                  ctypes.c_int64(max_extent))
+            self._states.add(input)
+
+    def reset_states(self):
+        """Makes the next run start from the beginning."""
+        with self._lock:
+            _call("lathe_context_reset_states", self._use())
 
     def output(self, index):
-        """A copy of an output of the last run."""
+        """A copy of an output of the last run: an array, a list of arrays for a sequence, None for an optional that holds
+        nothing."""
         if not 0 <= index < len(self.model.outputs):
             raise Error(f"output {index} of {len(self.model.outputs)}")
         dtype = self.model.outputs[index].dtype
         if dtype is None:
             raise Error(f"output '{self.model.outputs[index].name}': NumPy has no such element type")
-        raw = _new(_Tensor)
         with self._lock:
-            _call("lathe_context_output", self._use(), ctypes.c_size_t(index), ctypes.byref(raw))
-            data = ctypes.string_at(raw.data, raw.bytes) if raw.bytes else b""
-            return np.frombuffer(bytearray(data), dtype).reshape(raw.dims[:raw.rank] if raw.rank else ())
+            kind, count = ctypes.c_int32(), ctypes.c_size_t()
+            _call("lathe_context_output_content", self._use(), ctypes.c_size_t(index), ctypes.byref(kind), ctypes.byref(count))
+            if kind.value == _NOTHING:
+                return None
+            arrays = [self._element(index, element, dtype) for element in range(count.value)]
+            return arrays if kind.value == _SEQUENCE else arrays[0]
 
-    def run(self, inputs=None, profile=False):
-        """Runs on all inputs, {name: array} or a list in order; None: on the bound inputs. Returns {name: array}."""
+    def _element(self, index, element, dtype):
+        raw = _new(_Tensor)
+        _call("lathe_context_output_element", self._use(), ctypes.c_size_t(index), ctypes.c_size_t(element), ctypes.byref(raw))
+        shape = raw.dims[:raw.rank] if raw.rank else ()
+        if raw.element_type == _STRING:
+            cells = ctypes.cast(raw.data, ctypes.POINTER(_String))
+            texts = [ctypes.string_at(cells[i].data, cells[i].bytes).decode(errors="replace") if cells[i].bytes else ""
+                     for i in range(raw.bytes // ctypes.sizeof(_String))]
+            return np.array(texts, dtype="U").reshape(shape)
+        data = ctypes.string_at(raw.data, raw.bytes) if raw.bytes else b""
+        return np.frombuffer(bytearray(data), dtype).reshape(shape)
+
+    def run(self, inputs=None, profile=False, outputs=None):
+        """Runs on all inputs, {name: array} or a list in order; None: on the bound inputs. States may be left out. Returns
+        {name: array} of all outputs, or of those named by `outputs`."""
         names = [port.name for port in self.model.inputs]
         if inputs is not None and not hasattr(inputs, "items"):
             if isinstance(inputs, (str, bytes, np.ndarray)) or not hasattr(inputs, "__iter__"):
@@ -364,11 +441,12 @@ class Context:
             if inputs is not None:
                 for name, value in inputs.items():
                     self.set_input(name, value)
-                missing = [name for name in names if name not in inputs]
+                missing = [name for name in names if name not in inputs and name not in self._states]
                 if missing:
                     raise Error(f"input {_quoted(missing)} is missing: run() without inputs uses those that are bound")
             _call("lathe_context_run_profiled" if profile else "lathe_context_run", self._use())
-            return {port.name: self.output(index) for index, port in enumerate(self.model.outputs)}
+            return {port.name: self.output(index) for index, port in enumerate(self.model.outputs)
+                    if outputs is None or port.name in outputs}
 
     def profile(self):
         """Rows of the last run with profile=True: dicts with name, nodes, nanoseconds, ...; the last is the overhead."""

@@ -73,6 +73,36 @@ class WrapperTest(unittest.TestCase):
         a, b = np.ones((3, 4), np.float32), np.arange(12, dtype=np.float32).reshape(4, 3)
         np.testing.assert_allclose(model.run([a, b])["c"], a @ b, rtol=1e-5)
 
+    def test_states(self):
+        self.compiled("test_relu")
+        path, package = (os.path.join(self.folder.name, "decoder" + suffix) for suffix in (".mlir", ".lathe"))
+        with open(path, "w") as file:
+            file.write("""func.func @main(%q: tensor<1x2x1x4xf32> {nn.name = "q"}, %p: tensor<1x2x?x4xf32> {nn.name = "past", nn.dims = ["1", "2", "P", "4"]})
+                -> (tensor<1x2x1x4xf32> {nn.name = "y"}, tensor<1x2x?x4xf32> {nn.name = "present"}) {
+              %k = nn.concat %p, %q {axis = 2 : i64} : (tensor<1x2x?x4xf32>, tensor<1x2x1x4xf32>) -> tensor<1x2x?x4xf32>
+              %y = nn.attention %q, %k, %k {scale = 0.5 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} :
+                (tensor<1x2x1x4xf32>, tensor<1x2x?x4xf32>, tensor<1x2x?x4xf32>) -> tensor<1x2x1x4xf32>
+              return %y, %k : tensor<1x2x1x4xf32>, tensor<1x2x?x4xf32>
+            }""")
+        model = lathe.compile(path, package)
+        queries = np.random.default_rng(0).standard_normal((9, 1, 2, 1, 4)).astype(np.float32)
+        kept, plain = model.context(), model.context()
+        kept.keep_state("past", "present", max_extent=8)
+        past = np.zeros((1, 2, 0, 4), np.float32)
+        for q in queries[:8]:
+            expected = plain.run({"q": q, "past": past})
+            past = expected["present"]
+            got = kept.run({"q": q}, outputs=["y"])
+            self.assertEqual(list(got), ["y"])
+            np.testing.assert_array_equal(got["y"], expected["y"])
+        with self.assertRaisesRegex(lathe.Error, "9 positions after this run, expected at most its maximum of 8"):
+            kept.run({"q": queries[8]})
+        np.testing.assert_array_equal(past, np.concatenate(queries[:8], axis=2))
+        kept.reset_states()
+        np.testing.assert_array_equal(kept.run({"q": queries[0]})["present"], queries[0])
+        with self.assertRaisesRegex(lathe.Error, "no output is called 'absent'"):
+            kept.keep_state("q", "absent")
+
     def test_compiles_for_bf16(self):
         self.compiled("test_relu")
         path, package = (os.path.join(self.folder.name, "product" + suffix) for suffix in (".mlir", ".lathe"))

@@ -1,110 +1,14 @@
 // include/lathe/runtime.h on top of Model and Context. Nothing throws across this boundary.
-#include "lathe/runtime.h"
-
-#include "runtime/Context.h"
+#include "runtime/CApiParts.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
-#include <new>
 
 using namespace lathe;
 using namespace lathe::runtime;
 
-namespace {
-
-/// A port's texts and extents in the form the C structures point at.
-struct PortTexts {
-  std::vector<int64_t> dims;
-  std::vector<std::string> texts;
-  std::vector<const char *> pointers;
-
-  explicit PortTexts(const Port &port) {
-    for (const Dim &dim : port.dims) {
-      dims.push_back(dim.constantOr(-1));
-      texts.push_back(dim.str());
-    }
-    for (const std::string &text : texts)
-      pointers.push_back(text.c_str());
-  }
-};
-
-thread_local std::string lastError;
-
-struct ArgumentError {
-  std::string message;
-};
-template <class... Args> void expect(bool condition, fmt::format_string<Args...> format, Args &&...args) {
-  if (!condition)
-    throw ArgumentError{fmt::format(format, std::forward<Args>(args)...)};
-}
-
-/// Runs `body`; what it throws becomes a status and this thread's message.
-template <class Body> lathe_status guarded(const Body &body) noexcept {
-  lathe_status status = LATHE_OK;
-  try {
-    try {
-      body();
-      return LATHE_OK;
-    } catch (const ArgumentError &error) {
-      status = LATHE_INVALID_ARGUMENT;
-      lastError = error.message;
-    } catch (const Error &error) {
-      status = LATHE_FAILED;
-      lastError = error.what();
-    } catch (const std::bad_alloc &) {
-      status = LATHE_OUT_OF_MEMORY;
-      lastError = "out of memory";
-    } catch (const std::exception &error) {
-      status = LATHE_INTERNAL_ERROR;
-      lastError = std::string("internal error: ") + error.what();
-    }
-  } catch (...) { // no memory for the message
-    status = LATHE_OUT_OF_MEMORY;
-  }
-  return status;
-}
-
-/// A caller's structure of an older (shorter) or newer (longer) version as ours: what is missing is zero.
-template <class T> T readStruct(const T *given, size_t least, const char *what) {
-  expect(given != nullptr, "{} is null", what);
-  expect(given->struct_size >= least, "{}: struct_size is {}, expected at least {}", what, given->struct_size, least);
-  T result{};
-  std::memcpy(static_cast<void *>(&result), given, std::min(given->struct_size, sizeof(T)));
-  return result;
-}
-
-/// Fills as much of the caller's structure as it has.
-template <class T> void writeStruct(T *target, T value, size_t least, const char *what) {
-  expect(target != nullptr, "{} is null", what);
-  size_t size = target->struct_size;
-  expect(size >= least, "{}: struct_size is {}, expected at least {}", what, size, least);
-  value.struct_size = size;
-  std::memcpy(static_cast<void *>(target), &value, std::min(size, sizeof(T)));
-}
-
-} // namespace
-
-struct lathe_model {
-  std::shared_ptr<const Model> model;
-  std::vector<PortTexts> inputs, outputs;
-
-  explicit lathe_model(std::shared_ptr<const Model> loaded) : model(std::move(loaded)) {
-    for (const Port &port : model->inputs())
-      inputs.emplace_back(port);
-    for (const Port &port : model->outputs())
-      outputs.emplace_back(port);
-  }
-};
-
-struct lathe_context {
-  Context context;
-  bool profiled = false;
-  std::vector<ProfileRow> rows;   // of the last profiled run
-  std::vector<std::string> nodes; // of each row
-
-  lathe_context(std::shared_ptr<const Model> model, const ContextOptions &options)
-      : context(std::move(model), options) {}
-};
+thread_local std::string lathe::runtime::lastError;
 
 namespace {
 
@@ -123,28 +27,6 @@ LoadOptions loadOptions(const lathe_load_options *options, bool &keep) {
   return result;
 }
 
-Tensor toTensor(const lathe_tensor *given) {
-  lathe_tensor tensor = readStruct(given, sizeof(lathe_tensor), "tensor");
-  expect(tensor.memory_space == LATHE_HOST, "tensor: memory space {}, expected {} (host)", tensor.memory_space,
-         int(LATHE_HOST));
-  expect(tensor.rank <= 64 && (tensor.rank == 0 || tensor.dims), "tensor: rank {} with {} dims", tensor.rank,
-         tensor.dims ? "given" : "null");
-  bool known = tensor.element_type > 0 && tensor.element_type <= int(ElementType::u4);
-  expect(known && bitWidth(ElementType(tensor.element_type)) > 0,
-         "tensor: element type {} does not pass through this interface", tensor.element_type);
-  auto type = ElementType(tensor.element_type);
-  std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
-  int64_t elements = 1;
-  for (int64_t dim : dims)
-    expect(dim >= 0 && !__builtin_mul_overflow(elements, dim, &elements) && elements < int64_t(1) << 56,
-           "tensor: absurd dimensions: {}", str(toDims(dims)));
-  auto needed = static_cast<size_t>(byteSize(type, elements));
-  expect(tensor.bytes >= needed, "tensor: {} bytes given, {} {} needs {}", tensor.bytes, name(type), str(toDims(dims)),
-         needed);
-  expect(tensor.data || needed == 0, "tensor: data is null");
-  return Tensor::borrow(type, std::move(dims), tensor.data);
-}
-
 size_t inputIndex(const Model &model, const char *name) {
   expect(name != nullptr, "name is null");
   std::optional<size_t> index = model.findInput(name);
@@ -159,8 +41,8 @@ size_t outputIndex(const Model &model, const char *name) {
 }
 
 lathe_port toPort(const Port &port, const PortTexts &texts) {
-  return {sizeof(lathe_port), port.name.c_str(), int32_t(port.type),   port.tensor,
-          texts.dims.size(),  texts.dims.data(), texts.pointers.data()};
+  return {sizeof(lathe_port), port.name.c_str(), int32_t(port.type),    port.tensor(),
+          texts.dims.size(),  texts.dims.data(), texts.pointers.data(), int32_t(port.kind)};
 }
 
 void checkIndex(size_t index, size_t count, const char *what) {
@@ -169,18 +51,9 @@ void checkIndex(size_t index, size_t count, const char *what) {
 
 void giveOutput(lathe_context *context, size_t index, lathe_tensor *out) {
   const Value &value = context->context.output(index);
-  require(value.isTensor() && value.tensor().type() != ElementType::string,
-          "output '{}' is not a tensor of numbers and cannot be passed through this interface",
-          context->context.model().outputs()[index].name);
-  const Tensor &tensor = value.tensor();
-  lathe_tensor result{sizeof(lathe_tensor),
-                      int32_t(tensor.type()),
-                      LATHE_HOST,
-                      tensor.rank(),
-                      tensor.dims().data(),
-                      const_cast<void *>(tensor.data()),
-                      static_cast<size_t>(tensor.bytes())};
-  writeStruct(out, result, sizeof(lathe_tensor), "tensor");
+  require(value.isTensor(), "output '{}' is {}: lathe_context_output_element gives its tensors",
+          context->context.model().outputs()[index].name, name(kindOf(value)));
+  giveTensor(*context, index, 0, value.tensor(), out);
 }
 
 } // namespace
@@ -228,14 +101,16 @@ lathe_status lathe_model_input(const lathe_model *model, size_t index, lathe_por
   return guarded([&] {
     expect(model != nullptr, "model is null");
     checkIndex(index, model->inputs.size(), "input");
-    writeStruct(port, toPort(model->model->inputs()[index], model->inputs[index]), sizeof(lathe_port), "port");
+    writeStruct(port, toPort(model->model->inputs()[index], model->inputs[index]), offsetof(lathe_port, value_kind),
+                "port");
   });
 }
 lathe_status lathe_model_output(const lathe_model *model, size_t index, lathe_port *port) {
   return guarded([&] {
     expect(model != nullptr, "model is null");
     checkIndex(index, model->outputs.size(), "output");
-    writeStruct(port, toPort(model->model->outputs()[index], model->outputs[index]), sizeof(lathe_port), "port");
+    writeStruct(port, toPort(model->model->outputs()[index], model->outputs[index]), offsetof(lathe_port, value_kind),
+                "port");
   });
 }
 lathe_status lathe_model_find_input(const lathe_model *model, const char *name, size_t *index) {
@@ -319,6 +194,7 @@ lathe_status lathe_context_run(lathe_context *context) {
   return guarded([&] {
     expect(context != nullptr, "context is null");
     context->profiled = false;
+    context->strings.clear();
     context->context.run();
   });
 }
@@ -343,8 +219,31 @@ lathe_status lathe_context_memory(const lathe_context *context, lathe_memory_use
     MemoryUse m = context->context.memory();
     lathe_memory_use result{sizeof(lathe_memory_use), m.arenaBytes,  m.liveBytes,
                             m.scratchBytes,           m.outputBytes, m.copiedBytes,
-                            m.constantBytes};
-    writeStruct(use, result, sizeof(lathe_memory_use), "use");
+                            m.constantBytes,          m.stateBytes};
+    writeStruct(use, result, offsetof(lathe_memory_use, state_bytes), "use");
+  });
+}
+
+lathe_status lathe_context_keep_state(lathe_context *context, size_t input, size_t output, int64_t max_extent) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    checkIndex(input, context->context.model().inputs().size(), "input");
+    checkIndex(output, context->context.model().outputs().size(), "output");
+    context->context.keepState(input, output, max_extent);
+  });
+}
+lathe_status lathe_context_keep_state_by_name(lathe_context *context, const char *input, const char *output,
+                                              int64_t max_extent) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    const Model &model = context->context.model();
+    context->context.keepState(inputIndex(model, input), outputIndex(model, output), max_extent);
+  });
+}
+lathe_status lathe_context_reset_states(lathe_context *context) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    context->context.resetStates();
   });
 }
 
@@ -352,6 +251,7 @@ lathe_status lathe_context_run_profiled(lathe_context *context) {
   return guarded([&] {
     expect(context != nullptr, "context is null");
     context->profiled = false;
+    context->strings.clear();
     context->context.run({.profile = true});
     context->nodes.clear();
     context->rows = context->context.profileRows();

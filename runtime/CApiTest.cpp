@@ -42,6 +42,50 @@ struct Matrix {
         tensor{sizeof(lathe_tensor), LATHE_F32, LATHE_HOST, 2, dims, values.data(), values.size() * 4} {}
 };
 
+/// state' = state / 2 + x, through the C interface.
+TEST(CApiStates, passOutputsOn) {
+  useTestReferences();
+  TestPlan p;
+  uint32_t x = p.input("x", {"N", "4"}), state = p.input("state", {"N", "4"}), half = p.temporary("half", {"N", "4"});
+  uint32_t next = p.output("next", {"N", "4"});
+  p.plan().outputs = {next};
+  p.half(state, half, "N*4");
+  p.add(half, x, next, "N*4");
+  std::vector<char> bytes = p.bytes();
+  lathe_model *model = nullptr;
+  lathe_context *context = nullptr;
+  ASSERT_EQ(lathe_model_load_memory(bytes.data(), bytes.size(), nullptr, &model), LATHE_OK) << lathe_last_error();
+  ASSERT_EQ(lathe_context_create(model, nullptr, &context), LATHE_OK);
+  EXPECT_EQ(lathe_context_keep_state(context, 2, 0, 0), LATHE_INVALID_ARGUMENT);
+  EXPECT_EQ(lathe_context_keep_state_by_name(context, "state", "absent", 0), LATHE_INVALID_ARGUMENT);
+  EXPECT_EQ(lathe_context_keep_state_by_name(context, "state", "next", 16), LATHE_FAILED);
+  EXPECT_NE(std::string(lathe_last_error()).find("does not let it grow in place"), std::string::npos);
+  ASSERT_EQ(lathe_context_keep_state_by_name(context, "state", "next", 0), LATHE_OK) << lathe_last_error();
+  int64_t dims[2] = {2, 4};
+  std::vector<float> ones(8, 1);
+  lathe_tensor tensor{sizeof(lathe_tensor), LATHE_F32, LATHE_HOST, 2, dims, ones.data(), ones.size() * 4};
+  ASSERT_EQ(lathe_context_set_input(context, 0, &tensor), LATHE_OK);
+  auto run = [&] {
+    lathe_tensor out{};
+    out.struct_size = sizeof out;
+    EXPECT_EQ(lathe_context_run(context), LATHE_OK) << lathe_last_error();
+    EXPECT_EQ(lathe_context_output(context, 0, &out), LATHE_OK) << lathe_last_error();
+    return static_cast<const float *>(out.data)[7];
+  };
+  for (float expected : {1.f, 1.5f, 1.75f})
+    EXPECT_EQ(run(), expected);
+  ASSERT_EQ(lathe_context_reset_states(context), LATHE_OK);
+  EXPECT_EQ(run(), 1.f);
+  lathe_memory_use use{};
+  use.struct_size = sizeof use;
+  ASSERT_EQ(lathe_context_memory(context, &use), LATHE_OK);
+  EXPECT_EQ(use.state_bytes, 32u);
+  use.struct_size = offsetof(lathe_memory_use, state_bytes); // of a program built against version 2
+  EXPECT_EQ(lathe_context_memory(context, &use), LATHE_OK);
+  lathe_context_free(context);
+  lathe_model_free(model);
+}
+
 TEST_F(CApiTest, describesTheModel) {
   EXPECT_EQ(lathe_runtime_api_version(), uint32_t(LATHE_RUNTIME_API_VERSION));
   EXPECT_EQ(lathe_element_bits(LATHE_F16), 16u);

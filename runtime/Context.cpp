@@ -15,6 +15,16 @@ const Model &Context::model() const { return *state->model; }
 int Context::threads() const { return state->pool.slots(); }
 void Context::setInput(size_t index, Value value) { state->setInput(index, std::move(value)); }
 void Context::setOutput(size_t index, Tensor tensor) { state->setOutput(index, std::move(tensor)); }
+void Context::keepState(size_t input, size_t output, int64_t max) { state->keepState(input, output, max); }
+void Context::resetStates() { state->resetStates(); }
+Value Context::nextInput(size_t index) {
+  require(index < state->inputs.size(), "{}: input {} of {}", state->file, index, state->inputs.size());
+  return state->nextInput(index);
+}
+const std::vector<int64_t> &Context::inputDims(size_t index) const {
+  require(index < state->inputs.size() && state->inputSet[index], "{}: input {} is not set", state->file, index);
+  return state->inputs[index].tensor().dims();
+}
 void Context::run(const RunOptions &options) { state->run(options); }
 
 std::vector<Value> Context::run(std::span<const Value> inputs) {
@@ -32,6 +42,7 @@ std::vector<Value> Context::run(std::span<const Value> inputs) {
 const Value &Context::output(size_t index) const {
   require(index < state->results.size(), "{}: output {} of {}", state->file, index, state->results.size());
   require(state->ran, "{}: output '{}' is requested before a run", state->file, state->model->outputs()[index].name);
+  state->copyGrown(index);
   return state->results[index];
 }
 

@@ -76,6 +76,7 @@ struct MemoryUse {
   uint64_t outputBytes = 0;   // outputs owned by the runtime
   uint64_t copiedBytes = 0;   // copies of unaligned inputs; values with data-dependent extents
   uint64_t constantBytes = 0; // mapped, shared by all contexts of the model
+  uint64_t stateBytes = 0;    // states between runs: all their room, where they grow in place
 };
 
 class Context {
@@ -95,6 +96,20 @@ public:
   /// Binds the memory of an output. Type and extents must be those of the output. An undefined
   /// tensor selects the runtime's own buffer again.
   void setOutput(size_t index, Tensor tensor);
+
+  /// Makes output `output` of every run input `input` of the next one: a state of the context, without a copy. The first
+  /// run starts from the value of setInput, or from zeros. With `max`, output and input share memory for that many
+  /// positions along the axis on which the output continues the input; a run that needs more is an Error. The package
+  /// must have the pair among Plan::growths. Without `max`, input and output change places. A run that fails leaves all
+  /// states as they were.
+  void keepState(size_t input, size_t output, int64_t max = 0);
+  /// Makes the next run start from the beginning. setInput on a state starts it with that value.
+  void resetStates();
+  /// Returns what the next run reads as input `index`; of a state that grows in place, a copy. All other inputs must be
+  /// set.
+  Value nextInput(size_t index);
+  /// Extents of a tensor that is set as input `index`; of a state, those that the last run has left.
+  const std::vector<int64_t> &inputDims(size_t index) const;
 
   void run(const RunOptions &options = {});
   /// Binds the inputs, runs, and returns copies of the outputs.

@@ -24,7 +24,7 @@ struct Model::State {
       std::vector<Port> result;
       for (uint32_t index : values) {
         const ValueInfo &info = plan.values[index];
-        Port port{info.name, info.type, {}, info.kind == ValueKind::tensor};
+        Port port{info.name, info.type, {}, info.kind};
         for (Extent extent : info.dims)
           port.dims.push_back(plan.extents[extent]);
         result.push_back(std::move(port));

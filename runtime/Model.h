@@ -5,6 +5,7 @@
 #include "support/Dim.h"
 #include "support/ElementType.h"
 #include "support/Error.h"
+#include "support/ValueKind.h"
 
 #include <memory>
 #include <optional>
@@ -51,8 +52,9 @@ struct LoadOptions {
 struct Port {
   std::string name;
   ElementType type = ElementType::invalid;
-  Dims dims;          // may be symbolic: "N"
-  bool tensor = true; // false: a sequence or an optional
+  Dims dims;                          // may be symbolic: "N"
+  ValueKind kind = ValueKind::tensor; // `type` of a value that is no tensor: element type of its tensors
+  bool tensor() const { return kind == ValueKind::tensor; }
 };
 
 class Model {

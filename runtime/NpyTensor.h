@@ -18,6 +18,10 @@ inline Tensor toTensor(const NpyArray &array) {
 }
 
 /// The view borrows the data: `tensor` must outlive it.
-inline NpyView npyView(const Tensor &tensor) { return {tensor.type(), tensor.dims(), tensor.data()}; }
+inline NpyView npyView(const Tensor &tensor) {
+  if (tensor.type() == ElementType::string)
+    return {tensor.type(), tensor.dims(), tensor.strings().data()};
+  return {tensor.type(), tensor.dims(), tensor.data()};
+}
 
 } // namespace lathe

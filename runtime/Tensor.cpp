@@ -226,6 +226,13 @@ Tensor Tensor::borrow(ElementType type, std::vector<int64_t> dims, void *data) {
   return result;
 }
 
+ValueKind kindOf(const Value &value) {
+  if (!value.isOptional())
+    return value.isTensor() ? ValueKind::tensor : ValueKind::sequence;
+  const std::shared_ptr<Value> &held = value.optional().value;
+  return held && held->isSequence() ? ValueKind::optionalSequence : ValueKind::optional;
+}
+
 int64_t Tensor::elements() const {
   int64_t count = 1;
   for (int64_t extent : extents)

@@ -3,6 +3,7 @@
 
 #include "support/ElementType.h"
 #include "support/Error.h"
+#include "support/ValueKind.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -94,6 +95,9 @@ public:
 private:
   std::variant<Tensor, Sequence, Optional> state;
 };
+
+/// Kind of a value as far as it tells: an optional that holds nothing is ValueKind::optional.
+ValueKind kindOf(const Value &value);
 
 /// ElementType of a C++ type (float, double, int8_t ... uint64_t, bool).
 template <class T> constexpr ElementType elementTypeOf();

@@ -50,6 +50,9 @@ Parameter rows(const char *note = "") { return openNumber("rows", 1, large, "all
 Parameter width(const char *note) {
   return openNumber("width", 1, large, "positions of a row", "output positions that count as one row", note);
 }
+Parameter packb(int64_t standard, const char *note) {
+  return number("packb", 0, 1, standard, "1: copy a right operand that is not constant into scratch", note);
+}
 Parameter mc(int64_t most, const char *note) {
   return number("mc", 1, most, 1, "register blocks of rows per work item", note);
 }
@@ -178,9 +181,8 @@ std::vector<Algorithm> products() {
        "contraction",
        "matrix products as tiles of broadcast rows times vectors of columns",
        {mr(64, "a static row count is split evenly"), vectors(32, ""), unroll(4), mc(large, ""), kc(large, ""),
-        number("packb", 0, 1, 0,
-               "1: copy a right operand that is not constant into scratch, one tile of columns at a time"),
-        prefetch("of a constant right operand"), type(mayConvert, "the rows of a work item at a time")},
+        packb(0, "one tile of columns at a time"), prefetch("of a constant right operand"),
+        type(mayConvert, "the rows of a work item at a time")},
        {{"computes", "the kernel is a matrix product"},
         format,
         {"transposed", "a type that converts operands needs a left operand whose reduction steps are contiguous"},
@@ -204,8 +206,12 @@ std::vector<Algorithm> products() {
        "softmax(q k^T) v, a register block of queries at a time",
        {mr(64, "rows are queries"), vectors(8, "columns are keys, and lanes of the result"), unroll(4),
         mc(int64_t(1) << 20, "rows are queries"), kc(int64_t(1) << 20, "steps are keys"),
+        packb(1, "keys and values of a head; 0: read where they lie, for few queries"),
         type(mayRound, "queries, keys, values and exponentials")},
-       {format, {"kc", "kc=0 needs a static number of keys"}, registers(rowsFit)},
+       {format,
+        {"kc", "kc=0 needs a static number of keys"},
+        {"packb", "packb=0 needs type=f32, and rows of at most 16 vectors whose elements are neighbours"},
+        registers(rowsFit)},
        {{1, {{"rows", "mr"}}}}},
       {"recurrent",
        2,
@@ -273,7 +279,16 @@ std::vector<Algorithm> others() {
        "scan",
        "operators along one axis in order: extremes, running sums, largest elements",
        {grain(16384, "")}},
-      {"index", 1, "indexed", "elements read from or written to positions in another tensor", {grain(16384, "")}},
+      {"select",
+       1,
+       "selection",
+       "elements found by their values: positions, boxes, distinct ones",
+       {grain(16384, "")}},
+      {"index",
+       1,
+       "indexed",
+       "elements read from or written to positions in another tensor",
+       {grain(16384, "of the result")}},
       {"move", 1, "movement", "one operator that moves elements, or one layout conversion", {grain(16384, "")}},
   };
 }

@@ -296,21 +296,73 @@ NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
 
 NpyArray readNpy(const std::string &path) { return parseNpy(readFile(path), path); }
 
-std::vector<char> npyBytes(const NpyView &view) {
-  const char *code = codeOf(view.type);
-  require(code != nullptr, "NumPy has no element type {}", name(view.type));
-  std::string shape;
-  int64_t elements = 1;
-  for (int64_t dim : view.dims) {
-    shape += fmt::format("{}, ", dim);
-    elements *= dim;
+namespace {
+
+/// UTF-8 as code points; a byte that is none of UTF-8 becomes U+FFFD.
+std::vector<uint32_t> codePoints(const std::string &text) {
+  std::vector<uint32_t> points;
+  for (size_t at = 0; at < text.size();) {
+    auto byte = static_cast<uint8_t>(text[at++]);
+    unsigned more = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc0 ? 1 : 0;
+    bool valid = byte < 0x80 || (byte >= 0xc2 && byte <= 0xf4 && at + more <= text.size());
+    uint32_t point = more ? byte & (0x3fu >> more) : byte;
+    for (unsigned i = 0; valid && i < more; ++i) {
+      auto follower = static_cast<uint8_t>(text[at + i]);
+      valid = (follower & 0xc0) == 0x80;
+      point = point << 6 | (follower & 0x3f);
+    }
+    points.push_back(valid ? point : 0xfffd);
+    at += valid ? more : 0;
   }
-  if (view.dims.size() > 1)
-    shape.resize(shape.size() - 2);
-  else if (view.dims.size() == 1)
-    shape.resize(shape.size() - 1);
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   bitWidth(view.type) == 8 ? '|' : '<', code, shape);
+  return points;
+}
+
+/// Elements of a 'U' array, each of `width` characters; at least one, as NumPy's are.
+std::vector<char> encodeStrings(std::span<const std::string> strings, size_t &width) {
+  std::vector<std::vector<uint32_t>> texts;
+  width = 1;
+  for (const std::string &text : strings) {
+    texts.push_back(codePoints(text));
+    width = std::max(width, texts.back().size());
+  }
+  std::vector<char> bytes(texts.size() * width * 4);
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (!texts[i].empty())
+      std::memcpy(bytes.data() + i * width * 4, texts[i].data(), texts[i].size() * 4);
+  return bytes;
+}
+
+/// "(1, 3)", with a comma behind a single extent.
+std::string shapeText(std::span<const int64_t> dims) {
+  std::string shape;
+  for (int64_t dim : dims)
+    shape += fmt::format("{}, ", dim);
+  if (!dims.empty())
+    shape.resize(shape.size() - (dims.size() > 1 ? 2 : 1));
+  return "(" + shape + ")";
+}
+
+} // namespace
+
+std::vector<char> npyBytes(const NpyView &view) {
+  int64_t elements = 1;
+  for (int64_t dim : view.dims)
+    elements *= dim;
+  std::string code;
+  std::vector<char> encoded;
+  std::span<const char> data;
+  if (view.type == ElementType::string) {
+    size_t width;
+    encoded = encodeStrings({static_cast<const std::string *>(view.data), static_cast<size_t>(elements)}, width);
+    code = fmt::format("U{}", width);
+    data = encoded;
+  } else {
+    require(codeOf(view.type) != nullptr, "NumPy has no element type {}", name(view.type));
+    code = codeOf(view.type);
+    data = {static_cast<const char *>(view.data), static_cast<size_t>(byteSize(view.type, elements))};
+  }
+  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
+                                   bitWidth(view.type) == 8 ? '|' : '<', code, shapeText(view.dims));
   size_t start = magicBytes + 4, padded = (start + header.size() + 1 + 63) / 64 * 64; // data is aligned to 64 bytes
   header.resize(padded - start - 1, ' ');
   header += '\n';
@@ -318,8 +370,7 @@ std::vector<char> npyBytes(const NpyView &view) {
   std::vector<char> bytes(magic, magic + magicBytes);
   bytes.insert(bytes.end(), {1, 0, static_cast<char>(length & 0xff), static_cast<char>(length >> 8)});
   bytes.insert(bytes.end(), header.begin(), header.end());
-  auto *data = static_cast<const char *>(view.data);
-  bytes.insert(bytes.end(), data, data + byteSize(view.type, elements));
+  bytes.insert(bytes.end(), data.begin(), data.end());
   return bytes;
 }
 

@@ -27,7 +27,7 @@ struct NpzMember {
   NpyArray array;
 };
 
-/// An array to write: `data` is row-major and little-endian. Strings cannot be written.
+/// An array to write: `data` is row-major and little-endian; of strings it points at std::string elements, UTF-8.
 struct NpyView {
   ElementType type;
   std::span<const int64_t> dims;

@@ -44,9 +44,9 @@ TEST(Features, haveANameEachThatNoOtherHas) {
 }
 
 TEST(Features, areAsManyAsTheirNamesNeverInfiniteAndDistinctForDistinctSchedulesOfEveryFamily) {
-  const std::vector<std::string> families = {"contraction", "contraction", "contraction", "attention", "recurrent",
-                                             "softmax",     "normalize",   "elementwise", "pool",      "reduction",
-                                             "lrn",         "resize",      "scan",        "indexed",   "movement"};
+  const std::vector<std::string> families = {
+      "contraction", "contraction", "contraction", "attention", "recurrent", "softmax",   "normalize", "elementwise",
+      "pool",        "reduction",   "lrn",         "resize",    "scan",      "selection", "indexed",   "movement"};
   const char *targets[] = {"znver4", "x86-64-v3", "aarch64-linux-gnu,cpu=cortex-a76"};
   int kernels = 0;
   Random engine(baseSeed());

@@ -180,6 +180,33 @@ SetResult Verification::run(std::span<const Value> inputs) {
   return result;
 }
 
+void Verification::keepState(size_t input, size_t output, int64_t max) {
+  context.keepState(input, output, max);
+  states.push_back({input, output, Value()});
+}
+
+SetResult Verification::runStep() {
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < package->inputs().size(); ++i)
+    inputs.push_back(context.nextInput(i));
+  for (const State &state : states)
+    if (!state.carried.isTensor() || state.carried.tensor().defined())
+      inputs[state.input] = state.carried;
+    else if (inputs[state.input].isTensor()) // the run may write over it
+      inputs[state.input] = inputs[state.input].tensor().clone();
+  std::vector<Value> reference = judge->run(inputs, nullptr);
+  context.run();
+  SetResult result;
+  result.tolerance = toleranceFor(inputs);
+  compareOutputs(inputs, reference, result);
+  for (State &state : states) {
+    const std::string &name = package->outputs()[state.output].name;
+    auto at = std::find(judge->outputs.begin(), judge->outputs.end(), name);
+    state.carried = reference[static_cast<size_t>(at - judge->outputs.begin())];
+  }
+  return result;
+}
+
 std::string Divergence::str() const {
   return fmt::format("first diverging node: '{}' (kernel {}: {}): {}; element {} is {:.8g}, the reference has {:.8g}",
                      value, kernel, fmt::join(nodes, "+"), difference.str(), difference.worst, difference.computed,

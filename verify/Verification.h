@@ -74,7 +74,19 @@ public:
   /// compared and for unknown nodes.
   SetResult run(std::span<const Value> inputs);
 
+  /// Makes an output an input of the next step on both sides; ports and `max` as in Context::keepState.
+  void keepState(size_t input, size_t output, int64_t max);
+  /// The package's side, in which the inputs of a step are set; states only for the first step.
+  runtime::Context &program() { return context; }
+  /// Compares one step. The references carry their own states on, so errors add up.
+  SetResult runStep();
+
 private:
+  struct State {
+    size_t input, output; // ports of the package
+    Value carried;        // of the references; undefined before the first step
+  };
+  std::vector<State> states;
   struct Judge;
   std::shared_ptr<const runtime::Model> package;
   mlir::ModuleOp module;

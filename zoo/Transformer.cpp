@@ -53,6 +53,21 @@ public:
     return n.apply("concat", "Concat", {x, y}, std::move(attrs), name);
   }
 
+  /// The extent of `x` along `axis`, as a vector of one element.
+  Value extent(Value x, int64_t axis, const std::string &name) {
+    ShapeAttrs attrs;
+    attrs.start = axis;
+    attrs.end = axis + 1;
+    return n.apply("shape", "Shape", {x}, std::move(attrs), name);
+  }
+  /// The position of the greatest element along the last axis, which goes.
+  Value argMax(Value x, const std::string &name) {
+    ArgMaxAttrs attrs;
+    attrs.axis = -1;
+    attrs.keepdims = false;
+    return n.apply("arg_max", "ArgMax", {x}, std::move(attrs), name);
+  }
+
   /// Over the last axis: mean, difference, its square's mean, root, quotient, scale and shift.
   Value layerNorm(Value x, double epsilon, const std::string &name) {
     auto mean = [&](Value value, const std::string &part) {
@@ -116,6 +131,14 @@ mlir::Value toHeads(Writer &w, mlir::Value x, int64_t tokens, bool keys, const s
 }
 mlir::Value fromHeads(Writer &w, mlir::Value x, int64_t tokens, const std::string &name) {
   return w.reshape(w.transpose(x, {0, 2, 1, 3}, name + ".transpose"), {-1, tokens, width}, name + ".merge");
+}
+
+/// Positions of `tokens` tokens behind `before` earlier ones.
+mlir::Value positionsFrom(Writer &w, int64_t before, int64_t tokens) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < tokens; ++i)
+    places.push_back(before + i);
+  return w.n.integers({1, tokens}, places, "positions");
 }
 
 /// A causal mask: row i of `tokens` sees the `past` and everything up to itself.
@@ -189,12 +212,14 @@ Signal bertBase(Network &n) {
   return {x};
 }
 
-Signal gpt2Small(Network &n, bool withPast) {
+Signal gpt2Small(Network &n, Gpt2Form form) {
   Writer w(n);
   const int64_t vocabulary = 50257, positions = 1024;
-  const int64_t past = withPast ? n.sequence(64) : 0, tokens = withPast ? 1 : n.sequence(64);
-  require(past + tokens <= positions, "zoo gpt2_small: sequence is {}, expected at most {}", past + tokens - withPast,
-          positions - withPast);
+  const bool withPast = form != Gpt2Form::whole, open = form == Gpt2Form::decoder;
+  const int64_t before = form == Gpt2Form::past ? n.sequence(64) : 0, tokens = withPast ? 1 : n.sequence(64);
+  require(before + tokens <= positions, "zoo gpt2_small: sequence is {}, expected at most {}",
+          before + tokens - withPast, positions - withPast);
+  const Dim past = open ? Dim::symbol("P") : Dim(before);
   mlir::Value ids = n.input("input_ids", ElementType::i64, {n.batch(), tokens});
   std::vector<std::array<mlir::Value, 2>> caches(layers); // keys and values: batch x heads x past x headWidth
   if (withPast)
@@ -204,13 +229,10 @@ Signal gpt2Small(Network &n, bool withPast) {
                                       {n.batch(), heads, past, headWidth});
 
   mlir::Value table = n.noise("wte.weight", {vocabulary, width}, 0, 1);
-  std::vector<int64_t> places;
-  for (int64_t i = 0; i < tokens; ++i)
-    places.push_back(past + i);
-  mlir::Value position =
-      w.gather(n.noise("wpe.weight", {positions, width}, 0, 0.3), n.integers({1, tokens}, places, "positions"), "wpe");
+  mlir::Value places = open ? w.extent(caches[0][0], 2, "positions") : positionsFrom(w, before, tokens);
+  mlir::Value position = w.gather(n.noise("wpe.weight", {positions, width}, 0, 0.3), places, "wpe");
   mlir::Value x = w.add(w.gather(table, ids, "wte"), position, "embedding");
-  mlir::Value mask = causalMask(w, tokens, past, "mask");
+  mlir::Value mask = open ? mlir::Value() : causalMask(w, tokens, before, "mask");
 
   for (int64_t layer = 0; layer < layers; ++layer) {
     std::string name = "h" + std::to_string(layer);
@@ -228,8 +250,9 @@ Signal gpt2Small(Network &n, bool withPast) {
     }
     mlir::Value scores = w.matmul(q, w.transpose(k, {0, 1, 3, 2}, name + ".key.turn"), name + ".scores");
     scores = w.div(scores, w.scalar(8, name + ".scale"), name + ".scale");
-    scores = n.apply("where", "Where", {mask, scores, w.scalar(-3.4028234663852886e38, name + ".mask")}, WhereAttrs(),
-                     name + ".where");
+    if (mask) // a single query sees all keys
+      scores = n.apply("where", "Where", {mask, scores, w.scalar(-3.4028234663852886e38, name + ".mask")}, WhereAttrs(),
+                       name + ".where");
     mlir::Value attended =
         fromHeads(w, w.matmul(w.softmax(scores, name + ".softmax"), v, name + ".context"), tokens, name + ".context");
     x = w.add(w.conv1d(attended, tokens, width, name + ".c_proj", 0.5), x, name + ".residual");
@@ -243,8 +266,11 @@ Signal gpt2Small(Network &n, bool withPast) {
       w.mul(w.reshape(x, {-1, width}, "head.rows"), w.scalar(1 / std::sqrt(width), "head.scale"), "head.scale");
   GemmAttrs head;
   head.trans_b = true;
-  return {
-      w.reshape(n.apply("gemm", "Gemm", {scaled, table}, std::move(head), "head"), {-1, tokens, vocabulary}, "logits")};
+  mlir::Value logits =
+      w.reshape(n.apply("gemm", "Gemm", {scaled, table}, std::move(head), "head"), {-1, tokens, vocabulary}, "logits");
+  if (open)
+    n.alsoReturn("next_ids", w.argMax(logits, "next_ids"));
+  return {logits};
 }
 
 } // namespace lathe::zoo

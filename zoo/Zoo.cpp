@@ -48,9 +48,11 @@ const std::vector<Architecture> &architectures() {
        twoLayerLstm},
       {{"bert_base", "12 transformer layers of 768, 128 tokens (Devlin et al. 2018)"}, bertBase},
       {{"gpt2_small", "12 transformer layers of 768, 64 tokens (Radford et al. 2019)"},
-       [](Network &n) { return gpt2Small(n, false); }},
+       [](Network &n) { return gpt2Small(n, Gpt2Form::whole); }},
       {{"gpt2_small_past", "one more token after 64 whose keys and values are given"},
-       [](Network &n) { return gpt2Small(n, true); }},
+       [](Network &n) { return gpt2Small(n, Gpt2Form::past); }},
+      {{"gpt2_small_decoder", "one more token after P whose keys and values are given, and the likeliest next one"},
+       [](Network &n) { return gpt2Small(n, Gpt2Form::decoder); }},
       {{"rcnn_ctc_ocr", "text-line reader with the convolutions of the table rcnn-ctc-ocr"}, rcnnCtcOcr},
   };
   return table;

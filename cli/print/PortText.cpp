@@ -7,7 +7,7 @@ namespace lathe::cli {
 std::string describePorts(const char *what, std::span<const runtime::Port> ports, nlohmann::json &list) {
   std::string text;
   for (const runtime::Port &port : ports) {
-    std::string type = port.tensor ? std::string(lathe::name(port.type)) : "no tensor";
+    std::string type = port.tensor() ? std::string(lathe::name(port.type)) : "no tensor";
     text += fmt::format("{:<6} {}: {} {}\n", what, printable(port.name), type, str(port.dims));
     list.push_back({{"name", port.name}, {"type", type}, {"dims", str(port.dims)}});
   }

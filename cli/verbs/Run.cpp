@@ -1,11 +1,16 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
+#include "cli/Steps.h"
 #include "cli/verbs/Measure.h"
 #include "runtime/Context.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <iostream>
+#include <numeric>
+#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -14,7 +19,104 @@ nlohmann::json memoryJson(const runtime::MemoryUse &memory, const runtime::Model
   return {{"constant_bytes", memory.constantBytes}, {"arena_bytes", memory.arenaBytes},
           {"live_bytes", memory.liveBytes},         {"scratch_bytes", memory.scratchBytes},
           {"output_bytes", memory.outputBytes},     {"copied_bytes", memory.copiedBytes},
-          {"code_bytes", package.codeBytes()}};
+          {"state_bytes", memory.stateBytes},       {"code_bytes", package.codeBytes()}};
+}
+
+/// Results of several runs: those of every step one behind the other, on a new first axis. What has not the same extents
+/// in all steps, and states, have their last value alone.
+class StepResults {
+public:
+  StepResults(const runtime::Model &package, const std::vector<StatePair> &pairs) : stacked(package.outputs().size()) {
+    for (const StatePair &pair : pairs)
+      states.insert(pair.output);
+  }
+
+  void take(const runtime::Context &context, int64_t step, int64_t steps) {
+    for (size_t i = 0; i < stacked.size(); ++i) {
+      if (states.contains(i) || (step > 0 && !stacked[i].defined()))
+        continue;
+      const Value &value = context.output(i);
+      bool fits =
+          value.isTensor() && value.tensor().type() != ElementType::string && bitWidth(value.tensor().type()) >= 8;
+      if (fits && step == 0) {
+        std::vector<int64_t> dims = value.tensor().dims();
+        dims.insert(dims.begin(), steps);
+        stacked[i] = Tensor(value.tensor().type(), std::move(dims));
+      }
+      fits = fits && std::equal(stacked[i].dims().begin() + 1, stacked[i].dims().end(), value.tensor().dims().begin(),
+                                value.tensor().dims().end());
+      if (!fits) {
+        stacked[i] = Tensor();
+        continue;
+      }
+      int64_t bytes = value.tensor().bytes();
+      if (bytes > 0)
+        std::memcpy(static_cast<char *>(stacked[i].data()) + step * bytes, value.tensor().data(),
+                    static_cast<size_t>(bytes));
+    }
+  }
+
+  std::vector<Value> all(const runtime::Context &context) const {
+    std::vector<Value> results;
+    for (size_t i = 0; i < stacked.size(); ++i)
+      results.push_back(stacked[i].defined() ? Value(stacked[i]) : context.output(i));
+    return results;
+  }
+
+private:
+  std::set<size_t> states;
+  std::vector<Tensor> stacked; // undefined: the last value is the result
+};
+
+/// Seconds of one run.
+double timedRun(runtime::Context &context) {
+  auto start = std::chrono::steady_clock::now();
+  context.run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double runOnce(runtime::Context &context, const InputFlags &inputs, const std::vector<std::string> &shapes) {
+  std::vector<Value> values = gatherInputs(context.model().inputs(), inputs, shapes);
+  for (size_t i = 0; i < values.size(); ++i)
+    context.setInput(i, values[i]);
+  return timedRun(context);
+}
+
+/// Seconds of the steps, each without what sets its inputs.
+std::vector<double> runSteps(runtime::Context &context, std::vector<StatePair> pairs, const InputFlags &inputs,
+                             const std::vector<std::string> &shapes, int64_t steps, StepResults &results) {
+  for (const StatePair &pair : pairs)
+    context.keepState(pair.input, pair.output, pair.max);
+  StepInputs stepInputs(context.model().inputs(), std::move(pairs), inputs, shapes, steps);
+  std::vector<double> seconds;
+  for (int64_t step = 0; step < steps; ++step) {
+    stepInputs.set(context, step);
+    seconds.push_back(timedRun(context));
+    results.take(context, step, steps);
+  }
+  return seconds;
+}
+
+void describeSteps(const std::vector<double> &times, nlohmann::json &json, bool print) {
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  double seconds = std::accumulate(times.begin(), times.end(), 0.0), median = sorted[sorted.size() / 2];
+  double rate = static_cast<double>(times.size()) / seconds;
+  if (print)
+    std::cout << fmt::format("{} steps in {:.3f} s: {:.3f} ms a step (median), {:.1f} steps a second\n", times.size(),
+                             seconds, median * 1e3, rate);
+  json["step_ms"] = nlohmann::json::array();
+  for (double time : times)
+    json["step_ms"].push_back(time * 1e3);
+  json["steps_per_second"] = rate;
+}
+
+void addInputs(Options &options, ModelFlags &model, InputFlags &inputs, StepFlags &stepping) {
+  model.add(options, ModelUse::run);
+  model.addStore(options);
+  model.addLoading(options);
+  inputs.add(options, "");
+  stepping.add(options);
 }
 
 } // namespace
@@ -22,19 +124,18 @@ nlohmann::json memoryJson(const runtime::MemoryUse &memory, const runtime::Model
 int runVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
+  StepFlags stepping;
   std::string output;
   bool reference = false;
   Options options(
-      "run", "Run a model or a package once and describe its outputs.",
+      "run", "Run a model or a package and describe its outputs.",
       "  lathe run resnet50.lathe -i input=cat.npy -o outputs.npz\n"
       "  lathe run resnet50.onnx --fill random --seed 7\n"
       "  lathe run zoo:resnet18 --fill ones --reference\n"
-      "A model is compiled first; the package is kept in ~/.cache/lathe and used again while the model, the flags\n"
-      "and the compiler stay the same.\n");
-  model.add(options, ModelUse::run);
-  model.addStore(options);
-  model.addLoading(options);
-  inputs.add(options, "");
+      "  lathe run zoo:gpt2_small_decoder --steps 64 --state past_*=present_*:max=1024 --state input_ids=next_ids\n"
+      "A model is compiled first; the package is kept in ~/.cache/lathe while model, flags and compiler stay the "
+      "same.\n");
+  addInputs(options, model, inputs, stepping);
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "Run the whole model on the reference operators instead of compiled code");
   options.addQuiet();
@@ -44,36 +145,36 @@ int runVerb(const Arguments &arguments) {
       return;
     model.refuseCompileFlags("--reference compiles nothing");
     options.refuse({"--check-constants"}, "--reference loads no package");
+    options.refuse({"--steps", "--state"}, "--reference runs the model once");
   });
   options.parseAll(arguments);
   if (reference)
     return forwardToCompiler("reference", arguments);
-  if (!output.empty())
-    requireValuesPath(output, 1);
-
+  auto requireOutput = [&](size_t count) {
+    if (!output.empty())
+      requireValuesPath(output, count);
+  };
+  requireOutput(1);
   auto package = packageFor(model).model;
-  if (!output.empty())
-    requireValuesPath(output, package->outputs().size());
+  requireOutput(package->outputs().size());
   runtime::Context context(package, {.threads = model.threads});
-  std::vector<Value> values = gatherInputs(package->inputs(), inputs, model.shapes);
-  for (size_t i = 0; i < values.size(); ++i)
-    context.setInput(i, values[i]);
-  auto start = std::chrono::steady_clock::now();
-  context.run();
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-
+  std::vector<StatePair> pairs = statePairs(package->inputs(), package->outputs(), stepping.states);
+  StepResults collected(*package, pairs);
+  std::vector<double> times = stepping.given()
+                                  ? runSteps(context, std::move(pairs), inputs, model.shapes, stepping.steps, collected)
+                                  : std::vector{runOnce(context, inputs, model.shapes)};
   std::vector<std::string> names;
-  std::vector<Value> results;
-  for (size_t i = 0; i < package->outputs().size(); ++i) {
-    names.push_back(package->outputs()[i].name);
-    results.push_back(context.output(i));
-  }
+  std::vector<Value> results = collected.all(context);
+  for (const runtime::Port &port : package->outputs())
+    names.push_back(port.name);
   nlohmann::json json{{"model", model.model},
-                      {"run_ms", seconds * 1e3},
+                      {"run_ms", std::accumulate(times.begin(), times.end(), 0.0) * 1e3},
                       {"peak_rss_bytes", peakResidentBytes()},
                       {"memory", memoryJson(context.memory(), *package)},
                       {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());
+  if (stepping.given())
+    describeSteps(times, json, options.printsText());
   if (!output.empty())
     writeValues(output, names, results);
   options.writeJson(json);

@@ -2,6 +2,7 @@
 #include "cache/Verdicts.h"
 #include "cli/CompilerVerbs.h"
 #include "cli/Packages.h"
+#include "cli/Steps.h"
 #include "import/Import.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
@@ -71,6 +72,7 @@ struct VerifyFlags {
   ModelFlags model;
   InputFlags inputs;
   verify::Options verification;
+  StepFlags stepping;
   std::string judgedBy; // --model
   int seeds = 2;
 
@@ -113,6 +115,7 @@ void VerifyFlags::add(Options &options) {
   model.addStore(options);
   model.addLoading(options);
   inputs.add(options, "random");
+  stepping.add(options);
   options.add_option("--package", model.package, "Judge this package (default: the model compiled with these flags)")
       ->type_name("F.lathe");
   options.reads([this] { return std::vector<std::string>{model.package}; });
@@ -122,6 +125,8 @@ void VerifyFlags::add(Options &options) {
   options.addQuiet();
   options.addJson();
   options.afterParse([this, &options] {
+    if (stepping.given())
+      options.refuse({"--output", "--all"}, "--steps compares the outputs alone");
     if (inputs.fill == "random")
       return;
     options.refuse({"--seeds"}, fmt::format("--fill {} draws no random numbers", inputs.fill));
@@ -153,6 +158,7 @@ std::vector<InputSet> inputSets(const VerifyFlags &flags) {
                                                   : inputs.fill;
     sets.push_back({std::move(inputs), std::move(title)});
   }
+  require(!sets.empty(), "nothing to run: give -i, or --seeds 1 or more");
   return sets;
 }
 
@@ -185,6 +191,29 @@ void printDivergence(const verify::Divergence &divergence, const std::string &co
   json["place"] = divergence.str();
 }
 
+void requireJudgeMemory(mlir::ModuleOp module, std::span<const Value> inputs, const std::string &model) {
+  EvaluateOptions judging;
+  judging.judge = true;
+  requireMemory(evaluationBytes(module, inputs, judging), model + ": the reference in float64");
+}
+
+/// All steps of a set, until one differs.
+void verifySteps(const VerifyFlags &flags, verify::Verification &verification, const InputSet &set,
+                 verify::Verdict &verdict, nlohmann::json &json, bool print) {
+  const runtime::Model &package = verification.program().model();
+  std::vector<StatePair> pairs = statePairs(package.inputs(), package.outputs(), flags.stepping.states);
+  for (const StatePair &pair : pairs)
+    verification.keepState(pair.input, pair.output, pair.max);
+  StepInputs inputs(package.inputs(), pairs, set.flags, flags.model.shapes, flags.stepping.steps);
+  for (int64_t step = 0; step < flags.stepping.steps && verdict.failure.empty(); ++step) {
+    inputs.set(verification.program(), step);
+    verify::SetResult result = verification.runStep();
+    std::string title = fmt::format("{}, step {}", set.title, step);
+    verdict.add(title, result);
+    printComparisons(title, result, json, print);
+  }
+}
+
 } // namespace
 
 int verifyVerb(const Arguments &arguments) {
@@ -203,9 +232,8 @@ int verifyVerb(const Arguments &arguments) {
       "  lathe verify other.lathe --model model.onnx           likewise\n");
   flags.add(options);
   options.parseAll(arguments);
-  ModelFlags &model = flags.model;
+  const ModelFlags &model = flags.model;
   std::vector<InputSet> sets = inputSets(flags);
-  require(!sets.empty(), "nothing to run: give -i, or --seeds 1 or more");
 
   Progress progress("verify " + model.model);
   auto [package, loaded] = model.package.empty() ? packageFor(model) : openPackage(model.package, model);
@@ -223,24 +251,26 @@ int verifyVerb(const Arguments &arguments) {
   for (; set < sets.size() && verdict.failure.empty(); ++set) {
     progress.update("input set", set, sets.size());
     const InputSet &inputs = sets[set];
+    if (flags.stepping.given()) {
+      verify::Verification steps(loaded, *source.module, flags.verification);
+      verifySteps(flags, steps, inputs, verdict, json, options.printsText());
+      continue;
+    }
     std::vector<Value> values = gatherInputs(loaded->inputs(), inputs.flags, model.shapes);
-    EvaluateOptions judging;
-    judging.judge = true;
-    requireMemory(evaluationBytes(*source.module, values, judging), model.model + ": the reference in float64");
+    requireJudgeMemory(*source.module, values, model.model);
     verify::SetResult result = verification.run(values);
     verdict.add(inputs.title, result);
     printComparisons(inputs.title, result, json, options.printsText());
-    if (result.divergence)
-      printDivergence(*result.divergence, extractCommand(model, inputs.flags, *source.module, *result.divergence), json,
-                      options.printsText());
+    if (const auto &found = result.divergence)
+      printDivergence(*found, extractCommand(model, inputs.flags, *source.module, *found), json, options.printsText());
   }
 
-  std::string summary = verdict.summary(precision);
+  const std::string summary = verdict.summary(precision);
   json["relative_error"] = verdict.worst.relative;
   json["maximum_error"] = verdict.worst.maximum;
-  if (options.printsText())
-    std::cout << (verdict.passed() ? "verified: " : "not verified: ") << summary << "\n";
   cache::KeptVerdict kept{verdict.passed(), today(), summary, verdict.mistrust};
+  if (options.printsText())
+    std::cout << (kept.passed ? "verified: " : "not verified: ") << summary << "\n";
   json.update(cache::toJson(kept));
   cache::keepVerdict(*loaded, kept);
   options.writeJson(json);

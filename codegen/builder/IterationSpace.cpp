@@ -6,7 +6,7 @@ namespace lathe {
 
 KernelTensors::KernelTensors(mlir::func::FuncOp function) {
   auto describe = [&](mlir::Value value, unsigned buffer, Dims dims) {
-    KernelTensor tensor{buffer, nn::infoOf(value).type, std::move(dims), 0, value, false};
+    KernelTensor tensor{buffer, nn::infoOf(value).type, dims, nn::storedDims(function, buffer, dims), 0, value, false};
     for (const Dim &dim : tensor.dims)
       if (isUnknown(dim))
         throw Declined{"an extent is not known before the kernel runs"};
@@ -47,7 +47,7 @@ Dims memoryStrides(const KernelTensor &tensor) {
   Dim stride = tensor.block ? tensor.block : 1;
   for (size_t i = tensor.rank(); i-- > 0;) {
     strides[i] = stride;
-    stride = stride * (tensor.block && i == 1 ? ceilDiv(tensor.dims[1], tensor.block) : tensor.dims[i]);
+    stride = stride * (tensor.block && i == 1 ? ceilDiv(tensor.stored[1], tensor.block) : tensor.stored[i]);
   }
   return strides;
 }
@@ -55,7 +55,7 @@ Dims memoryStrides(const KernelTensor &tensor) {
 Dim memoryElements(const KernelTensor &tensor) {
   Dim result = tensor.block ? tensor.block : 1;
   for (size_t i = 0; i < tensor.rank(); ++i)
-    result = result * (tensor.block && i == 1 ? ceilDiv(tensor.dims[1], tensor.block) : tensor.dims[i]);
+    result = result * (tensor.block && i == 1 ? ceilDiv(tensor.stored[1], tensor.block) : tensor.stored[i]);
   return result;
 }
 

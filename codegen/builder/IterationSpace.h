@@ -17,6 +17,7 @@ struct KernelTensor {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dims dims;
+  Dims stored;       // extents in memory, at least `dims`: a value that grows in place has gaps behind its rows
   int64_t block = 0; // channels per block; 0: row-major
   mlir::Value value; // argument or returned value of the function
   bool constant = false;

@@ -5,14 +5,14 @@
 namespace lathe {
 namespace {
 
-/// Row-major axes of a buffer.
-std::vector<ViewAxis> rowMajorAxes(const Dims &dims) {
+/// Row-major axes of a buffer with the extents `stored` in memory.
+std::vector<ViewAxis> rowMajorAxes(const Dims &dims, const Dims &stored) {
   std::vector<ViewAxis> axes(dims.size());
   Dim stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
     if (!(dims[i] == Dim(1)))
       axes[i].push_back({dims[i], stride});
-    stride = stride * dims[i];
+    stride = stride * stored[i];
   }
   return axes;
 }
@@ -121,7 +121,8 @@ TensorView operandView(mlir::func::FuncOp function, const nn::SymbolicShapes &sh
     throw Declined{"an operand in a blocked layout"};
   TensorInfo info = shapes.of(value);
   if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value))
-    return {argument.getArgNumber(), info.type, info.dims, 0, rowMajorAxes(info.dims)};
+    return {argument.getArgNumber(), info.type, info.dims, 0,
+            rowMajorAxes(info.dims, nn::storedDims(function, argument.getArgNumber(), info.dims))};
   mlir::Operation *op = value.getDefiningOp();
   std::string_view name = mnemonic(op);
   if (!isViewOperator(op))
@@ -169,7 +170,8 @@ TensorView resultView(mlir::func::FuncOp function, const nn::SymbolicShapes &sha
     throw Declined{"a kernel with several results"};
   mlir::Value at = terminator->getOperand(0);
   TensorInfo info = shapes.of(at);
-  TensorView view{function.getNumArguments(), info.type, info.dims, 0, rowMajorAxes(info.dims)};
+  Dims stored = nn::storedDims(function, function.getNumArguments(), info.dims);
+  TensorView view{function.getNumArguments(), info.type, info.dims, 0, rowMajorAxes(info.dims, stored)};
   while (true) {
     if (nn::layoutOf(at))
       throw Declined{"a result in a blocked layout"};

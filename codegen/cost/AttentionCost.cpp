@@ -24,7 +24,8 @@ public:
     double heads = valueOf(plan.heads()), chunks = std::ceil(double(pieces.count) / double(plan.mc));
     double blocksOfKeys = std::ceil(seen / block);
     double packed = plan.single() ? 1 : chunks * (seen / keys); // how often the keys of a head are brought into order
-    cost.compute += heads * packed * packing();
+    if (plan.packs)
+      cost.compute += heads * packed * packing();
     for (auto [rows, count] :
          {std::pair(pieces.small + 1, pieces.large), std::pair(pieces.small, pieces.count - pieces.large)})
       if (count)
@@ -47,13 +48,24 @@ private:
     return k * (plan.format.converts ? 4 : 3) + v * (plan.format.converts ? 3 : 1.5) + 4 * turnCycles;
   }
 
+  /// Of one query against all keys where they lie: their products, the sums across lanes, softmax, and the values.
+  double line(double blocksOfKeys) const {
+    double depth = std::ceil(double(plan.depth) / lanes), changed = plan.bias || plan.mask || plan.causal ? 2.5 : 0;
+    changed += plan.softcap > 0 ? 12 : 0;
+    double products = seen * depth + seen * 3, softmax = seen / lanes * (7.5 + changed) + 60 + 3 * turnCycles;
+    return products + softmax + seen * std::max(4.0, wide()) + blocksOfKeys * (25 + 12 * wide()) + depth * 2;
+  }
+
   double registerBlock(int64_t rows, double blocksOfKeys) const {
+    if (!plan.packs)
+      return double(rows) * line(blocksOfKeys) + turnCycles;
     double count = double(rows), perBlock = seen / blocksOfKeys;
     double panels = std::ceil(perBlock / double(plan.panel()));
     Reduction scores{rows, plan.vectors, plan.depthSteps(), plan.depthSteps(), plan.unroll, plan.format};
     double cycles =
         panels * (reductionCycles(target, scores) + resultCycles(count * double(plan.vectors), 0) + turnCycles);
     double vectors = perBlock / lanes, changed = plan.bias || plan.mask || plan.causal ? 2.5 : 0;
+    changed += plan.softcap > 0 ? 12 : 0;
     cycles += count * vectors * (1 + changed + 6.5) + std::ceil(count / 4) * (60 + 3 * turnCycles) + count * 12;
     int64_t steps = std::max<int64_t>(1, int64_t(perBlock) / plan.ofStep());
     for (double left = wide(); left > 0; left -= double(plan.vectors)) {
@@ -75,9 +87,12 @@ private:
                    double(plan.keyCapacity()) / double(plan.ofStep()) * wide() * lanes) *
                   unit;
     double scores = double(plan.rows * plan.scorePitch()) * unit;
-    cost.readAgain(heads * double(pieces.count) * held * std::ceil(seen / block), held + scores, 0.3);
+    if (!plan.packs)
+      held = keys * double(plan.depth + plan.width) * unit;
+    double passes = plan.packs ? double(pieces.count) * std::ceil(seen / block) : queries - 1;
+    cost.readAgain(heads * passes * held, held + scores, 0.3);
     cost.readAgain(heads * double(pieces.count) * 3 * scores * std::ceil(seen / block), scores, 0.3);
-    if (!plan.single()) {
+    if (!plan.single() && plan.packs) {
       double matrices = keys * double(plan.depth + plan.width) * unit;
       cost.readAgain(heads * (chunks - 1) * matrices, matrices, 0.3);
       double results = double(plan.mc * plan.rows) * wide() * lanes * unit;

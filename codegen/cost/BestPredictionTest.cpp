@@ -17,9 +17,10 @@ namespace {
 TEST(BestPrediction, isALegalScheduleThatNoRuleIsPredictedToBeat) {
   const std::vector<Target> targets = {Target::parse("znver4"), Target::parse("sapphirerapids"),
                                        Target::parse("x86-64-v3"), Target::parse("aarch64-linux-gnu,cpu=cortex-a76")};
-  const std::vector<std::string> families = {
-      "contraction", "contraction", "contraction", "contraction", "attention", "recurrent", "softmax", "normalize",
-      "elementwise", "pool",        "reduction",   "lrn",         "resize",    "scan",      "indexed", "movement"};
+  const std::vector<std::string> families = {"contraction", "contraction", "contraction", "contraction", "attention",
+                                             "recurrent",   "softmax",     "normalize",   "elementwise", "pool",
+                                             "reduction",   "lrn",         "resize",      "scan",        "selection",
+                                             "indexed",     "movement"};
   int chosen = 0, better = 0;
   for (uint64_t number = 0; chosen < 400; ++number) {
     Random random(baseSeed() + number);

@@ -29,9 +29,10 @@ struct Read : TextFacts {
 TEST(Cost, isFinitePositiveAndTheSumOfItsPartsForAnyLegalSchedule) {
   const std::vector<Target> targets = {Target::parse("znver4"), Target::parse("sapphirerapids"),
                                        Target::parse("x86-64-v3"), Target::parse("aarch64-linux-gnu,cpu=cortex-a76")};
-  const std::vector<std::string> families = {
-      "contraction", "contraction", "contraction", "contraction", "attention", "recurrent", "softmax", "normalize",
-      "elementwise", "pool",        "reduction",   "lrn",         "resize",    "scan",      "indexed", "movement"};
+  const std::vector<std::string> families = {"contraction", "contraction", "contraction", "contraction", "attention",
+                                             "recurrent",   "softmax",     "normalize",   "elementwise", "pool",
+                                             "reduction",   "lrn",         "resize",      "scan",        "selection",
+                                             "indexed",     "movement"};
   std::set<std::string> algorithmsSeen, declared;
   for (const Algorithm &algorithm : algorithms())
     if (*algorithm.family)

@@ -35,9 +35,9 @@ double bytes(const LoopNest &nest, OperandClass of) {
 TEST(LoopNest, isSoundForAnyLegalScheduleAndHasTheSameLoopsForAllOfAnAlgorithm) {
   const std::vector<Target> targets = {Target::parse("znver4"), Target::parse("sapphirerapids"),
                                        Target::parse("x86-64-v3"), Target::parse("aarch64-linux-gnu,cpu=cortex-a76")};
-  const std::vector<std::string> families = {"contraction", "contraction", "contraction", "attention", "recurrent",
-                                             "softmax",     "normalize",   "elementwise", "pool",      "reduction",
-                                             "lrn",         "resize",      "scan",        "indexed",   "movement"};
+  const std::vector<std::string> families = {
+      "contraction", "contraction", "contraction", "attention", "recurrent", "softmax",   "normalize", "elementwise",
+      "pool",        "reduction",   "lrn",         "resize",    "scan",      "selection", "indexed",   "movement"};
   std::map<std::string, std::vector<size_t>> loops; // by algorithm: loops of each nest
   size_t declared = 0;
   for (const Algorithm &algorithm : algorithms())

@@ -91,6 +91,8 @@ private:
     unitFirst = firstQuery(chunk);
 
     Value keys = extent(plan.keys), zero = k.constant(0);
+    if (plan.single() && !plan.packs)
+      return forBlocks(chunk, [&](int64_t rows, Value first) { emitBlock(rows, first, zero, keys); });
     if (plan.single()) {
       auto pack = [&] {
         packKeys(zero, keys);
@@ -116,8 +118,10 @@ private:
       seen = k.min(keys, k.max(k.add(k.add(unitFirst, unitRows), extent(plan.visible)), k.constant(1)));
     k.loop(zero, seen, plan.kc, [&](Value first) {
       Value count = k.min(k.sub(keys, first), k.constant(plan.kc));
-      packKeys(first, count);
-      packValues(first, count);
+      if (plan.packs) {
+        packKeys(first, count);
+        packValues(first, count);
+      }
       forBlocks(chunk, [&](int64_t rows, Value query) { emitBlock(rows, query, first, count); });
     });
     k.loop(zero, unitRows, 1, [&](Value row) {
@@ -170,15 +174,77 @@ private:
 
   void emitVisible(int64_t rows, Value firstRow, Value firstKey, Value count) {
     k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) { packQuery(row, k.add(firstRow, row)); });
-    emitScores(rows, count);
+    if (plan.packs)
+      emitScores(rows, count);
+    else
+      lineScores(rows, firstKey, count);
     // Their exponentials stay in registers.
     int64_t together = std::min<int64_t>(k.target.vectorRegisters / 8, plan.lanes), main = rows / together * together;
     k.loop(k.constant(0), k.constant(main), together,
            [&](Value row) { emitSoftmax({together, row, k.add(firstRow, row), firstKey, count}); });
     if (main < rows)
       emitSoftmax({rows - main, k.constant(main), k.add(firstRow, main), firstKey, count});
+    if (!plan.packs)
+      return lineResults(rows, firstRow, firstKey, count);
     for (int64_t tile = 0; tile < valueTiles(); ++tile)
       emitResults(rows, firstRow, count, tile);
+  }
+
+  // ---- Keys and values where they lie ----
+
+  /// Scores of all queries of the block, as many keys at a time as a vector has lanes.
+  void lineScores(int64_t rows, Value firstKey, Value count) {
+    Value last = k.sub(count, k.constant(1));
+    k.loop(k.constant(0), roundedUp(count, plan.lanes), plan.lanes, [&](Value at) {
+      k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
+        Values sums(plan.lanes);
+        forLanes(plan.depth, [&](int64_t lane, Value mask) {
+          Value query = read(scratch(plan.queriesAt() + lane, k.mul(row, plan.depthPitch())), plan.lanes);
+          ScalarBuilder b = scalar(query);
+          for (int64_t i = 0; i < plan.lanes; ++i) { // keys behind the last one repeat it
+            Value at1 = k.add(firstKey, k.min(k.add(at, i), last));
+            Value x = readLanes(key, at1, k.constant(lane), plan.lanes, mask);
+            sums[i] = lane == 0 ? b.mul(query, x) : b.fma(query, x, sums[i]);
+          }
+        });
+        RowSweep sweep(k, plan.compute, plan.lanes, 1);
+        RowSweep::Results all = sweep.across(sums, [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); });
+        Value scores = k.b.create<mlir::vector::ShuffleOp>(k.loc, all.all, all.all, all.laneOfRow);
+        write(scores, scratch(plan.scoresAt(), k.add(k.mul(row, plan.scorePitch()), at)));
+      });
+    });
+  }
+
+  /// Results of all queries of the block: sums over the keys in as many vectors as a row of values has.
+  void lineResults(int64_t rows, Value firstRow, Value firstKey, Value count) {
+    int64_t wide = plan.widthVectors() * plan.lanes;
+    k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
+      Value query = k.add(firstRow, row);
+      Value factor = k.splat(read(scratch(plan.factorsAt(), row), 1), plan.lanes);
+      auto kept = [&](int64_t lane) { return scratch(plan.resultsAt() + lane, k.mul(k.sub(query, unitFirst), wide)); };
+      Values acc;
+      forLanes(plan.width, [&](int64_t lane, Value) {
+        Value sums = plan.single() ? k.zero(vector) : read(kept(lane), plan.lanes);
+        acc.push_back(plan.single() ? sums : scalar(sums).mul(sums, factor));
+      });
+      Value weights = scratch(plan.scoresAt(), k.mul(row, plan.scorePitch()));
+      acc = k.loop(k.constant(0), count, 1, acc, [&](Value at, mlir::ValueRange state) {
+        Value weight = k.splat(read(k.gep(weights, at, element), 1), plan.lanes);
+        Values next;
+        forLanes(plan.width, [&](int64_t lane, Value mask) {
+          Value x = readLanes(value, k.add(firstKey, at), k.constant(lane), plan.lanes, mask);
+          next.push_back(scalar(x).fma(weight, x, state[next.size()]));
+        });
+        return next;
+      });
+      forLanes(plan.width, [&](int64_t lane, Value) {
+        Value sums = acc[lane / plan.lanes];
+        if (plan.single())
+          storeResult(scalar(sums).mul(sums, factor), query, lane);
+        else
+          write(sums, kept(lane));
+      });
+    });
   }
 
   void emitScores(int64_t rows, Value count) {
@@ -207,12 +273,14 @@ private:
       panel(whole, tail);
   }
 
-  bool changesScores() const { return plan.bias || plan.mask || plan.causal; }
+  bool changesScores() const { return plan.softcap > 0 || plan.bias || plan.mask || plan.causal; }
 
-  /// Bias, mask and causality applied to one vector of scores.
+  /// Softcap, bias, mask and causality applied to one vector of scores.
   Value changed(Value score, Value row, Value firstKey, Value index, Value lanesMask) {
     ScalarBuilder b = scalar(score);
     Value at = k.add(firstKey, index);
+    if (plan.softcap > 0)
+      score = b.mul(b.tanh(b.mul(score, b.constant(1 / plan.softcap))), b.constant(plan.softcap));
     if (plan.bias)
       score = b.add(score, readLanes(bias, row, at, plan.lanes, lanesMask));
     if (plan.mask) {

@@ -163,8 +163,10 @@ KernelText randomAttention(Random &random, const std::string &element = "f32") {
   // A finite fill: a row may be masked as a whole.
   std::string scale = random.of<std::string>({"0.25", "1.0", "0.3"});
   text.scale = std::stod(scale);
+  std::string softcap = random.of<std::string>({"0.0", "0.0", "0.0", "1.5", "30.0"});
   std::string result = text.op("attention " + operands + " {scale = " + scale + " : f64, causal = \"" + causal +
-                                   "\", fill = -1.0e+4 : f64, operandSegmentSizes = array<i32: 1, 1, 1, " +
+                                   "\", fill = -1.0e+4 : f64, softcap = " + softcap +
+                                   " : f64, operandSegmentSizes = array<i32: 1, 1, 1, " +
                                    (bias ? "1" : "0") + ", " + (mask ? "1" : "0") + ">}",
                                types, {b, h, m, e});
   if (random.chance(2)) {
@@ -240,6 +242,26 @@ std::string plain(int64_t queries, int64_t keys, const std::string &attributes, 
       "  return %y : {0}\n}}\n",
       q, k, attributes, mask.empty() ? 0 : 1, mask.empty() ? "" : ", " + mask, mask.empty() ? "" : ", %m: " + mask,
       mask.empty() ? "" : ", %m");
+}
+
+/// Keys and values of few queries are read where they lie; of any number with packb=0.
+TEST_F(Attention, readsKeysAndValuesInPlace) {
+  Target target = testTarget();
+  for (int64_t queries : {1, 3, 20})
+    for (int64_t keys : {1, 15, 16, 130, 600})
+      for (const char *kc : {"0", "32", "128"})
+        for (const char *causal : {"none", "lower_right"}) {
+          std::string text = plain(queries, keys, fmt::format("scale = 0.25 : f64, causal = \"{}\", "
+                                                              "zero_masked_rows = true, softcap = 2.0 : f64",
+                                                              causal));
+          std::string schedule = fmt::format("attention/2 mr=2 mc=2 kc={} packb=0", kc);
+          EXPECT_EQ(checkKernel(text, target, 1, 1e-5, -2, 2, schedule), "") << queries << " x " << keys << " " << kc;
+        }
+  KernelUnderTest few(plain(1, 300, "scale = 0.25 : f64"), target, 1);
+  EXPECT_EQ(priorSchedule(few.problem())->number("packb"), 0);
+  KernelUnderTest many(plain(30, 300, "scale = 0.25 : f64"), target, 1);
+  EXPECT_EQ(priorSchedule(many.problem())->number("packb"), 1);
+  EXPECT_THAT(many.declined("attention/2 packb=0 type=bf16"), testing::HasSubstr("packb"));
 }
 
 TEST_F(Attention, longSequencesComeInBlocks) {

@@ -1,9 +1,9 @@
-// Family "indexed", algorithm index/1: elements read from or written to positions in another tensor.
-//
-// An index outside its axis is taken as the nearest one inside: code never leaves a tensor (the references report it).
+// Family "indexed", algorithm index/1: elements read from or written to positions in another tensor. Here: the family,
+// and the operators that read elements.
+#include "codegen/families/Indexed.h"
+
 #include "codegen/Families.h"
 #include "codegen/families/Copy.h"
-#include "codegen/space/LoopFacts.h"
 #include "ir/SymbolicShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,114 +11,109 @@
 #include <numeric>
 
 namespace lathe {
-namespace {
 
 namespace arith = mlir::arith;
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// What every operator of the family has: the tensors by position, and the indices as i64.
-class Indexed {
+IndexedKernel::IndexedKernel(const KernelProblem &problem)
+    : problem(problem), tensors(problem.function), op(soleAnchor(problem.function)) {
+  for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
+    if (&other != op && !llvm::isa<nn::ConstantOp>(other))
+      throw Declined{fmt::format("'{}' beside an indexed operator", other.getName().getStringRef().str())};
+  for (Value operand : op->getOperands()) {
+    const KernelTensor *tensor = tensors.input(operand);
+    if (!tensor)
+      throw Declined{"an operand is not an argument of the kernel"};
+    operands.push_back(*tensor);
+  }
+  if (tensors.outputs.size() != 1 || tensors.outputs[0].value != op->getResult(0))
+    throw Declined{"the result is not that of the operator"};
+  y = tensors.outputs[0];
+}
+
+void IndexedKernel::requireRowMajor() const {
+  if (blockOf(tensors))
+    throw Declined{"blocked channels"};
+}
+
+void IndexedKernel::moveBits(std::initializer_list<KernelTensor *> moved) const {
+  for (KernelTensor *tensor : moved)
+    tensor->type = rawType(tensor->type);
+}
+
+Value IndexedKernel::fromFront(KernelHarness &h, const KernelTensor &indices, Value index, const Dim &extent) {
+  KernelBuilder &k = h.k;
+  auto vector = llvm::dyn_cast<mlir::VectorType>(index.getType());
+  if (bitWidth(indices.type) < 64)
+    index = k.b.create<arith::ExtSIOp>(k.loc, vector ? mlir::Type(vector.clone(k.i64())) : k.i64(), index);
+  auto like = [&](Value scalar) { return vector ? k.splat(scalar, vector.getNumElements()) : scalar; };
+  Value below = k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::slt, index, like(k.constant(0)));
+  Value fromEnd = k.b.create<arith::AddIOp>(k.loc, index, like(h.extent(extent)));
+  return k.b.create<arith::SelectOp>(k.loc, below, fromEnd, index);
+}
+
+Value IndexedKernel::offsetOf(KernelHarness &h, const KernelTensor &tensor, const KernelTensor &indices, Value number,
+                              size_t batch, int64_t count) {
+  KernelBuilder &k = h.k;
+  Dims strides = memoryStrides(tensor);
+  Value offset = k.constant(0);
+  for (int64_t i = 0; i < count; ++i) {
+    Value index = k.load(k.buffer(indices.buffer), k.add(k.mul(number, count), i), indices.type);
+    offset = h.advance(offset, fromFront(h, indices, index, tensor.dims[batch + i]), strides[batch + i]);
+  }
+  return offset;
+}
+
+int64_t IndexedKernel::lanesFor(const Dim &length) const {
+  int64_t lanes = problem.target.lanes(bitWidth(y.type)), known = length.constantOr(lanes);
+  return known < lanes ? static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(1, known))))
+                       : lanes;
+}
+
+Dim productFrom(const Dims &dims, size_t first) { return product({dims.data() + first, dims.size() - first}); }
+
+void addTensor(Dims &extents, const KernelTensor &tensor) {
+  Dims strides = memoryStrides(tensor);
+  extents.insert(extents.end(), tensor.dims.begin(), tensor.dims.end());
+  extents.insert(extents.end(), strides.begin(), strides.end());
+  extents.push_back(product(tensor.dims));
+}
+
+int64_t blocksTogether(int64_t blocks) { return blocks % 4 == 0 ? 4 : blocks % 3 == 0 ? 3 : blocks % 2 == 0 ? 2 : 1; }
+
+namespace {
+
+class Gather : public IndexedKernel {
 public:
-  Indexed(const KernelProblem &problem, int64_t grain)
-      : tensors(problem.function), op(soleAnchor(problem.function)), target(problem.target), grain(grain),
-        threads(problem.threads) {
-    for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
-      if (&other != op && !llvm::isa<nn::ConstantOp>(other))
-        throw Declined{fmt::format("'{}' beside an indexed operator", other.getName().getStringRef().str())};
-    if (blockOf(tensors))
-      throw Declined{"blocked channels"};
-    for (Value operand : op->getOperands()) {
-      const KernelTensor *tensor = tensors.input(operand);
-      if (!tensor)
-        throw Declined{"an operand is not an argument of the kernel"};
-      operands.push_back(*tensor);
-    }
-    if (tensors.outputs.size() != 1 || tensors.outputs[0].value != op->getResult(0))
-      throw Declined{"the result is not that of the operator"};
-    y = tensors.outputs[0];
-    name = nn::recordOf(op)->name;
-    if (name == "scatter_elements")
-      reduction = nn::attrsAs<ScatterElementsAttrs>(op).reduction;
-    else if (name == "scatter_nd")
-      reduction = nn::attrsAs<ScatterNdAttrs>(op).reduction;
-    else if (name != "gather_elements" && name != "gather_nd")
-      throw Declined{fmt::format("'{}' is not an indexed operator that is compiled", name)};
-    if (reduction == "none") { // nothing is computed: elements are bits
-      y.type = rawType(y.type);
-      operands[0].type = y.type;
-      if (operands.size() > 2)
-        operands[2].type = y.type;
-    }
-    for (const KernelTensor &tensor : operands)
-      requireComputed(tensor.type);
-    lanes = target.lanes(bitWidth(y.type));
+  explicit Gather(const KernelProblem &problem) : IndexedKernel(problem), name(nn::recordOf(op)->name) {
+    requireRowMajor();
+    moveBits({&operands[0], &y});
+    requireComputed(indices().type);
   }
 
-  GeneratedKernel generate(const KernelProblem &problem, const Schedule &schedule) {
+  void describe(GrainFacts &facts) const override {
+    Dims dims = y.dims;
+    Dim length = dims.empty() ? Dim(1) : dims.back();
+    if (!dims.empty())
+      dims.pop_back();
+    facts.shape = {{product(dims)}, 1, 1, std::max<int64_t>(1, length.constantOr(64))};
+    facts.elementCycles = name == "reverse_sequence" ? 0.2 : 1.4; // an address each
+  }
+
+  GeneratedKernel generate(const Schedule &schedule) override {
+    int64_t grain = schedule.number("grain");
     if (name == "gather_elements")
-      return gatherElements(problem, schedule);
-    if (name == "gather_nd")
-      return gatherNd(problem, schedule);
-    return name == "scatter_nd" ? scatterNd(problem, schedule) : scatterElements(problem, schedule);
+      return gatherElements(schedule, grain);
+    return name == "gather_nd" ? gatherNd(schedule, grain) : reverseSequence(schedule, grain);
   }
 
 private:
-  KernelTensors tensors;
-  mlir::Operation *op;
-  const Target &target;
-  int64_t grain;
-  int threads;
-  std::vector<KernelTensor> operands;
-  KernelTensor y;
   std::string_view name;
-  std::string reduction = "none";
-  int64_t lanes;
 
-  const KernelTensor &x() const { return operands[0]; }
   const KernelTensor &indices() const { return operands[1]; }
-  const KernelTensor &updates() const { return operands[2]; }
 
-  static Dim productFrom(const Dims &dims, size_t first) { return product({dims.data() + first, dims.size() - first}); }
-
-  Value bound(KernelHarness &h, Value index, const Dim &extent) const {
-    KernelBuilder &k = h.k;
-    if (bitWidth(indices().type) < 64) {
-      mlir::Type wide = k.i64();
-      if (auto vector = llvm::dyn_cast<mlir::VectorType>(index.getType()))
-        wide = vector.clone(wide);
-      index = k.b.create<arith::ExtSIOp>(k.loc, wide, index);
-    }
-    auto like = [&](Value scalar) -> Value {
-      auto vector = llvm::dyn_cast<mlir::VectorType>(index.getType());
-      return vector ? k.splat(scalar, vector.getNumElements()) : scalar;
-    };
-    Value size = like(h.extent(extent)), zero = like(k.constant(0)), one = like(k.constant(1));
-    Value below = k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::slt, index, zero);
-    index = k.b.create<arith::SelectOp>(k.loc, below, k.b.create<arith::AddIOp>(k.loc, index, size), index);
-    Value last = k.b.create<arith::SubIOp>(k.loc, size, one);
-    return k.b.create<arith::MaxSIOp>(k.loc, zero, k.b.create<arith::MinSIOp>(k.loc, index, last));
-  }
-
-  /// The offset in `tensor` that vector number `number` of indices names, beginning at axis `batch` of the tensor.
-  Value offsetOf(KernelHarness &h, const KernelTensor &tensor, Value number, size_t batch, int64_t count) const {
-    KernelBuilder &k = h.k;
-    Dims strides = memoryStrides(tensor);
-    Value offset = k.constant(0);
-    for (int64_t i = 0; i < count; ++i) {
-      Value index = k.load(k.buffer(indices().buffer), k.add(k.mul(number, count), i), indices().type);
-      offset = h.advance(offset, bound(h, index, tensor.dims[batch + i]), strides[batch + i]);
-    }
-    return offset;
-  }
-
-  int64_t runLanes(const Dim &length) const {
-    int64_t known = length.constantOr(lanes);
-    return known < lanes ? static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(1, known))))
-                         : lanes;
-  }
-
-  GeneratedKernel gatherNd(const KernelProblem &problem, const Schedule &schedule) {
+  GeneratedKernel gatherNd(const Schedule &schedule, int64_t grain) {
     auto batch = static_cast<size_t>(nn::attrsAs<GatherNdAttrs>(op).batch_dims);
     int64_t count = indices().dims.back().constant();
     const Dims &dims = indices().dims;
@@ -132,26 +127,45 @@ private:
     KernelHarness h(problem, tensors, extents);
     KernelBuilder &k = h.k;
     auto body = [&](Values, Value lo, Value hi) {
+      if (length == Dim(1) && batch == 0)
+        return gatherSingles(h, lo, hi, count);
       k.loop(lo, hi, 1, [&](Value number) {
-        Value from = offsetOf(h, x(), number, batch, count);
+        Value from = offsetOf(h, x(), indices(), number, batch, count);
         if (batch)
           from = h.advance(from, h.divide(number, h.extent(perBatch)), batchStep);
-        copyRun(h, x(), from, y, h.advance(k.constant(0), number, length), h.extent(length), runLanes(length));
+        copyRun(h, x(), from, y, h.advance(k.constant(0), number, length), h.extent(length), lanesFor(length));
       });
     };
     unlessEmpty(h, [&] { h.forUnits(space, units, body); });
     return h.finish(schedule, units.count);
   }
 
-  /// Extents and strides of a tensor, for the harness.
-  static void addTensor(Dims &extents, const KernelTensor &tensor) {
-    Dims strides = memoryStrides(tensor);
-    extents.insert(extents.end(), tensor.dims.begin(), tensor.dims.end());
-    extents.insert(extents.end(), strides.begin(), strides.end());
-    extents.push_back(product(tensor.dims));
+  /// One element for each of the index vectors [lo, hi).
+  void gatherSingles(KernelHarness &h, Value lo, Value hi, int64_t count) {
+    KernelBuilder &k = h.k;
+    int64_t width = problem.target.lanes(64);
+    Dims strides = memoryStrides(x());
+    llvm::SmallVector<int64_t> numbers;
+    for (int64_t lane = 0; lane < width; ++lane)
+      numbers.push_back(lane * count);
+    Value own = k.b.create<arith::ConstantOp>(k.loc, k.b.getI64VectorAttr(numbers)), zero = k.constant(0);
+    h.forVectors(lo, hi, width, 1, [&](Value number, Value mask) {
+      Value steps = k.splat(zero, width);
+      for (int64_t i = 0; i < count; ++i) {
+        Value index = h.gather(indices(), k.add(k.mul(number, count), i), own, mask);
+        index = fromFront(h, indices(), index, x().dims[i]);
+        Value stride = k.splat(h.extent(strides[i]), width);
+        steps = k.b.create<arith::AddIOp>(k.loc, steps, k.b.create<arith::MulIOp>(k.loc, index, stride));
+      }
+      Value value = h.gather(x(), zero, steps, mask);
+      if (mask)
+        k.maskedStore(value, k.buffer(y.buffer), number, y.type, mask);
+      else
+        k.store(value, k.buffer(y.buffer), number, y.type);
+    });
   }
 
-  /// An index into nothing has no nearest element: with an empty x there is nothing to do.
+  /// Nothing is read from an empty x.
   void unlessEmpty(KernelHarness &h, const std::function<void()> &body) const {
     h.k.ifThen(h.k.less(h.k.constant(0), h.extent(product(x().dims))), body);
   }
@@ -162,7 +176,7 @@ private:
     Dims fromStrides = memoryStrides(x()), indexStrides = memoryStrides(indices());
     size_t last = x().rank() - 1;
     const Dim &length = indices().dims[last];
-    int64_t width = std::min<int64_t>(target.lanes(64), runLanes(length));
+    int64_t width = std::min<int64_t>(problem.target.lanes(64), lanesFor(length));
     Value from = k.constant(0), number = k.constant(0);
     for (size_t i = 0; i < last; ++i) {
       if (i != axis)
@@ -173,7 +187,7 @@ private:
       Value place = k.add(number, i), base = k.buffer(indices().buffer);
       Value index =
           mask ? k.maskedLoad(base, place, indices().type, width, mask) : k.load(base, place, indices().type, width);
-      index = bound(h, index, x().dims[axis]);
+      index = fromFront(h, indices(), index, x().dims[axis]);
       Value start = axis == last ? from : h.advance(from, i, fromStrides[last]);
       if (width == 1) {
         Value value = k.load(k.buffer(x().buffer), h.advance(start, index, fromStrides[axis]), x().type);
@@ -194,7 +208,7 @@ private:
     });
   }
 
-  GeneratedKernel gatherElements(const KernelProblem &problem, const Schedule &schedule) {
+  GeneratedKernel gatherElements(const Schedule &schedule, int64_t grain) {
     auto rank = static_cast<int64_t>(x().rank());
     auto axis = static_cast<size_t>(normalizeAxis(nn::attrsAs<GatherElementsAttrs>(op).axis, rank, "axis"));
     size_t last = static_cast<size_t>(rank) - 1;
@@ -228,111 +242,59 @@ private:
     return h.finish(schedule, units.count);
   }
 
-  Value combined(KernelHarness &h, Value before, Value update) const {
-    ScalarBuilder s = h.scalar(y.type, before);
-    if (reduction == "add")
-      return s.add(before, update);
-    if (reduction == "mul")
-      return s.mul(before, update);
-    return reduction == "max" ? s.max(before, update) : s.min(before, update);
-  }
-
-  /// y = x in whole; the updates that begin in a unit's share of y are that unit's.
-  GeneratedKernel scatterNd(const KernelProblem &problem, const Schedule &schedule) {
-    int64_t count = indices().dims.back().constant();
-    Dim length = productFrom(x().dims, count), rows = product({x().dims.data(), static_cast<size_t>(count)});
-    Dim vectors = product({indices().dims.data(), indices().dims.size() - 1});
-    Dim parts = threads > 1 ? minimum(rows, 4 * threads) : Dim(1),
-        share = threads > 1 ? ceilDiv(rows, 4 * threads) : rows;
-    Dims extents = {length, rows, vectors, parts, share, share * length};
+  /// Slices of x: of every sequence the first ones backwards.
+  GeneratedKernel reverseSequence(const Schedule &schedule, int64_t grain) {
+    auto attrs = nn::attrsAs<ReverseSequenceAttrs>(op);
+    auto time = static_cast<size_t>(attrs.time_axis);
+    Dim length = productFrom(x().dims, 2);
+    Space space;
+    space.extents = {x().dims[0], x().dims[1]};
+    Units units = cutUnits(space, std::max<int64_t>(1, grain / std::max<int64_t>(1, length.constantOr(64))), 1, 2);
+    Dims extents = {units.chunks, length};
     addTensor(extents, x());
     KernelHarness h(problem, tensors, extents);
     KernelBuilder &k = h.k;
-    auto body = [&](Value unit) {
-      Value first = k.min(k.mul(unit, h.extent(share)), h.extent(rows)),
-            end = k.min(k.add(first, h.extent(share)), h.extent(rows));
-      Value low = h.advance(k.constant(0), first, length), high = h.advance(k.constant(0), end, length);
-      copyRun(h, x(), low, y, low, k.sub(high, low), lanes);
-      k.loop(k.constant(0), h.extent(vectors), 1, [&](Value number) {
-        Value to = offsetOf(h, x(), number, 0, count), from = h.advance(k.constant(0), number, length);
-        Value mine =
-            k.b.create<arith::AndIOp>(k.loc, k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::sle, low, to),
-                                      k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::slt, to, high));
-        k.ifThen(mine, [&] {
-          int64_t width = runLanes(length);
-          if (reduction == "none")
-            return copyRun(h, updates(), from, y, to, h.extent(length), width);
-          h.forVectors(k.constant(0), h.extent(length), width, 1, [&](Value i, Value mask) {
-            auto read = [&](const KernelTensor &tensor, Value at) {
-              return mask ? k.maskedLoad(k.buffer(tensor.buffer), at, tensor.type, width, mask)
-                          : k.load(k.buffer(tensor.buffer), at, tensor.type, width);
-            };
-            Value put = k.add(to, i), value = combined(h, read(y, put), read(updates(), k.add(from, i)));
-            if (mask)
-              k.maskedStore(value, k.buffer(y.buffer), put, y.type, mask);
-            else
-              k.store(value, k.buffer(y.buffer), put, y.type);
-          });
-        });
+    Dims strides = memoryStrides(x());
+    auto slice = [&](Value first, Value second) {
+      Value t = time == 0 ? first : second, entry = time == 0 ? second : first;
+      Value end = k.load(k.buffer(indices().buffer), entry, indices().type);
+      Value source = k.select(k.less(t, end), k.sub(k.sub(end, k.constant(1)), t), t);
+      Value base = h.advance(k.constant(0), entry, strides[1 - time]);
+      copyRun(h, x(), h.advance(base, source, strides[time]), y, h.advance(base, t, strides[time]), h.extent(length),
+              lanesFor(length));
+    };
+    h.forUnits(space, units, [&](Values at, Value lo, Value hi) {
+      k.loop(lo, hi, 1, [&](Value i) {
+        if (at.size() == 1)
+          return slice(at[0], i);
+        k.loop(k.constant(0), h.extent(space.extents[1]), 1, [&](Value second) { slice(i, second); });
       });
-    };
-    unlessEmpty(h, [&] { k.loop(k.begin(), k.end(), 1, body); });
-    return h.finish(schedule, parts);
-  }
-
-  /// Updates meet only along the axis: the first axis is parallel unless it is that.
-  GeneratedKernel scatterElements(const KernelProblem &problem, const Schedule &schedule) {
-    size_t rank = x().rank();
-    auto axis = static_cast<size_t>(
-        normalizeAxis(nn::attrsAs<ScatterElementsAttrs>(op).axis, static_cast<int64_t>(rank), "axis"));
-    bool split = axis != 0;
-    Dim parts = split ? x().dims[0] : Dim(1), length = split ? productFrom(x().dims, 1) : productFrom(x().dims, 0);
-    Dims extents = {parts, length};
-    addTensor(extents, x());
-    addTensor(extents, indices());
-    KernelHarness h(problem, tensors, extents);
-    KernelBuilder &k = h.k;
-    Dims toStrides = memoryStrides(x()), indexStrides = memoryStrides(indices());
-    std::function<void(size_t, Value, Value)> walk = [&](size_t i, Value to, Value number) {
-      if (i == rank) {
-        Value index = bound(h, k.load(k.buffer(indices().buffer), number, indices().type), x().dims[axis]);
-        to = h.advance(to, index, toStrides[axis]);
-        Value value = k.load(k.buffer(updates().buffer), number, updates().type);
-        if (reduction != "none")
-          value = combined(h, k.load(k.buffer(y.buffer), to, y.type), value);
-        return k.store(value, k.buffer(y.buffer), to, y.type);
-      }
-      k.loop(k.constant(0), h.extent(indices().dims[i]), 1, [&](Value at) {
-        walk(i + 1, i == axis ? to : h.advance(to, at, toStrides[i]), h.advance(number, at, indexStrides[i]));
-      });
-    };
-    auto body = [&](Value unit) {
-      Value start = split ? h.advance(k.constant(0), unit, length) : k.constant(0);
-      copyRun(h, x(), start, y, start, h.extent(length), lanes);
-      if (!split)
-        return walk(0, k.constant(0), k.constant(0));
-      k.ifThen(k.less(unit, h.extent(indices().dims[0])),
-               [&] { walk(1, start, h.advance(k.constant(0), unit, indexStrides[0])); });
-    };
-    unlessEmpty(h, [&] { k.loop(k.begin(), k.end(), 1, body); });
-    return h.finish(schedule, parts);
+    });
+    return h.finish(schedule, units.count);
   }
 };
 
+std::unique_ptr<IndexedKernel> makeIndexed(const KernelProblem &problem) {
+  std::string_view name = nn::recordOf(soleAnchor(problem.function))->name;
+  if (name == "gather_elements" || name == "gather_nd" || name == "reverse_sequence")
+    return std::make_unique<Gather>(problem);
+  if (name == "scatter_elements" || name == "scatter_nd" || name == "max_unpool")
+    return makeScatter(problem);
+  if (name == "grid_sample")
+    return makeGridSample(problem);
+  if (name == "roi_align")
+    return makeRoiAlign(problem);
+  throw Declined{fmt::format("'{}' is not an indexed operator that is compiled", name)};
+}
+
 std::unique_ptr<KernelFacts> readIndexed(const KernelProblem &problem) {
-  Indexed(problem, 1);
   auto facts = std::make_unique<GrainFacts>("index", 4096, 65536);
-  Dims dims = nn::SymbolicShapes(problem.function).results().at(0).dims;
-  Dim length = dims.empty() ? Dim(1) : dims.back();
-  if (!dims.empty())
-    dims.pop_back();
-  facts->shape = {{product(dims)}, 1, 1, std::max<int64_t>(1, length.constantOr(64))};
-  facts->elementCycles = 1.4; // an address each
+  makeIndexed(problem)->describe(*facts);
   return facts;
 }
 
 GeneratedKernel generateIndexed(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
-  return Indexed(problem, schedule.number("grain")).generate(problem, schedule);
+  return makeIndexed(problem)->generate(schedule);
 }
 
 } // namespace

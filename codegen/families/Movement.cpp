@@ -18,6 +18,7 @@ public:
   KernelTensors tensors;
   mlir::Operation *op;
   std::vector<std::unique_ptr<Piece>> pieces;
+  bool copiesOperands = false; // a concatenation: one piece for each operand, in order
 
   Plan(const KernelProblem &problem, int64_t grain)
       : tensors(problem.function), op(movementOf(problem.function)), target(problem.target), grain(grain),
@@ -87,10 +88,20 @@ private:
         if (tensor.block != block && tensor.rank() > 1)
           throw Declined{"row-major and blocked tensors in one movement"};
   }
-  void requireStatic(size_t from) const {
-    for (size_t i = from; i < nn::operandsByRecord(op).size(); ++i)
-      if (nn::operandsByRecord(op)[i])
-        throw Declined{"parameters that are not constant"};
+  /// Elements of a static operand, which the plan may bind as extents.
+  static Dims numbersOf(mlir::Operation *owner, size_t index, const std::vector<int64_t> &attribute) {
+    auto operands = nn::operandsByRecord(owner);
+    if (index >= operands.size() || !operands[index])
+      return toDims(attribute);
+    auto numbers = nn::SymbolicShapes(owner->getParentOfType<mlir::func::FuncOp>()).of(operands[index]).contents;
+    if (!numbers || llvm::any_of(*numbers, isUnknown))
+      throw Declined{"parameters that are not constant"};
+    return *numbers;
+  }
+  static int64_t requireConstant(const Dim &dim) {
+    if (!dim.isConstant())
+      throw Declined{"a slice of blocked channels from a place that is computed"};
+    return dim.constant();
   }
 
   /// A tensor through its own strides, lanes of a block last.
@@ -206,7 +217,7 @@ private:
       parts.push_back(joined(operand, shapes));
       const Joined &part = parts.back();
       if (block) {
-        int64_t start = part.starts[1].constant(), count = part.dims[1].constant();
+        int64_t start = requireConstant(part.starts[1]), count = part.dims[1].constant();
         bool last = parts.size() == op->getNumOperands();
         if (part.steps[1] != 1)
           throw Declined{"a slice with steps along blocked channels"};
@@ -220,6 +231,7 @@ private:
     if (!whole)
       return joinChannels(parts);
     offset = 0;
+    copiesOperands = true;
     for (const Joined &part : parts) {
       Access from = physical(*part.tensor), to = physical(y());
       for (size_t i = 0; i < part.starts.size(); ++i) {
@@ -265,7 +277,7 @@ private:
       if (block && axis == 1) {
         if (steps[axis] != 1)
           throw Declined{"a slice with steps along blocked channels"};
-        int64_t start = starts[axis].constant();
+        int64_t start = requireConstant(starts[axis]);
         if (start % block) {
           for (size_t other = 0; other < starts.size(); ++other)
             if (other != axis && !(starts[other] == Dim(0) && steps[other] == 1 && from.dims[other] == to.dims[other]))
@@ -295,18 +307,18 @@ private:
   }
 
   static void startsAndSteps(mlir::Operation *slice, const KernelTensor &x, Dims &starts, std::vector<int64_t> &steps) {
-    if (slice->getNumOperands() != 1)
-      throw Declined{"parameters that are not constant"};
     auto attrs = nn::attrsAs<SliceAttrs>(slice);
-    for (size_t i = 0; i < attrs.starts.size(); ++i) {
-      int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i)
-                                        : normalizeAxis(attrs.axes[i], static_cast<int64_t>(x.rank()), "axis");
+    Dims given = numbersOf(slice, 1, attrs.starts), axes = numbersOf(slice, 3, attrs.axes),
+         stepsIn = numbersOf(slice, 4, attrs.steps);
+    for (size_t i = 0; i < given.size(); ++i) {
+      int64_t axis = axes.empty() ? static_cast<int64_t>(i)
+                                  : normalizeAxis(axes[i].constantOr(0), static_cast<int64_t>(x.rank()), "axis");
       const Dim &extent = x.dims[axis];
-      steps[axis] = attrs.steps.empty() ? 1 : attrs.steps[i];
-      Dim start = attrs.starts[i];
-      if (attrs.starts[i] < 0)
-        start = attrs.starts[i] < -(int64_t(1) << 40) ? Dim(0) : maximum(0, extent + attrs.starts[i]);
-      else if (attrs.starts[i] > int64_t(1) << 40)
+      steps[axis] = stepsIn.empty() ? 1 : stepsIn[i].constantOr(1);
+      Dim start = given[i]; // a symbol is not negative
+      if (int64_t from = start.constantOr(0); from < 0)
+        start = from < -(int64_t(1) << 40) ? Dim(0) : maximum(0, extent + from);
+      else if (from > int64_t(1) << 40)
         start = extent;
       starts[axis] = minimum(start, steps[axis] < 0 ? extent - 1 : extent);
     }
@@ -333,16 +345,15 @@ private:
     requireOneLayout();
     auto operands = nn::operandsByRecord(op);
     auto attrs = nn::attrsAs<PadAttrs>(op);
-    if (operands[1])
-      throw Declined{"parameters that are not constant"};
+    Dims begins = numbersOf(op, 1, attrs.pads), ends(begins.begin() + static_cast<int64_t>(x().rank()), begins.end());
     const KernelTensor *value = operands.size() > 2 && operands[2] ? tensors.input(operands[2]) : nullptr;
     if (operands.size() > 2 && operands[2] && !value)
       throw Declined{"the padding value is not an argument of the kernel"};
-    if (block && (attrs.pads[1] || attrs.pads[x().rank() + 1]))
+    if (block && !(begins[1] == Dim(0) && ends[1] == Dim(0)))
       throw Declined{"padding along blocked channels"};
     if (!value && !KernelBuilder::computes(firstType))
       throw Declined{fmt::format("padding of elements of type {}", name(firstType))};
-    pieces.push_back(makePad(x(), y(), attrs, firstType, value, target, grain));
+    pieces.push_back(makePad(x(), y(), attrs, begins, firstType, value, target, grain));
   }
 
   void expand() {
@@ -363,14 +374,13 @@ private:
 
   void tile() {
     requireRowMajor();
-    requireStatic(1);
     // Every axis becomes two: the repetition, and the axis itself.
     Space space;
     Access from{&x(), {}, 0, false}, to{&y(), {}, 0, false};
     Dims fromStrides = memoryStrides(x()), toStrides = memoryStrides(y());
-    auto repeats = nn::attrsAs<TileAttrs>(op).repeats;
+    Dims repeats = numbersOf(op, 1, nn::attrsAs<TileAttrs>(op).repeats);
     for (size_t i = 0; i < x().rank(); ++i) {
-      space.extents.insert(space.extents.end(), {Dim(repeats[i]), x().dims[i]});
+      space.extents.insert(space.extents.end(), {repeats[i], x().dims[i]});
       from.strides.insert(from.strides.end(), {Dim(0), fromStrides[i]});
       to.strides.insert(to.strides.end(), {x().dims[i] * toStrides[i], toStrides[i]});
     }
@@ -462,7 +472,10 @@ GeneratedKernel generateMovement(const KernelProblem &problem, const KernelFacts
     else
       piece->emit(h, k.sub(k.max(k.begin(), start), start), k.sub(k.min(k.end(), h.extent(before)), start));
   }
-  return h.finish(schedule, plan.units());
+  GeneratedKernel result = h.finish(schedule, plan.units());
+  if (plan.copiesOperands)
+    result.firstOperandUnits = plan.pieces.front()->units();
+  return result;
 }
 
 } // namespace

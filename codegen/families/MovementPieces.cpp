@@ -235,8 +235,7 @@ public:
       if (bitWidth(indices.type) < 64)
         index = k.b.create<mlir::arith::ExtSIOp>(k.loc, k.i64(), index);
       Value size = h.extent(extent);
-      index = k.select(k.less(index, k.constant(0)), k.add(index, size), index);
-      index = k.max(k.constant(0), k.min(index, k.sub(size, k.constant(1))));
+      index = k.select(k.less(index, k.constant(0)), k.add(index, size), index); // the runtime has checked it
       Value from = h.advance(h.advance(k.constant(0), outer, extent * inner), index, inner);
       Value to = h.advance(h.advance(k.constant(0), outer, space.extents[1] * inner), number, inner);
       copyRun(h, x, from, y, to, h.extent(inner), lanes);
@@ -283,8 +282,8 @@ private:
 
 class Pad : public Piece {
 public:
-  Pad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, ElementType type, const KernelTensor *value,
-      const Target &target, int64_t grain)
+  Pad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, const Dims &begins, ElementType type,
+      const KernelTensor *value, const Target &target, int64_t grain)
       : x(x), y(y), mode(attrs.mode), number(attrs.value), type(type), lanes(target.lanes(bitWidth(x.type))) {
     if (value)
       valueTensor = *value;
@@ -293,7 +292,7 @@ public:
     yStrides = memoryStrides(y);
     for (size_t i = 0; i < rank; ++i)
       axes.push_back({x.block && i == 1 ? ceilDiv(x.dims[1], x.block) : x.dims[i],
-                      x.block && i == 1 ? ceilDiv(y.dims[1], x.block) : y.dims[i], attrs.pads[i]});
+                      x.block && i == 1 ? ceilDiv(y.dims[1], x.block) : y.dims[i], begins[i]});
     if (rank == 0)
       axes.push_back({1, 1, 0}), xStrides.push_back(1), yStrides.push_back(1);
     // The lanes of a block go with the last axis where that stays one run, otherwise they are an axis of their own.
@@ -318,8 +317,8 @@ public:
   Dims extents() const override {
     Dims result{work.chunks};
     for (size_t i = 0; i < axes.size(); ++i)
-      result.insert(result.end(),
-                    {axes[i].in, axes[i].out, xStrides[i], yStrides[i], interiorLo(axes[i]), interiorHi(axes[i])});
+      result.insert(result.end(), {axes[i].in, axes[i].out, xStrides[i], yStrides[i], interiorLo(axes[i]),
+                                   interiorHi(axes[i]), axes[i].begin});
     return result;
   }
   double cycles() const override {
@@ -343,8 +342,7 @@ public:
 
 private:
   struct Axis {
-    Dim in, out;
-    int64_t begin;
+    Dim in, out, begin;
   };
   KernelTensor x, y;
   std::string mode;
@@ -358,7 +356,7 @@ private:
   Units work;
 
   /// Positions of y along an axis that hold elements of x.
-  static Dim interiorLo(const Axis &axis) { return minimum(axis.out, std::max<int64_t>(0, axis.begin)); }
+  static Dim interiorLo(const Axis &axis) { return minimum(axis.out, maximum(0, axis.begin)); }
   static Dim interiorHi(const Axis &axis) { return maximum(interiorLo(axis), minimum(axis.out, axis.in + axis.begin)); }
 
   bool constantMode() const { return mode == "constant"; }
@@ -366,7 +364,7 @@ private:
   /// The position in x that position `index` of y repeats.
   Value mapped(KernelHarness &h, const Axis &axis, Value index) const {
     KernelBuilder &k = h.k;
-    Value i = k.sub(index, k.constant(axis.begin)), n = h.extent(axis.in), zero = k.constant(0), one = k.constant(1);
+    Value i = k.sub(index, h.extent(axis.begin)), n = h.extent(axis.in), zero = k.constant(0), one = k.constant(1);
     auto modulo = [&](Value value, Value period) { // never negative
       Value rest = k.b.create<mlir::arith::RemSIOp>(k.loc, value, period);
       return k.select(k.less(rest, zero), k.add(rest, period), rest);
@@ -384,10 +382,10 @@ private:
     KernelBuilder &k = h.k;
     const Axis &a = axes[axis];
     to = h.advance(to, index, yStrides[axis]);
-    if (a.begin == 0 && a.in == a.out) {
+    if (a.begin == Dim(0) && a.in == a.out) {
       from = h.advance(from, index, xStrides[axis]);
     } else if (constantMode()) {
-      Value i = k.sub(index, k.constant(a.begin));
+      Value i = k.sub(index, h.extent(a.begin));
       auto compare = [&](mlir::arith::CmpIPredicate predicate, Value l, Value r) -> Value {
         return k.b.create<mlir::arith::CmpIOp>(k.loc, predicate, l, r);
       };
@@ -439,7 +437,7 @@ private:
     const Axis &a = axes.back();
     Value lo = h.extent(interiorLo(a)), hi = h.extent(interiorHi(a)), out = h.extent(a.out);
     auto middle = [&] {
-      copyRun(h, x, k.add(from, k.sub(lo, k.constant(a.begin))), y, k.add(to, lo), k.sub(hi, lo), lanes);
+      copyRun(h, x, k.add(from, k.sub(lo, h.extent(a.begin))), y, k.add(to, lo), k.sub(hi, lo), lanes);
     };
     if (!constantMode()) {
       auto border = [&](Value index) {
@@ -492,9 +490,9 @@ std::unique_ptr<Piece> makeNumbers(Dims numbers, const KernelTensor &y) {
   return std::make_unique<Numbers>(std::move(numbers), y);
 }
 
-std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, ElementType type,
-                               const KernelTensor *value, const Target &target, int64_t grain) {
-  return std::make_unique<Pad>(x, y, attrs, type, value, target, grain);
+std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, const Dims &begins,
+                               ElementType type, const KernelTensor *value, const Target &target, int64_t grain) {
+  return std::make_unique<Pad>(x, y, attrs, begins, type, value, target, grain);
 }
 
 } // namespace lathe

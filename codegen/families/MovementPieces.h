@@ -33,9 +33,9 @@ std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &ind
 /// Stores y[i] = numbers[i]: 64-bit integers that are known when the kernel is called.
 std::unique_ptr<Piece> makeNumbers(Dims numbers, const KernelTensor &y);
 
-/// Makes nn.pad. `type` is the original element type; `value` is the tensor with the padding value,
-/// or null.
-std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, ElementType type,
-                               const KernelTensor *value, const Target &target, int64_t grain);
+/// Makes nn.pad. `begins` are the pads before each axis; `type` is the original element type; `value`
+/// is the tensor with the padding value, or null.
+std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, const Dims &begins,
+                               ElementType type, const KernelTensor *value, const Target &target, int64_t grain);
 
 } // namespace lathe

@@ -93,6 +93,7 @@ private:
     geometry.lanes = problem.target.lanes(bitWidth(geometry.compute));
     geometry.scale = attrs.scale;
     geometry.fill = attrs.fill;
+    geometry.softcap = attrs.softcap;
     geometry.zeroMaskedRows = attrs.zero_masked_rows;
     geometry.queries = views[0].dims[batch];
     geometry.keys = views[1].dims[batch];

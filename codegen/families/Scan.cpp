@@ -5,6 +5,8 @@
 // last, a search for an extreme keeps one candidate a lane, everything else goes element by element.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
+#include "codegen/families/Copy.h"
+#include "codegen/families/TopK.h"
 #include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,7 +18,8 @@ namespace arith = mlir::arith;
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-constexpr int64_t mostKept = 2048; // of top_k: an insertion costs as many steps
+/// Lines of top_k that are put in order by insertion: few kept elements, or few steps in all.
+constexpr int64_t fewKept = 8, fewSteps = 8192;
 
 class Scan {
 public:
@@ -47,6 +50,8 @@ public:
       wanted = nn::attrsAs<CumProdAttrs>(op).axis;
     else if (name == "top_k")
       wanted = nn::attrsAs<TopKAttrs>(op).axis;
+    else if (name == "hardmax")
+      wanted = nn::attrsAs<HardmaxAttrs>(op).axis;
     else
       throw Declined{fmt::format("'{}' is not a scan that is compiled", name)};
     size_t axis = normalizeAxis(wanted, static_cast<int64_t>(x.rank()), "axis");
@@ -54,10 +59,10 @@ public:
     length = x.dims[axis];
     inner = product({x.dims.data() + axis + 1, x.rank() - axis - 1});
     lanes = problem.target.lanes(bitWidth(x.type));
-    if (name == "arg_max" || name == "arg_min") // positions are i64
+    if (searches()) // positions are i64
       lanes = std::min<int64_t>(lanes, problem.target.lanes(32));
-    if (name == "top_k" && nn::attrsAs<TopKAttrs>(op).k > mostKept)
-      throw Declined{fmt::format("more than {} greatest elements", mostKept)};
+    if (name == "top_k")
+      kept = tensors.outputs[0].dims[axis];
   }
 
   void describe(GrainFacts &facts) const {
@@ -72,7 +77,7 @@ public:
   GeneratedKernel generate(const Schedule &schedule) {
     Dims extents = {outer, length, inner, length * inner};
     if (name == "top_k")
-      extents.push_back(inner * nn::attrsAs<TopKAttrs>(op).k);
+      addExtentsOfTopK(extents);
     bool oneLine = inner == Dim(1);
     // One line each, or runs of lines side by side.
     Space space;
@@ -88,7 +93,7 @@ public:
         return k.loop(lo, hi, 1, [&](Value line) { topK(h, row, from, line); });
       h.forVectors(lo, hi, lanes, 1, [&](Value line, Value mask) {
         Value start = k.add(from, line);
-        if (name == "arg_max" || name == "arg_min")
+        if (searches())
           argument(h, start, h.advance(line, row, inner), mask);
         else
           running(h, start, lanes, mask);
@@ -103,13 +108,13 @@ public:
         Value from = h.advance(k.constant(0), row, length);
         if (name == "top_k")
           topK(h, row, from, k.constant(0));
-        else if (name == "arg_max" || name == "arg_min")
+        else if (searches())
           argumentOfLine(h, from, row);
         else
           running(h, from, 1, {});
       });
     });
-    return h.finish(schedule, units.count);
+    return h.finish(schedule, units.count, name == "top_k" ? topKScratch(x.type, length) : Dim(0));
   }
 
 private:
@@ -120,6 +125,7 @@ private:
   std::string_view name;
   KernelTensor x;
   Dim outer = 1, length = 1, inner = 1;
+  Dim kept = 0; // results of top_k in a line
   int64_t lanes = 1;
 
   static Value both(KernelBuilder &k, Value a, Value b) { return k.b.create<arith::AndIOp>(k.loc, a, b); }
@@ -148,13 +154,20 @@ private:
 
   // ---- Positions of extremes ----
 
+  /// Operators that look for the position of an extreme. hardmax writes 1 there and 0 elsewhere.
+  bool searches() const { return name == "arg_max" || name == "arg_min" || name == "hardmax"; }
+
   bool last() const {
+    if (name == "hardmax")
+      return false;
     return name == "arg_max" ? nn::attrsAs<ArgMaxAttrs>(op).select_last_index
                              : nn::attrsAs<ArgMinAttrs>(op).select_last_index;
   }
 
   /// Whether `value` at a later position replaces `best`.
   Value replaces(KernelHarness &h, Value value, Value best) const {
+    if (name == "hardmax") // a NaN is not greater, and nothing is greater than a NaN
+      return h.scalar(x.type, value).less(best, value);
     Value result = before(h, value, best, name == "arg_max", true);
     return last() ? either(h.k, result, h.scalar(x.type, value).equal(value, best)) : result;
   }
@@ -174,17 +187,37 @@ private:
                           return Values{k.b.create<arith::SelectOp>(k.loc, taken, value, state[0]),
                                         k.b.create<arith::SelectOp>(k.loc, taken, vectorOf(k, i, lanes), state[1])};
                         });
+    if (name == "hardmax")
+      return k.loop(k.constant(0), h.extent(length), 1, [&](Value i) {
+        Value there = k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::eq, end[1], vectorOf(k, i, lanes));
+        Value zero = k.zero(first.getType()), one = k.constantF(1, first.getType());
+        put(h, k.select(there, one, zero), h.advance(start, i, inner), mask);
+      });
+    put(h, end[1], to, mask);
+  }
+
+  void put(KernelHarness &h, Value value, Value at, Value mask) const {
+    KernelBuilder &k = h.k;
     const KernelTensor &y = tensors.outputs[0];
     if (mask)
-      k.maskedStore(end[1], k.buffer(y.buffer), to, y.type, mask);
+      k.maskedStore(value, k.buffer(y.buffer), at, y.type, mask);
     else
-      k.store(end[1], k.buffer(y.buffer), to, y.type);
+      k.store(value, k.buffer(y.buffer), at, y.type);
+  }
+
+  /// Writes what the position of the extreme of one contiguous line means.
+  void putOfLine(KernelHarness &h, Value place, Value start, Value to) const {
+    KernelBuilder &k = h.k;
+    if (name != "hardmax")
+      return put(h, place, to, {});
+    mlir::Type type = k.computeType(x.type);
+    fillRun(h, k.zero(type), tensors.outputs[0], start, h.extent(length), lanes);
+    put(h, k.constantF(1, type), k.add(start, place), {});
   }
 
   /// One contiguous line: a candidate for every lane, then the best of them.
   void argumentOfLine(KernelHarness &h, Value start, Value to) const {
     KernelBuilder &k = h.k;
-    const KernelTensor &y = tensors.outputs[0];
     Value first = k.load(k.buffer(x.buffer), start, x.type), zero = k.constant(0);
     if (lanes == 1) {
       Values end = k.loop(k.constant(1), h.extent(length), 1, {first, zero}, [&](Value i, mlir::ValueRange state) {
@@ -192,7 +225,7 @@ private:
         return Values{k.b.create<arith::SelectOp>(k.loc, taken, value, state[0]),
                       k.b.create<arith::SelectOp>(k.loc, taken, i, state[1])};
       });
-      return k.store(end[1], k.buffer(y.buffer), to, y.type);
+      return putOfLine(h, end[1], start, to);
     }
     llvm::SmallVector<int64_t> numbers(lanes);
     for (int64_t lane = 0; lane < lanes; ++lane)
@@ -217,17 +250,18 @@ private:
       Value value = k.b.create<mlir::vector::ExtractOp>(k.loc, state[0], i),
             position = k.b.create<mlir::vector::ExtractOp>(k.loc, state[1], i);
       ScalarBuilder s = h.scalar(x.type, value);
-      Value better = before(h, value, best, name == "arg_max", true), same = s.equal(value, best);
+      Value better = name == "hardmax" ? replaces(h, value, best) : before(h, value, best, name == "arg_max", true),
+            same = s.equal(value, best);
       Value nearer = k.less(position, place);
       Value tie = both(k, same, last() ? k.less(place, position) : nearer);
-      if (isFloat(x.type)) // of several NaN the first
+      if (isFloat(x.type) && name != "hardmax") // of several NaN the first
         tie = either(k, tie,
                      both(k, both(k, negated(k, s.equal(value, value)), negated(k, s.equal(best, best))), nearer));
       Value taken = either(k, better, tie);
       best = k.b.create<arith::SelectOp>(k.loc, taken, value, best);
       place = k.b.create<arith::SelectOp>(k.loc, taken, position, place);
     }
-    k.store(place, k.buffer(y.buffer), to, y.type);
+    putOfLine(h, place, start, to);
   }
 
   // ---- Running sums and products ----
@@ -258,14 +292,48 @@ private:
 
   // ---- The greatest elements ----
 
-  /// Insertion into the sorted results, which hold min(i, k) elements before element i.
+  void addExtentsOfTopK(Dims &extents) const {
+    extents.insert(extents.end(), {kept, inner * kept});
+    for (const Dim &extent : topKExtents(length))
+      extents.push_back(extent);
+  }
+
+  /// By insertion where that takes few steps, otherwise by sorting.
   void topK(KernelHarness &h, Value row, Value from, Value line) const {
     KernelBuilder &k = h.k;
-    auto attrs = nn::attrsAs<TopKAttrs>(op);
-    if (attrs.k == 0)
+    if (kept == Dim(0))
       return;
+    auto insert = [&] { insertTopK(h, row, from, line); };
+    auto sort = [&] { sortTopK(h, row, from, line); };
+    bool few = kept.constantOr(fewKept + 1) <= fewKept || (kept * length).constantOr(fewSteps + 1) <= fewSteps;
+    if (few || (kept * length).isConstant())
+      return few ? insert() : sort();
+    Value most = h.extent(kept), steps = k.mul(most, h.extent(length));
+    Value little =
+        either(k, k.less(most, k.constant(fewKept + 1)), k.less(steps, k.constant(fewSteps + 1)));
+    k.ifThen(k.less(k.constant(0), most), [&] { k.ifThen(little, insert, sort); });
+  }
+
+  void sortTopK(KernelHarness &h, Value row, Value from, Value line) const {
+    KernelBuilder &k = h.k;
     const KernelTensor &values = tensors.outputs[0], &indices = tensors.outputs[1];
-    Value to = k.add(h.advance(k.constant(0), row, inner * attrs.k), line), kept = k.constant(attrs.k);
+    Value to = k.add(h.advance(k.constant(0), row, inner * kept), line);
+    auto element = [&](Value i) { return k.load(k.buffer(x.buffer), h.advance(k.add(from, line), i, inner), x.type); };
+    auto put = [&](Value number, Value position) {
+      Value place = h.advance(to, number, inner);
+      k.store(element(position), k.buffer(values.buffer), place, values.type);
+      k.store(position, k.buffer(indices.buffer), place, indices.type);
+    };
+    bool largest = nn::attrsAs<TopKAttrs>(op).largest;
+    topKBySorting(h, {x.type, largest, length, h.extent(kept), element, put});
+  }
+
+  /// Insertion into the sorted results, which hold min(i, k) elements before element i.
+  void insertTopK(KernelHarness &h, Value row, Value from, Value line) const {
+    KernelBuilder &k = h.k;
+    auto attrs = nn::attrsAs<TopKAttrs>(op);
+    const KernelTensor &values = tensors.outputs[0], &indices = tensors.outputs[1];
+    Value to = k.add(h.advance(k.constant(0), row, inner * this->kept), line), kept = h.extent(this->kept);
     auto goesBefore = [&](Value p, Value q) { return before(h, p, q, attrs.largest, attrs.largest); };
     auto place = [&](Value i) { return h.advance(to, i, inner); };
     auto valueAt = [&](Value i) { return k.load(k.buffer(values.buffer), place(i), values.type); };

@@ -101,6 +101,18 @@ TEST_F(Scan, argumentsOfExtremes) {
   }
 }
 
+TEST_F(Scan, onesAtTheGreatestElements) {
+  for (uint64_t first = firstSeed(), seed = first; seed < first + 80 && !HasFatalFailure(); ++seed) {
+    start(seed);
+    if (type[0] == 'i' || type[0] == 'u')
+      continue;
+    std::string y = tensor(dims, type);
+    check(seed, y,
+          fmt::format("%y = nn.hardmax %x {{axis = {} : i64}} : ({}) -> {}\n  return %y : {}", signedAxis(), y, y, y),
+          0);
+  }
+}
+
 TEST_F(Scan, runningSumsAndProducts) {
   uint64_t first = firstSeed();
   for (uint64_t seed = first; seed < first + 80 && !HasFatalFailure(); ++seed) {

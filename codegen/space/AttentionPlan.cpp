@@ -7,6 +7,7 @@
 namespace lathe {
 
 static constexpr int64_t mostKeysAtOnce = 1024, keysOfABlock = 512;
+static constexpr int64_t fewQueries = 4; // read keys and values where they lie
 
 AttentionPlan::AttentionPlan(const AttentionFacts &facts, const Schedule &schedule)
     : AttentionGeometry(facts.geometry) {
@@ -24,6 +25,10 @@ AttentionPlan::AttentionPlan(const AttentionFacts &facts, const Schedule &schedu
     illegal("kc", "kc=0 with a number of keys that is not static");
   if (kc != 0 && keys.isConstant() && keys.constant() <= kc)
     kc = 0;
+  packs = schedule.number("packb") == 1;
+  if (!packs && (format.converts || !facts.readsInPlace()))
+    illegal("packb", "packb=0 with type={}, lanes {} and {} apart", format.name, k.laneStride.str(),
+            v.laneStride.str());
   if (!fitsRegisters(facts.target, rows, vectors))
     illegal("registers", "mr={} vectors={} needs more than {} registers", rows, vectors, facts.target.vectorRegisters);
 }
@@ -31,6 +36,13 @@ AttentionPlan::AttentionPlan(const AttentionFacts &facts, const Schedule &schedu
 int64_t AttentionPlan::keyCapacity() const {
   int64_t count = single() ? keys.constant() : kc;
   return (count + panel() - 1) / panel() * panel();
+}
+
+bool AttentionFacts::readsInPlace() const {
+  constexpr int64_t mostVectors = 16; // of a row, unrolled
+  const AttentionGeometry &g = geometry;
+  return g.lanes > 1 && g.k.laneStride == Dim(1) && g.v.laneStride == Dim(1) &&
+         std::max(g.depth, g.width) <= mostVectors * g.lanes;
 }
 
 bool AttentionFacts::allowsWord(const Parameter &parameter, std::string_view word) const {
@@ -42,8 +54,18 @@ void AttentionFacts::require(const Schedule &schedule) const { AttentionPlan(*th
 Schedule AttentionFacts::prior() const {
   bool wide = target.vectorRegisters >= 32;
   Schedule schedule = emptySchedule("attention");
-  schedule.numbers = {{"mr", wide ? 14 : 6}, {"vectors", 2}, {"unroll", 4}, {"mc", 1}, {"kc", keysOfABlock}};
+  schedule.numbers = {{"mr", wide ? 14 : 6}, {"vectors", 2}, {"unroll", 4}, {"mc", 1},
+                      {"kc", keysOfABlock},  {"packb", 1}};
   AttentionPlan plan(*this, schedule);
+  bool rounds = fastestFormat(precision, target, plan.type, plan.type).converts;
+  // Of a decoder: packing would cost more than the products.
+  if (!rounds && readsInPlace() && geometry.queries.constantOr(fewQueries + 1) <= fewQueries) {
+    schedule.numbers["packb"] = 0;
+    schedule.numbers["mr"] = plan.rows;
+    if (plan.keys.isConstant() && plan.keys.constant() <= mostKeysAtOnce)
+      schedule.numbers["kc"] = 0;
+    return schedule;
+  }
   if (ContractionFormat format = fastestFormat(precision, target, plan.type, plan.type); format.converts)
     schedule.words["type"] = format.name;
   if (plan.keys.isConstant() && plan.keys.constant() <= mostKeysAtOnce)

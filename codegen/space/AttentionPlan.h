@@ -17,7 +17,7 @@ struct AttentionWalk {
 struct AttentionGeometry {
   ElementType type, compute; // type in memory; type of scratch and arithmetic
   int64_t lanes;
-  double scale, fill;
+  double scale, fill, softcap; // softcap 0: none
   bool causal, zeroMaskedRows;
   Dim visible; // causal: query i sees keys 0 ... i + visible
   Dims outer;  // heads, as axes with one stride for each operand
@@ -34,6 +34,8 @@ public:
   Schedule prior() const override;
   void require(const Schedule &schedule) const override;
   Prediction predict(const Schedule &schedule) const override;
+  /// Keys and values can be read where they lie: rows of neighbours, of few vectors.
+  bool readsInPlace() const;
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
@@ -45,6 +47,7 @@ protected:
 struct AttentionPlan : AttentionGeometry {
   int64_t rows, vectors, unroll, mc, kc;
   ContractionFormat format; // of the products of operands in scratch
+  bool packs;               // keys and values are copied into scratch; otherwise they are read where they lie
 
   /// Throws Illegal.
   AttentionPlan(const AttentionFacts &facts, const Schedule &schedule);
@@ -66,8 +69,8 @@ struct AttentionPlan : AttentionGeometry {
 
   // Scratch: offsets in elements of `compute`, as large as a unit.
   int64_t keysAt() const { return 0; }
-  int64_t valuesAt() const { return keyCapacity() * depthSteps(); }
-  int64_t queriesAt() const { return valuesAt() + keyCapacity() / ofStep() * widthVectors() * lanes; }
+  int64_t valuesAt() const { return packs ? keyCapacity() * depthSteps() : 0; }
+  int64_t queriesAt() const { return packs ? valuesAt() + keyCapacity() / ofStep() * widthVectors() * lanes : 0; }
   int64_t scoresAt() const { return queriesAt() + padded(rows * depthPitch()); }
   int64_t factorsAt() const { return scoresAt() + padded(rows * scorePitch()); } // one a row of the register block
   int64_t greatestAt() const { return factorsAt() + padded(rows); }              // the rest: one a row of the unit,

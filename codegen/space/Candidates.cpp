@@ -132,6 +132,8 @@ Numbers AttentionFacts::candidates(const Algorithm &, const Parameter &parameter
       values.push_back(kc);
     return geometry.keys.isConstant() ? withZero(std::move(values)) : values;
   }
+  if (name == "packb")
+    return readsInPlace() ? Numbers{0, 1} : Numbers{1};
   return powersOfTwo(16); // unroll
 }
 

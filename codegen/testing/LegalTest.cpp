@@ -18,8 +18,8 @@ namespace {
 
 /// Families with constraints, and the more of them the oftener.
 std::string randomFamily(Random &random) {
-  static const std::vector<std::string> loops = {"elementwise", "pool", "reduction", "lrn",
-                                                 "resize",      "scan", "indexed",   "movement"};
+  static const std::vector<std::string> loops = {"elementwise", "pool",      "reduction", "lrn",     "resize",
+                                                 "scan",        "selection", "indexed",   "movement"};
   switch (random.in(0, 9)) {
   case 0:
     return loops[random.in(0, int64_t(loops.size()) - 1)];

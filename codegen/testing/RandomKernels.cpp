@@ -260,7 +260,40 @@ std::string scan(Random &random) {
                   fmt::format("arg_max %x {{axis = {} : i64, keepdims = true}} : ({})", axis, x));
 }
 
-std::string indexed(Random &random) {
+/// An operator that samples x between its elements.
+std::string sampling(Random &random, int64_t block) {
+  int64_t images = random.in(1, 2), channels = random.in(1, 70), regions = random.in(1, 30);
+  std::string x = tensor({images, channels, random.in(1, 40), random.in(1, 40)}, "f32", random.chance(2) ? block : 0);
+  if (random.chance(2)) {
+    int64_t height = random.in(1, 9), width = random.in(1, 9);
+    std::string rois = tensor({regions, 4}, "f32"), batches = tensor({regions}, "i64");
+    return function("indexed", fmt::format("%x: {}, %r: {}, %b: {}", x, rois, batches),
+                    tensor({regions, channels, height, width}, "f32"),
+                    fmt::format("roi_align %x, %r, %b {{output_height = {} : i64, output_width = {} : i64, "
+                                "sampling_ratio = {} : i64}} : ({}, {}, {})",
+                                height, width, random.in(0, 3), x, rois, batches));
+  }
+  Extents out = {images, random.in(1, 40), random.in(1, 40), 2};
+  std::string grid = tensor(out, "f32");
+  return function("indexed", fmt::format("%x: {}, %g: {}", x, grid),
+                  tensor({images, channels, out[1], out[2]}, "f32", x.find("blocked") == x.npos ? 0 : block),
+                  fmt::format("grid_sample %x, %g {{mode = \"{}\"}} : ({}, {})",
+                              random.of<std::string>({"linear", "nearest", "cubic"}), x, grid));
+}
+
+std::string selection(Random &random) {
+  int64_t count = random.in(1, 3000), chunk = random.in(1, 500);
+  std::string x = tensor({count}, random.of<std::string>({"f32", "i64", "i8"}));
+  if (random.chance(2))
+    return function("selection", "%x: " + x, tensor({(count + chunk - 1) / chunk}, "i64"),
+                    fmt::format("count_non_zero %x {{chunk = {} : i64}} : ({})", chunk, x));
+  return function("selection", "%n: " + tensor({1}, "i64"), tensor({count}, "i64"),
+                  fmt::format("iota %n : ({})", tensor({1}, "i64")));
+}
+
+std::string indexed(Random &random, int64_t block) {
+  if (random.chance(2))
+    return sampling(random, block);
   Extents dims = extents(random, 1, 3, 60), places = dims;
   int64_t axis = random.in(0, int64_t(dims.size()) - 1);
   places[axis] = random.in(1, 40);
@@ -310,8 +343,10 @@ std::string randomKernel(Random &random, const std::string &family, const Target
     return resize(random, block);
   if (family == "scan")
     return scan(random);
+  if (family == "selection")
+    return selection(random);
   if (family == "indexed")
-    return indexed(random);
+    return indexed(random, block);
   if (family == "movement")
     return movement(random, block);
   fail("no random kernels of family '{}'", family);

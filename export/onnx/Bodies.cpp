@@ -19,8 +19,7 @@ GraphProto &graphAttribute(NodeProto &node, const char *name) {
 
 void describeTensor(ValueInfoProto &out, const std::string &name, mlir::Value value) {
   out.set_name(name);
-  auto *tensor = out.mutable_type()->mutable_tensor_type();
-  tensor->set_elem_type(toOnnxType(nn::infoOf(value).type));
+  writeType(*out.mutable_type(), nn::infoOf(value), false);
 }
 
 } // namespace

@@ -6,18 +6,9 @@
 namespace lathe::onnx {
 namespace {
 
-void writeType(ValueInfoProto &out, const std::string &name, ElementType type, const Dims &dims) {
+void writePort(ValueInfoProto &out, const std::string &name, const TensorInfo &info) {
   out.set_name(name);
-  auto *tensor = out.mutable_type()->mutable_tensor_type();
-  tensor->set_elem_type(toOnnxType(type));
-  auto *shape = tensor->mutable_shape();
-  for (const Dim &dim : dims) {
-    auto *extent = shape->add_dim();
-    if (dim.isConstant())
-      extent->set_dim_value(dim.constant());
-    else if (!isUnknown(dim))
-      extent->set_dim_param(dim.str());
-  }
+  writeType(*out.mutable_type(), info, true);
 }
 
 std::string expanded(const nn::ConstantData &data) {
@@ -158,7 +149,7 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
     requireExportable(info.type, argument.getLoc());
     std::string name = uniqueValueName(given(main.getArgAttrDict(index), fmt::format("input_{}", index)));
     names[argument] = name;
-    writeType(*graph->add_input(), name, info.type, info.dims);
+    writePort(*graph->add_input(), name, info);
   }
 
   // Results keep their names: the producing node writes under it, or an Identity copies to it.
@@ -174,7 +165,7 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
     else
       copies.emplace_back(value, name);
     TensorInfo info = shapes.of(value);
-    writeType(*graph->add_output(), name, info.type, info.dims);
+    writePort(*graph->add_output(), name, info);
   }
   writeOperations(main);
   for (auto &[value, name] : copies)

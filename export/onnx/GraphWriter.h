@@ -82,6 +82,10 @@ int64_t opsetOf(mlir::Operation &op);
 using Writer = void (*)(NodeWriter &);
 using Writers = std::unordered_map<std::string_view, Writer>;
 void addIndexedWriters(Writers &table); // Indexed.cpp
+void addValueWriters(Writers &table);   // Values.cpp: sequences, optionals, strings
+
+/// Writes the type of a value; the extents of tensors only if `shape`.
+void writeType(TypeProto &out, const TensorInfo &info, bool shape);
 /// True for a max_pool_indices directly behind the max_pool with equal windows; both together are
 /// one MaxPool.
 bool isIndicesOfPoolBefore(mlir::Operation &op);

@@ -330,6 +330,7 @@ const Writers writers = [] {
       {"pow", [](NodeWriter &w) { writeOperandsOnly(w, "Pow"); }},
   };
   addIndexedWriters(table);
+  addValueWriters(table);
   return table;
 }();
 

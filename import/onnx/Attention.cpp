@@ -1,8 +1,9 @@
-// Attention (opset 23 on) in the forms that are one nn.attention: scale, masks, causality, grouped heads, past keys and
-// values.
+// Attention (opset 23 on): scale, softcap, masks, causality, grouped heads, past keys and values, numbers of keys a row,
+// and the scores as a result. RotaryEmbedding (opset 23 on).
 #include "import/onnx/Onnx.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace lathe::onnx {
 namespace {
@@ -23,66 +24,276 @@ mlir::Value headsApart(Node &node, mlir::Value x, int64_t heads, const char *wha
   return swapHeads(node, node.reshape(x, {dims[0], dims[1], Dim(heads), *lanes}));
 }
 
-void importAttention(Node &node) {
-  node.expectInputs(3, node.version() >= 24 ? 7 : 6);
-  if (node.has(6))
-    node.unsupported("numbers of keys a batch (nonpad_kv_seqlen)");
-  if (node.wants(3))
-    node.unsupported("the output qk_matmul_output is used");
-  if (node.floatAttr("softcap", 0) != 0)
-    node.unsupported("softcap is set");
-  node.ignore({"qk_matmul_output_mode", "softmax_precision"}); // at least float32 here
-  bool flat = node.rank(node.in(0)) == 3;
-  int64_t queryHeads = node.intAttr("q_num_heads", 0), keyHeads = node.intAttr("kv_num_heads", 0);
-  mlir::Value q = headsApart(node, node.in(0), queryHeads, "Q"), k = headsApart(node, node.in(1), keyHeads, "K"),
-              v = headsApart(node, node.in(2), keyHeads, "V");
-  require(node.has(4) == node.has(5), "past_key and past_value are given one without the other");
-  bool past = node.has(4);
-  Dim newKeys = node.info(k).dims.size() == 4 ? node.info(k).dims[2] : Dim(0);
-  if (past) {
-    k = node.emit("concat", {node.in(4), k}, {{"axis", 2}});
-    v = node.emit("concat", {node.in(5), v}, {{"axis", 2}});
+class AttentionImport {
+public:
+  explicit AttentionImport(Node &node) : node(node) {}
+
+  void run() {
+    node.expectInputs(3, node.version() >= 24 ? 7 : 6);
+    node.ignore({"softmax_precision"}); // at least float32 here
+    flat = node.rank(node.in(0)) == 3;
+    int64_t queryHeads = node.intAttr("q_num_heads", 0), keyHeads = node.intAttr("kv_num_heads", 0);
+    q = headsApart(node, node.in(0), queryHeads, "Q");
+    k = headsApart(node, node.in(1), keyHeads, "K");
+    v = headsApart(node, node.in(2), keyHeads, "V");
+    newKeys = node.info(k).dims[2];
+    appendToPast();
+    queries = node.info(q).dims[2];
+    keys = node.info(k).dims[2];
+    scale = readScale();
+    softcap = node.floatAttr("softcap", 0);
+    require(softcap >= 0, "softcap is {}, expected 0 or more", softcap);
+    readMasks();
+    emitScores();
+    mlir::Value y = node.emit("attention", {q, k, v, bias, mask},
+                              {{"zero_masked_rows", true}, {"scale", scale}, {"softcap", softcap}, {"causal", causal}});
+    if (flat) {
+      const Dims result = node.info(y).dims;
+      y = node.reshape(swapHeads(node, y), {result[0], result[2], result[1] * result[3]});
+    }
+    node.set(0, y);
   }
-  if (node.wants(1))
-    node.set(1, k);
-  if (node.wants(2))
-    node.set(2, v);
-  const Dims dims = node.info(q).dims, keyDims = node.info(k).dims;
-  Fields fields = {{"zero_masked_rows", true}};
-  if (node.hasAttr("scale"))
-    fields.emplace_back("scale", node.floatAttr("scale", 1));
-  else if (dims[3].isConstant())
-    fields.emplace_back("scale", 1 / std::sqrt(static_cast<double>(dims[3].constant())));
-  else
-    node.unsupported("the depth is not static and no scale is given");
-  if (node.intAttr("is_causal", 0) != 0) {
+
+private:
+  Node &node;
+  mlir::Value q, k, v;    // heads apart, keys and values with the past
+  mlir::Value bias, mask; // added to the scores; what is seen
+  std::string causal = "none";
+  Dim queries, keys, newKeys;
+  double scale = 1, softcap = 0;
+  bool flat = false;
+
+  void appendToPast() {
+    require(node.has(4) == node.has(5), "past_key and past_value are given one without the other");
+    require(!node.has(4) || !node.has(6), "nonpad_kv_seqlen is given beside past_key, expected one of them");
+    if (node.has(4)) {
+      k = node.emit("concat", {node.in(4), k}, {{"axis", 2}});
+      v = node.emit("concat", {node.in(5), v}, {{"axis", 2}});
+    }
+    if (node.wants(1))
+      node.set(1, k);
+    if (node.wants(2))
+      node.set(2, v);
+  }
+
+  double readScale() {
+    const Dim &depth = node.info(q).dims[3];
+    if (node.hasAttr("scale"))
+      return node.floatAttr("scale", 1);
+    if (!depth.isConstant())
+      node.unsupported("the depth is not static and no scale is given");
+    return 1 / std::sqrt(static_cast<double>(depth.constant()));
+  }
+
+  void readMasks() {
+    if (node.has(3)) {
+      mlir::Value given = withAllColumns(node.in(3));
+      if (node.info(given).type == ElementType::boolean)
+        mask = given;
+      else
+        bias = node.cast(given, node.info(q).type);
+    }
+    bool isCausal = node.intAttr("is_causal", 0) != 0;
+    if (node.has(6))
+      return limitKeys(isCausal);
+    if (!isCausal)
+      return;
     // Query i stands at position i behind the past.
-    bool end = past && newKeys == dims[2];
-    if (past && !end)
+    bool end = node.has(4) && newKeys == queries;
+    if (node.has(4) && !end)
       node.unsupported("is_causal with past keys and another number of new ones than of queries");
-    fields.emplace_back("causal", end ? "lower_right" : "upper_left");
+    causal = end ? "lower_right" : "upper_left";
   }
-  mlir::Value bias, mask;
+
+  /// A mask with fewer columns than there are keys lets none of the others through.
+  mlir::Value withAllColumns(mlir::Value given) {
+    const TensorInfo info = node.info(given);
+    if (info.rank() == 0 || !info.dims.back().isConstant() || !keys.isConstant() || info.dims.back() == Dim(1) ||
+        info.dims.back() == keys)
+      return given;
+    int64_t missing = keys.constant() - info.dims.back().constant();
+    require(missing > 0, "attn_mask is {}, expected at most {} columns", str(info.dims), keys.constant());
+    bool boolean = info.type == ElementType::boolean;
+    mlir::Value rest = node.constantScalar(boolean ? ElementType::u8 : info.type,
+                                           boolean ? 0 : -std::numeric_limits<double>::infinity());
+    if (boolean)
+      rest = node.cast(rest, ElementType::boolean);
+    Dims dims = info.dims;
+    dims.back() = missing;
+    return node.emit("concat", {given, expanded(rest, dims)}, {{"axis", -1}});
+  }
+
+  mlir::Value expanded(mlir::Value scalar, const Dims &dims) {
+    std::vector<int64_t> extents;
+    for (const Dim &dim : dims) {
+      if (!dim.isConstant())
+        node.unsupported("attn_mask has fewer columns than there are keys, and another extent is not static");
+      extents.push_back(dim.constant());
+    }
+    return node.emit("expand", {scalar, node.constantInts({static_cast<int64_t>(extents.size())}, extents)});
+  }
+
+  /// 0, 1, ... along axis `axis` of four, as many as `of` has positions along `along`.
+  mlir::Value numbers(mlir::Value of, int64_t along, const Dim &count, int64_t axis) {
+    mlir::Value range;
+    if (count.isConstant()) {
+      std::vector<int64_t> values(static_cast<size_t>(count.constant()));
+      std::iota(values.begin(), values.end(), 0);
+      range = node.constantInts({count.constant()}, values);
+    } else {
+      mlir::Value extent = node.emit("shape", {of}, {{"start", along}, {"end", along + 1}});
+      range = node.emit("range", {node.constantInts({}, {0}), node.reshape(extent, {}), node.constantInts({}, {1})});
+    }
+    Dims dims(4, Dim(1));
+    dims[static_cast<size_t>(axis)] = count;
+    return node.reshape(range, dims);
+  }
+
+  /// Every row of the batch has keys up to a number of its own; causal queries are the last of them.
+  void limitKeys(bool isCausal) {
+    const Dims rows = node.info(node.in(6)).dims;
+    require(rows.size() == 1, "nonpad_kv_seqlen is {}, expected a vector", str(rows));
+    mlir::Value lengths = node.reshape(node.cast(node.in(6), ElementType::i64), {rows[0], 1, 1, 1});
+    mlir::Value column = numbers(k, 2, keys, 3), seen;
+    if (isCausal) {
+      if (!queries.isConstant())
+        node.unsupported("is_causal with nonpad_kv_seqlen and a number of queries that is not static");
+      mlir::Value row = numbers(q, 2, queries, 2);
+      mlir::Value first = node.emit("sub", {lengths, node.constantInts({}, {queries.constant()})});
+      seen = node.emit("less_equal", {column, node.emit("add", {first, row})});
+    } else {
+      seen = node.emit("less", {column, lengths});
+    }
+    mask = mask ? node.emit("and", {mask, seen}) : seen;
+  }
+
+  /// The fourth result: scores of some stage (after the product, softcap, mask or softmax), computed apart.
+  void emitScores() {
+    int64_t mode = node.intAttr("qk_matmul_output_mode", 0);
+    if (!node.wants(3))
+      return;
+    require(mode >= 0 && mode <= 3, "qk_matmul_output_mode is {}, expected 0 to 3", mode);
+    mlir::Value scores = product();
+    auto number = [&](double value) { return node.constantScalar(node.info(q).type, value); };
+    if (mode >= 1 && softcap > 0) {
+      mlir::Value bounded = node.emit("tanh", {node.emit("div", {scores, number(softcap)})});
+      scores = node.emit("mul", {bounded, number(softcap)});
+    }
+    if (mode >= 2 && bias)
+      scores = node.emit("add", {scores, bias});
+    mlir::Value nothing = number(-std::numeric_limits<double>::infinity());
+    if (mode >= 2 && mask)
+      scores = node.emit("where", {mask, scores, nothing});
+    if (mode >= 2 && causal != "none")
+      scores = node.emit("where", {causalMask(), scores, nothing});
+    if (mode == 3)
+      scores = node.emit("softmax", {scores}, {{"axis", -1}});
+    node.set(3, scores);
+  }
+
+  /// scale * q k^T. Heads that share their keys are rows of one product.
+  mlir::Value product() {
+    const Dims rows = node.info(q).dims, columns = node.info(k).dims;
+    auto shared = rows[1].dividedExactlyBy(columns[1]);
+    require(shared.has_value(), "Q has {} heads, expected a multiple of the {} of K", rows[1].str(), columns[1].str());
+    mlir::Value left = node.emit("mul", {q, node.constantScalar(node.info(q).type, scale)});
+    if (!(*shared == Dim(1)))
+      left = node.reshape(left, {rows[0], columns[1], *shared * rows[2], rows[3]});
+    mlir::Value right = node.emit("transpose", {k}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+    mlir::Value scores = node.emit("matmul", {left, right});
+    return *shared == Dim(1) ? scores : node.reshape(scores, {rows[0], rows[1], rows[2], columns[2]});
+  }
+
+  mlir::Value causalMask() {
+    mlir::Value row = numbers(q, 2, queries, 2), column = numbers(k, 2, keys, 3);
+    if (causal == "lower_right") {
+      if (!(keys - queries).isConstant())
+        node.unsupported("the output qk_matmul_output with is_causal and a past of any length");
+      row = node.emit("add", {row, node.constantInts({}, {(keys - queries).constant()})});
+    }
+    return node.emit("less_equal", {column, row});
+  }
+};
+
+void importAttention(Node &node) { AttentionImport(node).run(); }
+
+// ---- RotaryEmbedding ----
+
+/// Positions [from, to) of the last axis of `x`, every `step`-th.
+mlir::Value lanes(Node &node, mlir::Value x, int64_t from, int64_t to, int64_t step = 1) {
+  return node.emit("slice", {x},
+                   {{"starts", std::vector<int64_t>{from}},
+                    {"ends", std::vector<int64_t>{to}},
+                    {"axes", std::vector<int64_t>{node.rank(x) - 1}},
+                    {"steps", std::vector<int64_t>{step}}});
+}
+
+/// Cosines or sines as [batch, rows, 1, lanes / 2]: rows of the cache by position, or the cache as it is.
+mlir::Value angles(Node &node, size_t input, int64_t half) {
+  mlir::Value cache = node.in(input);
   if (node.has(3)) {
-    const TensorInfo &info = node.info(node.in(3));
-    if (info.rank() > 0 && info.dims.back().isConstant() && keyDims[2].isConstant() && !(info.dims.back() == Dim(1)) &&
-        !(info.dims.back() == keyDims[2]))
-      node.unsupported("attn_mask has fewer columns than there are keys");
-    if (info.type == ElementType::boolean)
-      mask = node.in(3);
-    else
-      bias = node.cast(node.in(3), node.info(q).type);
+    require(node.rank(cache) == 2 && node.rank(node.in(3)) == 2,
+            "with position_ids, expected caches of rank 2 and position_ids of rank 2");
+    cache = node.emit("gather", {cache, node.in(3)}, {{"axis", 0}});
   }
-  mlir::Value y = node.emit("attention", {q, k, v, bias, mask}, fields);
-  if (flat) {
-    const Dims result = node.info(y).dims;
-    y = node.reshape(swapHeads(node, y), {result[0], result[2], result[1] * result[3]});
+  const Dims dims = node.info(cache).dims;
+  require(dims.size() == 3 && dims[2] == Dim(half), "{} is {}, expected {} lanes for each row",
+          input == 1 ? "cos_cache" : "sin_cache", str(dims), half);
+  return node.reshape(cache, {dims[0], dims[1], Dim(1), dims[2]});
+}
+
+void importRotaryEmbedding(Node &node) {
+  node.expectInputs(3, 4);
+  int64_t heads = node.intAttr("num_heads", 0), width = node.intAttr("rotary_embedding_dim", 0);
+  bool interleaved = node.intAttr("interleaved", 0) != 0, apart = node.rank(node.in(0)) == 4;
+  const Dims given = node.info(node.in(0)).dims;
+  mlir::Value x = node.in(0); // [batch, rows, heads, lanes] from here on
+  if (apart) {
+    x = swapHeads(node, x);
+  } else {
+    require(given.size() == 3 && heads > 0, "the input is {}, expected rank 4, or rank 3 and num_heads", str(given));
+    auto each = given[2].dividedExactlyBy(Dim(heads));
+    require(each.has_value(), "the input is {}, expected a multiple of {} heads in the last extent", str(given), heads);
+    x = node.reshape(x, {given[0], given[1], Dim(heads), *each});
   }
-  node.set(0, y);
+  const Dims dims = node.info(x).dims;
+  if (!dims[3].isConstant())
+    node.unsupported("lanes of a head that are not static");
+  int64_t all = dims[3].constant();
+  width = width == 0 ? all : width;
+  require(width > 0 && width <= all && width % 2 == 0, "rotary_embedding_dim is {}, expected an even number up to {}",
+          width, all);
+  int64_t half = width / 2;
+  mlir::Value first = interleaved ? lanes(node, x, 0, width, 2) : lanes(node, x, 0, half);
+  mlir::Value second = interleaved ? lanes(node, x, 1, width, 2) : lanes(node, x, half, width);
+  mlir::Value cosine = angles(node, 1, half), sine = angles(node, 2, half);
+  mlir::Value real = node.emit("sub", {node.emit("mul", {cosine, first}), node.emit("mul", {sine, second})});
+  mlir::Value imaginary = node.emit("add", {node.emit("mul", {sine, first}), node.emit("mul", {cosine, second})});
+  mlir::Value y;
+  if (interleaved) {
+    Dims pairs = dims;
+    pairs[3] = half;
+    pairs.push_back(1);
+    y = node.emit("concat", {node.reshape(real, pairs), node.reshape(imaginary, pairs)}, {{"axis", 4}});
+    Dims joined = dims;
+    joined[3] = width;
+    y = node.reshape(y, joined);
+    if (width < all)
+      y = node.emit("concat", {y, lanes(node, x, width, all)}, {{"axis", 3}});
+  } else {
+    Values parts = {real, imaginary};
+    if (width < all)
+      parts.push_back(lanes(node, x, width, all));
+    y = node.emit("concat", parts, {{"axis", 3}});
+  }
+  node.set(0, apart ? swapHeads(node, y) : node.reshape(y, given));
 }
 
 } // namespace
 
-void addAttentionHandlers(Handlers &table) { table["Attention"] = importAttention; }
+void addAttentionHandlers(Handlers &table) {
+  table["Attention"] = importAttention;
+  table["RotaryEmbedding"] = importRotaryEmbedding;
+}
 
 } // namespace lathe::onnx

@@ -90,6 +90,9 @@ public:
     case AttributeProto::STRINGS:
       record.value = list<std::string>(proto.strings());
       break;
+    case AttributeProto::TYPE_PROTO:
+      record.value = valueType(proto.tp());
+      break;
     case AttributeProto::GRAPH:
     case AttributeProto::GRAPHS:
       break;
@@ -150,23 +153,39 @@ private:
   std::filesystem::path folder;
 
   static ValueRecord value(const ValueInfoProto &proto) {
-    const TypeProto &type = proto.type();
-    ValueRecord record;
+    ValueRecord record = valueType(proto.type());
     record.name = proto.name();
-    if (!type.has_tensor_type()) {
-      record.kind = type.has_sequence_type()        ? "a sequence"
-                    : type.has_optional_type()      ? "an optional"
-                    : type.has_map_type()           ? "a map"
-                    : type.has_sparse_tensor_type() ? "a sparse tensor"
-                                                    : "of no type";
+    return record;
+  }
+
+  /// A value of type `given`, without a name.
+  static ValueRecord valueType(const TypeProto &given) {
+    ValueRecord record;
+    const TypeProto *type = &given;
+    bool optional = type->has_optional_type();
+    if (optional)
+      type = &type->optional_type().elem_type();
+    bool sequence = type->has_sequence_type();
+    if (sequence)
+      type = &type->sequence_type().elem_type();
+    if (!type->has_tensor_type()) {
+      record.other = type->has_sequence_type()        ? "a sequence of sequences"
+                     : type->has_optional_type()      ? "a sequence of optionals"
+                     : type->has_map_type()           ? "a map"
+                     : type->has_sparse_tensor_type() ? "a sparse tensor"
+                                                      : "of no type";
       return record;
     }
-    record.type = fromOnnxType(type.tensor_type().elem_type());
-    record.typeName = onnxTypeName(type.tensor_type().elem_type());
-    if (!type.tensor_type().has_shape())
+    record.kind = optional   ? (sequence ? ValueKind::optionalSequence : ValueKind::optional)
+                  : sequence ? ValueKind::sequence
+                             : ValueKind::tensor;
+    const TypeProto::Tensor &tensor = type->tensor_type();
+    record.type = fromOnnxType(tensor.elem_type());
+    record.typeName = onnxTypeName(tensor.elem_type());
+    if (!tensor.has_shape())
       return record;
     record.extents.emplace();
-    for (const TensorShapeProto::Dimension &dim : type.tensor_type().shape().dim())
+    for (const TensorShapeProto::Dimension &dim : tensor.shape().dim())
       record.extents->push_back({dim.has_dim_value() ? std::optional<int64_t>(dim.dim_value()) : std::nullopt,
                                  dim.has_dim_value() ? std::string() : dim.dim_param()});
     return record;

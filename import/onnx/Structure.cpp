@@ -137,8 +137,6 @@ Unrolled unroll(const LoopNode &loop, int64_t most) {
   return Unrolled::done;
 }
 
-constexpr const char *carriesSequence = "the run decides how often it runs, and it has a sequence or an optional";
-
 void loopAtRunTime(const LoopNode &loop) {
   StructureNode &node = loop.node;
   Node builder = builderOf(node);
@@ -147,12 +145,12 @@ void loopAtRunTime(const LoopNode &loop) {
                                       : scalarOf(node, builder, node.tensor(0), ElementType::i64);
   parts.condition = node.in(1).absent ? builder.constantScalar(ElementType::boolean, 1)
                                       : scalarOf(node, builder, node.tensor(1), ElementType::boolean);
-  parts.carried = *tensorsOf(node, {node.inputs.begin() + 2, node.inputs.end()}, carriesSequence);
+  parts.carried = *valuesOf(node, {node.inputs.begin() + 2, node.inputs.end()});
   parts.iterate = [&](BodyImport &body) -> std::optional<Values> {
     std::vector<Entry> inputs;
     for (size_t i = 0; i < loop.carried + 2; ++i)
       inputs.push_back({body.argument(i), {}, false});
-    std::optional<Values> results = tensorsOf(node, body.run(loop.graph, inputs), carriesSequence);
+    std::optional<Values> results = valuesOf(node, body.run(loop.graph, inputs));
     if (results)
       results->front() = scalarOf(node, builder, results->front(), ElementType::boolean);
     return results;
@@ -214,8 +212,6 @@ Dim scanSteps(ScanNode &scan) {
 }
 
 ScanNode readScan(StructureNode &node) {
-  if (node.graph.version() < 9)
-    node.unsupported("Scan before opset 9");
   const GraphRecord &graph = node.subgraph("body");
   int64_t scans = node.intAttr("num_scan_inputs", 0);
   require(scans >= 1 && scans <= static_cast<int64_t>(node.inputs.size()), "num_scan_inputs is {}, expected 1 to {}",
@@ -298,8 +294,7 @@ void scanAtRunTime(const ScanNode &scan) {
       builder.emit("shape", {scan.scannedInput(0)}, {{"start", scan.inputAxes[0]}, {"end", scan.inputAxes[0] + 1}});
   parts.tripCount = builder.reshape(shape, {});
   parts.condition = builder.constantScalar(ElementType::boolean, 1);
-  parts.carried =
-      *tensorsOf(node, {node.inputs.begin(), node.inputs.begin() + static_cast<int64_t>(scan.states)}, carriesSequence);
+  parts.carried = *valuesOf(node, {node.inputs.begin(), node.inputs.begin() + static_cast<int64_t>(scan.states)});
   parts.iterate = [&](BodyImport &body) -> std::optional<Values> {
     std::vector<Entry> inputs;
     for (size_t i = 0; i < scan.states; ++i)
@@ -312,7 +307,7 @@ void scanAtRunTime(const ScanNode &scan) {
       }
       inputs.push_back({builder.emit("gather", {scan.scannedInput(i), at}, {{"axis", scan.inputAxes[i]}}), {}, false});
     }
-    std::optional<Values> results = tensorsOf(node, body.run(scan.graph, inputs), carriesSequence);
+    std::optional<Values> results = valuesOf(node, body.run(scan.graph, inputs));
     if (results)
       results->insert(results->begin(), body.argument(1));
     return results;
@@ -328,8 +323,7 @@ void scanAtRunTime(const ScanNode &scan) {
   }
 }
 
-void importScan(StructureNode &node) {
-  ScanNode scan = readScan(node);
+void runScan(const ScanNode &scan) {
   int64_t trips = scan.trips.constantOr(0);
   if (trips >= 1 && trips <= alwaysUnrolled)
     unrollScan(scan, trips);
@@ -337,30 +331,50 @@ void importScan(StructureNode &node) {
     scanAtRunTime(scan);
 }
 
-/// The body on every tensor of the first sequence; of other operands sequences go along, tensors are the same each
-/// time.
-void importSequenceMap(StructureNode &node) {
-  size_t count = node.sequence(0).size();
-  Body body(node, node.subgraph("body"));
+/// Scan of opset 8: the first input (numbers of steps) is optional, and everything has a batch as axis 0 in front of the
+/// steps. Each image is a Scan of today's form.
+void importBatchedScan(StructureNode &node) {
+  require(node.inputs.size() >= 2, "has {} inputs, expected at least 2", node.inputs.size());
+  if (!node.in(0).absent)
+    node.unsupported("Scan of opset 8 with numbers of steps for each image (sequence_lens)");
+  int64_t scans = node.intAttr("num_scan_inputs", 0);
+  Dim batch = node.graph.info(node.tensor(1)).dims.empty() ? Dim(0) : node.graph.info(node.tensor(1)).dims[0];
+  if (!batch.isConstant() || batch.constant() < 1 || batch.constant() > alwaysUnrolled)
+    node.unsupported(fmt::format("Scan of opset 8 with a batch of {}, expected 1 to {}", batch.str(), alwaysUnrolled));
+  Node builder = builderOf(node);
   std::vector<Values> made(node.outputs.size());
-  for (size_t i = 0; i < count; ++i) {
-    std::vector<Entry> inputs;
-    for (const Entry &input : node.inputs) {
-      require(!input.sequence || input.sequence->size() == count, "sequences have {} and {} tensors", count,
-              input.sequence ? input.sequence->size() : 0);
-      inputs.push_back(input.sequence ? Entry{(*input.sequence)[i], {}, false} : input);
-    }
-    std::vector<Entry> results = body.run(node, inputs, fmt::format("{}#{}/", node.name, i));
-    if (!allImported(results))
+  for (int64_t image = 0; image < batch.constant(); ++image) {
+    StructureNode one = node;
+    one.name = fmt::format("{}#image{}", node.name, image);
+    one.inputs.erase(one.inputs.begin());
+    for (size_t i = 0; i < one.inputs.size(); ++i)
+      one.inputs[i] = {sliced(builder, node.tensor(1 + i), 0, image), {}, false};
+    auto count = static_cast<size_t>(scans);
+    require(scans >= 1 && count <= one.inputs.size(), "num_scan_inputs is {}, expected 1 to {}", scans,
+            one.inputs.size());
+    ScanNode scan{one, one.subgraph("body"),           one.inputs.size() - count,         count,
+                  0,   std::vector<int64_t>(count, 0), one.intsAttr("directions", count), {},
+                  {}};
+    require(scan.graph.outputs.size() == one.outputs.size() && one.outputs.size() >= scan.states,
+            "the body has {} outputs, expected {}", scan.graph.outputs.size(), one.outputs.size());
+    scan.outputs = one.outputs.size() - scan.states;
+    scan.outputAxes.assign(scan.outputs, 0);
+    scan.outputReversed.assign(scan.outputs, 0);
+    scan.trips = scanSteps(scan);
+    runScan(scan);
+    if (!allImported(one.outputs))
       return;
-    require(results.size() == made.size(), "the body has {} outputs, expected {}", results.size(), made.size());
-    for (size_t k = 0; k < made.size(); ++k) {
-      require(results[k].value != nullptr, "an output of the body is not a tensor");
-      made[k].push_back(results[k].value);
-    }
+    for (size_t i = 0; i < made.size(); ++i)
+      made[i].push_back(one.outputs[i].value);
   }
-  for (size_t k = 0; k < made.size(); ++k)
-    node.outputs[k] = {{}, std::move(made[k]), false};
+  for (size_t i = 0; i < made.size(); ++i)
+    node.outputs[i].value = stacked(builder, made[i], 0);
+}
+
+void importScan(StructureNode &node) {
+  if (node.graph.version() < 9)
+    return importBatchedScan(node);
+  runScan(readScan(node));
 }
 
 } // namespace
@@ -370,7 +384,6 @@ StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entr
       {"If", importIf},
       {"Loop", importLoop},
       {"Scan", importScan},
-      {"SequenceMap", importSequenceMap},
   };
   if (!node.domain.empty())
     return nullptr;

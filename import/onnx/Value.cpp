@@ -1,6 +1,8 @@
 // Constants, and operators that pass a value on or ask about one.
 #include "import/onnx/Onnx.h"
+#include "support/StringList.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lathe::onnx {
@@ -37,7 +39,14 @@ void importConstant(Node &node) {
     auto values = node.intsAttr(form);
     node.set(0, node.constantInts({static_cast<int64_t>(values.size())}, values));
   } else if (form == "value_string" || form == "value_strings") {
-    node.unsupported("constants of strings are not supported");
+    TensorData data{ElementType::string, {}, {}, {}};
+    if (form == "value_string") {
+      data.strings = {node.stringAttr(form, "")};
+    } else {
+      data.strings = node.stringsAttr(form);
+      data.dims = {static_cast<int64_t>(data.strings.size())};
+    }
+    node.set(0, node.constant(data));
   } else if (form == "sparse_value") {
     node.unsupported("sparse constants are not supported");
   } // any other name is reported as not understood
@@ -94,6 +103,19 @@ void importDropout(Node &node) {
   node.set(1, node.emit("constant_of_shape", {shape}, {{"value", 1.0}, {"type", type}}));
 }
 
+/// The locale names a language whose rules are to hold: those of Unicode do.
+void importStringNormalizer(Node &node) {
+  node.expectInputs(1, 1);
+  node.ignore({"locale"});
+  std::string change = node.stringAttr("case_change_action", "NONE");
+  std::transform(change.begin(), change.end(), change.begin(), [](unsigned char c) { return std::tolower(c); });
+  bool sensitive = node.intAttr("is_case_sensitive", 0) != 0;
+  node.set(0, node.emit("string_normalizer", {node.in(0)},
+                        {{"case_change", change},
+                         {"is_case_sensitive", sensitive},
+                         {"stopwords", joinStrings(node.stringsAttr("stopwords"))}}));
+}
+
 void importSize(Node &node) {
   node.expectInputs(1, 1);
   mlir::Value shape = node.emit("shape", {node.in(0)});
@@ -108,6 +130,7 @@ void addValueHandlers(Handlers &table) {
   table["Identity"] = importIdentity;
   table["Dropout"] = importDropout;
   table["Size"] = importSize;
+  table["StringNormalizer"] = importStringNormalizer;
 }
 
 } // namespace lathe::onnx

@@ -1,4 +1,4 @@
-/* C interface of Lathe's runtime, version 2.
+/* C interface of Lathe's runtime, version 3.
 
      lathe_model *model;
      lathe_context *context;
@@ -25,9 +25,10 @@
 extern "C" {
 #endif
 
-#define LATHE_RUNTIME_API_VERSION 2
+#define LATHE_RUNTIME_API_VERSION 3
 /* Returns LATHE_RUNTIME_API_VERSION of the loaded library. From version 2 on, loading checks the hash of
-   the constants unless LATHE_LOAD_SKIP_CONSTANTS is set; version 1 rejects that flag. */
+   the constants unless LATHE_LOAD_SKIP_CONSTANTS is set; version 1 rejects that flag. Version 3
+   added states between runs, and passes strings, sequences and optionals. */
 LATHE_API uint32_t lathe_runtime_api_version(void);
 /* Returns the version of Lathe, as "0.1.0". */
 LATHE_API const char *lathe_runtime_version(void);
@@ -54,7 +55,7 @@ typedef enum lathe_element_type {
   LATHE_U32 = 11,
   LATHE_U64 = 12,
   LATHE_BOOL = 13,   /* one byte, 0 or 1 */
-  LATHE_STRING = 14, /* lathe_model_input may report it; string tensors cannot be passed yet */
+  LATHE_STRING = 14, /* `data` of such a tensor are lathe_string structures */
   LATHE_F8E4M3FN = 15,
   LATHE_F8E4M3FNUZ = 16,
   LATHE_F8E5M2 = 17,
@@ -70,6 +71,21 @@ typedef enum lathe_memory_space {
   LATHE_HOST = 0 /* the only one so far */
 } lathe_memory_space;
 
+/* An element of a string tensor: UTF-8, not zero-terminated. */
+typedef struct lathe_string {
+  const char *data;
+  size_t bytes;
+} lathe_string;
+
+/* What an input or output is. */
+typedef enum lathe_value_kind {
+  LATHE_TENSOR = 0,
+  LATHE_SEQUENCE = 1,          /* tensors of one element type */
+  LATHE_OPTIONAL = 2,          /* a tensor or nothing */
+  LATHE_OPTIONAL_SEQUENCE = 3, /* a sequence or nothing */
+  LATHE_NOTHING = 4            /* only lathe_context_output_content reports it: an optional that is empty */
+} lathe_value_kind;
+
 /* A view of a dense row-major tensor; it owns nothing. */
 typedef struct lathe_tensor {
   size_t struct_size;
@@ -77,8 +93,8 @@ typedef struct lathe_tensor {
   int32_t memory_space; /* lathe_memory_space */
   size_t rank;
   const int64_t *dims;
-  void *data;   /* inputs are only read */
-  size_t bytes; /* size of `data`; at least the size of the elements */
+  void *data;   /* inputs are only read; strings of inputs are copied */
+  size_t bytes; /* size of `data`; at least the size of the elements, of strings that of their structures */
 } lathe_tensor;
 
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
@@ -110,10 +126,11 @@ typedef struct lathe_port {
   size_t struct_size;
   const char *name;
   int32_t element_type;
-  int32_t is_tensor; /* 0: a sequence or an optional, which cannot be passed yet */
+  int32_t is_tensor; /* 0: a sequence or an optional, whose tensors have `element_type` */
   size_t rank;
   const int64_t *dims;          /* -1: symbolic extent */
   const char *const *dim_texts; /* "3", "N", "N*2": equal symbols are equal extents */
+  int32_t value_kind;           /* lathe_value_kind; absent before API version 3 */
 } lathe_port;
 
 LATHE_API size_t lathe_model_input_count(const lathe_model *model);
@@ -176,6 +193,20 @@ LATHE_API lathe_status lathe_context_run(lathe_context *context);
 LATHE_API lathe_status lathe_context_output(lathe_context *context, size_t index, lathe_tensor *tensor);
 LATHE_API lathe_status lathe_context_output_by_name(lathe_context *context, const char *name, lathe_tensor *tensor);
 
+/* Bind a sequence of `count` tensors, each as lathe_context_set_input does; all have the input's element type. Also for
+   an optional sequence, which then holds it. lathe_context_set_input gives a tensor to an optional. */
+LATHE_API lathe_status lathe_context_set_input_sequence(lathe_context *context, size_t index,
+                                                        const lathe_tensor *tensors, size_t count);
+/* Binds nothing to an optional. */
+LATHE_API lathe_status lathe_context_set_input_empty(lathe_context *context, size_t index);
+/* Returns what an output holds after a run: `*kind` is LATHE_TENSOR, LATHE_SEQUENCE or LATHE_NOTHING, also for what is in
+   an optional; `*count` is the number of tensors. */
+LATHE_API lathe_status lathe_context_output_content(lathe_context *context, size_t index, int32_t *kind,
+                                                    size_t *count);
+/* Returns one of these tensors. Its data is valid as that of lathe_context_output. */
+LATHE_API lathe_status lathe_context_output_element(lathe_context *context, size_t index, size_t element,
+                                                    lathe_tensor *tensor);
+
 typedef struct lathe_memory_use {
   size_t struct_size;
   uint64_t arena_bytes;    /* arena of planned temporaries and scratch */
@@ -184,8 +215,25 @@ typedef struct lathe_memory_use {
   uint64_t output_bytes;   /* outputs owned by the runtime */
   uint64_t copied_bytes;   /* copies of unaligned inputs; values with data-dependent extents */
   uint64_t constant_bytes; /* mapped, shared by all contexts */
+  uint64_t state_bytes;    /* states between runs: all their room, where they grow in place; since version 3 */
 } lathe_memory_use;
 LATHE_API lathe_status lathe_context_memory(const lathe_context *context, lathe_memory_use *use);
+
+/* ---- States between runs ---------------------------------------------------------------------------------------- */
+
+/* Makes output `output` of every run input `input` of the next one, without a copy: the hidden state of a recurrent
+   network, or the keys and values of a decoder. The first run starts from the value of lathe_context_set_input, which
+   may stay unset: then from zeros, none of them along an axis that grows. Other inputs are set before each run as usual.
+   `max_extent` 0: input and output change places after each run. Above 0: the output continues the input along one axis
+   and grows in place, in memory for `max_extent` positions; a run copies the new elements alone. A run that needs more
+   positions fails and changes nothing. Fails for a package whose plan does not let that output grow in place
+   (docs/state.md). lathe_context_output returns a copy of a state that grows in place. */
+LATHE_API lathe_status lathe_context_keep_state(lathe_context *context, size_t input, size_t output,
+                                                int64_t max_extent);
+LATHE_API lathe_status lathe_context_keep_state_by_name(lathe_context *context, const char *input, const char *output,
+                                                        int64_t max_extent);
+/* Makes the next run start from the beginning: from the last value of lathe_context_set_input, or from zeros. */
+LATHE_API lathe_status lathe_context_reset_states(lathe_context *context);
 
 /* ---- Profiles --------------------------------------------------------------------------------------------------- */
 

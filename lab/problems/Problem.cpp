@@ -288,10 +288,8 @@ std::vector<ProblemOperand> Problem::results() const {
       auto names = record().results;
       result.name = record().variadicResult ? fmt::format("{}{}", names[0], i) : names[i];
       result.type = out[i]->type;
-      for (const Dim &extent : out[i]->dims) {
-        require(extent.isConstant(), "{}: the extents of result '{}' depend on the operands' values", op, result.name);
-        result.dims.push_back(extent.constant());
-      }
+      for (const Dim &extent : out[i]->dims)
+        result.dims.push_back(extent.constantOr(0)); // 0: it depends on the operands' values
       results.push_back(std::move(result));
     }
     return results;

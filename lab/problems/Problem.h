@@ -62,8 +62,8 @@ struct Problem {
   std::vector<std::optional<ProblemOperand>> inputs() const;
   const OpRecord &record() const;
 
-  /// Types and extents of the results by the shape function. Throws Error with the violated
-  /// constraint.
+  /// Types and extents of the results by the shape function; extents that depend on the operands'
+  /// values are 0. Throws Error with the violated constraint.
   std::vector<ProblemOperand> results() const;
   /// Nominal operations by the record (a multiply-accumulate counts as two), without the epilogue.
   double flops() const;

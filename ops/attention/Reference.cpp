@@ -96,6 +96,8 @@ private:
     for (int64_t d = 0; d < depth; ++d)
       score += static_cast<double>(from[d]) * static_cast<double>(other[d]);
     score *= attrs.scale;
+    if (attrs.softcap > 0)
+      score = attrs.softcap * std::tanh(score / attrs.softcap);
     if (bias.given())
       score += static_cast<double>(bias.at<T>(row, key));
     if (mask.given() && mask.isBoolean())

@@ -47,6 +47,7 @@ InferResult inferAttention(const AttentionAttrs &a, const InferInputs &in) {
   }
   require(a.causal == "none" || a.causal == "upper_left" || a.causal == "lower_right",
           "attention_c6: causal is '{}', expected none, upper_left or lower_right", a.causal);
+  require(a.softcap >= 0, "attention_c7: softcap is {}, expected 0 or more", a.softcap);
   Dims dims(q.dims.begin(), q.dims.end() - 1);
   dims.push_back(v.dims.back());
   return {TensorInfo{q.type, dims, std::nullopt}};

@@ -1,7 +1,7 @@
 include "ops/Base.td"
 
-// Operators that read or write elements at positions in another tensor. A negative index counts from the end. The
-// reference reports an index outside the axis; compiled code clamps it, so it never leaves the tensor.
+// Operators that read or write elements at positions in another tensor. A negative index counts from the end. An index
+// outside the axis is an error of the run.
 class Nn_Indexed<string mnemonic, list<Trait> traits = []> : NnOp<mnemonic, traits> {
   let lowering = "indexed";
   let flops = "Dim(0)";
@@ -130,10 +130,11 @@ def Nn_ReverseSequenceOp : NnOp<"reverse_sequence"> {
   let summary = "the first sequence_lens[b] elements along the time axis in reverse order, for each batch entry b";
   let description = [{
     Constraints: reverse_sequence_c1: x has at least rank 2; batch_axis and time_axis are 0 and 1 or 1 and 0. reverse_sequence_c2: sequence_lens is an i64
-    vector of the batch axis' extent. The reference reports a length outside [0, time].
+    vector of the batch axis' extent. A length outside [0, time] is an error of the run.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$sequence_lens, NnI64<"1">:$batch_axis, NnI64<"0">:$time_axis);
   let results = (outs NnTensor:$y);
   let flops = "Dim(0)";
+  let lowering = "indexed";
   let mappings = [Onnx<"ReverseSequence", 10>];
 }

@@ -1,3 +1,4 @@
+#include "ops/ElementBounds.h"
 #include "ops/Registry.h"
 #include "ops/ShapeRules.h"
 
@@ -56,6 +57,7 @@ InferResult inferGatherElements(const GatherElementsAttrs &a, const InferInputs 
   requireElementIndices(x, indices, axis, "gather_elements_c3");
   require(mayIndex(x.dims[axis], indices.dims), "gather_elements_c4: axis {} of x, {}, is empty, indices are {}", axis,
           str(x.dims), str(indices.dims));
+  boundIndices(1, {x.dims[axis]});
   return {TensorInfo{x.type, indices.dims, std::nullopt}};
 }
 
@@ -77,6 +79,7 @@ InferResult inferGatherNd(const GatherNdAttrs &a, const InferInputs &in) {
   for (int64_t i = a.batch_dims; i < a.batch_dims + count; ++i)
     require(mayIndex(x.dims[i], y.dims), "gather_nd_c5: axis {} of x, {}, is empty, y is {}", i, str(x.dims),
             str(y.dims));
+  boundIndices(1, Dims(x.dims.begin() + a.batch_dims, x.dims.begin() + a.batch_dims + count));
   return {y};
 }
 
@@ -89,6 +92,7 @@ InferResult inferScatterElements(const ScatterElementsAttrs &a, const InferInput
   requireEqualDims(updates.dims, indices.dims, "scatter_elements_c4", "updates");
   require(updates.type == x.type, "scatter_elements_c4: updates are {}, expected {}", name(updates.type), name(x.type));
   requireReduction(a.reduction, x.type, "scatter_elements_c5");
+  boundIndices(1, {x.dims[axis]});
   return {TensorInfo{x.type, x.dims, std::nullopt}};
 }
 
@@ -103,6 +107,7 @@ InferResult inferScatterNd(const ScatterNdAttrs &a, const InferInputs &in) {
   requireEqualDims(updates.dims, expected, "scatter_nd_c4", "updates");
   require(updates.type == x.type, "scatter_nd_c4: updates are {}, expected {}", name(updates.type), name(x.type));
   requireReduction(a.reduction, x.type, "scatter_nd_c5");
+  boundIndices(1, Dims(x.dims.begin(), x.dims.begin() + count));
   return {TensorInfo{x.type, x.dims, std::nullopt}};
 }
 
@@ -172,6 +177,7 @@ InferResult inferReverseSequence(const ReverseSequenceAttrs &a, const InferInput
   require(lens.rank() == 1 && mayAgree(lens.dims[0], x.dims[a.batch_axis]) && lens.type == ElementType::i64,
           "reverse_sequence_c2: sequence_lens is {} {}, expected {} of i64", name(lens.type), str(lens.dims),
           x.dims[a.batch_axis].str());
+  boundElements(1, {0}, {x.dims[a.time_axis]});
   return {TensorInfo{x.type, x.dims, std::nullopt}};
 }
 

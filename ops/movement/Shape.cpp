@@ -1,3 +1,4 @@
+#include "ops/ElementBounds.h"
 #include "ops/Registry.h"
 #include "ops/ShapeRules.h"
 
@@ -203,6 +204,7 @@ InferResult inferGather(const GatherAttrs &a, const InferInputs &in) {
   y.dims.insert(y.dims.end(), x.dims.begin() + axis + 1, x.dims.end());
   require(mayIndex(x.dims[axis], y.dims), "gather_c3: axis {} of x, {}, is empty, y is {}", axis, str(x.dims),
           str(y.dims));
+  boundIndices(1, {x.dims[axis]});
   return {withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
     if (!x.contents || !indices.contents || x.rank() != 1)
       return std::nullopt;

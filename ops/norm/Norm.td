@@ -66,6 +66,7 @@ def Nn_HardmaxOp : NnOp<"hardmax"> {
   let arguments = (ins NnTensor:$x, NnI64<"-1">:$axis);
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<"Hardmax", 1, 12, 0>, Onnx<"Hardmax", 13>];
+  let lowering = "scan";
   let benchmarkAxes = ["shape", "axis"];
 }
 

@@ -1,3 +1,4 @@
+#include "ops/ElementBounds.h"
 #include "ops/Registry.h"
 #include "ops/recurrent/Recurrent.h"
 
@@ -151,10 +152,12 @@ InferResult inferRecurrent(const Attrs &attrs, const InferInputs &in) {
           "{}_c3: initial_c or p is given, expected only for an lstm", prefix);
   check(form.initialC, "initial_c", {directions, rows, hidden});
   check(form.p, "p", {directions, hidden * 3});
-  if (const TensorInfo *lengths = operand(in, form.lengths))
+  if (const TensorInfo *lengths = operand(in, form.lengths)) {
     require(lengths->type == ElementType::i32 && lengths->rank() == 1 && mayAgree(lengths->dims[0], rows),
             "{}_c5: sequence_lens is {} {}, expected i32 {}", prefix, name(lengths->type), str(lengths->dims),
             rows.str());
+    boundElements(form.lengths, {0}, {steps});
+  }
 
   TensorInfo state{x.type, {directions, rows, hidden}, std::nullopt};
   InferResult results{TensorInfo{x.type, {steps, directions, rows, hidden}, std::nullopt}, state};

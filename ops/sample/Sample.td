@@ -16,6 +16,7 @@ def Nn_GridSampleOp : NnOp<"grid_sample"> {
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<"GridSample", 16, 1000, 0>];
   let flops = "product(out[0]->dims) * 8";
+  let lowering = "indexed";
   let tolerance = "1e-5";
 }
 
@@ -27,12 +28,14 @@ def Nn_RoiAlignOp : NnOp<"roi_align"> {
     "output_half_pixel" does not and makes every region at least one pixel.
 
     Constraints: roi_align_c1: x has rank 4, rois is R x 4, batch_indices R integers. roi_align_c2: output extents are positive, sampling_ratio is not
-    negative. roi_align_c3: modes are among those named. roi_align_c4: x and rois are of one float type.
+    negative. roi_align_c3: modes are among those named. roi_align_c4: x and rois are of one float type. roi_align_c5: x has pixels.
+    A batch index outside [0, N), or a coordinate of 1e9 pixels and more, is an error of the run.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$rois, NnTensor:$batch_indices, NnStr<"avg">:$mode, NnStr<"half_pixel">:$coordinate_mode,
     NnI64<"1">:$output_height, NnI64<"1">:$output_width, NnI64<"0">:$sampling_ratio, NnF64<"1.0">:$spatial_scale);
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<"RoiAlign", 10, 1000, 0>];
+  let lowering = "indexed";
   let tolerance = "1e-5";
 }
 
@@ -55,13 +58,14 @@ def Nn_MaxUnpoolOp : NnOp<"max_unpool"> {
 
     Constraints: max_unpool_c1: x has rank 3 to 5, indices are i64 of its extents. max_unpool_c2: kernel and strides have one value a spatial axis, pads
     two; the first two are positive, pads not negative. max_unpool_c3: output_shape_in holds rank extents, batch and channels those of x.
-    max_unpool_c4: no extent is negative. The reference reports a position outside the result.
+    max_unpool_c4: no extent is negative. A position outside the result is an error of the run.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$indices, Optional<NnTensor>:$output_shape_in, NnI64s<>:$kernel, NnI64s<>:$strides, NnI64s<>:$pads,
     NnI64s<>:$output_shape);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"output_shape_in", "output_shape">];
   let mappings = [Onnx<"MaxUnpool", 9, 1000, 0>];
+  let lowering = "indexed";
   let flops = "Dim(0)";
 }
 

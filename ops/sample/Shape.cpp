@@ -1,7 +1,9 @@
+#include "ops/ElementBounds.h"
 #include "ops/Registry.h"
 #include "ops/ShapeRules.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lathe {
 namespace {
@@ -10,6 +12,12 @@ void requireOneOf(const std::string &value, std::initializer_list<const char *> 
                   const char *what) {
   require(std::find(known.begin(), known.end(), value) != known.end(), "{}: {} is '{}', expected one of {}", constraint,
           what, value, fmt::join(known, ", "));
+}
+
+/// The greatest coordinate of a region in the units of rois: in pixels, coordinates stay below 1e9.
+int64_t farthestCoordinate(double scale) {
+  double farthest = 999999998 / std::abs(scale);
+  return farthest < 1e15 ? static_cast<int64_t>(farthest) : std::isnan(farthest) ? 0 : int64_t(1000000000000000);
 }
 
 } // namespace
@@ -44,6 +52,10 @@ InferResult inferRoiAlign(const RoiAlignAttrs &a, const InferInputs &in) {
   requireOneOf(a.coordinate_mode, {"half_pixel", "output_half_pixel"}, "roi_align_c3", "coordinate_mode");
   requireFloat(x.type, "roi_align_c4");
   require(rois.type == x.type, "roi_align_c4: x is {}, rois {}, expected the same type", name(x.type), name(rois.type));
+  require(mayReach(x.dims[2], 1) && mayReach(x.dims[3], 1), "roi_align_c5: x is {}, it has no pixels", str(x.dims));
+  Dim farthest = farthestCoordinate(a.spatial_scale);
+  boundElements(1, {Dim(0) - farthest}, {farthest});
+  boundElements(2, {0}, {x.dims[0] - 1});
   return {TensorInfo{x.type, {rois.dims[0], x.dims[1], a.output_height, a.output_width}, std::nullopt}};
 }
 
@@ -75,6 +87,7 @@ InferResult inferMaxUnpool(const MaxUnpoolAttrs &a, const InferInputs &in) {
             a.pads[spatial + i]);
     y.dims.push_back((x.dims[2 + i] - 1) * a.strides[i] - a.pads[i] - a.pads[spatial + i] + a.kernel[i]);
   }
+  boundElements(1, {0}, {product(y.dims) - 1}); // positions count in what was pooled
   const TensorInfo *given = operand(in, 2);
   if (given || !a.output_shape.empty()) {
     if (given && !given->contents) {

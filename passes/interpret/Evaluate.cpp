@@ -189,6 +189,12 @@ std::vector<Value> evaluateOperator(const OpRecord &record, const Attrs &given, 
     WidenTypes widen;
     attrs->visit(widen);
   }
+  if (record.takesValues) {
+    std::vector<Value> outputs(record.results.size());
+    ReferenceCall call{operands, outputs, {}};
+    reference->run(*attrs, call);
+    return outputs;
+  }
   // References and shape functions see static operands as attributes, in whichever form the graph has them.
   std::vector<const Value *> inputs(operands.begin(), operands.end());
   inputs.resize(std::max(inputs.size(), record.operands.size()), nullptr);
@@ -324,8 +330,11 @@ private:
       infos.push_back(nn::infoOf(argument));
     size_t at = nn::loopHeader;
     for (const auto *values : {&state, &captured})
-      for (const Value &value : *values)
-        infos[at++].dims = toDims(value.tensor().dims());
+      for (const Value &value : *values) {
+        if (value.isTensor())
+          infos[at].dims = toDims(value.tensor().dims());
+        ++at;
+      }
     return nn::SymbolicShapes(body, infos).results();
   }
 
@@ -406,6 +415,10 @@ std::vector<Value> evaluate(mlir::ModuleOp module, std::span<const Value> inputs
   std::vector<Value> arguments(inputs.begin(), inputs.end());
   for (size_t i = 0; i < arguments.size(); ++i) {
     auto type = llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
+    TensorInfo info = nn::infoOf(function.getArgument(static_cast<unsigned>(i)));
+    ValueKind got = kindOf(arguments[i]);
+    bool fits = got == info.kind || (got == ValueKind::optional && isOptional(info.kind));
+    require(fits, "input '{}' is {}, expected {}", argumentName(function, i), name(got), name(info.kind));
     if (!type || !arguments[i].isTensor())
       continue;
     Tensor &tensor = arguments[i].tensor();

@@ -208,6 +208,18 @@ bool sameBlocks(mlir::Operation *op, const LayoutRule &rule, const ChannelBlocks
   return same;
 }
 
+/// Elements of x at positions in row-major operands. Regions are written row-major: what follows flattens them.
+LayoutRule samplingRule(mlir::Operation *op, const ChannelBlocks &blocks) {
+  if (!blocks.of(op->getOperand(0)) || !blocks.of(op->getResult(0)))
+    return rowMajor("not float32 of rank 3 to 5 with known channels", true);
+  LayoutRule rule;
+  rule.profits = true;
+  rule.operands.assign(op->getNumOperands(), Port::row);
+  rule.operands[0] = Port::input;
+  rule.results = {isOp(op, "roi_align") ? Port::row : Port::output};
+  return rule;
+}
+
 LayoutRule ruleOf(mlir::Operation *op, const ChannelBlocks &blocks) {
   std::string_view family = loweringOf(op);
   if (isOp(op, "conv"))
@@ -233,6 +245,8 @@ LayoutRule ruleOf(mlir::Operation *op, const ChannelBlocks &blocks) {
       return rowMajor("it resamples channels");
     return together(op, blocks);
   }
+  if (isOp(op, "grid_sample") || isOp(op, "roi_align"))
+    return samplingRule(op, blocks);
   return rowMajor("the operator works on row-major values");
 }
 

@@ -15,6 +15,18 @@ bool isUniform(mlir::Value constant) {
          nn::constantData(constant.getDefiningOp<nn::ConstantOp>().getValue()).splat;
 }
 
+/// Where extents of results follow from elements of arguments, and not from constants, the arguments say which they are.
+void nameContents(OutlinedKernel &kernel, const nn::SymbolicShapes &shapes) {
+  std::vector<TensorInfo> results = nn::SymbolicShapes(kernel.function).results();
+  if (llvm::none_of(results, [](const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }))
+    return;
+  for (auto [i, argument] : llvm::enumerate(kernel.arguments))
+    if (std::optional<std::vector<Dim>> contents = shapes.of(argument).contents;
+        contents && llvm::none_of(*contents, isUnknown) && !argument.getDefiningOp<nn::ConstantOp>())
+      kernel.function.setArgAttr(static_cast<unsigned>(i), nn::contentsAttribute,
+                                 nn::dimsAttr(kernel.function.getContext(), *contents));
+}
+
 } // namespace
 
 OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::SymbolicShapes &shapes,
@@ -73,6 +85,7 @@ OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::Symb
   for (mlir::Value result : kernel.results)
     returned.push_back(mapping.lookup(result));
   b.create<mlir::func::ReturnOp>(loc, returned);
+  nameContents(kernel, shapes);
   return kernel;
 }
 

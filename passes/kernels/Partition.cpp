@@ -226,14 +226,20 @@ private:
         call({{&op}, "movement"}); // where that declines it stays
   }
 
+  /// Elements that are extents of other values, or bound as such.
+  bool isExtents(mlir::Value value) const {
+    std::optional<std::vector<Dim>> contents = shapes.of(value).contents;
+    return contents && llvm::none_of(*contents, isUnknown);
+  }
+
   /// Why an operator cannot be compiled whatever its family says; "" if it may.
   std::string obstacle(mlir::Operation *op) {
     if (const OpRecord *record = nn::recordOf(op))
       for (size_t i = 0; i < record->operands.size(); ++i)
-        if (*record->operands[i].staticAttribute && operandOf(op, i))
+        if (*record->operands[i].staticAttribute && operandOf(op, i) && !isExtents(operandOf(op, i)))
           return fmt::format("operand '{}' is computed at run time", record->operands[i].name);
     auto unknown = [&](mlir::Value value) {
-      if (!rankedType(value))
+      if (!rankedType(value) || !shapes.of(value).isTensor())
         return true;
       for (const Dim &dim : shapes.of(value).dims)
         if (isUnknown(dim))
@@ -242,6 +248,9 @@ private:
     };
     if (llvm::any_of(op->getOperands(), unknown) || llvm::any_of(op->getResults(), unknown))
       return "extents depend on computed data";
+    auto text = [&](mlir::Value value) { return shapes.of(value).type == ElementType::string; };
+    if (llvm::any_of(op->getOperands(), text) || llvm::any_of(op->getResults(), text))
+      return "strings have no compiled form";
     return "";
   }
 

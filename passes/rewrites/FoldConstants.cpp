@@ -24,6 +24,9 @@ std::optional<int64_t> resultBytes(mlir::Operation &op) {
 }
 
 void fold(mlir::Operation &op, const OpRecord &record) {
+  for (mlir::Value result : op.getResults()) // constants hold numbers
+    if (TensorInfo info = nn::infoOf(result); !info.isTensor() || info.type == ElementType::string)
+      return;
   std::vector<Value> tensors;
   std::vector<bool> present;
   int64_t operandBytes = 0;

@@ -31,6 +31,41 @@ int64_t denseBytes(ElementType type, const std::vector<int64_t> &dims) {
 
 uint64_t elementAlignment(ElementType type) { return std::max(1u, bitWidth(type) / 8); }
 
+/// The tensors of a sequence or of an optional have the port's element type. Unaligned ones are copied.
+void checkTensors(Value &value, const Port &port, const std::string &file) {
+  if (value.isTensor()) {
+    Tensor &tensor = value.tensor();
+    require(tensor.defined() && tensor.type() == port.type, "{}: input '{}': expected tensors of {}, got {}", file,
+            port.name, name(port.type), describe(value));
+    denseBytes(tensor.type(), tensor.dims());
+    if (reinterpret_cast<uintptr_t>(tensor.data()) % elementAlignment(tensor.type()) != 0)
+      tensor = tensor.clone();
+  } else if (value.isSequence()) {
+    for (Value &item : value.sequence().items) {
+      require(item.isTensor(), "{}: input '{}': expected a sequence of tensors, got {}", file, port.name,
+              describe(value));
+      checkTensors(item, port, file);
+    }
+    value.sequence().elementType = port.type;
+  }
+}
+
+/// `value` for an input that is a sequence or an optional. What an optional holds may be given without the optional
+/// around it.
+Value fittingValue(Value value, const Port &port, const std::string &file) {
+  ValueKind inside = port.kind == ValueKind::optional ? ValueKind::tensor : ValueKind::sequence;
+  if (isOptional(port.kind) && kindOf(value) == inside)
+    value = Optional{std::make_shared<Value>(std::move(value))};
+  bool empty = value.isOptional() && !value.optional().value;
+  require(kindOf(value) == port.kind || (isOptional(port.kind) && empty), "{}: input '{}': expected {}, got {}", file,
+          port.name, name(port.kind), describe(value));
+  if (value.isOptional() && !empty)
+    checkTensors(*value.optional().value, port, file);
+  else
+    checkTensors(value, port, file);
+  return value;
+}
+
 } // namespace
 
 Context::State::State(std::shared_ptr<const Model> shared, int threads)
@@ -53,10 +88,17 @@ Context::State::State(std::shared_ptr<const Model> shared, int threads)
 
 void Context::State::setInput(size_t index, Value value) {
   require(index < inputs.size(), "{}: input {} of {}", file, index, inputs.size());
+  bindInput(index, std::move(value));
+  if (KeptState *kept = stateOfInput(index)) {
+    kept->initial = inputs[index];
+    kept->kept = kept->owned = false;
+  }
+}
+
+void Context::State::bindInput(size_t index, Value value) {
   const Port &port = model->inputs()[index];
-  if (!port.tensor) {
-    require(!value.isTensor(), "{}: input '{}': expected a sequence or an optional, got {}", file, port.name,
-            describe(value));
+  if (!port.tensor()) {
+    value = fittingValue(std::move(value), port, file);
   } else {
     bool fits = value.isTensor() && value.tensor().type() == port.type && value.tensor().rank() == port.dims.size();
     for (size_t i = 0; fits && i < port.dims.size(); ++i)
@@ -84,8 +126,9 @@ void Context::State::setInput(size_t index, Value value) {
 void Context::State::setOutput(size_t index, Tensor tensor) {
   require(index < callerOutputs.size(), "{}: output {} of {}", file, index, callerOutputs.size());
   const Port &port = model->outputs()[index];
+  require(!stateOfOutput(index), "{}: output '{}' is kept as a state: its memory is the context's", file, port.name);
   if (tensor.defined()) {
-    bool fits = port.tensor && tensor.type() == port.type && tensor.rank() == port.dims.size();
+    bool fits = port.tensor() && tensor.type() == port.type && tensor.rank() == port.dims.size();
     for (size_t i = 0; fits && i < port.dims.size(); ++i)
       fits = !port.dims[i].isConstant() || port.dims[i].constant() == tensor.dim(i);
     require(fits, "{}: output '{}': expected {}, got {}", file, port.name, describe(port.type, port.dims),
@@ -99,7 +142,7 @@ void Context::State::setOutput(size_t index, Tensor tensor) {
 }
 
 int64_t Context::State::evaluate(Extent extent) const {
-  if (extentKnown[extent])
+  if (extentKnown[extent] || lateKnown[extent])
     return extents[extent];
   return plan->extents[extent].evaluate([&](const std::string &symbol) {
     auto it = symbols.find(symbol);
@@ -218,8 +261,10 @@ void Context::State::bindExtents() {
 
 void Context::State::bindChangedExtents() {
   choosePlan();
+  bindGrowths();
   extents.assign(plan->extents.size(), 0);
   extentKnown.assign(plan->extents.size(), false);
+  lateKnown.assign(plan->extents.size(), false);
   checkRules(false);
   for (Extent i = 0; i < extents.size(); ++i) {
     const Dim &dim = plan->extents[i];
@@ -233,6 +278,7 @@ void Context::State::bindChangedExtents() {
       extents[i] = dim.isConstant() ? dim.constant() : evaluate(i);
     extentKnown[i] = known;
   }
+  checkGrowths();
   layOut();
   extentsChanged = false;
   pointersChanged = true;
@@ -242,8 +288,11 @@ void Context::State::bindChangedExtents() {
 /// What a value says of its size must hold together: kernels and references rely on it.
 void Context::State::checkSizes(const ValueInfo &info, const Slot &slot) const {
   int64_t dense = denseBytes(info.type, slot.dims);
-  bool port = info.storage == Storage::input || info.storage == Storage::output;
-  require(slot.bytes >= 0 && (port ? slot.bytes == dense : slot.bytes >= dense),
+  auto index = static_cast<uint32_t>(&info - plan->values.data());
+  bool roomy = std::any_of(plan->growths.begin(), plan->growths.end(),
+                           [&](const Growth &growth) { return plan->outputs[growth.output] == index; });
+  bool exact = (info.storage == Storage::input || info.storage == Storage::output) && !roomy;
+  require(slot.bytes >= 0 && (exact ? slot.bytes == dense : slot.bytes >= dense),
           "{}: malformed plan: '{}' has {} bytes, {} needs {}", file, info.name, slot.bytes,
           describe(info.type, toDims(slot.dims)), dense);
   const Slot &root = slots[info.root];
@@ -318,6 +367,7 @@ void Context::State::layOut() {
   for (auto [instruction, request] : scratchRequests)
     kernels[instruction].scratch = arena.data() + layout.offsets[request];
   references.assign(plan->instructions.size(), {});
+  layOutLate();
 }
 
 /// The caller's buffer or the runtime's own, of the given extents.
@@ -370,7 +420,9 @@ void Context::State::bindPointers() {
   }
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     Slot &slot = slots[plan->outputs[i]];
-    if (!slot.boxed && plan->values[plan->outputs[i]].storage == Storage::output)
+    if (!slot.boxed && grownState(i))
+      slot.data = growingBuffer(i, slot);
+    else if (!slot.boxed && !slot.late && plan->values[plan->outputs[i]].storage == Storage::output)
       slot.data = static_cast<char *>(outputTensor(i, slot.dims).data());
   }
   for (uint32_t i = 0; i < slots.size(); ++i) {
@@ -395,12 +447,12 @@ void Context::State::bindPointers() {
       for (size_t i = 0; i < call->inputs.size(); ++i)
         if (int32_t value = call->inputs[i]; value >= 0) {
           prepared.pointers[i] = &prepared.inputs[i];
-          if (!slots[value].boxed)
+          if (!slots[value].boxed && !slots[value].late)
             prepared.inputs[i] = view(static_cast<uint32_t>(value));
         }
       for (size_t i = 0; i < call->outputs.size(); ++i)
-        if (!slots[call->outputs[i]].boxed)
-          prepared.outputs[i] = view(call->outputs[i]);
+        if (uint32_t value = call->outputs[i]; !slots[value].boxed && !slots[value].late)
+          prepared.outputs[i] = view(value);
     }
   }
   loops.clear();
@@ -413,6 +465,9 @@ void Context::State::bindPointers() {
 void Context::State::prepareKernel(const Instruction &instruction, const CallKernel &call) {
   PreparedKernel &prepared = kernels[instruction.id];
   prepared.buffers.resize(call.buffers.size());
+  for (uint32_t value : call.buffers)
+    if (const Slot &root = slots[plan->values[value].root]; root.late && !root.written)
+      fail("{}: '{}' is used before its extents are known", file, plan->values[value].name);
   for (size_t i = 0; i < call.buffers.size(); ++i)
     prepared.buffers[i] = slots[call.buffers[i]].boxed ? lateBuffer(call.buffers[i]) : slots[call.buffers[i]].data;
   if (prepared.code && instruction.known)
@@ -421,8 +476,20 @@ void Context::State::prepareKernel(const Instruction &instruction, const CallKer
   prepared.dims = evaluate(call.dims);
   prepared.units = evaluate(call.units);
   prepared.stages = evaluate(call.stages);
+  prepared.first = evaluate(call.firstUnit);
+  require(prepared.first >= 0 && prepared.first <= prepared.units && (prepared.first == 0 || prepared.stages == 1),
+          "{}: malformed plan: work items from {} to {} in {} stages", file, prepared.first, prepared.units,
+          prepared.stages);
   require(prepared.stages >= 1 && prepared.units % prepared.stages == 0, "{}: malformed plan: {} units in {} stages",
           file, prepared.units, prepared.stages);
+  prepared.checks.clear();
+  for (const ElementRange &range : call.elementRanges) {
+    const ValueInfo &info = plan->values[call.buffers[range.buffer]];
+    int64_t count = 1;
+    for (int64_t extent : evaluate(info.dims))
+      count *= extent;
+    prepared.checks.emplace_back(info.type, count, evaluate(range.least), evaluate(range.most));
+  }
   if (!instruction.known)
     placeLateScratch(prepared, call);
 }
@@ -454,9 +521,15 @@ bool Context::State::writes(const Instruction &instruction, uint32_t value) cons
 MemoryUse Context::State::memory() const {
   MemoryUse use;
   use.arenaBytes = arenaBytes;
+  for (const Mapping &mapping : lateArenas)
+    use.arenaBytes += mapping.bytes();
   use.liveBytes = liveBytes;
   use.scratchBytes = scratchBytes;
   use.constantBytes = model->constantBytes();
+  for (const KeptState &kept : states)
+    use.stateBytes += kept.max > 0 ? kept.store.bytes()
+                      : kept.owned ? static_cast<uint64_t>(inputs[kept.input].tensor().bytes())
+                                   : 0;
   for (const Tensor &tensor : ownedOutputs)
     use.outputBytes += tensor.defined() ? static_cast<uint64_t>(tensor.bytes()) : 0;
   for (const Tensor &tensor : inputCopies)

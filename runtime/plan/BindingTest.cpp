@@ -66,33 +66,6 @@ TEST_F(BindingTest, relationsOfExtents) {
   }
 }
 
-TEST_F(BindingTest, checksElementsThatKernelsTakeForGranted) {
-  TestPlan p;
-  uint32_t lengths = p.input("lengths", {"2"}, ElementType::i32), x = p.input("x", {"T"}), out = p.output("out", {"T"});
-  p.plan().outputs = {out};
-  p.relay(
-      [](void *const *buffers, const int64_t *, int64_t, int64_t, void *) { static_cast<float *>(buffers[2])[0] = 7; },
-      {lengths, x, out}, "1", "1");
-  auto range = std::make_unique<plan::ElementRangeT>();
-  range->buffer = 1; // after the address of the kernel
-  range->max = "T";
-  range->operand = "lengths";
-  auto &call = *p.plan().blocks[0]->instructions[0]->operation.AsCallKernel();
-  call.element_ranges.push_back(std::move(range));
-  Context context(p.model());
-  auto run = [&](int32_t first, int32_t second) {
-    int32_t values[] = {first, second};
-    context.setInput(0, Tensor::borrow(ElementType::i32, {2}, values));
-    context.setInput(1, ramp(3));
-    return errorOf([&] { context.run(); });
-  };
-  EXPECT_EQ(run(0, 3), "no error");
-  EXPECT_THAT(run(0, 4), HasSubstr("lengths[1] is 4, expected a number from 0 to 3"));
-  EXPECT_THAT(run(-1, 3), HasSubstr("lengths[0] is -1, expected a number from 0 to 3"));
-  call.element_ranges[0]->buffer = 2;
-  EXPECT_THAT(errorOf([&] { p.model(); }), HasSubstr("has a range for buffer 2, expected one of type i32 among 4"));
-}
-
 TEST_F(BindingTest, refusesRulesItCannotCheck) {
   TestPlan unknown = twoSymbols();
   unknown.plan().rules[0]->relation = relationCount;

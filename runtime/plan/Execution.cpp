@@ -14,12 +14,13 @@ struct KernelJob {
   const int64_t *dims;
   char *scratch;
   size_t scratchStride;
+  int64_t first;
 };
 
 void runKernel(void *context, int slot, int64_t begin, int64_t end) {
   auto *job = static_cast<const KernelJob *>(context);
   KernelFloatMode mode;
-  job->code(job->buffers, job->dims, begin, end,
+  job->code(job->buffers, job->dims, job->first + begin, job->first + end,
             job->scratch ? job->scratch + static_cast<size_t>(slot) * job->scratchStride : nullptr);
 }
 
@@ -40,6 +41,8 @@ Value cloneValue(const Value &value) {
   return result;
 }
 
+Value keptValue(const Value &value) { return value.isTensor() ? cloneValue(value) : value; }
+
 uint64_t monotonicNanoseconds() {
   timespec time;
   ::clock_gettime(CLOCK_MONOTONIC, &time);
@@ -53,20 +56,25 @@ void Context::State::run(const RunOptions &runOptions) {
     wholeBatches = whole;
     extentsChanged = true; // memory is laid out otherwise
   }
+  startStates();
   bindExtents();
   bindPointers();
-  for (const std::string &symbol : plan->lateSymbols)
-    symbols.erase(symbol); // of the previous run
+  forget(plan->lateSymbols); // of the previous run
+  for (const LateGroup &group : plan->lateGroups)
+    forget(group.symbols);
   options = &runOptions;
   stopped = false;
   times.times.clear();
   timeOf.assign(runOptions.profile ? plan->instructions.size() : 0, 0);
   for (uint32_t i = 0; i < slots.size(); ++i)
-    if (slots[i].boxed && plan->values[i].storage != Storage::input && plan->values[i].storage != Storage::constant)
+    if ((slots[i].boxed || slots[i].late) && plan->values[i].storage != Storage::input &&
+        plan->values[i].storage != Storage::constant)
       slots[i].written = false;
   execute(plan->blocks[0]);
-  if (!stopped)
+  if (!stopped) {
     finishOutputs();
+    advanceStates();
+  }
   if (runOptions.profile) {
     times.begin = begin;
     times.end = monotonicNanoseconds();
@@ -84,8 +92,7 @@ void Context::State::execute(const Block &block) {
   const Block *around = current;
   current = &block;
   auto leave = [&] { current = around; };
-  for (const std::string &symbol : block.lateSymbols)
-    symbols.erase(symbol); // of the block's previous run
+  forget(block.lateSymbols); // of the block's previous run
   checkBlockRules();
   auto loop = imageLoops.begin();
   for (const Instruction &instruction : block.instructions) {
@@ -125,6 +132,12 @@ void Context::State::addTime(uint32_t instruction, uint64_t begin, uint64_t end)
 }
 
 void Context::State::execute(const Instruction &instruction) {
+  perform(instruction);
+  if (plan->lateGroupAfter[instruction.id] >= 0 && !stopped)
+    settle(instruction.id);
+}
+
+void Context::State::perform(const Instruction &instruction) {
   if (auto *kernel = std::get_if<CallKernel>(&instruction.operation))
     return call(instruction, *kernel);
   if (auto *reference = std::get_if<CallReference>(&instruction.operation))
@@ -148,31 +161,37 @@ void Context::State::call(const Instruction &instruction, const CallKernel &call
     prepareKernel(instruction, call);
   if (!call.elementRanges.empty())
     checkElements(call, prepared);
-  KernelJob job{prepared.code, prepared.buffers.data(), prepared.dims.data(), prepared.scratch, prepared.scratchStride};
-  pool.runStages(prepared.stages, prepared.units / prepared.stages, runKernel, &job);
+  KernelJob job{prepared.code,    prepared.buffers.data(), prepared.dims.data(),
+                prepared.scratch, prepared.scratchStride,  prepared.first};
+  pool.runStages(prepared.stages, (prepared.units - prepared.first) / prepared.stages, runKernel, &job);
 }
 
-void Context::State::checkElements(const CallKernel &call, const PreparedKernel &prepared) const {
-  for (const ElementRange &range : call.elementRanges) {
-    int64_t count = 1, max = evaluate(range.max);
-    for (int64_t extent : evaluate(plan->values[call.buffers[range.buffer]].dims))
-      count *= extent;
+void Context::State::checkElements(const CallKernel &call, const PreparedKernel &prepared) {
+  for (size_t i = 0; i < call.elementRanges.size(); ++i) {
+    const ElementRange &range = call.elementRanges[i];
+    const ElementCheck &check = prepared.checks[i];
+    const void *elements = prepared.buffers[range.buffer];
+    std::optional<int64_t> found = check.findOutside(elements, pool);
+    if (!found)
+      continue;
+    const ValueInfo &info = plan->values[call.buffers[range.buffer]];
     const std::vector<std::string> &nodes = plan->kernels[call.kernel].nodes;
-    auto *elements = static_cast<const int32_t *>(prepared.buffers[range.buffer]);
-    for (int64_t i = 0; i < count; ++i)
-      require(elements[i] >= 0 && elements[i] <= max, "{}: '{}': {}[{}] is {}, expected a number from 0 to {}", file,
-              nodes.empty() ? "kernel" : nodes.front(), range.operand, i, elements[i], max);
+    Tensor tensor = Tensor::borrow(info.type, {*found + 1}, const_cast<void *>(elements));
+    fail("{}: '{}': {}[{}] is {}, expected a number from {} to {}", file, nodes.empty() ? "kernel" : nodes.front(),
+         range.operand, *found,
+         isFloat(info.type) ? fmt::format("{}", tensor.asDouble(*found)) : fmt::format("{}", tensor.asInteger(*found)),
+         check.least(*found), check.most(*found));
   }
 }
 
 void Context::State::call(const Instruction &instruction, const CallReference &call) {
   PreparedReference &prepared = references[instruction.id];
   for (size_t i = 0; i < call.inputs.size(); ++i)
-    if (int32_t value = call.inputs[i]; value >= 0 && slots[value].boxed)
+    if (int32_t value = call.inputs[i]; value >= 0 && (slots[value].boxed || slots[value].late))
       prepared.inputs[i] = view(static_cast<uint32_t>(value));
   for (size_t i = 0; i < call.outputs.size(); ++i)
-    if (slots[call.outputs[i]].boxed)
-      prepared.outputs[i] = Value();
+    if (uint32_t value = call.outputs[i]; slots[value].boxed || slots[value].late)
+      prepared.outputs[i] = slots[value].late ? view(value) : Value();
   auto where = [&] {
     return fmt::format("{}: {} ({})", file, call.nodes.empty() ? "operator" : "'" + call.nodes.front() + "'", call.op);
   };
@@ -213,7 +232,7 @@ void Context::State::bindSymbols(const ValueInfo &info, const std::vector<int64_
   for (size_t axis = 0; axis < dims.size(); ++axis)
     if (Extent extent = info.dims[axis]; !extentKnown[extent])
       if (std::string symbol = loneSymbol(plan->extents[extent]); !symbol.empty())
-        symbols[symbol] = dims[axis];
+        bindSymbol(symbol, dims[axis]);
 }
 
 void Context::State::call(const ComputeShape &shape) {
@@ -221,8 +240,15 @@ void Context::State::call(const ComputeShape &shape) {
   require(from.tensor().elements() >= static_cast<int64_t>(shape.symbols.size()),
           "{}: '{}' has {} elements, expected {}", file, plan->values[shape.from].name, from.tensor().elements(),
           shape.symbols.size());
-  for (size_t i = 0; i < shape.symbols.size(); ++i)
-    symbols[shape.symbols[i]] = from.tensor().asInteger(static_cast<int64_t>(i));
+  for (size_t i = 0; i < shape.symbols.size(); ++i) {
+    int64_t value = from.tensor().asInteger(static_cast<int64_t>(i));
+    require(value >= 0, "{}: '{}': element {} is {}, expected an extent of at least 0", file,
+            plan->values[shape.from].name, i, value);
+    bindSymbol(shape.symbols[i], value);
+  }
+  if (!plan->lateSymbols.empty())
+    checkRules(true);
+  checkBlockRules();
 }
 
 /// Where a kernel finds or writes a value whose extents were not known beforehand: allocated at first sight of new
@@ -258,6 +284,7 @@ void *Context::State::lateBuffer(uint32_t index) {
 Value Context::State::view(uint32_t index) const {
   const ValueInfo &info = plan->values[index];
   const Slot &slot = slots[index], &root = slots[info.root];
+  require(!root.late || root.written, "{}: '{}' is used before its extents are known", file, info.name);
   if (!slot.boxed)
     return Tensor::borrow(info.type, slot.dims, slot.data);
   if (!root.boxed)
@@ -284,9 +311,17 @@ void Context::State::write(uint32_t index, const Value &from) {
   Slot &slot = slots[index];
   if (slot.boxed) {
     Slot &root = slots[info.root];
+    if (root.late) { // inside a value that was placed
+      Value to = view(index);
+      require(from.isTensor() && from.tensor().type() == info.type && from.tensor().dims() == to.tensor().dims(),
+              "{}: '{}': expected {}, got {}", file, info.name, describe(to), describe(from));
+      if (from.tensor().bytes())
+        std::memmove(to.tensor().data(), from.tensor().data(), static_cast<size_t>(from.tensor().bytes()));
+      return;
+    }
     require(root.boxed && evaluate(info.rootOffset) == 0, "{}: '{}' is written with extents that were not known before",
             file, info.name);
-    root.value = cloneValue(from);
+    root.value = keptValue(from);
     root.written = true;
     return;
   }
@@ -327,6 +362,10 @@ void Context::State::finishOutputs() {
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     uint32_t index = plan->outputs[i];
     const Slot &slot = slots[index];
+    if (grownState(i)) {
+      results[i] = Value(); // copied where it is asked for
+      continue;
+    }
     if (!slot.boxed && plan->values[index].storage == Storage::output) {
       results[i] = callerOutputs[i].defined() ? callerOutputs[i] : ownedOutputs[i];
       continue;

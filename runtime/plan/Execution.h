@@ -1,11 +1,13 @@
 // The implementation of Context: binding of extents and memory to a plan (Binding.cpp,
-// Scratch.cpp), execution (Execution.cpp, Loops.cpp), and runs of kernels that a batch passes image
-// by image (ImageLoops.cpp).
+// Scratch.cpp), what becomes known while it runs (LateMemory.cpp), execution (Execution.cpp,
+// Loops.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by
+// image (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
 #include "runtime/Loader.h"
 #include "runtime/ThreadPool.h"
+#include "runtime/plan/ElementRanges.h"
 #include "runtime/plan/Planner.h"
 #include "runtime/plan/Program.h"
 
@@ -23,6 +25,8 @@ uint64_t monotonicNanoseconds();
 
 /// A copy that shares no bytes.
 Value cloneValue(const Value &value);
+/// A copy that outlives the memory of the plan. Sequences and optionals own their tensors, which the copy shares.
+Value keptValue(const Value &value);
 
 struct Context::State {
   State(std::shared_ptr<const Model> model, int threads);
@@ -40,6 +44,13 @@ struct Context::State {
   std::vector<int64_t> evaluate(const std::vector<Extent> &extents) const;
   MemoryUse memory() const;
 
+  // ---- States.cpp
+  void keepState(size_t input, size_t output, int64_t max);
+  void resetStates();
+  /// Makes the result of an output that grows in place: a dense copy.
+  void copyGrown(size_t output);
+  Value nextInput(size_t index);
+
   // ---- Execution.cpp
   void run(const RunOptions &options);
   Value read(uint32_t value) const;
@@ -53,15 +64,17 @@ struct Context::State {
     std::vector<int64_t> dims; // plain bytes: logical extents
     Value value;               // boxed roots: empty until written
     Tensor pages;              // boxed tensors that kernels write: physical bytes
-    bool written = false;      // boxed roots
+    bool written = false;      // boxed and late roots
+    bool late = false;         // plain bytes that are placed while the plan runs (LateGroup)
   };
   struct PreparedKernel {
     LatheKernel code = nullptr;
     std::vector<void *> buffers;
     std::vector<int64_t> dims;
-    int64_t units = 0, stages = 1;
+    int64_t units = 0, stages = 1, first = 0;
     char *scratch = nullptr; // scratch of the first slot; null: none
     size_t scratchStride = 0;
+    std::vector<ElementCheck> checks; // by CallKernel::elementRanges
   };
   /// Consecutive kernel calls of the entry block that a batch passes image by image, so that
   /// activations between them stay in the caches. Values that live only inside exist once per
@@ -107,6 +120,24 @@ struct Context::State {
     std::vector<uint32_t> aliases; // values inside swapped ones
   };
 
+  /// A late group as it was placed last.
+  struct LateState {
+    std::vector<int64_t> key;      // values of its symbols; empty: never placed
+    char *base = nullptr;          // of its arena then
+    std::vector<uint64_t> offsets; // by value of the group
+    uint64_t bytes = 0;
+  };
+
+  /// An output that is an input of the next run.
+  struct KeptState {
+    size_t input, output;
+    int64_t max;        // the most positions along the axis that grows in place; 0: input and output change places
+    Value initial;      // of setInput; undefined: zeros
+    bool kept = false;  // a run has written it since it began
+    bool owned = false; // the input's memory is the context's
+    Mapping store;      // memory of a state that grows in place
+  };
+
   std::shared_ptr<const Model> model;
   std::string file; // prefix of every message
   ThreadPool pool;
@@ -117,18 +148,22 @@ struct Context::State {
   std::vector<Tensor> inputCopies; // copies of unaligned inputs
   std::vector<Tensor> callerOutputs, ownedOutputs;
   std::vector<Value> results; // returned by output()
+  std::vector<KeptState> states;
   bool extentsChanged = true, pointersChanged = true, ran = false;
 
   const Plan *plan = nullptr;
   std::unordered_map<std::string, int64_t> symbols;
   std::vector<int64_t> extents; // values of Plan::extents, if known
   std::vector<bool> extentKnown;
+  std::vector<bool> lateKnown;                      // late extents with a value for the symbols as they are bound now
   std::vector<Slot> slots;                          // by value
   std::vector<PreparedKernel> kernels;              // by instruction
   std::vector<PreparedReference> references;        // by instruction
   std::unordered_map<uint32_t, PreparedLoop> loops; // by instruction
   Mapping arena;
-  Mapping lateScratch; // scratch of calls whose extents depend on data
+  Mapping lateScratch;             // scratch of calls whose extents depend on data
+  std::vector<LateState> late;     // by late group
+  std::vector<Mapping> lateArenas; // of late groups
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
   RunProfile times;
   std::vector<size_t> timeOf;        // by instruction: index into `times` plus 1; 0: none yet
@@ -153,6 +188,21 @@ private:
   void prepareKernel(const Instruction &instruction, const CallKernel &call);
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
 
+  // ---- States.cpp
+  void bindInput(size_t index, Value value); // Binding.cpp
+  KeptState *stateOfInput(size_t input);
+  KeptState *stateOfOutput(size_t output);
+  const KeptState *grownState(size_t output) const { return const_cast<State *>(this)->grownState(output); }
+  KeptState *grownState(size_t output);
+  const Growth *growthOf(const Plan &candidate, const KeptState &kept) const;
+  Value initialValue(const KeptState &kept) const;
+  void startStates();
+  void bindGrowths();
+  void checkGrowths() const;
+  char *growingBuffer(size_t output, const Slot &slot);
+  void advanceStates();
+  Tensor denseCopy(const KeptState &kept) const;
+
   // ---- Scratch.cpp
   /// Sizes of scratch in whole pages. Each slot has its own, except in calls with stages, whose
   /// slots share one.
@@ -166,6 +216,16 @@ private:
   std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests);
   void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
 
+  // ---- LateMemory.cpp
+  void layOutLate();
+  /// Evaluates the extents that are known behind `instruction` and places what has them.
+  void settle(uint32_t instruction);
+  void placeGroup(const LateGroup &group, LateState &state);
+  void growLateArena(uint32_t arena, uint64_t bytes);
+  std::unordered_map<std::string, int64_t> lateBounds() const;
+  void bindSymbol(const std::string &symbol, int64_t value);
+  void forget(const std::vector<std::string> &list);
+
   // ---- ImageLoops.cpp
   void findImageLoops();
   void addImageLoops(std::span<const Instruction *const> run, int64_t images);
@@ -176,9 +236,10 @@ private:
 
   void execute(const Block &block);
   void execute(const Instruction &instruction);
+  void perform(const Instruction &instruction);
   void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
   void call(const Instruction &instruction, const CallKernel &call);
-  void checkElements(const CallKernel &call, const PreparedKernel &prepared) const;
+  void checkElements(const CallKernel &call, const PreparedKernel &prepared);
   void call(const Instruction &instruction, const CallReference &call);
   void call(const ComputeShape &shape);
   void finishOutputs();

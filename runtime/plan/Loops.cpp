@@ -161,7 +161,7 @@ void Context::State::nextIteration(PreparedLoop &prepared, const Loop &loop) {
   // Copies first: one carried value may have become another's successor.
   std::vector<Value> next;
   for (size_t i : prepared.copies)
-    next.push_back(cloneValue(view(loop.bodyOutputs[1 + i])));
+    next.push_back(keptValue(view(loop.bodyOutputs[1 + i])));
   swap(prepared);
   for (size_t k = 0; k < next.size(); ++k) {
     uint32_t in = loop.bodyInputs[2 + prepared.copies[k]];
@@ -188,8 +188,7 @@ void Context::State::call(const Instruction &instruction, const Loop &loop) {
   std::vector<Scanned> scans;
   for (size_t i = carried; i < loop.results.size(); ++i)
     scans.emplace_back(*this, loop.bodyOutputs[1 + i], loop.results[i]);
-  for (const std::string &symbol : plan->blocks[loop.body].lateSymbols)
-    symbols.erase(symbol); // of the previous run
+  forget(plan->blocks[loop.body].lateSymbols); // of the previous run
   for (int64_t trip = 0; trip < trips && condition; ++trip) {
     writeScalar(loop.bodyInputs[0], trip);
     writeScalar(loop.bodyInputs[1], condition);

@@ -100,6 +100,13 @@ private:
         range.first = 0;
   }
 
+  bool computed(const std::string &symbol) const {
+    return std::any_of(plan.instructions.begin(), plan.instructions.end(), [&](const Instruction *instruction) {
+      auto *shape = std::get_if<ComputeShape>(&instruction->operation);
+      return shape && std::find(shape->symbols.begin(), shape->symbols.end(), symbol) != shape->symbols.end();
+    });
+  }
+
   /// Rules over extents of dynamic values are checked when a reference has returned the value.
   void findLateSymbols(const std::vector<bool> &known) {
     std::vector<std::string> dynamic;
@@ -122,7 +129,7 @@ private:
           });
           if (bound)
             continue;
-          require(std::find(dynamic.begin(), dynamic.end(), symbol) != dynamic.end(),
+          require(std::find(dynamic.begin(), dynamic.end(), symbol) != dynamic.end() || computed(symbol),
                   "the rule of {} needs '{}', which nothing binds", rule.node, symbol);
           plan.lateSymbols.push_back(std::move(symbol));
         }
@@ -163,6 +170,8 @@ private:
       for (Extent extent : plan.values[index].dims)
         if (std::string symbol = loneSymbol(plan.extents[extent]); !symbol.empty())
           bound.push_back(std::move(symbol));
+    for (const Growth &growth : plan.growths)
+      bound.insert(bound.end(), {growth.capacity, growth.kept});
     std::vector<bool> known(plan.extents.size());
     for (Extent i = 0; i < plan.extents.size(); ++i) {
       std::vector<std::string> symbols;
@@ -184,7 +193,7 @@ private:
         eachValue(instruction, [&](uint32_t index) { instruction.known &= plan.values[index].known; });
         if (auto *call = std::get_if<CallKernel>(&instruction.operation))
           instruction.known &= all(call->dims) && known[call->units] && known[call->scratchBytes] &&
-                               known[call->images] && known[call->stages];
+                               known[call->images] && known[call->stages] && known[call->firstUnit];
       }
   }
 };
@@ -197,6 +206,9 @@ std::string loneSymbol(const Dim &dim) {
   return symbols.size() == 1 && symbols[0] == dim.str() ? symbols[0] : std::string();
 }
 
-void analyzePlan(Plan &plan) { Analysis(plan).run(); }
+void analyzePlan(Plan &plan) {
+  Analysis(plan).run();
+  findLateGroups(plan);
+}
 
 } // namespace lathe::runtime

@@ -9,4 +9,7 @@ namespace lathe::runtime {
 /// ValueInfo::known. Throws Error if a block is entered twice, recursively, or nested too deeply.
 void analyzePlan(Plan &plan);
 
+/// The last step of analyzePlan: Plan::lateGroups and what belongs to them.
+void findLateGroups(Plan &plan);
+
 } // namespace lathe::runtime

@@ -24,6 +24,7 @@ public:
     decodeValues();
     plan.inputs = decodePorts(source.inputs(), "inputs", Storage::input);
     plan.outputs = decodePorts(source.outputs(), "outputs", Storage::output);
+    decodeGrowths();
     decodeKernels();
     decodeBlocks();
     decodeImageCosts();
@@ -236,6 +237,23 @@ private:
     return ports;
   }
 
+  void decodeGrowths() {
+    if (source.growths())
+      for (const fb::Growth *growth : *source.growths()) {
+        check(growth->input() < plan.inputs.size() && growth->output() < plan.outputs.size(),
+              "output {} of {} grows from input {} of {}", growth->output(), plan.outputs.size(), growth->input(),
+              plan.inputs.size());
+        const ValueInfo &from = plan.values[plan.inputs[growth->input()]];
+        const ValueInfo &to = plan.values[plan.outputs[growth->output()]];
+        check(from.kind == ValueKind::tensor && to.kind == ValueKind::tensor && from.type == to.type &&
+                  from.type != ElementType::string && to.storage == Storage::output &&
+                  from.dims.size() == to.dims.size() && growth->axis() < to.dims.size(),
+              "output '{}' grows from '{}' along axis {}", to.name, from.name, growth->axis());
+        plan.growths.push_back(
+            {growth->input(), growth->output(), growth->axis(), text(growth->capacity()), text(growth->kept())});
+      }
+  }
+
   void decodeKernels() {
     if (source.kernels())
       for (const fb::Kernel *kernel : *source.kernels()) {
@@ -313,18 +331,28 @@ private:
     out.scratchBytes = extent(call.scratch_bytes(), "0");
     out.images = extent(call.images(), "1");
     out.stages = extent(call.stages(), "1");
+    out.firstUnit = extent(call.first_unit(), "0");
     out.callSeconds = call.call_seconds();
     out.imagesSeconds = call.images_seconds();
     for (double seconds : {out.callSeconds, out.imagesSeconds})
       check(std::isfinite(seconds) && seconds >= 0, "a run of kernel '{}' takes {} seconds", name, seconds);
     if (call.element_ranges())
-      for (const fb::ElementRange *range : *call.element_ranges()) {
-        check(range->buffer() < out.buffers.size() &&
-                  plan.values[out.buffers[range->buffer()]].type == ElementType::i32,
-              "kernel '{}' has a range for buffer {}, expected one of type i32 among {}", name, range->buffer(),
-              out.buffers.size());
-        out.elementRanges.push_back({range->buffer(), extent(range->max(), "0"), text(range->operand())});
-      }
+      for (const fb::ElementRange *range : *call.element_ranges())
+        out.elementRanges.push_back(decodeRange(*range, out.buffers, name));
+    return out;
+  }
+
+  ElementRange decodeRange(const fb::ElementRange &range, const std::vector<uint32_t> &buffers,
+                           const std::string &kernel) {
+    check(range.buffer() < buffers.size(), "kernel '{}' has a range for buffer {} of {}", kernel, range.buffer(),
+          buffers.size());
+    const ValueInfo &info = plan.values[buffers[range.buffer()]];
+    check((isFloat(info.type) || isInteger(info.type)) && bitWidth(info.type) >= 8 && info.blockAxis < 0,
+          "kernel '{}' has a range for '{}', expected row-major numbers", kernel, info.name);
+    ElementRange out{range.buffer(), extents(range.least()), extents(range.most()), text(range.operand())};
+    check(!out.least.empty() && out.least.size() == out.most.size() && out.least.size() <= 64,
+          "kernel '{}' has {} lower and {} upper bounds for '{}', expected 1 to 64 of each", kernel, out.least.size(),
+          out.most.size(), info.name);
     return out;
   }
 

@@ -6,6 +6,7 @@
 #include "support/Dim.h"
 #include "support/ElementType.h"
 #include "support/ExtentRule.h"
+#include "support/ValueKind.h"
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,6 @@ namespace lathe::runtime {
 using Extent = uint32_t;
 
 enum class Storage : uint8_t { input, output, constant, temporary, alias, dynamic };
-enum class ValueKind : uint8_t { tensor, sequence, optional };
 
 struct ValueInfo {
   std::string name;
@@ -46,10 +46,10 @@ struct KernelInfo {
   double predictedCycles = 0; // extents that are symbols at 1; 0: none
 };
 
-/// A buffer of i32 elements that must be from 0 to `max`.
+/// A buffer whose element i must be from least[i % n] to most[i % n].
 struct ElementRange {
   uint32_t buffer = 0; // index into CallKernel::buffers
-  Extent max = 0;
+  std::vector<Extent> least, most;
   std::string operand; // for messages
 };
 
@@ -61,6 +61,7 @@ struct CallKernel {
   Extent images = 0; // number of ranges of units that touch one image each; 1: unknown
   Extent stages = 0; // number of ranges of units that run one after the other; 1: all units are independent
   std::vector<ElementRange> elementRanges;
+  Extent firstUnit = 0;                      // work items before it copy a past that is in place (Growth)
   double callSeconds = 0, imagesSeconds = 0; // measured times of both orders of images on plannedThreads; 0: none
 };
 struct CallReference {
@@ -106,6 +107,14 @@ struct Block {
   std::vector<std::string> lateSymbols; // of a body: symbols that its instructions bind
 };
 
+/// An output that is an input with more elements behind it along `axis`. The runtime binds both symbols: the room that
+/// the output has along `axis`, and 1 where the input lies at the front of the output's memory already, else 0.
+struct Growth {
+  uint32_t input = 0, output = 0; // indices into Plan::inputs and outputs
+  uint32_t axis = 0;
+  std::string capacity, kept;
+};
+
 struct Range {
   std::string symbol;
   int64_t min = 1, max = 0;
@@ -116,6 +125,16 @@ struct LiveRange {
   uint32_t first = UINT32_MAX, last = 0;
 };
 
+/// Extents that become known together while the plan runs, and what is placed then.
+struct LateGroup {
+  uint32_t after = 0;               // number of the instruction behind which they are known
+  uint32_t last = 0;                // number of the last instruction that uses one of the values
+  std::vector<std::string> symbols; // that the extents depend on, inputs' aside
+  std::vector<Extent> extents;
+  std::vector<uint32_t> values; // temporaries and outputs
+  uint32_t arena = 0;           // groups that are never in use at once share one
+};
+
 struct Plan {
   std::vector<Dim> extents;
   std::vector<ValueInfo> values;
@@ -124,6 +143,7 @@ struct Plan {
   uint32_t firstKernel = 0; // number of kernels[0] in the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
+  std::vector<Growth> growths;
   ImageCosts imageCosts;        // by which a batch passes image by image or not
   uint32_t measuredChoices = 0; // operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;
@@ -134,6 +154,10 @@ struct Plan {
   std::vector<bool> outermost;                   // by id: in the entry block
   std::unordered_map<std::string, uint32_t> byName; // values
   bool usesReferences = false;
+  std::vector<LateGroup> lateGroups;
+  std::vector<int> lateGroupAfter; // by id: group whose extents are known behind the instruction; -1: none
+  uint32_t lateArenas = 0;
+  std::unordered_map<std::string, std::vector<Extent>> lateExtents; // of all groups, by symbol
 };
 
 struct Program {

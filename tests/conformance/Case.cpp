@@ -26,14 +26,15 @@ std::string contents(const fs::path &path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-onnx::TensorProto readTensor(const fs::path &path, bool isTensor) {
-  if (!isTensor)
-    throw NoTensor{path.filename().string() + " is not a tensor"};
-  onnx::TensorProto proto;
+template <class Proto> Proto readProto(const fs::path &path) {
+  Proto proto;
   require(proto.ParseFromString(contents(path)), "{}: is damaged", path.string());
+  return proto;
+}
+
+void requireType(const onnx::TensorProto &proto) {
   if (onnx::fromOnnxType(proto.data_type()) == ElementType::invalid)
     throw NoTensor{"element type " + onnx::onnxTypeName(proto.data_type())};
-  return proto;
 }
 
 Tensor toTensor(const onnx::TensorProto &proto, const fs::path &path) {
@@ -44,6 +45,42 @@ Tensor toTensor(const onnx::TensorProto &proto, const fs::path &path) {
   else if (!data.bytes.empty())
     std::memcpy(tensor.data(), data.bytes.data(), data.bytes.size());
   return tensor;
+}
+
+Value toValue(const onnx::TensorProto &proto, const fs::path &path) {
+  requireType(proto);
+  return toTensor(proto, path);
+}
+
+Value toValue(const onnx::SequenceProto &proto, const fs::path &path) {
+  if (proto.sequence_values_size() || proto.sparse_tensor_values_size() || proto.optional_values_size())
+    throw NoTensor{path.filename().string() + " is a sequence of other things than tensors"};
+  Sequence sequence;
+  for (const onnx::TensorProto &tensor : proto.tensor_values())
+    sequence.items.push_back(toValue(tensor, path));
+  if (!sequence.items.empty())
+    sequence.elementType = sequence.items[0].tensor().type();
+  return sequence;
+}
+
+Value toValue(const onnx::OptionalProto &proto, const fs::path &path) {
+  Optional optional;
+  if (proto.has_tensor_value())
+    optional.value = std::make_shared<Value>(toValue(proto.tensor_value(), path));
+  else if (proto.has_sequence_value())
+    optional.value = std::make_shared<Value>(toValue(proto.sequence_value(), path));
+  return optional;
+}
+
+/// The value in a file of type `type`.
+Value readValue(const fs::path &path, const onnx::TypeProto &type) {
+  if (type.has_sequence_type())
+    return toValue(readProto<onnx::SequenceProto>(path), path);
+  if (type.has_optional_type())
+    return toValue(readProto<onnx::OptionalProto>(path), path);
+  if (!type.has_tensor_type())
+    throw NoTensor{path.filename().string() + " is no tensor, sequence or optional"};
+  return toValue(readProto<onnx::TensorProto>(path), path);
 }
 
 std::string extents(const Tensor &tensor) {
@@ -59,6 +96,12 @@ std::string difference(const Tensor &got, const Tensor &expected, double ofLarge
   for (int64_t i = 0; ofLargest > 0 && isFloat(expected.type()) && i < expected.elements(); ++i)
     if (std::isfinite(expected.asDouble(i)))
       largest = std::max(largest, std::abs(expected.asDouble(i)));
+  if (expected.type() == ElementType::string) {
+    for (size_t i = 0; i < expected.strings().size(); ++i)
+      if (got.strings()[i] != expected.strings()[i])
+        return fmt::format("element {} is '{}', expected '{}'", i, got.strings()[i], expected.strings()[i]);
+    return "";
+  }
   for (int64_t i = 0; i < expected.elements(); ++i) {
     if (isFloat(expected.type())) {
       double a = got.asDouble(i), b = expected.asDouble(i);
@@ -70,6 +113,29 @@ std::string difference(const Tensor &got, const Tensor &expected, double ofLarge
       return fmt::format("element {} is {}, expected {}", i, got.asInteger(i), expected.asInteger(i));
     }
   }
+  return "";
+}
+
+std::string difference(const Value &got, const Value &expected, double ofLargest) {
+  if (expected.isTensor() && got.isTensor())
+    return difference(got.tensor(), expected.tensor(), ofLargest);
+  if (expected.isOptional() || got.isOptional()) {
+    const Value *values[] = {&got, &expected};
+    for (const Value *&value : values)
+      if (value->isOptional())
+        value = value->optional().value.get();
+    if (!values[0] || !values[1])
+      return values[0] == values[1] ? "" : values[0] ? "holds something, expected nothing" : "holds nothing";
+    return difference(*values[0], *values[1], ofLargest);
+  }
+  if (!expected.isSequence() || !got.isSequence())
+    return fmt::format("is {}, expected {}", name(kindOf(got)), name(kindOf(expected)));
+  const std::vector<Value> &items = got.sequence().items, &wanted = expected.sequence().items;
+  if (items.size() != wanted.size())
+    return fmt::format("has {} tensors, expected {}", items.size(), wanted.size());
+  for (size_t i = 0; i < items.size(); ++i)
+    if (auto text = difference(items[i], wanted[i], ofLargest); !text.empty())
+      return fmt::format("tensor {} {}", i, text);
   return "";
 }
 
@@ -89,21 +155,23 @@ DataSet readSet(const fs::path &folder, const onnx::ModelProto &model) {
     fs::path path = folder / fmt::format("input_{}.pb", index++);
     if (!fs::exists(path) && initializers.contains(input.name()))
       continue;
-    set.inputs.push_back(readTensor(path, input.type().has_tensor_type()));
+    Value value = readValue(path, input.type());
+    set.inputs.push_back(value.isTensor() ? readProto<onnx::TensorProto>(path) : onnx::TensorProto());
     set.inputs.back().set_name(input.name());
-    set.inputTensors.push_back(toTensor(set.inputs.back(), path));
+    set.inputTensors.push_back(value.isTensor() ? value.tensor() : Tensor());
+    set.inputValues.push_back(std::move(value));
   }
   index = 0;
   for (const onnx::ValueInfoProto &output : model.graph().output()) {
     fs::path path = folder / fmt::format("output_{}.pb", index++);
-    set.outputs.push_back(toTensor(readTensor(path, output.type().has_tensor_type()), path));
+    set.outputs.push_back(readValue(path, output.type()));
   }
   return set;
 }
 
 std::string specialised(onnx::ModelProto model, const DataSet &set) {
   for (size_t i = 1; i < set.inputs.size(); ++i)
-    if (set.inputs[i].dims_size() <= 1 && set.inputTensors[i].elements() <= 64)
+    if (set.inputTensors[i].defined() && set.inputs[i].dims_size() <= 1 && set.inputTensors[i].elements() <= 64)
       *model.mutable_graph()->add_initializer() = set.inputs[i];
   return model.SerializeAsString();
 }
@@ -125,7 +193,7 @@ std::vector<Value> argumentsOf(mlir::ModuleOp module, const DataSet &set) {
     std::string wanted = main.getArgAttrOfType<mlir::StringAttr>(i, "nn.name").str();
     for (size_t k = 0; k < set.inputs.size(); ++k)
       if (set.inputs[k].name() == wanted)
-        inputs.push_back(set.inputTensors[k]);
+        inputs.push_back(set.inputTensors[k].defined() ? Value(set.inputTensors[k]) : set.inputValues[k]);
   }
   return inputs;
 }
@@ -141,7 +209,7 @@ std::string evaluateSet(const std::string &bytes, const DataSet &set, const RunO
   require(results.size() == set.outputs.size(), "has {} outputs, expected {}", results.size(), set.outputs.size());
   double ofLargest = options.compiled && options.level == 4 ? 0x1p-11 : 0;
   for (size_t i = 0; i < results.size(); ++i)
-    if (auto text = difference(results[i].tensor(), set.outputs[i], ofLargest); !text.empty())
+    if (auto text = difference(results[i], set.outputs[i], ofLargest); !text.empty())
       return fmt::format("output {} {}", i, text);
   return "";
 }

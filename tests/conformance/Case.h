@@ -19,8 +19,9 @@ struct NoTensor {
 
 /// Inputs of a case and expected outputs, in the order of the graph.
 struct DataSet {
-  std::vector<onnx::TensorProto> inputs; // named like the inputs
-  std::vector<Tensor> inputTensors, outputs;
+  std::vector<onnx::TensorProto> inputs; // named like the inputs; only the name of what is no tensor
+  std::vector<Tensor> inputTensors;      // undefined for what is no tensor
+  std::vector<Value> inputValues, outputs;
 };
 
 /// Reads a folder `test_data_set_*`. Throws NoTensor and Error.
@@ -38,6 +39,8 @@ std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Valu
 /// with NaN, everything else exactly. `ofLargest` times the largest finite |expected| is added to
 /// atol.
 std::string difference(const Tensor &got, const Tensor &expected, double ofLargest = 0);
+/// The same for values of any kind, tensor by tensor.
+std::string difference(const Value &got, const Value &expected, double ofLargest = 0);
 
 enum class Verdict {
   passed,

@@ -189,7 +189,7 @@ Finding compareBoth(const Case &one, int level) {
   if (!compiled.error.empty())
     return {Outcome::different, "compiled alone fails: " + compiled.error};
   for (size_t i = 0; i < reference.outputs.size(); ++i)
-    if (std::string text = difference(compiled.outputs[i].tensor(), reference.outputs[i].tensor()); !text.empty())
+    if (std::string text = difference(compiled.outputs[i], reference.outputs[i]); !text.empty())
       return {Outcome::different, fmt::format("output {} {}", i, text)};
   return {};
 }

@@ -81,6 +81,13 @@ struct LateOperand {
   std::vector<double> constant = {}; // its elements, where it is one
 };
 const std::map<std::string, std::vector<LateOperand>> lateOperators = {
+    {"bind_extents", {{{2}}}},
+    {"count_non_zero", {{{5, 19}}}},
+    {"distinct", {{{19}}}},
+    {"iota", {{{1}, ElementType::i64}}},
+    {"non_zero_positions", {{{5, 19}}, {{1}, ElementType::i64}, {{1}, ElementType::i64}}},
+    {"select_boxes", {{{1, 6, 4}}, {{1, 2, 6}}, {{}, ElementType::i64}, {{-1}}, {{-1}}}},
+    {"selected_boxes", {{{1, 2, 6}, ElementType::i32}, {{1, 2}, ElementType::i64}, {{1}, ElementType::i64}}},
     {"compress", {{{5, 19}}, {{5}, ElementType::boolean}}},
     {"constant_of_shape", {{{2}, ElementType::i64, {3, 5}}}},
     {"non_max_suppression", {{{1, 6, 4}}, {{1, 2, 6}}, {{}, ElementType::i64}, {{-1}}, {{-1}}}},
@@ -108,6 +115,8 @@ json lateOutcome(const std::string &name, ElementType type) {
   auto attrs = findOp(name)->makeAttrs();
   if (auto *filled = dynamic_cast<ConstantOfShapeAttrs *>(attrs.get()))
     filled->type = type;
+  if (auto *bound = dynamic_cast<BindExtentsAttrs *>(attrs.get()))
+    bound->symbols = "rows columns";
   mlir::Operation *made;
   try {
     llvm::SmallVector<mlir::Value> values;

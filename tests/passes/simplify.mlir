@@ -123,6 +123,18 @@ func.func @main(%x: tensor<3x2x4xf32>) -> tensor<2x4xf32> {
 
 // -----
 
+// A gather of all elements in order is its operand.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: return %arg0
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %i = nn.constant {value = dense<[0, -2, 2]> : tensor<3xi64>} : tensor<3xi64>
+  %a = nn.gather %x, %i {axis = 0 : i64} : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+  return %a : tensor<3x2xf32>
+}
+
+// -----
+
 // A slice of a slice reads the first one's operand, also along the same axis in steps.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: %[[A:.*]] = nn.slice %arg0 {axes = array<i64: 1, 2>, ends = array<i64: 8, 5>, {{.*}}starts = array<i64: 3, 1>, steps = array<i64: 4, 1>} : (tensor<?x9x6xf32>) -> tensor<?x2x4xf32>

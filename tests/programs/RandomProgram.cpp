@@ -15,6 +15,7 @@ using namespace onnx;
 struct Visible {
   std::vector<std::string> rows;  // f32, any number of rows by 4
   std::vector<std::string> steps; // f32, scanned: steps x rows x 4
+  std::vector<std::string> lists; // sequences of f32, any number of rows by 4; never empty
 };
 
 /// What a body gives and how many of its outputs are carried values whose rows may change.
@@ -27,7 +28,7 @@ public:
     m.input("x", {"N", 4}).input("count", {}, TensorProto::INT64).input("flag", {}, TensorProto::BOOL);
     m.graph->mutable_input(1)->mutable_type()->mutable_tensor_type()->mutable_shape();
     m.graph->mutable_input(2)->mutable_type()->mutable_tensor_type()->mutable_shape();
-    Visible visible{{"x"}, {}};
+    Visible visible{{"x"}, {}, {}};
     for (int i = 0; i < options.statements; ++i)
       statement(*m.graph, visible, 0);
     std::vector<std::string> outputs(visible.rows.end() - std::min<int64_t>(2, int64_t(visible.rows.size())),
@@ -178,8 +179,12 @@ private:
   }
 
   void statement(GraphProto &graph, Visible &visible, int depth) {
-    int64_t kind = depth < options.depth ? below(10) : 0;
-    if (kind < 4)
+    int64_t kind = depth < options.depth ? below(13) : chance(20) ? 12 : 0;
+    if (kind >= 12)
+      list(graph, visible);
+    else if (kind >= 10)
+      chance(60) ? listLoop(graph, visible, depth) : listBranch(graph, visible, depth);
+    else if (kind < 4)
       visible.rows.push_back(chance(50) ? arithmetic(graph, pick(visible.rows))
                                         : combined(graph, pick(visible.rows), pick(visible.rows)));
     else if (kind < 6)
@@ -226,7 +231,7 @@ private:
     std::string iteration = fresh("t"), running = fresh("r");
     describe(*body.add_input(), iteration, TensorProto::INT64, true);
     describe(*body.add_input(), running, TensorProto::BOOL, true);
-    Visible inner{visible.rows, {}};
+    Visible inner{visible.rows, {}, visible.lists};
     std::vector<std::string> carried;
     for (int64_t i = 0; i < carriedCount; ++i) {
       carried.push_back(fresh("k"));
@@ -261,6 +266,93 @@ private:
     }
   }
 
+  static void describeList(ValueInfoProto &value, const std::string &name) {
+    value.set_name(name);
+    value.mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(
+        TensorProto::FLOAT);
+  }
+
+  /// A sequence made, changed, or turned into rows.
+  void list(GraphProto &graph, Visible &visible) {
+    std::string made = fresh("q");
+    if (visible.lists.empty() || chance(25)) {
+      node(graph, "SequenceConstruct", {pick(visible.rows), row(graph, pick(visible.rows))}, made);
+      visible.lists.push_back(made);
+    } else if (chance(40)) {
+      std::string position = chance(50) ? ints(graph, {}, {chance(50) ? 0 : -1}) : "";
+      node(graph, "SequenceInsert", {pick(visible.lists), pick(visible.rows), position}, made);
+      visible.lists.push_back(made);
+    } else {
+      visible.rows.push_back(fromList(graph, pick(visible.lists)));
+    }
+  }
+
+  /// Rows of a sequence: one tensor of it, or all of them.
+  std::string fromList(GraphProto &graph, const std::string &list) {
+    std::string made = fresh("v");
+    if (chance(50)) {
+      node(graph, "SequenceAt", {list, ints(graph, {}, {chance(50) ? 0 : -1})}, made);
+      return made;
+    }
+    AttributeProto *axis = node(graph, "ConcatFromSequence", {list}, made).add_attribute();
+    axis->set_name("axis");
+    axis->set_type(AttributeProto::INT);
+    axis->set_i(0);
+    std::string mean = row(graph, made); // stays small, however often it is put into a list again
+    return chance(50) ? mean : arithmetic(graph, made);
+  }
+
+  /// A sequence that a branch may have made longer.
+  void listBranch(GraphProto &graph, Visible &visible, int depth) {
+    if (visible.lists.empty())
+      list(graph, visible);
+    std::string chosen = condition(graph, visible), made = fresh("b"), base = pick(visible.lists);
+    NodeProto &choice = node(graph, "If", {chosen}, made);
+    for (const char *name : {"then_branch", "else_branch"}) {
+      GraphProto &body = subgraph(choice, name);
+      Visible inner = visible;
+      statements(body, inner, depth + 1);
+      std::string result = fresh("q");
+      if (chance(60))
+        node(body, "SequenceInsert", {base, row(body, pick(inner.rows))}, result);
+      else
+        node(body, "SequenceConstruct", {pick(inner.rows)}, result);
+      describeList(*body.add_output(), result);
+    }
+    visible.lists.push_back(made);
+    visible.rows.push_back(fromList(graph, made));
+  }
+
+  /// A loop that carries a sequence, which grows or keeps its length, and perhaps rows.
+  void listLoop(GraphProto &graph, Visible &visible, int depth) {
+    if (visible.lists.empty())
+      list(graph, visible);
+    std::string made = fresh("l"), start = pick(visible.lists);
+    NodeProto &loop = node(graph, "Loop", {chance(60) ? "count" : ints(graph, {}, {below(4)}), "", start}, made);
+    GraphProto &body = subgraph(loop, "body");
+    std::string iteration = fresh("t"), running = fresh("r"), carried = fresh("k"), goesOn = fresh("g");
+    describe(*body.add_input(), iteration, TensorProto::INT64, true);
+    describe(*body.add_input(), running, TensorProto::BOOL, true);
+    describeList(*body.add_input(), carried);
+    Visible inner = visible;
+    inner.steps.clear();
+    inner.lists.push_back(carried);
+    inner.rows.push_back(fromList(body, carried));
+    statements(body, inner, depth + 1);
+    node(body, "Identity", {running}, goesOn);
+    describe(*body.add_output(), goesOn, TensorProto::BOOL, true);
+    std::string next = fresh("q");
+    node(body, "SequenceInsert", {carried, row(body, pick(inner.rows))}, next);
+    if (chance(40)) { // the first tensor goes, so the length stays
+      std::string shorter = fresh("q");
+      node(body, "SequenceErase", {next, ints(body, {}, {0})}, shorter);
+      next = shorter;
+    }
+    describeList(*body.add_output(), next);
+    visible.lists.push_back(made);
+    visible.rows.push_back(fromList(graph, made));
+  }
+
   void scan(GraphProto &graph, Visible &visible, int depth) {
     std::string state = row(graph, pick(visible.rows)), made = fresh("n");
     NodeProto &scan = node(graph, "Scan", {state, pick(visible.rows)}, "");
@@ -280,7 +372,7 @@ private:
     describe(*body.add_input(), carried, TensorProto::FLOAT, false);
     describe(*body.add_input(), element, TensorProto::FLOAT, false);
     node(body, "Reshape", {element, ints(body, {2}, {1, 4})}, elementRow);
-    Visible inner{visible.rows, {}};
+    Visible inner{visible.rows, {}, visible.lists};
     inner.rows.push_back(elementRow);
     statements(body, inner, depth + 1);
     std::string next = combined(body, carried, elementRow);

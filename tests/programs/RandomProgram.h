@@ -1,4 +1,4 @@
-// Random programs: ONNX models of nested If, Loop and Scan, for property tests.
+// Random programs: ONNX models of nested If, Loop and Scan, with sequences, for property tests.
 #pragma once
 
 #include <cstdint>

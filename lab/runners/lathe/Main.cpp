@@ -14,7 +14,7 @@ namespace {
 json portsJson(std::span<const runtime::Port> ports) {
   json list = json::array();
   for (auto &port : ports) {
-    require(port.tensor, "'{}' is not a tensor: runners only exchange tensors", port.name);
+    require(port.tensor(), "'{}' is not a tensor: runners only exchange tensors", port.name);
     json dims = json::array();
     for (auto &dim : port.dims)
       dims.push_back(dim.isConstant() ? json(dim.constant()) : json(dim.str()));

@@ -2,6 +2,7 @@
 
 #include "codegen/Generate.h"
 #include "ir/SymbolicShapes.h"
+#include "ops/ElementBounds.h"
 #include "ops/InputBound.h"
 
 #include <cmath>
@@ -45,39 +46,27 @@ struct Range {
   double low, high;
 };
 
-/// Number of positions along the axes that the operand `indices` of `op` names, the least if there are several.
-int64_t positions(mlir::Operation *op, const Dims &dims, int64_t vectorLength, const Extents &extents) {
-  auto number = [&](const char *name) {
-    auto attribute = op->getAttrOfType<mlir::IntegerAttr>(name);
-    return attribute ? attribute.getInt() : int64_t(0);
-  };
-  auto rank = int64_t(dims.size());
-  bool vectors = nn::recordOf(op)->name == std::string_view("gather_nd") ||
-                 nn::recordOf(op)->name == std::string_view("scatter_nd");
-  int64_t first = vectors ? number("batch_dims") : (number("axis") + rank) % std::max<int64_t>(rank, 1);
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (int64_t axis = first; axis < std::min(rank, first + (vectors ? vectorLength : 1)); ++axis)
-    least = std::min(least, valueOf(dims[size_t(axis)], extents));
-  return least;
-}
-
-/// The range that an operator asks of its operand `argument`; nothing if it takes any number.
-std::optional<Range> requiredRange(mlir::Value argument, const lab::StoredForm &form, const nn::SymbolicShapes &shapes,
-                                   const Extents &extents) {
+/// The range that an operator asks of its operand `argument`; nothing if it takes any number. Of ranges that differ from
+/// element to element, the numbers that all of them have.
+std::optional<Range> requiredRange(mlir::Value argument, const nn::SymbolicShapes &shapes, const Extents &extents) {
   for (mlir::Operation *op : argument.getUsers()) {
     const OpRecord *record = nn::recordOf(op);
     if (!record)
       continue;
     auto operands = nn::operandsByRecord(op);
-    for (size_t i = 0; i < std::min(operands.size(), record->operands.size()); ++i) {
-      if (operands[i] != argument)
+    std::vector<TensorInfo> infos;
+    for (mlir::Value operand : operands)
+      infos.push_back(operand ? shapes.of(operand) : TensorInfo());
+    InferInputs inputs;
+    for (size_t i = 0; i < operands.size(); ++i)
+      inputs.push_back(operands[i] ? &infos[i] : nullptr);
+    for (const ElementBound &bound : elementBounds(*record, *nn::attrsOf(op), inputs)) {
+      if (operands[bound.operand] != argument || isFloat(infos[bound.operand].type))
         continue;
-      std::string_view name = record->operands[i].name;
-      Dims x = shapes.of(operands[0]).dims;
-      if (name == "sequence_lens")
-        return Range{1, double(valueOf(x[0], extents))};
-      if (name == "indices")
-        return Range{0, double(positions(op, x, form.dims.empty() ? 1 : form.dims.back(), extents) - 1)};
+      Range range{0, std::numeric_limits<double>::infinity()};
+      for (const Dim &most : bound.most)
+        range.high = std::min(range.high, double(valueOf(most, extents)));
+      return range;
     }
   }
   return std::nullopt;
@@ -106,8 +95,7 @@ std::vector<Tensor> randomOperands(mlir::func::FuncOp function, const KernelTens
   for (size_t i = 0; i < tensors.operands.size(); ++i) {
     const lab::StoredForm &form = tensors.operands[i];
     std::mt19937_64 random(seed * 1000003 + i);
-    Range range =
-        requiredRange(function.getArgument(unsigned(i)), form, shapes, extents).value_or(rangeOf(form.type, bound));
+    Range range = requiredRange(function.getArgument(unsigned(i)), shapes, extents).value_or(rangeOf(form.type, bound));
     Tensor values(ElementType::f64, form.dims);
     for (int64_t j = 0; j < values.elements(); ++j) {
       double share = double(random() >> 11) * 0x1p-53;

@@ -1,0 +1,54 @@
+// Runs that follow each other, with states between them: --steps and --state.
+#pragma once
+
+#include "cli/Inputs.h"
+#include "runtime/Context.h"
+
+namespace lathe::cli {
+
+/// An output of a run that is an input of the next one.
+struct StatePair {
+  size_t input = 0, output = 0; // ports
+  int64_t max = 0;              // Context::keepState
+};
+
+struct StepFlags {
+  int64_t steps = 1;
+  std::vector<std::string> states; // "past=present", "past_*=present_*:max=1024"
+
+  void add(Options &options);
+  /// True if anything but one plain run was asked for.
+  bool given() const { return steps != 1 || !states.empty(); }
+};
+
+/// The pairs that --state names, with every input that a `*` matches. Throws Error for a text of another form, for names
+/// of no port, and for a port in two pairs.
+std::vector<StatePair> statePairs(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs,
+                                  const std::vector<std::string> &texts);
+
+/// The inputs of one step after the other. An input that is given with one more axis than the model's, of as many
+/// positions as there are steps, has a value for each step; other inputs that are given have one value for all steps, and
+/// what is filled is filled anew for each step. States that are not given start from zeros.
+class StepInputs {
+public:
+  StepInputs(std::span<const runtime::Port> ports, std::vector<StatePair> pairs, const InputFlags &flags,
+             const std::vector<std::string> &shapes, int64_t steps);
+
+  /// Sets the inputs of `step` in `context`, which keeps the states: those of a first step where they are given, in
+  /// further steps all inputs but states.
+  void set(runtime::Context &context, int64_t step) const;
+
+private:
+  std::span<const runtime::Port> ports;
+  std::vector<StatePair> pairs;
+  InputFlags flags;
+  std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, Value> given;
+  int64_t steps;
+
+  bool isState(size_t port) const;
+  std::map<std::string, int64_t> knownExtents(const runtime::Context &context, int64_t step) const;
+  const Value *valueOf(const runtime::Port &port, int64_t step, Value &part) const;
+};
+
+} // namespace lathe::cli

@@ -1,0 +1,28 @@
+// Ranges of elements that operators take for granted: indices, lengths, coordinates.
+//
+// A shape function states them beside its other constraints. References check them on their own. Kernels report no
+// errors, so the plan carries the ranges (compile/PlanRules.h) and the runtime checks them before each call.
+#pragma once
+
+#include "ops/Registry.h"
+
+#include <vector>
+
+namespace lathe {
+
+/// Element i of an operand must be from least[i % n] to most[i % n], with n = least.size() = most.size().
+struct ElementBound {
+  size_t operand; // position in the record
+  Dims least, most;
+};
+
+/// For shape functions: states a bound. Nothing happens unless elementBounds asks.
+void boundElements(size_t operand, Dims least, Dims most);
+/// The same for indices that count from the end where they are negative: element i belongs to an axis of
+/// extents[i % n] elements.
+void boundIndices(size_t operand, const Dims &extents);
+
+/// Returns the bounds that the shape function of an operator states.
+std::vector<ElementBound> elementBounds(const OpRecord &record, const Attrs &attrs, const InferInputs &in);
+
+} // namespace lathe

@@ -1,0 +1,178 @@
+// Extents that the run decides become symbols.
+#include "passes/rewrites/BindExtents.h"
+
+#include "passes/Passes.h"
+
+#include <numeric>
+
+namespace lathe {
+
+llvm::SmallVector<mlir::Value> ExtentBuilder::emitAll(llvm::StringRef mnemonic, llvm::ArrayRef<mlir::Value> operands,
+                                                      Attrs &attrs) {
+  mlir::Operation *made = nn::build(b, op->getLoc(), mnemonic, operands, attrs);
+  shapes.refresh(*made);
+  return llvm::SmallVector<mlir::Value>(made->getResults());
+}
+
+mlir::Value ExtentBuilder::numbers(std::vector<int64_t> values) {
+  auto count = static_cast<int64_t>(values.size());
+  return makeConstant(b, op->getLoc(), Tensor::of<int64_t>({count}, std::span<const int64_t>(values)),
+                      constantName(op, ".numbers"));
+}
+
+mlir::Value ExtentBuilder::cast(mlir::Value value, ElementType type) {
+  if (info(value).type == type)
+    return value;
+  CastAttrs attrs;
+  attrs.to = type;
+  return emit("cast", {value}, std::move(attrs));
+}
+
+mlir::Value ExtentBuilder::reshaped(mlir::Value value, std::vector<int64_t> shape) {
+  if (info(value).dims == toDims(shape))
+    return value;
+  ReshapeAttrs attrs;
+  attrs.shape = std::move(shape);
+  return emit("reshape", {value}, std::move(attrs));
+}
+
+mlir::Value ExtentBuilder::vectorOf(mlir::Value value) {
+  TensorInfo known = info(value);
+  return cast(known.rank() == 1 ? value : reshaped(value, {product(known.dims).constantOr(-1)}), ElementType::i64);
+}
+
+mlir::Value ExtentBuilder::extentsOf(mlir::Value value) {
+  TensorInfo known = info(value);
+  return allConstant(known.dims) ? numbers(constants(known.dims)) : emit("shape", {value}, ShapeAttrs());
+}
+
+mlir::Value ExtentBuilder::where(mlir::Value condition, mlir::Value x, mlir::Value y) {
+  return emit("where", {condition, x, y}, WhereAttrs());
+}
+
+mlir::Value ExtentBuilder::bind(mlir::Value vector, llvm::StringRef what, const Dims &most) {
+  BindExtentsAttrs attrs;
+  int64_t count = info(vector).dims[0].constant();
+  for (int64_t i = 0; i < count; ++i) {
+    std::string own = count == 1 ? what.str() : fmt::format("{}{}", what.str(), i);
+    attrs.symbols += (i ? " " : "") + extentName(op, own, symbols);
+  }
+  for (size_t i = 0; i < most.size(); ++i)
+    attrs.most += (i ? ";" : "") + (isUnknown(most[i]) ? std::string() : most[i].str());
+  return emit("bind_extents", {vector}, std::move(attrs));
+}
+
+mlir::Value ExtentBuilder::bindSum(mlir::Value counts, const Dim &most) {
+  ReduceSumAttrs attrs;
+  attrs.axes.resize(info(counts).rank());
+  std::iota(attrs.axes.begin(), attrs.axes.end(), 0);
+  attrs.keepdims = true;
+  return bind(reshaped(emit("reduce_sum", {counts}, std::move(attrs)), {1}), "count", {most});
+}
+
+std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &symbols) {
+  std::string name = constantName(op, "." + what.str());
+  for (char &c : name)
+    if (std::isspace(static_cast<unsigned char>(c)) || std::string_view("+-*(),;?\"").find(c) != std::string_view::npos)
+      c = '_';
+  if (std::isdigit(static_cast<unsigned char>(name.front())))
+    name = "_" + name;
+  return symbols.take(name);
+}
+
+namespace {
+
+class Binder {
+public:
+  explicit Binder(mlir::ModuleOp module) : module(module), main(mainFunction(module)), shapes(main) {
+    reserveSymbols();
+  }
+
+  bool run() {
+    bool changed = false;
+    for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
+      if (changed)
+        shapes.refresh(op);
+      if (llvm::none_of(op.getResults(), [&](mlir::Value result) { return isOpen(result); }))
+        continue;
+      ExtentBuilder b(shapes, symbols, &op);
+      std::optional<llvm::SmallVector<mlir::Value>> results = bindShape(&op, b);
+      if (!results)
+        results = bindSelection(&op, b);
+      changed = true;
+      if (!results) {
+        nameResults(op);
+        continue;
+      }
+      op.replaceAllUsesWith(*results);
+      op.erase();
+    }
+    return changed;
+  }
+
+private:
+  mlir::ModuleOp module;
+  mlir::func::FuncOp main;
+  nn::SymbolicShapes shapes;
+  UniqueNames symbols{"_"};
+
+  bool isOpen(mlir::Value value) const { return llvm::any_of(shapes.of(value).dims, isUnknown); }
+
+  /// Names are unique in the whole model: all its symbols are bound in one table.
+  void reserveSymbols() {
+    mlir::Operation *root = module;
+    while (root->getParentOp())
+      root = root->getParentOp();
+    auto reserveTexts = [&](mlir::ArrayAttr texts) {
+      for (mlir::Attribute text : texts) {
+        std::vector<std::string> names;
+        if (llvm::StringRef written = llvm::cast<mlir::StringAttr>(text).getValue(); !written.empty())
+          Dim::parse(written.str()).collectSymbols(names);
+        for (const std::string &name : names)
+          symbols.reserve(name);
+      }
+    };
+    root->walk([&](mlir::Operation *op) {
+      if (auto texts = op->getAttrOfType<mlir::ArrayAttr>(nn::extentsAttribute))
+        reserveTexts(texts);
+      if (auto bound = op->getAttrOfType<mlir::StringAttr>("symbols"); bound && isOp(op, "bind_extents")) {
+        llvm::SmallVector<llvm::StringRef> names;
+        bound.getValue().split(names, ' ');
+        for (llvm::StringRef name : names)
+          symbols.reserve(name.str());
+      }
+      if (auto function = llvm::dyn_cast<mlir::func::FuncOp>(op))
+        for (unsigned i = 0; i < function.getNumArguments(); ++i)
+          if (auto texts = function.getArgAttrOfType<mlir::ArrayAttr>(i, "nn.dims"))
+            reserveTexts(texts);
+    });
+  }
+
+  /// Unknown extents that are equal have one name.
+  void nameResults(mlir::Operation &op) {
+    std::map<std::string, std::string> named;
+    llvm::SmallVector<mlir::Attribute> texts;
+    mlir::Builder b(op.getContext());
+    for (mlir::OpResult result : op.getResults())
+      for (const Dim &dim : shapes.of(result).dims) {
+        std::string &name = named[isUnknown(dim) ? dim.str() : ""];
+        if (isUnknown(dim) && name.empty())
+          name = extentName(&op, named.size() <= 2 ? "extent" : fmt::format("extent{}", named.size() - 2), symbols);
+        texts.push_back(b.getStringAttr(name));
+      }
+    op.setAttr(nn::extentsAttribute, b.getArrayAttr(texts));
+    shapes.refresh(op);
+  }
+};
+
+} // namespace
+
+void bindExtents(mlir::ModuleOp module) {
+  if (!Binder(module).run())
+    return;
+  settleResultTypes(mainFunction(module));
+  inferShapes(module);
+  deadCode(module);
+}
+
+} // namespace lathe

@@ -1,0 +1,53 @@
+// What the parts of pass bind-extents share: operators that are added before another one and described at once.
+#pragma once
+
+#include "passes/Rewrite.h"
+#include "support/UniqueNames.h"
+
+namespace lathe {
+
+/// Writes operators before `op`. Shapes of what it writes are known at once.
+class ExtentBuilder {
+public:
+  ExtentBuilder(nn::SymbolicShapes &shapes, UniqueNames &symbols, mlir::Operation *op)
+      : shapes(shapes), symbols(symbols), op(op), b(op) {}
+
+  llvm::SmallVector<mlir::Value> emitAll(llvm::StringRef mnemonic, llvm::ArrayRef<mlir::Value> operands, Attrs &attrs);
+  mlir::Value emit(llvm::StringRef mnemonic, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs) {
+    return emitAll(mnemonic, operands, attrs).front();
+  }
+  template <class A = AddAttrs> mlir::Value emit(llvm::StringRef mnemonic, llvm::ArrayRef<mlir::Value> operands) {
+    return emit(mnemonic, operands, A());
+  }
+  mlir::Value numbers(std::vector<int64_t> values);
+  mlir::Value cast(mlir::Value value, ElementType type);
+  mlir::Value reshaped(mlir::Value value, std::vector<int64_t> shape);
+  /// The elements of an integer tensor of known count as an i64 vector.
+  mlir::Value vectorOf(mlir::Value value);
+  /// The extents of `value` as an i64 vector: a constant where they are known.
+  mlir::Value extentsOf(mlir::Value value);
+  mlir::Value where(mlir::Value condition, mlir::Value x, mlir::Value y);
+
+  /// The vector as extents: symbols named after `op` and `what`. `most`: bounds by element; empty: none.
+  mlir::Value bind(mlir::Value vector, llvm::StringRef what, const Dims &most = {});
+  /// The sum of an i64 tensor as an extent of at most `most`.
+  mlir::Value bindSum(mlir::Value counts, const Dim &most);
+
+  const TensorInfo info(mlir::Value value) const { return shapes.of(value); }
+
+private:
+  nn::SymbolicShapes &shapes;
+  UniqueNames &symbols;
+  mlir::Operation *op;
+  mlir::OpBuilder b;
+};
+
+/// A symbol for `what` of `op`: its first source node with what texts of extents may hold.
+std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &symbols);
+
+/// The results of `op` written so that all extents are symbols, or nothing where its reference has to tell them.
+/// BindShapes.cpp: operators whose operands say how large the result is; BindSelection.cpp: operators whose data does.
+std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b);
+std::optional<llvm::SmallVector<mlir::Value>> bindSelection(mlir::Operation *op, ExtentBuilder &b);
+
+} // namespace lathe

@@ -1,0 +1,179 @@
+// Operators whose operands say how large the result is: the operand becomes one of extents.
+#include "passes/rewrites/BindExtents.h"
+
+#include <limits>
+
+namespace lathe {
+namespace {
+
+using Results = llvm::SmallVector<mlir::Value>;
+
+/// True if the operand is there and its elements are not known when the plan is made.
+bool isComputed(mlir::Operation *op, size_t index, const ExtentBuilder &b) {
+  mlir::Value operand = operandOf(op, index);
+  if (!operand)
+    return false;
+  std::optional<std::vector<Dim>> contents = b.info(operand).contents;
+  return !contents || llvm::any_of(*contents, isUnknown);
+}
+
+/// The same operator with other operands.
+Results again(mlir::Operation *op, ExtentBuilder &b, llvm::ArrayRef<std::pair<size_t, mlir::Value>> changed) {
+  auto operands = nn::operandsByRecord(op);
+  for (auto [index, value] : changed)
+    operands[index] = value;
+  return b.emitAll(nn::recordOf(op)->name, operands, *nn::attrsOf(op));
+}
+
+/// A number for every axis of a result of `rank`, where `values` has one for every axis of an operand aligned at the
+/// right (`right`) or at the left: axes that the operand does not have get 1.
+mlir::Value aligned(ExtentBuilder &b, mlir::Value values, int64_t rank, bool right) {
+  int64_t own = b.info(values).dims[0].constant();
+  if (own == rank)
+    return values;
+  if (own > rank) {
+    SliceAttrs attrs;
+    attrs.starts = {right ? own - rank : 0};
+    attrs.ends = {right ? own : rank};
+    return b.emit("slice", {values}, std::move(attrs));
+  }
+  mlir::Value ones = b.numbers(std::vector<int64_t>(static_cast<size_t>(rank - own), 1));
+  return b.emit("concat", right ? llvm::ArrayRef<mlir::Value>{ones, values} : llvm::ArrayRef<mlir::Value>{values, ones},
+                ConcatAttrs());
+}
+
+mlir::Value product(ExtentBuilder &b, mlir::Value values) {
+  ReduceProdAttrs attrs;
+  attrs.axes = {0};
+  return b.emit("reduce_prod", {values}, std::move(attrs));
+}
+
+/// The target with its 0 and -1 replaced by the extents they stand for.
+Results reshape(mlir::Operation *op, ExtentBuilder &b) {
+  mlir::Value x = op->getOperand(0), target = b.vectorOf(operandOf(op, 1));
+  int64_t rank = b.info(target).dims[0].constant();
+  auto attrs = nn::attrsAs<ReshapeAttrs>(op);
+  mlir::Value zero = b.numbers({0}), one = b.numbers({1});
+  if (rank > 0 && !attrs.allow_zero)
+    target = b.where(b.emit<EqualAttrs>("equal", {target, zero}), aligned(b, b.extentsOf(x), rank, false), target);
+  if (rank > 0) {
+    mlir::Value inferred = b.emit<LessAttrs>("less", {target, zero});
+    mlir::Value stated = b.emit<MaxAttrs>("max", {product(b, b.where(inferred, one, target)), one});
+    Dim elements = product(b.info(x).dims);
+    mlir::Value total = elements.isConstant() ? b.numbers({elements.constant()}) : product(b, b.extentsOf(x));
+    target = b.where(inferred, b.emit<DivAttrs>("div", {total, stated}), target);
+  }
+  attrs.allow_zero = true;
+  attrs.shape.clear();
+  return {b.emit("reshape", {x, b.bind(target, "extent")}, std::move(attrs))};
+}
+
+/// Where the target says 1, the extent of x stays.
+Results expand(mlir::Operation *op, ExtentBuilder &b) {
+  mlir::Value x = op->getOperand(0), target = b.vectorOf(operandOf(op, 1));
+  int64_t rank = b.info(target).dims[0].constant();
+  mlir::Value own = aligned(b, b.extentsOf(x), rank, true);
+  target = b.where(b.emit<EqualAttrs>("equal", {target, b.numbers({1})}), own, target);
+  return again(op, b, {{1, b.bind(target, "extent")}});
+}
+
+/// Positions from the front, at least 0. Those behind the end stay there: the shape function takes the end.
+mlir::Value fromFront(ExtentBuilder &b, mlir::Value positions, mlir::Value extents) {
+  mlir::Value zero = b.numbers({0});
+  mlir::Value counted = b.emit("add", {positions, extents});
+  positions = b.where(b.emit<LessAttrs>("less", {positions, zero}), counted, positions);
+  return b.emit<MaxAttrs>("max", {positions, zero});
+}
+
+std::optional<Results> slice(mlir::Operation *op, ExtentBuilder &b) {
+  auto attrs = nn::attrsAs<SliceAttrs>(op);
+  if (isComputed(op, 3, b) || isComputed(op, 4, b))
+    return std::nullopt;
+  auto valuesOf = [&](size_t index, const std::vector<int64_t> &attribute) {
+    mlir::Value operand = operandOf(op, index);
+    return operand ? *b.info(operand).contents : toDims(attribute);
+  };
+  Dims axes = valuesOf(3, attrs.axes), steps = valuesOf(4, attrs.steps);
+  bool forward = llvm::all_of(steps, [](const Dim &step) { return step.constantOr(-1) > 0; });
+  if (!forward || !allConstant(axes)) // backwards, an end may lie before the front
+    return std::nullopt;
+  Dims dims = b.info(op->getOperand(0)).dims;
+  auto rank = static_cast<int64_t>(dims.size());
+  int64_t count = b.info(operandOf(op, isComputed(op, 1, b) ? 1 : 2)).dims[0].constantOr(0);
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < count; ++i)
+    places.push_back(axes.empty() ? i : normalizeAxis(axes[static_cast<size_t>(i)].constant(), rank, "axis"));
+  mlir::Value extents = b.emit("gather", {b.extentsOf(op->getOperand(0)), b.numbers(places)}, GatherAttrs());
+  auto bound = [&](size_t index, const char *what) {
+    return b.bind(fromFront(b, b.vectorOf(operandOf(op, index)), extents), what);
+  };
+  llvm::SmallVector<std::pair<size_t, mlir::Value>> changed;
+  if (isComputed(op, 1, b))
+    changed.emplace_back(1, bound(1, "start"));
+  if (isComputed(op, 2, b))
+    changed.emplace_back(2, bound(2, "end"));
+  return again(op, b, changed);
+}
+
+/// The pads as a difference of two vectors of extents: none is below 0, and their difference may be.
+Results pad(mlir::Operation *op, ExtentBuilder &b) {
+  mlir::Value pads = b.vectorOf(operandOf(op, 1)), zero = b.numbers({0});
+  mlir::Value added = b.bind(b.emit<MaxAttrs>("max", {pads, zero}), "pad");
+  mlir::Value removed = b.bind(b.emit<MaxAttrs>("max", {b.emit("neg", {pads}, NegAttrs()), zero}), "crop");
+  return again(op, b, {{1, b.emit<SubAttrs>("sub", {added, removed})}});
+}
+
+Results topK(mlir::Operation *op, ExtentBuilder &b) {
+  TensorInfo x = b.info(op->getOperand(0));
+  int64_t axis = normalizeAxis(nn::attrsAs<TopKAttrs>(op).axis, static_cast<int64_t>(x.rank()), "axis");
+  mlir::Value k = b.cast(b.reshaped(operandOf(op, 1), {1}), ElementType::i64);
+  return again(op, b, {{1, b.bind(k, "k", {x.dims[static_cast<size_t>(axis)]})}});
+}
+
+/// start + delta * (0, 1, 2, ...), in the types in which the reference computes.
+Results range(mlir::Operation *op, ExtentBuilder &b) {
+  ElementType type = b.info(op->getOperand(0)).type;
+  ElementType wide = isFloat(type) && type != ElementType::f64 ? ElementType::f32 : type;
+  mlir::Value scalars[3], exact[3];
+  for (unsigned i = 0; i < 3; ++i) {
+    scalars[i] = b.cast(b.reshaped(op->getOperand(i), {1}), wide);
+    exact[i] = b.cast(scalars[i], ElementType::f64);
+  }
+  mlir::Value span = b.emit<SubAttrs>("sub", {exact[1], exact[0]});
+  mlir::Value count = b.emit("ceil", {b.emit<DivAttrs>("div", {span, exact[2]})}, CeilAttrs());
+  mlir::Value values = b.emit<MaxAttrs>("max", {b.cast(count, ElementType::i64), b.numbers({0})});
+  constexpr int64_t most = 4'000'000'000; // as the reference
+  mlir::Value steps = b.emit("iota", {b.bind(values, "count", {Dim(most)})}, IotaAttrs());
+  mlir::Value offsets = b.emit<MulAttrs>("mul", {b.cast(steps, wide), scalars[2]});
+  return {b.cast(b.emit("add", {offsets, scalars[0]}), type)};
+}
+
+} // namespace
+
+std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b) {
+  auto lengthIsKnown = [&](size_t index) { return product(b.info(operandOf(op, index)).dims).isConstant(); };
+  auto computed = [&](size_t index) { return isComputed(op, index, b) && lengthIsKnown(index); };
+  if (isOp(op, "reshape") && computed(1))
+    return reshape(op, b);
+  if (isOp(op, "expand") && computed(1))
+    return expand(op, b);
+  if (isOp(op, "tile") && computed(1))
+    return again(op, b, {{1, b.bind(b.vectorOf(operandOf(op, 1)), "repeats")}});
+  if (isOp(op, "constant_of_shape") && computed(0))
+    return again(op, b, {{0, b.bind(b.vectorOf(operandOf(op, 0)), "extent")}});
+  if (isOp(op, "slice") && (isComputed(op, 1, b) || isComputed(op, 2, b)))
+    return slice(op, b);
+  if (isOp(op, "pad") && computed(1))
+    return pad(op, b);
+  constexpr std::pair<const char *, size_t> counted[] = {{"iota", 0}, {"non_zero_positions", 2}, {"selected_boxes", 2}};
+  for (auto [name, count] : counted)
+    if (isOp(op, name) && computed(count))
+      return again(op, b, {{count, b.bind(b.vectorOf(operandOf(op, count)), "count")}});
+  if (isOp(op, "top_k") && isComputed(op, 1, b))
+    return topK(op, b);
+  if (isOp(op, "range") && (isFloat(b.info(op->getOperand(0)).type) || isInteger(b.info(op->getOperand(0)).type)))
+    return range(op, b);
+  return std::nullopt;
+}
+
+} // namespace lathe

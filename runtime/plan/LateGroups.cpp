@@ -1,0 +1,183 @@
+// Which extents become known together while a plan runs, and which values can be placed then.
+#include "runtime/plan/PlanAnalysis.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lathe::runtime {
+namespace {
+
+class Grouping {
+public:
+  explicit Grouping(Plan &plan) : plan(plan) {}
+
+  void run() {
+    plan.lateGroupAfter.assign(plan.instructions.size(), -1);
+    findBinders();
+    if (points.empty())
+      return;
+    groupExtents();
+    groupValues();
+    shareArenas();
+  }
+
+private:
+  Plan &plan;
+  std::map<std::string, std::vector<uint32_t>> binders; // symbol -> instructions that bind it
+  std::map<std::string, uint32_t> points;               // symbol -> instruction behind which it is known
+  std::map<uint32_t, size_t> groupAfter;                // instruction -> group
+
+  uint32_t endOf(uint32_t id) const { return plan.instructions[id]->last; }
+
+  /// Symbols of carried values of loops change where no instruction stands: what depends on them is not grouped.
+  void findBinders() {
+    std::set<std::string> carried;
+    auto dynamic = [&](const std::vector<uint32_t> &values, auto &&found) {
+      for (uint32_t value : values)
+        for (Extent extent : plan.values[value].dims)
+          if (std::string symbol = loneSymbol(plan.extents[extent]);
+              !symbol.empty() && plan.values[value].storage == Storage::dynamic)
+            found(symbol);
+    };
+    for (const Instruction *instruction : plan.instructions) {
+      auto bind = [&](const std::string &symbol) { binders[symbol].push_back(instruction->id); };
+      if (auto *shape = std::get_if<ComputeShape>(&instruction->operation)) {
+        std::for_each(shape->symbols.begin(), shape->symbols.end(), bind);
+      } else if (auto *call = std::get_if<CallReference>(&instruction->operation)) {
+        dynamic(call->outputs, bind);
+      } else if (auto *loop = std::get_if<Loop>(&instruction->operation)) {
+        dynamic(loop->results, bind);
+        dynamic(loop->bodyInputs, [&](const std::string &symbol) { carried.insert(symbol); });
+      }
+    }
+    for (auto &[symbol, ids] : binders)
+      if (int64_t point = pointFor(ids); point >= 0 && !carried.contains(symbol))
+        points[symbol] = static_cast<uint32_t>(point);
+  }
+
+  /// The instruction itself, or the branch whose blocks all of them are in; -1: there is none.
+  int64_t pointFor(const std::vector<uint32_t> &ids) const {
+    bool same = std::all_of(ids.begin(), ids.end(), [&](uint32_t id) { return id == ids.front(); });
+    if (same)
+      return ids.front();
+    auto [low, high] = std::minmax_element(ids.begin(), ids.end());
+    for (uint32_t id = *low; id-- > 0;)
+      if (endOf(id) >= *high)
+        return std::holds_alternative<If>(plan.instructions[id]->operation) ? static_cast<int64_t>(id) : -1;
+    return -1;
+  }
+
+  /// The instruction behind which all symbols of an extent are known; -1: none of them is late, -2: nobody can say.
+  int64_t pointOfExtent(Extent extent) const {
+    std::vector<std::string> symbols;
+    plan.extents[extent].collectSymbols(symbols);
+    int64_t point = -1;
+    for (const std::string &symbol : symbols) {
+      if (isInputs(symbol))
+        continue;
+      auto found = points.find(symbol);
+      if (found == points.end())
+        return -2;
+      if (point < 0 || endOf(found->second) > endOf(static_cast<uint32_t>(point)))
+        point = found->second;
+    }
+    return point;
+  }
+
+  bool isInputs(const std::string &symbol) const {
+    return std::any_of(plan.inputs.begin(), plan.inputs.end(), [&](uint32_t input) {
+      const std::vector<Extent> &dims = plan.values[input].dims;
+      return std::any_of(dims.begin(), dims.end(), [&](Extent dim) { return loneSymbol(plan.extents[dim]) == symbol; });
+    });
+  }
+
+  LateGroup &groupFor(uint32_t point) {
+    auto [it, inserted] = groupAfter.try_emplace(point, plan.lateGroups.size());
+    if (inserted) {
+      plan.lateGroups.emplace_back();
+      plan.lateGroups.back().after = plan.lateGroups.back().last = point;
+      plan.lateGroupAfter[point] = static_cast<int>(it->second);
+    }
+    return plan.lateGroups[it->second];
+  }
+
+  void groupExtents() {
+    for (Extent extent = 0; extent < plan.extents.size(); ++extent) {
+      int64_t point = pointOfExtent(extent);
+      if (point < 0)
+        continue;
+      LateGroup &group = groupFor(static_cast<uint32_t>(point));
+      group.extents.push_back(extent);
+      std::vector<std::string> symbols;
+      plan.extents[extent].collectSymbols(symbols);
+      for (const std::string &symbol : symbols)
+        if (!isInputs(symbol)) {
+          plan.lateExtents[symbol].push_back(extent);
+          if (std::find(group.symbols.begin(), group.symbols.end(), symbol) == group.symbols.end())
+            group.symbols.push_back(symbol);
+        }
+    }
+  }
+
+  /// What a loop passes on changes places with other buffers: such values keep memory of their own.
+  std::vector<bool> passedOn() const {
+    std::vector<bool> result(plan.values.size());
+    for (const Instruction *instruction : plan.instructions)
+      if (auto *loop = std::get_if<Loop>(&instruction->operation))
+        for (const std::vector<uint32_t> *list : {&loop->bodyInputs, &loop->bodyOutputs})
+          for (uint32_t value : *list)
+            result[plan.values[value].root] = true;
+    return result;
+  }
+
+  void groupValues() {
+    std::vector<bool> own = passedOn();
+    for (uint32_t index = 0; index < plan.values.size(); ++index) {
+      const ValueInfo &info = plan.values[index];
+      bool placed = info.storage == Storage::temporary || info.storage == Storage::output;
+      if (info.known || !placed || own[index] || info.kind != ValueKind::tensor || info.type == ElementType::string)
+        continue;
+      std::vector<Extent> all = info.dims;
+      all.push_back(info.bytes);
+      int64_t point = -1;
+      bool grouped = true;
+      for (Extent extent : all) {
+        int64_t at = pointOfExtent(extent);
+        grouped &= at != -2;
+        if (at >= 0 && (point < 0 || endOf(static_cast<uint32_t>(at)) > endOf(static_cast<uint32_t>(point))))
+          point = at;
+      }
+      const LiveRange &live = plan.live[index];
+      if (!grouped || point < 0 || live.first > live.last || live.first <= endOf(static_cast<uint32_t>(point)))
+        continue;
+      LateGroup &group = groupFor(static_cast<uint32_t>(point));
+      group.values.push_back(index);
+      if (info.storage == Storage::temporary)
+        group.last = std::max(group.last, live.last);
+    }
+  }
+
+  void shareArenas() {
+    std::vector<LateGroup *> order;
+    for (LateGroup &group : plan.lateGroups)
+      order.push_back(&group);
+    std::sort(order.begin(), order.end(), [&](auto *a, auto *b) { return endOf(a->after) < endOf(b->after); });
+    std::vector<uint32_t> busyUntil; // by arena
+    for (LateGroup *group : order) {
+      auto free =
+          std::find_if(busyUntil.begin(), busyUntil.end(), [&](uint32_t last) { return last < endOf(group->after); });
+      if (free == busyUntil.end())
+        free = busyUntil.insert(free, 0);
+      group->arena = static_cast<uint32_t>(free - busyUntil.begin());
+      *free = std::max(group->last, endOf(group->after));
+    }
+    plan.lateArenas = static_cast<uint32_t>(busyUntil.size());
+  }
+};
+
+} // namespace
+
+void findLateGroups(Plan &plan) { Grouping(plan).run(); }
+
+} // namespace lathe::runtime
