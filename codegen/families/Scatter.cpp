@@ -99,15 +99,17 @@ private:
     Value size = k.sub(high, low), inside = k.sub(place, low);
     return k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::ult, inside, size);
   }
-  /// Bytes of scratch where single updates of other work items go. A branch would be predicted wrongly again and again.
-  int64_t elsewhere() const { return threads == 1 ? 0 : 64; }
+  /// Bytes of scratch where single updates of other work items go. A branch would be predicted wrongly again and again,
+  /// and updates of one place would wait for each other.
+  static constexpr int64_t placesElsewhere = 64;
+  int64_t elsewhere() const { return threads == 1 ? 0 : placesElsewhere * 8; }
   /// Applies the update `from` of `source` to element `place` of y, if that is `mine`.
   void single(KernelHarness &h, Value mine, Value place, const KernelTensor &source, Value from) const {
     KernelBuilder &k = h.k;
     Value base = k.buffer(y.buffer);
     if (mine) {
       base = k.select(mine, base, k.scratch());
-      place = k.select(mine, place, k.constant(0));
+      place = k.select(mine, place, k.rem(from, placesElsewhere));
     }
     Value value = k.load(k.buffer(source.buffer), from, source.type);
     if (reduction != "none")
