@@ -43,7 +43,7 @@ FAMILIES = {
     "resize": "Nearest, linear and cubic interpolation of the spatial axes with weights computed at compile time.",
     "view": "No code: the result is the memory of the operand with other extents, or a copy if the layout of the operand requires it.",
     "folded": "Removed at compile time, because the value is known. Otherwise a kernel stores shapes, and the reference computes other values.",
-    "indexed": "Reads or writes at positions in other tensors. An index out of range is an error of the run.",
+    "indexed": "Reads or writes at positions in other tensors, or of windows. An index out of range is an error of the run.",
     "scan": "Running sums and products, extremes with their positions, and largest elements, one line along an axis at a time.",
     "selection": "Elements found by their values: positions that are not zero, boxes that are selected, distinct elements. Their number is an extent that the plan binds.",
     "recurrent": "Recurrent layers: a contraction computes the input's contribution to the gates of all steps, this kernel the steps.",
