@@ -273,11 +273,7 @@ std::vector<Algorithm> others() {
        "scan",
        "operators along one axis in order: extremes, running sums, largest elements",
        {grain(16384, "")}},
-      {"select",
-       1,
-       "selection",
-       "elements found by their values: positions, boxes, distinct ones",
-       {grain(16384, "")}},
+      {"select", 1, "selection", "positions, boxes and distinct elements by value", {grain(16384, "")}},
       {"index", 1, "indexed", "elements read from or written to positions in another tensor", {grain(16384, "")}},
       {"move", 1, "movement", "one operator that moves elements, or one layout conversion", {grain(16384, "")}},
   };
