@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup setup-bench configure build demo test test-all sanitize bench tuning-table records peers format lint clean
+.PHONY: help setup setup-bench configure build demo test test-all sanitize bench tuning-table dynamic-table records peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -58,15 +58,19 @@ tuning-table: configure ## writes docs/tuning-table.md: eight networks untuned a
 	@mkdir -p build/bench
 	@$(BUILD)/bin/lathe tune --all $(TUNED) --budget $(TUNE_BUDGET) --threads $(TUNE_THREADS) --store build/bench/tuning.db -o docs/tuning-table.md
 
+dynamic-table: setup-bench configure peers ## writes the table of docs/dynamic-networks.md: networks of open sizes, one package each, beside ONNX Runtime; goes on after an interruption
+	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-runner-onnxruntime
+	@/usr/bin/python3 bench/dynamic_networks.py $(BUILD)/bin/lathe --write docs/dynamic-networks.md
+
 # What comes with the source: the records of this kind of machine, and the default searcher's model, which learns from all
 # records of the store (docs/records.md). RECORDS_MODELS= only ships what the store has.
 RECORDS_MODELS ?= zoo:alexnet zoo:inception_v2 zoo:resnet18 zoo:resnet50 zoo:resnet101 zoo:densenet121 zoo:googlenet zoo:mobilenet_v2
 RECORDS_THREADS ?= $(shell printf '%s\n' 1 $$(nproc) | sort -nu)
 RECORDS_BUDGET ?= 10m
-records: configure ## tunes networks on this machine and writes its archive in data/records and the trained model in data/models (RECORDS_MODELS="zoo:resnet50" RECORDS_BUDGET=5m shorten)
+records: configure ## tunes networks on this machine and writes its archive in data/records and the trained model in data/models (RECORDS_MODELS="zoo:resnet50" RECORDS_BUDGET=5m shorten); goes on after an interruption
 	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-tune-builder lathe-tune-runner
-	@set -e; for model in $(RECORDS_MODELS); do for threads in $(RECORDS_THREADS); do \
-	  $(BUILD)/bin/lathe tune $$model --threads $$threads --budget $(RECORDS_BUDGET); done; done
+	@set -e; for threads in $(if $(strip $(RECORDS_MODELS)),$(RECORDS_THREADS)); do \
+	  $(BUILD)/bin/lathe tune --all "$$(echo $(RECORDS_MODELS) | tr ' ' ,)" --threads $$threads --budget $(RECORDS_BUDGET); done
 	@$(BUILD)/bin/lathe records ship data/records
 	@$(BUILD)/bin/lathe tune --train-model data/models
 

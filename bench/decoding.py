@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Tokens a second of GPT-2 small that decodes step after step, beside ONNX Runtime.
 
-The model is zoo:gpt2_small_decoder: one token behind a past of any length, seeded weights. All sides decode greedily from
-the same token, and must choose the same tokens.
+The model is zoo:gpt2_small_decoder: one token behind a past of any length, seeded weights. All sides read the same tokens,
+and must find the same likeliest next token, with the same logit, in every step.
 
   lathe     one package; keys and values grow in place (lathe run --steps --state)
   exported  ONNX Runtime on the same file; pasts and presents are bound to two buffers that change places
@@ -19,7 +19,8 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-STATES = ["--state", "past_*=present_*:max={most}", "--state", "input_ids=next_ids"]
+STATES = ["--state", "past_*=present_*:max={most}"]
+LOGIT_TOLERANCE = 1e-3  # of logits up to 10
 
 
 def maker(model, name):
@@ -110,44 +111,46 @@ def run(command):
 
 
 class Side:
-    """One way to decode: `tokens()` runs all steps and returns tokens and milliseconds of the steps."""
+    """One way to decode. `round` runs all steps and returns the likeliest tokens with their logits; `rates`: tokens a second."""
 
     def __init__(self, name, command, parse):
         self.name, self.command, self.parse = name, command, parse
         self.rates = []
 
     def round(self):
-        tokens, times = self.parse(run(self.command))
+        found, times = self.parse(run(self.command))
         self.rates.append(len(times) * 1000 / sum(times))
-        return tokens, times
+        return found, statistics.median(times)
 
 
 def sides(options, folder):
+    import numpy
     program = os.path.join(options.build, "bin", "lathe")
     peer = os.path.join(options.build, "bin", "lathe-decoding-onnxruntime")
-    exported, grouped, package, tokens = (os.path.join(folder, name) for name in
-                                          ("decoder.onnx", "grouped.onnx", "decoder.lathe", "tokens.npz"))
+    exported, grouped, package, tokens, results = (os.path.join(folder, name) for name in
+                                                   ("decoder.onnx", "grouped.onnx", "decoder.lathe", "tokens.npy", "results.npz"))
     if not os.path.exists(exported):
         run([program, "zoo", "gpt2_small_decoder", "-o", exported])
     if not os.path.exists(grouped):
         group(exported, grouped)
     run([program, "compile", exported, "--threads", str(options.threads), "-o", package, "--quiet"])
     steps = str(options.steps)
+    numpy.save(tokens, numpy.array([(i * 7919 + 13) % 50257 for i in range(options.steps)], numpy.int64).reshape(-1, 1, 1))
     report = os.path.join(folder, "run.json")
     states = [text.format(most=options.steps) for text in STATES]
 
     def of_lathe(_):
-        import numpy
         with open(report) as file:
             times = json.load(file)["step_ms"]
-        return numpy.load(tokens)["output"].argmax(axis=-1).flatten().tolist(), times
+        logits = numpy.load(results)["output"].reshape(len(times), -1)
+        return list(zip(logits.argmax(axis=-1).tolist(), logits.max(axis=-1).tolist())), times
 
     def of_peer(text):
         result = json.loads(text)
-        return result["tokens"], result["step_ms"]
+        return list(zip(result["tokens"], result["logits"])), result["step_ms"]
 
-    lathe = [program, "run", package, "--threads", str(options.threads), "--steps", steps, *states, "--quiet",
-             "-o", tokens, "--json", report]
+    lathe = [program, "run", package, "--threads", str(options.threads), "-i", f"input_ids={tokens}", "--steps", steps, *states,
+             "--quiet", "-o", results, "--json", report]
     plain = [peer, exported, steps, str(options.threads)]
     return [Side("lathe", lathe, of_lathe), Side("exported", plain, of_peer),
             Side("grouped", [peer, grouped, *plain[2:], "--shared"], of_peer)]
@@ -167,12 +170,14 @@ def main():
     expected = None
     for number in range(options.rounds):
         for side in all_sides:
-            tokens, times = side.round()
-            same = expected is None or tokens == expected
-            expected = expected or tokens
-            first = next((i for i, (a, b) in enumerate(zip(tokens, expected)) if a != b), None)
-            print(f"round {number}: {side.name:9} {side.rates[-1]:7.1f} tokens/s, median step {statistics.median(times):.2f} ms"
-                  f"{'' if same else f', another token from step {first} on'}", flush=True)
+            found, median = side.round()
+            expected = expected or found
+            worst = max(abs(a[1] - b[1]) for a, b in zip(found, expected))
+            others = sum(a[0] != b[0] for a, b in zip(found, expected))
+            if worst > LOGIT_TOLERANCE or others:
+                sys.exit(f"decoding.py: {side.name}: {others} other tokens, logits differ by up to {worst:.2g}")
+            print(f"round {number}: {side.name:9} {side.rates[-1]:7.1f} tokens/s, median step {median:.2f} ms, logits within "
+                  f"{worst:.1e} of {all_sides[0].name}'s", flush=True)
     rates = {side.name: statistics.median(side.rates) for side in all_sides}
     best = max(rates["exported"], rates["grouped"])
     print(f"lathe {rates['lathe']:.1f}, ONNX Runtime {rates['exported']:.1f} (exported) and {rates['grouped']:.1f} (grouped) "

@@ -33,17 +33,26 @@ def requireTorch():
 
 def exported(name, dynamic=False):
     """The path of the ONNX file. Throws NoTorch, or RuntimeError with what the exporter said."""
+    return export(name, name + (".dyn" if dynamic else ""), "export_torch.py", ["--dynamic-batch"] if dynamic else [])
+
+
+def exportedDynamic(name):
+    """The path of a network of export_dynamic.py. Throws as `exported` does."""
+    return export(name, "dynamic." + name, "export_dynamic.py", [])
+
+
+def export(name, stem, exporter, arguments):
+    """Exports once, and again when one of the exporters has changed: one uses the other."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    file = FOLDER / (name + (".dyn" if dynamic else "") + ".onnx")
+    file = FOLDER / (stem + ".onnx")
     stamp = file.with_suffix(".stamp")
-    exporter = HERE / "export_torch.py"
-    digest = hashlib.sha256(exporter.read_bytes()).hexdigest()
+    sources = [HERE / "export_torch.py"] + [HERE / exporter] * (exporter != "export_torch.py")
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     if file.exists() and stamp.exists() and stamp.read_text() == digest:
         return str(file)
     requireTorch()
     part = file.with_suffix(".part%d" % os.getpid())
-    result = subprocess.run([PYTHON, str(exporter), name, "-o", str(part)] + (["--dynamic-batch"] if dynamic else []),
-                            capture_output=True, text=True)
+    result = subprocess.run([PYTHON, str(HERE / exporter), name, "-o", str(part), *arguments], capture_output=True, text=True)
     if result.returncode:
         raise RuntimeError("%s: %s" % (name, (result.stderr.strip() or "exporter failed").splitlines()[-1]))
     part.rename(file)

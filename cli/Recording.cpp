@@ -78,18 +78,24 @@ void Recording::begin() {
 }
 
 void Recording::add(const store::TuningTask &task, std::vector<store::TuningRecord> records) {
-  if (!opened || records.empty())
+  add(std::vector{store::TunedTask{task, std::move(records)}});
+}
+
+void Recording::add(std::vector<store::TunedTask> tasks) {
+  std::erase_if(tasks, [](const store::TunedTask &task) { return task.records.empty(); });
+  if (!opened || tasks.empty())
     return;
   bool tunes = experiment.kind == store::ExperimentKind::tune;
   if (tunes)
     begin();
-  for (store::TuningRecord &record : records) {
-    record.version = experiment.version;
-    record.build = experiment.build;
-    if (tunes)
-      record.experiment = experiment.uuid;
-  }
-  opened->addTuning(std::move(records), task, platform);
+  for (store::TunedTask &task : tasks)
+    for (store::TuningRecord &record : task.records) {
+      record.version = experiment.version;
+      record.build = experiment.build;
+      if (tunes)
+        record.experiment = experiment.uuid;
+    }
+  opened->addTuning(std::move(tasks), platform);
 }
 
 void Recording::add(const std::vector<store::TuningRecord> &records) {

@@ -51,6 +51,8 @@ public:
   /// Adds tuning records of a task for the measured platform, all or none, with the version and the
   /// build of this program. An experiment of kind `tune` has its records as others have points.
   void add(const store::TuningTask &task, std::vector<store::TuningRecord> records);
+  /// Adds such records of several tasks, all or none.
+  void add(std::vector<store::TunedTask> tasks);
   /// Adds records of single tasks of which nothing else is known.
   void add(const std::vector<store::TuningRecord> &records);
   /// Schedule of the fastest tuning record of a task on this platform, else on any.

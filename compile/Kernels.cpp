@@ -10,6 +10,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -20,6 +21,14 @@ namespace lathe {
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
   return {
       kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision, options.relaxedMath};
+}
+
+Dim CompiledKernel::inTermsOf(const std::vector<std::string> &others, const Dim &dim) const {
+  return dim.substitute([&](const std::string &symbol) -> std::optional<Dim> {
+    auto found = std::find(symbols.begin(), symbols.end(), symbol);
+    size_t number = static_cast<size_t>(found - symbols.begin());
+    return number < others.size() ? std::optional(Dim::symbol(others[number])) : std::nullopt;
+  });
 }
 
 KernelLibrary::KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,
@@ -52,7 +61,8 @@ KernelLibrary::Entry &KernelLibrary::entryOf(const ScheduleTask &task, const Sch
                             generated->stages,
                             generated->firstOperandUnits,
                             generated->dims,
-                            std::move(generated->packings)};
+                            std::move(generated->packings),
+                            kernelSymbols(task.problem.function)};
     return {std::move(compiled), std::move(generated->module)};
   };
   return *entries.emplace(std::move(key), std::make_unique<Entry>(make())).first->second;

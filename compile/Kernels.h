@@ -27,6 +27,9 @@ struct KernelOptions {
 
 /// A compiled kernel, as the plan needs it.
 struct CompiledKernel {
+  /// `dim`, an extent of this kernel, in terms of the symbols of another function with the same code.
+  Dim inTermsOf(const std::vector<std::string> &others, const Dim &dim) const;
+
   std::string name;           // name of the first function with this kernel
   Schedule schedule;          // with all parameters
   double predictedCycles = 0; // Prediction::total() of the schedule
@@ -35,6 +38,7 @@ struct CompiledKernel {
   Dim images = 1, stages = 1, firstOperandUnits = 0; // as in GeneratedKernel
   Dims dims;
   std::vector<std::optional<Packing>> packings; // one per kernel argument
+  std::vector<std::string> symbols;             // of these extents: kernelSymbols of the function it was generated from
   size_t code = 0;                              // index into CodeImage::entries
 };
 

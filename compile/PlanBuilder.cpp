@@ -336,18 +336,21 @@ private:
               nn::describe(call.getLoc()), kernel.name);
       instruction->buffers.push_back(resultOf(result));
     }
+    std::vector<std::string> names = kernelSymbols(function);
+    auto own = [&](const Dim &dim) { return kernel.inTermsOf(names, dim); };
     for (const Dim &dim : kernel.dims)
-      instruction->dims.push_back(dim.str());
-    instruction->units = kernel.units.str();
-    instruction->scratch_bytes = kernel.scratchBytes.str();
+      instruction->dims.push_back(own(dim).str());
+    instruction->units = own(kernel.units).str();
+    instruction->scratch_bytes = own(kernel.scratchBytes).str();
+    Dim images = own(kernel.images);
     instruction->element_ranges = elementRanges(function, call, shapes);
     std::optional<GrowingValue> growing = growingValue(call.getResult(0), symbols, shapes);
     if (growing)
-      instruction->first_unit = (kernel.firstOperandUnits * Dim::symbol(growing->kept)).str();
-    else if (instruction->element_ranges.empty() && !(kernel.images == Dim(1)) && byImages(call, kernel.images))
-      instruction->images = kernel.images.str();
+      instruction->first_unit = (own(kernel.firstOperandUnits) * Dim::symbol(growing->kept)).str();
+    else if (instruction->element_ranges.empty() && !(images == Dim(1)) && byImages(call, images))
+      instruction->images = images.str();
     if (!(kernel.stages == Dim(1)))
-      instruction->stages = kernel.stages.str();
+      instruction->stages = own(kernel.stages).str();
     else if (!instruction->images.empty() && kernel.images.isConstant()) {
       std::tie(instruction->call_seconds, instruction->images_seconds) = parts.library.secondsByOrder(function);
       parts.built.timedBatches += instruction->call_seconds > 0;

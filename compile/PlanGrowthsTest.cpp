@@ -92,7 +92,7 @@ TEST_F(PlanGrowthsTest, aPastOfStaticExtents) {
       return %0 : tensor<4xf32>
     })");
   EXPECT_EQ(p.growths.size(), 0u);
-  EXPECT_THAT(reason(), testing::HasSubstr("expected a symbol"));
+  EXPECT_EQ(report.notGrowing.size(), 0u);
 }
 
 } // namespace

@@ -2,9 +2,12 @@
 
 #include "codegen/Task.h"
 #include "codegen/space/ContractionFormat.h"
+#include "ir/SymbolicShapes.h"
 #include "schedule/Algorithms.h"
 
 #include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
 
 namespace lathe {
 
@@ -73,9 +76,47 @@ std::string genericText(mlir::Operation *op) {
   return text;
 }
 
+namespace {
+
+/// Calls `f` with every text of an extent of the kernel's arguments; `f` returns what takes its place.
+void eachExtentText(mlir::func::FuncOp kernel, const std::function<std::string(const std::string &)> &f) {
+  mlir::Builder b(kernel.getContext());
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+    for (const char *name : {"nn.dims", nn::contentsAttribute})
+      if (auto texts = kernel.getArgAttrOfType<mlir::ArrayAttr>(i, name)) {
+        llvm::SmallVector<mlir::Attribute> changed;
+        for (mlir::Attribute text : texts)
+          changed.push_back(b.getStringAttr(f(llvm::cast<mlir::StringAttr>(text).getValue().str())));
+        kernel.setArgAttr(i, name, b.getArrayAttr(changed));
+      }
+}
+
+} // namespace
+
+std::vector<std::string> kernelSymbols(mlir::func::FuncOp kernel) {
+  std::vector<std::string> symbols;
+  eachExtentText(kernel, [&](const std::string &text) {
+    Dim::parse(text).collectSymbols(symbols);
+    return text;
+  });
+  return symbols;
+}
+
 std::string kernelIdentity(mlir::func::FuncOp kernel) {
+  std::vector<std::string> symbols = kernelSymbols(kernel);
+  mlir::OwningOpRef<mlir::func::FuncOp> renamed;
+  if (!symbols.empty()) { // the names of symbols do not matter
+    renamed = kernel.clone();
+    eachExtentText(*renamed, [&](const std::string &text) {
+      auto rename = [&](const std::string &symbol) -> std::optional<Dim> {
+        return Dim::symbol(
+            fmt::format("symbol{}", std::find(symbols.begin(), symbols.end(), symbol) - symbols.begin()));
+      };
+      return Dim::parse(text).substitute(rename).str();
+    });
+  }
   // Printing is far cheaper than generating; only the name has to go.
-  std::string text = genericText(kernel);
+  std::string text = genericText(renamed ? *renamed : kernel);
   std::string name = "sym_name = \"" + kernel.getName().str() + "\"";
   if (size_t at = text.find(name); at != std::string::npos)
     text.erase(at, name.size());

@@ -101,6 +101,9 @@ using MeasuredTimes =
 
 /// Identity of a kernel: the text of the function without name and locations.
 std::string kernelIdentity(mlir::func::FuncOp kernel);
+/// Symbols of the extents of its arguments, in order. Kernels of equal identity have equally many: number i of one plays
+/// the part of number i of the other.
+std::vector<std::string> kernelSymbols(mlir::func::FuncOp kernel);
 /// Text of an operation in generic form, without locations.
 std::string genericText(mlir::Operation *op);
 

@@ -310,12 +310,37 @@ mlir::Value Node::constantScalar(ElementType type, double value) {
   return graph.builder.create<nn::ConstantOp>(loc, tensor, attr);
 }
 
+/// The values of `dims` for a reshape of `x` as an operand. Extents that are not constants are extents of x in the same
+/// order; one may differ.
+static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
+  const Dims own = node.info(x).dims;
+  std::vector<mlir::Value> parts;
+  bool inferred = false;
+  int64_t next = 0; // Extents that are not known equal each other: each stands for the next one of x.
+  for (const Dim &dim : dims) {
+    const int64_t at = std::find(own.begin() + next, own.end(), dim) - own.begin();
+    if (dim.isConstant()) {
+      parts.push_back(node.constantInts({1}, {dim.constant()}));
+    } else if (at < static_cast<int64_t>(own.size())) {
+      parts.push_back(node.emit("shape", {x}, {{"start", at}, {"end", at + 1}}));
+      next = at + 1;
+    } else if (!inferred) {
+      parts.push_back(node.constantInts({1}, {-1}));
+      inferred = true;
+    } else {
+      node.unsupported(
+          fmt::format("reshaping {} to {} computes more than one extent; give them with --shape", str(own), str(dims)));
+    }
+  }
+  return node.emit("concat", parts, {{"axis", int64_t(0)}});
+}
+
 mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
   const TensorInfo known = info(x);
   if (known.dims == dims)
     return x;
   std::vector<int64_t> shape;
-  bool zero = false, copies = false, inferred = false;
+  bool zero = false, copies = false, inferred = false, computed = false;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i].isConstant()) {
       shape.push_back(dims[i].constant());
@@ -323,17 +348,17 @@ mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
     } else if (i < known.dims.size() && known.dims[i] == dims[i]) {
       shape.push_back(0);
       copies = true;
-    } else if (!inferred) {
-      shape.push_back(-1);
-      inferred = true;
     } else {
-      unsupported(fmt::format("reshaping {} to {} needs more than one symbolic extent; give them with --shape",
-                              str(known.dims), str(dims)));
+      shape.push_back(-1);
+      computed |= inferred;
+      inferred = true;
     }
   }
-  if (zero && copies)
-    unsupported(fmt::format("reshaping {} to {} mixes empty and symbolic extents", str(known.dims), str(dims)));
-  mlir::Value result = emit("reshape", {x}, {{"shape", shape}, {"allow_zero", zero}});
+  mlir::Value result;
+  if (computed || (zero && copies))
+    result = emit("reshape", {x, extentsOf(*this, x, dims)}, {{"allow_zero", true}});
+  else
+    result = emit("reshape", {x}, {{"shape", shape}, {"allow_zero", zero}});
   TensorInfo better = info(result);
   better.dims = dims;
   result.setType(nn::toMlirType(graph.builder.getContext(), better));

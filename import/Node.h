@@ -90,7 +90,7 @@ public:
   mlir::Value constantInts(const std::vector<int64_t> &dims, const std::vector<int64_t> &values);
   /// Creates a constant of a float or integer type.
   mlir::Value constantScalar(ElementType type, double value);
-  /// Reshapes `x` to the extents `dims`, whose symbols must occur in x.
+  /// Reshapes `x` to the extents `dims`. Extents that are not constants are extents of x in the same order; one may differ.
   mlir::Value reshape(mlir::Value x, const Dims &dims);
   mlir::Value cast(mlir::Value x, ElementType type);
 

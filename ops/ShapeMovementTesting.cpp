@@ -229,6 +229,7 @@ TEST(Shape, Sampled) {
   expectViolation("roi_align_c2", "roi_align", with(align, [](auto &a) { a.output_width = 0; }), {image, rois, batch});
   expectViolation("roi_align_c3", "roi_align", with(align, [](auto &a) { a.mode = "sum"; }), {image, rois, batch});
   expectViolation("roi_align_c4", "roi_align", align, {image, tensor("f64 6 4"), batch});
+  expectViolation("roi_align_c5", "roi_align", align, {tensor("f32 2 3 0 8"), rois, batch});
 
   MaxUnpoolAttrs unpool =
       with(MaxUnpoolAttrs(), [](auto &a) { a.kernel = {2, 2}, a.strides = {2, 2}, a.pads = {0, 0, 0, 0}; });

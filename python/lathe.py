@@ -162,7 +162,8 @@ def load(path, check_constants=True, threads=1):
 def compile(model, package, target=None, threads=1, level=3, exact_math=False, schedule=None, shapes=None,
             precision="fp32"):
     """Compiles a model file into a package file and loads it. `shapes`: {"data": (1, 3, 224, 224)} for symbolic inputs;
-    `precision`: "fp32", or "bf16" for operands of convolutions and matrix products rounded to bf16."""
+    `precision`: "fp32", or "bf16" for operands of convolutions and matrix products rounded to bf16; `schedule`: the text
+    of a schedule file, by default the default schedules, without tuning records."""
     if precision not in _PRECISIONS:
         raise Error(f"precision '{precision}': expected one of {', '.join(_PRECISIONS)}")
     library = _library("liblathe_compiler.so", "lathe_compiler_last_error")

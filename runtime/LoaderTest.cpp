@@ -220,8 +220,9 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   bytes.push_back(0);
   EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: "));
   bytes = good;
-  bytes[offsetof(Header, formatVersion)] = 9;
-  EXPECT_EQ(loadError(bytes), "m.lathe: package format 9, expected 6: compile the model again");
+  bytes[offsetof(Header, formatVersion)] = 99;
+  EXPECT_EQ(loadError(bytes),
+            fmt::format("m.lathe: package format 99, expected {}: compile the model again", package::formatVersion));
   bytes = good;
   bytes[offsetof(Header, kernelAbi)] = 9;
   EXPECT_EQ(loadError(bytes), "m.lathe: kernel ABI 9, expected 2: compile the model again");

@@ -110,6 +110,8 @@ public:
   /// of one schedule for one task on one platform the later one stays. What is known of the task
   /// (family, kernel) is kept once.
   void addTuning(std::vector<TuningRecord> records, const TuningTask &task, const Platform &platform);
+  /// Adds such records of several tasks, all or none.
+  void addTuning(std::vector<TunedTask> tasks, const Platform &platform);
   /// Removes these records, unless they were measured again meanwhile, and tasks that have no
   /// other. Returns the number of records removed.
   size_t removeTuning(const std::vector<TuningRecord> &records);

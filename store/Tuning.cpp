@@ -138,15 +138,21 @@ Store::Outcome Store::insertTuning(const TuningRecord &r) {
 }
 
 void Store::addTuning(std::vector<TuningRecord> records, const TuningTask &task, const Platform &platform) {
+  addTuning({TunedTask{task, std::move(records)}}, platform);
+}
+
+void Store::addTuning(std::vector<TunedTask> tasks, const Platform &platform) {
   Transaction transaction(database);
   insertPlatform(platform);
-  insertTask(task);
-  for (TuningRecord &record : records) {
-    record.task = task.text;
-    record.platform = platform.key();
-    if (record.measured.empty())
-      record.measured = timeNow();
-    insertTuning(record);
+  for (TunedTask &one : tasks) {
+    insertTask(one.task);
+    for (TuningRecord &record : one.records) {
+      record.task = one.task.text;
+      record.platform = platform.key();
+      if (record.measured.empty())
+        record.measured = timeNow();
+      insertTuning(record);
+    }
   }
   transaction.commit();
 }

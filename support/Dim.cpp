@@ -29,6 +29,12 @@ struct DimAtom {
     }
     return {};
   }
+
+  /// Splits `dim` into quotient * divisor + rest, where the rest has no multiple of the divisor as a coefficient and a
+  /// constant in [0, divisor).
+  static std::pair<Dim, Dim> divideParts(const Dim &dim, int64_t divisor);
+  /// The division, where `dim` is one floor division by a positive constant plus a constant; otherwise null.
+  static const DimAtom *soleDivision(const Dim &dim);
 };
 
 namespace {
@@ -131,8 +137,20 @@ Dim operator*(const Dim &a, const Dim &b) {
 }
 
 std::optional<Dim> Dim::dividedExactlyBy(const Dim &divisor) const {
-  if (divisor.terms.size() != 1)
-    return *this == divisor ? std::optional<Dim>(1) : std::nullopt;
+  if (divisor.terms.size() > 1) {
+    // The quotient is one term, then: of any term by the one of the divisor that it comes from.
+    for (auto &[key, term] : divisor.terms) {
+      Dim first, by;
+      first.add(terms.empty() ? Term() : terms.begin()->second);
+      by.add(term);
+      const std::optional<Dim> quotient = first.dividedExactlyBy(by);
+      if (quotient && *quotient * divisor == *this)
+        return quotient;
+    }
+    return std::nullopt;
+  }
+  if (divisor.terms.empty())
+    return std::nullopt;
   const Term &d = divisor.terms.begin()->second;
   Dim result;
   for (auto &[key, term] : terms) {
@@ -153,13 +171,49 @@ std::optional<Dim> Dim::dividedExactlyBy(const Dim &divisor) const {
   return result;
 }
 
+std::pair<Dim, Dim> DimAtom::divideParts(const Dim &dim, int64_t divisor) {
+  Dim quotient, rest;
+  for (auto &[key, term] : dim.terms) {
+    const int64_t whole = floorDivide(term.coefficient, divisor);
+    const bool divides = key.empty() || term.coefficient % divisor == 0;
+    Dim::Term multiple = term, left = term;
+    multiple.coefficient = divides ? whole : 0;
+    left.coefficient = divides ? term.coefficient - whole * divisor : term.coefficient;
+    quotient.add(multiple);
+    rest.add(left);
+  }
+  return {quotient, rest};
+}
+
+const DimAtom *DimAtom::soleDivision(const Dim &dim) {
+  const DimAtom *division = nullptr;
+  for (auto &[key, term] : dim.terms) {
+    if (key.empty())
+      continue;
+    if (division || term.coefficient != 1 || term.factors.size() != 1 || term.factors.begin()->second.second != 1)
+      return nullptr;
+    division = term.factors.begin()->second.first.get();
+    if (division->op != DimOp::floorDiv || division->b.constantOr(0) <= 0)
+      return nullptr;
+  }
+  return division;
+}
+
 Dim floorDiv(const Dim &a, const Dim &b) {
   if (a.isConstant() && b.isConstant())
     return floorDivide(a.constant(), b.constant());
   require(!(b.isConstant() && b.constant() == 0), "shape arithmetic divides by zero");
   if (auto exact = a.dividedExactlyBy(b))
     return *exact;
-  return Dim::atom(makeAtom(DimOp::floorDiv, a, b));
+  if (!b.isConstant() || b.constant() < 0)
+    return Dim::atom(makeAtom(DimOp::floorDiv, a, b));
+  auto [multiple, rest] = DimAtom::divideParts(a, b.constant());
+  if (!(multiple == Dim(0)))
+    return multiple + floorDiv(rest, b);
+  // floor((floor(p / q) + c) / b) = floor((p + c*q) / (b*q)): the strides of several layers become one division.
+  if (const DimAtom *inner = DimAtom::soleDivision(rest))
+    return floorDiv(inner->a + (rest - Dim::atom(std::make_shared<DimAtom>(*inner))) * inner->b, b * inner->b);
+  return Dim::atom(makeAtom(DimOp::floorDiv, rest, b));
 }
 
 Dim ceilDiv(const Dim &a, const Dim &b) { return floorDiv(a + b - 1, b); }

@@ -8,6 +8,8 @@ namespace {
 
 // Before its first batch a task is expected to gain this share of its potential, with the weight of one batch.
 constexpr double firstShare = 0.2;
+// What other tasks tell is not much less than this: they may not know what this task gains by.
+constexpr double leastFirstShare = 0.05;
 // What a batch gained counts this much less after every later one.
 constexpr double fading = 0.9;
 // The floor of a task may be wrong: at least this share of its time may be gained.
@@ -19,6 +21,8 @@ TaskProgress::TaskProgress(double count, double floor, double best, double batch
     : count(count), floor(floor), fastest(best), nextBatch(batchSeconds), gained(firstShare) {}
 
 double TaskProgress::potential() const { return std::max(fastest - floor, leastPotential * fastest); }
+
+void TaskProgress::expect(double best) { gained = std::clamp((fastest - best) / potential(), leastFirstShare, 1.0); }
 
 void TaskProgress::add(double best, double seconds) {
   double share = std::clamp((fastest - best) / potential(), 0.0, 1.0);

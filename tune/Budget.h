@@ -19,6 +19,8 @@ public:
   /// fastest known; `batchSeconds`: estimated time of a batch of trials.
   TaskProgress(double count, double floor, double best, double batchSeconds);
 
+  /// The next batch is expected to reach the time `best`, by what is known of other tasks. Before the first batch.
+  void expect(double best);
   /// Reports a batch that took `seconds`; `best` is the fastest time after it.
   void add(double best, double seconds);
   /// The searcher has no other schedule, or a limit of trials is reached.

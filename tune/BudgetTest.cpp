@@ -32,6 +32,16 @@ TEST(Budget, leavesATaskThatGainsNothing) {
   }
 }
 
+TEST(Budget, beginsWithTheTaskThatIsExpectedToGainMost) {
+  std::vector<TaskProgress> tasks{{1, 1 * ms, 2 * ms, 1}, {1, 1 * ms, 2 * ms, 1}};
+  tasks[1].expect(1.5 * ms);
+  EXPECT_EQ(nextTask(tasks, 0), 1u);
+  EXPECT_DOUBLE_EQ(tasks[1].expectedGain(), 0.5 * ms);
+  tasks[1].expect(3 * ms); // no time is expected to rise
+  EXPECT_EQ(nextTask(tasks, 0), 0u);
+  EXPECT_GT(tasks[1].expectedGain(), 0);
+}
+
 TEST(Budget, endsWhereOneMoreBatchOfEveryTaskGainsLessThanTheMargin) {
   std::vector<TaskProgress> tasks{{1, 1 * ms, 1.5 * ms, 1}, {1, 1 * ms, 1.5 * ms, 1}};
   size_t batches = 0;

@@ -21,13 +21,18 @@ void check(int code) {
 /// Owns an XGDMatrix.
 class Matrix {
 public:
-  explicit Matrix(const std::vector<const Example *> &rows) : count(rows.size()) {
-    size_t width = rows.front()->features.size();
+  /// `columns`: the features that the matrix has; empty: all.
+  explicit Matrix(const std::vector<const Example *> &rows, const std::vector<size_t> &columns = {})
+      : count(rows.size()) {
+    size_t given = rows.front()->features.size(), width = columns.empty() ? given : columns.size();
     std::vector<float> values;
     values.reserve(rows.size() * width);
     for (const Example *row : rows) {
-      require(row->features.size() == width, "a schedule has {} features, expected {}", row->features.size(), width);
-      values.insert(values.end(), row->features.begin(), row->features.end());
+      require(row->features.size() == given, "a schedule has {} features, expected {}", row->features.size(), given);
+      if (columns.empty())
+        values.insert(values.end(), row->features.begin(), row->features.end());
+      for (size_t column : columns)
+        values.push_back(row->features.at(column));
     }
     check(XGDMatrixCreateFromMat(values.data(), rows.size(), width, std::numeric_limits<float>::quiet_NaN(), &handle));
   }
@@ -69,12 +74,14 @@ std::vector<float> aroundMeans(const std::vector<const Example *> &rows, const s
 struct LearnedModel::State {
   LearnedModelOptions options;
   BoosterHandle booster = nullptr;
+  std::vector<size_t> columns; // of loaded trees, as in load()
 
   ~State() { release(); }
   void release() {
     if (booster)
       XGBoosterFree(booster);
     booster = nullptr;
+    columns.clear();
   }
   /// Scores without the trees.
   std::vector<double> margins(const std::vector<const Example *> &rows) const {
@@ -89,7 +96,7 @@ struct LearnedModel::State {
     std::vector<double> scores = margins(rows);
     if (!booster || rows.empty())
       return scores;
-    Matrix data(rows);
+    Matrix data(rows, columns);
     bst_ulong count = 0;
     const float *added = nullptr;
     constexpr int margin = 1; // the sum of the trees, not a transformation of it
@@ -164,19 +171,26 @@ std::vector<double> LearnedModel::score(const std::vector<Example> &examples) co
 }
 
 std::string LearnedModel::save() const {
-  require(trained(), "the learned cost model is not trained");
+  require(trained() && state->columns.empty(), "the learned cost model is not trained here");
   bst_ulong size = 0;
   const char *text = nullptr;
   check(XGBoosterSaveModelToBuffer(state->booster, R"({"format": "json"})", &size, &text));
   return {text, size};
 }
 
-void LearnedModel::load(const std::string &text) {
+void LearnedModel::load(const std::string &text, std::vector<size_t> columns) {
   state->create(nullptr);
   if (XGBoosterLoadModelFromBuffer(state->booster, text.data(), text.size()) != 0) {
     state->release();
     fail("not a learned cost model: {}", std::string(XGBGetLastError()).substr(0, 200));
   }
+  bst_ulong features = 0;
+  check(XGBoosterGetNumFeature(state->booster, &features));
+  if (!columns.empty() && features != columns.size()) {
+    state->release();
+    fail("a learned cost model of {} features, expected {}", features, columns.size());
+  }
+  state->columns = std::move(columns);
 }
 
 } // namespace lathe::tune

@@ -62,10 +62,11 @@ public:
   std::vector<double> score(const std::vector<Example> &examples) const;
 
   /// The trees as XGBoost's JSON, without the model that they start from. Throws Error if the model
-  /// is not trained.
+  /// is not trained, or was loaded.
   std::string save() const;
-  /// Replaces the trees by saved ones. Throws Error for a text that is not a saved model.
-  void load(const std::string &text);
+  /// Replaces the trees by saved ones. `columns`: the place in examples of each feature that the trees were trained on;
+  /// empty: their own places. Throws Error for a text that is not a saved model, or is of another number of features.
+  void load(const std::string &text, std::vector<size_t> columns = {});
 
 private:
   struct State;

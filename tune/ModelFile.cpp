@@ -6,6 +6,7 @@
 #include "support/Text.h"
 
 #include <algorithm>
+#include <set>
 
 namespace lathe::tune {
 namespace {
@@ -13,16 +14,17 @@ namespace {
 using nlohmann::json;
 
 constexpr const char *headerKey = "lathe_models", *hashKey = "xxh3_128";
-constexpr int fileFormat = 1;
+constexpr int fileFormat = 2;
 
-/// What models depend on: those of another version fit if it is equal.
-json dependenciesOf(const ModelKind &kind) {
-  json algorithmTexts = json::array();
+const std::string again = "train it again with `lathe tune --train-model`";
+
+/// Texts of a family's algorithms, "direct/1".
+std::set<std::string> algorithmsOf(const std::string &family) {
+  std::set<std::string> texts;
   for (const Algorithm &algorithm : algorithms())
-    algorithmTexts.push_back(algorithm.str());
-  return {{"feature_version", featureVersion},
-          {"feature_names", store::documentKey(featureNames(kind.features))},
-          {"algorithms", std::move(algorithmTexts)}};
+    if (algorithm.family == family)
+      texts.insert(algorithm.str());
+  return texts;
 }
 
 std::string hashOf(const json &header, const std::vector<std::string> &lines) {
@@ -35,22 +37,19 @@ std::string hashOf(const json &header, const std::vector<std::string> &lines) {
   return hasher.digest();
 }
 
-/// Throws Error for the first of the dependencies that differs.
-void requireFitting(const json &dependencies, const ModelKind &kind) {
-  const std::string again = "train it again with `lathe tune --train-model`";
-  const json own = dependenciesOf(kind);
-  for (const char *key : {"feature_version", "feature_names"})
-    require(dependencies.at(key) == own.at(key),
-            "it was trained on other features '{}' than this version of Lathe has ({} {}, expected {}); {}",
-            name(kind.features), key, dependencies.at(key).dump(), own.at(key).dump(), again);
-  auto requireSubset = [&](const json &some, const json &all, const char *whose) {
-    for (const json &algorithm : some)
-      require(std::find(all.begin(), all.end(), algorithm) != all.end(),
-              "it was trained with other algorithms than this version of Lathe has: only {} has {}; {}", whose,
-              printable(algorithm.get<std::string>()), again);
-  };
-  requireSubset(dependencies.at("algorithms"), own.at("algorithms"), "the file");
-  requireSubset(own.at("algorithms"), dependencies.at("algorithms"), "this version");
+/// The place of each of the file's features among those of this version.
+std::vector<size_t> columnsOf(const json &header, FeatureSet set) {
+  int version = header.at("feature_version").get<int>();
+  require(version == featureVersion, "its features '{}' have version {}, expected {}; {}", name(set), version,
+          featureVersion, again);
+  const std::vector<std::string> &own = featureNames(set);
+  std::vector<size_t> columns;
+  for (const std::string &feature : header.at("features").get<std::vector<std::string>>()) {
+    auto found = std::find(own.begin(), own.end(), feature);
+    require(found != own.end(), "this version of Lathe has no feature '{}'; {}", printable(feature), again);
+    columns.push_back(size_t(found - own.begin()));
+  }
+  return columns;
 }
 
 TrainedModels modelsOf(json header, const std::vector<std::string> &lines) {
@@ -62,18 +61,26 @@ TrainedModels modelsOf(json header, const std::vector<std::string> &lines) {
   std::string kindName = header.at("model").get<std::string>();
   std::optional<ModelKind> kind = modelKindOf(kindName);
   require(kind.has_value(), "this version of Lathe has no model '{}'", printable(kindName));
-  requireFitting(header.at("trained_with"), *kind);
-  std::vector<std::string> families = header.at("families").get<std::vector<std::string>>();
+  std::vector<size_t> columns = columnsOf(header, kind->features);
+  auto families = header.at("families").get<std::vector<json>>();
   require(families.size() == lines.size(), "it has {}, expected {}", counted(int64_t(lines.size()), "model"),
           families.size());
   TrainedModels all{*kind, {}};
-  for (size_t i = 0; i < families.size(); ++i) {
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string family = families.at(i).at("family").get<std::string>();
+    auto trainedWith = families.at(i).at("algorithms").get<std::set<std::string>>();
+    std::set<std::string> own = algorithmsOf(family);
+    if (!std::includes(own.begin(), own.end(), trainedWith.begin(), trainedWith.end())) {
+      all.leftOut.push_back(family);
+      continue;
+    }
     LearnedModelOptions options;
     options.objective = kind->objective;
     auto model = std::make_shared<LearnedModel>(options);
-    model->load(lines[i]);
-    all.models[families[i]] = std::move(model);
+    model->load(lines[i], columns);
+    all.models[family] = std::move(model);
   }
+  require(!all.models.empty(), "it was trained with algorithms that this version of Lathe does not have; {}", again);
   return all;
 }
 
@@ -81,14 +88,16 @@ TrainedModels modelsOf(json header, const std::vector<std::string> &lines) {
 
 void writeModels(const std::string &path, const TrainedModels &models) {
   require(!models.models.empty(), "{}: there is no trained model to write", path);
-  std::vector<std::string> families, lines;
+  json families = json::array();
+  std::vector<std::string> lines;
   for (const auto &[family, model] : models.models) {
-    families.push_back(family);
+    families.push_back({{"family", family}, {"algorithms", algorithmsOf(family)}});
     lines.push_back(model->save());
   }
   json header = {{"format", fileFormat},
                  {"model", name(models.kind)},
-                 {"trained_with", dependenciesOf(models.kind)},
+                 {"feature_version", featureVersion},
+                 {"features", featureNames(models.kind.features)},
                  {"families", std::move(families)}};
   header[hashKey] = hashOf(header, lines);
   store::LineWriter writer(path);

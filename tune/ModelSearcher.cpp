@@ -212,9 +212,26 @@ std::vector<Point> ModelSearcher::proposalsFrom(const std::shared_ptr<const Lear
   return chooseBatch();
 }
 
-void ModelSearcher::fillBatch() {
+void ModelSearcher::takeStart() {
   if (startModel)
     start = std::exchange(startModel, {})();
+}
+
+std::optional<double> ModelSearcher::expectedSpeedup() {
+  takeStart();
+  if (!start || kind.objective != Objective::regression || passed.empty())
+    return std::nullopt;
+  if (batch.empty())
+    fillBatch();
+  std::vector<Example> examples = {features.example(space.schedule(passed.front().point))};
+  for (const Point &point : batch)
+    examples.push_back(features.example(space.schedule(point)));
+  std::vector<double> scores = start->score(examples); // logarithms of speeds
+  return std::exp(*std::max_element(scores.begin(), scores.end()) - scores.front());
+}
+
+void ModelSearcher::fillBatch() {
+  takeStart();
   std::vector<Point> best;
   if (!start || passed.size() >= enoughTrials) {
     best = proposalsFrom(start && startIsWorse() ? nullptr : start);
@@ -223,7 +240,7 @@ void ModelSearcher::fillBatch() {
     chains.clear(); // neither follows the other
     std::vector<Point> learned = proposalsFrom(start);
     for (size_t i = 0; i < std::max(learned.size(), predicted.size()); ++i)
-      for (const std::vector<Point> *side : {&predicted, &learned})
+      for (const std::vector<Point> *side : {&learned, &predicted})
         if (i < side->size())
           best.push_back((*side)[i]);
   }

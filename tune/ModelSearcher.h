@@ -33,6 +33,9 @@ public:
   ModelSearcher(const Space &space, uint64_t seed, std::vector<Point> starts, const ModelKind &kind,
                 StartModel startModel);
 
+  /// By the model of other tasks, if its scores have a unit.
+  std::optional<double> expectedSpeedup() override;
+
 private:
   struct Scored {
     double score;
@@ -57,6 +60,7 @@ private:
   std::optional<Point> drawNew();
   void makeModel(std::shared_ptr<const LearnedModel> from);
   bool startIsWorse() const;
+  void takeStart();
   void fillBatch();
   std::vector<Point> proposalsFrom(const std::shared_ptr<const LearnedModel> &from);
   std::vector<double> scoresOf(const std::vector<Point> &points);

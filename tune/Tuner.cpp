@@ -32,7 +32,8 @@ struct Tuner::Running {
   TurnMeasurement priorMeasured;                              // alone
   size_t trials = 0, searched = 0, failed = 0, sinceGain = 0; // searched, failed: of this run
   std::map<store::PointStatus, size_t> failures;
-  std::string declined; // why the task cannot be measured
+  std::string declined;    // why the task cannot be measured
+  bool isExpected = false; // other tasks tell what the first batch gains: the first of its schedules tell enough
 
   Running(const TaskToTune &task, const TuneOptions &options, StartModel startModel) : space(spaceOf(task)) {
     std::vector<Point> starts;
@@ -59,6 +60,12 @@ struct Tuner::Running {
       ++failures[measurement.status];
   }
 };
+
+void TunedTask::drop() {
+  schedule = prior;
+  gained = false;
+  after = before;
+}
 
 Tuner::Tuner(const std::vector<TaskToTune> &tasks, TrialRunner &runner, TuneOptions given, TuneWatch watch)
     : tasks(tasks), runner(runner), options(std::move(given)), watch(std::move(watch)) {
@@ -190,8 +197,27 @@ void Tuner::begin(size_t index) {
   one.searcher->report(trials);
 
   double best = one.best() < never ? one.best() : task.predictedSeconds;
-  one.progress.emplace(double(task.task.count), std::min(task.floorSeconds, best), best,
-                       (now() - start) * double(options.batch) / double(first.size()));
+  double batchSeconds = (now() - start) * double(options.batch) / double(first.size());
+  size_t earlierBatches = trials.size() / options.batch;
+  one.progress.emplace(double(task.task.count), std::min(task.floorSeconds, best),
+                       earlierBatches && one.prior < never ? one.prior : best, batchSeconds);
+  for (size_t batch = 0; batch < earlierBatches; ++batch) // the first one gained all: nobody knows the order of trials
+    one.progress->add(best, batchSeconds);
+  if (!earlierBatches)
+    expectGain(index);
+}
+
+/// What other tasks tell about the first batch.
+void Tuner::expectGain(size_t index) {
+  Running &one = *running[index];
+  double start = now();
+  if (start > options.deadline)
+    return;
+  if (std::optional<double> speedup = one.searcher->expectedSpeedup()) {
+    one.progress->expect(one.best() / *speedup);
+    one.isExpected = true;
+  }
+  choosing += now() - start;
 }
 
 bool Tuner::isTooLate(size_t task) {
@@ -219,7 +245,8 @@ void Tuner::search() {
     if (isTooLate(*next))
       return;
     Running &one = *running[*next];
-    size_t count = std::min(options.batch, options.trials - std::min(options.trials, one.trials));
+    size_t batch = std::exchange(one.isExpected, false) ? std::max<size_t>(1, options.batch / 2) : options.batch;
+    size_t count = std::min(batch, options.trials - std::min(options.trials, one.trials));
     double start = now();
     std::vector<Point> points = one.searcher->propose(count); // may train a model, which takes seconds
     choosing += now() - start;
@@ -258,6 +285,7 @@ std::vector<std::string> Tuner::finalists(size_t index) const {
 TunedTask Tuner::settle(size_t index) {
   const Running &one = *running[index];
   TunedTask result{.declined = one.declined,
+                   .prior = one.priorText,
                    .schedule = one.priorText,
                    .trials = one.trials,
                    .searched = one.searched,

@@ -81,6 +81,7 @@ struct TuneState {
 /// A task at the end. Times are seconds of a run.
 struct TunedTask {
   std::string declined; // why the task cannot be measured; "": it was
+  std::string prior;    // the prior's schedule
   std::string schedule; // the one kept: the prior's unless another is faster beyond doubt
   bool gained = false;  // another than the prior's is kept
   /// Seconds with the prior's schedule (0: it failed) and with the kept one: before / the ratio of the turns.
@@ -90,6 +91,9 @@ struct TunedTask {
       {}; // of the last turns, the prior's schedule first unless it failed; without turns it alone
   size_t trials = 0, searched = 0; // with earlier runs, and of this run
   std::map<store::PointStatus, size_t> failures;
+
+  /// Keeps the prior's schedule after all: the other one gains nothing inside the model.
+  void drop();
 };
 
 /// Callbacks, each may be empty. They are called between measurements.
@@ -127,6 +131,7 @@ private:
   double now() const;
   double settleSeconds() const;
   void begin(size_t task);
+  void expectGain(size_t task);
   /// True, with the reason, if one more batch of the task would end too late.
   bool isTooLate(size_t task);
   /// Measures and reports the points; returns false if there are none.

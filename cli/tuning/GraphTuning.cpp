@@ -115,6 +115,17 @@ bool GraphTuning::isSettled() const {
   });
 }
 
+/// True if one earlier run has measured everything and ended before its model was verified.
+bool GraphTuning::isInterrupted() const {
+  bool any = false;
+  for (auto &[key, question] : questions) {
+    if (!question.measurement || (question.seconds && question.verdict != store::TuningVerdict::open))
+      return false;
+    any |= question.seconds.has_value();
+  }
+  return any;
+}
+
 void GraphTuning::measure(tune::TrialRunner &runner, double deadline, Progress &progress) {
   constexpr double unknown = std::numeric_limits<double>::infinity();
   size_t done = 0;
@@ -132,33 +143,8 @@ void GraphTuning::measure(tune::TrialRunner &runner, double deadline, Progress &
   }
 }
 
-/// Times that compilations use already stay in use where this model is no reason to the contrary.
-void GraphTuning::record(store::TuningVerdict verdict, bool spareUsed) {
-  TrialRecords records(recording, "graph");
-  for (auto &[key, question] : questions) {
-    if (spareUsed && question.verdict == store::TuningVerdict::faster) {
-      question.seconds = known.at(key).seconds;
-      continue;
-    }
-    if (!question.measurement)
-      continue;
-    question.verdict = verdict;
-    tune::Task task = question.task;
-    task.key = key.first;
-    task.family.clear(); // no search has a task like it
-    task.kernel.clear();
-    records.add(task, *question.measurement, verdict);
-  }
-}
-
-bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seconds, Progress &progress) {
-  ask(false);
-  if (isSettled() && !(ask(true) && !isSettled())) {
-    kept = std::any_of(questions.begin(), questions.end(),
-                       [](auto &entry) { return entry.second.verdict == store::TuningVerdict::faster; });
-    return false;
-  }
-  // All are measured anew, one after the other: clocks differ from day to day.
+/// Measures all kernels, one after the other: clocks differ from day to day.
+void GraphTuning::measureAll(tune::TrialRunner &runner, double deadline, Progress &progress) {
   for (auto &[key, question] : questions) {
     question.measurement.reset();
     question.seconds.reset();
@@ -169,6 +155,48 @@ bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seco
     if (!ask(true))
       break;
   }
+}
+
+/// True if compilations use the time already.
+bool GraphTuning::isUsed(const Key &key) const {
+  auto record = known.find(key);
+  return record != known.end() && record->second.seconds && record->second.verdict == store::TuningVerdict::faster;
+}
+
+std::vector<store::TunedTask> GraphTuning::recordsOf(store::TuningVerdict verdict, bool spareUsed) const {
+  TrialRecords records(recording, "graph");
+  std::vector<store::TunedTask> all;
+  for (auto &[key, question] : questions) {
+    if (!question.measurement || (spareUsed && isUsed(key)))
+      continue;
+    tune::Task task = question.task;
+    task.key = key.first;
+    task.family.clear(); // no search has a task like it
+    task.kernel.clear();
+    all.push_back(records.of(task, *question.measurement, verdict));
+  }
+  return all;
+}
+
+void GraphTuning::conclude(store::TuningVerdict verdict, bool spareUsed) {
+  for (auto &[key, question] : questions)
+    if (spareUsed && isUsed(key)) {
+      question.seconds = known.at(key).seconds;
+      question.verdict = store::TuningVerdict::faster;
+    } else if (question.measurement) {
+      question.verdict = verdict;
+    }
+}
+
+bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seconds, Progress &progress) {
+  ask(false);
+  if (isSettled() && !(ask(true) && !isSettled())) {
+    kept = std::any_of(questions.begin(), questions.end(),
+                       [](auto &entry) { return entry.second.verdict == store::TuningVerdict::faster; });
+    return false;
+  }
+  if (!isInterrupted() || (ask(true) && !isInterrupted()))
+    measureAll(runner, deadline, progress);
   std::string chosen = (temporaryFolder() / "graph.lathe").string(),
               standard = (temporaryFolder() / "standard.lathe").string();
   CompileOptions answered = compiling;
@@ -189,14 +217,22 @@ bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seco
     comparison = compareTuned(model, chosen, standard, seconds);
     kept = !comparison->slower && comparison->ratio >= 1;
   }
-  record(kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain, !choices);
+  decided = true;
+  // Times that compilations use already stay in use where this model is no reason to the contrary.
+  bool spareUsed = kept || !choices;
+  recording.add(recordsOf(kept ? store::TuningVerdict::open : store::TuningVerdict::noGain, spareUsed));
+  conclude(kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain, !choices);
   return true;
 }
 
-void GraphTuning::undo() {
-  if (kept)
-    record(store::TuningVerdict::noGain, false);
-  kept = false;
+std::vector<store::TunedTask> GraphTuning::settled(bool keep) {
+  bool changes = kept && (decided || !keep);
+  kept = kept && keep;
+  if (!changes)
+    return {};
+  store::TuningVerdict verdict = kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain;
+  conclude(verdict, false);
+  return recordsOf(verdict, false);
 }
 
 std::string GraphTuning::line() const {

@@ -18,11 +18,12 @@ public:
   /// The times that compilations of the model use; empty if there are none. Before decide(): of earlier runs.
   MeasuredTimes times() const;
   /// Measures what earlier runs have not, until `deadline` (of lab::steadySeconds), and compares the graph that the times
-  /// choose with the default one for about `seconds`. The times are kept for compilations unless the chosen graph is
-  /// slower as a whole. Returns false where earlier runs have done all this.
+  /// choose with the default one for about `seconds`. Returns false where earlier runs have done all this. If the chosen
+  /// graph is not slower as a whole, its times are recorded without a verdict: no compilation uses them before `settled`.
   bool decide(tune::TrialRunner &runner, double deadline, double seconds, Progress &progress);
-  /// Keeps the default graph after all: the tuned model is not faster.
-  void undo();
+  /// Keeps the chosen graph, or the default one after all where the tuned model is not faster. Returns the records that say
+  /// so, to be kept together with those of the tasks.
+  std::vector<store::TunedTask> settled(bool keep);
 
   bool isKept() const { return kept; }
   /// "graph: 12 kernels measured; their times choose other layouts, kernels or orders of images for 3 operators: 1.03
@@ -43,15 +44,21 @@ private:
   const CompileOptions &compiling;
   Recording &recording;
   GraphRecords known;
-  std::map<std::pair<std::string, std::string>, Question> questions; // by text of the graph task and schedule
+  using Key = std::pair<std::string, std::string>; // text of the graph task, schedule
+  std::map<Key, Question> questions;
   int measured = 0, choices = 0;
-  bool kept = false;
+  bool kept = false, decided = false; // decided: by this run
   std::optional<TunedComparison> comparison;
 
   bool ask(bool answered);
   bool isSettled() const;
+  bool isInterrupted() const;
+  void measureAll(tune::TrialRunner &runner, double deadline, Progress &progress);
   void measure(tune::TrialRunner &runner, double deadline, Progress &progress);
-  void record(store::TuningVerdict verdict, bool spareUsed);
+  bool isUsed(const Key &key) const;
+  /// Records of all measurements with this verdict. `spareUsed`: but of times that compilations use already.
+  std::vector<store::TunedTask> recordsOf(store::TuningVerdict verdict, bool spareUsed) const;
+  void conclude(store::TuningVerdict verdict, bool spareUsed);
 };
 
 } // namespace lathe::cli

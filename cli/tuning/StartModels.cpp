@@ -43,7 +43,10 @@ StartModels StartModels::shipped(const std::string &searcher) {
 }
 
 std::string StartModels::str() const {
-  return fmt::format("the models in {}{}", printable(file), isShipped ? ", which came with lathe" : "");
+  std::string text = fmt::format("the models in {}{}", printable(file), isShipped ? ", which came with lathe" : "");
+  if (!models.leftOut.empty())
+    text += fmt::format(" (without {}, whose algorithms have changed)", listed(models.leftOut));
+  return text;
 }
 
 } // namespace lathe::cli

@@ -26,7 +26,7 @@ void TrialRecords::add(const tune::Task &task, const std::vector<tune::Measureme
   recording.add(taskOf(task), std::move(records));
 }
 
-void TrialRecords::add(const tune::Task &task, const tune::TunedTask &tuned, bool undone) {
+store::TunedTask TrialRecords::of(const tune::Task &task, const tune::TunedTask &tuned, bool undone) const {
   std::vector<store::TuningRecord> records;
   for (const tune::TurnMeasurement &one : tuned.finalists) {
     store::TuningRecord record = recordOf(one);
@@ -35,14 +35,15 @@ void TrialRecords::add(const tune::Task &task, const tune::TunedTask &tuned, boo
       record.verdict = kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain;
     records.push_back(std::move(record));
   }
-  recording.add(taskOf(task), std::move(records));
+  return {taskOf(task), std::move(records)};
 }
 
-void TrialRecords::add(const tune::Task &task, const tune::Measurement &measurement, store::TuningVerdict verdict) {
+store::TunedTask TrialRecords::of(const tune::Task &task, const tune::Measurement &measurement,
+                                  store::TuningVerdict verdict) const {
   store::TuningRecord record = recordOf(measurement);
   if (measurement.passed())
     record.verdict = verdict;
-  recording.add(taskOf(task), {std::move(record)});
+  return {taskOf(task), {std::move(record)}};
 }
 
 void TrialRecords::recall(tune::TaskToTune &task) const {

@@ -16,9 +16,9 @@ public:
 
   void add(const tune::Task &task, const std::vector<tune::Measurement> &measurements);
   /// The finalists of a task with what the turns have found. `undone`: what is faster by itself is no gain for the model.
-  void add(const tune::Task &task, const tune::TunedTask &tuned, bool undone = false);
+  store::TunedTask of(const tune::Task &task, const tune::TunedTask &tuned, bool undone = false) const;
   /// One schedule with a verdict.
-  void add(const tune::Task &task, const tune::Measurement &measurement, store::TuningVerdict verdict);
+  store::TunedTask of(const tune::Task &task, const tune::Measurement &measurement, store::TuningVerdict verdict) const;
   /// Adds to the task what earlier searches on this machine have measured and kept.
   void recall(tune::TaskToTune &task) const;
 

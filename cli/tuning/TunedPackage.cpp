@@ -3,11 +3,15 @@
 #include "cli/Self.h"
 #include "lab/judging/Turns.h"
 #include "lab/judging/Verdict.h"
+#include "tune/GainingChanges.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 
 namespace lathe::cli {
+
+static constexpr double leastComparison = 2; // seconds
 
 TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, const std::string &untuned,
                              double seconds) {
@@ -24,6 +28,7 @@ TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, 
   const nlohmann::json &peer = result.comparison.at("peers").at(0);
   result.slower = peer.value("verdict", "") == name(lab::Verdict::slower);
   result.ratio = peer.value("ratio", 0.0);
+  result.interval = peer.value("ratio_high", 0.0) - peer.value("ratio_low", 0.0);
   return result;
 }
 
@@ -54,10 +59,9 @@ std::string TunedOutcome::str() const {
 TunedPackage::TunedPackage(const ModelFlags &model, CompileOptions options, double budget)
     : model(model), options(std::move(options)), budget(budget) {}
 
-std::string TunedPackage::compileWith(CompileOptions compiling, const std::map<std::string, std::string> &schedules,
-                                      const char *name) const {
+std::string TunedPackage::compileWith(CompileOptions compiling, const TaskSchedule &schedules, const char *name) const {
   auto lookUp = [&](const std::string &task) -> std::optional<TaskSchedules::Entry> {
-    auto found = schedules.find(task);
+    auto found = std::find_if(schedules.begin(), schedules.end(), [&](auto &entry) { return entry.first == task; });
     if (found == schedules.end())
       return std::nullopt;
     return TaskSchedules::Entry{found->second, "lathe tune"};
@@ -96,21 +100,12 @@ double TunedPackage::reservedSeconds() const {
   return margin * compileSeconds + std::clamp(share * budget, least, most);
 }
 
-TunedOutcome TunedPackage::finish(const CompileOptions &tunedOptions,
-                                  const std::map<std::string, std::string> &schedules, double left,
-                                  Progress &progress) {
-  constexpr double leastCheck = 10, leastComparison = 2; // seconds, where the budget is spent
-  double end = lab::steadySeconds() + left;
-  if (!reference)
-    prepare(progress);
-  progress.update("compiling the tuned model", 0, 0);
-  tuned = compileWith(tunedOptions, schedules, "tuned.lathe");
+TunedOutcome TunedPackage::judge(double checkSeconds, double seconds, Progress &progress) {
   progress.update("verifying the tuned model", 0, 0);
   TunedOutcome result;
-  result.check = reference->check(tuned, std::max(end - lab::steadySeconds(), leastCheck));
+  result.check = reference->check(tuned, checkSeconds);
   if (!result.check.passed)
     return result;
-  double seconds = std::max(budget > 0 ? end - lab::steadySeconds() : left, leastComparison);
   progress.updateUntil("comparing the model untuned and tuned", seconds);
   try {
     result.comparison = compareTuned(model, tuned, untuned, seconds);
@@ -118,6 +113,79 @@ TunedOutcome TunedPackage::finish(const CompileOptions &tunedOptions,
     result.check = {false, true, error.what()};
   }
   return result;
+}
+
+std::set<std::string> TunedPackage::dropLosing(const CompileOptions &tunedOptions, const TaskSchedule &schedules,
+                                               double end, Progress &progress) {
+  auto some = [&](const std::vector<size_t> &which) {
+    TaskSchedule result;
+    for (size_t i : which)
+      result.push_back(schedules[i]);
+    return result;
+  };
+  constexpr double most = 8; // seconds of a comparison
+  size_t comparisons = tune::usualJudgements(schedules.size()), done = 0;
+  std::string kept = tunedOptions.measured ? compileWith(tunedOptions, {}, "kept.lathe") : untuned;
+  auto judgeMore = [&](const std::vector<size_t> &before, const std::vector<size_t> &added) -> std::optional<bool> {
+    double share =
+        (end - lab::steadySeconds()) / double(std::max<size_t>(1, comparisons - std::min(comparisons, done)));
+    double seconds = std::clamp(share - compileSeconds, leastComparison, most);
+    if (lab::steadySeconds() + compileSeconds + seconds > end)
+      return std::nullopt;
+    std::vector<size_t> all = before;
+    all.insert(all.end(), added.begin(), added.end());
+    progress.update("comparing packages with fewer schedules", ++done, std::max(done, comparisons));
+    std::string more = compileWith(tunedOptions, some(all), "more.lathe");
+    TunedComparison comparison = compareTuned(model, more, kept, seconds);
+    if (comparison.slower || comparison.ratio < 1)
+      return false;
+    kept = (temporaryFolder() / "kept.lathe").string();
+    std::filesystem::rename(more, kept);
+    return true;
+  };
+  std::vector<size_t> gaining = tune::gainingChanges(schedules.size(), judgeMore);
+  std::set<std::string> dropped;
+  for (auto &[task, schedule] : schedules)
+    dropped.insert(task);
+  for (size_t i : gaining)
+    dropped.erase(schedules[i].first);
+  tuned = kept;
+  return dropped;
+}
+
+TunedOutcome TunedPackage::finish(const CompileOptions &tunedOptions, const TaskSchedule &schedules, double left,
+                                  Progress &progress) {
+  constexpr double leastCheck = 10;     // seconds, where the budget is spent
+  constexpr double withoutBudget = 120; // seconds in which packages with fewer schedules are compared
+  double end = lab::steadySeconds() + left;
+  auto untilEnd = [&] { return end - lab::steadySeconds(); };
+  if (!reference)
+    prepare(progress);
+  progress.update("compiling the tuned model", 0, 0);
+  tuned = compileWith(tunedOptions, schedules, "tuned.lathe");
+  // Half of the time is left for packages with fewer schedules.
+  auto judgeAll = [&] {
+    double seconds = budget > 0 ? untilEnd() / 2 : left;
+    return judge(std::max(untilEnd(), leastCheck), std::max(seconds, leastComparison), progress);
+  };
+  TunedOutcome all = judgeAll();
+  if (all.gainsNothing() && all.isVague())
+    all = judgeAll();
+  if (!all.gainsNothing() || schedules.size() < 2)
+    return all;
+  if (budget == 0)
+    end = lab::steadySeconds() + withoutBudget;
+  double whole = std::max(untilEnd() / 4, leastComparison); // the last comparison
+  std::string withAll = std::exchange(tuned, "");
+  std::set<std::string> dropped = dropLosing(tunedOptions, schedules, end - whole, progress);
+  if (dropped.size() == schedules.size() && !tunedOptions.measured) {
+    tuned = withAll;
+    return all;
+  }
+  TunedOutcome fewer = judge(std::max(untilEnd(), leastCheck), budget > 0 ? whole : left, progress);
+  fewer.withAll = std::move(all.comparison);
+  fewer.dropped = std::move(dropped);
+  return fewer;
 }
 
 void TunedPackage::write(const std::string &path, bool isTuned) {

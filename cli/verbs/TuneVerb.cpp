@@ -147,7 +147,7 @@ private:
             .settled =
                 [this](size_t task, const tune::TunedTask &result) {
                   if (!hasPackage()) // otherwise the whole model decides
-                    records.add(list.tasks[task].task, result);
+                    recording.add(std::vector{records.of(list.tasks[task].task, result)});
                 }};
   }
 
@@ -216,22 +216,35 @@ private:
 
   /// Compiles the tuned package, checks it, and compares it with the untuned one. What is kept is in the records afterwards.
   void finish(bool gained) {
-    std::map<std::string, std::string> schedules;
-    for (size_t i = 0; i < tuned.size(); ++i)
-      if (tuned[i].gained)
-        schedules[list.tasks[i].task.key] = tuned[i].schedule;
     constexpr double usual = 30; // seconds of comparing without a budget
     if (gained || flags.compare) {
       double left = flags.budget > 0 ? began + flags.budget - lab::steadySeconds() : usual;
-      whole = package.finish(withGraph(), schedules, left, progress);
+      whole = package.finish(withGraph(), fasterSchedules(), left, progress);
       undone = !whole->valid() || (gained && whole->gainsNothing());
+      for (size_t i = 0; i < tuned.size(); ++i)
+        if (whole->dropped.contains(list.tasks[i].task.key))
+          tuned[i].drop();
     }
+    // All or none: a tuned model without its graph, or the reverse, is one that nobody has compared.
+    std::vector<store::TunedTask> kept = graph->settled(!undone);
     for (size_t i = 0; i < tuned.size(); ++i)
-      records.add(list.tasks[i].task, tuned[i], undone);
-    if (undone)
-      graph->undo();
+      kept.push_back(records.of(list.tasks[i].task, tuned[i], undone));
+    recording.add(std::move(kept));
     if (!flags.output.empty())
       package.write(flags.output, gained && !undone);
+  }
+
+  /// Those that are expected to gain most first.
+  TaskSchedule fasterSchedules() const {
+    std::vector<std::pair<double, size_t>> gains;
+    for (size_t i = 0; i < tuned.size(); ++i)
+      if (tuned[i].gained)
+        gains.emplace_back(double(list.tasks[i].task.count) * (tuned[i].after - tuned[i].before), i);
+    std::sort(gains.begin(), gains.end());
+    TaskSchedule schedules;
+    for (auto [gain, i] : gains)
+      schedules.emplace_back(list.tasks[i].task.key, tuned[i].schedule);
+    return schedules;
   }
 
   void report(const tune::MeasureCounts &counts) {
@@ -256,6 +269,9 @@ private:
     if (whole) {
       json["verification"] = whole->check.text;
       json["comparison"] = whole->comparison ? whole->comparison->comparison : nlohmann::json();
+      json["dropped"] = whole->dropped;
+      if (whole->withAll)
+        json["comparison_with_all"] = whole->withAll->comparison;
     }
     if (graph)
       json["graph"] = graph->json();
@@ -268,10 +284,11 @@ private:
     for (size_t i = 0; i < tuned.size(); ++i)
       if (!tuned[i].declined.empty())
         std::cout << fmt::format("task {} was not tuned: {}\n", i + 1, printable(tuned[i].declined));
-    std::cout << fmt::format("{}; {}, {:.0f} a minute: building {:.0f} s, running {:.0f} s, choosing {:.0f} s, operands "
-                             "and references {:.0f} s; {:.0f} s in all\n",
-                             ended, counted(counts.trials, "trial"), counts.trialsPerMinute(), counts.build, counts.run,
-                             chooseSeconds, counts.prepare, lab::steadySeconds() - began);
+    std::cout << fmt::format(
+        "{}; {}, {:.0f} a minute: building {:.0f} s, running {:.0f} s, choosing {:.0f} s, operands "
+        "and references {:.0f} s; {:.0f} s in all\n",
+        ended, counted(counts.trials, "trial"), counts.trialsPerMinute(), counts.build, counts.run, chooseSeconds,
+        counts.prepare, lab::steadySeconds() - began);
     if (graph) {
       std::cout << graph->line();
       printWhole();
@@ -292,6 +309,10 @@ private:
       std::cout << "no schedule is faster than the default beyond doubt: nothing changes\n";
       return;
     }
+    if (whole->withAll)
+      std::cout << fmt::format(
+          "the model with all faster schedules: {}\n{} inside the model: not kept\n", whole->withAll->speedText(),
+          counted(int64_t(whole->dropped.size()), "schedule gains nothing", "schedules gain nothing"));
     std::cout << fmt::format("the model: {}\n", whole->str());
     if (whole->valid() && undone)
       std::cout << "the tuned model is not faster: nothing of it is kept\n";

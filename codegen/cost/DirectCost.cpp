@@ -77,8 +77,9 @@ private:
       }
       row += double(tile.count) * taps;
       double sums = double(tile.width * vectors);
-      results += double(tile.count) * (storeCycles(conv, plan.lanes, sums) + resultCycles(sums, operators) +
-                                       turnCycles + double(plan.passes() - 1) * (sums * 1.5 + turnCycles));
+      double turn = !conv.pointwise() ? turnCycles : vectors > 1 ? wideTileCycles : 0;
+      results += double(tile.count) * (storeCycles(conv, plan.lanes, sums) + resultCycles(sums, operators) + turn +
+                                       double(plan.passes() - 1) * (sums * 1.5 + turnCycles));
     }
     constexpr double nearCode = 32 << 10, codeRate = 12; // bytes, bytes a cycle
     double fetch = code > nearCode ? code / codeRate : 0;

@@ -15,6 +15,11 @@ LoopRuns runsOf(const LoopShape &shape, int64_t grain) {
   runs.units = valueOf(units.count);
   if (shape.limit == 0)
     return runs;
+  int64_t before = 1;
+  for (size_t i = 0; i < units.axis; ++i)
+    before *= std::max<int64_t>(1, int64_t(valueOf(shape.extents[i])));
+  runs.items = {WorkAxis{before},
+                WorkAxis::cut(int64_t(valueOf(shape.extents[units.axis])), std::max<int64_t>(1, units.chunk))};
   double all = 1;
   for (size_t i = 0; i < shape.limit; ++i)
     all *= std::max(1.0, valueOf(shape.extents[i]));
@@ -36,11 +41,12 @@ LoopRuns runsOf(const ReduceFacts &facts, const Schedule &schedule) {
 
 namespace {
 
-/// A run of `vectors` vectors, `together` side by side and the rest one by one. `work`: cycles of one of so many.
-template <class Work> double runCycles(double vectors, double together, const Work &work) {
+/// A run of `vectors` vectors, `together` side by side and the rest one by one. `work`: cycles of one of so many. `turn`: of
+/// entering and leaving a loop.
+template <class Work> double runCycles(double vectors, double together, const Work &work, double turn = turnCycles) {
   double groups = std::floor(vectors / together), rest = vectors - groups * together;
-  double cycles = groups * (together * work(together) + loopCycles) + turnCycles;
-  return cycles + (together > 1 ? std::ceil(rest) * (work(1.0) + loopCycles) + (rest > 0 ? turnCycles : 0)
+  double cycles = groups * (together * work(together) + loopCycles) + turn;
+  return cycles + (together > 1 ? std::ceil(rest) * (work(1.0) + loopCycles) + (rest > 0 ? turn : 0)
                                 : (rest > 0 ? work(1.0) : 0));
 }
 
@@ -69,7 +75,7 @@ Prediction GrainFacts::predict(const Schedule &schedule) const {
   else
     cost.passOperands();
   cost.compute = elements * elementCycles + runs.runs * 2 + runs.units * turnCycles;
-  return cost.finish(runs.units, 0.8);
+  return cost.finish(runs.items, 0.8);
 }
 
 Prediction MapFacts::predict(const Schedule &schedule) const {
@@ -84,7 +90,7 @@ Prediction MapFacts::predict(const Schedule &schedule) const {
            spillCycles(target, together, body.live, body.constants, body.instructions + memory);
   };
   cost.compute = runs.runs * runCycles(vectors, double(schedule.number("interleave")), work);
-  return cost.finish(runs.units, 0.7);
+  return cost.finish(runs.items, 0.7);
 }
 
 Prediction PoolFacts::predict(const Schedule &schedule) const {
@@ -105,14 +111,15 @@ Prediction PoolFacts::predict(const Schedule &schedule) const {
   };
   if (blocked) {
     double borders = std::min(width, std::ceil((kernel - 1) / double(lastStride)));
-    cost.compute = rows * (runCycles(width - borders, double(schedule.number("interleave")), pixels) +
+    constexpr double sameTurn = 4; // all rows are equally long: branches are predicted
+    cost.compute = rows * (runCycles(width - borders, double(schedule.number("interleave")), pixels, sameTurn) +
                            borders * (double(window) * 2 + turnCycles) + 2 * turnCycles);
   } else { // lanes are positions; those at borders one by one, strided ones gathered
     double gather = lastStride > 1 ? double(target.lanes()) : 1;
     cost.compute = rows * (std::ceil(width / double(target.lanes())) * double(window) * gather +
                            2 * double(window) * 3 + 3 * turnCycles);
   }
-  return cost.finish(runs.units, 0.7);
+  return cost.finish(runs.items, 0.7);
 }
 
 Prediction ReduceFacts::predict(const Schedule &schedule) const {
@@ -124,7 +131,7 @@ Prediction ReduceFacts::predict(const Schedule &schedule) const {
   if (!lanesAreResults) {
     double vectors = std::ceil(count / double(lanes));
     cost.compute = runs.runs * runs.length * (vectors * 0.7 * operations + 10 * operations);
-    return cost.finish(runs.units, 0.6);
+    return cost.finish(runs.items, 0.6);
   }
   auto column = [&](double side) { // a vector of results: a chain, four of them if there are few side by side
     double chains = side >= 4 ? side : 4 * side;
@@ -137,7 +144,7 @@ Prediction ReduceFacts::predict(const Schedule &schedule) const {
   cost.compute = runs.runs * (vectorLoop ? runCycles(results, double(together), column) : results * column(1));
   if (vectorLoop && together * lanes * 4 < 512) // each row is a stream of its own
     cost.compute *= 1.0 + 0.15 * std::max(0.0, 3 - std::log2(double(together)));
-  return cost.finish(runs.units, 0.6);
+  return cost.finish(runs.items, 0.6);
 }
 
 Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
@@ -149,7 +156,7 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
   if (!contiguous) {
     double columns = std::ceil(runs.length / double(lanes));
     cost.compute = runs.runs * (columns * n * (4 + exponential + scale + 2) + turnCycles);
-    return cost.finish(runs.units, 0.6);
+    return cost.finish(runs.items, 0.6);
   }
   auto row = [&](double together) { // a row stands alone with two partial results
     double chains = together > 1 ? together : 2;
@@ -161,7 +168,7 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
   };
   double together = double(schedule.number("interleave"));
   cost.compute = runs.runs * runCycles(runs.length, together, row);
-  return cost.finish(runs.units, 0.6);
+  return cost.finish(runs.items, 0.6);
 }
 
 Prediction NormalizeFacts::predict(const Schedule &schedule) const {
@@ -184,7 +191,7 @@ Prediction NormalizeFacts::predict(const Schedule &schedule) const {
   double together = double(schedule.number("interleave"));
   double results = contiguous ? runs.length : std::ceil(runs.length / double(std::max<int64_t>(1, shape.granule)));
   cost.compute = runs.runs * runCycles(results, together, row);
-  return cost.finish(runs.units, 0.6);
+  return cost.finish(runs.items, 0.6);
 }
 
 } // namespace lathe

@@ -284,6 +284,10 @@ std::unique_ptr<IndexedKernel> makeIndexed(const KernelProblem &problem) {
     return makeGridSample(problem);
   if (name == "roi_align")
     return makeRoiAlign(problem);
+  if (name == "max_pool_indices")
+    return makeMaxPoolIndices(problem);
+  if (name == "col2im")
+    return makeCol2Im(problem);
   throw Declined{fmt::format("'{}' is not an indexed operator that is compiled", name)};
 }
 

@@ -1,4 +1,4 @@
-// Kernels of family "indexed": operators that read or write at positions which other tensors hold.
+// Kernels of family "indexed": operators that read or write at positions which other tensors hold, or which windows give.
 //
 // Positions are in range: the runtime checks those that must be before the kernel starts (runtime/plan/ElementRanges.h).
 #pragma once
@@ -38,6 +38,8 @@ protected:
 
 std::unique_ptr<IndexedKernel> makeGridSample(const KernelProblem &problem);
 std::unique_ptr<IndexedKernel> makeRoiAlign(const KernelProblem &problem);
+std::unique_ptr<IndexedKernel> makeMaxPoolIndices(const KernelProblem &problem);
+std::unique_ptr<IndexedKernel> makeCol2Im(const KernelProblem &problem);
 std::unique_ptr<IndexedKernel> makeScatter(const KernelProblem &problem);
 
 /// Adds extents, strides and the number of elements of a tensor to those that code needs.

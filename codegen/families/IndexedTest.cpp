@@ -70,6 +70,25 @@ protected:
         << "seed " << seed << "\n"
         << text;
   }
+  static std::string list(const Shape &values) { return fmt::format("array<i64: {}>", fmt::join(values, ", ")); }
+  /// An operator of one operand, over small whole numbers, of which many are equal.
+  void checkWindows(uint64_t seed, const Shape &x, const std::string &y, const std::string &op,
+                    const std::string &attributes, double tolerance) {
+    std::string text = fmt::format("func.func @k(%x: {0}) -> {1} attributes {{nn.family = \"indexed\"}} {{\n  %y = "
+                                   "nn.{2} %x {{{3}}} : ({0}) -> {1}\n  return %y : {1}\n}}",
+                                   tensor(x, type), y, op, attributes);
+    std::string schedule = maybe() ? "" : fmt::format("index/1 grain={}", upTo(1000));
+    KernelUnderTest kernel(text, target, seed, 1 + static_cast<int>(seed % 3));
+    ASSERT_EQ(kernel.declined(schedule), "") << "seed " << seed << "\n" << text;
+    auto inputs = kernel.randomInputs(-3, 3);
+    for (int64_t i = 0; i < inputs[0].elements() && type == "f32"; ++i) {
+      float &value = inputs[0].as<float>()[i];
+      value = op == "max_pool_indices" && maybe(12) ? std::numeric_limits<float>::quiet_NaN() : std::round(value);
+    }
+    EXPECT_EQ(difference(kernel.run(inputs, schedule).at(0), kernel.expected(inputs).at(0), tolerance), "")
+        << "seed " << seed << "\n"
+        << text;
+  }
   const char *reduction(bool numbers) {
     const char *names[] = {"none", "add", "mul", "max", "min"};
     return names[numbers ? random() % 5 : 0];
@@ -144,6 +163,54 @@ TEST_F(Indexed, maxUnpool) {
                       "array<i32: 1, 1, 0>",
                       fmt::join(kernel, ", "), fmt::join(strides, ", "), fmt::join(pads, ", ")),
           {places}, 0, false);
+  }
+}
+
+TEST_F(Indexed, positionsOfMaxima) {
+  for (uint64_t first = firstSeed(), seed = first; seed < first + 60; ++seed) {
+    start(seed, true);
+    Shape x = shape(3 + seed % 3, 12), y = x, kernel, strides, dilations, pads(2 * (x.size() - 2));
+    for (size_t i = 2; i < x.size(); ++i) {
+      size_t axis = i - 2, spatial = x.size() - 2;
+      kernel.push_back(upTo(std::min<int64_t>(3, x[i])));
+      strides.push_back(upTo(3));
+      dilations.push_back(kernel.back() > 1 && (kernel.back() - 1) * 2 < x[i] ? upTo(2) : 1);
+      pads[axis] = below(kernel.back());
+      pads[spatial + axis] = below(kernel.back());
+      int64_t extent = (kernel.back() - 1) * dilations.back() + 1;
+      y[i] = (x[i] + pads[axis] + pads[spatial + axis] - extent) / strides.back() + 1;
+    }
+    checkWindows(seed, x, tensor(y, "i64"), "max_pool_indices",
+                 fmt::format("kernel = {}, strides = {}, dilations = {}, pads = {}, column_major = {}", list(kernel),
+                             list(strides), list(dilations), list(pads), maybe()),
+                 0);
+  }
+}
+
+TEST_F(Indexed, blocksAddedBack) {
+  for (uint64_t first = firstSeed(), seed = first; seed < first + 60; ++seed) {
+    start(seed, true);
+    size_t spatial = 1 + seed % 3;
+    Shape image(spatial), block(spatial), strides(spatial), dilations(spatial), pads(2 * spatial),
+        y = {upTo(3), upTo(5)};
+    Shape x = {y[0], y[1], 1};
+    for (size_t i = 0; i < spatial; ++i) {
+      block[i] = upTo(3);
+      dilations[i] = upTo(2);
+      strides[i] = upTo(3);
+      image[i] = (block[i] - 1) * dilations[i] + upTo(8);
+      pads[i] = below(3);
+      pads[spatial + i] = below(3);
+      x[1] *= block[i];
+      x[2] *= (image[i] + pads[i] + pads[spatial + i] - (block[i] - 1) * dilations[i] - 1) / strides[i] + 1;
+      y.push_back(image[i]);
+    }
+    double tolerance = type == "f16" || type == "bf16" ? 2e-2 : type == "f64" ? 1e-12 : 1e-5;
+    checkWindows(seed, x, tensor(y, type), "col2im",
+                 fmt::format("image = {}, block = {}, dilations = {}, pads = {}, strides = {}, operandSegmentSizes = "
+                             "array<i32: 1, 0, 0>",
+                             list(image), list(block), list(dilations), list(pads), list(strides)),
+                 tolerance);
   }
 }
 

@@ -114,7 +114,7 @@ public:
           running(h, from, 1, {});
       });
     });
-    return h.finish(schedule, units.count, name == "top_k" ? topKScratch(x.type, length) : Dim(0));
+    return h.finish(schedule, units.count, name == "top_k" && maySort() ? topKScratch(x.type, length) : Dim(0));
   }
 
 private:
@@ -298,6 +298,11 @@ private:
       extents.push_back(extent);
   }
 
+  /// False where every line takes few steps by insertion.
+  bool maySort() const {
+    return kept.constantOr(fewKept + 1) > fewKept && (kept * length).constantOr(fewSteps + 1) > fewSteps;
+  }
+
   /// By insertion where that takes few steps, otherwise by sorting.
   void topK(KernelHarness &h, Value row, Value from, Value line) const {
     KernelBuilder &k = h.k;
@@ -305,12 +310,10 @@ private:
       return;
     auto insert = [&] { insertTopK(h, row, from, line); };
     auto sort = [&] { sortTopK(h, row, from, line); };
-    bool few = kept.constantOr(fewKept + 1) <= fewKept || (kept * length).constantOr(fewSteps + 1) <= fewSteps;
-    if (few || (kept * length).isConstant())
-      return few ? insert() : sort();
+    if (!maySort() || (kept * length).isConstant())
+      return maySort() ? sort() : insert();
     Value most = h.extent(kept), steps = k.mul(most, h.extent(length));
-    Value little =
-        either(k, k.less(most, k.constant(fewKept + 1)), k.less(steps, k.constant(fewSteps + 1)));
+    Value little = either(k, k.less(most, k.constant(fewKept + 1)), k.less(steps, k.constant(fewSteps + 1)));
     k.ifThen(k.less(k.constant(0), most), [&] { k.ifThen(little, insert, sort); });
   }
 

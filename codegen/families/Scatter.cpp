@@ -91,13 +91,30 @@ private:
     Value first = k.min(k.mul(unit, h.extent(shares.share)), h.extent(rows));
     return {first, k.min(k.add(first, h.extent(shares.share)), h.extent(rows))};
   }
-  /// Emits `body` where low <= place < high; a sole work item owns all places.
-  void ifMine(KernelHarness &h, Value low, Value place, Value high, const std::function<void()> &body) const {
+  /// low <= place < high; null where a sole work item owns all places.
+  Value isMine(KernelHarness &h, Value low, Value place, Value high) const {
     KernelBuilder &k = h.k;
     if (threads == 1)
-      return body();
+      return {};
     Value size = k.sub(high, low), inside = k.sub(place, low);
-    k.ifThen(k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::ult, inside, size), body);
+    return k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::ult, inside, size);
+  }
+  /// Bytes of scratch where single updates of other work items go. A branch would be predicted wrongly again and again,
+  /// and updates of one place would wait for each other.
+  static constexpr int64_t placesElsewhere = 64;
+  int64_t elsewhere() const { return threads == 1 ? 0 : placesElsewhere * 8; }
+  /// Applies the update `from` of `source` to element `place` of y, if that is `mine`.
+  void single(KernelHarness &h, Value mine, Value place, const KernelTensor &source, Value from) const {
+    KernelBuilder &k = h.k;
+    Value base = k.buffer(y.buffer);
+    if (mine) {
+      base = k.select(mine, base, k.scratch());
+      place = k.select(mine, place, k.rem(from, placesElsewhere));
+    }
+    Value value = k.load(k.buffer(source.buffer), from, source.type);
+    if (reduction != "none")
+      value = combined(h, k.load(base, place, y.type), value);
+    k.store(value, base, place, y.type);
   }
 
   GeneratedKernel scatterNd(const Schedule &schedule) {
@@ -115,10 +132,15 @@ private:
       copyRun(h, x(), low, y, low, k.sub(high, low), lanes);
       k.loop(k.constant(0), h.extent(vectors), 1, [&](Value number) {
         Value to = offsetOf(h, x(), indices(), number, 0, count);
-        ifMine(h, low, to, high, [&] { update(h, to, h.advance(k.constant(0), number, length), length); });
+        Value mine = isMine(h, low, to, high), from = h.advance(k.constant(0), number, length);
+        if (length == Dim(1))
+          return single(h, mine, to, updates(), from);
+        if (!mine)
+          return update(h, to, from, length);
+        k.ifThen(mine, [&] { update(h, to, from, length); });
       });
     });
-    return h.finish(schedule, shares.parts);
+    return h.finish(schedule, shares.parts, elsewhere());
   }
 
   /// Puts `length` updates from `from` on to `to` in y.
@@ -150,11 +172,10 @@ private:
       fillRun(h, k.zero(k.computeType(y.type)), y, low, k.sub(high, low), lanes);
       k.loop(k.constant(0), h.extent(places), 1, [&](Value number) {
         Value to = k.load(k.buffer(indices().buffer), number, indices().type);
-        ifMine(h, low, to, high,
-               [&] { k.store(k.load(k.buffer(x().buffer), number, x().type), k.buffer(y.buffer), to, y.type); });
+        single(h, isMine(h, low, to, high), to, x(), number);
       });
     });
-    return h.finish(schedule, shares.parts);
+    return h.finish(schedule, shares.parts, elsewhere());
   }
 
   /// Updates meet only along the axis, so another one is divided: the longest, or the first whose extent is open.
@@ -210,10 +231,7 @@ private:
     KernelBuilder &k = h.k;
     Value index = k.load(k.buffer(indices().buffer), number, indices().type);
     to = h.advance(to, fromFront(h, indices(), index, x().dims[axis]), memoryStrides(x())[axis]);
-    Value value = k.load(k.buffer(updates().buffer), number, updates().type);
-    if (reduction != "none")
-      value = combined(h, k.load(k.buffer(y.buffer), to, y.type), value);
-    k.store(value, k.buffer(y.buffer), to, y.type);
+    single(h, {}, to, updates(), number);
   }
 };
 

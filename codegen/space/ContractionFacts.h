@@ -109,6 +109,10 @@ private:
 /// Number of lanes of a vector of output channels.
 int64_t convLanes(const Target &target, const ConvGeometry &conv);
 
+/// Cycles between two register blocks of a pointwise convolution that have several vectors each. Blocks of one vector take
+/// their scalars from memory operands and follow one another without a wait (Zen 4, docs/notes/predicting.md).
+inline constexpr double wideTileCycles = 30;
+
 /// Cycles of one reduction step (a unit) of a register block. The model: products and their latency per sum as the
 /// format says, two loads per cycle, and 32 bytes per cycle for weights beyond the first-level cache.
 double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar,

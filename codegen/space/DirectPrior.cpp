@@ -57,6 +57,41 @@ ContractionFormat formatOf(const KernelFacts &facts, const ConvGeometry &conv) {
   return fastestFormat(facts.precision, facts.target, conv.inputType, conv.type);
 }
 
+/// Cycles of a step in which reading the input once a tile of channels, from the second level at best, shows beside the
+/// products of a pointwise convolution.
+double inputCycles(const Target &target, const ConvGeometry &conv, int64_t lanes, int64_t tiles) {
+  // Few blocks of channels are few streams, which a core with one multiply-add a cycle has the time to follow.
+  constexpr int64_t fewStreams = 4;
+  if (conv.pointwise() && target.fmaPerCycle() <= 1 && conv.inChannels <= fewStreams * lanes)
+    return 0;
+  return 0.5 * double(conv.outPixels()) * double(tiles) * 4 / cachesOf(target).fromSecond / double(conv.taps());
+}
+
+/// Cycles of a step that a tile of a pointwise convolution waits beyond its products: for the tile before it, and for
+/// weights that do not stay in the first level. Where one tile of channels is all, waiting for weights is worth less than
+/// reading the input once more.
+double betweenTiles(const Target &target, const ConvGeometry &conv, const ContractionFormat &format, int64_t lanes,
+                    int64_t oc) {
+  constexpr double shown = 0.05;
+  double lines = double(oc * target.vectorBits) / 8; // bytes of a step
+  bool far = oc * lanes<conv.outChannels &&double(format.unitsOf(conv.inChannels)) * lines> cachesOf(target).firstLevel;
+  return (oc > 1 ? wideTileCycles / double(conv.inChannels) : 0) + (far ? shown * lines / 32 : 0);
+}
+
+/// Cycles of a step that all tiles take beside their products. `tiles`: of positions.
+double besideProducts(const Target &target, const ConvGeometry &conv, const ContractionFormat &format, int64_t lanes,
+                      int64_t oc, double tiles) {
+  int64_t columns = (conv.outChannels + lanes * oc - 1) / (lanes * oc);
+  double between = conv.pointwise() ? betweenTiles(target, conv, format, lanes, oc) : 0;
+  return inputCycles(target, conv, lanes, columns) + between * tiles * double(columns);
+}
+
+/// Rows that a work item has at least, so that enough tiles follow one another on a panel that is fetched.
+int64_t fewestRows(const ConvGeometry &conv, int64_t rows, int64_t tilesOfRow, bool prefetch) {
+  constexpr int64_t enough = 4; // tiles
+  return prefetch && conv.pointwise() ? std::min(rows, (enough + tilesOfRow - 1) / tilesOfRow) : 1;
+}
+
 Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
   const Target &target = facts.target;
   const Caches caches = cachesOf(target);
@@ -94,8 +129,7 @@ Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lane
         if (double(conv.taps()) * conv.inChannels * conv.outChannels * 4 > caches.secondLevel / 2 &&
             (vectors + oc - 1) / oc % 2)
           cycles *= 1.02;
-        // A pointwise convolution reads each input once a tile of channels, from the second level at best.
-        cycles += 0.5 * double(conv.outPixels()) * ((vectors + oc - 1) / oc) * 4 / caches.fromSecond / conv.taps();
+        cycles += besideProducts(target, conv, format, lanes, oc, double(pieces.count * conv.outPixels() / width));
         // The panel in use and the one that is fetched share the second level with the input.
         if (double both = 2.0 * conv.taps() * conv.inChannels * oc * target.vectorBits / 8;
             both > caches.secondLevel / 2)
@@ -107,8 +141,9 @@ Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lane
           continue;
         int64_t rows = conv.outPixels() / width;
         Block block{width, px, oc, cycles};
-        block.cycles *=
-            slowdown(slotWaste(conv, block, lanes, rows, 1, false, std::max(2, facts.threads)), facts.threads);
+        block.cycles *= slowdown(slotWaste(conv, block, lanes, rows, fewestRows(conv, rows, pieces.count, prefetch),
+                                           false, std::max(2, facts.threads)),
+                                 facts.threads);
         if (int64_t tiles = rows * pieces.count; prefetch && tiles >= leastTiles)
           block.cycles *= 1 + prefetchCost(target, px, oc, tiles);
         if (block.cycles < best.cycles * 0.999)

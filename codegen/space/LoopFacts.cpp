@@ -1,6 +1,9 @@
 #include "codegen/space/LoopFacts.h"
 
+#include "codegen/space/WorkItems.h"
+
 #include <algorithm>
+#include <array>
 
 namespace lathe {
 namespace {
@@ -31,15 +34,44 @@ std::vector<int64_t> LoopFacts::candidates(const Algorithm &, const Parameter &p
   return std::string_view(parameter.name) == "grain" ? grains(*this) : powersOfTwo(parameter.most);
 }
 
-Schedule GrainFacts::prior() const { return with(algorithm, {{"grain", threads > 1 ? shared : alone}}); }
+int64_t evenGrain(const LoopShape &shape, int64_t grain, int64_t threads) {
+  int64_t divisor = std::max<int64_t>(1, shape.divisor);
+  Units units = cutUnits(shape.extents, std::max<int64_t>(1, grain / divisor), shape.granule, shape.limit);
+  int64_t pieces = units.chunks.constantOr(1);
+  if (threads < 2 || pieces < 2)
+    return grain;
+  int64_t outer = 1, extent = shape.extents[units.axis].constantOr(0);
+  for (size_t i = 0; i < units.axis; ++i)
+    outer *= std::max<int64_t>(1, shape.extents[i].constantOr(1));
+  int64_t granule = units.axis + 1 == shape.extents.size() ? shape.granule : 1;
+  auto share = [&](int64_t chunk) {
+    const std::array items = {WorkAxis{outer}, WorkAxis::cut(extent, chunk)};
+    return busiestShare(items, threads);
+  };
+  // From half as many to twice as many pieces, those near what was asked for first.
+  constexpr double worthwhile = 0.02;
+  int64_t chunk = units.chunk;
+  for (int64_t more = 1; more <= pieces; ++more)
+    for (int64_t count : {pieces + more, pieces - more / 2}) {
+      int64_t other = ((extent + count - 1) / count + granule - 1) / granule * granule;
+      if (count > 1 && share(other) < share(chunk) - worthwhile)
+        chunk = other;
+    }
+  return chunk == units.chunk ? grain : chunk * units.inner * divisor;
+}
+
+Schedule GrainFacts::prior() const {
+  return with(algorithm, {{"grain", evenGrain(shape, threads > 1 ? shared : alone, threads)}});
+}
 
 Schedule MapFacts::prior() const {
-  return with("map", {{"grain", threads > 1 ? 8192 : 32768}, {"interleave", operators <= 6 ? 4 : 1}});
+  return with("map", {{"grain", evenGrain(shape, threads > 1 ? 8192 : 32768, threads)},
+                      {"interleave", operators <= 6 ? 4 : 1}});
 }
 
 Schedule PoolFacts::prior() const {
   int64_t grain = std::max<int64_t>(512, (threads > 1 ? 32768 : 131072) / window);
-  return with("pool", {{"grain", grain}, {"interleave", blocked ? 4 : 1}});
+  return with("pool", {{"grain", evenGrain(shape, grain, threads)}, {"interleave", blocked ? 4 : 1}});
 }
 
 Schedule ReduceFacts::prior() const {
@@ -47,7 +79,7 @@ Schedule ReduceFacts::prior() const {
   int64_t columns = 4;
   while (columns < target.vectorRegisters / 2 && vectors >= 2 * columns * threads)
     columns *= 2;
-  return with("reduce", {{"grain", threads > 1 ? 8192 : 65536}, {"interleave", columns}});
+  return with("reduce", {{"grain", evenGrain(shape, threads > 1 ? 8192 : 65536, threads)}, {"interleave", columns}});
 }
 
 void RowFacts::require(const Schedule &schedule) const {
@@ -115,6 +147,7 @@ Units cutUnits(const Dims &extents, int64_t grain, int64_t granule, size_t limit
       continue;
     }
     units.axis = axis;
+    units.inner = inner;
     units.chunk = std::max<int64_t>(1, grain / inner);
     if (axis + 1 == extents.size())
       units.chunk = (units.chunk + granule - 1) / granule * granule;

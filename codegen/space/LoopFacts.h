@@ -11,8 +11,9 @@ namespace lathe {
 struct Units {
   size_t axis = 0;
   int64_t chunk = 1;
-  Dim chunks = 1; // chunks along `axis`
-  Dim count = 1;  // number of work items
+  int64_t inner = 1; // elements of one index of `axis`
+  Dim chunks = 1;    // chunks along `axis`
+  Dim count = 1;     // number of work items
 };
 /// Divides a space into work items of about `grain` elements at most, counting only the axes [0,
 /// limit). The last axis is divided at multiples of `granule`.
@@ -25,6 +26,10 @@ struct LoopShape {
   size_t limit = 0;
   int64_t granule = 1, divisor = 1;
 };
+
+/// A grain near `grain` whose work items are shared by the threads most evenly: every thread gets as many consecutive ones as
+/// the others, and the last one may be smaller. With one thread: `grain`.
+int64_t evenGrain(const LoopShape &shape, int64_t grain, int64_t threads);
 
 /// Families whose schedules are all legal.
 class LoopFacts : public KernelFacts {

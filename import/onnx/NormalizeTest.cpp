@@ -74,6 +74,13 @@ TEST(Unsqueeze, AttributesAndOperandsGiveTheSame) {
   EXPECT_THAT(now.imported(), HasSubstr("-> tensor<?x1x5x1xf32>"));
 }
 
+TEST(Unsqueeze, SeveralSymbolicExtentsAreComputed) {
+  auto image = over(11, {3, "H", "W"});
+  image.node("Unsqueeze", {"x"}, {"y"}).attr("axes", std::vector<int64_t>{0});
+  EXPECT_THAT(image.imported(),
+              AllOf(HasSubstr("nn.shape %arg0 {end = 2 : i64, start = 1 : i64}"), HasSubstr("-> tensor<1x3x?x?xf32>")));
+}
+
 TEST(Reduce, AttributesAndOperandsGiveTheSame) {
   auto old = over(11, {2, 3, 4});
   old.node("ReduceMean", {"x"}, {"y"}).attr("axes", std::vector<int64_t>{-1}).attr("keepdims", 0);

@@ -33,7 +33,7 @@ typedef struct lathe_compile_options {
   int32_t level;        /* 0 to 4, as -O0 to -O4 of the command line; 4 is an error with exact_math */
   int32_t exact_math;   /* not 0: forbid algorithms that reassociate arithmetic, at any level */
   int32_t precision;    /* lathe_precision; reserved and 0 before version 2 */
-  const char *schedule; /* text of a schedule file, or null */
+  const char *schedule; /* text of a schedule file, or null: default schedules, without tuning records */
   const char *const *shapes; /* extents of inputs whose dimensions are symbolic: "data=1x3x224x224" */
   size_t shape_count;
 } lathe_compile_options;

@@ -69,12 +69,12 @@ def Nn_ScatterNdOp : Nn_Scatter<"scatter_nd"> {
   let mappings = [Onnx<"ScatterND", 11>];
 }
 
-// ---- Extents that depend on the data: references only, the plan allocates when they return -----------------------------------
+// ---- Extents that depend on the data: pass bind-extents writes them with operators of ops/selection/ --------------------------
 
 def Nn_NonZeroOp : NnOp<"non_zero"> {
   let summary = "positions of the elements that are not zero, one column each";
   let description = [{
-    i64, rank x count, in row-major order. The count depends on the data, so it is never compiled.
+    i64, rank x count, in row-major order. The count depends on the data.
 
     Constraints: non_zero_c1: x has numbers or bool.
   }];
@@ -86,8 +86,7 @@ def Nn_NonZeroOp : NnOp<"non_zero"> {
 def Nn_CompressOp : NnOp<"compress"> {
   let summary = "slices of x along an axis where condition is true";
   let description = [{
-    axis INT64_MAX: of x as one row. A condition shorter than the axis is false behind its end. The extent depends on the data, so it is never
-    compiled.
+    axis INT64_MAX: of x as one row. A condition shorter than the axis is false behind its end. The extent depends on the data.
 
     Constraints: compress_c1: axis is in [-rank, rank). compress_c2: condition is a vector of bool, not longer than the axis.
   }];
@@ -99,8 +98,8 @@ def Nn_CompressOp : NnOp<"compress"> {
 def Nn_UniqueOp : NnOp<"unique"> {
   let summary = "distinct slices of x along an axis (or elements of x), with first positions, inverse indices and counts";
   let description = [{
-    axis INT64_MAX: the elements of x. sorted: in ascending order, otherwise in that of first appearance. Extents depend on the data, so it is never
-    compiled.
+    axis INT64_MAX: the elements of x. sorted: in ascending order, otherwise in that of first appearance. Extents depend on the data.
+    Slices along an axis are never compiled.
 
     Constraints: unique_c1: axis is in [-rank, rank).
   }];
@@ -115,7 +114,7 @@ def Nn_NonMaxSuppressionOp : NnOp<"non_max_suppression", [AttrSizedOperandSegmen
     boxes: batch x boxes x 4 (y1, x1, y2, x2, or centre x, centre y, width, height with center_point_box), scores: batch x classes x boxes. Result: i64
     selected x 3 of (batch, class, box), by batch, class, then falling score. At most max_output_boxes_per_class (0 or absent: none) of a
     batch and class. A box overlaps another where intersection over union is greater than iou_threshold; only scores greater than
-    score_threshold count. The number of boxes depends on the data, so it is never compiled.
+    score_threshold count. The number of boxes depends on the data.
 
     Constraints: nms_c1: boxes is batch x boxes x 4, scores batch x classes x boxes, both of one float type. nms_c2: limit and thresholds have one
     element. nms_c3: center_point_box is 0 or 1.

@@ -49,6 +49,7 @@ def Nn_MaxPoolIndicesOp : NnOp<"max_pool_indices"> {
     NnBool<"false">:$column_major);
   let results = (outs NnTensor:$indices);
   let flops = "product(out[0]->dims) * product(toDims(a.kernel))";
+  let lowering = "indexed";
 }
 
 def Nn_MaxUnpoolOp : NnOp<"max_unpool"> {
@@ -83,6 +84,7 @@ def Nn_Col2ImOp : NnOp<"col2im", [AttrSizedOperandSegments]> {
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"image_in", "image">, StaticOperand<"block_in", "block">];
   let mappings = [Onnx<"Col2Im", 18, 1000, 0>];
+  let lowering = "indexed";
   let flops = "product(in[0]->dims)";
 }
 

@@ -68,6 +68,15 @@ Results reshape(mlir::Operation *op, ExtentBuilder &b) {
   return {b.emit("reshape", {x, b.bind(target, "extent")}, std::move(attrs))};
 }
 
+/// False where every target that fits leaves x as it is: then the reference, which refuses all others, is not lost with
+/// the operator.
+bool mayGrow(mlir::Operation *op, const ExtentBuilder &b) {
+  Dims own = b.info(op->getOperand(0)).dims;
+  auto grows = [](const Dim &dim) { return dim.constantOr(1) == 1; };
+  return product(b.info(op->getOperand(1)).dims).constant() > static_cast<int64_t>(own.size()) ||
+         llvm::any_of(own, grows);
+}
+
 /// Where the target says 1, the extent of x stays.
 Results expand(mlir::Operation *op, ExtentBuilder &b) {
   mlir::Value x = op->getOperand(0), target = b.vectorOf(operandOf(op, 1));
@@ -155,7 +164,7 @@ std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, Ext
   auto computed = [&](size_t index) { return isComputed(op, index, b) && lengthIsKnown(index); };
   if (isOp(op, "reshape") && computed(1))
     return reshape(op, b);
-  if (isOp(op, "expand") && computed(1))
+  if (isOp(op, "expand") && computed(1) && mayGrow(op, b))
     return expand(op, b);
   if (isOp(op, "tile") && computed(1))
     return again(op, b, {{1, b.bind(b.vectorOf(operandOf(op, 1)), "repeats")}});

@@ -284,6 +284,28 @@ private:
     return result;
   }
 
+  /// What keys or values repeat for the heads that share them: x of [B, G, K, D], where `value` is [B, G * r, K, D] by a
+  /// reshape to [B, G, 1, K, D], an expansion to [B, G, r, K, D] and a reshape. Null for any other value.
+  mlir::Value withoutRepeats(mlir::Value value) const {
+    while (isOp(value, "transpose") && llvm::is_sorted(nn::attrsAs<TransposeAttrs>(value.getDefiningOp()).perm) &&
+           !nn::attrsAs<TransposeAttrs>(value.getDefiningOp()).perm.empty())
+      value = value.getDefiningOp()->getOperand(0);
+    mlir::Operation *merge = value.getDefiningOp();
+    mlir::Operation *expand = isOp(merge, "reshape") ? merge->getOperand(0).getDefiningOp() : nullptr;
+    mlir::Operation *split = isOp(expand, "expand") ? expand->getOperand(0).getDefiningOp() : nullptr;
+    if (!isOp(split, "reshape"))
+      return {};
+    mlir::Value source = split->getOperand(0);
+    Dims from = shapes.of(source).dims, all = shapes.of(expand->getResult(0)).dims, to = shapes.of(value).dims;
+    if (from.size() != 4 || all.size() != 5 || to.size() != 4)
+      return {};
+    Dims apart = {from[0], from[1], Dim(1), from[2], from[3]}, repeated = {from[0], from[1], all[2], from[2], from[3]};
+    Dims merged = {from[0], from[1] * all[2], from[2], from[3]};
+    bool fits = shapes.of(split->getResult(0)).dims == apart && all == repeated && to == merged &&
+                !llvm::any_of(all, isUnknown);
+    return fits ? source : mlir::Value();
+  }
+
   /// Batch extents serve one another as the operator wants it.
   bool batchesFit(mlir::Value q, mlir::Value right, mlir::Value v) const {
     Dims a = shapes.of(q).dims, b = shapes.of(right).dims, c = shapes.of(v).dims;
@@ -330,6 +352,11 @@ private:
       v = k ? withOuterAxes(b, loc, v, full) : mlir::Value();
       if (!v)
         return;
+    }
+    mlir::Value fewerKeys = withoutRepeats(k), fewerValues = withoutRepeats(v);
+    if (fewerKeys && fewerValues && shapes.of(fewerKeys).dims[1] == shapes.of(fewerValues).dims[1]) {
+      k = fewerKeys;
+      v = fewerValues;
     }
     AttentionAttrs attrs;
     attrs.scale = scale;

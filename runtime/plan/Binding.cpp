@@ -222,7 +222,7 @@ void Context::State::choosePlan() {
 /// rules over extents that references returned, as far as they have.
 void Context::State::checkRules(bool late) const {
   for (const Rule &rule : plan->rules)
-    if (rule.known != late)
+    if (rule.known != late && !rule.grouped)
       checkRule(rule);
 }
 

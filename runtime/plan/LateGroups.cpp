@@ -19,6 +19,7 @@ public:
       return;
     groupExtents();
     groupValues();
+    groupRules();
     shareArenas();
   }
 
@@ -155,6 +156,19 @@ private:
       group.values.push_back(index);
       if (info.storage == Storage::temporary)
         group.last = std::max(group.last, live.last);
+    }
+  }
+
+  /// A rule is checked once for every combination of extents.
+  void groupRules() {
+    for (uint32_t i = 0; i < plan.rules.size(); ++i) {
+      int64_t left = pointOfExtent(plan.rules[i].left), right = pointOfExtent(plan.rules[i].right);
+      if (left == -2 || right == -2 || (left < 0 && right < 0))
+        continue;
+      bool leftIsLast =
+          right < 0 || (left >= 0 && endOf(static_cast<uint32_t>(left)) >= endOf(static_cast<uint32_t>(right)));
+      groupFor(static_cast<uint32_t>(leftIsLast ? left : right)).rules.push_back(i);
+      plan.rules[i].grouped = true;
     }
   }
 

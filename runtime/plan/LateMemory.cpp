@@ -117,6 +117,8 @@ void Context::State::settle(uint32_t instruction) {
     key.push_back(bound->second);
   }
   bool changed = state.key != key;
+  for (size_t i = 0; changed && i < group.rules.size(); ++i)
+    checkRule(plan->rules[group.rules[i]]);
   for (Extent extent : group.extents) {
     if (changed)
       extents[extent] = plan->extents[extent].evaluate([&](const std::string &symbol) { return symbols.at(symbol); });

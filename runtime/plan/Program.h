@@ -97,8 +97,9 @@ struct Instruction {
 struct Rule {
   Relation relation = Relation::equal;
   Extent left = 0, right = 0;
-  std::string node;  // node of the model that needs the relation
-  bool known = true; // both extents follow from the inputs' alone
+  std::string node;     // node of the model that needs the relation
+  bool known = true;    // both extents follow from the inputs' alone
+  bool grouped = false; // checked when the extents of a late group change
 };
 
 struct Block {
@@ -132,6 +133,7 @@ struct LateGroup {
   std::vector<std::string> symbols; // that the extents depend on, inputs' aside
   std::vector<Extent> extents;
   std::vector<uint32_t> values; // temporaries and outputs
+  std::vector<uint32_t> rules;  // of the plan
   uint32_t arena = 0;           // groups that are never in use at once share one
 };
 

@@ -131,7 +131,8 @@ void Context::State::checkGrowths() const {
       continue;
     const Growth *growth = growthOf(*plan, kept);
     const std::string &name = model->inputs()[kept.input].name;
-    require(growth, "{}: state '{}': the plan for these extents does not let it grow in place", file, name);
+    require(growth && plan->values[plan->outputs[kept.output]].known,
+            "{}: state '{}': the plan for these extents does not let it grow in place", file, name);
     int64_t extent = evaluate(plan->values[plan->outputs[kept.output]].dims[growth->axis]);
     require(extent <= kept.max, "{}: state '{}' has {} positions after this run, expected at most its maximum of {}",
             file, name, extent, kept.max);

@@ -63,18 +63,23 @@ protected:
   struct Package {
     std::shared_ptr<const runtime::Model> model;
     std::vector<std::string> references; // "op: reason"
+    int kernels = 0, distinctKernels = 0;
   };
-  static Package compiled(const std::string &text, int level, bool references = false) {
-    auto context = makeContext();
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+  static mlir::OwningOpRef<mlir::ModuleOp> parsed(const std::string &text, mlir::MLIRContext &context) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module)
       throw std::logic_error("test text does not parse:\n" + text);
+    return module;
+  }
+  static Package compiled(const std::string &text, int level, bool references = false) {
+    auto context = makeContext();
+    auto module = parsed(text, *context);
     CompileOptions options;
     options.level = level;
     options.referencesOnly = references;
     std::vector<char> bytes;
     CompileReport report = compileToBytes(*module, options, bytes);
-    Package package{runtime::Model::fromBytes(bytes, "late.lathe"), {}};
+    Package package{runtime::Model::fromBytes(bytes, "late.lathe"), {}, report.kernels, report.distinctKernels};
     for (const ReferenceUse &use : report.references)
       package.references.push_back(use.op + ": " + use.reason);
     return package;
@@ -82,7 +87,7 @@ protected:
 
   static std::vector<Value> expected(const std::string &text, const std::vector<Value> &inputs) {
     auto context = makeContext();
-    return evaluate(*mlir::parseSourceString<mlir::ModuleOp>(text, context.get()), inputs);
+    return evaluate(*parsed(text, *context), inputs);
   }
 
   static void expectEqual(const std::vector<Value> &got, const std::vector<Value> &wanted) {
@@ -214,6 +219,21 @@ TEST_F(LateExtents, topKSaysWhatIsWrongWithK) {
   }
   std::vector<Value> inputs = {integers({4}, {3, 1, 4, 1}, ElementType::f32), integers({1}, {2})};
   expectEqual(context.run(inputs), {integers({2}, {4, 3}, ElementType::f32), integers({2}, {2, 0})});
+}
+
+TEST_F(LateExtents, equalKernelsOfOtherSymbolsShareCode) {
+  random.seed(firstSeed());
+  std::string types = "tensor<?xf32>, tensor<?xi64>", all = types + ", " + types;
+  std::string text = "func.func @main(%x: tensor<50xf32>, %k: tensor<1xi64>, %l: tensor<1xi64>) -> (" + all + ") {\n" +
+                     "%v, %i = nn.top_k %x, %k : (tensor<50xf32>, tensor<1xi64>) -> (" + types + ") loc(\"one\")\n" +
+                     "%w, %j = nn.top_k %x, %l : (tensor<50xf32>, tensor<1xi64>) -> (" + types + ") loc(\"other\")\n" +
+                     "%a = nn.exp %v : (tensor<?xf32>) -> tensor<?xf32>\n%b = nn.exp %w : (tensor<?xf32>) -> " +
+                     "tensor<?xf32>\nreturn %a, %i, %b, %j : " + all + "\n}";
+  Package package = compiled(text, 3);
+  EXPECT_EQ(package.kernels, 4);
+  EXPECT_EQ(package.distinctKernels, 2);
+  check(text, {{reals({50}, -1, 1), integers({1}, {7}), integers({1}, {50})},
+               {reals({50}, -1, 1), integers({1}, {31}), integers({1}, {0})}});
 }
 
 TEST_F(LateExtents, unique) {
@@ -370,7 +390,7 @@ module {
     }
   }
   module @none {
-    func.func @main(%v: tensor<8x4xf32>) -> tensor<?xf32> {
+    func.func @main(%v: tensor<8x4xf32>) -> tensor<32xf32> {
       %1 = nn.reshape %v {shape = array<i64: 32>} : (tensor<8x4xf32>) -> tensor<32xf32>
       return %1 : tensor<32xf32>
     }

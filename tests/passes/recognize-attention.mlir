@@ -114,3 +114,25 @@ func.func @main(%q: tensor<2x5x4xf32>, %k: tensor<2x4x6xf32>, %v: tensor<2x6x4xf
   %y = nn.matmul %p, %v : (tensor<2x5x6xf32>, tensor<2x6x4xf32>) -> tensor<2x5x4xf32>
   return %y : tensor<2x5x4xf32>
 }
+
+// -----
+
+// Keys and values that an exporter repeats for the heads that share them are read once.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: nn.expand
+// CHECK: nn.attention {{.*}} : (tensor<1x6x3x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> tensor<1x6x3x4xf32>
+// CHECK: twin: equal
+func.func @main(%q: tensor<1x6x3x4xf32>, %k: tensor<1x2x5x4xf32>, %v: tensor<1x2x5x4xf32>) -> tensor<1x6x3x4xf32> {
+  %n = nn.constant {value = dense<[1, 2, 3, 5, 4]> : tensor<5xi64>} : tensor<5xi64>
+  %k1 = nn.reshape %k {shape = array<i64: 1, 2, 1, 5, 4>} : (tensor<1x2x5x4xf32>) -> tensor<1x2x1x5x4xf32>
+  %k2 = nn.expand %k1, %n : (tensor<1x2x1x5x4xf32>, tensor<5xi64>) -> tensor<1x2x3x5x4xf32>
+  %k3 = nn.reshape %k2 {shape = array<i64: 1, 6, 5, 4>} : (tensor<1x2x3x5x4xf32>) -> tensor<1x6x5x4xf32>
+  %v1 = nn.reshape %v {shape = array<i64: 1, 2, 1, 5, 4>} : (tensor<1x2x5x4xf32>) -> tensor<1x2x1x5x4xf32>
+  %v2 = nn.expand %v1, %n : (tensor<1x2x1x5x4xf32>, tensor<5xi64>) -> tensor<1x2x3x5x4xf32>
+  %v3 = nn.reshape %v2 {shape = array<i64: 1, 6, 5, 4>} : (tensor<1x2x3x5x4xf32>) -> tensor<1x6x5x4xf32>
+  %t = nn.transpose %k3 {perm = array<i64: 0, 1, 3, 2>} : (tensor<1x6x5x4xf32>) -> tensor<1x6x4x5xf32>
+  %a = nn.matmul %q, %t : (tensor<1x6x3x4xf32>, tensor<1x6x4x5xf32>) -> tensor<1x6x3x5xf32>
+  %p = nn.softmax %a {axis = 3 : i64} : (tensor<1x6x3x5xf32>) -> tensor<1x6x3x5xf32>
+  %y = nn.matmul %p, %v3 : (tensor<1x6x3x5xf32>, tensor<1x6x5x4xf32>) -> tensor<1x6x3x4xf32>
+  return %y : tensor<1x6x3x4xf32>
+}

@@ -23,12 +23,14 @@
 #include "support/Text.h"
 #include "tune/measure/Measure.h"
 #include "tune/model/SearchLog.h"
+#include "tune/model/SearchStudy.h"
 #include "tune/model/TaskOfKernel.h"
 #include "zoo/Zoo.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -36,11 +38,6 @@ using namespace lathe;
 using namespace lathe::tune;
 
 namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double near = 1.03;    // a search has ended well within this of the best known
-constexpr double matters = 1.05; // of the median of random schedules over the best known
-constexpr size_t forMedian = 300;
 
 struct Options {
   std::string log;
@@ -54,13 +51,6 @@ struct Options {
 struct TimeIsOver {};
 
 // ---- Tasks ----
-
-struct StudyTask {
-  TaskToTune task;
-  std::unique_ptr<KernelFacts> facts;
-  std::string network;
-  int threads;
-};
 
 /// The tasks of a network that have a choice, by family, each family in random order.
 std::vector<std::vector<StudyTask>> tasksOf(const std::string &network, int threads, Random &random) {
@@ -165,26 +155,8 @@ private:
   }
 };
 
-/// One search: the seconds of its trials in order (infinite: failed), and what they cost.
-struct Search {
-  std::vector<double> seconds, cost;
-};
-
-/// What is known of a task.
-struct Studied {
-  const StudyTask *task;
-  std::vector<double> random;                          // seconds of the random schedules in the order of the draw
-  std::map<std::string, std::vector<Search>> searches; // by searcher
-  double points = 0, best = never, priorOff = 0;       // best: seconds; priorOff: the prior's time over the best's
-  size_t failed = 0;
-
-  bool counts() const {
-    std::vector<double> first(random.begin(), random.begin() + std::ptrdiff_t(std::min(forMedian, random.size())));
-    return !first.empty() && lab::median(first) > matters * best;
-  }
-};
-
 double secondsOf(const Measurement &one) { return one.passed() ? one.best() : never; }
+double costOf(const Measurement &one) { return one.build / 2 + one.run; } // two builders
 
 void measureRandom(Studied &studied, LoggedRunner &runner, const Options &options) {
   const TaskToTune &task = studied.task->task;
@@ -206,6 +178,7 @@ void measureRandom(Studied &studied, LoggedRunner &runner, const Options &option
       break;
     for (const Measurement &one : runner.measure(task.task, batch, best)) {
       studied.random.push_back(secondsOf(one));
+      studied.randomCost.push_back(costOf(one));
       studied.failed += !one.passed();
       best = std::min(best, secondsOf(one));
     }
@@ -227,7 +200,7 @@ Search search(const Studied &studied, LoggedRunner &runner, const std::string &s
     watch.measured = [&](size_t, const std::vector<Measurement> &all) {
       for (const Measurement &one : all) {
         result.seconds.push_back(secondsOf(one));
-        result.cost.push_back(one.build / 2 + one.run); // two builders
+        result.cost.push_back(costOf(one));
       }
     };
     std::vector<TaskToTune> one = {studied.task->task};
@@ -239,11 +212,16 @@ Search search(const Studied &studied, LoggedRunner &runner, const std::string &s
 }
 
 /// The prior first, then the random schedules in an order of this seed.
-Search randomSearch(const Studied &studied, double prior, uint64_t seed) {
-  Search result{studied.random, {}};
+Search randomSearch(const Studied &studied, const Measurement &prior, uint64_t seed) {
+  std::vector<size_t> order(studied.random.size());
+  std::iota(order.begin(), order.end(), size_t(0));
   Random random(seed);
-  std::shuffle(result.seconds.begin(), result.seconds.end(), random);
-  result.seconds.insert(result.seconds.begin(), prior);
+  std::shuffle(order.begin(), order.end(), random);
+  Search result{{secondsOf(prior)}, {costOf(prior)}};
+  for (size_t i : order) {
+    result.seconds.push_back(studied.random[i]);
+    result.cost.push_back(studied.randomCost[i]);
+  }
   return result;
 }
 
@@ -297,98 +275,6 @@ void settle(Studied &studied, SearchLog &log, LoggedRunner &runner, const std::s
   studied.best = asTrial(*known, best, log, task.key);
 }
 
-// ---- Tables ----
-
-double trialsTo(const Search &search, double seconds) {
-  for (size_t i = 0; i < search.seconds.size(); ++i)
-    if (search.seconds[i] <= seconds)
-      return double(i + 1);
-  return never;
-}
-
-std::vector<double> trialsOf(const Studied &studied, const std::string &searcher) {
-  std::vector<double> needed;
-  for (const Search &search : studied.searches.at(searcher))
-    needed.push_back(trialsTo(search, near * studied.best));
-  return needed;
-}
-
-std::string number(double value) { return value < never ? fmt::format("{:.0f}", value) : "more"; }
-
-void printTasks(const std::vector<Studied> &all) {
-  std::printf("| task | network, threads | points | random median over best | prior over best | counts |\n"
-              "|---|---|---|---|---|---|\n");
-  for (const Studied &studied : all) {
-    std::vector<double> first(studied.random.begin(),
-                              studied.random.begin() + std::ptrdiff_t(std::min(forMedian, studied.random.size())));
-    std::printf("| %s | %s, %d | %.3g | %.2f | %.3f | %s |\n", studied.task->task.task.label.c_str(),
-                studied.task->network.c_str(), studied.task->threads, studied.points,
-                first.empty() ? 0 : lab::median(first) / studied.best, studied.priorOff,
-                studied.counts() ? "yes" : "no");
-  }
-}
-
-/// The best time after so many trials over the best known, over all searches of tasks that count.
-std::vector<double> bestAfter(const std::vector<Studied> &all, const std::string &searcher, size_t trials) {
-  std::vector<double> ratios;
-  for (const Studied &studied : all) {
-    if (!studied.counts())
-      continue;
-    for (const Search &search : studied.searches.at(searcher)) {
-      auto end = search.seconds.begin() + std::ptrdiff_t(std::min(trials, search.seconds.size()));
-      ratios.push_back(*std::min_element(search.seconds.begin(), end) / studied.best);
-    }
-  }
-  return ratios;
-}
-
-void printSearchers(const std::vector<Studied> &all, const Options &options) {
-  std::printf("\n| searcher | trials to 3 %% | most | searches that did not get there |");
-  constexpr size_t after[] = {1, 8, 16, 32, 64, 128, 256};
-  for (size_t trials : after)
-    std::printf(" best after %zu |", trials);
-  std::printf("\n|---|---|---|---|---|---|---|---|---|---|---|\n");
-  for (const std::string &searcher : options.searchers) {
-    std::vector<double> medians, every;
-    for (const Studied &studied : all)
-      if (studied.counts()) {
-        std::vector<double> needed = trialsOf(studied, searcher);
-        medians.push_back(lab::median(needed));
-        every.insert(every.end(), needed.begin(), needed.end());
-      }
-    auto missed = std::count(every.begin(), every.end(), never);
-    std::printf("| %s | %s | %s | %ld of %zu |", searcher.c_str(), number(lab::median(medians)).c_str(),
-                number(*std::max_element(medians.begin(), medians.end())).c_str(), long(missed), every.size());
-    for (size_t trials : after) {
-      std::vector<double> ratios = bestAfter(all, searcher, trials);
-      std::printf(" %.3f (%.3f to %.3f) |", lab::median(ratios), lab::percentile(ratios, 10),
-                  lab::percentile(ratios, 90));
-    }
-    std::printf("\n");
-  }
-}
-
-void printSearches(const std::vector<Studied> &all, const Options &options) {
-  std::printf("\n| task |");
-  for (const std::string &searcher : options.searchers)
-    std::printf(" %s |", searcher.c_str());
-  std::printf("\n|---|");
-  for (size_t i = 0; i < options.searchers.size(); ++i)
-    std::printf("---|");
-  for (const Studied &studied : all) {
-    if (!studied.counts())
-      continue;
-    std::printf("\n| %s |", studied.task->task.task.label.c_str());
-    for (const std::string &searcher : options.searchers) {
-      std::vector<double> needed = trialsOf(studied, searcher);
-      std::printf(" %s (%s to %s) |", number(lab::median(needed)).c_str(),
-                  number(*std::min_element(needed.begin(), needed.end())).c_str(),
-                  number(*std::max_element(needed.begin(), needed.end())).c_str());
-    }
-  }
-  std::printf("\n");
-}
-
 // ---- The study ----
 
 /// Random schedules, searches until nothing better turns up, and turns. Returns false for a task that cannot be measured.
@@ -400,7 +286,7 @@ bool study(Studied &studied, SearchLog &log, LoggedRunner &runner, const Options
   }
   Space space = spaceOf(task);
   std::string prior = space.schedule(*space.point(readSchedule(task.prior))).str();
-  double priorSeconds = secondsOf(runner.measure(task.task, {prior}, never)[0]);
+  Measurement priorMeasured = runner.measure(task.task, {prior}, never)[0];
   measureRandom(studied, runner, options);
   settle(studied, log, runner, prior);
   constexpr int rounds = 3; // a search may find a better schedule, to which the others then go on
@@ -410,7 +296,7 @@ bool study(Studied &studied, SearchLog &log, LoggedRunner &runner, const Options
       std::vector<Search> &searches = studied.searches[searcher];
       searches.clear();
       for (uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed)
-        searches.push_back(searcher == "random" ? randomSearch(studied, priorSeconds, seed)
+        searches.push_back(searcher == "random" ? randomSearch(studied, priorMeasured, seed)
                                                 : search(studied, runner, searcher, seed, options, studied.best));
     }
     if (bestInLog(log, task.task.key) >= before)
@@ -429,7 +315,7 @@ void run(const Options &options) {
   std::vector<Studied> all;
   double start = lab::steadySeconds();
   for (size_t i = 0; i < tasks.size(); ++i) {
-    Studied studied{.task = &tasks[i], .random = {}, .searches = {}};
+    Studied studied{.task = &tasks[i], .random = {}, .randomCost = {}, .searches = {}};
     try {
       if (study(studied, log, *runners[tasks[i].threads], options))
         all.push_back(std::move(studied));
@@ -447,8 +333,8 @@ void run(const Options &options) {
               static_cast<unsigned long>(options.seed), long(counting));
   printTasks(all);
   if (counting) {
-    printSearchers(all, options);
-    printSearches(all, options);
+    printSearchers(all, options.searchers);
+    printSearches(all, options.searchers);
   }
 }
 

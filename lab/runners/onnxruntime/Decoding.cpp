@@ -2,8 +2,9 @@
 // `lathe run --steps` (bench/decoding.py).
 //
 // Inputs: input_ids (i64), past_* (f32), and where the model has them seqlens_k and total_sequence_length (i32) of
-// GroupQueryAttention. Outputs: next_ids, the next step's input_ids, present_* in the order of past_*, and others. The
-// presents of one step are the pasts of the next one; nothing is copied between steps.
+// GroupQueryAttention. Outputs: next_ids, present_* in the order of past_*, and others, first of all the logits. The presents
+// of one step are the pasts of the next one; nothing is copied between steps. The tokens are given, so that all sides
+// compute the same.
 #include "lab/compare/OnnxRuntimePlace.h"
 #include "lab/problems/OnnxTypes.h"
 #include "lab/runners/onnxruntime/Network.h"
@@ -42,24 +43,25 @@ public:
     next = Tensor(ElementType::i64, {1, 1});
     lengths = Tensor(ElementType::i32, {1});
     total = Tensor(ElementType::i32, {});
-    *ids.as<int64_t>() = 0;
     bindOthers();
   }
 
   /// Runs step `position` and returns its milliseconds, binding included.
   double step(int64_t position) {
+    *ids.as<int64_t>() = tokenAt(position);
     auto start = std::chrono::steady_clock::now();
     *lengths.as<int32_t>() = static_cast<int32_t>(position);
     *total.as<int32_t>() = static_cast<int32_t>(position + 1);
     if (!shared || position == 0)
       bindStates(position);
     check(api, api.runWithBinding(session.get(), runOptions.get(), binding.get()));
-    *ids.as<int64_t>() = *next.as<int64_t>();
     if (!shared)
       std::swap(front, back);
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
+  /// The likeliest next token, and its logit.
   int64_t token() const { return *next.as<int64_t>(); }
+  float logit() const { return others.front().as<float>()[token()]; }
 
 private:
   const Api &api;
@@ -86,6 +88,9 @@ private:
     check(api, api.setInterOpNumThreads(options.get(), 1));
     return options;
   }
+
+  /// As bench/decoding.py has them.
+  static int64_t tokenAt(int64_t position) { return (position * 7919 + 13) % 50257; }
 
   static int64_t extent(const Port &port, size_t axis) { return port.dims[axis] < 0 ? 1 : port.dims[axis]; }
 
@@ -152,6 +157,7 @@ int decode(const std::string &path, int64_t steps, int threads, bool shared) {
   for (int64_t position = 0; position < steps; ++position) {
     result["step_ms"].push_back(decoder.step(position));
     result["tokens"].push_back(decoder.token());
+    result["logits"].push_back(decoder.logit());
   }
   std::cout << result.dump() << "\n";
   return 0;

@@ -110,9 +110,9 @@ private:
     double limit = request.at("seconds"), precision = request.at("precision");
     double slow = request.at("slow"); // seconds of a run that is not worth repeating; 0: none
     constexpr double hopeless = 20;   // even with the page faults of a first run
-    // Seconds of runs before a candidate is given up: caches, branch predictors and sleeping threads make the first runs
-    // of a kernel of a few microseconds several times as long.
-    constexpr double warm = 3e-4;
+    // Seconds of runs before a candidate is given up: caches, page tables, branch predictors and sleeping threads make the
+    // first runs of a kernel below a millisecond up to five times as long.
+    constexpr double warm = 3e-3;
     constexpr int firstRuns = 32; // at most
     bool once = slow > 0 && trial.checkedRun() > hopeless * slow && trial.checkedRun() > warm;
     double begin = monotonicSeconds();
