@@ -60,6 +60,16 @@ void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRu
   addBoundRules(plan, plan.blocks[block]->rules, rules);
 }
 
+void addRanges(plan::PlanT &plan, std::span<const ExtentRange> ranges) {
+  for (const ExtentRange &range : ranges) {
+    auto entry = std::make_unique<plan::RangeT>();
+    entry->symbol = range.symbol;
+    entry->min = range.min;
+    entry->max = range.max;
+    plan.ranges.push_back(std::move(entry));
+  }
+}
+
 std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::FuncOp kernel, mlir::func::CallOp call,
                                                                 const nn::SymbolicShapes &shapes) {
   std::vector<std::unique_ptr<plan::ElementRangeT>> ranges;

@@ -32,6 +32,8 @@ std::span<const GraphPass> graphPasses() {
        [](Module m, Options) { narrowMovement(m); }},
       {"recognize-attention", "product, softmax, product as one attention",
        [](Module m, Options) { recognizeAttention(m); }},
+      {"open-convolution", "convolutions of open extents as matrix products",
+       [](Module m, Options) { openConvolutions(m); }},
       {"recognize-activation", "gelu, hard_swish and mish from their formulas",
        [](Module m, Options) { recognizeActivation(m); }},
       {"recognize-group-norm", "instance_norm between reshapes as group_norm",
