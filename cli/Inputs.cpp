@@ -230,7 +230,7 @@ Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
                                 : filled(port.type, dims, flags.fill == "ones");
 }
 
-void InputFlags::add(Options &options, const std::string &defaultFill) {
+void InputFlags::add(Options &options, const std::string &defaultFill, bool oneBatch) {
   fill = defaultFill;
   options.reads([this] {
     std::vector<std::string> files;
@@ -252,8 +252,9 @@ void InputFlags::add(Options &options, const std::string &defaultFill) {
       ->check(CLI::IsMember({"zeros", "ones", "random"}))
       ->capture_default_str();
   options.add_option("--seed", seed, "Set the seed of random inputs")->capture_default_str();
-  options.add_option("--batch", batch, "Set the extent of symbolic first dimensions (default: 1)")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
+  if (oneBatch)
+    options.add_option("--batch", batch, "Set the extent of symbolic first dimensions (default: 1)")
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
   options.afterParse([this, &options] {
     fillAsked = options.given("--fill");
     seedAsked = options.given("--seed");

@@ -18,8 +18,8 @@ struct InputFlags {
   bool fillAsked = false, seedAsked = false;
 
   /// Adds the flags. `defaultFill` applies if inputs are missing and --fill is not given ("": an
-  /// Error).
-  void add(Options &options, const std::string &defaultFill);
+  /// Error). Without `oneBatch` there is no --batch (cli/Sizes.h adds a list).
+  void add(Options &options, const std::string &defaultFill, bool oneBatch = true);
   /// The flags as arguments; with --fill and --seed if `fills`.
   Arguments arguments(bool fills) const;
 };

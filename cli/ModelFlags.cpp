@@ -30,6 +30,8 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune;
   if (use != ModelUse::graph)
     addCompileFlags(options, use != ModelUse::tune);
+  if (use == ModelUse::run)
+    addVariants(options);
   add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
       ->capture_default_str();
   add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "Build a zoo model for this batch size (default: 1)"))
@@ -88,15 +90,36 @@ void ModelFlags::addCompileFlags(Options &options, bool choosesSchedules) {
     add(options.add_option("--schedule", scheduleFile,
                            "Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
         ->type_name("FILE");
+  if (choosesSchedules)
+    addExtents(options, "--optimize-for", optimizeFor,
+               "Choose schedules of symbolic extents for these values, as N=8 or \"N=8 T=128\" (default: 1)")
+        ->type_name("SYMBOL=EXTENT");
   options.afterParse([this, &options, targetOption] {
     if (referencesOnly && makesCode)
       options.refuse({"--no-records"}, "--references-only makes no code, so there is nothing to choose");
     if (!machineFile.empty() && !targetOption->count())
       target = "machine";
     if (referencesOnly)
-      options.refuse({"-O", "--exact-math", "--machine", "--memory", "--precision", "--schedule"},
+      options.refuse({"-O", "--exact-math", "--machine", "--memory", "--precision", "--schedule", "--optimize-for"},
                      "--references-only makes no code, so there is nothing to choose");
   });
+}
+
+CLI::Option *ModelFlags::addExtents(Options &options, const char *name, std::vector<std::string> &values,
+                                    const char *help) {
+  CLI::Option *option = options.add_option(name, values, help);
+  option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  flags.push_back({option, Scope::compile});
+  return option;
+}
+
+void ModelFlags::addVariants(Options &options) {
+  addExtents(options, "--specialize", specialize,
+             "Add a variant to the package for every combination of these extents, as N=1,8 or \"H=224,320 W=224,320\"; "
+             "the runtime chooses when inputs are bound")
+      ->type_name("SYMBOL=EXTENTS");
+  addExtents(options, "--range", ranges, "Refuse inputs with extents outside a range, as N=1..64")
+      ->type_name("SYMBOL=FIRST..LAST");
 }
 
 void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
@@ -176,6 +199,12 @@ Arguments ModelFlags::compileArguments() const {
     if (!scheduleFile.empty())
       result.insert(result.end(), {"--schedule", scheduleFile});
   }
+  for (const std::string &text : specialize)
+    result.insert(result.end(), {"--specialize", text});
+  for (const std::string &text : ranges)
+    result.insert(result.end(), {"--range", text});
+  for (const std::string &text : optimizeFor)
+    result.insert(result.end(), {"--optimize-for", text});
   Arguments graph = graphArguments();
   result.insert(result.end(), graph.begin(), graph.end());
   return result;

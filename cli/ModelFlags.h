@@ -33,6 +33,7 @@ struct ModelFlags {
   std::string precision = "fp32"; // or "bf16" (support/Precision.h)
   bool noCache = false;
   std::string scheduleFile;
+  std::vector<std::string> specialize, ranges, optimizeFor; // compile/Extents.h: "N=1,8", "N=1..64", "N=8"
   bool noRecords = false;
   std::string store;       // whose tuning records are used; "": the default
   int64_t zooBatch = 0;    // batch of zoo:NAME; 0: its default
@@ -44,6 +45,8 @@ struct ModelFlags {
 
   /// Adds the flags. `takesPackages`: MODEL may be a package (always true for ModelUse::run).
   void add(Options &options, ModelUse use, bool takesPackages = false);
+  /// Adds --specialize and --range, for verbs that make a package (always for ModelUse::run).
+  void addVariants(Options &options);
   /// Adds --store, for verbs that compile and keep no measurements (others: RecordFlags).
   void addStore(Options &options);
   /// Adds --check-constants, for verbs that load packages.
@@ -76,6 +79,7 @@ private:
   bool makesCode = false;
 
   void addCompileFlags(Options &options, bool choosesSchedules);
+  CLI::Option *addExtents(Options &options, const char *name, std::vector<std::string> &values, const char *help);
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
 

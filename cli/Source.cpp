@@ -82,6 +82,30 @@ Source loadSource(const ModelFlags &flags) {
   return source;
 }
 
+/// The texts of --specialize, --range and --optimize-for.
+static ExtentOptions extentOptions(const ModelFlags &flags) {
+  ExtentOptions extents;
+  auto each = [](const char *option, const std::vector<std::string> &texts, auto &&take) {
+    for (const std::string &text : texts)
+      try {
+        take(text);
+      } catch (const Error &error) {
+        fail("{} {}", option, error.what());
+      }
+  };
+  each("--specialize", flags.specialize,
+       [&](const std::string &text) { addVariants(extents.variants, parseVariants(text)); });
+  each("--range", flags.ranges, [&](const std::string &text) {
+    for (ExtentRange &range : parseRanges(text))
+      extents.ranges.push_back(std::move(range));
+  });
+  each("--optimize-for", flags.optimizeFor, [&](const std::string &text) {
+    for (const auto &[symbol, extent] : parseExtents(text))
+      require(extents.typical.emplace(symbol, extent).second, "'{}': symbol '{}' is given twice", text, symbol);
+  });
+  return extents;
+}
+
 CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   CompileOptions options;
   options.target = flags.target;
@@ -95,6 +119,7 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   options.referencesOnly = flags.referencesOnly;
   options.smallMemory = flags.memory == "small";
   options.precision = precisionOf(flags.precision);
+  options.extents = extentOptions(flags);
   if (!flags.noCache)
     options.kernelCache = cacheFolderOrSay("kernels");
   if (!flags.scheduleFile.empty()) {

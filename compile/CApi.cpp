@@ -1,5 +1,5 @@
 // include/lathe/compiler.h over the facade. No exception leaves this file.
-#include "compile/Compile.h"
+#include "compile/Specializer.h"
 #include "import/Import.h"
 #include "ir/Context.h"
 #include "lathe/compiler.h"
@@ -149,5 +149,52 @@ lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const ch
 }
 
 void lathe_compiler_free(void *package) { std::free(package); }
+
+struct lathe_specializer {
+  Specializer specializer;
+};
+
+struct lathe_specialized {
+  std::shared_ptr<const PackageBytes> bytes;
+};
+
+lathe_status lathe_specializer_create(const char *model_path, const lathe_compile_options *options,
+                                      size_t most_packages, lathe_specializer **specializer) {
+  return guarded([&] {
+    if (!model_path || !specializer)
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_specializer_create: a pointer is null");
+    if (std::string mistake = mistakeIn(options); !mistake.empty())
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_specializer_create: " + mistake);
+    *specializer = nullptr;
+    Parsed parsed = parse(options);
+    auto context = makeContext();
+    auto module = importModel(*context, model_path, parsed.import);
+    *specializer =
+        new lathe_specializer{{std::move(context), std::move(module), std::move(parsed.compile), most_packages}};
+    return LATHE_OK;
+  });
+}
+
+void lathe_specializer_free(lathe_specializer *specializer) { delete specializer; }
+
+lathe_status lathe_specializer_package(lathe_specializer *specializer, const char *extents,
+                                       lathe_specialized **package) {
+  return guarded([&] {
+    if (!specializer || !package)
+      return failed(LATHE_INVALID_ARGUMENT, "lathe_specializer_package: a pointer is null");
+    *package = nullptr;
+    Extents values = extents && *extents ? parseExtents(extents) : Extents{};
+    *package = new lathe_specialized{specializer->specializer.package(values)};
+    return LATHE_OK;
+  });
+}
+
+const void *lathe_specialized_data(const lathe_specialized *package, size_t *bytes) {
+  if (bytes)
+    *bytes = package ? package->bytes->size() : 0;
+  return package ? package->bytes->data() : nullptr;
+}
+
+void lathe_specialized_free(lathe_specialized *package) { delete package; }
 
 const char *lathe_compiler_last_error(void) { return lastError.c_str(); }

@@ -85,4 +85,36 @@ TEST_F(CompilerCApi, mistakesInOptionsAreSaid) {
   EXPECT_FALSE(std::filesystem::exists(package));
 }
 
+/// A model of any batch, specialised on request; the package outlives its specializer.
+TEST_F(CompilerCApi, packagesAreMadeOnFirstUse) {
+  std::string open = (folder / "open.mlir").string();
+  std::ofstream(open) << "func.func @main(%x: tensor<?x4xf32> {nn.name = \"x\", nn.dims = [\"N\", \"4\"]}) -> "
+                         "(tensor<?x4xf32> {nn.name = \"y\"}) {\n  %0 = nn.relu %x : (tensor<?x4xf32>) -> "
+                         "tensor<?x4xf32>\n  return %0 : tensor<?x4xf32>\n}\n";
+  lathe_specializer *specializer = nullptr;
+  ASSERT_EQ(lathe_specializer_create(open.c_str(), nullptr, 2, &specializer), LATHE_OK) << lathe_compiler_last_error();
+  lathe_specialized *one = nullptr, *again = nullptr, *wrong = nullptr;
+  ASSERT_EQ(lathe_specializer_package(specializer, "N=8", &one), LATHE_OK) << lathe_compiler_last_error();
+  ASSERT_EQ(lathe_specializer_package(specializer, "N=8", &again), LATHE_OK);
+  size_t bytes = 0;
+  EXPECT_EQ(lathe_specialized_data(one, &bytes), lathe_specialized_data(again, nullptr));
+  EXPECT_EQ(lathe_specializer_package(specializer, "M=8", &wrong), LATHE_FAILED);
+  EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("unknown symbol"));
+  EXPECT_EQ(lathe_specializer_package(specializer, "eight", &wrong), LATHE_FAILED);
+  EXPECT_EQ(lathe_specializer_package(specializer, "N=8", nullptr), LATHE_INVALID_ARGUMENT);
+  lathe_specialized_free(again);
+  lathe_specializer_free(specializer);
+  lathe_model *loaded = nullptr;
+  ASSERT_EQ(lathe_model_load_memory(lathe_specialized_data(one, &bytes), bytes, nullptr, &loaded), LATHE_OK)
+      << lathe_last_error();
+  lathe_port port = {};
+  port.struct_size = sizeof port;
+  ASSERT_EQ(lathe_model_input(loaded, 0, &port), LATHE_OK);
+  EXPECT_EQ(port.dims[0], 8);
+  lathe_model_free(loaded);
+  lathe_specialized_free(one);
+  lathe_specialized_free(nullptr);
+  lathe_specializer_free(nullptr);
+}
+
 } // namespace

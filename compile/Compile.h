@@ -8,6 +8,7 @@
 // at kernels level skips the passes.
 #pragma once
 
+#include "compile/Extents.h"
 #include "compile/PlanBuilder.h"
 #include "ir/ModelText.h"
 #include "support/Precision.h"
@@ -47,11 +48,20 @@ struct CompileOptions {
   /// Measured times, which decide about layouts, about kernels of two convolutions and about the order in which batches
   /// pass, where they say more than predictions (docs/notes/layouts.md). Empty: predictions alone decide.
   MeasuredTimes measured;
+  ExtentOptions extents;                                 // of a model with symbols
   int jobs = 1;                                          // threads of the compilation
   std::string kernelCache;                               // folder of compile/KernelCache.h; "": no cache
   std::function<void(const CompileProgress &)> progress; // may be empty; called from compiler threads, one at a time
 };
 
+/// The plan of one of ExtentOptions::variants.
+struct VariantReport {
+  std::string extents; // "N=8"
+  int kernels = 0;
+  std::vector<ReferenceUse> references;
+};
+
+/// Figures of the general plan, except those of the whole package: seconds, bytes, distinct kernels.
 struct CompileReport {
   double seconds = 0, passSeconds = 0, codeSeconds = 0;
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
@@ -65,7 +75,9 @@ struct CompileReport {
   std::vector<ReferenceUse> references; // operators that run on references
   std::map<std::string, int> origins;   // number of kernels by the source of their schedule (FoundSchedule::origin)
   std::vector<std::string> notes;       // what passes declined, and schedules that were not used, with reasons
-  double flops = 0, compiledFlops = 0;  // one run, a symbolic batch at 1
+  std::vector<VariantReport> variants;
+  std::vector<std::string> symbols;    // of the inputs' extents, with their ranges: "N from 1 to 64"
+  double flops = 0, compiledFlops = 0; // one run, a symbolic batch at 1
   std::string target;
 };
 

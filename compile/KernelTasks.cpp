@@ -7,8 +7,6 @@
 namespace lathe {
 namespace {
 
-using Extents = std::map<std::string, int64_t>;
-
 int64_t valueOf(const Dim &dim, const Extents &extents) {
   return dim.evaluate([&](const std::string &symbol) -> int64_t {
     auto found = extents.find(symbol);

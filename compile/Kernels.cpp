@@ -68,11 +68,42 @@ KernelLibrary::Entry &KernelLibrary::entryOf(const ScheduleTask &task, const Sch
   return *entries.emplace(std::move(key), std::make_unique<Entry>(make())).first->second;
 }
 
+const ScheduleTask *KernelLibrary::typicalOf(const ScheduleTask &task) const {
+  if (options.typical.empty())
+    return nullptr;
+  auto [found, added] = typicalKernels.try_emplace(task.identity);
+  if (!added)
+    return found->second.task.get();
+  mlir::func::FuncOp kernel = task.problem.function;
+  std::vector<std::string> symbols = symbolsOf(kernel);
+  if (llvm::none_of(symbols, [&](const std::string &symbol) { return options.typical.contains(symbol); }))
+    return nullptr;
+  mlir::OwningOpRef<mlir::func::FuncOp> copy(kernel.clone());
+  try {
+    specialize(*copy, options.typical);
+  } catch (const Error &) {
+    return nullptr; // the model does not have these extents together: the kernel is as it is
+  }
+  found->second.task = std::make_unique<ScheduleTask>(problemOf(*copy, target, options));
+  found->second.function = std::move(copy);
+  return found->second.task.get();
+}
+
+Outcome<FoundSchedule> KernelLibrary::ask(const ScheduleSource &source, const ScheduleTask &task) const {
+  if (const ScheduleTask *typical = typicalOf(task); typical && task.facts() && typical->facts()) {
+    Outcome<FoundSchedule> found = source.find(*typical);
+    if (found && (found->required ||
+                  ((*typical->facts())->family == (*task.facts())->family && legal(**task.facts(), found->schedule))))
+      return found;
+  }
+  return source.find(task);
+}
+
 KernelLibrary::Found KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
   ScheduleTask task(problemOf(kernel, target, options));
   std::string reason;
   for (const ScheduleSource *source : sources) {
-    Outcome<FoundSchedule> found = source->find(task);
+    Outcome<FoundSchedule> found = ask(*source, task);
     if (!found) {
       reason = found.reason();
       continue;
@@ -107,9 +138,11 @@ std::string KernelLibrary::declines(mlir::func::FuncOp kernel) {
   return entry.outcome.done() ? "" : entry.outcome.reason();
 }
 
-Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
-  ScheduleTask task(problemOf(kernel, target, options));
-  auto predict = [&](const Schedule &schedule) -> Outcome<double> {
+Outcome<double> KernelLibrary::predictOne(const ScheduleTask &task, const Schedule &schedule) const {
+  std::string key = task.identity + "\n" + schedule.str();
+  if (auto known = predictions.find(key); known != predictions.end())
+    return known->second;
+  auto predict = [&]() -> Outcome<double> {
     const auto &facts = task.facts();
     if (!facts)
       return NotApplicable{facts.reason()};
@@ -117,9 +150,15 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
       return NotApplicable{legality.reason};
     return (*facts)->predict(schedule).total();
   };
+  return predictions.emplace(std::move(key), predict()).first->second;
+}
+
+Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
+  ScheduleTask task(problemOf(kernel, target, options));
+  const ScheduleTask *typical = typicalOf(task);
   std::string reason;
   for (const ScheduleSource *source : askedByPasses()) {
-    Outcome<FoundSchedule> found = source->find(task);
+    Outcome<FoundSchedule> found = ask(*source, task);
     if (!found) {
       reason = found.reason();
       continue;
@@ -129,13 +168,13 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
       reason = fmt::format("schedule '{}' is of another family", found->schedule.str());
       continue;
     }
-    std::string key = task.identity + "\n" + found->schedule.str();
-    auto known = predictions.find(key);
-    if (known == predictions.end())
-      known = predictions.emplace(std::move(key), predict(found->schedule)).first;
-    if (known->second || found->required) // compiled() refuses an illegal one that was asked for
-      return known->second;
-    reason = known->second.reason();
+    Outcome<double> cycles = predictOne(task, found->schedule);
+    if (cycles && typical)
+      if (Outcome<double> atTypical = predictOne(*typical, found->schedule))
+        cycles = atTypical;
+    if (cycles || found->required) // compiled() refuses an illegal one that was asked for
+      return cycles;
+    reason = cycles.reason();
   }
   return NotApplicable{reason};
 }

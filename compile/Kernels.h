@@ -4,6 +4,7 @@
 
 #include "codegen/Generate.h"
 #include "codegen/target/Emit.h"
+#include "compile/Extents.h"
 #include "compile/KernelCache.h"
 #include "compile/ScheduleBook.h"
 
@@ -23,6 +24,7 @@ struct KernelOptions {
   bool smallMemory = false;
   Precision precision = Precision::fp32;
   bool relaxedMath = false;
+  Extents typical; // ExtentOptions::typical
 };
 
 /// A compiled kernel, as the plan needs it.
@@ -118,6 +120,11 @@ private:
   std::map<std::string, std::unique_ptr<Entry>> entries; // by identity and schedule
   std::vector<Entry *> used;
   mutable std::map<std::string, Outcome<double>> predictions; // by identity and schedule
+  struct TypicalKernel {
+    mlir::OwningOpRef<mlir::func::FuncOp> function;
+    std::unique_ptr<ScheduleTask> task;
+  };
+  mutable std::map<std::string, TypicalKernel> typicalKernels; // by identity; null: as the kernel itself
 
   /// Object code of the kernels of `used`, by index.
   struct Objects {
@@ -132,6 +139,11 @@ private:
 
   /// The user's sources and the prior, by which passes decide.
   std::array<const ScheduleSource *, 3> askedByPasses() const { return {&schedules, &written, &prior}; }
+  /// The same kernel with the extents of KernelOptions::typical; null if it has none of these symbols.
+  const ScheduleTask *typicalOf(const ScheduleTask &task) const;
+  /// What the source has for the typical extents where that is legal for all extents, else for the kernel itself.
+  Outcome<FoundSchedule> ask(const ScheduleSource &source, const ScheduleTask &task) const;
+  Outcome<double> predictOne(const ScheduleTask &task, const Schedule &schedule) const;
   Found lookUp(mlir::func::FuncOp kernel);
   Entry &entryOf(const ScheduleTask &task, const Schedule &schedule);
 };

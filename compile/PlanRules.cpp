@@ -66,6 +66,16 @@ void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRu
   addBoundRules(plan, plan.blocks[block]->rules, rules);
 }
 
+void addRanges(plan::PlanT &plan, std::span<const ExtentRange> ranges) {
+  for (const ExtentRange &range : ranges) {
+    auto entry = std::make_unique<plan::RangeT>();
+    entry->symbol = range.symbol;
+    entry->min = range.min;
+    entry->max = range.max;
+    plan.ranges.push_back(std::move(entry));
+  }
+}
+
 namespace {
 
 std::vector<std::string> texts(const Dims &dims) {

@@ -2,6 +2,7 @@
 // bound, ranges of elements before a call.
 #pragma once
 
+#include "compile/Extents.h"
 #include "ir/ExtentRules.h"
 #include "package/plan_generated.h"
 
@@ -17,6 +18,9 @@ namespace lathe {
 void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
 /// The same for a block, whose rules only hold where it runs.
 void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRule> rules);
+
+/// Adds the ranges of symbols that the plan's inputs have; the runtime refuses inputs outside.
+void addRanges(plan::PlanT &plan, std::span<const ExtentRange> ranges);
 
 /// Returns the ranges of elements that `kernel` takes for granted in the operands of `call`, as its
 /// operators' shape functions state them (ops/ElementBounds.h). Constants that are in range need none.

@@ -31,6 +31,8 @@ std::span<const GraphPass> graphPasses() {
       {"infer-shapes", "refine types, fold known shape arithmetic", [](Module m, Options) { inferShapes(m); }},
       {"narrow-movement", "concatenations and splits of very many parts as trees",
        [](Module m, Options) { narrowMovement(m); }},
+      {"open-convolution", "convolutions of open extents as matrix products",
+       [](Module m, Options) { openConvolutions(m); }},
       {"recognize-attention", "product, softmax, product as one attention",
        [](Module m, Options) { recognizeAttention(m); }},
       {"recognize-activation", "gelu, hard_swish and mish from their formulas",

@@ -64,6 +64,11 @@ void foldScale(mlir::ModuleOp module, bool exactMath);
 /// zero weight turns infinite inputs into NaN.
 void convTranspose(mlir::ModuleOp module, bool exactMath);
 
+/// Rewrites convolutions whose spatial extents are open as slices of the padded input and a matrix
+/// product with channels last, depthwise ones as a sum of products: their kernels take extents at run
+/// time. Returns true if there was one.
+bool openConvolutions(mlir::ModuleOp module);
+
 /// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Rewrites those
 /// that no kernel computes as conv and matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);

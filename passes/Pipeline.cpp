@@ -146,6 +146,8 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   channelShuffle(module);
   if (options.level >= 3 && !options.exactMath)
     absorbShuffle(module); // shuffles are one gather each now
+  if (openConvolutions(module))
+    foldConstants(module); // the weights as matrices
   simplify(module);
   commonSubexpressions(module);
   deadCode(module);

@@ -1,6 +1,7 @@
 #include "report/TurningPoint.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -124,6 +125,53 @@ Extents extentsOf(const lab::Problem &problem) {
   return extents;
 }
 
+/// "8x3x224x224"; nothing for another text.
+std::optional<std::vector<int64_t>> dimsOf(const std::string &text) {
+  std::vector<int64_t> dims;
+  const char *at = text.data(), *end = at + text.size();
+  while (at < end) {
+    int64_t extent = 0;
+    auto [next, error] = std::from_chars(at, end, extent);
+    if (error != std::errc() || (next != end && (*next != 'x' || next + 1 == end)))
+      return std::nullopt;
+    dims.push_back(extent);
+    at = next == end ? end : next + 1;
+  }
+  return dims.empty() ? std::nullopt : std::optional(dims);
+}
+
+/// Of a whole model, whose text ends with its inputs: "m.onnx@0123456789abcdef data 8x3x224x224, mask 8x128". Nothing for
+/// another text.
+std::optional<Extents> extentsOfModel(const std::string &text) {
+  constexpr size_t hashDigits = 16;
+  size_t hash = text.find('@');
+  while (hash != std::string::npos && (hash + 1 + hashDigits >= text.size() || text[hash + 1 + hashDigits] != ' '))
+    hash = text.find('@', hash + 1);
+  if (hash == std::string::npos)
+    return std::nullopt;
+  size_t at = hash + 1 + hashDigits + 1;
+  Extents extents;
+  extents.rest = text.substr(0, at);
+  while (at < text.size()) {
+    size_t end = std::min(text.find(", ", at), text.size());
+    std::string input = text.substr(at, end - at);
+    size_t space = input.rfind(' ');
+    if (space == std::string::npos)
+      return std::nullopt;
+    auto dims = dimsOf(input.substr(space + 1));
+    if (!dims && input.substr(space + 1) != "scalar")
+      return std::nullopt;
+    std::string name = input.substr(0, space);
+    for (size_t axis = 0; dims && axis < dims->size(); ++axis) {
+      extents.values.push_back((*dims)[axis]);
+      extents.names.push_back(fmt::format("{}[{}]", name, axis));
+    }
+    extents.rest += fmt::format("{} {}, ", name, dims ? dims->size() : 0);
+    at = end + 2;
+  }
+  return extents;
+}
+
 /// Along which axes two problems differ, if by one extent: those axes have one value in each of them.
 std::vector<size_t> oneExtent(const Extents &a, const Extents &b) {
   std::vector<size_t> axes;
@@ -139,7 +187,7 @@ std::vector<size_t> oneExtent(const Extents &a, const Extents &b) {
 void addSizeCurves(const std::vector<const Row *> &rows, const std::string &column, std::vector<Curve> &curves) {
   std::map<std::string, std::vector<std::pair<Extents, double>>> families;
   for (const Row *row : rows) {
-    Extents extents = extentsOf(*row->shape);
+    Extents extents = row->shape ? extentsOf(*row->shape) : *extentsOfModel(row->problem);
     families[extents.rest].push_back({std::move(extents), row->median});
   }
   for (auto &[rest, members] : families) {
@@ -196,8 +244,13 @@ std::vector<Curve> curves(const std::vector<Row> &rows) {
     add("threads", row.setting.threads, [](store::Setting &setting) { setting.threads = 0; });
     if (row.setting.batch > 0)
       add("batch", double(row.setting.batch), [](store::Setting &setting) { setting.batch = 0; });
-    if (row.shape)
+    if (row.shape) {
       byColumn[fmt::format("{} ({})", column, contextText(row))].push_back(&row);
+    } else if (row.op == "model" && extentsOfModel(row.problem)) {
+      Row rest = row;
+      rest.setting.batch = 0; // the inputs have it
+      byColumn[fmt::format("{} ({})", column, contextText(rest))].push_back(&row);
+    }
   }
   std::vector<Curve> result;
   for (auto &[what, points] : bySetting) {

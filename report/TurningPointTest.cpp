@@ -136,4 +136,25 @@ TEST(TurningPoint, channelsOfInputAndWeightsAreOneExtent) {
   EXPECT_EQ(found[0].resource, "x[1]=w[1]");
 }
 
+/// `lathe bench --batch 1,2,4`: the batch is in the inputs of the text and in the setting.
+TEST(TurningPoint, modelsAtSeveralSizes) {
+  std::vector<Row> rows;
+  for (int batch : {1, 2, 4, 8, 16}) {
+    Row row;
+    row.kind = store::ExperimentKind::bench;
+    row.op = "model";
+    row.problem = fmt::format("my model@2.onnx@0123456789abcdef x {0}x3x8x8, scale scalar, mask {0}x4", batch);
+    row.provider = "lathe";
+    row.setting.threads = 1;
+    row.setting.batch = batch;
+    row.median = 1e-3 * std::max(batch, 4);
+    rows.push_back(row);
+  }
+  rows.back().problem += ", no inputs"; // another form
+  auto found = curves(rows);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].resource, "x[0]=mask[0]");
+  EXPECT_EQ(found[0].x, (std::vector<double>{1, 2, 4, 8}));
+}
+
 } // namespace

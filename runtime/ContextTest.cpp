@@ -199,7 +199,7 @@ TEST_F(ContextTest, saysWhatIsWrongWithInputs) {
   EXPECT_EQ(errorOf([&] { context.setInput(3, Tensor(ElementType::f32, {4})); }), "m.lathe: input 3 of 1");
   EXPECT_EQ(errorOf([&] { context.setInput(0, Sequence{}); }), "m.lathe: input 'x': expected f32 N, got a sequence");
   context.setInput(0, ramp(65));
-  EXPECT_EQ(errorOf([&] { context.run(); }), "m.lathe: 'N' is 65, compiled for 1 to 64");
+  EXPECT_EQ(errorOf([&] { context.run(); }), "m.lathe: input 'x' (f32 N): expected N from 1 to 64, got 65");
   context.setInput(0, ramp(4));
   context.setOutput(0, Tensor(ElementType::f32, {5}));
   EXPECT_EQ(errorOf([&] { context.run(); }), "m.lathe: output 'out': expected f32 4, got f32 5");

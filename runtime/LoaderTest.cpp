@@ -337,7 +337,7 @@ TEST_F(LoaderTest, survivesNonsenseBehindAFittingHash) {
         int64_t elements = 1;
         for (int64_t dim : dims)
           elements = dim < 0 || dim > 1000 ? 1 << 30 : elements * dim;
-        if (model->inputs()[i].tensor && bitWidth(model->inputs()[i].type) > 0 && elements < 1 << 20)
+        if (model->inputs()[i].tensor() && bitWidth(model->inputs()[i].type) > 0 && elements < 1 << 20)
           context.setInput(i, Tensor(model->inputs()[i].type, dims));
       }
       for (size_t i = 0; i < model->outputs().size(); ++i)

@@ -1,5 +1,6 @@
 #include "cli/print/InspectPackage.h"
 
+#include "cli/Variants.h"
 #include "cli/print/PortText.h"
 #include "package/Package.h"
 #include "runtime/Model.h"
@@ -169,8 +170,15 @@ int inspectPackage(const Options &options, const std::string &path) {
   text += describePorts("output", loaded->outputs(), document["outputs"]);
   text += "\n" + describeSections(contents, options.tableStyle(), document["sections"]) + "\n";
   document["plans"] = json::array();
-  for (const runtime::Plan &plan : loaded->program().plans) {
-    document["plans"].push_back(json::object());
+  const runtime::Program &program = loaded->program();
+  document["symbols"] = symbolTexts(program);
+  if (std::vector<std::string> symbols = symbolTexts(program); !symbols.empty())
+    text += fmt::format("extents known at run time: {}\n", printable(listed(symbols)));
+  for (const runtime::Plan &plan : program.plans) {
+    std::string variant = variantText(program, plan);
+    document["plans"].push_back({{"variant", variant}});
+    if (program.plans.size() > 1)
+      text += fmt::format("\n{}: ", variant.empty() ? "any other extents" : "variant " + printable(variant));
     text += describePlan(plan, options.tableStyle(), document["plans"].back());
   }
   if (options.printsText())

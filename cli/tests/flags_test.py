@@ -7,7 +7,8 @@ from fixture import Cli, field, main, onnx_model, onnx_node
 
 # A value for each flag of MODEL, by what it is about.
 COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--precision": ["bf16"],
-           "--schedule": ["nowhere.txt"]}
+           "--schedule": ["nowhere.txt"], "--optimize-for": ["N=2"]}
+VARIANTS = {"--specialize": ["N=2"], "--range": ["N=1..2"]}  # of verbs that make a package
 CODE = {"--no-cache": [], "--no-records": []}
 SHAPE = {"--shape": ["x=1x4"]}
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
@@ -18,7 +19,7 @@ SELECT = ["--task", "--family", "--cpu", "--platform"]
 
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
-CHOOSES_SCHEDULES = ["--references-only", "--schedule", "--no-records"]  # not of `tune`, whose search does
+CHOOSES_SCHEDULES = ["--references-only", "--schedule", "--no-records", "--optimize-for"]  # not of `tune`, whose search does
 USE = {"inspect": GRAPH, "extract": GRAPH, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "run": RUNS,
        "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
 WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
@@ -55,6 +56,9 @@ WITHOUT_JSON = ["store path"]
 # Command lines in which one flag leaves another nothing to do. The flag that the error names comes first.
 # No word of these commands holds a blank.
 CONFLICTS = [
+    ("--specialize N=2", "compile MODEL --emit graph --specialize N=2", "no package is made"),
+    ("--range N=1..2", "compile MODEL --explain conv1 --range N=1..2", "no package is made"),
+    ("--optimize-for N=2", "compile MODEL -o x.lathe --references-only --optimize-for N=2", "makes no code"),
     ("--trials 3", "tune MODEL --list-tasks --trials 3", "measures nothing"),
     ("--budget 300", "tune MODEL --list-tasks --budget 5m", "measures nothing"),
     ("--early-stopping 3", "tune MODEL --list-tasks --early-stopping 3", "measures nothing"),
@@ -198,6 +202,7 @@ class Flags(Cli):
                     known |= set(CODE) if USE[verb] > KERNELS else set()
                     known -= set(CHOOSES_SCHEDULES) if verb == "tune" else set()
                     known |= {"--check-constants"} if USE[verb] == RUNS else set()
+                    known |= set(VARIANTS) if USE[verb] == RUNS or verb in ("compile", "check") else set()
                 known |= set(INPUTS) if verb in WITH_INPUTS else set()
                 found = set(self.options_of(verb))
                 self.assertEqual(found - known, set(), "flags that the tables of this test do not know")
@@ -207,7 +212,7 @@ class Flags(Cli):
         for verb, use in USE.items():
             if use != RUNS:
                 continue
-            for flag, value in {**COMPILE, **CODE}.items():
+            for flag, value in {**COMPILE, **CODE, **VARIANTS}.items():
                 with self.subTest(f"{verb} {flag}"):
                     self.error(verb, self.package, flag, *value, *NEEDED.get(verb, []) if verb != "verify" else ["--model", self.net],
                                says=f"{flag}.*net.lathe is a compiled package.*compile the model again")

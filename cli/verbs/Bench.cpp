@@ -1,5 +1,6 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
+#include "cli/Sizes.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
 #include "lab/StoreRecords.h"
@@ -22,12 +23,14 @@ struct BenchFlags {
   InputFlags inputs;
   RecordFlags record;
   lab::StoppingRule rule;
+  std::string batches;                // --batch, a list
   size_t repetitions = 0, warmUp = 3; // repetitions 0: the rule decides
 
   void add(Options &options) {
     model.add(options, ModelUse::run);
     model.addLoading(options);
-    inputs.add(options, "random");
+    inputs.add(options, "random", false);
+    addBatches(options, batches);
     options.add_option("--repetitions", repetitions, "Time exactly this many runs instead of using the stopping rule")
         ->check(CLI::PositiveNumber);
     options.add_option("--warm-up", warmUp, "Run this many times before timing")->capture_default_str();
@@ -106,7 +109,7 @@ void record(Recording &recording, const BenchFlags &flags, const Prepared &prepa
   if (point.status != store::PointStatus::failed) // no time without an answer
     point.rounds.push_back(std::move(samples));
   recording.add({point});
-  recording.finish(point.disturbance);
+  recording.finish(point.disturbance); // again at each size: what is kept so far is whole
 }
 
 std::string timesTable(const lab::Summary &wall, const lab::Summary &cpu, const TableStyle &style) {
@@ -136,6 +139,73 @@ std::string countsText(const Runs &runs) {
                      sum.multiplexed ? "other programs had the hardware's counters" : runs.uncounted);
 }
 
+/// What was measured at one size.
+struct Measured {
+  std::string inputs, extents, variant; // as Prepared
+  std::string mistrust;                 // not timed because of it; "" otherwise
+  Runs runs;
+  lab::Summary wall, cpu;
+  double flops = 0;
+  runtime::MemoryUse memory;
+  uint64_t peakBytes = 0; // of running the package so far
+
+  double gflops() const { return flops / wall.median * 1e-9; }
+};
+
+Measured measureAt(Prepared &prepared, const BenchFlags &flags, const Verification &verification,
+                   Recording &recording) {
+  bindAndRun(prepared, flags.inputs, flags.model.shapes);
+  Measured measured{prepared.inputText, prepared.extents, prepared.variant, mistrusted(prepared), {}, {}, {}};
+  if (!measured.mistrust.empty()) // no timing without an answer (decision 9)
+    return measured;
+  measured.runs = timeRuns(*prepared.context, flags);
+  measured.peakBytes = peakResidentBytes(); // before anything is made of the figures
+  record(recording, flags, prepared, verification, measured.runs);
+  measured.wall = lab::summarize(measured.runs.wall);
+  measured.cpu = lab::summarize(measured.runs.cpu);
+  measured.flops = prepared.flops;
+  measured.memory = prepared.context->memory();
+  return measured;
+}
+
+json toJson(const Measured &measured) {
+  return {{"inputs", measured.inputs},
+          {"extents", measured.extents},
+          {"variant", measured.variant},
+          {"wall", lab::toJson(measured.wall)},
+          {"cpu", lab::toJson(measured.cpu)},
+          {"flops_per_run", measured.flops},
+          {"gflops", measured.gflops()},
+          {"peak_rss_bytes", measured.peakBytes},
+          {"arena_bytes", measured.memory.arenaBytes},
+          {"live_bytes", measured.memory.liveBytes},
+          {"constant_bytes", measured.memory.constantBytes},
+          {"scratch_bytes", measured.memory.scratchBytes}};
+}
+
+std::string oneText(const Measured &measured, const TableStyle &style) {
+  auto bytes = [](auto count) { return bytesText(static_cast<double>(count)); };
+  return timesTable(measured.wall, measured.cpu, style) +
+         fmt::format("{:.2f} GFLOPS ({} a run)\n", measured.gflops(), flopsText(measured.flops)) +
+         countsText(measured.runs) +
+         fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n", bytes(measured.peakBytes),
+                     bytes(measured.memory.constantBytes), bytes(measured.memory.arenaBytes),
+                     bytes(measured.memory.scratchBytes));
+}
+
+/// A row for each size.
+std::string sizesTable(const std::vector<Measured> &sizes, const TableStyle &style) {
+  Table table({textColumn("inputs").shrink(16), textColumn("variant").drop(1), numberColumn("median", "ms"),
+               numberColumn("min", "ms").drop(2), numberColumn("std", "ms").drop(3), numberColumn("GFLOPS"),
+               numberColumn("arena").drop(4), numberColumn("runs").drop(5)});
+  for (const Measured &size : sizes)
+    table.row({size.inputs, size.variant, fmt::format("{:.4f}", size.wall.median * 1e3),
+               fmt::format("{:.4f}", size.wall.min * 1e3), fmt::format("{:.4f}", size.wall.standardDeviation * 1e3),
+               fmt::format("{:.2f}", size.gflops()), bytesText(static_cast<double>(size.memory.arenaBytes)),
+               std::to_string(size.wall.count)});
+  return table.str(style);
+}
+
 } // namespace
 
 int benchVerb(const Arguments &arguments) {
@@ -145,55 +215,57 @@ int benchVerb(const Arguments &arguments) {
       "Time single runs with bound buffers, layout conversions included, until the median is known well enough.",
       "  lathe bench resnet50.lathe --threads 2\n"
       "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
-      "  lathe bench model.onnx --batch 8 --max-seconds 30\n");
+      "  lathe bench model.onnx --batch 8 --max-seconds 30\n"
+      "  lathe bench model.onnx --batch 1,2,4,8..64               one package, a row for each batch\n"
+      "  lathe bench model.onnx --shape x=1x3x224x224 --shape x=1x3x320x320\n");
   flags.add(options);
   options.parseAll(arguments);
-  const ModelFlags &model = flags.model;
-  Recording recording(flags.record, store::ExperimentKind::bench, "bench", arguments, flags.settings());
+  ModelFlags &model = flags.model;
+  std::vector<Size> sizes = sizesOf(flags.batches, model.shapes);
+  json settings = flags.settings();
+  settings["batch"] = flags.batches;
+  Recording recording(flags.record, store::ExperimentKind::bench, "bench", arguments, settings);
 
-  Prepared prepared = prepare(model, flags.inputs);
-  // No timing without an answer (decision 11).
-  if (std::string mistrust = mistrusted(prepared); !mistrust.empty()) {
-    say(fmt::format("lathe bench: not timed, the outputs are mistrusted: {}", mistrust));
-    options.writeJson({{"model", model.model}, {"mistrusted", mistrust}});
+  if (severalShapes(model.shapes))
+    model.shapes.clear(); // the package takes all of them
+  Prepared prepared = load(model);
+  Verification verification = verificationOf(*prepared.model);
+  std::vector<Measured> measured;
+  for (const Size &size : sizes) {
+    BenchFlags one = flags;
+    one.inputs.batch = size.batch;
+    one.model.shapes = size.shapes;
+    Measured &at = measured.emplace_back(measureAt(prepared, one, verification, recording));
+    if (at.mistrust.empty())
+      continue;
+    say(fmt::format("lathe bench: not timed, the outputs are mistrusted: {}", at.mistrust));
+    options.writeJson({{"model", model.model}, {"inputs", at.inputs}, {"mistrusted", at.mistrust}});
     return failedVerdict;
   }
-  Verification verification = verificationOf(*prepared.model);
-  runtime::Context &context = *prepared.context;
-  Runs runs = timeRuns(context, flags);
-  uint64_t peakBytes = peakResidentBytes(); // of running the package, before anything is made of the figures
-  record(recording, flags, prepared, verification, runs);
 
-  lab::Summary time = lab::summarize(runs.wall), cpuTime = lab::summarize(runs.cpu);
-  runtime::MemoryUse memory = context.memory();
-  double gflops = prepared.flops / time.median * 1e-9;
+  int threads = prepared.context->threads();
   if (options.printsText()) {
-    auto bytes = [](auto count) { return bytesText(static_cast<double>(count)); };
-    std::cout << fmt::format("{} ({}), {}, {}, {}\n", model.model, prepared.inputText,
-                             counted(context.threads(), "thread"), counted(int64_t(time.count), "run"),
+    const Measured &first = measured.front();
+    std::string what = measured.size() > 1 ? counted(int64_t(measured.size()), "size")
+                                           : first.inputs + (first.variant.empty() ? "" : ", variant " + first.variant);
+    std::string runs = measured.size() > 1 ? "" : ", " + counted(int64_t(first.wall.count), "run");
+    std::cout << fmt::format("{} ({}), {}{}, {}\n", model.model, what, counted(threads, "thread"), runs,
                              prepared.model->target())
-              << timesTable(time, cpuTime, options.tableStyle())
-              << fmt::format("{:.2f} GFLOPS ({} a run)\n", gflops, flopsText(prepared.flops)) << countsText(runs)
-              << fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n", bytes(peakBytes),
-                             bytes(memory.constantBytes), bytes(memory.arenaBytes), bytes(memory.scratchBytes))
+              << (measured.size() > 1 ? sizesTable(measured, options.tableStyle())
+                                      : oneText(first, options.tableStyle()))
               << "outputs: " << verification.text << "\n"
               << recording.line();
   }
-  options.writeJson({{"model", model.model},
-                     {"target", prepared.model->target()},
-                     {"inputs", prepared.inputText},
-                     {"threads", context.threads()},
-                     {"wall", lab::toJson(time)},
-                     {"cpu", lab::toJson(cpuTime)},
-                     {"flops_per_run", prepared.flops},
-                     {"gflops", gflops},
-                     {"peak_rss_bytes", peakBytes},
-                     {"arena_bytes", memory.arenaBytes},
-                     {"live_bytes", memory.liveBytes},
-                     {"constant_bytes", memory.constantBytes},
-                     {"scratch_bytes", memory.scratchBytes},
-                     {"verified", verification.verified},
-                     {"verification", verification.text}});
+  json document = measured.size() > 1 ? json{{"sizes", json::array()}} : toJson(measured.front());
+  if (measured.size() > 1)
+    for (const Measured &size : measured)
+      document["sizes"].push_back(toJson(size));
+  document["model"] = model.model;
+  document["target"] = prepared.model->target();
+  document["threads"] = threads;
+  document["verified"] = verification.verified;
+  document["verification"] = verification.text;
+  options.writeJson(document);
   return success;
 }
 

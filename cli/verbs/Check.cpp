@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/print/VariantsPrint.h"
 
 #include "import/Import.h"
 #include "support/Text.h"
@@ -40,6 +41,8 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
   document["notes"] = report.notes;
   document["flops"] = report.flops;
   document["compiled_flops_share"] = share;
+  document["variants"] = variantsJson(report);
+  document["symbols"] = report.symbols;
   if (options.printsText()) {
     std::cout << fmt::format("{}: every node is supported\n", model);
     if (references.rowCount())
@@ -47,6 +50,9 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
     std::cout << fmt::format("reference calls: {}; {:.2f} % of {} compiled, in {} with {}\n", report.references.size(),
                              share * 100, flopsText(report.flops), counted(int64_t(report.kernels), "kernel"),
                              counted(int64_t(report.layoutConversions), "layout conversion"));
+    if (!report.symbols.empty())
+      std::cout << fmt::format("extents known at run time: {}\n", printable(listed(report.symbols)));
+    std::cout << variantsText(report);
     for (const std::string &note : report.notes)
       std::cout << "note: " << note << "\n";
   }
@@ -63,6 +69,7 @@ int checkVerb(const Arguments &arguments) {
                   "Exit code 1 when a node is unsupported.",
                   "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n");
   model.add(options, ModelUse::kernels);
+  model.addVariants(options);
   options.add_flag("--strict", strict, "Return exit code 1 also for operators that fall back to references");
   options.addQuiet();
   options.addWide();
@@ -79,7 +86,10 @@ int checkVerb(const Arguments &arguments) {
   }
   CompileReport report = checkCompiled(*source.module, compileOptions(model, &progress));
   reportSupported(report, model.model, options, std::move(document));
-  return strict && !report.references.empty() ? failedVerdict : success;
+  bool falls = !report.references.empty();
+  for (const VariantReport &variant : report.variants)
+    falls |= !variant.references.empty();
+  return strict && falls ? failedVerdict : success;
 }
 
 } // namespace lathe::cli

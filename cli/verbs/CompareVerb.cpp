@@ -3,6 +3,7 @@
 #include "cli/Packages.h"
 #include "cli/Recording.h"
 #include "cli/Self.h"
+#include "cli/Sizes.h"
 #include "cli/print/Progress.h"
 #include "lab/StoreRecords.h"
 #include "lab/TemporaryDirectory.h"
@@ -90,14 +91,17 @@ struct CompareFlags {
   InputFlags inputs;
   RecordFlags record;
   lab::CompareOptions compare;
+  std::string batches; // --batch, a list
   std::string with = "onnxruntime";
-  int maxRounds = 0; // 0: no limit
+  int maxRounds = 0;    // 0: no limit
+  bool several = false; // sizes
   std::optional<double> relative, maximum;
 
   void add(Options &options) {
     model.add(options, ModelUse::run);
     model.addLoading(options);
-    inputs.add(options, "random");
+    inputs.add(options, "random", false);
+    addBatches(options, batches);
     options
         .add_option("--with", with,
                     "Compare with these, separated by commas: onnxruntime, reference, or a package (F.lathe)")
@@ -130,6 +134,7 @@ struct CompareFlags {
             {"max_seconds", compare.maxSeconds},
             {"max_rounds", maxRounds},
             {"starts", compare.minStarts},
+            {"batch", batches},
             {"fill", inputs.fill},
             {"seed", inputs.seed}};
   }
@@ -192,12 +197,12 @@ void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, co
   }
 }
 
-/// Inputs that are given, and extents of those that the laboratory makes.
-void bindInputs(CompareFlags &flags, const runtime::Model &loaded) {
+/// Inputs that are given, and extents of those that the laboratory makes. `open`: the package was compiled without --shape.
+void bindInputs(CompareFlags &flags, const runtime::Model &loaded, bool open) {
   lab::CompareOptions &compare = flags.compare;
   std::vector<Value> values = gatherInputs(loaded.inputs(), flags.inputs, flags.model.shapes);
   // Of a model --shape is in the package; a package has symbolic extents still.
-  bool shaped = !flags.model.shapes.empty() && !flags.model.isZoo() && isPackage(flags.model.model);
+  bool shaped = !flags.model.shapes.empty() && !flags.model.isZoo() && (open || isPackage(flags.model.model));
   if (!flags.inputs.given.empty() || flags.inputs.fill != "random" || shaped)
     for (size_t i = 0; i < values.size(); ++i)
       if (values[i].isTensor())
@@ -220,6 +225,73 @@ void show(Progress &progress, const std::string &what, std::optional<double> sec
     progress.update(what, 0, 0);
 }
 
+/// The comparison at one size. Its report is printed, kept, and added to `documents` when it is finished or interrupted.
+class SizeComparison {
+public:
+  SizeComparison(CompareFlags flags, const std::vector<lab::CompareSide> &sides, const std::string &package,
+                 const Options &options, Recording &recording, std::vector<nlohmann::json> &documents, bool open)
+      : flags(std::move(flags)), sides(sides), options(options), recording(recording), documents(documents) {
+    auto loaded = openPackage(package, this->flags.model).model;
+    lab::CompareOptions &compare = this->flags.compare;
+    const ModelFlags &model = this->flags.model;
+    compare.threads = model.threads;
+    compare.seed = this->flags.inputs.seed;
+    bindInputs(this->flags, *loaded, open);
+    lab::Tolerance byType = toleranceOf(sides, compare, model);
+    compare.tolerance = {this->flags.relative.value_or(byType.relative), this->flags.maximum.value_or(byType.maximum)};
+    problem = modelProblem(model, loaded->source(), shapesText(loaded->inputs(), compare));
+    inputs = shapesText(loaded->inputs(), compare);
+    setting = modelSetting(model, this->flags.inputs.batch, recordUse(*loaded));
+    verification = verificationOf(*loaded);
+  }
+
+  /// Returns true if all outputs agree.
+  bool run() {
+    Progress progress("compare " + flags.model.model);
+    lab::CompareOptions &compare = flags.compare;
+    compare.progress = [&](const std::string &what, std::optional<double> left) { show(progress, what, left); };
+    KeptWhenInterrupted<lab::Comparison> kept([&](const lab::Comparison &soFar) { report(soFar, false); });
+    compare.afterStart = [&](const lab::Comparison &soFar) {
+      // The signal ends the runners first, which would look like a failure of theirs.
+      if (std::none_of(soFar.sides.begin(), soFar.sides.end(), [](auto &side) { return side.failure.has_value(); }))
+        kept.update(soFar);
+    };
+    lab::Comparison comparison = lab::compare(sides, compare);
+    kept.forget();
+    report(comparison, true);
+    return comparison.agrees();
+  }
+
+private:
+  CompareFlags flags;
+  const std::vector<lab::CompareSide> &sides;
+  const Options &options;
+  Recording &recording;
+  std::vector<nlohmann::json> &documents; // one for each size
+  store::Problem problem;
+  store::Setting setting;
+  Verification verification;
+  std::string inputs;
+
+  void report(const lab::Comparison &comparison, bool finished) {
+    bool several = !documents.empty() || flags.several;
+    recording.add(lab::pointsOf(comparison, problem, setting));
+    if (finished)
+      recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
+    if (options.printsText())
+      std::cout << (several ? fmt::format("{}{}:\n", documents.empty() ? "" : "\n", inputs) : "")
+                << lab::describe(comparison, options.tableStyle()) << recording.line() << std::flush;
+    nlohmann::json json = lab::toJson(comparison);
+    json["model"] = flags.model.model;
+    json["inputs"] = inputs;
+    json["finished"] = finished;
+    json["verified"] = verification.verified;
+    json["verification"] = verification.text;
+    documents.push_back(std::move(json));
+    options.writeJson(several ? nlohmann::json{{"model", flags.model.model}, {"sizes", documents}} : documents.front());
+  }
+};
+
 } // namespace
 
 int compareVerb(const Arguments &arguments) {
@@ -232,51 +304,29 @@ int compareVerb(const Arguments &arguments) {
       "  lathe compare zoo:resnet50 --with onnxruntime\n"
       "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
       "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
-      "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n");
+      "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n"
+      "  lathe compare model.onnx --with onnxruntime --batch 1,3,8,17     one package at each batch\n");
   flags.add(options);
   options.parseAll(arguments);
+  std::vector<Size> sizes = sizesOf(flags.batches, flags.model.shapes);
   Recording recording(flags.record, store::ExperimentKind::compare, "compare", arguments, flags.settings());
 
   std::vector<lab::CompareSide> sides = findSides(flags);
-  const ModelFlags &model = flags.model;
-  lab::CompareOptions &compare = flags.compare;
-  auto [package, loaded] = packageFor(model);
-  fillIn(sides, package, model);
-  compare.threads = model.threads;
-  compare.seed = flags.inputs.seed;
-  bindInputs(flags, *loaded);
-  lab::Tolerance byType = toleranceOf(sides, compare, model);
-  compare.tolerance = {flags.relative.value_or(byType.relative), flags.maximum.value_or(byType.maximum)};
-  store::Problem problem = modelProblem(model, loaded->source(), shapesText(loaded->inputs(), compare));
-  store::Setting setting = modelSetting(model, flags.inputs.batch, recordUse(*loaded));
-  Verification verification = verificationOf(*loaded);
-  loaded.reset();
-
-  Progress progress("compare " + model.model);
-  compare.progress = [&](const std::string &what, std::optional<double> left) { show(progress, what, left); };
-  auto report = [&](const lab::Comparison &comparison, bool finished) {
-    recording.add(lab::pointsOf(comparison, problem, setting));
-    if (finished)
-      recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
-    if (options.printsText())
-      std::cout << lab::describe(comparison, options.tableStyle()) << recording.line() << std::flush;
-    nlohmann::json json = lab::toJson(comparison);
-    json["model"] = model.model;
-    json["finished"] = finished;
-    json["verified"] = verification.verified;
-    json["verification"] = verification.text;
-    options.writeJson(json);
-  };
-  KeptWhenInterrupted<lab::Comparison> kept([&](const lab::Comparison &soFar) { report(soFar, false); });
-  compare.afterStart = [&](const lab::Comparison &soFar) {
-    // The signal ends the runners first, which would look like a failure of theirs.
-    if (std::none_of(soFar.sides.begin(), soFar.sides.end(), [](auto &side) { return side.failure.has_value(); }))
-      kept.update(soFar);
-  };
-  lab::Comparison comparison = lab::compare(sides, compare);
-  kept.forget();
-  report(comparison, true);
-  return comparison.agrees() ? success : failedVerdict;
+  bool open = severalShapes(flags.model.shapes);
+  if (open)
+    flags.model.shapes.clear(); // the package takes all of them
+  std::string package = packageFor(flags.model).path;
+  fillIn(sides, package, flags.model);
+  flags.several = sizes.size() > 1;
+  std::vector<nlohmann::json> documents;
+  bool agree = true;
+  for (const Size &size : sizes) {
+    CompareFlags one = flags;
+    one.inputs.batch = size.batch;
+    one.model.shapes = size.shapes;
+    agree &= SizeComparison(std::move(one), sides, package, options, recording, documents, open).run();
+  }
+  return agree ? success : failedVerdict;
 }
 
 } // namespace lathe::cli

@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/UsedRecords.h"
 #include "cli/print/ExplainPrint.h"
+#include "cli/print/VariantsPrint.h"
 #include "cli/tuning/SpaceExport.h"
 #include "support/Text.h"
 
@@ -31,6 +32,7 @@ nlohmann::json toJson(const CompileReport &report) {
           {"notes", report.notes},
           {"flops", report.flops},
           {"compiled_flops", report.compiledFlops},
+          {"variants", variantsJson(report)},
           {"target", report.target}};
 }
 
@@ -90,7 +92,7 @@ void printReport(const CompileReport &report, const std::string &output, uint64_
   if (report.timedBatches)
     std::cout << fmt::format("measured times of records say how a batch passes {}\n",
                              counted(int64_t(report.timedBatches), "kernel"));
-  std::cout << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
+  std::cout << variantsText(report) << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const std::string &conversion : report.conversions)
     std::cout << "  " << printable(conversion) << "\n";
   for (const std::string &note : report.notes)
@@ -108,6 +110,7 @@ struct CompileFlags {
 
   void add(Options &options) {
     model.add(options, ModelUse::compile);
+    model.addVariants(options);
     model.addStore(options);
     options.addOutput(
         "-o,--output", output,
@@ -144,6 +147,8 @@ struct CompileFlags {
                        "--export-space makes no package");
       if (!emit.empty())
         options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
+      if (!emit.empty() || !node.empty() || !space.file.empty())
+        options.refuse({"--specialize", "--range"}, "no package is made; --shape shows what a variant becomes");
     });
   }
 };
@@ -166,6 +171,7 @@ int compileVerb(const Arguments &arguments) {
       "compile", "Compile a model to a native package, print a stage of the compilation, or explain its choices.",
       "  lathe compile resnet50.onnx -o resnet50.lathe --threads 2\n"
       "  lathe compile zoo:resnet18 -o r18.lathe --target x86-64-v3\n"
+      "  lathe compile model.onnx -o m.lathe --specialize N=1,8 --range N=1..64\n"
       "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
       "  lathe compile model.onnx --emit asm | less\n"
       "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"

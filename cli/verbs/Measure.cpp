@@ -3,8 +3,10 @@
 #include "cache/Verdicts.h"
 #include "cli/Packages.h"
 #include "cli/Self.h"
+#include "cli/Variants.h"
 #include "cli/print/Progress.h"
 #include "lab/judging/OutputSummary.h"
+#include "lab/judging/Tolerance.h"
 #include "runtime/Cpu.h"
 #include "runtime/ThreadPool.h"
 
@@ -16,23 +18,38 @@
 
 namespace lathe::cli {
 
-Prepared prepare(const ModelFlags &model, const InputFlags &inputs) {
+Prepared load(const ModelFlags &model) {
   Prepared prepared;
   Package package = packageFor(model);
   prepared.package = package.path;
   prepared.model = std::move(package.model);
   prepared.context =
       std::make_unique<runtime::Context>(prepared.model, runtime::ContextOptions{.threads = model.threads});
-  std::vector<Value> values = gatherInputs(prepared.model->inputs(), inputs, model.shapes);
-  prepared.inputText = inputsText(prepared.model->inputs(), values);
+  return prepared;
+}
+
+void bindAndRun(Prepared &prepared, const InputFlags &inputs, const std::vector<std::string> &shapes) {
+  std::span<const runtime::Port> ports = prepared.model->inputs();
+  std::vector<Value> values = gatherInputs(ports, inputs, shapes);
+  prepared.inputText = inputsText(ports, values);
+  prepared.extents.clear();
+  for (const auto &[symbol, extent] : lab::boundSymbols(ports, values))
+    prepared.extents += fmt::format("{}{}={}", prepared.extents.empty() ? "" : ", ", symbol, extent);
   for (size_t i = 0; i < values.size(); ++i)
     prepared.context->setInput(i, values[i]);
   prepared.context->run();
+  prepared.variant = variantText(prepared.model->program(), prepared.context->plan());
+  prepared.flops = prepared.bytes = 0;
   for (size_t i = 0; i < prepared.context->instructionCount(); ++i) {
     runtime::InstructionInfo info = prepared.context->instruction(i);
     prepared.flops += info.flops;
     prepared.bytes += info.bytes;
   }
+}
+
+Prepared prepare(const ModelFlags &model, const InputFlags &inputs) {
+  Prepared prepared = load(model);
+  bindAndRun(prepared, inputs, model.shapes);
   return prepared;
 }
 

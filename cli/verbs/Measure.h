@@ -13,11 +13,17 @@ struct Prepared {
   std::shared_ptr<const runtime::Model> model;
   std::unique_ptr<runtime::Context> context;
   std::string inputText;       // "data 1x3x224x224, random"
+  std::string extents;         // values of the symbols: "N=8"; "" for none
+  std::string variant;         // that runs (cli/Variants.h); "" for the general plan
   double flops = 0, bytes = 0; // totals over the kernels of the plan
 };
 
 /// Compiles the model if necessary, loads it, binds the inputs and runs once.
 Prepared prepare(const ModelFlags &model, const InputFlags &inputs);
+/// The first half of it: a context without inputs.
+Prepared load(const ModelFlags &model);
+/// The second half; again for other extents.
+void bindAndRun(Prepared &prepared, const InputFlags &inputs, const std::vector<std::string> &shapes);
 
 /// Reason to mistrust the outputs of the last run ("prob: not finite"), or "".
 std::string mistrusted(const Prepared &prepared);

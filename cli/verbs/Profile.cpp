@@ -194,9 +194,11 @@ double keptPeak(int threads) { return lab::machineCeilings().gflops(ElementType:
 std::string profileText(const ProfileFlags &flags, const Prepared &prepared, const Measured &measured,
                         const ProfileTable &table, const TableStyle &style) {
   int threads = prepared.context->threads();
-  std::string text = fmt::format(
-      "{} ({}), {}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n", flags.model.model,
-      prepared.inputText, counted(threads, "thread"), prepared.model->target(), measured.peak, keptPeak(threads));
+  std::string text =
+      fmt::format("{} ({}{}{}), {}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n",
+                  flags.model.model, prepared.inputText, prepared.extents.empty() ? "" : "; " + prepared.extents,
+                  prepared.variant.empty() ? "" : ", variant " + prepared.variant, counted(threads, "thread"),
+                  prepared.model->target(), measured.peak, keptPeak(threads));
   text += table.str(style);
   text += fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread",
                       measured.overheadEach() * 1e6, measured.callOne * 1e6);
@@ -212,6 +214,8 @@ nlohmann::json profileJson(const ProfileFlags &flags, const Prepared &prepared, 
           {"threads", threads},
           {"target", prepared.model->target()},
           {"inputs", prepared.inputText},
+          {"extents", prepared.extents},
+          {"variant", prepared.variant},
           {"peak_gflops", measured.peak},
           {"kept_peak_gflops", keptPeak(threads)},
           {"clock_ghz", measured.clock},

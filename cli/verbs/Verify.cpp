@@ -3,6 +3,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/Packages.h"
 #include "cli/Steps.h"
+#include "cli/Variants.h"
 #include "import/Import.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
@@ -138,7 +139,34 @@ void VerifyFlags::add(Options &options) {
 struct InputSet {
   InputFlags flags;
   std::string title;
+  std::vector<std::string> shapes; // as ModelFlags::shapes
 };
+
+/// A random set for each variant of the package, because each has kernels of its own.
+void addVariantSets(std::vector<InputSet> &sets, const VerifyFlags &flags, const runtime::Model &package) {
+  if (flags.seeds == 0 || flags.inputs.fill != "random")
+    return;
+  const runtime::Program &program = package.program();
+  for (const runtime::Plan &plan : program.plans) {
+    std::map<std::string, int64_t> extents = variantExtents(program, plan);
+    if (extents.empty())
+      continue;
+    InputSet set{flags.inputs, fmt::format("variant {}", variantText(program, plan)), {}};
+    set.flags.given.clear();
+    set.flags.batch = 0;
+    for (const runtime::Port &port : package.inputs()) {
+      std::vector<int64_t> dims;
+      for (const Dim &dim : port.dims)
+        dims.push_back(dim.evaluate([&](const std::string &symbol) {
+          auto found = extents.find(symbol);
+          return found == extents.end() ? int64_t(1) : found->second;
+        }));
+      if (port.tensor() && !dims.empty())
+        set.shapes.push_back(fmt::format("{}={}", port.name, fmt::join(dims, "x")));
+    }
+    sets.push_back(std::move(set));
+  }
+}
 
 /// The given inputs, if any, then sets that are filled.
 std::vector<InputSet> inputSets(const VerifyFlags &flags) {
@@ -156,7 +184,7 @@ std::vector<InputSet> inputSets(const VerifyFlags &flags) {
     std::string title = given                     ? "given inputs"
                         : inputs.fill == "random" ? fmt::format("random, seed {}", inputs.seed)
                                                   : inputs.fill;
-    sets.push_back({std::move(inputs), std::move(title)});
+    sets.push_back({std::move(inputs), std::move(title), flags.model.shapes});
   }
   require(!sets.empty(), "nothing to run: give -i, or --seeds 1 or more");
   return sets;
@@ -237,6 +265,7 @@ int verifyVerb(const Arguments &arguments) {
 
   Progress progress("verify " + model.model);
   auto [package, loaded] = model.package.empty() ? packageFor(model) : openPackage(model.package, model);
+  addVariantSets(sets, flags, *loaded);
   Precision precision = lab::precisionOfPackage(loaded->options());
   Source source = loadSource(model);
   size_t set = 0;
@@ -256,7 +285,7 @@ int verifyVerb(const Arguments &arguments) {
       verifySteps(flags, steps, inputs, verdict, json, options.printsText());
       continue;
     }
-    std::vector<Value> values = gatherInputs(loaded->inputs(), inputs.flags, model.shapes);
+    std::vector<Value> values = gatherInputs(loaded->inputs(), inputs.flags, inputs.shapes);
     requireJudgeMemory(*source.module, values, model.model);
     verify::SetResult result = verification.run(values);
     verdict.add(inputs.title, result);

@@ -1,4 +1,4 @@
-/* C interface of Lathe's compiler, version 2. It compiles a model to a package for liblathe_runtime.
+/* C interface of Lathe's compiler, version 3. It compiles a model to a package for liblathe_runtime.
 
    Link with liblathe_compiler. All functions may be called from several threads at once. */
 #ifndef LATHE_COMPILER_H
@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-#define LATHE_COMPILER_API_VERSION 2
+#define LATHE_COMPILER_API_VERSION 3
 /* Returns LATHE_COMPILER_API_VERSION of the loaded library. Version 2 added the field `precision`,
-   which version 1 ignores. */
+   which version 1 ignores; version 3 added lathe_specializer. */
 LATHE_API uint32_t lathe_compiler_api_version(void);
 
 /* Precision of convolutions, matrix products and attention. */
@@ -50,6 +50,27 @@ LATHE_API lathe_status lathe_compile_file(const char *model_path, const char *pa
 LATHE_API lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const char *name,
                                            const lathe_compile_options *options, void **package, size_t *package_bytes);
 LATHE_API void lathe_compiler_free(void *package);
+
+/* A model whose packages are made when a program first asks for their extents. Threads share it: those that
+   ask for the same extents wait for one compilation. */
+typedef struct lathe_specializer lathe_specializer;
+
+/* Reads the model. `options` may be null and is copied. At most `most_packages` packages are kept, those used last. */
+LATHE_API lathe_status lathe_specializer_create(const char *model_path, const lathe_compile_options *options,
+                                                size_t most_packages, lathe_specializer **specializer);
+/* Frees it; packages that were given out stay valid. Null is ignored. */
+LATHE_API void lathe_specializer_free(lathe_specializer *specializer);
+
+/* A package of a specializer, for lathe_model_load_memory. */
+typedef struct lathe_specialized lathe_specialized;
+
+/* Returns the package in which the symbols of the model have the values of `extents`, as "N=8" or "H=224 W=320";
+   null or "": none has. Compiles it unless it is kept. Release it with lathe_specialized_free. */
+LATHE_API lathe_status lathe_specializer_package(lathe_specializer *specializer, const char *extents,
+                                                 lathe_specialized **package);
+/* Its bytes, which are valid until the package is freed and aligned to 64 bytes. */
+LATHE_API const void *lathe_specialized_data(const lathe_specialized *package, size_t *bytes);
+LATHE_API void lathe_specialized_free(lathe_specialized *package);
 
 /* Returns the message of this thread's last failed call: never null, valid until the next failure. */
 LATHE_API const char *lathe_compiler_last_error(void);

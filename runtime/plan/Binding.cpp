@@ -42,6 +42,19 @@ std::vector<int64_t> Context::State::evaluate(const std::vector<Extent> &list) c
   return result;
 }
 
+/// "input 'x' (f32 Nx3x224x224): " for the first input with the extent `symbol`; "" where none has it.
+std::string Context::State::inputWith(const Plan &candidate, const std::string &symbol) {
+  for (uint32_t input : candidate.inputs) {
+    const ValueInfo &info = candidate.values[input];
+    Dims dims;
+    for (Extent extent : info.dims)
+      dims.push_back(candidate.extents[extent]);
+    if (std::find(dims.begin(), dims.end(), Dim::symbol(symbol)) != dims.end())
+      return fmt::format("input '{}' ({}): ", info.name, describe(info.type, dims));
+  }
+  return "";
+}
+
 /// Empty when `candidate` admits the inputs, whose extents are then in `bound`; otherwise what does not fit.
 std::string Context::State::matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const {
   auto misfit = [&](size_t input) {
@@ -80,7 +93,8 @@ std::string Context::State::matchPlan(const Plan &candidate, std::unordered_map<
     }
   for (const Range &range : candidate.ranges)
     if (auto it = bound.find(range.symbol); it != bound.end() && (it->second < range.min || it->second > range.max))
-      return fmt::format("'{}' is {}, compiled for {} to {}", range.symbol, it->second, range.min, range.max);
+      return fmt::format("{}expected {} from {} to {}, got {}", inputWith(candidate, range.symbol), range.symbol,
+                         range.min, range.max, it->second);
   return {};
 }
 

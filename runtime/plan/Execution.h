@@ -178,6 +178,7 @@ private:
   bool stopped = false;
   const Block *current = nullptr; // block that runs
 
+  static std::string inputWith(const Plan &candidate, const std::string &symbol);
   std::string matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const;
   void choosePlan();
   void bindChangedExtents();

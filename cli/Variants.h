@@ -1,0 +1,22 @@
+// Variants of a package (`lathe compile --specialize`).
+#pragma once
+
+#include "runtime/plan/Program.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// Extents that the plan fixes and the program's general plan leaves open, by symbol; none for the general plan.
+std::map<std::string, int64_t> variantExtents(const runtime::Program &program, const runtime::Plan &plan);
+
+/// "N=8", "H=224, W=320"; "" for the general plan.
+std::string variantText(const runtime::Program &program, const runtime::Plan &plan);
+
+/// Symbols of the general plan's inputs with their ranges: "N from 1 to 64", "H".
+std::vector<std::string> symbolTexts(const runtime::Program &program);
+
+} // namespace lathe::cli

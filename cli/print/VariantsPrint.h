@@ -1,0 +1,16 @@
+// What a compilation made of each variant of --specialize.
+#pragma once
+
+#include "compile/Compile.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace lathe::cli {
+
+/// A line for each variant: its extents, kernels and reference calls; "" if there is none.
+std::string variantsText(const CompileReport &report);
+nlohmann::json variantsJson(const CompileReport &report);
+
+} // namespace lathe::cli

@@ -1,0 +1,217 @@
+#include "compile/PlanCompilation.h"
+
+#include "codegen/space/ContractionFormat.h"
+#include "compile/PlanRules.h"
+#include "ir/Main.h"
+#include "ops/Lowerings.h"
+#include "passes/Passes.h"
+
+#include <nlohmann/json.hpp>
+
+namespace lathe {
+namespace {
+
+uint64_t constantBytesOf(mlir::ModuleOp module) {
+  uint64_t bytes = 0;
+  module.walk([&](nn::ConstantOp constant) {
+    auto type = llvm::cast<mlir::ShapedType>(constant.getType());
+    bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
+  });
+  return bytes;
+}
+
+double atBatchOne(const Dim &dim) {
+  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
+}
+
+/// The costs of predictions, for what the runtime decides when extents are bound.
+std::unique_ptr<plan::ImageCostsT> imageCosts(const Target &target) {
+  auto costs = std::make_unique<plan::ImageCostsT>();
+  MemoryLevels levels = target.machine.memoryLevels();
+  for (size_t i = 0; i < levels.size(); ++i) {
+    costs->levels.push_back(std::make_unique<plan::MemoryLevelT>());
+    costs->levels.back()->bytes = levels[i].bytes;
+    costs->levels.back()->cycles_per_byte = levels[i].cyclesPerByte;
+  }
+  costs->call_cycles = startCycles;
+  return costs;
+}
+
+/// " --optimize-for 'N=8'"
+std::string typicalText(const Extents &typical) {
+  return typical.empty() ? "" : fmt::format(" --optimize-for '{}'", str(typical));
+}
+
+} // namespace
+
+PackageParts::PackageParts(mlir::ModuleOp module, const CompileOptions &options)
+    : options(options), target(targetOf(options)), schedules(options.scheduleText, options.scheduleName),
+      library(target, kernelOptionsOf(options), schedules, options.schedules, options.measured) {
+  require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
+  require(!options.exactMath || options.level < 4,
+          "-O4 relaxes what --exact-math keeps: expected -O 0 to 3 with --exact-math");
+  require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
+  if (options.precision == Precision::bf16)
+    if (std::string reason = formatNamed(name(Precision::bf16), ElementType::f32).obstacle(target); !reason.empty())
+      fail("--precision bf16: the target {}; expected one with AVX512-BF16, such as znver4 or sapphirerapids", reason);
+  const ExtentOptions &extents = options.extents;
+  require(!hasKernels(module) || (extents.variants.empty() && extents.typical.empty()),
+          "--specialize and --optimize-for need a model or text at graph level, got text at kernels level");
+  requireValid(extents, mainFunction(module));
+  registerLowerings();
+  report.target = target.str();
+  report.sourceConstantBytes = constantBytesOf(module);
+}
+
+void PackageParts::writeTo(mlir::ModuleOp module, const Write &write) {
+  std::vector<package::CodeSection> sections;
+  if (library.size()) {
+    double begin = seconds();
+    KernelCache cache(options.kernelCache, target);
+    CodeImage image =
+        library.emit(options.jobs, cache, [&](size_t done, size_t total) { step("kernels", done, total); });
+    report.cachedKernels = cache.found();
+    package::CodeSection section{target.str(), target.featureBits, std::move(image.bytes), {}};
+    for (size_t index : code)
+      section.entries.push_back(image.entries[index]);
+    report.codeBytes = section.image.size();
+    report.codeSeconds = seconds() - begin;
+    sections.push_back(std::move(section));
+  }
+  step("package", 0, 1);
+  plan::ProgramT program;
+  program.producer = "lathe " LATHE_VERSION;
+  if (auto source = module->getAttrOfType<mlir::StringAttr>("nn.source"))
+    program.model = source.str();
+  if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
+    program.model += "@" + content.str();
+  program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}, machine {}", target.str(),
+                                options.threads, options.level, name(options.precision),
+                                options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "",
+                                typicalText(options.extents.typical), target.machine.identity());
+  program.machine = toJson(target.machine).dump();
+  program.threads = options.threads;
+  program.plans = std::move(plans);
+  write(program, sections);
+  step("package", 1, 1);
+  report.seconds = seconds();
+}
+
+void PackageParts::step(const char *what, size_t done, size_t total) {
+  if (options.progress)
+    options.progress({what, done, total, seconds()});
+}
+
+void PlanCompilation::optimize() {
+  if (hasKernels(module))
+    return;
+  parts.step("passes", 0, 2);
+  collectRules();
+  PipelineReport optimized = optimizeGraph(module, pipelineOptions());
+  noteRowMajor(optimized);
+  parts.report.measuredChoices += optimized.measuredChoices;
+  layouts = std::move(optimized.layouts);
+}
+
+void PlanCompilation::formKernels() {
+  if (!hasKernels(module)) {
+    parts.step("passes", 1, 2);
+    PipelineReport formed = lathe::formKernels(module, pipelineOptions());
+    noteRowMajor(formed);
+    parts.report.measuredChoices += formed.measuredChoices;
+    for (const PipelineReport::Whole &whole : formed.wholes)
+      for (const std::string &part : whole.parts)
+        parts.schedules.noteInside(part, whole.kernel);
+    fusions = std::move(formed.fusions);
+    for (const PipelineReport::Conversion &conversion : formed.conversions)
+      parts.report.conversions.push_back(fmt::format("{}: {} -> {}, {} bytes",
+                                                     conversion.node.empty() ? "an input" : conversion.node,
+                                                     conversion.from, conversion.to, conversion.bytes));
+    for (const PipelineReport::Declined &declined : formed.references)
+      referenceReasons[declined.node] = declined.reason;
+    for (const PipelineReport::Declined &declined : formed.notGrowing)
+      parts.report.notes.push_back(fmt::format("{} does not grow in place: {}", declined.node, declined.reason));
+  }
+  parts.report.passSeconds = parts.seconds();
+}
+
+void PlanCompilation::buildPlan() {
+  BuiltPlan built = lathe::buildPlan(module, parts.library, parts.constants);
+  addRules(*built.plan, rules);
+  built.plan->image_costs = imageCosts(parts.target);
+  built.plan->measured_choices = static_cast<uint32_t>(parts.report.measuredChoices);
+  parts.report.kernels = static_cast<int>(built.plan->kernels.size());
+  parts.report.distinctKernels = static_cast<int>(parts.library.size());
+  parts.report.layoutConversions = built.layoutConversions;
+  parts.report.timedBatches = built.timedBatches;
+  parts.report.references = built.references;
+  for (ReferenceUse &use : parts.report.references)
+    if (auto found = referenceReasons.find(use.node); found != referenceReasons.end())
+      use.reason = found->second;
+  parts.report.constantBytes = parts.constants.bytes();
+  for (const std::string &note : parts.library.notes())
+    parts.report.notes.push_back(note);
+  for (const auto &kernel : built.plan->kernels)
+    ++parts.report.origins[kernel->origin];
+  for (const auto &kernel : built.plan->kernels)
+    parts.report.compiledFlops += atBatchOne(Dim::parse(kernel->flops));
+  parts.report.flops = parts.report.compiledFlops + built.referenceFlops;
+  parts.report.seconds = parts.seconds();
+  parts.code.insert(parts.code.end(), built.code.begin(), built.code.end());
+  addRanges(*built.plan, parts.options.extents.ranges);
+  parts.plans.push_back(std::move(built.plan));
+}
+
+std::string PlanCompilation::scheduleText() const {
+  std::string text = fmt::format("# for {}, {} {}, -O{}\n", parts.target.str(), parts.options.threads,
+                                 parts.options.threads == 1 ? "thread" : "threads", parts.options.level);
+  text += graphScheduleText(layouts, fusions) + "# kernels\n";
+  for (const auto &kernel : parts.plans.back()->kernels)
+    text += fmt::format("{}: {}  # {}\n", kernel->name, kernel->schedule, kernel->origin);
+  return text;
+}
+
+/// Of the model itself: a pass may remove an operator with its rule. Rules over extents that only folded constants
+/// tell are those of a copy, since the passes make extents attributes before they fold.
+void PlanCompilation::collectRules() {
+  nn::shapesWithRules(mainFunction(module), rules);
+  auto unknown = [](const nn::NodeRule &entry) { return isUnknown(entry.rule.left) || isUnknown(entry.rule.right); };
+  if (llvm::none_of(rules, unknown))
+    return;
+  mlir::OwningOpRef<mlir::ModuleOp> copy(llvm::cast<mlir::ModuleOp>(module->clone()));
+  inferShapes(*copy);
+  foldConstants(*copy);
+  inferShapes(*copy);
+  nn::shapesWithRules(mainFunction(*copy), rules);
+}
+
+void PlanCompilation::noteRowMajor(const PipelineReport &passes) {
+  for (const PipelineReport::Declined &declined : passes.rowMajor)
+    parts.report.notes.push_back(
+        fmt::format("{} ({}) stays row-major: {}", declined.node, declined.op, declined.reason));
+}
+
+PipelineOptions PlanCompilation::pipelineOptions() {
+  PipelineOptions result;
+  result.level =
+      parts.options.referencesOnly ? 0 : parts.options.level; // a blocked layout would need code to convert it
+  result.exactMath = parts.options.exactMath;
+  result.shareStorage = parts.options.shareStorage;
+  result.channelBlocks.sizes.clear();
+  for (ElementType type : Target::blockedTypes())
+    result.channelBlocks.sizes[type] = parts.target.channelBlock(type);
+  result.predictCycles = [this](mlir::func::FuncOp kernel) { return parts.library.predictCycles(kernel); };
+  result.declines = [this](mlir::func::FuncOp kernel) {
+    return parts.options.referencesOnly ? "only references were asked for" : parts.library.declines(kernel);
+  };
+  if (parts.options.measured)
+    result.measuredSeconds = [this](mlir::func::FuncOp kernel) { return parts.library.measuredSeconds(kernel); };
+  result.staysWhole = [this](mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &pieces) {
+    return parts.library.staysWhole(kernel, pieces);
+  };
+  if (parts.schedules.hasGraphChoices())
+    result.given = [this](const std::vector<std::string> &nodes) { return parts.schedules.graphChoice(nodes); };
+  return result;
+}
+
+} // namespace lathe

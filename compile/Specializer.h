@@ -1,0 +1,65 @@
+// Compiles a model for the extents that callers ask for, when they first ask, and keeps the packages.
+#pragma once
+
+#include "compile/Compile.h"
+
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+
+namespace lathe {
+
+/// The bytes of a package, aligned so that the runtime uses constants in place.
+class PackageBytes {
+public:
+  explicit PackageBytes(std::span<const char> bytes);
+  PackageBytes(const PackageBytes &) = delete;
+  PackageBytes &operator=(const PackageBytes &) = delete;
+  ~PackageBytes();
+  const char *data() const { return memory; }
+  size_t size() const { return count; }
+
+private:
+  char *memory;
+  size_t count;
+};
+
+/// A bounded cache of packages of one model, shared by threads. Threads that ask for the same extents
+/// wait for one compilation; different extents are compiled one after the other. Nothing is
+/// compiled but on request.
+class Specializer {
+public:
+  /// Takes the module and its context; keeps at most `most` packages, those used last. Throws Error if `most` is 0
+  /// or an option does not fit the model.
+  Specializer(std::unique_ptr<mlir::MLIRContext> context, mlir::OwningOpRef<mlir::ModuleOp> module,
+              CompileOptions options, size_t most);
+  ~Specializer();
+
+  /// The package in which the symbols have these values; symbols that are missing stay open. Throws Error if the
+  /// model does not have the extents; the next call tries again.
+  std::shared_ptr<const PackageBytes> package(const Extents &extents);
+
+  /// Number of compilations so far.
+  size_t compilations() const;
+  /// Number of packages that are kept.
+  size_t kept() const;
+
+private:
+  struct Entry {
+    Extents extents;
+    std::shared_ptr<const PackageBytes> bytes; // null while it is compiled
+  };
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  CompileOptions options;
+  size_t most, count = 0;
+  mutable std::mutex mutex;
+  std::mutex compiling; // MLIR's context serves one compilation at a time
+  std::condition_variable done;
+  std::list<Entry> entries; // used last first
+
+  std::shared_ptr<const PackageBytes> compiled(const Extents &extents);
+};
+
+} // namespace lathe
