@@ -295,8 +295,7 @@ int verifyVerb(const Arguments &arguments) {
   }
 
   const std::string summary = verdict.summary(precision);
-  json["relative_error"] = verdict.worst.relative;
-  json["maximum_error"] = verdict.worst.maximum;
+  json.update({{"relative_error", verdict.worst.relative}, {"maximum_error", verdict.worst.maximum}});
   cache::KeptVerdict kept{verdict.passed(), today(), summary, verdict.mistrust};
   if (options.printsText())
     std::cout << (kept.passed ? "verified: " : "not verified: ") << summary << "\n";
