@@ -232,7 +232,7 @@ void verifySteps(const VerifyFlags &flags, verify::Verification &verification, c
   std::vector<StatePair> pairs = statePairs(package.inputs(), package.outputs(), flags.stepping.states);
   for (const StatePair &pair : pairs)
     verification.keepState(pair.input, pair.output, pair.max);
-  StepInputs inputs(package.inputs(), pairs, set.flags, flags.model.shapes, flags.stepping.steps);
+  StepInputs inputs(package.inputs(), pairs, set.flags, set.shapes, flags.stepping.steps);
   for (int64_t step = 0; step < flags.stepping.steps && verdict.failure.empty(); ++step) {
     inputs.set(verification.program(), step);
     verify::SetResult result = verification.runStep();
