@@ -158,16 +158,32 @@ void requireValid(const ExtentOptions &options, mlir::func::FuncOp main) {
 
 namespace {
 
+Dim substituted(const Dim &dim, const Extents &extents) {
+  return dim.substitute([&](const std::string &symbol) -> std::optional<Dim> {
+    auto found = extents.find(symbol);
+    return found == extents.end() ? std::nullopt : std::optional<Dim>(found->second);
+  });
+}
+
+/// The other attributes of an argument in which symbols stand: elements and extents in memory.
+void specializeTexts(mlir::func::FuncOp function, unsigned index, const Extents &extents) {
+  for (const char *name : {nn::contentsAttribute, nn::storedAttribute})
+    if (auto texts = function.getArgAttrOfType<mlir::ArrayAttr>(index, name)) {
+      Dims dims;
+      for (mlir::Attribute text : texts)
+        dims.push_back(substituted(Dim::parse(llvm::cast<mlir::StringAttr>(text).getValue().str()), extents));
+      function.setArgAttr(index, name, nn::dimsAttr(function.getContext(), dims));
+    }
+}
+
 /// Gives an argument the extents of its `nn.dims` with the values of the symbols.
 void specializeArgument(mlir::func::FuncOp function, unsigned index, const Extents &extents) {
+  specializeTexts(function, index, extents);
   if (!function.getArgAttr(index, "nn.dims"))
     return;
   Dims dims = nn::argumentDims(function, index);
   for (Dim &dim : dims)
-    dim = dim.substitute([&](const std::string &symbol) -> std::optional<Dim> {
-      auto found = extents.find(symbol);
-      return found == extents.end() ? std::nullopt : std::optional<Dim>(found->second);
-    });
+    dim = substituted(dim, extents);
   mlir::BlockArgument argument = function.getArgument(index);
   TensorInfo info = nn::infoOf(argument);
   info.dims = dims;
