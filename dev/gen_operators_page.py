@@ -55,8 +55,8 @@ FAMILIES = {
 # ONNX operators that are replaced while the model is imported.
 WITHOUT_RECORD = {
     "Constant": "a constant", "Identity": "its input", "Dropout": "its input, and a mask of ones if the mask is used",
-    "If": "the branch that is taken; with a run-time condition both branches and a selection", "Loop": "its iterations, unrolled",
-    "Scan": "its iterations, unrolled", "SequenceMap": "its iterations, unrolled",
+    "If": "the branch that is taken; with a run-time condition nn.if", "Loop": "its iterations, unrolled, or nn.loop",
+    "Scan": "its iterations, unrolled, or nn.loop", "SequenceMap": "its iterations, unrolled, or nn.loop",
 }
 
 

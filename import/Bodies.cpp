@@ -141,6 +141,15 @@ void BodyImport::capture(llvm::ArrayRef<mlir::Value> values) {
 
 namespace {
 
+bool sameItems(const std::optional<Dims> &a, const std::optional<Dims> &b) {
+  if (!a || !b || a->size() != b->size())
+    return !a && !b;
+  return llvm::all_of(llvm::zip(*a, *b), [](auto pair) {
+    auto &[x, y] = pair;
+    return x == y || (isUnknown(x) && isUnknown(y));
+  });
+}
+
 /// The carried values as the body sees them. Each round, extents that an iteration changes become symbols.
 class CarriedInfos {
 public:
@@ -170,7 +179,7 @@ public:
               name(infos[i].kind), name(after.kind));
       if (!after.isTensor()) {
         TensorInfo both = commonItems(infos[i], after);
-        same &= both.noItems == infos[i].noItems && both.items == infos[i].items;
+        same &= both.noItems == infos[i].noItems && sameItems(both.items, infos[i].items);
         infos[i] = std::move(both);
         continue;
       }

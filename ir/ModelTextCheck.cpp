@@ -74,12 +74,22 @@ Place placeOf(mlir::Operation *op) {
                                              : Place::operation;
 }
 
+/// The element type of the tensors that a sequence or an optional holds; of any other type the type itself.
+mlir::Type heldElement(mlir::Type type) {
+  if (auto optional = llvm::dyn_cast<OptionalType>(type))
+    type = optional.getHeld();
+  if (auto sequence = llvm::dyn_cast<SequenceType>(type))
+    type = sequence.getItems();
+  auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
+  return tensor ? tensor.getElementType() : type;
+}
+
 /// What is wrong with a type of a value; "" where nothing is.
 std::string problemOf(mlir::Type type) {
   auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
   std::string text;
   llvm::raw_string_ostream(text) << type;
-  if (!tensor || toElementType(tensor.getElementType()) == ElementType::invalid)
+  if (!tensor || toElementType(heldElement(tensor.getElementType())) == ElementType::invalid)
     return fmt::format("a value of type {}, expected a tensor of numbers, booleans or strings", text);
   int64_t bytes = 16; // an element has fewer
   for (int64_t extent : tensor.hasRank() ? tensor.getShape() : llvm::ArrayRef<int64_t>())

@@ -67,7 +67,8 @@ TEST(ValueReference, SplitAndConcatenate) {
   EXPECT_THAT(numbers(parts.sequence().items[2]), ElementsAre(8, 9));
   EXPECT_EQ(evaluateValue("split_to_sequence", split, {&x, &sizes}).sequence().items[1].tensor().dims(), Shape({0, 2}));
   ConcatFromSequenceAttrs concat;
-  EXPECT_THAT(numbers(evaluateValue("concat_from_sequence", concat, {&parts})), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  EXPECT_THAT(numbers(evaluateValue("concat_from_sequence", concat, {&parts})),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
   split.axis = -1;
   split.keepdims = false;
   Value columns = evaluateValue("split_to_sequence", split, {&x});
@@ -130,8 +131,13 @@ TEST(StringReference, Normalize) {
   StringNormalizerAttrs a;
   a.stopwords = joinStrings(std::vector<std::string>{"Monday"});
   a.case_change = "upper";
-  Tensor days = strings({3}, {"monday", "stra\xC3\x9F" "e", "\xC3\xA9t\xC3\xA9"});
-  EXPECT_THAT(evaluate("string_normalizer", a, {days}).strings(), ElementsAre("STRA\xC3\x9F" "E", "\xC3\x89T\xC3\x89"));
+  Tensor days = strings({3}, {"monday",
+                              "stra\xC3\x9F"
+                              "e",
+                              "\xC3\xA9t\xC3\xA9"});
+  EXPECT_THAT(evaluate("string_normalizer", a, {days}).strings(), ElementsAre("STRA\xC3\x9F"
+                                                                              "E",
+                                                                              "\xC3\x89T\xC3\x89"));
   a.is_case_sensitive = true;
   EXPECT_EQ(evaluate("string_normalizer", a, {days}).elements(), 3);
   EXPECT_THAT(evaluate("string_normalizer", a, {strings({1, 1}, {"Monday"})}).strings(), ElementsAre(""));

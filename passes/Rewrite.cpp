@@ -87,6 +87,8 @@ bool hasNoElements(const TensorInfo &info) {
 }
 
 bool computesNothing(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
+  if (op->hasAttr(nn::extentsAttribute)) // it binds extents
+    return false;
   auto isNothing = [&](mlir::Value value) {
     TensorInfo info = shapes.of(value);
     return hasNoElements(info) && llvm::none_of(info.dims, isUnknown);

@@ -227,9 +227,14 @@ std::vector<Algorithm> products() {
   };
 }
 
-std::vector<Algorithm> others() {
+Parameter rowsSideBySide() {
   Parameter besides = interleave(4, "rows where they are contiguous; 1, 2 or 4");
   besides.powerOfTwo = true;
+  return besides;
+}
+
+std::vector<Algorithm> others() {
+  Parameter besides = rowsSideBySide();
   std::vector<Constraint> rowsBesides = {{"lanes", "interleave is at most the lanes of a vector"},
                                          {"axis", "interleave above 1 needs rows that are contiguous"}};
   return {

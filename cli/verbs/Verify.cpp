@@ -232,7 +232,7 @@ void verifySteps(const VerifyFlags &flags, verify::Verification &verification, c
   std::vector<StatePair> pairs = statePairs(package.inputs(), package.outputs(), flags.stepping.states);
   for (const StatePair &pair : pairs)
     verification.keepState(pair.input, pair.output, pair.max);
-  StepInputs inputs(package.inputs(), pairs, set.flags, flags.model.shapes, flags.stepping.steps);
+  StepInputs inputs(package.inputs(), pairs, set.flags, set.shapes, flags.stepping.steps);
   for (int64_t step = 0; step < flags.stepping.steps && verdict.failure.empty(); ++step) {
     inputs.set(verification.program(), step);
     verify::SetResult result = verification.runStep();
@@ -295,8 +295,7 @@ int verifyVerb(const Arguments &arguments) {
   }
 
   const std::string summary = verdict.summary(precision);
-  json["relative_error"] = verdict.worst.relative;
-  json["maximum_error"] = verdict.worst.maximum;
+  json.update({{"relative_error", verdict.worst.relative}, {"maximum_error", verdict.worst.maximum}});
   cache::KeptVerdict kept{verdict.passed(), today(), summary, verdict.mistrust};
   if (options.printsText())
     std::cout << (kept.passed ? "verified: " : "not verified: ") << summary << "\n";

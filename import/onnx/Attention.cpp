@@ -99,10 +99,19 @@ private:
     if (!isCausal)
       return;
     // Query i stands at position i behind the past.
-    bool end = node.has(4) && newKeys == queries;
-    if (node.has(4) && !end)
-      node.unsupported("is_causal with past keys and another number of new ones than of queries");
-    causal = end ? "lower_right" : "upper_left";
+    if (node.has(4) && !(newKeys == queries))
+      return seeBehindPast();
+    causal = node.has(4) ? "lower_right" : "upper_left";
+  }
+
+  /// Causality where there are more or fewer new keys than queries: as a mask.
+  void seeBehindPast() {
+    if (!queries.isConstant())
+      node.unsupported("is_causal with past keys, and a number of queries that is not static or that of the new keys");
+    mlir::Value past = node.emit("shape", {node.in(4)}, {{"start", 2}, {"end", 3}});
+    mlir::Value last = node.emit("add", {numbers(q, 2, queries, 2), node.reshape(past, {})});
+    mlir::Value seen = node.emit("less_equal", {numbers(k, 2, keys, 3), last});
+    mask = mask ? node.emit("and", {mask, seen}) : seen;
   }
 
   /// A mask with fewer columns than there are keys lets none of the others through.

@@ -1,4 +1,4 @@
-// The implementation of Context: binding of extents and memory to a plan (Binding.cpp,
+// The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp,
 // Scratch.cpp), what becomes known while it runs (LateMemory.cpp), execution (Execution.cpp,
 // Loops.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by
 // image (ImageLoops.cpp).
@@ -20,6 +20,9 @@ namespace lathe::runtime {
 /// "f32 1x3x224x224" for messages; extents may be symbolic.
 std::string describe(ElementType type, std::span<const Dim> dims);
 std::string describe(const Value &value);
+
+/// Bytes of a dense tensor. Throws Error when extents are negative or their product is absurd.
+int64_t denseBytes(ElementType type, const std::vector<int64_t> &dims);
 
 uint64_t monotonicNanoseconds();
 

@@ -187,14 +187,14 @@ TEST_F(StatesTest, growthWithoutAMaximumChangesPlaces) {
     context.setInput(1, block(1, static_cast<float>(10 * step)));
     context.run();
   }
-  EXPECT_THAT(floats(context.output(0)),
-              ElementsAre(0, 1, 2, 10, 11, 12, 20, 21, 22, 3, 4, 5, 13, 14, 15, 23, 24, 25));
+  EXPECT_THAT(floats(context.output(0)), ElementsAre(0, 1, 2, 10, 11, 12, 20, 21, 22, 3, 4, 5, 13, 14, 15, 23, 24, 25));
 }
 
 TEST_F(StatesTest, refusesMalformedGrowths) {
   TestPlan p = growing();
   p.plan().growths[0]->axis = 3;
-  EXPECT_THAT(errorOf([&] { p.model(); }), HasSubstr("malformed plan: output 'present' grows from 'past' along axis 3"));
+  EXPECT_THAT(errorOf([&] { p.model(); }),
+              HasSubstr("malformed plan: output 'present' grows from 'past' along axis 3"));
   p.plan().growths[0]->axis = 1;
   p.plan().growths[0]->output = 5;
   EXPECT_THAT(errorOf([&] { p.model(); }), HasSubstr("malformed plan: output 5 of 2 grows from input 0 of 2"));
