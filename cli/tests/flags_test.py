@@ -108,6 +108,8 @@ CONFLICTS = [
     ("--with reference", "compare PACKAGE --with reference", "net.lathe is a compiled package"),
     ("--seed 4", "run MODEL --fill ones --seed 4", "draws no random numbers"),
     ("--check-constants never", "run MODEL --reference --fill ones --check-constants never", "loads no package"),
+    ("--state x=y", "run MODEL --fill ones --state x=y", "passes nothing on"),
+    ("--state x=y", "verify MODEL --state x=y", "passes nothing on"),
     ("--seeds 3", "verify MODEL --fill ones --seeds 3", "draws no random numbers"),
     ("--model", "verify MODEL --model MODEL", "is a model and judges itself"),
     ("--package", "verify PACKAGE --package PACKAGE", "give one package"),
