@@ -108,6 +108,9 @@ std::optional<Dim> clamped(const Dim &position, const Dim &extent, const Dim &lo
     if (p == 0 && low == Dim(0) && (!extent.isConstant() || extent.constant() > 0))
       return low;
     Dim counted = p < 0 ? extent + p : position;
+    // Inside the extent whatever its symbols are: equal extents keep equal texts, and chains of slices short ones.
+    if (low == Dim(0) && high == extent && isNonNegative(counted) && isNonNegative(extent - counted))
+      return counted;
     return minimum(p < 0 ? maximum(counted, low) : maximum(counted, low.constantOr(0)), high);
   }
   if (!isNonNegative(position))
