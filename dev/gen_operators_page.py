@@ -67,7 +67,7 @@ def class_names(types):
         if left.issuperset(members):
             names.append(name)
             left -= set(members)
-    return ", ".join(names + [member for member in CLASSES[0][1] if member in left])
+    return ", ".join(names + [member for member in [*CLASSES[0][1], "string"] if member in left])
 
 
 def admitted(outcomes):

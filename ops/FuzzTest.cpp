@@ -212,7 +212,7 @@ TEST(Fuzz, ReferencesStayInTheirBuffers) {
       ElementType common = fuzz.oneIn(2) ? ElementType::f32 : fuzz.type();
       if (common == ElementType::invalid)
         continue;
-      bool variadic = record.operands.back().variadic;
+      bool variadic = !record.operands.empty() && record.operands.back().variadic;
       size_t count = variadic ? 1 + fuzz.below(3) : record.operands.size();
       std::vector<int64_t> shape;
       for (int64_t i = 0; i < rank; ++i)
@@ -258,7 +258,7 @@ TEST(Fuzz, ReferencesStayInTheirBuffers) {
         if (!small || std::string_view(record.name) == "range")
           continue;
         for (const Value &result : evaluateReference(record.name, *attrs, inputs))
-          EXPECT_TRUE(result.tensor().defined()) << record.name << " " << describe(*attrs);
+          EXPECT_TRUE(!result.isTensor() || result.tensor().defined()) << record.name << " " << describe(*attrs);
         ++computed;
       } catch (const Error &) {
       }

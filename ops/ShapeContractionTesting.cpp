@@ -182,6 +182,7 @@ TEST(Shape, Attention) {
   expectViolation("attention_c5", "attention", plain, {q, k, tensor("f64 N 3 7 4")});
   expectViolation("attention_c5", "attention", plain, {q, k, v, tensor("bool 5 7")});
   expectViolation("attention_c6", "attention", with(plain, [](auto &a) { a.causal = "left"; }), {q, k, v});
+  expectViolation("attention_c7", "attention", with(plain, [](auto &a) { a.softcap = -1; }), {q, k, v});
 }
 
 } // namespace

@@ -68,7 +68,7 @@ with tempfile.TemporaryDirectory(prefix="lathe-install-") as folder:
         text.write("#include <lathe/runtime.h>\n#define main example_main\n"
                    f'#include "{example}/run.c"\n#undef main\n'
                    "int main(int argc, char **argv) { lathe_register_references(); return example_main(argc, argv); }\n")
-    run(cc, "-static", f"--ld-path={ld}", at("register.c"), "-o", at("register"), f"-L{lib}", "-llathe_references", *flags)
+    run(cc, "-static", f"--ld-path={ld}", at("register.c"), "-o", at("register"), f"-L{lib}", "-llathe_references", "-lre2", *flags)
     same(run(at("register"), at("reference.lathe")), reference, "fully static with references")
 
     # 4. Python on the installed libraries.

@@ -23,7 +23,8 @@ for library, prefix in (("liblathe_runtime.so", "lathe_"), ("liblathe_references
     needed = [line.split()[-1].strip("[]") for line in tool("llvm-readelf", "--needed-libs", path).splitlines()
               if ".so" in line]
     for name in needed:
-        check(name.startswith(allowed), f"{library} needs {name}")
+        regular_expressions = library == "liblathe_references.so" and name.startswith("libre2.so")
+        check(name.startswith(allowed) or regular_expressions, f"{library} needs {name}")
     names = [line.split()[-1] for line in tool("llvm-nm", "-D", "--defined-only", path).splitlines() if line.strip()]
     check(names, f"{library} shows no names")
     for name in names:

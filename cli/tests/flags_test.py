@@ -28,9 +28,9 @@ NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.l
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
 OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--jobs", "--store", "--quiet"],
-       "run": ["--output", "--reference", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
+       "run": ["--output", "--reference", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
-       "verify": ["--package", "--model", "--seeds", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
+       "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
        "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
        "compare": ["--with", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
@@ -108,6 +108,8 @@ CONFLICTS = [
     ("--with reference", "compare PACKAGE --with reference", "net.lathe is a compiled package"),
     ("--seed 4", "run MODEL --fill ones --seed 4", "draws no random numbers"),
     ("--check-constants never", "run MODEL --reference --fill ones --check-constants never", "loads no package"),
+    ("--state x=y", "run MODEL --fill ones --state x=y", "passes nothing on"),
+    ("--state x=y", "verify MODEL --state x=y", "passes nothing on"),
     ("--seeds 3", "verify MODEL --fill ones --seeds 3", "draws no random numbers"),
     ("--model", "verify MODEL --model MODEL", "is a model and judges itself"),
     ("--package", "verify PACKAGE --package PACKAGE", "give one package"),

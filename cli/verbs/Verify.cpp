@@ -296,9 +296,9 @@ int verifyVerb(const Arguments &arguments) {
 
   const std::string summary = verdict.summary(precision);
   json.update({{"relative_error", verdict.worst.relative}, {"maximum_error", verdict.worst.maximum}});
-  cache::KeptVerdict kept{verdict.passed(), today(), summary, verdict.mistrust};
+  cache::KeptVerdict kept{verdict.passed(), today(), verdict.summary(precision), verdict.mistrust};
   if (options.printsText())
-    std::cout << (kept.passed ? "verified: " : "not verified: ") << summary << "\n";
+    std::cout << (kept.passed ? "verified: " : "not verified: ") << kept.summary << "\n";
   json.update(cache::toJson(kept));
   cache::keepVerdict(*loaded, kept);
   options.writeJson(json);

@@ -378,7 +378,7 @@ TEST(Sequence, WhatAnOperatorCannotTakeIsSaid) {
   TestModel m = model({3, 4});
   m.node("SequenceConstruct", {"x", "x"}, {"list"});
   m.node("Neg", {"list"}, {"y"}, "neg");
-  EXPECT_THAT(m.imported(), HasSubstr("'neg' (Neg, opset 17)': an operand is a sequence, expected a tensor"));
+  EXPECT_THAT(m.imported(), HasSubstr("'neg' (Neg, opset 17): an operand is a sequence, expected a tensor"));
   m.graph->mutable_output(0)->set_name("list");
   m.graph->mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::FLOAT);
   EXPECT_THAT(m.imported(), HasSubstr("output 'list' is a sequence, expected a tensor as the graph states"));
