@@ -116,6 +116,8 @@ TEST(Shape, Slice) {
   EXPECT_EQ(infer("slice", slice({-1}, {INT64_MIN}, {1}, {-3}), {x}), "f32 N 4");
   EXPECT_EQ(infer("slice", slice({0}, {INT64_MAX}), {x}), "f32 N 10");
   EXPECT_EQ(infer("slice", slice({0}, {INT64_MAX}, {0}, {2}), {x}), "f32 floordiv(N + 1, 2) 10");
+  // What is behind a convolution's padding is not below 0, whatever the symbol is.
+  EXPECT_EQ(infer("slice", slice({1}, {-1}, {0}, {2}), {tensor("f32 H+2")}), "f32 floordiv(H + 1, 2)");
   EXPECT_EQ(infer("slice", slice({5}, {2}, {1}), {x}), "f32 N 0");
   EXPECT_EQ(infer("slice", SliceAttrs(), {x, values("0"), tensor("i64 1"), values("1")}), "f32 N ?");
   EXPECT_EQ(contents("slice", slice({0}, {2}), {values("N 3 7")}), "N 3");

@@ -94,6 +94,13 @@ std::optional<Dims> positions(const InferInputs &in, size_t index, const std::ve
   return info ? info->contents : toDims(attribute);
 }
 
+/// `position`, but at least `low` and at most `high`: without the comparison where symbols of any value allow only one
+/// result, because the text of extents behind several slices would grow with every one.
+Dim between(const Dim &position, const Dim &low, const Dim &high) {
+  const Dim least = isNonNegative(position - low) ? position : maximum(position, low);
+  return isNonNegative(high - least) ? least : minimum(least, high);
+}
+
 /// A position counted from the end where negative, clamped to [low, high]; nothing where its sign is not known.
 std::optional<Dim> clamped(const Dim &position, const Dim &extent, const Dim &low, const Dim &high) {
   constexpr int64_t beyond = int64_t(1) << 31; // exporters write such a number for "to the end"
@@ -107,11 +114,7 @@ std::optional<Dim> clamped(const Dim &position, const Dim &extent, const Dim &lo
       return low;
     if (p == 0 && low == Dim(0) && (!extent.isConstant() || extent.constant() > 0))
       return low;
-    Dim counted = p < 0 ? extent + p : position;
-    // Inside the extent whatever its symbols are: equal extents keep equal texts, and chains of slices short ones.
-    if (low == Dim(0) && high == extent && isNonNegative(counted) && isNonNegative(extent - counted))
-      return counted;
-    return minimum(p < 0 ? maximum(counted, low) : maximum(counted, low.constantOr(0)), high);
+    return between(p < 0 ? extent + p : position, p < 0 ? low : Dim(low.constantOr(0)), high);
   }
   if (!isNonNegative(position))
     return std::nullopt;

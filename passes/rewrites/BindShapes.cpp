@@ -124,12 +124,25 @@ std::optional<Results> slice(mlir::Operation *op, ExtentBuilder &b) {
   return again(op, b, changed);
 }
 
-/// The pads as a difference of two vectors of extents: none is below 0, and their difference may be.
+/// Symbols for the extents of the result: what is behind it would have texts that grow with every operator otherwise, and
+/// nobody could tell that they are not below 0. The pads in front are a difference of two vectors of extents.
 Results pad(mlir::Operation *op, ExtentBuilder &b) {
-  mlir::Value pads = b.vectorOf(operandOf(op, 1)), zero = b.numbers({0});
-  mlir::Value added = b.bind(b.emit<MaxAttrs>("max", {pads, zero}), "pad");
-  mlir::Value removed = b.bind(b.emit<MaxAttrs>("max", {b.emit("neg", {pads}, NegAttrs()), zero}), "crop");
-  return again(op, b, {{1, b.emit<SubAttrs>("sub", {added, removed})}});
+  mlir::Value x = op->getOperand(0), pads = b.vectorOf(operandOf(op, 1)), zero = b.numbers({0});
+  const auto rank = static_cast<int64_t>(b.info(x).rank());
+  auto part = [&](int64_t begin, int64_t end) {
+    SliceAttrs attrs;
+    attrs.starts = {begin};
+    attrs.ends = {end};
+    attrs.axes = {0};
+    return b.emit("slice", {pads, {}, {}, {}, {}}, std::move(attrs));
+  };
+  mlir::Value front = part(0, rank), behind = part(rank, 2 * rank), extents = b.extentsOf(x);
+  mlir::Value total = b.bind(b.emit("add", {b.emit("add", {extents, front}), behind}), "extent");
+  mlir::Value added = b.bind(b.emit<MaxAttrs>("max", {front, zero}), "pad");
+  mlir::Value removed = b.bind(b.emit<MaxAttrs>("max", {b.emit("neg", {front}, NegAttrs()), zero}), "crop");
+  front = b.emit<SubAttrs>("sub", {added, removed});
+  behind = b.emit<SubAttrs>("sub", {b.emit<SubAttrs>("sub", {total, extents}), front});
+  return again(op, b, {{1, b.emit<ConcatAttrs>("concat", {front, behind})}});
 }
 
 Results topK(mlir::Operation *op, ExtentBuilder &b) {
