@@ -63,7 +63,6 @@ std::string pathOf(const std::string &text) {
   return equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
 }
 
-
 std::string portsText(std::span<const runtime::Port> ports) {
   std::string text;
   for (const runtime::Port &port : ports)
@@ -166,8 +165,10 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
   std::map<std::string, Value> given;
   std::vector<std::string> names = namesOf(ports);
   auto give = [&](const std::string &name, Value value, const std::string &from) {
-    bool known = std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
-    require(known, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
+    auto port = std::find_if(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
+    require(port != ports.end(), "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
+    if (isOptional(port->kind) && !value.isOptional())
+      value = Optional{std::make_shared<Value>(std::move(value))};
     require(given.emplace(name, std::move(value)).second, "{}: input '{}' is given twice", from, name);
   };
   for (const std::string &text : flags.given) {

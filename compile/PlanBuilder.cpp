@@ -139,7 +139,7 @@ private:
     auto placed = [&](mlir::Value v) { return values.contains(v); };
     bool own = !isDynamic(value) && !isDynamic(root) && row(target).storage != plan::Storage::Dynamic &&
                root.getDefiningOp() && !llvm::isa<nn::ConstantOp, nn::BindExtentsOp>(root.getDefiningOp()) &&
-               !placed(value) && llvm::none_of(chain, placed);
+               !placed(value) && llvm::none_of(chain, placed) && knowsExtents(root.getDefiningOp(), value);
     if (!own) {
       copies.push_back({value, target});
       return;
@@ -147,6 +147,24 @@ private:
     values[value] = target;
     for (mlir::Value viewed : chain)
       addAlias(viewed, target);
+  }
+
+  /// True if all symbols of the extents of `value`, a view of a result of `op`, are bound before `op` runs: only then `op`
+  /// can write into the place of `value`.
+  bool knowsExtents(mlir::Operation *op, mlir::Value value) const {
+    std::vector<std::string> symbols;
+    for (const Dim &dim : shapes.of(value).dims)
+      dim.collectSymbols(symbols);
+    auto needed = [&](const std::string &symbol) { return llvm::is_contained(symbols, symbol); };
+    for (mlir::Operation *next = op->getNextNode(); next && !symbols.empty(); next = next->getNextNode()) {
+      if (auto binding = llvm::dyn_cast<nn::BindExtentsOp>(next);
+          binding && llvm::any_of(boundBy(binding, shapes), needed))
+        return false;
+      for (mlir::Value result : next->getResults())
+        if (llvm::any_of(ownExtents(result, shapes), needed))
+          return false;
+    }
+    return true;
   }
 
   /// Only what makes the value knows its extents.

@@ -28,11 +28,11 @@ uint64_t bytesOf(const TensorInfo &info, bool judge) {
 uint64_t evaluationBytes(mlir::ModuleOp module, std::span<const Value> inputs, const EvaluateOptions &options) {
   mlir::func::FuncOp function = mainFunction(module);
   std::vector<TensorInfo> arguments;
-  for (const Value &input : inputs)
+  for (auto [argument, input] : llvm::zip(function.getArguments(), inputs))
     if (input.isTensor())
       arguments.push_back({input.tensor().type(), toDims(input.tensor().dims()), std::nullopt});
     else
-      arguments.emplace_back();
+      arguments.push_back(nn::infoOf(argument));
   nn::SymbolicShapes shapes(function, arguments);
   auto bytes = [&](mlir::Value value) { return bytesOf(shapes.of(value), options.judge); };
 

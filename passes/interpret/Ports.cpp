@@ -13,7 +13,9 @@ std::vector<runtime::Port> inputPorts(mlir::ModuleOp module) {
     unsigned index = argument.getArgNumber();
     runtime::Port port;
     port.name = names[index];
-    port.type = nn::toElementType(llvm::cast<mlir::TensorType>(argument.getType()).getElementType());
+    TensorInfo info = nn::infoOf(argument);
+    port.type = info.type;
+    port.kind = info.kind;
     port.dims = nn::argumentDims(main, index);
     ports.push_back(std::move(port));
   }
@@ -28,6 +30,7 @@ std::vector<runtime::Port> outputPorts(mlir::func::FuncOp main, const nn::Symbol
     runtime::Port port;
     port.name = names[i];
     port.type = results[i].type;
+    port.kind = results[i].kind;
     port.dims = results[i].dims;
     ports.push_back(std::move(port));
   }

@@ -95,11 +95,17 @@ public:
         shapes.refresh(op);
       if (llvm::none_of(op.getResults(), [&](mlir::Value result) { return isOpen(result); }))
         continue;
+      mlir::Operation *before = op.getPrevNode();
       ExtentBuilder b(shapes, symbols, &op);
       std::optional<llvm::SmallVector<mlir::Value>> results = bindShape(&op, b);
       if (!results)
         results = bindSelection(&op, b);
       changed = true;
+      if (results && !llvm::all_of(*results, [&](mlir::Value result) { return isManageable(result); })) {
+        while (op.getPrevNode() != before)
+          op.getPrevNode()->erase();
+        results.reset();
+      }
       if (!results) {
         nameResults(op);
         continue;
@@ -115,6 +121,17 @@ private:
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
   UniqueNames symbols{"_"};
+
+  /// False where the number of elements is too long a formula, as of a pad with computed pads on four axes: then the
+  /// reference computes the result, whose extents are symbols of their own.
+  bool isManageable(mlir::Value value) const {
+    constexpr size_t most = 1000; // characters
+    try {
+      return product(shapes.of(value).dims).str().size() <= most;
+    } catch (const Error &) {
+      return false;
+    }
+  }
 
   bool isOpen(mlir::Value value) const { return llvm::any_of(shapes.of(value).dims, isUnknown); }
 

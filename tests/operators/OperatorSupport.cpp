@@ -287,6 +287,10 @@ std::map<std::string, onnx::TestModel> composedModels() {
     scaled(model, "ws", "wz", TensorProto::INT8);
     scaled(model, "ys", "yz", TensorProto::UINT8);
   }
+  models.try_emplace("RotaryEmbedding", 23);
+  add("RotaryEmbedding", {1, 2, 4, 8}, {"x", "cosine", "sine"})
+      .first->weight("cosine", {1, 4, 4})
+      .weight("sine", {1, 4, 4});
   scaled(*add("QuantizeLinear", {2, 16}, {"x", "scale", "zero"}, TensorProto::FLOAT, TensorProto::UINT8).first, "scale",
          "zero", TensorProto::UINT8);
   add("Trilu", {5, 6}, {"x"});

@@ -96,9 +96,13 @@ protected:
       const Tensor &a = got[i].tensor(), &b = wanted[i].tensor();
       ASSERT_EQ(a.type(), b.type()) << "result " << i;
       ASSERT_EQ(a.dims(), b.dims()) << "result " << i;
+      double largest = 0; // where terms cancel, an error is as large as one of the terms allows
+      for (int64_t e = 0; e < b.elements(); ++e)
+        if (double y = std::abs(b.asDouble(e)); std::isfinite(y))
+          largest = std::max(largest, y);
       for (int64_t e = 0; e < a.elements(); ++e) {
         double x = a.asDouble(e), y = b.asDouble(e);
-        bool same = x == y || (x != x && y != y) || std::abs(x - y) <= 1e-5 * (1 + std::abs(y));
+        bool same = x == y || (x != x && y != y) || std::abs(x - y) <= 1e-5 * (1 + largest);
         ASSERT_TRUE(same) << "result " << i << ", element " << e << ": " << x << ", expected " << y;
       }
     }
