@@ -6,7 +6,8 @@
 //   --tasks N        distinct kernels, drawn from five networks at 1 and 2 threads, default 60
 //   --seed N         of the draw and of random schedules, default 1; the first search has the same
 //   --random N       random schedules of each task, default 500
-//   --searchers L    default xgb_itervar,random; random is drawn from the random schedules
+//   --searchers L    default xgb_itervar,random,default_then_random; the last two are drawn from the random schedules, and
+//                    default_then_random begins with the default schedule, as every search of `lathe tune` does
 //   --seeds N        searches of each task and searcher, default 5
 //   --trials N       of a search, at most, default 257 (1 + 8 n)
 //   --minutes M      measure for so long at most, default until all is measured
@@ -41,7 +42,7 @@ namespace {
 
 struct Options {
   std::string log;
-  std::vector<std::string> searchers = {"xgb_itervar", "random"};
+  std::vector<std::string> searchers = {"xgb_itervar", "random", "default_then_random"};
   size_t tasks = 60, random = 500, seeds = 5, trials = 257;
   uint64_t seed = 1;
   double minutes = never;
@@ -211,13 +212,17 @@ Search search(const Studied &studied, LoggedRunner &runner, const std::string &s
   return result;
 }
 
-/// The prior first, then the random schedules in an order of this seed.
-Search randomSearch(const Studied &studied, const Measurement &prior, uint64_t seed) {
+/// The random schedules in an order of this seed, behind `first` if there is one.
+Search randomSearch(const Studied &studied, const Measurement *first, uint64_t seed) {
   std::vector<size_t> order(studied.random.size());
   std::iota(order.begin(), order.end(), size_t(0));
   Random random(seed);
   std::shuffle(order.begin(), order.end(), random);
-  Search result{{secondsOf(prior)}, {costOf(prior)}};
+  Search result;
+  if (first) {
+    result.seconds.push_back(secondsOf(*first));
+    result.cost.push_back(costOf(*first));
+  }
   for (size_t i : order) {
     result.seconds.push_back(studied.random[i]);
     result.cost.push_back(studied.randomCost[i]);
@@ -296,8 +301,10 @@ bool study(Studied &studied, SearchLog &log, LoggedRunner &runner, const Options
       std::vector<Search> &searches = studied.searches[searcher];
       searches.clear();
       for (uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed)
-        searches.push_back(searcher == "random" ? randomSearch(studied, priorMeasured, seed)
-                                                : search(studied, runner, searcher, seed, options, studied.best));
+        if (searcher == "random" || searcher == "default_then_random")
+          searches.push_back(randomSearch(studied, searcher == "random" ? nullptr : &priorMeasured, seed));
+        else
+          searches.push_back(search(studied, runner, searcher, seed, options, studied.best));
     }
     if (bestInLog(log, task.task.key) >= before)
       break;
