@@ -76,8 +76,14 @@ void describe(const KernelProblem &problem, const KernelFamily &family, KernelFa
   facts.smallMemory = problem.smallMemory;
   facts.precision = problem.precision;
   mlir::func::FuncOp function = problem.function;
-  auto tensor = [](mlir::Value value, Dims dims) {
+  auto assumed = [&](const std::string &symbol) -> std::optional<Dim> {
+    auto found = facts.assumed.find(symbol);
+    return found == facts.assumed.end() ? std::nullopt : std::optional<Dim>(found->second);
+  };
+  auto tensor = [&](mlir::Value value, Dims dims) {
     nn::BlockedAttr layout = nn::layoutOf(value);
+    for (Dim &dim : dims)
+      dim = facts.assumed.empty() ? dim : dim.substitute(assumed);
     return TensorFacts{nn::infoOf(value).type, std::move(dims), layout ? layout.getSize() : 0, false};
   };
   for (mlir::BlockArgument argument : function.getArguments()) {

@@ -54,6 +54,8 @@ struct KernelProblem {
   bool smallMemory = false; // forbid forms of the weights that take more bytes, except padding to whole vectors
   Precision precision = Precision::fp32; // precision that priors choose
   bool relaxedMath = false;              // functions and quotients have the errors of codegen/builder/RelaxedMath.h
+  /// Values of symbols for which schedules are chosen, where facts need a value (KernelFacts::assumed).
+  std::map<std::string, int64_t> typical = {};
 };
 
 /// Reads the facts about the function. Declines, with the reason, a function that no schedule of
