@@ -39,6 +39,10 @@ struct GeneratedKernel {
   Schedule schedule; // with every parameter that the code depends on
 };
 
+/// What costs assume of a symbol in the height or width of an image whose typical value is not given: a side of the
+/// images that classifiers take.
+inline constexpr int64_t typicalImage = 224;
+
 /// A kernel function as passes/kernels/Partition.h makes it: a private func.func of nn operators with attributes
 ///   nn.family    "contraction", "map", ... (the anchor's `lowering`)
 ///   nn.schedule  schedule as text; absent: the prior chooses

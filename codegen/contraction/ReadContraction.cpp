@@ -51,9 +51,6 @@ Epilogue gemmEpilogue(const ContractionProblem &problem, const GemmGeometry &gem
 
 namespace {
 
-/// What costs assume of an open spatial extent without a typical value: a side of the images that classifiers take.
-constexpr int64_t typicalImage = 224;
-
 /// Values of the symbols in the spatial extents of the kernel's arguments.
 std::map<std::string, int64_t> assumedExtents(const ContractionProblem &problem) {
   std::vector<std::string> symbols;

@@ -260,8 +260,8 @@ void WinogradGenerator::multiply(Value channelTile, Value low, Value high) {
   VectorOperand b{k.buffer(conv.weights), plan.wide()};
   Value weights = k.mul(channelTile, plan.points() * panel), products = productsOf(channelTile);
   k.loop(low, high, 1, [&](Value point) {
-    Value blocks = conv.open ? quotientUp(k, tiles, plan.px) : k.constant(plan.blocks);
-    k.loop(k.constant(0), blocks, 1, [&](Value block) {
+    Value firstBlock = k.constant(0), blocks = conv.open ? quotientUp(k, tiles, plan.px) : k.constant(plan.blocks);
+    k.loop(firstBlock, blocks, 1, [&](Value block) {
       Value own = k.add(weights, k.mul(point, panel));
       if (plan.prefetch) // points, and tiles of channels behind them, lie in the order they are used
         micro.prefetch = micro.shareOfPanel(k.add(own, panel), panel, block, plan.blocks, axis, 1);
