@@ -15,8 +15,8 @@ namespace {
 /// Every kernel family, by the name that records give in `lowering`.
 const std::vector<const KernelFamily *> &families() {
   static const std::vector<const KernelFamily *> table = {
-      &attentionFamily, &contractionFamily, &indexedFamily, &lrnFamily,       &mapFamily,
-      &movementFamily,  &normalizeFamily,   &poolFamily,    &recurrentFamily, &reductionFamily,
+      &attentionFamily, &contractionFamily, &indexedFamily,   &lrnFamily,       &mapFamily,
+      &movementFamily,  &normalizeFamily,   &poolFamily,      &recurrentFamily, &reductionFamily,
       &resizeFamily,    &scanFamily,        &selectionFamily, &softmaxFamily};
   return table;
 }

@@ -65,9 +65,9 @@ std::string taskOf(const KernelProblem &problem) {
   }
   std::vector<std::string> arguments, results, rest;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    arguments.push_back(describe(function.getArgumentTypes()[i],
-                                 assumedExtents(problem, anchor, nn::argumentDims(function, i))) +
-                        (function.getArgAttr(i, "nn.constant") ? " constant" : ""));
+    arguments.push_back(
+        describe(function.getArgumentTypes()[i], assumedExtents(problem, anchor, nn::argumentDims(function, i))) +
+        (function.getArgAttr(i, "nn.constant") ? " constant" : ""));
   std::vector<TensorInfo> known = nn::SymbolicShapes(function).results();
   for (auto [type, info] : llvm::zip(function.getResultTypes(), known))
     results.push_back(describe(type, assumedExtents(problem, anchor, info.dims)));

@@ -50,11 +50,12 @@ TEST_F(Task, saysWhatIsToBeDone) {
 TEST_F(Task, saysWhatIsAssumedOfOpenExtents) {
   std::string x = "tensor<?x16x?x?xf32>";
   KernelUnderTest conv(
-      fmt::format("func.func private @k(%x: {0} {{nn.dims = [\"N\", \"16\", \"H\", \"2*W\"]}}, %w: tensor<16x16x1x1xf32> "
-                  "{{nn.constant}}) -> {0} attributes {{nn.family = \"contraction\"}} {{\n  %0 = nn.conv %x, %w {{strides = "
-                  "array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}} : ({0}, "
-                  "tensor<16x16x1x1xf32>) -> {0}\n  return %0 : {0}\n}}\n",
-                  x),
+      fmt::format(
+          "func.func private @k(%x: {0} {{nn.dims = [\"N\", \"16\", \"H\", \"2*W\"]}}, %w: tensor<16x16x1x1xf32> "
+          "{{nn.constant}}) -> {0} attributes {{nn.family = \"contraction\"}} {{\n  %0 = nn.conv %x, %w {{strides = "
+          "array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}} : ({0}, "
+          "tensor<16x16x1x1xf32>) -> {0}\n  return %0 : {0}\n}}\n",
+          x),
       v3, 1);
   KernelProblem problem = conv.problem();
   EXPECT_THAT(taskOf(problem), HasSubstr("f32 ?x16x?224x?448; f32 16x16x1x1 constant -> f32 ?x16x?112x?448 |"));

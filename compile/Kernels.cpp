@@ -19,9 +19,14 @@
 namespace lathe {
 
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
-  return {
-      kernel,          target, options.threads, options.exactMath, options.smallMemory, options.precision,
-      options.relaxedMath, options.typical};
+  return {kernel,
+          target,
+          options.threads,
+          options.exactMath,
+          options.smallMemory,
+          options.precision,
+          options.relaxedMath,
+          options.typical};
 }
 
 Dim CompiledKernel::inTermsOf(const std::vector<std::string> &others, const Dim &dim) const {

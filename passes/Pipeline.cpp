@@ -216,7 +216,7 @@ PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options
     return report;
   inBodies(module, options, report, formKernels);
   partition(module, options, report);
-  deadCode(module); // constants that moved into kernels
+  deadCode(module);                                 // constants that moved into kernels
   if (options.level >= 2 && !module->getParentOp()) // a loop's carried values are no states between runs
     growInPlace(module, options, report);
   // Last: only now it is known which values kernels make.

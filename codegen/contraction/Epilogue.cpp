@@ -200,7 +200,8 @@ namespace {
 
 /// Offset of lane `i` of a vector at `offset`.
 mlir::Value lane(KernelBuilder &k, const PointAccess &access, mlir::Value offset, int64_t i, mlir::Value step) {
-  return k.add(offset, access.laneStride == PointAccess::byChannel ? k.mul(step, i) : k.constant(i * access.laneStride));
+  return k.add(offset,
+               access.laneStride == PointAccess::byChannel ? k.mul(step, i) : k.constant(i * access.laneStride));
 }
 
 } // namespace
@@ -268,8 +269,8 @@ private:
   /// Offset of the vector at hand.
   Value offset(Value base, const PointAccess &access) {
     if (access.channelStride.isConstant())
-      return k.add(base, tile.pixels[row] * access.pixelStride +
-                             vector * epilogue.lanes * access.channelStride.constant());
+      return k.add(base,
+                   tile.pixels[row] * access.pixelStride + vector * epilogue.lanes * access.channelStride.constant());
     Value ofVector = k.mul(dims.value(k, access.channelStride), vector * epilogue.lanes);
     return k.add(k.add(base, ofVector), tile.pixels[row] * access.pixelStride);
   }
@@ -287,8 +288,7 @@ private:
     if (access.pixelStride == 0)
       if (auto known = perChannel.find(value); known != perChannel.end())
         return known->second;
-    Value loaded =
-        loadLanes(k, access, offset(bases[value], access), epilogue.lanes, channels, laneStep(access));
+    Value loaded = loadLanes(k, access, offset(bases[value], access), epilogue.lanes, channels, laneStep(access));
     if (access.pixelStride == 0)
       perChannel[value] = loaded;
     return loaded;

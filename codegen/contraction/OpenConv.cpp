@@ -3,6 +3,57 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace lathe {
+namespace {
+
+int64_t typicalOf(const std::map<std::string, int64_t> &typical, const std::string &symbol) {
+  auto found = typical.find(symbol);
+  return found == typical.end() ? typicalImage : found->second;
+}
+
+} // namespace
+
+void setStatic(ConvGeometry &conv, const OpenExtents &extents) {
+  auto fixed = [](const Dim &extent) {
+    if (!extent.isConstant())
+      throw Declined{fmt::format("a spatial extent {} is not static", extent.str())};
+    return extent.constant();
+  };
+  for (int axis = 0; axis < 3; ++axis) {
+    conv.in[axis] = fixed(extents.in[axis]);
+    conv.out[axis] = fixed(extents.out[axis]);
+  }
+}
+
+void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, int64_t> &typical) {
+  if (!isFloat(conv.type) || conv.inputType != conv.type)
+    throw Declined{fmt::format("a spatial extent of a convolution of {} is not static", name(conv.type))};
+  if (llvm::any_of(open.in, isUnknown) || llvm::any_of(open.out, isUnknown))
+    throw Declined{"a spatial extent is not known before the kernel runs"};
+  if (conv.kernel[0] != 1 || !(open.in[0] == Dim(1)) || !(open.out[0] == Dim(1)))
+    throw Declined{"a spatial extent of a volume is not static"};
+  auto value = [&](const Dim &extent) {
+    return std::max<int64_t>(1, extent.evaluate([&](const std::string &symbol) { return typicalOf(typical, symbol); }));
+  };
+  for (int axis = 0; axis < 3; ++axis) {
+    conv.in[axis] = value(open.in[axis]);
+    conv.out[axis] = value(open.out[axis]);
+  }
+  conv.open = std::move(open);
+}
+
+std::map<std::string, int64_t> assumedExtents(const KernelProblem &problem) {
+  std::vector<std::string> symbols;
+  mlir::func::FuncOp function = problem.function;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    Dims dims = nn::argumentDims(function, i);
+    for (size_t axis = 2; axis < dims.size(); ++axis)
+      dims[axis].collectSymbols(symbols);
+  }
+  std::map<std::string, int64_t> assumed;
+  for (const std::string &symbol : symbols)
+    assumed[symbol] = typicalOf(problem.typical, symbol);
+  return assumed;
+}
 
 mlir::Value quotient(KernelBuilder &k, mlir::Value x, mlir::Value y) {
   return k.b.createOrFold<mlir::arith::DivUIOp>(k.loc, x, y);

@@ -6,6 +6,14 @@
 
 namespace lathe {
 
+/// Makes a geometry static. Declines spatial extents that only a run knows.
+void setStatic(ConvGeometry &conv, const OpenExtents &extents);
+/// Makes a geometry with open spatial extents: `in` and `out` become the values of `typical`, or of an image as
+/// classifiers take it. Declines convolutions whose code needs the extents as constants.
+void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, int64_t> &typical);
+/// Values of the symbols in the spatial extents of the kernel's arguments.
+std::map<std::string, int64_t> assumedExtents(const KernelProblem &problem);
+
 /// Quotient and remainder of values that are not negative; a divisor may be a number of the run.
 mlir::Value quotient(KernelBuilder &k, mlir::Value x, mlir::Value y);
 mlir::Value remainder(KernelBuilder &k, mlir::Value x, mlir::Value y);

@@ -89,7 +89,8 @@ private:
   void emitPointTile(int64_t width, Value at, Value number, Value pixelOfResult);
   void emitTile(int64_t width, Value row, Value column, Value number);
   Values reduceTaps(int64_t width, Values acc, Value row, Value column, Value number);
-  Values reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value tapRow, Value column, const PanelPrefetch &ahead);
+  Values reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value tapRow, Value column,
+                         const PanelPrefetch &ahead);
   std::pair<Value, Value> tapsOfWidth(int64_t width, Value column);
   void finish(int64_t width, Value pixelOfResult, mlir::ValueRange acc);
 };
@@ -172,9 +173,8 @@ void OpenDirectGenerator::emitRows() {
     Value inRow = quotientUp(k, outColumns, width), end = k.sub(outColumns, k.constant(width));
     k.loop(first, last, 1, [&](Value row) {
       Value before = k.mul(k.sub(row, first), inRow);
-      k.loop(k.constant(0), inRow, 1, [&](Value i) {
-        emitTile(width, row, k.min(k.mul(i, width), end), k.add(before, i));
-      });
+      k.loop(k.constant(0), inRow, 1,
+             [&](Value i) { emitTile(width, row, k.min(k.mul(i, width), end), k.add(before, i)); });
     });
   });
 }

@@ -164,9 +164,8 @@ void OpenLanewiseGenerator::emitRow(int64_t width, Value row) {
     return k.loop(k.constant(0), outColumns, width,
                   [&](Value column) { emitTile(width, all, row, k.min(column, end)); });
   }
-  Reach atBegin = reach(width, [&](int64_t p, int64_t tap) {
-    return p * conv.stride[2] + tap * conv.dilation[2] >= padBefore();
-  });
+  Reach atBegin =
+      reach(width, [&](int64_t p, int64_t tap) { return p * conv.stride[2] + tap * conv.dilation[2] >= padBefore(); });
   emitTile(width, atBegin, row, k.constant(0));
   Value end = k.sub(lastInside(), k.constant(width - 1));
   k.loop(k.constant(width), k.sub(outColumns, k.constant(width)), width,

@@ -2,6 +2,7 @@
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/OperandView.h"
 #include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/OpenConv.h"
 #include "codegen/space/GemmPlan.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -51,23 +52,6 @@ Epilogue gemmEpilogue(const ContractionProblem &problem, const GemmGeometry &gem
 
 namespace {
 
-/// Values of the symbols in the spatial extents of the kernel's arguments.
-std::map<std::string, int64_t> assumedExtents(const ContractionProblem &problem) {
-  std::vector<std::string> symbols;
-  mlir::func::FuncOp function = problem.function();
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    Dims dims = nn::argumentDims(function, i);
-    for (size_t axis = 2; axis < dims.size(); ++axis)
-      dims[axis].collectSymbols(symbols);
-  }
-  std::map<std::string, int64_t> assumed;
-  for (const std::string &symbol : symbols) {
-    auto found = problem.kernel.typical.find(symbol);
-    assumed[symbol] = found == problem.kernel.typical.end() ? typicalImage : found->second;
-  }
-  return assumed;
-}
-
 bool isOp(mlir::Operation *op, const char *name) { return op && nn::recordOf(op)->name == std::string_view(name); }
 
 /// The argument that holds the zero point `index` of conv_integer or matmul_integer (2: of the left operand, 3: of the
@@ -97,26 +81,12 @@ ConvAttrs convAttrs(mlir::Operation *anchor) {
   return attrs;
 }
 
-/// Makes a geometry with open spatial extents: `in` and `out` become the values of `typical`, or of an image as
-/// classifiers take it. Declines convolutions whose code needs the extents as constants.
-void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, int64_t> &typical) {
-  if (!isFloat(conv.type) || conv.inputType != conv.type)
-    throw Declined{fmt::format("a spatial extent of a convolution of {} is not static", name(conv.type))};
-  if (llvm::any_of(open.in, isUnknown) || llvm::any_of(open.out, isUnknown))
-    throw Declined{"a spatial extent is not known before the kernel runs"};
-  if (conv.kernel[0] != 1 || !(open.in[0] == Dim(1)) || !(open.out[0] == Dim(1)))
-    throw Declined{"a spatial extent of a volume is not static"};
-  conv.open = std::move(open);
-  for (int axis = 0; axis < 3; ++axis) {
-    auto value = [&](const Dim &extent) {
-      return std::max<int64_t>(1, extent.evaluate([&](const std::string &symbol) {
-        auto found = typical.find(symbol);
-        return found == typical.end() ? typicalImage : found->second;
-      }));
-    };
-    conv.in[axis] = value(conv.open->in[axis]);
-    conv.out[axis] = value(conv.open->out[axis]);
-  }
+/// Channels per block of a value; 0: row-major.
+int64_t channelBlock(mlir::Value value) {
+  nn::BlockedAttr layout = nn::layoutOf(value);
+  if (layout && layout.getAxis() != 1)
+    throw Declined{fmt::format("a layout blocked along axis {}", layout.getAxis())};
+  return layout ? layout.getSize() : 0;
 }
 
 /// `computedInput`: the kernel makes the input itself, so that `input` is no argument. `mayBeOpen`: spatial extents may
@@ -143,34 +113,24 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
   conv.inChannels = fixed(w.dims[1], "the input channel count");
   conv.outChannels = fixed(w.dims[0], "the output channel count") / conv.groups;
   size_t spatial = x.rank() - 2, lead = 3 - spatial;
-  OpenExtents open;
+  OpenExtents extents;
   for (size_t i = 0; i < 3; ++i) {
     bool real = i >= lead;
     size_t at = i - lead;
-    open.in[i] = real ? x.dims[2 + at] : Dim(1);
-    open.out[i] = real ? y.dims[2 + at] : Dim(1);
-    open.padEnd[i] = real ? attrs.pads[spatial + at] : 0;
+    extents.in[i] = real ? x.dims[2 + at] : Dim(1);
+    extents.out[i] = real ? y.dims[2 + at] : Dim(1);
+    extents.padEnd[i] = real ? attrs.pads[spatial + at] : 0;
     conv.kernel[i] = real ? fixed(w.dims[2 + at], "a kernel extent") : 1;
     conv.stride[i] = real ? attrs.strides[at] : 1;
     conv.dilation[i] = real ? attrs.dilations[at] : 1;
     conv.padBegin[i] = real ? attrs.pads[at] : 0;
   }
-  auto known = [](const Dim &extent) { return extent.isConstant(); };
-  if (mayBeOpen && !(llvm::all_of(open.in, known) && llvm::all_of(open.out, known)))
-    setOpen(conv, std::move(open), problem.kernel.typical);
+  if (mayBeOpen && !(allConstant(extents.in) && allConstant(extents.out)))
+    setOpen(conv, std::move(extents), problem.kernel.typical);
   else
-    for (size_t i = 0; i < 3; ++i) {
-      conv.in[i] = fixed(open.in[i], "a spatial extent");
-      conv.out[i] = fixed(open.out[i], "a spatial extent");
-    }
-  auto block = [](mlir::Value value) -> int64_t {
-    nn::BlockedAttr layout = nn::layoutOf(value);
-    if (layout && layout.getAxis() != 1)
-      throw Declined{fmt::format("a layout blocked along axis {}", layout.getAxis())};
-    return layout ? layout.getSize() : 0;
-  };
-  conv.inBlock = block(operands[0]);
-  conv.outBlock = block(anchor->getResult(0));
+    setStatic(conv, extents);
+  conv.inBlock = channelBlock(operands[0]);
+  conv.outBlock = channelBlock(anchor->getResult(0));
   conv.input = computedInput ? function.getNumArguments() : argumentOf(operands[0], "the convolution's input");
   conv.weights = argumentOf(operands[1], "the convolution's weight");
   if (!function.getArgAttr(conv.weights, "nn.constant"))
@@ -360,7 +320,7 @@ void readConv(const ContractionProblem &problem, ContractionFacts &facts) {
   requireOwnWeights(epilogue, conv.weights, "the convolution's weight");
   tryEpilogue(problem, epilogue, dims, conv.type, lanes);
   if (conv.open)
-    facts.assumed = assumedExtents(problem);
+    facts.assumed = assumedExtents(problem.kernel);
   facts.conv = std::move(conv);
 }
 

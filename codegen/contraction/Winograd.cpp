@@ -214,17 +214,14 @@ void WinogradGenerator::transformInput(Value tile, int64_t firstRow, int64_t end
           Values bases, lines;
           for (int64_t i = 0; i < alpha; ++i) {
             Value y = k.add(row, i);
-            Value outside =
-                k.b.create<mlir::arith::OrIOp>(k.loc, k.less(y, none), k.less(lastRow(), y));
+            Value outside = k.b.create<mlir::arith::OrIOp>(k.loc, k.less(y, none), k.less(lastRow(), y));
             bases.push_back(k.select(outside, k.scratch(), k.buffer(conv.input)));
             lines.push_back(k.select(outside, k.add(temporary, plan.zerosAt()), k.add(corner, lineOf(i))));
           }
           columns([&](int64_t i, Value j) { return load(bases[i], k.add(lines[i], j)); });
         },
         [&] {
-          columns([&](int64_t i, Value j) {
-            return load(k.buffer(conv.input), k.add(k.add(corner, lineOf(i)), j));
-          });
+          columns([&](int64_t i, Value j) { return load(k.buffer(conv.input), k.add(k.add(corner, lineOf(i)), j)); });
         });
     storePoints(block, tile, firstRow, endRow);
   });

@@ -220,7 +220,8 @@ KernelText randomOpenConv(Random &random, const Target &target, Grouping groupin
     return fmt::format("\"{}\", \"{}\", \"{}\"", batchDim, count, fmt::join(extents, "\", \""));
   };
   std::string x = tensor(channels, conv.inBlocked);
-  std::string w = fmt::format("tensor<{}x{}x{}x{}>", outChannels, conv.inGroup, join(conv.axes.kernel, "x"), typed.name);
+  std::string w =
+      fmt::format("tensor<{}x{}x{}x{}>", outChannels, conv.inGroup, join(conv.axes.kernel, "x"), typed.name);
   text.type = tensor(outChannels, conv.outBlocked);
   std::string operands = text.argument(x, false, dims(channels, conv.in)) + ", " + text.argument(w, true);
   std::string types = x + ", " + w;
