@@ -15,8 +15,8 @@ namespace {
 /// Every kernel family, by the name that records give in `lowering`.
 const std::vector<const KernelFamily *> &families() {
   static const std::vector<const KernelFamily *> table = {
-      &attentionFamily, &contractionFamily, &indexedFamily, &lrnFamily,       &mapFamily,
-      &movementFamily,  &normalizeFamily,   &poolFamily,    &recurrentFamily, &reductionFamily,
+      &attentionFamily, &contractionFamily, &indexedFamily,   &lrnFamily,       &mapFamily,
+      &movementFamily,  &normalizeFamily,   &poolFamily,      &recurrentFamily, &reductionFamily,
       &resizeFamily,    &scanFamily,        &selectionFamily, &softmaxFamily};
   return table;
 }
@@ -76,8 +76,14 @@ void describe(const KernelProblem &problem, const KernelFamily &family, KernelFa
   facts.smallMemory = problem.smallMemory;
   facts.precision = problem.precision;
   mlir::func::FuncOp function = problem.function;
-  auto tensor = [](mlir::Value value, Dims dims) {
+  auto assumed = [&](const std::string &symbol) -> std::optional<Dim> {
+    auto found = facts.assumed.find(symbol);
+    return found == facts.assumed.end() ? std::nullopt : std::optional<Dim>(found->second);
+  };
+  auto tensor = [&](mlir::Value value, Dims dims) {
     nn::BlockedAttr layout = nn::layoutOf(value);
+    for (Dim &dim : dims)
+      dim = facts.assumed.empty() ? dim : dim.substitute(assumed);
     return TensorFacts{nn::infoOf(value).type, std::move(dims), layout ? layout.getSize() : 0, false};
   };
   for (mlir::BlockArgument argument : function.getArguments()) {

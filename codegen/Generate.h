@@ -39,6 +39,10 @@ struct GeneratedKernel {
   Schedule schedule; // with every parameter that the code depends on
 };
 
+/// What costs assume of a symbol in the height or width of an image whose typical value is not given: a side of the
+/// images that classifiers take.
+inline constexpr int64_t typicalImage = 224;
+
 /// A kernel function as passes/kernels/Partition.h makes it: a private func.func of nn operators with attributes
 ///   nn.family    "contraction", "map", ... (the anchor's `lowering`)
 ///   nn.schedule  schedule as text; absent: the prior chooses
@@ -54,6 +58,8 @@ struct KernelProblem {
   bool smallMemory = false; // forbid forms of the weights that take more bytes, except padding to whole vectors
   Precision precision = Precision::fp32; // precision that priors choose
   bool relaxedMath = false;              // functions and quotients have the errors of codegen/builder/RelaxedMath.h
+  /// Values of symbols for which schedules are chosen, where facts need a value (KernelFacts::assumed).
+  std::map<std::string, int64_t> typical = {};
 };
 
 /// Reads the facts about the function. Declines, with the reason, a function that no schedule of

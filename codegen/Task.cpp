@@ -1,5 +1,6 @@
 #include "codegen/Task.h"
 
+#include "ir/SymbolicShapes.h"
 #include "ops/Attrs.h"
 
 #include <charconv>
@@ -11,19 +12,34 @@ static constexpr const char *separator = " | ", *relaxedWord = "relaxed math";
 
 static std::string threadsText(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
-/// "f32 1x64x56x56 blocked 1,16"
-static std::string describe(mlir::Type type) {
+/// "f32 1x64x56x56 blocked 1,16"; `assumed`: values of open extents, "" if there is none.
+static std::string describe(mlir::Type type, const std::function<std::string(size_t axis)> &assumed) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
   if (!tensor)
     return "tensor";
   std::vector<std::string> extents;
-  for (int64_t extent : tensor.getShape())
-    extents.push_back(mlir::ShapedType::isDynamic(extent) ? "?" : std::to_string(extent));
+  for (auto [axis, extent] : llvm::enumerate(tensor.getShape()))
+    extents.push_back(mlir::ShapedType::isDynamic(extent) ? "?" + assumed(axis) : std::to_string(extent));
   std::string text = fmt::format("{} {}", name(nn::toElementType(tensor.getElementType())),
                                  extents.empty() ? "scalar" : fmt::format("{}", fmt::join(extents, "x")));
   if (auto layout = mlir::dyn_cast_or_null<nn::BlockedAttr>(tensor.getEncoding()))
     text += fmt::format(" blocked {},{}", layout.getAxis(), layout.getSize());
   return text;
+}
+
+/// What costs assume of height and width of a convolution's operands and results, which the plan of a schedule depends on.
+static std::function<std::string(size_t axis)> assumedExtents(const KernelProblem &problem, mlir::Operation *anchor,
+                                                              Dims dims) {
+  if (!anchor || anchor->getName().stripDialect() != "conv")
+    return [](size_t) { return ""; };
+  return [&problem, dims = std::move(dims)](size_t axis) -> std::string {
+    if (axis < 2 || isUnknown(dims[axis]))
+      return "";
+    return std::to_string(dims[axis].evaluate([&](const std::string &symbol) {
+      auto found = problem.typical.find(symbol);
+      return found == problem.typical.end() ? typicalImage : found->second;
+    }));
+  };
 }
 
 mlir::Operation *anchorOf(mlir::func::FuncOp kernel) {
@@ -49,10 +65,12 @@ std::string taskOf(const KernelProblem &problem) {
   }
   std::vector<std::string> arguments, results, rest;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    arguments.push_back(describe(function.getArgumentTypes()[i]) +
-                        (function.getArgAttr(i, "nn.constant") ? " constant" : ""));
-  for (mlir::Type type : function.getResultTypes())
-    results.push_back(describe(type));
+    arguments.push_back(
+        describe(function.getArgumentTypes()[i], assumedExtents(problem, anchor, nn::argumentDims(function, i))) +
+        (function.getArgAttr(i, "nn.constant") ? " constant" : ""));
+  std::vector<TensorInfo> known = nn::SymbolicShapes(function).results();
+  for (auto [type, info] : llvm::zip(function.getResultTypes(), known))
+    results.push_back(describe(type, assumedExtents(problem, anchor, info.dims)));
   for (mlir::Operation *op : operators)
     rest.push_back(nameOf(op));
   std::vector<std::string> more = {fmt::format("{} -> {}", fmt::join(arguments, "; "), fmt::join(results, "; ")),

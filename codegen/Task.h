@@ -11,7 +11,8 @@ namespace lathe {
 /// 1x64x56x56 blocked 1,16 | relu | 1 thread | znver5 x86_64 avx2 ...": a version, then
 ///
 /// - the anchor operator with its attributes, without default values,
-/// - types, extents (`?`: known at run time) and layouts of arguments and results, in order,
+/// - types, extents (`?`: known at run time; `?56`: the height or width of a convolution, of which schedules assume 56)
+///   and layouts of arguments and results, in order,
 /// - the operators of the epilogue by name, without attributes,
 /// - threads, the target's CPU, features, cache sizes and sharing (Target::key), a precision other than fp32, and relaxed math.
 ///

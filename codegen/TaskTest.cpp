@@ -47,6 +47,22 @@ TEST_F(Task, saysWhatIsToBeDone) {
                         "2 threads | x86-64-v3 "));
 }
 
+TEST_F(Task, saysWhatIsAssumedOfOpenExtents) {
+  std::string x = "tensor<?x16x?x?xf32>";
+  KernelUnderTest conv(
+      fmt::format(
+          "func.func private @k(%x: {0} {{nn.dims = [\"N\", \"16\", \"H\", \"2*W\"]}}, %w: tensor<16x16x1x1xf32> "
+          "{{nn.constant}}) -> {0} attributes {{nn.family = \"contraction\"}} {{\n  %0 = nn.conv %x, %w {{strides = "
+          "array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}} : ({0}, "
+          "tensor<16x16x1x1xf32>) -> {0}\n  return %0 : {0}\n}}\n",
+          x),
+      v3, 1);
+  KernelProblem problem = conv.problem();
+  EXPECT_THAT(taskOf(problem), HasSubstr("f32 ?x16x?224x?448; f32 16x16x1x1 constant -> f32 ?x16x?112x?448 |"));
+  problem.typical = {{"H", 60}};
+  EXPECT_THAT(taskOf(problem), HasSubstr("f32 ?x16x?60x?448; f32 16x16x1x1 constant -> f32 ?x16x?30x?448 |"));
+}
+
 TEST_F(Task, isTheSameForWhatMayUseTheSameSchedule) {
   std::string task = of(kernel("leaky_relu %0 {alpha = 0.1 : f64}"), v3);
   EXPECT_EQ(task, of(kernel("leaky_relu %0 {alpha = 0.3 : f64}", "", "conv17_leaky3"), v3));

@@ -19,8 +19,14 @@
 namespace lathe {
 
 KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
-  return {
-      kernel, target, options.threads, options.exactMath, options.smallMemory, options.precision, options.relaxedMath};
+  return {kernel,
+          target,
+          options.threads,
+          options.exactMath,
+          options.smallMemory,
+          options.precision,
+          options.relaxedMath,
+          options.typical};
 }
 
 Dim CompiledKernel::inTermsOf(const std::vector<std::string> &others, const Dim &dim) const {
@@ -68,6 +74,11 @@ KernelLibrary::Entry &KernelLibrary::entryOf(const ScheduleTask &task, const Sch
   return *entries.emplace(std::move(key), std::make_unique<Entry>(make())).first->second;
 }
 
+void KernelLibrary::assumeImages(const std::vector<std::string> &symbols) {
+  for (const std::string &symbol : symbols)
+    options.typical.emplace(symbol, typicalImage);
+}
+
 const ScheduleTask *KernelLibrary::typicalOf(const ScheduleTask &task) const {
   if (options.typical.empty())
     return nullptr;
@@ -90,6 +101,8 @@ const ScheduleTask *KernelLibrary::typicalOf(const ScheduleTask &task) const {
 }
 
 Outcome<FoundSchedule> KernelLibrary::ask(const ScheduleSource &source, const ScheduleTask &task) const {
+  if (&source == &prior && assumes(task)) // it has chosen for these extents, among what is legal for all
+    return source.find(task);
   if (const ScheduleTask *typical = typicalOf(task); typical && task.facts() && typical->facts()) {
     Outcome<FoundSchedule> found = source.find(*typical);
     if (found && (found->required ||
@@ -169,7 +182,7 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
       continue;
     }
     Outcome<double> cycles = predictOne(task, found->schedule);
-    if (cycles && typical)
+    if (cycles && typical && !assumes(task))
       if (Outcome<double> atTypical = predictOne(*typical, found->schedule))
         cycles = atTypical;
     if (cycles || found->required) // compiled() refuses an illegal one that was asked for

@@ -24,7 +24,7 @@ struct KernelOptions {
   bool smallMemory = false;
   Precision precision = Precision::fp32;
   bool relaxedMath = false;
-  Extents typical; // ExtentOptions::typical
+  Extents typical; // ExtentOptions::typical, and what assumeImages() adds
 };
 
 /// A compiled kernel, as the plan needs it.
@@ -90,6 +90,9 @@ public:
 
   size_t size() const { return used.size(); }
 
+  /// Notes symbols that are heights and widths of images: their typical value is that of an image unless it is given.
+  void assumeImages(const std::vector<std::string> &symbols);
+
   /// Returns the machine code of all kernels requested with `compiled`, in the order of
   /// CompiledKernel::code; their modules are consumed. Kernels in `cache` are not lowered again,
   /// others are stored in it. Calls `progress(done, total)` after each kernel. With `jobs` > 1, as
@@ -141,6 +144,8 @@ private:
   std::array<const ScheduleSource *, 3> askedByPasses() const { return {&schedules, &written, &prior}; }
   /// The same kernel with the extents of KernelOptions::typical; null if it has none of these symbols.
   const ScheduleTask *typicalOf(const ScheduleTask &task) const;
+  /// True if the facts have the typical extents themselves.
+  static bool assumes(const ScheduleTask &task) { return task.facts() && !(*task.facts())->assumed.empty(); }
   /// What the source has for the typical extents where that is legal for all extents, else for the kernel itself.
   Outcome<FoundSchedule> ask(const ScheduleSource &source, const ScheduleTask &task) const;
   Outcome<double> predictOne(const ScheduleTask &task, const Schedule &schedule) const;

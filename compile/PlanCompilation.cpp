@@ -201,6 +201,7 @@ PipelineOptions PlanCompilation::pipelineOptions() {
   for (ElementType type : Target::blockedTypes())
     result.channelBlocks.sizes[type] = parts.target.channelBlock(type);
   result.predictCycles = [this](mlir::func::FuncOp kernel) { return parts.library.predictCycles(kernel); };
+  result.noteImageExtents = [this](const std::vector<std::string> &symbols) { parts.library.assumeImages(symbols); };
   result.declines = [this](mlir::func::FuncOp kernel) {
     return parts.options.referencesOnly ? "only references were asked for" : parts.library.declines(kernel);
   };

@@ -5,10 +5,11 @@
 // nn.family).
 #pragma once
 
-#include "ir/Bridge.h"
+#include "ir/SymbolicShapes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,10 +65,12 @@ void foldScale(mlir::ModuleOp module, bool exactMath);
 /// zero weight turns infinite inputs into NaN.
 void convTranspose(mlir::ModuleOp module, bool exactMath);
 
-/// Rewrites convolutions whose spatial extents are open as slices of the padded input and a matrix
-/// product with channels last, depthwise ones as a sum of products: their kernels take extents at run
-/// time. Returns true if there was one.
-bool openConvolutions(mlir::ModuleOp module);
+/// Rewrites convolutions of open spatial extents for which `declined` is true (empty: all) as slices of
+/// the padded input and a matrix product with channels last, depthwise ones as a sum of products: their
+/// kernels take extents at run time. Returns true if there was one.
+bool openConvolutions(mlir::ModuleOp module, const std::function<bool(mlir::Operation *conv)> &declined = {});
+/// Symbols in the open spatial extents of convolutions of @main.
+std::vector<std::string> imageExtents(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
 /// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Rewrites those
 /// that no kernel computes as conv and matmul of 32-bit integers, after subtracting all zero points.

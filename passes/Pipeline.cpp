@@ -4,6 +4,7 @@
 #include "passes/Rewrite.h"
 #include "passes/kernels/GrowInPlace.h"
 #include "passes/kernels/Layout.h"
+#include "passes/kernels/LayoutCosts.h"
 #include "passes/kernels/Partition.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -124,6 +125,24 @@ bool hasKernels(mlir::ModuleOp module) {
 
 namespace {
 
+/// Convolutions of open height and width for which there is no kernel in any layout become other operators.
+bool rewriteOpenConvolutions(mlir::ModuleOp module, const PipelineOptions &options) {
+  if (!options.predictCycles)
+    return openConvolutions(module);
+  mlir::func::FuncOp main = mainFunction(module);
+  nn::SymbolicShapes shapes(main);
+  if (options.noteImageExtents)
+    options.noteImageExtents(imageExtents(main, shapes));
+  LayoutCosts costs(main, shapes, options, options.predictCycles);
+  return openConvolutions(module, [&](mlir::Operation *conv) {
+    LayoutRule rule = layoutRule(conv, options.channelBlocks);
+    for (bool blocked : {true, false})
+      if ((!blocked || (options.level >= 3 && rule.rowOnly.empty())) && costs.costOf(conv, rule, blocked, blocked))
+        return false;
+    return true;
+  });
+}
+
 /// The bodies of nn.if and nn.loop, as models of their own.
 void inBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report,
               PipelineReport (*stage)(mlir::ModuleOp, const PipelineOptions &)) {
@@ -146,7 +165,7 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   channelShuffle(module);
   if (options.level >= 3 && !options.exactMath)
     absorbShuffle(module); // shuffles are one gather each now
-  if (openConvolutions(module))
+  if (rewriteOpenConvolutions(module, options))
     foldConstants(module); // the weights as matrices
   simplify(module);
   commonSubexpressions(module);
@@ -197,7 +216,7 @@ PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options
     return report;
   inBodies(module, options, report, formKernels);
   partition(module, options, report);
-  deadCode(module); // constants that moved into kernels
+  deadCode(module);                                 // constants that moved into kernels
   if (options.level >= 2 && !module->getParentOp()) // a loop's carried values are no states between runs
     growInPlace(module, options, report);
   // Last: only now it is known which values kernels make.

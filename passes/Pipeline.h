@@ -47,6 +47,8 @@ struct PipelineOptions {
   /// Returns the predicted core cycles of a candidate kernel, or the reason why no code can be generated for it. Changes
   /// nothing. Layouts are chosen by it; required from level 3 on.
   std::function<Outcome<double>(mlir::func::FuncOp kernel)> predictCycles;
+  /// Receives the symbols in the heights and widths of convolutions, before anything is predicted. May be empty.
+  std::function<void(const std::vector<std::string> &symbols)> noteImageExtents;
   /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then
   /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;

@@ -76,6 +76,7 @@ const std::vector<const char *> mayConvert = {"f32", "bf16", "i16", "i32"};
 
 // ---- Constraints that several algorithms have ----
 
+Constraint open(const char *text) { return {"open", text}; }
 Constraint registers(const char *text) { return {"registers", text}; }
 constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 MiB"};
 constexpr Constraint format{
@@ -107,6 +108,10 @@ Algorithm direct() {
        {"kc", "kc divides the input channels of a group into whole blocks"},
        {"held", "with a type that converts operands, kc is 0 and outer is rows: a range of rows is converted once for "
                 "all channels"},
+       open(
+           "with height or width open, kc is 0 and no operand is converted; width and outer=channels are for pointwise "
+           "convolutions of blocks, where width cuts the positions of an image into rows of which the last may be "
+           "shorter"),
        blockSteps,
        scratch,
        {"code", "a row has at most 1500 different bodies of code: tiles times taps"}}};
@@ -136,20 +141,23 @@ Algorithm winograd() {
        {"split", "split is at most the number of tiles of output channels"},
        {"pointsplit", "pointsplit is at most m + 2"},
        {"stages", "pointsplit above 1 needs split=1 and one work item of all tiles"},
+       open("pointsplit is 1 with height or width open"),
        blockSteps,
        scratch},
       {{1, {{"px", "mr"}, {"blocks", "mc"}, {"points", "pointsplit"}}}}};
 }
 
 Algorithm lanewise() {
-  return {"lanewise",
-          1,
-          "contraction",
-          "depthwise convolutions and narrow groups, with one output channel per lane",
-          {px("a row is split evenly"), rows()},
-          {{"computes", "the kernel is one convolution"},
-           registers("px accumulators and two operands fit the registers"),
-           {"code", "a row has at most 20000 different steps: positions times taps times channels of a group"}}};
+  return {
+      "lanewise",
+      1,
+      "contraction",
+      "depthwise convolutions and narrow groups, with one output channel per lane",
+      {px("a row is split evenly"), rows()},
+      {{"computes", "the kernel is one convolution"},
+       registers("px accumulators and two operands fit the registers"),
+       open("with height or width open, the groups of a block read its own lanes, in blocks of a vector's channels"),
+       {"code", "a row has at most 20000 different steps: positions times taps times channels of a group"}}};
 }
 
 Algorithm separable() {
@@ -199,6 +207,7 @@ std::vector<Algorithm> products() {
         {"type", "operands are f32"},
         {"blocks", "a convolution reads blocks of 16 channels"},
         {"taps", "a convolution has at most 64 taps"},
+        open("height and width are static"),
         scratch}},
       {"attention",
        2,

@@ -21,6 +21,16 @@ std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometr
   return {low, high};
 }
 
+void needExtents(RunTimeDims &dims, const ConvGeometry &conv) {
+  dims.need(conv.images);
+  for (int axis = 1; axis < 3; ++axis) {
+    dims.need(conv.inExtent(axis));
+    dims.need(conv.outExtent(axis));
+  }
+  dims.need(conv.inPlane());
+  dims.need(conv.inPlane() * Dim(conv.storedChannels()));
+}
+
 namespace {
 
 std::unique_ptr<KernelFacts> readFacts(const KernelProblem &kernel) {
@@ -31,9 +41,10 @@ GeneratedKernel generateContraction(const KernelProblem &kernel, const KernelFac
   const auto &facts = static_cast<const ContractionFacts &>(given);
   ContractionProblem problem(kernel);
   const std::string &algorithm = schedule.algorithm;
-  auto *make = algorithm == "direct"      ? generateDirect
+  bool open = facts.conv && facts.conv->open;
+  auto *make = algorithm == "direct"      ? open ? generateOpenDirect : generateDirect
                : algorithm == "winograd"  ? generateWinograd
-               : algorithm == "lanewise"  ? generateLanewise
+               : algorithm == "lanewise"  ? open ? generateOpenLanewise : generateLanewise
                : algorithm == "separable" ? generateSeparable
                : algorithm == "gemm"      ? generateGemm
                                           : generateTiles;

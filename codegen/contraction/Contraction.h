@@ -46,6 +46,9 @@ Epilogue separableEpilogue(const ContractionProblem &problem, const SeparableGeo
 std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
                                              mlir::Value position);
 
+/// Registers the run-time extents of a convolution: its images, and the open ones of its spatial extents.
+void needExtents(RunTimeDims &dims, const ConvGeometry &conv);
+
 // The schedule must be legal for the facts.
 GeneratedKernel generateDirect(const ContractionProblem &problem, const ContractionFacts &facts,
                                const Schedule &schedule);
@@ -53,6 +56,11 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const Contra
                                  const Schedule &schedule);
 GeneratedKernel generateLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
                                  const Schedule &schedule);
+/// Convolutions with open spatial extents.
+GeneratedKernel generateOpenDirect(const ContractionProblem &problem, const ContractionFacts &facts,
+                                   const Schedule &schedule);
+GeneratedKernel generateOpenLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
+                                     const Schedule &schedule);
 GeneratedKernel generateSeparable(const ContractionProblem &problem, const ContractionFacts &facts,
                                   const Schedule &schedule);
 GeneratedKernel generateGemm(const ContractionProblem &problem, const ContractionFacts &facts,

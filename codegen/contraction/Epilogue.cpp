@@ -87,18 +87,19 @@ PointAccess Epilogue::access(Value value, unsigned buffer, const nn::SymbolicSha
       throw Declined{fmt::format("a tensor in blocks of {} meets vectors of {} channels", layout.getSize(), lanes)};
     if (channel != Coverage::full)
       throw Declined{"a blocked operand is broadcast along channels"};
-    int64_t count = constant(pixels, "the pixel count");
-    result.channelStride = count;
+    result.channelStride = pixels;
     result.laneStride = 1;
     result.pixelStride = pixel == Coverage::full ? lanes : 0;
-    result.imageStride = Dim((constant(channels, "the channel extent") + lanes - 1) / lanes * lanes * count);
+    result.imageStride = Dim((constant(channels, "the channel extent") + lanes - 1) / lanes * lanes) * pixels;
     result.wholeBlocks = true;
   } else if (second) {
-    result.channelStride = result.laneStride = channel == Coverage::full ? constant(pixels, "the pixel count") : 0;
+    result.channelStride = channel == Coverage::full ? pixels : Dim(0);
+    result.laneStride = result.channelStride.constantOr(PointAccess::byChannel);
     result.pixelStride = pixel == Coverage::full ? 1 : 0;
     result.imageStride = channels * pixels;
   } else {
-    result.channelStride = result.laneStride = channel == Coverage::full ? 1 : 0;
+    result.laneStride = channel == Coverage::full ? 1 : 0;
+    result.channelStride = result.laneStride;
     result.pixelStride = pixel == Coverage::full ? constant(channels, "the row length") : 0;
     result.imageStride = channels * pixels;
   }
@@ -108,6 +109,7 @@ PointAccess Epilogue::access(Value value, unsigned buffer, const nn::SymbolicSha
       result.pixelStride == 0 && result.laneStride == 1)
     result.wholeBlocks = true; // see addPackings
   dims.need(result.imageStride);
+  dims.need(result.channelStride);
   return result;
 }
 
@@ -194,8 +196,18 @@ bool Epilogue::blocked() const {
   return true;
 }
 
+namespace {
+
+/// Offset of lane `i` of a vector at `offset`.
+mlir::Value lane(KernelBuilder &k, const PointAccess &access, mlir::Value offset, int64_t i, mlir::Value step) {
+  return k.add(offset,
+               access.laneStride == PointAccess::byChannel ? k.mul(step, i) : k.constant(i * access.laneStride));
+}
+
+} // namespace
+
 mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes,
-                                int64_t channels) {
+                                int64_t channels, Value laneStep) {
   Value buffer = k.buffer(access.buffer);
   channels = std::min(channels, lanes);
   if (access.laneStride == 0)
@@ -208,7 +220,7 @@ mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Val
   Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(access.type), lanes));
   for (int64_t i = 0; i < channels; ++i)
     vector = k.b.create<mlir::vector::InsertOp>(
-        k.loc, k.load(buffer, k.add(offset, i * access.laneStride), access.type), vector, i);
+        k.loc, k.load(buffer, lane(k, access, offset, i, laneStep), access.type), vector, i);
   return vector;
 }
 
@@ -252,11 +264,19 @@ private:
   Value base(const PointAccess &access) {
     Value offset = k.mul(tile.image, dims.value(k, access.imageStride));
     offset = k.add(offset, k.mul(tile.pixel, access.pixelStride));
-    return k.add(offset, k.mul(tile.channel, access.channelStride));
+    return k.add(offset, k.mul(tile.channel, dims.value(k, access.channelStride)));
   }
   /// Offset of the vector at hand.
   Value offset(Value base, const PointAccess &access) {
-    return k.add(base, tile.pixels[row] * access.pixelStride + vector * epilogue.lanes * access.channelStride);
+    if (access.channelStride.isConstant())
+      return k.add(base,
+                   tile.pixels[row] * access.pixelStride + vector * epilogue.lanes * access.channelStride.constant());
+    Value ofVector = k.mul(dims.value(k, access.channelStride), vector * epilogue.lanes);
+    return k.add(k.add(base, ofVector), tile.pixels[row] * access.pixelStride);
+  }
+  /// Distance of lanes where only a run knows it.
+  Value laneStep(const PointAccess &access) {
+    return access.laneStride == PointAccess::byChannel ? dims.value(k, access.channelStride) : Value();
   }
 
   /// The vector at hand of an operand; null for values that are computed.
@@ -268,7 +288,7 @@ private:
     if (access.pixelStride == 0)
       if (auto known = perChannel.find(value); known != perChannel.end())
         return known->second;
-    Value loaded = loadLanes(k, access, offset(bases[value], access), epilogue.lanes, channels);
+    Value loaded = loadLanes(k, access, offset(bases[value], access), epilogue.lanes, channels, laneStep(access));
     if (access.pixelStride == 0)
       perChannel[value] = loaded;
     return loaded;
@@ -309,8 +329,8 @@ private:
       k.maskedStore(result, buffer, offset, access.type, prefix(k, channels, epilogue.lanes));
     else
       for (int64_t i = 0; i < channels; ++i)
-        k.store(k.b.create<mlir::vector::ExtractOp>(k.loc, result, i), buffer, k.add(offset, i * access.laneStride),
-                access.type);
+        k.store(k.b.create<mlir::vector::ExtractOp>(k.loc, result, i), buffer,
+                lane(k, access, offset, i, laneStep(access)), access.type);
   }
 };
 

@@ -15,12 +15,13 @@ namespace lathe {
 
 /// Address of an element: image * imageStride + pixel * pixelStride + channel * channelStride, for
 /// a channel at the start of a vector. The lanes of the vector are `laneStride` apart (0: one value
-/// for all lanes).
+/// for all lanes; byChannel: as far as channels, whose distance only a run knows).
 struct PointAccess {
+  static constexpr int64_t byChannel = -1;
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
-  Dim imageStride = 0;
-  int64_t pixelStride = 0, channelStride = 0, laneStride = 0;
+  Dim imageStride = 0, channelStride = 0;
+  int64_t pixelStride = 0, laneStride = 0;
   bool wholeBlocks = false; // lanes beyond the last channel exist in memory (blocked layout, padded constant)
 };
 
@@ -64,8 +65,9 @@ public:
             const Sink &sink = {}) const;
 
   /// Loads one vector of channels of an argument that varies only along channels (a bias), with
-  /// `channels` valid lanes.
-  static Value loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes, int64_t channels);
+  /// `channels` valid lanes. `laneStep`: the distance of lanes where laneStride is byChannel.
+  static Value loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes, int64_t channels,
+                         Value laneStep = {});
 
   /// Sets an addend before emit: the value of the anchor is alpha * accumulator + beta * addend
   /// (null: none).

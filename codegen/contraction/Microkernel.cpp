@@ -163,14 +163,15 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
       steps(state, offsets, vectors, aRun, axis, b, bRun, whole * unroll, count % unroll);
     return state;
   };
+  auto strideOfRuns = [&] { return runStride ? runStride : k.constant(axis.runStride); };
   int64_t runs = axis.extent / axis.run, rest = axis.extent % axis.run, each = iterationsOfRun(axis.run);
   if (runs > 0)
     acc = k.loop(k.constant(0), k.constant(runs), 1, acc, [&](Value i, mlir::ValueRange carried) {
-      return run(Values(carried.begin(), carried.end()), k.gep(aStart, k.mul(i, axis.runStride), element),
+      return run(Values(carried.begin(), carried.end()), k.gep(aStart, k.mul(i, strideOfRuns()), element),
                  k.gep(bStart, k.mul(i, axis.run * b.stepStride), element), axis.run, k.mul(i, each));
     });
   if (rest > 0)
-    acc = run(acc, k.gep(aStart, k.constant(runs * axis.runStride), element),
+    acc = run(acc, k.gep(aStart, runStride ? k.mul(runStride, runs) : k.constant(runs * axis.runStride), element),
               k.gep(bStart, k.constant(runs * axis.run * b.stepStride), element), rest, k.constant(runs * each));
   addChains(acc, sums);
   for (size_t i = 0; i < rows.size(); ++i)

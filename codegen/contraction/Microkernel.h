@@ -39,6 +39,7 @@ public:
                 Value bOffset);
 
   PanelPrefetch prefetch; // used by the next reduce()
+  Value runStride;        // distance of runs where only a run of the program knows it; null: that of the axis
   /// Vectors of a whole tile. A narrower tile at the edge sums in the same order, so that equal
   /// columns have equal results.
   int64_t widest = 0;

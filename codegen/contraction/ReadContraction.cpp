@@ -2,6 +2,7 @@
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/OperandView.h"
 #include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/OpenConv.h"
 #include "codegen/space/GemmPlan.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -80,8 +81,18 @@ ConvAttrs convAttrs(mlir::Operation *anchor) {
   return attrs;
 }
 
-/// `computedInput`: the kernel makes the input itself, so that `input` is no argument.
-ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *anchor, bool computedInput = false) {
+/// Channels per block of a value; 0: row-major.
+int64_t channelBlock(mlir::Value value) {
+  nn::BlockedAttr layout = nn::layoutOf(value);
+  if (layout && layout.getAxis() != 1)
+    throw Declined{fmt::format("a layout blocked along axis {}", layout.getAxis())};
+  return layout ? layout.getSize() : 0;
+}
+
+/// `computedInput`: the kernel makes the input itself, so that `input` is no argument. `mayBeOpen`: spatial extents may
+/// be known to the run only.
+ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *anchor, bool computedInput = false,
+                          bool mayBeOpen = false) {
   mlir::func::FuncOp function = problem.function();
   const nn::SymbolicShapes &shapes = problem.shapes;
   ConvAttrs attrs = convAttrs(anchor);
@@ -102,24 +113,24 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
   conv.inChannels = fixed(w.dims[1], "the input channel count");
   conv.outChannels = fixed(w.dims[0], "the output channel count") / conv.groups;
   size_t spatial = x.rank() - 2, lead = 3 - spatial;
+  OpenExtents extents;
   for (size_t i = 0; i < 3; ++i) {
     bool real = i >= lead;
     size_t at = i - lead;
-    conv.in[i] = real ? fixed(x.dims[2 + at], "a spatial extent") : 1;
-    conv.out[i] = real ? fixed(y.dims[2 + at], "a spatial extent") : 1;
+    extents.in[i] = real ? x.dims[2 + at] : Dim(1);
+    extents.out[i] = real ? y.dims[2 + at] : Dim(1);
+    extents.padEnd[i] = real ? attrs.pads[spatial + at] : 0;
     conv.kernel[i] = real ? fixed(w.dims[2 + at], "a kernel extent") : 1;
     conv.stride[i] = real ? attrs.strides[at] : 1;
     conv.dilation[i] = real ? attrs.dilations[at] : 1;
     conv.padBegin[i] = real ? attrs.pads[at] : 0;
   }
-  auto block = [](mlir::Value value) -> int64_t {
-    nn::BlockedAttr layout = nn::layoutOf(value);
-    if (layout && layout.getAxis() != 1)
-      throw Declined{fmt::format("a layout blocked along axis {}", layout.getAxis())};
-    return layout ? layout.getSize() : 0;
-  };
-  conv.inBlock = block(operands[0]);
-  conv.outBlock = block(anchor->getResult(0));
+  if (mayBeOpen && !(allConstant(extents.in) && allConstant(extents.out)))
+    setOpen(conv, std::move(extents), problem.kernel.typical);
+  else
+    setStatic(conv, extents);
+  conv.inBlock = channelBlock(operands[0]);
+  conv.outBlock = channelBlock(anchor->getResult(0));
   conv.input = computedInput ? function.getNumArguments() : argumentOf(operands[0], "the convolution's input");
   conv.weights = argumentOf(operands[1], "the convolution's weight");
   if (!function.getArgAttr(conv.weights, "nn.constant"))
@@ -299,7 +310,7 @@ void requireOwnWeights(const Epilogue &epilogue, unsigned weights, const char *w
 }
 
 void readConv(const ContractionProblem &problem, ContractionFacts &facts) {
-  ConvGeometry conv = convGeometry(problem, problem.anchor);
+  ConvGeometry conv = convGeometry(problem, problem.anchor, /*computedInput=*/false, /*mayBeOpen=*/true);
   int64_t lanes = convLanes(problem.target(), conv);
   if (conv.outBlock && conv.outBlock != lanes)
     throw Declined{fmt::format("the result has blocks of {} channels, vectors have {}", conv.outBlock, lanes)};
@@ -308,6 +319,8 @@ void readConv(const ContractionProblem &problem, ContractionFacts &facts) {
   facts.blockedResults = epilogue.blocked();
   requireOwnWeights(epilogue, conv.weights, "the convolution's weight");
   tryEpilogue(problem, epilogue, dims, conv.type, lanes);
+  if (conv.open)
+    facts.assumed = assumedExtents(problem.kernel);
   facts.conv = std::move(conv);
 }
 

@@ -10,6 +10,7 @@
 #include "codegen/builder/Runs.h"
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
+#include "codegen/contraction/OpenConv.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/contraction/WinogradCode.h"
 #include "codegen/space/WinogradPlan.h"
@@ -58,6 +59,21 @@ private:
   Value image, firstTile, tiles; // of the current unit; `tiles` are there, at most a chunk
   Value temporary;               // floats from the first share's temporaries in scratch to the unit's
 
+  // Extents of the code: constants, or numbers of the run.
+  Value extent(int64_t constant, const Dim &open) { return conv.open ? dims.value(k, open) : k.constant(constant); }
+  Value inRows() { return extent(conv.in[1], conv.inExtent(1)); }
+  Value lastRow() { return conv.open ? k.add(inRows(), -1) : k.constant(conv.in[1] - 1); }
+  Value inColumns() { return extent(conv.in[2], conv.inExtent(2)); }
+  Value outRows() { return extent(conv.out[1], conv.outExtent(1)); }
+  Value outColumns() { return extent(conv.out[2], conv.outExtent(2)); }
+  Value allTiles() { return extent(plan.tiles(), plan.openTiles()); }
+  Value overColumns(Value tile) {
+    return conv.open ? quotient(k, tile, dims.value(k, plan.openTileColumns())) : k.div(tile, plan.tileColumns());
+  }
+  Value columnOf(Value tile) {
+    return conv.open ? remainder(k, tile, dims.value(k, plan.openTileColumns())) : k.rem(tile, plan.tileColumns());
+  }
+
   Value load(Value base, Value offset) { return k.load(base, offset, ElementType::f32, plan.lanes); }
   void store(Value vector, Value offset) { k.store(vector, k.scratch(), offset, ElementType::f32); }
   /// Where (i, j) of the tile between the two halves of a transform lies in scratch.
@@ -82,14 +98,23 @@ private:
   void multiply(Value channelTile, Value low, Value high);
   void transformOutput(Value channelTile, Value vector, Value tile);
   void emitRows(Value row, Value rows, Value tileColumn, Value channel, int64_t channels);
+  void emitOpenWidth(Value left, const std::function<void(int64_t width)> &emit);
 };
 
 void WinogradGenerator::emitUnit(Value unit) { // (image, chunk, share of the channels)
   temporary = k.constant(0);
   Value none = k.constant(0), share = k.rem(unit, plan.split), rest = k.div(unit, plan.split);
-  firstTile = k.mul(k.rem(rest, plan.chunks()), plan.chunk());
-  image = k.div(rest, plan.chunks());
-  tiles = k.min(k.sub(k.constant(plan.tiles()), firstTile), k.constant(plan.chunk()));
+  if (conv.open) {
+    Value chunks = dims.value(k, plan.openChunks());
+    auto [first, last] = pieceOf(k, allTiles(), remainder(k, rest, chunks), chunks);
+    image = quotient(k, rest, chunks);
+    firstTile = first;
+    tiles = k.sub(last, first);
+  } else {
+    firstTile = k.mul(k.rem(rest, plan.chunks()), plan.chunk());
+    image = k.div(rest, plan.chunks());
+    tiles = k.min(k.sub(k.constant(plan.tiles()), firstTile), k.constant(plan.chunk()));
+  }
   clearZeros();
   k.loop(none, tiles, 1, [&](Value tile) { transformInput(tile, 0, plan.alpha()); });
   Value low = k.div(k.mul(share, plan.channelTiles()), plan.split);
@@ -150,11 +175,11 @@ mlir::Value WinogradGenerator::realLanes(Value block) {
 void WinogradGenerator::transformInput(Value tile, int64_t firstRow, int64_t endRow) {
   int64_t alpha = plan.alpha(), lanes = plan.lanes;
   Value none = k.constant(0), all = k.constant(alpha), at = k.add(firstTile, tile);
-  Value row = k.sub(k.mul(k.div(at, plan.tileColumns()), plan.m()), k.constant(conv.padBegin[1]));
-  Value column = k.sub(k.mul(k.rem(at, plan.tileColumns()), plan.m()), k.constant(conv.padBegin[2]));
+  Value row = k.sub(k.mul(overColumns(at), plan.m()), k.constant(conv.padBegin[1]));
+  Value column = k.sub(k.mul(columnOf(at), plan.m()), k.constant(conv.padBegin[2]));
   // The tile's columns inside the input; the others are the same for all channels.
   Value firstInside = k.min(k.max(k.sub(none, column), none), all);
-  Value endInside = k.max(k.min(k.sub(k.constant(conv.in[2]), column), all), firstInside);
+  Value endInside = k.max(k.min(k.sub(inColumns(), column), all), firstInside);
   Value zero = k.zero(KernelBuilder::vectorOf(k.b.getF32Type(), lanes));
   auto clear = [&](Value j) {
     for (int64_t i = firstRow; i < endRow; ++i)
@@ -172,29 +197,31 @@ void WinogradGenerator::transformInput(Value tile, int64_t firstRow, int64_t end
         store(t[i], half(k.constant(i), j));
     });
   };
-  Value above = k.less(row, none), below = k.less(k.constant(conv.in[1] - alpha), row);
+  Value above = k.less(row, none);
+  Value below = k.less(conv.open ? k.add(inRows(), -alpha) : k.constant(conv.in[1] - alpha), row);
   Value padded = k.b.create<mlir::arith::OrIOp>(k.loc, above, below);
-  Value imageAt = k.mul(image, conv.inImageStride());
+  Value imageAt = k.mul(image, extent(conv.inImageStride(), conv.inPlane() * Dim(conv.storedChannels())));
   k.loop(none, k.constant(plan.inBlocks()), 1, [&](Value block) {
-    Value plane = k.add(imageAt, k.mul(block, conv.inPixels() * lanes));
-    Value corner = k.add(plane, k.mul(k.add(k.mul(row, conv.in[2]), column), lanes));
+    Value plane = k.add(imageAt, conv.open ? k.mul(k.mul(block, dims.value(k, conv.inPlane())), lanes)
+                                           : k.mul(block, conv.inPixels() * lanes));
+    Value corner = k.add(plane, k.mul(k.add(k.mul(row, inColumns()), column), lanes));
+    auto lineOf = [&](int64_t i) { // of the tile
+      return conv.open ? k.mul(inColumns(), i * lanes) : k.constant(i * conv.in[2] * lanes);
+    };
     k.ifThen(
         padded,
         [&] {
           Values bases, lines;
           for (int64_t i = 0; i < alpha; ++i) {
             Value y = k.add(row, i);
-            Value outside =
-                k.b.create<mlir::arith::OrIOp>(k.loc, k.less(y, none), k.less(k.constant(conv.in[1] - 1), y));
+            Value outside = k.b.create<mlir::arith::OrIOp>(k.loc, k.less(y, none), k.less(lastRow(), y));
             bases.push_back(k.select(outside, k.scratch(), k.buffer(conv.input)));
-            lines.push_back(k.select(outside, k.add(temporary, plan.zerosAt()), k.add(corner, i * conv.in[2] * lanes)));
+            lines.push_back(k.select(outside, k.add(temporary, plan.zerosAt()), k.add(corner, lineOf(i))));
           }
           columns([&](int64_t i, Value j) { return load(bases[i], k.add(lines[i], j)); });
         },
         [&] {
-          columns([&](int64_t i, Value j) {
-            return load(k.buffer(conv.input), k.add(k.add(corner, i * conv.in[2] * lanes), j));
-          });
+          columns([&](int64_t i, Value j) { return load(k.buffer(conv.input), k.add(k.add(corner, lineOf(i)), j)); });
         });
     storePoints(block, tile, firstRow, endRow);
   });
@@ -230,7 +257,8 @@ void WinogradGenerator::multiply(Value channelTile, Value low, Value high) {
   VectorOperand b{k.buffer(conv.weights), plan.wide()};
   Value weights = k.mul(channelTile, plan.points() * panel), products = productsOf(channelTile);
   k.loop(low, high, 1, [&](Value point) {
-    k.loop(k.constant(0), k.constant(plan.blocks), 1, [&](Value block) {
+    Value firstBlock = k.constant(0), blocks = conv.open ? quotientUp(k, tiles, plan.px) : k.constant(plan.blocks);
+    k.loop(firstBlock, blocks, 1, [&](Value block) {
       Value own = k.add(weights, k.mul(point, panel));
       if (plan.prefetch) // points, and tiles of channels behind them, lie in the order they are used
         micro.prefetch = micro.shareOfPanel(k.add(own, panel), panel, block, plan.blocks, axis, 1);
@@ -247,8 +275,8 @@ void WinogradGenerator::multiply(Value channelTile, Value low, Value high) {
 void WinogradGenerator::transformOutput(Value channelTile, Value vector, Value tile) {
   int64_t alpha = plan.alpha(), m = plan.m(), lanes = plan.lanes;
   Value at = k.add(firstTile, tile);
-  Value row = k.mul(k.div(at, plan.tileColumns()), m), tileColumn = k.rem(at, plan.tileColumns());
-  Value rows = k.min(k.sub(k.constant(conv.out[1]), row), k.constant(m));
+  Value row = k.mul(overColumns(at), m), tileColumn = columnOf(at);
+  Value rows = k.min(k.sub(outRows(), row), k.constant(m));
   Value from = k.add(k.add(k.mul(tile, plan.wide()), k.mul(vector, lanes)), productsOf(channelTile));
   k.loop(k.constant(0), k.constant(alpha), 1, [&](Value j) {
     Values products;
@@ -285,13 +313,15 @@ void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value 
     auto emit = [&](int64_t width) {
       Epilogue::Tile out;
       out.image = image;
-      out.pixel = k.add(k.mul(k.add(row, i), conv.out[2]), k.mul(tileColumn, m));
+      out.pixel = k.add(k.mul(k.add(row, i), outColumns()), k.mul(tileColumn, m));
       out.channel = channel;
       for (int64_t p = 0; p < width; ++p)
         out.pixels.push_back(p);
       out.channels = channels;
       epilogue.emit(k, dims, out, mlir::ValueRange(y).take_front(width));
     };
+    if (conv.open)
+      return emitOpenWidth(k.sub(outColumns(), k.mul(tileColumn, m)), emit);
     int64_t rest = conv.out[2] % m;
     if (rest == 0)
       emit(m);
@@ -302,6 +332,16 @@ void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value 
   });
 }
 
+/// `left`: output columns from the tile's first one on.
+void WinogradGenerator::emitOpenWidth(Value left, const std::function<void(int64_t width)> &emit) {
+  std::function<void(int64_t)> upTo = [&](int64_t width) {
+    if (width == 1)
+      return emit(1);
+    k.ifThen(k.less(k.constant(width - 1), left), [&] { emit(width); }, [&] { upTo(width - 1); });
+  };
+  upTo(plan.m());
+}
+
 } // namespace
 
 GeneratedKernel generateWinograd(const ContractionProblem &problem, const ContractionFacts &facts,
@@ -310,6 +350,11 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const Contra
   Plan plan = makeWinogradPlan(facts, conv, schedule);
   RunTimeDims dims;
   dims.need(conv.images);
+  if (conv.open) {
+    needExtents(dims, conv);
+    for (const Dim &dim : {plan.openTiles(), plan.openTileColumns(), plan.openChunks()})
+      dims.need(dim);
+  }
   Epilogue epilogue = convEpilogue(problem, conv, dims);
   ContractionKernel kernel(problem, dims);
   WinogradGenerator(kernel.k, plan, epilogue, dims, hasPaddedBias(problem, conv)).emit();
@@ -320,7 +365,7 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const Contra
     result.units = result.stages * Dim(plan.pointShares);
   } else {
     result.images = conv.images;
-    result.units = conv.images * Dim(plan.chunks() * plan.split);
+    result.units = conv.images * (conv.open ? plan.openChunks() : Dim(plan.chunks())) * Dim(plan.split);
   }
   result.scratchBytes = plan.scratchFloats() * int64_t(sizeof(float));
   addConvPackings(result, problem, conv, winogradPacking(plan), epilogue);

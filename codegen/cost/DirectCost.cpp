@@ -93,6 +93,11 @@ private:
     cost.compute += images * double(conv.groups) * group;
     if (plan.format.converts) // the rows of a range
       cost.compute += images * double(plan.chunks()) * double(plan.heldUnits()) / double(plan.lanes) * 2.5;
+    else if (plan.held && conv.open) // copied; elements of planes are interleaved
+      cost.compute += images * double(plan.chunks()) * double(plan.heldUnits()) / double(plan.lanes) *
+                      (conv.inBlock           ? 1.5
+                       : conv.inChannels <= 4 ? 4
+                                              : 1.5 * double(plan.lanes));
   }
 
   void addWeights() {

@@ -11,12 +11,21 @@ namespace lathe {
 
 bool ConvGeometry::pointwise() const {
   for (int i = 0; i < 3; ++i)
-    if (kernel[i] != 1 || stride[i] != 1 || padBegin[i] != 0 || in[i] != out[i])
+    if (kernel[i] != 1 || stride[i] != 1 || padBegin[i] != 0 || in[i] != out[i] || (open && open->padEnd[i] != 0))
       return false;
   return true;
 }
 
+bool ConvGeometry::padded() const {
+  for (int i = 0; i < 3; ++i)
+    if (padBegin[i] != 0 || (open && open->padEnd[i] != 0))
+      return true;
+  return false;
+}
+
 bool ConvGeometry::mergesRows() const {
+  if (open)
+    return mergesOpenRows();
   if (pointwise())
     return true;
   for (int i = 0; i < 3; ++i)
@@ -25,12 +34,12 @@ bool ConvGeometry::mergesRows() const {
   return in[0] == 1 && out[0] == 1;
 }
 
-int64_t ConvGeometry::inImageStride() const {
+int64_t ConvGeometry::storedChannels() const {
   int64_t channels = groups * inChannels;
-  if (inBlock)
-    channels = (channels + inBlock - 1) / inBlock * inBlock;
-  return channels * inPixels();
+  return inBlock ? (channels + inBlock - 1) / inBlock * inBlock : channels;
 }
+
+int64_t ConvGeometry::inImageStride() const { return storedChannels() * inPixels(); }
 
 int64_t convLanes(const Target &target, const ConvGeometry &conv) {
   return target.lanes(std::max(32u, bitWidth(conv.type)));
@@ -119,8 +128,9 @@ Schedule ContractionFacts::prior() const {
   }
   if (needsLanewise(target, *conv))
     return lanewisePrior(*this, *conv);
-  if (std::optional<Schedule> tiles = tilePrior(*this, *conv))
-    return *tiles;
+  if (!conv->open)
+    if (std::optional<Schedule> tiles = tilePrior(*this, *conv))
+      return *tiles;
   if (std::optional<Schedule> winograd = winogradPrior(*this, *conv))
     return *winograd;
   return directPrior(*this, *conv);
@@ -135,6 +145,8 @@ void ContractionFacts::requireGeometry(const std::string &algorithm) const {
   } else if (algorithm == "gemm") {
     if (!gemm)
       illegal("computes", "algorithm '{}' does not compute convolutions", algorithm);
+  } else if (algorithm == "amx" && conv && conv->open) {
+    illegal("open", "amx needs static spatial extents");
   } else if (algorithm != "amx" && !conv) {
     illegal("computes", "algorithm '{}' does not compute matrix products", algorithm);
   }

@@ -15,6 +15,12 @@
 
 namespace lathe {
 
+/// Spatial extents of a convolution that only a run knows, on the axes of ConvGeometry.
+struct OpenExtents {
+  std::array<Dim, 3> in, out;
+  std::array<int64_t, 3> padEnd;
+};
+
 /// A convolution of rank 1 to 3 as three spatial axes (depth, height, width; missing ones have extent 1).
 struct ConvGeometry {
   using Axes = std::array<int64_t, 3>;
@@ -27,6 +33,8 @@ struct ConvGeometry {
   int64_t outBlock; // channels per block of the result; 0: row-major
   unsigned input, weights;
   std::optional<unsigned> bias, inputZero; // inputZero: a zero point, one value of inputType
+  /// Where spatial extents are open: the code takes these, and `in` and `out` are the values that costs assume.
+  std::optional<OpenExtents> open = {};
 
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
   int64_t outPixels() const { return out[0] * out[1] * out[2]; }
@@ -41,6 +49,17 @@ struct ConvGeometry {
   /// Offset of the plane of channel `c` is c times this stride; for a blocked input `c` is a
   /// multiple of the block.
   int64_t inChannelStride() const { return inPixels(); }
+  /// True if positions of several rows count as one row, whatever their number: of blocks that are read where they are.
+  bool mergesOpenRows() const { return open && inBlock && pointwise(); }
+  /// True if the convolution has padding at the beginning or, where extents are open, at the end of an axis.
+  bool padded() const;
+  /// Extents of the code: numbers, or expressions of symbols.
+  Dim inExtent(int axis) const { return open ? open->in[axis] : Dim(in[axis]); }
+  Dim outExtent(int axis) const { return open ? open->out[axis] : Dim(out[axis]); }
+  Dim inPlane() const { return inExtent(0) * inExtent(1) * inExtent(2); }
+  Dim outPlane() const { return outExtent(0) * outExtent(1) * outExtent(2); }
+  /// Channels of an image with those that fill up blocks.
+  int64_t storedChannels() const;
 };
 
 /// A matrix product: `m` rows of a left operand, for each of `batch` matrices, times a right

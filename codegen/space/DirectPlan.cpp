@@ -15,9 +15,24 @@ void requireWholeGroups(const ContractionFacts &facts, const DirectPlan &plan) {
     illegal("groups", "the groups do not end where channel blocks do");
 }
 
+/// Open extents: positions of one row, in pieces of `width` of which the last may be shorter; else rows as they are.
+void setOpenWidth(DirectPlan &plan, const Schedule &schedule) {
+  ConvGeometry &conv = plan.conv;
+  bool merges = conv.mergesOpenRows();
+  int64_t pixels = conv.outPixels(), all = merges ? pixels : conv.out[2];
+  int64_t width = atMost("width", "width", schedule.number("width", all), pixels);
+  if (!merges && width != conv.out[2])
+    illegal("open", "width={}: rows of open extents are merged where a pointwise convolution reads blocks", width);
+  if (merges)
+    conv.in = conv.out = {1, (pixels + width - 1) / width, width};
+  plan.rowWidth = width;
+}
+
 /// Merges or splits rows: `width` output positions count as one row.
 void setWidth(DirectPlan &plan, const Schedule &schedule) {
   ConvGeometry &conv = plan.conv;
+  if (conv.open)
+    return setOpenWidth(plan, schedule);
   int64_t pixels = conv.outPixels(), width = atMost("width", "width", schedule.number("width", conv.out[2]), pixels);
   plan.rowWidth = conv.out[2];
   if (width == conv.out[2])
@@ -35,9 +50,10 @@ void setWidth(DirectPlan &plan, const Schedule &schedule) {
 /// Register blocks, tiles of output channels and ranges of rows.
 void setTiles(DirectPlan &plan, const Target &target, const Schedule &schedule) {
   int64_t width = plan.conv.out[2], vectors = (plan.conv.outChannels + plan.lanes - 1) / plan.lanes;
-  plan.px = std::min(schedule.number("px"), width);
+  bool open = plan.conv.open.has_value(); // a run may have longer rows
+  plan.px = open ? schedule.number("px") : std::min(schedule.number("px"), width);
   int64_t oc = std::min(vectors, schedule.number("oc"));
-  if (!fitsRegisters(target, evenPieces(width, plan.px).size(0), oc))
+  if (!fitsRegisters(target, open ? plan.px : evenPieces(width, plan.px).size(0), oc))
     illegal("registers", "px={} oc={} needs more than {} registers", plan.px, oc, target.vectorRegisters);
   plan.tiles = {vectors / oc, oc, vectors % oc};
   plan.rows = std::min(plan.allRows(), schedule.number("rows", plan.allRows()));
@@ -46,10 +62,14 @@ void setTiles(DirectPlan &plan, const Target &target, const Schedule &schedule) 
 /// Reduction steps, their division into passes, and the reduction axis of a pass.
 void setReduction(DirectPlan &plan, const Schedule &schedule, bool computed) {
   const ConvGeometry &conv = plan.conv;
+  if (conv.open && schedule.number("kc"))
+    illegal("open", "kc={}: with open extents all channels are reduced at once", schedule.number("kc"));
+  if (conv.open && plan.format.converts)
+    illegal("open", "type={}: with open extents operands are not converted", plan.format.name);
   plan.unroll = schedule.number("unroll");
   plan.steps = plan.format.unitsOf(conv.inChannels);
   plan.kc = atMost("kc", "kc", schedule.number("kc"), conv.inChannels);
-  plan.held = plan.format.converts || computed;
+  plan.held = plan.format.converts || computed || (conv.open && !conv.mergesOpenRows());
   if (plan.held && plan.kc)
     illegal("held", "kc={}: {} reduces all channels at once", plan.kc,
             computed ? "separable" : fmt::format("type={}", plan.format.name));
@@ -67,6 +87,8 @@ void setReduction(DirectPlan &plan, const Schedule &schedule, bool computed) {
 /// Order of the work items, and what they keep in scratch.
 void setOrder(DirectPlan &plan, const Schedule &schedule, bool computed) {
   plan.channelsOuter = schedule.word("outer") == "channels";
+  if (plan.held && plan.conv.open && plan.channelsOuter)
+    illegal("open", "outer=channels: a range of rows of open extents is copied once for all its channels");
   if (plan.held && plan.channelsOuter)
     illegal("held", "outer=channels: {} a range of rows once for all its channels",
             computed ? "separable computes" : fmt::format("type={} converts", plan.format.name));

@@ -32,7 +32,7 @@ struct DirectPlan {
   ChannelTiles tiles;
   ContractionFormat format;
   bool channelsOuter, prefetch;
-  bool held;        // a range of input rows is in scratch, converted or computed there
+  bool held;        // a range of input rows is in scratch, converted, copied or computed there
   int64_t steps;    // reduction steps of all input channels of a group, in units
   int64_t rowWidth; // output positions of a row that are adjacent in the input
   std::vector<TileClass> classes;

@@ -54,7 +54,8 @@ double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, in
 double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.02 * (waste - 1); }
 
 ContractionFormat formatOf(const KernelFacts &facts, const ConvGeometry &conv) {
-  return fastestFormat(facts.precision, facts.target, conv.inputType, conv.type);
+  return conv.open ? plainFormat(conv.inputType)
+                   : fastestFormat(facts.precision, facts.target, conv.inputType, conv.type);
 }
 
 /// Cycles of a step in which reading the input once a tile of channels, from the second level at best, shows beside the
@@ -230,7 +231,7 @@ public:
     bool outer = channelsOuter(chunk);
     if (outer) {
       chunk = rows;
-      schedule.numbers["kc"] = reductionCut();
+      schedule.numbers["kc"] = conv.open ? 0 : reductionCut();
     }
     auto [best, waste] = equalShares(chunk, outer);
     schedule.numbers["rows"] = best;
@@ -278,7 +279,7 @@ private:
     double rowsOuter = images * input + weights * (weights > level / 2 ? images * chunksOf(chunk) : 1);
     double channelsOuter = weights + images * input * (images * input > level / 2 ? tiles : 1);
     // One chunk is the same either way, but for panels that have to be cut.
-    return !format.converts && !before &&
+    return !format.converts && !before && (!conv.open || conv.mergesOpenRows()) &&
            (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > level * 0.375));
   }
 

@@ -13,8 +13,10 @@
 #include "support/Error.h"
 #include "support/Precision.h"
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace lathe {
 
@@ -69,6 +71,9 @@ public:
   int threads = 1;
   bool exactMath = false, smallMemory = false;
   Precision precision = Precision::fp32; // precision that the prior chooses
+  /// Values of symbols that facts and costs assume, where the family needs numbers: the code takes any. Then `inputs` and
+  /// `outputs` have these values, too.
+  std::map<std::string, int64_t> assumed;
 
   /// The schedule of the prior. Throws Illegal if none is legal.
   virtual Schedule prior() const = 0;

@@ -11,14 +11,17 @@ LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, co
   LanewisePlan plan;
   plan.conv = conv;
   plan.lanes = convLanes(target, conv);
-  plan.px =
-      std::min(conv.out[2], atMost("registers", "px", schedule.number("px"), int64_t(target.vectorRegisters) - 2));
+  plan.px = atMost("registers", "px", schedule.number("px"), int64_t(target.vectorRegisters) - 2);
+  if (!conv.open) // a run may have longer rows
+    plan.px = std::min(conv.out[2], plan.px);
   plan.rows = std::min(plan.allRows(), schedule.number("rows", plan.allRows()));
   bool blockOfLanes = conv.inBlock == plan.lanes;
   plan.access = blockOfLanes && conv.inChannels == 1 && conv.outChannels == 1 ? Lanes::same
                 : blockOfLanes && conv.inChannels == conv.outChannels && plan.lanes % conv.inChannels == 0
                     ? Lanes::permuted
                     : Lanes::gathered;
+  if (conv.open && plan.access == Lanes::gathered)
+    illegal("open", "with open extents groups read lanes of their own block");
   plan.classes = tileClasses(conv, plan.px);
   int64_t steps = 0;
   for (const TileClass &tile : plan.classes)

@@ -34,6 +34,8 @@ WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv
     illegal("registers", "mr={} oc={} needs more than {} registers", plan.px, plan.oc, facts.target.vectorRegisters);
   plan.split = atMost("split", "split", schedule.number("split"), plan.channelTiles());
   plan.pointShares = atMost("pointsplit", "pointsplit", schedule.number("pointsplit"), plan.alpha());
+  if (plan.staged() && conv.open)
+    illegal("open", "pointsplit={}: with open extents the number of tiles is not known", plan.pointShares);
   if (plan.staged() && (plan.chunks() > 1 || plan.split > 1))
     illegal("stages", "pointsplit={} is for one chunk of all {} tiles and for split=1", plan.pointShares, plan.tiles());
   plan.unroll = atMost("unroll", "unroll", schedule.number("unroll"), lanes);

@@ -28,6 +28,10 @@ struct WinogradPlan {
   int64_t tileColumns() const { return (conv.out[2] + m() - 1) / m(); }
   int64_t tiles() const { return tileRows() * tileColumns(); }
   int64_t chunk() const { return px * blocks; }
+  // Where spatial extents are open: as the run has them. Chunks then differ by one tile at most.
+  Dim openTileColumns() const { return ceilDiv(conv.outExtent(2), m()); }
+  Dim openTiles() const { return ceilDiv(conv.outExtent(1), m()) * openTileColumns(); }
+  Dim openChunks() const { return ceilDiv(openTiles(), chunk()); }
   int64_t chunks() const { return (tiles() + chunk() - 1) / chunk(); }
   int64_t inBlocks() const { return (conv.inChannels + lanes - 1) / lanes; }
   int64_t channelTiles() const { return (conv.outChannels + lanes * oc - 1) / (lanes * oc); }

@@ -118,7 +118,7 @@ private:
     plan.split = 1;
     // Shares of the points repeat nothing, but wait for each other and hand all products on: for one tile of
     // channels, which cannot be shared.
-    bool shares = threads > 1 && conv.images == Dim(1) && plan.chunks() == 1 && plan.channelTiles() == 1;
+    bool shares = threads > 1 && !conv.open && conv.images == Dim(1) && plan.chunks() == 1 && plan.channelTiles() == 1;
     for (plan.pointShares = 2; shares && plan.pointShares <= plan.alpha(); ++plan.pointShares)
       consider(plan);
     plan.pointShares = 1;

@@ -1,6 +1,7 @@
 #include "codegen/testing/RandomContractions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -137,6 +138,103 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
     ones += "x1";
   addEpilogue(text, random, "tensor<1x" + std::to_string(outChannels) + ones + "x" + typed.name + ">",
               dims(outChannels, axes.out), typed);
+  return text;
+}
+
+namespace {
+
+/// The parts of a convolution with open spatial extents that are drawn before its text is made.
+struct OpenConv {
+  int64_t rank, groups = 1, inGroup, outGroup;
+  bool inBlocked, outBlocked;
+  SpatialAxes axes; // extents `in` are the symbols' values
+  std::vector<std::string> in, out;
+
+  OpenConv(Random &random, const Target &target, Grouping grouping) : rank(random.chance(6) ? 1 : 2) {
+    bool winograd = grouping == Grouping::winograd, pointwise = grouping == Grouping::dense && random.chance(3);
+    if (winograd)
+      rank = 2;
+    int64_t block = target.channelBlock();
+    inGroup = grouping == Grouping::depthwise ? 1 : random.chance(4) ? random.in(1, 4) : random.in(1, 70);
+    outGroup = grouping == Grouping::depthwise ? 1 : random.in(1, 100);
+    inBlocked = winograd || random.chance(2);
+    outBlocked = winograd || random.chance(3) == 0;
+    if (grouping == Grouping::depthwise)
+      groups = random.in(2, 70), inBlocked = true;
+    if (grouping == Grouping::grouped) {
+      groups = random.of<int64_t>({2, 3});
+      inGroup = block * random.in(1, 2), outGroup = block * random.in(1, 3);
+      if (random.chance(3)) // lanes of one block
+        inGroup = outGroup = random.of<int64_t>({2, 4}), groups = random.of<int64_t>({4, 8, 16}), inBlocked = true;
+    }
+    int64_t stride = random.of<int64_t>({1, 1, 2, 3});
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t k = pointwise ? 1 : random.of<int64_t>({1, 2, 3, 3, 3, 5}), s = random.of<int64_t>({1, 1, 2, 3}),
+              d = random.of<int64_t>({1, 1, 2, 7});
+      if (winograd)
+        k = 3, s = 1, d = 1;
+      axes.add(random, rank, k, pointwise ? stride : s, d, !pointwise && !random.chance(4));
+      // As much padding as networks have, whose results have the extents of the input.
+      if (!pointwise && random.chance(3))
+        axes.begins[i] = axes.ends[i] = d * (k - 1) / 2;
+    }
+    open();
+  }
+
+  /// Names the extents; one of two may stay a number.
+  void open() {
+    for (int64_t i = 0; i < rank; ++i) {
+      std::string symbol = i + 1 == rank ? "W" : "H";
+      int64_t reach = axes.dilations[i] * (axes.kernel[i] - 1) + 1, pads = axes.begins[i] + axes.ends[i];
+      in.push_back(symbol);
+      out.push_back(fmt::format("floordiv({} + {}, {}) + 1", symbol, pads - reach, axes.strides[i]));
+    }
+  }
+  int64_t least(int64_t axis) const {
+    int64_t reach = axes.dilations[axis] * (axes.kernel[axis] - 1) + 1;
+    return std::max<int64_t>(1, reach - axes.begins[axis] - axes.ends[axis]);
+  }
+};
+
+} // namespace
+
+KernelText randomOpenConv(Random &random, const Target &target, Grouping grouping, const Typed &typed) {
+  KernelText text;
+  OpenConv conv(random, target, grouping);
+  bool openBatch = random.chance(3);
+  int64_t images = random.in(1, 3), channels = conv.groups * conv.inGroup, outChannels = conv.groups * conv.outGroup;
+  std::string batch = openBatch ? "?" : std::to_string(images), batchDim = openBatch ? "N" : batch, ones, unknown;
+  if (openBatch)
+    text.symbols["N"] = images;
+  for (int64_t i = 0; i < conv.rank; ++i) {
+    text.least[conv.in[i]] = conv.least(i);
+    text.symbols[conv.in[i]] = std::max(conv.axes.in[i], conv.least(i));
+    ones += "x1";
+    unknown += "x?";
+  }
+  auto tensor = [&](int64_t count, bool blocked) {
+    return fmt::format("tensor<{}x{}{}x{}{}>", batch, count, unknown, typed.name,
+                       blocked ? fmt::format(", #nn.blocked<1, {}>", target.channelBlock()) : "");
+  };
+  auto dims = [&](int64_t count, const std::vector<std::string> &extents) {
+    return fmt::format("\"{}\", \"{}\", \"{}\"", batchDim, count, fmt::join(extents, "\", \""));
+  };
+  std::string x = tensor(channels, conv.inBlocked);
+  std::string w =
+      fmt::format("tensor<{}x{}x{}x{}>", outChannels, conv.inGroup, join(conv.axes.kernel, "x"), typed.name);
+  text.type = tensor(outChannels, conv.outBlocked);
+  std::string operands = text.argument(x, false, dims(channels, conv.in)) + ", " + text.argument(w, true);
+  std::string types = x + ", " + w;
+  if (random.chance(2)) {
+    std::string b = fmt::format("tensor<{}x{}>", outChannels, typed.name);
+    operands += ", " + text.argument(b, !random.chance(4));
+    types += ", " + b;
+  }
+  text.op(fmt::format("conv {} {{{}}}", operands,
+                      convAttributes(conv.axes.strides, conv.axes.dilations, conv.axes.pads(), conv.groups)),
+          types);
+  addEpilogue(text, random, fmt::format("tensor<1x{}{}x{}>", outChannels, ones, typed.name),
+              dims(outChannels, conv.out), typed);
   return text;
 }
 

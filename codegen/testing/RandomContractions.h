@@ -19,6 +19,7 @@ struct Typed {
 struct KernelText {
   std::string arguments, body, last, type;
   std::map<std::string, int64_t> symbols;
+  std::map<std::string, int64_t> least; // of the symbols that are spatial extents: with fewer there are no results
   int values = 0;
 
   std::string argument(const std::string &type, bool constant, const std::string &dims = "") {
@@ -45,6 +46,8 @@ struct KernelText {
 enum class Grouping { dense, grouped, depthwise, winograd }; // winograd: dense, 3x3, stride 1, blocked
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
+/// A convolution whose spatial extents H and W (or W alone) are symbols, in a layout for which there is code.
+KernelText randomOpenConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
 /// A depthwise and a pointwise convolution, each with its own epilogue.
 KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});

@@ -106,6 +106,8 @@ std::string extremeSeparable(Random &random, int64_t block) {
 std::string contraction(Random &random, const Target &target) {
   if (random.chance(10))
     return (random.chance(2) ? randomConvInteger(random) : randomMatMulInteger(random)).str();
+  if (random.chance(5))
+    return randomOpenConv(random, target, Grouping(random.in(0, 3))).str();
   Typed typed;
   if (random.chance(8))
     typed.name = random.of<std::string>({"f64", "f16", "i8", "i32"});

@@ -214,10 +214,22 @@ bool isOpen(mlir::Operation *op) {
 
 } // namespace
 
-bool openConvolutions(mlir::ModuleOp module) {
+std::vector<std::string> imageExtents(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes) {
+  std::vector<std::string> symbols;
+  for (mlir::Operation &op : main.getBody().front())
+    if (isOp(&op, "conv")) {
+      Dims dims = shapes.of(op.getOperand(0)).dims;
+      for (size_t axis = 2; axis < dims.size(); ++axis)
+        if (!isUnknown(dims[axis]))
+          dims[axis].collectSymbols(symbols);
+    }
+  return symbols;
+}
+
+bool openConvolutions(mlir::ModuleOp module, const std::function<bool(mlir::Operation *conv)> &declined) {
   std::vector<mlir::Operation *> found;
   for (mlir::Operation &op : mainFunction(module).getBody().front())
-    if (isOpen(&op))
+    if (isOpen(&op) && (!declined || declined(&op)))
       found.push_back(&op);
   for (mlir::Operation *op : found)
     Rewriter(op).run();

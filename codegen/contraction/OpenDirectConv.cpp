@@ -1,0 +1,350 @@
+// direct/1 where a run knows the spatial extents. Positions are computed in tiles of a width that the run chooses, the
+// last one as far from the end of the row as it is wide, so that no tile is narrower: what two tiles compute is equal.
+//
+// A pointwise convolution of blocks reads the input where it is, and the positions of an image are one row. All others
+// copy the input rows of a range of output rows into scratch (OpenRows.h) and run their work items of that range from
+// there.
+#include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/FormatCode.h"
+#include "codegen/contraction/OpenRows.h"
+#include "codegen/contraction/WeightPacking.h"
+
+namespace lathe {
+namespace {
+
+/// Extents of the code that depend on the plan.
+struct OpenDirectExtents {
+  Dim chunks, positions; // of an image: ranges of rows or positions, and its output positions
+  OpenRows held;
+
+  OpenDirectExtents(const DirectPlan &plan, const ConvGeometry &geometry, RunTimeDims &dims) : held(plan) {
+    positions = geometry.outPlane();
+    chunks = plan.held ? ceilDiv(geometry.outExtent(1), plan.rows)
+                       : maximum(Dim(1), floorDiv(positions, plan.rows * plan.rowWidth));
+    needExtents(dims, geometry);
+    for (const Dim &dim : {chunks, positions, held.plane, held.columns})
+      dims.need(dim);
+  }
+};
+
+class OpenDirectGenerator {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+  OpenDirectGenerator(KernelBuilder &k, const DirectPlan &plan, const OpenDirectExtents &extents,
+                      const Epilogue &epilogue, const RunTimeDims &dims, bool paddedBias)
+      : k(k), plan(plan), conv(plan.conv), extents(extents), epilogue(epilogue), dims(dims),
+        micro(k, plan.format, plan.lanes, plan.unroll), copy(k, plan, extents.held, dims), paddedBias(paddedBias),
+        wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)), chunks(value(extents.chunks)),
+        outColumns(value(conv.outExtent(2))) {}
+
+  void emit() {
+    int64_t tiles = conv.groups * plan.tiles.perGroup();
+    if (!plan.held)
+      return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
+    k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
+      setRange(range);
+      copy.emit(image, first, last);
+      Value firstUnit = k.mul(range, tiles);
+      k.loop(k.max(k.begin(), firstUnit), k.min(k.end(), k.add(firstUnit, tiles)), 1,
+             [&](Value unit) { emitTileOfChannels(k.sub(unit, firstUnit)); });
+    });
+  }
+
+private:
+  KernelBuilder &k;
+  const DirectPlan &plan;
+  const ConvGeometry &conv;
+  const OpenDirectExtents &extents;
+  const Epilogue &epilogue;
+  const RunTimeDims &dims;
+  Microkernel micro;
+  OpenRowsCopy copy;
+  bool paddedBias, wholeVectors;
+  Value chunks, outColumns;
+  // Position of the current work item: rows, or positions of pointwise convolutions, [first, last).
+  Value image, first, last, group, tileOfGroup;
+  int64_t vectors = 1, validChannels = 0;
+
+  Value value(const Dim &dim) const { return dims.value(k, dim); }
+  int64_t wide() const { return vectors * plan.lanes; }
+  int64_t pixel() const { return conv.inBlock ? conv.inBlock : plan.held ? conv.inChannels : 1; }
+  /// Taps of a row that are one reduction: of a row-major input, whose columns are neighbours in scratch.
+  bool joinsTaps() const { return !conv.inBlock && conv.dilation[2] == 1; }
+  bool loopsOverTaps() const { return plan.kc >= 2 * plan.unroll; }
+  void setRange(Value range);
+  void emitUnit(Value unit);
+  void emitTileOfChannels(Value tile);
+  void emitPositions();
+  void emitJoinedRows();
+  void emitRows();
+  Values initial(int64_t width, Value channel);
+  Value channelOfTile();
+  Value weightsOfTile();
+  Value inputOfGroup();
+  ReductionAxis axis() const;
+  PanelPrefetch panelAhead(Value tile, const ReductionAxis &axis, int64_t reductions);
+  llvm::SmallVector<int64_t> offsets(int64_t width) const;
+  Values reduce(mlir::ValueRange acc, int64_t width, Value source, Value at, const ReductionAxis &axis, Value weights);
+  void emitPointTile(int64_t width, Value at, Value number, Value pixelOfResult);
+  void emitTile(int64_t width, Value row, Value column, Value number);
+  Values reduceTaps(int64_t width, Values acc, Value row, Value column, Value number);
+  Values reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value tapRow, Value column,
+                         const PanelPrefetch &ahead);
+  std::pair<Value, Value> tapsOfWidth(int64_t width, Value column);
+  void finish(int64_t width, Value pixelOfResult, mlir::ValueRange acc);
+};
+
+/// `range`: (image, chunk).
+void OpenDirectGenerator::setRange(Value range) {
+  image = quotient(k, range, chunks);
+  Value all = value(plan.held ? conv.outExtent(1) : extents.positions);
+  std::tie(first, last) = pieceOf(k, all, remainder(k, range, chunks), chunks);
+}
+
+void OpenDirectGenerator::emitUnit(Value unit) {
+  int64_t tiles = conv.groups * plan.tiles.perGroup();
+  if (!plan.channelsOuter) { // (image, chunk, tile)
+    setRange(k.div(unit, tiles));
+    return emitTileOfChannels(k.rem(unit, tiles));
+  }
+  Value ranges = k.mul(value(conv.images), chunks); // (tile, image, chunk)
+  setRange(remainder(k, unit, ranges));
+  emitTileOfChannels(quotient(k, unit, ranges));
+}
+
+void OpenDirectGenerator::emitTileOfChannels(Value tile) {
+  group = conv.groups == 1 ? k.constant(0) : k.div(tile, plan.tiles.perGroup());
+  tileOfGroup = conv.groups == 1 ? tile : k.rem(tile, plan.tiles.perGroup());
+  int64_t full = plan.tiles.full, lanes = plan.tiles.vectors * plan.lanes;
+  auto emitVectors = [&](int64_t count, int64_t valid) {
+    vectors = count;
+    validChannels = valid;
+    emitPositions();
+  };
+  auto whole = [&](int64_t valid) { emitVectors(plan.tiles.vectors, valid); };
+  auto tail = [&] { emitVectors(plan.tiles.tailVectors, conv.outChannels - full * lanes); };
+  int64_t rest = conv.outChannels - (full - 1) * lanes; // of the last full tile
+  if (plan.tiles.tailVectors && full)
+    k.ifThen(k.less(tileOfGroup, k.constant(full)), [&] { whole(lanes); }, tail);
+  else if (plan.tiles.tailVectors)
+    tail();
+  else if (rest == lanes || wholeVectors)
+    whole(lanes);
+  else
+    k.ifThen(k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(lanes); }, [&] { whole(rest); });
+}
+
+void OpenDirectGenerator::emitPositions() { plan.held && !extents.held.packed ? emitRows() : emitJoinedRows(); }
+
+/// The positions of all rows as one row.
+void OpenDirectGenerator::emitJoinedRows() {
+  Value count = k.sub(last, first), start = first;
+  if (plan.held) {
+    count = k.mul(count, outColumns);
+    start = k.mul(first, outColumns);
+  }
+  // Rows are long: only the smallest images have fewer positions than a tile.
+  llvm::SmallVector<TileWidth> widths;
+  for (int64_t width : {plan.px, (plan.px + 3) / 4, int64_t(1)})
+    if (widths.empty() || width < widths.back().positions)
+      widths.push_back({width, k.select(k.less(count, k.constant(width)), k.constant(never),
+                                        k.constant(width == 1 ? never - 1 : plan.px - width))});
+  forBestWidth(k, widths, [&](int64_t width) {
+    Value end = k.sub(count, k.constant(width));
+    k.loop(k.constant(0), count, width, [&](Value i) {
+      Value at = width == 1 ? i : k.min(i, end);
+      emitPointTile(width, at, k.div(i, width), k.add(start, at));
+    });
+  });
+}
+
+void OpenDirectGenerator::emitRows() {
+  constexpr int64_t least = 8; // vectors of sums that hide the latency of products
+  llvm::SmallVector<TileWidth> widths;
+  for (int64_t sevenths : {7, 6, 5, 4, 2, 1}) {
+    int64_t width = sevenths == 1 ? 1 : (plan.px * sevenths + 6) / 7;
+    if (!widths.empty() && width >= widths.back().positions)
+      continue;
+    Value time = k.mul(quotientUp(k, outColumns, width), std::max(width * vectors, least) + 2);
+    widths.push_back({width, k.select(k.less(outColumns, k.constant(width)), k.constant(never), time)});
+  }
+  forBestWidth(k, widths, [&](int64_t width) {
+    Value inRow = quotientUp(k, outColumns, width), end = k.sub(outColumns, k.constant(width));
+    k.loop(first, last, 1, [&](Value row) {
+      Value before = k.mul(k.sub(row, first), inRow);
+      k.loop(k.constant(0), inRow, 1,
+             [&](Value i) { emitTile(width, row, k.min(k.mul(i, width), end), k.add(before, i)); });
+    });
+  });
+}
+
+mlir::Value OpenDirectGenerator::channelOfTile() {
+  return k.add(k.mul(group, conv.outChannels), k.mul(tileOfGroup, plan.tiles.vectors * plan.lanes));
+}
+
+mlir::Value OpenDirectGenerator::weightsOfTile() {
+  return k.add(k.mul(group, plan.groupStride()), k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
+}
+
+/// Offset of the group's channels, in scratch or in the input.
+mlir::Value OpenDirectGenerator::inputOfGroup() {
+  if (plan.held)
+    return k.mul(k.mul(group, conv.inChannels), value(extents.held.plane));
+  Value images = k.mul(image, value(conv.inPlane() * Dim(conv.storedChannels())));
+  return k.add(images, k.mul(k.mul(group, conv.inChannels), value(conv.inPlane())));
+}
+
+ReductionAxis OpenDirectGenerator::axis() const {
+  if (conv.inBlock)
+    return {plan.steps, conv.inBlock, 1, 0}; // Microkernel::runStride
+  int64_t steps = plan.steps * (joinsTaps() ? conv.kernel[2] : 1);
+  return {steps, steps, 1, 0};
+}
+
+/// The share of the next panel that tile number `tile` fetches. The number of tiles is the one that costs assume.
+PanelPrefetch OpenDirectGenerator::panelAhead(Value tile, const ReductionAxis &axis, int64_t reductions) {
+  if (!plan.prefetch)
+    return {};
+  int64_t inRow = 0, elements = conv.taps() * plan.kc * wide();
+  for (const TileClass &known : plan.classes)
+    inRow += known.count;
+  return micro.shareOfPanel(k.add(weightsOfTile(), elements), elements, tile, plan.rows * inRow, axis, reductions);
+}
+
+llvm::SmallVector<int64_t> OpenDirectGenerator::offsets(int64_t width) const {
+  int64_t step = plan.held && !extents.held.packed ? conv.stride[2] : 1;
+  llvm::SmallVector<int64_t> all;
+  for (int64_t p = 0; p < width; ++p)
+    all.push_back(p * step * pixel());
+  return all;
+}
+
+OpenDirectGenerator::Values OpenDirectGenerator::initial(int64_t width, Value channel) {
+  if (!conv.bias)
+    return micro.zeros(width * vectors);
+  PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
+  Values bias, acc;
+  for (int64_t v = 0; v < vectors; ++v) {
+    int64_t real = std::min(plan.lanes, validChannels - v * plan.lanes);
+    bias.push_back(real > 0 ? Epilogue::loadLanes(k, access, k.add(channel, v * plan.lanes), plan.lanes, real)
+                            : micro.zeros(1)[0]);
+  }
+  for (int64_t p = 0; p < width; ++p)
+    acc.append(bias.begin(), bias.end());
+  return acc;
+}
+
+/// Adds the products of one reduction from `at` in `source` on.
+OpenDirectGenerator::Values OpenDirectGenerator::reduce(mlir::ValueRange acc, int64_t width, Value source, Value at,
+                                                        const ReductionAxis &axis, Value weights) {
+  llvm::SmallVector<int64_t> rows;
+  for (int64_t p = 0; p < width; ++p)
+    rows.push_back(p);
+  if (conv.inBlock)
+    micro.runStride = k.mul(value(plan.held ? extents.held.plane : conv.inPlane()), conv.inBlock);
+  VectorOperand b{k.buffer(conv.weights), wide()};
+  return micro.reduce(acc, rows, offsets(width), vectors, source, at, axis, b, weights);
+}
+
+/// A tile of one tap, whose positions are neighbours; `at`: the first one, in scratch or from `first` on.
+void OpenDirectGenerator::emitPointTile(int64_t width, Value at, Value number, Value pixelOfResult) {
+  Value source = plan.held ? k.scratch() : k.buffer(conv.input);
+  Value from = k.add(inputOfGroup(), k.mul(plan.held ? at : pixelOfResult, pixel()));
+  ReductionAxis steps = axis();
+  micro.prefetch = micro.continued(panelAhead(number, steps, 1), k.constant(0), steps);
+  Values acc = initial(width, channelOfTile());
+  finish(width, pixelOfResult, reduce(acc, width, source, from, steps, weightsOfTile()));
+}
+
+void OpenDirectGenerator::emitTile(int64_t width, Value row, Value column, Value number) {
+  Values acc = initial(width, channelOfTile());
+  acc = reduceTaps(width, acc, row, column, number);
+  finish(width, k.add(k.mul(row, outColumns), column), acc);
+}
+
+/// Taps of the width that any position of a tile finds inside; only where scratch has not all zeros of the padding.
+std::pair<mlir::Value, mlir::Value> OpenDirectGenerator::tapsOfWidth(int64_t width, Value column) {
+  int64_t taps = conv.kernel[2], dilation = conv.dilation[2];
+  Value all = k.constant(taps), none = k.constant(0);
+  if (!extents.held.skipsTaps)
+    return {none, all};
+  Value at = k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2])); // of the first position's first tap
+  Value missing = k.max(k.sub(k.constant(-(width - 1) * conv.stride[2]), at), none);
+  Value room = k.max(k.sub(value(conv.inExtent(2)), at), none);
+  return {quotientUp(k, missing, dilation), k.min(quotientUp(k, room, dilation), all)};
+}
+
+OpenDirectGenerator::Values OpenDirectGenerator::reduceTaps(int64_t width, Values acc, Value row, Value column,
+                                                            Value number) {
+  auto [low, high] = openTapRange(k, conv, 1, row, value(conv.inExtent(1)));
+  ReductionAxis steps = axis();
+  PanelPrefetch ahead = panelAhead(number, steps, joinsTaps() ? conv.kernel[1] : conv.taps());
+  Value height = k.sub(k.add(k.mul(row, conv.stride[1]), -conv.padBegin[1]), copy.firstRow());
+  return k.loop(low, high, 1, acc, [&](Value kh, mlir::ValueRange carried) {
+    Value inRow = k.mul(k.add(height, k.mul(kh, conv.dilation[1])), value(extents.held.columns));
+    inRow = k.add(inRow, extents.held.before - conv.padBegin[2]);
+    return reduceRowOfTaps(width, Values(carried.begin(), carried.end()), inRow, kh, column, ahead);
+  });
+}
+
+/// All taps of row `kh`; `inRow`: position in scratch of the first tap of output column 0.
+OpenDirectGenerator::Values OpenDirectGenerator::reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value kh,
+                                                                 Value column, const PanelPrefetch &ahead) {
+  ReductionAxis steps = axis();
+  Value at = k.add(inRow, k.mul(column, conv.stride[2])), weights = weightsOfTile(), group = inputOfGroup();
+  auto tap = [&](mlir::ValueRange carried, Value number, Value kw) {
+    micro.prefetch = micro.continued(ahead, joinsTaps() ? kh : number, steps);
+    // Unrolled columns read the same inputs at other positions.
+    Value source = loopsOverTaps() || joinsTaps() ? k.scratch() : micro.launder(k.scratch());
+    Value from = k.add(group, k.mul(k.add(at, k.mul(kw, conv.dilation[2])), pixel()));
+    return reduce(carried, width, source, from, steps, k.add(weights, k.mul(number, plan.kc * wide())));
+  };
+  Value firstTap = k.mul(kh, conv.kernel[2]);
+  if (joinsTaps())
+    return tap(acc, firstTap, k.constant(0));
+  auto body = [&](Value kw, mlir::ValueRange carried) { return tap(carried, k.add(firstTap, kw), kw); };
+  if (loopsOverTaps()) {
+    auto [low, high] = tapsOfWidth(width, column);
+    return k.loop(low, high, 1, acc, body);
+  }
+  for (int64_t kw = 0; kw < conv.kernel[2]; ++kw)
+    acc = body(k.constant(kw), acc);
+  return acc;
+}
+
+void OpenDirectGenerator::finish(int64_t width, Value pixelOfResult, mlir::ValueRange acc) {
+  Epilogue::Tile out;
+  out.image = image;
+  out.pixel = pixelOfResult;
+  out.channel = channelOfTile();
+  for (int64_t p = 0; p < width; ++p)
+    out.pixels.push_back(p);
+  out.vectors = vectors;
+  out.channels = validChannels;
+  epilogue.emit(k, dims, out, acc);
+}
+
+} // namespace
+
+GeneratedKernel generateOpenDirect(const ContractionProblem &problem, const ContractionFacts &facts,
+                                   const Schedule &schedule) {
+  const ConvGeometry &conv = *facts.conv;
+  DirectPlan plan = makeDirectPlan(facts, conv, schedule);
+  RunTimeDims dims;
+  OpenDirectExtents extents(plan, conv, dims);
+  Epilogue epilogue = convEpilogue(problem, conv, dims);
+  ContractionKernel kernel(problem, dims);
+  OpenDirectGenerator(kernel.k, plan, extents, epilogue, dims, hasPaddedBias(problem, conv)).emit();
+
+  GeneratedKernel result = kernel.finish(schedule);
+  if (!plan.channelsOuter)
+    result.images = conv.images;
+  result.units = conv.images * extents.chunks * Dim(conv.groups * plan.tiles.perGroup());
+  if (plan.held)
+    result.scratchBytes = extents.held.elements * Dim(plan.format.unitBytes());
+  addConvPackings(result, problem, conv, directPacking(plan), epilogue);
+  return result;
+}
+
+} // namespace lathe

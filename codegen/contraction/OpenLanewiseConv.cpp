@@ -1,0 +1,305 @@
+// lanewise/1 where a run knows the spatial extents, for groups that read the lanes of their own block. A row of outputs is
+// a tile at its beginning, tiles inside, and a tile at its end, which overlap where they must; all have the width that
+// the run chooses. So each of them knows which of its positions a tap finds inside. Rows too short for that are computed
+// position by position.
+#include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/OpenConv.h"
+#include "codegen/contraction/WeightPacking.h"
+#include "codegen/space/LanewisePlan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace lathe {
+namespace {
+
+class OpenLanewiseGenerator {
+public:
+  using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
+  OpenLanewiseGenerator(KernelBuilder &k, const LanewisePlan &plan, const Dim &chunks, const Epilogue &epilogue,
+                        const RunTimeDims &dims, bool paddedBias)
+      : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), paddedBias(paddedBias),
+        wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias)), chunks(value(chunks)),
+        inRows(value(conv.inExtent(1))), inColumns(value(conv.inExtent(2))), outColumns(value(conv.outExtent(2))) {}
+
+  /// Work items: (image, block, chunk of rows).
+  void emit() {
+    k.loop(k.begin(), k.end(), 1, [&](Value unit) {
+      Value rest = quotient(k, unit, chunks);
+      std::tie(firstRow, lastRow) = pieceOf(k, value(conv.outExtent(1)), remainder(k, unit, chunks), chunks);
+      image = k.div(rest, plan.blocks());
+      block = k.rem(rest, plan.blocks());
+      Value images = k.mul(image, value(conv.inPlane() * Dim(conv.storedChannels())));
+      input = k.add(images, k.mul(k.mul(block, value(conv.inPlane())), plan.lanes));
+      emitBlock();
+    });
+  }
+
+private:
+  /// By kernel column: positions [first, second) of a tile that find the tap inside.
+  using Reach = std::vector<std::pair<int64_t, int64_t>>;
+
+  KernelBuilder &k;
+  const LanewisePlan &plan;
+  const ConvGeometry &conv;
+  const Epilogue &epilogue;
+  const RunTimeDims &dims;
+  bool paddedBias, wholeVectors;
+  Value chunks, inRows, inColumns, outColumns;
+  Value image, block, firstRow, lastRow, input; // of the work item
+  int64_t validChannels = 0;
+
+  Value value(const Dim &dim) const { return dims.value(k, dim); }
+  int64_t taps() const { return conv.kernel[2]; }
+  /// Columns from the first tap of a position to its last one.
+  int64_t span() const { return (taps() - 1) * conv.dilation[2]; }
+  int64_t padBefore() const { return conv.padBegin[2]; }
+  int64_t padAfter() const { return conv.open->padEnd[2]; }
+  /// The first output column whose taps are all behind the beginning of the row.
+  int64_t firstInside() const { return (padBefore() + conv.stride[2] - 1) / conv.stride[2]; }
+  Value lastInside();
+  Value endOfInput();
+  TileWidth tileWidth(int64_t width, Value last);
+  void emitBlock();
+  void emitRowsOf(int64_t valid);
+  void emitRow(int64_t width, Value row);
+  void emitLastTile(int64_t width, Value row);
+  Reach reach(int64_t width, const std::function<bool(int64_t position, int64_t tap)> &inside) const;
+  Reach reachAtEnd(int64_t width, int64_t beyond) const;
+  Values initial(int64_t width);
+  Value loadInput(Value offset, int64_t channel);
+  Value multiplyAdd(Value x, Value y, Value z);
+  Values overRowsOfTaps(Value row, Values acc, const std::function<Values(Values, Value inRow, Value weights)> &body);
+  void emitTile(int64_t width, const Reach &reach, Value row, Value column);
+  Values tapsOfRow(const Reach &reach, Values acc, Value start, Value weights);
+  void emitPosition(Value row, Value column);
+  void finish(int64_t width, Value row, Value column, mlir::ValueRange acc);
+};
+
+void OpenLanewiseGenerator::emitBlock() {
+  int64_t last = plan.blocks() - 1, tail = plan.channels() - last * plan.lanes;
+  if (tail == plan.lanes || wholeVectors)
+    emitRowsOf(plan.lanes);
+  else
+    k.ifThen(k.less(block, k.constant(last)), [&] { emitRowsOf(plan.lanes); }, [&] { emitRowsOf(tail); });
+}
+
+/// The last output column whose taps are all inside, below 0 if there is none.
+mlir::Value OpenLanewiseGenerator::lastInside() {
+  int64_t stride = conv.stride[2];
+  Value room = k.add(inColumns, padBefore() - 1 - span()); // for the first tap
+  return k.sub(k.div(k.add(k.max(room, k.constant(-stride)), stride), stride), k.constant(1));
+}
+
+/// How many columns the last tap of the last output column is beyond the last input column.
+mlir::Value OpenLanewiseGenerator::endOfInput() {
+  Value last = k.mul(k.sub(outColumns, k.constant(1)), conv.stride[2]);
+  return k.sub(k.add(last, span() - padBefore() + 1), inColumns);
+}
+
+/// The time of a row in tiles of `width`. The first tile may not reach the end of the row nor the last one its
+/// beginning, and those between have to find room inside.
+TileWidth OpenLanewiseGenerator::tileWidth(int64_t width, Value last) {
+  int64_t pads = padBefore() || padAfter() ? 2 : 1; // tiles, at least
+  Value tiles = k.max(quotientUp(k, outColumns, width), k.constant(pads));
+  Value time = k.mul(tiles, width + 2);
+  auto needs = [&](Value least, Value most) { time = k.select(k.less(most, least), k.constant(never), time); };
+  needs(k.constant(width), outColumns);
+  if (pads > 1) {
+    needs(k.constant(width - 1), last);
+    needs(k.constant(width + firstInside()), outColumns);
+    Value between = k.less(k.constant(2 * width), outColumns); // tiles
+    Value room = k.sub(last, k.constant(firstInside() - 1));
+    needs(k.select(between, k.constant(width), k.constant(0)), k.select(between, room, k.constant(0)));
+  }
+  return {width, time};
+}
+
+void OpenLanewiseGenerator::emitRowsOf(int64_t valid) {
+  validChannels = valid;
+  Value last = lastInside();
+  llvm::SmallVector<TileWidth> widths;
+  for (int64_t eighths : {8, 6, 4, 2}) {
+    int64_t width = (plan.px * eighths + 7) / 8;
+    bool holdsPads = width * conv.stride[2] >= std::max(padBefore(), padAfter());
+    if (width > 1 && holdsPads && conv.stride[2] <= 4 && (widths.empty() || width < widths.back().positions))
+      widths.push_back(tileWidth(width, last));
+  }
+  widths.push_back({1, k.constant(never - 1)});
+  forBestWidth(k, widths, [&](int64_t width) {
+    k.loop(firstRow, lastRow, 1, [&](Value row) {
+      if (width > 1)
+        return emitRow(width, row);
+      k.loop(k.constant(0), outColumns, 1, [&](Value column) { emitPosition(row, column); });
+    });
+  });
+}
+
+OpenLanewiseGenerator::Reach
+OpenLanewiseGenerator::reach(int64_t width, const std::function<bool(int64_t position, int64_t tap)> &inside) const {
+  Reach result;
+  for (int64_t tap = 0; tap < taps(); ++tap) {
+    int64_t first = width, last = 0;
+    for (int64_t p = 0; p < width; ++p)
+      if (inside(p, tap)) {
+        first = std::min(first, p);
+        last = p + 1;
+      }
+    result.emplace_back(std::min(first, last), last);
+  }
+  return result;
+}
+
+/// Of the last tile, whose last tap is `beyond` columns beyond the input.
+OpenLanewiseGenerator::Reach OpenLanewiseGenerator::reachAtEnd(int64_t width, int64_t beyond) const {
+  return reach(width, [&](int64_t p, int64_t tap) {
+    return beyond <= (taps() - 1 - tap) * conv.dilation[2] + (width - 1 - p) * conv.stride[2];
+  });
+}
+
+void OpenLanewiseGenerator::emitRow(int64_t width, Value row) {
+  Reach all = reach(width, [](int64_t, int64_t) { return true; });
+  if (!padBefore() && !padAfter()) {
+    Value end = k.sub(outColumns, k.constant(width));
+    return k.loop(k.constant(0), outColumns, width,
+                  [&](Value column) { emitTile(width, all, row, k.min(column, end)); });
+  }
+  Reach atBegin =
+      reach(width, [&](int64_t p, int64_t tap) { return p * conv.stride[2] + tap * conv.dilation[2] >= padBefore(); });
+  emitTile(width, atBegin, row, k.constant(0));
+  Value end = k.sub(lastInside(), k.constant(width - 1));
+  k.loop(k.constant(width), k.sub(outColumns, k.constant(width)), width,
+         [&](Value column) { emitTile(width, all, row, k.min(column, end)); });
+  emitLastTile(width, row);
+}
+
+void OpenLanewiseGenerator::emitLastTile(int64_t width, Value row) {
+  Value column = k.sub(outColumns, k.constant(width)), beyond = endOfInput();
+  // Where rows are strided, the last position may leave columns behind it.
+  int64_t least = padAfter() - (conv.stride[2] - 1);
+  std::function<void(int64_t)> from = [&](int64_t most) {
+    auto emit = [&] { emitTile(width, reachAtEnd(width, most), row, column); };
+    if (most == least)
+      return emit();
+    k.ifThen(k.less(k.constant(most - 1), beyond), emit, [&] { from(most - 1); });
+  };
+  from(padAfter());
+}
+
+OpenLanewiseGenerator::Values OpenLanewiseGenerator::initial(int64_t width) {
+  if (!conv.bias)
+    return Values(width, k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes)));
+  PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
+  return Values(width, Epilogue::loadLanes(k, access, k.mul(block, plan.lanes), plan.lanes, validChannels));
+}
+
+/// What each lane multiplies in step `channel` of its group.
+mlir::Value OpenLanewiseGenerator::loadInput(Value offset, int64_t channel) {
+  Value vector = k.load(k.buffer(conv.input), offset, conv.type, plan.lanes);
+  if (plan.access == Lanes::same)
+    return vector;
+  llvm::SmallVector<int64_t> from;
+  for (int64_t lane = 0; lane < plan.lanes; ++lane)
+    from.push_back(lane / conv.outChannels * conv.inChannels + channel);
+  return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
+}
+
+mlir::Value OpenLanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
+  if (isFloat(conv.type))
+    return k.fma(x, y, z);
+  return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
+}
+
+/// Calls `body` for each row of taps of output row `row` that is inside, with the offsets of its first tap of output
+/// column 0 and of its weights.
+OpenLanewiseGenerator::Values
+OpenLanewiseGenerator::overRowsOfTaps(Value row, Values acc,
+                                      const std::function<Values(Values, Value inRow, Value weights)> &body) {
+  auto [low, high] = openTapRange(k, conv, 1, row, inRows);
+  Value inHeight = k.add(k.mul(row, conv.stride[1]), -conv.padBegin[1]);
+  int64_t rowOfWeights = taps() * conv.inChannels * plan.lanes;
+  return k.loop(low, high, 1, acc, [&](Value kh, mlir::ValueRange carried) {
+    Value at = k.mul(k.add(inHeight, k.mul(kh, conv.dilation[1])), inColumns);
+    Value inRow = k.add(input, k.mul(k.add(at, -padBefore()), plan.lanes));
+    Value weights = k.add(k.mul(block, plan.blockStride()), k.mul(kh, rowOfWeights));
+    return body(Values(carried.begin(), carried.end()), inRow, weights);
+  });
+}
+
+/// Input columns in order, so that each is loaded once and used by every tap that reaches it.
+OpenLanewiseGenerator::Values OpenLanewiseGenerator::tapsOfRow(const Reach &reach, Values acc, Value start,
+                                                               Value weights) {
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> inputs; // by column relative to the tile and channel
+  for (int64_t kw = 0; kw < taps(); ++kw)
+    for (int64_t c = 0; c < conv.inChannels; ++c) {
+      if (reach[kw].first >= reach[kw].second)
+        continue;
+      Value at = k.add(weights, (kw * conv.inChannels + c) * plan.lanes);
+      Value weight = k.load(k.buffer(conv.weights), at, conv.type, plan.lanes);
+      for (int64_t p = reach[kw].first; p < reach[kw].second; ++p) {
+        int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
+        Value &x = inputs[{column, c}];
+        if (!x)
+          x = loadInput(k.add(start, column * plan.lanes), c);
+        acc[p] = multiplyAdd(x, weight, acc[p]);
+      }
+    }
+  return acc;
+}
+
+void OpenLanewiseGenerator::emitTile(int64_t width, const Reach &reach, Value row, Value column) {
+  Values acc = overRowsOfTaps(row, initial(width), [&](Values carried, Value inRow, Value weights) {
+    return tapsOfRow(reach, carried, k.add(inRow, k.mul(column, conv.stride[2] * plan.lanes)), weights);
+  });
+  finish(width, row, column, acc);
+}
+
+/// One output position, whose taps the run bounds.
+void OpenLanewiseGenerator::emitPosition(Value row, Value column) {
+  auto [low, high] = openTapRange(k, conv, 2, column, inColumns);
+  Values acc = overRowsOfTaps(row, initial(1), [&](Values carried, Value inRow, Value weights) {
+    Value start = k.add(inRow, k.mul(column, conv.stride[2] * plan.lanes));
+    return k.loop(low, high, 1, carried, [&](Value kw, mlir::ValueRange sums) {
+      Value sum = sums[0], x = k.add(start, k.mul(kw, conv.dilation[2] * plan.lanes));
+      for (int64_t c = 0; c < conv.inChannels; ++c) {
+        Value at = k.add(weights, k.mul(k.add(k.mul(kw, conv.inChannels), c), plan.lanes));
+        sum = multiplyAdd(loadInput(x, c), k.load(k.buffer(conv.weights), at, conv.type, plan.lanes), sum);
+      }
+      return Values{sum};
+    });
+  });
+  finish(1, row, column, acc);
+}
+
+void OpenLanewiseGenerator::finish(int64_t width, Value row, Value column, mlir::ValueRange acc) {
+  Epilogue::Tile out;
+  out.image = image;
+  out.pixel = k.add(k.mul(row, outColumns), column);
+  out.channel = k.mul(block, plan.lanes);
+  for (int64_t p = 0; p < width; ++p)
+    out.pixels.push_back(p);
+  out.channels = validChannels;
+  epilogue.emit(k, dims, out, acc);
+}
+
+} // namespace
+
+GeneratedKernel generateOpenLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
+                                     const Schedule &schedule) {
+  const ConvGeometry &conv = *facts.conv;
+  LanewisePlan plan = makeLanewisePlan(facts.target, conv, schedule);
+  RunTimeDims dims;
+  needExtents(dims, conv);
+  Dim chunks = dims.need(ceilDiv(conv.outExtent(1), plan.rows));
+  Epilogue epilogue = convEpilogue(problem, conv, dims);
+  ContractionKernel kernel(problem, dims);
+  OpenLanewiseGenerator(kernel.k, plan, chunks, epilogue, dims, hasPaddedBias(problem, conv)).emit();
+
+  GeneratedKernel result = kernel.finish(schedule);
+  result.images = conv.images;
+  result.units = conv.images * Dim(plan.blocks()) * chunks;
+  addConvPackings(result, problem, conv, lanewisePacking(plan), epilogue);
+  return result;
+}
+
+} // namespace lathe
