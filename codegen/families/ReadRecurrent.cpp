@@ -139,4 +139,26 @@ std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
   return facts;
 }
 
+std::vector<char> packedWeights(const RecurrentPlan &plan, const nn::ConstantData &data) {
+  int64_t size = plan.elementBytes();
+  std::vector<char> packed(plan.form.directions() * plan.packedSize() * size); // columns beyond the last stay zero
+  char *to = packed.data();
+  for (int64_t d = 0; d < plan.form.directions(); ++d)
+    for (const RecurrentPhase &phase : plan.phases)
+      for (int64_t tile = 0; tile < plan.tiles(); ++tile)
+        for (int64_t k = 0; k < plan.hidden; ++k)
+          for (int64_t gate : phase.gates)
+            for (int64_t j = 0; j < plan.tileColumns(); ++j, to += size) {
+              int64_t column = tile * plan.tileColumns() + j;
+              if (column < plan.hidden)
+                std::memcpy(
+                    to,
+                    data.bytes.data() +
+                        (data.splat ? 0 : ((d * plan.form.gates() + gate) * plan.hidden + column) * plan.hidden + k) *
+                            size,
+                    size);
+            }
+  return packed;
+}
+
 } // namespace lathe

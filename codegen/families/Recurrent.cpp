@@ -53,6 +53,7 @@ private:
   int64_t functionsOf = 0;
   // Of the block at work.
   int64_t rows = 0;
+  Value openRows; // a split plan of an open batch: as many rows; null: `rows`
   Value firstRow;
   Value firstColumn, endColumn; // all columns unless split
   Value scratchStart;           // in elements; null: 0
@@ -94,15 +95,18 @@ private:
 
   /// The tiles of [begin, end), stage by stage and in each block by block.
   void emitStages() {
-    forRuns(k, k.begin(), k.end(), plan.stageUnits(), [&](Value number, Value low, Value high) {
+    auto ofStage = [&](Value number, Value low, Value high) {
       stage = number;
       forRuns(k, low, high, plan.tiles(), [&](Value unit, Value lowTile, Value highTile) {
         firstColumn = k.mul(lowTile, plan.tileColumns());
         endColumn = k.mul(highTile, plan.tileColumns());
-        scratchStart = plan.blocks() > 1 ? k.mul(unit, plan.blockScratch()) : Value();
+        scratchStart = plan.blocks() == Dim(1) ? Value() : k.mul(unit, plan.blockScratch());
         emitUnit(unit);
       });
-    });
+    };
+    if (plan.stageUnits().isConstant())
+      return forRuns(k, k.begin(), k.end(), plan.stageUnits().constant(), ofStage);
+    forRuns(k, k.begin(), k.end(), dims.value(k, plan.stageUnits()), ofStage);
   }
 
   void emitStage() {
@@ -123,6 +127,8 @@ private:
   // ---- Blocks of rows ----
 
   void emitChunk(Value chunk) {
+    if (plan.split && !plan.batch.isConstant())
+      return emitEvenChunk(chunk);
     Value first = k.mul(chunk, plan.rows);
     if (plan.batch.isConstant()) {
       int64_t whole = plan.batch.constant() / plan.rows, rest = plan.batch.constant() % plan.rows;
@@ -140,6 +146,17 @@ private:
       first = k.add(start, k.mul(count, size));
     }
   }
+
+  /// A block whose number of rows is known at run time.
+  void emitEvenChunk(Value chunk) {
+    Value size = dims.value(k, plan.evenRows());
+    firstRow = k.mul(chunk, size);
+    openRows = k.min(size, k.sub(batch, firstRow));
+    emitStage();
+  }
+
+  /// The number of rows of the block at work.
+  Value rowCount() { return openRows ? openRows : k.constant(rows); }
 
   void emitBlock(Value begin, int64_t count) {
     firstRow = begin;
@@ -172,12 +189,22 @@ private:
   }
 
   void emitPhase(size_t phase) {
+    if (!openRows) {
+      emitTiles(phase);
+      return finish(phase);
+    }
+    for (rows = plan.rows; rows > 0; --rows)
+      k.ifThen(k.b.create<mlir::arith::CmpIOp>(k.loc, mlir::arith::CmpIPredicate::eq, openRows, k.constant(rows)),
+               [&] { emitTiles(phase); });
+    finish(phase);
+  }
+
+  void emitTiles(size_t phase) {
     Value isOdd = k.less(k.constant(0), odd);
     k.loop(firstColumn, endColumn, plan.tileColumns(), [&](Value column) {
       Value down = k.sub(k.sub(endColumn, k.constant(plan.tileColumns())), k.sub(column, firstColumn));
       emitTile(phase, plan.tiles() == 1 ? column : k.select(isOdd, down, column));
     });
-    finish(phase);
   }
 
   // ---- Places ----
@@ -232,7 +259,7 @@ private:
   Value lastAt(Value row) { return k.mul(k.add(k.mul(d, batch), k.add(firstRow, row)), plan.hidden); }
 
   void forVectors(const std::function<void(Value row, Value column, Value offset, Value mask)> &body) {
-    k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
+    k.loop(k.constant(0), rowCount(), 1, [&](Value row) {
       k.loop(firstColumn, endColumn, plan.lanes,
              [&](Value column) { body(row, column, k.add(k.mul(row, plan.padded()), column), maskAt(column)); });
     });
@@ -332,7 +359,7 @@ private:
   /// The states from the sums of this phase's gates. In a loop of its own: its iterations overlap, where behind each
   /// tile's product one chain of functions would wait for the next.
   void finish(size_t phase) {
-    k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
+    k.loop(k.constant(0), rowCount(), 1, [&](Value row) {
       // The functions of one vector are a chain of more than a hundred instructions: two vectors at a time.
       int64_t pair = plan.vectors % 2 ? 1 : 2;
       auto columns = [&](const std::function<void(Value column)> &body) {
@@ -413,34 +440,14 @@ private:
   }
 };
 
-/// The recurrent weights in the order of RecurrentPlan::packedOffset.
-std::vector<char> packedWeights(const RecurrentPlan &plan, const nn::ConstantData &data) {
-  int64_t size = plan.elementBytes();
-  std::vector<char> packed(plan.form.directions() * plan.packedSize() * size); // columns beyond the last stay zero
-  char *to = packed.data();
-  for (int64_t d = 0; d < plan.form.directions(); ++d)
-    for (const RecurrentPhase &phase : plan.phases)
-      for (int64_t tile = 0; tile < plan.tiles(); ++tile)
-        for (int64_t k = 0; k < plan.hidden; ++k)
-          for (int64_t gate : phase.gates)
-            for (int64_t j = 0; j < plan.tileColumns(); ++j, to += size) {
-              int64_t column = tile * plan.tileColumns() + j;
-              if (column < plan.hidden)
-                std::memcpy(
-                    to,
-                    data.bytes.data() +
-                        (data.splat ? 0 : ((d * plan.form.gates() + gate) * plan.hidden + column) * plan.hidden + k) *
-                            size,
-                    size);
-            }
-  return packed;
-}
-
 GeneratedKernel generateRecurrent(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {
   RecurrentPlan plan(static_cast<const RecurrentFacts &>(facts), schedule);
   RunTimeDims dims;
   for (const Dim &dim : {plan.steps, plan.batch, plan.chunks()})
     dims.need(dim);
+  if (plan.split)
+    for (const Dim &dim : {plan.stageUnits(), plan.evenRows()})
+      dims.need(dim);
   mlir::func::FuncOp function = problem.function;
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.resize(writable.size() + function.getNumResults(), true);
@@ -452,7 +459,7 @@ GeneratedKernel generateRecurrent(const KernelProblem &problem, const KernelFact
   result.units = plan.chunks() * Dim(plan.form.directions());
   if (plan.split) {
     result.stages = plan.stages();
-    result.units = result.stages * Dim(plan.stageUnits());
+    result.units = result.stages * plan.stageUnits();
   }
   result.scratchBytes = plan.scratchBytes();
   result.dims = dims.list();

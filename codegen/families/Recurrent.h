@@ -11,6 +11,9 @@ namespace lathe {
 /// Reads the facts of a kernel function. Throws Declined if no schedule can compute it.
 std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem);
 
+/// The recurrent weights in the order of RecurrentPlan::packedOffset.
+std::vector<char> packedWeights(const RecurrentPlan &plan, const nn::ConstantData &data);
+
 /// Emits an activation function of `x` (scalar or vector). Throws Declined for a function without a
 /// scalar expression.
 mlir::Value emitActivation(KernelBuilder &k, ElementType type, const CellActivation &function, mlir::Value x);

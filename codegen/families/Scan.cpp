@@ -18,8 +18,8 @@ namespace arith = mlir::arith;
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// Lines of top_k that are put in order by insertion: few kept elements, or few steps in all.
-constexpr int64_t fewKept = 8, fewSteps = 8192;
+/// Lines of top_k that are put in order by insertion: few kept elements of a line that is not long, or few steps in all.
+constexpr int64_t fewKept = 8, longLine = 16384, fewSteps = 8192;
 
 class Scan {
 public:
@@ -294,13 +294,14 @@ private:
 
   void addExtentsOfTopK(Dims &extents) const {
     extents.insert(extents.end(), {kept, inner * kept});
-    for (const Dim &extent : topKExtents(length))
+    for (const Dim &extent : topKExtents(length, kept))
       extents.push_back(extent);
   }
 
   /// False where every line takes few steps by insertion.
   bool maySort() const {
-    return kept.constantOr(fewKept + 1) > fewKept && (kept * length).constantOr(fewSteps + 1) > fewSteps;
+    bool few = kept.constantOr(fewKept + 1) <= fewKept && length.constantOr(longLine + 1) <= longLine;
+    return !few && (kept * length).constantOr(fewSteps + 1) > fewSteps;
   }
 
   /// By insertion where that takes few steps, otherwise by sorting.
@@ -313,7 +314,8 @@ private:
     if (!maySort() || (kept * length).isConstant())
       return maySort() ? sort() : insert();
     Value most = h.extent(kept), steps = k.mul(most, h.extent(length));
-    Value little = either(k, k.less(most, k.constant(fewKept + 1)), k.less(steps, k.constant(fewSteps + 1)));
+    Value few = both(k, k.less(most, k.constant(fewKept + 1)), k.less(h.extent(length), k.constant(longLine + 1)));
+    Value little = either(k, few, k.less(steps, k.constant(fewSteps + 1)));
     k.ifThen(k.less(k.constant(0), most), [&] { k.ifThen(little, insert, sort); });
   }
 
@@ -327,8 +329,10 @@ private:
       k.store(element(position), k.buffer(values.buffer), place, values.type);
       k.store(position, k.buffer(indices.buffer), place, indices.type);
     };
-    bool largest = nn::attrsAs<TopKAttrs>(op).largest;
-    topKBySorting(h, {x.type, largest, length, h.extent(kept), element, put});
+    TopKLine own{x.type, nn::attrsAs<TopKAttrs>(op).largest, length, h.extent(kept), element, put, {}, lanes, kept};
+    if (inner == Dim(1))
+      own.elements = [&](Value i, Value mask) { return read(h, k.add(k.add(from, line), i), lanes, mask); };
+    topKBySorting(h, own);
   }
 
   /// Insertion into the sorted results, which hold min(i, k) elements before element i.
