@@ -36,7 +36,7 @@ public:
     steps = dims.value(k, plan.steps);
     batch = dims.value(k, plan.batch);
     if (plan.split)
-      return emitStages();
+      return plan.batch.isConstant() ? emitStages() : emitOpenStages();
     firstColumn = k.constant(0);
     endColumn = k.constant(plan.padded());
     k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
@@ -54,6 +54,7 @@ private:
   // Of the block at work.
   int64_t rows = 0;
   Value openRows; // a split plan of an open batch: as many rows; null: `rows`
+  Value blocks;   // likewise: their number
   Value firstRow;
   Value firstColumn, endColumn; // all columns unless split
   Value scratchStart;           // in elements; null: 0
@@ -75,27 +76,16 @@ private:
     bool two = form.directions() == 2;
     d = two ? Value(k.b.create<mlir::arith::DivUIOp>(k.loc, unit, chunks)) : k.constant(0);
     Value chunk = two ? k.sub(unit, k.mul(d, chunks)) : unit;
-    bool sameFunctions = true;
-    for (int64_t i = 0; i < form.functions(); ++i)
-      sameFunctions &= form.activation(0, i) == form.activation(form.directions() - 1, i);
     if (!plan.constantR)
-      packWeights();
-    functionsOf = 0;
-    if (sameFunctions)
-      return emitChunk(chunk);
-    k.ifThen(
-        k.less(d, k.constant(1)), [&] { emitChunk(chunk); },
-        [&] {
-          functionsOf = 1;
-          emitChunk(chunk);
-        });
+      emitPacking(k, plan, d, [&] { return scratch(plan.weightsOffset()); });
+    ofDirection([&] { emitChunk(chunk); });
   }
 
   // ---- Stages ----
 
   /// The tiles of [begin, end), stage by stage and in each block by block.
   void emitStages() {
-    auto ofStage = [&](Value number, Value low, Value high) {
+    forRuns(k, k.begin(), k.end(), plan.stageUnits().constant(), [&](Value number, Value low, Value high) {
       stage = number;
       forRuns(k, low, high, plan.tiles(), [&](Value unit, Value lowTile, Value highTile) {
         firstColumn = k.mul(lowTile, plan.tileColumns());
@@ -103,32 +93,101 @@ private:
         scratchStart = plan.blocks() == Dim(1) ? Value() : k.mul(unit, plan.blockScratch());
         emitUnit(unit);
       });
-    };
-    if (plan.stageUnits().isConstant())
-      return forRuns(k, k.begin(), k.end(), plan.stageUnits().constant(), ofStage);
-    forRuns(k, k.begin(), k.end(), dims.value(k, plan.stageUnits()), ofStage);
+    });
   }
 
   void emitStage() {
+    emitPart([&] { fetchStates(); }, [&](size_t phase) { emitPhase(phase); }, [&](Value at) { storeStates(at); });
+  }
+
+  /// What `stage` is: the first fetches, the others are phases of steps, and the last one stores from a hidden state.
+  void emitPart(const std::function<void()> &fetch, const std::function<void(size_t)> &emitOne,
+                const std::function<void(Value)> &store) {
     auto phases = static_cast<int64_t>(plan.phases.size());
     Value done = k.sub(stage, k.constant(1)); // phases before this one
-    k.ifThen(
-        k.less(stage, k.constant(1)), [&] { fetchStates(); },
-        [&] {
-          beginStep(k.div(done, phases));
-          if (phases == 1)
-            return emitPhase(0);
-          k.ifThen(k.less(k.rem(done, phases), k.constant(1)), [&] { emitPhase(0); }, [&] { emitPhase(1); });
-        });
-    k.ifThen(k.less(k.mul(steps, phases), k.add(stage, 1)),
-             [&] { storeStates(k.mul(k.rem(steps, 2), plan.stateSize())); });
+    k.ifThen(k.less(stage, k.constant(1)), fetch, [&] {
+      beginStep(k.div(done, phases));
+      if (phases == 1)
+        return emitOne(0);
+      k.ifThen(k.less(k.rem(done, phases), k.constant(1)), [&] { emitOne(0); }, [&] { emitOne(1); });
+    });
+    k.ifThen(k.less(k.mul(steps, phases), k.add(stage, 1)), [&] { store(k.mul(k.rem(steps, 2), plan.stateSize())); });
+  }
+
+  // ---- Stages of an open batch ----
+
+  /// A unit is a tile of a block; the blocks of a tile lie side by side, so a slot reads few columns of the weights, and
+  /// each of them once for all blocks.
+  void emitOpenStages() {
+    blocks = dims.value(k, plan.blocks());
+    forRuns(k, k.begin(), k.end(), dims.value(k, plan.stageUnits()), [&](Value number, Value low, Value high) {
+      stage = number;
+      emitPart([&] { forBlocks(low, high, [&] { fetchStates(); }); },
+               [&](size_t phase) { emitOpenPhase(phase, low, high); },
+               [&](Value at) { forBlocks(low, high, [&] { storeStates(at); }); });
+    });
+  }
+
+  void enterBlock(Value block) {
+    Value chunks = dims.value(k, plan.chunks()), size = dims.value(k, plan.evenRows());
+    bool two = form.directions() == 2;
+    d = two ? Value(k.b.create<mlir::arith::DivUIOp>(k.loc, block, chunks)) : k.constant(0);
+    firstRow = k.mul(two ? k.sub(block, k.mul(d, chunks)) : block, size);
+    openRows = k.min(size, k.sub(batch, firstRow));
+    scratchStart = k.mul(block, plan.blockScratch());
+  }
+
+  /// Calls body() for every block with those of its columns that belong to the units [low, high).
+  void forBlocks(Value low, Value high, const std::function<void()> &body) {
+    k.loop(k.constant(0), blocks, 1, [&](Value block) {
+      auto columnAt = [&](Value unit) {
+        Value above = k.sub(k.add(unit, k.sub(blocks, k.constant(1))), block);
+        return k.mul(k.b.create<mlir::arith::DivUIOp>(k.loc, above, blocks), plan.tileColumns());
+      };
+      enterBlock(block);
+      firstColumn = columnAt(low);
+      endColumn = columnAt(high);
+      body();
+    });
+  }
+
+  void emitOpenPhase(size_t phase, Value low, Value high) {
+    auto quotient = [&](Value x) -> Value { return k.b.create<mlir::arith::DivUIOp>(k.loc, x, blocks); };
+    Value first = quotient(low), end = quotient(k.add(high, k.sub(blocks, k.constant(1)))),
+          isOdd = k.less(k.constant(0), odd);
+    k.loop(first, end, 1, [&](Value i) {
+      Value tile = k.select(isOdd, k.sub(k.sub(k.add(first, end), k.constant(1)), i), i), start = k.mul(tile, blocks);
+      k.loop(k.max(k.sub(low, start), k.constant(0)), k.min(k.sub(high, start), blocks), 1, [&](Value block) {
+        enterBlock(block);
+        for (rows = plan.rows; rows > 0; --rows)
+          k.ifThen(k.b.create<mlir::arith::CmpIOp>(k.loc, mlir::arith::CmpIPredicate::eq, openRows, k.constant(rows)),
+                   [&] { emitTile(phase, k.mul(tile, plan.tileColumns())); });
+      });
+    });
+    forBlocks(low, high, [&] { ofDirection([&] { finish(phase); }); });
+  }
+
+  /// Calls body() with the functions of direction d.
+  void ofDirection(const std::function<void()> &body) {
+    functionsOf = 0;
+    if (sameFunctions())
+      return body();
+    k.ifThen(k.less(d, k.constant(1)), body, [&] {
+      functionsOf = 1;
+      body();
+    });
+  }
+
+  bool sameFunctions() const {
+    bool same = true;
+    for (int64_t i = 0; i < form.functions(); ++i)
+      same &= form.activation(0, i) == form.activation(form.directions() - 1, i);
+    return same;
   }
 
   // ---- Blocks of rows ----
 
   void emitChunk(Value chunk) {
-    if (plan.split && !plan.batch.isConstant())
-      return emitEvenChunk(chunk);
     Value first = k.mul(chunk, plan.rows);
     if (plan.batch.isConstant()) {
       int64_t whole = plan.batch.constant() / plan.rows, rest = plan.batch.constant() % plan.rows;
@@ -145,14 +204,6 @@ private:
       k.loop(k.constant(0), count, 1, [&](Value i) { emitBlock(k.add(start, k.mul(i, size)), size); });
       first = k.add(start, k.mul(count, size));
     }
-  }
-
-  /// A block whose number of rows is known at run time.
-  void emitEvenChunk(Value chunk) {
-    Value size = dims.value(k, plan.evenRows());
-    firstRow = k.mul(chunk, size);
-    openRows = k.min(size, k.sub(batch, firstRow));
-    emitStage();
   }
 
   /// The number of rows of the block at work.
@@ -189,22 +240,12 @@ private:
   }
 
   void emitPhase(size_t phase) {
-    if (!openRows) {
-      emitTiles(phase);
-      return finish(phase);
-    }
-    for (rows = plan.rows; rows > 0; --rows)
-      k.ifThen(k.b.create<mlir::arith::CmpIOp>(k.loc, mlir::arith::CmpIPredicate::eq, openRows, k.constant(rows)),
-               [&] { emitTiles(phase); });
-    finish(phase);
-  }
-
-  void emitTiles(size_t phase) {
     Value isOdd = k.less(k.constant(0), odd);
     k.loop(firstColumn, endColumn, plan.tileColumns(), [&](Value column) {
       Value down = k.sub(k.sub(endColumn, k.constant(plan.tileColumns())), k.sub(column, firstColumn));
       emitTile(phase, plan.tiles() == 1 ? column : k.select(isOdd, down, column));
     });
+    finish(phase);
   }
 
   // ---- Places ----
@@ -290,31 +331,6 @@ private:
         k.loop(lengthOf(row), steps, 1,
                [&](Value time) { write(k.zero(vector()), *plan.y, k.add(resultAt(time, row), column), mask); });
     });
-  }
-
-  /// The weights of this direction in the order of packedWeights, into scratch.
-  void packWeights() {
-    int64_t wide = plan.tileColumns();
-    for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
-      auto &members = plan.phases[phase].gates;
-      for (auto [position, gate] : llvm::enumerate(members)) {
-        int64_t all = static_cast<int64_t>(members.size()) * wide;
-        Value base = k.constant(plan.packedOffset(phase) + static_cast<int64_t>(position) * wide);
-        auto copy = [&](int64_t low, int64_t high, bool real) {
-          k.loop(k.constant(low), k.constant(high), 1, [&](Value column) {
-            Value to = k.add(k.add(base, k.mul(k.div(column, wide), plan.hidden * all)), k.rem(column, wide));
-            Value from = k.mul(k.add(k.mul(k.add(k.mul(d, gates()), gate), plan.hidden), column), plan.hidden);
-            k.loop(k.constant(0), k.constant(plan.hidden), 1, [&](Value step) {
-              Value element =
-                  real ? k.load(k.buffer(plan.r), k.add(from, step), plan.type) : k.zero(k.computeType(plan.type));
-              k.store(element, scratch(plan.weightsOffset()), k.add(to, k.mul(step, all)), plan.type);
-            });
-          });
-        };
-        copy(0, plan.hidden, true);
-        copy(plan.hidden, plan.padded(), false);
-      }
-    }
   }
 
   // ---- One tile of one step ----
@@ -446,7 +462,7 @@ GeneratedKernel generateRecurrent(const KernelProblem &problem, const KernelFact
   for (const Dim &dim : {plan.steps, plan.batch, plan.chunks()})
     dims.need(dim);
   if (plan.split)
-    for (const Dim &dim : {plan.stageUnits(), plan.evenRows()})
+    for (const Dim &dim : {plan.blocks(), plan.stageUnits(), plan.evenRows()})
       dims.need(dim);
   mlir::func::FuncOp function = problem.function;
   std::vector<bool> writable(function.getNumArguments(), false);

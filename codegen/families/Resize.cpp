@@ -30,6 +30,7 @@ struct Plan {
   size_t last;                               // axis lanes run along
   int64_t lanes;
   Dim scratch = 0; // bytes
+  Dim line = 0;    // of scratch: where a row of x waits that `blends` has made
 
   explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
     if (std::string_view(nn::recordOf(anchor)->name) != "resize")
@@ -68,9 +69,21 @@ struct Plan {
     for (size_t i = 0; i < x->rank(); ++i)
       setTaps(i, problem.target.lanes(64));
     lanes = y->block ? y->block : problem.target.lanes(std::max(32u, bitWidth(type)));
+    if (blends()) {
+      line = scratch;
+      scratch = line + ceilDiv(x->dims[last] * int64_t(bitWidth(sumType()) / 8), 64) * 64;
+    }
   }
 
   bool isResized(size_t axis) const { return taps[axis] || open[axis]; }
+  /// True if a row is first summed up along the outer axes, contiguously, and then gathered from: gathers are dear.
+  bool blends() const {
+    bool outer = false;
+    for (size_t axis = 0; axis < last; ++axis)
+      outer |= isResized(axis);
+    return weighted && open[last] && outer;
+  }
+  ElementType sumType() const { return type == ElementType::f64 ? type : ElementType::f32; }
   /// True if the code loops over the taps of some axis.
   bool widens() const {
     return llvm::any_of(open, [](auto &axis) { return axis && axis->count() == 0; });
@@ -163,6 +176,7 @@ private:
   KernelBuilder &k;
   std::map<size_t, Tables> tables;
   std::map<size_t, Value> places; // current positions along axes whose taps the code loops over
+  bool blending = false;          // the sum at work is one along the outer axes only
 
   Dims extents() const {
     Dims result = extentsOf(plan.space, {plan.from, plan.to});
@@ -170,6 +184,7 @@ private:
     for (const std::optional<OpenTaps> &axis : plan.open)
       if (axis)
         llvm::append_range(result, axis->extents());
+    result.push_back(plan.line);
     return result;
   }
 
@@ -258,6 +273,8 @@ private:
   }
 
   void row(const std::vector<Term> &terms, Value to) {
+    if (plan.blends())
+      return blendedRow(terms, to);
     h.forVectors(k.constant(0), h.extent(plan.space.extents[plan.last]), plan.lanes, 1, [&](Value index, Value mask) {
       Value sum = plan.widens() ? widenedSum(terms, index, mask) : sumOfTerms(terms, index, mask);
       Value base = k.buffer(plan.y->buffer), at = k.add(to, index);
@@ -267,6 +284,57 @@ private:
         k.store(sum, base, at, plan.type);
     });
   }
+
+  /// Sums up the rows of x in scratch, then along the last axis.
+  void blendedRow(const std::vector<Term> &terms, Value to) {
+    Value line = k.gep(k.scratch(), h.extent(plan.line), k.b.getI8Type());
+    blending = true;
+    h.forVectors(k.constant(0), h.extent(plan.x->dims[plan.last]), plan.lanes, 1, [&](Value index, Value mask) {
+      Value sum = plan.widens() ? widenedSum(terms, index, mask) : sumOfTerms(terms, index, mask);
+      mask ? k.maskedStore(sum, line, index, plan.sumType(), mask) : k.store(sum, line, index, plan.sumType());
+    });
+    blending = false;
+    h.forVectors(k.constant(0), h.extent(plan.space.extents[plan.last]), plan.lanes, 1, [&](Value index, Value mask) {
+      Value zero = k.zero(KernelBuilder::vectorOf(k.computeType(plan.type), plan.lanes));
+      Value sum = alongLast(zero, index, mask, [&](Value steps, Value factors, Value before) {
+        return k.fma(gatherFrom(line, steps, mask), factors, before);
+      });
+      Value base = k.buffer(plan.y->buffer), at = k.add(to, index);
+      mask ? k.maskedStore(sum, base, at, plan.type, mask) : k.store(sum, base, at, plan.type);
+    });
+  }
+
+  Value gatherFrom(Value line, Value steps, Value mask) {
+    mlir::Type element = k.computeType(plan.type), whole = KernelBuilder::vectorOf(element, plan.lanes);
+    Value pointers =
+        k.b.create<mlir::LLVM::GEPOp>(k.loc, mlir::LLVM::getFixedVectorType(k.pointer(), unsigned(plan.lanes)), element,
+                                      line, mlir::ValueRange{steps});
+    if (!mask)
+      mask = k.b.create<mlir::arith::ConstantOp>(
+          k.loc, mlir::DenseElementsAttr::get(KernelBuilder::vectorOf(k.b.getI1Type(), plan.lanes), true));
+    return k.b.create<mlir::LLVM::masked_gather>(k.loc, whole, pointers, mask, mlir::ValueRange{k.zero(whole)},
+                                                 bitWidth(plan.sumType()) / 8);
+  }
+
+  /// tap(positions, weights, sum) for all taps along the last axis, whose table is in scratch.
+  Value alongLast(Value sum, Value index, Value mask, const std::function<Value(Value, Value, Value)> &tap) {
+    auto at = [&](Value indexRow, Value weightRow, Value before) {
+      Value factors = mask ? maskedWeight(weightRow, index, mask) : weight(weightRow, index, plan.lanes);
+      return tap(stepsAt(indexRow, index, mask), factors, before);
+    };
+    const Tables &own = tables.at(plan.last);
+    if (own.count)
+      return k.loop(k.constant(0), own.count, 1, {sum}, [&](Value t, mlir::ValueRange state) {
+        const OpenTaps &open = *plan.open[plan.last];
+        return Values{at(open.indices(h, t), open.weights(h, t), state[0])};
+      })[0];
+    for (size_t t = 0; t < own.indices.size(); ++t)
+      sum = at(own.indices[t], own.weights[t], sum);
+    return sum;
+  }
+
+  /// True if the sum at work is one along the last axis, too.
+  bool isAlongLast() const { return plan.isResized(plan.last) && !blending; }
 
   Value sumOfTerms(const std::vector<Term> &terms, Value index, Value mask) {
     Value sum;
@@ -278,7 +346,7 @@ private:
       factor = factor ? k.splat(factor, plan.lanes) : k.constantF(1, element.getType());
       sum = sum ? k.fma(element, factor, sum) : k.b.create<mlir::arith::MulFOp>(k.loc, element, factor).getResult();
     };
-    if (!plan.isResized(plan.last)) {
+    if (!isAlongLast()) {
       for (const Term &term : terms)
         add(contiguous(term.offset, index, mask), term.weight);
       return sum;
@@ -333,21 +401,11 @@ private:
     auto add = [&](Value element, Value factor, Value to) {
       return factor ? k.fma(element, factor, to) : k.b.create<mlir::arith::AddFOp>(k.loc, element, to).getResult();
     };
-    if (!plan.isResized(plan.last))
+    if (!isAlongLast())
       return add(contiguous(term.offset, index, mask), outer, sum);
-    auto tap = [&](Value indexRow, Value weightRow, Value to) {
-      Value factors = mask ? maskedWeight(weightRow, index, mask) : weight(weightRow, index, plan.lanes);
-      return add(h.gather(*plan.x, term.offset, stepsAt(indexRow, index, mask), mask), product(outer, factors), to);
-    };
-    const Tables &own = tables.at(plan.last);
-    if (own.count)
-      return k.loop(k.constant(0), own.count, 1, {sum}, [&](Value t, mlir::ValueRange state) {
-        const OpenTaps &open = *plan.open[plan.last];
-        return Values{tap(open.indices(h, t), open.weights(h, t), state[0])};
-      })[0];
-    for (size_t t = 0; t < own.indices.size(); ++t)
-      sum = tap(own.indices[t], own.weights[t], sum);
-    return sum;
+    return alongLast(sum, index, mask, [&](Value steps, Value factors, Value before) {
+      return add(h.gather(*plan.x, term.offset, steps, mask), product(outer, factors), before);
+    });
   }
 
   Value maskedWeight(Value base, Value at, Value mask) {

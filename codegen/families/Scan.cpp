@@ -70,7 +70,7 @@ public:
     facts.shape.extents = oneLine ? Dims{outer} : Dims{outer, inner};
     facts.shape.limit = facts.shape.extents.size();
     facts.shape.granule = lanes;
-    facts.shape.divisor = std::max<int64_t>(1, length.constantOr(64));
+    facts.shape.divisor = weightOfLine();
     facts.elementCycles = oneLine ? 1.2 : 4 / double(lanes); // a line alone waits for each of its sums
   }
 
@@ -82,8 +82,7 @@ public:
     // One line each, or runs of lines side by side.
     Space space;
     space.extents = oneLine ? Dims{outer} : Dims{outer, inner};
-    int64_t perLine = std::max<int64_t>(1, length.constantOr(64));
-    Units units = cutUnits(space, std::max<int64_t>(1, grain / perLine), lanes, space.extents.size());
+    Units units = cutUnits(space, std::max<int64_t>(1, grain / weightOfLine()), lanes, space.extents.size());
     extents.push_back(units.chunks);
     KernelHarness h(problem, tensors, extents);
     KernelBuilder &k = h.k;
@@ -127,6 +126,12 @@ private:
   Dim outer = 1, length = 1, inner = 1;
   Dim kept = 0; // results of top_k in a line
   int64_t lanes = 1;
+
+  /// Elements of `grain` that a line stands for. An element of top_k takes as long as several of another operator.
+  int64_t weightOfLine() const {
+    return name == "top_k" ? 8 * std::max<int64_t>(1, length.constantOr(1024))
+                           : std::max<int64_t>(1, length.constantOr(64));
+  }
 
   static Value both(KernelBuilder &k, Value a, Value b) { return k.b.create<arith::AndIOp>(k.loc, a, b); }
   static Value either(KernelBuilder &k, Value a, Value b) { return k.b.create<arith::OrIOp>(k.loc, a, b); }

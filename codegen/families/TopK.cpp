@@ -14,23 +14,43 @@ using Values = KernelBuilder::Values;
 
 constexpr int64_t topDigit = 11; // bits
 
-/// Elements that are compared with the least of the best ones before there is room for their keys again.
-constexpr int64_t filteredTogether = 1024;
-/// Keys that are collected of a long line before all but the best ones are dropped.
-Dim collected(const Dim &kept) { return kept * 2 + 4 * filteredTogether; }
+/// Words that are put in order by counting for each the words before it.
+constexpr int64_t mostRanked = 256;
+/// Words that `rank` may touch behind the last one.
+constexpr int64_t padding = 16;
+
+/// How a long line is filtered: elements that are compared with the least of the best ones before there is room for
+/// their keys again, and keys that are collected before all but the best ones are dropped.
+struct Filter {
+  bool ranks; // few results: words are ranked, otherwise their digits counted
+  int64_t together() const { return ranks ? 64 : 1024; }
+  Dim room(const Dim &kept) const { return ranks ? kept + 2 * together() : kept * 2 + 4 * together(); }
+};
+constexpr int64_t fewRanked = mostRanked - 128; // results for which the room of a ranking filter can be ranked
 
 class Sorting {
 public:
   Sorting(KernelHarness &h, const TopKLine &line)
-      : h(h), k(h.k), line(line), words(line.length + 1), bits(keyBits(line.type)), wide(bits > 32) {}
+      : h(h), k(h.k), line(line), words(line.length + padding), bits(keyBits(line.type)), wide(bits > 32) {}
 
   void emit() {
-    Dim room = collected(line.most);
-    bool filters = bits == 32 && line.elements && line.lanes > 1 &&
-                   (room - line.length).constantOr(-1) < 0; // else a line is never long enough
-    if (!filters)
+    if (bits != 32 || !line.elements || line.lanes < 2)
       return emitSort();
-    k.ifThen(k.less(h.extent(room), h.extent(line.length)), [&] { emitFilter(); }, [&] { emitSort(); });
+    // The first of these that is legal, decided at compile time where the extents are static.
+    Value length = h.extent(line.length), few = k.less(line.kept, k.constant(fewRanked + 1));
+    auto isLonger = [&](Filter filter) { return k.less(h.extent(filter.room(line.most)), length); };
+    Value counted = k.select(isLonger(Filter{false}), k.constant(2), k.constant(0));
+    Value way = k.select(few, k.select(isLonger(Filter{true}), k.constant(1), k.constant(0)), counted);
+    Value ranked = k.select(k.less(length, k.constant(mostRanked + 1)), k.constant(3), way);
+    way = k.select(equal(way, k.constant(0)), ranked, way);
+    k.ifThen(equal(way, k.constant(0)), [&] { emitSort(); });
+    k.ifThen(equal(way, k.constant(1)), [&] { emitFilter({true}); });
+    k.ifThen(equal(way, k.constant(2)), [&] { emitFilter({false}); });
+    k.ifThen(equal(way, k.constant(3)), [&] {
+      k.loop(k.constant(0), length, 1, [&](Value i) { store(wordOf(i), k.scratch(), i); });
+      rank(k.scratch(), atWord(words), length);
+      putAll(atWord(words));
+    });
   }
 
 private:
@@ -115,15 +135,16 @@ private:
 
   // ---- Long lines ----
 
-  void emitFilter() {
+  void emitFilter(Filter filter) {
     SortBuffers buffers{k.scratch(), atWord(words), {}, {}, atWord(words * 2)};
-    Value room = h.extent(collected(line.most)), first = k.sub(room, k.constant(filteredTogether));
+    Value room = h.extent(filter.room(line.most)), first = k.sub(room, k.constant(filter.together()));
     k.loop(k.constant(0), first, 1, [&](Value i) { store(wordOf(i), buffers.words, i); });
     store(first, cells(), k.constant(0));
-    k.loop(first, h.extent(line.length), filteredTogether, [&](Value at) {
+    k.loop(first, h.extent(line.length), filter.together(), [&](Value at) {
       Value count = load(cells(), k.constant(0));
-      k.ifThen(k.less(room, k.add(count, filteredTogether + 1)), [&] { keepBest(buffers, count); });
-      Value end = k.min(k.add(at, filteredTogether), h.extent(line.length));
+      k.ifThen(k.less(room, k.add(count, filter.together() + 1)),
+               [&] { filter.ranks ? keepRanked(buffers, count) : keepBest(buffers, count); });
+      Value end = k.min(k.add(at, filter.together()), h.extent(line.length));
       Value least = k.splat(line.element(load(cells(), k.constant(1))), line.lanes);
       h.forVectors(at, end, line.lanes, 1, [&](Value i, Value mask) {
         Value bitsSet = bitsOf(k, h.both(goesBefore(line.elements(i, mask), least), mask));
@@ -133,14 +154,54 @@ private:
         store(k.add(place, countBits(k, bitsSet)), cells(), k.constant(0));
       });
     });
-    buffers = radixSort(k, buffers, load(cells(), k.constant(0)), 32, bits);
-    k.loop(k.constant(0), line.kept, 1, [&](Value i) { line.put(i, positionOf(load(buffers.words, i))); });
+    Value count = load(cells(), k.constant(0));
+    if (!filter.ranks)
+      return putAll(radixSort(k, buffers, count, 32, bits).words);
+    rank(buffers.words, buffers.spareWords, count);
+    putAll(buffers.spareWords);
+  }
+
+  void putAll(Value sorted) {
+    k.loop(k.constant(0), line.kept, 1, [&](Value i) { line.put(i, positionOf(load(sorted, i))); });
+  }
+
+  /// Writes `count` different words in ascending order to `to`.
+  void rank(Value from, Value to, Value count) {
+    constexpr int64_t beside = 4;
+    int64_t lanes = k.target.lanes(64);
+    k.loop(k.constant(0), k.constant(padding), 1, [&](Value i) { store(k.constant(-1), from, k.add(count, i)); });
+    mlir::Type vector = KernelBuilder::vectorOf(k.i64(), lanes);
+    k.loop(k.constant(0), count, beside, [&](Value i) {
+      Values own, sums(beside, k.zero(vector));
+      for (int64_t n = 0; n < beside; ++n)
+        own.push_back(load(from, k.add(i, n)));
+      sums = k.loop(k.constant(0), count, lanes, sums, [&](Value j, mlir::ValueRange state) {
+        Value others = k.load(from, j, ElementType::i64, lanes);
+        Values next;
+        for (int64_t n = 0; n < beside; ++n) {
+          Value before = k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::ult, others, k.splat(own[n], lanes));
+          next.push_back(k.b.create<arith::AddIOp>(k.loc, state[n], k.b.create<arith::ExtUIOp>(k.loc, vector, before)));
+        }
+        return next;
+      });
+      for (int64_t n = 0; n < beside; ++n)
+        store(own[n], to,
+              h.across(ElementType::i64, sums[n], [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); }));
+    });
+  }
+
+  /// Leaves the words of the first `kept` results, in order.
+  void keepRanked(const SortBuffers &buffers, Value count) {
+    rank(buffers.words, buffers.spareWords, count);
+    k.loop(k.constant(0), line.kept, 1, [&](Value i) { store(load(buffers.spareWords, i), buffers.words, i); });
+    store(line.kept, cells(), k.constant(0));
+    store(positionOf(load(buffers.words, k.sub(line.kept, k.constant(1)))), cells(), k.constant(1));
   }
 
   /// The number of words, and the position of the last one of the best.
   Value cells() { return k.gep(atWord(words * 2), k.constant(radixHistogram(bits)), k.i64()); }
   Value positionOf(Value word) { return k.b.create<arith::AndIOp>(k.loc, word, k.constant(0xffffffff)); }
-  Value equal(Value x, Value y) { return k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::eq, x, y); }
+  Value equal(Value x, Value y) { return k.b.createOrFold<arith::CmpIOp>(k.loc, arith::CmpIPredicate::eq, x, y); }
   Value one(Value condition) { return k.b.create<arith::ExtUIOp>(k.loc, k.i64(), condition); }
 
   /// True at least where an element goes before `least`: always where one of them is no number.
@@ -203,11 +264,14 @@ private:
 
 Dim topKScratch(ElementType type, const Dim &length) {
   int64_t bits = keyBits(type), counters = std::max(radixHistogram(bits), int64_t(1) << topDigit);
-  return (length + 1) * (bits > 32 ? 32 : 16) + 8 * (counters + 2); // two cells of the filter
+  return (length + padding) * (bits > 32 ? 32 : 16) + 8 * (counters + 2); // two cells of the filter
 }
 
 Dims topKExtents(const Dim &length, const Dim &kept) {
-  return {length, length + 1, (length + 1) * 2, (length + 1) * 3, (length + 1) * 4, kept, collected(kept)};
+  Dims extents = {length, kept, Filter{true}.room(kept), Filter{false}.room(kept)};
+  for (int64_t part = 1; part <= 4; ++part)
+    extents.push_back((length + padding) * part);
+  return extents;
 }
 
 void topKBySorting(KernelHarness &h, const TopKLine &line) { Sorting(h, line).emit(); }

@@ -14,15 +14,20 @@ llvm::SmallVector<mlir::Value> ExtentBuilder::emitAll(llvm::StringRef mnemonic, 
   return llvm::SmallVector<mlir::Value>(made->getResults());
 }
 
+mlir::Value ExtentBuilder::described(mlir::Value constant) {
+  shapes.set(constant, nn::infoOf(constant));
+  return constant;
+}
+
 mlir::Value ExtentBuilder::numbers(std::vector<int64_t> values) {
   auto count = static_cast<int64_t>(values.size());
-  return makeConstant(b, op->getLoc(), Tensor::of<int64_t>({count}, std::span<const int64_t>(values)),
-                      constantName(op, ".numbers"));
+  return described(makeConstant(b, op->getLoc(), Tensor::of<int64_t>({count}, std::span<const int64_t>(values)),
+                                constantName(op, ".numbers")));
 }
 
 mlir::Value ExtentBuilder::reals(const std::vector<double> &values) {
-  return makeConstant(b, op->getLoc(), ElementType::f64, {static_cast<int64_t>(values.size())}, values,
-                      constantName(op, ".reals"));
+  return described(makeConstant(b, op->getLoc(), ElementType::f64, {static_cast<int64_t>(values.size())}, values,
+                                constantName(op, ".reals")));
 }
 
 mlir::Value ExtentBuilder::cast(mlir::Value value, ElementType type) {
@@ -211,6 +216,7 @@ private:
     Tensor value = evaluateOperator(*record, *nn::attrsOf(&op), given).front().tensor();
     mlir::OpBuilder b(&op);
     mlir::Value constant = makeConstant(b, op.getLoc(), value, constantName(&op, ".known"));
+    shapes.set(constant, nn::infoOf(constant));
     op.getResult(0).replaceAllUsesWith(constant);
     op.erase();
     return true;

@@ -50,6 +50,8 @@ private:
   UniqueNames &symbols;
   mlir::Operation *op;
   mlir::OpBuilder b;
+  /// Its description may be that of a value that was erased, whose place it has.
+  mlir::Value described(mlir::Value constant);
 };
 
 /// A symbol for `what` of `op`: its first source node with what texts of extents may hold.
