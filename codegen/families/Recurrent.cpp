@@ -54,7 +54,6 @@ private:
   // Of the block at work.
   int64_t rows = 0;
   Value openRows; // a split plan of an open batch: as many rows; null: `rows`
-  Value blocks;   // likewise: their number
   Value firstRow;
   Value firstColumn, endColumn; // all columns unless split
   Value scratchStart;           // in elements; null: 0
@@ -97,74 +96,45 @@ private:
   }
 
   void emitStage() {
-    emitPart([&] { fetchStates(); }, [&](size_t phase) { emitPhase(phase); }, [&](Value at) { storeStates(at); });
-  }
-
-  /// What `stage` is: the first fetches, the others are phases of steps, and the last one stores from a hidden state.
-  void emitPart(const std::function<void()> &fetch, const std::function<void(size_t)> &emitOne,
-                const std::function<void(Value)> &store) {
     auto phases = static_cast<int64_t>(plan.phases.size());
     Value done = k.sub(stage, k.constant(1)); // phases before this one
-    k.ifThen(k.less(stage, k.constant(1)), fetch, [&] {
-      beginStep(k.div(done, phases));
-      if (phases == 1)
-        return emitOne(0);
-      k.ifThen(k.less(k.rem(done, phases), k.constant(1)), [&] { emitOne(0); }, [&] { emitOne(1); });
-    });
-    k.ifThen(k.less(k.mul(steps, phases), k.add(stage, 1)), [&] { store(k.mul(k.rem(steps, 2), plan.stateSize())); });
+    k.ifThen(
+        k.less(stage, k.constant(1)), [&] { fetchStates(); },
+        [&] {
+          beginStep(k.div(done, phases));
+          if (phases == 1)
+            return emitPhase(0);
+          k.ifThen(k.less(k.rem(done, phases), k.constant(1)), [&] { emitPhase(0); }, [&] { emitPhase(1); });
+        });
+    k.ifThen(k.less(k.mul(steps, phases), k.add(stage, 1)),
+             [&] { storeStates(k.mul(k.rem(steps, 2), plan.stateSize())); });
   }
 
   // ---- Stages of an open batch ----
 
-  /// A unit is a tile of a block; the blocks of a tile lie side by side, so a slot reads few columns of the weights, and
-  /// each of them once for all blocks.
+  /// As with a static batch, but for the number of rows of a block.
   void emitOpenStages() {
-    blocks = dims.value(k, plan.blocks());
     forRuns(k, k.begin(), k.end(), dims.value(k, plan.stageUnits()), [&](Value number, Value low, Value high) {
       stage = number;
-      emitPart([&] { forBlocks(low, high, [&] { fetchStates(); }); },
-               [&](size_t phase) { emitOpenPhase(phase, low, high); },
-               [&](Value at) { forBlocks(low, high, [&] { storeStates(at); }); });
-    });
-  }
-
-  void enterBlock(Value block) {
-    Value chunks = dims.value(k, plan.chunks()), size = dims.value(k, plan.evenRows());
-    bool two = form.directions() == 2;
-    d = two ? Value(k.b.create<mlir::arith::DivUIOp>(k.loc, block, chunks)) : k.constant(0);
-    firstRow = k.mul(two ? k.sub(block, k.mul(d, chunks)) : block, size);
-    openRows = k.min(size, k.sub(batch, firstRow));
-    scratchStart = k.mul(block, plan.blockScratch());
-  }
-
-  /// Calls body() for every block with those of its columns that belong to the units [low, high).
-  void forBlocks(Value low, Value high, const std::function<void()> &body) {
-    k.loop(k.constant(0), blocks, 1, [&](Value block) {
-      auto columnAt = [&](Value unit) {
-        Value above = k.sub(k.add(unit, k.sub(blocks, k.constant(1))), block);
-        return k.mul(k.b.create<mlir::arith::DivUIOp>(k.loc, above, blocks), plan.tileColumns());
-      };
-      enterBlock(block);
-      firstColumn = columnAt(low);
-      endColumn = columnAt(high);
-      body();
-    });
-  }
-
-  void emitOpenPhase(size_t phase, Value low, Value high) {
-    auto quotient = [&](Value x) -> Value { return k.b.create<mlir::arith::DivUIOp>(k.loc, x, blocks); };
-    Value first = quotient(low), end = quotient(k.add(high, k.sub(blocks, k.constant(1)))),
-          isOdd = k.less(k.constant(0), odd);
-    k.loop(first, end, 1, [&](Value i) {
-      Value tile = k.select(isOdd, k.sub(k.sub(k.add(first, end), k.constant(1)), i), i), start = k.mul(tile, blocks);
-      k.loop(k.max(k.sub(low, start), k.constant(0)), k.min(k.sub(high, start), blocks), 1, [&](Value block) {
+      forRuns(k, low, high, plan.tiles(), [&](Value block, Value lowTile, Value highTile) {
+        firstColumn = k.mul(lowTile, plan.tileColumns());
+        endColumn = k.mul(highTile, plan.tileColumns());
         enterBlock(block);
-        for (rows = plan.rows; rows > 0; --rows)
-          k.ifThen(k.b.create<mlir::arith::CmpIOp>(k.loc, mlir::arith::CmpIPredicate::eq, openRows, k.constant(rows)),
-                   [&] { emitTile(phase, k.mul(tile, plan.tileColumns())); });
+        ofDirection([&] { emitStage(); });
       });
     });
-    forBlocks(low, high, [&] { ofDirection([&] { finish(phase); }); });
+  }
+
+  /// Blocks of two sizes, larger ones first.
+  void enterBlock(Value block) {
+    Value chunks = dims.value(k, plan.evenChunks()), small = dims.value(k, plan.evenRows()),
+          large = k.sub(batch, k.mul(small, chunks));
+    bool two = form.directions() == 2;
+    d = two ? Value(k.b.create<mlir::arith::DivUIOp>(k.loc, block, chunks)) : k.constant(0);
+    Value chunk = two ? k.sub(block, k.mul(d, chunks)) : block;
+    firstRow = k.add(k.mul(chunk, small), k.min(chunk, large));
+    openRows = k.add(small, k.b.create<mlir::arith::ExtUIOp>(k.loc, k.i64(), k.less(chunk, large)));
+    scratchStart = k.mul(block, plan.blockScratch());
   }
 
   /// Calls body() with the functions of direction d.
@@ -240,12 +210,21 @@ private:
   }
 
   void emitPhase(size_t phase) {
+    if (openRows)
+      for (rows = plan.rows; rows > 0; --rows)
+        k.ifThen(k.b.create<mlir::arith::CmpIOp>(k.loc, mlir::arith::CmpIPredicate::eq, openRows, k.constant(rows)),
+                 [&] { emitTiles(phase); });
+    else
+      emitTiles(phase);
+    finish(phase);
+  }
+
+  void emitTiles(size_t phase) {
     Value isOdd = k.less(k.constant(0), odd);
     k.loop(firstColumn, endColumn, plan.tileColumns(), [&](Value column) {
       Value down = k.sub(k.sub(endColumn, k.constant(plan.tileColumns())), k.sub(column, firstColumn));
       emitTile(phase, plan.tiles() == 1 ? column : k.select(isOdd, down, column));
     });
-    finish(phase);
   }
 
   // ---- Places ----
@@ -462,7 +441,7 @@ GeneratedKernel generateRecurrent(const KernelProblem &problem, const KernelFact
   for (const Dim &dim : {plan.steps, plan.batch, plan.chunks()})
     dims.need(dim);
   if (plan.split)
-    for (const Dim &dim : {plan.blocks(), plan.stageUnits(), plan.evenRows()})
+    for (const Dim &dim : {plan.evenChunks(), plan.stageUnits(), plan.evenRows()})
       dims.need(dim);
   mlir::func::FuncOp function = problem.function;
   std::vector<bool> writable(function.getNumArguments(), false);

@@ -19,14 +19,12 @@ constexpr int64_t mostRanked = 256;
 /// Words that `rank` may touch behind the last one.
 constexpr int64_t padding = 16;
 
-/// How a long line is filtered: elements that are compared with the least of the best ones before there is room for
-/// their keys again, and keys that are collected before all but the best ones are dropped.
-struct Filter {
-  bool ranks; // few results: words are ranked, otherwise their digits counted
-  int64_t together() const { return ranks ? 64 : 1024; }
-  Dim room(const Dim &kept) const { return ranks ? kept + 2 * together() : kept * 2 + 4 * together(); }
-};
-constexpr int64_t fewRanked = mostRanked - 128; // results for which the room of a ranking filter can be ranked
+/// Results that wait in order for elements that are inserted.
+constexpr int64_t mostInserted = 128;
+/// Elements that are compared with the least of the best ones before there is room for their keys again, and keys that
+/// are collected before all but the best ones are dropped.
+constexpr int64_t filteredTogether = 1024;
+Dim collected(const Dim &kept) { return kept * 2 + 4 * filteredTogether; }
 
 class Sorting {
 public:
@@ -37,17 +35,15 @@ public:
     if (bits != 32 || !line.elements || line.lanes < 2)
       return emitSort();
     // The first of these that is legal, decided at compile time where the extents are static.
-    Value length = h.extent(line.length), few = k.less(line.kept, k.constant(fewRanked + 1));
-    auto isLonger = [&](Filter filter) { return k.less(h.extent(filter.room(line.most)), length); };
-    Value counted = k.select(isLonger(Filter{false}), k.constant(2), k.constant(0));
-    Value way = k.select(few, k.select(isLonger(Filter{true}), k.constant(1), k.constant(0)), counted);
-    Value ranked = k.select(k.less(length, k.constant(mostRanked + 1)), k.constant(3), way);
-    way = k.select(equal(way, k.constant(0)), ranked, way);
-    k.ifThen(equal(way, k.constant(0)), [&] { emitSort(); });
-    k.ifThen(equal(way, k.constant(1)), [&] { emitFilter({true}); });
-    k.ifThen(equal(way, k.constant(2)), [&] { emitFilter({false}); });
+    Value length = h.extent(line.length), zero = k.constant(0);
+    Value ranked = k.select(k.less(length, k.constant(mostRanked + 1)), k.constant(3), zero);
+    Value way = k.select(k.less(h.extent(collected(line.most)), length), k.constant(2), ranked);
+    way = k.select(k.less(line.kept, k.constant(mostInserted + 1)), k.constant(1), way);
+    k.ifThen(equal(way, zero), [&] { emitSort(); });
+    k.ifThen(equal(way, k.constant(1)), [&] { emitInsertions(); });
+    k.ifThen(equal(way, k.constant(2)), [&] { emitFilter(); });
     k.ifThen(equal(way, k.constant(3)), [&] {
-      k.loop(k.constant(0), length, 1, [&](Value i) { store(wordOf(i), k.scratch(), i); });
+      k.loop(zero, length, 1, [&](Value i) { store(wordOf(i), k.scratch(), i); });
       rank(k.scratch(), atWord(words), length);
       putAll(atWord(words));
     });
@@ -135,30 +131,60 @@ private:
 
   // ---- Long lines ----
 
-  void emitFilter(Filter filter) {
+  void emitFilter() {
     SortBuffers buffers{k.scratch(), atWord(words), {}, {}, atWord(words * 2)};
-    Value room = h.extent(filter.room(line.most)), first = k.sub(room, k.constant(filter.together()));
+    Value room = h.extent(collected(line.most)), first = k.sub(room, k.constant(filteredTogether));
     k.loop(k.constant(0), first, 1, [&](Value i) { store(wordOf(i), buffers.words, i); });
     store(first, cells(), k.constant(0));
-    k.loop(first, h.extent(line.length), filter.together(), [&](Value at) {
+    k.loop(first, h.extent(line.length), filteredTogether, [&](Value at) {
       Value count = load(cells(), k.constant(0));
-      k.ifThen(k.less(room, k.add(count, filter.together() + 1)),
-               [&] { filter.ranks ? keepRanked(buffers, count) : keepBest(buffers, count); });
-      Value end = k.min(k.add(at, filter.together()), h.extent(line.length));
-      Value least = k.splat(line.element(load(cells(), k.constant(1))), line.lanes);
+      k.ifThen(k.less(room, k.add(count, filteredTogether + 1)), [&] { keepBest(buffers, count); });
+      Value end = k.min(k.add(at, filteredTogether), h.extent(line.length));
+      Value least = line.element(load(cells(), k.constant(1)));
       h.forVectors(at, end, line.lanes, 1, [&](Value i, Value mask) {
-        Value bitsSet = bitsOf(k, h.both(goesBefore(line.elements(i, mask), least), mask));
-        Value place = load(cells(), k.constant(0));
-        forBits(k, bitsSet,
+        Value place = load(cells(), k.constant(0)), found = bitsBefore(i, mask, least);
+        forBits(k, found,
                 [&](Value number, Value bit) { store(wordOf(k.add(i, bit)), buffers.words, k.add(place, number)); });
-        store(k.add(place, countBits(k, bitsSet)), cells(), k.constant(0));
+        store(k.add(place, countBits(k, found)), cells(), k.constant(0));
       });
     });
-    Value count = load(cells(), k.constant(0));
-    if (!filter.ranks)
-      return putAll(radixSort(k, buffers, count, 32, bits).words);
-    rank(buffers.words, buffers.spareWords, count);
-    putAll(buffers.spareWords);
+    putAll(radixSort(k, buffers, load(cells(), k.constant(0)), 32, bits).words);
+  }
+
+  /// The elements of a vector that may go before `least`, as bits.
+  Value bitsBefore(Value i, Value mask, Value least) {
+    return bitsOf(k, h.both(goesBefore(line.elements(i, mask), k.splat(least, line.lanes)), mask));
+  }
+
+  /// Few results: their words lie in order, and elements that go before the last one are inserted.
+  void emitInsertions() {
+    Value best = atWord(words), last = k.sub(line.kept, k.constant(1));
+    k.loop(k.constant(0), line.kept, 1, [&](Value i) { store(wordOf(i), k.scratch(), i); });
+    rank(k.scratch(), best, line.kept);
+    auto note = [&] { k.store(line.element(positionOf(load(best, last))), cells(), k.constant(0), line.type); };
+    note();
+    h.forVectors(line.kept, h.extent(line.length), line.lanes, 1, [&](Value i, Value mask) {
+      Value found = bitsBefore(i, mask, k.load(cells(), k.constant(0), line.type));
+      k.ifThen(k.less(k.constant(0), countBits(k, found)), [&] {
+        forBits(k, found, [&](Value, Value bit) { insert(best, wordOf(k.add(i, bit))); });
+        note();
+      });
+    });
+    putAll(best);
+  }
+
+  /// Moves all words behind `word` on by one, the last ones first. One that belongs behind all of them is lost there.
+  void insert(Value best, Value word) {
+    int64_t lanes = k.target.lanes(64);
+    Value vectors = h.divide(k.add(line.kept, lanes - 1), k.constant(lanes)), own = k.splat(word, lanes);
+    Value place = k.loop(k.constant(0), vectors, 1, {k.constant(0)}, [&](Value n, mlir::ValueRange state) {
+      Value at = k.mul(k.sub(k.sub(vectors, n), k.constant(1)), lanes),
+            others = k.load(best, at, ElementType::i64, lanes);
+      Value behind = k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::ugt, others, own);
+      k.maskedStore(others, best, k.add(at, 1), ElementType::i64, behind);
+      return Values{k.add(state[0], k.sub(k.constant(lanes), countBits(k, bitsOf(k, behind))))};
+    })[0];
+    store(word, best, place);
   }
 
   void putAll(Value sorted) {
@@ -188,14 +214,6 @@ private:
         store(own[n], to,
               h.across(ElementType::i64, sums[n], [](ScalarBuilder &b, Value x, Value y) { return b.add(x, y); }));
     });
-  }
-
-  /// Leaves the words of the first `kept` results, in order.
-  void keepRanked(const SortBuffers &buffers, Value count) {
-    rank(buffers.words, buffers.spareWords, count);
-    k.loop(k.constant(0), line.kept, 1, [&](Value i) { store(load(buffers.spareWords, i), buffers.words, i); });
-    store(line.kept, cells(), k.constant(0));
-    store(positionOf(load(buffers.words, k.sub(line.kept, k.constant(1)))), cells(), k.constant(1));
   }
 
   /// The number of words, and the position of the last one of the best.
@@ -268,7 +286,7 @@ Dim topKScratch(ElementType type, const Dim &length) {
 }
 
 Dims topKExtents(const Dim &length, const Dim &kept) {
-  Dims extents = {length, kept, Filter{true}.room(kept), Filter{false}.room(kept)};
+  Dims extents = {length, kept, collected(kept)};
   for (int64_t part = 1; part <= 4; ++part)
     extents.push_back((length + padding) * part);
   return extents;

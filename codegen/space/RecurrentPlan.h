@@ -52,11 +52,17 @@ struct RecurrentPlan : RecurrentGeometry {
   /// is one for each phase of each step.
   Dim stages() const { return steps * Dim(static_cast<int64_t>(phases.size())) + Dim(1); }
   /// Split plan: number of blocks of rows in all directions. Each block has its own states.
-  Dim blocks() const { return chunks() * Dim(form.directions()); }
+  Dim blocks() const { return (batch.isConstant() ? chunks() : evenChunks()) * Dim(form.directions()); }
   /// Split plan: work items of one stage. Each is one tile of columns of one block.
   Dim stageUnits() const { return blocks() * Dim(tiles()); }
-  /// Split plan of an open batch: the rows of a block, all blocks as large as one another but the last. At most `rows`.
-  Dim evenRows() const { return ceilDiv(batch, maximum(chunks(), 1)); }
+  /// Split plan of an open batch: blocks of rows of one direction. An odd number of blocks becomes even where at least
+  /// four rows are left in each: two threads then have blocks of their own, and share no states.
+  Dim evenChunks() const {
+    Dim odd = chunks() - floorDiv(chunks(), 2) * 2;
+    return chunks() + odd * minimum(floorDiv(floorDiv(batch, 4), chunks() + 1), 1);
+  }
+  /// Rows of each block; the first ones have one more until all rows have a block.
+  Dim evenRows() const { return floorDiv(batch, maximum(evenChunks(), 1)); }
 
   // A tile has the same range of columns of every gate.
   int64_t tileColumns() const { return vectors * lanes; }
