@@ -161,6 +161,8 @@ private:
     Value best = atWord(words), last = k.sub(line.kept, k.constant(1));
     k.loop(k.constant(0), line.kept, 1, [&](Value i) { store(wordOf(i), k.scratch(), i); });
     rank(k.scratch(), best, line.kept);
+    // Whole vectors are compared: nothing behind the results goes before a word.
+    k.loop(k.constant(0), k.constant(padding), 1, [&](Value i) { store(k.constant(-1), best, k.add(line.kept, i)); });
     auto note = [&] { k.store(line.element(positionOf(load(best, last))), cells(), k.constant(0), line.type); };
     note();
     h.forVectors(line.kept, h.extent(line.length), line.lanes, 1, [&](Value i, Value mask) {
