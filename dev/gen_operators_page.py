@@ -40,7 +40,7 @@ FAMILIES = {
     "elementwise": "Any graph of these operators over one iteration shape becomes one loop; after a contraction, a pool or a reduction it is part of that kernel.",
     "reduction": "Sums, means, extremes and norms along any axes; a reduction is never split across threads.",
     "movement": "Operators that move elements, one per kernel; parameters such as pads are constants or extents.",
-    "resize": "Nearest, linear and cubic interpolation of the spatial axes with weights computed at compile time.",
+    "resize": "Nearest, linear and cubic interpolation of the spatial axes; weights are computed at compile time, or for open extents at the call.",
     "view": "No code: the result is the memory of the operand with other extents, or a copy if the layout of the operand requires it.",
     "folded": "Removed at compile time, because the value is known. Otherwise a kernel stores shapes, and the reference computes other values.",
     "indexed": "Reads or writes at positions in other tensors, or of windows. An index out of range is an error of the run.",

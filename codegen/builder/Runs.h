@@ -3,6 +3,8 @@
 
 #include "codegen/builder/KernelBuilder.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace lathe {
 
 /// Calls body(run, low, high) for every range of `size` numbers that intersects [lo, hi); low and
@@ -12,6 +14,18 @@ inline void forRuns(KernelBuilder &k, mlir::Value lo, mlir::Value hi, int64_t si
   k.loop(k.div(lo, size), k.div(k.add(hi, size - 1), size), 1, [&](mlir::Value run) {
     mlir::Value start = k.mul(run, size);
     body(run, k.max(k.sub(lo, start), k.constant(0)), k.min(k.sub(hi, start), k.constant(size)));
+  });
+}
+
+/// Likewise for ranges whose size is known at run time; it is positive where [lo, hi) is not empty.
+inline void forRuns(KernelBuilder &k, mlir::Value lo, mlir::Value hi, mlir::Value size,
+                    const std::function<void(mlir::Value, mlir::Value, mlir::Value)> &body) {
+  auto quotient = [&](mlir::Value x) -> mlir::Value { return k.b.create<mlir::arith::DivUIOp>(k.loc, x, size); };
+  k.ifThen(k.less(lo, hi), [&] {
+    k.loop(quotient(lo), quotient(k.add(hi, k.sub(size, k.constant(1)))), 1, [&](mlir::Value run) {
+      mlir::Value start = k.mul(run, size);
+      body(run, k.max(k.sub(lo, start), k.constant(0)), k.min(k.sub(hi, start), size));
+    });
   });
 }
 

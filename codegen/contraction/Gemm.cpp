@@ -84,8 +84,8 @@ private:
 /// First row of a chunk and the first behind it, of one matrix.
 std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
   if (!gemm.m.isConstant()) {
-    Value first = k.mul(chunkNumber, plan.mc * plan.rows);
-    return {first, k.min(k.add(first, plan.mc * plan.rows), dims.value(k, gemm.m))};
+    Value size = dims.value(k, plan.evenChunk()), first = k.mul(chunkNumber, size);
+    return {first, k.min(k.add(first, size), dims.value(k, gemm.m))};
   }
   // Blocks of two sizes, larger ones first.
   auto [count, small, large] = evenPieces(gemm.m.constant(), plan.rows);
@@ -284,9 +284,8 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
            [&](Value piece) { return k.add(k.mul(piece, small), large); });
     return;
   }
-  Value m = dims.value(k, gemm.m);
-  first = chunkRow;
-  last = k.min(k.add(first, plan.mc * plan.rows), m);
+  std::tie(first, last) = rowsOf(chunk);
+  chunkRow = first;
   // Whole blocks, then what is left in smaller and smaller ones.
   for (int64_t rows = plan.rows; rows > 0; rows = rows == 1 ? 0 : (rows + 2) / 3) {
     Value count = k.b.create<mlir::arith::DivUIOp>(k.loc, k.sub(last, first), k.constant(rows));
@@ -371,6 +370,8 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Contractio
   RunTimeDims dims;
   for (const Dim &dim : {gemm.batch, gemm.m, plan.chunks()})
     dims.need(dim);
+  if (!gemm.m.isConstant())
+    dims.need(plan.evenChunk());
   for (const Dims *list : {&gemm.outer, &gemm.aOuter, &gemm.bOuter})
     for (const Dim &dim : *list)
       dims.need(dim);

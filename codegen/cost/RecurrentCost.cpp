@@ -38,7 +38,7 @@ Prediction RecurrentFacts::predict(const Schedule &schedule) const {
          blocks = directions * std::max(1.0, valueOf(plan.chunks()));
   cost.compute = steps * blocks * stepCycles(target, plan);
   double weights = double(plan.packedSize() * plan.elementBytes());
-  double readers = plan.split ? std::min<double>(threads, double(plan.stageUnits())) : 1;
+  double readers = plan.split ? std::min<double>(threads, valueOf(plan.stageUnits())) : 1;
   if (plan.constantR)
     cost.readFirst(weights * directions, 0.3);
   else
@@ -46,9 +46,9 @@ Prediction RecurrentFacts::predict(const Schedule &schedule) const {
   cost.readAgain((steps * blocks - 1) * weights, weights / readers, 0.2);
   double units = blocks;
   if (plan.split) {
-    units = double(plan.stageUnits());
+    units = valueOf(plan.stageUnits());
     cost.once += valueOf(plan.stages()) * (forkJoinCycles(threads) + callCycles);
-    cost.compute += valueOf(plan.stages()) * double(plan.stageUnits()) * callCycles;
+    cost.compute += valueOf(plan.stages()) * valueOf(plan.stageUnits()) * callCycles;
   }
   return cost.finish(units, 0.4);
 }

@@ -139,4 +139,52 @@ std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
   return facts;
 }
 
+std::vector<char> packedWeights(const RecurrentPlan &plan, const nn::ConstantData &data) {
+  int64_t size = plan.elementBytes();
+  std::vector<char> packed(plan.form.directions() * plan.packedSize() * size); // columns beyond the last stay zero
+  char *to = packed.data();
+  for (int64_t d = 0; d < plan.form.directions(); ++d)
+    for (const RecurrentPhase &phase : plan.phases)
+      for (int64_t tile = 0; tile < plan.tiles(); ++tile)
+        for (int64_t k = 0; k < plan.hidden; ++k)
+          for (int64_t gate : phase.gates)
+            for (int64_t j = 0; j < plan.tileColumns(); ++j, to += size) {
+              int64_t column = tile * plan.tileColumns() + j;
+              if (column < plan.hidden)
+                std::memcpy(
+                    to,
+                    data.bytes.data() +
+                        (data.splat ? 0 : ((d * plan.form.gates() + gate) * plan.hidden + column) * plan.hidden + k) *
+                            size,
+                    size);
+            }
+  return packed;
+}
+
+void emitPacking(KernelBuilder &k, const RecurrentPlan &plan, mlir::Value d, const std::function<mlir::Value()> &to) {
+  using mlir::Value;
+  int64_t gates = plan.form.gates();
+  int64_t wide = plan.tileColumns();
+  for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+    auto &members = plan.phases[phase].gates;
+    for (auto [position, gate] : llvm::enumerate(members)) {
+      int64_t all = static_cast<int64_t>(members.size()) * wide;
+      Value base = k.constant(plan.packedOffset(phase) + static_cast<int64_t>(position) * wide);
+      auto copy = [&](int64_t low, int64_t high, bool real) {
+        k.loop(k.constant(low), k.constant(high), 1, [&](Value column) {
+          Value place = k.add(k.add(base, k.mul(k.div(column, wide), plan.hidden * all)), k.rem(column, wide));
+          Value from = k.mul(k.add(k.mul(k.add(k.mul(d, gates), gate), plan.hidden), column), plan.hidden);
+          k.loop(k.constant(0), k.constant(plan.hidden), 1, [&](Value step) {
+            Value element =
+                real ? k.load(k.buffer(plan.r), k.add(from, step), plan.type) : k.zero(k.computeType(plan.type));
+            k.store(element, to(), k.add(place, k.mul(step, all)), plan.type);
+          });
+        });
+      };
+      copy(0, plan.hidden, true);
+      copy(plan.hidden, plan.padded(), false);
+    }
+  }
+}
+
 } // namespace lathe

@@ -36,7 +36,7 @@ public:
     steps = dims.value(k, plan.steps);
     batch = dims.value(k, plan.batch);
     if (plan.split)
-      return emitStages();
+      return plan.batch.isConstant() ? emitStages() : emitOpenStages();
     firstColumn = k.constant(0);
     endColumn = k.constant(plan.padded());
     k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
@@ -53,6 +53,7 @@ private:
   int64_t functionsOf = 0;
   // Of the block at work.
   int64_t rows = 0;
+  Value openRows; // a split plan of an open batch: as many rows; null: `rows`
   Value firstRow;
   Value firstColumn, endColumn; // all columns unless split
   Value scratchStart;           // in elements; null: 0
@@ -74,32 +75,21 @@ private:
     bool two = form.directions() == 2;
     d = two ? Value(k.b.create<mlir::arith::DivUIOp>(k.loc, unit, chunks)) : k.constant(0);
     Value chunk = two ? k.sub(unit, k.mul(d, chunks)) : unit;
-    bool sameFunctions = true;
-    for (int64_t i = 0; i < form.functions(); ++i)
-      sameFunctions &= form.activation(0, i) == form.activation(form.directions() - 1, i);
     if (!plan.constantR)
-      packWeights();
-    functionsOf = 0;
-    if (sameFunctions)
-      return emitChunk(chunk);
-    k.ifThen(
-        k.less(d, k.constant(1)), [&] { emitChunk(chunk); },
-        [&] {
-          functionsOf = 1;
-          emitChunk(chunk);
-        });
+      emitPacking(k, plan, d, [&] { return scratch(plan.weightsOffset()); });
+    ofDirection([&] { emitChunk(chunk); });
   }
 
   // ---- Stages ----
 
   /// The tiles of [begin, end), stage by stage and in each block by block.
   void emitStages() {
-    forRuns(k, k.begin(), k.end(), plan.stageUnits(), [&](Value number, Value low, Value high) {
+    forRuns(k, k.begin(), k.end(), plan.stageUnits().constant(), [&](Value number, Value low, Value high) {
       stage = number;
       forRuns(k, low, high, plan.tiles(), [&](Value unit, Value lowTile, Value highTile) {
         firstColumn = k.mul(lowTile, plan.tileColumns());
         endColumn = k.mul(highTile, plan.tileColumns());
-        scratchStart = plan.blocks() > 1 ? k.mul(unit, plan.blockScratch()) : Value();
+        scratchStart = plan.blocks() == Dim(1) ? Value() : k.mul(unit, plan.blockScratch());
         emitUnit(unit);
       });
     });
@@ -118,6 +108,51 @@ private:
         });
     k.ifThen(k.less(k.mul(steps, phases), k.add(stage, 1)),
              [&] { storeStates(k.mul(k.rem(steps, 2), plan.stateSize())); });
+  }
+
+  // ---- Stages of an open batch ----
+
+  /// As with a static batch, but for the number of rows of a block.
+  void emitOpenStages() {
+    forRuns(k, k.begin(), k.end(), dims.value(k, plan.stageUnits()), [&](Value number, Value low, Value high) {
+      stage = number;
+      forRuns(k, low, high, plan.tiles(), [&](Value block, Value lowTile, Value highTile) {
+        firstColumn = k.mul(lowTile, plan.tileColumns());
+        endColumn = k.mul(highTile, plan.tileColumns());
+        enterBlock(block);
+        ofDirection([&] { emitStage(); });
+      });
+    });
+  }
+
+  /// Blocks of two sizes, larger ones first.
+  void enterBlock(Value block) {
+    Value chunks = dims.value(k, plan.evenChunks()), small = dims.value(k, plan.evenRows()),
+          large = k.sub(batch, k.mul(small, chunks));
+    bool two = form.directions() == 2;
+    d = two ? Value(k.b.create<mlir::arith::DivUIOp>(k.loc, block, chunks)) : k.constant(0);
+    Value chunk = two ? k.sub(block, k.mul(d, chunks)) : block;
+    firstRow = k.add(k.mul(chunk, small), k.min(chunk, large));
+    openRows = k.add(small, k.b.create<mlir::arith::ExtUIOp>(k.loc, k.i64(), k.less(chunk, large)));
+    scratchStart = k.mul(block, plan.blockScratch());
+  }
+
+  /// Calls body() with the functions of direction d.
+  void ofDirection(const std::function<void()> &body) {
+    functionsOf = 0;
+    if (sameFunctions())
+      return body();
+    k.ifThen(k.less(d, k.constant(1)), body, [&] {
+      functionsOf = 1;
+      body();
+    });
+  }
+
+  bool sameFunctions() const {
+    bool same = true;
+    for (int64_t i = 0; i < form.functions(); ++i)
+      same &= form.activation(0, i) == form.activation(form.directions() - 1, i);
+    return same;
   }
 
   // ---- Blocks of rows ----
@@ -140,6 +175,9 @@ private:
       first = k.add(start, k.mul(count, size));
     }
   }
+
+  /// The number of rows of the block at work.
+  Value rowCount() { return openRows ? openRows : k.constant(rows); }
 
   void emitBlock(Value begin, int64_t count) {
     firstRow = begin;
@@ -172,12 +210,21 @@ private:
   }
 
   void emitPhase(size_t phase) {
+    if (openRows)
+      for (rows = plan.rows; rows > 0; --rows)
+        k.ifThen(k.b.create<mlir::arith::CmpIOp>(k.loc, mlir::arith::CmpIPredicate::eq, openRows, k.constant(rows)),
+                 [&] { emitTiles(phase); });
+    else
+      emitTiles(phase);
+    finish(phase);
+  }
+
+  void emitTiles(size_t phase) {
     Value isOdd = k.less(k.constant(0), odd);
     k.loop(firstColumn, endColumn, plan.tileColumns(), [&](Value column) {
       Value down = k.sub(k.sub(endColumn, k.constant(plan.tileColumns())), k.sub(column, firstColumn));
       emitTile(phase, plan.tiles() == 1 ? column : k.select(isOdd, down, column));
     });
-    finish(phase);
   }
 
   // ---- Places ----
@@ -232,7 +279,7 @@ private:
   Value lastAt(Value row) { return k.mul(k.add(k.mul(d, batch), k.add(firstRow, row)), plan.hidden); }
 
   void forVectors(const std::function<void(Value row, Value column, Value offset, Value mask)> &body) {
-    k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
+    k.loop(k.constant(0), rowCount(), 1, [&](Value row) {
       k.loop(firstColumn, endColumn, plan.lanes,
              [&](Value column) { body(row, column, k.add(k.mul(row, plan.padded()), column), maskAt(column)); });
     });
@@ -263,31 +310,6 @@ private:
         k.loop(lengthOf(row), steps, 1,
                [&](Value time) { write(k.zero(vector()), *plan.y, k.add(resultAt(time, row), column), mask); });
     });
-  }
-
-  /// The weights of this direction in the order of packedWeights, into scratch.
-  void packWeights() {
-    int64_t wide = plan.tileColumns();
-    for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
-      auto &members = plan.phases[phase].gates;
-      for (auto [position, gate] : llvm::enumerate(members)) {
-        int64_t all = static_cast<int64_t>(members.size()) * wide;
-        Value base = k.constant(plan.packedOffset(phase) + static_cast<int64_t>(position) * wide);
-        auto copy = [&](int64_t low, int64_t high, bool real) {
-          k.loop(k.constant(low), k.constant(high), 1, [&](Value column) {
-            Value to = k.add(k.add(base, k.mul(k.div(column, wide), plan.hidden * all)), k.rem(column, wide));
-            Value from = k.mul(k.add(k.mul(k.add(k.mul(d, gates()), gate), plan.hidden), column), plan.hidden);
-            k.loop(k.constant(0), k.constant(plan.hidden), 1, [&](Value step) {
-              Value element =
-                  real ? k.load(k.buffer(plan.r), k.add(from, step), plan.type) : k.zero(k.computeType(plan.type));
-              k.store(element, scratch(plan.weightsOffset()), k.add(to, k.mul(step, all)), plan.type);
-            });
-          });
-        };
-        copy(0, plan.hidden, true);
-        copy(plan.hidden, plan.padded(), false);
-      }
-    }
   }
 
   // ---- One tile of one step ----
@@ -332,7 +354,7 @@ private:
   /// The states from the sums of this phase's gates. In a loop of its own: its iterations overlap, where behind each
   /// tile's product one chain of functions would wait for the next.
   void finish(size_t phase) {
-    k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
+    k.loop(k.constant(0), rowCount(), 1, [&](Value row) {
       // The functions of one vector are a chain of more than a hundred instructions: two vectors at a time.
       int64_t pair = plan.vectors % 2 ? 1 : 2;
       auto columns = [&](const std::function<void(Value column)> &body) {
@@ -413,34 +435,14 @@ private:
   }
 };
 
-/// The recurrent weights in the order of RecurrentPlan::packedOffset.
-std::vector<char> packedWeights(const RecurrentPlan &plan, const nn::ConstantData &data) {
-  int64_t size = plan.elementBytes();
-  std::vector<char> packed(plan.form.directions() * plan.packedSize() * size); // columns beyond the last stay zero
-  char *to = packed.data();
-  for (int64_t d = 0; d < plan.form.directions(); ++d)
-    for (const RecurrentPhase &phase : plan.phases)
-      for (int64_t tile = 0; tile < plan.tiles(); ++tile)
-        for (int64_t k = 0; k < plan.hidden; ++k)
-          for (int64_t gate : phase.gates)
-            for (int64_t j = 0; j < plan.tileColumns(); ++j, to += size) {
-              int64_t column = tile * plan.tileColumns() + j;
-              if (column < plan.hidden)
-                std::memcpy(
-                    to,
-                    data.bytes.data() +
-                        (data.splat ? 0 : ((d * plan.form.gates() + gate) * plan.hidden + column) * plan.hidden + k) *
-                            size,
-                    size);
-            }
-  return packed;
-}
-
 GeneratedKernel generateRecurrent(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {
   RecurrentPlan plan(static_cast<const RecurrentFacts &>(facts), schedule);
   RunTimeDims dims;
   for (const Dim &dim : {plan.steps, plan.batch, plan.chunks()})
     dims.need(dim);
+  if (plan.split)
+    for (const Dim &dim : {plan.evenChunks(), plan.stageUnits(), plan.evenRows()})
+      dims.need(dim);
   mlir::func::FuncOp function = problem.function;
   std::vector<bool> writable(function.getNumArguments(), false);
   writable.resize(writable.size() + function.getNumResults(), true);
@@ -452,7 +454,7 @@ GeneratedKernel generateRecurrent(const KernelProblem &problem, const KernelFact
   result.units = plan.chunks() * Dim(plan.form.directions());
   if (plan.split) {
     result.stages = plan.stages();
-    result.units = result.stages * Dim(plan.stageUnits());
+    result.units = result.stages * plan.stageUnits();
   }
   result.scratchBytes = plan.scratchBytes();
   result.dims = dims.list();

@@ -1,15 +1,14 @@
-// Family "resize", algorithm resize/1: nearest, linear and cubic sampling at static extents.
+// Family "resize", algorithm resize/1: nearest, linear and cubic sampling.
 //
-// Along every resized axis a position of the result is a weighted sum of a few positions of x (its taps). Both are
-// computed here and become tables beside the code. Blocked: lanes are channels. Row-major: lanes are neighbouring
-// positions of the last axis, gathered where that axis is resized.
+// Along every resized axis a position of the result is a weighted sum of a few positions of x (its taps). Taps of
+// static extents become tables beside the code; others are computed into scratch before the first position. Blocked:
+// lanes are channels. Row-major: lanes are neighbouring positions of the last axis, gathered where that axis is
+// resized.
 #include "codegen/Families.h"
-#include "codegen/builder/KernelHarness.h"
+#include "codegen/families/ResizeTaps.h"
 #include "codegen/space/LoopFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <cmath>
 
 namespace lathe {
 namespace {
@@ -17,121 +16,33 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// The taps of one axis: position `i` of the result is the sum over t of weights[t][i] * x[indices[t][i]].
-struct Taps {
-  std::vector<std::vector<int32_t>> indices;
-  std::vector<std::vector<float>> weights;
-  size_t count() const { return indices.size(); }
-};
-
-/// Formulas of ONNX Resize. `length` is the exact extent of the result, a fraction where scales are given.
-class TapMaker {
-public:
-  TapMaker(const ResizeAttrs &attrs, int64_t in, int64_t out, double scale, double length)
-      : attrs(attrs), in(in), out(out), scale(scale), length(length) {}
-
-  Taps make() const {
-    constexpr int64_t mostPositions = 1 << 20; // of which the code has tables
-    if (out > mostPositions)
-      throw Declined{fmt::format("a table of {} positions", out)};
-    Taps taps;
-    for (int64_t i = 0; i < out; ++i) {
-      double position = source(static_cast<double>(i));
-      std::vector<std::pair<int64_t, double>> here = attrs.mode == "nearest" ? nearest(position) : weighted(position);
-      taps.indices.resize(here.size());
-      taps.weights.resize(here.size());
-      for (size_t t = 0; t < here.size(); ++t) {
-        taps.indices[t].push_back(static_cast<int32_t>(here[t].first));
-        taps.weights[t].push_back(static_cast<float>(here[t].second));
-      }
-    }
-    return taps;
-  }
-
-private:
-  const ResizeAttrs &attrs;
-  int64_t in, out;
-  double scale, length;
-
-  double source(double x) const {
-    const std::string &mode = attrs.coordinate_mode;
-    if (mode == "asymmetric")
-      return x / scale;
-    if (mode == "align_corners")
-      return length == 1 ? 0 : x * static_cast<double>(in - 1) / (length - 1);
-    if (mode == "tf_half_pixel_for_nn")
-      return (x + 0.5) / scale;
-    double center = (x + 0.5) / scale - 0.5;
-    if (mode == "pytorch_half_pixel")
-      return length == 1 ? -0.5 : center;
-    if (mode == "half_pixel_symmetric")
-      return static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / length) + center;
-    return center; // half_pixel
-  }
-
-  int64_t clamped(double index) const {
-    return static_cast<int64_t>(std::clamp(index, 0.0, static_cast<double>(in - 1)));
-  }
-
-  std::vector<std::pair<int64_t, double>> nearest(double position) const {
-    double below = std::floor(position), part = position - below;
-    bool above = attrs.nearest_mode == "ceil"                 ? part > 0
-                 : attrs.nearest_mode == "round_prefer_ceil"  ? part >= 0.5
-                 : attrs.nearest_mode == "round_prefer_floor" ? part > 0.5
-                                                              : false;
-    return {{clamped(below + above), 1.0}};
-  }
-
-  double kernel(double distance) const {
-    double x = std::fabs(distance), a = attrs.cubic_coeff_a;
-    if (attrs.mode == "linear")
-      return std::max(0.0, 1 - x);
-    if (x <= 1)
-      return (a + 2) * x * x * x - (a + 3) * x * x + 1;
-    return x < 2 ? a * (x * x * x - 5 * x * x + 8 * x - 4) : 0;
-  }
-
-  std::vector<std::pair<int64_t, double>> weighted(double position) const {
-    double below = std::floor(position), part = position - below;
-    double narrow = attrs.antialias ? std::min(scale, 1.0) : 1.0; // shrinking with antialias widens the kernel
-    auto first = static_cast<int64_t>(std::floor((attrs.mode == "cubic" ? -2 : -1) / narrow)) + 1;
-    std::vector<std::pair<int64_t, double>> result;
-    double sum = 0;
-    for (int64_t i = first; i <= 1 - first; ++i) {
-      double index = below + static_cast<double>(i), weight = kernel((static_cast<double>(i) - part) * narrow);
-      if (attrs.exclude_outside && (index < 0 || index > static_cast<double>(in - 1)))
-        weight = 0;
-      sum += weight;
-      result.emplace_back(clamped(index), weight);
-    }
-    if ((attrs.antialias || attrs.exclude_outside) && sum != 0)
-      for (auto &tap : result)
-        tap.second /= sum;
-    return result;
-  }
-};
-
 struct Plan {
   KernelTensors tensors;
   mlir::Operation *anchor;
-  const KernelTensor *x, *y;
+  ResizeAttrs attrs;
+  const KernelTensor *x, *y, *scales = nullptr;
   ElementType type;
   bool weighted; // not nearest
   Space space;   // of the result
   Access from, to;
-  std::vector<std::optional<Taps>> taps; // by axis of the space
-  size_t last;                           // axis lanes run along
+  std::vector<std::optional<Taps>> taps;     // by axis of the space
+  std::vector<std::optional<OpenTaps>> open; // likewise: those that the kernel computes
+  size_t last;                               // axis lanes run along
   int64_t lanes;
+  Dim scratch = 0; // bytes
+  Dim line = 0;    // of scratch: where a row of x waits that `blends` has made
 
   explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
     if (std::string_view(nn::recordOf(anchor)->name) != "resize")
       throw Declined{fmt::format("'{}' is not a resize", nn::recordOf(anchor)->name)};
-    auto attrs = nn::attrsAs<ResizeAttrs>(anchor);
+    attrs = nn::attrsAs<ResizeAttrs>(anchor);
     auto operands = nn::operandsByRecord(anchor);
-    for (size_t i = 1; i < operands.size(); ++i)
-      if (operands[i])
-        throw Declined{"parameters that are not constant"};
+    if (operands[1])
+      throw Declined{"parameters that are not constant"};
     x = tensors.input(operands[0]);
+    scales = operands[2] ? tensors.input(operands[2]) : nullptr;
+    if (operands[2] && (!scales || (!operands[3] && attrs.sizes.empty())))
+      throw Declined{"scales that are not constant"};
     if (!x || tensors.outputs.size() != 1 || tensors.outputs[0].value != anchor->getResult(0))
       throw Declined{"a resize with an epilogue"};
     y = &tensors.outputs[0];
@@ -154,24 +65,44 @@ struct Plan {
     }
     last = space.extents.size() - 1;
     taps.resize(space.extents.size());
+    open.resize(space.extents.size());
     for (size_t i = 0; i < x->rank(); ++i)
-      setTaps(attrs, i);
+      setTaps(i, problem.target.lanes(64));
     lanes = y->block ? y->block : problem.target.lanes(std::max(32u, bitWidth(type)));
+    if (blends()) {
+      line = scratch;
+      scratch = line + ceilDiv(x->dims[last] * int64_t(bitWidth(sumType()) / 8), 64) * 64;
+    }
+  }
+
+  bool isResized(size_t axis) const { return taps[axis] || open[axis]; }
+  /// True if a row is first summed up along the outer axes, contiguously, and then gathered from: gathers are dear.
+  bool blends() const {
+    bool outer = false;
+    for (size_t axis = 0; axis < last; ++axis)
+      outer |= isResized(axis);
+    return weighted && open[last] && outer;
+  }
+  ElementType sumType() const { return type == ElementType::f64 ? type : ElementType::f32; }
+  /// True if the code loops over the taps of some axis.
+  bool widens() const {
+    return llvm::any_of(open, [](auto &axis) { return axis && axis->count() == 0; });
   }
 
 private:
-  void setTaps(const ResizeAttrs &attrs, size_t axis) {
+  void setTaps(size_t axis, int64_t wideLanes) {
     const Dim &in = x->dims[axis], &out = y->dims[axis];
+    // Scales of 0 are among the numbers of the operand.
     double scale = attrs.scales.empty() ? 0 : attrs.scales[axis];
-    if (in == out && (scale == 1 || attrs.scales.empty()) && attrs.coordinate_mode != "tf_half_pixel_for_nn")
+    bool bySizes = attrs.scales.empty() && !scales;
+    if (in == out && (scale == 1 || bySizes) && attrs.coordinate_mode != "tf_half_pixel_for_nn")
       return; // every position is itself
-    if (!in.isConstant() || !out.isConstant())
-      throw Declined{"resize of an extent that is not static"};
+    if (!in.isConstant() || !out.isConstant() || (scale == 0 && !bySizes))
+      return setOpenTaps(axis, scale, wideLanes);
     int64_t n = in.constant(), m = out.constant();
     double length = attrs.scales.empty() ? static_cast<double>(m) : scale * static_cast<double>(n);
     taps[axis] =
-        TapMaker(attrs, n, m, attrs.scales.empty() ? static_cast<double>(m) / static_cast<double>(n) : scale, length)
-            .make();
+        makeTaps(attrs, n, m, attrs.scales.empty() ? static_cast<double>(m) / static_cast<double>(n) : scale, length);
     auto itself = [&] { // a single tap, at the position itself
       for (int64_t i = 0; i < m; ++i)
         if (taps[axis]->indices[0][i] != i)
@@ -182,10 +113,20 @@ private:
       taps[axis].reset();
       return;
     }
+    if (taps[axis]->count() > 8) { // too many to write side by side
+      taps[axis].reset();
+      return setOpenTaps(axis, scale, wideLanes);
+    }
     if (y->block && axis == 1)
       throw Declined{"resize of blocked channels"};
-    if (taps[axis]->count() > 8)
-      throw Declined{"more than eight taps along an axis"};
+  }
+
+  void setOpenTaps(size_t axis, double scale, int64_t wideLanes) {
+    if (y->block && axis == 1)
+      throw Declined{"resize of blocked channels"};
+    open[axis].emplace(attrs, x->dims[axis], y->dims[axis], scale, scales, static_cast<int64_t>(axis), scratch,
+                       wideLanes);
+    scratch = ceilDiv(open[axis]->end(), 64) * 64;
   }
 };
 
@@ -203,6 +144,8 @@ public:
           tables[axis].indices.push_back(table(fmt::format("indices{}_{}", axis, t), plan.taps[axis]->indices[t]));
           tables[axis].weights.push_back(table(fmt::format("weights{}_{}", axis, t), plan.taps[axis]->weights[t]));
         }
+      else if (plan.open[axis])
+        makeTable(axis);
     if (plan.last == 0)
       k.loop(k.begin(), k.end(), 1, [&](Value) { row({{k.constant(0), {}}}, k.constant(0)); });
     else
@@ -213,7 +156,7 @@ public:
           enter(axis, indices[axis], terms, to);
         walk(indices.size(), lo, hi, terms, to);
       });
-    return h.finish(schedule, units.count);
+    return h.finish(schedule, units.count, plan.scratch);
   }
 
 private:
@@ -223,6 +166,7 @@ private:
   };
   struct Tables {
     std::vector<Value> indices, weights;
+    Value count; // of taps, where the code loops over them
   };
 
   const Plan &plan;
@@ -231,11 +175,30 @@ private:
   KernelHarness h;
   KernelBuilder &k;
   std::map<size_t, Tables> tables;
+  std::map<size_t, Value> places; // current positions along axes whose taps the code loops over
+  bool blending = false;          // the sum at work is one along the outer axes only
 
   Dims extents() const {
     Dims result = extentsOf(plan.space, {plan.from, plan.to});
     result.push_back(units.chunks);
+    for (const std::optional<OpenTaps> &axis : plan.open)
+      if (axis)
+        llvm::append_range(result, axis->extents());
+    result.push_back(plan.line);
     return result;
+  }
+
+  void makeTable(size_t axis) {
+    const OpenTaps &open = *plan.open[axis];
+    Value count = open.emit(h);
+    if (open.count() == 0) {
+      tables[axis].count = count;
+      return;
+    }
+    for (int64_t t = 0; t < open.count(); ++t) {
+      tables[axis].indices.push_back(open.indices(h, k.constant(t)));
+      tables[axis].weights.push_back(open.weights(h, k.constant(t)));
+    }
   }
 
   template <class T> Value table(const std::string &name, const std::vector<T> &values) {
@@ -277,9 +240,13 @@ private:
 
   void enter(size_t axis, Value index, std::vector<Term> &terms, Value &to) {
     to = h.advance(to, index, plan.to.strides[axis]);
-    if (!plan.taps[axis]) {
+    if (!plan.isResized(axis)) {
       for (Term &term : terms)
         term.offset = h.advance(term.offset, index, plan.from.strides[axis]);
+      return;
+    }
+    if (tables.at(axis).count) {
+      places[axis] = index;
       return;
     }
     std::vector<Term> next;
@@ -306,41 +273,138 @@ private:
   }
 
   void row(const std::vector<Term> &terms, Value to) {
+    if (plan.blends())
+      return blendedRow(terms, to);
     h.forVectors(k.constant(0), h.extent(plan.space.extents[plan.last]), plan.lanes, 1, [&](Value index, Value mask) {
-      Value sum;
-      auto add = [&](Value element, Value factor) {
-        if (!plan.weighted) {
-          sum = element;
-          return;
-        }
-        factor = factor ? k.splat(factor, plan.lanes) : k.constantF(1, element.getType());
-        sum = sum ? k.fma(element, factor, sum) : k.b.create<mlir::arith::MulFOp>(k.loc, element, factor).getResult();
-      };
-      if (!plan.taps[plan.last]) {
-        for (const Term &term : terms) {
-          Value at = k.add(term.offset, index);
-          Value base = k.buffer(plan.x->buffer);
-          add(mask ? k.maskedLoad(base, at, plan.type, plan.lanes, mask) : k.load(base, at, plan.type, plan.lanes),
-              term.weight);
-        }
-      } else {
-        const Tables &own = tables.at(plan.last);
-        for (size_t t = 0; t < own.indices.size(); ++t) {
-          Value steps = wide(mask ? k.maskedLoad(own.indices[t], index, ElementType::i32, plan.lanes, mask)
-                                  : k.load(own.indices[t], index, ElementType::i32, plan.lanes));
-          Value factors;
-          if (plan.weighted)
-            factors = mask ? maskedWeight(own.weights[t], index, mask) : weight(own.weights[t], index, plan.lanes);
-          for (const Term &term : terms)
-            add(h.gather(*plan.x, term.offset, steps, mask),
-                factors ? product(term.weight ? k.splat(term.weight, plan.lanes) : Value(), factors) : Value());
-        }
-      }
+      Value sum = plan.widens() ? widenedSum(terms, index, mask) : sumOfTerms(terms, index, mask);
       Value base = k.buffer(plan.y->buffer), at = k.add(to, index);
       if (mask)
         k.maskedStore(sum, base, at, plan.type, mask);
       else
         k.store(sum, base, at, plan.type);
+    });
+  }
+
+  /// Sums up the rows of x in scratch, then along the last axis.
+  void blendedRow(const std::vector<Term> &terms, Value to) {
+    Value line = k.gep(k.scratch(), h.extent(plan.line), k.b.getI8Type());
+    blending = true;
+    h.forVectors(k.constant(0), h.extent(plan.x->dims[plan.last]), plan.lanes, 1, [&](Value index, Value mask) {
+      Value sum = plan.widens() ? widenedSum(terms, index, mask) : sumOfTerms(terms, index, mask);
+      mask ? k.maskedStore(sum, line, index, plan.sumType(), mask) : k.store(sum, line, index, plan.sumType());
+    });
+    blending = false;
+    h.forVectors(k.constant(0), h.extent(plan.space.extents[plan.last]), plan.lanes, 1, [&](Value index, Value mask) {
+      Value zero = k.zero(KernelBuilder::vectorOf(k.computeType(plan.type), plan.lanes));
+      Value sum = alongLast(zero, index, mask, [&](Value steps, Value factors, Value before) {
+        return k.fma(gatherFrom(line, steps, mask), factors, before);
+      });
+      Value base = k.buffer(plan.y->buffer), at = k.add(to, index);
+      mask ? k.maskedStore(sum, base, at, plan.type, mask) : k.store(sum, base, at, plan.type);
+    });
+  }
+
+  Value gatherFrom(Value line, Value steps, Value mask) {
+    mlir::Type element = k.computeType(plan.type), whole = KernelBuilder::vectorOf(element, plan.lanes);
+    Value pointers =
+        k.b.create<mlir::LLVM::GEPOp>(k.loc, mlir::LLVM::getFixedVectorType(k.pointer(), unsigned(plan.lanes)), element,
+                                      line, mlir::ValueRange{steps});
+    if (!mask)
+      mask = k.b.create<mlir::arith::ConstantOp>(
+          k.loc, mlir::DenseElementsAttr::get(KernelBuilder::vectorOf(k.b.getI1Type(), plan.lanes), true));
+    return k.b.create<mlir::LLVM::masked_gather>(k.loc, whole, pointers, mask, mlir::ValueRange{k.zero(whole)},
+                                                 bitWidth(plan.sumType()) / 8);
+  }
+
+  /// tap(positions, weights, sum) for all taps along the last axis, whose table is in scratch.
+  Value alongLast(Value sum, Value index, Value mask, const std::function<Value(Value, Value, Value)> &tap) {
+    auto at = [&](Value indexRow, Value weightRow, Value before) {
+      Value factors = mask ? maskedWeight(weightRow, index, mask) : weight(weightRow, index, plan.lanes);
+      return tap(stepsAt(indexRow, index, mask), factors, before);
+    };
+    const Tables &own = tables.at(plan.last);
+    if (own.count)
+      return k.loop(k.constant(0), own.count, 1, {sum}, [&](Value t, mlir::ValueRange state) {
+        const OpenTaps &open = *plan.open[plan.last];
+        return Values{at(open.indices(h, t), open.weights(h, t), state[0])};
+      })[0];
+    for (size_t t = 0; t < own.indices.size(); ++t)
+      sum = at(own.indices[t], own.weights[t], sum);
+    return sum;
+  }
+
+  /// True if the sum at work is one along the last axis, too.
+  bool isAlongLast() const { return plan.isResized(plan.last) && !blending; }
+
+  Value sumOfTerms(const std::vector<Term> &terms, Value index, Value mask) {
+    Value sum;
+    auto add = [&](Value element, Value factor) {
+      if (!plan.weighted) {
+        sum = element;
+        return;
+      }
+      factor = factor ? k.splat(factor, plan.lanes) : k.constantF(1, element.getType());
+      sum = sum ? k.fma(element, factor, sum) : k.b.create<mlir::arith::MulFOp>(k.loc, element, factor).getResult();
+    };
+    if (!isAlongLast()) {
+      for (const Term &term : terms)
+        add(contiguous(term.offset, index, mask), term.weight);
+      return sum;
+    }
+    const Tables &own = tables.at(plan.last);
+    for (size_t t = 0; t < own.indices.size(); ++t) {
+      Value steps = stepsAt(own.indices[t], index, mask);
+      Value factors;
+      if (plan.weighted)
+        factors = mask ? maskedWeight(own.weights[t], index, mask) : weight(own.weights[t], index, plan.lanes);
+      for (const Term &term : terms)
+        add(h.gather(*plan.x, term.offset, steps, mask),
+            factors ? product(term.weight ? k.splat(term.weight, plan.lanes) : Value(), factors) : Value());
+    }
+    return sum;
+  }
+
+  Value contiguous(Value offset, Value index, Value mask) {
+    Value at = k.add(offset, index), base = k.buffer(plan.x->buffer);
+    return mask ? k.maskedLoad(base, at, plan.type, plan.lanes, mask) : k.load(base, at, plan.type, plan.lanes);
+  }
+  Value stepsAt(Value row, Value index, Value mask) {
+    return wide(mask ? k.maskedLoad(row, index, ElementType::i32, plan.lanes, mask)
+                     : k.load(row, index, ElementType::i32, plan.lanes));
+  }
+
+  /// Loops over the taps of every axis whose number the kernel has found out.
+  Value widenedSum(const std::vector<Term> &terms, Value index, Value mask) {
+    mlir::Type scalar = plan.type == ElementType::f64 ? mlir::Type(k.b.getF64Type()) : k.b.getF32Type();
+    Value sum = k.zero(KernelBuilder::vectorOf(scalar, plan.lanes));
+    std::vector<std::pair<size_t, Value>> outer(places.begin(), places.end());
+    for (const Term &term : terms)
+      sum = sumUnder(outer, term, sum, index, mask);
+    return sum;
+  }
+
+  Value sumUnder(llvm::ArrayRef<std::pair<size_t, Value>> outer, const Term &term, Value sum, Value index, Value mask) {
+    if (outer.empty())
+      return sumOfLast(term, sum, index, mask);
+    auto [axis, place] = outer.front();
+    const OpenTaps &open = *plan.open[axis];
+    return k.loop(k.constant(0), tables.at(axis).count, 1, {sum}, [&](Value t, mlir::ValueRange state) {
+      Value at = wide(k.load(open.indices(h, t), place, ElementType::i32));
+      Value factor = weight(open.weights(h, t), place, 1);
+      Term next{h.advance(term.offset, at, plan.from.strides[axis]), product(term.weight, factor)};
+      return Values{sumUnder(outer.drop_front(), next, state[0], index, mask)};
+    })[0];
+  }
+
+  Value sumOfLast(const Term &term, Value sum, Value index, Value mask) {
+    Value outer = term.weight ? k.splat(term.weight, plan.lanes) : Value();
+    auto add = [&](Value element, Value factor, Value to) {
+      return factor ? k.fma(element, factor, to) : k.b.create<mlir::arith::AddFOp>(k.loc, element, to).getResult();
+    };
+    if (!isAlongLast())
+      return add(contiguous(term.offset, index, mask), outer, sum);
+    return alongLast(sum, index, mask, [&](Value steps, Value factors, Value before) {
+      return add(h.gather(*plan.x, term.offset, steps, mask), product(outer, factors), before);
     });
   }
 

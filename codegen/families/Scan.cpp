@@ -18,8 +18,8 @@ namespace arith = mlir::arith;
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// Lines of top_k that are put in order by insertion: few kept elements, or few steps in all.
-constexpr int64_t fewKept = 8, fewSteps = 8192;
+/// Lines of top_k that are put in order by insertion: few kept elements of a line that is not long, or few steps in all.
+constexpr int64_t fewKept = 8, longLine = 16384, fewSteps = 8192;
 
 class Scan {
 public:
@@ -70,7 +70,7 @@ public:
     facts.shape.extents = oneLine ? Dims{outer} : Dims{outer, inner};
     facts.shape.limit = facts.shape.extents.size();
     facts.shape.granule = lanes;
-    facts.shape.divisor = std::max<int64_t>(1, length.constantOr(64));
+    facts.shape.divisor = weightOfLine();
     facts.elementCycles = oneLine ? 1.2 : 4 / double(lanes); // a line alone waits for each of its sums
   }
 
@@ -82,8 +82,7 @@ public:
     // One line each, or runs of lines side by side.
     Space space;
     space.extents = oneLine ? Dims{outer} : Dims{outer, inner};
-    int64_t perLine = std::max<int64_t>(1, length.constantOr(64));
-    Units units = cutUnits(space, std::max<int64_t>(1, grain / perLine), lanes, space.extents.size());
+    Units units = cutUnits(space, std::max<int64_t>(1, grain / weightOfLine()), lanes, space.extents.size());
     extents.push_back(units.chunks);
     KernelHarness h(problem, tensors, extents);
     KernelBuilder &k = h.k;
@@ -127,6 +126,12 @@ private:
   Dim outer = 1, length = 1, inner = 1;
   Dim kept = 0; // results of top_k in a line
   int64_t lanes = 1;
+
+  /// Elements of `grain` that a line stands for. An element of top_k takes as long as several of another operator.
+  int64_t weightOfLine() const {
+    return name == "top_k" ? 8 * std::max<int64_t>(1, length.constantOr(1024))
+                           : std::max<int64_t>(1, length.constantOr(64));
+  }
 
   static Value both(KernelBuilder &k, Value a, Value b) { return k.b.create<arith::AndIOp>(k.loc, a, b); }
   static Value either(KernelBuilder &k, Value a, Value b) { return k.b.create<arith::OrIOp>(k.loc, a, b); }
@@ -294,13 +299,14 @@ private:
 
   void addExtentsOfTopK(Dims &extents) const {
     extents.insert(extents.end(), {kept, inner * kept});
-    for (const Dim &extent : topKExtents(length))
+    for (const Dim &extent : topKExtents(length, kept))
       extents.push_back(extent);
   }
 
   /// False where every line takes few steps by insertion.
   bool maySort() const {
-    return kept.constantOr(fewKept + 1) > fewKept && (kept * length).constantOr(fewSteps + 1) > fewSteps;
+    bool few = kept.constantOr(fewKept + 1) <= fewKept && length.constantOr(longLine + 1) <= longLine;
+    return !few && (kept * length).constantOr(fewSteps + 1) > fewSteps;
   }
 
   /// By insertion where that takes few steps, otherwise by sorting.
@@ -313,7 +319,8 @@ private:
     if (!maySort() || (kept * length).isConstant())
       return maySort() ? sort() : insert();
     Value most = h.extent(kept), steps = k.mul(most, h.extent(length));
-    Value little = either(k, k.less(most, k.constant(fewKept + 1)), k.less(steps, k.constant(fewSteps + 1)));
+    Value few = both(k, k.less(most, k.constant(fewKept + 1)), k.less(h.extent(length), k.constant(longLine + 1)));
+    Value little = either(k, few, k.less(steps, k.constant(fewSteps + 1)));
     k.ifThen(k.less(k.constant(0), most), [&] { k.ifThen(little, insert, sort); });
   }
 
@@ -327,8 +334,10 @@ private:
       k.store(element(position), k.buffer(values.buffer), place, values.type);
       k.store(position, k.buffer(indices.buffer), place, indices.type);
     };
-    bool largest = nn::attrsAs<TopKAttrs>(op).largest;
-    topKBySorting(h, {x.type, largest, length, h.extent(kept), element, put});
+    TopKLine own{x.type, nn::attrsAs<TopKAttrs>(op).largest, length, h.extent(kept), element, put, {}, lanes, kept};
+    if (inner == Dim(1))
+      own.elements = [&](Value i, Value mask) { return read(h, k.add(k.add(from, line), i), lanes, mask); };
+    topKBySorting(h, own);
   }
 
   /// Insertion into the sorted results, which hold min(i, k) elements before element i.

@@ -142,5 +142,65 @@ TEST_F(Scan, greatestElements) {
   }
 }
 
+/// Elements in an order that makes the best ones change often or never, with ties and numbers of all kinds.
+Tensor lines(const Tensor &like, std::mt19937_64 &random, int kind) {
+  Tensor values(ElementType::f64, like.dims());
+  int64_t length = like.dims().back();
+  for (int64_t i = 0; i < values.elements(); ++i) {
+    double at = double(i % length), number = double(random() % 2000000) / 1e6 - 1;
+    values.as<double>()[i] = kind == 0   ? number
+                             : kind == 1 ? at
+                             : kind == 2 ? -at
+                             : kind == 3 ? double(random() % 5) - 2
+                                         : (random() % 2 ? 0.0 : -0.0);
+    if (kind == 0 && random() % 50 == 0 && isFloat(like.type()))
+      values.as<double>()[i] =
+          std::array{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                     -std::numeric_limits<double>::infinity(), 0.0, -0.0}[random() % 5];
+  }
+  return values.convertedTo(like.type());
+}
+
+TEST_F(Scan, greatestElementsOfLongLines) {
+  for (uint64_t first = firstSeed(), seed = first; seed < first + 40 && !HasFatalFailure(); ++seed) {
+    start(seed);
+    std::string element = std::vector<std::string>{"f32", "f32", "f16", "bf16", "i32", "f64", "i16"}[seed % 7];
+    bool open = maybe(), largest = maybe();
+    int64_t rows = upTo(2), most = std::vector<int64_t>{1, 5, 40, 300, 3000}[seed % 5];
+    auto shape = [&](const char *extent, const std::string &type) {
+      return fmt::format("tensor<{}x{}x{}>", rows, extent, type);
+    };
+    std::string x = shape(open ? "?" : "20000", element),
+                values = shape(open ? "?" : std::to_string(most).c_str(), element),
+                places = shape(open ? "?" : std::to_string(most).c_str(), "i64");
+    std::string arguments = open
+                                ? fmt::format("%x: {} {{nn.dims = [\"{}\", \"N\"]}}, %k: tensor<1xi64> {{nn.contents = "
+                                              "[\"K\"]}}, %u: tensor<?xf32> {{nn.dims = [\"K\"]}}",
+                                              x, rows)
+                                : "%x: " + x;
+    std::string text =
+        fmt::format("func.func @k({0}) -> ({1}, {2}) attributes {{nn.family = \"scan\"}} {{\n  %v, %i = nn.top_k %x{3} "
+                    "{{{4}axis = -1 "
+                    ": i64, largest = {5}}} : ({6}{7}) -> ({1}, {2})\n  return %v, %i : {1}, {2}\n}}",
+                    arguments, values, places, open ? ", %k" : "", open ? "" : fmt::format("k = {} : i64, ", most),
+                    largest, x, open ? ", tensor<1xi64>" : "");
+    KernelUnderTest kernel(text, target, seed, 1 + static_cast<int>(seed % 2));
+    ASSERT_EQ(kernel.declined(), "") << text;
+    for (int kind = 0; kind < 5; ++kind) {
+      int64_t length = open ? std::vector<int64_t>{1, 700, 9000, 20000, 30001}[random() % 5] : 20000;
+      int64_t k = std::min(most, length);
+      auto inputs = kernel.randomInputs(-1, 1, {{"N", length}, {"K", k}});
+      inputs[0] = lines(inputs[0], random, kind);
+      if (open)
+        inputs[1] = Tensor::of<int64_t>({1}, {k});
+      auto got = kernel.run(inputs), expected = kernel.expected(inputs);
+      for (size_t i = 0; i < got.size(); ++i)
+        ASSERT_EQ(difference(got[i], expected[i], 0), "")
+            << "result " << i << ", kind " << kind << ", seed " << seed << "\n"
+            << text;
+    }
+  }
+}
+
 } // namespace
 } // namespace lathe

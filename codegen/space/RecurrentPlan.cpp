@@ -18,8 +18,8 @@ RecurrentPlan::RecurrentPlan(const RecurrentFacts &facts, const Schedule &schedu
   vectors = std::min(schedule.number("vectors"), (hidden + lanes - 1) / lanes);
   unroll = schedule.number("unroll");
   split = schedule.number("stages") == 1;
-  if (split && (!batch.isConstant() || batch.constant() < 1))
-    illegal("batch", "stages=1 for a batch of {}, expected a static one", batch.str());
+  if (split && batch.constantOr(1) < 1)
+    illegal("batch", "stages=1 for a batch of {}, expected at least 1", batch.str());
   if (split && !constantR)
     illegal("constant", "stages=1 with recurrent weights that are not constant");
   if (!fitsRegisters(facts.target, rows, mostGates() * vectors))
@@ -50,12 +50,19 @@ Schedule RecurrentFacts::prior() const {
   int64_t rows = 1;
   while (fitsRegisters(target, rows + 1, gates) && rows < 12)
     ++rows;
+  int64_t rowBytes = plan.form.gates() * plan.hidden * plan.hidden * plan.elementBytes();
+  bool splits = !plan.batch.isConstant() && plan.constantR && rowBytes >= worthSplitting;
   if (plan.batch.isConstant()) {
     int64_t batch = std::max<int64_t>(1, plan.batch.constant());
     // Blocks of one size, and a unit for every thread.
     rows = std::min(rows, std::max<int64_t>(1, batch * plan.form.directions() / threads));
     int64_t blocks = (batch + rows - 1) / rows;
     rows = (batch + blocks - 1) / blocks;
+  } else if (splits) {
+    // Every block reads all weights, and the threads share the columns of any number of blocks: as many rows as sums
+    // that LLVM keeps in registers.
+    while (rows > 1 && (rows + 1) * gates + 2 > int64_t(target.vectorRegisters))
+      --rows;
   } else {
     // Blocks of few rows divide most batches evenly over the threads: 8 sequences in blocks of 7 took half as long again
     // as in blocks of 4 on two threads of Zen 4.
@@ -74,9 +81,10 @@ Schedule RecurrentFacts::prior() const {
   if (plan.constantR && plan.batch.isConstant()) {
     int64_t batch = std::max<int64_t>(1, plan.batch.constant());
     int64_t blocks = plan.form.directions() * ((batch + rows - 1) / rows);
-    int64_t stepBytes = rows * plan.form.gates() * plan.hidden * plan.hidden * plan.elementBytes();
-    if (blocks < threads && stepBytes >= worthSplitting)
+    if (blocks < threads && rows * rowBytes >= worthSplitting)
       schedule.numbers["stages"] = 1;
+  } else if (splits) { // a batch of 1 must not leave threads idle, and nothing is lost with one thread
+    schedule.numbers["stages"] = 1;
   }
   return schedule;
 }

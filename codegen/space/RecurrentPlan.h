@@ -46,15 +46,23 @@ struct RecurrentPlan : RecurrentGeometry {
 
   // Parameters of the schedule.
   int64_t rows, vectors, unroll;
-  bool split; // `stages=1`: the slots share the columns of every step; needs a static batch and constant weights
+  bool split; // `stages=1`: the slots share the columns of every step; needs constant weights
 
   /// Stages of a split plan (GeneratedKernel::stages): the first loads the initial states, then there
   /// is one for each phase of each step.
   Dim stages() const { return steps * Dim(static_cast<int64_t>(phases.size())) + Dim(1); }
   /// Split plan: number of blocks of rows in all directions. Each block has its own states.
-  int64_t blocks() const { return form.directions() * chunks().constant(); }
+  Dim blocks() const { return (batch.isConstant() ? chunks() : evenChunks()) * Dim(form.directions()); }
   /// Split plan: work items of one stage. Each is one tile of columns of one block.
-  int64_t stageUnits() const { return blocks() * tiles(); }
+  Dim stageUnits() const { return blocks() * Dim(tiles()); }
+  /// Split plan of an open batch: blocks of rows of one direction. An odd number of blocks becomes even where at least
+  /// four rows are left in each: two threads then have blocks of their own, and share no states.
+  Dim evenChunks() const {
+    Dim odd = chunks() - floorDiv(chunks(), 2) * 2;
+    return chunks() + odd * minimum(floorDiv(floorDiv(batch, 4), chunks() + 1), 1);
+  }
+  /// Rows of each block; the first ones have one more until all rows have a block.
+  Dim evenRows() const { return floorDiv(batch, maximum(evenChunks(), 1)); }
 
   // A tile has the same range of columns of every gate.
   int64_t tileColumns() const { return vectors * lanes; }
@@ -80,8 +88,8 @@ struct RecurrentPlan : RecurrentGeometry {
   int64_t weightsOffset() const { return gatesOffset() + rows * form.gates() * padded(); }
   int64_t lengthsOffset() const { return weightsOffset() + (constantR ? 0 : packedSize()); }
   int64_t blockScratch() const { return lengthsOffset(); } // of a split plan, which keeps no lengths
-  int64_t scratchBytes() const {
-    return split ? blocks() * blockScratch() * elementBytes() : lengthsOffset() * elementBytes() + rows * 8;
+  Dim scratchBytes() const {
+    return split ? blocks() * Dim(blockScratch() * elementBytes()) : Dim(lengthsOffset() * elementBytes() + rows * 8);
   }
   int64_t elementBytes() const { return bitWidth(type) / 8; }
 };

@@ -143,6 +143,7 @@ void importResize(Node &node) {
     return importUpsample(node);
   node.expectInputs(1, 4);
   mlir::Value x = node.in(0), roi = unlessEmpty(node, 1), scales = unlessEmpty(node, 2), sizes = unlessEmpty(node, 3);
+  require(!scales || !sizes, "scales and sizes are given, expected one of them");
   const Dims dims = node.info(x).dims;
   auto rank = static_cast<int64_t>(dims.size());
   std::string coordinates = node.stringAttr("coordinate_transformation_mode", "half_pixel");

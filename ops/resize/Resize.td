@@ -3,16 +3,18 @@ include "ops/Base.td"
 def Nn_ResizeOp : NnOp<"resize", [AttrSizedOperandSegments]> {
   let summary = "x resampled to other extents: nearest, linear or cubic";
   let description = [{
-    Either `sizes` (extents of y, one an axis; -1 keeps the extent of x) or `scales` (y = floor(x * scale)) is given; an operand
-    without elements counts as absent. roi (starts, then ends, in [0, 1] of each axis) is used by coordinate_mode
+    `sizes` (extents of y, one an axis; -1 keeps the extent of x) or `scales` (y = floor(x * scale)) are given; an operand
+    without elements counts as absent. Where both are, sizes are the extents and scales say which positions of x are sampled: so
+    bind-extents writes computed scales. Beside the operands scales_in and sizes_in, `scales` has the scales that are known, and 0
+    elsewhere. roi (starts, then ends, in [0, 1] of each axis) is used by coordinate_mode
     "tf_crop_and_resize" only.
 
     mode: "nearest", "linear", "cubic". coordinate_mode, from an output position to an input position: "half_pixel",
     "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize".
     nearest_mode: "round_prefer_floor", "round_prefer_ceil", "floor", "ceil".
 
-    Constraints: resize_c1: exactly one of sizes and scales is given. resize_c2: it has one value an axis. resize_c3: sizes are
-    positive or -1, scales positive and finite. resize_c4: the modes are those named. resize_c5: roi has two values an axis with
+    Constraints: resize_c1: sizes or scales are given; both agree. resize_c2: it has one value an axis. resize_c3: sizes are
+    positive, -1 or the extent of x, scales positive and finite. resize_c4: the modes are those named. resize_c5: roi has two values an axis with
     tf_crop_and_resize. resize_c6: x has numbers. resize_c7: an axis is not empty unless its size is 0 or copied.
   }];
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$roi_in, Optional<NnTensor>:$scales_in, Optional<NnTensor>:$sizes_in,

@@ -232,11 +232,17 @@ private:
     return contents && llvm::none_of(*contents, isUnknown);
   }
 
+  /// Scales beside extents: a resize computes the positions of its samples from them.
+  static bool isReadByKernel(mlir::Operation *op, size_t operand) {
+    return isOp(op, "resize") && operand == 2 && (operandOf(op, 3) || !nn::attrsAs<ResizeAttrs>(op).sizes.empty());
+  }
+
   /// Why an operator cannot be compiled whatever its family says; "" if it may.
   std::string obstacle(mlir::Operation *op) {
     if (const OpRecord *record = nn::recordOf(op))
       for (size_t i = 0; i < record->operands.size(); ++i)
-        if (*record->operands[i].staticAttribute && operandOf(op, i) && !isExtents(operandOf(op, i)))
+        if (*record->operands[i].staticAttribute && operandOf(op, i) && !isExtents(operandOf(op, i)) &&
+            !isReadByKernel(op, i))
           return fmt::format("operand '{}' is computed at run time", record->operands[i].name);
     auto unknown = [&](mlir::Value value) {
       if (!rankedType(value) || !shapes.of(value).isTensor())

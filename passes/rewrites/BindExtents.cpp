@@ -14,10 +14,20 @@ llvm::SmallVector<mlir::Value> ExtentBuilder::emitAll(llvm::StringRef mnemonic, 
   return llvm::SmallVector<mlir::Value>(made->getResults());
 }
 
+mlir::Value ExtentBuilder::described(mlir::Value constant) {
+  shapes.set(constant, nn::infoOf(constant));
+  return constant;
+}
+
 mlir::Value ExtentBuilder::numbers(std::vector<int64_t> values) {
   auto count = static_cast<int64_t>(values.size());
-  return makeConstant(b, op->getLoc(), Tensor::of<int64_t>({count}, std::span<const int64_t>(values)),
-                      constantName(op, ".numbers"));
+  return described(makeConstant(b, op->getLoc(), Tensor::of<int64_t>({count}, std::span<const int64_t>(values)),
+                                constantName(op, ".numbers")));
+}
+
+mlir::Value ExtentBuilder::reals(const std::vector<double> &values) {
+  return described(makeConstant(b, op->getLoc(), ElementType::f64, {static_cast<int64_t>(values.size())}, values,
+                                constantName(op, ".reals")));
 }
 
 mlir::Value ExtentBuilder::cast(mlir::Value value, ElementType type) {
@@ -62,6 +72,48 @@ mlir::Value ExtentBuilder::bind(mlir::Value vector, llvm::StringRef what, const 
   return emit("bind_extents", {vector}, std::move(attrs));
 }
 
+mlir::Value ExtentBuilder::elements(mlir::Value vector, const std::vector<int64_t> &positions) {
+  return emit("gather", {vector, numbers(positions)}, GatherAttrs());
+}
+
+mlir::Value ExtentBuilder::joined(const std::vector<mlir::Value> &parts, const std::vector<std::vector<int64_t>> &at) {
+  std::vector<int64_t> order;
+  int64_t next = 0;
+  for (const std::vector<int64_t> &places : at)
+    for (int64_t place : places) {
+      order.resize(std::max(order.size(), static_cast<size_t>(place) + 1));
+      order[static_cast<size_t>(place)] = next++;
+    }
+  mlir::Value all = parts.size() == 1 ? parts.front() : emit("concat", parts, ConcatAttrs());
+  return llvm::is_sorted(order) ? all : elements(all, order);
+}
+
+mlir::Value ExtentBuilder::bindUnknown(mlir::Value value, llvm::StringRef what) {
+  mlir::Value vector = vectorOf(value);
+  auto origins = movedElements(value);
+  std::vector<mlir::Value> parts;
+  std::vector<std::vector<int64_t>> at;
+  std::vector<int64_t> unknown;
+  for (size_t i = 0; i < origins.value_or(std::vector<MovedElement>()).size(); ++i) {
+    const MovedElement &element = (*origins)[i];
+    std::optional<Dim> known = content(element);
+    if (!known) {
+      unknown.push_back(static_cast<int64_t>(i));
+      continue;
+    }
+    parts.push_back(known->isConstant() ? numbers({known->constant()})
+                                        : elements(vectorOf(element.source), {element.index}));
+    at.push_back({static_cast<int64_t>(i)});
+  }
+  if (parts.empty())
+    return bind(vector, what);
+  if (!unknown.empty()) {
+    parts.push_back(bind(elements(vector, unknown), what));
+    at.push_back(unknown);
+  }
+  return joined(parts, at);
+}
+
 mlir::Value ExtentBuilder::bindSum(mlir::Value counts, const Dim &most) {
   ReduceSumAttrs attrs;
   attrs.axes.resize(info(counts).rank());
@@ -93,11 +145,18 @@ public:
     for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
       if (changed)
         shapes.refresh(op);
-      if (llvm::none_of(op.getResults(), [&](mlir::Value result) { return isOpen(result); }))
+      if (changed && becomesConstant(op))
+        continue;
+      bool open = llvm::any_of(op.getResults(), [&](mlir::Value result) { return isOpen(result); });
+      if (!open && !isOp(&op, "range"))
         continue;
       mlir::Operation *before = op.getPrevNode();
       ExtentBuilder b(shapes, symbols, &op);
       std::optional<llvm::SmallVector<mlir::Value>> results = bindShape(&op, b);
+      if (!results && !open)
+        continue;
+      if (!results)
+        results = bindResize(&op, b);
       if (!results)
         results = bindSelection(&op, b);
       changed = true;
@@ -131,6 +190,50 @@ private:
     } catch (const Error &) {
       return false;
     }
+  }
+
+  /// Evaluates shape arithmetic that an extent which became known has made constant: extents behind it may depend on it.
+  bool becomesConstant(mlir::Operation &op) {
+    const OpRecord *record = nn::recordOf(&op);
+    if (!record || op.getNumResults() != 1 || op.getNumOperands() == 0 || !findReference(record->name))
+      return false;
+    TensorInfo result = shapes.of(op.getResult(0));
+    if (!result.isTensor() || !product(result.dims).isConstant() ||
+        product(result.dims).constant() > static_cast<int64_t>(maxContents))
+      return false;
+    auto operands = nn::operandsByRecord(&op);
+    std::vector<Value> values(operands.size());
+    std::vector<const Value *> given(operands.size(), nullptr);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i])
+        continue;
+      std::optional<Tensor> known = knownTensor(operands[i]);
+      if (!known)
+        return false;
+      values[i] = std::move(*known);
+      given[i] = &values[i];
+    }
+    Tensor value = evaluateOperator(*record, *nn::attrsOf(&op), given).front().tensor();
+    mlir::OpBuilder b(&op);
+    mlir::Value constant = makeConstant(b, op.getLoc(), value, constantName(&op, ".known"));
+    shapes.set(constant, nn::infoOf(constant));
+    op.getResult(0).replaceAllUsesWith(constant);
+    op.erase();
+    return true;
+  }
+
+  /// A small tensor whose elements are numbers.
+  std::optional<Tensor> knownTensor(mlir::Value value) const {
+    TensorInfo info = shapes.of(value);
+    if (!info.isTensor() || !allConstant(info.dims) || info.type == ElementType::string ||
+        product(info.dims).constant() > static_cast<int64_t>(maxContents))
+      return std::nullopt;
+    if (std::optional<Tensor> constant = constantOf(value))
+      return constant;
+    if (!info.contents || !allConstant(*info.contents))
+      return std::nullopt;
+    std::vector<int64_t> numbers = constants(*info.contents);
+    return Tensor::of<int64_t>(constants(info.dims), std::span<const int64_t>(numbers)).convertedTo(info.type);
   }
 
   bool isOpen(mlir::Value value) const { return llvm::any_of(shapes.of(value).dims, isUnknown); }

@@ -1,7 +1,7 @@
 // What the parts of pass bind-extents share: operators that are added before another one and described at once.
 #pragma once
 
-#include "passes/Rewrite.h"
+#include "passes/rewrites/MovedElements.h"
 #include "support/UniqueNames.h"
 
 namespace lathe {
@@ -20,6 +20,7 @@ public:
     return emit(mnemonic, operands, A());
   }
   mlir::Value numbers(std::vector<int64_t> values);
+  mlir::Value reals(const std::vector<double> &values);
   mlir::Value cast(mlir::Value value, ElementType type);
   mlir::Value reshaped(mlir::Value value, std::vector<int64_t> shape);
   /// The elements of an integer tensor of known count as an i64 vector.
@@ -30,16 +31,27 @@ public:
 
   /// The vector as extents: symbols named after `op` and `what`. `most`: bounds by element; empty: none.
   mlir::Value bind(mlir::Value vector, llvm::StringRef what, const Dims &most = {});
+  /// Elements of a vector, with their contents.
+  mlir::Value elements(mlir::Value vector, const std::vector<int64_t> &positions);
+  /// An integer tensor of known count as an i64 vector of extents: elements that are known stay as they are, the others
+  /// become symbols.
+  mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what);
+  /// The vector whose element `at[i][j]` is element j of parts[i].
+  mlir::Value joined(const std::vector<mlir::Value> &parts, const std::vector<std::vector<int64_t>> &at);
   /// The sum of an i64 tensor as an extent of at most `most`.
   mlir::Value bindSum(mlir::Value counts, const Dim &most);
 
   const TensorInfo info(mlir::Value value) const { return shapes.of(value); }
+  /// The element as a formula over symbols, if it is one.
+  std::optional<Dim> content(const MovedElement &element) const { return contentOf(element, shapes); }
 
 private:
   nn::SymbolicShapes &shapes;
   UniqueNames &symbols;
   mlir::Operation *op;
   mlir::OpBuilder b;
+  /// Its description may be that of a value that was erased, whose place it has.
+  mlir::Value described(mlir::Value constant);
 };
 
 /// A symbol for `what` of `op`: its first source node with what texts of extents may hold.
@@ -48,6 +60,7 @@ std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &s
 /// The results of `op` written so that all extents are symbols, or nothing where its reference has to tell them.
 /// BindShapes.cpp: operators whose operands say how large the result is; BindSelection.cpp: operators whose data does.
 std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b);
+std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, ExtentBuilder &b); // BindResize.cpp
 std::optional<llvm::SmallVector<mlir::Value>> bindSelection(mlir::Operation *op, ExtentBuilder &b);
 
 } // namespace lathe

@@ -124,11 +124,49 @@ std::optional<Results> slice(mlir::Operation *op, ExtentBuilder &b) {
   return again(op, b, changed);
 }
 
+/// Pads that are known on some axes, and their elements.
+struct KnownPads {
+  std::vector<int64_t> axes, behind; // axes that are known, and what they get behind
+  std::vector<int64_t> unknown;      // the other axes
+  std::optional<std::vector<int64_t>> front;
+};
+
+KnownPads knownPads(mlir::Value pads, int64_t rank, const ExtentBuilder &b) {
+  auto origins = movedElements(pads);
+  auto number = [&](int64_t i) -> std::optional<int64_t> {
+    std::optional<Dim> known = origins ? b.content((*origins)[static_cast<size_t>(i)]) : std::nullopt;
+    return known && known->isConstant() ? std::optional(known->constant()) : std::nullopt;
+  };
+  KnownPads result;
+  result.front.emplace();
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    std::optional<int64_t> before = number(axis), behind = number(rank + axis);
+    if (!before)
+      result.front.reset();
+    else if (result.front)
+      result.front->push_back(*before);
+    if (before && behind) {
+      result.axes.push_back(axis);
+      result.behind.push_back(*behind);
+    } else {
+      result.unknown.push_back(axis);
+    }
+  }
+  return result;
+}
+
 /// Symbols for the extents of the result: what is behind it would have texts that grow with every operator otherwise, and
-/// nobody could tell that they are not below 0. The pads in front are a difference of two vectors of extents.
+/// nobody could tell that they are not below 0. The pads in front are a difference of two vectors of extents. Axes whose
+/// pads are numbers keep their formula.
 Results pad(mlir::Operation *op, ExtentBuilder &b) {
   mlir::Value x = op->getOperand(0), pads = b.vectorOf(operandOf(op, 1)), zero = b.numbers({0});
   const auto rank = static_cast<int64_t>(b.info(x).rank());
+  KnownPads known = knownPads(operandOf(op, 1), rank, b);
+  if (known.unknown.empty()) {
+    std::vector<int64_t> all = *known.front;
+    all.insert(all.end(), known.behind.begin(), known.behind.end());
+    return again(op, b, {{1, b.numbers(all)}});
+  }
   auto part = [&](int64_t begin, int64_t end) {
     SliceAttrs attrs;
     attrs.starts = {begin};
@@ -136,12 +174,18 @@ Results pad(mlir::Operation *op, ExtentBuilder &b) {
     attrs.axes = {0};
     return b.emit("slice", {pads, {}, {}, {}, {}}, std::move(attrs));
   };
-  mlir::Value front = part(0, rank), behind = part(rank, 2 * rank), extents = b.extentsOf(x);
-  mlir::Value total = b.bind(b.emit("add", {b.emit("add", {extents, front}), behind}), "extent");
-  mlir::Value added = b.bind(b.emit<MaxAttrs>("max", {front, zero}), "pad");
-  mlir::Value removed = b.bind(b.emit<MaxAttrs>("max", {b.emit("neg", {front}, NegAttrs()), zero}), "crop");
-  front = b.emit<SubAttrs>("sub", {added, removed});
-  behind = b.emit<SubAttrs>("sub", {b.emit<SubAttrs>("sub", {total, extents}), front});
+  auto open = [&](mlir::Value vector) { return known.axes.empty() ? vector : b.elements(vector, known.unknown); };
+  mlir::Value front = known.front ? b.numbers(*known.front) : part(0, rank), behind = open(part(rank, 2 * rank)),
+              extents = open(b.extentsOf(x));
+  mlir::Value total = b.bind(b.emit("add", {b.emit("add", {extents, open(front)}), behind}), "extent");
+  if (!known.front) {
+    mlir::Value added = b.bind(b.emit<MaxAttrs>("max", {front, zero}), "pad");
+    mlir::Value removed = b.bind(b.emit<MaxAttrs>("max", {b.emit("neg", {front}, NegAttrs()), zero}), "crop");
+    front = b.emit<SubAttrs>("sub", {added, removed});
+  }
+  behind = b.emit<SubAttrs>("sub", {b.emit<SubAttrs>("sub", {total, extents}), open(front)});
+  if (!known.axes.empty())
+    behind = b.joined({b.numbers(known.behind), behind}, {known.axes, known.unknown});
   return again(op, b, {{1, b.emit<ConcatAttrs>("concat", {front, behind})}});
 }
 
@@ -170,6 +214,42 @@ Results range(mlir::Operation *op, ExtentBuilder &b) {
   return {b.cast(b.emit("add", {offsets, scalars[0]}), type)};
 }
 
+/// A range whose length is a formula over symbols. Nothing where the integers that compute it say something else.
+std::optional<Results> formulaRange(mlir::Operation *op, ExtentBuilder &b) {
+  TensorInfo y = b.info(op->getResult(0));
+  if (!isInteger(y.type) || y.dims[0].isConstant())
+    return std::nullopt;
+  mlir::Value scalars[3];
+  std::optional<int64_t> numbers[3];
+  for (unsigned i = 0; i < 3; ++i) {
+    scalars[i] = b.cast(b.reshaped(op->getOperand(i), {1}), ElementType::i64);
+    if (auto contents = b.info(scalars[i]).contents; contents && contents->front().isConstant())
+      numbers[i] = contents->front().constant();
+  }
+  int64_t delta = numbers[2].value_or(0), step = std::abs(delta);
+  if (delta == 0)
+    return std::nullopt;
+  mlir::Value count = scalars[delta > 0 ? 1 : 0];
+  if (numbers[delta > 0 ? 0 : 1] != 0)
+    count = b.emit<SubAttrs>("sub", {count, scalars[delta > 0 ? 0 : 1]});
+  if (step != 1)
+    count = b.emit<DivAttrs>("div", {b.emit("add", {count, b.numbers({step - 1})}), b.numbers({step})});
+  auto isCount = [&] {
+    auto contents = b.info(count).contents;
+    return contents && contents->front() == y.dims[0];
+  };
+  if (!isCount())
+    count = b.emit<MaxAttrs>("max", {count, b.numbers({0})});
+  if (!isCount())
+    return std::nullopt;
+  mlir::Value values = b.emit("iota", {count}, IotaAttrs());
+  if (delta != 1)
+    values = b.emit<MulAttrs>("mul", {values, scalars[2]});
+  if (numbers[0] != 0)
+    values = b.emit("add", {values, scalars[0]});
+  return Results{b.cast(values, y.type)};
+}
+
 } // namespace
 
 std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b) {
@@ -180,9 +260,9 @@ std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, Ext
   if (isOp(op, "expand") && computed(1) && mayGrow(op, b))
     return expand(op, b);
   if (isOp(op, "tile") && computed(1))
-    return again(op, b, {{1, b.bind(b.vectorOf(operandOf(op, 1)), "repeats")}});
+    return again(op, b, {{1, b.bindUnknown(operandOf(op, 1), "repeats")}});
   if (isOp(op, "constant_of_shape") && computed(0))
-    return again(op, b, {{0, b.bind(b.vectorOf(operandOf(op, 0)), "extent")}});
+    return again(op, b, {{0, b.bindUnknown(operandOf(op, 0), "extent")}});
   if (isOp(op, "slice") && (isComputed(op, 1, b) || isComputed(op, 2, b)))
     return slice(op, b);
   if (isOp(op, "pad") && computed(1))
@@ -193,6 +273,8 @@ std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, Ext
       return again(op, b, {{count, b.bind(b.vectorOf(operandOf(op, count)), "count")}});
   if (isOp(op, "top_k") && isComputed(op, 1, b))
     return topK(op, b);
+  if (isOp(op, "range") && !isUnknown(b.info(op->getResult(0)).dims[0]))
+    return formulaRange(op, b);
   if (isOp(op, "range") && (isFloat(b.info(op->getOperand(0)).type) || isInteger(b.info(op->getOperand(0)).type)))
     return range(op, b);
   return std::nullopt;

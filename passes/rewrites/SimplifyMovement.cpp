@@ -286,6 +286,32 @@ bool sliceOfSlice(mlir::Operation *op) {
   return true;
 }
 
+/// Positions of elements that are alike within every slice are positions of slices: so PyTorch writes to rows.
+bool scatterSlices(mlir::Operation *op) {
+  auto attrs = nn::attrsAs<ScatterElementsAttrs>(op);
+  mlir::Operation *expand = op->getOperand(1).getDefiningOp();
+  auto x = rankedType(op->getOperand(0)), all = rankedType(op->getOperand(1));
+  if (!isOp(expand, "expand") || operandOf(expand, 1) || !x || !all || x.getRank() < 2)
+    return false;
+  auto few = rankedType(expand->getOperand(0));
+  std::vector<int64_t> shape = nn::attrsAs<ExpandAttrs>(expand).shape;
+  if (!few || few.getRank() != x.getRank() || shape.size() != size_t(x.getRank()) ||
+      (attrs.axis != 0 && attrs.axis != -x.getRank()) || (shape[0] != 1 && shape[0] != few.getDimSize(0)))
+    return false;
+  for (int64_t axis = 1; axis < x.getRank(); ++axis)
+    if (few.getDimSize(axis) != 1 || x.isDynamicDim(axis) || all.getDimSize(axis) != x.getDimSize(axis))
+      return false;
+  mlir::OpBuilder b(op);
+  ReshapeAttrs column;
+  column.shape = {-1, 1};
+  ScatterNdAttrs slices;
+  slices.reduction = attrs.reduction;
+  mlir::Value positions = nn::buildValue(b, op->getLoc(), "reshape", {expand->getOperand(0), {}}, std::move(column));
+  replaceWith(op, nn::buildValue(b, op->getLoc(), "scatter_nd", {op->getOperand(0), positions, op->getOperand(2)},
+                                 std::move(slices)));
+  return true;
+}
+
 bool allZero(const std::vector<int64_t> &values) {
   return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
 }
@@ -339,6 +365,8 @@ bool simplifyMovement(mlir::Operation *op) {
   if (isOp(op, "gather"))
     return simplifyGather(op);
   if (isOp(op, "slice") && sliceOfSlice(op))
+    return true;
+  if (isOp(op, "scatter_elements") && scatterSlices(op))
     return true;
   if (op->getNumOperands() && op->getNumResults() == 1 && doesNothing(op)) {
     replaceWith(op, op->getOperand(0));

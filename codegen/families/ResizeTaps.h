@@ -1,0 +1,53 @@
+// The elements of x that a position of a resized axis is made of (its taps), and their weights.
+#pragma once
+
+#include "codegen/builder/KernelHarness.h"
+
+namespace lathe {
+
+/// Taps of one axis whose extents are static: position `i` of the result is the sum over t of weights[t][i] *
+/// x[indices[t][i]].
+struct Taps {
+  std::vector<std::vector<int32_t>> indices;
+  std::vector<std::vector<float>> weights;
+  size_t count() const { return indices.size(); }
+};
+
+/// Formulas of ONNX Resize. `length` is the exact extent of the result, a fraction where scales are given. Declines
+/// results that are too long for a table in the code.
+Taps makeTaps(const ResizeAttrs &attrs, int64_t in, int64_t out, double scale, double length);
+
+/// Taps of one axis that the kernel computes when it runs: in scratch, `capacity` rows of i32 indices and behind them
+/// as many rows of f32 weights. A row has `padded` positions.
+class OpenTaps {
+public:
+  /// `scale`: of the result over x; 0: element `axis` of `scales`, or without that operand the quotient of the extents.
+  /// `place`: of the first byte in scratch. `lanes`: float64 elements of a vector.
+  OpenTaps(const ResizeAttrs &attrs, Dim in, Dim out, double scale, const KernelTensor *scales, int64_t axis, Dim place,
+           int64_t lanes);
+
+  /// The number of taps; 0 where the kernel finds it out because antialias widens with the scale.
+  int64_t count() const { return fixed; }
+  /// The byte of scratch behind the table.
+  Dim end() const { return weightsPlace + capacity * padded * 4; }
+  /// Extents that the code needs at run time.
+  Dims extents() const;
+
+  /// Emits the code that writes the table, and returns the number of taps.
+  mlir::Value emit(KernelHarness &h) const;
+  /// Row `tap` of the indices and of the weights.
+  mlir::Value indices(KernelHarness &h, mlir::Value tap) const { return row(h, place, tap); }
+  mlir::Value weights(KernelHarness &h, mlir::Value tap) const { return row(h, weightsPlace, tap); }
+
+private:
+  const ResizeAttrs &attrs;
+  Dim in, out;
+  double scale;
+  const KernelTensor *scales;
+  int64_t axis, lanes, fixed = 1;
+  Dim padded, capacity = 1, place, weightsPlace;
+
+  mlir::Value row(KernelHarness &h, const Dim &first, mlir::Value tap) const;
+};
+
+} // namespace lathe
