@@ -109,5 +109,52 @@ module {
   check(text, runs);
 }
 
+/// That the first branch gives four columns is known only when its bodies have been optimised; the second branch captures
+/// what it gives.
+TEST_F(LateSymbols, aBranchBehindABranch) {
+  constexpr const char *text = R"(
+module {
+  module @all {
+    func.func @main(%v: tensor<?x4xf32>) -> tensor<?x?xf32> {
+      %0 = nn.shape %v : (tensor<?x4xf32>) -> tensor<2xi64>
+      %1 = nn.reshape %v, %0 {allow_zero = true} : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+      return %1 : tensor<?x?xf32>
+    }
+  }
+  module @some {
+    func.func @main(%v: tensor<?x4xf32>) -> tensor<?x?xf32> {
+      %0 = nn.slice %v {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = array<i64: 0>, ends = array<i64: 2>,
+          axes = array<i64: 0>} : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      %1 = nn.shape %0 : (tensor<?x4xf32>) -> tensor<2xi64>
+      %2 = nn.reshape %0, %1 {allow_zero = true} : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+      return %2 : tensor<?x?xf32>
+    }
+  }
+  module @power {
+    func.func @main(%m: tensor<?x?xf32>) -> tensor<?x?xf32> {
+      %0 = nn.exp %m : (tensor<?x?xf32>) -> tensor<?x?xf32>
+      return %0 : tensor<?x?xf32>
+    }
+  }
+  module @row {
+    func.func @main(%m: tensor<?x?xf32>) -> tensor<?x?xf32> {
+      %0 = nn.reduce_sum %m {axes = array<i64: 0>} : (tensor<?x?xf32>) -> tensor<1x?xf32>
+      %1 = nn.concat %m, %0 {axis = 0 : i64} : (tensor<?x?xf32>, tensor<1x?xf32>) -> tensor<?x?xf32>
+      return %1 : tensor<?x?xf32>
+    }
+  }
+  func.func @main(%a: tensor<i1>, %b: tensor<i1>, %x: tensor<?x4xf32> {nn.dims = ["N", "4"]}) -> tensor<?x?xf32> {
+    %0 = nn.if %a, %x {then_body = @all, else_body = @some} : (tensor<i1>, tensor<?x4xf32>) -> tensor<?x?xf32> loc("one")
+    %1 = nn.if %b, %0 {then_body = @power, else_body = @row} : (tensor<i1>, tensor<?x?xf32>) -> tensor<?x?xf32>
+    return %1 : tensor<?x?xf32>
+  }
+})";
+  auto flag = [](bool value) { return integers({}, {value}).convertedTo(ElementType::boolean); };
+  std::vector<std::vector<Value>> runs;
+  for (int which = 0; which < 4; ++which)
+    runs.push_back({flag(which & 1), flag(which & 2), reals({3, 4})});
+  check(text, runs);
+}
+
 } // namespace
 } // namespace lathe
