@@ -38,10 +38,14 @@ test-all: build setup-bench ## every test, the slow ones too (with PyTorch's net
 # The rooms that read what others wrote; package/ is tested by runtime/LoaderTest. Those that include MLIR's headers are
 # left out, but for import/.
 SANITIZED := support runtime process store import
-sanitize: ## ASan and UBSan over what reads files, pipes and packages (build/asan)
+sanitize: ## ASan and UBSan over what reads files, pipes and packages, and over packages of random programs (build/asan, build/release)
 	@$(MAKE) --no-print-directory configure PRESET=asan
 	@ninja -C build/asan -j $(JOBS) $(SANITIZED:%=tests-%)
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -R '^($(subst $() ,|,$(SANITIZED)))/' -E CrossTest
+	@$(MAKE) --no-print-directory configure PRESET=release
+	@ninja -C build/release -j $(JOBS) program_test
+	@ninja -C build/asan -j $(JOBS) run-programs
+	@tests/programs/packages_test.py build/release/bin/program_test build/asan/bin/run-programs
 
 bench: setup-bench configure peers ## writes docs/performance.md (networks beside ONNX Runtime, convolutions beside oneDNN) and docs/predictions.md (BENCH_SECONDS=2 BENCH_NETWORKS="resnet50 vgg16" shorten)
 	@test -x $(BUILD)/bin/lathe-provider-onednn || cmake $(BUILD) >/dev/null

@@ -43,6 +43,9 @@ void bindExtents(mlir::ModuleOp module);
 /// Copies captured constants into the bodies of nn.if and nn.loop, and gives the arguments of the bodies the extents of
 /// the values they capture. Replaces nn.if with a constant condition by the operations of its branch.
 void settleBodies(mlir::ModuleOp module);
+/// Gives captured values in bodies the types and extents that they have around them. Returns whether that says something
+/// new.
+bool refineBodies(mlir::ModuleOp module);
 
 /// Removes captured values that no body reads.
 void dropUnusedCaptures(mlir::ModuleOp module);

@@ -178,13 +178,25 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   narrowMovement(module);
 }
 
+/// Types and extents inside of bodies and around them, until neither tells more about the other: a body behind a branch
+/// learns what the branch gives. A symbol that has become a number is bound nowhere.
+void settleBodyShapes(mlir::ModuleOp module) {
+  constexpr int mostRounds = 8;
+  settleShapes(module);
+  for (int round = 0; round < mostRounds && refineBodies(module); ++round) {
+    for (auto body : llvm::to_vector(module.getOps<mlir::ModuleOp>()))
+      settleBodyShapes(body);
+    settleShapes(module);
+  }
+}
+
 /// With all that is known around them. What they need no more is dead then.
 void optimizeBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
   settleBodies(module);
   inBodies(module, options, report, optimizeGraph);
   dropUnusedCaptures(module);
   deadCode(module);
-  settleShapes(module); // what a branch has become
+  settleBodyShapes(module); // what a branch has become
 }
 
 } // namespace

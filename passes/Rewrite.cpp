@@ -9,7 +9,17 @@ bool isOp(mlir::Operation *op, std::string_view mnemonic) {
 
 std::string_view loweringOf(mlir::Operation *op) {
   const OpRecord *record = nn::recordOf(op);
-  return record ? record->lowering : "";
+  return !record ? "" : bindsExtents(op) ? "reference" : record->lowering;
+}
+
+bool bindsExtents(mlir::Operation *op) {
+  for (mlir::OpResult result : op->getResults())
+    if (auto type = rankedType(result))
+      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+        if (type.isDynamicDim(static_cast<unsigned>(axis)) &&
+            !nn::nameOfExtent(op, result.getResultNumber(), static_cast<size_t>(axis)).empty())
+          return true;
+  return false;
 }
 
 mlir::Value operandOf(mlir::Operation *op, size_t index) {

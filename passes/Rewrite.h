@@ -14,8 +14,11 @@ namespace lathe {
 /// True if `op` is the nn operator `mnemonic`; false for null.
 bool isOp(mlir::Operation *op, std::string_view mnemonic);
 inline bool isOp(mlir::Value value, std::string_view mnemonic) { return isOp(value.getDefiningOp(), mnemonic); }
-/// The `lowering` of the record; "" for operations without a record.
+/// The `lowering` of the record; "" for operations without a record. "reference" where the operator binds extents: a kernel
+/// cannot say how large its result is.
 std::string_view loweringOf(mlir::Operation *op);
+/// True if only the operator itself knows an extent of its results, which has a name (nn.extents).
+bool bindsExtents(mlir::Operation *op);
 
 /// Operand `index` of the record; null: absent.
 mlir::Value operandOf(mlir::Operation *op, size_t index);

@@ -1,29 +1,32 @@
 // Operators that are a few others: written as those, so that they are compiled and fused without code of their own.
 #include "import/onnx/Onnx.h"
 
-#include <cmath>
-#include <numbers>
+#include <numeric>
 
 namespace lathe::onnx {
-namespace {
 
-/// 0, 1, ... below `extent` as a vector; computed where the extent of axis `axis` of x is symbolic.
-mlir::Value counting(Node &node, mlir::Value x, int64_t axis) {
-  const Dim extent = node.info(x).dims[axis];
-  if (extent.isConstant()) {
-    std::vector<int64_t> values(extent.constant());
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<int64_t>(i);
-    return node.constantInts({extent.constant()}, values);
-  }
-  mlir::Value size = node.emit("shape", {x}, {{"start", axis}, {"end", axis + 1}});
-  size = node.reshape(size, {});
-  return node.emit("range", {node.constantInts({}, {0}), size, node.constantInts({}, {1})});
+mlir::Value extentOf(Node &node, mlir::Value x, int64_t axis) {
+  return node.reshape(node.emit("shape", {x}, {{"start", axis}, {"end", axis + 1}}), {});
+}
+
+mlir::Value countTo(Node &node, mlir::Value size) {
+  std::optional<std::vector<int64_t>> known = node.staticInts(size);
+  if (!known)
+    return node.emit("range", {node.constantInts({}, {0}), size, node.constantInts({}, {1})});
+  require(known->size() == 1 && known->front() >= 0 && known->front() < int64_t(1) << 32,
+          "counts to {}, expected less than 2^32", fmt::join(*known, ", "));
+  std::vector<int64_t> values(static_cast<size_t>(known->front()));
+  std::iota(values.begin(), values.end(), 0);
+  return node.constantInts({known->front()}, values);
 }
 
 mlir::Value column(Node &node, mlir::Value vector) {
   return node.emit("reshape", {vector}, {{"shape", std::vector<int64_t>{-1, 1}}});
 }
+
+namespace {
+
+mlir::Value counting(Node &node, mlir::Value x, int64_t axis) { return countTo(node, extentOf(node, x, axis)); }
 
 /// Where the column is at least (`upper`), at most or exactly the row plus k: bool rows x columns of x's last two axes.
 enum class Side { upper, lower, exactly };
@@ -217,29 +220,6 @@ void importSoftmaxCrossEntropyLoss(Node &node) {
     node.set(1, logarithms);
 }
 
-/// Cosine windows: a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n).
-void importWindow(Node &node) {
-  node.expectInputs(1, 1);
-  std::string op = node.record.op;
-  auto size = node.requireInts(0, "size");
-  require(size.size() == 1 && size[0] >= 1 && size[0] < 1 << 24, "size is [{}], expected one positive number",
-          fmt::join(size, ", "));
-  ElementType type = fromOnnxType(node.intAttr("output_datatype", 1));
-  double n = static_cast<double>(size[0]) - (node.intAttr("periodic", 1) != 0 ? 0 : 1);
-  double a0 = op == "HannWindow"      ? 0.5
-              : op == "HammingWindow" ? 25.0 / 46
-                                      : 0.42,
-         a2 = op == "BlackmanWindow" ? 0.08 : 0, a1 = op == "BlackmanWindow" ? 0.5 : 1 - a0;
-  TensorData data{ElementType::f64, {size[0]}, {}, {}};
-  for (int64_t i = 0; i < size[0]; ++i) {
-    double angle = n > 0 ? 2 * std::numbers::pi * static_cast<double>(i) / n : 0;
-    double value = a0 - a1 * std::cos(angle) + a2 * std::cos(2 * angle);
-    const char *bytes = reinterpret_cast<const char *>(&value);
-    data.bytes.insert(data.bytes.end(), bytes, bytes + sizeof value);
-  }
-  node.set(0, node.cast(node.constant(data), type));
-}
-
 /// The positions of a grid's points under an affine map: (x, y, 1) of every point times the transposed map.
 void importAffineGrid(Node &node) {
   require(node.version() >= 20, "there is no such operator in opset {}", node.version());
@@ -294,9 +274,6 @@ void addDecomposedHandlers(Handlers &table) {
   table["NegativeLogLikelihoodLoss"] = importNegativeLogLikelihoodLoss;
   table["SoftmaxCrossEntropyLoss"] = importSoftmaxCrossEntropyLoss;
   table["AffineGrid"] = importAffineGrid;
-  table["HannWindow"] = importWindow;
-  table["HammingWindow"] = importWindow;
-  table["BlackmanWindow"] = importWindow;
 }
 
 } // namespace lathe::onnx

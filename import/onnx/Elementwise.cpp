@@ -90,6 +90,14 @@ void importCastLike(Node &node) {
                         {{"to", node.info(node.in(1)).type}, {"saturate", node.intAttr("saturate", 1) != 0}}));
 }
 
+/// swish(a) * b
+void importSwiGlu(Node &node) {
+  require(node.version() >= 28, "there is no such operator in opset {}", node.version());
+  node.expectInputs(2, 2);
+  mlir::Value gate = node.emit("swish", {node.in(0)}, {{"alpha", node.floatAttr("alpha", 1)}});
+  node.set(0, node.emit("mul", {gate, node.in(1)}));
+}
+
 } // namespace
 
 void addElementwiseHandlers(Handlers &table) {
@@ -102,6 +110,7 @@ void addElementwiseHandlers(Handlers &table) {
   table["PRelu"] = importPRelu;
   table["Pow"] = importPow;
   table["CastLike"] = importCastLike;
+  table["SwiGLU"] = importSwiGlu;
 }
 
 } // namespace lathe::onnx

@@ -17,6 +17,10 @@ Handlers handlers() {
   addDecomposedHandlers(result);
   addEinsumHandlers(result);
   addQuantizeHandlers(result);
+  addSignalHandlers(result);
+  addStateHandlers(result);
+  addNGramHandlers(result);
+  addDeformHandlers(result);
   return result;
 }
 

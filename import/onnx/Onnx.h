@@ -28,12 +28,25 @@ void addIndexedHandlers(Handlers &table);     // Indexed.cpp: top-k, cumulative 
 void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators composed of others
 void addEinsumHandlers(Handlers &table);      // Einsum.cpp
 void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
+void addSignalHandlers(Handlers &table);      // Signal.cpp: windows, Fourier transforms, mel bands
+void addStateHandlers(Handlers &table);       // State.cpp: operators whose result is the state of the next run
+void addNGramHandlers(Handlers &table);       // NGrams.cpp: TfIdfVectorizer
+void addDeformHandlers(Handlers &table);      // Deform.cpp: DeformConv
 /// Returns the handler of an operator with subgraphs (Structure.cpp) or of an operator on
 /// sequences; null for operators on tensors without subgraphs.
 StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
 /// Returns the handler of an operator on sequences or optionals (Sequence.cpp); null for other
 /// operators.
 StructureHandler sequenceHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
+void importFlexAttention(StructureNode &node);   // FlexAttention.cpp
+void importLinearAttention(StructureNode &node); // LinearAttention.cpp
+
+/// The extent of x along an axis, an i64 scalar.
+mlir::Value extentOf(Node &node, mlir::Value x, int64_t axis);
+/// 0, 1, ... below `size`, an i64 scalar, as a vector: a constant where the size is known.
+mlir::Value countTo(Node &node, mlir::Value size);
+/// A vector as a matrix of one column.
+mlir::Value column(Node &node, mlir::Value vector);
 
 /// Reads kernel, strides, pads, dilations and ceil_mode of a pooling node (Window.cpp).
 Fields averagePoolFields(Node &node);

@@ -47,6 +47,9 @@ template <class Result, class Field> std::vector<Result> list(const Field &field
 /// Operators of ONNX itself have an empty domain.
 std::string domainOf(const std::string &domain) { return domain == "ai.onnx" ? "" : domain; }
 
+/// Of a node: previews of ONNX's own operators have a domain of their own.
+std::string operatorDomainOf(const std::string &domain) { return domain == "ai.onnx.preview" ? "" : domainOf(domain); }
+
 class Reader {
 public:
   explicit Reader(const std::filesystem::path &folder) : folder(folder) {}
@@ -108,7 +111,7 @@ public:
     records.reserve(static_cast<size_t>(protos.size()));
     for (const NodeProto &proto : protos) {
       NodeRecord &record = records.emplace_back(NodeRecord{proto.name(),
-                                                           domainOf(proto.domain()),
+                                                           operatorDomainOf(proto.domain()),
                                                            proto.op_type(),
                                                            list<std::string>(proto.input()),
                                                            list<std::string>(proto.output()),

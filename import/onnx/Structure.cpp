@@ -384,6 +384,8 @@ StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entr
       {"If", importIf},
       {"Loop", importLoop},
       {"Scan", importScan},
+      {"FlexAttention", importFlexAttention},
+      {"LinearAttention", importLinearAttention},
   };
   if (!node.domain.empty())
     return nullptr;

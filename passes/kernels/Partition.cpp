@@ -32,7 +32,9 @@ public:
     for (mlir::Operation &op : main.getBody().front())
       if (std::string_view lowering = loweringOf(&op);
           (lowering == "fold" || lowering == "reference") && !computesNothing(&op, shapes))
-        leave(&op, lowering == "fold" ? "its operands are computed at run time" : "the operator has no compiled form");
+        leave(&op, lowering == "fold"  ? "its operands are computed at run time"
+                   : bindsExtents(&op) ? "only the operator knows the extents of its results"
+                                       : "the operator has no compiled form");
   }
 
 private:

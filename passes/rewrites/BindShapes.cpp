@@ -8,13 +8,14 @@ namespace {
 
 using Results = llvm::SmallVector<mlir::Value>;
 
-/// True if the operand is there and its elements are not known when the plan is made.
+/// True if the operand is there and its elements are no constants. Some may be formulas of extents: the result has extents
+/// that nobody knows, so the formulas did not help, for instance where their sign is not known.
 bool isComputed(mlir::Operation *op, size_t index, const ExtentBuilder &b) {
   mlir::Value operand = operandOf(op, index);
   if (!operand)
     return false;
   std::optional<std::vector<Dim>> contents = b.info(operand).contents;
-  return !contents || llvm::any_of(*contents, isUnknown);
+  return !contents || !allConstant(*contents);
 }
 
 /// The same operator with other operands.

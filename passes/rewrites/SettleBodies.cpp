@@ -48,23 +48,29 @@ void sinkConstants(mlir::Operation *op, nn::BodyRef body) {
   }
 }
 
-void setArgument(mlir::func::FuncOp main, unsigned index, const TensorInfo &info) {
+/// Returns whether that says something new.
+bool setArgument(mlir::func::FuncOp main, unsigned index, const TensorInfo &info) {
   mlir::MLIRContext *context = main.getContext();
+  mlir::Type type = main.getArgument(index).getType();
+  mlir::Attribute dims = main.getArgAttr(index, "nn.dims");
   main.getArgument(index).setType(nn::toMlirType(context, info));
   if (!allConstant(info.dims) && llvm::none_of(info.dims, isUnknown))
     main.setArgAttr(index, "nn.dims", nn::dimsAttr(context, info.dims));
   else
     main.removeArgAttr(index, "nn.dims");
+  return main.getArgument(index).getType() != type || main.getArgAttr(index, "nn.dims") != dims;
 }
 
-/// Extents of captured values.
-void refineArguments(mlir::Operation *op, nn::BodyRef body, const nn::SymbolicShapes &shapes) {
+/// Extents of captured values. Returns whether they say something new.
+bool refineArguments(mlir::Operation *op, nn::BodyRef body, const nn::SymbolicShapes &shapes) {
   nn::Captured captured = nn::capturedBy(op);
+  bool changed = false;
   for (auto [i, value] : llvm::enumerate(captured.values))
-    setArgument(body.main, captured.firstArgument + static_cast<unsigned>(i), shapes.of(value));
+    changed |= setArgument(body.main, captured.firstArgument + static_cast<unsigned>(i), shapes.of(value));
   mlir::Block &block = body.main.getBody().front();
   body.main.setType(
       mlir::FunctionType::get(op->getContext(), block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+  return changed;
 }
 
 } // namespace
@@ -80,6 +86,16 @@ void settleBodies(mlir::ModuleOp module) {
       refineArguments(&op, body, shapes);
     }
   nn::eraseUnusedBodies(module);
+}
+
+bool refineBodies(mlir::ModuleOp module) {
+  mlir::func::FuncOp main = mainFunction(module);
+  nn::SymbolicShapes shapes(main);
+  bool changed = false;
+  for (mlir::Operation &op : main.getBody().front())
+    for (const nn::BodyRef &body : nn::bodiesOf(&op))
+      changed |= refineArguments(&op, body, shapes);
+  return changed;
 }
 
 void dropUnusedCaptures(mlir::ModuleOp module) {

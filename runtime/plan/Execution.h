@@ -227,6 +227,8 @@ private:
   void placeGroup(const LateGroup &group, LateState &state);
   void growLateArena(uint32_t arena, uint64_t bytes);
   std::unordered_map<std::string, int64_t> lateBounds() const;
+  std::optional<uint64_t> bytesAtBounds(const LateGroup &group,
+                                        const std::unordered_map<std::string, int64_t> &bounds) const;
   void bindSymbol(const std::string &symbol, int64_t value);
   void forget(const std::vector<std::string> &list);
 

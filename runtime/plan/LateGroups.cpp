@@ -34,23 +34,11 @@ private:
   /// Symbols of carried values of loops change where no instruction stands: what depends on them is not grouped.
   void findBinders() {
     std::set<std::string> carried;
-    auto dynamic = [&](const std::vector<uint32_t> &values, auto &&found) {
-      for (uint32_t value : values)
-        for (Extent extent : plan.values[value].dims)
-          if (std::string symbol = loneSymbol(plan.extents[extent]);
-              !symbol.empty() && plan.values[value].storage == Storage::dynamic)
-            found(symbol);
-    };
-    for (const Instruction *instruction : plan.instructions) {
-      auto bind = [&](const std::string &symbol) { binders[symbol].push_back(instruction->id); };
-      if (auto *shape = std::get_if<ComputeShape>(&instruction->operation)) {
-        std::for_each(shape->symbols.begin(), shape->symbols.end(), bind);
-      } else if (auto *call = std::get_if<CallReference>(&instruction->operation)) {
-        dynamic(call->outputs, bind);
-      } else if (auto *loop = std::get_if<Loop>(&instruction->operation)) {
-        dynamic(loop->results, bind);
-        dynamic(loop->bodyInputs, [&](const std::string &symbol) { carried.insert(symbol); });
-      }
+    for (const SymbolBinding &binding : symbolBindings(plan)) {
+      if (binding.carried)
+        carried.insert(binding.symbol);
+      else
+        binders[binding.symbol].push_back(binding.instruction);
     }
     for (auto &[symbol, ids] : binders)
       if (int64_t point = pointFor(ids); point >= 0 && !carried.contains(symbol))

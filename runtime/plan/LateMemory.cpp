@@ -48,6 +48,31 @@ std::unordered_map<std::string, int64_t> Context::State::lateBounds() const {
   return bounds;
 }
 
+/// Bytes of the group's arena where its symbols have their bounds; nothing where a symbol has none, or where the bounds are
+/// so large that no memory would do.
+std::optional<uint64_t> Context::State::bytesAtBounds(const LateGroup &group,
+                                                      const std::unordered_map<std::string, int64_t> &bounds) const {
+  if (!std::all_of(group.symbols.begin(), group.symbols.end(),
+                   [&](const std::string &symbol) { return bounds.contains(symbol); }))
+    return std::nullopt;
+  auto valueOf = [&](const std::string &symbol) {
+    auto bound = bounds.find(symbol);
+    return bound != bounds.end() ? bound->second : symbols.at(symbol);
+  };
+  std::vector<ArenaRequest> requests;
+  try {
+    for (uint32_t value : group.values)
+      if (const ValueInfo &info = plan->values[value]; info.storage == Storage::temporary) {
+        int64_t bytes = plan->extents[info.bytes].evaluate(valueOf);
+        requests.push_back({static_cast<uint64_t>(std::clamp<int64_t>(bytes, 0, int64_t(1) << 40)),
+                            plan->live[value].first, plan->live[value].last});
+      }
+  } catch (const Error &) { // the number of bytes is beyond 64 bits
+    return std::nullopt;
+  }
+  return planArena(requests).bytes;
+}
+
 /// Marks what late groups place. Where all their extents have bounds, the arena is made once, for the bounds.
 void Context::State::layOutLate() {
   late.assign(plan->lateGroups.size(), {});
@@ -58,22 +83,8 @@ void Context::State::layOutLate() {
       slots[value].boxed = false;
       slots[value].late = true;
     }
-    bool bounded = std::all_of(group.symbols.begin(), group.symbols.end(),
-                               [&](const std::string &symbol) { return bounds.contains(symbol); });
-    if (!bounded)
-      continue;
-    std::vector<ArenaRequest> requests;
-    for (uint32_t value : group.values)
-      if (const ValueInfo &info = plan->values[value]; info.storage == Storage::temporary) {
-        int64_t bytes = plan->extents[info.bytes].evaluate([&](const std::string &symbol) {
-          auto bound = bounds.find(symbol);
-          return bound != bounds.end() ? bound->second : symbols.at(symbol);
-        });
-        requests.push_back({static_cast<uint64_t>(std::clamp<int64_t>(bytes, 0, int64_t(1) << 40)),
-                            plan->live[value].first, plan->live[value].last});
-      }
-    if (uint64_t bytes = planArena(requests).bytes; bytes <= mostReserved)
-      growLateArena(group.arena, bytes);
+    if (std::optional<uint64_t> bytes = bytesAtBounds(group, bounds); bytes && *bytes <= mostReserved)
+      growLateArena(group.arena, *bytes);
   }
 }
 

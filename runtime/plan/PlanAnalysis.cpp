@@ -4,9 +4,71 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <utility>
 
 namespace lathe::runtime {
 namespace {
+
+/// Walks the blocks in the order in which they run.
+class BindingWalk {
+public:
+  explicit BindingWalk(const Plan &plan) : plan(plan) {
+    for (uint32_t input : plan.inputs)
+      add(plan.values[input], false, [](const std::string &) {});
+  }
+
+  std::vector<SymbolBinding> run() {
+    walk(0);
+    return std::move(bindings);
+  }
+
+private:
+  const Plan &plan;
+  std::set<std::string> bound;
+  std::vector<SymbolBinding> bindings;
+
+  /// Calls `fresh` for each symbol that is an extent of the value and not bound yet; it is from then on.
+  template <class F> void add(const ValueInfo &info, bool dynamicAlone, const F &fresh) {
+    if (dynamicAlone && info.storage != Storage::dynamic)
+      return;
+    for (Extent extent : info.dims)
+      if (std::string symbol = loneSymbol(plan.extents[extent]); !symbol.empty() && bound.insert(symbol).second)
+        fresh(symbol);
+  }
+
+  void walk(uint32_t block) {
+    for (const Instruction &instruction : plan.blocks[block].instructions) {
+      auto bind = [&](const std::string &symbol) {
+        bindings.push_back({symbol, block, instruction.id, false});
+        bound.insert(symbol);
+      };
+      auto results = [&](const std::vector<uint32_t> &list) {
+        for (uint32_t index : list)
+          add(plan.values[index], true, bind);
+      };
+      if (auto *call = std::get_if<CallReference>(&instruction.operation)) {
+        results(call->outputs);
+      } else if (auto *shape = std::get_if<ComputeShape>(&instruction.operation)) {
+        std::for_each(shape->symbols.begin(), shape->symbols.end(), bind);
+      } else if (auto *branch = std::get_if<If>(&instruction.operation)) {
+        const std::set<std::string> before = bound;
+        walk(branch->thenBlock);
+        const std::set<std::string> afterThen = std::exchange(bound, before);
+        walk(branch->elseBlock);
+        bound.insert(afterThen.begin(), afterThen.end());
+      } else if (auto *loop = std::get_if<Loop>(&instruction.operation)) {
+        const std::set<std::string> before = bound;
+        for (uint32_t input : loop->bodyInputs)
+          add(plan.values[input], false,
+              [&](const std::string &symbol) { bindings.push_back({symbol, block, instruction.id, true}); });
+        walk(loop->body);
+        bound = before; // the body may run not at all
+        results(loop->results);
+      }
+    }
+  }
+};
 
 class Analysis {
 public:
@@ -138,29 +200,9 @@ private:
 
   /// Finds Block::lateSymbols: symbols that get a new value each time the body runs.
   void findBlockSymbols() {
-    std::vector<std::string> carried; // those of a loop's carried values are bound before its body runs
-    for (const Instruction *instruction : plan.instructions)
-      if (auto *loop = std::get_if<Loop>(&instruction->operation))
-        for (uint32_t input : loop->bodyInputs)
-          for (Extent extent : plan.values[input].dims)
-            carried.push_back(loneSymbol(plan.extents[extent]));
-    for (size_t b = 1; b < plan.blocks.size(); ++b)
-      for (const Instruction &instruction : plan.blocks[b].instructions) {
-        std::vector<std::string> &symbols = plan.blocks[b].lateSymbols;
-        auto add = [&](uint32_t index) {
-          for (Extent extent : plan.values[index].dims)
-            if (std::string symbol = loneSymbol(plan.extents[extent]);
-                !symbol.empty() && plan.values[index].storage == Storage::dynamic &&
-                std::find(carried.begin(), carried.end(), symbol) == carried.end())
-              symbols.push_back(std::move(symbol));
-        };
-        if (auto *call = std::get_if<CallReference>(&instruction.operation))
-          std::for_each(call->outputs.begin(), call->outputs.end(), add);
-        else if (auto *loop = std::get_if<Loop>(&instruction.operation))
-          std::for_each(loop->results.begin(), loop->results.end(), add);
-        else if (auto *shape = std::get_if<ComputeShape>(&instruction.operation))
-          symbols.insert(symbols.end(), shape->symbols.begin(), shape->symbols.end());
-      }
+    for (SymbolBinding &binding : symbolBindings(plan))
+      if (binding.block > 0 && !binding.carried)
+        plan.blocks[binding.block].lateSymbols.push_back(std::move(binding.symbol));
   }
 
   /// Which values and instructions are settled once the inputs' extents are.
@@ -205,6 +247,8 @@ std::string loneSymbol(const Dim &dim) {
   dim.collectSymbols(symbols);
   return symbols.size() == 1 && symbols[0] == dim.str() ? symbols[0] : std::string();
 }
+
+std::vector<SymbolBinding> symbolBindings(const Plan &plan) { return BindingWalk(plan).run(); }
 
 void analyzePlan(Plan &plan) {
   Analysis(plan).run();

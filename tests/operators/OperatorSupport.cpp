@@ -223,6 +223,37 @@ json composedOf(const onnx::TestModel &model) {
   return result;
 }
 
+/// Signal processing, n-grams, and operators with a state. `add` gives a model one node and its first input.
+template <class Add> void addRecentModels(std::map<std::string, onnx::TestModel> &models, const Add &add) {
+  using onnx::TensorProto, onnx::TestModel;
+  for (const char *op : {"CausalConvWithState", "FlexAttention", "LinearAttention", "SwiGLU", "TensorScatter"})
+    models.try_emplace(op, 28);
+  add("CausalConvWithState", {1, 8, 5}, {"x", "w"}).first->weight("w", {8, 1, 4});
+  add("DFT", {1, 16, 1}, {"x", "", "axis"}).first->ints("axis", {}, {1});
+  add("DeformConv", {1, 4, 6, 6}, {"x", "w", "offset"}).first->weight("w", {4, 4, 3, 3}).input("offset", {1, 18, 4, 4});
+  add("FlexAttention", {1, 2, 4, 8}, {"x", "k", "v"}).first->input("k", {1, 2, 6, 8}).input("v", {1, 2, 6, 8});
+  add("LinearAttention", {1, "T", 8}, {"x", "k", "v"})
+      .second.attr("q_num_heads", 2)
+      .attr("kv_num_heads", 2)
+      .attr("update_rule", "linear");
+  models.at("LinearAttention").input("k", {1, "T", 8}).input("v", {1, "T", 8});
+  add("MelWeightMatrix", {}, {"bands", "length", "rate", "low", "high"})
+      .first->ints("bands", {}, {8})
+      .ints("length", {}, {16})
+      .ints("rate", {}, {8192})
+      .floats("low", {}, {0})
+      .floats("high", {}, {4096});
+  add("STFT", {1, 64, 1}, {"x", "step", "", "length"}).first->ints("step", {}, {8}).ints("length", {}, {16});
+  add("SwiGLU", {4, 8}, {"x", "b"}).first->input("b", {4, 8});
+  add("TensorScatter", {2, 1, 4, 5}, {"x", "update", "at"})
+      .first->input("update", {2, 1, 1, 5})
+      .input("at", {2}, TensorProto::INT64);
+  auto grams = add("TfIdfVectorizer", {2, 6}, {"x"}, TensorProto::INT64).second;
+  grams.attr("mode", "TF").attr("max_gram_length", 2).attr("max_skip_count", 1).attr("min_gram_length", 1);
+  grams.attr("ngram_counts", std::vector<int64_t>{0, 1}).attr("ngram_indexes", std::vector<int64_t>{0, 1});
+  grams.attr("pool_int64s", std::vector<int64_t>{2, 3, 4});
+}
+
 /// Operators of ONNX that no record maps: a model with one node of each.
 std::map<std::string, onnx::TestModel> composedModels() {
   using onnx::TensorProto, onnx::TestModel;
@@ -294,6 +325,7 @@ std::map<std::string, onnx::TestModel> composedModels() {
   scaled(*add("QuantizeLinear", {2, 16}, {"x", "scale", "zero"}, TensorProto::FLOAT, TensorProto::UINT8).first, "scale",
          "zero", TensorProto::UINT8);
   add("Trilu", {5, 6}, {"x"});
+  addRecentModels(models, add);
   return models;
 }
 

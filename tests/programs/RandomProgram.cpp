@@ -1,392 +1,352 @@
 #include "tests/programs/RandomProgram.h"
 
-#include "import/onnx/TestModel.h"
-
-#include <fmt/format.h>
-
-#include <random>
+#include "tests/programs/ProgramValues.h"
 
 namespace lathe {
 namespace {
 
 using namespace onnx;
 
-/// Values of a graph that later statements may read.
-struct Visible {
-  std::vector<std::string> rows;  // f32, any number of rows by 4
-  std::vector<std::string> steps; // f32, scanned: steps x rows x 4
-  std::vector<std::string> lists; // sequences of f32, any number of rows by 4; never empty
-};
+/// What a branch gives or a loop carries.
+enum class Kind { rows, maybe, number, list, optional };
 
-/// What a body gives and how many of its outputs are carried values whose rows may change.
-class Generator {
+class Generator : ProgramValues {
 public:
-  Generator(uint64_t seed, const ProgramOptions &options) : random(seed), options(options) {}
+  Generator(uint64_t seed, const ProgramOptions &options) : ProgramValues(seed), options(options) {}
 
   std::string run() {
     TestModel m(17);
     m.input("x", {"N", 4}).input("count", {}, TensorProto::INT64).input("flag", {}, TensorProto::BOOL);
-    m.graph->mutable_input(1)->mutable_type()->mutable_tensor_type()->mutable_shape();
-    m.graph->mutable_input(2)->mutable_type()->mutable_tensor_type()->mutable_shape();
-    Visible visible{{"x"}, {}, {}};
+    Visible visible;
+    visible.rows = {"x"};
+    visible.numbers = {modulo("count", *m.graph)};
     for (int i = 0; i < options.statements; ++i)
       statement(*m.graph, visible, 0);
-    std::vector<std::string> outputs(visible.rows.end() - std::min<int64_t>(2, int64_t(visible.rows.size())),
-                                     visible.rows.end());
-    if (!visible.steps.empty())
-      outputs.push_back(visible.steps.back());
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      node(*m.graph, "Identity", {outputs[i]}, fmt::format("y{}", i));
-      m.graph->add_output()->set_name(fmt::format("y{}", i));
-      m.graph->mutable_output(int(i))->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::FLOAT);
-    }
+    Names outputs(visible.rows.end() - std::min<int64_t>(2, int64_t(visible.rows.size())), visible.rows.end());
+    for (const Names *more : {&visible.steps, &visible.maybe})
+      if (!more->empty())
+        outputs.push_back(more->back());
+    for (const std::string &output : outputs)
+      addOutput(m, output, TensorProto::FLOAT);
+    addOutput(m, visible.numbers.back(), TensorProto::INT64);
     return m.model.SerializeAsString();
   }
 
 private:
-  std::mt19937_64 random;
   const ProgramOptions &options;
-  int names = 0;
 
-  int64_t below(int64_t limit) { return static_cast<int64_t>(random() % static_cast<uint64_t>(limit)); }
-  bool chance(int percent) { return below(100) < percent; }
-  std::string fresh(const char *what) { return fmt::format("{}{}", what, names++); }
-  const std::string &pick(const std::vector<std::string> &list) {
-    return list[static_cast<size_t>(below(int64_t(list.size())))];
+  std::string modulo(const std::string &number, Graph &graph) {
+    return emit(graph, "Mod", {number, integer(graph, 5)}, {}, "n");
   }
-
-  static NodeProto &node(GraphProto &graph, const char *op, const std::vector<std::string> &inputs,
-                         const std::string &output) {
-    NodeProto &made = *graph.add_node();
-    made.set_op_type(op);
-    made.set_name(fmt::format("{}_{}", op, output));
-    for (const std::string &input : inputs)
-      made.add_input(input);
-    if (!output.empty())
-      made.add_output(output);
-    return made;
-  }
-  static GraphProto &subgraph(NodeProto &made, const char *name) {
-    AttributeProto *attr = made.add_attribute();
-    attr->set_name(name);
-    attr->set_type(AttributeProto::GRAPH);
-    attr->mutable_g()->set_name(fmt::format("{}_{}", made.name(), name));
-    return *attr->mutable_g();
-  }
-  static void describe(ValueInfoProto &value, const std::string &name, int32_t type, bool scalar) {
-    value.set_name(name);
-    value.mutable_type()->mutable_tensor_type()->set_elem_type(type);
-    if (scalar)
-      value.mutable_type()->mutable_tensor_type()->mutable_shape();
+  static void addOutput(TestModel &m, const std::string &value, int32_t type) {
+    std::string name = fmt::format("y{}", m.graph->output_size());
+    node(*m.graph, "Identity", {value}, name).add_output(name);
+    m.output(name.c_str(), type);
   }
 
-  /// States that the value has one row.
-  static void setRow(ValueInfoProto &value) {
-    auto *shape = value.mutable_type()->mutable_tensor_type()->mutable_shape();
-    shape->add_dim()->set_dim_value(1);
-    shape->add_dim()->set_dim_value(4);
-  }
-
-  std::string floats(GraphProto &graph, const std::vector<int64_t> &dims) {
-    TensorProto tensor;
-    std::string name = fresh("w");
-    tensor.set_name(name);
-    tensor.set_data_type(TensorProto::FLOAT);
-    int64_t count = 1;
-    for (int64_t dim : dims) {
-      tensor.add_dims(dim);
-      count *= dim;
-    }
-    for (int64_t i = 0; i < count; ++i)
-      tensor.add_float_data(static_cast<float>(below(2001) - 1000) / 2000);
-    *graph.add_initializer() = tensor;
-    return name;
-  }
-  std::string ints(GraphProto &graph, const std::vector<int64_t> &dims, const std::vector<int64_t> &values) {
-    std::string name = fresh("i");
-    *graph.add_initializer() = TestModel::intTensor(name.c_str(), dims, values);
-    return name;
-  }
-
-  /// Arithmetic that keeps the rows of `a` and stays bounded.
-  std::string arithmetic(GraphProto &graph, const std::string &a) {
-    std::string made = fresh("v");
-    switch (below(5)) {
-    case 0:
-      node(graph, "Tanh", {a}, made);
-      break;
-    case 1: {
-      std::string product = fresh("v");
-      node(graph, "MatMul", {a, floats(graph, {4, 4})}, product);
-      node(graph, "Tanh", {product}, made);
-      break;
-    }
-    case 2:
-      node(graph, "Mul", {a, floats(graph, {4})}, made);
-      break;
-    case 3: {
-      std::string sum = fresh("v");
-      node(graph, "Add", {a, floats(graph, {1, 4})}, sum);
-      node(graph, "Sigmoid", {sum}, made);
-      break;
-    }
-    default: {
-      node(graph, "Softmax", {a}, made).add_attribute()->set_name("axis");
-      AttributeProto &axis = *graph.mutable_node(graph.node_size() - 1)->mutable_attribute(0);
-      axis.set_type(AttributeProto::INT);
-      axis.set_i(1);
-    }
-    }
-    return made;
-  }
-  /// One row that depends on all rows of `a`: rows of different values fit by broadcasting.
-  std::string row(GraphProto &graph, const std::string &a) {
-    std::string made = fresh("v");
-    NodeProto &mean = node(graph, "ReduceMean", {a}, made);
-    AttributeProto *axes = mean.add_attribute();
-    axes->set_name("axes");
-    axes->set_type(AttributeProto::INTS);
-    axes->add_ints(0);
-    return made;
-  }
-  std::string combined(GraphProto &graph, const std::string &a, const std::string &b) {
-    std::string made = fresh("v");
-    node(graph, chance(50) ? "Add" : "Sub", {a, row(graph, b)}, made);
-    return arithmetic(graph, made);
-  }
-  std::string grown(GraphProto &graph, const std::string &a, const std::string &b) {
-    std::string made = fresh("v");
-    NodeProto &concat = node(graph, "Concat", {a, row(graph, b)}, made);
-    AttributeProto *axis = concat.add_attribute();
-    axis->set_name("axis");
-    axis->set_type(AttributeProto::INT);
-    axis->set_i(0);
-    return made;
-  }
-
-  std::string condition(GraphProto &graph, const Visible &visible) {
-    if (chance(30))
-      return "flag";
-    std::string sum = fresh("s"), made = fresh("c");
-    NodeProto &reduce = node(graph, "ReduceSum", {pick(visible.rows)}, sum);
-    AttributeProto *keep = reduce.add_attribute();
-    keep->set_name("keepdims");
-    keep->set_type(AttributeProto::INT);
-    keep->set_i(0);
-    std::string limit = floats(graph, {});
-    node(graph, "Greater", {sum, limit}, made);
-    return made;
-  }
-
-  void statement(GraphProto &graph, Visible &visible, int depth) {
-    int64_t kind = depth < options.depth ? below(13) : chance(20) ? 12 : 0;
-    if (kind >= 12)
-      list(graph, visible);
-    else if (kind >= 10)
-      chance(60) ? listLoop(graph, visible, depth) : listBranch(graph, visible, depth);
-    else if (kind < 4)
+  void statement(Graph &graph, Visible &visible, int depth) {
+    bool nests = depth < options.depth;
+    int64_t kind = below(nests ? 20 : 10);
+    if (kind < 3)
       visible.rows.push_back(chance(50) ? arithmetic(graph, pick(visible.rows))
                                         : combined(graph, pick(visible.rows), pick(visible.rows)));
-    else if (kind < 6)
+    else if (kind < 5)
+      visible.rows.push_back(mixed(graph, visible));
+    else if (kind == 5)
+      visible.maybe.push_back(selected(graph, visible));
+    else if (kind == 6 && !visible.maybe.empty())
+      visible.maybe.push_back(arithmetic(graph, pick(visible.maybe)));
+    else if (kind == 6 || kind == 7)
+      visible.numbers.push_back(number(graph, visible));
+    else if (kind == 8 && options.optionals)
+      optionalStatement(graph, visible, depth);
+    else if (kind < 10)
+      list(graph, visible);
+    else if (kind < 13)
       branch(graph, visible, depth);
-    else if (kind < 9)
+    else if (kind < 18)
       loop(graph, visible, depth);
     else
       scan(graph, visible, depth);
   }
 
-  void statements(GraphProto &graph, Visible &visible, int depth) {
+  void statements(Graph &graph, Visible &visible, int depth) {
     for (int64_t i = 1 + below(3); i > 0; --i)
       statement(graph, visible, depth);
   }
 
-  void branch(GraphProto &graph, Visible &visible, int depth) {
-    std::string chosen = condition(graph, visible), made = fresh("b");
-    std::string base = pick(visible.rows);
-    bool differ = chance(30);
-    NodeProto &choice = node(graph, "If", {chosen}, made);
-    for (const char *name : {"then_branch", "else_branch"}) {
-      GraphProto &body = subgraph(choice, name);
-      Visible inner = visible;
-      statements(body, inner, depth + 1);
-      bool grows = differ && name[0] == 't';
-      std::string result = grows ? grown(body, base, pick(inner.rows)) : combined(body, base, pick(inner.rows));
-      describe(*body.add_output(), result, TensorProto::FLOAT, false);
-    }
-    visible.rows.push_back(made);
-  }
+  // ---- What bodies give ----
 
-  void loop(GraphProto &graph, Visible &visible, int depth) {
-    int64_t carriedCount = 1 + below(2);
-    bool counts = chance(80), asks = !counts || chance(40), grows = chance(30), scans = chance(40) && !grows;
-    std::string trips = !counts ? "" : chance(60) ? "count" : ints(graph, {}, {below(5)});
-    std::string asked = asks ? condition(graph, visible) : "";
-    std::vector<std::string> inputs{trips, asked};
-    for (int64_t i = 0; i < carriedCount; ++i)
-      inputs.push_back(pick(visible.rows));
-    std::string made = fresh("l");
-    NodeProto &loop = node(graph, "Loop", inputs, "");
-    loop.set_name("Loop_" + made);
-    GraphProto &body = subgraph(loop, "body");
-    std::string iteration = fresh("t"), running = fresh("r");
-    describe(*body.add_input(), iteration, TensorProto::INT64, true);
-    describe(*body.add_input(), running, TensorProto::BOOL, true);
-    Visible inner{visible.rows, {}, visible.lists};
-    std::vector<std::string> carried;
-    for (int64_t i = 0; i < carriedCount; ++i) {
-      carried.push_back(fresh("k"));
-      describe(*body.add_input(), carried.back(), TensorProto::FLOAT, false);
-      inner.rows.push_back(carried.back());
-    }
-    statements(body, inner, depth + 1);
-    // A loop that only its condition ends has few iterations.
-    std::string goesOn = fresh("g"), limit = ints(body, {}, {1 + below(4)}), early = fresh("e");
-    node(body, "Less", {iteration, limit}, early);
-    if (counts && chance(50))
-      node(body, "Identity", {running}, goesOn);
-    else if (counts && chance(50))
-      node(body, "And", {early, running}, goesOn);
+  static void describe(ValueInfoProto &value, const std::string &name, Kind kind) {
+    if (kind == Kind::list)
+      describeList(value, name);
+    else if (kind == Kind::optional)
+      describeOptional(value, name);
+    else if (kind == Kind::number)
+      describeScalar(value, name, TensorProto::INT64);
     else
-      node(body, "Identity", {early}, goesOn);
-    describe(*body.add_output(), goesOn, TensorProto::BOOL, true);
-    for (int64_t i = 0; i < carriedCount; ++i) {
-      const std::string &old = carried[size_t(i)];
-      std::string next = grows && i == 0                            ? grown(body, old, pick(inner.rows))
-                         : chance(20) && carriedCount > 1 && !grows ? combined(body, old, carried[size_t(1 - i)])
-                                                                    : combined(body, old, pick(inner.rows));
-      describe(*body.add_output(), next, TensorProto::FLOAT, false);
-      loop.add_output(fmt::format("{}_{}", made, i));
-      visible.rows.push_back(loop.output(int(i)));
+      describeRows(value, name);
+  }
+  static Names &namesOf(Visible &visible, Kind kind) {
+    switch (kind) {
+    case Kind::rows:
+      return visible.rows;
+    case Kind::maybe:
+      return visible.maybe;
+    case Kind::number:
+      return visible.numbers;
+    case Kind::list:
+      return visible.lists;
+    case Kind::optional:
+      return visible.optionals;
     }
-    if (scans) {
-      std::string step = combined(body, carried[0], pick(inner.rows));
-      describe(*body.add_output(), step, TensorProto::FLOAT, false);
-      loop.add_output(made + "_steps");
-      visible.steps.push_back(made + "_steps");
-    }
+    return visible.rows;
+  }
+  Kind someKind() {
+    int64_t kind = below(10);
+    if (kind < 5)
+      return Kind::rows;
+    if (kind == 9 && options.optionals)
+      return Kind::optional;
+    return kind < 7 ? Kind::maybe : kind == 7 ? Kind::number : Kind::list;
   }
 
-  static void describeList(ValueInfoProto &value, const std::string &name) {
-    value.set_name(name);
-    value.mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(
-        TensorProto::FLOAT);
-  }
-
-  /// A sequence made, changed, or turned into rows.
-  void list(GraphProto &graph, Visible &visible) {
-    std::string made = fresh("q");
-    if (visible.lists.empty() || chance(25)) {
-      node(graph, "SequenceConstruct", {pick(visible.rows), row(graph, pick(visible.rows))}, made);
-      visible.lists.push_back(made);
-    } else if (chance(40)) {
-      std::string position = chance(50) ? ints(graph, {}, {chance(50) ? 0 : -1}) : "";
-      node(graph, "SequenceInsert", {pick(visible.lists), pick(visible.rows), position}, made);
-      visible.lists.push_back(made);
-    } else {
-      visible.rows.push_back(fromList(graph, pick(visible.lists)));
+  /// A value of a kind that the visible ones give; `base` is one of the kind or "".
+  std::string made(Graph &graph, const Visible &visible, Kind kind, const std::string &base) {
+    switch (kind) {
+    case Kind::rows:
+      return combined(graph, base.empty() ? pick(visible.rows) : base, pick(visible.rows));
+    case Kind::maybe:
+      return chance(70) ? selected(graph, visible) : row(graph, pick(visible.rows));
+    case Kind::number:
+      return number(graph, visible);
+    case Kind::list:
+      return base.empty() ? emit(graph, "SequenceConstruct", {row(graph, pick(visible.rows))}, {}, "q")
+                          : emit(graph, "SequenceInsert", {base, row(graph, pick(visible.rows))}, {}, "q");
+    case Kind::optional:
+      return optional(graph, visible);
     }
+    return "";
   }
 
-  /// Rows of a sequence: one tensor of it, or all of them.
-  std::string fromList(GraphProto &graph, const std::string &list) {
-    std::string made = fresh("v");
-    if (chance(50)) {
-      node(graph, "SequenceAt", {list, ints(graph, {}, {chance(50) ? 0 : -1})}, made);
-      return made;
+  std::string nothing(Graph &graph) {
+    std::string output = fresh("o");
+    NodeProto &empty = node(graph, "Optional", {}, output);
+    empty.add_output(output);
+    AttributeProto *type = empty.add_attribute();
+    type->set_name("type");
+    type->set_type(AttributeProto::TYPE_PROTO);
+    type->mutable_tp()->mutable_tensor_type()->set_elem_type(TensorProto::FLOAT);
+    return output;
+  }
+
+  /// An optional, or what is in one if there is something.
+  void optionalStatement(Graph &graph, Visible &visible, int depth) {
+    if (visible.optionals.empty() || depth >= options.depth) {
+      visible.optionals.push_back(optional(graph, visible));
+      return;
     }
-    AttributeProto *axis = node(graph, "ConcatFromSequence", {list}, made).add_attribute();
-    axis->set_name("axis");
-    axis->set_type(AttributeProto::INT);
-    axis->set_i(0);
-    std::string mean = row(graph, made); // stays small, however often it is put into a list again
-    return chance(50) ? mean : arithmetic(graph, made);
+    std::string from = pick(visible.optionals), has = emit(graph, "OptionalHasElement", {from}, {}, "c"),
+                output = fresh("b");
+    NodeProto &choice = node(graph, "If", {has}, output);
+    choice.add_output(output);
+    Graph &then = subgraph(choice, "then_branch");
+    describeRows(*then.add_output(), arithmetic(then, emit(then, "OptionalGetElement", {from})));
+    Graph &otherwise = subgraph(choice, "else_branch");
+    describeRows(*otherwise.add_output(), row(otherwise, pick(visible.rows)));
+    visible.rows.push_back(output);
   }
 
-  /// A sequence that a branch may have made longer.
-  void listBranch(GraphProto &graph, Visible &visible, int depth) {
-    if (visible.lists.empty())
-      list(graph, visible);
-    std::string chosen = condition(graph, visible), made = fresh("b"), base = pick(visible.lists);
-    NodeProto &choice = node(graph, "If", {chosen}, made);
-    for (const char *name : {"then_branch", "else_branch"}) {
-      GraphProto &body = subgraph(choice, name);
+  // ---- Branches ----
+
+  void branch(Graph &graph, Visible &visible, int depth) {
+    std::string chosen = condition(graph, visible);
+    std::vector<Kind> kinds{someKind()};
+    if (chance(30))
+      kinds.push_back(someKind());
+    Names bases;
+    for (Kind kind : kinds) {
+      const Names &all = namesOf(visible, kind);
+      bases.push_back(all.empty() ? "" : pick(all));
+    }
+    bool differ = chance(30);
+    std::string name = fresh("b");
+    NodeProto &choice = node(graph, "If", {chosen}, name);
+    for (const char *which : {"then_branch", "else_branch"}) {
+      Graph &body = subgraph(choice, which);
       Visible inner = visible;
       statements(body, inner, depth + 1);
-      std::string result = fresh("q");
-      if (chance(60))
-        node(body, "SequenceInsert", {base, row(body, pick(inner.rows))}, result);
-      else
-        node(body, "SequenceConstruct", {pick(inner.rows)}, result);
-      describeList(*body.add_output(), result);
+      for (size_t i = 0; i < kinds.size(); ++i) {
+        bool other = differ && *which == 't';
+        std::string result = other && kinds[i] == Kind::rows       ? grown(body, bases[i], pick(inner.rows))
+                             : other && kinds[i] == Kind::optional ? nothing(body)
+                             : other && kinds[i] == Kind::list     ? made(body, inner, kinds[i], "")
+                                                                   : made(body, inner, kinds[i], bases[i]);
+        describe(*body.add_output(), result, kinds[i]);
+      }
     }
-    visible.lists.push_back(made);
-    visible.rows.push_back(fromList(graph, made));
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      choice.add_output(fmt::format("{}_{}", name, i));
+      keep(graph, visible, kinds[i], choice.output(int(i)));
+    }
   }
 
-  /// A loop that carries a sequence, which grows or keeps its length, and perhaps rows.
-  void listLoop(GraphProto &graph, Visible &visible, int depth) {
-    if (visible.lists.empty())
-      list(graph, visible);
-    std::string made = fresh("l"), start = pick(visible.lists);
-    NodeProto &loop = node(graph, "Loop", {chance(60) ? "count" : ints(graph, {}, {below(4)}), "", start}, made);
-    GraphProto &body = subgraph(loop, "body");
-    std::string iteration = fresh("t"), running = fresh("r"), carried = fresh("k"), goesOn = fresh("g");
-    describe(*body.add_input(), iteration, TensorProto::INT64, true);
-    describe(*body.add_input(), running, TensorProto::BOOL, true);
-    describeList(*body.add_input(), carried);
+  /// Makes a result visible; sequences become rows sooner or later.
+  void keep(Graph &graph, Visible &visible, Kind kind, const std::string &name) {
+    namesOf(visible, kind).push_back(name);
+    if (kind == Kind::list)
+      visible.rows.push_back(fromList(graph, name));
+  }
+
+  // ---- Loops ----
+
+  /// A value that a loop carries.
+  struct Carried {
+    Kind kind;
+    std::string start, inside; // before the loop and in the body
+    bool grows = false;
+  };
+
+  void loop(Graph &graph, Visible &visible, int depth) {
+    bool counts = chance(80), asks = !counts || chance(40), scans = chance(40);
+    std::string trips = !counts      ? ""
+                        : chance(40) ? "count"
+                        : chance(50) ? number(graph, visible)
+                                     : integer(graph, below(5));
+    std::vector<Carried> carried = carriedValues(graph, visible);
+    Names inputs{trips, asks ? condition(graph, visible) : ""};
+    for (const Carried &value : carried)
+      inputs.push_back(value.start);
+    std::string name = fresh("l");
+    NodeProto &loop = node(graph, "Loop", inputs, name);
+    Graph &body = subgraph(loop, "body");
+    const Names around = visible.rows;
+    std::string iteration = fresh("t"), running = fresh("r");
+    describeScalar(*body.add_input(), iteration, TensorProto::INT64);
+    describeScalar(*body.add_input(), running, TensorProto::BOOL);
     Visible inner = visible;
     inner.steps.clear();
-    inner.lists.push_back(carried);
-    inner.rows.push_back(fromList(body, carried));
-    statements(body, inner, depth + 1);
-    node(body, "Identity", {running}, goesOn);
-    describe(*body.add_output(), goesOn, TensorProto::BOOL, true);
-    std::string next = fresh("q");
-    node(body, "SequenceInsert", {carried, row(body, pick(inner.rows))}, next);
-    if (chance(40)) { // the first tensor goes, so the length stays
-      std::string shorter = fresh("q");
-      node(body, "SequenceErase", {next, ints(body, {}, {0})}, shorter);
-      next = shorter;
+    for (Carried &value : carried) {
+      value.inside = fresh("k");
+      describe(*body.add_input(), value.inside, value.kind);
+      namesOf(inner, value.kind).push_back(value.inside);
     }
-    describeList(*body.add_output(), next);
-    visible.lists.push_back(made);
-    visible.rows.push_back(fromList(graph, made));
+    inner.numbers.push_back(emit(body, "Mod", {iteration, integer(body, 7)}, {}, "n"));
+    statements(body, inner, depth + 1);
+    describeScalar(*body.add_output(), goesOn(body, inner, iteration, running, counts), TensorProto::BOOL);
+    for (const Carried &value : carried) {
+      describe(*body.add_output(), next(body, inner, value), value.kind);
+      loop.add_output(fmt::format("{}_{}", name, loop.output_size()));
+      namesOf(visible, value.kind).push_back(loop.output(loop.output_size() - 1));
+    }
+    if (!scans)
+      return;
+    // Every step has the same rows: those of a value around the loop, or one.
+    std::string step = chance(50) ? combined(body, pick(around), pick(inner.rows)) : row(body, pick(inner.rows));
+    describeRows(*body.add_output(), step);
+    loop.add_output(name + "_steps");
+    visible.steps.push_back(name + "_steps");
   }
 
-  void scan(GraphProto &graph, Visible &visible, int depth) {
-    std::string state = row(graph, pick(visible.rows)), made = fresh("n");
-    NodeProto &scan = node(graph, "Scan", {state, pick(visible.rows)}, "");
-    scan.set_name("Scan_" + made);
-    AttributeProto *count = scan.add_attribute();
-    count->set_name("num_scan_inputs");
-    count->set_type(AttributeProto::INT);
-    count->set_i(1);
-    if (chance(40)) {
-      AttributeProto *directions = scan.add_attribute();
-      directions->set_name(chance(50) ? "scan_input_directions" : "scan_output_directions");
-      directions->set_type(AttributeProto::INTS);
-      directions->add_ints(1);
+  std::vector<Carried> carriedValues(Graph &graph, Visible &visible) {
+    std::vector<Carried> carried;
+    for (int64_t count = 1 + below(3), i = 0; i < count; ++i) {
+      Kind kind = i == 0 && chance(60) ? Kind::rows : someKind();
+      if (namesOf(visible, kind).empty())
+        namesOf(visible, kind).push_back(made(graph, visible, kind, ""));
+      carried.push_back({kind, pick(namesOf(visible, kind)), "", chance(30)});
     }
-    GraphProto &body = subgraph(scan, "body");
-    std::string carried = fresh("k"), element = fresh("m"), elementRow = fresh("v");
-    describe(*body.add_input(), carried, TensorProto::FLOAT, false);
-    describe(*body.add_input(), element, TensorProto::FLOAT, false);
-    node(body, "Reshape", {element, ints(body, {2}, {1, 4})}, elementRow);
-    Visible inner{visible.rows, {}, visible.lists};
-    inner.rows.push_back(elementRow);
+    return carried;
+  }
+
+  /// Whether there is another iteration. A loop that only its condition ends has few.
+  std::string goesOn(Graph &body, const Visible &inner, const std::string &iteration, const std::string &running,
+                     bool counts) {
+    std::string early = emit(body, "Less", {iteration, integer(body, 1 + below(4))}, {}, "c");
+    if (counts && chance(50))
+      return emit(body, "Identity", {running}, {}, "c");
+    if (counts && chance(50))
+      return emit(body, "And", {early, running}, {}, "c");
+    if (chance(30))
+      return emit(body, "And", {early, condition(body, inner)}, {}, "c");
+    return emit(body, "Identity", {early}, {}, "c");
+  }
+
+  std::string next(Graph &body, const Visible &inner, const Carried &value) {
+    switch (value.kind) {
+    case Kind::rows:
+      if (chance(15)) // others take its place: so many that they cannot become more and more
+        return emit(body, "Slice",
+                    {pick(inner.rows), ints(body, {1}, {0}), ints(body, {1}, {12}), ints(body, {1}, {0})});
+      return value.grows ? grown(body, value.inside, pick(inner.rows)) : combined(body, value.inside, pick(inner.rows));
+    case Kind::list: {
+      std::string longer = made(body, inner, Kind::list, value.inside);
+      return value.grows ? longer : emit(body, "SequenceErase", {longer, integer(body, 0)}, {}, "q");
+    }
+    case Kind::optional:
+      return chance(40) ? emit(body, "Identity", {value.inside}, {}, "o") : optional(body, inner);
+    default:
+      return made(body, inner, value.kind, value.inside);
+    }
+  }
+
+  // ---- Scans ----
+
+  void scan(Graph &graph, Visible &visible, int depth) {
+    bool columns = chance(30); // along the four columns instead of the rows
+    int64_t count = 1 + below(2);
+    std::string state = row(graph, pick(visible.rows)), name = fresh("n"), first = pick(visible.rows);
+    Names inputs{state, first};
+    if (count == 2)
+      inputs.push_back(columns ? pick(visible.rows) : arithmetic(graph, first));
+    std::vector<int64_t> axes, reversed;
+    for (int64_t i = 0; i < count; ++i) {
+      axes.push_back(columns ? (chance(50) ? 1 : -1) : 0);
+      reversed.push_back(below(2));
+    }
+    NodeProto &scan = node(graph, "Scan", inputs, name, {{"num_scan_inputs", count}});
+    TestNode test(&scan);
+    if (columns || chance(30))
+      test.attr("scan_input_axes", axes);
+    if (chance(60))
+      test.attr("scan_input_directions", reversed);
+    int64_t axis = chance(70) ? 0 : below(2) - 1 + (chance(50) ? 2 : 0); // -1, 0, 1 or 2
+    if (axis != 0)
+      test.attr("scan_output_axes", std::vector<int64_t>{axis});
+    if (chance(40))
+      test.attr("scan_output_directions", std::vector<int64_t>{1});
+    Graph &body = subgraph(scan, "body");
+    std::string carried = fresh("k");
+    describeRows(*body.add_input(), carried);
+    Visible inner = visible;
+    inner.steps.clear();
+    for (int64_t i = 0; i < count; ++i) {
+      std::string element = fresh("m");
+      describeRows(*body.add_input(), element);
+      inner.rows.push_back(columns ? widened(body, element)
+                                   : emit(body, "Reshape", {element, ints(body, {2}, {1, 4})}));
+    }
+    std::string last = inner.rows.back();
     statements(body, inner, depth + 1);
-    std::string next = combined(body, carried, elementRow);
-    describe(*body.add_output(), next, TensorProto::FLOAT, false);
+    std::string next = combined(body, carried, last);
+    describeRows(*body.add_output(), next);
     setRow(*body.mutable_output(0)); // ONNX Runtime wants the extents that a Scan collects
-    std::string step = combined(body, next, pick(inner.rows));
-    describe(*body.add_output(), step, TensorProto::FLOAT, false);
+    describeRows(*body.add_output(), combined(body, next, pick(inner.rows)));
     setRow(*body.mutable_output(1));
-    scan.add_output(made + "_state");
-    scan.add_output(made + "_steps");
-    visible.rows.push_back(made + "_state");
-    visible.steps.push_back(made + "_steps");
+    scan.add_output(name + "_state");
+    scan.add_output(name + "_steps");
+    visible.rows.push_back(name + "_state");
+    visible.steps.push_back(name + "_steps");
+  }
+
+  /// A column of rows as one row of four numbers.
+  std::string widened(Graph &body, const std::string &column) {
+    std::string sum = emit(body, "ReduceMean", {column}, {{"keepdims", 1}});
+    return emit(body, "Mul", {sum, floats(body, {1, 4})});
   }
 };
+
+static_assert(std::string_view(programMargin) == "margin");
 
 } // namespace
 
