@@ -310,8 +310,8 @@ mlir::Value Node::constantScalar(ElementType type, double value) {
   return graph.builder.create<nn::ConstantOp>(loc, tensor, attr);
 }
 
-/// The values of `dims` for a reshape of `x` as an operand. Extents that are not constants are extents of x in the same
-/// order; one may differ.
+/// The values of `dims` as an operand. Extents that are not constants are extents of `x` in the same order; one may
+/// differ and is -1 then, as a reshape takes it.
 static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
   const Dims own = node.info(x).dims;
   std::vector<mlir::Value> parts;
@@ -364,6 +364,16 @@ mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
   result.setType(nn::toMlirType(graph.builder.getContext(), better));
   graph.known.setInfo(result, better);
   return result;
+}
+
+mlir::Value Node::expand(mlir::Value x, const Dims &dims, mlir::Value like) {
+  std::vector<int64_t> shape;
+  for (const Dim &dim : dims)
+    if (dim.isConstant())
+      shape.push_back(dim.constant());
+  if (shape.size() == dims.size())
+    return emit("expand", {x}, {{"shape", shape}});
+  return emit("expand", {x, extentsOf(*this, like, dims)});
 }
 
 mlir::Value Node::cast(mlir::Value x, ElementType type) {

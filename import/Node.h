@@ -92,6 +92,8 @@ public:
   mlir::Value constantScalar(ElementType type, double value);
   /// Reshapes `x` to the extents `dims`. Extents that are not constants are extents of x in the same order; one may differ.
   mlir::Value reshape(mlir::Value x, const Dims &dims);
+  /// Expands `x` to the extents `dims`. Extents that are not constants are extents of `like` in the same order.
+  mlir::Value expand(mlir::Value x, const Dims &dims, mlir::Value like);
   mlir::Value cast(mlir::Value x, ElementType type);
 
   [[noreturn]] void unsupported(std::string reason) const { throw Unsupported{std::move(reason)}; }

@@ -229,8 +229,7 @@ std::vector<Algorithm> products() {
        {mr(32, "rows are those of the batch; a work item is one register block"),
         vectors(16, "of the hidden state, for every gate"), unroll(4),
         number("stages", 0, 1, 0, "1: every step is a stage of its own and the threads share its columns")},
-       {{"batch", "stages=1 needs a batch of at least 1"},
-        {"constant", "stages=1 needs constant recurrent weights"},
+       {{"constant", "stages=1 needs constant recurrent weights"},
         registers("mr x vectors x gates accumulators and a step's operands fit the registers")},
        {{1, {{"rows", "mr"}, {"split", "stages"}}}}},
   };

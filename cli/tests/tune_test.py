@@ -209,7 +209,8 @@ class Tune(Cli):
 
         def tune(problem, *flags, trials="6"):
             path = self.path("transfer.json")
-            said = self.lathe("tune", "--problem", problem, "--trials", trials, "--margin", "0", "--store", store, "--json", path, *flags).stdout
+            searcher = [] if "--searcher" in flags else ["--searcher", "xgb_knob"]  # no model of it comes with lathe
+            said = self.lathe("tune", "--problem", problem, "--trials", trials, "--margin", "0", "--store", store, "--json", path, *searcher, *flags).stdout
             with open(path) as file:
                 return said, json.load(file)["starts_from"]
 

@@ -18,8 +18,6 @@ RecurrentPlan::RecurrentPlan(const RecurrentFacts &facts, const Schedule &schedu
   vectors = std::min(schedule.number("vectors"), (hidden + lanes - 1) / lanes);
   unroll = schedule.number("unroll");
   split = schedule.number("stages") == 1;
-  if (split && batch.constantOr(1) < 1)
-    illegal("batch", "stages=1 for a batch of {}, expected at least 1", batch.str());
   if (split && !constantR)
     illegal("constant", "stages=1 with recurrent weights that are not constant");
   if (!fitsRegisters(facts.target, rows, mostGates() * vectors))

@@ -112,11 +112,7 @@ private:
     }
     if (!depth.isConstant() || !width.isConstant())
       node.unsupported("the lanes of a head are not static");
-    mlir::Value shape = build.emit("concat",
-                                   {build.emit("shape", {build.in(0)}, {{"start", 0}, {"end", 1}}),
-                                    build.constantInts({3}, {heads.constant(), depth.constant(), width.constant()})},
-                                   {{"axis", 0}});
-    initial = build.emit("expand", {build.constantScalar(ElementType::f32, 0), shape});
+    initial = build.expand(build.constantScalar(ElementType::f32, 0), {batch, heads, depth, width}, build.in(0));
   }
 
   /// One position: changes the state, then reads it.

@@ -96,9 +96,7 @@ private:
 
   /// A zero for every row and each of `count` columns.
   mlir::Value zeros(int64_t count) {
-    mlir::Value rows = node.emit("shape", {x}, {{"start", 0}, {"end", 1}});
-    mlir::Value shape = node.emit("concat", {rows, node.constantInts({1}, {count})}, {{"axis", 0}});
-    return node.emit("expand", {node.constantScalar(ElementType::f32, 0), shape});
+    return node.expand(node.constantScalar(ElementType::f32, 0), {node.info(x).dims[0], Dim(count)}, x);
   }
 
   /// How often every n-gram of a size occurs: rows x n-grams.

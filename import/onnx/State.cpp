@@ -32,7 +32,7 @@ void importTensorScatter(Node &node) {
   }
   if (mode == "circular")
     index = node.emit("mod", {index, extentOf(node, cache, axis)});
-  index = node.emit("expand", {index, node.emit("shape", {update})});
+  index = node.expand(index, written, update);
   node.set(0, node.emit("scatter_elements", {cache, index, update}, {{"axis", axis}}));
 }
 
