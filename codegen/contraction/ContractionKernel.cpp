@@ -39,6 +39,18 @@ PointAccess biasAccess(unsigned buffer, ElementType type, bool padded) {
   return access;
 }
 
+KernelBuilder::Values biasVectors(KernelBuilder &k, const ConvGeometry &conv, bool padded, mlir::Value channel,
+                                  int64_t vectors, int64_t lanes, int64_t channels,
+                                  llvm::function_ref<mlir::Value()> zero) {
+  PointAccess access = biasAccess(*conv.bias, conv.type, padded);
+  KernelBuilder::Values bias;
+  for (int64_t v = 0; v < vectors; ++v) {
+    int64_t real = std::min(lanes, channels - v * lanes);
+    bias.push_back(real > 0 ? Epilogue::loadLanes(k, access, k.add(channel, v * lanes), lanes, real) : zero());
+  }
+  return bias;
+}
+
 void addConvPackings(GeneratedKernel &kernel, const ContractionProblem &problem, const ConvGeometry &conv,
                      Packing weights, const Epilogue &epilogue) {
   kernel.packings[conv.weights] = std::move(weights);

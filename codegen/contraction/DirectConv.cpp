@@ -175,13 +175,8 @@ PanelPrefetch DirectGenerator::nextPanel(Value panel, Value tileOfPanel) {
 DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, Value partial, Value pass) {
   Values acc;
   if (conv.bias) {
-    PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
-    Values bias;
-    for (int64_t v = 0; v < vectors; ++v) {
-      int64_t real = std::min(plan.lanes, validChannels - v * plan.lanes);
-      bias.push_back(real > 0 ? Epilogue::loadLanes(k, access, k.add(channel, v * plan.lanes), plan.lanes, real)
-                              : micro.zeros(1)[0]);
-    }
+    Values bias = biasVectors(k, conv, paddedBias, channel, vectors, plan.lanes, validChannels,
+                              [&] { return micro.zeros(1)[0]; });
     for (int64_t p = 0; p < width; ++p)
       acc.append(bias.begin(), bias.end());
   } else {

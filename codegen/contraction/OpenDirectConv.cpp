@@ -223,13 +223,9 @@ llvm::SmallVector<int64_t> OpenDirectGenerator::offsets(int64_t width) const {
 OpenDirectGenerator::Values OpenDirectGenerator::initial(int64_t width, Value channel) {
   if (!conv.bias)
     return micro.zeros(width * vectors);
-  PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
-  Values bias, acc;
-  for (int64_t v = 0; v < vectors; ++v) {
-    int64_t real = std::min(plan.lanes, validChannels - v * plan.lanes);
-    bias.push_back(real > 0 ? Epilogue::loadLanes(k, access, k.add(channel, v * plan.lanes), plan.lanes, real)
-                            : micro.zeros(1)[0]);
-  }
+  Values bias =
+      biasVectors(k, conv, paddedBias, channel, vectors, plan.lanes, validChannels, [&] { return micro.zeros(1)[0]; });
+  Values acc;
   for (int64_t p = 0; p < width; ++p)
     acc.append(bias.begin(), bias.end());
   return acc;

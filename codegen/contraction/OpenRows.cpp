@@ -63,20 +63,26 @@ void OpenRowsCopy::clear(Value to, int64_t elements) {
   k.loop(k.constant(0), k.constant(elements), lanes, [&](Value i) { k.store(zero, k.scratch(), k.add(to, i), type); });
 }
 
+/// All rows of a plane of the input, with zeros on both sides. `to`: the first position in scratch.
+void OpenRowsCopy::copyRows(Value plane, Value to) {
+  Value heldColumns = value(held.columns);
+  k.loop(k.constant(0), rows, 1, [&](Value row) {
+    Value at = k.mul(k.add(to, k.mul(row, heldColumns)), pixel);
+    Value first = held.packed ? at : k.add(at, held.before * pixel);
+    if (!held.packed)
+      clear(at, held.before * pixel);
+    conv.inBlock ? copyRow(source(plane, row), first) : interleaveRow(source(plane, row), first);
+    if (!held.packed)
+      clear(k.add(first, k.mul(columns, pixel)), held.after * pixel);
+  });
+}
+
 void OpenRowsCopy::copyBlocks() {
   int64_t block = conv.inBlock;
-  Value heldPlane = value(held.plane), heldColumns = value(held.columns);
+  Value heldPlane = value(held.plane);
   k.loop(k.constant(0), k.constant(conv.storedChannels() / block), 1, [&](Value number) {
     Value plane = k.mul(k.mul(number, inPlane), block), to = k.mul(number, heldPlane);
-    k.loop(k.constant(0), rows, 1, [&](Value row) {
-      Value at = k.mul(k.add(to, k.mul(row, heldColumns)), block);
-      Value first = held.packed ? at : k.add(at, held.before * block);
-      if (!held.packed)
-        clear(at, held.before * block);
-      copyRow(source(plane, row), first);
-      if (!held.packed)
-        clear(k.add(first, k.mul(columns, block)), held.after * block);
-    });
+    copyRows(plane, to);
   });
 }
 
@@ -99,18 +105,10 @@ void OpenRowsCopy::copyRow(Value from, Value to) {
 }
 
 void OpenRowsCopy::copyPlanes() {
-  Value heldPlane = value(held.plane), heldColumns = value(held.columns);
+  Value heldPlane = value(held.plane);
   k.loop(k.constant(0), k.constant(conv.groups), 1, [&](Value group) {
     Value plane = k.mul(k.mul(group, inPlane), conv.inChannels), to = k.mul(group, heldPlane);
-    k.loop(k.constant(0), rows, 1, [&](Value row) {
-      Value at = k.mul(k.add(to, k.mul(row, heldColumns)), pixel);
-      Value first = held.packed ? at : k.add(at, held.before * pixel);
-      if (!held.packed)
-        clear(at, held.before * pixel);
-      interleaveRow(source(plane, row), first);
-      if (!held.packed)
-        clear(k.add(first, k.mul(columns, pixel)), held.after * pixel);
-    });
+    copyRows(plane, to);
   });
 }
 

@@ -43,6 +43,7 @@ private:
 
   Value value(const Dim &dim) const { return dims.value(k, dim); }
   Value source(Value plane, Value row);
+  void copyRows(Value plane, Value to);
   void copyBlocks();
   void copyPlanes();
   void clear(Value to, int64_t elements);

@@ -295,8 +295,7 @@ TEST(Constant, EveryForm) {
   check([](TestNode &n) { n.attr("value_ints", {7, 8}); }, TensorProto::INT64, "dense<[7, 8]> : tensor<2xi64>");
   check([](TestNode &n) { n.attr("value", TestModel::intTensor("", {1, 2}, {7, 8})); }, TensorProto::INT64,
         "tensor<1x2xi64>");
-  check([](TestNode &n) { n.attr("value_string", "a"); }, TensorProto::STRING,
-        "nn.string_constant");
+  check([](TestNode &n) { n.attr("value_string", "a"); }, TensorProto::STRING, "nn.string_constant");
 }
 
 TEST(Dropout, DropsNothing) {
