@@ -1,0 +1,22 @@
+#include "import/tflite/Quantized.h"
+
+namespace lathe::tflite {
+namespace {
+
+bool isNarrow(ElementType type) {
+  return type == ElementType::i8 || type == ElementType::u8 || type == ElementType::i16;
+}
+
+} // namespace
+
+bool isQuantised(const Operator &op) {
+  return (isNarrow(op.inputType(0)) && op.inputQuantization(0)) ||
+         (isNarrow(op.outputType()) && op.outputQuantization());
+}
+
+const Importers &quantisedImporters() {
+  static const Importers table = {};
+  return table;
+}
+
+} // namespace lathe::tflite
