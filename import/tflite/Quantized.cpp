@@ -1,3 +1,5 @@
+#include "import/tflite/QuantizedParts.h"
+
 #include "import/tflite/Quantized.h"
 
 namespace lathe::tflite {
@@ -15,7 +17,15 @@ bool isQuantised(const Operator &op) {
 }
 
 const Importers &quantisedImporters() {
-  static const Importers table = {};
+  static const Importers table = [] {
+    Importers result;
+    addQuantizedElementwise(result);
+    addQuantizedMovement(result);
+    addQuantizedRows(result);
+    addQuantizedUnary(result);
+    addQuantizedWindow(result);
+    return result;
+  }();
   return table;
 }
 
