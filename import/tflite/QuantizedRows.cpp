@@ -55,34 +55,14 @@ void importSoftmax(Operator &op) {
 
 // ---- Sums and means -----------------------------------------------------------------------------------------------
 
-struct Reduction {
-  std::vector<int64_t> axes;
-  bool keeps = false;
-  Dim elements = 1; // that become one
-  Fields fields() const { return {{"axes", axes}, {"keepdims", keeps}}; }
-};
-
-Reduction readReduction(Operator &op) {
-  op.node.expectInputs(2, 2);
-  Reduction reduction;
-  const Dims &dims = op.dims(op.in(0));
-  for (int64_t axis : op.node.requireInts(1, "axes")) {
-    axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()), "axis");
-    if (std::find(reduction.axes.begin(), reduction.axes.end(), axis) == reduction.axes.end())
-      reduction.axes.push_back(axis);
-  }
-  for (int64_t axis : reduction.axes)
-    reduction.elements = reduction.elements * dims[static_cast<size_t>(axis)];
-  reduction.keeps = op.options<file::ReducerOptions>(BuiltinOptions::Reducer).keep_dims();
-  return reduction;
-}
+Fields fieldsOf(const Reduction &reduction) { return {{"axes", reduction.axes}, {"keepdims", reduction.keepDims}}; }
 
 /// The optimised mean over height and width: one factor for the sum, the zero points rounded apart.
 void importSpatialMean(Operator &op, const Reduction &reduction, const Uniform &x, const Uniform &to, int64_t count) {
   float offset = static_cast<float>(x.zero) * x.scale / to.scale;
   auto whole = static_cast<int64_t>(offset > 0 ? offset + 0.5F : offset - 0.5F);
   Multiplier factor = multiplierOf(double(x.scale / (static_cast<float>(count) * to.scale)));
-  mlir::Value sums = op.emit("reduce_sum", {op.node.cast(op.in(0), ElementType::i32)}, reduction.fields());
+  mlir::Value sums = op.emit("reduce_sum", {op.node.cast(op.in(0), ElementType::i32)}, fieldsOf(reduction));
   mlir::Value y = op.emit("add", {rescaled(op, sums, factor),
                                   op.node.constantScalar(ElementType::i32, static_cast<double>(to.zero - whole))});
   Limits all = limitsOf(to.type);
@@ -92,12 +72,18 @@ void importSpatialMean(Operator &op, const Reduction &reduction, const Uniform &
 
 /// The sum less the zero points, times a factor that holds the number of elements of a mean.
 void importTotal(Operator &op) {
+  op.node.expectInputs(2, 2);
   Reduction reduction = readReduction(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
-  if (!reduction.elements.isConstant() || reduction.elements.constant() <= 0)
-    op.unsupported(fmt::format("{} over {} elements", operatorName(op.code()), reduction.elements.str()));
-  int64_t count = reduction.elements.constant();
-  bool spatial = op.node.rank(op.in(0)) == 4 && reduction.keeps &&
+  Dim elements = 1;
+  for (int64_t axis : reduction.axes)
+    elements = elements * op.dims(op.in(0))[static_cast<size_t>(axis)];
+  if (!elements.isConstant() || elements.constant() <= 0)
+    op.unsupported(fmt::format("{} over {} elements", operatorName(op.code()), elements.str()));
+  int64_t count = elements.constant();
+  if (reduction.axes.empty()) // nn would take all of them
+    op.unsupported(fmt::format("{} over no axis", operatorName(op.code())));
+  bool spatial = op.node.rank(op.in(0)) == 4 && reduction.keepDims &&
                  (reduction.axes == std::vector<int64_t>{1, 2} || reduction.axes == std::vector<int64_t>{2, 1});
   if (op.code() == MEAN && spatial && x.type == ElementType::i8 &&
       op.node.graph.options.requantizeRounding == RequantizeRounding::optimised)
@@ -109,25 +95,10 @@ void importTotal(Operator &op) {
     factor.shift -= bits;
   }
   ElementType wide = x.type == ElementType::i16 ? ElementType::i64 : ElementType::i32;
-  mlir::Value sums = op.emit("reduce_sum", {op.node.cast(op.in(0), wide)}, reduction.fields());
+  mlir::Value sums = op.emit("reduce_sum", {op.node.cast(op.in(0), wide)}, fieldsOf(reduction));
   if (x.zero)
     sums = op.emit("sub", {sums, op.node.constantScalar(wide, static_cast<double>(x.zero * count))});
   op.set(requantized(op, sums, {&factor, 1}, 0, to, limitsOf(to.type)));
-}
-
-void importGreatest(Operator &op) {
-  Reduction reduction = readReduction(op);
-  require(uniformInput(op, 0) == uniformOutput(op), "the operand and the result have different scales or zero points");
-  op.set(op.emit(op.code() == REDUCE_MAX ? "reduce_max" : "reduce_min", {op.in(0)}, reduction.fields()));
-}
-
-void importArgument(Operator &op) {
-  op.node.expectInputs(2, 2);
-  std::vector<int64_t> axis = op.node.requireInts(1, "axis");
-  require(axis.size() == 1, "axis has {} values, expected one", axis.size());
-  mlir::Value y =
-      op.emit(op.code() == ARG_MAX ? "arg_max" : "arg_min", {op.in(0)}, {{"axis", axis[0]}, {"keepdims", false}});
-  op.set(op.node.cast(y, op.outputType()));
 }
 
 } // namespace
@@ -136,10 +107,6 @@ void addQuantizedRows(Importers &table) {
   table[SOFTMAX] = {importSoftmax};
   table[MEAN] = {importTotal};
   table[SUM] = {importTotal};
-  table[REDUCE_MAX] = {importGreatest};
-  table[REDUCE_MIN] = {importGreatest};
-  table[ARG_MAX] = {importArgument};
-  table[ARG_MIN] = {importArgument};
 }
 
 } // namespace lathe::tflite

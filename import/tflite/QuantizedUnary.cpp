@@ -152,11 +152,7 @@ void importQuantize(Operator &op) {
     return op.set(requantized(op, centre, {&factor, 1}, 0, to, all));
   }
   auto number = [&](double value) { return op.node.constantScalar(ElementType::f32, value); };
-  mlir::Value steps = op.emit("div", {op.in(0), number(to.scale)}), size = op.emit("abs", {steps});
-  mlir::Value whole = op.emit("floor", {size}),
-              isHalf = op.emit("less_equal", {number(0.5), op.emit("sub", {size, whole})});
-  mlir::Value rounded = op.emit("add", {whole, op.emit("where", {isHalf, number(1), number(0)})});
-  rounded = op.emit("mul", {rounded, op.emit("sign", {steps})});
+  mlir::Value rounded = roundAway(op.node, op.emit("div", {op.in(0), number(to.scale)}));
   double zero = static_cast<double>(to.zero), least = static_cast<double>(all.least),
          most = static_cast<double>(all.most);
   rounded = op.emit("clip", {rounded}, {{"min", least - zero}, {"max", most - zero}});

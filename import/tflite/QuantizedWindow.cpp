@@ -65,8 +65,7 @@ void importConvolution(Operator &op) {
   op.node.expectInputs(2, 3);
   Convolution conv = readConvolution(op);
   Contraction c = readContraction(op, 0, 1);
-  Fields fields = conv.window.fields();
-  fields.emplace_back("group", conv.group);
+  Fields fields = conv.fields();
   mlir::Value sums;
   if (c.sums() == ElementType::i64)
     sums = op.emit("conv", {op.node.cast(conv.x, ElementType::i64), op.node.cast(conv.w, ElementType::i64)}, fields);
@@ -88,22 +87,23 @@ mlir::Value integerProduct(Operator &op, mlir::Value a, const Uniform &x, mlir::
 void importFullyConnected(Operator &op) {
   op.node.expectInputs(2, 3);
   const auto &options = op.options<file::FullyConnectedOptions>(BuiltinOptions::FullyConnected);
+  if (options.weights_format() != file::WeightsFormat::DEFAULT)
+    op.unsupported("shuffled weights");
   Contraction c = readContraction(op, 0, 1);
-  mlir::Value x = op.in(0), w = op.in(1);
-  require(op.node.rank(w) == 2, "the weights have rank {}, expected 2", op.node.rank(w));
-  Dims shape = op.dims(x), weights = op.dims(w);
-  const Dim &units = weights[0], &depth = weights[1];
-  require(!shape.empty() && depth.isConstant() && depth.constant() > 0, "the operand is {}, the weights are {}",
-          str(shape), str(weights));
-  if (shape.size() != 2 || !(shape[1] == depth))
-    x = op.node.reshape(x, {floorDiv(product(shape), depth), depth});
-  mlir::Value sums = integerProduct(op, x, c.x, transpose(op.node, w, {1, 0}), c.weights, weightsZero(c));
-  mlir::Value y = finished(op, c, sums, op.node.inOrNull(2), 0, options.activation());
-  if (options.keep_dims() && shape.size() != 2) {
-    shape.back() = units;
-    y = op.node.reshape(y, shape);
-  }
-  op.set(y);
+  mlir::Value x = flattenRows(op), w = transpose(op.node, op.in(1), {1, 0});
+  mlir::Value sums = integerProduct(op, x, c.x, w, c.weights, weightsZero(c));
+  op.set(restoreRows(op, finished(op, c, sums, op.node.inOrNull(2), 0, options.activation())));
+}
+
+/// Sums of 32-bit integers: the phases of the stride become a convolution of those.
+void importTransposeConv(Operator &op) {
+  op.node.expectInputs(3, 4);
+  Convolution conv = readTransposeConv(op);
+  Contraction c = readContraction(op, 2, 1);
+  mlir::Value x = centred(op, conv.x, c.x.zero, c.sums()), w = centred(op, conv.w, weightsZero(c), c.sums());
+  Activation activation = op.options<file::TransposeConvOptions>(BuiltinOptions::TransposeConv).activation();
+  mlir::Value sums = op.emit("conv_transpose", {x, w}, conv.fields());
+  op.set(channelsLast(op.node, finished(op, c, sums, op.node.inOrNull(3), 2, activation)));
 }
 
 void importBatchMatmul(Operator &op) {
@@ -218,6 +218,7 @@ void addQuantizedWindow(Importers &table) {
   table[CONV_2D] = {importConvolution};
   table[DEPTHWISE_CONV_2D] = {importConvolution};
   table[FULLY_CONNECTED] = {importFullyConnected};
+  table[TRANSPOSE_CONV] = {importTransposeConv};
   table[BATCH_MATMUL] = {importBatchMatmul};
   table[MAX_POOL_2D] = {importMaxPool};
   table[AVERAGE_POOL_2D] = {importAveragePool};

@@ -9,6 +9,9 @@ Importers makeImporters() {
   Importers table;
   addElementwiseImporters(table);
   addWindowImporters(table);
+  addProductImporters(table);
+  addViewImporters(table);
+  addReduceImporters(table);
   return table;
 }
 

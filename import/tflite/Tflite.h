@@ -53,6 +53,9 @@ public:
     return node.emit(mnemonic, operands, fields);
   }
   const Dims &dims(mlir::Value value) const { return node.info(value).dims; }
+  int64_t rank(mlir::Value value) const { return node.rank(value); }
+  /// An integer operand as i64, as nn takes indices and extents.
+  mlir::Value wide(size_t index) const { return node.cast(in(index), ElementType::i64); }
   [[noreturn]] void unsupported(std::string reason) const { node.unsupported(std::move(reason)); }
 
 private:
@@ -74,6 +77,9 @@ using Importers = std::unordered_map<BuiltinOperator, Importer>;
 // Importers on tensors that are not quantised. Quantized.h has those on quantised ones.
 void addElementwiseImporters(Importers &table); // Elementwise.cpp
 void addWindowImporters(Importers &table);      // Window.cpp: convolution and pooling
+void addProductImporters(Importers &table);     // Product.cpp: matrix products, transposed convolution
+void addViewImporters(Importers &table);        // View.cpp: the same elements with other extents
+void addReduceImporters(Importers &table);      // Reduce.cpp: reductions, softmax, normalisation along an axis
 
 // ---- Parts that float and quantised importers share.
 
@@ -97,11 +103,44 @@ struct Convolution {
   mlir::Value x, w; // channels first
   Window window;
   int64_t group = 1;
+  std::vector<int64_t> outputPadding; // of a transposed convolution
+  Fields fields() const;
 };
 /// Reads CONV_2D or DEPTHWISE_CONV_2D with its options; the operands are transposed.
 Convolution readConvolution(Operator &op);
+/// Likewise TRANSPOSE_CONV; the weights are C x O x kernel.
+Convolution readTransposeConv(Operator &op);
 Activation activationOf(const Operator &op); // of operators with a window
 /// Window of AVERAGE_POOL_2D, MAX_POOL_2D or L2_POOL_2D.
 Window readPool(Operator &op);
+
+/// Axes and options of MEAN and its like.
+struct Reduction {
+  std::vector<int64_t> axes; // none below 0, none twice
+  bool keepDims = false;
+};
+Reduction readReduction(Operator &op);
+/// Operand 0 of FULLY_CONNECTED as a matrix with as many columns as the weights, and the result with the axes that the
+/// options keep.
+mlir::Value flattenRows(Operator &op);
+mlir::Value restoreRows(Operator &op, mlir::Value y);
+
+// ---- Hybrid operators (Hybrid.cpp): quantised weights, float activations.
+
+/// Rounded to the nearest whole number, halves away from zero.
+mlir::Value roundAway(Node &node, mlir::Value x);
+/// Activations quantised at run time along axis 0: real = scale * (x - zero).
+struct QuantizedActivations {
+  mlir::Value x;     // i8
+  mlir::Value scale; // f32; all extents but the first are 1
+  mlir::Value zero;  // i32, likewise; null: 0
+};
+QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmetric);
+/// True if the operand is float and operand `weights` is quantised.
+bool isHybrid(const Operator &op, size_t weights = 1);
+/// Throws Unsupported unless operand 1 is i8 without zero points.
+void requireHybridWeights(Operator &op);
+/// The real numbers that i32 `sums` of products stand for. `axis` is the axis of the output channels in them.
+mlir::Value hybridResult(Operator &op, mlir::Value sums, const QuantizedActivations &x, int64_t axis);
 
 } // namespace lathe::tflite

@@ -27,13 +27,22 @@ int64_t constantExtent(Operator &op, mlir::Value value, size_t axis, const char 
   return dims[axis].constant();
 }
 
+/// Integer products of the quantised operand. The result is in channels-last order.
+mlir::Value hybridConvolution(Operator &op, const Convolution &conv) {
+  requireHybridWeights(op);
+  QuantizedActivations x = quantizeActivations(op.node, op.in(0), /*asymmetric=*/false);
+  mlir::Value sums = op.emit("conv_integer", {channelsFirst(op.node, x.x), conv.w}, conv.fields());
+  mlir::Value y = hybridResult(op, channelsLast(op.node, sums), x, 3);
+  return op.node.has(2) ? op.emit("add", {y, op.in(2)}) : y;
+}
+
 void importConvolution(Operator &op) {
   op.node.expectInputs(2, 3);
   Convolution conv = readConvolution(op);
-  Fields fields = conv.window.fields();
-  fields.emplace_back("group", conv.group);
-  mlir::Value y = op.emit("conv", {conv.x, conv.w, op.node.inOrNull(2)}, fields);
-  op.set(activate(op.node, channelsLast(op.node, y), activationOf(op)));
+  mlir::Value y = isHybrid(op)
+                      ? hybridConvolution(op, conv)
+                      : channelsLast(op.node, op.emit("conv", {conv.x, conv.w, op.node.inOrNull(2)}, conv.fields()));
+  op.set(activate(op.node, y, activationOf(op)));
 }
 
 /// The weights are D x H x W x C x O.
@@ -72,6 +81,14 @@ void importPool(Operator &op) {
 }
 
 } // namespace
+
+Fields Convolution::fields() const {
+  Fields fields = window.fields();
+  fields.emplace_back("group", group);
+  if (!outputPadding.empty())
+    fields.emplace_back("output_padding", outputPadding);
+  return fields;
+}
 
 Window padded(Node &node, mlir::Value x, file::Padding padding, Window window) {
   const Dims &dims = node.info(x).dims;
