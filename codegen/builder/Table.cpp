@@ -50,11 +50,16 @@ mlir::DenseElementsAttr integerTable(KernelBuilder &k, llvm::ArrayRef<int64_t> v
 }
 
 Value constantTable(KernelBuilder &k, mlir::DenseElementsAttr values) {
-  auto module = k.b.getInsertionBlock()->getParentOp()->getParentOfType<mlir::ModuleOp>();
-  auto tables = module.getOps<mlir::LLVM::GlobalOp>();
-  auto count = std::distance(tables.begin(), tables.end());
+  // The block at hand may stand in a loop that is not part of the module yet.
+  mlir::Operation *body = llvm::cast<mlir::BlockArgument>(k.scratch()).getOwner()->getParentOp();
+  auto module = body->getParentOfType<mlir::ModuleOp>();
+  size_t count = 0;
+  for (auto known : module.getOps<mlir::LLVM::GlobalOp>()) {
+    if (known.getValueAttr() == values)
+      return k.b.create<mlir::LLVM::AddressOfOp>(k.loc, known);
+    ++count;
+  }
   auto type = mlir::LLVM::LLVMArrayType::get(values.getElementType(), static_cast<unsigned>(values.getNumElements()));
-  mlir::OpBuilder::InsertionGuard guard(k.b);
   mlir::OpBuilder top(module.getBodyRegion());
   auto global = top.create<mlir::LLVM::GlobalOp>(k.loc, type, /*isConstant=*/true, mlir::LLVM::Linkage::Private,
                                                  fmt::format("table{}", count), values, /*alignment=*/64);
