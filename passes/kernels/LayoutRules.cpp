@@ -222,7 +222,7 @@ LayoutRule samplingRule(mlir::Operation *op, const ChannelBlocks &blocks) {
 
 LayoutRule ruleOf(mlir::Operation *op, const ChannelBlocks &blocks) {
   std::string_view family = loweringOf(op);
-  if (isOp(op, "conv"))
+  if (isOp(op, "conv") || isOp(op, "conv_integer"))
     return convRule(op, blocks);
   if (family == "elementwise")
     return elementwiseRule(op, blocks);
