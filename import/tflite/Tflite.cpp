@@ -12,6 +12,10 @@ Importers makeImporters() {
   addProductImporters(table);
   addViewImporters(table);
   addReduceImporters(table);
+  addMovementImporters(table);
+  addSliceImporters(table);
+  addResizeImporters(table);
+  addIndexedImporters(table);
   return table;
 }
 

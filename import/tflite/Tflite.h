@@ -80,6 +80,10 @@ void addWindowImporters(Importers &table);      // Window.cpp: convolution and p
 void addProductImporters(Importers &table);     // Product.cpp: matrix products, transposed convolution
 void addViewImporters(Importers &table);        // View.cpp: the same elements with other extents
 void addReduceImporters(Importers &table);      // Reduce.cpp: reductions, softmax, normalisation along an axis
+void addMovementImporters(Importers &table);    // Movement.cpp
+void addSliceImporters(Importers &table);       // Slice.cpp
+void addResizeImporters(Importers &table);      // Resize.cpp
+void addIndexedImporters(Importers &table);     // Indexed.cpp: gathers, scatters, tensors of numbers
 
 // ---- Parts that float and quantised importers share.
 
@@ -87,6 +91,8 @@ void addReduceImporters(Importers &table);      // Reduce.cpp: reductions, softm
 mlir::Value channelsFirst(Node &node, mlir::Value x);
 mlir::Value channelsLast(Node &node, mlir::Value x);
 mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
+/// Operand `index` as one axis of a tensor of rank `rank`.
+int64_t axisOperand(Operator &op, size_t index, int64_t rank);
 /// The fused activation of a float operator.
 mlir::Value activate(Node &node, mlir::Value x, Activation activation);
 
