@@ -111,21 +111,25 @@ void replaceWith(mlir::Operation *op, mlir::Value value) {
   op->erase();
 }
 
-std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like) {
+bool isPerChannelConstant(mlir::Value value, mlir::Value like) {
   auto likeType = rankedType(like);
   auto type = rankedType(value);
   if (!likeType || !type || likeType.getRank() < 2 || type.getRank() > likeType.getRank() || likeType.isDynamicDim(1) ||
       !value.getDefiningOp<nn::ConstantOp>())
-    return std::nullopt;
+    return false;
   int64_t channels = likeType.getDimSize(1), missing = likeType.getRank() - type.getRank();
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
     if (type.getDimSize(axis) != 1 && !(axis + missing == 1 && type.getDimSize(axis) == channels))
-      return std::nullopt;
-  if (!isFloat(nn::toElementType(type.getElementType())))
+      return false;
+  return true;
+}
+
+std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like) {
+  if (!isPerChannelConstant(value, like) || !isFloat(nn::toElementType(rankedType(value).getElementType())))
     return std::nullopt;
   std::vector<double> values = toDoubles(*constantOf(value));
   if (values.size() == 1)
-    values.resize(channels, values[0]);
+    values.resize(rankedType(like).getDimSize(1), values[0]);
   return values;
 }
 

@@ -56,8 +56,10 @@ void replaceWith(mlir::Operation *op, mlir::Value value);
 /// have refined.
 void settleResultTypes(mlir::func::FuncOp function);
 
-/// Returns the constant `value` as one number per channel of `like` (axis 1), if it is a scalar or
-/// a tensor that broadcasts to `like` with extents 1 on all other axes; nothing otherwise.
+/// True if `value` is a constant that broadcasts to `like` and has extents 1 on all axes but that of the channels (axis
+/// 1).
+bool isPerChannelConstant(mlir::Value value, mlir::Value like);
+/// Returns such a constant of floats as one number per channel of `like`; nothing for others.
 std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like);
 /// Extents {C, 1, 1} (for rank 4; in general one 1 per axis behind the channels) with which C
 /// numbers broadcast along axis 1 of `like`.

@@ -62,7 +62,7 @@ LayoutRule elementwiseRule(mlir::Operation *op, const ChannelBlocks &blocks) {
     if (!type)
       return rowMajor("an operand's rank is not known");
     bool constant = operand.getDefiningOp<nn::ConstantOp>() != nullptr;
-    if (constant && (type.getNumElements() == 1 || perChannelConstant(operand, result))) {
+    if (constant && (type.getNumElements() == 1 || isPerChannelConstant(operand, result))) {
       rule.operands.push_back(Port::row);
       continue;
     }

@@ -1,0 +1,62 @@
+// Functions in fixed point beside those of doubles, and scales as integers.
+#include "import/tflite/FixedPoint.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace lathe::tflite {
+namespace {
+
+double real(int32_t x, int integerBits) { return std::ldexp(x, integerBits - 31); }
+
+TEST(FixedPoint, MultipliersKeepThirtyOneBits) {
+  for (double factor : {1.0, 0.5, 0.1, 3.7, 1e-9, 0.99999999999, 12345.678}) {
+    Multiplier m = multiplierOf(factor);
+    EXPECT_GE(m.value, 1 << 30) << factor;
+    EXPECT_NEAR(std::ldexp(m.value, m.shift - 31) / factor, 1, std::ldexp(1, -31)) << factor;
+  }
+  EXPECT_EQ(multiplierOf(0).value, 0);
+  EXPECT_EQ(multiplierOf(1e-12).value, 0); // beyond the shifts
+  EXPECT_EQ(scaled(100, multiplierOf(0.25)), 25);
+  EXPECT_EQ(scaled(-3, multiplierOf(0.5)), -1);  // halves up first
+  EXPECT_EQ(scaled(-6, multiplierOf(0.25)), -2); // then away from zero
+  EXPECT_EQ(scaled(7, multiplierOf(1.0)), 7);    // exact
+  EXPECT_EQ(scaled(-1234567, multiplierOf(8)), -9876536);
+}
+
+TEST(FixedPoint, Functions) {
+  for (int bits : {0, 2, 4, 5})
+    for (int64_t x = -2147483647; x <= 0; x += 104729 * 97)
+      EXPECT_NEAR(real(expOfNegative(static_cast<int32_t>(x), bits), 0), std::exp(real(static_cast<int32_t>(x), bits)),
+                  4e-7);
+  for (int64_t x = 0; x <= 2147483647; x += 104729 * 97) {
+    double f = real(static_cast<int32_t>(x), 0);
+    EXPECT_NEAR(real(reciprocalOfOnePlus(static_cast<int32_t>(x)), 0), 1 / (1 + f), 6e-9);
+    EXPECT_NEAR(real(oneMinusOverOnePlus(static_cast<int32_t>(x)), 0), (1 - f) / (1 + f), 1e-8);
+  }
+  for (int64_t x = -2147483647; x <= 2147483647; x += 104729 * 197) {
+    auto q = static_cast<int32_t>(x);
+    double value = real(q, 4);
+    EXPECT_NEAR(real(logistic(q, 4), 0), 1 / (1 + std::exp(-value)), 4e-7);
+    EXPECT_NEAR(real(hyperbolicTangent(q, 4), 0), std::tanh(value), 4e-7);
+  }
+  EXPECT_EQ(logistic(0, 4), 1 << 30);
+  EXPECT_EQ(hyperbolicTangent(0, 4), 0);
+  EXPECT_EQ(expOfNegative(0, 5), INT32_MAX);
+}
+
+TEST(FixedPoint, RoundingAndSaturation) {
+  EXPECT_EQ(highProduct(INT32_MIN, INT32_MIN), INT32_MAX);
+  EXPECT_EQ(highProduct(int16_t(-32768), int16_t(-32768)), 32767);
+  EXPECT_EQ(highProduct(3, 1 << 30), 2);
+  EXPECT_EQ(divideByPowerOfTwo(-3, 1), -2);
+  EXPECT_EQ(divideByPowerOfTwo(3, 1), 2);
+  EXPECT_EQ(divideByPowerOfTwo(INT32_MIN, 31), -1);
+  EXPECT_EQ(saturatedShift(-5, 30), INT32_MIN);
+  EXPECT_EQ(saturatedShift(-5, 2), -20);
+  EXPECT_EQ(inputRadius(4, 20), 15 << 7); // 15 * 2^27 / 2^20
+}
+
+} // namespace
+} // namespace lathe::tflite
