@@ -9,6 +9,8 @@
 #include "codegen/contraction/OpenRows.h"
 #include "codegen/contraction/WeightPacking.h"
 
+#include <cmath>
+
 namespace lathe {
 namespace {
 
@@ -86,6 +88,7 @@ private:
   PanelPrefetch panelAhead(Value tile, const ReductionAxis &axis, int64_t reductions);
   llvm::SmallVector<int64_t> offsets(int64_t width) const;
   Values reduce(mlir::ValueRange acc, int64_t width, Value source, Value at, const ReductionAxis &axis, Value weights);
+  Value tilesTimesTaps(int64_t width);
   void emitPointTile(int64_t width, Value at, Value number, Value pixelOfResult);
   void emitTile(int64_t width, Value row, Value column, Value number);
   Values reduceTaps(int64_t width, Values acc, Value row, Value column, Value number);
@@ -159,14 +162,27 @@ void OpenDirectGenerator::emitJoinedRows() {
   });
 }
 
+/// Sum over the taps of the width, in so far as tiles leave some out, of the tiles that compute them.
+mlir::Value OpenDirectGenerator::tilesTimesTaps(int64_t width) {
+  if (!extents.held.skipsTaps)
+    return quotientUp(k, outColumns, width);
+  Value sum = k.constant(0), none = k.constant(0), inColumns = value(conv.inExtent(2));
+  for (int64_t kw = 0; kw < conv.kernel[2]; ++kw) { // output columns [first, end) find the tap inside
+    int64_t before = conv.padBegin[2] - kw * conv.dilation[2];
+    Value first = k.constant((std::max<int64_t>(before, 0) + conv.stride[2] - 1) / conv.stride[2]);
+    Value end = k.min(quotientUp(k, k.max(k.add(inColumns, before), none), conv.stride[2]), outColumns);
+    sum = k.add(sum, k.max(k.sub(quotientUp(k, end, width), k.div(first, width)), none));
+  }
+  return sum;
+}
+
 void OpenDirectGenerator::emitRows() {
-  constexpr int64_t least = 8; // vectors of sums that hide the latency of products
+  constexpr double unit = 16; // of a cycle, so that times are integers
+  bool far = panelIsFar(k.target, conv.taps() * plan.steps, vectors);
   llvm::SmallVector<TileWidth> widths;
-  for (int64_t sevenths : {7, 6, 5, 4, 2, 1}) {
-    int64_t width = sevenths == 1 ? 1 : (plan.px * sevenths + 6) / 7;
-    if (!widths.empty() && width >= widths.back().positions)
-      continue;
-    Value time = k.mul(quotientUp(k, outColumns, width), std::max(width * vectors, least) + 2);
+  for (int64_t width : openTileWidths(plan.px)) {
+    Value time =
+        k.mul(tilesTimesTaps(width), std::llround(unit * stepCycles(k.target, width, vectors, far, plan.format)));
     widths.push_back({width, k.select(k.less(outColumns, k.constant(width)), k.constant(never), time)});
   }
   forBestWidth(k, widths, [&](int64_t width) {

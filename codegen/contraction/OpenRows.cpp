@@ -4,13 +4,16 @@ namespace lathe {
 
 OpenRows::OpenRows(const DirectPlan &plan) {
   const ConvGeometry &conv = plan.conv;
-  int64_t reach = (plan.px - 1) * conv.stride[2], step = conv.stride[1];
+  int64_t reach = (plan.px - 1) * conv.stride[2], step = conv.stride[1]; // of a tile
   packed = conv.taps() == 1 && !conv.padded();
   // Columns that are unrolled are all computed (DirectGenerator), and so is a row of taps that is one reduction.
   bool bounded = conv.inBlock && plan.kc >= 2 * plan.unroll;
   before = bounded ? std::min(conv.padBegin[2], reach) : conv.padBegin[2];
   after = bounded ? std::min(conv.open->padEnd[2], reach) : conv.open->padEnd[2];
-  skipsTaps = before < conv.padBegin[2] || after < conv.open->padEnd[2];
+  constexpr int64_t narrow = 4; // positions of the narrowest tiles that are fast
+  int64_t padding = std::max(conv.padBegin[2], conv.open->padEnd[2]);
+  bool must = before < conv.padBegin[2] || after < conv.open->padEnd[2];
+  skipsTaps = must || (bounded && padding >= narrow * conv.stride[2]);
   if (packed) {
     columns = conv.outExtent(2);
     plane = minimum(Dim(plan.rows), conv.outExtent(1)) * columns;

@@ -14,7 +14,7 @@ struct OpenRows {
 
   bool packed;           // one tap without padding: positions that are read, one row behind the other
   int64_t before, after; // columns of zeros; a tap that no position of a tile finds inside is left out
-  bool skipsTaps;        // of the width: there is more padding than zeros
+  bool skipsTaps;        // of the width: there is padding for whole tiles, or more than zeros
   Dim plane;             // positions of a block or group
   Dim columns;           // positions of a row
   Dim elements;          // all

@@ -21,6 +21,13 @@ constexpr int64_t padding = 16;
 
 /// Results that wait in order for elements that are inserted.
 constexpr int64_t mostInserted = 128;
+/// Lines that are read twice, and so lie in the first cache: elements.
+constexpr int64_t mostReadTwice = 4096;
+/// Vectors whose lanes are groups of elements, for this many results: in random lines, hardly more elements than results
+/// go before the last result of the groups' best ones.
+constexpr int64_t mostGroups = 4;
+int64_t groupVectors(int64_t kept, int64_t lanes) { return (3 * kept + 2 * lanes - 1) / (2 * lanes); }
+
 /// Elements that are compared with the least of the best ones before there is room for their keys again, and keys that
 /// are collected before all but the best ones are dropped.
 constexpr int64_t filteredTogether = 1024;
@@ -39,6 +46,13 @@ public:
     Value ranked = k.select(k.less(length, k.constant(mostRanked + 1)), k.constant(3), zero);
     Value way = k.select(k.less(h.extent(collected(line.most)), length), k.constant(2), ranked);
     way = k.select(k.less(line.kept, k.constant(mostInserted + 1)), k.constant(1), way);
+    int64_t groups = line.most.isConstant() ? groupVectors(line.most.constant(), line.lanes) : 0;
+    if (groups > 0 && groups <= mostGroups) {
+      Value enough = k.less(k.constant(4 * groups * line.lanes), length);
+      Value twice = k.select(k.less(length, k.constant(mostReadTwice + 1)), k.constant(4), way);
+      way = k.select(enough, twice, way);
+      k.ifThen(equal(way, k.constant(4)), [&] { emitGroups(groups); });
+    }
     k.ifThen(equal(way, zero), [&] { emitSort(); });
     k.ifThen(equal(way, k.constant(1)), [&] { emitInsertions(); });
     k.ifThen(equal(way, k.constant(2)), [&] { emitFilter(); });
@@ -151,6 +165,63 @@ private:
     putAll(radixSort(k, buffers, load(cells(), k.constant(0)), 32, bits).words);
   }
 
+  // ---- Few results of a short line ----
+
+  void emitGroups(int64_t groups) {
+    Value count = k.constant(0), least = lastOfGroups(groups);
+    store(count, cells(), k.constant(0));
+    h.forVectors(count, h.extent(line.length), line.lanes, 1, [&](Value i, Value mask) {
+      Value after = goesBefore(k.splat(least, line.lanes), line.elements(i, mask), true);
+      Value all = k.b.create<arith::ConstantOp>(
+          k.loc, mlir::DenseElementsAttr::get(mlir::cast<mlir::ShapedType>(after.getType()), true));
+      Value found = bitsOf(k, h.both(k.b.create<arith::XOrIOp>(k.loc, after, all), mask)), hits = countBits(k, found);
+      k.ifThen(k.less(k.constant(0), hits), [&] {
+        Value place = load(cells(), k.constant(0));
+        forBits(k, found,
+                [&](Value number, Value bit) { store(wordOf(k.add(i, bit)), k.scratch(), k.add(place, number)); });
+        store(k.add(place, hits), cells(), k.constant(0));
+      });
+    });
+    count = load(cells(), k.constant(0));
+    auto sorted = [&] {
+      rank(k.scratch(), atWord(words), count);
+      putAll(atWord(words));
+    };
+    k.ifThen(k.less(count, k.constant(mostRanked + 1)), sorted, [&] { // many equal ones
+      SortBuffers buffers{k.scratch(), atWord(words), {}, {}, atWord(words * 2)};
+      putAll(radixSort(k, buffers, count, 32, bits).words);
+    });
+  }
+
+  /// The last result if only the best element of each group could be one: at least `kept` elements do not go behind it.
+  /// A group is a lane of every `groups`-th vector; numbers alone are compared.
+  Value lastOfGroups(int64_t groups) {
+    int64_t lanes = line.lanes, step = groups * lanes, count = groups * lanes;
+    auto elementsAt = [&](Value i, int64_t group) { return line.elements(k.add(i, group * lanes), {}); };
+    Values best;
+    for (int64_t group = 0; group < groups; ++group)
+      best.push_back(elementsAt(k.constant(0), group));
+    Value end = k.mul(k.div(h.extent(line.length), step), step);
+    best = k.loop(k.constant(step), end, step, best, [&](Value i, mlir::ValueRange state) {
+      Values next;
+      for (int64_t group = 0; group < groups; ++group) {
+        Value others = elementsAt(i, group);
+        next.push_back(k.select(goesBefore(others, state[group], true), others, state[group]));
+      }
+      return next;
+    });
+    Value kept = atWord(words), order = atWord(words * 2);
+    for (int64_t group = 0; group < groups; ++group)
+      k.store(best[group], kept, k.constant(group * lanes), line.type);
+    auto bestOf = [&](Value i) { return k.load(kept, i, line.type); };
+    k.loop(k.constant(0), k.constant(count), 1, [&](Value i) {
+      Value key = orderedKey(k, bestOf(i), line.type, line.largest);
+      store(k.b.create<arith::OrIOp>(k.loc, k.b.create<arith::ShLIOp>(k.loc, key, k.constant(32)), i), k.scratch(), i);
+    });
+    rank(k.scratch(), order, k.constant(count));
+    return bestOf(positionOf(load(order, k.sub(line.kept, k.constant(1)))));
+  }
+
   /// The elements of a vector that may go before `least`, as bits.
   Value bitsBefore(Value i, Value mask, Value least) {
     return bitsOf(k, h.both(goesBefore(line.elements(i, mask), k.splat(least, line.lanes)), mask));
@@ -224,11 +295,12 @@ private:
   Value equal(Value x, Value y) { return k.b.createOrFold<arith::CmpIOp>(k.loc, arith::CmpIPredicate::eq, x, y); }
   Value one(Value condition) { return k.b.create<arith::ExtUIOp>(k.loc, k.i64(), condition); }
 
-  /// True at least where an element goes before `least`: always where one of them is no number.
-  Value goesBefore(Value elements, Value least) {
+  /// True where elements go before others. Where one of them is no number: always, or never if `ofNumbers`.
+  Value goesBefore(Value elements, Value least, bool ofNumbers = false) {
+    using F = arith::CmpFPredicate;
     if (isFloat(line.type))
-      return k.b.create<arith::CmpFOp>(k.loc, line.largest ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT,
-                                       elements, least);
+      return k.b.create<arith::CmpFOp>(
+          k.loc, line.largest ? (ofNumbers ? F::OGT : F::UGT) : (ofNumbers ? F::OLT : F::ULT), elements, least);
     using P = arith::CmpIPredicate;
     bool isSigned = isSignedInteger(line.type);
     return k.b.create<arith::CmpIOp>(k.loc, line.largest ? (isSigned ? P::sgt : P::ugt) : (isSigned ? P::slt : P::ult),

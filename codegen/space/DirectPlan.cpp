@@ -127,6 +127,16 @@ void setClasses(DirectPlan &plan) {
 
 } // namespace
 
+std::vector<int64_t> openTileWidths(int64_t px) {
+  std::vector<int64_t> widths;
+  for (int64_t sevenths : {7, 6, 5, 4, 2, 1}) {
+    int64_t width = sevenths == 1 ? 1 : (px * sevenths + 6) / 7;
+    if (widths.empty() || width < widths.back())
+      widths.push_back(width);
+  }
+  return widths;
+}
+
 DirectPlan makeDirectPlan(const ContractionFacts &facts, const ConvGeometry &geometry, const Schedule &schedule,
                           bool computed) {
   DirectPlan plan;

@@ -6,6 +6,7 @@
 #include "codegen/space/WorkItems.h"
 
 #include <array>
+#include <vector>
 
 namespace lathe {
 
@@ -77,6 +78,9 @@ struct DirectPlan {
   int64_t inAt(int64_t q) const { return q / rowWidth * conv.stride[1] * conv.in[2] + q % rowWidth * conv.stride[2]; }
   int64_t groupStride() const { return tileStride(tiles.full * tiles.vectors + tiles.tailVectors); }
 };
+
+/// Widths of tiles, the widest first, among which code for open extents chooses for the columns of a run.
+std::vector<int64_t> openTileWidths(int64_t px);
 
 /// Makes the plan. Throws Illegal. `computed`: the same kernel computes the blocked input, one
 /// range of rows after the other.

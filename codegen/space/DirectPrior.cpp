@@ -4,6 +4,7 @@
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/target/Caches.h"
 
+#include <array>
 #include <cmath>
 
 namespace lathe {
@@ -93,6 +94,64 @@ int64_t fewestRows(const ConvGeometry &conv, int64_t rows, int64_t tilesOfRow, b
   return prefetch && conv.pointwise() ? std::min(rows, (enough + tilesOfRow - 1) / tilesOfRow) : 1;
 }
 
+/// True if the rows of a convolution of open extents are cut into tiles one by one, with their padding.
+bool computesOpenRows(const ConvGeometry &conv) { return conv.open && (conv.taps() > 1 || conv.padded()); }
+
+/// Tiles of `px` positions that compute a tap of the width, over all of its taps, in a row of `columns` open outputs: a
+/// tile computes a tap for all of its positions or for none (docs/dynamic-shapes.md).
+int64_t tilesTimesTaps(const ConvGeometry &conv, int64_t columns, int64_t px) {
+  int64_t in = (columns - 1) * conv.stride[2] + (conv.kernel[2] - 1) * conv.dilation[2] + 1 - 2 * conv.padBegin[2];
+  int64_t sum = 0;
+  for (int64_t tap = 0; tap < conv.kernel[2]; ++tap) { // output columns [first, end) find the tap inside
+    int64_t before = conv.padBegin[2] - tap * conv.dilation[2], stride = conv.stride[2];
+    int64_t first = (std::max<int64_t>(before, 0) + stride - 1) / stride;
+    int64_t end = std::min((std::max<int64_t>(in + before, 0) + stride - 1) / stride, columns);
+    sum += std::max<int64_t>((end + px - 1) / px - first / px, 0);
+  }
+  return sum;
+}
+
+/// Cycles of a step over a row of open outputs, as many as the costs assume. The code chooses the width of its tiles for
+/// the columns of a run, so longer rows count as much.
+double openRowCycles(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, int64_t px, int64_t oc) {
+  ContractionFormat format = formatOf(facts, conv);
+  int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+  bool far = panelIsFar(facts.target, conv.taps() * format.unitsOf(conv.inChannels), oc);
+  double mean = 0;
+  constexpr std::array longer = {1.0, 1.4};
+  for (double times : longer) {
+    int64_t columns = std::llround(conv.out[2] * times);
+    double best = INFINITY;
+    for (int64_t width : openTileWidths(px)) {
+      if (width > columns)
+        continue;
+      double cycles = double(vectors / oc) * stepCycles(facts.target, width, oc, far, format);
+      if (vectors % oc)
+        cycles += stepCycles(facts.target, width, vectors % oc, far, format);
+      best = std::min(best, cycles * double(tilesTimesTaps(conv, columns, width)) / double(conv.kernel[2]));
+    }
+    mean += best * double(conv.out[2]) / double(columns) / longer.size();
+  }
+  return mean;
+}
+
+/// Cycles of a step over one row that is cut into `pieces`.
+double rowCycles(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, const EvenPieces &pieces,
+                 int64_t oc) {
+  ContractionFormat format = formatOf(facts, conv);
+  int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
+  bool far = panelIsFar(facts.target, conv.taps() * format.unitsOf(conv.inChannels), oc);
+  double cycles = 0;
+  for (auto [piece, times] :
+       {std::pair(pieces.small + 1, pieces.large), std::pair(pieces.small, pieces.count - pieces.large)}) {
+    if (times)
+      cycles += double(times) * (vectors / oc) * stepCycles(facts.target, piece, oc, far, format);
+    if (times && vectors % oc)
+      cycles += double(times) * stepCycles(facts.target, piece, vectors % oc, far, format);
+  }
+  return cycles;
+}
+
 Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
   const Target &target = facts.target;
   const Caches caches = cachesOf(target);
@@ -112,15 +171,8 @@ Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lane
         EvenPieces pieces = evenPieces(width, px);
         if (pieces.size(0) != px || !fitsRegisters(target, px, oc))
           continue;
-        double cycles = 0;
-        bool far = panelIsFar(target, conv.taps() * format.unitsOf(conv.inChannels), oc);
-        for (auto [piece, times] :
-             {std::pair(pieces.small + 1, pieces.large), std::pair(pieces.small, pieces.count - pieces.large)}) {
-          if (times)
-            cycles += double(times) * (vectors / oc) * stepCycles(target, piece, oc, far, format);
-          if (times && vectors % oc)
-            cycles += double(times) * stepCycles(target, piece, vectors % oc, far, format);
-        }
+        double cycles = computesOpenRows(conv) ? openRowCycles(facts, conv, lanes, px, oc)
+                                               : rowCycles(facts, conv, lanes, pieces, oc);
         cycles *= double(conv.outPixels()) / width;
         // One tap is two nested short loops over channels, and LLVM spills between them where accumulators leave few
         // registers.
@@ -194,14 +246,17 @@ double directCycles(const KernelFacts &facts, const ConvGeometry &conv) {
   ContractionFormat format = formatOf(facts, conv);
   int64_t steps = format.unitsOf(conv.inChannels);
   bool far = panelIsFar(target, conv.taps() * steps, block.oc);
+  if (computesOpenRows(conv))
+    return openRowCycles(facts, conv, lanes, block.px, block.oc) * double(conv.kernel[2]) * 1.04 * reached(0) *
+           reached(1) * double(steps) * conv.groups;
   double row = 0; // all taps of the width, over one row of outputs
   for (const TileClass &tile : tileClasses(conv, block.px))
     for (auto &[first, last] : tile.reach)
       for (int64_t done = 0; done < vectors && last > first; done += block.oc) {
-        int64_t oc = std::min(block.oc, vectors - done);
+        int64_t oc = std::min(block.oc, vectors - done), positions = last - first;
         // Few sums do not hide what stands between the loops: measured.
-        double between = (last - first) * oc < 12 ? 1.12 : 1.04;
-        row += tile.count * stepCycles(target, last - first, oc, far, format) * between;
+        double between = positions * oc < 12 ? 1.12 : 1.04;
+        row += tile.count * stepCycles(target, positions, oc, far, format) * between;
       }
   return row * reached(0) * reached(1) * double(steps) * conv.groups;
 }
@@ -228,10 +283,13 @@ public:
     Schedule schedule = emptySchedule("direct");
     schedule.numbers = {{"px", block.px}, {"oc", block.oc}, {"width", block.width}, {"kc", 0}};
     int64_t chunk = chunkInSecondLevel();
-    bool outer = channelsOuter(chunk);
-    if (outer) {
-      chunk = rows;
-      schedule.numbers["kc"] = conv.open ? 0 : reductionCut();
+    bool outer = false;
+    if (weightsPassOnce(chunk)) {
+      outer = mayTurn();
+      if (outer || conv.open) // with open extents one chunk of all rows passes the weights once, too
+        chunk = rows;
+      if (outer && !conv.open)
+        schedule.numbers["kc"] = reductionCut();
     }
     auto [best, waste] = equalShares(chunk, outer);
     schedule.numbers["rows"] = best;
@@ -273,15 +331,18 @@ private:
     return std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);
   }
 
-  /// Whichever operand is read again should come from the second level, the other passes by once.
-  bool channelsOuter(int64_t chunk) const {
+  /// Whichever operand is read again should come from the second level, the other passes by once: true if that is the
+  /// input.
+  bool weightsPassOnce(int64_t chunk) const {
     double level = caches.secondLevel;
     double rowsOuter = images * input + weights * (weights > level / 2 ? images * chunksOf(chunk) : 1);
     double channelsOuter = weights + images * input * (images * input > level / 2 ? tiles : 1);
     // One chunk is the same either way, but for panels that have to be cut.
-    return !format.converts && !before && (!conv.open || conv.mergesOpenRows()) &&
-           (channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > level * 0.375));
+    return channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > level * 0.375);
   }
+
+  /// True if tiles of channels may be the outer loop.
+  bool mayTurn() const { return !format.converts && !before && (!conv.open || conv.mergesOpenRows()); }
 
   /// Input channels a pass, so that a panel lies in the second level; 0: all.
   int64_t reductionCut() const {
