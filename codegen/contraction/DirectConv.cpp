@@ -20,6 +20,8 @@ void DirectGenerator::emit() {
   // One range of rows after the other: its input is converted or computed for all units that the slot has of it.
   int64_t tiles = conv.groups * plan.tiles.perGroup();
   zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
+  if (plan.format.correctsSums())
+    correction = units::correction(k, conv.inputZero, conv.inputType, plan.lanes);
   k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
     setRange(range);
     computeRows ? computeRows(image, firstRow, lastRow) : convertInput();
@@ -209,6 +211,10 @@ DirectGenerator::TileOrigin DirectGenerator::originOf(const TileClass &tile, Val
   Value weights = k.mul(group, plan.groupStride());
   weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
   from.weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * vectors * plan.lanes));
+  if (correction)
+    from.sums = k.add(k.add(k.mul(group, plan.groupStride() / plan.steps),
+                            k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps)),
+                      conv.groups * plan.groupStride());
   from.share = nextPanel(from.weights, tileOfPanel);
   from.depth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
   from.height = k.sub(k.mul(height, plan.rowStep()), k.constant(conv.padBegin[1]));
@@ -244,8 +250,9 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
     Value source = loopColumns ? from.source : micro.launder(from.source);
     Value tap = k.add(tapRow, kw);
     micro.prefetch = micro.continued(from.share, tap, plan.axis);
-    return micro.reduce(carried, rows, from.offsets, vectors, source, at, plan.axis, b,
-                        k.add(from.weights, k.mul(tap, plan.kc * wide)));
+    Values sums = micro.reduce(carried, rows, from.offsets, vectors, source, at, plan.axis, b,
+                               k.add(from.weights, k.mul(tap, plan.kc * wide)));
+    return correction ? corrected(std::move(sums), rows, k.add(from.sums, k.mul(tap, wide))) : sums;
   };
   return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
@@ -266,6 +273,17 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
       return state;
     });
   });
+}
+
+/// Takes from the sums of `rows` what one tap's inputs had too much, times the sums of its weights from `at` on.
+DirectGenerator::Values DirectGenerator::corrected(Values sums, llvm::ArrayRef<int64_t> rows, Value at) {
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value weights = k.load(k.buffer(conv.weights), k.add(at, v * plan.lanes), plan.format.sum, plan.lanes);
+    Value less = k.b.create<mlir::arith::MulIOp>(k.loc, weights, correction);
+    for (int64_t row : rows)
+      sums[row * vectors + v] = k.b.create<mlir::arith::AddIOp>(k.loc, sums[row * vectors + v], less);
+  }
+  return sums;
 }
 
 void DirectGenerator::emitTile(const TileClass &tile, Value row, Value column, Value pass) {

@@ -36,12 +36,14 @@ private:
   Value image, group, tileOfGroup, firstRow, lastRow, tileOfPanel;
   Value firstHeld;                        // first input row in scratch
   Value zeroPoint;                        // of the input, for all lanes; null: none
+  Value correction;                       // units::correction()
   int64_t vectors = 1, validChannels = 0; // in the current channel tile
 
   /// Where the taps of a register block begin to read.
   struct TileOrigin {
     Value source;                       // of the input: scratch or the argument
     Value input, weights;               // offsets in elements: of the group and pass, and of the first panel
+    Value sums;                         // likewise, of the sums of the weights; null: sums are not corrected
     Value depth, height, column;        // input position of the first tap; negative in padding
     llvm::SmallVector<int64_t> offsets; // of each output position from the first, in elements of the input
     PanelPrefetch share;                // of the next panel
@@ -58,6 +60,7 @@ private:
   PanelPrefetch nextPanel(Value panel, Value tileOfPanel);
   Values initial(int64_t width, Value channel, Value partial, Value pass);
   TileOrigin originOf(const TileClass &tile, Value depth, Value height, Value column, Value pass);
+  Values corrected(Values sums, llvm::ArrayRef<int64_t> rows, Value at);
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
 };
 

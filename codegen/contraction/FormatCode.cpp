@@ -32,7 +32,7 @@ Value widened(KernelBuilder &k, Value value, ElementType type) {
 /// Sum + the products of pairs of i16, `a` and `b` vectors of i32 that hold the pairs.
 Value multiplyAddPairs(KernelBuilder &k, Value a, Value b, Value sum) {
   int64_t lanes = lanesOf(sum);
-  if (addsPairsOfI16(k.target))
+  if (addsDotProducts(k.target))
     return intrinsic(k, sum.getType(), fmt::format("llvm.x86.avx512.vpdpwssd.{}", lanes * 32).c_str(), {sum, a, b});
   const char *name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
                      : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
@@ -41,6 +41,15 @@ Value multiplyAddPairs(KernelBuilder &k, Value a, Value b, Value sum) {
   auto elements = [&](Value units) -> Value { return k.b.create<mlir::vector::BitCastOp>(k.loc, pairs, units); };
   return k.b.create<mlir::arith::AddIOp>(k.loc, sum, intrinsic(k, sum.getType(), name, {elements(a), elements(b)}));
 }
+
+/// Sum + the products of fours of bytes, of u8 in `a` and i8 in `b`.
+Value multiplyAddBytes(KernelBuilder &k, Value a, Value b, Value sum) {
+  return intrinsic(k, sum.getType(), fmt::format("llvm.x86.avx512.vpdpbusd.{}", lanesOf(sum) * 32).c_str(),
+                   {sum, a, b});
+}
+
+/// Signed bytes plus this are unsigned: the highest bit changes.
+constexpr int64_t signedToUnsigned = 128;
 
 void storeUnits(KernelBuilder &k, const ContractionFormat &format, Value vector, Value base, Value offset) {
   k.b.create<mlir::LLVM::StoreOp>(k.loc, vector, k.gep(base, offset, k.computeType(format.unit)), format.unitBytes());
@@ -52,9 +61,27 @@ Value zeroPoint(KernelBuilder &k, std::optional<unsigned> buffer, ElementType ty
   return buffer ? k.splat(widened(k, k.load(k.buffer(*buffer), k.constant(0), type), type), lanes) : Value();
 }
 
+Value correction(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes) {
+  int64_t added = isSignedInteger(type) ? signedToUnsigned : 0;
+  auto value = [&](int64_t number) -> Value {
+    return k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getI32IntegerAttr(static_cast<int32_t>(number)));
+  };
+  if (!buffer)
+    return added ? k.splat(value(-added), lanes) : Value();
+  Value zero = widened(k, k.load(k.buffer(*buffer), k.constant(0), type), type);
+  return k.splat(k.b.create<mlir::arith::SubIOp>(k.loc, value(-added), zero), lanes);
+}
+
 Value operand(KernelBuilder &k, const ContractionFormat &format, Value vector, ElementType type, Value zeroPoint) {
   if (format.sum == type || format.sum != ElementType::i32)
     return vector;
+  if (format.correctsSums()) {
+    if (!isSignedInteger(type))
+      return vector;
+    mlir::Type byte = k.b.getIntegerType(8);
+    Value high = k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getIntegerAttr(byte, -signedToUnsigned));
+    return k.b.create<mlir::arith::XOrIOp>(k.loc, vector, k.splat(high, lanesOf(vector)));
+  }
   vector = widened(k, vector, type);
   return zeroPoint ? k.b.create<mlir::arith::SubIOp>(k.loc, vector, zeroPoint).getResult() : vector;
 }
@@ -70,6 +97,7 @@ Value elements(KernelBuilder &k, const ContractionFormat &format, Value vector) 
 Value joined(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<Value> vectors) {
   if (format.group == 1)
     return elements(k, format, vectors[0]);
+  assert(format.group == 2 && "fours of bytes are packed beforehand");
   Value low = vectors[0], high = vectors.size() > 1 ? vectors[1] : k.zero(low.getType());
   if (format.element != ElementType::bf16) {
     llvm::SmallVector<int64_t> order(2 * lanesOf(low));
@@ -115,6 +143,8 @@ Value multiplyAdd(KernelBuilder &k, const ContractionFormat &format, Value a, Va
     return k.fma(a, b, sum);
   if (format.group == 1)
     return k.b.create<mlir::arith::AddIOp>(k.loc, sum, k.b.create<mlir::arith::MulIOp>(k.loc, a, b));
+  if (format.element == ElementType::i8)
+    return multiplyAddBytes(k, a, b, sum);
   if (format.element == ElementType::i16)
     return multiplyAddPairs(k, a, b, sum);
   mlir::VectorType elements = KernelBuilder::vectorOf(k.b.getBF16Type(), lanesOf(a) * format.group);

@@ -275,7 +275,7 @@ TEST_F(Integers, priorMatchesReference) {
 TEST_F(Integers, everyScheduleMatchesReference) {
   Target target = testTarget();
   std::map<std::string, int> ran; // by format
-  for (const char *format : {"i16", "i32"})
+  for (const char *format : {"i8", "i16", "i32"})
     for (int i = 0; i < 60; ++i) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + 2);
@@ -289,8 +289,9 @@ TEST_F(Integers, everyScheduleMatchesReference) {
       ++ran[format];
       ASSERT_EQ(checkBytes(text, target, seed, schedule), "") << "'" << schedule << "', LATHE_SEED=" << seed;
     }
-  ContractionFormat pairs = formatNamed("i16", ElementType::i32);
-  EXPECT_TRUE(ran["i16"] > 15 || !pairs.obstacle(target).empty()) << "LATHE_SEED=" << baseSeed();
+  for (auto [format, enough] : {std::pair("i8", 5), std::pair("i16", 15)}) // a third has weights for i8
+    EXPECT_TRUE(ran[format] > enough || !formatNamed(format, ElementType::i32).obstacle(target).empty())
+        << format << ", LATHE_SEED=" << baseSeed();
   EXPECT_GT(ran["i32"], 15) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
@@ -322,6 +323,7 @@ TEST_F(Integers, formatsDeclineOtherOperandsWithAReason) {
               plain = product("trans_a = false, trans_b = false", "{nn.constant}");
   EXPECT_EQ(reason(bytes, "x86-64-v3", "gemm/2 type=i16"), "");
   EXPECT_EQ(reason(bytes, "x86-64-v3", "gemm/2 type=i32"), "");
+  EXPECT_THAT(reason(bytes, "znver4", "gemm/2 type=i8"), testing::AnyOf("", testing::HasSubstr("constant weights")));
   EXPECT_THAT(reason(bytes, "aarch64-linux-gnu", "gemm/2 type=i16"), testing::HasSubstr("vpmaddwd"));
   EXPECT_THAT(reason(bytes, "znver4", "gemm/2 type=bf16"), testing::HasSubstr("operands of type f32"));
   EXPECT_THAT(reason(bytes, "znver4", "gemm/2"), testing::HasSubstr("type=f32"));

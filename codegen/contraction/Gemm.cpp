@@ -25,6 +25,8 @@ public:
         micro(k, plan.format, plan.lanes, plan.unroll) {}
 
   void emit() {
+    if (plan.format.correctsSums())
+      correction = units::correction(k, gemm.leftZero, gemm.leftType, plan.lanes);
     if (plan.passes() == 1 && !plan.format.converts) {
       setPass(k.constant(0));
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
@@ -62,6 +64,7 @@ private:
   Value firstUnit, chunkRow; // of the chunk: its first unit in this slot, its first row
   Value blockOfChunk;        // the register block's number among those of its size
   Value partials;            // of the tile, in scratch
+  Value correction;          // units::correction()
 
   int64_t steps() const { return plan.steps(lastPass); }
   void locate(Value number);
@@ -72,7 +75,8 @@ private:
     firstStep = k.mul(pass, plan.kc);
   }
   void emitUnit(Value unit);
-  Values initial(int64_t count, Value partial);
+  Values beginning(int64_t rows, int64_t vectors);
+  Values initial(int64_t rows, int64_t vectors, Value partial);
   void emitColumns(int64_t vectors, int64_t valid);
   void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
   PanelPrefetch nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset);
@@ -309,8 +313,24 @@ PanelPrefetch GemmGenerator::nextTile(int64_t vectors, Value block, const Reduct
   return micro.shareOfPanel(k.add(bOffset, elements), elements, block, blocks, axis, 1);
 }
 
-KernelBuilder::Values GemmGenerator::initial(int64_t count, Value partial) {
-  Values zeros = micro.zeros(count);
+/// The sums of a tile before the first pass: zeros, or what the left operand's elements have too much.
+KernelBuilder::Values GemmGenerator::beginning(int64_t rows, int64_t vectors) {
+  if (!correction)
+    return micro.zeros(rows * vectors);
+  Value at = k.add(k.mul(tile, plan.vectors * plan.lanes), plan.columnVectors() * plan.lanes * plan.allSteps());
+  Values sums(rows * vectors);
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value weights = k.load(k.buffer(gemm.b), k.add(at, v * plan.lanes), plan.format.sum, plan.lanes);
+    Value less = k.b.create<mlir::arith::MulIOp>(k.loc, weights, correction);
+    for (int64_t row = 0; row < rows; ++row)
+      sums[row * vectors + v] = less;
+  }
+  return sums;
+}
+
+KernelBuilder::Values GemmGenerator::initial(int64_t rows, int64_t vectors, Value partial) {
+  int64_t count = rows * vectors;
+  Values zeros = beginning(rows, vectors);
   if (plan.passes() == 1)
     return zeros;
   auto load = [&] {
@@ -353,7 +373,7 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   Value aOffset = plan.format.converts
                       ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.convertedRow()))
                       : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
-  Values acc = micro.reduce(initial(rows * vectors, partial), out.pixels, offsets, vectors,
+  Values acc = micro.reduce(initial(rows, vectors, partial), out.pixels, offsets, vectors,
                             plan.format.converts ? leftRows() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
   if (lastPass)
     return epilogue.emit(k, dims, out, acc);

@@ -31,33 +31,60 @@ private:
   int64_t size;
 };
 
+/// Adds `count` sums, for formats that correct sums, and the function that adds element `index` of the constant to sum
+/// number `sum`.
+class Sums {
+public:
+  Sums(const nn::ConstantData &data, const ContractionFormat &format, int64_t count)
+      : data(data), size(bitWidth(data.type) / 8), sums(format.correctsSums() ? count : 0) {}
+
+  void add(int64_t sum, int64_t index) {
+    if (!sums.empty())
+      sums[sum] += static_cast<int8_t>(data.bytes[data.splat ? 0 : index * size]);
+  }
+  void appendTo(std::vector<char> &packed) const {
+    auto *bytes = reinterpret_cast<const char *>(sums.data());
+    packed.insert(packed.end(), bytes, bytes + sums.size() * sizeof(int32_t));
+  }
+
+private:
+  const nn::ConstantData &data;
+  int64_t size;
+  std::vector<int32_t> sums;
+};
+
 /// Part of a packing's text: formats that do not convert store the same bytes.
 std::string suffix(const ContractionFormat &format) {
   return format.converts ? fmt::format(" {}", format.name) : std::string();
 }
 
 /// O x I x kernel to [group][tile][pass][tap][unit of channels][lane of all vectors of the tile], channels beyond the
-/// last zero.
+/// last zero. Behind them the sums over channels, where sums are corrected: [group][tile][tap][lane].
 std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &plan) {
   const ConvGeometry &conv = plan.conv;
   const ContractionFormat &format = plan.format;
   Elements elements(data, format);
   int64_t size = format.unitBytes(), taps = conv.taps();
   std::vector<char> packed(conv.groups * plan.groupStride() * size);
+  Sums sums(data, format, conv.groups * plan.groupStride() / plan.steps);
   char *to = packed.data();
+  int64_t line = 0; // of sums
   for (int64_t g = 0; g < conv.groups; ++g)
     for (int64_t t = 0; t < plan.tiles.perGroup(); ++t) {
       int64_t wide = (t < plan.tiles.full ? plan.tiles.vectors : plan.tiles.tailVectors) * plan.lanes;
       int64_t first = t * plan.tiles.vectors * plan.lanes;
       int64_t real = std::min(wide, conv.outChannels - first);
       for (int64_t pass = 0; pass < plan.passes(); ++pass)
-        for (int64_t tap = 0; tap < taps; ++tap)
+        for (int64_t tap = 0; tap < taps; ++tap, line += wide)
           for (int64_t unit = pass * plan.kc; unit < (pass + 1) * plan.kc; ++unit, to += wide * size)
             for (int64_t o = 0; o < real; ++o)
-              for (int64_t c = unit * format.group; c < std::min(conv.inChannels, (unit + 1) * format.group); ++c)
-                elements.write(((g * conv.outChannels + first + o) * conv.inChannels + c) * taps + tap, to + o * size,
-                               c % format.group);
+              for (int64_t c = unit * format.group; c < std::min(conv.inChannels, (unit + 1) * format.group); ++c) {
+                int64_t from = ((g * conv.outChannels + first + o) * conv.inChannels + c) * taps + tap;
+                elements.write(from, to + o * size, c % format.group);
+                sums.add(line + o, from);
+              }
     }
+  sums.appendTo(packed);
   return packed;
 }
 
@@ -74,13 +101,15 @@ Packing directPacking(const DirectPlan &plan) {
 
 namespace {
 
-/// K x N (or N x K) to [pass][tile][unit of steps][lane of all vectors of the tile], columns beyond the last zero.
+/// K x N (or N x K) to [pass][tile][unit of steps][lane of all vectors of the tile], columns beyond the last zero. Behind
+/// them the sums of the columns, where sums are corrected.
 std::vector<char> packColumns(const nn::ConstantData &data, const GemmPlan &plan) {
   const GemmGeometry &gemm = plan.gemm;
   const ContractionFormat &format = plan.format;
   Elements elements(data, format);
   int64_t size = format.unitBytes();
   std::vector<char> packed(plan.columnVectors() * plan.lanes * plan.allSteps() * size);
+  Sums sums(data, format, plan.columnVectors() * plan.lanes);
   char *to = packed.data();
   for (int64_t begin = 0; begin < plan.allSteps(); begin += plan.kc)
     for (int64_t tile = 0; tile < plan.tiles(); ++tile) {
@@ -91,6 +120,7 @@ std::vector<char> packColumns(const nn::ConstantData &data, const GemmPlan &plan
       auto copy = [&](int64_t k, int64_t j) {
         int64_t from = gemm.transB ? (first + j) * gemm.k + k : k * gemm.n + first + j;
         elements.write(from, to + ((k - low) / format.group * wide + j) * size, k % format.group);
+        sums.add(first + j, from);
       };
       if (gemm.transB) // a row of the source at a time: it is as long as the reduction
         for (int64_t j = 0; j < real; ++j)
@@ -102,6 +132,7 @@ std::vector<char> packColumns(const nn::ConstantData &data, const GemmPlan &plan
             copy(k, j);
       to += wide * steps * size;
     }
+  sums.appendTo(packed);
   return packed;
 }
 

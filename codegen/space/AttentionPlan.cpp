@@ -11,7 +11,7 @@ static constexpr int64_t fewQueries = 4; // read keys and values where they lie
 
 AttentionPlan::AttentionPlan(const AttentionFacts &facts, const Schedule &schedule)
     : AttentionGeometry(facts.geometry) {
-  format = scheduledFormat(schedule, facts.target, type, type);
+  format = scheduledFormat(schedule, facts.target, {type, type, type});
   if (!format.converts) // operands are converted to `compute` when they are brought into scratch
     format = plainFormat(compute);
   rows = schedule.number("mr");
@@ -46,7 +46,8 @@ bool AttentionFacts::readsInPlace() const {
 }
 
 bool AttentionFacts::allowsWord(const Parameter &parameter, std::string_view word) const {
-  return std::string_view(parameter.name) != "type" || formatApplies(word, target, geometry.type, geometry.type);
+  return std::string_view(parameter.name) != "type" ||
+         formatApplies(word, target, {geometry.type, geometry.type, geometry.type});
 }
 
 void AttentionFacts::require(const Schedule &schedule) const { AttentionPlan(*this, schedule); }
@@ -57,7 +58,7 @@ Schedule AttentionFacts::prior() const {
   schedule.numbers = {{"mr", wide ? 14 : 6}, {"vectors", 2}, {"unroll", 4}, {"mc", 1},
                       {"kc", keysOfABlock},  {"packb", 1}};
   AttentionPlan plan(*this, schedule);
-  bool rounds = fastestFormat(precision, target, plan.type, plan.type).converts;
+  bool rounds = fastestFormat(precision, target, {plan.type, plan.type, plan.type}).converts;
   // Of a decoder: packing would cost more than the products.
   if (!rounds && readsInPlace() && geometry.queries.constantOr(fewQueries + 1) <= fewQueries) {
     schedule.numbers["packb"] = 0;
@@ -66,7 +67,7 @@ Schedule AttentionFacts::prior() const {
       schedule.numbers["kc"] = 0;
     return schedule;
   }
-  if (ContractionFormat format = fastestFormat(precision, target, plan.type, plan.type); format.converts)
+  if (ContractionFormat format = fastestFormat(precision, target, {plan.type, plan.type, plan.type}); format.converts)
     schedule.words["type"] = format.name;
   if (plan.keys.isConstant() && plan.keys.constant() <= mostKeysAtOnce)
     schedule.numbers["kc"] = 0;

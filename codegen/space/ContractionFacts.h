@@ -26,6 +26,7 @@ struct ConvGeometry {
   using Axes = std::array<int64_t, 3>;
   ElementType type;      // of the sums that the epilogue reads
   ElementType inputType; // of the input
+  ElementType weightsType;
   Dim images;
   int64_t groups, inChannels, outChannels; // channels of one group
   Axes in, out, kernel, stride, dilation, padBegin;
@@ -36,6 +37,7 @@ struct ConvGeometry {
   /// Where spatial extents are open: the code takes these, and `in` and `out` are the values that costs assume.
   std::optional<OpenExtents> open = {};
 
+  ContractionTypes types() const { return {inputType, weightsType, type}; }
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
   int64_t outPixels() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
@@ -77,6 +79,11 @@ struct GemmGeometry {
   double alpha = 1, beta = 1;
   unsigned pixelAxes = 1;
   bool transB = false;
+
+  ContractionTypes types() const {
+    bool narrow = isFloat(rightType) || (constantB && !rightZero);
+    return {leftType, narrow ? rightType : ElementType::i16, type};
+  }
 };
 
 /// A depthwise convolution, its element-wise epilogue, and the pointwise convolution that reads the

@@ -11,18 +11,23 @@ namespace {
 
 // ---- What formats need ----
 
-bool sameType(ElementType operand, ElementType result) { return operand == result; }
-bool fp32(ElementType operand, ElementType result) { return operand == ElementType::f32 && result == ElementType::f32; }
+bool sameType(const ContractionTypes &types) { return types.left == types.sum; }
+bool fp32(const ContractionTypes &types) { return types.left == ElementType::f32 && types.sum == ElementType::f32; }
 
-bool bytes(ElementType operand, ElementType result) {
-  return (operand == ElementType::i8 || operand == ElementType::u8) && result == ElementType::i32;
+bool bytes(const ContractionTypes &types) {
+  return (types.left == ElementType::i8 || types.left == ElementType::u8) && types.sum == ElementType::i32;
 }
+bool timesI8(const ContractionTypes &types) { return bytes(types) && types.right == ElementType::i8; }
 
 std::string noObstacle(const Target &) { return ""; }
 std::string bf16Obstacle(const Target &target) {
   if (!target.has("avx512bf16") || target.lanes(32) != 16)
     return fmt::format("{} has no products of bf16 (avx512bf16)", target.str());
   return "";
+}
+
+std::string dotProductObstacle(const Target &target) {
+  return addsDotProducts(target) ? "" : fmt::format("{} has no dot products of bytes (vpdpbusd)", target.str());
 }
 
 std::string pairsOfI16Obstacle(const Target &target) {
@@ -41,7 +46,7 @@ double bf16Latency(const Target &) { return 6; }
 /// Two instructions on the ports of multiply-adds, without VNNI.
 double multipliesAndAdds(const Target &target) { return target.fmaPerCycle() / 2; }
 double pairsOfI16(const Target &target) {
-  return addsPairsOfI16(target) ? target.fmaPerCycle() : multipliesAndAdds(target);
+  return addsDotProducts(target) ? target.fmaPerCycle() : multipliesAndAdds(target);
 }
 
 // ---- Elements of constant operands ----
@@ -82,6 +87,8 @@ const std::vector<ContractionFormat> &converting() {
   static const std::vector<ContractionFormat> table = {
       {"bf16", ElementType::bf16, ElementType::f32, ElementType::f32, 2, true, true, fp32, "f32", bf16Obstacle,
        bf16Products, bf16Latency, roundToBf16},
+      {"i8", ElementType::i8, ElementType::i32, ElementType::i32, 4, true, false, timesI8,
+       "i8 or u8 and constant weights of type i8", dotProductObstacle, multiplyAdds, multiplyAddLatency, widen<int8_t>},
       {"i16", ElementType::i16, ElementType::i32, ElementType::i32, 2, true, false, bytes, "i8 or u8",
        pairsOfI16Obstacle, pairsOfI16, multiplyAddLatency, widen<int16_t>},
       {"i32", ElementType::i32, ElementType::i32, ElementType::i32, 1, true, false, bytes, "i8 or u8", noObstacle,
@@ -91,16 +98,16 @@ const std::vector<ContractionFormat> &converting() {
 }
 
 /// Reason why the format is not for these operands; "": it is.
-std::string mismatch(const ContractionFormat &format, ElementType operand, ElementType result) {
-  if (format.takes(operand, result))
+std::string mismatch(const ContractionFormat &format, const ContractionTypes &types) {
+  if (format.takes(types))
     return "";
-  return fmt::format("type={} is for operands of type {}, these are {} with sums of type {}", format.name,
-                     format.takesText, name(operand), name(result));
+  return fmt::format("type={} is for operands of type {}, these are {} and {} with sums of type {}", format.name,
+                     format.takesText, name(types.left), name(types.right), name(types.sum));
 }
 
 } // namespace
 
-bool addsPairsOfI16(const Target &target) {
+bool addsDotProducts(const Target &target) {
   if (target.vectorBits == 512)
     return target.has("avx512vnni");
   return (target.has("avx512vnni") && target.has("avx512vl")) || target.has("avxvnni");
@@ -120,10 +127,9 @@ ContractionFormat formatNamed(std::string_view name, ElementType type) {
   return plainFormat(type);
 }
 
-ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, ElementType operand,
-                                  ElementType result) {
-  ContractionFormat format = formatNamed(schedule.word("type"), result);
-  if (std::string reason = mismatch(format, operand, result); !reason.empty())
+ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, const ContractionTypes &types) {
+  ContractionFormat format = formatNamed(schedule.word("type"), types.sum);
+  if (std::string reason = mismatch(format, types); !reason.empty())
     throw Illegal{"type", reason};
   if (std::string reason = format.obstacle(target); !reason.empty())
     throw Illegal{"type", reason};
@@ -134,22 +140,21 @@ bool roundsOperands(const Schedule &schedule) {
   return validate(schedule).find("type") && formatNamed(schedule.word("type"), ElementType::f32).rounds;
 }
 
-bool formatApplies(std::string_view name, const Target &target, ElementType operand, ElementType result) {
-  ContractionFormat format = formatNamed(name, result);
-  return format.takes(operand, result) && format.obstacle(target).empty();
+bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types) {
+  ContractionFormat format = formatNamed(name, types.sum);
+  return format.takes(types) && format.obstacle(target).empty();
 }
 
-ContractionFormat preferredFormat(Precision precision, const Target &target, ElementType operand, ElementType result) {
+ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types) {
   for (const ContractionFormat &format : converting())
-    if (format.takes(operand, result) && (!format.rounds || precision == Precision::bf16) &&
-        format.obstacle(target).empty())
+    if (format.takes(types) && (!format.rounds || precision == Precision::bf16) && format.obstacle(target).empty())
       return format;
-  return plainFormat(result);
+  return plainFormat(types.sum);
 }
 
-ContractionFormat fastestFormat(Precision precision, const Target &target, ElementType operand, ElementType result) {
-  ContractionFormat format = preferredFormat(precision, target, operand, result), plain = plainFormat(result);
-  return plain.takes(operand, result) && !format.isFast(target) ? plain : format;
+ContractionFormat fastestFormat(Precision precision, const Target &target, const ContractionTypes &types) {
+  ContractionFormat format = preferredFormat(precision, target, types), plain = plainFormat(types.sum);
+  return plain.takes(types) && !format.isFast(target) ? plain : format;
 }
 
 } // namespace lathe

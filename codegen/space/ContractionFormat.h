@@ -6,11 +6,13 @@
 //   type  operands  elements of a unit   sums  group  product
 //   f32   any type  the operands' own    *     1      multiply-add             * own type, fp32 for 16-bit floats
 //   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
+//   i8    i8, u8    u8 on the left, i8   i32   4      vpdpbusd                  * right operand: constant i8
 //   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd
 //   i32   i8, u8    i32                  i32   1      multiply and add
 //
 // A zero point of 8-bit operands is subtracted by the conversion. Differences have 9 bits, so that sums of two products
-// fit i32; sums wrap around.
+// fit i32; sums wrap around. "i8" has no bits for it: signed elements on the left get 128 added, and what the zero point
+// and these 128 add to a sum, times the sum of the weights, is subtracted from it; packed weights end with those sums.
 //
 // A new format is a row of the table in ContractionFormat.cpp, a word in schedule/Algorithms.cpp, and its conversion
 // and product in codegen/contraction/FormatCode.cpp.
@@ -26,6 +28,13 @@
 
 namespace lathe {
 
+/// The element types of a contraction.
+struct ContractionTypes {
+  ElementType left;  // of the input, or of the left operand
+  ElementType right; // of constant weights; of a right operand that is computed or has a zero point, one that holds it
+  ElementType sum;   // of the results
+};
+
 struct ContractionFormat {
   const char *name;    // word of the parameter `type` of a schedule
   ElementType element; // of a unit
@@ -34,8 +43,8 @@ struct ContractionFormat {
   int64_t group;       // reduction steps of a unit
   bool converts;       // operands are converted when they are packed; false: units are operands as they are
   bool rounds;         // the conversion changes values
-  /// True for operands of type `operand` in memory whose contraction has results of type `result`.
-  bool (*takes)(ElementType operand, ElementType result);
+  /// True for operands in memory and results of these types.
+  bool (*takes)(const ContractionTypes &types);
   /// The types that `takes` accepts, for messages.
   const char *takesText;
   /// Reason why the target cannot multiply units; "": it can.
@@ -57,29 +66,30 @@ struct ContractionFormat {
   /// True if the format multiplies more steps per cycle than multiply-adds do. Other formats gain only where a
   /// contraction waits for weights from memory.
   bool isFast(const Target &target) const { return productsPerCycle(target) * double(group) > target.fmaPerCycle(); }
+  /// True if sums are corrected for zero points instead of operands.
+  bool correctsSums() const { return converts && group == 4; }
 };
 
-/// True if one instruction adds the products of pairs of i16 to sums (vpdpwssd).
-bool addsPairsOfI16(const Target &target);
+/// True if one instruction adds the products of pairs of i16, or of fours of bytes, to sums (vpdpwssd, vpdpbusd).
+bool addsDotProducts(const Target &target);
 
 /// The format without conversion, for operands of `type`.
 ContractionFormat plainFormat(ElementType type);
 /// The format of a word of `type=`; "f32" is the plain one, of `type`. The word must be declared.
 ContractionFormat formatNamed(std::string_view name, ElementType type);
 
-/// The format that a schedule names, for a contraction of operands of type `operand` with results of type `result`.
+/// The format that a schedule names, for a contraction of these types.
 /// Throws Illegal ("type") if the format does not take the operands or the target cannot multiply it.
-ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, ElementType operand,
-                                  ElementType result);
+ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, const ContractionTypes &types);
 /// True if results of the schedule differ from those of others because it rounds operands: an alternative only where the
 /// precision asks for it. The schedule must be declared.
 bool roundsOperands(const Schedule &schedule);
 /// True if scheduledFormat accepts the word.
-bool formatApplies(std::string_view name, const Target &target, ElementType operand, ElementType result);
+bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types);
 
 /// The format that priors choose under a precision.
-ContractionFormat preferredFormat(Precision precision, const Target &target, ElementType operand, ElementType result);
+ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types);
 /// As preferredFormat, where the contraction gains nothing from smaller weights: plain if that is as fast.
-ContractionFormat fastestFormat(Precision precision, const Target &target, ElementType operand, ElementType result);
+ContractionFormat fastestFormat(Precision precision, const Target &target, const ContractionTypes &types);
 
 } // namespace lathe

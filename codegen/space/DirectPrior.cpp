@@ -55,8 +55,7 @@ double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, in
 double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.02 * (waste - 1); }
 
 ContractionFormat formatOf(const KernelFacts &facts, const ConvGeometry &conv) {
-  return conv.open ? plainFormat(conv.inputType)
-                   : fastestFormat(facts.precision, facts.target, conv.inputType, conv.type);
+  return conv.open ? plainFormat(conv.inputType) : fastestFormat(facts.precision, facts.target, conv.types());
 }
 
 /// Cycles of a step in which reading the input once a tile of channels, from the second level at best, shows beside the

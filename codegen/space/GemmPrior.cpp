@@ -75,11 +75,11 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
   else
     set(wide ? 14 : 6, 2, 4);
   // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
-  bool mustConvert = !plainFormat(gemm.type).takes(gemm.leftType, gemm.type);
+  bool mustConvert = !plainFormat(gemm.type).takes(gemm.types());
   bool packs = !gemm.constantB && (m == 0 || m >= 8 || mustConvert);
   ContractionFormat format = plainFormat(gemm.type);
   if (gemm.aStepStride == 1 && (gemm.constantB || packs))
-    format = (gemm.constantB ? preferredFormat : fastestFormat)(facts.precision, target, gemm.leftType, gemm.type);
+    format = (gemm.constantB ? preferredFormat : fastestFormat)(facts.precision, target, gemm.types());
   if (!format.converts && wide && schedule.number("mr") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
   setBlocking(gemm, lanes, format, cachesOf(target), schedule);

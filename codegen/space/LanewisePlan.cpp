@@ -8,13 +8,13 @@ namespace lathe {
 static ContractionFormat lanewiseFormat(const Target &target, const ConvGeometry &conv) {
   if (conv.inputType == conv.type)
     return plainFormat(conv.type);
-  bool pairs = formatApplies("i16", target, conv.inputType, conv.type);
+  bool pairs = formatApplies("i16", target, conv.types());
   return formatNamed(pairs ? "i16" : "i32", conv.type);
 }
 
 LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule) {
   LanewisePlan plan{conv, lanewiseFormat(target, conv), 0, 0, 0, Lanes::gathered, {}};
-  if (!plan.format.takes(conv.inputType, conv.type))
+  if (!plan.format.takes(conv.types()))
     illegal("computes", "lanewise sums in the type of its operands, {}, not in {}", name(conv.inputType),
             name(conv.type));
   if (conv.open && plan.convertsBytes())

@@ -6,17 +6,17 @@ namespace lathe {
 namespace {
 
 /// Throws Illegal for operands and targets that tile registers are not for.
-void requireTiles(const TilePlan &plan, const Target &target, ElementType operand, ElementType result) {
+void requireTiles(const TilePlan &plan, const Target &target, const ContractionTypes &types) {
   if (!target.has("amx-bf16") || !target.has("amx-tile"))
     illegal("target", "{} has no tile registers for bf16 (amx-bf16)", target.str());
   if (std::string reason = plan.format.obstacle(target); !reason.empty())
     throw Illegal{"target", reason};
-  if (!plan.format.takes(operand, result))
-    illegal("type", "amx rounds operands of type {}, these are {}", plan.format.takesText, name(operand));
+  if (!plan.format.takes(types))
+    illegal("type", "amx rounds operands of type {}, these are {}", plan.format.takesText, name(types.left));
 }
 
 void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geometry) {
-  requireTiles(plan, target, geometry.inputType, geometry.type);
+  requireTiles(plan, target, geometry.types());
   ConvGeometry conv = geometry;
   if (conv.groups != 1 || conv.in[0] != 1 || conv.out[0] != 1)
     illegal("computes", "amx is for convolutions of one group over planes");
@@ -48,7 +48,7 @@ void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geome
 }
 
 void setGeometry(TilePlan &plan, const Target &target, const GemmGeometry &gemm) {
-  requireTiles(plan, target, gemm.leftType, gemm.type);
+  requireTiles(plan, target, gemm.types());
   if (!gemm.constantB || gemm.aStepStride != 1)
     illegal("computes", "amx is for products of rows with a constant right operand");
   plan.height = gemm.m;

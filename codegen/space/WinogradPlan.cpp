@@ -22,7 +22,7 @@ void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv) {
 WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv, const Schedule &schedule) {
   requireWinograd(facts, conv);
   int64_t lanes = facts.target.lanes(32);
-  ContractionFormat format = scheduledFormat(schedule, facts.target, conv.inputType, conv.type);
+  ContractionFormat format = scheduledFormat(schedule, facts.target, conv.types());
   WinogradPlan plan{conv, winogradTransform(schedule.number("m"), format.rounds), lanes, 1, 1, 1, 1, 1, false, format};
   plan.px = schedule.number("mr");
   plan.blocks = schedule.number("mc");

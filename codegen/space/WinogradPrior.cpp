@@ -215,12 +215,12 @@ std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeomet
   }
   int64_t lanes = facts.target.lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
   double weights = 9.0 * conv.inChannels * vectors * lanes *
-                   preferredFormat(facts.precision, facts.target, conv.inputType, conv.type).bytesPerStep();
+                   preferredFormat(facts.precision, facts.target, conv.types()).bytesPerStep();
   double direct = std::max(directCycles(facts, conv), cachesOf(facts.target).read(weights));
   PlanSearch search(facts, conv, direct * 0.95); // a change of algorithm has to be worth it
   for (int64_t m : {2, 4, 6})
     search.tryTiles(m, plainFormat(conv.type));
-  ContractionFormat format = fastestFormat(facts.precision, facts.target, conv.inputType, conv.type);
+  ContractionFormat format = fastestFormat(facts.precision, facts.target, conv.types());
   if (format.rounds)
     for (int64_t m : {2, 3, 4})
       search.tryTiles(m, format);
