@@ -43,6 +43,8 @@ std::span<const GraphPass> graphPasses() {
        [](Module m, Options) { recognizeLayerNorm(m); }},
       {"recognize-lp-normalize", "division by a norm as lp_normalize",
        [](Module m, Options) { recognizeLpNormalize(m); }},
+      {"recognize-quantized", "integer kernels between dequantise and quantise",
+       [](Module m, Options) { recognizeQuantized(m); }},
       {"recognize-softmax", "softmax and log_softmax from their formulas",
        [](Module m, Options) { recognizeSoftmax(m); }},
       {"settle-bodies", "constants and extents into the bodies of nn.if and nn.loop",

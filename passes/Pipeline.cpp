@@ -154,6 +154,9 @@ void inBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineRep
 void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   // Required at any level: there is not a kernel for every product of 8-bit integers.
   settleShapes(module);
+  // Before constants fold: weights would become numbers.
+  if (options.level >= 1 && !options.exactMath)
+    recognizeQuantized(module);
   widenInteger(module);
   if (options.level == 0)
     return decomposeForKernels(module, options);
