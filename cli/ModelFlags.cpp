@@ -27,6 +27,11 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   add(Scope::shape, options.add_option("--shape", shapes,
                                        "Set the extents of an input with symbolic dimensions, as NAME=1x3x224x224"))
       ->type_name("NAME=DIMS");
+  add(Scope::import,
+      options.add_option("--requantize-rounding", requantizeRounding,
+                         "Round quantised TFLite models as TensorFlow Lite's reference or optimised kernels"))
+      ->check(CLI::IsMember({"reference", "optimised"}))
+      ->capture_default_str();
   makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune;
   if (use != ModelUse::graph)
     addCompileFlags(options, use != ModelUse::tune);
@@ -114,9 +119,10 @@ CLI::Option *ModelFlags::addExtents(Options &options, const char *name, std::vec
 }
 
 void ModelFlags::addVariants(Options &options) {
-  addExtents(options, "--specialize", specialize,
-             "Add a variant to the package for every combination of these extents, as N=1,8 or \"H=224,320 W=224,320\"; "
-             "the runtime chooses when inputs are bound")
+  addExtents(
+      options, "--specialize", specialize,
+      "Add a variant to the package for every combination of these extents, as N=1,8 or \"H=224,320 W=224,320\"; "
+      "the runtime chooses when inputs are bound")
       ->type_name("SYMBOL=EXTENTS");
   addExtents(options, "--range", ranges, "Refuse inputs with extents outside a range, as N=1..64")
       ->type_name("SYMBOL=FIRST..LAST");
@@ -141,6 +147,9 @@ void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
       require(!isOne || use == ModelUse::run,
               "{}: {} is a compiled package, its symbolic extents are bound when it runs", text, model);
       break;
+    case Scope::import:
+      require(!isZoo(), "{}: {} is not quantised; only TFLite files are imported with it", text, model);
+      [[fallthrough]];
     case Scope::compile:
       require(compiled.empty(),
               "{}: {} is a compiled package, used as `lathe compile` made it; compile the model again with this flag",
@@ -220,6 +229,8 @@ Arguments ModelFlags::graphArguments() const {
   Arguments result;
   for (const std::string &shape : shapes)
     result.insert(result.end(), {"--shape", shape});
+  if (requantizeRounding != "reference")
+    result.insert(result.end(), {"--requantize-rounding", requantizeRounding});
   if (!isZoo())
     return result;
   result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});

@@ -23,6 +23,7 @@ enum class ModelUse {
 struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes; // "data=1x3x224x224"
+  std::string requantizeRounding = "reference"; // or "optimised" (import/Import.h)
   std::string target = "native";
   std::string machineFile; // facts of the machine to compile for; "": the target's own
   int threads = 1;
@@ -70,7 +71,7 @@ struct ModelFlags {
 
 private:
   /// Subject of a flag, which determines the kinds of MODEL that it applies to.
-  enum class Scope { shape, zoo, compile };
+  enum class Scope { shape, zoo, import, compile };
   struct Flag {
     const CLI::Option *option;
     Scope scope;

@@ -67,6 +67,8 @@ Source loadSource(const ModelFlags &flags) {
     auto [name, dims] = parseShape(text);
     require(options.shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
   }
+  if (flags.requantizeRounding == "optimised")
+    options.requantizeRounding = RequantizeRounding::optimised;
   source.module = importModel(*source.context, flags.model, options);
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
     const ModelFlags defaults;

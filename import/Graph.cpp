@@ -35,8 +35,8 @@ void tidy(mlir::Block &block) {
 
 Graph::Graph(mlir::MLIRContext *context, const ModelRecord &model, const Format &format, std::string fileName,
              const ImportOptions &options)
-    : format(format), builder(context), context(context), model(model), fileName(std::move(fileName)),
-      options(options) {}
+    : format(format), options(options), builder(context), context(context), model(model),
+      fileName(std::move(fileName)) {}
 
 mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   findFunctions();

@@ -54,6 +54,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   const Format &format;
+  const ImportOptions &options;
   mlir::OpBuilder builder;
   KnownValues known;
   const TensorInfo &info(mlir::Value value) { return known.info(value); }
@@ -81,7 +82,6 @@ private:
   mlir::MLIRContext *context;
   const ModelRecord &model;
   std::string fileName;
-  const ImportOptions &options;
   Scope top;
   Scope *scope = &top;
   Problems problems;

@@ -3,6 +3,7 @@
 
 #include "import/Format.h"
 #include "import/onnx/Onnx.h"
+#include "import/tflite/Tflite.h"
 #include "ir/ModelText.h"
 
 #include <llvm/Support/MemoryBuffer.h>
@@ -25,7 +26,9 @@ std::filesystem::path folderOf(const std::string &path) {
 }
 
 /// By content. Protobuf has no mark of its own: what is nothing else is taken for ONNX.
-const source::Format &formatOf(std::string_view) { return onnx::format(); }
+const source::Format &formatOf(std::string_view bytes) {
+  return tflite::isTflite(bytes) ? tflite::format() : onnx::format();
+}
 
 } // namespace
 

@@ -15,10 +15,15 @@
 
 namespace lathe {
 
+/// Rounding of quantised TFLite models: that of TensorFlow Lite's reference kernels, or of its optimised ones, which round
+/// sums of int8 convolutions and fully connected layers once instead of twice.
+enum class RequantizeRounding { reference, optimised };
+
 struct ImportOptions {
   /// Extents of inputs by name, for models with symbolic extents; -1 keeps an extent symbolic.
   /// Static extents of the model must agree. A symbol in several inputs is bound in all of them.
   std::map<std::string, std::vector<int64_t>> shapes;
+  RequantizeRounding requantizeRounding = RequantizeRounding::reference;
 };
 
 /// Reads a model: ONNX protobuf or textual IR, recognised by content. Returns a verified module at

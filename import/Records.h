@@ -80,6 +80,7 @@ struct NodeRecord {
   std::string op;
   std::vector<std::string> inputs, outputs; // names of tensors; "": absent optional operand
   std::vector<AttributeRecord> attributes;
+  const void *source = nullptr; // the node in the parsed file, for a format whose importers read it there
 };
 
 /// Nodes may be in any order. Names are names of tensors.

@@ -152,11 +152,14 @@ void inBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineRep
 
 /// Everything above layouts.
 void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
-  // Required at any level: there is not a kernel for every product of 8-bit integers.
   settleShapes(module);
   // Before constants fold: weights would become numbers.
   if (options.level >= 1 && !options.exactMath)
     recognizeQuantized(module);
+  // Before products of integers: which of them have kernels depends on constant weights, which importers transpose.
+  if (options.level > 0)
+    foldConstants(module);
+  // Required at any level: there is not a kernel for every product of 8-bit integers.
   widenInteger(module);
   if (options.level == 0)
     return decomposeForKernels(module, options);

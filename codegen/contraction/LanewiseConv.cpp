@@ -11,6 +11,7 @@
 namespace lathe {
 
 void LanewiseGenerator::emit() {
+  zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
   k.loop(k.begin(), k.end(), 1, [&](Value unit) {
     Value rest = k.div(unit, plan.chunks());
     Value first = k.mul(k.rem(unit, plan.chunks()), plan.rows);
@@ -59,7 +60,7 @@ LanewiseGenerator::Values LanewiseGenerator::initial(int64_t width) {
 /// What each lane multiplies in step `channel` of its group, at pixel offset `offset` of the image.
 mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
   Value at = k.add(offset, k.mul(block, plan.lanes * conv.inPixels()));
-  Value vector = k.load(k.buffer(conv.input), at, conv.type, plan.lanes);
+  Value vector = converted(k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
   if (plan.access == Lanes::same)
     return vector;
   llvm::SmallVector<int64_t> from;
@@ -71,18 +72,26 @@ mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
 /// Likewise, lane by lane from wherever its channel lies.
 mlir::Value LanewiseGenerator::gatherInput(Value offset, Value channel) {
   Value input = k.buffer(conv.input);
-  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes));
+  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
   for (int64_t lane = 0; lane < validChannels; ++lane) {
     Value c = k.add(laneOffsets[lane], channel);
     Value plane = conv.inBlock
                       ? k.add(k.mul(k.div(c, conv.inBlock), conv.inBlock * conv.inPixels()), k.rem(c, conv.inBlock))
                       : k.mul(c, conv.inPixels());
-    vector = k.b.create<mlir::vector::InsertOp>(k.loc, k.load(input, k.add(offset, plane), conv.type), vector, lane);
+    vector =
+        k.b.create<mlir::vector::InsertOp>(k.loc, k.load(input, k.add(offset, plane), conv.inputType), vector, lane);
   }
-  return vector;
+  return converted(vector);
+}
+
+/// One vector of weights at `at`: of bytes one unit a lane.
+mlir::Value LanewiseGenerator::loadWeights(Value at) {
+  return k.load(k.buffer(conv.weights), at, plan.convertsBytes() ? plan.format.unit : conv.type, plan.lanes);
 }
 
 mlir::Value LanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
+  if (plan.convertsBytes())
+    return units::multiplyAdd(k, plan.format, x, y, z);
   if (isFloat(conv.type))
     return k.fma(x, y, z);
   return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
@@ -103,7 +112,7 @@ LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::V
         if (tile.reach[kw].first >= tile.reach[kw].second)
           continue;
         Value at = k.add(weightRow, k.mul(k.add(c, kw * depth), plan.lanes));
-        Value weight = k.load(k.buffer(conv.weights), at, conv.type, plan.lanes);
+        Value weight = loadWeights(at);
         for (int64_t p = tile.reach[kw].first; p < tile.reach[kw].second; ++p) {
           int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
           Value &x = inputs[column];
@@ -119,8 +128,7 @@ LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::V
     for (int64_t c = 0; c < depth; ++c) {
       if (tile.reach[kw].first >= tile.reach[kw].second)
         continue;
-      Value weight =
-          k.load(k.buffer(conv.weights), k.add(weightRow, (kw * depth + c) * plan.lanes), conv.type, plan.lanes);
+      Value weight = loadWeights(k.add(weightRow, (kw * depth + c) * plan.lanes));
       for (int64_t p = tile.reach[kw].first; p < tile.reach[kw].second; ++p) {
         int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
         Value &x = inputs[{column, c}];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/FormatCode.h"
 #include "codegen/space/LanewisePlan.h"
 
 namespace lathe {
@@ -31,12 +32,15 @@ private:
   bool paddedBias, wholeVectors;
   Epilogue::Sink sink;
   Value image, block, firstRow, lastRow;
+  Value zeroPoint; // of bytes; null: 0
   int64_t validChannels = 0;
   Values laneOffsets; // gathered: offset of each lane's group
 
   void emitRowsOf(int64_t valid);
   void emitTile(const TileClass &tile, Value row, Value column);
   Values initial(int64_t width);
+  Value converted(Value vector) { return units::operand(k, plan.format, vector, conv.inputType, zeroPoint); }
+  Value loadWeights(Value at);
   Value loadInput(Value offset, int64_t channel);
   Value gatherInput(Value offset, Value channel);
   Values taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow, Value weightRow, Value inColumn);

@@ -118,16 +118,18 @@ Packing gemmPacking(const GemmPlan &plan) {
 
 namespace {
 
-/// O x I x kernel to [block of output channels][tap][channel of the group][lane].
+/// O x I x kernel to [block of output channels][tap][channel of the group][lane]. Of bytes each lane is a unit, whose
+/// elements behind the first are zero.
 std::vector<char> packWeights(const nn::ConstantData &data, const LanewisePlan &plan) {
-  int64_t size = bitWidth(data.type) / 8, taps = plan.conv.taps(), depth = plan.conv.inChannels;
+  int64_t taps = plan.conv.taps(), depth = plan.conv.inChannels, from = bitWidth(data.type) / 8;
+  int64_t size = plan.convertsBytes() ? plan.format.unitBytes() : from;
   std::vector<char> packed(plan.blocks() * plan.blockStride() * size);
   for (int64_t o = 0; o < plan.channels(); ++o)
     for (int64_t c = 0; c < depth; ++c)
       for (int64_t tap = 0; tap < taps; ++tap) {
         int64_t to = o / plan.lanes * plan.blockStride() + (tap * depth + c) * plan.lanes + o % plan.lanes;
-        std::memcpy(packed.data() + to * size,
-                    data.bytes.data() + (data.splat ? 0 : ((o * depth + c) * taps + tap) * size), size);
+        plan.format.write(data.bytes.data() + (data.splat ? 0 : ((o * depth + c) * taps + tap) * from), data.type,
+                          packed.data() + to * size);
       }
   return packed;
 }
@@ -136,7 +138,8 @@ std::vector<char> packWeights(const nn::ConstantData &data, const LanewisePlan &
 
 Packing lanewisePacking(const LanewisePlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
-          fmt::format("oihw/lanes={}", plan.lanes)};
+          fmt::format("oihw/lanes={}{}", plan.lanes, suffix(plan.format)),
+          plan.convertsBytes() ? plan.format.element : ElementType::invalid};
 }
 
 // ---- amx ----

@@ -5,6 +5,7 @@
 // lanes are channels. Row-major: lanes are neighbouring positions of the last axis, gathered where that axis is
 // resized.
 #include "codegen/Families.h"
+#include "codegen/builder/Table.h"
 #include "codegen/families/ResizeTaps.h"
 #include "codegen/space/LoopFacts.h"
 
@@ -141,8 +142,8 @@ public:
     for (size_t axis = 0; axis < plan.taps.size(); ++axis)
       if (plan.taps[axis])
         for (size_t t = 0; t < plan.taps[axis]->count(); ++t) {
-          tables[axis].indices.push_back(table(fmt::format("indices{}_{}", axis, t), plan.taps[axis]->indices[t]));
-          tables[axis].weights.push_back(table(fmt::format("weights{}_{}", axis, t), plan.taps[axis]->weights[t]));
+          tables[axis].indices.push_back(table(plan.taps[axis]->indices[t]));
+          tables[axis].weights.push_back(table(plan.taps[axis]->weights[t]));
         }
       else if (plan.open[axis])
         makeTable(axis);
@@ -201,17 +202,11 @@ private:
     }
   }
 
-  template <class T> Value table(const std::string &name, const std::vector<T> &values) {
-    auto module = k.b.getInsertionBlock()->getParentOp()->getParentOfType<mlir::ModuleOp>();
+  template <class T> Value table(const std::vector<T> &values) {
     mlir::Type element = std::is_same_v<T, float> ? mlir::Type(k.b.getF32Type()) : k.b.getI32Type();
-    auto data = mlir::DenseElementsAttr::get(
-        mlir::RankedTensorType::get({static_cast<int64_t>(values.size())}, element), llvm::ArrayRef<T>(values));
-    auto type = mlir::LLVM::LLVMArrayType::get(element, values.size());
-    mlir::OpBuilder::InsertionGuard guard(k.b);
-    mlir::OpBuilder top(module.getBodyRegion());
-    auto global = top.create<mlir::LLVM::GlobalOp>(k.loc, type, /*isConstant=*/true, mlir::LLVM::Linkage::Private, name,
-                                                   data, /*alignment=*/64);
-    return k.b.create<mlir::LLVM::AddressOfOp>(k.loc, global);
+    return constantTable(
+        k, mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({static_cast<int64_t>(values.size())}, element),
+                                        llvm::ArrayRef<T>(values)));
   }
 
   Value wide(Value index) {

@@ -106,7 +106,7 @@ namespace {
 
 /// Groups that are narrower than a block, or that do not end where blocks do, are computed lane by lane.
 bool needsLanewise(const Target &target, const ConvGeometry &conv) {
-  if (conv.groups == 1 || conv.inputType != conv.type)
+  if (conv.groups == 1 || (conv.inputType != conv.type && conv.open))
     return false;
   int64_t lanes = target.lanes(bitWidth(conv.type) == 16 ? 32 : bitWidth(conv.type));
   if (conv.inBlock && conv.inChannels % conv.inBlock)

@@ -4,12 +4,21 @@
 
 namespace lathe {
 
+/// Bytes multiply one by one: a pair of i16 whose second product is 0, where the target adds such pairs.
+static ContractionFormat lanewiseFormat(const Target &target, const ConvGeometry &conv) {
+  if (conv.inputType == conv.type)
+    return plainFormat(conv.type);
+  bool pairs = formatApplies("i16", target, conv.inputType, conv.type);
+  return formatNamed(pairs ? "i16" : "i32", conv.type);
+}
+
 LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule) {
-  if (conv.inputType != conv.type)
+  LanewisePlan plan{conv, lanewiseFormat(target, conv), 0, 0, 0, Lanes::gathered, {}};
+  if (!plan.format.takes(conv.inputType, conv.type))
     illegal("computes", "lanewise sums in the type of its operands, {}, not in {}", name(conv.inputType),
             name(conv.type));
-  LanewisePlan plan;
-  plan.conv = conv;
+  if (conv.open && plan.convertsBytes())
+    illegal("open", "with open extents lanewise converts no bytes");
   plan.lanes = convLanes(target, conv);
   plan.px = atMost("registers", "px", schedule.number("px"), int64_t(target.vectorRegisters) - 2);
   if (!conv.open) // a run may have longer rows

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/space/ContractionFacts.h"
+#include "codegen/space/ContractionFormat.h"
 
 namespace lathe {
 
@@ -11,6 +12,7 @@ enum class Lanes { same, permuted, gathered };
 
 struct LanewisePlan {
   ConvGeometry conv;
+  ContractionFormat format; // of products: of bytes where the input has another type than the sums
   int64_t lanes, px, rows;
   Lanes access;
   std::vector<TileClass> classes;
@@ -19,6 +21,7 @@ struct LanewisePlan {
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
   int64_t blockStride() const { return conv.taps() * conv.inChannels * lanes; }
+  bool convertsBytes() const { return conv.inputType != conv.type; }
 };
 
 /// Makes the plan. Throws Illegal for an illegal schedule.

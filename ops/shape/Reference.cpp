@@ -6,6 +6,11 @@ void runReshape(const ReshapeAttrs &, ReferenceCall &call) {
   assign(call.out(0), call.in(0).reshaped(call.out(0).dims()));
 }
 
+void runBitCast(const BitCastAttrs &a, ReferenceCall &call) {
+  Tensor copy = call.in(0).clone();
+  assign(call.out(0), Tensor::borrow(a.to, copy.dims(), copy.data()).clone());
+}
+
 void runShape(const ShapeAttrs &a, ReferenceCall &call) {
   const std::vector<int64_t> &dims = call.in(0).dims();
   int64_t rank = dims.size();

@@ -59,6 +59,16 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   return {withContents(TensorInfo{x.type, result, std::nullopt}, [&] { return x.contents; })};
 }
 
+InferResult inferBitCast(const BitCastAttrs &a, const InferInputs &in) {
+  const TensorInfo &x = *in[0];
+  auto isNumber = [](ElementType type) { return isFloat(type) || isInteger(type); };
+  require((isNumber(x.type) || x.type == ElementType::boolean) && isNumber(a.to),
+          "bit_cast_c1: x is {} and `to` is {}, expected numbers", name(x.type), name(a.to));
+  require(bitWidth(x.type) == bitWidth(a.to) && bitWidth(a.to) >= 8,
+          "bit_cast_c2: x is {} and `to` is {}, expected types of the same width", name(x.type), name(a.to));
+  return {TensorInfo{a.to, x.dims, std::nullopt}};
+}
+
 InferResult inferShape(const ShapeAttrs &a, const InferInputs &in) {
   const TensorInfo &x = *in[0];
   int64_t rank = x.rank();

@@ -18,6 +18,20 @@ def Nn_ReshapeOp : NnOp<"reshape"> {
   let benchmarkAxes = ["shape", "newShape"];
 }
 
+def Nn_BitCastOp : NnOp<"bit_cast"> {
+  let summary = "the same bytes as elements of another type of the same width";
+  let description = [{
+    Constraints: bit_cast_c1: x has numbers or bool, `to` is a number. bit_cast_c2: both have the same width, of at least a byte.
+  }];
+  let arguments = (ins NnTensor:$x, NnElementType:$to);
+  let results = (outs NnTensor:$y);
+  let mappings = [Onnx<"BitCast", 26>];
+  let lowering = "view";
+  let flops = "Dim(0)";
+  let tolerance = "0";
+  let benchmarkAxes = ["shape"];
+}
+
 def Nn_ShapeOp : NnOp<"shape"> {
   let summary = "the extents of x from `start` to `end` as i64";
   let description = [{

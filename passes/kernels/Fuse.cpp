@@ -197,14 +197,16 @@ private:
       return false;
     if (isElementwise(anchor))
       return true;
-    // An epilogue.
+    // An epilogue. Sums of integers become narrower ones in it, or real numbers; other anchors keep to one type.
     mlir::Value result = anchor->getResult(0);
-    if (nn::infoOf(op->getResult(0)).type != nn::infoOf(result).type)
+    ElementType type = nn::infoOf(result).type;
+    bool converts = familyOf(anchor) == "contraction" && isInteger(type);
+    if (!converts && nn::infoOf(op->getResult(0)).type != type)
       return false;
     return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
       if (operand.getDefiningOp() && set.contains(operand.getDefiningOp()))
         return true;
-      if (nn::infoOf(operand).type != nn::infoOf(result).type)
+      if (!converts && nn::infoOf(operand).type != type)
         return false;
       return splatValue(operand).has_value() || variesByChannel(operand) ||
              (sameSpace(operand, result) && !operand.getDefiningOp<nn::ConstantOp>());

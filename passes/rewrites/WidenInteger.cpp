@@ -12,21 +12,14 @@ bool hasOneValue(mlir::Value value) {
 
 /// True if a kernel can multiply the 8-bit factors (codegen/contraction/ReadContraction.cpp): the left one has one zero
 /// point at most, the right one too, unless it is constant like its zero points. Weights of a convolution are constant.
-/// Groups of fewer output channels than this have no vectors of their own, and their kernel sums in the type of its
-/// operands.
 bool hasKernel(mlir::Operation *op) {
-  constexpr int64_t leastGroup = 4;
   mlir::Value right = operandOf(op, 1), leftZero = operandOf(op, 2), rightZero = operandOf(op, 3);
   bool constant = isConstant(right), conv = isOp(op, "conv_integer");
   if ((conv && !constant) || (leftZero && !hasOneValue(leftZero)))
     return false;
   if (rightZero && !(constant ? isConstant(rightZero) : hasOneValue(rightZero)))
     return false;
-  auto type = rankedType(right);
-  if (!conv)
-    return type.getRank() >= 2;
-  int64_t group = nn::attrsAs<ConvIntegerAttrs>(op).group;
-  return group == 1 || type.getDimSize(0) / group >= leastGroup;
+  return conv || rankedType(right).getRank() >= 2;
 }
 
 /// Rewrites one conv_integer or matmul_integer.

@@ -1,0 +1,41 @@
+// Functions in fixed point with the roundings of gemmlowp, which TensorFlow Lite's reference kernels call, and its scales
+// as integers. They fill tables while a model is imported.
+//
+// A number with b integer bits stands in an i32 with 31 - b bits behind the point.
+#pragma once
+
+#include <cstdint>
+
+namespace lathe::tflite {
+
+/// A real factor: value * 2^(shift - 31), value in [2^30, 2^31) or 0. QuantizeMultiplier of TensorFlow Lite.
+struct Multiplier {
+  int32_t value = 0;
+  int shift = 0;
+};
+Multiplier multiplierOf(double factor);
+
+/// x * factor, rounded twice; shift may be positive. MultiplyByQuantizedMultiplier.
+int32_t scaled(int32_t x, Multiplier factor);
+
+/// (a * b + 2^30) >> 31; saturates for both -2^31.
+int32_t highProduct(int32_t a, int32_t b);
+int16_t highProduct(int16_t a, int16_t b);
+/// x / 2^exponent, halves away from zero.
+int32_t divideByPowerOfTwo(int32_t x, int exponent);
+/// x * 2^exponent, limited to the i32.
+int32_t saturatedShift(int32_t x, int exponent);
+
+/// e^x of x <= 0 with `integerBits` integer bits, at most 5; no integer bits in the result.
+int32_t expOfNegative(int32_t x, int integerBits);
+/// 1 / (1 + x) and (1 - x) / (1 + x) of x in [0, 1], without integer bits.
+int32_t reciprocalOfOnePlus(int32_t x);
+int32_t oneMinusOverOnePlus(int32_t x);
+/// Of x with `integerBits` integer bits, at most 4; no integer bits in the result.
+int32_t logistic(int32_t x, int integerBits);
+int32_t hyperbolicTangent(int32_t x, int integerBits);
+
+/// The greatest |x| for which x * factor has `integerBits` integer bits. CalculateInputRadius.
+int32_t inputRadius(int integerBits, int shift);
+
+} // namespace lathe::tflite

@@ -1,0 +1,125 @@
+// Matrix products, and transposed convolution.
+#include "import/tflite/Tflite.h"
+
+namespace lathe::tflite {
+namespace {
+
+using enum BuiltinOperator;
+
+/// x * w^T for weights with a row for every output.
+mlir::Value product(Operator &op, mlir::Value x, bool asymmetric) {
+  mlir::Value bias = op.node.inOrNull(2);
+  if (!isHybrid(op))
+    return op.emit("gemm", {x, op.in(1), bias}, {{"trans_b", true}});
+  requireHybridWeights(op);
+  QuantizedActivations q = quantizeActivations(op.node, x, asymmetric);
+  mlir::Value w = transpose(op.node, op.in(1), {1, 0});
+  mlir::Value sums = op.emit("matmul_integer", {q.x, w});
+  if (q.zero) { // sum of (x - zero) w = sum of x w - zero * sum of w
+    mlir::Value columns = op.emit("reduce_sum", {op.node.cast(w, ElementType::i32)},
+                                  {{"axes", std::vector<int64_t>{0}}, {"keepdims", true}});
+    sums = op.emit("sub", {sums, op.emit("mul", {q.zero, columns})});
+  }
+  mlir::Value y = hybridResult(op, sums, q, 1);
+  return bias ? op.emit("add", {y, bias}) : y;
+}
+
+void importFullyConnected(Operator &op) {
+  op.node.expectInputs(2, 3);
+  const auto &options = op.options<file::FullyConnectedOptions>(BuiltinOptions::FullyConnected);
+  if (options.weights_format() != file::WeightsFormat::DEFAULT)
+    op.unsupported("shuffled weights");
+  mlir::Value y = product(op, flattenRows(op), options.asymmetric_inputs());
+  op.set(activate(op.node, restoreRows(op, y), options.activation()));
+}
+
+void importBatchMatMul(Operator &op) {
+  op.node.expectInputs(2, 2);
+  const auto &options = op.options<file::BatchMatMulOptions>(BuiltinOptions::BatchMatMul);
+  auto turned = [&](mlir::Value value, bool turn) {
+    int64_t rank = op.rank(value);
+    require(rank >= 2, "an operand has rank {}, expected at least 2", rank);
+    if (!turn)
+      return value;
+    std::vector<int64_t> perm;
+    for (int64_t axis = 0; axis < rank; ++axis)
+      perm.push_back(axis < rank - 2 ? axis : 2 * rank - 3 - axis);
+    return transpose(op.node, value, perm);
+  };
+  if (op.inputType(0) != op.inputType(1))
+    op.unsupported(fmt::format("operands are {} and {}", name(op.inputType(0)), name(op.inputType(1))));
+  mlir::Value a = turned(op.in(0), options.transpose_a()), b = turned(op.in(1), options.transpose_b());
+  op.set(op.emit("matmul", {a, b}));
+}
+
+/// Extents of the result are an operand; what the kernel would write beyond them is cut off.
+void importTransposeConv(Operator &op) {
+  op.node.expectInputs(3, 4);
+  Convolution conv = readTransposeConv(op);
+  const auto &options = op.options<file::TransposeConvOptions>(BuiltinOptions::TransposeConv);
+  mlir::Value y = op.emit("conv_transpose", {conv.x, conv.w, op.node.inOrNull(3)}, conv.fields());
+  op.set(activate(op.node, channelsLast(op.node, y), options.activation()));
+}
+
+} // namespace
+
+mlir::Value flattenRows(Operator &op) {
+  mlir::Value x = op.in(0), w = op.in(1);
+  require(op.rank(w) == 2, "the weights have rank {}, expected 2", op.rank(w));
+  Dims all = op.dims(x);
+  const Dim inner = op.dims(w)[1];
+  require(!all.empty() && inner.isConstant(), "the operand is a scalar or the weights have an unknown extent");
+  if (all.size() == 2 && all[1] == inner)
+    return x;
+  return op.emit("reshape", {x}, {{"shape", std::vector<int64_t>{-1, inner.constant()}}});
+}
+
+mlir::Value restoreRows(Operator &op, mlir::Value y) {
+  const auto &options = op.options<file::FullyConnectedOptions>(BuiltinOptions::FullyConnected);
+  Dims all = op.dims(op.in(0));
+  if (!options.keep_dims() || all.size() == 2)
+    return y;
+  all.back() = op.dims(y)[1];
+  return op.node.reshape(y, all);
+}
+
+Convolution readTransposeConv(Operator &op) {
+  const auto &options = op.options<file::TransposeConvOptions>(BuiltinOptions::TransposeConv);
+  std::vector<int64_t> shape = op.node.requireInts(0, "the shape of the result");
+  mlir::Value w = op.in(1), x = op.in(2);
+  require(shape.size() == 4 && op.rank(w) == 4 && op.rank(x) == 4,
+          "has a shape of {} extents and operands of ranks {} and {}, expected 4", shape.size(), op.rank(w),
+          op.rank(x));
+  Convolution conv;
+  conv.window.strides = {options.stride_h(), options.stride_w()};
+  conv.window.dilations = {1, 1};
+  conv.window.pads.assign(4, 0);
+  conv.outputPadding.assign(2, 0);
+  for (size_t i = 0; i < 2; ++i) {
+    const Dim in = op.dims(x)[1 + i], kernel = op.dims(w)[1 + i];
+    if (!in.isConstant() || !kernel.isConstant())
+      op.unsupported(fmt::format("spatial extent '{}' is not known; give it with --shape", in.str()));
+    int64_t stride = conv.window.strides[i], k = kernel.constant(), out = shape[1 + i];
+    require(stride >= 1 && out >= 1, "has stride {} and a result of extent {}, expected at least 1", stride, out);
+    conv.window.kernel.push_back(k);
+    // The padding is the one of the convolution that this one is the gradient of.
+    int64_t begin = 0;
+    if (options.padding() == file::Padding::SAME)
+      begin = std::max<int64_t>(((out + stride - 1) / stride - 1) * stride + k - out, 0) / 2;
+    int64_t end = (in.constant() - 1) * stride + k - begin - out;
+    conv.window.pads[i] = begin;
+    conv.window.pads[2 + i] = std::max<int64_t>(end, 0);
+    conv.outputPadding[i] = std::max<int64_t>(-end, 0);
+  }
+  conv.x = channelsFirst(op.node, x);
+  conv.w = transpose(op.node, w, {3, 0, 1, 2}); // O x H x W x C
+  return conv;
+}
+
+void addProductImporters(Importers &table) {
+  table[FULLY_CONNECTED] = {importFullyConnected};
+  table[BATCH_MATMUL] = {importBatchMatMul};
+  table[TRANSPOSE_CONV] = {importTransposeConv};
+}
+
+} // namespace lathe::tflite

@@ -1,0 +1,65 @@
+// What importers of quantised operators share: scales of tensors, limits of activations, requantisation.
+#pragma once
+
+#include "import/tflite/FixedPoint.h"
+#include "import/tflite/Tflite.h"
+
+#include <span>
+
+namespace lathe::tflite {
+
+/// A tensor whose elements q stand for scale * (q - zero).
+struct Uniform {
+  ElementType type = ElementType::invalid;
+  float scale = 0;
+  int64_t zero = 0;
+  bool operator==(const Uniform &other) const = default;
+};
+/// Of an operand or a result. Throws Error unless it is i8, u8 or i16 (`wide`: i32, too) with one scale.
+Uniform uniformInput(const Operator &op, size_t index);
+Uniform uniformOutput(const Operator &op, size_t index = 0);
+
+struct Limits {
+  int64_t least = 0, most = 0;
+  int64_t clamp(int64_t value) const { return value < least ? least : value > most ? most : value; }
+};
+/// The values of an integer type of at most 32 bits.
+Limits limitsOf(ElementType type);
+/// Of a result behind a fused activation. CalculateActivationRangeQuantized.
+Limits limitsOf(const Operator &op, const Uniform &to, Activation activation);
+
+/// round(value / scale) + zero, limited, as TensorFlow Lite quantises one number: halves away from zero.
+int64_t quantize(float value, const Uniform &to);
+
+/// x - zero as i32 (`type`: another type).
+mlir::Value centred(Operator &op, mlir::Value x, int64_t zero, ElementType type = ElementType::i32);
+/// x limited, where the limits are narrower than its type.
+mlir::Value clamped(Operator &op, mlir::Value x, ElementType type, const Limits &limits);
+
+/// nn.requantize of `sums` to `to`. `factors`: one, or one for each index of an axis with `trailing` axes behind it.
+/// `once`: rounded once where the import asks for the optimised kernels. Sums in i64 are rounded as such.
+mlir::Value requantized(Operator &op, mlir::Value sums, std::span<const Multiplier> factors, int64_t trailing,
+                        const Uniform &to, const Limits &limits, bool once = false);
+/// The same to i32 without zero point or limits: a sum on another scale.
+mlir::Value rescaled(Operator &op, mlir::Value sums, Multiplier factor);
+
+/// A constant vector under extents that broadcast: `trailing` ones behind it. One value: a scalar.
+mlir::Value constantVector(Operator &op, const std::vector<int32_t> &values, int64_t trailing);
+
+/// An 8-bit x replaced by what `entry` makes of each value.
+template <class F> mlir::Value looked(Operator &op, mlir::Value x, ElementType from, ElementType to, F &&entry) {
+  Limits all = limitsOf(from);
+  std::vector<int64_t> values;
+  for (int64_t q = all.least; q <= all.most; ++q)
+    values.push_back(entry(q));
+  return op.emit("lookup", {x}, {{"values", values}, {"to", to}});
+}
+
+// Importers by file.
+void addQuantizedElementwise(Importers &table); // QuantizedElementwise.cpp: two operands
+void addQuantizedUnary(Importers &table);       // QuantizedUnary.cpp: one operand, by tables
+void addQuantizedRows(Importers &table);        // QuantizedRows.cpp: softmax, means, sums
+void addQuantizedMovement(Importers &table);    // QuantizedMovement.cpp: concatenation, padding, resizing
+void addQuantizedWindow(Importers &table);      // QuantizedWindow.cpp: contractions and pools
+
+} // namespace lathe::tflite

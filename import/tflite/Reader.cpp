@@ -1,0 +1,226 @@
+// A TFLite file to plain records. Tensors are numbers in the file and names in the records.
+#include "import/tflite/TensorData.h"
+#include "import/tflite/Tflite.h"
+#include "support/UniqueNames.h"
+
+#include <climits>
+#include <deque>
+#include <set>
+
+namespace lathe::tflite {
+namespace {
+
+constexpr uint32_t schemaVersion = 3;
+
+/// What the records of a file point to.
+struct Storage {
+  std::deque<SourceNode> nodes;
+  std::vector<GraphRecord> graphs; // by number of the subgraph; the first one is the model's
+};
+
+std::string textOf(const flatbuffers::String *text) { return text ? text->str() : std::string(); }
+
+template <class Vector> size_t sizeOf(const Vector *vector) { return vector ? vector->size() : 0; }
+
+template <class Vector> auto element(const Vector *vector, size_t index) {
+  return vector->Get(static_cast<flatbuffers::uoffset_t>(index));
+}
+
+/// Checks that all tables are inside of the file. The file may begin at any address.
+const file::Model &checkedModel(std::string_view bytes, const std::string &fileName) {
+  const auto *begin = reinterpret_cast<const uint8_t *>(bytes.data());
+  require(bytes.size() <= INT_MAX, "{}: has {} bytes, expected at most 2 GB", fileName, bytes.size());
+  flatbuffers::Verifier verifier(begin, bytes.size());
+  require(verifier.VerifyBuffer<file::Model>("TFL3"),
+          "{}: is damaged: its tables are not inside of the file or not aligned", fileName);
+  const file::Model &model = *file::GetModel(begin);
+  require(model.version() == schemaVersion, "{}: has schema version {}, expected {}", fileName, model.version(),
+          schemaVersion);
+  require(sizeOf(model.subgraphs()) > 0, "{}: has no subgraph", fileName);
+  return model;
+}
+
+BuiltinOperator codeOf(const file::OperatorCode &code) { // files before version 3a have the old code alone
+  return std::max(code.code(), static_cast<BuiltinOperator>(code.old_code()));
+}
+
+/// Makes the records of one subgraph.
+class GraphReader {
+public:
+  GraphReader(const file::Model &model, std::string_view bytes, const file::SubGraph &graph, std::string place)
+      : model(model), bytes(bytes), graph(graph), place(std::move(place)), roles(sizeOf(graph.tensors())) {}
+
+  /// Names that `signature` gives to inputs and outputs; null: the tensors' own names.
+  GraphRecord read(const file::Signature *signature, Storage &storage) {
+    findRoles();
+    nameTensors(signature);
+    GraphRecord record;
+    for (size_t i = 0; i < sizeOf(graph.inputs()); ++i)
+      record.inputs.push_back(value(at(graph.inputs(), i, "input")));
+    readNodes(record, storage);
+    readOutputs(record);
+    readConstants(record);
+    return record;
+  }
+
+private:
+  /// How a tensor gets its elements.
+  struct Role {
+    bool input = false, produced = false;
+    std::string name;    // unique in the subgraph
+    std::string current; // name of the newest value of a variable
+  };
+  const file::Model &model;
+  const std::string_view bytes;
+  const file::SubGraph &graph;
+  const std::string place; // "model.tflite: subgraph 0"
+  std::vector<Role> roles;
+  UniqueNames names{"_"};
+
+  const file::Tensor &tensor(size_t index) const { return *element(graph.tensors(), index); }
+
+  /// The tensor that `indices` has at a position.
+  size_t at(const flatbuffers::Vector<int32_t> *indices, size_t position, const char *what) const {
+    int32_t index = element(indices, position);
+    require(index >= 0 && static_cast<size_t>(index) < roles.size(), "{}: {} {} is tensor {}, expected one below {}",
+            place, what, position, index, roles.size());
+    return static_cast<size_t>(index);
+  }
+
+  void findRoles() {
+    for (size_t i = 0; i < sizeOf(graph.inputs()); ++i)
+      roles[at(graph.inputs(), i, "input")].input = true;
+    for (size_t i = 0; i < sizeOf(graph.operators()); ++i) {
+      const auto *outputs = element(graph.operators(), i)->outputs();
+      for (size_t k = 0; k < sizeOf(outputs); ++k)
+        if (element(outputs, k) >= 0)
+          roles[at(outputs, k, "an output of an operator")].produced = true;
+    }
+  }
+
+  void nameTensors(const file::Signature *signature) {
+    if (signature)
+      for (const auto *aliases : {signature->inputs(), signature->outputs()})
+        for (size_t i = 0; i < sizeOf(aliases); ++i) {
+          const file::TensorAlias &alias = *element(aliases, i);
+          require(alias.tensor() < roles.size(), "{}: the signature names tensor {}, expected one below {}", place,
+                  alias.tensor(), roles.size());
+          if (Role &role = roles[alias.tensor()]; role.name.empty() && alias.name() && alias.name()->size())
+            role.name = names.take(alias.name()->str());
+        }
+    for (size_t i = 0; i < roles.size(); ++i) {
+      std::string own = textOf(tensor(i).name());
+      if (roles[i].name.empty())
+        roles[i].name = names.take(own.empty() ? fmt::format("tensor{}", i) : own);
+      roles[i].current = roles[i].name;
+    }
+  }
+
+  ValueRecord value(size_t index) const {
+    const file::Tensor &from = tensor(index);
+    ValueRecord record;
+    record.name = roles[index].name;
+    record.type = elementType(from.type());
+    record.typeName = typeName(from.type());
+    record.extents.emplace();
+    // Where an extent is unknown the shape holds 1; only the signature of the shape tells.
+    size_t rank = sizeOf(from.shape());
+    bool hasSignature = sizeOf(from.shape_signature()) == rank;
+    for (size_t axis = 0; axis < rank; ++axis) {
+      int32_t extent = element(hasSignature ? from.shape_signature() : from.shape(), axis);
+      record.extents->push_back({extent < 0 ? std::nullopt : std::optional<int64_t>(extent), {}});
+    }
+    return record;
+  }
+
+  TensorRecord constant(size_t index) const {
+    const file::Tensor &from = tensor(index);
+    TensorRecord record;
+    record.name = roles[index].name;
+    record.type = elementType(from.type());
+    record.typeName = typeName(from.type());
+    record.read = [&from, &model = model, bytes = bytes](const std::string &what) {
+      return decodeTensor(from, model, bytes, what);
+    };
+    return record;
+  }
+
+  void readConstants(GraphRecord &record) const {
+    std::set<std::string> inputs;
+    for (const ValueRecord &input : record.inputs)
+      inputs.insert(input.name);
+    for (size_t i = 0; i < roles.size(); ++i)
+      if (!roles[i].input && !roles[i].produced && !inputs.contains(roles[i].name))
+        record.initializers.push_back(constant(i));
+  }
+
+  void readNodes(GraphRecord &record, Storage &storage) {
+    for (size_t i = 0; i < sizeOf(graph.operators()); ++i) {
+      const file::Operator &op = *element(graph.operators(), i);
+      require(op.code() < sizeOf(model.operator_codes()), "{}: operator {} has code {}, expected one below {}", place,
+              i, op.code(), sizeOf(model.operator_codes()));
+      const file::OperatorCode &code = *element(model.operator_codes(), op.code());
+      storage.nodes.push_back({&graph, &op, codeOf(code), code.version(), &storage.graphs});
+      NodeRecord node;
+      node.source = &storage.nodes.back();
+      node.op = codeOf(code) == BuiltinOperator::CUSTOM ? textOf(code.custom_code()) : operatorName(codeOf(code));
+      for (size_t k = 0; k < sizeOf(op.inputs()); ++k)
+        node.inputs.push_back(element(op.inputs(), k) == -1 ? "" : roles[at(op.inputs(), k, "an operand")].current);
+      for (size_t k = 0; k < sizeOf(op.outputs()); ++k) {
+        if (element(op.outputs(), k) == -1) {
+          node.outputs.emplace_back();
+          continue;
+        }
+        size_t index = at(op.outputs(), k, "a result");
+        node.outputs.push_back(roles[index].name);
+        if (node.name.empty()) // also where a signature calls the tensor something else
+          node.name = textOf(tensor(index).name());
+      }
+      for (size_t k = 0; k < sizeOf(op.intermediates()); ++k)
+        if (element(op.intermediates(), k) != -1)
+          at(op.intermediates(), k, "an intermediate tensor");
+      record.nodes.push_back(std::move(node));
+    }
+  }
+
+  /// Names of outputs are unique, so a tensor that is an output twice, or an input as well, gets a node of its own.
+  void readOutputs(GraphRecord &record) {
+    std::set<size_t> seen;
+    for (size_t i = 0; i < sizeOf(graph.outputs()); ++i) {
+      size_t index = at(graph.outputs(), i, "output");
+      ValueRecord output = value(index);
+      if (!seen.insert(index).second || roles[index].input) {
+        output.name = names.take(output.name + "_output");
+        record.nodes.push_back({"", "", "identity", {roles[index].name}, {output.name}, {}});
+      }
+      record.outputs.push_back(std::move(output));
+    }
+  }
+};
+
+const file::Signature *signatureOf(const file::Model &model, uint32_t graph) {
+  for (size_t i = 0; i < sizeOf(model.signatures()); ++i)
+    if (element(model.signatures(), i)->graph() == graph)
+      return element(model.signatures(), i);
+  return nullptr;
+}
+
+} // namespace
+
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &) {
+  const file::Model &model = checkedModel(bytes, fileName);
+  auto storage = std::make_shared<Storage>();
+  size_t count = sizeOf(model.subgraphs());
+  for (size_t i = 0; i < count; ++i)
+    storage->graphs.push_back(GraphReader(model, bytes, *element(model.subgraphs(), i),
+                                          count == 1 ? fileName : fmt::format("{}: subgraph {}", fileName, i))
+                                  .read(i == 0 ? signatureOf(model, 0) : nullptr, *storage));
+  ModelRecord record;
+  record.version = schemaVersion;
+  record.producer = textOf(model.description());
+  record.graph = storage->graphs[0];
+  record.storage = std::move(storage);
+  return record;
+}
+
+} // namespace lathe::tflite

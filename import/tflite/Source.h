@@ -1,0 +1,42 @@
+// What the tables of a TFLite file say of tensors and operators.
+#pragma once
+
+#include "import/Records.h"
+#include "import/tflite/tflite_generated.h" // of tflite.fbs
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe::tflite {
+
+/// How the elements of a tensor stand for real numbers: real = scale * (element - zero point).
+struct Quantization {
+  std::vector<float> scales;       // one, or one for each index of `axis`
+  std::vector<int64_t> zeroPoints; // as many
+  int64_t axis = 0;
+  bool perChannel() const { return scales.size() > 1; }
+  bool operator==(const Quantization &other) const = default;
+};
+
+/// The quantisation of a tensor; nothing if it has none. Throws Error if scales, zero points and extents disagree.
+std::optional<Quantization> quantizationOf(const file::Tensor &tensor);
+
+/// `invalid` for types without an element type of ours.
+ElementType elementType(file::TensorType type);
+/// "INT8", also for numbers that are no type.
+std::string typeName(file::TensorType type);
+/// "CONV_2D", also for numbers that are no operator.
+std::string operatorName(file::BuiltinOperator code);
+
+/// An operator of the file: what NodeRecord::source points to.
+struct SourceNode {
+  const file::SubGraph *graph;
+  const file::Operator *op;
+  file::BuiltinOperator code;
+  int32_t version;                                // of the operator
+  const std::vector<source::GraphRecord> *graphs; // all subgraphs of the file, by number
+};
+
+} // namespace lathe::tflite

@@ -1,0 +1,16 @@
+// Decodes the elements of constant tensors.
+#pragma once
+
+#include "import/Records.h"
+#include "import/tflite/Source.h"
+
+#include <string_view>
+
+namespace lathe::tflite {
+
+/// The elements of `tensor`, which a buffer of the model holds. Throws Error, beginning with `what`, unless type, extents
+/// and data agree.
+source::TensorData decodeTensor(const file::Tensor &tensor, const file::Model &model, std::string_view bytes,
+                                const std::string &what);
+
+} // namespace lathe::tflite

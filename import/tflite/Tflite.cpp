@@ -1,0 +1,161 @@
+#include "import/tflite/Tflite.h"
+
+#include "import/tflite/Quantized.h"
+
+namespace lathe::tflite {
+namespace {
+
+Importers makeImporters() {
+  Importers table;
+  addElementwiseImporters(table);
+  addWindowImporters(table);
+  addProductImporters(table);
+  addViewImporters(table);
+  addReduceImporters(table);
+  return table;
+}
+
+const Importers &importers() {
+  static const Importers table = makeImporters();
+  return table;
+}
+
+const Importer *find(const Importers &table, BuiltinOperator code) {
+  auto found = table.find(code);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+/// Operators that move quantised elements do not change what they stand for.
+void requireEqualQuantization(const Operator &op) {
+  auto from = op.inputQuantization(0), to = op.outputQuantization();
+  if (from && to && !from->perChannel() && !to->perChannel())
+    require(from->scales == to->scales && from->zeroPoints == to->zeroPoints,
+            "moves elements of scale {} and zero point {} to scale {} and zero point {}, expected equal ones",
+            from->scales[0], from->zeroPoints[0], to->scales[0], to->zeroPoints[0]);
+}
+
+void importBuiltin(Node &node) {
+  Operator op(node);
+  const Importer *plain = find(importers(), op.code());
+  if (!isQuantised(op)) {
+    if (!plain)
+      op.unsupported("the operator is only supported on quantised tensors");
+    return plain->run(op);
+  }
+  if (const Importer *quantised = find(quantisedImporters(), op.code()))
+    return quantised->run(op);
+  if (!plain || !plain->moves)
+    op.unsupported(fmt::format("quantised {} is not supported", operatorName(op.code())));
+  requireEqualQuantization(op);
+  plain->run(op);
+}
+
+/// Not an operator of the file: a tensor that is an output under a second name.
+void importIdentity(Node &node) {
+  node.expectInputs(1, 1);
+  node.set(0, node.in(0));
+}
+
+Handlers makeHandlers() {
+  Handlers result;
+  for (const auto *table : {&importers(), &quantisedImporters()})
+    for (const auto &[code, importer] : *table)
+      result[operatorName(code)] = importBuiltin;
+  result["identity"] = importIdentity;
+  return result;
+}
+
+} // namespace
+
+// ---- An operator --------------------------------------------------------------------------------------------------
+
+Operator::Operator(Node &node) : node(node), source(*static_cast<const SourceNode *>(node.record.source)) {}
+
+const void *Operator::optionsOf(BuiltinOptions kind) const {
+  BuiltinOptions given = source.op->options_type();
+  if (given == BuiltinOptions::NONE || !source.op->options())
+    return nullptr;
+  require(given == kind, "has options of {}, expected {}", file::EnumNameBuiltinOptions(given),
+          file::EnumNameBuiltinOptions(kind));
+  return source.op->options();
+}
+
+const void *Operator::emptyTable() {
+  static const flatbuffers::DetachedBuffer buffer = [] {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(file::CreateNoOptions(builder));
+    return builder.Release();
+  }();
+  return flatbuffers::GetRoot<file::NoOptions>(buffer.data());
+}
+
+const file::Tensor *Operator::tensor(const flatbuffers::Vector<int32_t> *indices, size_t index) const {
+  if (!indices || index >= indices->size())
+    return nullptr;
+  int32_t at = indices->Get(static_cast<flatbuffers::uoffset_t>(index)); // the reader has checked it
+  return at < 0 ? nullptr : source.graph->tensors()->Get(static_cast<flatbuffers::uoffset_t>(at));
+}
+
+std::optional<Quantization> Operator::quantization(const file::Tensor *tensor) {
+  return tensor ? quantizationOf(*tensor) : std::nullopt;
+}
+
+ElementType Operator::type(const file::Tensor *tensor) {
+  return tensor ? elementType(tensor->type()) : ElementType::invalid;
+}
+
+// ---- Shared parts -------------------------------------------------------------------------------------------------
+
+mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm) {
+  require(node.rank(x) == static_cast<int64_t>(perm.size()), "an operand has rank {}, expected {}", node.rank(x),
+          perm.size());
+  return node.emit("transpose", {x}, {{"perm", std::move(perm)}});
+}
+
+mlir::Value channelsFirst(Node &node, mlir::Value x) {
+  int64_t rank = node.rank(x);
+  std::vector<int64_t> perm = {0, rank - 1};
+  for (int64_t axis = 1; axis + 1 < rank; ++axis)
+    perm.push_back(axis);
+  return transpose(node, x, perm);
+}
+
+mlir::Value channelsLast(Node &node, mlir::Value x) {
+  int64_t rank = node.rank(x);
+  std::vector<int64_t> perm = {0};
+  for (int64_t axis = 2; axis < rank; ++axis)
+    perm.push_back(axis);
+  perm.push_back(1);
+  return transpose(node, x, perm);
+}
+
+mlir::Value activate(Node &node, mlir::Value x, Activation activation) {
+  switch (activation) {
+  case Activation::NONE:
+    return x;
+  case Activation::RELU:
+    return node.emit("relu", {x});
+  case Activation::RELU_N1_TO_1:
+    return node.emit("clip", {x}, {{"min", -1.0}, {"max", 1.0}});
+  case Activation::RELU6:
+    return node.emit("clip", {x}, {{"min", 0.0}, {"max", 6.0}});
+  case Activation::TANH:
+    return node.emit("tanh", {x});
+  default:
+    node.unsupported(fmt::format("fused activation {} is not supported", static_cast<int>(activation)));
+  }
+}
+
+bool isTflite(std::string_view bytes) { return bytes.size() >= 8 && bytes.substr(4, 4) == "TFL3"; }
+
+const Format &format() {
+  static const Format table = {.name = "TFLite",
+                               .versionWord = "schema",
+                               .read = readModel,
+                               .mappings = {},
+                               .handlers = makeHandlers(),
+                               .passesOn = [](const NodeRecord &node) { return node.op == "identity"; }};
+  return table;
+}
+
+} // namespace lathe::tflite

@@ -1,0 +1,146 @@
+// TFLite as a source format: its table of operators, and an operator that is being imported.
+#pragma once
+
+#include "import/Node.h"
+#include "import/Unfold.h"
+#include "import/tflite/Source.h"
+
+namespace lathe::tflite {
+
+using namespace source;
+using file::Activation;
+using file::BuiltinOperator;
+using file::BuiltinOptions;
+
+const Format &format();
+/// True for bytes with the mark of a TFLite file.
+bool isTflite(std::string_view bytes);
+
+/// Reads a file (Reader.cpp). Its bytes must live as long as the record.
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder);
+
+/// An operator of the file with its node. Operands and results have the positions of the file; new values of variables
+/// are results behind those of the file.
+class Operator {
+public:
+  explicit Operator(Node &node);
+
+  Node &node;
+  const SourceNode &source;
+  BuiltinOperator code() const { return source.code; }
+
+  /// The options, which must be of `kind`: options<file::Pool2DOptions>(BuiltinOptions::Pool2D). Default values where
+  /// the file has none.
+  template <class Options> const Options &options(BuiltinOptions kind) const {
+    const void *found = optionsOf(kind);
+    return *static_cast<const Options *>(found ? found : emptyTable());
+  }
+
+  /// What the file says of an operand or a result; null where it is absent.
+  const file::Tensor *inputTensor(size_t index) const { return tensor(source.op->inputs(), index); }
+  const file::Tensor *outputTensor(size_t index = 0) const { return tensor(source.op->outputs(), index); }
+  /// A tensor inside of the operator, as a quantised LSTM has them.
+  const file::Tensor *intermediateTensor(size_t index) const { return tensor(source.op->intermediates(), index); }
+  std::optional<Quantization> inputQuantization(size_t index) const { return quantization(inputTensor(index)); }
+  std::optional<Quantization> outputQuantization(size_t index = 0) const { return quantization(outputTensor(index)); }
+  ElementType inputType(size_t index) const { return type(inputTensor(index)); }
+  ElementType outputType(size_t index = 0) const { return type(outputTensor(index)); }
+
+  // ---- Often used.
+  mlir::Value in(size_t index) const { return node.in(index); }
+  void set(mlir::Value value) { node.set(0, value); }
+  mlir::Value emit(const char *mnemonic, const Values &operands, const Fields &fields = {}) {
+    return node.emit(mnemonic, operands, fields);
+  }
+  const Dims &dims(mlir::Value value) const { return node.info(value).dims; }
+  int64_t rank(mlir::Value value) const { return node.rank(value); }
+  /// An integer operand as i64, as nn takes indices and extents.
+  mlir::Value wide(size_t index) const { return node.cast(in(index), ElementType::i64); }
+  [[noreturn]] void unsupported(std::string reason) const { node.unsupported(std::move(reason)); }
+
+private:
+  const void *optionsOf(BuiltinOptions kind) const;
+  static const void *emptyTable();
+  const file::Tensor *tensor(const flatbuffers::Vector<int32_t> *indices, size_t index) const;
+  static std::optional<Quantization> quantization(const file::Tensor *tensor);
+  static ElementType type(const file::Tensor *tensor);
+};
+
+/// How an operator is imported.
+struct Importer {
+  void (*run)(Operator &) = nullptr;
+  /// It only moves elements: quantised tensors are imported in the same way.
+  bool moves = false;
+};
+using Importers = std::unordered_map<BuiltinOperator, Importer>;
+
+// Importers on tensors that are not quantised. Quantized.h has those on quantised ones.
+void addElementwiseImporters(Importers &table); // Elementwise.cpp
+void addWindowImporters(Importers &table);      // Window.cpp: convolution and pooling
+void addProductImporters(Importers &table);     // Product.cpp: matrix products, transposed convolution
+void addViewImporters(Importers &table);        // View.cpp: the same elements with other extents
+void addReduceImporters(Importers &table);      // Reduce.cpp: reductions, softmax, normalisation along an axis
+
+// ---- Parts that float and quantised importers share.
+
+/// NHWC (rank 4; rank 5: NDHWC) to NCHW, and back.
+mlir::Value channelsFirst(Node &node, mlir::Value x);
+mlir::Value channelsLast(Node &node, mlir::Value x);
+mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
+/// The fused activation of a float operator.
+mlir::Value activate(Node &node, mlir::Value x, Activation activation);
+
+/// Window of a convolution or a pool along the spatial axes, height first.
+struct Window {
+  std::vector<int64_t> kernel, strides, dilations;
+  std::vector<int64_t> pads; // all begins, then all ends
+  Fields fields() const { return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}}; }
+};
+/// Fills in the pads for `x`, the operand with channels last. Throws Error for values that are no window.
+Window padded(Node &node, mlir::Value x, file::Padding padding, Window window);
+/// A convolution as nn sees it: weights with output channels first (O x C/group x kernel).
+struct Convolution {
+  mlir::Value x, w; // channels first
+  Window window;
+  int64_t group = 1;
+  std::vector<int64_t> outputPadding; // of a transposed convolution
+  Fields fields() const;
+};
+/// Reads CONV_2D or DEPTHWISE_CONV_2D with its options; the operands are transposed.
+Convolution readConvolution(Operator &op);
+/// Likewise TRANSPOSE_CONV; the weights are C x O x kernel.
+Convolution readTransposeConv(Operator &op);
+Activation activationOf(const Operator &op); // of operators with a window
+/// Window of AVERAGE_POOL_2D, MAX_POOL_2D or L2_POOL_2D.
+Window readPool(Operator &op);
+
+/// Axes and options of MEAN and its like.
+struct Reduction {
+  std::vector<int64_t> axes; // none below 0, none twice
+  bool keepDims = false;
+};
+Reduction readReduction(Operator &op);
+/// Operand 0 of FULLY_CONNECTED as a matrix with as many columns as the weights, and the result with the axes that the
+/// options keep.
+mlir::Value flattenRows(Operator &op);
+mlir::Value restoreRows(Operator &op, mlir::Value y);
+
+// ---- Hybrid operators (Hybrid.cpp): quantised weights, float activations.
+
+/// Rounded to the nearest whole number, halves away from zero.
+mlir::Value roundAway(Node &node, mlir::Value x);
+/// Activations quantised at run time along axis 0: real = scale * (x - zero).
+struct QuantizedActivations {
+  mlir::Value x;     // i8
+  mlir::Value scale; // f32; all extents but the first are 1
+  mlir::Value zero;  // i32, likewise; null: 0
+};
+QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmetric);
+/// True if the operand is float and operand `weights` is quantised.
+bool isHybrid(const Operator &op, size_t weights = 1);
+/// Throws Unsupported unless operand 1 is i8 without zero points.
+void requireHybridWeights(Operator &op);
+/// The real numbers that i32 `sums` of products stand for. `axis` is the axis of the output channels in them.
+mlir::Value hybridResult(Operator &op, mlir::Value sums, const QuantizedActivations &x, int64_t axis);
+
+} // namespace lathe::tflite

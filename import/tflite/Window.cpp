@@ -1,0 +1,181 @@
+// Operators with a sliding window: convolution, pooling. nn has channels first, TFLite last: transposes around the
+// operator say so, and the passes cancel those between two of them.
+#include "import/tflite/Tflite.h"
+
+namespace lathe::tflite {
+namespace {
+
+using enum BuiltinOperator;
+
+constexpr int64_t most = int64_t(1) << 31;
+
+std::vector<int64_t> kernelOf(Node &node, const Dims &w, size_t first, size_t count) {
+  std::vector<int64_t> kernel;
+  for (size_t i = first; i < first + count; ++i) {
+    if (!w.at(i).isConstant())
+      node.unsupported("the kernel's extents are not known");
+    kernel.push_back(w[i].constant());
+  }
+  return kernel;
+}
+
+int64_t constantExtent(Operator &op, mlir::Value value, size_t axis, const char *what) {
+  const Dims &dims = op.dims(value);
+  require(axis < dims.size(), "{} has rank {}, expected more than {}", what, dims.size(), axis);
+  if (!dims[axis].isConstant())
+    op.unsupported(fmt::format("extent '{}' of {} is not known", dims[axis].str(), what));
+  return dims[axis].constant();
+}
+
+/// Integer products of the quantised operand. The result is in channels-last order.
+mlir::Value hybridConvolution(Operator &op, const Convolution &conv) {
+  requireHybridWeights(op);
+  QuantizedActivations x = quantizeActivations(op.node, op.in(0), /*asymmetric=*/false);
+  mlir::Value sums = op.emit("conv_integer", {channelsFirst(op.node, x.x), conv.w}, conv.fields());
+  mlir::Value y = hybridResult(op, channelsLast(op.node, sums), x, 3);
+  return op.node.has(2) ? op.emit("add", {y, op.in(2)}) : y;
+}
+
+void importConvolution(Operator &op) {
+  op.node.expectInputs(2, 3);
+  Convolution conv = readConvolution(op);
+  mlir::Value y = isHybrid(op)
+                      ? hybridConvolution(op, conv)
+                      : channelsLast(op.node, op.emit("conv", {conv.x, conv.w, op.node.inOrNull(2)}, conv.fields()));
+  op.set(activate(op.node, y, activationOf(op)));
+}
+
+/// The weights are D x H x W x C x O.
+void importConv3D(Operator &op) {
+  op.node.expectInputs(2, 3);
+  const auto &options = op.options<file::Conv3DOptions>(BuiltinOptions::Conv3D);
+  mlir::Value x = op.in(0), w = op.in(1);
+  require(op.node.rank(x) == 5 && op.node.rank(w) == 5, "operands have ranks {} and {}, expected 5", op.node.rank(x),
+          op.node.rank(w));
+  Window window{kernelOf(op.node, op.dims(w), 0, 3),
+                {options.stride_d(), options.stride_h(), options.stride_w()},
+                {options.dilation_d(), options.dilation_h(), options.dilation_w()},
+                {}};
+  window = padded(op.node, x, options.padding(), std::move(window));
+  int64_t channels = constantExtent(op, x, 4, "the operand"), each = constantExtent(op, w, 3, "the weights");
+  require(each > 0 && channels % each == 0, "the weights have {} input channels, expected a divisor of {}", each,
+          channels);
+  Fields fields = window.fields();
+  fields.emplace_back("group", channels / each);
+  mlir::Value y =
+      op.emit("conv", {channelsFirst(op.node, x), transpose(op.node, w, {4, 3, 0, 1, 2}), op.node.inOrNull(2)}, fields);
+  op.set(activate(op.node, channelsLast(op.node, y), options.activation()));
+}
+
+void importPool(Operator &op) {
+  op.node.expectInputs(1, 1);
+  Window window = readPool(op);
+  Fields fields = window.fields();
+  fields.emplace_back("kernel", window.kernel);
+  mlir::Value x = channelsFirst(op.node, op.in(0)), y;
+  if (op.code() == L2_POOL_2D) // the root of the mean of squares
+    y = op.emit("sqrt", {op.emit("average_pool", {op.emit("mul", {x, x})}, fields)});
+  else
+    y = op.emit(op.code() == MAX_POOL_2D ? "max_pool" : "average_pool", {x}, fields);
+  op.set(activate(op.node, channelsLast(op.node, y), activationOf(op)));
+}
+
+} // namespace
+
+Fields Convolution::fields() const {
+  Fields fields = window.fields();
+  fields.emplace_back("group", group);
+  if (!outputPadding.empty())
+    fields.emplace_back("output_padding", outputPadding);
+  return fields;
+}
+
+Window padded(Node &node, mlir::Value x, file::Padding padding, Window window) {
+  const Dims &dims = node.info(x).dims;
+  size_t count = window.kernel.size();
+  require(dims.size() == count + 2, "the operand has rank {}, expected {}", dims.size(), count + 2);
+  require(padding == file::Padding::SAME || padding == file::Padding::VALID, "padding is {}, expected SAME or VALID",
+          static_cast<int>(padding));
+  for (size_t i = 0; i < count; ++i) {
+    require(window.kernel[i] >= 1 && window.kernel[i] < most, "the kernel has extent {}, expected at least 1",
+            window.kernel[i]);
+    require(window.strides[i] >= 1, "has stride {}, expected at least 1", window.strides[i]);
+    require(window.dilations[i] >= 1, "has dilation {}, expected at least 1", window.dilations[i]);
+  }
+  window.pads.assign(2 * count, 0);
+  for (size_t i = 0; i < count && padding == file::Padding::SAME; ++i) {
+    // The result has ceil(extent / stride) positions; the window lacks half of the rest, rounded down, at the begin.
+    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
+    if (window.strides[i] != 1) {
+      if (!dims[1 + i].isConstant())
+        node.unsupported(fmt::format("SAME padding with stride {} needs spatial extent '{}'; give it with --shape",
+                                     window.strides[i], dims[1 + i].str()));
+      int64_t in = dims[1 + i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
+      total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
+    }
+    window.pads[i] = total / 2;
+    window.pads[count + i] = total - total / 2;
+  }
+  return window;
+}
+
+Convolution readConvolution(Operator &op) {
+  mlir::Value x = op.in(0), w = op.in(1);
+  require(op.node.rank(x) == 4 && op.node.rank(w) == 4, "operands have ranks {} and {}, expected 4", op.node.rank(x),
+          op.node.rank(w));
+  Convolution conv;
+  conv.window.kernel = kernelOf(op.node, op.dims(w), 1, 2);
+  int64_t channels = constantExtent(op, x, 3, "the operand");
+  file::Padding padding;
+  if (op.code() == DEPTHWISE_CONV_2D) {
+    const auto &options = op.options<file::DepthwiseConv2DOptions>(BuiltinOptions::DepthwiseConv2D);
+    conv.window.strides = {options.stride_h(), options.stride_w()};
+    conv.window.dilations = {options.dilation_h(), options.dilation_w()};
+    padding = options.padding();
+    int64_t outputs = constantExtent(op, w, 3, "the weights");
+    require(channels > 0 && outputs % channels == 0, "has {} output channels, expected a multiple of {}", outputs,
+            channels);
+    conv.group = channels;
+    conv.w = transpose(op.node, w, {3, 0, 1, 2}); // 1 x H x W x O
+  } else {
+    const auto &options = op.options<file::Conv2DOptions>(BuiltinOptions::Conv2D);
+    conv.window.strides = {options.stride_h(), options.stride_w()};
+    conv.window.dilations = {options.dilation_h(), options.dilation_w()};
+    padding = options.padding();
+    int64_t each = constantExtent(op, w, 3, "the weights");
+    require(each > 0 && channels % each == 0, "the weights have {} input channels, expected a divisor of {}", each,
+            channels);
+    conv.group = channels / each;
+    conv.w = channelsFirst(op.node, w); // O x H x W x C/group
+  }
+  conv.window = padded(op.node, x, padding, std::move(conv.window));
+  conv.x = channelsFirst(op.node, x);
+  return conv;
+}
+
+Window readPool(Operator &op) {
+  const auto &options = op.options<file::Pool2DOptions>(BuiltinOptions::Pool2D);
+  Window window{{options.filter_h(), options.filter_w()}, {options.stride_h(), options.stride_w()}, {1, 1}, {}};
+  return padded(op.node, op.in(0), options.padding(), std::move(window));
+}
+
+Activation activationOf(const Operator &op) {
+  switch (op.code()) {
+  case CONV_2D:
+    return op.options<file::Conv2DOptions>(BuiltinOptions::Conv2D).activation();
+  case DEPTHWISE_CONV_2D:
+    return op.options<file::DepthwiseConv2DOptions>(BuiltinOptions::DepthwiseConv2D).activation();
+  default:
+    return op.options<file::Pool2DOptions>(BuiltinOptions::Pool2D).activation();
+  }
+}
+
+void addWindowImporters(Importers &table) {
+  table[CONV_2D] = {importConvolution};
+  table[DEPTHWISE_CONV_2D] = {importConvolution};
+  table[CONV_3D] = {importConv3D};
+  for (BuiltinOperator code : {AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D})
+    table[code] = {importPool};
+}
+
+} // namespace lathe::tflite
