@@ -72,7 +72,7 @@ Parameter type(std::vector<const char *> words, const char *note) {
               note);
 }
 const std::vector<const char *> mayRound = {"f32", "bf16"};
-const std::vector<const char *> mayConvert = {"f32", "bf16", "i16", "i32"};
+const std::vector<const char *> mayConvert = {"f32", "bf16", "u8", "i16", "i32"};
 
 // ---- Constraints that several algorithms have ----
 
@@ -81,8 +81,8 @@ Constraint registers(const char *text) { return {"registers", text}; }
 constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 MiB"};
 constexpr Constraint format{
     "type", "the format takes operands of the kernel's types and the target multiplies it: f32 stands for "
-            "one type of operands and sums, bf16 for f32 with avx512bf16, i16 (with vpmaddwd) and i32 "
-            "for 8-bit operands with sums in i32"};
+            "one type of operands and sums, bf16 for f32 with avx512bf16, u8 (with vpdpbusd) for u8 "
+            "times i8 without zero points, i16 (with vpmaddwd) and i32 for 8-bit operands with sums in i32"};
 constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";

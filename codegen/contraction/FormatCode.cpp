@@ -42,6 +42,11 @@ Value multiplyAddPairs(KernelBuilder &k, Value a, Value b, Value sum) {
   return k.b.create<mlir::arith::AddIOp>(k.loc, sum, intrinsic(k, sum.getType(), name, {elements(a), elements(b)}));
 }
 
+/// sum + the products of fours of u8 and i8, `a` and `b` vectors of i32 that hold the fours.
+Value multiplyAddFours(KernelBuilder &k, Value a, Value b, Value sum) {
+  return intrinsic(k, sum.getType(), fmt::format("llvm.x86.avx512.vpdpbusd.{}", lanesOf(sum) * 32).c_str(), {sum, a, b});
+}
+
 void storeUnits(KernelBuilder &k, const ContractionFormat &format, Value vector, Value base, Value offset) {
   k.b.create<mlir::LLVM::StoreOp>(k.loc, vector, k.gep(base, offset, k.computeType(format.unit)), format.unitBytes());
 }
@@ -60,23 +65,36 @@ Value operand(KernelBuilder &k, const ContractionFormat &format, Value vector, E
 }
 
 Value elements(KernelBuilder &k, const ContractionFormat &format, Value vector) {
-  if (format.element == ElementType::i16 && format.converts)
-    return k.b.create<mlir::arith::TruncIOp>(k.loc, vectorOf(k.b.getIntegerType(16), vector), vector);
+  if ((format.element == ElementType::i16 || format.element == ElementType::i8) && format.converts)
+    return k.b.create<mlir::arith::TruncIOp>(k.loc, vectorOf(k.b.getIntegerType(bitWidth(format.element)), vector),
+                                             vector);
   if (format.element == ElementType::bf16 && format.converts)
     return intrinsic(k, vectorOf(k.b.getBF16Type(), vector), "llvm.x86.avx512bf16.cvtneps2bf16.512", vector);
   return vector;
 }
 
+/// Vectors of neighbouring steps, one behind the other.
+static Value joinedIntegers(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<Value> vectors) {
+  llvm::SmallVector<Value> parts;
+  for (int64_t i = 0; i < format.group; ++i)
+    parts.push_back(elements(k, format, i < int64_t(vectors.size()) ? vectors[i] : k.zero(vectors[0].getType())));
+  while (parts.size() > 1) {
+    llvm::SmallVector<Value> pairs;
+    llvm::SmallVector<int64_t> order(2 * lanesOf(parts[0]));
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = 0; i < parts.size(); i += 2)
+      pairs.push_back(k.b.create<mlir::vector::ShuffleOp>(k.loc, parts[i], parts[i + 1], order));
+    parts = pairs;
+  }
+  return k.b.create<mlir::vector::BitCastOp>(k.loc, vectors[0].getType(), parts[0]);
+}
+
 Value joined(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<Value> vectors) {
   if (format.group == 1)
     return elements(k, format, vectors[0]);
+  if (format.element != ElementType::bf16)
+    return joinedIntegers(k, format, vectors);
   Value low = vectors[0], high = vectors.size() > 1 ? vectors[1] : k.zero(low.getType());
-  if (format.element != ElementType::bf16) {
-    llvm::SmallVector<int64_t> order(2 * lanesOf(low));
-    std::iota(order.begin(), order.end(), 0);
-    Value both = k.b.create<mlir::vector::ShuffleOp>(k.loc, elements(k, format, low), elements(k, format, high), order);
-    return k.b.create<mlir::vector::BitCastOp>(k.loc, low.getType(), both);
-  }
   Value all = intrinsic(k, KernelBuilder::vectorOf(k.b.getBF16Type(), lanesOf(low) * format.group),
                         "llvm.x86.avx512bf16.cvtne2ps2bf16.512", {high, low});
   return k.b.create<mlir::vector::BitCastOp>(k.loc, low.getType(), all);
@@ -117,6 +135,8 @@ Value multiplyAdd(KernelBuilder &k, const ContractionFormat &format, Value a, Va
     return k.b.create<mlir::arith::AddIOp>(k.loc, sum, k.b.create<mlir::arith::MulIOp>(k.loc, a, b));
   if (format.element == ElementType::i16)
     return multiplyAddPairs(k, a, b, sum);
+  if (format.element == ElementType::i8)
+    return multiplyAddFours(k, a, b, sum);
   mlir::VectorType elements = KernelBuilder::vectorOf(k.b.getBF16Type(), lanesOf(a) * format.group);
   auto steps = [&](Value units) -> Value { return k.b.create<mlir::vector::BitCastOp>(k.loc, elements, units); };
   return intrinsic(k, sum.getType(), "llvm.x86.avx512bf16.dpbf16ps.512", {sum, steps(a), steps(b)});

@@ -100,6 +100,7 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
   ConvGeometry conv;
   TensorInfo x = shapes.of(operands[0]), w = shapes.of(operands[1]), y = shapes.of(anchor->getResult(0));
   conv.inputType = x.type;
+  conv.weightsType = w.type;
   conv.type = y.type;
   if (conv.type == ElementType::boolean || !KernelBuilder::computes(conv.type))
     throw Declined{fmt::format("no convolution of elements of type {}", name(conv.type))};

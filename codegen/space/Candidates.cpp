@@ -112,7 +112,7 @@ Numbers ContractionFacts::candidates(const Algorithm &algorithm, const Parameter
 bool ContractionFacts::allowsWord(const Parameter &parameter, std::string_view word) const {
   if (std::string_view(parameter.name) != "type")
     return true;
-  ElementType operand = gemm ? gemm->leftType : conv ? conv->inputType : separable->pointwise.inputType;
+  ElementType operand = gemm ? gemm->operandType() : conv ? conv->operandType() : separable->pointwise.inputType;
   ElementType result = gemm ? gemm->type : conv ? conv->type : separable->pointwise.type;
   return formatApplies(word, target, operand, result);
 }

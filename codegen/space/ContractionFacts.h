@@ -26,6 +26,7 @@ struct ConvGeometry {
   using Axes = std::array<int64_t, 3>;
   ElementType type;      // of the sums that the epilogue reads
   ElementType inputType; // of the input
+  ElementType weightsType = ElementType::invalid;
   Dim images;
   int64_t groups, inChannels, outChannels; // channels of one group
   Axes in, out, kernel, stride, dilation, padBegin;
@@ -36,6 +37,8 @@ struct ConvGeometry {
   /// Where spatial extents are open: the code takes these, and `in` and `out` are the values that costs assume.
   std::optional<OpenExtents> open = {};
 
+  /// For formats.
+  ElementType operandType() const { return productOperand(inputType, weightsType, inputZero.has_value()); }
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
   int64_t outPixels() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
@@ -77,6 +80,9 @@ struct GemmGeometry {
   double alpha = 1, beta = 1;
   unsigned pixelAxes = 1;
   bool transB = false;
+
+  /// For formats.
+  ElementType operandType() const { return productOperand(leftType, rightType, leftZero || rightZero); }
 };
 
 /// A depthwise convolution, its element-wise epilogue, and the pointwise convolution that reads the

@@ -18,6 +18,10 @@ bool bytes(ElementType operand, ElementType result) {
   return (operand == ElementType::i8 || operand == ElementType::u8) && result == ElementType::i32;
 }
 
+bool unsignedBytes(ElementType operand, ElementType result) {
+  return operand == ElementType::u8 && result == ElementType::i32;
+}
+
 std::string noObstacle(const Target &) { return ""; }
 std::string bf16Obstacle(const Target &target) {
   if (!target.has("avx512bf16") || target.lanes(32) != 16)
@@ -30,6 +34,12 @@ std::string pairsOfI16Obstacle(const Target &target) {
              : target.vectorBits == 256 ? target.has("avx2")
                                         : target.has("sse4.2");
   return has ? "" : fmt::format("{} has no products of pairs of i16 (vpmaddwd)", target.str());
+}
+
+std::string foursOfU8Obstacle(const Target &target) {
+  if (addsPairsOfI16(target))
+    return "";
+  return fmt::format("{} has no products of fours of u8 and i8 (vpdpbusd)", target.str());
 }
 
 // ---- Rates ----
@@ -82,6 +92,8 @@ const std::vector<ContractionFormat> &converting() {
   static const std::vector<ContractionFormat> table = {
       {"bf16", ElementType::bf16, ElementType::f32, ElementType::f32, 2, true, true, fp32, "f32", bf16Obstacle,
        bf16Products, bf16Latency, roundToBf16},
+      {"u8", ElementType::i8, ElementType::i32, ElementType::i32, 4, true, false, unsignedBytes,
+       "u8 by i8 without zero points", foursOfU8Obstacle, multiplyAdds, multiplyAddLatency, widen<int8_t>},
       {"i16", ElementType::i16, ElementType::i32, ElementType::i32, 2, true, false, bytes, "i8 or u8",
        pairsOfI16Obstacle, pairsOfI16, multiplyAddLatency, widen<int16_t>},
       {"i32", ElementType::i32, ElementType::i32, ElementType::i32, 1, true, false, bytes, "i8 or u8", noObstacle,
@@ -104,6 +116,11 @@ bool addsPairsOfI16(const Target &target) {
   if (target.vectorBits == 512)
     return target.has("avx512vnni");
   return (target.has("avx512vnni") && target.has("avx512vl")) || target.has("avxvnni");
+}
+
+ElementType productOperand(ElementType left, ElementType right, bool zeroPoints) {
+  bool asTheyAre = left == ElementType::u8 && right == ElementType::i8 && !zeroPoints;
+  return left == ElementType::u8 && !asTheyAre ? ElementType::i8 : left;
 }
 
 ContractionFormat plainFormat(ElementType type) {

@@ -6,11 +6,13 @@
 //   type  operands  elements of a unit   sums  group  product
 //   f32   any type  the operands' own    *     1      multiply-add             * own type, fp32 for 16-bit floats
 //   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
+//   u8    u8, i8    u8, i8               i32   4      vpdpbusd
 //   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd
 //   i32   i8, u8    i32                  i32   1      multiply and add
 //
 // A zero point of 8-bit operands is subtracted by the conversion. Differences have 9 bits, so that sums of two products
-// fit i32; sums wrap around.
+// fit i32; sums wrap around. u8 multiplies left operands of u8 by right ones of i8 as they are, so that neither may have a
+// zero point: productOperand.
 //
 // A new format is a row of the table in ContractionFormat.cpp, a word in schedule/Algorithms.cpp, and its conversion
 // and product in codegen/contraction/FormatCode.cpp.
@@ -59,8 +61,12 @@ struct ContractionFormat {
   bool isFast(const Target &target) const { return productsPerCycle(target) * double(group) > target.fmaPerCycle(); }
 };
 
-/// True if one instruction adds the products of pairs of i16 to sums (vpdpwssd).
+/// True if one instruction adds the products of pairs of i16 (vpdpwssd), and of fours of u8 and i8 (vpdpbusd), to sums.
 bool addsPairsOfI16(const Target &target);
+
+/// The type of the operands that decides which formats take a product: that of the left operand; i8 stands for bytes that
+/// are not u8 times i8 without zero points.
+ElementType productOperand(ElementType left, ElementType right, bool zeroPoints);
 
 /// The format without conversion, for operands of `type`.
 ContractionFormat plainFormat(ElementType type);

@@ -132,7 +132,7 @@ DirectPlan makeDirectPlan(const ContractionFacts &facts, const ConvGeometry &geo
   DirectPlan plan;
   plan.conv = geometry;
   plan.lanes = convLanes(facts.target, geometry);
-  plan.format = scheduledFormat(schedule, facts.target, geometry.inputType, geometry.type);
+  plan.format = scheduledFormat(schedule, facts.target, geometry.operandType(), geometry.type);
   requireWholeGroups(facts, plan);
   setWidth(plan, schedule);
   setTiles(plan, facts.target, schedule);

@@ -55,7 +55,7 @@ double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.
 
 ContractionFormat formatOf(const KernelFacts &facts, const ConvGeometry &conv) {
   return conv.open ? plainFormat(conv.inputType)
-                   : fastestFormat(facts.precision, facts.target, conv.inputType, conv.type);
+                   : fastestFormat(facts.precision, facts.target, conv.operandType(), conv.type);
 }
 
 /// Cycles of a step in which reading the input once a tile of channels, from the second level at best, shows beside the

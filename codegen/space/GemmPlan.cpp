@@ -20,7 +20,7 @@ GemmPlan makeGemmPlan(const Target &target, const GemmGeometry &gemm, const Sche
   plan.unroll = schedule.number("unroll");
   plan.mc = schedule.number("mc");
   plan.kc = schedule.number("kc");
-  plan.format = scheduledFormat(schedule, target, gemm.leftType, gemm.type);
+  plan.format = scheduledFormat(schedule, target, gemm.operandType(), gemm.type);
   if (plan.format.converts && plan.gemm.aStepStride != 1)
     illegal("transposed", "type={} is not for transposed left operands", plan.format.name);
   plan.kc = plan.kc == 0 ? plan.allSteps() : std::min(plan.kc, plan.allSteps());

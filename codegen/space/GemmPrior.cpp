@@ -79,7 +79,7 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
   bool packs = !gemm.constantB && (m == 0 || m >= 8 || mustConvert);
   ContractionFormat format = plainFormat(gemm.type);
   if (gemm.aStepStride == 1 && (gemm.constantB || packs))
-    format = (gemm.constantB ? preferredFormat : fastestFormat)(facts.precision, target, gemm.leftType, gemm.type);
+    format = (gemm.constantB ? preferredFormat : fastestFormat)(facts.precision, target, gemm.operandType(), gemm.type);
   if (!format.converts && wide && schedule.number("mr") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
   setBlocking(gemm, lanes, format, cachesOf(target), schedule);

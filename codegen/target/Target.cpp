@@ -263,11 +263,12 @@ bool Target::has(const std::string &feature) const {
 }
 
 std::span<const ElementType> Target::blockedTypes() {
-  static constexpr ElementType types[] = {ElementType::f32};
+  // A block is a vector of 32-bit numbers: bytes are computed with as such.
+  static constexpr ElementType types[] = {ElementType::f32, ElementType::i32, ElementType::i8, ElementType::u8};
   return types;
 }
 
-unsigned Target::channelBlock(ElementType type) const { return lanes(bitWidth(type)); }
+unsigned Target::channelBlock(ElementType type) const { return lanes(std::max(32u, bitWidth(type))); }
 
 double Target::fmaPerCycle() const {
   // Where one of 512 bits begins, two of 256 do.
